@@ -1,0 +1,3 @@
+"""Score tables of model answers at memory speed."""
+
+__version__ = "0.1.0"

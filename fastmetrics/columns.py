@@ -1,0 +1,170 @@
+"""Every input column: its canonical name, what else it may be called, its kind and its meaning.
+
+The rest of the package knows a column by its canonical name only; :func:`resolve` finds it in a user's table.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from fastmetrics.errors import ColumnError, UnknownNameError
+
+
+@dataclass(frozen=True)
+class Column:
+    """One input column. ``kind`` is one of text, texts, ids, id, number, numbers, flag, vector."""
+
+    name: str
+    kind: str
+    meaning: str
+    aliases: tuple[str, ...] = ()
+
+
+_ALL = (
+    Column("id", "id", "identifies the row; copied to the scores", ("query_id", "qid", "sample_id")),
+    Column("question", "text", "what was asked", ("query", "prompt", "user_input", "input")),
+    Column(
+        "answer",
+        "text",
+        "what the system answered",
+        (
+            "response",
+            "prediction",
+            "predictions",
+            "output",
+            "actual_output",
+            "generated_text",
+            "completion",
+            "generated_answer",
+        ),
+    ),
+    Column(
+        "reference",
+        "texts",
+        "the right answer, or a list of right answers",
+        (
+            "references",
+            "ground_truth",
+            "ground_truths",
+            "expected_output",
+            "expected_answer",
+            "reference_answer",
+            "gold",
+            "target",
+        ),
+    ),
+    Column(
+        "contexts",
+        "texts",
+        "the passages given to the system; a single string is a list of one",
+        ("retrieved_contexts", "retrieval_context", "retrieved_context", "documents"),
+    ),
+    Column("retrieved_ids", "ids", "ids of the retrieved documents, best first", ("retrieved_context_ids",)),
+    Column("retrieved_scores", "numbers", "one score per retrieved id"),
+    Column("relevant_ids", "ids", "ids of the relevant documents", ("reference_context_ids", "retrieval_gt", "qrels")),
+    Column("relevance", "numbers", "one grade per relevant id; absent = all 1"),
+    Column("answerable", "flag", "whether the question can be answered", ("label_answerable",)),
+    Column("latency_ms", "number", "milliseconds from request to answer", ("latency",)),
+    Column("prompt_tokens", "number", "tokens of the prompt, as the model counts them"),
+    Column("completion_tokens", "number", "tokens of the answer, as the model counts them"),
+    Column("total_tokens", "number", "tokens of prompt and answer together"),
+    Column("answer_embedding", "vector", "embedding of the answer"),
+    Column("reference_embedding", "vector", "embedding of the reference"),
+    Column("question_embedding", "vector", "embedding of the question"),
+)
+
+COLUMNS: Mapping[str, Column] = {column.name: column for column in _ALL}
+
+SCHEMAS: Mapping[str, Mapping[str, str]] = {
+    "ragas": {
+        "question": "user_input",
+        "answer": "response",
+        "reference": "reference",
+        "contexts": "retrieved_contexts",
+        "retrieved_ids": "retrieved_context_ids",
+        "relevant_ids": "reference_context_ids",
+    },
+    "deepeval": {
+        "question": "input",
+        "answer": "actual_output",
+        "reference": "expected_output",
+        "contexts": "retrieval_context",
+    },
+    "mlflow": {
+        "question": "inputs",
+        "answer": "predictions",
+        "reference": "targets",
+        "contexts": "context",
+    },
+    "hf": {"id": "id", "question": "question", "answer": "predictions", "reference": "references"},
+    "autorag": {
+        "id": "qid",
+        "question": "query",
+        "answer": "generated_texts",
+        "reference": "generation_gt",
+        "contexts": "retrieved_contents",
+        "retrieved_ids": "retrieved_ids",
+        "retrieved_scores": "retrieve_scores",
+        "relevant_ids": "retrieval_gt",
+    },
+}
+"""Presets: canonical name to the name each framework gives the column."""
+
+
+def resolve(
+    present: Iterable[str], columns: Mapping[str, str] | None = None, schema: str | None = None
+) -> dict[str, str]:
+    """Which of the ``present`` columns holds each canonical column.
+
+    An explicit ``columns={canonical: yours}`` wins over the preset ``schema``, which wins over detection by name:
+    the canonical name, or else its aliases, whatever their case.
+
+    >>> resolve(["Query", "answer", "response", "gold"])
+    {'question': 'Query', 'answer': 'answer', 'reference': 'gold'}
+    >>> resolve(["output", "response"])
+    Traceback (most recent call last):
+    fastmetrics.errors.ColumnError: columns 'output' and 'response' could both be 'answer'; say which: columns={'answer': ...}
+
+    Raises ``ColumnError`` for two aliases of one column and for a named column that is absent, and
+    ``UnknownNameError`` for a canonical name or preset nobody knows.
+    """
+    names = list(present)
+    found = _by_schema(names, schema)
+    for canonical, yours in (columns or {}).items():
+        if canonical not in COLUMNS:
+            raise UnknownNameError.of("column", canonical, COLUMNS)
+        if yours not in names:
+            nearest = str(UnknownNameError.of("column", yours, names)) if names else f"no column {yours!r}"
+            raise ColumnError(f"{canonical}={yours}: {nearest}")
+        found[canonical] = yours
+    taken = set(found.values())
+    for column in _ALL:
+        if column.name not in found:
+            match = _by_name(column, [name for name in names if name not in taken])
+            if match is not None:
+                found[column.name] = match
+    return {name: found[name] for name in COLUMNS if name in found}
+
+
+def _by_schema(names: list[str], schema: str | None) -> dict[str, str]:
+    if schema is None:
+        return {}
+    if schema not in SCHEMAS:
+        raise UnknownNameError.of("schema", schema, SCHEMAS)
+    return {canonical: yours for canonical, yours in SCHEMAS[schema].items() if yours in names}
+
+
+def _by_name(column: Column, names: list[str]) -> str | None:
+    if column.name in names:
+        return column.name
+    for accepted in ((column.name,), column.aliases):
+        matches = [name for name in names if name.lower() in accepted]
+        if len(matches) > 1:
+            both = " and ".join(repr(name) for name in matches)
+            raise ColumnError(
+                f"columns {both} could both be {column.name!r}; say which: columns={{{column.name!r}: ...}}"
+            )
+        if matches:
+            return matches[0]
+    return None
