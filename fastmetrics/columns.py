@@ -124,7 +124,7 @@ def resolve(
     {'question': 'Query', 'answer': 'answer', 'reference': 'gold'}
     >>> resolve(["output", "response"])
     Traceback (most recent call last):
-    fastmetrics.errors.ColumnError: columns 'output' and 'response' could both be 'answer'; say which: columns={'answer': ...}
+    fastmetrics.errors.ColumnError: columns 'output' and 'response' could both be 'answer'; name one with columns=
 
     Raises ``ColumnError`` for two aliases of one column and for a named column that is absent, and
     ``UnknownNameError`` for a canonical name or preset nobody knows.
@@ -162,9 +162,7 @@ def _by_name(column: Column, names: list[str]) -> str | None:
         matches = [name for name in names if name.lower() in accepted]
         if len(matches) > 1:
             both = " and ".join(repr(name) for name in matches)
-            raise ColumnError(
-                f"columns {both} could both be {column.name!r}; say which: columns={{{column.name!r}: ...}}"
-            )
+            raise ColumnError(f"columns {both} could both be {column.name!r}; name one with columns=")
         if matches:
             return matches[0]
     return None

@@ -46,10 +46,7 @@ class UnknownNameError(FastmetricsError, ValueError):
         """
         known = sorted(known)
         near = difflib.get_close_matches(name, known, n=3, cutoff=0.6)
-        if near:
-            hint = "did you mean " + " or ".join(repr(n) for n in near) + "?"
-        else:
-            hint = "known: " + ", ".join(known)
+        hint = f"did you mean {' or '.join(map(repr, near))}?" if near else f"known: {', '.join(known)}"
         return cls(f"unknown {kind} {name!r}; {hint}")
 
 
