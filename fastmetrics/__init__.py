@@ -1,3 +1,31 @@
-"""Score tables of model answers at memory speed."""
+"""Score tables of model answers at memory speed.
+
+``fm.score(table)`` scores a table, ``fm.token_f1(answers, references)`` and its siblings one metric.  Names are loaded
+at first use, so that importing the package costs nothing.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import Any
 
 __version__ = "0.1.0"
+
+_HOMES = {"score": "scoring"}
+"""The module of each public function that is no metric; metrics are found where they are declared."""
+
+
+def __getattr__(name: str) -> Any:
+    if name in _HOMES:
+        return getattr(importlib.import_module(f"fastmetrics.{_HOMES[name]}"), name)
+    if name.startswith("_"):
+        raise AttributeError(f"module 'fastmetrics' has no attribute {name!r}")
+    metrics = importlib.import_module("fastmetrics.metrics")
+    if name in metrics.REGISTRY:
+        return getattr(importlib.import_module(metrics.REGISTRY[name].function.__module__), name)
+    raise AttributeError(f"module 'fastmetrics' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    metrics = importlib.import_module("fastmetrics.metrics")
+    return sorted([*globals(), *_HOMES, *metrics.REGISTRY])

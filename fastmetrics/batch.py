@@ -1,0 +1,97 @@
+"""One batch of rows, and everything that was derived from it.
+
+A column is tokenised once per convention, however many metrics ask; what depends on a column is made at the first
+request and remembered for as long as the batch lives.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Mapping
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+import numpy as np
+import pyarrow as pa
+
+from fastmetrics.arrays import Flags, Floats, Ints, Text, Tokens, floats_of_arrow, text_of_arrow
+from fastmetrics.text.conventions import convention
+from fastmetrics.text.tokenize import Folded, Vocabulary, fold
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, eq=False)
+class Numbers:
+    """A column of numbers; those of null rows are NaN."""
+
+    values: Floats
+
+    def take(self, rows: Ints) -> Numbers:
+        """The numbers of ``rows``."""
+        return Numbers(self.values[rows])
+
+
+class Batch:
+    """Rows by canonical column name, with a memory of what was derived from them."""
+
+    def __init__(self, columns: Mapping[str, pa.Array]) -> None:
+        self.columns = columns
+        self.n_rows = len(next(iter(columns.values()))) if columns else 0
+        self._memory: dict[Hashable, Any] = {}
+
+    def remember(self, key: Hashable, make: Callable[[], T]) -> T:
+        """What ``make`` returned the first time ``key`` was asked for."""
+        if key not in self._memory:
+            self._memory[key] = make()
+        return self._memory[key]
+
+    def text(self, column: str) -> Text:
+        """The strings of a column, all references of a row being strings of their own."""
+        return self.remember(("text", column), lambda: text_of_arrow(self.columns[column], column))
+
+    def vocabulary(self, name: str) -> Vocabulary:
+        """The words this batch has under the convention ``name``."""
+        return self.remember(("vocabulary", name), lambda: Vocabulary(convention(name)))
+
+    def tokens(self, column: str, name: str) -> Tokens:
+        """The tokens of a column under the convention ``name``."""
+        return self.remember(("tokens", column, name), lambda: self.vocabulary(name).tokenize(self.text(column)))
+
+    def folded(self, column: str, name: str) -> Folded:
+        """The characters of a column under the convention ``name``, not yet cut into words."""
+        return self.remember(("folded", column, name), lambda: fold(self.text(column), convention(name)))
+
+    def numbers(self, column: str) -> Numbers:
+        """A column of numbers as float64."""
+        return self.remember(("numbers", column), lambda: Numbers(floats_of_arrow(self.columns[column], column)))
+
+    def owners(self, column: str) -> Ints | None:
+        """The row of each string of a column of lists; None for a column with one string a row."""
+        groups = self.text(column).groups
+        if groups is None:
+            return None
+        return self.remember(("owners", column), lambda: np.repeat(np.arange(self.n_rows), np.diff(groups)))
+
+    def present(self, column: str) -> Flags:
+        """Whether each row has a value: not null, and for lists not empty."""
+
+        def look() -> Flags:
+            array = self.columns[column]
+            valid = array.is_valid().to_numpy(zero_copy_only=False)
+            if pa.types.is_null(array.type):
+                return valid
+            if _is_nested_text(array.type):
+                text = self.text(column)
+                return text.valid if text.groups is None else text.valid & (np.diff(text.groups) > 0)
+            return valid
+
+        return self.remember(("present", column), look)
+
+
+def _is_nested_text(kind: pa.DataType) -> bool:
+    if pa.types.is_dictionary(kind):
+        return True
+    if pa.types.is_list(kind) or pa.types.is_large_list(kind) or pa.types.is_fixed_size_list(kind):
+        inner = kind.value_type
+        return pa.types.is_string(inner) or pa.types.is_large_string(inner) or pa.types.is_string_view(inner)
+    return False

@@ -1,0 +1,65 @@
+"""Counts over pairs of token lists: what they share, as sets and as multisets, and how many are distinct."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from fastmetrics.arrays import Flags, Ids, Ints
+from fastmetrics.kernels._jit import kernel
+
+
+@kernel
+def count_shared(a: Ids, a_starts: Ints, a_stops: Ints, b: Ids, b_starts: Ints, b_stops: Ints, n_words: int) -> Ints:
+    """Per pair: size of the multiset intersection."""
+    common = np.zeros(len(a_starts), np.int64)
+    left = np.zeros(n_words, np.int32)
+    for row in range(len(a_starts)):
+        for k in range(a_starts[row], a_stops[row]):
+            left[a[k]] += 1
+        shared = 0
+        for k in range(b_starts[row], b_stops[row]):
+            have = left[b[k]]
+            taken = have > 0
+            shared += taken
+            left[b[k]] = have - taken
+        for k in range(a_starts[row], a_stops[row]):
+            left[a[k]] = 0
+        common[row] = shared
+    return common
+
+
+@kernel
+def count_sets(a: Ids, a_starts: Ints, a_stops: Ints, b: Ids, b_starts: Ints, b_stops: Ints, n_words: int) -> Ints:
+    """Per pair, in three rows: distinct tokens of a, distinct tokens of b, distinct tokens of both."""
+    counts = np.zeros((3, len(a_starts)), np.int64)
+    seen = np.full(n_words, -1, np.int32)
+    for row in range(len(a_starts)):
+        in_a, in_b = 2 * row, 2 * row + 1
+        distinct_a = distinct_b = shared = 0
+        for k in range(a_starts[row], a_stops[row]):
+            distinct_a += seen[a[k]] != in_a
+            seen[a[k]] = in_a
+        for k in range(b_starts[row], b_stops[row]):
+            last = seen[b[k]]
+            shared += last == in_a
+            distinct_b += last != in_b
+            seen[b[k]] = in_b
+        counts[0, row] = distinct_a
+        counts[1, row] = distinct_b
+        counts[2, row] = shared
+    return counts
+
+
+@kernel
+def same_sequence(a: Ids, a_starts: Ints, a_stops: Ints, b: Ids, b_starts: Ints, b_stops: Ints) -> Flags:
+    """Per pair: whether both have the same tokens in the same order."""
+    same = np.zeros(len(a_starts), np.bool_)
+    for row in range(len(a_starts)):
+        n = a_stops[row] - a_starts[row]
+        equal = n == b_stops[row] - b_starts[row]
+        k = 0
+        while equal and k < n:
+            equal = a[a_starts[row] + k] == b[b_starts[row] + k]
+            k += 1
+        same[row] = equal
+    return same

@@ -1,0 +1,185 @@
+"""Answer against reference and question, word by word (S0, S1, S3), and what an answer looks like (S0)."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from fastmetrics.arrays import Bytes, Floats, Ints, Uint64s
+from fastmetrics.declare import Light, Lowered, Normalized, Plain, Raw, Words, metric
+from fastmetrics.errors import OptionError
+from fastmetrics.kernels import strings
+from fastmetrics.metrics.counts import divide, harmonic, sets, shared
+
+MARKERS = (
+    "please",
+    "thank you",
+    "thanks",
+    "happy to help",
+    "glad to help",
+    "you're welcome",
+    "let me know",
+    "feel free",
+    "sorry",
+    "apologize",
+)
+"""The politeness markers S0 gives, which ``politeness`` counts unless told otherwise."""
+
+
+@metric(bounds=(0, 1), source="S0, exact match")
+def exact_match(answer: Normalized, reference: Normalized) -> Floats:
+    """1 if answer and reference are equal after normalisation, else 0.
+
+    EM = 1 if N(answer) = N(reference) else 0, where N (``normalize``) lower-cases, strips, and makes every run of
+    white space one space.  With several references the best score counts.  Two empty texts are equal; a missing
+    one gives NaN.
+
+    >>> import fastmetrics as fm
+    >>> fm.exact_match(["Paris ", "paris"], [" paris", "Paris, France"])
+    array([1., 0.])
+    """
+    equal = strings.same_text(
+        answer.data, answer.starts, answer.stops, reference.data, reference.starts, reference.stops
+    )
+    return equal.astype(np.float64)
+
+
+@metric(bounds=(0, 1), source="S0, keyword recall")
+def keyword_recall(answer: Light, reference: Light) -> Floats:
+    """Share of the reference's distinct words that the answer holds.
+
+    Recall = |G ∩ E| / |E| over the sets of ``light`` tokens of answer (G) and reference (E); 0 if E is empty.
+
+    >>> import fastmetrics as fm
+    >>> fm.keyword_recall(["It is Paris, France."], ["Paris, in France"]).round(3)
+    array([0.667])
+    """
+    counts = sets(answer, reference)
+    return divide(counts.shared, counts.b, empty=0.0)
+
+
+@metric(bounds=(0, 1), source="S0, semantic search in the strict semantic-match bot")
+def token_cosine(answer: Light, reference: Light) -> Floats:
+    """Cosine of the binary word vectors of answer and reference.
+
+    cos = |A ∩ B| / √(|A|·|B|) over the sets of ``light`` tokens; 0 if either is empty.  Any two columns will do.
+
+    >>> import fastmetrics as fm
+    >>> fm.token_cosine(["reset my password"], ["how do I reset a password"]).round(3)
+    array([0.471])
+    """
+    counts = sets(answer, reference)
+    return divide(counts.shared, np.sqrt(counts.a * counts.b), empty=0.0)
+
+
+@metric(bounds=(0, 1), source="S1, F1 score (Avg F1)")
+def token_f1(answer: Plain, reference: Plain) -> Floats:
+    """Harmonic mean of token precision and recall: how much answer and reference overlap, word by word.
+
+    F1 = 2PR / (P + R) over the multisets of ``plain`` tokens (lower case, no punctuation); both empty: 1, one
+    empty: 0.
+
+    >>> import fastmetrics as fm
+    >>> fm.token_f1(["the cat sat"], ["The cat sat down."]).round(3)
+    array([0.857])
+    """
+    both_empty = (answer.counts == 0) & (reference.counts == 0)
+    common = shared(answer, reference)
+    f1 = harmonic(divide(common, answer.counts, empty=0.0), divide(common, reference.counts, empty=0.0))
+    return np.where(both_empty, 1.0, f1)
+
+
+@metric(bounds=(0, 1), source="S1, F1 score: its precision")
+def token_precision(answer: Plain, reference: Plain) -> Floats:
+    """Share of the answer's tokens that the reference holds too.
+
+    P = |A ∩ B| / |A| over the multisets of ``plain`` tokens; both empty: 1, one empty: 0.
+
+    >>> import fastmetrics as fm
+    >>> fm.token_precision(["the cat sat"], ["The cat sat down."])
+    array([1.])
+    """
+    both_empty = (answer.counts == 0) & (reference.counts == 0)
+    return np.where(both_empty, 1.0, divide(shared(answer, reference), answer.counts, empty=0.0))
+
+
+@metric(bounds=(0, 1), source="S1, F1 score: its recall")
+def token_recall(answer: Plain, reference: Plain) -> Floats:
+    """Share of the reference's tokens that the answer holds too.
+
+    R = |A ∩ B| / |B| over the multisets of ``plain`` tokens; both empty: 1, one empty: 0.
+
+    >>> import fastmetrics as fm
+    >>> fm.token_recall(["the cat sat"], ["The cat sat down."])
+    array([0.75])
+    """
+    both_empty = (answer.counts == 0) & (reference.counts == 0)
+    return np.where(both_empty, 1.0, divide(shared(answer, reference), reference.counts, empty=0.0))
+
+
+@metric(bounds=(0, 1), source="S3, relevance score")
+def jaccard(question: Words, answer: Words) -> Floats:
+    """Share of the distinct words of question and answer that both hold.
+
+    J = |Q ∩ A| / |Q ∪ A| over the sets of ``words``; 0 if both are empty.
+
+    >>> import fastmetrics as fm
+    >>> fm.jaccard(["Who wrote Emma?"], ["Jane Austen wrote Emma."])
+    array([0.4])
+    """
+    counts = sets(question, answer)
+    return divide(counts.shared, counts.a + counts.b - counts.shared, empty=0.0)
+
+
+@metric(bounds=(0, np.inf), source="S0, answer length")
+def answer_length(answer: Raw) -> Floats:
+    """Number of characters (Unicode code points) of the answer.
+
+    >>> import fastmetrics as fm
+    >>> fm.answer_length(["Да, 42."])
+    array([7.])
+    """
+    return strings.count_characters(answer.data, answer.starts, answer.stops).astype(np.float64)
+
+
+@metric(bounds=(0, np.inf), source="S0, answer length, in words")
+def answer_words(answer: Words) -> Floats:
+    r"""Number of ``words`` (maximal runs of ``\\w``) of the answer.
+
+    >>> import fastmetrics as fm
+    >>> fm.answer_words(["It's 3.5 km away"])
+    array([6.])
+    """
+    return answer.counts.astype(np.float64)
+
+
+def _check_markers(markers: tuple[str, ...]) -> None:
+    if isinstance(markers, str) or not all(isinstance(marker, str) and marker for marker in markers):
+        raise OptionError(f"politeness: option 'markers' expects a list of non-empty strings, got {markers!r}")
+
+
+@metric(bounds=(0, 1), source="S0, politeness heuristic", check=_check_markers)
+def politeness(answer: Lowered, *, markers: tuple[str, ...] = MARKERS) -> Floats:
+    """How many politeness markers the answer holds, two being enough for the full score.
+
+    P = min(½ · Σ 1[mᵢ is a substring of the lower-cased answer], 1).  A marker inside another one counts as well.
+
+    >>> import fastmetrics as fm
+    >>> fm.politeness(["Sorry! Please try again.", "You're welcome.", "No."])
+    array([1. , 0.5, 0. ])
+    """
+    total = np.zeros(len(answer.starts), np.int64)
+    for first in range(0, len(markers), 64):
+        masks, phrases, bounds = _phrase_tables(markers[first : first + 64])
+        found = strings.find_phrases(answer.data, answer.starts, answer.stops, masks, phrases, bounds)
+        total += np.bitwise_count(found)
+    return np.minimum(0.5 * total, 1.0)
+
+
+def _phrase_tables(markers: tuple[str, ...]) -> tuple[Uint64s, Bytes, Ints]:
+    encoded = [marker.lower().encode("utf-8", "surrogatepass").replace(b"\0", b"\xff") for marker in markers]
+    masks = np.zeros((4, 256), np.uint64)
+    for bit, marker in enumerate(encoded):
+        for k in range(4):
+            masks[k, marker[k] if k < len(marker) else slice(None)] |= np.uint64(1 << bit)
+    bounds = np.cumsum([0, *(len(marker) for marker in encoded)])
+    return masks, np.frombuffer(b"".join(encoded), np.uint8), bounds

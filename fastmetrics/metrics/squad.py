@@ -1,0 +1,76 @@
+"""The official SQuAD scores, versions 1.1 and 2.0."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from fastmetrics.arrays import Floats
+from fastmetrics.batch import Batch
+from fastmetrics.declare import Squad, metric
+from fastmetrics.errors import OptionError
+from fastmetrics.metrics.counts import divide, harmonic, same, shared
+
+
+def _answerless(batch: Batch, options: Mapping[str, Any]) -> Batch:
+    """For version 2, the batch with the references its script uses: those not empty, or else the empty string."""
+    if options["version"] == 1 or batch.owners("reference") is None:
+        return batch
+    return batch.remember("squad 2 references", lambda: _with_references(batch))
+
+
+def _with_references(batch: Batch) -> Batch:
+    text, tokens = batch.text("reference"), batch.tokens("reference", "squad")
+    owner = batch.owners("reference")
+    assert owner is not None
+    kept = np.flatnonzero(tokens.counts)
+    sizes = np.bincount(owner[kept], minlength=batch.n_rows)
+    empty = sizes == 0
+    # a position past the last string stands for the empty one
+    order = np.argsort(np.concatenate([owner[kept], np.flatnonzero(empty)]), kind="stable")
+    positions = np.concatenate([kept, np.full(empty.sum(), len(text))])[order]
+    strings = pa.array([*text.strings(), ""], pa.large_string()).take(pa.array(positions))
+    bounds = pa.array(np.concatenate([[0], np.cumsum(np.maximum(sizes, 1))]), pa.int64())
+    references = pa.LargeListArray.from_arrays(bounds, strings, mask=pa.array(~text.valid))
+    return Batch({**batch.columns, "reference": references})
+
+
+def _check_version(version: int) -> None:
+    if version not in (1, 2):
+        raise OptionError(f"squad: option 'version' expects 1 or 2, got {version!r}")
+
+
+@metric(bounds=(0, 1), source="SQuAD v1.1 and v2.0 evaluation scripts", check=_check_version, prepare=_answerless)
+def squad_em(answer: Squad, reference: Squad, *, version: int = 1) -> Floats:
+    """SQuAD's exact match: 1 if answer and reference are equal after the official normalisation.
+
+    The normalisation lower-cases, deletes ASCII punctuation and the articles a, an and the, and squeezes white
+    space.  ``version=2`` scores an unanswerable question (an empty list of references) as if the reference were the
+    empty string, and leaves out references that normalise to nothing where others do not.
+
+    >>> import fastmetrics as fm
+    >>> fm.squad_em(["The Eiffel Tower!"], [["eiffel tower", "tour Eiffel"]])
+    array([1.])
+    """
+    return same(answer, reference).astype(np.float64)
+
+
+@metric(bounds=(0, 1), source="SQuAD v1.1 and v2.0 evaluation scripts", check=_check_version, prepare=_answerless)
+def squad_f1(answer: Squad, reference: Squad, *, version: int = 1) -> Floats:
+    """SQuAD's token F1 after the official normalisation.
+
+    F1 = 2PR / (P + R) over the multisets of tokens, 0 if none is shared.  ``version=2``: where answer or reference is
+    empty after normalisation, 1 if both are, else 0; unanswerable questions as in ``squad_em``.
+
+    >>> import fastmetrics as fm
+    >>> fm.squad_f1(["the tower in Paris"], ["The Eiffel Tower, Paris"]).round(3)
+    array([0.667])
+    """
+    common = shared(answer, reference)
+    f1 = harmonic(divide(common, answer.counts, empty=0.0), divide(common, reference.counts, empty=0.0))
+    if version == 2:
+        return np.where((answer.counts == 0) & (reference.counts == 0), 1.0, f1)
+    return f1

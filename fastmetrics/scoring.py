@@ -1,0 +1,255 @@
+"""A plan and a record batch make scores: the pure function that threads, the command line and clusters all map.
+
+``score`` and the batch functions of single metrics go the same way: the columns become Arrow, the table is cut into
+batches, and :func:`score_batch` scores each.
+"""
+
+from __future__ import annotations
+
+import ast
+import os
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+import numpy as np
+import pyarrow as pa
+
+from fastmetrics import metrics as families
+from fastmetrics.arrays import Floats, as_arrow
+from fastmetrics.batch import Batch
+from fastmetrics.columns import COLUMNS, resolve
+from fastmetrics.declare import Metric
+from fastmetrics.errors import ColumnError, OptionError, UnknownNameError
+
+BATCH_ROWS = 4096
+"""Rows scored at a time: few enough for a batch's words to stay in the cache."""
+
+BATCH_BYTES = 8 << 20
+
+T = TypeVar("T")
+R = TypeVar("R")
+
+
+@dataclass(frozen=True)
+class Score:
+    """One column to make: a metric with all its options, under the name that was asked for."""
+
+    name: str
+    metric: Metric
+    options: Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What to score: the scores, where each canonical column is found, and the columns copied along."""
+
+    scores: tuple[Score, ...]
+    columns: Mapping[str, str]
+    keep: tuple[str, ...] = ()
+
+    @property
+    def inputs(self) -> tuple[str, ...]:
+        """The columns of the user's table that the plan reads, each once."""
+        used = [self.columns[c] for score in self.scores for c in score.metric.needs if c in self.columns]
+        return tuple(dict.fromkeys([*self.keep, *used]))
+
+
+_SPEC = re.compile(r"(?P<name>[\w+]+)(@(?P<k>\w+))?(\((?P<options>.*)\))?", re.DOTALL)
+
+
+def parse(spec: str) -> Score:
+    """The score that ``spec`` asks for: ``name``, ``name@k`` or ``name(option=value, ...)``.
+
+    >>> parse("squad_f1(version=2)").options
+    {'version': 2}
+
+    Raises ``UnknownNameError`` for a metric or option nobody knows, ``OptionError`` for a value it cannot take.
+    """
+    match = _SPEC.fullmatch(spec.strip())
+    if match is None:
+        raise OptionError(f"metric {spec!r}: expected name, name@k or name(option=value, ...)")
+    found = families.find(match["name"])
+    given: dict[str, Any] = {}
+    if match["k"] is not None:
+        if not match["k"].isdigit() or "k" not in found.defaults:
+            raise OptionError(f"metric {spec!r}: {found.name} takes no cut-off {match['k']!r}")
+        given["k"] = int(match["k"])
+    if match["options"]:
+        given.update(_options(spec, match["options"]))
+    return Score(spec.strip(), found, found.options(given))
+
+
+def _options(spec: str, text: str) -> dict[str, Any]:
+    try:
+        call = ast.parse(f"f({text})", mode="eval").body
+        assert isinstance(call, ast.Call)
+        if call.args or any(keyword.arg is None for keyword in call.keywords):
+            raise OptionError(f"metric {spec!r}: expected option=value")
+        return {str(keyword.arg): ast.literal_eval(keyword.value) for keyword in call.keywords}
+    except (SyntaxError, ValueError) as error:
+        raise OptionError(f"metric {spec!r}: cannot read its options: {error}") from error
+
+
+def plan(
+    present: Iterable[str],
+    metrics: Sequence[str] | str | None = None,
+    columns: Mapping[str, str] | None = None,
+    schema: str | None = None,
+    keep: Sequence[str] = (),
+) -> Plan:
+    """How to score a table that has the columns ``present``.
+
+    ``metrics=None`` takes every metric whose columns exist.  Raises ``ColumnError`` naming the column a metric lacks.
+    """
+    names = list(present)
+    found = resolve(names, columns, schema)
+    for name in keep:
+        if name not in names:
+            raise UnknownNameError.of("column", name, names)
+    if isinstance(metrics, str):
+        metrics = [metrics]
+    if metrics is None:
+        able = [m for m in families.REGISTRY.values() if m.level == "row" and set(m.required) <= set(found)]
+        scores = [Score(m.name, m, m.options({})) for m in able]
+        if not scores:
+            raise ColumnError(f"no metric can be computed from the columns {', '.join(map(repr, names)) or '(none)'}")
+    else:
+        scores = [parse(spec) for spec in metrics]
+    for score in scores:
+        for column in score.metric.required:
+            if column not in found:
+                aliases = ", ".join(COLUMNS[column].aliases)
+                also = f" (or {aliases})" if aliases else ""
+                have = ", ".join(map(repr, names)) or "none"
+                raise ColumnError(
+                    f"{score.name} needs the column {column!r}{also}; the table has: {have}; "
+                    f"name yours with columns={{{column!r}: ...}}"
+                )
+    twice = {score.name for score in scores if [s.name for s in scores].count(score.name) > 1}
+    if twice:
+        raise OptionError(f"metrics asked for twice: {', '.join(sorted(twice))}")
+    clash = [score.name for score in scores if score.name in keep]
+    if clash:
+        raise OptionError(f"cannot keep the column {clash[0]!r}: a metric has that name")
+    return Plan(tuple(scores), found, tuple(keep))
+
+
+def score_batch(batch: pa.RecordBatch, plan: Plan) -> pa.RecordBatch:
+    """The scores of a record batch: the kept columns, then one float64 column a metric.
+
+    A score is null where an input is missing and NaN where it is undefined.  The function is pure and holds nothing
+    between calls.
+    """
+    used = {c: name for c, name in plan.columns.items() if any(c in s.metric.needs for s in plan.scores)}
+    rows = Batch({column: batch.column(name) for column, name in used.items()})
+    arrays = [batch.column(name) for name in plan.keep]
+    for score in plan.scores:
+        values, present = score.metric.compute(rows, score.options)
+        arrays.append(pa.array(values, pa.float64(), mask=~present))
+    return pa.RecordBatch.from_arrays(arrays, names=[*plan.keep, *(score.name for score in plan.scores)])
+
+
+def score(
+    table: Any,
+    metrics: Sequence[str] | str | None = None,
+    columns: Mapping[str, str] | None = None,
+    schema: str | None = None,
+    threads: int | None = None,
+) -> pa.Table:
+    """Score every row of a table.
+
+    ``table`` is an Arrow table, record batch or record batch reader, a pandas or Polars frame, a dict of columns or a
+    list of dicts.  ``metrics`` are names, with options if need be: ``"token_f1"``, ``"squad_f1(version=2)"``; None
+    takes every metric whose columns exist.  ``columns={canonical: yours}`` and the preset ``schema`` say what your
+    columns are called where their names do not.
+
+    Returns an Arrow table with the ``id`` column, if there is one, and one float64 column a metric: null where an input
+    is missing, NaN where the metric is undefined.
+
+    >>> import fastmetrics as fm
+    >>> fm.score({"answer": ["Paris", None], "reference": ["paris", "Rome"]}, metrics=["exact_match"]).to_pydict()
+    {'exact_match': [1.0, None]}
+
+    Raises ``ColumnError`` for a column that is missing, doubled or of the wrong type, ``UnknownNameError`` for a metric
+    nobody knows, ``InputError`` for text that is not UTF-8.
+    """
+    names, batches = _record_batches(table)
+    found = resolve(names, columns, schema)
+    keep = [found["id"]] if "id" in found else []
+    planned = plan(names, metrics, columns, schema, keep)
+    scored = list(parallel(lambda batch: score_batch(batch, planned), batches, threads))
+    if not scored:
+        return pa.table({name: pa.array([], pa.float64()) for name in (s.name for s in planned.scores)})
+    return pa.Table.from_batches(scored)
+
+
+def score_columns(
+    metric: Metric, columns: Mapping[str, Any], options: Mapping[str, Any], threads: int | None
+) -> Floats:
+    """One metric over raw columns, which must be of one length: one float64 a row, NaN where it has no score."""
+    table = _aligned_table({name: as_arrow(values, name) for name, values in columns.items() if values is not None})
+    complete = metric.options(options)
+
+    def compute(batch: pa.RecordBatch) -> Floats:
+        return metric.compute(Batch(dict(zip(batch.schema.names, batch.columns, strict=True))), complete)[0]
+
+    pieces = list(parallel(compute, slices(table), threads))
+    return np.concatenate(pieces) if pieces else np.zeros(0)
+
+
+def _aligned_table(columns: Mapping[str, Any]) -> pa.Table:
+    lengths = {name: len(array) for name, array in columns.items()}
+    if len(set(lengths.values())) > 1:
+        raise ColumnError(f"columns differ in length: {', '.join(f'{n!r} has {k}' for n, k in lengths.items())}")
+    return pa.table(dict(columns))
+
+
+def _record_batches(table: Any) -> tuple[list[str], Iterator[pa.RecordBatch]]:
+    """The column names of any table, and its rows in batches of bounded size."""
+    if isinstance(table, pa.RecordBatchReader):
+        return table.schema.names, (part for batch in table for part in slices(pa.Table.from_batches([batch])))
+    if isinstance(table, pa.RecordBatch):
+        table = pa.Table.from_batches([table])
+    elif isinstance(table, list | tuple):
+        seen = dict.fromkeys(name for row in table for name in row)
+        table = _aligned_table({name: as_arrow([row.get(name) for row in table], name) for name in seen})
+    elif not isinstance(table, pa.Table):
+        if not hasattr(table, "columns") and not isinstance(table, Mapping):
+            raise ColumnError(f"expected a table, got {type(table).__name__}")
+        held = table.keys() if isinstance(table, Mapping) else table.columns
+        table = _aligned_table({str(name): as_arrow(table[name], str(name)) for name in held})
+    return table.schema.names, slices(table)
+
+
+def slices(table: pa.Table) -> Iterator[pa.RecordBatch]:
+    """The rows of ``table`` in batches of at most ``BATCH_ROWS`` rows and about ``BATCH_BYTES`` bytes."""
+    rows = max(1, min(BATCH_ROWS, BATCH_BYTES * table.num_rows // max(table.nbytes, 1)))
+    for batch in table.to_batches(max_chunksize=rows):
+        if batch.num_rows:
+            yield batch
+
+
+def parallel(function: Callable[[T], R], items: Iterable[T], threads: int | None) -> Iterator[R]:
+    """``function`` of each item, in order, by ``threads`` threads (None: one a core), a few items ahead."""
+    n = cores() if threads is None else threads
+    if n < 1:
+        raise OptionError(f"threads: expected a positive number, got {threads}")
+    if n == 1:
+        yield from map(function, items)
+        return
+    with ThreadPoolExecutor(n) as pool:
+        waiting: list[Any] = []
+        for item in items:
+            waiting.append(pool.submit(function, item))
+            if len(waiting) > 2 * n:
+                yield waiting.pop(0).result()
+        for future in waiting:
+            yield future.result()
+
+
+def cores() -> int:
+    """The processors this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

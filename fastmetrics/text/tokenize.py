@@ -1,0 +1,126 @@
+"""Text to tokens: the bytes of a column are folded and cut in compiled code, each distinct word getting a number."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from fastmetrics.arrays import Bytes, Ids, Ints, Text, Tokens, text_of_strings
+from fastmetrics.kernels import words
+from fastmetrics.text import unicode
+from fastmetrics.text.conventions import Convention
+
+
+class Vocabulary:
+    """The distinct words of one batch under one convention; shared by its columns: equal words have equal ids."""
+
+    def __init__(self, convention: Convention) -> None:
+        self.convention = convention
+        self.arrays = words.Words(
+            short=np.zeros(1 << 15, np.uint64),
+            long=np.zeros(1 << 15, np.uint64),
+            arena=np.zeros(1 << 15, np.uint64),
+            begins=np.zeros(1 << 13, np.int64),
+            lengths=np.zeros(1 << 13, np.int32),
+            sizes=np.zeros(3, np.int64),
+        )
+        if convention.leave_out:
+            self._number(fold(text_of_strings(convention.leave_out), convention), skip=0)
+
+    def __len__(self) -> int:
+        return int(self.arrays.sizes[0])
+
+    def words(self) -> list[str]:
+        """Every distinct word, at its number."""
+        data, spell = self.arrays.arena.view(np.uint8), self.convention.spell
+        n = len(self)
+        begins, lengths = self.arrays.begins[:n].tolist(), self.arrays.lengths[:n].tolist()
+        return [spell(data[8 * b : 8 * b + size].tobytes()) for b, size in zip(begins, lengths, strict=True)]
+
+    def tokenize(self, text: Text) -> Tokens:
+        """The tokens of every string in ``text``."""
+        return self._number(fold(text, self.convention), skip=len(self.convention.leave_out))
+
+    def _number(self, folded: Folded, skip: int) -> Tokens:
+        n = len(folded.bounds) - 1
+        ids = np.empty(int(folded.bounds[-1]) // 2 + 1, np.int32)
+        state = np.zeros(n + 4, np.int64)
+        flat = folded.data.view(np.uint64)
+        strip = self.convention.strip
+        while not words.cut(flat, folded.data, folded.bounds, strip, skip, self.arrays, ids, state):
+            self._grow()
+        tokens = Tokens(ids[: state[2]], state[3:-1], state[4:], len(self))
+        return tokens if folded.places is None else tokens.take(folded.places)
+
+    def _grow(self) -> None:
+        """Four times the room, the words keeping their numbers."""
+        old = self.arrays
+        short, long = (np.zeros(4 * len(table), np.uint64) for table in (old.short, old.long))
+        words.rehash(old, short, long)
+        arena, begins, lengths = (_longer(a) for a in (old.arena, old.begins, old.lengths))
+        self.arrays = words.Words(short, long, arena, begins, lengths, old.sizes)
+
+
+def _longer(array: Any) -> Any:
+    longer = np.zeros(4 * len(array), array.dtype)
+    longer[: len(array)] = array
+    return longer
+
+
+class Folded(NamedTuple):
+    """Folded text: with j = ``places[i]`` (i if there are none), text i is ``data[bounds[j] : bounds[j + 1] - 1]``."""
+
+    data: Bytes
+    bounds: Ints
+    places: Ints | None
+
+    @property
+    def starts(self) -> Ints:
+        """The first byte of each text."""
+        return self.bounds[:-1] if self.places is None else self.bounds[self.places]
+
+    @property
+    def stops(self) -> Ints:
+        """The byte after the last of each text."""
+        return self.bounds[1:] - 1 if self.places is None else self.bounds[self.places + 1] - 1
+
+    def take(self, rows: Ints) -> Folded:
+        """The texts ``rows``, which may repeat; the bytes are shared."""
+        return self._replace(places=rows if self.places is None else self.places[rows])
+
+
+def fold(text: Text, convention: Convention) -> Folded:
+    """Every string of ``text`` with its characters replaced as ``convention`` says.
+
+    The rare strings whose lower case is not one character for one are lowered by Python and folded once more, after
+    the others; so is an article next to a character that is no letter, which only ``squad`` looks for.
+    """
+    bounds = np.zeros(len(text) + 1, np.int64)
+    data = np.empty(_room(text), np.uint8)
+    marks = _fold_into(data, bounds, text, convention)
+    places = None
+    odd = np.flatnonzero(marks & words.CONTEXT)
+    if len(odd):
+        lowered = text_of_strings([string.lower() for string in text.take(odd).strings()])
+        data = np.concatenate([data[: -(-int(bounds[-1]) // 8) * 8], np.empty(_room(lowered), np.uint8)])
+        tail = np.full(len(odd) + 1, bounds[-1])
+        marks = np.concatenate([marks, _fold_into(data, tail, lowered, convention)])
+        words.blank(data, bounds, odd)
+        places = np.arange(len(text))
+        places[odd] = np.arange(len(text), len(marks))
+        bounds = np.concatenate([bounds, tail[1:]])
+    edge = np.flatnonzero(marks & words.EDGE)
+    if len(edge):
+        words.drop_articles(data, bounds, edge, unicode.is_word())
+    return Folded(data, bounds, places)
+
+
+def _fold_into(data: Bytes, bounds: Ints, text: Text, convention: Convention) -> Ids:
+    return words.fold(text.data, text.starts, text.stops, convention.bytemap, convention.codemap, data, bounds)
+
+
+def _room(text: Text) -> int:
+    """Bytes enough for any folding of ``text``, with what a 64-bit load may touch behind it."""
+    size = 2 * int((text.stops - text.starts).sum()) + len(text) + 32
+    return size - size % 8

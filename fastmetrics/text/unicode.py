@@ -1,0 +1,67 @@
+"""What this Python says of every code point: its lower case, and whether it is a word character, space, punctuation.
+
+The tables are asked of ``str.lower``, ``re`` and ``unicodedata`` themselves, so that compiled code agrees with them in
+whatever Unicode version the interpreter has.
+"""
+
+from __future__ import annotations
+
+import functools
+import re
+import sys
+import unicodedata
+
+import numpy as np
+
+from fastmetrics.arrays import Flags, Ids
+
+SIZE = sys.maxunicode + 1
+DOTTED_I, SIGMA = 0x130, 0x3A3
+"""The two characters whose ``str.lower`` is not one character for one: U+0130 grows, a final U+03A3 differs."""
+
+_LAST_PUNCTUATION = 0x20000
+
+
+@functools.cache
+def lower() -> Ids:
+    """The lower case of every code point, those of ``DOTTED_I`` and ``SIGMA`` being left to the caller."""
+    table = np.arange(SIZE, dtype=np.int32)
+    table[[DOTTED_I, SIGMA]] = 0
+    table[0xD800:0xE000] = 0
+    lowered = table.tobytes().decode("utf-32-le").lower()
+    folded = np.frombuffer(lowered.encode("utf-32-le"), np.int32).copy()
+    folded[0xD800:0xE000] = np.arange(0xD800, 0xE000)
+    folded[DOTTED_I], folded[SIGMA] = ord("i"), 0x3C3
+    return folded
+
+
+def _matching(pattern: str) -> Flags:
+    everything = np.arange(SIZE, dtype=np.int32)
+    everything[0xD800:0xE000] = 0
+    text = everything.tobytes().decode("utf-32-le")
+    flags = np.zeros(SIZE, np.bool_)
+    for match in re.finditer(pattern, text):
+        flags[match.start() : match.end()] = True
+    flags[0xD800:0xE000] = False
+    return flags
+
+
+@functools.cache
+def is_word() -> Flags:
+    r"""Whether ``\w`` matches each code point."""
+    return _matching(r"\w+")
+
+
+@functools.cache
+def is_space() -> Flags:
+    """Whether ``str.split`` cuts at each code point."""
+    return _matching(r"\s+")
+
+
+@functools.cache
+def is_punctuation() -> Flags:
+    """Whether each code point is of category P."""
+    flags = np.zeros(SIZE, np.bool_)
+    category = unicodedata.category
+    flags[:_LAST_PUNCTUATION] = [category(chr(c))[0] == "P" for c in range(_LAST_PUNCTUATION)]
+    return flags
