@@ -124,6 +124,16 @@ def text_of_arrow(array: pa.Array, name: str) -> Text:
     return _text_of_strings_array(array, name)
 
 
+def as_text(values: Any, name: str = "column") -> Text:
+    """The text of a column of any kind, as one piece; for small columns, not for the hot path."""
+    array = as_arrow(values, name)
+    if isinstance(array, pa.ChunkedArray):
+        array = pa.concat_arrays(
+            [chunk.cast(pa.large_string()) for chunk in array.chunks] or [pa.array([], pa.string())]
+        )
+    return text_of_arrow(array, name)
+
+
 def _text_of_strings_array(array: pa.Array, name: str) -> Text:
     try:
         array.validate(full=True)

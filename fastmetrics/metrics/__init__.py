@@ -2,9 +2,9 @@
 
 from fastmetrics.declare import REGISTRY, Metric
 from fastmetrics.errors import UnknownNameError
-from fastmetrics.metrics import lexical, operations, squad
+from fastmetrics.metrics import abstention, lexical, operations, squad
 
-__all__ = ["REGISTRY", "find", "lexical", "operations", "squad"]
+__all__ = ["REGISTRY", "abstention", "find", "lexical", "operations", "squad"]
 
 
 def find(name: str) -> Metric:

@@ -1,1 +1,76 @@
-"""Strings to tokens."""
+"""Strings to tokens: what each text convention makes of your texts, for looking at what a score is made of.
+
+Metrics use the compiled arrays behind these functions and never Python strings.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from fastmetrics.arrays import Text, as_text
+from fastmetrics.text import segments
+from fastmetrics.text.conventions import CONVENTIONS, convention
+from fastmetrics.text.tokenize import Vocabulary
+
+__all__ = ["CONVENTIONS", "normalize", "paragraphs", "sentences", "statements", "tokens"]
+
+
+def tokens(texts: Any, name: str = "words") -> list[list[str] | None]:
+    """The words of every text under the convention ``name``; None for a null.
+
+    >>> tokens(["It's 3.5 km.", None], "plain")
+    [['its', '35', 'km'], None]
+
+    Raises ``UnknownNameError`` for a convention that is not one of ``CONVENTIONS``, ``ColumnError`` for no text.
+    """
+    text = as_text(texts)
+    vocabulary = Vocabulary(convention(name))
+    made = vocabulary.tokenize(text)
+    words = np.array([*vocabulary.words(), ""], object)[:-1]
+    pieces = [words[made.ids[a:b]].tolist() for a, b in zip(made.starts, made.stops, strict=True)]
+    return [piece if valid else None for piece, valid in zip(pieces, text.valid, strict=True)]
+
+
+def normalize(texts: Any) -> list[str | None]:
+    r"""S0's normalisation N: lower case, stripped, every run of white space one space; None for a null.
+
+    >>> normalize([" New\t York "])
+    ['new york']
+    """
+    return [None if words is None else " ".join(words) for words in tokens(texts, "split")]
+
+
+def sentences(texts: Any) -> list[list[str] | None]:
+    """S4's sentences: cut at runs of ``.!?。！？…``, stripped, the empty ones dropped; None for a null.
+
+    >>> sentences(["One. Two?! Three"])
+    [['One', 'Two', 'Three']]
+    """
+    return _pieces(as_text(texts), segments.sentences)
+
+
+def paragraphs(texts: Any) -> list[list[str] | None]:
+    r"""S4's paragraphs: cut at blank lines, stripped, the empty ones dropped; None for a null.
+
+    >>> paragraphs(["One.\n\nTwo."])
+    [['One.', 'Two.']]
+    """
+    return _pieces(as_text(texts), segments.paragraphs)
+
+
+def statements(texts: Any) -> list[list[str] | None]:
+    """The sentences that grounding checks (S1), each with its citation marks; None for a null.
+
+    >>> statements(["Dr. Ada paid 3.5 pounds [1]. She left. [2]"])
+    [['Dr. Ada paid 3.5 pounds [1].', 'She left. [2]']]
+    """
+    return _pieces(as_text(texts), segments.statements)
+
+
+def _pieces(text: Text, split: Any) -> list[list[str] | None]:
+    cut = split(text)
+    strings, groups = cut.strings(), cut.groups
+    rows = zip(groups[:-1], groups[1:], text.valid, strict=True)
+    return [strings[a:b] if valid else None for a, b, valid in rows]

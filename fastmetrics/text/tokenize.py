@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -37,6 +38,10 @@ class Vocabulary:
         n = len(self)
         begins, lengths = self.arrays.begins[:n].tolist(), self.arrays.lengths[:n].tolist()
         return [spell(data[8 * b : 8 * b + size].tobytes()) for b, size in zip(begins, lengths, strict=True)]
+
+    def ids_of(self, words: Iterable[str]) -> Ids:
+        """The number of each of ``words``, which are added if need be; each must be one word of the convention."""
+        return self.tokenize(text_of_strings(words)).ids
 
     def tokenize(self, text: Text) -> Tokens:
         """The tokens of every string in ``text``."""

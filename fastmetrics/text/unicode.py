@@ -59,6 +59,22 @@ def is_space() -> Flags:
 
 
 @functools.cache
+def is_lower() -> Flags:
+    """Whether each code point is the lower case of another."""
+    points = np.arange(SIZE)
+    folded = lower()
+    flags = np.zeros(SIZE, np.bool_)
+    flags[folded[folded != points]] = True
+    return flags & (folded == points)
+
+
+@functools.cache
+def is_upper() -> Flags:
+    """Whether ``str.lower`` changes each code point."""
+    return lower() != np.arange(SIZE)
+
+
+@functools.cache
 def is_punctuation() -> Flags:
     """Whether each code point is of category P."""
     flags = np.zeros(SIZE, np.bool_)

@@ -1,0 +1,151 @@
+"""Answers that say "I don't know" (S1): which abstain as a whole, and which cite a source for not knowing."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Annotated, Any
+
+import numpy as np
+
+from fastmetrics.arrays import Flags, Floats, Ints, Text, Tokens
+from fastmetrics.batch import Batch
+from fastmetrics.declare import metric
+from fastmetrics.errors import OptionError
+from fastmetrics.kernels import phrases as kernels
+from fastmetrics.text.lexicons import lexicon
+from fastmetrics.text.phrases import Phrases, compile_phrases
+from fastmetrics.text.segments import statements
+
+PHRASES = lexicon("abstain")
+"""The ways to say "I don't know" in English and Russian that count unless told otherwise."""
+
+PREAMBLE = 8
+"""Words that may stand before an "I don't know" in sentences of their own."""
+
+TURN = 4
+"""Words after a "but" from which on they are taken for an answer."""
+
+
+@dataclass(frozen=True, eq=False)
+class Refusals:
+    """The answers that hold a phrase, cut into sentences; ``rows`` are their rows among all ``n_rows``."""
+
+    n_rows: int
+    rows: Ints
+    sentences: Text
+    tokens: Tokens
+    idk: Flags
+
+
+@dataclass(frozen=True)
+class RefusalsIn:
+    """The answers of a column that may be an "I don't know"; the rest need no second look."""
+
+    def of(self, batch: Batch, column: str, options: Mapping[str, Any]) -> Refusals:
+        """The refusals under the option ``phrases``."""
+        phrases = tuple(options["phrases"])
+        return batch.remember(("refusals", column, phrases), lambda: _refusals(batch, column, phrases))
+
+
+Answers = Annotated[Refusals, RefusalsIn()]
+
+
+def _refusals(batch: Batch, column: str, patterns: tuple[str, ...]) -> Refusals:
+    phrases = compile_phrases(patterns)
+    words, vocabulary = batch.tokens(column, "words"), batch.vocabulary("words")
+    letters = phrases.letters(vocabulary)
+    found = kernels.holds_phrase(words.ids, words.starts, words.stops, letters, phrases.table, phrases.final)
+    rows = np.flatnonzero(found)
+    sentences = statements(batch.text(column).take(rows))
+    tokens = vocabulary.tokenize(sentences)
+    return Refusals(batch.n_rows, rows, sentences, tokens, _says_idk(batch, tokens, phrases))
+
+
+def _says_idk(batch: Batch, tokens: Tokens, phrases: Phrases) -> Flags:
+    """Whether each sentence holds a phrase, neither offered as a choice ("or …") nor followed by "but" and an answer."""
+    vocabulary = batch.vocabulary("words")
+    contrast, choice = (_marked(batch, words) for words in (lexicon("contrast"), ("or", "или")))
+    letters = phrases.letters(vocabulary)
+    begins, ends = kernels.last_phrase(tokens.ids, tokens.starts, tokens.stops, letters, phrases.table, phrases.final)
+    said = ends >= 0
+    rest = kernels.words_after(tokens.ids, tokens.starts + np.maximum(ends, 0), tokens.stops, contrast)
+    before = tokens.ids[np.maximum(tokens.starts + begins - 1, 0)[said]]
+    offered = np.zeros(len(said), np.bool_)
+    offered[said] = (begins[said] > 0) & choice[before]
+    return said & ~offered & (rest < TURN)
+
+
+def _marked(batch: Batch, words: tuple[str, ...]) -> Flags:
+    """Which words of the batch are among ``words``."""
+    vocabulary = batch.vocabulary("words")
+    ids = vocabulary.ids_of(words)
+    flags = np.zeros(len(vocabulary), np.bool_)
+    flags[ids] = True
+    return flags
+
+
+def _check_phrases(phrases: tuple[str, ...], **_: object) -> None:
+    if isinstance(phrases, str) or not all(isinstance(phrase, str) and phrase.strip() for phrase in phrases):
+        raise OptionError(f"option 'phrases' expects a list of non-empty strings, got {phrases!r}")
+
+
+@metric(bounds=(0, 1), source="S1, abstain rate", labels={"mean": "abstain_rate"}, check=_check_phrases)
+def abstained(answer: Answers, *, phrases: tuple[str, ...] = PHRASES) -> Floats:
+    """1 if the answer as a whole is an "I don't know", else 0; its mean is S1's abstain rate.
+
+    A sentence says so if it holds one of ``phrases`` (as ``words``; ``(a|b)`` stands for either, ``[a]`` for a or
+    nothing), unless the phrase is a choice on offer ("… or I don't know") or four or more words follow a "but" after
+    it.  The answer abstains if such a sentence stands in it with at most eight words before it, apologies aside, and
+    no later sentence turns to an answer ("However, …").  An empty answer does not abstain.
+
+    >>> import fastmetrics as fm
+    >>> fm.abstained(["I'm sorry, I don't know.", "I don't know who, but it was in Paris in 1889.", "Я не знаю"])
+    array([1., 0., 1.])
+    """
+    contrast, filler = _openings(answer)
+    sizes = answer.tokens.counts
+    groups = answer.sentences.groups
+    turns = contrast & (sizes > TURN)
+    result = np.zeros(answer.n_rows)
+    result[answer.rows] = kernels.abstains(groups, answer.idk, filler, turns, sizes, PREAMBLE)
+    return result
+
+
+def _openings(answer: Refusals) -> tuple[Flags, Flags]:
+    """Whether each sentence opens with a word of contrast, and whether it is filler; few sentences, so in Python."""
+    contrast = set(lexicon("contrast"))
+    filler = re.compile("|".join(map(re.escape, lexicon("filler"))))
+    words = [re.findall(r"\w+", sentence.lower()) for sentence in answer.sentences.strings()]
+    opens = np.array([bool(w) and w[0] in contrast for w in words], np.bool_)
+    return opens, np.array([bool(filler.search(" ".join(w))) for w in words], np.bool_)
+
+
+def _check_idk(phrases: tuple[str, ...], pattern: str) -> None:
+    _check_phrases(phrases)
+    try:
+        re.compile(pattern)
+    except re.error as error:
+        raise OptionError(f"idk_citations: option 'pattern' expects a regular expression: {error}") from error
+
+
+@metric(bounds=(0, np.inf), source="S1, IDK + citation count", check=_check_idk)
+def idk_citations(answer: Answers, *, phrases: tuple[str, ...] = PHRASES, pattern: str = r"\[\d+\]") -> Floats:
+    """Number of "I don't know" sentences of the answer that carry a citation; the sum over a table must be 0.
+
+    Sentences are those of grounding, which keep the citation marks that follow them; ``phrases`` as in
+    ``abstained``; ``pattern`` is the regular expression of a citation.
+
+    >>> import fastmetrics as fm
+    >>> fm.idk_citations(["I don't know. [2] Ask again.", "Paris [1]."])
+    array([1., 0.])
+    """
+    counts = np.zeros(answer.n_rows)
+    rows = np.repeat(answer.rows, np.diff(answer.sentences.groups))[answer.idk]
+    cited = [
+        re.search(pattern, sentence) is not None
+        for sentence in answer.sentences.take(np.flatnonzero(answer.idk)).strings()
+    ]
+    np.add.at(counts, rows[np.array(cited, np.bool_)], 1.0)
+    return counts

@@ -1,0 +1,101 @@
+"""Phrases as an automaton over words: which word may follow which, and where a phrase is complete.
+
+A phrase is a line of words in which ``(a|b c)`` stands for any of its alternatives and ``[a|b]`` for any or none.
+"""
+
+from __future__ import annotations
+
+import functools
+import re
+from collections import defaultdict
+from dataclasses import dataclass
+
+import numpy as np
+
+from fastmetrics.arrays import Flags, Ids
+from fastmetrics.text.tokenize import Vocabulary
+
+START = 0
+
+
+@dataclass(frozen=True, eq=False)
+class Phrases:
+    """The automaton: ``table[state, word]`` is the next state or -1, ``final[state]`` whether a phrase ends there."""
+
+    words: tuple[str, ...]
+    table: Ids
+    final: Flags
+
+    def letters(self, vocabulary: Vocabulary) -> Ids:
+        """The number in ``words`` of every word of ``vocabulary``, -1 for one that no phrase has."""
+        ids = vocabulary.ids_of(self.words)
+        letters = np.full(len(vocabulary), -1, np.int32)
+        letters[ids] = np.arange(len(self.words))
+        return letters
+
+
+@functools.lru_cache(maxsize=64)
+def compile_phrases(patterns: tuple[str, ...]) -> Phrases:
+    """The automaton that finds every one of ``patterns``.
+
+    >>> len(compile_phrases(("i (do not|don t) [really] know",)).words)
+    7
+    """
+    edges: dict[int, set[tuple[str, int]]] = defaultdict(set)
+    silent: dict[int, set[int]] = defaultdict(set)
+    ends = {_add(pattern, edges, silent) for pattern in patterns}
+    words = tuple(sorted({word for targets in edges.values() for word, _ in targets}))
+    first = _closure({START}, silent)
+    states, rows = {first: 0}, []
+    waiting = [first]
+    for state in waiting:
+        reached: dict[str, set[int]] = defaultdict(set)
+        for node in state:
+            for word, target in edges[node]:
+                reached[word].add(target)
+        row = np.full(len(words), -1, np.int32)
+        for word, targets in reached.items():
+            following = _closure(targets, silent)
+            if following not in states:
+                states[following] = len(states)
+                waiting.append(following)
+            row[words.index(word)] = states[following]
+        rows.append(row)
+    final = np.array([bool(ends & state) for state in states])
+    return Phrases(words, np.array(rows, np.int32).reshape(len(rows), len(words)), final)
+
+
+def _add(pattern: str, edges: dict[int, set[tuple[str, int]]], silent: dict[int, set[int]]) -> int:
+    """Add the path of one pattern; its last node."""
+    node = START
+    for piece in re.findall(r"\([^)]*\)|\[[^\]]*\]|[^()\[\]]+", pattern):
+        alternatives = piece[1:-1].split("|") if piece[0] in "([" else [piece]
+        end = _new(edges, silent)
+        if piece[0] == "[":
+            silent[node].add(end)
+        for alternative in alternatives:
+            at = node
+            for word in alternative.split():
+                following = _new(edges, silent)
+                edges[at].add((word, following))
+                at = following
+            silent[at].add(end)
+        node = end
+    return node
+
+
+def _new(edges: dict[int, set[tuple[str, int]]], silent: dict[int, set[int]]) -> int:
+    node = len(silent) + 1
+    silent[node] = set()
+    edges[node] = set()
+    return node
+
+
+def _closure(nodes: set[int], silent: dict[int, set[int]]) -> frozenset[int]:
+    reached, waiting = set(nodes), list(nodes)
+    while waiting:
+        for target in silent.get(waiting.pop(), ()):
+            if target not in reached:
+                reached.add(target)
+                waiting.append(target)
+    return frozenset(reached)
