@@ -1,0 +1,78 @@
+"""A small table of results, for a terminal, a notebook and plain text."""
+
+from __future__ import annotations
+
+import html
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+
+def number(value: float) -> str:
+    """``value`` with about four significant digits; a count in full; – for NaN.
+
+    >>> [number(x) for x in (0.12345, 812.25, 3, 1e-9, float("nan"))]
+    ['0.1235', '812.2', '3', '1e-09', '–']
+    """
+    if isinstance(value, int):
+        return f"{value:,}"
+    if math.isnan(value):
+        return "–"
+    size = abs(value)
+    if size != 0 and not 1e-4 <= size < 1e7:
+        return f"{value:.4g}"
+    return f"{value:.4f}" if size < 100 else f"{value:,.1f}"
+
+
+@dataclass(frozen=True)
+class Grid:
+    """A header and rows of cells, the first column to the left and the others to the right.
+
+    >>> print(Grid(("metric", "mean"), (("token_f1", "0.5000"),)))
+    metric      mean
+    token_f1  0.5000
+    """
+
+    header: Sequence[str]
+    rows: Sequence[Sequence[str]]
+
+    def __str__(self) -> str:
+        lines = [self.header, *self.rows]
+        widths = [max(map(len, cells)) for cells in zip(*lines, strict=True)]
+        return "\n".join(
+            "  ".join(
+                cell.rjust(width) if place else cell.ljust(width)
+                for place, (cell, width) in enumerate(zip(line, widths, strict=True))
+            ).rstrip()
+            for line in lines
+        )
+
+    def html(self) -> str:
+        """The table as HTML, every cell escaped."""
+
+        def line(tag: str, cells: Sequence[str]) -> str:
+            return "<tr>" + "".join(f"<{tag}>{html.escape(cell)}</{tag}>" for cell in cells) + "</tr>"
+
+        body = "".join(line("td", row) for row in self.rows)
+        return f"<table><thead>{line('th', self.header)}</thead><tbody>{body}</tbody></table>"
+
+    def rich(self) -> Table:
+        """The table for a rich console."""
+        from rich.table import Table
+        from rich.text import Text
+
+        table = Table()
+        for place, name in enumerate(self.header):
+            table.add_column(name, justify="right" if place else "left", no_wrap=True)
+        for row in self.rows:
+            table.add_row(*map(Text, row))
+        return table
+
+
+def notebook(grids: Sequence[Grid], notes: Sequence[str]) -> str:
+    """Several tables and notes as one piece of HTML."""
+    return "".join(grid.html() for grid in grids) + "".join(f"<p>{html.escape(note)}</p>" for note in notes)
