@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import html
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -76,3 +76,14 @@ class Grid:
 def notebook(grids: Sequence[Grid], notes: Sequence[str]) -> str:
     """Several tables and notes as one piece of HTML."""
     return "".join(grid.html() for grid in grids) + "".join(f"<p>{html.escape(note)}</p>" for note in notes)
+
+
+def strict(value: Any) -> Any:
+    """``value`` fit for JSON: null for NaN, ``"Infinity"`` and ``"-Infinity"`` for the infinities."""
+    if isinstance(value, Mapping):
+        return {key: strict(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [strict(item) for item in value]
+    if isinstance(value, float) and not math.isfinite(value):
+        return None if math.isnan(value) else "Infinity" if value > 0 else "-Infinity"
+    return value

@@ -43,6 +43,11 @@ class Source:
             return cls(lambda: _pieces(scores), again=not once)
         raise InputError(f"a table of scores was expected, not {type(scores).__name__}")
 
+    def table(self) -> pa.Table:
+        """Everything in one table."""
+        pieces = [p if isinstance(p, pa.Table) else pa.Table.from_batches([p]) for p in self.read()]
+        return pa.concat_tables(pieces) if pieces else pa.table({})
+
 
 def _table(data: Any) -> pa.Table:
     try:

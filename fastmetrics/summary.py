@@ -13,7 +13,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from fastmetrics.display import Grid, notebook, number
+from fastmetrics.display import Grid, notebook, number, strict
 from fastmetrics.errors import UnknownNameError
 from fastmetrics.moments import State
 from fastmetrics.parts import Piece, Source, Sums, score_columns
@@ -90,7 +90,7 @@ class Summary(Mapping[str, MetricSummary]):
 
     def to_json(self) -> str:
         """The dictionary as JSON: NaN becomes null, an infinity ``"Infinity"`` or ``"-Infinity"``."""
-        return json.dumps(_strict(self.to_dict()), ensure_ascii=False, indent=2, allow_nan=False)
+        return json.dumps(strict(self.to_dict()), ensure_ascii=False, indent=2, allow_nan=False)
 
     def to_arrow(self) -> pa.Table:
         """One row per metric; a column per statistic, null where a metric has none; ``corpus`` holds corpus metrics."""
@@ -201,14 +201,3 @@ def _values(piece: Piece, name: str) -> Iterator[NDArray[np.float64]]:
         column = piece.column(name)
         for chunk in column.chunks if isinstance(column, pa.ChunkedArray) else [column]:
             yield np.asarray(chunk.to_numpy(zero_copy_only=False), np.float64)
-
-
-def _strict(value: Any) -> Any:
-    """``value`` with what JSON has no number for replaced."""
-    if isinstance(value, Mapping):
-        return {key: _strict(item) for key, item in value.items()}
-    if isinstance(value, list):
-        return [_strict(item) for item in value]
-    if isinstance(value, float) and not math.isfinite(value):
-        return None if math.isnan(value) else "Infinity" if value > 0 else "-Infinity"
-    return value
