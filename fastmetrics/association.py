@@ -12,11 +12,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fastmetrics.agreement import cohen_kappa
 from fastmetrics.errors import InputError, OptionError
 from fastmetrics.kernels.bootstrap import AUC, F1, PEARSON, SPEARMAN, Sample, resample
 from fastmetrics.kernels.concordance import concordance
 from fastmetrics.moments import State
+from fastmetrics.raters import cohen_kappa
 
 
 @dataclass(frozen=True)

@@ -67,7 +67,7 @@ class Grid:
 
         table = Table()
         for place, name in enumerate(self.header):
-            table.add_column(name, justify="right" if place else "left", no_wrap=True)
+            table.add_column(name, justify="right" if place else "left", overflow="fold")
         for row in self.rows:
             table.add_row(*map(Text, row))
         return table

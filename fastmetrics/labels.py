@@ -10,9 +10,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from fastmetrics.agreement import is_text
 from fastmetrics.errors import ColumnError, InputError, UnknownNameError
-from fastmetrics.parts import Source
+from fastmetrics.parts import Scores
+from fastmetrics.raters import is_text
 
 
 def label_table(labels: Any) -> pa.Table:
@@ -23,7 +23,7 @@ def label_table(labels: Any) -> pa.Table:
     flat = isinstance(labels, pa.Array | pa.ChunkedArray | Sequence) and not isinstance(
         first, pa.Table | pa.RecordBatch
     )
-    return Source.of({"label": labels} if flat else labels).table()
+    return Scores.of({"label": labels} if flat else labels).table()
 
 
 def join(left: pa.Table, right: pa.Table, on: str | None) -> tuple[NDArray[np.int64], str]:

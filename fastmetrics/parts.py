@@ -19,14 +19,14 @@ Piece: TypeAlias = "pa.Table | pa.RecordBatch"
 
 
 @dataclass(frozen=True)
-class Source:
+class Scores:
     """Tables and record batches, one after the other; ``again``: whether they can be read a second time."""
 
     read: Callable[[], Iterable[Piece]]
     again: bool
 
     @classmethod
-    def of(cls, scores: Any) -> Source:
+    def of(cls, scores: Any) -> Scores:
         """The source behind anything that ``summarize`` takes; raises ``InputError`` for anything else."""
         if isinstance(scores, pa.Table | pa.RecordBatch):
             return cls(lambda: [scores], again=True)
@@ -131,6 +131,8 @@ class Sums:
         if self._names is None:
             self._names = names
             self.states = {name: State() for name in names}
+        if len(set(names)) < len(names):
+            raise ColumnError(f"two score columns have the same name; found {', '.join(map(repr, names))}")
         if names != self._names:
             differing = sorted(set(names) ^ set(self._names)) or names
             raise ColumnError(f"the parts differ in their score columns: {', '.join(map(repr, differing))}")

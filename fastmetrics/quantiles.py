@@ -36,7 +36,10 @@ def quantiles(batches: Batches, qs: Sequence[float], budget: int = 1 << 22) -> N
     for batch in batches():
         values = _defined(batch)
         n += len(values)
-        held = [*held, values] if n <= budget else []
+        if n <= budget:
+            held.append(values)
+        else:
+            held.clear()
     if n == 0:
         return np.full(len(wanted), np.nan)
     with np.errstate(invalid="ignore"):  # between −inf and inf there is nothing: NaN, as NumPy says

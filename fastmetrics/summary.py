@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from fastmetrics.display import Grid, notebook, number, strict
 from fastmetrics.errors import UnknownNameError
 from fastmetrics.moments import State
-from fastmetrics.parts import Piece, Source, Sums, score_columns
+from fastmetrics.parts import Piece, Scores, Sums, score_columns
 from fastmetrics.quantiles import quantiles
 
 if TYPE_CHECKING:
@@ -159,7 +159,7 @@ def summarize(
     ``UnknownNameError`` for an unknown statistic.
     """
     fractions = {name: {key: _fraction(key) for key in keys} for name, keys in statistics.items()}
-    source = Source.of(scores)
+    source = Scores.of(scores)
     held: dict[str, list[NDArray[np.float64]]] = {name: [] for name in fractions}
     sums = Sums()
     for piece in source.read():
@@ -190,7 +190,7 @@ def _fraction(statistic: str) -> float:
     return percent / 100
 
 
-def _reread(source: Source, name: str) -> Iterator[NDArray[np.float64]]:
+def _reread(source: Scores, name: str) -> Iterator[NDArray[np.float64]]:
     for piece in source.read():
         yield from _values(piece, name)
 

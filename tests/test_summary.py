@@ -324,6 +324,8 @@ def test_what_is_no_table_is_refused() -> None:
         summarize({"a": [1.0], "b": [1.0, 2.0]})
     with pytest.raises(ColumnError, match="differ in their score columns: 'b'"):
         summarize([pa.table({"a": [1.0]}), pa.table({"a": [1.0], "b": [2.0]})])
+    with pytest.raises(ColumnError, match="two score columns have the same name; found 'a', 'a'"):
+        summarize(pa.table([pa.array([1.0]), pa.array([2.0])], names=["a", "a"]))
     with pytest.raises(FileFormatError, match="cannot be read"):
         summarize(pa.table({"a": [1.0]}).replace_schema_metadata({"fastmetrics": "[1]"}))
     with pytest.raises(UnknownNameError, match="unknown statistic 'median'"):

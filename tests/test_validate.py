@@ -15,17 +15,21 @@ import polars as pl
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+import typer
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from rich.console import Console
 from scipy import stats
 from sklearn import metrics as sk
+from typer.testing import CliRunner
 
-from fastmetrics.agreement import cohen_kappa, krippendorff_alpha
 from fastmetrics.association import associate
-from fastmetrics.errors import ColumnError, InputError, OptionError, UnknownNameError
+from fastmetrics.commands.read import read
+from fastmetrics.commands.validate import validate as command
+from fastmetrics.errors import ColumnError, FileFormatError, InputError, OptionError, UnknownNameError
 from fastmetrics.kernels.bootstrap import draw
-from fastmetrics.validate import validate
+from fastmetrics.raters import cohen_kappa, krippendorff_alpha
+from fastmetrics.validation import validate
 
 DATA = os.environ.get("FASTMETRICS_DATA")
 SCORES = st.one_of(st.integers(-3, 3).map(float), st.floats(-100, 100).map(lambda x: round(x, 3)))
@@ -282,6 +286,30 @@ def test_what_cannot_be_matched_is_refused() -> None:
         validate(scores, [1, 0], metrics=["f2"])
     with pytest.raises(UnknownNameError, match="unknown metric 'f2'"):
         validate(scores, [1, 0], thresholds={"f2": 1.0})
+
+
+def test_the_command(tmp_path: Path) -> None:
+    scores, labels = tmp_path / "scores.parquet", tmp_path / "labels.csv"
+    pq.write_table(SCORE_TABLE, scores)
+    LABEL_TABLE.to_pandas().to_csv(labels, index=False)
+    app = typer.Typer()
+    app.command()(command)
+    shown = CliRunner().invoke(app, [str(scores), str(labels), "--resamples", "20"])
+    assert shown.exit_code == 0
+    assert shown.stdout == str(validate(SCORE_TABLE, LABEL_TABLE, resamples=20)) + "\n"
+    options = ["--metrics", "f1", "--json", "--on", "id", "--label", "correct", "--resamples", "20"]
+    fields = json.loads(CliRunner().invoke(app, [str(scores), str(labels), *options]).stdout)
+    assert list(fields["metrics"]) == ["f1"]
+
+
+def test_files_that_cannot_be_read(tmp_path: Path) -> None:
+    with pytest.raises(FileFormatError, match=r"\.xls: a file ending in \.parquet"):
+        read(tmp_path / "a.xls")
+    with pytest.raises(FileFormatError, match=r"a\.parquet: "):
+        read(tmp_path / "a.parquet")
+    (tmp_path / "b.parquet").write_bytes(b"no Parquet")
+    with pytest.raises(FileFormatError, match=r"b\.parquet: "):
+        read(tmp_path / "b.parquet")
 
 
 @pytest.mark.skipif(DATA is None, reason="FASTMETRICS_DATA is not set")

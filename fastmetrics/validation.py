@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, fields
 from typing import TYPE_CHECKING, Any
@@ -11,12 +12,12 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from fastmetrics.agreement import Agreement, agreement
 from fastmetrics.association import Association, Decision, Estimate, associate
 from fastmetrics.display import Grid, notebook, number, strict
 from fastmetrics.errors import UnknownNameError
 from fastmetrics.labels import join, label_table, numbers, positive_from, ratings_of, truth_of
-from fastmetrics.parts import Source, score_columns
+from fastmetrics.parts import Scores, score_columns
+from fastmetrics.raters import Agreement, agreement
 
 if TYPE_CHECKING:
     from rich.console import Group
@@ -78,6 +79,7 @@ class Validation(Mapping[str, MetricValidation]):
             "of the labels alone": self.n_only_labels,
         }
         notes += [f"{count:,} rows {what}" for what, count in counts.items() if count]
+        notes.append(f"in brackets: {self.confidence * 100:g} % confidence intervals")
         if self.positive is None:
             notes.append("the label is graded: AUC and threshold need to be told which labels are positive")
         else:
@@ -125,7 +127,7 @@ class Validation(Mapping[str, MetricValidation]):
             (name, number(m.association.n), *(_interval(getattr(m.association, figure)) for figure in shown))
             for name, m in self.metrics.items()
         ]
-        grids = [Grid(("metric", "n", *(f"{name} [{self.confidence:.0%}]" for name in shown)), rows)]
+        grids = [Grid(("metric", "n", *shown), rows)]
         if self.positive is not None:
             decisions = [
                 (name, *(number(getattr(m.association.decision, key)) for key in _DECISION), number(m.n_no_score))
@@ -138,7 +140,9 @@ class Validation(Mapping[str, MetricValidation]):
 
 
 def _interval(estimate: Estimate) -> str:
-    return f"{number(estimate.value)} [{number(estimate.low)}, {number(estimate.high)}]"
+    if math.isnan(estimate.value):
+        return number(math.nan)
+    return f"{estimate.value:.3f} [{estimate.low:.3f}, {estimate.high:.3f}]"
 
 
 def _agreement_grid(agreements: Sequence[Agreement]) -> Grid:
@@ -191,7 +195,7 @@ def validate(
     Raises ``ColumnError`` if the label column is absent or not clear, or the tables cannot be matched; ``InputError``
     for an id that occurs twice; ``UnknownNameError`` for a metric that the scores do not have.
     """
-    left, right = Source.of(scores).table(), label_table(labels)
+    left, right = Scores.of(scores).table(), label_table(labels)
     names = score_columns(left.schema)
     for name in [*(metrics or ()), *(thresholds or {})]:
         if name not in names:

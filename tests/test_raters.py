@@ -16,8 +16,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.metrics import cohen_kappa_score
 
-from fastmetrics.agreement import agreement, cohen_kappa, krippendorff_alpha
 from fastmetrics.errors import ColumnError, InputError, OptionError
+from fastmetrics.raters import agreement, cohen_kappa, krippendorff_alpha
 
 N = None
 PUBLISHED = [  # four observers, twelve units: Krippendorff 2011, section D
