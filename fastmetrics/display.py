@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import html
 import math
+from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from rich.console import Group
     from rich.table import Table
 
 
@@ -62,20 +64,42 @@ class Grid:
 
     def rich(self) -> Table:
         """The table for a rich console."""
+        from rich.box import SIMPLE_HEAD
         from rich.table import Table
         from rich.text import Text
 
-        table = Table()
+        table = Table(box=SIMPLE_HEAD, pad_edge=False, show_edge=False, collapse_padding=True)
         for place, name in enumerate(self.header):
-            table.add_column(name, justify="right" if place else "left", overflow="fold")
+            table.add_column(name, justify="right" if place else "left", overflow="fold", no_wrap=place == 0)
         for row in self.rows:
             table.add_row(*map(Text, row))
         return table
 
 
-def notebook(grids: Sequence[Grid], notes: Sequence[str]) -> str:
-    """Several tables and notes as one piece of HTML."""
-    return "".join(grid.html() for grid in grids) + "".join(f"<p>{html.escape(note)}</p>" for note in notes)
+class Shown(ABC):
+    """What prints as tables and notes: a subclass says which."""
+
+    @abstractmethod
+    def grids(self) -> Sequence[Grid]:
+        """The tables, one below the other."""
+
+    @abstractmethod
+    def remarks(self) -> Sequence[str]:
+        """What a reader must know."""
+
+    def __str__(self) -> str:
+        return "\n\n".join([*map(str, self.grids()), *filter(None, ["\n".join(self.remarks())])])
+
+    def _repr_html_(self) -> str:
+        notes = (f"<p>{html.escape(note)}</p>" for note in self.remarks())
+        return "".join([*(grid.html() for grid in self.grids()), *notes])
+
+    def __rich__(self) -> Group:
+        from rich.console import Group
+        from rich.text import Text
+
+        parts = [part for grid in self.grids() for part in (grid.rich(), Text())]
+        return Group(*parts, *map(Text, self.remarks()))
 
 
 def strict(value: Any) -> Any:

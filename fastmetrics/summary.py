@@ -7,20 +7,17 @@ import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from fastmetrics.display import Grid, notebook, number, strict
+from fastmetrics.display import Grid, Shown, number, strict
 from fastmetrics.errors import UnknownNameError
 from fastmetrics.moments import State
 from fastmetrics.parts import Piece, Scores, Sums, score_columns
 from fastmetrics.quantiles import quantiles
-
-if TYPE_CHECKING:
-    from rich.console import Group
 
 DEFAULT_STATISTICS: Mapping[str, Sequence[str]] = {"latency_ms": ("p50", "p90", "p95", "p99")}
 
@@ -50,7 +47,7 @@ class MetricSummary:
 
 
 @dataclass(frozen=True)
-class Summary(Mapping[str, MetricSummary]):
+class Summary(Shown, Mapping[str, MetricSummary]):
     """The figures of each metric, by name; prints as a table."""
 
     n_rows: int
@@ -105,20 +102,13 @@ class Summary(Mapping[str, MetricSummary]):
         fields += [(name, pa.float64()) for name in ("corpus", *extra)]
         return pa.Table.from_pylist(rows, pa.schema(fields))
 
-    def __str__(self) -> str:
-        return "\n\n".join([*map(str, self._grids()), *self.notes])
+    def remarks(self) -> Sequence[str]:
+        """The notes."""
+        return self.notes
 
-    def _repr_html_(self) -> str:
-        return notebook(self._grids(), self.notes)
-
-    def __rich__(self) -> Group:
-        from rich.console import Group
-        from rich.text import Text
-
-        return Group(*(grid.rich() for grid in self._grids()), *map(Text, self.notes))
-
-    def _grids(self) -> list[Grid]:
-        header = ("metric", *_FIGURES, *(name.removeprefix("n_") for name in _COUNTS))
+    def grids(self) -> list[Grid]:
+        """The metrics, and the statistics that have a name of their own."""
+        header = ("metric", *_FIGURES, "n", "missing", "undef.", "error")
         rows = [
             (name, *(number(getattr(metric, key)) for key in _FIGURES + _COUNTS))
             for name, metric in self.metrics.items()

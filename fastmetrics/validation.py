@@ -6,21 +6,18 @@ import json
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, fields
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
 from fastmetrics.association import Association, Decision, Estimate, associate
-from fastmetrics.display import Grid, notebook, number, strict
+from fastmetrics.display import Grid, Shown, number, strict
 from fastmetrics.errors import UnknownNameError
 from fastmetrics.labels import join, label_table, numbers, positive_from, ratings_of, truth_of
 from fastmetrics.parts import Scores, score_columns
 from fastmetrics.raters import Agreement, agreement
-
-if TYPE_CHECKING:
-    from rich.console import Group
 
 _ESTIMATES = tuple(f.name for f in fields(Association) if f.type == "Estimate")
 _DECISION = tuple(f.name for f in fields(Decision))
@@ -39,7 +36,7 @@ class MetricValidation:
 
 
 @dataclass(frozen=True)
-class Validation(Mapping[str, MetricValidation]):
+class Validation(Shown, Mapping[str, MetricValidation]):
     """Every metric against the labels, and the agreement of the raters; prints as tables."""
 
     joined_by: str
@@ -109,19 +106,12 @@ class Validation(Mapping[str, MetricValidation]):
         types = [("metric", pa.string()), ("n", pa.int64()), ("n_no_score", pa.int64())]
         return pa.Table.from_pylist(rows, pa.schema([*types, *((name, pa.float64()) for name in (*names, *_DECISION))]))
 
-    def __str__(self) -> str:
-        return "\n\n".join([*map(str, self._grids()), "\n".join(self.notes)])
+    def remarks(self) -> Sequence[str]:
+        """The notes."""
+        return self.notes
 
-    def _repr_html_(self) -> str:
-        return notebook(self._grids(), self.notes)
-
-    def __rich__(self) -> Group:
-        from rich.console import Group
-        from rich.text import Text
-
-        return Group(*(grid.rich() for grid in self._grids()), *map(Text, self.notes))
-
-    def _grids(self) -> list[Grid]:
+    def grids(self) -> list[Grid]:
+        """The figures, the decisions, and the agreement of raters."""
         shown = [name for name in _ESTIMATES if self.positive is not None or name not in ("auc", "f1")]
         rows = [
             (name, number(m.association.n), *(_interval(getattr(m.association, figure)) for figure in shown))

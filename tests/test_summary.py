@@ -305,7 +305,7 @@ def test_dictionary_json_and_arrow_agree() -> None:
 def test_it_prints_as_a_table_everywhere() -> None:
     summary = summarize({"<f1>": [0.5, 1.0], "latency_ms": [812.25, 812.25]}, labels={"<f1>.mean": "good"})
     lines = str(summary).splitlines()
-    assert lines[0].split() == ["metric", "mean", "std", "min", "max", "n", "missing", "undefined", "error"]
+    assert lines[0].split() == ["metric", "mean", "std", "min", "max", "n", "missing", "undef.", "error"]
     assert lines[1].split() == ["<f1>", "0.7500", "0.2500", "0.5000", "1.0000", "2", "0", "0", "0"]
     assert any(line.split() == ["good", "0.7500"] for line in lines)
     assert any(line.split() == ["latency_ms.p99", "812.2"] for line in lines)
