@@ -58,7 +58,8 @@ def _is_label(kind: pa.DataType) -> bool:
 
 
 def _is_list(kind: pa.DataType) -> bool:
-    return bool(pa.types.is_list(kind) or pa.types.is_large_list(kind) or pa.types.is_fixed_size_list(kind))
+    listed = pa.types.is_list(kind) or pa.types.is_large_list(kind) or pa.types.is_fixed_size_list(kind)
+    return bool(listed and _is_label(kind.value_type))
 
 
 def ratings_of(
@@ -71,7 +72,8 @@ def ratings_of(
     if raters:
         return label or "mean of the raters", {name: table.column(name) for name in raters}
     if label is None:
-        fit = [f.name for f in table.schema if f.name != joined_by and (_is_label(f.type) or _is_list(f.type))]
+        keys = {"id", joined_by}
+        fit = [f.name for f in table.schema if f.name not in keys and (_is_label(f.type) or _is_list(f.type))]
         if len(fit) != 1:
             raise ColumnError(f"name the column of labels with label=; it could be one of {', '.join(fit) or 'none'}")
         label = fit[0]
@@ -81,14 +83,13 @@ def ratings_of(
 
 def _spread(name: str, column: pa.ChunkedArray) -> dict[str, pa.ChunkedArray]:
     """A column for each place of a column of lists."""
-    lists = column.combine_chunks().cast(pa.list_(pa.float64()))
-    places = range(pc.max(pc.list_value_length(lists)).as_py() or 0)
-    rows = pc.list_parent_indices(lists).to_numpy()
-    flat = numbers(pc.list_flatten(lists))
-    first = np.searchsorted(rows, rows)
-    spread = np.full((len(places), len(lists)), np.nan)
-    spread[np.arange(len(rows)) - first, rows] = flat
-    return {f"{name}[{place}]": pa.chunked_array([pa.array(spread[place])]) for place in places}
+    lengths = pc.list_value_length(column).fill_null(0).to_numpy()
+    flat = numbers(pc.list_flatten(column))
+    rows = np.repeat(np.arange(len(lengths)), lengths)
+    places = np.arange(len(flat)) - np.repeat(np.cumsum(lengths) - lengths, lengths)
+    spread = np.full((int(lengths.max(initial=0)), len(lengths)), np.nan)
+    spread[places, rows] = flat
+    return {f"{name}[{place}]": pa.chunked_array([pa.array(one)]) for place, one in enumerate(spread)}
 
 
 def truth_of(table: pa.Table, label: str, ratings: Mapping[str, pa.ChunkedArray]) -> NDArray[np.float64]:
@@ -103,6 +104,9 @@ def truth_of(table: pa.Table, label: str, ratings: Mapping[str, pa.ChunkedArray]
     if not columns:
         return np.full(table.num_rows, np.nan)
     stacked = np.stack([numbers(column) for column in columns.values()])
+    for name, infinite in zip(columns, np.isinf(stacked), strict=True):
+        if infinite.any():
+            raise ColumnError(f"column {name!r} of the labels, row {int(infinite.argmax())}: a label is not infinite")
     given = ~np.isnan(stacked)
     count = given.sum(axis=0)
     return np.where(count > 0, np.where(given, stacked, 0.0).sum(axis=0) / np.maximum(count, 1), np.nan)

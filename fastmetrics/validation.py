@@ -25,12 +25,11 @@ _SCALE = 20  # a metric with no more values than this, all of them labels too, i
 
 
 @dataclass(frozen=True)
-class MetricValidation:
+class MetricValidation(Association):
     """One metric against the labels."""
 
-    association: Association
     n_no_score: int
-    """Labelled rows without a score: null, undefined or infinite."""
+    """Labelled rows without a score: null, undefined or infinite; not in ``n``."""
     agreement: Agreement | None
     """Of metric and label as two raters, where the metric's values are values of the label."""
 
@@ -97,11 +96,11 @@ class Validation(Shown, Mapping[str, MetricValidation]):
         """One row per metric: n, n_no_score, each figure with its ``_low`` and ``_high``, the decision's figures."""
         rows = []
         for name, metric in self.metrics.items():
-            row = {"metric": name, "n": metric.association.n, "n_no_score": metric.n_no_score}
+            row = {"metric": name, "n": metric.n, "n_no_score": metric.n_no_score}
             for figure in _ESTIMATES:
-                estimate = getattr(metric.association, figure)
+                estimate = getattr(metric, figure)
                 row |= {figure: estimate.value, f"{figure}_low": estimate.low, f"{figure}_high": estimate.high}
-            rows.append(row | asdict(metric.association.decision))
+            rows.append(row | asdict(metric.decision))
         names = [f"{figure}{end}" for figure in _ESTIMATES for end in ("", "_low", "_high")]
         types = [("metric", pa.string()), ("n", pa.int64()), ("n_no_score", pa.int64())]
         return pa.Table.from_pylist(rows, pa.schema([*types, *((name, pa.float64()) for name in (*names, *_DECISION))]))
@@ -114,13 +113,13 @@ class Validation(Shown, Mapping[str, MetricValidation]):
         """The figures, the decisions, and the agreement of raters."""
         shown = [name for name in _ESTIMATES if self.positive is not None or name not in ("auc", "f1")]
         rows = [
-            (name, number(m.association.n), *(_interval(getattr(m.association, figure)) for figure in shown))
+            (name, number(m.n), *(_interval(getattr(m, figure)) for figure in shown))
             for name, m in self.metrics.items()
         ]
         grids = [Grid(("metric", "n", *shown), rows)]
         if self.positive is not None:
             decisions = [
-                (name, *(number(getattr(m.association.decision, key)) for key in _DECISION), number(m.n_no_score))
+                (name, *(number(getattr(m.decision, key)) for key in _DECISION), number(m.n_no_score))
                 for name, m in self.metrics.items()
             ]
             grids.append(Grid(("metric", *_DECISION, "no score"), decisions))
@@ -179,7 +178,7 @@ def validate(
     their intervals are those of :func:`fastmetrics.association.associate`.
 
     >>> found = validate({"token_f1": [0.1, 0.4, 0.35, 0.8]}, [0, 0, 1, 1], resamples=100)
-    >>> found["token_f1"].association.auc.value
+    >>> found["token_f1"].auc.value
     0.75
 
     Raises ``ColumnError`` if the label column is absent or not clear, or the tables cannot be matched; ``InputError``
@@ -213,7 +212,7 @@ def validate(
         )
         on_scale = _on_scale(values[usable], truth[usable])
         as_rater = agreement({name: values[usable], label: truth[usable]}) if on_scale else None
-        found[name] = MetricValidation(association, int((known & ~usable).sum()), as_rater)
+        found[name] = MetricValidation(**vars(association), n_no_score=int((known & ~usable).sum()), agreement=as_rater)
     return Validation(
         joined_by=joined_by,
         n_rows=scored.num_rows,

@@ -172,10 +172,10 @@ def test_rows_are_matched_by_id_and_what_is_missing_is_counted() -> None:
     found = validate(SCORE_TABLE.slice(0, 5), LABEL_TABLE, resamples=20)
     assert (found.joined_by, found.label, found.positive) == ("id", "correct", 1.0)
     assert (found.n_rows, found.n_no_label, found.n_only_scores, found.n_only_labels) == (5, 1, 0, 1)
-    assert (found["f1"].association.n, found["f1"].n_no_score) == (3, 1)
-    assert found["f1"].association.auc.value == 1.0
-    assert found["f1"].association.decision.threshold == 0.4
-    assert found["judge"].association.n == 3
+    assert (found["f1"].n, found["f1"].n_no_score) == (3, 1)
+    assert found["f1"].auc.value == 1.0
+    assert found["f1"].decision.threshold == 0.4
+    assert found["judge"].n == 3
     as_rater = found["judge"].agreement
     assert as_rater is not None
     assert as_rater.pairs[0].kappa == cohen_kappa([0, 1, 1], [0, 1, 0])
@@ -193,7 +193,7 @@ def test_ids_of_other_types_and_names() -> None:
     labels = {"q": ["1", "2", "3", None], "correct": [1, 0, 0, 1]}
     found = validate(scores, labels, on="q", resamples=20)
     assert (found.n_rows, found.n_only_scores, found.n_only_labels) == (2, 1, 2)
-    assert found["f1"].association.auc.value == 1.0
+    assert found["f1"].auc.value == 1.0
 
 
 @pytest.mark.parametrize(
@@ -213,7 +213,7 @@ def test_ids_of_other_types_and_names() -> None:
 def test_labels_by_position_in_any_form(labels: object) -> None:
     found = validate({"f1": [0.1, 0.5, 0.9, 0.4]}, labels, resamples=20)
     assert (found.joined_by, found.n_rows, found.n_no_label) == ("position", 4, 1)
-    assert found["f1"].association.auc.value == 1.0
+    assert found["f1"].auc.value == 1.0
 
 
 def test_several_raters_in_columns_and_in_lists() -> None:
@@ -222,8 +222,8 @@ def test_several_raters_in_columns_and_in_lists() -> None:
     columns = validate(scores, {"ann": first, "bob": second}, raters=["ann", "bob"], resamples=20)
     lists = validate(scores, {"grades": [[1, 2], [2, 2], [4, 3], None]}, resamples=20)
     for found in (columns, lists):
-        assert found["f1"].association.n == 3
-        assert found["f1"].association.pearson.value == pytest.approx(np.corrcoef([0.1, 0.2, 0.9], [1.5, 2, 3.5])[0, 1])
+        assert found["f1"].n == 3
+        assert found["f1"].pearson.value == pytest.approx(np.corrcoef([0.1, 0.2, 0.9], [1.5, 2, 3.5])[0, 1])
         assert found.raters is not None
         assert found.raters.alpha_interval == krippendorff_alpha([first, second], "interval")
         assert found.positive is None
@@ -239,21 +239,21 @@ def test_several_raters_in_columns_and_in_lists() -> None:
 def test_graded_labels_with_a_positive_grade_and_a_fixed_threshold() -> None:
     scores, labels = {"f1": [0.1, 0.5, 0.9, 0.4]}, [1, 3, 4, 2]
     found = validate(scores, labels, positive=3, thresholds={"f1": 0.45}, resamples=20)
-    assert found["f1"].association.auc.value == 1.0
-    assert found["f1"].association.decision.threshold == 0.45
-    assert found["f1"].association.f1.value == 1.0
+    assert found["f1"].auc.value == 1.0
+    assert found["f1"].decision.threshold == 0.45
+    assert found["f1"].f1.value == 1.0
     assert validate(scores, [1, 2, 2, 1], resamples=5).positive == 2.0
 
 
 def test_dictionary_json_arrow_and_tables() -> None:
     found = validate(SCORE_TABLE, LABEL_TABLE, resamples=20)
     fields = json.loads(found.to_json())
-    assert fields["metrics"]["f1"]["association"]["auc"]["value"] == 1.0
+    assert fields["metrics"]["f1"]["auc"]["value"] == 1.0
     assert fields["metrics"]["f1"]["agreement"] is None
     assert fields["n_no_label"] == 1
     table = found.to_arrow()
     assert table["metric"].to_pylist() == ["f1", "judge"]
-    assert table["auc"].to_pylist() == [1.0, found["judge"].association.auc.value]
+    assert table["auc"].to_pylist() == [1.0, found["judge"].auc.value]
     assert table["threshold"][0].as_py() == 0.4
     assert set(table.schema.names) > {"kendall_low", "pearson_high", "kappa", "n_no_score"}
     assert "<table>" in found._repr_html_()
@@ -312,6 +312,34 @@ def test_files_that_cannot_be_read(tmp_path: Path) -> None:
         read(tmp_path / "b.parquet")
 
 
+def test_lists_of_any_length_in_slices_and_chunks() -> None:
+    grades = [[9, 9, 9, 9], [1.0], None, [], [2, None, 4], [5, 6]]
+    column = pa.chunked_array(
+        [pa.array(grades[:3], pa.list_(pa.float64())), pa.array(grades[3:], pa.list_(pa.float64()))]
+    )
+    flags = pa.array([[True], [True, True], [False, False], [False], [True, False], None], pa.large_list(pa.bool_()))
+    scores = {"f1": [0.3, 0.1, 0.4, 0.4, 0.9]}
+    found = validate(scores, pa.table({"grades": column}).slice(1), resamples=5)
+    assert (found["f1"].n, found.n_no_label) == (3, 2)
+    assert found["f1"].pearson.value == pytest.approx(np.corrcoef([0.3, 0.4, 0.9], [1, 3, 5.5])[0, 1])
+    assert found.raters is not None
+    assert found.raters.alpha_interval == krippendorff_alpha([[2, 5], [None, 6], [4, None]], "interval")
+    mixed = validate(scores, pa.table({"flags": flags}).slice(1), positive=0.5, resamples=5)
+    assert (mixed["f1"].n, mixed.n_no_label) == (4, 1)
+    assert mixed["f1"].decision.threshold == 0.3
+
+
+def test_an_infinite_label_is_refused() -> None:
+    with pytest.raises(ColumnError, match="column 'label' of the labels, row 1: a label is not infinite"):
+        validate({"f1": [0.1, 0.2]}, [1.0, math.inf])
+
+
+def test_the_id_is_no_label() -> None:
+    assert validate({"f1": [0.1, 0.2]}, {"id": [1, 2], "c": [0, 1]}, resamples=5).label == "c"
+    with pytest.raises(ColumnError, match="one of none"):
+        validate({"f1": [0.1]}, {"c": [["yes"]]})
+
+
 @pytest.mark.skipif(DATA is None, reason="FASTMETRICS_DATA is not set")
 def test_published_scores_against_people() -> None:
     table = pq.read_table(Path(str(DATA)) / "dev" / "mtrag_human_eval.parquet")
@@ -322,4 +350,4 @@ def test_published_scores_against_people() -> None:
     for name, metric in found.items():
         both = frame[[name, "human_faithfulness_mean"]].dropna()
         expected = stats.spearmanr(both[name], both["human_faithfulness_mean"]).statistic
-        assert metric.association.spearman.value == pytest.approx(expected, abs=1e-9)
+        assert metric.spearman.value == pytest.approx(expected, abs=1e-9)
