@@ -18,6 +18,7 @@ from hypothesis import strategies as st
 from rich.console import Console
 
 from fastmetrics.errors import ColumnError, FileFormatError, InputError, OptionError, UnknownNameError
+from fastmetrics.kernels import sums
 from fastmetrics.moments import State
 from fastmetrics.quantiles import quantiles
 from fastmetrics.summary import Summary, summarize
@@ -91,6 +92,25 @@ def test_a_long_column_agrees_with_fsum() -> None:
     assert state_of(values).mean == float(Fraction(math.fsum(values)) / 3_000)
     scores = np.random.default_rng(9).random(2_000)
     assert state_of(scores).std == pytest.approx(scores.std(), rel=1e-14)
+
+
+@pytest.mark.parametrize("rows", [1, 4, 7])
+def test_bins_are_emptied_before_they_could_overflow(monkeypatch: pytest.MonkeyPatch, rows: int) -> None:
+    values = np.random.default_rng(5).normal(size=50)
+    whole = state_of(values)
+    monkeypatch.setattr(sums, "ROWS", rows)
+    parts = State()
+    for start in range(0, 50, 3):
+        parts.add(values[start : start + 3])
+        assert parts._pending <= rows
+    assert parts == whole == state_of(values)
+
+
+def test_the_widest_significands_fill_a_bin_but_do_not_overflow_it() -> None:
+    widest = math.nextafter(2.0, 1.0)
+    seen, bins = np.zeros(5, np.int64), np.zeros((2048, 8), np.int64)
+    sums.accumulate(np.array([widest]).view(np.int64), bins, seen)
+    assert int(bins.max()) * sums.ROWS < 1 << 62
 
 
 def test_infinite_scores_are_said_to_be_infinite() -> None:
