@@ -1,0 +1,1 @@
+"""The commands of the ``fastmetrics`` program: one module each, without logic of their own."""

@@ -1,0 +1,55 @@
+"""``fastmetrics validate``: scores held against people's labels."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+
+def validate(
+    scores: Annotated[Path, typer.Argument(help="The file of scores.", show_default=False)],
+    labels: Annotated[Path, typer.Argument(help="The file of people's labels.", show_default=False)],
+    *,
+    label: Annotated[str | None, typer.Option(help="The column of labels; by default the only one of numbers.")] = None,
+    raters: Annotated[str | None, typer.Option(help="Columns with one person's labels each: ann,bob.")] = None,
+    on: Annotated[
+        str | None, typer.Option(help="The column to match rows by; by default id, or else position.")
+    ] = None,
+    metrics: Annotated[
+        str | None, typer.Option("--metrics", "-m", help="Only these metrics: token_f1,jaccard.")
+    ] = None,
+    positive: Annotated[float | None, typer.Option(help="Labels of at least this count as positive.")] = None,
+    resamples: Annotated[int, typer.Option(min=1, help="Bootstrap samples behind the intervals.")] = 2000,
+    confidence: Annotated[float, typer.Option(help="Confidence of the intervals.")] = 0.95,
+    seed: Annotated[int, typer.Option(help="Seed of the bootstrap.")] = 0,
+    threads: Annotated[int | None, typer.Option(min=1, help="Threads; by default one per processor.")] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of tables.")] = False,
+) -> None:
+    """Hold every metric against people's labels: correlations, ROC AUC, best threshold, intervals, agreement."""
+    from rich.console import Console
+
+    from fastmetrics.commands.read import read
+    from fastmetrics.validation import validate as hold
+
+    found = hold(
+        read(scores),
+        read(labels),
+        label=label,
+        raters=raters.split(",") if raters else (),
+        on=on,
+        metrics=metrics.split(",") if metrics else None,
+        positive=positive,
+        resamples=resamples,
+        confidence=confidence,
+        seed=seed,
+        threads=threads,
+    )
+    console = Console()
+    if as_json:
+        typer.echo(found.to_json())
+    elif console.is_terminal:
+        console.print(found)
+    else:
+        typer.echo(str(found))

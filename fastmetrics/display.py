@@ -1,0 +1,113 @@
+"""A small table of results, for a terminal, a notebook and plain text."""
+
+from __future__ import annotations
+
+import html
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from rich.console import Group
+    from rich.table import Table
+
+
+def number(value: float) -> str:
+    """``value`` with about four significant digits; a count in full; – for NaN.
+
+    >>> [number(x) for x in (0.12345, 812.25, 3, 1e-9, float("nan"))]
+    ['0.1235', '812.2', '3', '1e-09', '–']
+    """
+    if isinstance(value, int):
+        return f"{value:,}"
+    if math.isnan(value):
+        return "–"
+    size = abs(value)
+    if size != 0 and not 1e-4 <= size < 1e7:
+        return f"{value:.4g}"
+    return f"{value:.4f}" if size < 100 else f"{value:,.1f}"
+
+
+@dataclass(frozen=True)
+class Grid:
+    """A header and rows of cells, the first column to the left and the others to the right.
+
+    >>> print(Grid(("metric", "mean"), (("token_f1", "0.5000"),)))
+    metric      mean
+    token_f1  0.5000
+    """
+
+    header: Sequence[str]
+    rows: Sequence[Sequence[str]]
+
+    def __str__(self) -> str:
+        lines = [self.header, *self.rows]
+        widths = [max(map(len, cells)) for cells in zip(*lines, strict=True)]
+        return "\n".join(
+            "  ".join(
+                cell.rjust(width) if place else cell.ljust(width)
+                for place, (cell, width) in enumerate(zip(line, widths, strict=True))
+            ).rstrip()
+            for line in lines
+        )
+
+    def html(self) -> str:
+        """The table as HTML, every cell escaped."""
+
+        def line(tag: str, cells: Sequence[str]) -> str:
+            return "<tr>" + "".join(f"<{tag}>{html.escape(cell)}</{tag}>" for cell in cells) + "</tr>"
+
+        body = "".join(line("td", row) for row in self.rows)
+        return f"<table><thead>{line('th', self.header)}</thead><tbody>{body}</tbody></table>"
+
+    def rich(self) -> Table:
+        """The table for a rich console."""
+        from rich.box import SIMPLE_HEAD
+        from rich.table import Table
+        from rich.text import Text
+
+        table = Table(box=SIMPLE_HEAD, pad_edge=False, show_edge=False, collapse_padding=True)
+        for place, name in enumerate(self.header):
+            table.add_column(name, justify="right" if place else "left", overflow="fold", no_wrap=place == 0)
+        for row in self.rows:
+            table.add_row(*map(Text, row))
+        return table
+
+
+class Shown(ABC):
+    """What prints as tables and notes: a subclass says which."""
+
+    @abstractmethod
+    def grids(self) -> Sequence[Grid]:
+        """The tables, one below the other."""
+
+    @abstractmethod
+    def remarks(self) -> Sequence[str]:
+        """What a reader must know."""
+
+    def __str__(self) -> str:
+        return "\n\n".join([*map(str, self.grids()), *filter(None, ["\n".join(self.remarks())])])
+
+    def _repr_html_(self) -> str:
+        notes = (f"<p>{html.escape(note)}</p>" for note in self.remarks())
+        return "".join([*(grid.html() for grid in self.grids()), *notes])
+
+    def __rich__(self) -> Group:
+        from rich.console import Group
+        from rich.text import Text
+
+        parts = [part for grid in self.grids() for part in (grid.rich(), Text())]
+        return Group(*parts, *map(Text, self.remarks()))
+
+
+def strict(value: Any) -> Any:
+    """``value`` fit for JSON: null for NaN, ``"Infinity"`` and ``"-Infinity"`` for the infinities."""
+    if isinstance(value, Mapping):
+        return {key: strict(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [strict(item) for item in value]
+    if isinstance(value, float) and not math.isfinite(value):
+        return None if math.isnan(value) else "Infinity" if value > 0 else "-Infinity"
+    return value

@@ -1,0 +1,206 @@
+"""Mean, deviation and extremes of a column, exact and mergeable: any split or order of the rows gives the same bits."""
+
+from __future__ import annotations
+
+import json
+import math
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from fastmetrics.errors import InputError
+from fastmetrics.kernels import sums
+
+_UNIT = 1074  # sums are counted in units of 2**-1074, the smallest float64; squares in units of 2**-2148
+_COUNTS = ("n_finite", "n_plus_infinity", "n_minus_infinity", "n_missing", "n_undefined", "n_error")
+
+
+class State:
+    """What is known of a column so far: counts, and the sums of the values and of their squares as integers.
+
+    ``mean`` = Σx / n and ``std`` = √(Σx²/n − (Σx/n)²) (of the population: ddof = 0) are rounded once, from the exact
+    sums, to the nearest float64.  An infinite score makes the mean infinite (undefined when both signs occur) and the
+    deviation undefined.  Undefined results, also those of no value at all, are NaN.
+
+    >>> a, b = State(), State()
+    >>> a.add([0.1, 0.2, None])
+    >>> b.add([1e308, -1e308, float("nan")])
+    >>> both = a.merge(b)
+    >>> both.n, both.n_missing, both.n_undefined, both.mean
+    (4, 1, 1, 0.07500000000000001)
+    >>> State.from_json(both.to_json()) == both
+    True
+    """
+
+    def __init__(self) -> None:
+        self._total = 0
+        self._squares = 0
+        self._counts = dict.fromkeys(_COUNTS, 0)
+        self._lowest = math.inf
+        self._highest = -math.inf
+        self._bins: NDArray[np.int64] | None = None
+        self._pending = 0
+
+    def add(self, column: Any) -> None:
+        """Add a column of numbers: null means a missing input, NaN an undefined score.
+
+        Raises ``InputError`` if the column holds no numbers.
+        """
+        for chunk in column.chunks if isinstance(column, pa.ChunkedArray) else [column]:
+            values, n_null = _float64(chunk)
+            self._counts["n_missing"] += n_null
+            for start in range(0, len(values), sums.ROWS):
+                self._accumulate(values[start : start + sums.ROWS])
+
+    def tell_apart(self, n_undefined: int, n_error: int) -> None:
+        """Count so many of the missing rows as undefined and as failed instead; raises ``InputError`` for too many."""
+        if n_undefined < 0 or n_error < 0 or n_undefined + n_error > self.n_missing:
+            raise InputError(f"{n_undefined} undefined and {n_error} failed of {self.n_missing} missing rows")
+        self._counts["n_missing"] -= n_undefined + n_error
+        self._counts["n_undefined"] += n_undefined
+        self._counts["n_error"] += n_error
+
+    def merge(self, other: State) -> State:
+        """The state of both columns' rows together, whichever comes first."""
+        self._fold()
+        other._fold()
+        both = State()
+        both._total = self._total + other._total
+        both._squares = self._squares + other._squares
+        both._counts = {name: self._counts[name] + other._counts[name] for name in _COUNTS}
+        both._lowest = min(self._lowest, other._lowest)
+        both._highest = max(self._highest, other._highest)
+        return both
+
+    def to_json(self) -> str:
+        """The state as JSON text, for a file's metadata or another process."""
+        return json.dumps(self._fields())
+
+    @classmethod
+    def from_json(cls, text: str) -> State:
+        """The state that :meth:`to_json` wrote; raises ``InputError`` for anything else."""
+        state = cls()
+        try:
+            fields = json.loads(text)
+            state._total, state._squares = int(fields["total"], 16), int(fields["squares"], 16)
+            state._lowest, state._highest = float.fromhex(fields["min"]), float.fromhex(fields["max"])
+            state._counts = {name: int(fields[name]) for name in _COUNTS}
+        except (ValueError, KeyError, TypeError) as error:
+            raise InputError(f"not the state of a column: {text[:60]!r}") from error
+        return state
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, State) and self._fields() == other._fields()
+
+    __hash__ = None  # type: ignore[assignment]
+
+    @property
+    def n(self) -> int:
+        """Rows that have a score."""
+        self._fold()
+        return self._counts["n_finite"] + self._n_infinite
+
+    @property
+    def n_missing(self) -> int:
+        """Rows one of whose inputs was absent."""
+        return self._counts["n_missing"]
+
+    @property
+    def n_undefined(self) -> int:
+        """Rows for which the metric has no value."""
+        return self._counts["n_undefined"]
+
+    @property
+    def n_error(self) -> int:
+        """Rows whose scoring failed."""
+        return self._counts["n_error"]
+
+    @property
+    def mean(self) -> float:
+        """Σx / n, correctly rounded."""
+        n = self.n
+        if n == 0:
+            return math.nan
+        if self._n_infinite:
+            plus, minus = self._counts["n_plus_infinity"], self._counts["n_minus_infinity"]
+            return math.nan if plus and minus else math.inf if plus else -math.inf
+        return self._total / (n << _UNIT)
+
+    @property
+    def std(self) -> float:
+        """√(n·Σx² − (Σx)²) / n, correctly rounded."""
+        n = self.n
+        if n == 0 or self._n_infinite:
+            return math.nan
+        square = (n * self._squares - self._total**2) << 2
+        root = math.isqrt(square)
+        # a half for "more than root": no rounding boundary lies between root and root + 1 at this scale
+        return (2 * root + (root * root != square)) / (n << (_UNIT + 2))
+
+    @property
+    def min(self) -> float:
+        """The lowest score."""
+        return self._lowest + 0.0 if self.n else math.nan
+
+    @property
+    def max(self) -> float:
+        """The highest score."""
+        return self._highest + 0.0 if self.n else math.nan
+
+    @property
+    def _n_infinite(self) -> int:
+        return self._counts["n_plus_infinity"] + self._counts["n_minus_infinity"]
+
+    def _fields(self) -> dict[str, int | str]:
+        self._fold()
+        extremes = {"min": (self._lowest + 0.0).hex(), "max": (self._highest + 0.0).hex()}
+        return {**self._counts, "total": hex(self._total), "squares": hex(self._squares), **extremes}
+
+    def _accumulate(self, values: NDArray[np.float64]) -> None:
+        if self._pending + len(values) > sums.ROWS:
+            self._fold()
+        if self._bins is None:
+            self._bins = np.zeros((2048, 8), np.int64)
+        seen = np.array([0, 0, 0, np.iinfo(np.int64).max, np.iinfo(np.int64).min], np.int64)
+        sums.accumulate(values.view(np.int64), self._bins, seen)
+        self._pending += len(values)
+        n_infinite = seen[sums.N_PLUS_INFINITY] + seen[sums.N_MINUS_INFINITY]
+        n_nan = int(seen[sums.N_NAN])
+        self._counts["n_undefined"] += n_nan
+        self._counts["n_plus_infinity"] += int(seen[sums.N_PLUS_INFINITY])
+        self._counts["n_minus_infinity"] += int(seen[sums.N_MINUS_INFINITY])
+        self._counts["n_finite"] += len(values) - n_nan - int(n_infinite)
+        if len(values) > n_nan:
+            lowest, highest = (_float_of_key(int(seen[which])) for which in (sums.LOWEST, sums.HIGHEST))
+            self._lowest, self._highest = min(self._lowest, lowest), max(self._highest, highest)
+
+    def _fold(self) -> None:
+        """Move what the bins hold into the exact integers."""
+        if self._bins is None:
+            return
+        for exponent in np.flatnonzero(self._bins.any(axis=1)).tolist():
+            digits = self._bins[exponent].tolist()
+            shift = max(exponent, 1) - 1
+            self._total += sum(digit << (18 * place) for place, digit in enumerate(digits[:3])) << shift
+            self._squares += sum(digit << (18 * place) for place, digit in enumerate(digits[3:])) << (2 * shift)
+        self._bins = None
+        self._pending = 0
+
+
+def _float_of_key(key: int) -> float:
+    return float(np.int64(key if key >= 0 else key ^ 0x7FFFFFFFFFFFFFFF).view(np.float64))
+
+
+def _float64(column: Any) -> tuple[NDArray[np.float64], int]:
+    """The non-null values of a column as float64, and how many nulls there were."""
+    try:
+        array = (column if isinstance(column, pa.Array) else pa.array(column)).cast(pa.float64())
+    except (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError) as error:
+        raise InputError(f"a column of numbers was expected: {error}") from error
+    n_null = array.null_count
+    values = np.asarray((array.drop_null() if n_null else array).to_numpy(zero_copy_only=False), np.float64)
+    values = np.ascontiguousarray(values).view()
+    values.setflags(write=False)
+    return values, n_null

@@ -1,0 +1,209 @@
+"""Scores in whatever form they come, taken apart by file and added up part by part."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any, TypeAlias
+
+import pyarrow as pa
+
+from fastmetrics.errors import ColumnError, FileFormatError, InputError
+from fastmetrics.moments import State
+
+METADATA = b"fastmetrics"
+"""The key of a schema's metadata under which a score file keeps, as JSON, its :class:`Claims`."""
+
+Piece: TypeAlias = "pa.Table | pa.RecordBatch"
+
+
+@dataclass(frozen=True)
+class Scores:
+    """Tables and record batches, one after the other; ``again``: whether they can be read a second time."""
+
+    read: Callable[[], Iterable[Piece]]
+    again: bool
+
+    @classmethod
+    def of(cls, scores: Any) -> Scores:
+        """The source behind anything that ``summarize`` takes; raises ``InputError`` for anything else."""
+        if isinstance(scores, pa.Table | pa.RecordBatch):
+            return cls(lambda: [scores], again=True)
+        if isinstance(scores, pa.RecordBatchReader):
+            return cls(lambda: _with_schema(scores), again=False)
+        if isinstance(scores, Mapping):
+            return cls.of(_table(dict(scores)))
+        if hasattr(scores, "__arrow_c_stream__"):
+            return cls.of(_table(scores))
+        if callable(scores):
+            return cls(lambda: _pieces(scores()), again=True)
+        if isinstance(scores, Iterable) and not isinstance(scores, str | bytes):
+            once = isinstance(scores, Iterator) or any(isinstance(item, pa.RecordBatchReader) for item in scores)
+            return cls(lambda: _pieces(scores), again=not once)
+        raise InputError(f"a table of scores was expected, not {type(scores).__name__}")
+
+    def table(self) -> pa.Table:
+        """Everything in one table."""
+        pieces = [p if isinstance(p, pa.Table) else pa.Table.from_batches([p]) for p in self.read()]
+        return pa.concat_tables(pieces) if pieces else pa.table({})
+
+
+def _table(data: Any) -> pa.Table:
+    try:
+        return pa.table(data)
+    except (pa.ArrowInvalid, pa.ArrowTypeError, TypeError, ValueError) as error:
+        raise InputError(f"a table of scores was expected: {error}") from error
+
+
+def _with_schema(reader: pa.RecordBatchReader) -> Iterator[Piece]:
+    yield reader.schema.empty_table()
+    yield from reader
+
+
+def _pieces(items: Iterable[Any]) -> Iterator[Piece]:
+    for place, item in enumerate(items):
+        if isinstance(item, pa.RecordBatchReader):
+            yield from _with_schema(item)
+        elif isinstance(item, pa.Table | pa.RecordBatch):
+            yield item
+        else:
+            raise InputError(f"item {place} is no Arrow table or record batch but {type(item).__name__}")
+
+
+def score_columns(schema: pa.Schema) -> list[str]:
+    """The names of the floating-point columns: the scores.
+
+    >>> score_columns(pa.schema({"id": pa.string(), "token_f1": pa.float64(), "label": pa.int8()}))
+    ['token_f1']
+    """
+    return [column.name for column in schema if pa.types.is_floating(column.type)]
+
+
+@dataclass(frozen=True)
+class Claims:
+    """What a score file's metadata say of its rows.
+
+    ``{"metrics": {name: {"n_rows", "n_missing", "n_undefined", "n_error"}}, "counts": {corpus metric: [integers]}}``
+    """
+
+    metrics: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
+    counts: Mapping[str, list[int]] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, metadata: bytes | None) -> Claims:
+        """The claims in the metadata's JSON; raises ``FileFormatError`` if it is something else."""
+        if metadata is None:
+            return cls()
+        try:
+            fields = json.loads(metadata)
+            metrics = {
+                name: {key: int(counts[key]) for key in ("n_rows", "n_missing", "n_undefined", "n_error")}
+                for name, counts in fields.get("metrics", {}).items()
+            }
+            counts = {name: [int(count) for count in vector] for name, vector in fields.get("counts", {}).items()}
+        except (ValueError, AttributeError, KeyError, TypeError) as error:
+            raise FileFormatError(f"the scores' metadata {METADATA.decode()!r} cannot be read: {error!r}") from error
+        return cls(metrics, counts)
+
+    @property
+    def n_rows(self) -> int | None:
+        """How many rows they speak of; None if they do not say, or contradict each other."""
+        said = {counts["n_rows"] for counts in self.metrics.values()}
+        return said.pop() if len(said) == 1 else None
+
+
+class Sums:
+    """Parts added up: a state per score column, the counts of the corpus metrics, and notes on what was amiss."""
+
+    def __init__(self) -> None:
+        self.n_rows = 0
+        self.states: dict[str, State] = {}
+        self._counts: dict[str, list[list[int]]] = {}
+        self._n_parts = 0
+        self._names: list[str] | None = None
+        self._notes: dict[str, None] = {}
+        self._part: _Part | None = None
+
+    def add(self, piece: Piece) -> None:
+        """Add one table or batch; those of one file follow each other, and bear its metadata."""
+        names = score_columns(piece.schema)
+        if self._names is None:
+            self._names = names
+            self.states = {name: State() for name in names}
+        if len(set(names)) < len(names):
+            raise ColumnError(f"two score columns have the same name; found {', '.join(map(repr, names))}")
+        if names != self._names:
+            differing = sorted(set(names) ^ set(self._names)) or names
+            raise ColumnError(f"the parts differ in their score columns: {', '.join(map(repr, differing))}")
+        metadata = (piece.schema.metadata or {}).get(METADATA)
+        if self._part is not None and (self._part.metadata != metadata or (self._part.whole and piece.num_rows)):
+            self.close()
+        if self._part is None:
+            self._part = _Part(metadata, names)
+        self._part.add(piece)
+
+    def close(self) -> None:
+        """End the part that is under way: only now its number of rows is known."""
+        if self._part is None:
+            return
+        part, self._part = self._part, None
+        self.n_rows += part.n_rows
+        if part.n_rows or part.claims.counts:
+            self._n_parts += 1
+        for name, state in part.states.items():
+            note = part.settle(name)
+            if note:
+                self._notes[note] = None
+            self.states[name] = self.states[name].merge(state)
+        for name, vector in part.claims.counts.items():
+            self._counts.setdefault(name, []).extend([vector] if part.whole else [])
+
+    @property
+    def counts(self) -> dict[str, list[int]]:
+        """The counts of each corpus metric that every part knows, added up."""
+        known = {name: vectors for name, vectors in self._counts.items() if not self._is_torn(vectors)}
+        return {name: [sum(column) for column in zip(*vectors, strict=True)] for name, vectors in known.items()}
+
+    @property
+    def notes(self) -> list[str]:
+        """What a reader of the sums must know."""
+        torn = [name for name, vectors in self._counts.items() if self._is_torn(vectors)]
+        left_out = f"left out, as not every part holds the counts of its rows: {', '.join(torn)}"
+        return [*self._notes, *([left_out] if torn else [])]
+
+    def _is_torn(self, vectors: list[list[int]]) -> bool:
+        return len(vectors) != self._n_parts or len({len(vector) for vector in vectors}) != 1
+
+
+class _Part:
+    """The rows of one file: what they hold, and what its metadata claim."""
+
+    def __init__(self, metadata: bytes | None, names: Iterable[str]) -> None:
+        self.metadata = metadata
+        self.claims = Claims.of(metadata)
+        self.n_rows = 0
+        self.states = {name: State() for name in names}
+
+    def add(self, piece: Piece) -> None:
+        self.n_rows += piece.num_rows
+        for name, state in self.states.items():
+            state.add(piece.column(name))
+
+    @property
+    def whole(self) -> bool:
+        """Whether these are just the rows that the metadata speak of."""
+        return self.n_rows == self.claims.n_rows
+
+    def settle(self, name: str) -> str | None:
+        """Tell a column's nulls apart as the metadata claim; if they cannot be right, say so."""
+        state, claim = self.states[name], self.claims.metrics.get(name)
+        if claim is None or state.n_missing == 0:
+            return None
+        if claim["n_rows"] != self.n_rows:
+            rows = f"{claim['n_rows']:,} rows, not of these {self.n_rows:,}"
+            return f"every null is counted as missing: the metadata speak of {rows}"
+        if claim["n_missing"] + claim["n_undefined"] + claim["n_error"] != state.n_missing:
+            return f"every null of {name} is counted as missing: the metadata do not count {state.n_missing:,} nulls"
+        state.tell_apart(claim["n_undefined"], claim["n_error"])
+        return None

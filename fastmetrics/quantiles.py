@@ -1,0 +1,108 @@
+"""Exact quantiles of more values than fit in memory."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fastmetrics.errors import OptionError
+
+Batches = Callable[[], Iterable[NDArray[np.float64]]]
+"""Gives the same values, in batches, each time it is called."""
+
+_DIGIT = 16
+_DIGITS = 64 // _DIGIT
+
+
+def quantiles(batches: Batches, qs: Sequence[float], budget: int = 1 << 22) -> NDArray[np.float64]:
+    """The quantiles ``qs`` (each from 0 to 1), interpolated linearly: the numbers of ``numpy.quantile``.
+
+    NaN are left out; without any value the result is NaN.  At most about ``budget`` values are held at once: beyond
+    that the order statistics are found digit by digit (a radix selection over keys that sort as the floats do), with
+    at most five passes over the ``batches``.
+
+    >>> quantiles(lambda: [np.array([3.0, 1.0]), np.array([2.0, np.nan])], [0.5, 0.75]).tolist()
+    [2.0, 2.5]
+
+    Raises ``OptionError`` for a quantile outside 0 to 1.
+    """
+    wanted = np.asarray(qs, np.float64)
+    if not ((wanted >= 0) & (wanted <= 1)).all():
+        raise OptionError(f"a quantile lies between 0 and 1, not {list(qs)}")
+    held: list[NDArray[np.float64]] = []
+    n = 0
+    for batch in batches():
+        values = _defined(batch)
+        n += len(values)
+        if n <= budget:
+            held.append(values)
+        else:
+            held.clear()
+    if n == 0:
+        return np.full(len(wanted), np.nan)
+    with np.errstate(invalid="ignore"):  # between −inf and inf there is nothing: NaN, as NumPy says
+        if n <= budget:
+            return np.asarray(np.quantile(np.concatenate(held), wanted))
+        places = (n - 1) * wanted
+        below = np.floor(places).astype(np.int64)
+        above = np.minimum(below + 1, n - 1)
+        found = _select(batches, sorted({*below.tolist(), *above.tolist()}), budget)
+        pairs = [(found[a], found[b], place - a) for a, b, place in zip(below, above, places, strict=True)]
+        return np.array([np.quantile([a, b], part) for a, b, part in pairs])  # NumPy's own interpolation
+
+
+def _select(batches: Batches, ranks: Sequence[int], budget: int) -> dict[int, float]:
+    """The values at the ``ranks`` (from 0) of the sorted values."""
+    inside = {rank: (0, rank) for rank in ranks}  # rank -> the leading digits of its key, its rank among their values
+    for digit in range(_DIGITS):
+        counts = _histograms(batches, sorted({prefix for prefix, _ in inside.values()}), digit)
+        sizes = {}
+        for rank, (prefix, left) in inside.items():
+            ends = np.cumsum(counts[prefix])
+            bucket = int(np.searchsorted(ends, left, side="right"))
+            inside[rank] = (prefix << _DIGIT | bucket, left - int(ends[bucket] - counts[prefix][bucket]))
+            sizes[inside[rank][0]] = int(counts[prefix][bucket])
+        if digit + 1 < _DIGITS and sum(sizes.values()) <= budget:
+            return _sort_within(batches, inside, digit + 1)
+    keys = np.array([prefix for prefix, _ in inside.values()], np.uint64)
+    return dict(zip(inside, _values(keys).tolist(), strict=True))
+
+
+def _histograms(batches: Batches, prefixes: Sequence[int], digit: int) -> dict[int, NDArray[np.int64]]:
+    counts = {prefix: np.zeros(1 << _DIGIT, np.int64) for prefix in prefixes}
+    for batch in batches():
+        head = _keys(_defined(batch)) >> np.uint64(64 - _DIGIT * (digit + 1))
+        for prefix, count in counts.items():
+            chosen = head[head >> np.uint64(_DIGIT) == np.uint64(prefix)] if digit else head
+            count += np.bincount((chosen & np.uint64(0xFFFF)).astype(np.int64), minlength=1 << _DIGIT)
+    return counts
+
+
+def _sort_within(batches: Batches, inside: dict[int, tuple[int, int]], digits: int) -> dict[int, float]:
+    prefixes = np.array(sorted({prefix for prefix, _ in inside.values()}), np.uint64)
+    shift = np.uint64(64 - _DIGIT * digits)
+    kept = []
+    for batch in batches():
+        keys = _keys(_defined(batch))
+        kept.append(keys[np.isin(keys >> shift, prefixes)])
+    keys = np.sort(np.concatenate(kept))
+    starts = dict(zip(prefixes.tolist(), np.searchsorted(keys >> shift, prefixes).tolist(), strict=True))
+    return {
+        rank: float(_values(keys[starts[p] + left : starts[p] + left + 1])[0]) for rank, (p, left) in inside.items()
+    }
+
+
+def _defined(batch: NDArray[np.float64]) -> NDArray[np.float64]:
+    values = np.asarray(batch, np.float64)
+    return values[~np.isnan(values)] + 0.0  # −0.0 and 0.0 are one value
+
+
+def _keys(values: NDArray[np.float64]) -> NDArray[np.uint64]:
+    bits = values.view(np.uint64)
+    return np.where(bits >> np.uint64(63) == 1, ~bits, bits | np.uint64(1 << 63))
+
+
+def _values(keys: NDArray[np.uint64]) -> NDArray[np.float64]:
+    return np.where(keys >> np.uint64(63) == 1, keys ^ np.uint64(1 << 63), ~keys).view(np.float64)

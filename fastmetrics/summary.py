@@ -1,0 +1,193 @@
+"""What a table of scores says in a few figures."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from fastmetrics.display import Grid, Shown, number, strict
+from fastmetrics.errors import UnknownNameError
+from fastmetrics.moments import State
+from fastmetrics.parts import Piece, Scores, Sums, score_columns
+from fastmetrics.quantiles import quantiles
+
+DEFAULT_STATISTICS: Mapping[str, Sequence[str]] = {"latency_ms": ("p50", "p90", "p95", "p99")}
+
+_FIGURES = ("mean", "std", "min", "max")
+_COUNTS = ("n", "n_missing", "n_undefined", "n_error")
+
+
+@dataclass(frozen=True)
+class MetricSummary:
+    """The figures of one metric; ``std`` is the population's (ddof = 0), and a figure without any value is NaN."""
+
+    mean: float
+    std: float
+    min: float
+    max: float
+    n: int
+    n_missing: int
+    n_undefined: int
+    n_error: int
+    extra: Mapping[str, float] = field(default_factory=dict)
+    """Further statistics by name, such as ``p95``."""
+
+    @classmethod
+    def of(cls, state: State, extra: Mapping[str, float]) -> MetricSummary:
+        """The figures of the rows that ``state`` has seen."""
+        return cls(**{name: getattr(state, name) for name in _FIGURES + _COUNTS}, extra=dict(extra))
+
+
+@dataclass(frozen=True)
+class Summary(Shown, Mapping[str, MetricSummary]):
+    """The figures of each metric, by name; prints as a table."""
+
+    n_rows: int
+    metrics: Mapping[str, MetricSummary]
+    corpus: Mapping[str, float] = field(default_factory=dict)
+    """Metrics of the whole table, such as ``corpus_bleu``."""
+    labels: Mapping[str, str] = field(default_factory=dict)
+    """What a statistic is called: ``{"reciprocal_rank.mean": "mrr"}``."""
+    notes: Sequence[str] = ()
+
+    def __getitem__(self, name: str) -> MetricSummary:
+        return self.metrics[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.metrics)
+
+    def __len__(self) -> int:
+        return len(self.metrics)
+
+    @property
+    def figures(self) -> dict[str, float]:
+        """Every statistic under one flat name: ``token_f1.mean``, ``latency_ms.p95``, ``corpus_bleu``, or its label."""
+        flat = {
+            f"{name}.{statistic}": value
+            for name, metric in self.metrics.items()
+            for statistic, value in [*((f, getattr(metric, f)) for f in _FIGURES), *metric.extra.items()]
+        }
+        return {self.labels.get(name, name): value for name, value in {**flat, **self.corpus}.items()}
+
+    def to_dict(self) -> dict[str, Any]:
+        """``{"n_rows", "metrics": {name: {"mean", …, "n_error", "p95", …}}, "figures": {name: value}, "notes"}``."""
+        metrics = {
+            name: {**{key: getattr(metric, key) for key in _FIGURES + _COUNTS}, **metric.extra}
+            for name, metric in self.metrics.items()
+        }
+        return {"n_rows": self.n_rows, "metrics": metrics, "figures": self.figures, "notes": list(self.notes)}
+
+    def to_json(self) -> str:
+        """The dictionary as JSON: NaN becomes null, an infinity ``"Infinity"`` or ``"-Infinity"``."""
+        return json.dumps(strict(self.to_dict()), ensure_ascii=False, indent=2, allow_nan=False)
+
+    def to_arrow(self) -> pa.Table:
+        """One row per metric; a column per statistic, null where a metric has none; ``corpus`` holds corpus metrics."""
+        extra = list(dict.fromkeys(name for metric in self.metrics.values() for name in metric.extra))
+        rows: list[dict[str, Any]] = [
+            {"metric": name, **{key: getattr(metric, key) for key in _FIGURES + _COUNTS}, **metric.extra}
+            for name, metric in self.metrics.items()
+        ]
+        rows += [{"metric": name, "corpus": value} for name, value in self.corpus.items()]
+        fields = [("metric", pa.string()), *((name, pa.float64()) for name in _FIGURES)]
+        fields += [(name, pa.int64()) for name in _COUNTS]
+        fields += [(name, pa.float64()) for name in ("corpus", *extra)]
+        return pa.Table.from_pylist(rows, pa.schema(fields))
+
+    def remarks(self) -> Sequence[str]:
+        """The notes."""
+        return self.notes
+
+    def grids(self) -> list[Grid]:
+        """The metrics, and the statistics that have a name of their own."""
+        header = ("metric", *_FIGURES, "n", "missing", "undef.", "error")
+        rows = [
+            (name, *(number(getattr(metric, key)) for key in _FIGURES + _COUNTS))
+            for name, metric in self.metrics.items()
+        ]
+        plain = {f"{name}.{key}" for name in self.metrics for key in _FIGURES}
+        named = [(name, number(value)) for name, value in self.figures.items() if name not in plain]
+        return [Grid(header, rows), *([Grid(("figure", "value"), named)] if named else [])]
+
+
+def summarize(
+    scores: Any,
+    *,
+    statistics: Mapping[str, Sequence[str]] = DEFAULT_STATISTICS,
+    labels: Mapping[str, str] | None = None,
+    finish: Callable[[str, Sequence[int]], float] | None = None,
+    budget: int = 1 << 22,
+) -> Summary:
+    """Mean, population deviation, extremes and counts of every floating-point column of ``scores``.
+
+    ``scores`` is an Arrow table, record batch or reader, a pandas or Polars frame, a mapping of name to array, an
+    iterable of the Arrow ones (as from several files), or a function that returns such an iterable anew at each call.
+    Sums are exact and rounded once, so any order or split of the rows gives the same bits.
+
+    Null means that an input was missing and NaN that the metric is undefined there.  A file written by this package
+    stores both as null, and how many are which in its schema's metadata; a table that no longer has that many rows is
+    taken at its word (null = missing), which a note says.  pandas has one mark for both: missing.
+
+    >>> summary = summarize({"token_f1": [0.5, 1.0, None], "latency_ms": [10.0, 20.0, 40.0]})
+    >>> summary["token_f1"].mean, summary["token_f1"].n_missing, summary.figures["latency_ms.p50"]
+    (0.75, 1, 20.0)
+
+    ``statistics`` asks for percentiles of some columns (``p50``, ``p99.9``: interpolated as by ``numpy.percentile``),
+    found in bounded memory (``budget`` values) if ``scores`` can be read more than once; ``labels`` names statistics
+    (``{"reciprocal_rank.mean": "mrr"}``); ``finish(name, counts)`` gives the value of a corpus metric from the counts
+    that the metadata hold, summed over all parts.
+
+    Raises ``InputError`` for something that is not a table, ``ColumnError`` if the parts differ in their columns, and
+    ``UnknownNameError`` for an unknown statistic.
+    """
+    fractions = {name: {key: _fraction(key) for key in keys} for name, keys in statistics.items()}
+    source = Scores.of(scores)
+    held: dict[str, list[NDArray[np.float64]]] = {name: [] for name in fractions}
+    sums = Sums()
+    for piece in source.read():
+        sums.add(piece)
+        if not source.again:
+            for name, arrays in held.items():
+                arrays.extend(_values(piece, name))
+    sums.close()
+    extra: dict[str, dict[str, float]] = {}
+    for name, wanted in fractions.items():
+        if name in sums.states:
+            batches = partial(_reread, source, name) if source.again else partial(iter, held[name])
+            found = quantiles(batches, list(wanted.values()), budget)
+            extra[name] = dict(zip(wanted, found.tolist(), strict=True))
+    metrics = {name: MetricSummary.of(state, extra.get(name, {})) for name, state in sums.states.items()}
+    corpus = {name: float(finish(name, counts)) for name, counts in sums.counts.items()} if finish else {}
+    return Summary(sums.n_rows, metrics, corpus, dict(labels or {}), sums.notes)
+
+
+def _fraction(statistic: str) -> float:
+    """The share of the values below a percentile: 0.95 for ``p95``."""
+    try:
+        percent = float(statistic.removeprefix("p"))
+    except ValueError:
+        percent = math.nan
+    if not statistic.startswith("p") or not 0 <= percent <= 100:
+        raise UnknownNameError(f"unknown statistic {statistic!r}; known: p0 to p100, as in p50 or p99.9")
+    return percent / 100
+
+
+def _reread(source: Scores, name: str) -> Iterator[NDArray[np.float64]]:
+    for piece in source.read():
+        yield from _values(piece, name)
+
+
+def _values(piece: Piece, name: str) -> Iterator[NDArray[np.float64]]:
+    """The scores of one column, NaN where there is none."""
+    if name in score_columns(piece.schema):
+        column = piece.column(name)
+        for chunk in column.chunks if isinstance(column, pa.ChunkedArray) else [column]:
+            yield np.asarray(chunk.to_numpy(zero_copy_only=False), np.float64)

@@ -1,0 +1,354 @@
+"""Summaries: exact sums against fractions, any split and order, the forms a table may have, what metadata say."""
+
+from __future__ import annotations
+
+import io
+import json
+import math
+import random
+from fractions import Fraction
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+from rich.console import Console
+
+from fastmetrics.errors import ColumnError, FileFormatError, InputError, OptionError, UnknownNameError
+from fastmetrics.kernels import sums
+from fastmetrics.moments import State
+from fastmetrics.quantiles import quantiles
+from fastmetrics.summary import Summary, summarize
+
+EDGES = [0.0, -0.0, 5e-324, -5e-324, 2.2250738585072014e-308, 1e308, -1e308, 1.7976931348623157e308, 0.1, 1.0, -3.5]
+FLOATS = st.one_of(st.sampled_from(EDGES), st.floats(allow_nan=False, allow_infinity=False))
+
+
+def root(square: Fraction) -> float:
+    """The float64 nearest to the square root: a guess, then its neighbours tested at their midpoints."""
+    exact = Fraction(math.isqrt(square.numerator), math.isqrt(square.denominator))
+    if exact * exact == square:
+        return float(exact)
+    scale = 1 << 2400
+    guess = float(Fraction(math.isqrt(int(square * scale * scale)), scale))
+    for candidate in (math.nextafter(guess, 0.0), guess, math.nextafter(guess, math.inf)):
+        low = (Fraction(math.nextafter(candidate, 0.0)) + Fraction(candidate)) / 2
+        above = math.nextafter(candidate, math.inf)
+        high = (Fraction(above) + Fraction(candidate)) / 2 if above < math.inf else Fraction(candidate) * 2
+        if low * low <= square <= high * high:
+            return candidate
+    raise AssertionError(square)
+
+
+def oracle(values: list[float]) -> tuple[float, float]:
+    exact = [Fraction(value) for value in values]
+    mean = sum(exact, Fraction()) / len(exact)
+    return float(mean), root(sum(((x - mean) ** 2 for x in exact), Fraction()) / len(exact))
+
+
+def bits(state: State) -> list[str]:
+    return [value.hex() for value in (state.mean, state.std, state.min, state.max)]
+
+
+def state_of(values: list[float] | np.ndarray) -> State:
+    state = State()
+    state.add(np.array(values, np.float64))
+    return state
+
+
+@given(st.lists(FLOATS, min_size=1, max_size=30))
+@example([-1e308, -1e308, 1.7976931348623157e308, 1.7976931348623157e308])  # a deviation just between two floats
+@example([5e-324, 0.0])
+@settings(max_examples=150, deadline=None)
+def test_mean_and_deviation_are_the_nearest_floats(values: list[float]) -> None:
+    state = state_of(values)
+    assert (state.mean, state.std) == oracle(values)
+    assert (state.min, state.max, state.n) == (min(values), max(values), len(values))
+
+
+@given(st.lists(st.one_of(FLOATS, st.floats(), st.none()), max_size=30), st.randoms(use_true_random=False), st.data())
+@settings(max_examples=100, deadline=None)
+def test_any_split_and_order_gives_the_same_bits(values: list, shuffle: random.Random, data: st.DataObject) -> None:
+    column = pa.array(values, pa.float64())
+    whole = State()
+    whole.add(column)
+    shuffled = list(values)
+    shuffle.shuffle(shuffled)
+    cut = data.draw(st.integers(0, len(values)))
+    left, right = State(), State()
+    left.add(pa.array(shuffled[:cut], pa.float64()))
+    right.add(pa.array(shuffled[cut:], pa.float64()))
+    for merged in (left.merge(right), right.merge(left), State.from_json(left.to_json()).merge(right)):
+        assert bits(merged) == bits(whole)
+        assert merged == whole
+        assert merged.n + merged.n_missing + merged.n_undefined == len(values)
+
+
+def test_a_long_column_agrees_with_fsum() -> None:
+    values = np.random.default_rng(7).normal(size=3_000) * 10.0 ** np.random.default_rng(8).integers(-300, 300, 3_000)
+    assert state_of(values).mean == float(Fraction(math.fsum(values)) / 3_000)
+    scores = np.random.default_rng(9).random(2_000)
+    assert state_of(scores).std == pytest.approx(scores.std(), rel=1e-14)
+
+
+@pytest.mark.parametrize("rows", [1, 4, 7])
+def test_bins_are_emptied_before_they_could_overflow(monkeypatch: pytest.MonkeyPatch, rows: int) -> None:
+    values = np.random.default_rng(5).normal(size=50)
+    whole = state_of(values)
+    monkeypatch.setattr(sums, "ROWS", rows)
+    parts = State()
+    for start in range(0, 50, 3):
+        parts.add(values[start : start + 3])
+        assert parts._pending <= rows
+    assert parts == whole == state_of(values)
+
+
+def test_the_widest_significands_fill_a_bin_but_do_not_overflow_it() -> None:
+    widest = math.nextafter(2.0, 1.0)
+    seen, bins = np.zeros(5, np.int64), np.zeros((2048, 8), np.int64)
+    sums.accumulate(np.array([widest]).view(np.int64), bins, seen)
+    assert int(bins.max()) * sums.ROWS < 1 << 62
+
+
+def test_infinite_scores_are_said_to_be_infinite() -> None:
+    state = state_of([1.0, math.inf])
+    assert (state.mean, state.max, state.min, state.n) == (math.inf, math.inf, 1.0, 2)
+    assert math.isnan(state.std)
+    assert state_of([1.0, -math.inf]).mean == -math.inf
+    both = state_of([math.inf, -math.inf])
+    assert math.isnan(both.mean)
+    assert (both.min, both.max) == (-math.inf, math.inf)
+
+
+def test_no_score_at_all() -> None:
+    state = State()
+    assert state.n == 0
+    assert all(math.isnan(value) for value in (state.mean, state.std, state.min, state.max))
+    assert State.from_json(state.to_json()) == state
+    assert state != state_of([1.0])
+    assert state != 0
+
+
+def test_float32_and_integers_are_taken_exactly() -> None:
+    state = State()
+    state.add(np.array([0.1, 0.7], np.float32))
+    assert state.mean == float(sum(map(Fraction, np.array([0.1, 0.7], np.float32).tolist())) / 2)
+    state = State()
+    state.add([1, 2, 4])
+    assert state.mean == 7 / 3
+
+
+def test_unfit_states_and_columns_are_refused() -> None:
+    with pytest.raises(InputError, match="not the state of a column"):
+        State.from_json('{"total": "zz"}')
+    with pytest.raises(InputError, match="a column of numbers"):
+        State().add(["a", "b"])
+    state = State()
+    state.add([None, 1.0])
+    with pytest.raises(InputError, match="2 undefined and 0 failed of 1 missing"):
+        state.tell_apart(2, 0)
+
+
+def same(left: float, right: float) -> bool:
+    return left == right or (math.isnan(left) and math.isnan(right))
+
+
+@given(
+    st.lists(st.one_of(FLOATS, st.floats(), st.integers(0, 3).map(float)), max_size=60),
+    st.lists(st.floats(0, 1), min_size=1, max_size=4),
+    st.integers(0, 70),
+    st.integers(1, 20),
+)
+@settings(max_examples=150, deadline=None)
+def test_quantiles_are_numpys(values: list[float], qs: list[float], budget: int, step: int) -> None:
+    batches = [np.array(values[start : start + step]) for start in range(0, len(values), step)]
+    found = quantiles(lambda: batches, qs, budget)
+    defined = np.array([value for value in values if not math.isnan(value)])
+    with np.errstate(all="ignore"):
+        expected = np.quantile(defined, qs) if len(defined) else np.full(len(qs), np.nan)
+    assert all(same(a, b) for a, b in zip(found.tolist(), expected.tolist(), strict=True))
+
+
+@pytest.mark.parametrize("budget", [0, 100, 5_000, 1 << 20])
+def test_percentiles_of_many_values(budget: int) -> None:
+    values = np.random.default_rng(1).lognormal(6, 1, 20_000)
+    qs = [0.5, 0.9, 0.95, 0.99, 0.0, 1.0]
+    assert quantiles(lambda: np.array_split(values, 7), qs, budget).tolist() == np.quantile(values, qs).tolist()
+
+
+def test_a_quantile_beyond_one_is_refused() -> None:
+    with pytest.raises(OptionError, match="between 0 and 1"):
+        quantiles(lambda: [np.ones(2)], [1.5])
+
+
+TABLE = {
+    "id": pa.array(["a", "b", "c", "d", "e"]),
+    "token_f1": pa.array([0.5, None, 1.0, math.nan, 0.25]),
+    "latency_ms": pa.array([10.0, 20.0, 30.0, 45.0, 1000.0], pa.float32()),
+    "rank": pa.array([1, 2, 3, 4, 5]),
+}
+
+
+def test_a_summary_of_a_table() -> None:
+    summary = summarize(pa.table(TABLE), labels={"token_f1.mean": "f1", "latency_ms.p50": "median_latency"})
+    assert list(summary) == ["token_f1", "latency_ms"]
+    f1 = summary["token_f1"]
+    assert (f1.mean, f1.std) == oracle([0.5, 1.0, 0.25])
+    assert (f1.min, f1.max, f1.n, f1.n_missing, f1.n_undefined, f1.n_error) == (0.25, 1.0, 3, 1, 1, 0)
+    assert summary["latency_ms"].extra["p95"] == np.percentile([10.0, 20, 30, 45, 1000], 95)
+    assert summary.figures["f1"] == f1.mean
+    assert summary.figures["median_latency"] == 30.0
+    assert summary.n_rows == 5
+    assert len(summary) == 2
+
+
+def forms() -> dict[str, object]:
+    table = pa.table(TABLE)
+    return {
+        "batch": table.to_batches()[0],
+        "slices": table.to_batches(max_chunksize=2),
+        "chunked": pa.concat_tables([table.slice(3), table.slice(0, 3)]),
+        "reader": table.to_reader(max_chunksize=2),
+        "generator": (batch for batch in table.to_batches(max_chunksize=1)),
+        "readers": [table.slice(0, 2).to_reader(), table.slice(2).to_reader()],
+        "function": lambda: iter(table.to_batches(max_chunksize=3)),
+        "mapping": dict(TABLE),
+        "polars": pl.DataFrame(dict(TABLE)),
+    }
+
+
+@pytest.mark.parametrize("name", list(forms()))
+@pytest.mark.parametrize("budget", [0, 100])
+def test_every_form_gives_the_same_summary(name: str, budget: int) -> None:
+    expected = summarize(pa.table(TABLE))
+    found = summarize(forms()[name], budget=budget)
+    assert found.to_json() == expected.to_json()
+
+
+def test_pandas_nan_is_missing() -> None:
+    frame = pd.DataFrame({"token_f1": [0.5, math.nan, 1.0]})
+    metric = summarize(frame)["token_f1"]
+    assert (metric.mean, metric.n, metric.n_missing) == (0.75, 2, 1)
+
+
+def test_numpy_nan_is_undefined() -> None:
+    metric = summarize({"token_f1": np.array([0.5, math.nan, 1.0])})["token_f1"]
+    assert (metric.n, metric.n_missing, metric.n_undefined) == (2, 0, 1)
+
+
+def part(values: list, n_rows: int, counts: tuple[int, int, int], corpus: list[int] | None = None) -> pa.Table:
+    claim = dict(zip(("n_rows", "n_missing", "n_undefined", "n_error"), (n_rows, *counts), strict=True))
+    fields = {"metrics": {"f1": claim}, **({"counts": {"corpus_bleu": corpus}} if corpus else {})}
+    table = pa.table({"f1": pa.array(values, pa.float64())})
+    return table.replace_schema_metadata({"fastmetrics": json.dumps(fields)})
+
+
+def counts_of(summary: Summary) -> tuple[int, int, int, int]:
+    metric = summary["f1"]
+    return metric.n, metric.n_missing, metric.n_undefined, metric.n_error
+
+
+def test_metadata_tell_nulls_apart() -> None:
+    table = part([0.5, None, None, None, math.nan], 5, (1, 1, 1))
+    for form in (table, table.to_batches(max_chunksize=2), table.to_reader(max_chunksize=1)):
+        summary = summarize(form)
+        assert counts_of(summary) == (1, 1, 2, 1)
+        assert summary.notes == []
+
+
+def test_alike_parts_are_kept_apart() -> None:
+    one, empty = part([None, 1.0], 2, (0, 1, 0)), part([], 0, (0, 0, 0))
+    batches = [batch for table in (one, one, one) for batch in table.to_batches(max_chunksize=1)]
+    assert counts_of(summarize(batches)) == (3, 0, 3, 0)
+    assert counts_of(summarize([one, empty, one.to_reader()])) == (2, 0, 2, 0)
+
+
+@pytest.mark.parametrize(
+    ("table", "note"),
+    [
+        (part([0.5, None, None, None], 5, (1, 1, 1)).slice(1), "speak of 5 rows, not of these 3"),
+        (part([0.5, None], 2, (1, 1, 0)), "do not count 1 nulls"),
+        (part([None] * 7, 5, (1, 1, 1)), "speak of 5 rows, not of these 7"),
+    ],
+)
+def test_metadata_of_other_rows_are_not_believed(table: pa.Table, note: str) -> None:
+    summary = summarize(table)
+    n_null = table["f1"].null_count
+    assert counts_of(summary) == (table.num_rows - n_null, n_null, 0, 0)
+    assert note in summary.notes[0]
+    assert note in str(summary)
+
+
+def test_metadata_of_no_null_matter_little() -> None:
+    assert summarize(part([0.5, 1.0, 0.0], 5, (1, 1, 0))).notes == []
+
+
+def test_corpus_counts_are_added_and_finished() -> None:
+    parts = [part([0.5, 1.0], 2, (0, 0, 0), [1, 2]), part([None], 1, (1, 0, 0), [10, 20])]
+    summary = summarize(parts, finish=lambda name, counts: counts[0] / counts[1] if name == "corpus_bleu" else -1)
+    assert summary.corpus == {"corpus_bleu": 0.5}
+    assert summary.figures["corpus_bleu"] == 0.5
+    assert "corpus_bleu" in str(summary)
+    assert summary.to_arrow().to_pylist()[-1]["corpus"] == 0.5
+    assert summarize(parts).corpus == {}
+
+
+def test_corpus_counts_of_some_parts_only_are_left_out() -> None:
+    whole = part([0.5, 1.0], 2, (0, 0, 0), [1, 2])
+    others = [whole.slice(1), part([0.5], 1, (0, 0, 0)), part([0.5], 1, (0, 0, 0), [1, 2, 3])]
+    for pieces in [*([whole, other] for other in others), *([other, whole] for other in others)]:
+        summary = summarize(pieces, finish=lambda *_: 0.0)
+        assert summary.corpus == {}
+        assert "corpus_bleu" in summary.notes[-1]
+
+
+def test_dictionary_json_and_arrow_agree() -> None:
+    summary = summarize(
+        {"f1": [0.5, 1.0], "none": pa.array([None], pa.float64()).take(pa.array([0, 0])), "inf": [math.inf, 0.0]}
+    )
+    fields = json.loads(summary.to_json())
+    assert fields["metrics"]["f1"] == {
+        "mean": 0.75, "std": 0.25, "min": 0.5, "max": 1.0, "n": 2, "n_missing": 0, "n_undefined": 0, "n_error": 0,
+    }  # fmt: skip
+    assert fields["metrics"]["none"]["mean"] is None
+    assert fields["metrics"]["inf"]["max"] == "Infinity"
+    assert fields["figures"]["f1.mean"] == 0.75
+    table = summary.to_arrow()
+    assert table["metric"].to_pylist() == ["f1", "none", "inf"]
+    assert table["n_missing"].to_pylist() == [0, 2, 0]
+    assert table["mean"][0].as_py() == 0.75
+
+
+def test_it_prints_as_a_table_everywhere() -> None:
+    summary = summarize({"<f1>": [0.5, 1.0], "latency_ms": [812.25, 812.25]}, labels={"<f1>.mean": "good"})
+    lines = str(summary).splitlines()
+    assert lines[0].split() == ["metric", "mean", "std", "min", "max", "n", "missing", "undef.", "error"]
+    assert lines[1].split() == ["<f1>", "0.7500", "0.2500", "0.5000", "1.0000", "2", "0", "0", "0"]
+    assert any(line.split() == ["good", "0.7500"] for line in lines)
+    assert any(line.split() == ["latency_ms.p99", "812.2"] for line in lines)
+    assert "&lt;f1&gt;" in summary._repr_html_()
+    console = Console(width=120, record=True, file=io.StringIO())
+    console.print(summary)
+    assert "0.7500" in console.export_text()
+
+
+def test_what_is_no_table_is_refused() -> None:
+    with pytest.raises(InputError, match="a table of scores was expected, not int"):
+        summarize(3)
+    with pytest.raises(InputError, match="item 0 is no Arrow table"):
+        summarize([{"f1": 1.0}])
+    with pytest.raises(InputError, match="a table of scores was expected"):
+        summarize({"a": [1.0], "b": [1.0, 2.0]})
+    with pytest.raises(ColumnError, match="differ in their score columns: 'b'"):
+        summarize([pa.table({"a": [1.0]}), pa.table({"a": [1.0], "b": [2.0]})])
+    with pytest.raises(ColumnError, match="two score columns have the same name; found 'a', 'a'"):
+        summarize(pa.table([pa.array([1.0]), pa.array([2.0])], names=["a", "a"]))
+    with pytest.raises(FileFormatError, match="cannot be read"):
+        summarize(pa.table({"a": [1.0]}).replace_schema_metadata({"fastmetrics": "[1]"}))
+    with pytest.raises(UnknownNameError, match="unknown statistic 'median'"):
+        summarize({"a": [1.0]}, statistics={"a": ["median"]})
+    with pytest.raises(UnknownNameError, match="unknown statistic 'p101'"):
+        summarize({"a": [1.0]}, statistics={"a": ["p101"]})
