@@ -26,11 +26,11 @@ def split(data: Bytes, starts: Ints, stops: Ints, classes: Bytes, pieces: Ints, 
         while i < stops[row]:
             code, after = decode(data, i)
             kind = classes[code]
-            if kind == BREAK or (halves > 1 and kind != SPACE and kind != HALF):
+            if kind == BREAK or (halves > 1 and kind not in (SPACE, HALF)):
                 n = put(pieces, n, first, last)
                 first = -1
             halves = halves + 1 if kind == HALF else (halves if kind == SPACE else 0)
-            if kind != BREAK and kind != SPACE and kind != HALF:
+            if kind not in (BREAK, SPACE, HALF):
                 first = i if first < 0 else first
                 last = after
             i = after
@@ -63,7 +63,7 @@ def split_statements(
             if kind == HALF and new_line_cuts(data, after, stop, classes):
                 n = put(pieces, n, first, last)
                 first = -1
-            elif kind == BREAK or kind == STOP:
+            elif kind in (BREAK, STOP):
                 after = past_marks(data, after, stop, classes)
                 ends = kind == BREAK or after == stop
                 if not ends:
@@ -73,7 +73,7 @@ def split_statements(
                 if ends:
                     n = put(pieces, n, first, last)
                     first = -1
-            elif kind != SPACE and kind != HALF:
+            elif kind not in (SPACE, HALF):
                 first = i if first < 0 else first
                 last = after
             i = after
@@ -89,7 +89,7 @@ def past_marks(data: Bytes, i: int, stop: int, classes: Bytes) -> int:
     while i < stop:
         code, after = decode(data, i)
         kind = classes[code]
-        if kind == STOP or kind == BREAK or kind == CLOSER:
+        if kind in (STOP, BREAK, CLOSER):
             i = end = after
         elif kind == SPACE:
             i = after
@@ -135,9 +135,9 @@ def stop_ends(data: Bytes, first: int, i: int, after: int, stop: int, classes: B
     """Whether the full stop at ``i``, with what clings to it up to ``after``, ends a sentence."""
     code, j = decode(data, after)
     kind = classes[code]
-    if kind != SPACE and kind != HALF:
+    if kind not in (SPACE, HALF):
         return False
-    while j < stop and (kind == SPACE or kind == HALF):
+    while j < stop and (kind in (SPACE, HALF)):
         code, j = decode(data, j)
         kind = classes[code]
     if kind == LOWER:
@@ -151,7 +151,7 @@ def stop_ends(data: Bytes, first: int, i: int, after: int, stop: int, classes: B
             back -= 1
         code, _ = decode(data, back)
         kind = classes[code]
-        if kind != LOWER and kind != UPPER and kind != DIGIT and kind != LETTER:
+        if kind not in (LOWER, UPPER, DIGIT, LETTER):
             break
         letters += 1
         digits += kind == DIGIT

@@ -30,10 +30,14 @@ TURN = 4
 
 @dataclass(frozen=True, eq=False)
 class Refusals:
-    """The answers that hold a phrase, cut into sentences; ``rows`` are their rows among all ``n_rows``."""
+    """The answers that hold a phrase, cut into sentences; ``rows`` are their rows among all ``n_rows``.
+
+    Answer i has the sentences ``groups[i]:groups[i + 1]``; ``idk`` says which of them are an "I don't know".
+    """
 
     n_rows: int
     rows: Ints
+    groups: Ints
     sentences: Text
     tokens: Tokens
     idk: Flags
@@ -59,12 +63,13 @@ def _refusals(batch: Batch, column: str, patterns: tuple[str, ...]) -> Refusals:
     found = kernels.holds_phrase(words.ids, words.starts, words.stops, letters, phrases.table, phrases.final)
     rows = np.flatnonzero(found)
     sentences = statements(batch.text(column).take(rows))
+    assert sentences.groups is not None
     tokens = vocabulary.tokenize(sentences)
-    return Refusals(batch.n_rows, rows, sentences, tokens, _says_idk(batch, tokens, phrases))
+    return Refusals(batch.n_rows, rows, sentences.groups, sentences, tokens, _says_idk(batch, tokens, phrases))
 
 
 def _says_idk(batch: Batch, tokens: Tokens, phrases: Phrases) -> Flags:
-    """Whether each sentence holds a phrase, neither offered as a choice ("or …") nor followed by "but" and an answer."""
+    """Whether each sentence holds a phrase that is no choice on offer ("or …") and no "but" with an answer follows."""
     vocabulary = batch.vocabulary("words")
     contrast, choice = (_marked(batch, words) for words in (lexicon("contrast"), ("or", "или")))
     letters = phrases.letters(vocabulary)
@@ -106,10 +111,9 @@ def abstained(answer: Answers, *, phrases: tuple[str, ...] = PHRASES) -> Floats:
     """
     contrast, filler = _openings(answer)
     sizes = answer.tokens.counts
-    groups = answer.sentences.groups
     turns = contrast & (sizes > TURN)
     result = np.zeros(answer.n_rows)
-    result[answer.rows] = kernels.abstains(groups, answer.idk, filler, turns, sizes, PREAMBLE)
+    result[answer.rows] = kernels.abstains(answer.groups, answer.idk, filler, turns, sizes, PREAMBLE)
     return result
 
 
@@ -142,7 +146,7 @@ def idk_citations(answer: Answers, *, phrases: tuple[str, ...] = PHRASES, patter
     array([1., 0.])
     """
     counts = np.zeros(answer.n_rows)
-    rows = np.repeat(answer.rows, np.diff(answer.sentences.groups))[answer.idk]
+    rows = np.repeat(answer.rows, np.diff(answer.groups))[answer.idk]
     cited = [
         re.search(pattern, sentence) is not None
         for sentence in answer.sentences.take(np.flatnonzero(answer.idk)).strings()
