@@ -14,8 +14,8 @@ import pyarrow as pa
 from fastmetrics.engines.ordered import Background, ordered
 from fastmetrics.engines.parts import PartWriter
 from fastmetrics.engines.work import Score, Scored, Worker
-from fastmetrics.errors import OptionError, OutputError
-from fastmetrics.tables.checkpoint import decode_schema, encode_schema
+from fastmetrics.errors import OptionError
+from fastmetrics.tables.checkpoint import compare, decode_schema, encode_schema
 from fastmetrics.tables.chunks import Chunk, Limits, Place, Reject, cut
 from fastmetrics.tables.delimited import batch_of
 from fastmetrics.tables.kinds import Selection, Widened
@@ -93,7 +93,9 @@ def run(
     if limits is None:
         limits = Limits(part_rows=_FOLDER_PART_ROWS) if target.folder else Limits()
     with target.work:
-        return _Run(source, job, target, threads, limits, on_error, progress).go(resume)
+        return _Run(source, job, target, threads=threads, limits=limits, skip=on_error == "skip", progress=progress).go(
+            resume
+        )
 
 
 class _Run:
@@ -102,9 +104,10 @@ class _Run:
         source: Source,
         job: Job,
         output: Output,
+        *,
         threads: int,
         limits: Limits,
-        on_error: str,
+        skip: bool,
         progress: Callable[[Progress], None] | None,
     ) -> None:
         self._source = source
@@ -112,7 +115,7 @@ class _Run:
         self._output = output
         self._threads = threads
         self._limits = limits
-        self._skip = on_error == "skip"
+        self._skip = skip
         self._progress = progress
         self._work = output.work
         self._seconds = {"read": 0.0, "score": 0.0, "write": 0.0, "total": 0.0}
@@ -125,7 +128,7 @@ class _Run:
         selection = self._source.select(self._job.columns)
         earlier = self._work.recorded() if resume and self._work.unfinished() else None
         if earlier is not None:
-            _compare(self._output.path, earlier, record)
+            compare(self._output.path, earlier, record)
             self._work.load()
             selection = Selection(decode_schema(earlier["schema"]), selection.kinds)
         else:
@@ -184,11 +187,12 @@ class _Run:
             number, place, more = 0, Place(0, 0), True
             while more:
                 number, place = self._reuse(number, place, writer, background)
-                number, more = self._score_parts(number, place, selection, worker, writer, background)
+                number, more = self._score_parts(
+                    number, place, selection, worker=worker, writer=writer, background=background
+                )
             background.finish()
             observed = [self._work.parts[part].observed for part in sorted(self._work.parts)]
-            extra = self._job.conclude(observed)
-            writer.close(json.dumps({**self._job.signature, **extra}, ensure_ascii=False))
+            writer.close(self._job.conclude(observed))
         finally:
             background.close()
             writer.abandon()
@@ -209,6 +213,7 @@ class _Run:
         first: int,
         place: Place,
         selection: Selection,
+        *,
         worker: Worker,
         writer: PartWriter,
         background: Background,
@@ -267,25 +272,3 @@ class _Run:
             source = self._source
             nbytes = source.bytes_before(place.file) + offset
             self._progress(Progress(self._done, source.rows, nbytes, source.nbytes))
-
-
-def _compare(path: Path, earlier: Mapping[str, Any], now: Mapping[str, Any]) -> None:
-    """Raise ``OutputError`` that says in what an unfinished run differs from this one."""
-    for name in now:
-        if earlier.get(name) != now[name]:
-            was, is_ = _difference(earlier.get(name), now[name])
-            raise OutputError(
-                f"cannot resume {path}: {name} was {was}, is {is_}; choose overwrite to start again, or the same as then"
-            )
-
-
-def _difference(was: Any, is_: Any) -> tuple[str, str]:
-    """The first entries in which two values differ, if they are of the same shape, else all of both."""
-    if isinstance(was, dict) and isinstance(is_, dict):
-        names = [name for name in {**was, **is_} if was.get(name) != is_.get(name)]
-        first, second = ({name: one[name] for name in names if name in one} for one in (was, is_))
-        return json.dumps(first), json.dumps(second)
-    if isinstance(was, list) and isinstance(is_, list) and len(was) == len(is_):
-        pairs = next(pair for pair in zip(was, is_, strict=True) if pair[0] != pair[1])
-        return json.dumps(pairs[0]), json.dumps(pairs[1])
-    return json.dumps(was), json.dumps(is_)

@@ -47,7 +47,7 @@ def ordered(work: Callable[[T], R], items: Iterable[T], threads: int) -> Generat
 
 
 class Background:
-    """One thread that does what it is given in order, at most ``depth`` things behind; with depth 0, the caller's own."""
+    """One thread that does what it is given in order, at most ``depth`` things behind; depth 0 is the caller's own."""
 
     def __init__(self, depth: int) -> None:
         self._depth = depth

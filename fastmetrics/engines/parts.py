@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import time
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -12,9 +11,7 @@ import pyarrow as pa
 from fastmetrics.tables.checkpoint import Part
 from fastmetrics.tables.chunks import Place, Reject
 from fastmetrics.tables.output import Output
-from fastmetrics.tables.sinks import Encoder, ParquetEncoder, encoder, undefined_as_null, writing
-
-KEY = "fastmetrics"
+from fastmetrics.tables.sinks import KEY, Encoder, ParquetEncoder, dump, encoder, undefined_as_null, writing
 
 
 class PartWriter:
@@ -40,9 +37,8 @@ class PartWriter:
         self._encoder: Encoder | None = None
         self.seconds = 0.0
         if not output.folder:
-            known = {KEY: json.dumps(signature, ensure_ascii=False)}
             with writing(output.path):
-                self._encoder = encoder(output.temporary, schema, output.format, output.compression, known)
+                self._encoder = encoder(output.temporary, self._signed(), output.format, output.compression)
 
     def add(self, number: int, batches: list[pa.RecordBatch], rejects: list[Reject], stop: Place) -> None:
         """Save a new part and write it to the output."""
@@ -52,7 +48,7 @@ class PartWriter:
         part = undefined_as_null(part, self._kept)
         data = self._parquet(part) if self._output.folder else _ipc(part)
         lines = "".join(reject.to_json() + "\n" for reject in sorted(rejects, key=lambda reject: reject.place))
-        self._output.work.save(number, data, part.num_rows, lines, stop, observed)
+        self._output.work.save(number, data, rows=part.num_rows, rejects=lines, stop=stop, observed=observed)
         self._encode(part)
         self.seconds += time.perf_counter() - began
 
@@ -70,23 +66,28 @@ class PartWriter:
 
     def _parquet(self, part: pa.RecordBatch) -> pa.Buffer:
         sink = pa.BufferOutputStream()
-        file = ParquetEncoder(sink, self._schema)
+        file = ParquetEncoder(sink, self._signed())
         file.write(part)
-        file.close(json.dumps(self._signature, ensure_ascii=False))
+        file.close({})
         return sink.getvalue()
 
-    def close(self, metadata: str) -> None:
+    def _signed(self) -> pa.Schema:
+        return self._schema.with_metadata({KEY: dump(self._signature)})
+
+    def close(self, conclusion: Mapping[str, Any]) -> None:
         """Complete the output under its temporary name and give it its final one."""
         began = time.perf_counter()
         parts: dict[int, Part] = self._output.work.parts
         if self._output.folder and not parts:
             empty = pa.RecordBatch.from_pylist([], schema=self._schema)
-            self._output.work.save(0, self._parquet(empty), 0, "", Place(0, 0), None)
+            self._output.work.save(
+                0, self._parquet(empty), rows=0, rejects="", stop=Place(0, 0), observed=self._observe(empty)
+            )
         with writing(self._output.path):
             if self._encoder is not None:
-                self._encoder.close(metadata)
+                self._encoder.close(conclusion)
                 self._encoder = None
-        self._output.commit(metadata, sum(part.rejects for part in parts.values()))
+        self._output.commit(dump({**self._signature, **conclusion}), sum(part.rejects for part in parts.values()))
         self.seconds += time.perf_counter() - began
 
     def abandon(self) -> None:
@@ -98,9 +99,9 @@ class PartWriter:
 
 
 def _one(batches: list[pa.RecordBatch], schema: pa.Schema) -> pa.RecordBatch:
-    """The batches as one, so that the files do not show how the work was cut."""
-    table = pa.Table.from_batches(batches, schema=schema).combine_chunks()
-    arrays = [column.chunk(0) if column.num_chunks else pa.array([], column.type) for column in table.columns]
+    """The batches as one, copied, so that the files do not show how the work was cut."""
+    table = pa.Table.from_batches(batches, schema=schema)
+    arrays = [pa.concat_arrays([*column.chunks, *[pa.array([], column.type)] * 2]) for column in table.columns]
     return pa.RecordBatch.from_arrays(arrays, schema=schema)
 
 

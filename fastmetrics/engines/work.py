@@ -67,7 +67,7 @@ class Worker:
         if bad:
             for index in sorted(bad):
                 column, reason = bad[index]
-                rejects.append(self._reject(chunk.file, int(rows[index]), column, reason, batch, index))
+                rejects.append(self._reject(Place(chunk.file, int(rows[index])), column, reason, batch, index))
             if not self._skip:
                 raise FileFormatError(str(rejects[0]))
             good = np.ones(len(rows), dtype=bool)
@@ -88,7 +88,7 @@ class Worker:
                 middle = len(rows) // 2
                 first = self._by_halves(file, rows[:middle], batch.slice(0, middle), rejects)
                 return first + self._by_halves(file, rows[middle:], batch.slice(middle), rejects)
-            reject = self._reject(file, int(rows[0]), None, str(error) or type(error).__name__, batch, 0)
+            reject = self._reject(Place(file, int(rows[0])), None, str(error) or type(error).__name__, batch, 0)
             if not self._skip:
                 raise InputError(str(reject)) from error
             rejects.append(reject)
@@ -100,6 +100,6 @@ class Worker:
             raise AssertionError(f"scoring {batch.num_rows} rows gave {scores.num_rows}, with {scores.schema}")
         return scores
 
-    def _reject(self, file: int, row: int, column: str | None, reason: str, batch: pa.RecordBatch, at: int) -> Reject:
-        path, where = self._source.where(Place(file, row))
-        return Reject(Place(file, row), path, where, column, reason, raw_text(batch, at))
+    def _reject(self, place: Place, column: str | None, reason: str, batch: pa.RecordBatch, at: int) -> Reject:
+        path, where = self._source.where(place)
+        return Reject(place, path, where, column, reason, raw_text(batch, at))

@@ -7,7 +7,7 @@ parts, so that a killed run can go on.
 
 from fastmetrics.tables.chunks import Chunk, Limits, Place, Reject, cut
 from fastmetrics.tables.kinds import Selection
-from fastmetrics.tables.output import Output
+from fastmetrics.tables.output import Output, read_metadata
 from fastmetrics.tables.source import Source, open_source
 
-__all__ = ["Chunk", "Limits", "Output", "Place", "Reject", "Selection", "Source", "cut", "open_source"]
+__all__ = ["Chunk", "Limits", "Output", "Place", "Reject", "Selection", "Source", "cut", "open_source", "read_metadata"]

@@ -142,7 +142,7 @@ class WorkFolder:
                 continue  # the line that was being written when the run was killed
             self.parts[part.number] = part
 
-    def save(self, number: int, data: pa.Buffer, rows: int, rejects: str, stop: Place, observed: Any) -> Part:
+    def save(self, number: int, data: pa.Buffer, *, rows: int, rejects: str, stop: Place, observed: Any) -> Part:
         """Make a part last: its bytes and rejects first, the journal line after them."""
         text = rejects.encode()
         with writing(self.output):
@@ -150,7 +150,14 @@ class WorkFolder:
                 _replace(self.rejects_path(number), text)
             _replace(self.part_path(number), data)
             part = Part(
-                number, rows, text.count(b"\n"), tuple(stop), data.size, zlib.crc32(data), zlib.crc32(text), observed
+                number,
+                rows,
+                text.count(b"\n"),
+                (stop.file, stop.row),
+                data.size,
+                zlib.crc32(data),
+                zlib.crc32(text),
+                observed,
             )
             with open(self.path / "journal.jsonl", "ab") as journal:
                 # A torn line before this one must not swallow it.
@@ -175,6 +182,26 @@ class WorkFolder:
     def remove(self) -> None:
         """Delete the folder."""
         shutil.rmtree(self.path, ignore_errors=True)
+
+
+def compare(path: Path, earlier: Mapping[str, Any], now: Mapping[str, Any]) -> None:
+    """Raise ``OutputError`` that says in what an unfinished run differs from this one."""
+    for name in now:
+        if earlier.get(name) != now[name]:
+            was, is_ = _difference(earlier.get(name), now[name])
+            raise OutputError(f"cannot resume {path}: {name} was {was}, is {is_}; choose overwrite to start again")
+
+
+def _difference(was: Any, is_: Any) -> tuple[str, str]:
+    """The first entries in which two values differ, if they are of the same shape, else all of both."""
+    if isinstance(was, dict) and isinstance(is_, dict):
+        names = [name for name in {**was, **is_} if was.get(name) != is_.get(name)]
+        first, second = ({name: one[name] for name in names if name in one} for one in (was, is_))
+        return json.dumps(first), json.dumps(second)
+    if isinstance(was, list) and isinstance(is_, list) and len(was) == len(is_):
+        pairs = next(pair for pair in zip(was, is_, strict=True) if pair[0] != pair[1])
+        return json.dumps(pairs[0]), json.dumps(pairs[1])
+    return json.dumps(was), json.dumps(is_)
 
 
 def _replace(path: Path, data: bytes | pa.Buffer) -> None:

@@ -27,6 +27,9 @@ class Place(NamedTuple):
     row: int
 
 
+BEGINNING = Place(0, 0)
+
+
 @dataclass(frozen=True)
 class Reject:
     """A row that could not be read or scored. ``where`` is "line 7" (from 1) or "row 6" (from 0)."""
@@ -103,6 +106,8 @@ def cell_bytes(array: pa.Array) -> Rows:
         return np.full(len(array), max(1, type_.bit_width // 8), dtype=np.int64)
     if pt.is_null(type_):
         return np.zeros(len(array), dtype=np.int64)
+    if pt.is_string_view(type_) or pt.is_binary_view(type_):
+        array = array.cast(pa.large_binary())
     return _filled(pc.binary_length(array), 0)
 
 

@@ -42,13 +42,19 @@ class DelimitedReader:
 
     def _header(self) -> list[str]:
         with reading(self.file.shown), self.file.open()[0] as stream:
-            text = io.TextIOWrapper(stream, encoding="utf-8-sig", newline="")
+            marked = stream.read(3) == b"\xef\xbb\xbf"
+        with reading(self.file.shown), self.file.open()[0] as stream:
+            stream.read(3 if marked else 0)
+            # Latin-1 first: the text layer decodes ahead, and bytes after the header are none of its business.
+            text = io.TextIOWrapper(stream, encoding="latin-1", newline="")
             try:
-                return next((row for row in csv.reader(text, delimiter=self._delimiter) if row), [])
+                row = next((row for row in csv.reader(text, delimiter=self._delimiter) if row), [])
+                names = [name.encode("latin-1").decode() for name in row]
             except UnicodeDecodeError as error:
                 raise FileFormatError(f"{self.file.shown}, line 1: the header is not UTF-8") from error
             except csv.Error as error:
                 raise FileFormatError(f"{self.file.shown}, line 1: {error}") from error
+        return names
 
     def where(self, row: int) -> str:
         """The row in messages."""
@@ -82,10 +88,10 @@ class DelimitedReader:
         skipped: list[int] = []
         names = selection.schema.names
         stream, tell = self.file.open()
-        quotes = _QuoteCounter(stream)
-        with quotes.stream:
+        counted = _Stream(stream)
+        with counted.stream:
             reader = pacsv.open_csv(
-                pa.PythonFile(quotes, mode="r"),
+                pa.PythonFile(counted, mode="r"),
                 pacsv.ReadOptions(use_threads=False, block_size=block, column_names=None),
                 pacsv.ParseOptions(delimiter=self._delimiter, newlines_in_values=True, invalid_row_handler=note),
                 pacsv.ConvertOptions(
@@ -99,8 +105,10 @@ class DelimitedReader:
                 rows, row = _number(batch.num_rows, row, [*skipped, *(reject.place.row for reject in ragged)])
                 keep = int(np.searchsorted(rows, start))
                 if keep < len(rows):
-                    yield self._chunk(batch.slice(keep), rows[keep:], selection, number, ragged, tell())
-            if quotes.count % 2:
+                    yield self._chunk(
+                        batch.slice(keep), rows[keep:], selection, number=number, ragged=ragged, offset=tell()
+                    )
+            if counted.count % 2:
                 self._lines.refuse_open_quote()
             if ragged:
                 yield Chunk(number, np.empty(0, np.int64), batch_of(selection.schema), tuple(ragged))
@@ -111,7 +119,7 @@ class DelimitedReader:
         return Reject(place, self.file.shown, self.where(place.row), None, reason, row.text)
 
     def _chunk(
-        self, batch: pa.RecordBatch, rows: Rows, selection: Selection, number: int, ragged: list[Reject], offset: int
+        self, batch: pa.RecordBatch, rows: Rows, selection: Selection, *, number: int, ragged: list[Reject], offset: int
     ) -> Chunk:
         last = int(rows[-1])
         rejects = [reject for reject in ragged if reject.place.row < last]
@@ -206,16 +214,20 @@ def _to_list(value: str) -> Any:
         raise WrongValueError(f"expected a list in JSON, got {value[:40]!r}") from None
 
 
-class _QuoteCounter:
-    """A stream that counts the quotes that pass: an odd count hints at a quote that never closes."""
+class _Stream:
+    """A file that ends its last line, and counts its quotes: an odd count hints at one that never closes."""
 
     def __init__(self, stream: pa.NativeFile) -> None:
         self.stream = stream
         self.count = 0
         self.closed = False
+        self._ahead: bytes | None = None
 
     def read(self, size: int = -1) -> bytes:
-        data: bytes = self.stream.read(size)
+        data: bytes = self.stream.read(size) if self._ahead is None else self._ahead
+        self._ahead = self.stream.read(size)
+        if data and not self._ahead and not data.endswith(b"\n"):
+            data += b"\n"
         self.count += data.count(b'"')
         return data
 

@@ -174,13 +174,13 @@ _COMPRESSED = {b"\x1f\x8b": "gzip", b"\x28\xb5\x2f\xfd": "zstd"}
 def _spool(format: str | None) -> DataFile:
     """Standard input, copied to an unnamed file: Parquet needs its end first, and resuming a fingerprint."""
     checksum = 0
-    spool = tempfile.TemporaryFile()  # noqa: SIM115 - lives as long as the process, through its descriptor
-    with reading("standard input"):
+    with tempfile.TemporaryFile() as spool, reading("standard input"):
         while block := sys.stdin.buffer.read(_SPOOL_BLOCK):
             checksum = zlib.crc32(block, checksum)
             spool.write(block)
         spool.flush()
-    path = f"/proc/self/fd/{os.dup(spool.fileno())}" if os.path.exists("/proc/self/fd") else _named(spool)
+        # The copy of the descriptor keeps the unnamed file for as long as the process lives.
+        path = f"/proc/self/fd/{os.dup(spool.fileno())}" if os.path.exists("/proc/self/fd") else _named(spool)
     with open(path, "rb") as stream:
         start = stream.read(4)
     compression = next((name for magic, name in _COMPRESSED.items() if start.startswith(magic)), None)

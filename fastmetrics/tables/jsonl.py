@@ -115,6 +115,8 @@ def _blocks(file: DataFile) -> Iterator[tuple[int, bytes, int]]:
 
 def _parse(block: bytes, lines: int, schema: pa.Schema, threads: int) -> pa.RecordBatch | None:
     """The block as Arrow's parser reads it, or None if it refuses or if lines and rows are not one to one."""
+    if block.count(b"\n{") + block.startswith(b"{") != lines:
+        return None
     options = pj.ParseOptions(explicit_schema=schema, unexpected_field_behavior="ignore")
     sizes = [_PARSE_BLOCK, len(block) + 1] if threads > 1 else [len(block) + 1]
     for size in sizes:

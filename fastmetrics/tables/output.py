@@ -6,11 +6,14 @@ import json
 import os
 import shutil
 from pathlib import Path
+from typing import Any
 
-from fastmetrics.errors import OutputError
+import pyarrow.parquet as pq
+
+from fastmetrics.errors import FileFormatError, OutputError
 from fastmetrics.tables.checkpoint import WorkFolder
-from fastmetrics.tables.files import DataFile
-from fastmetrics.tables.sinks import output_format, writing
+from fastmetrics.tables.files import DataFile, reading
+from fastmetrics.tables.sinks import CONCLUSION, KEY, output_format, writing
 
 _OURS = ("part-", "_fastmetrics.json")
 
@@ -97,6 +100,24 @@ class Output:
                     os.replace(source, target)
             _sync(self.path.parent)
         self.work.remove()
+
+
+def read_metadata(path: str | Path) -> dict[str, Any]:
+    """What a run wrote of itself into or beside its output: the signature and the conclusion.
+
+    Raises ``FileFormatError`` for a file that no run made.
+    """
+    path = Path(path)
+    for beside in (path / "_fastmetrics.json", Path(f"{path}.meta.json")):
+        if beside.exists():
+            return dict(json.loads(beside.read_text(encoding="utf-8")))
+    found: dict[bytes, bytes] = {}
+    if path.is_file() and output_format(path)[0] == "parquet":
+        with reading(str(path)), pq.ParquetFile(path) as file:
+            found = {**(file.schema_arrow.metadata or {}), **(file.metadata.metadata or {})}
+    if KEY.encode() not in found:
+        raise FileFormatError(f"{path}: holds no metadata of fastmetrics")
+    return dict(json.loads(found[KEY.encode()])) | dict(json.loads(found.get(CONCLUSION.encode(), b"{}")))
 
 
 def _sync(path: Path) -> None:

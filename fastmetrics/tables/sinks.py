@@ -7,7 +7,7 @@ import os
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 import pyarrow as pa
@@ -21,14 +21,15 @@ from fastmetrics.tables.files import COMPRESSIONS, by_suffix
 
 _SAMPLE_ROWS = 4_096
 KEY = "fastmetrics"
+CONCLUSION = "fastmetrics.conclusion"
 
 
 class Encoder(Protocol):
-    """A file being written; ``close`` gets the metadata that goes into the file, where its format has a place."""
+    """A file being written; ``close`` gets what is only known at the end, for formats that have a place for it."""
 
     def write(self, part: pa.RecordBatch) -> None: ...
 
-    def close(self, metadata: str) -> None: ...
+    def close(self, conclusion: Mapping[str, Any]) -> None: ...
 
     def abandon(self) -> None: ...
 
@@ -67,10 +68,11 @@ class ParquetEncoder:
         if part.num_rows:
             self._writer.write_table(pa.Table.from_batches([part]), row_group_size=part.num_rows)
 
-    def close(self, metadata: str) -> None:
+    def close(self, conclusion: Mapping[str, Any]) -> None:
         if self._writer is None:
             self._writer = pq.ParquetWriter(self._path, self._schema)
-        self._writer.add_key_value_metadata({KEY: metadata})
+        if conclusion:
+            self._writer.add_key_value_metadata({CONCLUSION: dump(conclusion)})
         self._writer.close()
 
     def abandon(self) -> None:
@@ -96,7 +98,7 @@ class ArrowEncoder:
     def write(self, part: pa.RecordBatch) -> None:
         self._writer.write_batch(part)
 
-    def close(self, metadata: str) -> None:
+    def close(self, conclusion: Mapping[str, Any]) -> None:
         self._writer.close()
         self._sink.close()
 
@@ -131,7 +133,7 @@ class TextEncoder:
             columns = [_flat(column) for column in part.columns]
             self._csv(pa.Table.from_arrays(columns, names=part.schema.names), header=False)
 
-    def close(self, metadata: str) -> None:
+    def close(self, conclusion: Mapping[str, Any]) -> None:
         self._sink.close()
         self._file.close()
 
@@ -184,15 +186,27 @@ def _json_cells(column: pa.Array) -> pa.Array:
     return pa.array([_json(value) for value in column.to_pylist()], pa.large_string())
 
 
+def dump(metadata: Mapping[str, Any]) -> str:
+    """Metadata as JSON."""
+    return json.dumps(metadata, ensure_ascii=False)
+
+
 def undefined_as_null(batch: pa.RecordBatch, kept: set[str]) -> pa.RecordBatch:
-    """The batch with NaN as null in every float column but the ``kept`` ones, which are the user's own."""
-    for index, (name, column) in enumerate(zip(batch.schema.names, batch.columns, strict=True)):
-        if name not in kept and pt.is_floating(column.type):
-            undefined = np.isnan(np.asarray(column))
-            if undefined.any():
-                nulls = pc.if_else(pa.array(undefined), pa.scalar(None, column.type), column)
-                batch = batch.set_column(index, batch.schema.field(index), nulls)
-    return batch
+    """The batch with NaN as null in every float column but the ``kept`` ones, which are the user's own.
+
+    What lies under a null is made zero, as Arrow files would show whatever the memory held before.
+    """
+    arrays = []
+    for name, column in zip(batch.schema.names, batch.columns, strict=True):
+        if pt.is_floating(column.type) or pt.is_integer(column.type):
+            missing = np.asarray(column.is_null())
+            values = np.asarray(column.fill_null(0) if column.null_count else column)
+            if name not in kept and pt.is_floating(column.type):
+                missing = missing | np.isnan(values)
+            if missing.any():
+                column = pa.array(np.where(missing, values.dtype.type(0), values), column.type, mask=missing)
+        arrays.append(column)
+    return pa.RecordBatch.from_arrays(arrays, schema=batch.schema)
 
 
 def output_format(path: str | Path) -> tuple[str, str | None]:
@@ -214,12 +228,10 @@ def output_format(path: str | Path) -> tuple[str, str | None]:
     return format, compression
 
 
-def encoder(
-    path: Path, schema: pa.Schema, format: str, compression: str | None, metadata: Mapping[str, str]
-) -> Encoder:
-    """The encoder that writes ``format`` to ``path``; ``metadata`` is what is known before the first row."""
+def encoder(path: Path, schema: pa.Schema, format: str, compression: str | None) -> Encoder:
+    """The encoder that writes ``format`` to ``path``; the schema's metadata goes with it, where the format has a place."""
     if format in ("parquet", "folder"):
         return ParquetEncoder(path, schema)
     if format == "arrow":
-        return ArrowEncoder(path, schema.with_metadata(dict(metadata)))
+        return ArrowEncoder(path, schema)
     return TextEncoder(path, schema, format, compression)

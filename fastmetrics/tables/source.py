@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.types as pt
 
 from fastmetrics.errors import ColumnError, FileFormatError, UnknownNameError
-from fastmetrics.tables.chunks import Chunk, Place
+from fastmetrics.tables.chunks import BEGINNING, Chunk, Place
 from fastmetrics.tables.delimited import DelimitedReader
 from fastmetrics.tables.files import DataFile, expand, reading
 from fastmetrics.tables.jsonl import JsonLinesReader
@@ -42,7 +42,7 @@ _READERS: Mapping[str, Any] = {
 
 
 class Source:
-    """An opened input: ``schema`` of all columns, ``rows`` where the files tell, ``nbytes`` on disk, ``fingerprint``."""
+    """An opened input: ``schema`` of all columns, ``rows`` where the files tell, ``nbytes`` on disk."""
 
     def __init__(self, readers: Sequence[Reader]) -> None:
         self._readers = _without_empty(readers)
@@ -118,7 +118,7 @@ class Source:
             nearest = UnknownNameError.of("column", name, reader.schema.names)
             raise ColumnError(f"{reader.file.shown}: {nearest}")
 
-    def chunks(self, selection: Selection, start: Place = Place(0, 0), threads: int = 1) -> Iterator[Chunk]:
+    def chunks(self, selection: Selection, start: Place = BEGINNING, threads: int = 1) -> Iterator[Chunk]:
         """The rows from ``start`` on, in order; types are the files' own until ``conform`` brings them to one."""
         for number in range(start.file, len(self._readers)):
             reader = self._readers[number]
