@@ -1,0 +1,1 @@
+"""Drivers of the scoring function over a data set."""

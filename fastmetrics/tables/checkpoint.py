@@ -1,0 +1,212 @@
+"""The work folder of a run: finished parts with checksums, what made them, and a lock.
+
+``scores.parquet.partial/`` holds ``run.json`` (settings, input, limits), ``journal.jsonl`` (one line a finished part),
+``parts/part-000000.arrow`` …, ``rejects/part-000000.jsonl`` … and ``lock``.  A part counts once its journal line is
+whole, and its bytes agree with it; all else in the folder can be lost at any moment without harm.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+import os
+import shutil
+import zlib
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+
+from fastmetrics.errors import OutputError
+from fastmetrics.tables.chunks import Place
+from fastmetrics.tables.sinks import writing
+
+try:
+    import fcntl
+except ImportError:  # pragma: no cover - Windows
+    fcntl = None  # type: ignore[assignment]
+
+
+@dataclass(frozen=True)
+class Part:
+    """A finished part: its number, rows, rejects, where the next one begins, what was observed, its bytes' checksum."""
+
+    number: int
+    rows: int
+    rejects: int
+    stop: tuple[int, int]
+    size: int
+    crc: int
+    rejects_crc: int
+    observed: Any
+
+    @property
+    def next(self) -> Place:
+        """Where the next part begins."""
+        return Place(*self.stop)
+
+
+def encode_schema(schema: pa.Schema) -> str:
+    """A schema as text, exactly."""
+    return base64.b64encode(schema.serialize().to_pybytes()).decode()
+
+
+def decode_schema(text: str) -> pa.Schema:
+    """The schema that ``encode_schema`` wrote."""
+    return pa.ipc.read_schema(pa.py_buffer(base64.b64decode(text)))
+
+
+class WorkFolder:
+    """The folder beside ``output`` where a run keeps what is done; use as a context, which holds the lock."""
+
+    def __init__(self, output: Path, part_suffix: str) -> None:
+        self.output = output
+        self.path = output.with_name(output.name + ".partial")
+        self.parts: dict[int, Part] = {}
+        self._suffix = part_suffix
+        self._lock: int | None = None
+
+    def __enter__(self) -> WorkFolder:
+        with writing(self.output):
+            (self.path / "parts").mkdir(parents=True, exist_ok=True)
+            (self.path / "rejects").mkdir(exist_ok=True)
+            self._lock = os.open(self.path / "lock", os.O_RDWR | os.O_CREAT, 0o644)
+        if fcntl is not None:
+            try:
+                fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except OSError:
+                owner = os.read(self._lock, 32).decode() or "unknown"
+                os.close(self._lock)
+                self._lock = None
+                raise OutputError(f"another run (process {owner}) is writing {self.output}") from None
+        with writing(self.output):
+            os.ftruncate(self._lock, 0)
+            os.pwrite(self._lock, str(os.getpid()).encode(), 0)
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        if not self.unfinished() and not self.committed():
+            self.remove()
+        if self._lock is not None:
+            os.close(self._lock)
+            self._lock = None
+
+    def unfinished(self) -> bool:
+        """Whether a run left finished parts."""
+        journal = self.path / "journal.jsonl"
+        return journal.exists() and journal.stat().st_size > 0
+
+    def committed(self) -> bool:
+        """Whether a run left nothing to do but renaming."""
+        return (self.path / "commit.json").exists()
+
+    def part_path(self, number: int) -> Path:
+        """Where a part lies."""
+        return self.path / "parts" / f"part-{number:06d}{self._suffix}"
+
+    def rejects_path(self, number: int) -> Path:
+        """Where a part's rejected rows lie, if it has any."""
+        return self.path / "rejects" / f"part-{number:06d}.jsonl"
+
+    def start(self, run: Mapping[str, Any]) -> None:
+        """Forget what was done and write down what this run is."""
+        self.parts = {}
+        with writing(self.output):
+            for entry in self.path.iterdir():
+                if entry.is_dir():
+                    shutil.rmtree(entry)
+                elif entry.name != "lock":
+                    entry.unlink()
+            for name in ("parts", "rejects"):
+                (self.path / name).mkdir()
+            _replace(self.path / "run.json", json.dumps(run, ensure_ascii=False, indent=1).encode())
+
+    def recorded(self) -> dict[str, Any] | None:
+        """What the run that left this folder was, or None if it did not come to writing that down."""
+        try:
+            found = json.loads((self.path / "run.json").read_bytes())
+        except (OSError, ValueError):
+            return None
+        return found if isinstance(found, dict) else None
+
+    def load(self) -> None:
+        """Find the parts that are finished; whether a part's bytes are whole is checked when it is used."""
+        self.parts = {}
+        for line in (self.path / "journal.jsonl").read_bytes().splitlines():
+            try:
+                record = json.loads(line)
+                part = Part(**{**record, "stop": tuple(record["stop"])})
+            except (ValueError, TypeError, KeyError):
+                continue  # the line that was being written when the run was killed
+            self.parts[part.number] = part
+
+    def save(self, number: int, data: pa.Buffer, *, rows: int, rejects: str, stop: Place, observed: Any) -> Part:
+        """Make a part last: its bytes and rejects first, the journal line after them."""
+        text = rejects.encode()
+        with writing(self.output):
+            if text:
+                _replace(self.rejects_path(number), text)
+            _replace(self.part_path(number), data)
+            part = Part(
+                number,
+                rows,
+                text.count(b"\n"),
+                (stop.file, stop.row),
+                data.size,
+                zlib.crc32(data),
+                zlib.crc32(text),
+                observed,
+            )
+            with open(self.path / "journal.jsonl", "ab") as journal:
+                # A torn line before this one must not swallow it.
+                journal.write(b"\n" + json.dumps(asdict(part)).encode() + b"\n")
+        self.parts[number] = part
+        return part
+
+    def read(self, number: int) -> tuple[pa.Buffer, str] | None:
+        """A finished part's bytes and rejects, or None if there is no such part or its bytes are not what they were."""
+        part = self.parts.get(number)
+        if part is None:
+            return None
+        try:
+            data = self.part_path(number).read_bytes()
+            text = self.rejects_path(number).read_bytes() if part.rejects else b""
+        except OSError:
+            return None
+        if (len(data), zlib.crc32(data), zlib.crc32(text)) != (part.size, part.crc, part.rejects_crc):
+            return None
+        return pa.py_buffer(data), text.decode()
+
+    def remove(self) -> None:
+        """Delete the folder."""
+        shutil.rmtree(self.path, ignore_errors=True)
+
+
+def compare(path: Path, earlier: Mapping[str, Any], now: Mapping[str, Any]) -> None:
+    """Raise ``OutputError`` that says in what an unfinished run differs from this one."""
+    for name in now:
+        if earlier.get(name) != now[name]:
+            was, is_ = _difference(earlier.get(name), now[name])
+            raise OutputError(f"cannot resume {path}: {name} was {was}, is {is_}; choose overwrite to start again")
+
+
+def _difference(was: Any, is_: Any) -> tuple[str, str]:
+    """The first entries in which two values differ, if they are of the same shape, else all of both."""
+    if isinstance(was, dict) and isinstance(is_, dict):
+        names = [name for name in {**was, **is_} if was.get(name) != is_.get(name)]
+        first, second = ({name: one[name] for name in names if name in one} for one in (was, is_))
+        return json.dumps(first), json.dumps(second)
+    if isinstance(was, list) and isinstance(is_, list) and len(was) == len(is_):
+        pairs = next(pair for pair in zip(was, is_, strict=True) if pair[0] != pair[1])
+        return json.dumps(pairs[0]), json.dumps(pairs[1])
+    return json.dumps(was), json.dumps(is_)
+
+
+def _replace(path: Path, data: bytes | pa.Buffer) -> None:
+    """Write a file so that it is there whole or not at all."""
+    temporary = path.with_name(path.name + ".tmp")
+    with open(temporary, "wb") as stream:
+        stream.write(memoryview(data))
+    os.replace(temporary, path)

@@ -1,0 +1,154 @@
+"""Pieces of a table on their way to the scores: where their rows come from, and how they are cut."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.types as pt
+
+from fastmetrics.tables.kinds import is_list
+
+Rows = npt.NDArray[np.int64]
+
+RAW_CHARACTERS = 10_000
+
+
+class Place(NamedTuple):
+    """A row's place in the input: which file, and which row of it, both from 0."""
+
+    file: int
+    row: int
+
+
+BEGINNING = Place(0, 0)
+
+
+@dataclass(frozen=True)
+class Reject:
+    """A row that could not be read or scored. ``where`` is "line 7" (from 1) or "row 6" (from 0)."""
+
+    place: Place
+    path: str
+    where: str
+    column: str | None
+    reason: str
+    raw: str
+
+    def __str__(self) -> str:
+        column = "" if self.column is None else f", column {self.column!r}"
+        return f"{self.path}, {self.where}{column}: {self.reason}"
+
+    def to_json(self) -> str:
+        """One line of a rejects file; the raw row is cut after 10,000 characters."""
+        unit, number = self.where.split()
+        record = {"file": self.path, unit: int(number), "column": self.column, "reason": self.reason}
+        return json.dumps({**record, "raw": self.raw[:RAW_CHARACTERS]}, ensure_ascii=False)
+
+
+@dataclass(frozen=True)
+class Chunk:
+    """Rows of one file: ``rows`` are their numbers in it; ``rejects`` are bad rows met before or among them.
+
+    ``offset`` is how many bytes of the file have been read by then, where its rows are not counted beforehand.
+    """
+
+    file: int
+    rows: Rows
+    batch: pa.RecordBatch
+    rejects: tuple[Reject, ...] = ()
+    offset: int = 0
+
+    def slice(self, start: int, stop: int, rejects: tuple[Reject, ...]) -> Chunk:
+        """The rows from ``start`` to before ``stop``; nothing is copied."""
+        return Chunk(self.file, self.rows[start:stop], self.batch.slice(start, stop - start), rejects, self.offset)
+
+
+@dataclass(frozen=True)
+class Limits:
+    """How large a batch (the unit of work) and a part (the unit of saving) may get, in rows and in bytes of input.
+
+    Where a part ends depends on the input and on the part's limits alone, so the files made of parts do too.
+    """
+
+    batch_rows: int = 8_192
+    batch_bytes: int = 16 << 20
+    part_rows: int = 32_768
+    part_bytes: int = 64 << 20
+
+
+def cell_bytes(array: pa.Array) -> Rows:
+    """The bytes of content in each cell, whatever the layout: a dictionary's words count at each use.
+
+    >>> cell_bytes(pa.array(["ab", None, "é"])).tolist()
+    [2, 0, 2]
+    """
+    type_ = array.type
+    if pt.is_dictionary(type_):
+        words = cell_bytes(array.dictionary)
+        return np.append(words, 0)[_filled(array.indices, len(words))]
+    if is_list(type_):
+        if pt.is_fixed_size_list(type_):
+            array = array.cast(pa.list_(type_.value_type))
+        lengths = _filled(pc.list_value_length(array), 0)
+        ends = np.concatenate([[0], np.cumsum(cell_bytes(array.flatten()))])
+        stops = np.cumsum(lengths)
+        return np.asarray(ends[stops] - ends[stops - lengths], dtype=np.int64)
+    if pt.is_struct(type_):
+        return np.asarray(sum((cell_bytes(field) for field in array.flatten()), np.zeros(len(array), np.int64)))
+    if pt.is_primitive(type_):
+        return np.full(len(array), max(1, type_.bit_width // 8), dtype=np.int64)
+    if pt.is_null(type_):
+        return np.zeros(len(array), dtype=np.int64)
+    if pt.is_string_view(type_) or pt.is_binary_view(type_):
+        array = array.cast(pa.large_binary())
+    return _filled(pc.binary_length(array), 0)
+
+
+def _filled(lengths: pa.Array, null: int) -> Rows:
+    """The numbers as NumPy, with ``null`` in place of nulls."""
+    if lengths.null_count:
+        lengths = lengths.fill_null(pa.scalar(null, lengths.type))
+    return np.asarray(lengths, dtype=np.int64)
+
+
+def row_bytes(batch: pa.RecordBatch) -> Rows:
+    """The bytes of content in each row."""
+    return np.asarray(sum((cell_bytes(column) for column in batch.columns), np.zeros(batch.num_rows, np.int64)))
+
+
+def cut(chunks: Iterable[Chunk], limits: Limits, part: int = 0) -> Iterator[tuple[int, Chunk]]:
+    """Chunks no larger than a batch, each with the number of the part that it lies in, counted from ``part``.
+
+    A part ends before the row that would make it exceed a limit; a bad row belongs to the part of the good row
+    after it, or to the last part.
+    """
+    rows = size = 0
+    waiting: list[Reject] = []
+    last_file = 0
+    for chunk in chunks:
+        waiting.extend(chunk.rejects)
+        last_file = chunk.file
+        ends = np.concatenate([[0], np.cumsum(row_bytes(chunk.batch))])
+        start = 0
+        while start < chunk.batch.num_rows:
+            if rows and (rows >= limits.part_rows or size + ends[start + 1] - ends[start] > limits.part_bytes):
+                part, rows, size = part + 1, 0, 0
+            room = ends[start] + min(limits.batch_bytes, limits.part_bytes - size)
+            stop = int(np.searchsorted(ends, room, side="right")) - 1
+            stop = max(start + 1, min(stop, start + limits.batch_rows, start + limits.part_rows - rows))
+            stop = min(stop, chunk.batch.num_rows)
+            last = Place(chunk.file, int(chunk.rows[stop - 1]))
+            before = tuple(reject for reject in waiting if reject.place < last)
+            waiting = waiting[len(before) :]
+            yield part, chunk.slice(start, stop, before)
+            rows, size, start = rows + stop - start, size + int(ends[stop] - ends[start]), stop
+    if waiting:
+        nothing = pa.RecordBatch.from_arrays([], names=[])
+        yield part, Chunk(last_file, np.empty(0, np.int64), nothing, tuple(waiting))

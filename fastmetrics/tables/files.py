@@ -1,0 +1,205 @@
+"""Which files an input means, what format each has, and how its bytes are opened."""
+
+from __future__ import annotations
+
+import glob
+import os
+import sys
+import tempfile
+import zlib
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+from urllib.parse import unquote
+
+import pyarrow as pa
+
+from fastmetrics.errors import FileFormatError, OptionError
+
+SUFFIXES: Mapping[str, str] = {
+    ".parquet": "parquet",
+    ".pq": "parquet",
+    ".jsonl": "jsonl",
+    ".ndjson": "jsonl",
+    ".csv": "csv",
+    ".tsv": "tsv",
+    ".arrow": "arrow",
+    ".feather": "arrow",
+    ".ipc": "arrow",
+    ".arrows": "arrow",
+}
+COMPRESSIONS: Mapping[str, str] = {".gz": "gzip", ".zst": "zstd"}
+FORMATS = ("parquet", "jsonl", "csv", "tsv", "arrow")
+_SPOOL_BLOCK = 1 << 20
+
+
+@dataclass(frozen=True)
+class DataFile:
+    """One file of an input: ``shown`` is its name in messages, ``keys`` its hive partition values."""
+
+    path: str
+    shown: str
+    format: str
+    compression: str | None = None
+    keys: Mapping[str, str | None] = field(default_factory=dict)
+    checksum: int | None = None
+
+    @property
+    def size(self) -> int:
+        """Bytes on disk."""
+        return os.stat(self.path).st_size
+
+    def fingerprint(self) -> list[Any]:
+        """What tells this file from a changed one: path, size and time of change (a checksum for standard input)."""
+        found = os.stat(self.path)
+        if self.checksum is not None:
+            return [self.shown, found.st_size, self.checksum]
+        return [os.path.abspath(self.path), found.st_size, found.st_mtime_ns]
+
+    def open(self) -> tuple[pa.NativeFile, Callable[[], int]]:
+        """The decompressed bytes as a stream, and how many bytes of the file have been read."""
+        with reading(self.shown):
+            file = pa.OSFile(self.path)
+            stream = file if self.compression is None else pa.CompressedInputStream(file, self.compression)
+            return stream, file.tell
+
+
+@contextmanager
+def reading(shown: str) -> Iterator[None]:
+    """Turn what goes wrong while reading a file into ``FileFormatError``."""
+    try:
+        yield
+    except (pa.ArrowInvalid, pa.ArrowNotImplementedError, pa.ArrowCapacityError, pa.ArrowSerializationError) as error:
+        raise FileFormatError(f"{shown}: cannot be read: {_first_line(error)}") from error
+    except OSError as error:
+        if error.errno is not None and error.strerror and not isinstance(error, pa.ArrowException):
+            raise FileFormatError(f"{shown}: cannot be read: {os.strerror(error.errno)}") from error
+        raise FileFormatError(f"{shown}: cannot be read: {_first_line(error)}") from error
+
+
+def _first_line(error: Exception) -> str:
+    return str(error).splitlines()[0] if str(error) else type(error).__name__
+
+
+def by_suffix(name: str) -> tuple[str | None, str | None]:
+    """The format and the compression that a file's name promises.
+
+    >>> by_suffix("answers.jsonl.gz")
+    ('jsonl', 'gzip')
+    """
+    stem, suffix = os.path.splitext(name.lower())
+    compression = COMPRESSIONS.get(suffix)
+    if compression is not None:
+        suffix = os.path.splitext(stem)[1]
+    return SUFFIXES.get(suffix), compression
+
+
+def expand(inputs: str | Path | Sequence[str | Path], format: str | None = None) -> list[DataFile]:
+    """The files that paths, folders, globs and ``-`` (standard input) stand for, each folder's in order of name."""
+    if format is not None and format not in FORMATS:
+        raise OptionError(f"format {format!r}: expected one of {', '.join(FORMATS)}")
+    given = [inputs] if isinstance(inputs, (str, Path)) else list(inputs)
+    if not given:
+        raise OptionError("no input was given")
+    found: list[DataFile] = []
+    for one in map(str, given):
+        if one == "-":
+            found.append(_spool(format))
+        elif os.path.isdir(one):
+            found.extend(_folder(one, format))
+        elif not os.path.exists(one) and glob.has_magic(one):
+            matches = sorted(glob.glob(one, recursive=True))
+            if not matches:
+                raise FileFormatError(f"{one}: no file matches")
+            for match in matches:
+                found.extend(_folder(match, format) if os.path.isdir(match) else [_file(match, format)])
+        else:
+            found.append(_file(one, format))
+    return found
+
+
+def _file(path: str, format: str | None, keys: Mapping[str, str | None] | None = None) -> DataFile:
+    with reading(path), open(path, "rb") as stream:
+        head = stream.read(16)
+    promised, compression = by_suffix(path)
+    kind = format or promised or sniff(head)
+    if kind is None:
+        raise FileFormatError(f"{path}: unknown format; name it with format= ({', '.join(FORMATS)})")
+    return DataFile(path, path, kind, compression, keys or {})
+
+
+def _folder(folder: str, format: str | None) -> list[DataFile]:
+    files = []
+    for where, folders, names in os.walk(folder):
+        folders[:] = sorted(name for name in folders if not name.startswith(("_", ".")))
+        relative = os.path.relpath(where, folder).split(os.sep)
+        keys = dict(_hive(step) for step in relative if "=" in step)
+        for name in sorted(names):
+            if not name.startswith(("_", ".")) and (by_suffix(name)[0] is not None or format is not None):
+                files.append(_file(os.path.join(where, name), format, keys))
+    if not files:
+        raise FileFormatError(f"{folder}: the folder holds no table files")
+    return sorted(files, key=lambda file: file.path)
+
+
+def _hive(step: str) -> tuple[str, str | None]:
+    key, _, value = step.partition("=")
+    return unquote(key), None if value == "__HIVE_DEFAULT_PARTITION__" else unquote(value)
+
+
+def sniff(head: bytes) -> str | None:
+    """The format that a file's first bytes show, or None.
+
+    >>> sniff(b'{"answer": "yes"}'), sniff(b"question,answer")
+    ('jsonl', 'csv')
+    """
+    if head.startswith(b"PAR1"):
+        return "parquet"
+    if head.startswith((b"ARROW1", b"\xff\xff\xff\xff")):
+        return "arrow"
+    text = head.removeprefix(b"\xef\xbb\xbf").lstrip()
+    if text.startswith(b"{"):
+        return "jsonl"
+    line = head.split(b"\n")[0]
+    if b"\t" in line:
+        return "tsv"
+    return "csv" if b"," in line else None
+
+
+_COMPRESSED = {b"\x1f\x8b": "gzip", b"\x28\xb5\x2f\xfd": "zstd"}
+
+
+def _spool(format: str | None) -> DataFile:
+    """Standard input, copied to an unnamed file: Parquet needs its end first, and resuming a fingerprint."""
+    checksum = 0
+    with tempfile.TemporaryFile() as spool, reading("standard input"):
+        while block := sys.stdin.buffer.read(_SPOOL_BLOCK):
+            checksum = zlib.crc32(block, checksum)
+            spool.write(block)
+        spool.flush()
+        # The copy of the descriptor keeps the unnamed file for as long as the process lives.
+        path = f"/proc/self/fd/{os.dup(spool.fileno())}" if os.path.exists("/proc/self/fd") else _named(spool)
+    with open(path, "rb") as stream:
+        start = stream.read(4)
+    compression = next((name for magic, name in _COMPRESSED.items() if start.startswith(magic)), None)
+    with pa.input_stream(path, compression=compression) as stream, reading("standard input"):
+        head = stream.read(4096)
+    kind = format or sniff(head)
+    if kind is None:
+        raise FileFormatError(f"standard input: unknown format; name it with format= ({', '.join(FORMATS)})")
+    return DataFile(path, "standard input", kind, compression, checksum=checksum)
+
+
+def _named(spool: Any) -> str:
+    """A named copy of the spool, where open descriptors have no path; deleted at exit."""
+    import atexit
+
+    handle, path = tempfile.mkstemp(prefix="fastmetrics-")
+    atexit.register(os.unlink, path)
+    spool.seek(0)
+    with os.fdopen(handle, "wb") as copy:
+        while block := spool.read(_SPOOL_BLOCK):
+            copy.write(block)
+    return path

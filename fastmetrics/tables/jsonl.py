@@ -1,0 +1,207 @@
+"""JSON lines: blocks of whole lines through Arrow's parser; a block it refuses, line by line, to name what is wrong."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.json as pj
+import pyarrow.types as pt
+
+from fastmetrics.errors import FileFormatError
+from fastmetrics.tables.chunks import Chunk, Place, Reject
+from fastmetrics.tables.files import DataFile, reading
+from fastmetrics.tables.kinds import Selection, Widened, WiderTypeError, WrongValueError, coerce, describe, unify
+
+BLOCK = 8 << 20
+_PARSE_BLOCK = 1 << 20
+_BOM = b"\xef\xbb\xbf"
+
+
+class JsonLinesReader:
+    """One file of JSON lines.
+
+    A row's number is its line's, so blank lines count but give no row.  A column is present if a row of the first
+    8 MB has it; a later one is found when it is asked for by name (``holds``).
+    """
+
+    def __init__(self, file: DataFile) -> None:
+        self.file = file
+        self.rows: int | None = None
+        first = next((block for _, block, _ in _blocks(file) if block.strip()), b"")
+        self.schema: pa.Schema = _infer(first, file.shown) if first else pa.schema([])
+
+    def where(self, row: int) -> str:
+        """The row in messages."""
+        return f"line {row + 1}"
+
+    def holds(self, name: str) -> bool:
+        """Whether any line seems to have this key, however late."""
+        key = json.dumps(name, ensure_ascii=False).encode()
+        return any(key in block for _, block, _ in _blocks(self.file))
+
+    def read(self, selection: Selection, number: int, start: int, threads: int) -> Iterator[Chunk]:
+        """The lines from ``start`` on."""
+        for line, block, offset in _blocks(self.file):
+            first = line
+            lines = block.count(b"\n") + (not block.endswith(b"\n"))
+            if first + lines <= start:
+                continue
+            if first < start:
+                block = block.split(b"\n", start - first)[-1]
+                first, lines = start, lines - (start - first)
+            batch = _parse(block, lines, selection.schema, threads)
+            if batch is not None:
+                yield Chunk(number, np.arange(first, first + lines, dtype=np.int64), batch, (), offset)
+            else:
+                yield self._by_line(block, first, offset, number, selection)
+
+    def _by_line(self, block: bytes, first: int, offset: int, number: int, selection: Selection) -> Chunk:
+        rows: list[int] = []
+        values: dict[str, list[Any]] = {name: [] for name in selection.schema.names}
+        rejects = []
+        for row, line in enumerate(block.split(b"\n"), first):
+            if not line.strip():
+                continue
+            column = None
+            try:
+                record = _object(line)
+                found = []
+                for column in values:
+                    found.append(_value(record.get(column), column, selection))
+            except WrongValueError as error:
+                raw = line.decode(errors="replace")
+                place = Place(number, row)
+                rejects.append(Reject(place, self.file.shown, self.where(row), column, str(error), raw))
+                continue
+            rows.append(row)
+            for column, value in zip(values, found, strict=True):
+                values[column].append(value)
+        arrays = [pa.array(values[field.name], field.type) for field in selection.schema]
+        batch = pa.RecordBatch.from_arrays(arrays, schema=selection.schema)
+        return Chunk(number, np.asarray(rows, dtype=np.int64), batch, tuple(rejects), offset)
+
+
+def _value(value: Any, column: str, selection: Selection) -> Any:
+    try:
+        return coerce(value, selection.schema.field(column).type, selection.kinds[column])
+    except WiderTypeError as wider:
+        raise Widened(column, wider.type) from None
+
+
+def _blocks(file: DataFile) -> Iterator[tuple[int, bytes, int]]:
+    """Blocks of whole lines, each with the number of its first line and the bytes of the file read by then."""
+    line = 0
+    pending: list[bytes] = []
+    stream, tell = file.open()
+    with reading(file.shown), stream:
+        start = True
+        while data := stream.read(BLOCK):
+            data, start = (data.removeprefix(_BOM) if start else data), False
+            stop = data.rfind(b"\n") + 1
+            if stop:
+                block = b"".join([*pending, memoryview(data)[:stop]])
+                yield line, block, tell()
+                line += block.count(b"\n")
+                pending = []
+            if stop < len(data):
+                pending.append(data[stop:])
+    if pending:
+        yield line, b"".join(pending), file.size
+
+
+def _parse(block: bytes, lines: int, schema: pa.Schema, threads: int) -> pa.RecordBatch | None:
+    """The block as Arrow's parser reads it, or None if it refuses or if lines and rows are not one to one."""
+    if block.count(b"\n{") + block.startswith(b"{") != lines:
+        return None
+    options = pj.ParseOptions(explicit_schema=schema, unexpected_field_behavior="ignore")
+    sizes = [_PARSE_BLOCK, len(block) + 1] if threads > 1 else [len(block) + 1]
+    for size in sizes:
+        try:
+            source = pa.BufferReader(block)
+            table = pj.read_json(source, pj.ReadOptions(use_threads=threads > 1, block_size=size), options)
+        except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
+            continue
+        if table.num_rows != lines:
+            return None
+        table = table.select(schema.names).combine_chunks()
+        arrays = [column.chunk(0) if column.num_chunks else column.combine_chunks() for column in table.columns]
+        return pa.RecordBatch.from_arrays(arrays, schema=schema)
+    return None
+
+
+def _object(line: bytes) -> dict[str, Any]:
+    try:
+        record = json.loads(line.decode())
+    except UnicodeDecodeError as error:
+        raise WrongValueError(f"invalid UTF-8: byte 0x{line[error.start]:02x} at byte {error.start}") from None
+    except json.JSONDecodeError as error:
+        raise WrongValueError(f"malformed JSON: {error.msg} at character {error.pos + 1}") from None
+    except RecursionError:
+        raise WrongValueError("malformed JSON: nested too deeply") from None
+    if record is None:
+        return {}
+    if not isinstance(record, dict):
+        raise WrongValueError(f"expected a JSON object, got {describe(record)}")
+    return record
+
+
+def _infer(block: bytes, shown: str) -> pa.Schema:
+    """The columns of a block and their types; where rows disagree, the type that holds the most."""
+    if block.lstrip()[:1] == b"[":
+        raise FileFormatError(f"{shown}, line 1: expected one JSON object a line, got a JSON array")
+    try:
+        options = pj.ReadOptions(use_threads=False, block_size=len(block) + 1)
+        return pj.read_json(pa.BufferReader(block), options).schema
+    except (pa.ArrowInvalid, pa.ArrowNotImplementedError, UnicodeDecodeError):
+        return _infer_by_line(block, shown)
+
+
+def _infer_by_line(block: bytes, shown: str) -> pa.Schema:
+    types: dict[str, pa.DataType] = {}
+    failure = None
+    for number, line in enumerate(block.split(b"\n"), 1):
+        if not line.strip():
+            continue
+        try:
+            record = _object(line)
+        except WrongValueError as error:
+            failure = failure or f"{shown}, line {number}: {error}"
+            continue
+        for name, value in record.items():
+            found = _type_of(value)
+            types[name] = _join(types[name], found) if name in types else found
+    if not types and failure:
+        raise FileFormatError(failure)
+    return pa.schema(list(types.items()))
+
+
+def _join(first: pa.DataType, second: pa.DataType) -> pa.DataType:
+    if pt.is_list(first) != pt.is_list(second) and not (pt.is_null(first) or pt.is_null(second)):
+        return first if pt.is_list(first) else second
+    joined = unify(first, second)
+    if joined is None:
+        return pa.list_(pa.string()) if pt.is_list(first) else pa.string()
+    return pa.string() if pt.is_large_string(joined) else joined
+
+
+def _type_of(value: Any) -> pa.DataType:
+    if value is None:
+        return pa.null()
+    if isinstance(value, bool):
+        return pa.bool_()
+    if isinstance(value, int):
+        return pa.int64()
+    if isinstance(value, float):
+        return pa.float64()
+    return pa.list_(_join_all(map(_type_of, value))) if isinstance(value, list) else pa.string()
+
+
+def _join_all(types: Iterable[pa.DataType]) -> pa.DataType:
+    joined = pa.null()
+    for type_ in types:
+        joined = _join(joined, type_)
+    return joined

@@ -1,0 +1,144 @@
+"""Parquet and Arrow IPC files, read in batches whose memory is bounded whatever the file holds."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from fastmetrics.tables.chunks import Chunk, row_bytes
+from fastmetrics.tables.files import DataFile, reading
+from fastmetrics.tables.kinds import Selection
+
+READ_ROWS = 8_192
+READ_BYTES = 16 << 20
+_BUFFER = 1 << 20
+_SPAN_ROWS = 65_536
+_PROBE_ROWS = 8
+_SMALL_DICTIONARY = 16 << 10
+
+
+class ParquetReader:
+    """One Parquet file."""
+
+    def __init__(self, file: DataFile) -> None:
+        self.file = file
+        with reading(file.shown), self._open() as parquet:
+            self.schema: pa.Schema = parquet.schema_arrow.remove_metadata()
+            self.rows: int | None = parquet.metadata.num_rows
+
+    def _open(self) -> pq.ParquetFile:
+        return pq.ParquetFile(self.file.path, buffer_size=_BUFFER, pre_buffer=False)
+
+    def where(self, row: int) -> str:
+        """The row in messages."""
+        return f"row {row}"
+
+    def read(self, selection: Selection, number: int, start: int, threads: int) -> Iterator[Chunk]:
+        """The rows from ``start`` on; whole row groups before it are not read."""
+        names = [name for name in selection.schema.names if name in self.schema.names]
+        with reading(self.file.shown), self._open() as parquet:
+            for first, groups in _spans(parquet.metadata, start):
+                row = first
+                for batch in _batches(parquet, names, groups):
+                    keep = max(0, start - row)
+                    if keep < batch.num_rows:
+                        rows = np.arange(row + keep, row + batch.num_rows, dtype=np.int64)
+                        yield Chunk(number, rows, batch.slice(keep))
+                    row += batch.num_rows
+
+
+def _spans(metadata: pq.FileMetaData, start: int) -> Iterator[tuple[int, list[int]]]:
+    """Runs of row groups to read together, so that tiny ones cost little, each with its first row."""
+    row = first = 0
+    groups: list[int] = []
+    for group in range(metadata.num_row_groups):
+        rows = metadata.row_group(group).num_rows
+        if row + rows > start:
+            first = row if not groups else first
+            groups.append(group)
+        row += rows
+        if groups and row - first >= _SPAN_ROWS:
+            yield first, groups
+            groups = []
+    if groups:
+        yield first, groups
+
+
+def _batches(parquet: pq.ParquetFile, names: list[str], groups: list[int]) -> Iterator[pa.RecordBatch]:
+    """Batches of about ``READ_BYTES``.
+
+    The row groups' sizes tell how wide a row is, except where long cells repeat: a dictionary holds each once. So
+    where a dictionary is not small, the first rows are decoded to see.
+    """
+    rows = size = 0
+    doubtful = False
+    for group in groups:
+        metadata = parquet.metadata.row_group(group)
+        rows += metadata.num_rows
+        for index in range(metadata.num_columns):
+            column = metadata.column(index)
+            if column.path_in_schema.split(".")[0] in names:
+                size += column.total_uncompressed_size
+                start = column.dictionary_page_offset
+                doubtful |= start is not None and column.data_page_offset - start > _SMALL_DICTIONARY
+    width = max(1, size // max(1, rows))
+    if doubtful:
+        probe = parquet.iter_batches(_PROBE_ROWS, row_groups=groups[:1], columns=names, use_threads=False)
+        width = max([width, *(int(row_bytes(batch).max()) for batch in _first(probe))])
+    fitting = max(1, min(READ_ROWS, READ_BYTES // width))
+    # One thread: decoding in the reader's own thread is as fast, as scoring and writing fill the others.
+    yield from parquet.iter_batches(fitting, row_groups=groups, columns=names, use_threads=False)
+
+
+def _first(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    for batch in batches:
+        if batch.num_rows:
+            yield batch
+        return
+
+
+class ArrowReader:
+    """One Arrow IPC file or stream; also Feather version 2."""
+
+    def __init__(self, file: DataFile) -> None:
+        self.file = file
+        self.rows: int | None = None
+        with reading(file.shown), self._open(None) as arrow:
+            self.schema: pa.Schema = arrow.schema.remove_metadata()
+
+    def _open(self, columns: list[int] | None) -> pa.RecordBatchReader:
+        stream = pa.OSFile(self.file.path) if self.file.compression is None else self.file.open()[0]
+        options = pa.ipc.IpcReadOptions(use_threads=False, included_fields=columns)
+        if self.file.compression is not None:
+            return pa.ipc.open_stream(stream, options=options)
+        magic = stream.read(6)
+        stream.seek(0)
+        return (pa.ipc.open_file if magic == b"ARROW1" else pa.ipc.open_stream)(stream, options=options)
+
+    def where(self, row: int) -> str:
+        """The row in messages."""
+        return f"row {row}"
+
+    def read(self, selection: Selection, number: int, start: int, threads: int) -> Iterator[Chunk]:
+        """The rows from ``start`` on."""
+        names = [name for name in selection.schema.names if name in self.schema.names]
+        indices = [self.schema.get_field_index(name) for name in names]
+        with reading(self.file.shown), self._open(indices) as arrow:
+            row = 0
+            for batch in _each(arrow):
+                keep = max(0, start - row)
+                if keep < batch.num_rows:
+                    rows = np.arange(row + keep, row + batch.num_rows, dtype=np.int64)
+                    yield Chunk(number, rows, batch.slice(keep))
+                row += batch.num_rows
+
+
+def _each(arrow: pa.RecordBatchReader | pa.ipc.RecordBatchFileReader) -> Iterator[pa.RecordBatch]:
+    if isinstance(arrow, pa.ipc.RecordBatchFileReader):
+        for index in range(arrow.num_record_batches):
+            yield arrow.get_batch(index)
+    else:
+        yield from arrow

@@ -1,0 +1,204 @@
+"""A table on disk, whatever its format and however many files hold it, as one stream of record batches."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, Protocol
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.types as pt
+
+from fastmetrics.errors import ColumnError, FileFormatError, UnknownNameError
+from fastmetrics.tables.chunks import BEGINNING, Chunk, Place
+from fastmetrics.tables.delimited import DelimitedReader
+from fastmetrics.tables.files import DataFile, expand, reading
+from fastmetrics.tables.jsonl import JsonLinesReader
+from fastmetrics.tables.kinds import Selection, check, is_list, plain, settle, unify
+from fastmetrics.tables.parquet import ArrowReader, ParquetReader
+
+
+class Reader(Protocol):
+    """What each format's reader offers."""
+
+    file: DataFile
+    schema: pa.Schema
+    rows: int | None
+
+    def where(self, row: int) -> str: ...
+
+    def read(self, selection: Selection, number: int, start: int, threads: int) -> Iterator[Chunk]: ...
+
+
+_READERS: Mapping[str, Any] = {
+    "parquet": ParquetReader,
+    "arrow": ArrowReader,
+    "jsonl": JsonLinesReader,
+    "csv": DelimitedReader,
+    "tsv": DelimitedReader,
+}
+
+
+class Source:
+    """An opened input: ``schema`` of all columns, ``rows`` where the files tell, ``nbytes`` on disk."""
+
+    def __init__(self, readers: Sequence[Reader]) -> None:
+        self._readers = _without_empty(readers)
+        self.files = [reader.file for reader in self._readers]
+        self.schema = self._unified()
+        counts = [reader.rows for reader in self._readers]
+        self.rows: int | None = None if None in counts else sum(count for count in counts if count is not None)
+        sizes = [file.size for file in self.files]
+        self.nbytes = sum(sizes)
+        self._before = np.concatenate([[0], np.cumsum(sizes)])
+
+    @property
+    def fingerprint(self) -> list[list[Any]]:
+        """What tells this input from a changed one."""
+        return [file.fingerprint() for file in self.files]
+
+    def bytes_before(self, file: int) -> int:
+        """The size on disk of the files before one."""
+        return int(self._before[file])
+
+    def _unified(self) -> pa.Schema:
+        """One schema for all files; text of any layout and numbers of any width mix, other types must agree."""
+        types: dict[str, pa.DataType] = {}
+        origin: dict[str, Reader] = {}
+        for reader in self._readers:
+            for field in _columns(reader):
+                name = field.name
+                known = types.get(name)
+                joined = plain(field.type) if known is None else unify(known, field.type)
+                if joined is None:
+                    if self._textual(reader) and self._textual(origin[name]):
+                        joined = _loose(known, field.type)
+                    else:
+                        raise ColumnError(
+                            f"{reader.file.shown}: column {name!r} holds {field.type}, "
+                            f"but {origin[name].file.shown} holds {known}"
+                        )
+                types[name] = joined
+                origin.setdefault(name, reader)
+        keys = _key_types([reader.file for reader in self._readers])
+        return pa.schema([*((name, t) for name, t in types.items() if name not in keys), *keys.items()])
+
+    @staticmethod
+    def _textual(reader: Reader) -> bool:
+        return isinstance(reader, (JsonLinesReader, DelimitedReader))
+
+    def select(self, columns: Mapping[str, str]) -> Selection:
+        """The named columns (yours: kind), each with the type its batches will have.
+
+        Raises ``ColumnError`` for a column that no file holds, that one file lacks, or whose type is of another kind.
+        A column of JSON lines that only late rows have is found here, and is null before.
+        """
+        fields = []
+        for name, kind in columns.items():
+            known = self.schema.field(name).type if name in self.schema.names else None
+            for reader in self._readers:
+                self._require(reader, name, kind)
+            text = all(map(self._textual, self._readers)) and not self._is_key(name)
+            type_ = settle(kind, known) if text or known is None else known
+            fields.append(pa.field(name, type_))
+        return Selection(pa.schema(fields), dict(columns))
+
+    def _is_key(self, name: str) -> bool:
+        return any(name in file.keys for file in self.files)
+
+    def _require(self, reader: Reader, name: str, kind: str) -> None:
+        if name in reader.file.keys:
+            return
+        if name in reader.schema.names:
+            if not self._textual(reader):
+                check(reader.file.shown, name, kind, reader.schema.field(name).type)
+        elif not (isinstance(reader, JsonLinesReader) and (name in self.schema.names or reader.holds(name))):
+            nearest = UnknownNameError.of("column", name, reader.schema.names)
+            raise ColumnError(f"{reader.file.shown}: {nearest}")
+
+    def chunks(self, selection: Selection, start: Place = BEGINNING, threads: int = 1) -> Iterator[Chunk]:
+        """The rows from ``start`` on, in order; types are the files' own until ``conform`` brings them to one."""
+        for number in range(start.file, len(self._readers)):
+            reader = self._readers[number]
+            row = start.row if number == start.file else 0
+            yield from reader.read(selection, number, row, threads)
+
+    def where(self, place: Place) -> tuple[str, str]:
+        """The file and row of a place, for messages."""
+        reader = self._readers[place.file]
+        return reader.file.shown, reader.where(place.row)
+
+    def conform(self, chunk: Chunk, selection: Selection) -> pa.RecordBatch:
+        """A chunk's batch with exactly the selected columns and types, hive partition keys among them."""
+        batch, reader = chunk.batch, self._readers[chunk.file]
+        if batch.schema.equals(selection.schema):
+            return batch
+        arrays = []
+        for field in selection.schema:
+            if field.name in reader.file.keys:
+                key = reader.file.keys[field.name]
+                array = pa.repeat(pa.scalar(key, pa.string()), batch.num_rows).cast(field.type)
+            else:
+                array = batch.column(batch.schema.get_field_index(field.name))
+                if array.type != field.type:
+                    with reading(reader.file.shown):
+                        array = _cast(array, field.type)
+            arrays.append(array)
+        return pa.RecordBatch.from_arrays(arrays, schema=selection.schema)
+
+
+def _cast(array: pa.Array, type_: pa.DataType) -> pa.Array:
+    if pt.is_dictionary(array.type):
+        array = array.dictionary_decode()
+    if is_list(array.type) and is_list(type_) and pt.is_dictionary(array.type.value_type):
+        offsets = np.concatenate([[0], np.cumsum(np.asarray(array.value_lengths().fill_null(0)))])
+        values = array.flatten().dictionary_decode()
+        mask = array.is_null() if array.null_count else None
+        array = pa.ListArray.from_arrays(pa.array(offsets, pa.int32()), values, mask=mask)
+    return array if array.type == type_ else array.cast(type_)
+
+
+def _loose(known: pa.DataType, type_: pa.DataType) -> pa.DataType:
+    """JSON lines settle a column's type by its kind, so a list wins over a single value, and text over the rest."""
+    return next((one for one in (known, type_) if is_list(one)), pa.string())
+
+
+def _columns(reader: Reader) -> Iterator[pa.Field]:
+    seen: set[str] = set()
+    for field in reader.schema:
+        if field.name in seen:
+            raise ColumnError(f"{reader.file.shown}: column {field.name!r} appears twice")
+        seen.add(field.name)
+        yield field
+
+
+def _key_types(files: Sequence[DataFile]) -> dict[str, pa.DataType]:
+    """Hive keys are whole numbers if each of their values is, else strings."""
+    values: dict[str, list[str]] = {}
+    for file in files:
+        for key, value in file.keys.items():
+            values.setdefault(key, []).extend([] if value is None else [value])
+    whole = re.compile(r"0|-?[1-9][0-9]{0,17}")
+    return {key: pa.int64() if all(map(whole.fullmatch, found)) else pa.string() for key, found in values.items()}
+
+
+def _without_empty(readers: Sequence[Reader]) -> list[Reader]:
+    """Leave out files that hold nothing at all, as a job may write for an empty part; all of them is an error."""
+    full = [reader for reader in readers if reader.schema.names or reader.file.format in ("parquet", "arrow")]
+    if not full:
+        raise FileFormatError(f"{readers[0].file.shown}: the file is empty")
+    return full
+
+
+def open_source(inputs: str | Path | Sequence[str | Path], format: str | None = None) -> Source:
+    """Open files, folders, globs or ``-`` (standard input) as one table.
+
+    Formats go by suffix, then by the first bytes: Parquet, JSON lines, CSV and TSV (with a header), Arrow IPC files
+    and streams; text may be compressed (.gz, .zst).  A folder gives its files in order of path, with the keys of hive
+    folders (``lang=de/``) as columns.  In text formats ids that mix numbers and strings become strings in the whole
+    column.  Raises ``FileFormatError`` for a file that is missing, empty, truncated or of an unknown format, and
+    ``ColumnError`` where files disagree on a column's type.
+    """
+    return Source([_READERS[file.format](file) for file in expand(inputs, format)])
