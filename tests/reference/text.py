@@ -31,7 +31,7 @@ def plain(text: str) -> list[str]:
 
 def squad_normalize(text: str) -> str:
     """SQuAD's normalisation: lower-case, delete ASCII punctuation, blank the articles, squeeze white space."""
-    kept = "".join(character for character in text.lower() if character not in set(string.punctuation))
+    kept = "".join(character for character in text.lower() if character not in string.punctuation)
     return " ".join(re.sub(r"\b(a|an|the)\b", " ", kept).split())
 
 
