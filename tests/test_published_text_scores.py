@@ -33,7 +33,7 @@ def test_mkqa_english_cases(data_folder: Path) -> None:
     assert fm.squad_em(answers, references, version=2) == pytest.approx(em, rel=1e-15)
 
 
-@pytest.mark.parametrize(("metric", "expected"), [("token_f1", 0.90), ("keyword_recall", 0.94)])
+@pytest.mark.parametrize(("metric", "expected"), [("token_f1", 0.884), ("squad_f1", 0.898), ("keyword_recall", 0.94)])
 def test_agreement_with_people(data_folder: Path, metric: str, expected: float) -> None:
     """Area under the curve of a metric as a judge of what people called right."""
     table = pq.read_table(data_folder / "dev" / "evouna_qa.parquet")
@@ -41,7 +41,7 @@ def test_agreement_with_people(data_folder: Path, metric: str, expected: float) 
     scores = getattr(fm, metric)(table["answer"], table["references"])
     judged = np.flatnonzero(right.notna() & ~np.isnan(scores))
     assert len(judged) > 12_000
-    assert roc_auc_score(right[judged].astype(bool), scores[judged]) == pytest.approx(expected, abs=0.01)
+    assert roc_auc_score(right[judged].astype(bool), scores[judged]) == pytest.approx(expected, abs=0.005)
     answers, references = table["answer"].to_pylist()[:500], table["references"].to_pylist()[:500]
     slow = [getattr(lexical, metric)(a, r) for a, r in zip(answers, references, strict=True)]
     assert scores[:500] == pytest.approx([np.nan if one is None else one for one in slow], nan_ok=True, rel=1e-15)
