@@ -1,6 +1,9 @@
 """The benchmarks' own honesty: the same rows for a seed, and peers that give the definitions' numbers."""
 
 import re
+import shutil
+import subprocess
+import sys
 from pathlib import Path
 
 import pyarrow.parquet as pq
@@ -57,3 +60,10 @@ def test_peers_score_a_file_and_copy_it(tmp_path: Path) -> None:
     for path in (scores, copied):
         assert pq.read_metadata(path).num_rows == 500
         assert pq.read_schema(path).names == list(peers.METRICS)
+
+
+def test_the_example_file_is_what_its_script_writes(tmp_path: Path) -> None:
+    folder = Path(__file__).parent.parent / "examples"
+    script = shutil.copy(folder / "make_answers.py", tmp_path)
+    subprocess.run([sys.executable, script], check=True)
+    assert (tmp_path / "answers.jsonl").read_bytes() == (folder / "answers.jsonl").read_bytes()
