@@ -144,6 +144,13 @@ def test_every_container_of_texts(name: str, options: dict[str, Any], rows: list
         assert same_bits(getattr(fm, name)(column, **options), expected), disguise
 
 
+@BY_PAIR
+def test_tokens_that_are_nearly_equal(name: str, options: dict[str, Any]) -> None:
+    """NULs at the end, one byte more, a shared prefix: each token against each other, in one column."""
+    tokens = strategies.EDGE_TOKENS
+    check(name, [(one, f"{other} {one}x") for one in tokens for other in tokens], options)
+
+
 @BY_NAME
 def test_many_rows_in_any_order_and_any_number_of_threads(name: str, options: dict[str, Any]) -> None:
     answers, wanted = many(30_000, seed=5)
