@@ -7,6 +7,7 @@ import unicodedata
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 
@@ -145,6 +146,18 @@ def test_unknown_convention_names_the_nearest() -> None:
 def test_what_is_no_column_of_text(column: Any) -> None:
     with pytest.raises(InputError):
         text.tokens(column, "words")
+
+
+@pytest.mark.parametrize("name", DEFINITIONS)
+@pytest.mark.parametrize(
+    "bad", [b"\xff", b"\xf7\xbf\xbf\xbf", b"ok \xc3", b"\xe4\xb8", b"\x80", b"\xc0\x80", b"\xf0\x9f"]
+)
+def test_invalid_utf8_is_refused(name: str, bad: bytes) -> None:
+    """Arrow does not look at the bytes of a string; a reader of them must."""
+    binary = pa.array([b"fine", bad], pa.binary())
+    column = pa.Array.from_buffers(pa.string(), 2, binary.buffers())
+    with pytest.raises(InputError, match="UTF-8"):
+        CUTTERS[name](column)
 
 
 def test_published_squad_normalisations(data_folder: Path) -> None:
