@@ -83,6 +83,8 @@ SCORES = [
     ("squad_em", ("", ["the", "cat"]), {"version": 1}, 1.0),
     ("squad_em", ("", ["the", "cat"]), {"version": 2}, 0.0),
     ("squad_f1", ("", ["", ""]), {"version": 2}, 1.0),
+    ("squad_f1", ("", []), {"version": 2}, 1.0),
+    ("squad_em", ("A guess", []), {"version": 2}, 0.0),
     ("jaccard", ("What is AI?", "AI is what it is."), {}, 0.75),
     ("answer_length", ("naïve 😀",), {}, 7.0),
     ("answer_words", ("naïve 😀 don't",), {}, 3.0),

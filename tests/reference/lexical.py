@@ -102,22 +102,22 @@ def _squad_f1_v2(given: list[str], wanted: list[str]) -> float:
     return _squad_f1(given, wanted) if given and wanted else float(given == wanted)
 
 
-def _squad_golds(answer: str | None, reference: Reference) -> Reference:
-    """Version 2 drops the gold answers that normalise to nothing; when none is left the gold answer is empty."""
-    given = [reference] if isinstance(reference, str) else [one for one in reference or [] if one is not None]
-    if answer is None or not given:
+def _squad_golds(reference: Reference) -> Reference:
+    """Version 2 drops the golds that normalise to nothing; where none is left the gold answer is the empty one."""
+    if reference is None:
         return None
+    given = [reference] if isinstance(reference, str) else [one for one in reference if one is not None]
     return [one for one in given if convention.squad_normalize(one)] or [""]
 
 
 def squad_em(answer: str | None, reference: Reference, version: int = 1) -> float | None:
-    golds = _squad_golds(answer, reference) if version == 2 else reference
+    golds = _squad_golds(reference) if version == 2 else reference
     return best(lambda a, r: float(convention.squad_normalize(a) == convention.squad_normalize(r)), answer, golds)
 
 
 def squad_f1(answer: str | None, reference: Reference, version: int = 1) -> float | None:
     if version == 2:
-        golds = _squad_golds(answer, reference)
+        golds = _squad_golds(reference)
         return best(lambda a, r: _squad_f1_v2(convention.squad(a), convention.squad(r)), answer, golds)
     return best(lambda a, r: _squad_f1(convention.squad(a), convention.squad(r)), answer, reference)
 
