@@ -115,7 +115,7 @@ def text(rows: int, repeats: int) -> list[dict[str, Any]]:
             repeats,
         )
         for name, peer in PEERS.items()
-        if name in fm.__all__
+        if name in dir(fm)
     ]
 
 
