@@ -1,0 +1,164 @@
+"""Ours and the peer side by side, in turns, on the same rows; medians and their ratio into ``bench/results``.
+
+::
+
+    python -m bench.compare                      every contest
+    python -m bench.compare text --rows 200000   one of them
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from bench import data
+from bench.machine import machine
+from bench.peers import METRICS, PEERS
+
+RESULTS = Path(__file__).parent / "results"
+ROOT = Path(__file__).parent.parent
+
+
+@dataclass
+class Side:
+    """One contestant: what it is, how many rows it is given, and how long each turn took."""
+
+    label: str
+    rows: int
+    seconds: list[float]
+    peak_mb: float | None = None
+
+    def result(self) -> dict[str, Any]:
+        """Ready for JSON."""
+        median = statistics.median(self.seconds)
+        return {
+            "label": self.label,
+            "rows": self.rows,
+            "seconds": [round(second, 4) for second in self.seconds],
+            "median_seconds": round(median, 4),
+            "rows_per_second": round(self.rows / median),
+            "peak_mb": self.peak_mb,
+        }
+
+
+def contest(name: str, ours: Side, peer: Side) -> dict[str, Any]:
+    """The two sides and how many times the peer's rows a second ours makes."""
+    mine, theirs = ours.result(), peer.result()
+    ratio = (ours.rows / statistics.median(ours.seconds)) / (peer.rows / statistics.median(peer.seconds))
+    return {"name": name, "ours": mine, "peer": theirs, "ratio": round(ratio, 2)}
+
+
+def calls(
+    name: str, ours: Callable[[], object], peer: Callable[[], object], rows: tuple[int, int], repeats: int
+) -> dict[str, Any]:
+    """Two functions of this process in turns, after one call of each that is not counted."""
+    sides = Side("fastmetrics", rows[0], []), Side("peer", rows[1], [])
+    for turn in range(repeats + 1):
+        for side, function in zip(sides, (ours, peer), strict=True):
+            start = time.perf_counter()
+            function()
+            if turn:
+                side.seconds.append(time.perf_counter() - start)
+    return contest(name, *sides)
+
+
+def processes(name: str, ours: list[str], peer: list[str], rows: tuple[int, int], repeats: int) -> dict[str, Any]:
+    """Two whole processes in turns, start-up and all, after one run of ours that fills the kernels' cache."""
+    sides = Side(" ".join(ours[:3]), rows[0], []), Side(" ".join(peer[:3]), rows[1], [])
+    run(ours)
+    for _ in range(repeats):
+        for side, command in zip(sides, (ours, peer), strict=True):
+            seconds, peak = run(command)
+            side.seconds.append(seconds)
+            side.peak_mb = max(side.peak_mb or 0.0, peak)
+    return contest(name, *sides)
+
+
+def run(command: list[str]) -> tuple[float, float]:
+    """Wall seconds and peak MB of a Python process: ``command`` is what follows the interpreter."""
+    environment = os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, [str(ROOT), os.environ.get("PYTHONPATH")]))}
+    start = time.perf_counter()
+    child = subprocess.Popen([sys.executable, *command], env=environment, stdout=subprocess.DEVNULL)
+    _, status, usage = os.wait4(child.pid, 0)
+    seconds = time.perf_counter() - start
+    child.returncode = os.waitstatus_to_exitcode(status)
+    if child.returncode != 0:
+        raise RuntimeError(f"exit code {child.returncode}: {' '.join(command)}")
+    return seconds, round(usage.ru_maxrss / (2**20 if sys.platform == "darwin" else 2**10), 1)
+
+
+def text(rows: int, repeats: int) -> list[dict[str, Any]]:
+    """Each function on one thread, from Arrow strings, against its peer on lists of a tenth as many rows."""
+    import fastmetrics as fm
+
+    table = data.table(rows).combine_chunks()
+    answers, references = table["answer"], table["reference"]
+    fewer = max(rows // 10, 1)
+    few = answers[:fewer].to_pylist(), references[:fewer].to_pylist()
+    return [
+        calls(
+            name,
+            partial(getattr(fm, name), answers, references, threads=1),
+            partial(peer, *few),
+            (rows, fewer),
+            repeats,
+        )
+        for name, peer in PEERS.items()
+        if name in dir(fm)
+    ]
+
+
+def score(rows: int, repeats: int) -> list[dict[str, Any]]:
+    """The whole job, file to file: against per-row Python on a tenth of the rows, pyarrow alone, and one thread."""
+    fewer = max(rows // 10, 1)
+    with tempfile.TemporaryDirectory() as folder:
+        many, few, out = (str(Path(folder, name)) for name in ("many.parquet", "few.parquet", "scores.parquet"))
+        data.write(many, rows)
+        data.write(few, fewer)
+        ours = ["-m", "fastmetrics", "score", many, "-o", out, "--overwrite", "--quiet", "-m", ",".join(METRICS)]
+        peer = ["-m", "bench.peers"]
+        return [
+            processes("score against per-row Python", ours, [*peer, few, out], (rows, fewer), repeats),
+            processes("score against pyarrow alone", ours, [*peer, many, out, "--floor"], (rows, rows), repeats),
+            processes(
+                "2 threads against 1", [*ours, "--threads", "2"], [*ours, "--threads", "1"], (rows, rows), repeats
+            ),
+        ]
+
+
+CONTESTS: dict[str, Callable[[int, int], list[dict[str, Any]]]] = {"text": text, "score": score}
+
+
+def main() -> None:
+    """The command line."""
+    parser = argparse.ArgumentParser(prog="python -m bench.compare", description="Time ours against the peers.")
+    parser.add_argument("contests", nargs="*", metavar="CONTEST", help=f"any of {', '.join(CONTESTS)}; default: all")
+    parser.add_argument("--rows", type=int, default=300_000)
+    parser.add_argument("--repeats", type=int, default=5)
+    options = parser.parse_args()
+    unknown = set(options.contests) - set(CONTESTS)
+    if unknown:
+        parser.error(f"unknown contest {', '.join(sorted(unknown))}; known: {', '.join(CONTESTS)}")
+    RESULTS.mkdir(exist_ok=True)
+    for name in options.contests or CONTESTS:
+        results = CONTESTS[name](options.rows, options.repeats)
+        report = {"name": name, "machine": machine(), "results": results}
+        (RESULTS / f"{name}.json").write_text(json.dumps(report, indent=2) + "\n")
+        for result in results:
+            ours, peer = result["ours"]["rows_per_second"], result["peer"]["rows_per_second"]
+            print(f"{result['name']:32} {ours:>12,} rows/s {peer:>12,} rows/s {result['ratio']:>9.2f}×")
+
+
+if __name__ == "__main__":
+    main()

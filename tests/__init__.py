@@ -1,0 +1,1 @@
+"""The tests, and the slow definitions they hold the package to."""

@@ -1,0 +1,144 @@
+"""The metrics that compare strings, one row at a time."""
+
+import math
+from collections import Counter
+from collections.abc import Callable
+
+from tests.reference import text as convention
+
+NAN = math.nan
+Reference = str | list[str | None] | None
+
+MARKERS = (
+    "please",
+    "thank you",
+    "thanks",
+    "happy to help",
+    "glad to help",
+    "you're welcome",
+    "let me know",
+    "feel free",
+    "sorry",
+    "apologize",
+)
+
+
+def best(score: Callable[[str, str], float], answer: str | None, reference: Reference) -> float | None:
+    """The best score over the references that are not null; ``None`` without an answer or any reference."""
+    given = [reference] if isinstance(reference, str) else [one for one in reference or [] if one is not None]
+    if answer is None or not given:
+        return None
+    return max(score(answer, one) for one in given)
+
+
+def exact_match(answer: str | None, reference: Reference) -> float | None:
+    return best(lambda a, r: float(convention.normalize(a) == convention.normalize(r)), answer, reference)
+
+
+def keyword_recall(answer: str | None, reference: Reference) -> float | None:
+    def recall(given: str, wanted: str) -> float:
+        found, expected = set(convention.light(given)), set(convention.light(wanted))
+        return len(found & expected) / len(expected) if expected else 0.0
+
+    return best(recall, answer, reference)
+
+
+def token_cosine(answer: str | None, reference: Reference) -> float | None:
+    def cosine(one: str, other: str) -> float:
+        a, b = set(convention.light(one)), set(convention.light(other))
+        return len(a & b) / math.sqrt(len(a) * len(b)) if a and b else 0.0
+
+    return best(cosine, answer, reference)
+
+
+def _shared(one: list[str], other: list[str]) -> int:
+    """Size of the overlap of two multisets."""
+    left, right = Counter(one), Counter(other)
+    return sum(min(count, right[token]) for token, count in left.items())
+
+
+def _overlap(a: list[str], b: list[str], score: Callable[[int, int, int], float]) -> float:
+    if not a or not b:
+        return float(not a and not b)
+    return score(_shared(a, b), len(a), len(b))
+
+
+def token_precision(answer: str | None, reference: Reference) -> float | None:
+    return best(
+        lambda a, r: _overlap(convention.plain(a), convention.plain(r), lambda n, given, wanted: n / given),
+        answer,
+        reference,
+    )
+
+
+def token_recall(answer: str | None, reference: Reference) -> float | None:
+    return best(
+        lambda a, r: _overlap(convention.plain(a), convention.plain(r), lambda n, given, wanted: n / wanted),
+        answer,
+        reference,
+    )
+
+
+def token_f1(answer: str | None, reference: Reference) -> float | None:
+    return best(
+        lambda a, r: _overlap(
+            convention.plain(a), convention.plain(r), lambda n, given, wanted: 2 * n / (given + wanted)
+        ),
+        answer,
+        reference,
+    )
+
+
+def _squad_f1(given: list[str], wanted: list[str]) -> float:
+    """Harmonic mean in the official order of operations, so that the bits agree; 0 when nothing is shared."""
+    same = _shared(given, wanted)
+    if same == 0:
+        return 0.0
+    precision, recall = same / len(given), same / len(wanted)
+    return 2 * precision * recall / (precision + recall)
+
+
+def _squad_f1_v2(given: list[str], wanted: list[str]) -> float:
+    return _squad_f1(given, wanted) if given and wanted else float(given == wanted)
+
+
+def _squad_golds(reference: Reference) -> Reference:
+    """Version 2 drops the golds that normalise to nothing; where none is left the gold answer is the empty one."""
+    if reference is None:
+        return None
+    given = [reference] if isinstance(reference, str) else [one for one in reference if one is not None]
+    return [one for one in given if convention.squad_normalize(one)] or [""]
+
+
+def squad_em(answer: str | None, reference: Reference, version: int = 1) -> float | None:
+    golds = _squad_golds(reference) if version == 2 else reference
+    return best(lambda a, r: float(convention.squad_normalize(a) == convention.squad_normalize(r)), answer, golds)
+
+
+def squad_f1(answer: str | None, reference: Reference, version: int = 1) -> float | None:
+    if version == 2:
+        golds = _squad_golds(reference)
+        return best(lambda a, r: _squad_f1_v2(convention.squad(a), convention.squad(r)), answer, golds)
+    return best(lambda a, r: _squad_f1(convention.squad(a), convention.squad(r)), answer, reference)
+
+
+def jaccard(question: str | None, answer: str | None) -> float | None:
+    """Undefined when neither text has a word."""
+    if question is None or answer is None:
+        return None
+    asked, answered = set(convention.words(question)), set(convention.words(answer))
+    return len(asked & answered) / len(asked | answered) if asked | answered else NAN
+
+
+def answer_length(answer: str | None) -> float | None:
+    return None if answer is None else float(len(answer))
+
+
+def answer_words(answer: str | None) -> float | None:
+    return None if answer is None else float(len(convention.words(answer)))
+
+
+def politeness(answer: str | None, markers: tuple[str, ...] = MARKERS) -> float | None:
+    if answer is None:
+        return None
+    return min(0.5 * sum(marker in answer.lower() for marker in markers), 1.0)

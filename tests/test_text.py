@@ -1,0 +1,168 @@
+"""The compiled text conventions against their plain definitions."""
+
+import json
+import random
+import sys
+import unicodedata
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pytest
+from hypothesis import given, settings
+
+from fastmetrics import text
+from fastmetrics.errors import InputError, UnknownNameError
+from tests import strategies
+from tests.reference import cases
+from tests.reference import text as reference
+
+PIECES = {"sentences": reference.sentences, "paragraphs": reference.paragraphs}
+CUTTERS = {name: lambda texts, name=name: text.tokens(texts, name) for name in reference.CONVENTIONS}
+CUTTERS |= {name: getattr(text, name) for name in (*PIECES, "normalize")}
+DEFINITIONS: dict[str, Any] = reference.CONVENTIONS | PIECES | {"normalize": reference.normalize}
+
+
+def check(name: str, texts: list[str | None]) -> None:
+    """Cut ``texts`` both ways and show the first text on which they differ."""
+    got = CUTTERS[name](texts)
+    assert len(got) == len(texts)
+    for value, ours in zip(texts, got, strict=True):
+        theirs = None if value is None else DEFINITIONS[name](value)
+        assert ours == theirs, (
+            f"{name} of {value!r} (UTF-8 {value.encode('utf-8', 'surrogatepass') if value else value!r})"
+        )
+
+
+@pytest.mark.parametrize(("convention", "given_text", "expected"), cases.TOKENS)
+def test_worked_tokens(convention: str, given_text: str, expected: list[str]) -> None:
+    assert reference.CONVENTIONS[convention](given_text) == expected
+    assert text.tokens([given_text], convention) == [expected]
+
+
+@pytest.mark.parametrize(("given_text", "expected"), cases.SENTENCES)
+def test_worked_sentences(given_text: str, expected: list[str]) -> None:
+    assert reference.sentences(given_text) == expected
+    assert text.sentences([given_text]) == [expected]
+
+
+@pytest.mark.parametrize(("given_text", "expected"), cases.PARAGRAPHS)
+def test_worked_paragraphs(given_text: str, expected: list[str]) -> None:
+    assert reference.paragraphs(given_text) == expected
+    assert text.paragraphs([given_text]) == [expected]
+
+
+@pytest.mark.parametrize(("given_text", "expected"), cases.NORMALIZED)
+def test_worked_normalize(given_text: str, expected: str) -> None:
+    assert reference.normalize(given_text) == expected
+    assert text.normalize([given_text]) == [expected]
+
+
+@pytest.mark.parametrize("name", DEFINITIONS)
+@given(rows=strategies.rows)
+def test_any_text(name: str, rows: list[str | None]) -> None:
+    check(name, rows)
+
+
+@pytest.mark.parametrize("name", DEFINITIONS)
+@given(value=strategies.surrogate_texts)
+@settings(max_examples=30)
+def test_lone_surrogates(name: str, value: str) -> None:
+    check(name, ["plain", value, None])
+
+
+@pytest.mark.parametrize("name", DEFINITIONS)
+def test_every_assigned_character(name: str) -> None:
+    """Each inside a word, alone, and at the ends of words, in a text of its own."""
+    unassigned = {"Cn", "Co", "Cs"}
+    characters = [chr(code) for code in range(sys.maxunicode + 1) if unicodedata.category(chr(code)) not in unassigned]
+    check(name, [f"xY{character}Z {character} {character}a{character}" for character in characters])
+
+
+@pytest.mark.parametrize("name", DEFINITIONS)
+def test_every_pair_of_hard_characters(name: str) -> None:
+    hard = strategies.WHITE_SPACE + strategies.CASES + strategies.MARKS + ".,'_-a9§"
+    check(name, [f"{one}{other}" for one in hard for other in hard])
+    check(name, [f"q{one}{other}Q" for one in hard for other in hard])
+
+
+@pytest.mark.parametrize("name", DEFINITIONS)
+def test_every_strip_character_and_length(name: str) -> None:
+    """Tokens of 1 to 40 bytes at each alignment: the fast path reads eight bytes at a time."""
+    ends = reference.LIGHT_STRIP
+    check(name, [f"{a}{b}word{b}{a} {a}" for a in ends for b in ends])
+    check(
+        name,
+        [
+            f"{' ' * shift}{'abcdefgh' * 5}"[: shift + size] + tail
+            for shift in range(9)
+            for size in range(41)
+            for tail in ("", " ", ".", "é")
+        ],
+    )
+
+
+@pytest.mark.parametrize("name", DEFINITIONS)
+def test_random_walks_over_hard_characters(name: str) -> None:
+    chance = random.Random(20)
+    hard = (
+        strategies.WHITE_SPACE + strategies.CASES * 2 + strategies.MARKS + strategies.PUNCTUATION + strategies.SYMBOLS
+    )
+    check(name, ["".join(chance.choices(hard, k=chance.randint(0, 80))) for _ in range(3000)])
+
+
+@pytest.mark.parametrize("name", DEFINITIONS)
+@given(rows=strategies.rows)
+@settings(max_examples=6)
+def test_every_container(name: str, rows: list[str | None]) -> None:
+    expected = [None if value is None else DEFINITIONS[name](value) for value in rows]
+    for disguise, column in strategies.disguises(rows):
+        assert CUTTERS[name](column) == expected, disguise
+
+
+@pytest.mark.parametrize("name", DEFINITIONS)
+def test_empty_and_null_columns(name: str) -> None:
+    for column in ([], [None], [None, None, None]):
+        for disguise, disguised in strategies.disguises(column):
+            assert CUTTERS[name](disguised) == column, disguise
+
+
+@pytest.mark.parametrize("name", DEFINITIONS)
+def test_ten_megabyte_cell(name: str) -> None:
+    check(name, ["short", "The naïve İstanbul fox, the end.\n\n" * 300_000, None])
+
+
+@pytest.mark.parametrize("name", DEFINITIONS)
+def test_a_hundred_thousand_tokens(name: str) -> None:
+    check(name, [" ".join(f"Token{number}" for number in range(100_000))])
+
+
+def test_unknown_convention_names_the_nearest() -> None:
+    with pytest.raises(UnknownNameError, match="did you mean 'words'"):
+        text.tokens(["x"], "word")
+
+
+@pytest.mark.parametrize("column", [[1, 2], ["a", 1], "a string", [["nested"]]])
+def test_what_is_no_column_of_text(column: Any) -> None:
+    with pytest.raises(InputError):
+        text.tokens(column, "words")
+
+
+@pytest.mark.parametrize("name", DEFINITIONS)
+@pytest.mark.parametrize(
+    "bad", [b"\xff", b"\xf7\xbf\xbf\xbf", b"ok \xc3", b"\xe4\xb8", b"\x80", b"\xc0\x80", b"\xf0\x9f"]
+)
+def test_invalid_utf8_is_refused(name: str, bad: bytes) -> None:
+    """Arrow does not look at the bytes of a string; a reader of them must."""
+    binary = pa.array([b"fine", bad], pa.binary())
+    column = pa.Array.from_buffers(pa.string(), 2, binary.buffers())
+    with pytest.raises(InputError, match="UTF-8"):
+        CUTTERS[name](column)
+
+
+def test_published_squad_normalisations(data_folder: Path) -> None:
+    golden = json.loads((data_folder / "oracles" / "text_golden.json").read_text(encoding="utf-8"))
+    texts = [case["text"] for case in golden["tokens"]]
+    expected = [case["squad_norm"] for case in golden["tokens"]]
+    assert [reference.squad_normalize(value) for value in texts] == expected
+    assert [" ".join(tokens) for tokens in text.tokens(texts, "squad")] == expected
