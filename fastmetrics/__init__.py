@@ -11,7 +11,15 @@ from typing import Any
 
 __version__ = "0.1.0"
 
-_HOMES = {"score": "scoring"}
+_HOMES = {
+    "score": "scoring",
+    "score_files": "pipeline",
+    "summarize": "summary",
+    "validate": "validation",
+    "agreement": "raters",
+    "cohen_kappa": "raters",
+    "krippendorff_alpha": "raters",
+}
 """The module of each public function that is no metric; metrics are found where they are declared."""
 
 

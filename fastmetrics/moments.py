@@ -62,6 +62,10 @@ class State:
         self._counts["n_undefined"] += n_undefined
         self._counts["n_error"] += n_error
 
+    def add_errors(self, n: int) -> None:
+        """Count ``n`` rows whose scoring failed, which no column holds."""
+        self._counts["n_error"] += n
+
     def merge(self, other: State) -> State:
         """The state of both columns' rows together, whichever comes first."""
         self._fold()

@@ -11,6 +11,7 @@ import os
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
@@ -137,17 +138,23 @@ def plan(
     return Plan(tuple(scores), found, tuple(keep))
 
 
-def score_batch(batch: pa.RecordBatch, plan: Plan) -> pa.RecordBatch:
+def score_batch(
+    batch: pa.RecordBatch,
+    plan: Plan,
+    make: Callable[[Mapping[str, pa.Array]], Batch] = Batch,
+    watch: Callable[[str], AbstractContextManager[Any]] = nullcontext,
+) -> pa.RecordBatch:
     """The scores of a record batch: the kept columns, then one float64 column a metric.
 
     A score is null where an input is missing and NaN where it is undefined.  The function is pure and holds nothing
-    between calls.
+    between calls.  A profiler gives ``make`` and ``watch`` to see what is derived, and how long each metric takes.
     """
     used = {c: name for c, name in plan.columns.items() if any(c in s.metric.needs for s in plan.scores)}
-    rows = Batch({column: batch.column(name) for column, name in used.items()})
+    rows = make({column: batch.column(name) for column, name in used.items()})
     arrays = [batch.column(name) for name in plan.keep]
     for score in plan.scores:
-        values, present = score.metric.compute(rows, score.options)
+        with watch(score.name):
+            values, present = score.metric.compute(rows, score.options)
         arrays.append(pa.array(values, pa.float64(), mask=~present))
     return pa.RecordBatch.from_arrays(arrays, names=[*plan.keep, *(score.name for score in plan.scores)])
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
@@ -13,13 +14,13 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from fastmetrics.declare import Metric
 from fastmetrics.display import Grid, Shown, number, strict
 from fastmetrics.errors import UnknownNameError
+from fastmetrics.metrics import REGISTRY
 from fastmetrics.moments import State
 from fastmetrics.parts import Piece, Scores, Sums, score_columns
 from fastmetrics.quantiles import quantiles
-
-DEFAULT_STATISTICS: Mapping[str, Sequence[str]] = {"latency_ms": ("p50", "p90", "p95", "p99")}
 
 _FIGURES = ("mean", "std", "min", "max")
 _COUNTS = ("n", "n_missing", "n_undefined", "n_error")
@@ -121,7 +122,7 @@ class Summary(Shown, Mapping[str, MetricSummary]):
 def summarize(
     scores: Any,
     *,
-    statistics: Mapping[str, Sequence[str]] = DEFAULT_STATISTICS,
+    statistics: Mapping[str, Sequence[str]] | None = None,
     labels: Mapping[str, str] | None = None,
     finish: Callable[[str, Sequence[int]], float] | None = None,
     budget: int = 1 << 22,
@@ -142,31 +143,60 @@ def summarize(
 
     ``statistics`` asks for percentiles of some columns (``p50``, ``p99.9``: interpolated as by ``numpy.percentile``),
     found in bounded memory (``budget`` values) if ``scores`` can be read more than once; ``labels`` names statistics
-    (``{"reciprocal_rank.mean": "mrr"}``); ``finish(name, counts)`` gives the value of a corpus metric from the counts
-    that the metadata hold, summed over all parts.
+    (``{"reciprocal_rank.mean": "mrr"}``); both are by default what the metrics declare; ``finish(name, counts)`` gives
+    the value of a corpus metric from the counts that the metadata hold, summed over all parts.
 
     Raises ``InputError`` for something that is not a table, ``ColumnError`` if the parts differ in their columns, and
     ``UnknownNameError`` for an unknown statistic.
     """
-    fractions = {name: {key: _fraction(key) for key in keys} for name, keys in statistics.items()}
     source = Scores.of(scores)
-    held: dict[str, list[NDArray[np.float64]]] = {name: [] for name in fractions}
+    held: dict[str, list[NDArray[np.float64]]] = {}
     sums = Sums()
+    asked: dict[str, dict[str, float]] = {}
     for piece in source.read():
         sums.add(piece)
+        if not asked:
+            wanted_by = declared_statistics(sums.states) if statistics is None else statistics
+            asked = {name: fractions(keys) for name, keys in wanted_by.items()}
         if not source.again:
-            for name, arrays in held.items():
-                arrays.extend(_values(piece, name))
+            for name in asked:
+                held.setdefault(name, []).extend(_values(piece, name))
     sums.close()
     extra: dict[str, dict[str, float]] = {}
-    for name, wanted in fractions.items():
+    for name, wanted in asked.items():
         if name in sums.states:
             batches = partial(_reread, source, name) if source.again else partial(iter, held[name])
             found = quantiles(batches, list(wanted.values()), budget)
             extra[name] = dict(zip(wanted, found.tolist(), strict=True))
     metrics = {name: MetricSummary.of(state, extra.get(name, {})) for name, state in sums.states.items()}
     corpus = {name: float(finish(name, counts)) for name, counts in sums.counts.items()} if finish else {}
-    return Summary(sums.n_rows, metrics, corpus, dict(labels or {}), sums.notes)
+    named = declared_labels(metrics) if labels is None else dict(labels)
+    return Summary(sums.n_rows, metrics, corpus, named, sums.notes)
+
+
+def declared_statistics(names: Iterable[str]) -> dict[str, tuple[str, ...]]:
+    """The percentiles that the metrics of these score columns declare."""
+    return {name: found.statistics for name, found in _declared(names) if found.statistics}
+
+
+def declared_labels(names: Iterable[str]) -> dict[str, str]:
+    """What the sources call the statistics of these score columns: ``{"abstained.mean": "abstain_rate"}``."""
+    return {
+        f"{name}.{statistic}": label for name, found in _declared(names) for statistic, label in found.labels.items()
+    }
+
+
+def _declared(names: Iterable[str]) -> Iterator[tuple[str, Metric]]:
+    """The declaration behind each score column that has one; ``ndcg@10`` is a score of ``ndcg``."""
+    for name in names:
+        metric = REGISTRY.get(re.split(r"[@(]", name)[0])
+        if metric is not None:
+            yield name, metric
+
+
+def fractions(statistics: Sequence[str]) -> dict[str, float]:
+    """The share of the values below each percentile: 0.95 for ``p95``."""
+    return {statistic: _fraction(statistic) for statistic in statistics}
 
 
 def _fraction(statistic: str) -> float:

@@ -62,7 +62,7 @@ class RunResult:
     rows: int
     rejected: int
     resumed_rows: int
-    observed: list[Any]
+    observed: list[Any] = field(repr=False)
     seconds: Mapping[str, float]
 
 

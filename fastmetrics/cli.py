@@ -1,0 +1,68 @@
+"""The ``fastmetrics`` program.  Its commands live in ``fastmetrics.commands``; errors become messages and exit codes.
+
+Exit codes: 0 done; 2 wrong usage, an unknown name or option; 3 input that cannot be scored; 4 output that cannot be
+written; 5 an optional dependency is missing; 130 interrupted.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from typing import Annotated
+
+import typer
+
+from fastmetrics import __version__
+from fastmetrics.commands.metrics import metrics
+from fastmetrics.commands.profile import profile
+from fastmetrics.commands.score import score
+from fastmetrics.commands.summarize import summarize
+from fastmetrics.commands.validate import validate
+from fastmetrics.errors import FastmetricsError, InputError, MissingExtraError, OutputError
+
+app = typer.Typer(
+    name="fastmetrics",
+    add_completion=False,
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+)
+for _command in (score, metrics, summarize, profile, validate):
+    app.command()(_command)
+
+
+def _version(asked: bool) -> None:
+    if asked:
+        typer.echo(f"fastmetrics {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def program(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version.")
+    ] = False,
+) -> None:
+    """Score tables of question-answering and RAG answers at memory speed."""
+
+
+def main() -> None:
+    """Run the program; what the package raises on purpose ends it with a message and a code of its own."""
+    try:
+        app()
+    except FastmetricsError as error:
+        typer.echo(f"error: {error}", err=True)
+        sys.exit(_code(error))
+    except KeyboardInterrupt:
+        typer.echo("interrupted; run again with --resume to go on", err=True)
+        sys.exit(130)
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.exit(0)
+
+
+def _code(error: FastmetricsError) -> int:
+    for kind, code in ((InputError, 3), (OutputError, 4), (MissingExtraError, 5)):
+        if isinstance(error, kind):
+            return code
+    return 2

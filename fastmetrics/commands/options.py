@@ -1,0 +1,36 @@
+"""How options that hold lists and pairs are written on the command line."""
+
+from __future__ import annotations
+
+import re
+
+from fastmetrics.errors import OptionError
+
+
+def split(values: list[str] | None) -> list[str]:
+    """The items of a repeatable, comma-separated option; commas within brackets do not cut.
+
+    >>> split(["token_f1,squad_f1(version=2)", "jaccard"])
+    ['token_f1', 'squad_f1(version=2)', 'jaccard']
+    """
+    pieces = [piece.strip() for value in values or [] for piece in re.split(r",(?![^()]*\))", value)]
+    return [piece for piece in pieces if piece]
+
+
+def pairs(values: list[str] | None) -> dict[str, str]:
+    """The ``canonical=yours`` pairs of a repeatable, comma-separated option.
+
+    >>> pairs(["answer=text,reference=gold"])
+    {'answer': 'text', 'reference': 'gold'}
+
+    Raises ``OptionError`` for an item without ``=`` and for a name given twice.
+    """
+    found: dict[str, str] = {}
+    for piece in split(values):
+        canonical, equals, yours = piece.partition("=")
+        if not equals or not canonical or not yours:
+            raise OptionError(f"--columns {piece!r}: expected canonical=yours")
+        if canonical in found:
+            raise OptionError(f"--columns names {canonical!r} twice")
+        found[canonical] = yours
+    return found

@@ -1,0 +1,24 @@
+"""``fastmetrics profile``: where the time goes, for people who tune throughput."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+
+def profile(
+    inputs: Annotated[list[str], typer.Argument(help="Files, folders, globs, or -.", metavar="INPUT...")],
+    *,
+    metrics: Annotated[list[str] | None, typer.Option("--metrics", "-m", help="Metrics: token_f1,jaccard,...")] = None,
+    columns: Annotated[list[str] | None, typer.Option(help="What your columns are called: answer=text,...")] = None,
+    schema: Annotated[str | None, typer.Option(help="Whose column names these are.")] = None,
+    format: Annotated[str | None, typer.Option(help="The input's format where its name does not tell.")] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of tables.")] = False,
+) -> None:
+    """Score a table on one thread, throw the scores away, and print rows/s, MB/s and each stage's share of the time."""
+    from fastmetrics.commands.options import pairs, split
+    from fastmetrics.profiling import profile_files
+
+    found = profile_files(inputs, metrics=split(metrics) or None, columns=pairs(columns), schema=schema, format=format)
+    typer.echo(found.to_json() if as_json else str(found))

@@ -1,0 +1,107 @@
+"""``fastmetrics score``: a file of answers to a file of scores."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+if TYPE_CHECKING:
+    from fastmetrics.engines.local import Progress
+
+
+def score(
+    inputs: Annotated[
+        list[str],
+        typer.Argument(help="Parquet, JSONL, CSV, TSV or Arrow files, folders, globs, or -.", metavar="INPUT..."),
+    ],
+    *,
+    out: Annotated[Path, typer.Option("--out", "-o", help="The file of scores, by suffix, or a folder of parts.")],
+    metrics: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--metrics", "-m", help="Metrics: token_f1,squad_f1(version=2). Default: all that the columns allow."
+        ),
+    ] = None,
+    columns: Annotated[list[str] | None, typer.Option(help="What your columns are called: answer=text,...")] = None,
+    schema: Annotated[
+        str | None, typer.Option(help="Whose column names these are: ragas, deepeval, mlflow, hf, autorag.")
+    ] = None,
+    keep: Annotated[list[str] | None, typer.Option(help="Columns to copy to the output, beside the id.")] = None,
+    format: Annotated[
+        str | None,
+        typer.Option(help="The input's format where its name does not tell: parquet, jsonl, csv, tsv, arrow."),
+    ] = None,
+    threads: Annotated[int | None, typer.Option(min=1, help="Threads; by default one a processor.")] = None,
+    batch_rows: Annotated[int | None, typer.Option(min=1, help="Rows scored at a time, at most.")] = None,
+    resume: Annotated[bool, typer.Option("--resume", help="Go on with a run that was cut short.")] = False,
+    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the output if it exists.")] = False,
+    on_error: Annotated[str, typer.Option(help="fail, or skip: bad rows go to OUT.rejects.jsonl.")] = "fail",
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing but errors.")] = False,
+) -> None:
+    """Score every row of a table of answers, and print a summary."""
+    from fastmetrics.commands.options import pairs, split
+    from fastmetrics.pipeline import score_files
+
+    with _bar(quiet) as progress:
+        scored = score_files(
+            inputs,
+            out,
+            metrics=split(metrics) or None,
+            columns=pairs(columns),
+            schema=schema,
+            keep=split(keep),
+            format=format,
+            threads=threads,
+            batch_rows=batch_rows,
+            on_error=on_error,
+            resume=resume,
+            overwrite=overwrite,
+            progress=progress,
+        )
+    if quiet:
+        return
+    typer.echo(str(scored.summary))
+    run = scored.run
+    resumed = f" ({run.resumed_rows:,} of them earlier)" if run.resumed_rows else ""
+    typer.echo(f"\n{run.rows:,} rows{resumed} scored in {run.seconds['total']:.1f} s: {run.output}")
+    if run.rejects is not None:
+        typer.echo(f"{run.rejected:,} rows rejected: {run.rejects}")
+
+
+@contextmanager
+def _bar(quiet: bool) -> Iterator[Callable[[Progress], None] | None]:
+    """A progress bar on standard error, if that is a terminal."""
+    if quiet or not sys.stderr.isatty():
+        yield None
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, TextColumn, TimeRemainingColumn
+    from rich.progress import Progress as Bar
+
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(),
+        TextColumn("{task.percentage:>3.0f} %"),
+        TimeRemainingColumn(),
+    )
+    with Bar(*columns, console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task("scoring", total=None)
+
+        def show(done: Progress) -> None:
+            """By rows if the files tell how many there are, else by bytes."""
+            by_rows = done.total_rows is not None
+            elapsed = bar.tasks[0].elapsed
+            speed = f"{done.rows / elapsed:,.0f} rows/s" if elapsed else ""
+            bar.update(
+                task,
+                completed=done.rows if by_rows else done.nbytes,
+                total=done.total_rows if by_rows else done.total_bytes or None,
+                description=f"{done.rows:,} rows  {speed}",
+            )
+
+        yield show

@@ -1,0 +1,20 @@
+"""``fastmetrics summarize``: what files of scores say, in one table."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+
+def summarize(
+    scores: Annotated[list[Path], typer.Argument(help="Files or folders of scores.", metavar="SCORES...")],
+    *,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")] = False,
+) -> None:
+    """Summarise files of scores: mean, deviation, extremes, and how many rows have no score and why."""
+    from fastmetrics.pipeline import summarize_files
+
+    found = summarize_files(scores)
+    typer.echo(found.to_json() if as_json else str(found))

@@ -1,0 +1,210 @@
+"""Files in, a file of scores and its summary out: the main job, from names to results."""
+
+from __future__ import annotations
+
+import json
+import unicodedata
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+import fastmetrics
+from fastmetrics.columns import COLUMNS, resolve
+from fastmetrics.engines.local import Job, Progress, RunResult, run
+from fastmetrics.errors import FileFormatError
+from fastmetrics.moments import State
+from fastmetrics.parts import METADATA
+from fastmetrics.quantiles import quantiles
+from fastmetrics.scoring import Plan, cores, plan, score_batch
+from fastmetrics.summary import MetricSummary, Summary, declared_labels, declared_statistics, fractions, summarize
+from fastmetrics.tables import Limits, Source, open_source, read_metadata
+
+Paths = str | Path | Sequence[str | Path]
+
+
+@dataclass(frozen=True)
+class ScoredFiles:
+    """What ``score_files`` made: where the files are, how many rows went where, and what the scores say."""
+
+    run: RunResult
+    summary: Summary
+
+
+def score_files(
+    inputs: Paths,
+    output: str | Path,
+    *,
+    metrics: Sequence[str] | None = None,
+    columns: Mapping[str, str] | None = None,
+    schema: str | None = None,
+    keep: Sequence[str] = (),
+    format: str | None = None,
+    threads: int | None = None,
+    batch_rows: int | None = None,
+    on_error: str = "fail",
+    resume: bool = False,
+    overwrite: bool = False,
+    progress: Callable[[Progress], None] | None = None,
+) -> ScoredFiles:
+    """Score the rows of files into a file, in memory bounded by batches and threads, however many rows there are.
+
+    ``inputs`` are Parquet, JSON lines, CSV, TSV or Arrow files, folders or globs, or ``"-"``; ``output`` goes by its
+    suffix, or is a folder of Parquet parts.  ``metrics``, ``columns`` and ``schema`` as in ``score``; ``keep`` names
+    columns to copy beside the ``id``.  The output appears whole or not at all; a killed run goes on with
+    ``resume=True`` and ends in the same bytes.  ``on_error="skip"`` puts bad rows into a rejects file and counts them.
+
+    >>> import tempfile, pathlib
+    >>> folder = pathlib.Path(tempfile.mkdtemp())
+    >>> rows = folder / "rows.jsonl"
+    >>> _ = rows.write_text('{"answer": "in Paris", "reference": "Paris"}')
+    >>> scored = score_files(rows, folder / "scores.parquet", metrics=["token_f1"])
+    >>> round(scored.summary["token_f1"].mean, 3)
+    0.667
+
+    Raises ``ColumnError``, ``UnknownNameError`` and ``OptionError`` as ``score`` does, ``InputError`` naming file and
+    row for bad data, and ``OutputError`` if the output exists or cannot be written.
+    """
+    source = open_source(inputs, format)
+    planned = plan_files(source, metrics, columns, schema, keep)
+    limits = None if batch_rows is None else Limits(batch_rows=batch_rows)
+    result = run(
+        source,
+        job(planned, lambda batch: score_batch(batch, planned)),
+        output,
+        threads=cores() if threads is None else threads,
+        limits=limits,
+        on_error=on_error,
+        resume=resume,
+        overwrite=overwrite,
+        progress=progress,
+    )
+    return ScoredFiles(result, _summary(result))
+
+
+def plan_files(
+    source: Source,
+    metrics: Sequence[str] | None,
+    columns: Mapping[str, str] | None,
+    schema: str | None,
+    keep: Sequence[str],
+) -> Plan:
+    """The plan for the columns of an opened input; the ``id`` is always kept."""
+    names = source.schema.names
+    found = resolve(names, columns, schema)
+    kept = [found["id"]] if "id" in found else []
+    return plan(names, metrics, columns, schema, list(dict.fromkeys([*kept, *keep])))
+
+
+def job(planned: Plan, score: Callable[[pa.RecordBatch], pa.RecordBatch]) -> Job:
+    """What an engine needs to know to carry out a plan: ``score`` maps a batch, the rest describes it."""
+    kinds = dict.fromkeys(planned.keep, "any")
+    for canonical, yours in planned.columns.items():
+        if yours in planned.inputs and kinds.get(yours) != "texts":
+            kinds[yours] = COLUMNS[canonical].kind
+    names = [score.name for score in planned.scores]
+    return Job(
+        score=score,
+        columns=kinds,
+        signature=signature(planned),
+        observe=lambda part: {name: State.to_json(_state(part.column(name))) for name in names},
+        conclude=_conclude,
+    )
+
+
+def signature(planned: Plan) -> dict[str, Any]:
+    """Everything the scores depend on: versions, metrics with all their options, and the columns they read."""
+    return {
+        "fastmetrics": fastmetrics.__version__,
+        "unicode": unicodedata.unidata_version,
+        "scores": {score.name: {"metric": score.metric.name, **_jsonable(score.options)} for score in planned.scores},
+        "columns": dict(planned.columns),
+        "keep": list(planned.keep),
+    }
+
+
+def _jsonable(options: Mapping[str, Any]) -> dict[str, Any]:
+    return dict(json.loads(json.dumps(dict(options), default=repr)))
+
+
+def _state(column: Any) -> State:
+    state = State()
+    state.add(column)
+    return state
+
+
+def _merged(observed: Sequence[Mapping[str, str]]) -> dict[str, State]:
+    states: dict[str, State] = {}
+    for part in observed:
+        for name, text in part.items():
+            state = State.from_json(text)
+            states[name] = states[name].merge(state) if name in states else state
+    return states
+
+
+def _conclude(observed: list[Any]) -> dict[str, Any]:
+    """What the output's metadata say of its rows, so that a summary can tell missing from undefined."""
+    counts = {
+        name: {
+            "n_rows": state.n + state.n_missing + state.n_undefined,
+            "n_missing": state.n_missing,
+            "n_undefined": state.n_undefined,
+            "n_error": 0,
+        }
+        for name, state in _merged(observed).items()
+    }
+    return {"metrics": counts}
+
+
+def _summary(result: RunResult) -> Summary:
+    states = _merged(result.observed)
+    for state in states.values():
+        state.add_errors(result.rejected)
+    statistics = declared_statistics(states)
+    metrics = {}
+    for name, state in states.items():
+        wanted = fractions(statistics.get(name, ()))
+        found = quantiles(partial(_column, result.output, name), list(wanted.values())) if wanted else ()
+        metrics[name] = MetricSummary.of(state, dict(zip(wanted, map(float, found), strict=True)))
+    return Summary(result.rows, metrics, labels=declared_labels(states))
+
+
+def _column(path: Path, name: str) -> Iterator[npt.NDArray[np.float64]]:
+    """The scores of one column of an output, anew at each call."""
+    for batch in read_scores(path, [name]):
+        yield batch.column(0).to_numpy(zero_copy_only=False)
+
+
+def read_scores(path: str | Path, names: Sequence[str] | None = None) -> Iterator[pa.RecordBatch]:
+    """The batches of a file or folder of scores, with ``names`` only, or else every column of numbers."""
+    source = open_source(path)
+    if names is None:
+        names = [field.name for field in source.schema if pa.types.is_floating(field.type)]
+    selection = source.select(dict.fromkeys(names, "number"))
+    for chunk in source.chunks(selection):
+        yield source.conform(chunk, selection)
+
+
+def summarize_files(paths: Paths) -> Summary:
+    """The summary of files and folders of scores; what their metadata count as undefined is told from missing.
+
+    Percentiles are exact, found by reading the files again if need be.  Raises ``FileFormatError`` for a file that
+    cannot be read, ``ColumnError`` if the files differ in their score columns.
+    """
+    files = [paths] if isinstance(paths, str | Path) else list(paths)
+    return summarize(lambda: (batch for path in files for batch in _with_metadata(path)))
+
+
+def _with_metadata(path: str | Path) -> Iterator[pa.RecordBatch]:
+    """The score batches of one output, each bearing what the output's metadata say."""
+    try:
+        claims = json.dumps(read_metadata(path)).encode()
+    except FileFormatError:
+        claims = b"{}"  # a file of another tool: a null is a missing score
+    for batch in read_scores(path):
+        yield batch.replace_schema_metadata({METADATA: claims})
