@@ -185,6 +185,12 @@ def test_empty_and_null_columns(name: str, options: dict[str, Any]) -> None:
             assert np.isnan(score(a, b, **options)).all(), disguise
 
 
+@BY_TEXT
+def test_lists_of_texts_are_refused(name: str, options: dict[str, Any]) -> None:
+    with pytest.raises(ColumnError):
+        getattr(fm, name)([["a", "b", "c"], ["d"]], **options)
+
+
 @BY_PAIR
 def test_huge_cells(name: str, options: dict[str, Any]) -> None:
     """Ten megabytes in one cell, and a hundred thousand tokens in one row, beside small rows."""
@@ -206,6 +212,12 @@ def test_columns_of_unequal_length_are_refused(name: str, options: dict[str, Any
 def test_what_is_no_column_of_text_is_refused(name: str, options: dict[str, Any], column: Any) -> None:
     with pytest.raises(ColumnError):
         getattr(fm, name)(column, ["a", "b"], **options)
+
+
+@BY_PAIR
+def test_lists_where_one_text_is_expected_are_refused(name: str, options: dict[str, Any]) -> None:
+    with pytest.raises(ColumnError):
+        getattr(fm, name)([["a", "b", "c"], ["d"]], ["a", "b"], **options)
 
 
 @BY_NAME

@@ -142,10 +142,11 @@ def test_unknown_convention_names_the_nearest() -> None:
         text.tokens(["x"], "word")
 
 
-@pytest.mark.parametrize("column", [[1, 2], ["a", 1], "a string", [["nested"]]])
-def test_what_is_no_column_of_text(column: Any) -> None:
+@pytest.mark.parametrize("name", DEFINITIONS)
+@pytest.mark.parametrize("column", [[1, 2], ["a", 1], "a string", [["nested"]], [["a", "b"], ["c"]]])
+def test_what_is_no_column_of_text(name: str, column: Any) -> None:
     with pytest.raises(InputError):
-        text.tokens(column, "words")
+        CUTTERS[name](column)
 
 
 @pytest.mark.parametrize("name", DEFINITIONS)
