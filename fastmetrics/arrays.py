@@ -6,7 +6,7 @@ strings and rows taken twice are views of the same bytes.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, TypeAlias
 
@@ -91,14 +91,14 @@ def text_of_strings(strings: Iterable[str]) -> Text:
     return Text(data, bounds[:-1], bounds[1:], np.ones(len(encoded), np.bool_))
 
 
-def text_of_arrow(array: pa.Array, name: str) -> Text:
-    """A view of a column of strings, or of lists of strings, without a copy but for the offsets.
+def text_of_arrow(array: pa.Array, name: str, lists: bool = False) -> Text:
+    """A view of a column of strings, or with ``lists`` of lists of strings too, without a copy but for the offsets.
 
     Nulls inside a list are left out.  Raises ``ColumnError`` for another type and ``InputError``, naming the row, for
     bytes that are not UTF-8.
     """
     kind = array.type
-    if pa.types.is_list(kind) or pa.types.is_large_list(kind) or pa.types.is_fixed_size_list(kind):
+    if lists and (pa.types.is_list(kind) or pa.types.is_large_list(kind) or pa.types.is_fixed_size_list(kind)):
         sizes = _numpy(pc.list_value_length(array).fill_null(0)).astype(np.int64)
         flat = text_of_arrow(array.flatten(), name)
         bounds = np.concatenate([[0], np.cumsum(sizes)])
@@ -120,7 +120,7 @@ def text_of_arrow(array: pa.Array, name: str) -> Text:
     if pa.types.is_string_view(kind):
         array = array.cast(pa.large_string())
     elif not (pa.types.is_string(kind) or pa.types.is_large_string(kind)):
-        raise ColumnError(f"column {name!r}: expected text, got {kind}")
+        raise ColumnError(f"column {name!r}: expected text{' or lists of it' if lists else ''}, got {kind}")
     return _text_of_strings_array(array, name)
 
 
@@ -174,7 +174,7 @@ def as_arrow(values: Any, name: str = "column") -> pa.Array | pa.ChunkedArray:
     """
     if isinstance(values, pa.Array | pa.ChunkedArray):
         return values
-    if isinstance(values, str | bytes):
+    if isinstance(values, str | bytes | Mapping):
         raise ColumnError(f"column {name!r}: expected one value a row, got a single {type(values).__name__}")
     if type(values).__module__.startswith("polars"):
         return values.to_arrow()

@@ -14,6 +14,7 @@ import numpy as np
 import pyarrow as pa
 
 from fastmetrics.arrays import Flags, Floats, Ints, Text, Tokens, floats_of_arrow, text_of_arrow
+from fastmetrics.columns import COLUMNS
 from fastmetrics.text.conventions import convention
 from fastmetrics.text.tokenize import Folded, Vocabulary, fold
 
@@ -46,8 +47,9 @@ class Batch:
         return self._memory[key]
 
     def text(self, column: str) -> Text:
-        """The strings of a column, all references of a row being strings of their own."""
-        return self.remember(("text", column), lambda: text_of_arrow(self.columns[column], column))
+        """The strings of a column; in a column that may hold lists, those of a row are strings of their own."""
+        lists = COLUMNS[column].kind == "texts"
+        return self.remember(("text", column), lambda: text_of_arrow(self.columns[column], column, lists=lists))
 
     def vocabulary(self, name: str) -> Vocabulary:
         """The words this batch has under the convention ``name``."""
@@ -76,22 +78,9 @@ class Batch:
         """Whether each row has a value: not null, and for lists not empty."""
 
         def look() -> Flags:
-            array = self.columns[column]
-            valid = array.is_valid().to_numpy(zero_copy_only=False)
-            if pa.types.is_null(array.type):
-                return valid
-            if _is_nested_text(array.type):
+            if COLUMNS[column].kind in ("text", "texts"):
                 text = self.text(column)
                 return text.valid if text.groups is None else text.valid & (np.diff(text.groups) > 0)
-            return valid
+            return self.columns[column].is_valid().to_numpy(zero_copy_only=False)
 
         return self.remember(("present", column), look)
-
-
-def _is_nested_text(kind: pa.DataType) -> bool:
-    if pa.types.is_dictionary(kind):
-        return True
-    if pa.types.is_list(kind) or pa.types.is_large_list(kind) or pa.types.is_fixed_size_list(kind):
-        inner = kind.value_type
-        return pa.types.is_string(inner) or pa.types.is_large_string(inner) or pa.types.is_string_view(inner)
-    return False

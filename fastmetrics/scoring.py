@@ -242,8 +242,8 @@ def slices(table: pa.Table) -> Iterator[pa.RecordBatch]:
 def parallel(function: Callable[[T], R], items: Iterable[T], threads: int | None) -> Iterator[R]:
     """``function`` of each item, in order, by ``threads`` threads (None: one a core), a few items ahead."""
     n = cores() if threads is None else threads
-    if n < 1:
-        raise OptionError(f"threads: expected a positive number, got {threads}")
+    if not isinstance(n, int) or n < 1:
+        raise OptionError(f"threads: expected a positive whole number, got {threads!r}")
     if n == 1:
         yield from map(function, items)
         return

@@ -120,14 +120,14 @@ def token_recall(answer: Plain, reference: Plain) -> Floats:
 def jaccard(question: Words, answer: Words) -> Floats:
     """Share of the distinct words of question and answer that both hold.
 
-    J = |Q ∩ A| / |Q ∪ A| over the sets of ``words``; 0 if both are empty.
+    J = |Q ∩ A| / |Q ∪ A| over the sets of ``words``; undefined (NaN) if both are empty.
 
     >>> import fastmetrics as fm
     >>> fm.jaccard(["Who wrote Emma?"], ["Jane Austen wrote Emma."])
     array([0.4])
     """
     counts = sets(question, answer)
-    return divide(counts.shared, counts.a + counts.b - counts.shared, empty=0.0)
+    return divide(counts.shared, counts.a + counts.b - counts.shared, empty=np.nan)
 
 
 @metric(bounds=(0, np.inf), source="S0, answer length")
