@@ -139,6 +139,15 @@ def test_text_layouts_and_number_widths_mix_between_files(tmp_path):
     assert table["n"].to_pylist() == [1.0, 2.0] * 4 + [0.5]
 
 
+def test_lists_of_dictionaries_and_views_are_read_plain(tmp_path):
+    words = pa.array(["a", "b", "a", "c"])
+    for index, type_ in enumerate([pa.dictionary(pa.int8(), pa.string()), pa.string_view(), pa.large_string()]):
+        lists = pa.ListArray.from_arrays(pa.array([0, 2, None, 2, 4], pa.int32()), words.cast(type_))
+        write(pa.table({"contexts": lists.slice(1)}), tmp_path / f"{index}.arrow")
+    table, _ = read(open_source(tmp_path), {"contexts": "texts"})
+    assert table["contexts"].to_pylist() == [[], None, ["a", "c"]] * 3
+
+
 def test_files_that_disagree_on_a_type_are_refused(tmp_path):
     pq.write_table(pa.table({"answer": ["x"]}), tmp_path / "a.parquet")
     pq.write_table(pa.table({"answer": [1]}), tmp_path / "b.parquet")
@@ -334,6 +343,14 @@ def test_bad_csv_rows_are_named_by_line(tmp_path):
         f"{path}, line 7, column 'latency_ms': expected a number, got 'fast'",
     ]
     assert table.to_pydict() == {"answer": ["two\nlines", "y", "z"], "latency_ms": [1.0, None, 20.0]}
+
+
+def test_csv_lines_are_named_after_long_cells_too(tmp_path):
+    path = tmp_path / "t.csv"
+    path.write_text("a,b\n" + "x" * 200_000 + ",1\n\nshort\n5,6" + '" pipe')
+    table, rejects = read(open_source(path), {"a": "text", "b": "text"})
+    assert rejects == [f"{path}, line 4: expected 2 fields, got 1"]
+    assert table["b"].to_pylist() == ["1", '6" pipe']
 
 
 def test_csv_lists_flags_and_an_open_quote(tmp_path):

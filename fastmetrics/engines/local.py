@@ -83,6 +83,16 @@ def run(
     A run that ends early, however it does, leaves ``<output>.partial`` with its finished parts if it has any, and
     ``resume=True`` goes on from there.  With ``on_error="skip"`` bad rows go to ``<output>.rejects.jsonl``.  Raises
     ``OutputError`` if the output exists or cannot be written or belongs to other settings, ``InputError`` for bad rows.
+
+    >>> import pathlib, tempfile, pyarrow.compute as pc
+    >>> from fastmetrics.tables import open_source
+    >>> folder = pathlib.Path(tempfile.mkdtemp())
+    >>> _ = (folder / "in.csv").write_text("answer\\nyes\\n")
+    >>> def score(batch):
+    ...     return pa.record_batch({"length": pc.binary_length(batch["answer"]).cast(pa.float64())})
+    >>> result = run(open_source(folder / "in.csv", format="csv"), Job(score, {"answer": "text"}), folder / "out.jsonl")
+    >>> result.rows, result.output.read_text()
+    (1, '{"length": 3}\\n')
     """
     if threads < 1:
         raise OptionError(f"threads={threads}: expected 1 or more")

@@ -13,6 +13,8 @@ from fastmetrics.tables.chunks import Place, Reject
 from fastmetrics.tables.output import Output
 from fastmetrics.tables.sinks import KEY, Encoder, ParquetEncoder, dump, encoder, undefined_as_null, writing
 
+_END_OF_STREAM = b"\xff\xff\xff\xff\x00\x00\x00\x00"
+
 
 class PartWriter:
     """Takes parts in order, saves each, and encodes the output file beside.
@@ -46,7 +48,7 @@ class PartWriter:
         part = _one(batches, self._schema)
         observed = self._observe(part)
         part = undefined_as_null(part, self._kept)
-        data = self._parquet(part) if self._output.folder else _ipc(part)
+        data = [self._parquet(part)] if self._output.folder else _ipc(part)
         lines = "".join(reject.to_json() + "\n" for reject in sorted(rejects, key=lambda reject: reject.place))
         self._output.work.save(number, data, rows=part.num_rows, rejects=lines, stop=stop, observed=observed)
         self._encode(part)
@@ -56,7 +58,7 @@ class PartWriter:
         """Write a part that an earlier run saved to the output."""
         began = time.perf_counter()
         if not self._output.folder:
-            self._encode(pa.ipc.open_file(data).get_batch(0))
+            self._encode(pa.ipc.open_stream(data).read_next_batch())
         self.seconds += time.perf_counter() - began
 
     def _encode(self, part: pa.RecordBatch) -> None:
@@ -81,7 +83,7 @@ class PartWriter:
         if self._output.folder and not parts:
             empty = pa.RecordBatch.from_pylist([], schema=self._schema)
             self._output.work.save(
-                0, self._parquet(empty), rows=0, rejects="", stop=Place(0, 0), observed=self._observe(empty)
+                0, [self._parquet(empty)], rows=0, rejects="", stop=Place(0, 0), observed=self._observe(empty)
             )
         with writing(self._output.path):
             if self._encoder is not None:
@@ -105,8 +107,6 @@ def _one(batches: list[pa.RecordBatch], schema: pa.Schema) -> pa.RecordBatch:
     return pa.RecordBatch.from_arrays(arrays, schema=schema)
 
 
-def _ipc(part: pa.RecordBatch) -> pa.Buffer:
-    sink = pa.BufferOutputStream()
-    with pa.ipc.new_file(sink, part.schema) as writer:
-        writer.write_batch(part)
-    return sink.getvalue()
+def _ipc(part: pa.RecordBatch) -> list[pa.Buffer]:
+    """The part as an Arrow IPC stream, in pieces whose sizes are known, which a growing buffer's is not."""
+    return [part.schema.serialize(), part.serialize(), pa.py_buffer(_END_OF_STREAM)]

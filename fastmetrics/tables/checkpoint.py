@@ -8,11 +8,12 @@ whole, and its bytes agree with it; all else in the folder can be lost at any mo
 from __future__ import annotations
 
 import base64
+import functools
 import json
 import os
 import shutil
 import zlib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -121,7 +122,7 @@ class WorkFolder:
                     entry.unlink()
             for name in ("parts", "rejects"):
                 (self.path / name).mkdir()
-            _replace(self.path / "run.json", json.dumps(run, ensure_ascii=False, indent=1).encode())
+            _replace(self.path / "run.json", [json.dumps(run, ensure_ascii=False, indent=1).encode()])
 
     def recorded(self) -> dict[str, Any] | None:
         """What the run that left this folder was, or None if it did not come to writing that down."""
@@ -142,20 +143,22 @@ class WorkFolder:
                 continue  # the line that was being written when the run was killed
             self.parts[part.number] = part
 
-    def save(self, number: int, data: pa.Buffer, *, rows: int, rejects: str, stop: Place, observed: Any) -> Part:
+    def save(
+        self, number: int, data: Sequence[pa.Buffer], *, rows: int, rejects: str, stop: Place, observed: Any
+    ) -> Part:
         """Make a part last: its bytes and rejects first, the journal line after them."""
         text = rejects.encode()
         with writing(self.output):
             if text:
-                _replace(self.rejects_path(number), text)
+                _replace(self.rejects_path(number), [text])
             _replace(self.part_path(number), data)
             part = Part(
                 number,
                 rows,
                 text.count(b"\n"),
                 (stop.file, stop.row),
-                data.size,
-                zlib.crc32(data),
+                sum(piece.size for piece in data),
+                functools.reduce(lambda crc, piece: zlib.crc32(piece, crc), data, 0),
                 zlib.crc32(text),
                 observed,
             )
@@ -204,9 +207,12 @@ def _difference(was: Any, is_: Any) -> tuple[str, str]:
     return json.dumps(was), json.dumps(is_)
 
 
-def _replace(path: Path, data: bytes | pa.Buffer) -> None:
+def _replace(path: Path, pieces: Sequence[bytes | pa.Buffer]) -> None:
     """Write a file so that it is there whole or not at all."""
     temporary = path.with_name(path.name + ".tmp")
-    with open(temporary, "wb") as stream:
-        stream.write(memoryview(data))
+    with open(temporary, "wb", buffering=0) as stream:
+        for piece in pieces:
+            left = memoryview(piece)
+            while left:
+                left = left[stream.write(left) :]
     os.replace(temporary, path)

@@ -7,6 +7,7 @@ import io
 import json
 import re
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -260,9 +261,10 @@ class _LineNumbers:
         """The line of a record, the header being record -1."""
         if row + 1 < self._record:
             self._record, self._records = -1, self._walk()
-        while self._record < row + 1:
-            self._start = next(self._records)
-            self._record += 1
+        with _any_field_size():
+            while self._record < row + 1:
+                self._start = next(self._records, self._start)
+                self._record += 1
         return self._start
 
     def refuse_open_quote(self) -> None:
@@ -272,9 +274,20 @@ class _LineNumbers:
             reader = csv.reader(text, delimiter=self._delimiter, strict=True)
             start = 1
             try:
-                for _ in reader:
-                    start = reader.line_num + 1
+                with _any_field_size():
+                    for _ in reader:
+                        start = reader.line_num + 1
             except csv.Error as error:
                 if "unexpected end" in str(error):
                     message = f"{self._file.shown}, line {start}: a quoted field is never closed"
                     raise FileFormatError(message) from None
+
+
+@contextmanager
+def _any_field_size() -> Iterator[None]:
+    """Let the csv module read cells of any size; its limit is the process's, so it is put back."""
+    limit = csv.field_size_limit(_LARGEST_BLOCK)
+    try:
+        yield
+    finally:
+        csv.field_size_limit(limit)

@@ -105,6 +105,8 @@ def plain(type_: pa.DataType) -> pa.DataType:
         return pa.string()
     if pt.is_binary_view(type_):
         return pa.binary()
+    if is_list(type_) and plain(type_.value_type) != type_.value_type:
+        return pa.list_(plain(type_.value_type))
     return type_
 
 

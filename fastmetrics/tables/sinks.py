@@ -229,7 +229,7 @@ def output_format(path: str | Path) -> tuple[str, str | None]:
 
 
 def encoder(path: Path, schema: pa.Schema, format: str, compression: str | None) -> Encoder:
-    """The encoder that writes ``format`` to ``path``, with the schema's metadata where the format has room for it."""
+    """The encoder that writes ``format`` to ``path``; the schema's metadata goes with it if the format has a place."""
     if format in ("parquet", "folder"):
         return ParquetEncoder(path, schema)
     if format == "arrow":

@@ -200,5 +200,14 @@ def open_source(inputs: str | Path | Sequence[str | Path], format: str | None = 
     folders (``lang=de/``) as columns.  In text formats ids that mix numbers and strings become strings in the whole
     column.  Raises ``FileFormatError`` for a file that is missing, empty, truncated or of an unknown format, and
     ``ColumnError`` where files disagree on a column's type.
+
+    >>> import tempfile, pathlib
+    >>> path = pathlib.Path(tempfile.mkdtemp(), "answers.csv")
+    >>> _ = path.write_text("id,answer\\n7,yes\\n")
+    >>> source = open_source(path)
+    >>> source.schema.names
+    ['id', 'answer']
+    >>> [chunk.batch.to_pylist() for chunk in source.chunks(source.select({"answer": "text"}))]
+    [[{'answer': 'yes'}]]
     """
     return Source([_READERS[file.format](file) for file in expand(inputs, format)])
