@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from fastmetrics.arrays import Bytes, Ids, Ints, Text, Tokens, text_of_strings
-from fastmetrics.kernels import words
+from fastmetrics.kernels import vocabulary, words
 from fastmetrics.text import unicode
 from fastmetrics.text.conventions import Convention
 
@@ -17,13 +17,12 @@ class Vocabulary:
 
     def __init__(self, convention: Convention) -> None:
         self.convention = convention
-        self.arrays = words.Words(
-            short=np.zeros(1 << 15, np.uint64),
-            long=np.zeros(1 << 15, np.uint64),
+        self.arrays = vocabulary.Words(
+            slots=np.zeros(1 << 15, np.uint64),
             arena=np.zeros(1 << 15, np.uint64),
             begins=np.zeros(1 << 13, np.int64),
             lengths=np.zeros(1 << 13, np.int32),
-            sizes=np.zeros(3, np.int64),
+            sizes=np.zeros(2, np.int64),
         )
         if convention.leave_out:
             self._number(fold(text_of_strings(convention.leave_out), convention), skip=0)
@@ -48,7 +47,7 @@ class Vocabulary:
         state = np.zeros(n + 4, np.int64)
         flat = folded.data.view(np.uint64)
         strip = self.convention.strip
-        while not words.cut(flat, folded.data, folded.bounds, strip, skip, self.arrays, ids, state):
+        while not vocabulary.cut(flat, folded.data, folded.bounds, strip, skip, self.arrays, ids, state):
             self._grow()
         tokens = Tokens(ids[: state[2]], state[3:-1], state[4:], len(self))
         return tokens if folded.places is None else tokens.take(folded.places)
@@ -56,10 +55,10 @@ class Vocabulary:
     def _grow(self) -> None:
         """Four times the room, the words keeping their numbers."""
         old = self.arrays
-        short, long = (np.zeros(4 * len(table), np.uint64) for table in (old.short, old.long))
-        words.rehash(old, short, long)
+        slots = np.zeros(4 * len(old.slots), np.uint64)
+        vocabulary.rehash(old.slots, slots)
         arena, begins, lengths = (_longer(a) for a in (old.arena, old.begins, old.lengths))
-        self.arrays = words.Words(short, long, arena, begins, lengths, old.sizes)
+        self.arrays = vocabulary.Words(slots, arena, begins, lengths, old.sizes)
 
 
 def _longer(array: Any) -> Any:
