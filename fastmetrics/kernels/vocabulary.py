@@ -20,7 +20,8 @@ _MIX = np.uint64(0x9E3779B97F4A7C15)
 _STIR = np.uint64(0xD6E8FEB86659FD93)
 _TAG = np.uint64(0xFFFFFFFF00000000)
 _NUMBER = np.uint64(0x00000000FFFFFFFF)
-_U0, _U1, _U3, _U7, _U8, _U16, _U32, _U63 = (np.uint64(n) for n in (0, 1, 3, 7, 8, 16, 32, 63))
+_U0, _U1, _U2, _U3, _U4, _U5, _U6, _U7, _U8 = (np.uint64(n) for n in range(9))
+_U16, _U24, _U32 = (np.uint64(n) for n in (16, 24, 32))
 
 
 class Words(NamedTuple):
@@ -38,66 +39,75 @@ class Words(NamedTuple):
 
 
 @inline
-def load(words: Uint64s, p: np.uint64) -> np.uint64:
-    """The eight bytes from byte ``p`` on."""
-    i, shift = p >> _U3, (p & _U7) << _U3
-    return (words[i] >> shift) | ((words[i + _U1] << _U1) << (_U63 - shift))
+def load(data: Bytes, p: np.uint64) -> np.uint64:
+    """The eight bytes from byte ``p`` on, which the compiler makes one load."""
+    low = np.uint64(data[p]) | np.uint64(data[p + _U1]) << _U8
+    low |= np.uint64(data[p + _U2]) << _U16 | np.uint64(data[p + _U3]) << _U24
+    high = np.uint64(data[p + _U4]) | np.uint64(data[p + _U5]) << _U8
+    high |= np.uint64(data[p + _U6]) << _U16 | np.uint64(data[p + _U7]) << _U24
+    return low | high << _U32
 
 
 @inline
-def find_edges(data: Bytes, begin: int, end: int, edges: Uint64s) -> int:
+def find_edges(text: Bytes, turns: Flags, edges: Uint64s) -> int:
     """Write where words begin and end, in turn, without a branch for each; how many places."""
-    n, after_space = 0, True
-    for p in range(begin, end):
-        space = data[p] == 0x20
+    turns[0] = text[0] != 0x20
+    for p in range(1, len(text)):
+        turns[p] = (text[p] == 0x20) != (text[p - 1] == 0x20)
+    n = _U0
+    for p in range(len(text)):
         edges[n] = p
-        n += space != after_space
-        after_space = space
-    return n
+        n += np.uint64(turns[p])
+    return np.int64(n)
 
 
 @inline
-def trimmed(data: Bytes, first: int, last: int, strip: Flags) -> tuple[int, int]:
-    """The ends of ``data[first:last]`` without the bytes in ``strip``."""
-    while first < last and strip[data[first]]:
-        first += 1
-    while first < last and strip[data[last - 1]]:
-        last -= 1
-    return first, last
+def trim(data: Bytes, begin: int, strip: Flags, edges: Uint64s, n: int) -> int:
+    """Move the edges of words past the bytes in ``strip``, leaving out words made of nothing else; how many stay."""
+    kept = 0
+    for w in range(0, n, 2):
+        first, last = begin + np.int64(edges[w]), begin + np.int64(edges[w + 1])
+        while first < last and strip[data[first]]:
+            first += 1
+        while first < last and strip[data[last - 1]]:
+            last -= 1
+        edges[kept], edges[kept + 1] = first - begin, last - begin
+        kept += 2 * (first < last)
+    return kept
 
 
 @inline
-def tail(words: Uint64s, p: np.uint64, n: np.uint64, k: np.uint64) -> np.uint64:
+def tail(data: Bytes, p: np.uint64, n: np.uint64, k: np.uint64) -> np.uint64:
     """Bytes ``k`` to ``k + 8`` of the ``n`` from byte ``p`` on, zeros above them."""
-    return load(words, p + k) & _FIRST[min(n - k, _U8)]
+    return load(data, p + k) & _FIRST[min(n - k, _U8)]
 
 
 @kernel
-def hash_tail(words: Uint64s, p: np.uint64, n: np.uint64, key: np.uint64) -> np.uint64:
+def hash_tail(data: Bytes, p: np.uint64, n: np.uint64, key: np.uint64) -> np.uint64:
     """A hash of ``key`` and of the bytes from the seventeenth on."""
     k = _U16
     while k < n:
-        key = (key ^ (key >> _U32) ^ tail(words, p, n, k)) * _MIX
+        key = (key ^ (key >> _U32) ^ tail(data, p, n, k)) * _MIX
         k += _U8
     return key
 
 
 @kernel
-def same_tail(arena: Uint64s, at: np.uint64, words: Uint64s, p: np.uint64, n: np.uint64) -> bool:
+def same_tail(arena: Uint64s, at: np.uint64, data: Bytes, p: np.uint64, n: np.uint64) -> bool:
     """Whether the word kept at ``arena[at:]`` has the bytes from the seventeenth on."""
     k, same = _U16, True
     while same and k < n:
-        same = arena[at + (k >> _U3)] == tail(words, p, n, k)
+        same = arena[at + (k >> _U3)] == tail(data, p, n, k)
         k += _U8
     return same
 
 
 @kernel
-def keep_tail(arena: Uint64s, at: np.uint64, words: Uint64s, p: np.uint64, n: np.uint64) -> None:
+def keep_tail(arena: Uint64s, at: np.uint64, data: Bytes, p: np.uint64, n: np.uint64) -> None:
     """Keep the bytes from the seventeenth on of the word at ``arena[at:]``."""
     k = _U16
     while k < n:
-        arena[at + (k >> _U3)] = tail(words, p, n, k)
+        arena[at + (k >> _U3)] = tail(data, p, n, k)
         k += _U8
     # ends with a number of its own that is zero when n is a multiple of eight: not needed
 
@@ -126,7 +136,7 @@ def bits(n: int) -> int:
 
 @kernel
 def cut(
-    words: Uint64s, data: Bytes, bounds: Ints, strip: Flags, skip: int, vocabulary: Words, ids: Ids, state: Ints
+    data: Bytes, bounds: Ints, strip: Flags, skip: int, vocabulary: Words, ids: Ids, state: Ints
 ) -> bool:
     """Cut folded texts into words and number them; False when the vocabulary must grow first, then call again.
 
@@ -135,35 +145,41 @@ def cut(
     """
     slots, arena, begins, lengths, sizes = vocabulary
     shift, last_slot = np.uint64(64 - bits(len(slots))), np.uint64(len(slots) - 1)
-    edges = np.empty(longest(bounds) + 1, np.uint64)
+    size = longest(bounds)
+    turns, edges, keys = np.empty(size, np.bool_), np.empty(size + 1, np.uint64), np.empty((3, size // 2 + 1), np.uint64)
+    lows, highs, hashes = keys[0], keys[1], keys[2]
     strips = strip.any()
     k, number, used = state[2], sizes[0], np.uint64(sizes[1])
     for row in range(state[0], len(bounds) - 1):
-        n_edges = find_edges(data, bounds[row], bounds[row + 1], edges)
+        begin = np.uint64(bounds[row])
+        n_edges = find_edges(data[bounds[row]:bounds[row + 1]], turns, edges)
         if number + n_edges // 2 > len(begins) or np.int64(used) + n_edges + (bounds[row + 1] - bounds[row]) // 8 > len(arena):
             state[0], state[2] = row, k
             sizes[0], sizes[1] = number, np.int64(used)
             return False
-        for w in range(0, n_edges, 2):
-            p, stop = edges[w], edges[w + 1]
-            if strips:
-                first, last = trimmed(data, np.int64(p), np.int64(stop), strip)
-                p, stop = np.uint64(first), np.uint64(last)
-                if first == last:
-                    continue
-            n = stop - p
+        if strips:
+            n_edges = trim(data, bounds[row], strip, edges, n_edges)
+        n_words = np.uint64(n_edges) >> _U1
+        for w in range(n_words):
+            p = begin + edges[w << _U1]
+            n = edges[(w << _U1) + _U1] - edges[w << _U1]
             short = min(n, _U16)
-            low, high = load(words, p) & _FIRST[short], load(words, p + _U8) & _SECOND[short]
+            low, high = load(data, p) & _FIRST[short], load(data, p + _U8) & _SECOND[short]
             key = (low ^ (high * _STIR)) * _MIX
             if n > _U16:
-                key = hash_tail(words, p, n, key)
+                key = hash_tail(data, p, n, key)
+            lows[w], highs[w], hashes[w] = low, high, key
+        for w in range(n_words):
+            low, high, key = lows[w], highs[w], hashes[w]
+            p = begin + edges[w << _U1]
+            n = edges[(w << _U1) + _U1] - edges[w << _U1]
             h, tag = key >> shift, key & _TAG
             entry = slots[h]
             found = np.int64(-1)
             while entry != _U0:
                 if entry & _TAG == tag:
                     at = np.uint64(begins[(entry & _NUMBER) - _U1])
-                    if arena[at] == low and arena[at + _U1] == high and (n <= _U16 or same_tail(arena, at, words, p, n)):
+                    if arena[at] == low and arena[at + _U1] == high and (n <= _U16 or same_tail(arena, at, data, p, n)):
                         found = np.int64(entry & _NUMBER) - 1
                         break
                 h = (h + _U1) & last_slot
@@ -175,7 +191,7 @@ def cut(
                 slots[h] = tag | np.uint64(number)
                 arena[used], arena[used + _U1] = low, high
                 if n > _U16:
-                    keep_tail(arena, used, words, p, n)
+                    keep_tail(arena, used, data, p, n)
                 used += max(np.uint64(2), (n + _U7) >> _U3)
             ids[k] = found
             k += found >= skip

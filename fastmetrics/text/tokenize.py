@@ -45,9 +45,8 @@ class Vocabulary:
         n = len(folded.bounds) - 1
         ids = np.empty(int(folded.bounds[-1]) // 2 + 1, np.int32)
         state = np.zeros(n + 4, np.int64)
-        flat = folded.data.view(np.uint64)
         strip = self.convention.strip
-        while not vocabulary.cut(flat, folded.data, folded.bounds, strip, skip, self.arrays, ids, state):
+        while not vocabulary.cut(folded.data, folded.bounds, strip, skip, self.arrays, ids, state):
             self._grow()
         tokens = Tokens(ids[: state[2]], state[3:-1], state[4:], len(self))
         return tokens if folded.places is None else tokens.take(folded.places)
