@@ -27,15 +27,16 @@ _U16, _U24, _U32 = (np.uint64(n) for n in (16, 24, 32))
 class Words(NamedTuple):
     """The distinct words seen so far, by number.
 
-    ``slots`` is an open-addressing table of (upper half of the hash, number + 1); the bytes of word i, padded with
-    zeros to two numbers or more, are from ``arena[begins[i]]`` on.
+    ``slots`` is an open-addressing table of (upper half of the hash, number + 1).  The first sixteen bytes of word i are
+    ``heads[2 * i : 2 * i + 2]``, the rest is from ``tails[begins[i]]`` on, both padded with zeros.
     """
 
     slots: Uint64s
-    arena: Uint64s
+    heads: Uint64s
+    tails: Uint64s
     begins: Ints
     lengths: Ids
-    sizes: Ints  # number of words, arena in use
+    sizes: Ints  # number of words, tails in use
 
 
 @inline
@@ -93,23 +94,25 @@ def hash_tail(data: Bytes, p: np.uint64, n: np.uint64, key: np.uint64) -> np.uin
 
 
 @kernel
-def same_tail(arena: Uint64s, at: np.uint64, data: Bytes, p: np.uint64, n: np.uint64) -> bool:
-    """Whether the word kept at ``arena[at:]`` has the bytes from the seventeenth on."""
+def same_tail(tails: Uint64s, at: int, data: Bytes, p: np.uint64, n: np.uint64) -> bool:
+    """Whether the bytes from the seventeenth on are those kept at ``tails[at:]``."""
     k, same = _U16, True
     while same and k < n:
-        same = arena[at + (k >> _U3)] == tail(data, p, n, k)
+        same = tails[at] == tail(data, p, n, k)
         k += _U8
+        at += 1
     return same
 
 
 @kernel
-def keep_tail(arena: Uint64s, at: np.uint64, data: Bytes, p: np.uint64, n: np.uint64) -> None:
-    """Keep the bytes from the seventeenth on of the word at ``arena[at:]``."""
+def keep_tail(tails: Uint64s, at: int, data: Bytes, p: np.uint64, n: np.uint64) -> int:
+    """Keep the bytes from the seventeenth on at ``tails[at:]``; where they end."""
     k = _U16
     while k < n:
-        arena[at + (k >> _U3)] = tail(data, p, n, k)
+        tails[at] = tail(data, p, n, k)
         k += _U8
-    # ends with a number of its own that is zero when n is a multiple of eight: not needed
+        at += 1
+    return at
 
 
 @kernel
@@ -143,19 +146,19 @@ def cut(
     ``strip`` are the bytes cut off both ends of a word; words numbered below ``skip`` are left out.  ``state`` holds
     the row to go on from, the room it needs, and how many ids are written; ``state[3:]`` gets each row's first id.
     """
-    slots, arena, begins, lengths, sizes = vocabulary
+    slots, heads, tails, begins, lengths, sizes = vocabulary
     shift, last_slot = np.uint64(64 - bits(len(slots))), np.uint64(len(slots) - 1)
     size = longest(bounds)
     turns, edges, keys = np.empty(size, np.bool_), np.empty(size + 1, np.uint64), np.empty((3, size // 2 + 1), np.uint64)
     lows, highs, hashes = keys[0], keys[1], keys[2]
     strips = strip.any()
-    k, number, used = state[2], sizes[0], np.uint64(sizes[1])
+    k, number, used = state[2], sizes[0], sizes[1]
     for row in range(state[0], len(bounds) - 1):
         begin = np.uint64(bounds[row])
         n_edges = find_edges(data[bounds[row]:bounds[row + 1]], turns, edges)
-        if number + n_edges // 2 > len(begins) or np.int64(used) + n_edges + (bounds[row + 1] - bounds[row]) // 8 > len(arena):
+        if number + n_edges // 2 > len(begins) or used + (bounds[row + 1] - bounds[row]) // 8 > len(tails):
             state[0], state[2] = row, k
-            sizes[0], sizes[1] = number, np.int64(used)
+            sizes[0], sizes[1] = number, used
             return False
         if strips:
             n_edges = trim(data, bounds[row], strip, edges, n_edges)
@@ -178,26 +181,25 @@ def cut(
             found = np.int64(-1)
             while entry != _U0:
                 if entry & _TAG == tag:
-                    at = np.uint64(begins[(entry & _NUMBER) - _U1])
-                    if arena[at] == low and arena[at + _U1] == high and (n <= _U16 or same_tail(arena, at, data, p, n)):
-                        found = np.int64(entry & _NUMBER) - 1
+                    i = (entry & _NUMBER) - _U1
+                    if heads[i << _U1] == low and heads[(i << _U1) + _U1] == high and (n <= _U16 or same_tail(tails, begins[i], data, p, n)):
+                        found = np.int64(i)
                         break
                 h = (h + _U1) & last_slot
                 entry = slots[h]
             if found < 0:
                 found = number
-                begins[number], lengths[number] = np.int64(used), np.int64(n)
+                begins[number], lengths[number] = used, np.int64(n)
+                heads[2 * number], heads[2 * number + 1] = low, high
                 number += 1
                 slots[h] = tag | np.uint64(number)
-                arena[used], arena[used + _U1] = low, high
                 if n > _U16:
-                    keep_tail(arena, used, data, p, n)
-                used += max(np.uint64(2), (n + _U7) >> _U3)
+                    used = keep_tail(tails, used, data, p, n)
             ids[k] = found
             k += found >= skip
         state[4 + row] = k
     state[0], state[2] = len(bounds) - 1, k
-    sizes[0], sizes[1] = number, np.int64(used)
+    sizes[0], sizes[1] = number, used
     return True
 
 

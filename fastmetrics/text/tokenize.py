@@ -19,7 +19,8 @@ class Vocabulary:
         self.convention = convention
         self.arrays = vocabulary.Words(
             slots=np.zeros(1 << 15, np.uint64),
-            arena=np.zeros(1 << 15, np.uint64),
+            heads=np.zeros(1 << 14, np.uint64),
+            tails=np.zeros(1 << 10, np.uint64),
             begins=np.zeros(1 << 13, np.int64),
             lengths=np.zeros(1 << 13, np.int32),
             sizes=np.zeros(2, np.int64),
@@ -32,10 +33,15 @@ class Vocabulary:
 
     def words(self) -> list[str]:
         """Every distinct word, at its number."""
-        data, spell = self.arrays.arena.view(np.uint8), self.convention.spell
-        n = len(self)
-        begins, lengths = self.arrays.begins[:n].tolist(), self.arrays.lengths[:n].tolist()
-        return [spell(data[8 * b : 8 * b + size].tobytes()) for b, size in zip(begins, lengths, strict=True)]
+        heads, tails = self.arrays.heads.view(np.uint8), self.arrays.tails.view(np.uint8)
+        spelt = []
+        for i, n in enumerate(self.arrays.lengths[: len(self)].tolist()):
+            word = heads[16 * i : 16 * i + min(n, 16)].tobytes()
+            if n > 16:
+                begin = 8 * int(self.arrays.begins[i])
+                word += tails[begin : begin + n - 16].tobytes()
+            spelt.append(self.convention.spell(word))
+        return spelt
 
     def tokenize(self, text: Text) -> Tokens:
         """The tokens of every string in ``text``."""
@@ -56,8 +62,8 @@ class Vocabulary:
         old = self.arrays
         slots = np.zeros(4 * len(old.slots), np.uint64)
         vocabulary.rehash(old.slots, slots)
-        arena, begins, lengths = (_longer(a) for a in (old.arena, old.begins, old.lengths))
-        self.arrays = vocabulary.Words(slots, arena, begins, lengths, old.sizes)
+        heads, tails, begins, lengths = (_longer(a) for a in (old.heads, old.tails, old.begins, old.lengths))
+        self.arrays = vocabulary.Words(slots, heads, tails, begins, lengths, old.sizes)
 
 
 def _longer(array: Any) -> Any:
