@@ -63,10 +63,10 @@ def find_edges(text: Bytes, turns: Flags, edges: Uint64s) -> int:
 
 
 @inline
-def trim(data: Bytes, begin: int, strip: Flags, edges: Uint64s, n: int) -> int:
+def trim(data: Bytes, begin: int, strip: Flags, edges: Uint64s, n_words: int) -> int:
     """Move the edges of words past the bytes in ``strip``, leaving out words made of nothing else; how many stay."""
     kept = 0
-    for w in range(0, n, 2):
+    for w in range(0, 2 * n_words, 2):
         first, last = begin + np.int64(edges[w]), begin + np.int64(edges[w + 1])
         while first < last and strip[data[first]]:
             first += 1
@@ -74,7 +74,7 @@ def trim(data: Bytes, begin: int, strip: Flags, edges: Uint64s, n: int) -> int:
             last -= 1
         edges[kept], edges[kept + 1] = first - begin, last - begin
         kept += 2 * (first < last)
-    return kept
+    return kept >> 1
 
 
 @inline
@@ -137,76 +137,79 @@ def bits(n: int) -> int:
     return exponent
 
 
+@inline
+def write_keys(data: Bytes, begin: int, edges: Uint64s, n_words: int, lows: Uint64s, highs: Uint64s, hashes: Uint64s):
+    """The first sixteen bytes of each word as two numbers, and its hash."""
+    for w in range(np.uint64(n_words)):
+        p, n = np.uint64(begin) + edges[w << _U1], edges[(w << _U1) + _U1] - edges[w << _U1]
+        size = min(n, _U16)
+        low, high = load(data, p) & _FIRST[size], load(data, p + _U8) & _SECOND[size]
+        key = (low ^ (high * _STIR)) * _MIX
+        if n > _U16:
+            key = hash_tail(data, p, n, key)
+        lows[w], highs[w], hashes[w] = low, high, key
+
+
+@inline
+def find(slots: Uint64s, heads: Uint64s, h: np.uint64, key: np.uint64, low: np.uint64, high: np.uint64) -> np.uint64:
+    """The first slot from ``h`` on that is free or has a word of this hash and these sixteen bytes."""
+    last = np.uint64(len(slots) - 1)
+    while slots[h] != _U0:
+        i = ((slots[h] & _NUMBER) - _U1) << _U1
+        if ((slots[h] ^ key) & _TAG) == _U0 and heads[i] == low and heads[i + _U1] == high:
+            break
+        h = (h + _U1) & last
+    return h
+
+
 @kernel
-def cut(
-    data: Bytes, bounds: Ints, strip: Flags, skip: int, vocabulary: Words, ids: Ids, state: Ints
-) -> bool:
+def cut(data: Bytes, bounds: Ints, strip: Flags, skip: int, vocabulary: Words, ids: Ids, state: Ints) -> bool:
     """Cut folded texts into words and number them; False when the vocabulary must grow first, then call again.
 
     ``strip`` are the bytes cut off both ends of a word; words numbered below ``skip`` are left out.  ``state`` holds
-    the row to go on from, the room it needs, and how many ids are written; ``state[3:]`` gets each row's first id.
+    the row to go on from, how many words it has, and how many ids are written; ``state[3:]`` gets each row's first id.
     """
     slots, heads, tails, begins, lengths, sizes = vocabulary
-    shift, last_slot = np.uint64(64 - bits(len(slots))), np.uint64(len(slots) - 1)
-    size = longest(bounds)
-    turns, edges, keys = np.empty(size, np.bool_), np.empty(size + 1, np.uint64), np.empty((3, size // 2 + 1), np.uint64)
-    lows, highs, hashes = keys[0], keys[1], keys[2]
+    shift, last = np.uint64(64 - bits(len(slots))), np.uint64(len(slots) - 1)
+    turns, edges, lows, highs, hashes = scratch(bounds)
     strips = strip.any()
-    k, number, used = state[2], sizes[0], sizes[1]
+    k, number = state[2], sizes[0]
     for row in range(state[0], len(bounds) - 1):
-        begin = np.uint64(bounds[row])
-        n_edges = find_edges(data[bounds[row]:bounds[row + 1]], turns, edges)
-        if number + n_edges // 2 > len(begins) or used + (bounds[row + 1] - bounds[row]) // 8 > len(tails):
-            state[0], state[2] = row, k
-            sizes[0], sizes[1] = number, used
-            return False
+        begin, end = bounds[row], bounds[row + 1]
+        n_words = find_edges(data[begin:end], turns, edges) >> 1
         if strips:
-            n_edges = trim(data, bounds[row], strip, edges, n_edges)
-        n_words = np.uint64(n_edges) >> _U1
-        for w in range(n_words):
-            p = begin + edges[w << _U1]
-            n = edges[(w << _U1) + _U1] - edges[w << _U1]
-            short = min(n, _U16)
-            low, high = load(data, p) & _FIRST[short], load(data, p + _U8) & _SECOND[short]
-            key = (low ^ (high * _STIR)) * _MIX
-            if n > _U16:
-                key = hash_tail(data, p, n, key)
-            lows[w], highs[w], hashes[w] = low, high, key
-        for w in range(n_words):
+            n_words = trim(data, begin, strip, edges, n_words)
+        if number + n_words > len(begins) or sizes[1] + (end - begin) // 8 > len(tails):
+            state[0], state[1], state[2] = row, n_words, k
+            return False
+        write_keys(data, begin, edges, n_words, lows, highs, hashes)
+        for w in range(np.uint64(n_words)):
             low, high, key = lows[w], highs[w], hashes[w]
-            p = begin + edges[w << _U1]
-            n = edges[(w << _U1) + _U1] - edges[w << _U1]
-            h, tag = key >> shift, key & _TAG
-            entry = slots[h]
-            found = np.int64(-1)
-            while entry != _U0:
-                if entry & _TAG == tag:
-                    i = (entry & _NUMBER) - _U1
-                    if heads[i << _U1] == low and heads[(i << _U1) + _U1] == high and (n <= _U16 or same_tail(tails, begins[i], data, p, n)):
-                        found = np.int64(i)
-                        break
-                h = (h + _U1) & last_slot
-                entry = slots[h]
-            if found < 0:
-                found = number
-                begins[number], lengths[number] = used, np.int64(n)
+            p, n = np.uint64(begin) + edges[w << _U1], edges[(w << _U1) + _U1] - edges[w << _U1]
+            h = find(slots, heads, key >> shift, key, low, high)
+            while n > _U16 and slots[h] != _U0 and not same_tail(tails, begins[(slots[h] & _NUMBER) - _U1], data, p, n):
+                h = find(slots, heads, (h + _U1) & last, key, low, high)
+            if slots[h] == _U0:
                 heads[2 * number], heads[2 * number + 1] = low, high
-                number += 1
-                slots[h] = tag | np.uint64(number)
+                begins[number], lengths[number] = sizes[1], np.int64(n)
                 if n > _U16:
-                    used = keep_tail(tails, used, data, p, n)
+                    sizes[1] = keep_tail(tails, sizes[1], data, p, n)
+                number += 1
+                slots[h] = (key & _TAG) | np.uint64(number)
+                sizes[0] = number
+            found = np.int64(slots[h] & _NUMBER) - 1
             ids[k] = found
             k += found >= skip
         state[4 + row] = k
     state[0], state[2] = len(bounds) - 1, k
-    sizes[0], sizes[1] = number, used
     return True
 
 
 @inline
-def longest(bounds: Ints) -> int:
-    """The size of the longest text."""
+def scratch(bounds: Ints) -> tuple[Flags, Uint64s, Uint64s, Uint64s, Uint64s]:
+    """Room for the turns, the edges and the keys of the longest text."""
     size = 0
     for row in range(len(bounds) - 1):
         size = max(size, bounds[row + 1] - bounds[row])
-    return size
+    keys = np.empty((3, size // 2 + 1), np.uint64)
+    return np.empty(size, np.bool_), np.empty(size + 1, np.uint64), keys[0], keys[1], keys[2]

@@ -48,26 +48,47 @@ class Vocabulary:
         return self._number(fold(text, self.convention), skip=len(self.convention.leave_out))
 
     def _number(self, folded: Folded, skip: int) -> Tokens:
-        n = len(folded.bounds) - 1
-        ids = np.empty(int(folded.bounds[-1]) // 2 + 1, np.int32)
+        bounds = folded.bounds
+        n = len(bounds) - 1
+        ids = np.empty(int(bounds[-1]) // 2 + 1, np.int32)
         state = np.zeros(n + 4, np.int64)
         strip = self.convention.strip
-        while not vocabulary.cut(folded.data, folded.bounds, strip, skip, self.arrays, ids, state):
-            self._grow()
+        while not vocabulary.cut(folded.data, bounds, strip, skip, self.arrays, ids, state):
+            row, n_words = state[:2]
+            self._grow(int(n_words), int(bounds[row + 1] - bounds[row]) // 8)
         tokens = Tokens(ids[: state[2]], state[3:-1], state[4:], len(self))
         return tokens if folded.places is None else tokens.take(folded.places)
 
-    def _grow(self) -> None:
-        """Four times the room, the words keeping their numbers."""
+    def _grow(self, n_words: int, n_tails: int) -> None:
+        """Room for as many words and numbers in ``tails`` more, the words keeping their numbers."""
         old = self.arrays
-        slots = np.zeros(4 * len(old.slots), np.uint64)
-        vocabulary.rehash(old.slots, slots)
-        heads, tails, begins, lengths = (_longer(a) for a in (old.heads, old.tails, old.begins, old.lengths))
-        self.arrays = vocabulary.Words(slots, heads, tails, begins, lengths, old.sizes)
+        number, used = old.sizes.tolist()
+        words, tails = _enough(len(old.begins), number + n_words), _enough(len(old.tails), used + n_tails)
+        slots = old.slots
+        if words > len(old.begins):
+            slots = np.zeros(4 * words, np.uint64)
+            vocabulary.rehash(old.slots, slots)
+        self.arrays = vocabulary.Words(
+            slots,
+            _longer(old.heads, 2 * words),
+            _longer(old.tails, tails),
+            _longer(old.begins, words),
+            _longer(old.lengths, words),
+            old.sizes,
+        )
 
 
-def _longer(array: Any) -> Any:
-    longer = np.zeros(4 * len(array), array.dtype)
+def _enough(size: int, wanted: int) -> int:
+    """``size`` times four until it is ``wanted`` or more."""
+    while size < wanted:
+        size *= 4
+    return size
+
+
+def _longer(array: Any, size: int) -> Any:
+    if size == len(array):
+        return array
+    longer = np.zeros(size, array.dtype)
     longer[: len(array)] = array
     return longer
 
