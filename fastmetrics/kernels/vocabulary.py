@@ -138,28 +138,18 @@ def bits(n: int) -> int:
 
 
 @inline
-def write_keys(data: Bytes, begin: int, edges: Uint64s, n_words: int, lows: Uint64s, highs: Uint64s, hashes: Uint64s):
-    """The first sixteen bytes of each word as two numbers, and its hash."""
-    for w in range(np.uint64(n_words)):
-        p, n = np.uint64(begin) + edges[w << _U1], edges[(w << _U1) + _U1] - edges[w << _U1]
-        size = min(n, _U16)
-        low, high = load(data, p) & _FIRST[size], load(data, p + _U8) & _SECOND[size]
-        key = (low ^ (high * _STIR)) * _MIX
-        if n > _U16:
-            key = hash_tail(data, p, n, key)
-        lows[w], highs[w], hashes[w] = low, high, key
+def key_of(data: Bytes, p: np.uint64, n: np.uint64) -> tuple[np.uint64, np.uint64, np.uint64]:
+    """The first sixteen of the ``n`` bytes from byte ``p`` on, as two numbers, and a hash of them."""
+    size = min(n, _U16)
+    low, high = load(data, p) & _FIRST[size], load(data, p + _U8) & _SECOND[size]
+    return low, high, (low ^ (high * _STIR)) * _MIX
 
 
 @inline
-def find(slots: Uint64s, heads: Uint64s, h: np.uint64, key: np.uint64, low: np.uint64, high: np.uint64) -> np.uint64:
-    """The first slot from ``h`` on that is free or has a word of this hash and these sixteen bytes."""
-    last = np.uint64(len(slots) - 1)
-    while slots[h] != _U0:
-        i = ((slots[h] & _NUMBER) - _U1) << _U1
-        if ((slots[h] ^ key) & _TAG) == _U0 and heads[i] == low and heads[i + _U1] == high:
-            break
-        h = (h + _U1) & last
-    return h
+def holds(entry: np.uint64, heads: Uint64s, key: np.uint64, low: np.uint64, high: np.uint64) -> bool:
+    """Whether a slot's ``entry`` is a word of this hash and these first sixteen bytes."""
+    i = ((entry & _NUMBER) - _U1) << _U1
+    return ((entry ^ key) & _TAG) == _U0 and heads[i] == low and heads[i + _U1] == high
 
 
 @kernel
@@ -182,13 +172,19 @@ def cut(data: Bytes, bounds: Ints, strip: Flags, skip: int, vocabulary: Words, i
         if number + n_words > len(begins) or sizes[1] + (end - begin) // 8 > len(tails):
             state[0], state[1], state[2] = row, n_words, k
             return False
-        write_keys(data, begin, edges, n_words, lows, highs, hashes)
+        for w in range(np.uint64(n_words)):
+            p, n = np.uint64(begin) + edges[w << _U1], edges[(w << _U1) + _U1] - edges[w << _U1]
+            lows[w], highs[w], key = key_of(data, p, n)
+            hashes[w] = key if n <= _U16 else hash_tail(data, p, n, key)
         for w in range(np.uint64(n_words)):
             low, high, key = lows[w], highs[w], hashes[w]
             p, n = np.uint64(begin) + edges[w << _U1], edges[(w << _U1) + _U1] - edges[w << _U1]
-            h = find(slots, heads, key >> shift, key, low, high)
-            while n > _U16 and slots[h] != _U0 and not same_tail(tails, begins[(slots[h] & _NUMBER) - _U1], data, p, n):
-                h = find(slots, heads, (h + _U1) & last, key, low, high)
+            h = key >> shift
+            while slots[h] != _U0:
+                if holds(slots[h], heads, key, low, high):
+                    if n <= _U16 or same_tail(tails, begins[(slots[h] & _NUMBER) - _U1], data, p, n):
+                        break
+                h = (h + _U1) & last
             if slots[h] == _U0:
                 heads[2 * number], heads[2 * number + 1] = low, high
                 begins[number], lengths[number] = sizes[1], np.int64(n)

@@ -94,10 +94,21 @@ def fold(data: Bytes, starts: Ints, stops: Ints, bytemap: Ids, codemap: Ids, out
                 entry = codemap[code]
                 met |= entry
                 j = emit(entry, out, j)
-            else:
-                out[j] = entry & 0xFF
-                j += entry >> 8
-                i += 1
+                continue
+            out[j] = entry & 0xFF
+            j += entry >> 8
+            i += 1
+            while i + 8 <= stop:
+                before, union = j, 0
+                for t in range(8):
+                    entry = bytemap[data[i + t]]
+                    union |= entry
+                    out[j] = entry & 0xFF
+                    j += entry >> 8
+                if union & SLOW:
+                    j = before
+                    break
+                i += 8
         out[j] = 0x20
         j += 1
         marks[row] = met
