@@ -98,7 +98,7 @@ def fold(data: Bytes, starts: Ints, stops: Ints, bytemap: Ids, codemap: Ids, out
             out[j] = entry & 0xFF
             j += entry >> 8
             i += 1
-            while i + 8 <= stop:
+            while i + 8 <= stop and data[i] < 0x80:
                 before, union = j, 0
                 for t in range(8):
                     entry = bytemap[data[i + t]]

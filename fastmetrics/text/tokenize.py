@@ -18,11 +18,11 @@ class Vocabulary:
     def __init__(self, convention: Convention) -> None:
         self.convention = convention
         self.arrays = vocabulary.Words(
-            slots=np.zeros(1 << 15, np.uint64),
-            heads=np.zeros(1 << 14, np.uint64),
-            tails=np.zeros(1 << 10, np.uint64),
-            begins=np.zeros(1 << 13, np.int64),
-            lengths=np.zeros(1 << 13, np.int32),
+            slots=np.zeros(1 << 14, np.uint64),
+            heads=np.empty(1 << 14, np.uint64),
+            tails=np.empty(1 << 10, np.uint64),
+            begins=np.empty(1 << 13, np.int64),
+            lengths=np.empty(1 << 13, np.int32),
             sizes=np.zeros(2, np.int64),
         )
         if convention.leave_out:
@@ -66,7 +66,7 @@ class Vocabulary:
         words, tails = _enough(len(old.begins), number + n_words), _enough(len(old.tails), used + n_tails)
         slots = old.slots
         if words > len(old.begins):
-            slots = np.zeros(4 * words, np.uint64)
+            slots = np.zeros(2 * words, np.uint64)
             vocabulary.rehash(old.slots, slots)
         self.arrays = vocabulary.Words(
             slots,
@@ -79,16 +79,16 @@ class Vocabulary:
 
 
 def _enough(size: int, wanted: int) -> int:
-    """``size`` times four until it is ``wanted`` or more."""
+    """``size`` doubled until it is ``wanted`` or more."""
     while size < wanted:
-        size *= 4
+        size *= 2
     return size
 
 
 def _longer(array: Any, size: int) -> Any:
     if size == len(array):
         return array
-    longer = np.zeros(size, array.dtype)
+    longer = np.empty(size, array.dtype)
     longer[: len(array)] = array
     return longer
 
