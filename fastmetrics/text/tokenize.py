@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from fastmetrics.arrays import Bytes, Ids, Ints, Text, Tokens, text_of_strings
-from fastmetrics.kernels import words
+from fastmetrics.kernels import vocabulary, words
 from fastmetrics.text import unicode
 from fastmetrics.text.conventions import Convention
 
@@ -18,13 +18,13 @@ class Vocabulary:
 
     def __init__(self, convention: Convention) -> None:
         self.convention = convention
-        self.arrays = words.Words(
-            short=np.zeros(1 << 15, np.uint64),
-            long=np.zeros(1 << 15, np.uint64),
-            arena=np.zeros(1 << 15, np.uint64),
-            begins=np.zeros(1 << 13, np.int64),
-            lengths=np.zeros(1 << 13, np.int32),
-            sizes=np.zeros(3, np.int64),
+        self.arrays = vocabulary.Words(
+            slots=np.zeros(1 << 14, np.uint64),
+            heads=np.empty(1 << 14, np.uint64),
+            tails=np.empty(1 << 10, np.uint64),
+            begins=np.empty(1 << 13, np.int64),
+            lengths=np.empty(1 << 13, np.int32),
+            sizes=np.zeros(2, np.int64),
         )
         if convention.leave_out:
             self._number(fold(text_of_strings(convention.leave_out), convention), skip=0)
@@ -34,10 +34,15 @@ class Vocabulary:
 
     def words(self) -> list[str]:
         """Every distinct word, at its number."""
-        data, spell = self.arrays.arena.view(np.uint8), self.convention.spell
-        n = len(self)
-        begins, lengths = self.arrays.begins[:n].tolist(), self.arrays.lengths[:n].tolist()
-        return [spell(data[8 * b : 8 * b + size].tobytes()) for b, size in zip(begins, lengths, strict=True)]
+        heads, tails = self.arrays.heads.view(np.uint8), self.arrays.tails.view(np.uint8)
+        spelt = []
+        for i, n in enumerate(self.arrays.lengths[: len(self)].tolist()):
+            word = heads[16 * i : 16 * i + min(n, 16)].tobytes()
+            if n > 16:
+                begin = 8 * int(self.arrays.begins[i])
+                word += tails[begin : begin + n - 16].tobytes()
+            spelt.append(self.convention.spell(word))
+        return spelt
 
     def ids_of(self, words: Iterable[str]) -> Ids:
         """The number of each of ``words``, which are added if need be; each must be one word of the convention."""
@@ -48,27 +53,47 @@ class Vocabulary:
         return self._number(fold(text, self.convention), skip=len(self.convention.leave_out))
 
     def _number(self, folded: Folded, skip: int) -> Tokens:
-        n = len(folded.bounds) - 1
-        ids = np.empty(int(folded.bounds[-1]) // 2 + 1, np.int32)
+        bounds = folded.bounds
+        n = len(bounds) - 1
+        ids = np.empty(int(bounds[-1]) // 2 + 1, np.int32)
         state = np.zeros(n + 4, np.int64)
-        flat = folded.data.view(np.uint64)
         strip = self.convention.strip
-        while not words.cut(flat, folded.data, folded.bounds, strip, skip, self.arrays, ids, state):
-            self._grow()
+        while not vocabulary.cut(folded.data, bounds, strip, skip, self.arrays, ids, state):
+            row, n_words = state[:2]
+            self._grow(int(n_words), int(bounds[row + 1] - bounds[row]) // 8)
         tokens = Tokens(ids[: state[2]], state[3:-1], state[4:], len(self))
         return tokens if folded.places is None else tokens.take(folded.places)
 
-    def _grow(self) -> None:
-        """Four times the room, the words keeping their numbers."""
+    def _grow(self, n_words: int, n_tails: int) -> None:
+        """Room for as many words and numbers in ``tails`` more, the words keeping their numbers."""
         old = self.arrays
-        short, long = (np.zeros(4 * len(table), np.uint64) for table in (old.short, old.long))
-        words.rehash(old, short, long)
-        arena, begins, lengths = (_longer(a) for a in (old.arena, old.begins, old.lengths))
-        self.arrays = words.Words(short, long, arena, begins, lengths, old.sizes)
+        number, used = old.sizes.tolist()
+        words, tails = _enough(len(old.begins), number + n_words), _enough(len(old.tails), used + n_tails)
+        slots = old.slots
+        if words > len(old.begins):
+            slots = np.zeros(2 * words, np.uint64)
+            vocabulary.rehash(old.slots, slots)
+        self.arrays = vocabulary.Words(
+            slots,
+            _longer(old.heads, 2 * words),
+            _longer(old.tails, tails),
+            _longer(old.begins, words),
+            _longer(old.lengths, words),
+            old.sizes,
+        )
 
 
-def _longer(array: Any) -> Any:
-    longer = np.zeros(4 * len(array), array.dtype)
+def _enough(size: int, wanted: int) -> int:
+    """``size`` doubled until it is ``wanted`` or more."""
+    while size < wanted:
+        size *= 2
+    return size
+
+
+def _longer(array: Any, size: int) -> Any:
+    if size == len(array):
+        return array
+    longer = np.empty(size, array.dtype)
     longer[: len(array)] = array
     return longer
 
