@@ -6,7 +6,7 @@ request and remembered for as long as the batch lives.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Mapping
+from collections.abc import Callable, Collection, Hashable, Mapping
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
@@ -16,7 +16,7 @@ import pyarrow as pa
 from fastmetrics.arrays import Flags, Floats, Ints, Text, Tokens, floats_of_arrow, text_of_arrow
 from fastmetrics.columns import COLUMNS
 from fastmetrics.text.conventions import convention
-from fastmetrics.text.tokenize import Folded, Vocabulary, fold
+from fastmetrics.text.tokenize import Folded, Rewriter, Vocabulary, fold
 
 T = TypeVar("T")
 
@@ -35,8 +35,10 @@ class Numbers:
 class Batch:
     """Rows by canonical column name, with a memory of what was derived from them."""
 
-    def __init__(self, columns: Mapping[str, pa.Array]) -> None:
+    def __init__(self, columns: Mapping[str, pa.Array], shared: Collection[str] = ()) -> None:
+        """``shared`` are the columns that will be asked for under several conventions: they are cut once for all."""
         self.columns = columns
+        self._shared = frozenset(shared)
         self.n_rows = len(next(iter(columns.values()))) if columns else 0
         self._memory: dict[Hashable, Any] = {}
 
@@ -57,7 +59,16 @@ class Batch:
 
     def tokens(self, column: str, name: str) -> Tokens:
         """The tokens of a column under the convention ``name``."""
-        return self.remember(("tokens", column, name), lambda: self.vocabulary(name).tokenize(self.text(column)))
+
+        def make() -> Tokens:
+            if name != "split" and column in self._shared:
+                return self._rewriter(name).tokens(self.tokens(column, "split"))
+            return self.vocabulary(name).tokenize(self.text(column))
+
+        return self.remember(("tokens", column, name), make)
+
+    def _rewriter(self, name: str) -> Rewriter:
+        return self.remember(("rewriter", name), lambda: Rewriter(self.vocabulary("split"), self.vocabulary(name)))
 
     def folded(self, column: str, name: str) -> Folded:
         """The characters of a column under the convention ``name``, not yet cut into words."""

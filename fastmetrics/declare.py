@@ -28,6 +28,10 @@ Options = Mapping[str, Any]
 class Need(Protocol):
     """How a representation is made from a column; ``options`` are those of the metric that asks."""
 
+    @property
+    def convention(self) -> str | None:
+        """The text convention whose tokens it is made of, if any."""
+
     def of(self, batch: Batch, column: str, options: Options) -> Any:
         """The representation of ``column``, or that of each of its strings if it holds lists."""
 
@@ -47,16 +51,19 @@ class TokensIn:
 class FoldedIn:
     """Folded characters under one text convention, not cut into words."""
 
-    convention: str
+    name: str
+    convention: None = None
 
     def of(self, batch: Batch, column: str, options: Options) -> Folded:
         """The column's folded text."""
-        return batch.folded(column, self.convention)
+        return batch.folded(column, self.name)
 
 
 @dataclass(frozen=True)
 class TextIn:
     """The bytes themselves."""
+
+    convention: None = None
 
     def of(self, batch: Batch, column: str, options: Options) -> Text:
         """The column's strings."""
@@ -67,6 +74,8 @@ class TextIn:
 class NumbersIn:
     """Numbers as they are."""
 
+    convention: None = None
+
     def of(self, batch: Batch, column: str, options: Options) -> Numbers:
         """The column's numbers."""
         return batch.numbers(column)
@@ -76,7 +85,7 @@ Words = Annotated[Tokens, TokensIn("words")]
 Light = Annotated[Tokens, TokensIn("light")]
 Plain = Annotated[Tokens, TokensIn("plain")]
 Squad = Annotated[Tokens, TokensIn("squad")]
-Normalized = Annotated[Folded, FoldedIn("split")]
+Split = Annotated[Tokens, TokensIn("split")]
 Lowered = Annotated[Folded, FoldedIn("lower")]
 Raw = Annotated[Text, TextIn()]
 Number = Annotated[Numbers, NumbersIn()]

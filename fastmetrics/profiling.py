@@ -6,7 +6,7 @@ import json
 import tempfile
 import time
 from collections import defaultdict
-from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -94,8 +94,8 @@ class Watch:
 class WatchedBatch(Batch):
     """A batch that times how long each representation takes to make."""
 
-    def __init__(self, columns: Mapping[str, pa.Array], watch: Watch) -> None:
-        super().__init__(columns)
+    def __init__(self, columns: Mapping[str, pa.Array], shared: Collection[str], watch: Watch) -> None:
+        super().__init__(columns, shared)
         self._watch = watch
 
     def remember(self, key: Hashable, make: Callable[[], T]) -> T:
@@ -144,4 +144,4 @@ def profile_files(
 
 
 def _timed_scores(batch: pa.RecordBatch, planned: Plan, watch: Watch) -> pa.RecordBatch:
-    return score_batch(batch, planned, lambda columns: WatchedBatch(columns, watch), watch.on)
+    return score_batch(batch, planned, lambda columns, shared: WatchedBatch(columns, shared, watch), watch.on)

@@ -9,7 +9,8 @@ from __future__ import annotations
 import ast
 import os
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
@@ -56,6 +57,15 @@ class Plan:
         """The columns of the user's table that the plan reads, each once."""
         used = [self.columns[c] for score in self.scores for c in score.metric.needs if c in self.columns]
         return tuple(dict.fromkeys([*self.keep, *used]))
+
+    @property
+    def shared(self) -> frozenset[str]:
+        """The columns whose tokens several text conventions ask for."""
+        asked: dict[str, set[str | None]] = defaultdict(set)
+        for score in self.scores:
+            for column, need in score.metric.needs.items():
+                asked[column].add(need.convention)
+        return frozenset(column for column, conventions in asked.items() if len(conventions - {None}) > 1)
 
 
 _SPEC = re.compile(r"(?P<name>[\w+]+)(@(?P<k>\w+))?(\((?P<options>.*)\))?", re.DOTALL)
@@ -141,7 +151,7 @@ def plan(
 def score_batch(
     batch: pa.RecordBatch,
     plan: Plan,
-    make: Callable[[Mapping[str, pa.Array]], Batch] = Batch,
+    make: Callable[[Mapping[str, pa.Array], Collection[str]], Batch] = Batch,
     watch: Callable[[str], AbstractContextManager[Any]] = nullcontext,
 ) -> pa.RecordBatch:
     """The scores of a record batch: the kept columns, then one float64 column a metric.
@@ -150,7 +160,7 @@ def score_batch(
     between calls.  A profiler gives ``make`` and ``watch`` to see what is derived, and how long each metric takes.
     """
     used = {c: name for c, name in plan.columns.items() if any(c in s.metric.needs for s in plan.scores)}
-    rows = make({column: batch.column(name) for column, name in used.items()})
+    rows = make({column: batch.column(name) for column, name in used.items()}, plan.shared)
     arrays = [batch.column(name) for name in plan.keep]
     for score in plan.scores:
         with watch(score.name):

@@ -1,10 +1,10 @@
-"""Counts over the bytes of texts: characters, equality up to white space, phrases they contain."""
+"""Counts over the bytes of texts: characters, and phrases they contain."""
 
 from __future__ import annotations
 
 import numpy as np
 
-from fastmetrics.arrays import Bytes, Flags, Ints, Uint64s
+from fastmetrics.arrays import Bytes, Ints, Uint64s
 from fastmetrics.kernels._jit import kernel
 
 
@@ -18,33 +18,6 @@ def count_characters(data: Bytes, starts: Ints, stops: Ints) -> Ints:
             n += (data[i] & 0xC0) != 0x80
         counts[row] = n
     return counts
-
-
-@kernel
-def same_text(a: Bytes, a_starts: Ints, a_stops: Ints, b: Bytes, b_starts: Ints, b_stops: Ints) -> Flags:
-    """Per pair of folded texts: whether they are equal once stripped, with every run of spaces made one."""
-    same = np.zeros(len(a_starts), np.bool_)
-    for row in range(len(a_starts)):
-        i, j, a_stop, b_stop = a_starts[row], b_starts[row], a_stops[row], b_stops[row]
-        equal, inside = True, False
-        while equal:
-            i_before, j_before = i, j
-            while i < a_stop and a[i] == 0x20:
-                i += 1
-            while j < b_stop and b[j] == 0x20:
-                j += 1
-            a_ended, b_ended = i == a_stop, j == b_stop
-            if a_ended or b_ended:
-                equal = a_ended and b_ended
-                break
-            equal = (i > i_before) == (j > j_before) or not inside
-            while equal and i < a_stop and j < b_stop and a[i] != 0x20 and b[j] != 0x20:
-                equal = a[i] == b[j]
-                i += 1
-                j += 1
-            inside = True
-        same[row] = equal
-    return same
 
 
 @kernel

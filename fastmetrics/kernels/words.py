@@ -82,7 +82,10 @@ def emit(entry: int, out: Bytes, j: int) -> int:
 
 @kernel
 def fold(data: Bytes, starts: Ints, stops: Ints, bytemap: Ids, codemap: Ids, out: Bytes, bounds: Ints) -> Ids:
-    """Write every text folded, a separator after each; ``bounds`` gets their places; the marks met in each text."""
+    """Write every text folded, a separator after each; ``bounds`` gets their places; the marks met in each text.
+
+    In text that was folded before, the byte for U+0000 means that again.
+    """
     marks = np.zeros(len(starts), np.int32)
     j = bounds[0]
     for row in range(len(starts)):
@@ -91,7 +94,7 @@ def fold(data: Bytes, starts: Ints, stops: Ints, bytemap: Ids, codemap: Ids, out
             entry = bytemap[data[i]]
             if entry & SLOW:
                 code, i = decode(data, i)
-                entry = codemap[code]
+                entry = codemap[code if code < len(codemap) else 0]
                 met |= entry
                 j = emit(entry, out, j)
                 continue

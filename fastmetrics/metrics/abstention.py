@@ -47,6 +47,8 @@ class Refusals:
 class RefusalsIn:
     """The answers of a column that may be an "I don't know"; the rest need no second look."""
 
+    convention: str = "words"
+
     def of(self, batch: Batch, column: str, options: Mapping[str, Any]) -> Refusals:
         """The refusals under the option ``phrases``."""
         phrases = tuple(options["phrases"])

@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 
 from fastmetrics.arrays import Bytes, Floats, Ints, Uint64s
-from fastmetrics.declare import Light, Lowered, Normalized, Plain, Raw, Words, metric
+from fastmetrics.declare import Light, Lowered, Plain, Raw, Split, Words, metric
 from fastmetrics.errors import OptionError
 from fastmetrics.kernels import strings
-from fastmetrics.metrics.counts import divide, harmonic, sets, shared
+from fastmetrics.metrics.counts import divide, harmonic, same, sets, shared
 
 MARKERS = (
     "please",
@@ -26,7 +26,7 @@ MARKERS = (
 
 
 @metric(bounds=(0, 1), source="S0, exact match")
-def exact_match(answer: Normalized, reference: Normalized) -> Floats:
+def exact_match(answer: Split, reference: Split) -> Floats:
     """1 if answer and reference are equal after normalisation, else 0.
 
     EM = 1 if N(answer) = N(reference) else 0, where N (``normalize``) lower-cases, strips, and makes every run of
@@ -37,10 +37,7 @@ def exact_match(answer: Normalized, reference: Normalized) -> Floats:
     >>> fm.exact_match(["Paris ", "paris"], [" paris", "Paris, France"])
     array([1., 0.])
     """
-    equal = strings.same_text(
-        answer.data, answer.starts, answer.stops, reference.data, reference.starts, reference.stops
-    )
-    return equal.astype(np.float64)
+    return same(answer, reference).astype(np.float64)
 
 
 @metric(bounds=(0, 1), source="S0, keyword recall")

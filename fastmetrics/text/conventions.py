@@ -132,4 +132,4 @@ def convention(name: str) -> Convention:
     return Convention(name, bytemap, codemap, strip, ("a", "an", "the") if name == "squad" else ())
 
 
-CONVENTIONS = tuple(_BUILDERS)
+CONVENTIONS = tuple(name for name in _BUILDERS if name != "lower")

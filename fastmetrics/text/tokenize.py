@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from fastmetrics.arrays import Bytes, Ids, Ints, Text, Tokens, text_of_strings
-from fastmetrics.kernels import vocabulary, words
+from fastmetrics.kernels import rewrite, vocabulary, words
 from fastmetrics.text import unicode
 from fastmetrics.text.conventions import Convention
 
@@ -43,6 +43,15 @@ class Vocabulary:
                 word += tails[begin : begin + n - 16].tobytes()
             spelt.append(self.convention.spell(word))
         return spelt
+
+    def spelled(self, first: int) -> Text:
+        """The folded bytes of the words from number ``first`` on."""
+        lengths = self.arrays.lengths[first : len(self)]
+        bounds = np.zeros(len(lengths) + 1, np.int64)
+        data = np.empty(int(lengths.sum()), np.uint8)
+        rewrite.spell(self.arrays, first, data, bounds)
+        data.setflags(write=False)
+        return Text(data, bounds[:-1], bounds[1:], np.ones(len(lengths), np.bool_))
 
     def ids_of(self, words: Iterable[str]) -> Ids:
         """The number of each of ``words``, which are added if need be; each must be one word of the convention."""
@@ -81,6 +90,35 @@ class Vocabulary:
             _longer(old.lengths, words),
             old.sizes,
         )
+
+
+class Rewriter:
+    """Tokens of one convention from the ``split`` tokens of a batch: each distinct word is folded and cut but once.
+
+    Every convention cuts at white space, and what it makes of a word does not depend on the words around it.
+    """
+
+    def __init__(self, source: Vocabulary, target: Vocabulary) -> None:
+        self._source, self._target = source, target
+        self._pieces = np.zeros(0, np.int32)
+        self._places = np.zeros(1, np.int64)
+
+    def tokens(self, split: Tokens) -> Tokens:
+        """The same texts under the target's convention."""
+        self._catch_up()
+        counts = np.diff(self._places)
+        out = np.empty(int(counts[split.ids].sum()) + 1, np.int32)
+        bounds = np.zeros(len(split) + 1, np.int64)
+        rewrite.rewrite(split.ids, split.starts, split.stops, self._pieces, self._places, out, bounds)
+        return Tokens(out[: bounds[-1]], bounds[:-1], bounds[1:], len(self._target))
+
+    def _catch_up(self) -> None:
+        """Rewrite the words that came up since the last time."""
+        done = len(self._places) - 1
+        new = self._target.tokenize(self._source.spelled(done))
+        # the last piece is never used: it lets a word without pieces at the end be read past
+        self._pieces = np.concatenate([self._pieces[: self._places[-1]], new.ids, np.zeros(1, np.int32)])
+        self._places = np.concatenate([self._places, self._places[-1] + np.cumsum(new.counts)])
 
 
 def _enough(size: int, wanted: int) -> int:
