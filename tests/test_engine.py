@@ -314,12 +314,15 @@ def test_observations_reach_the_conclusion_in_order_with_nan_and_null_apart(tmp_
     assert [rows for rows, _, _ in result.observed] == [300, 300, 300, 100]
 
 
-@pytest.mark.parametrize("name", ["in.parquet", "in.jsonl", "in.csv.gz"])
+@pytest.mark.parametrize("name", ["in.parquet", "in.jsonl", "in.csv.gz", "in.arrow"])
 def test_progress_grows_to_the_whole(tmp_path, name):
     if name.endswith("parquet"):
         pq.write_table(table(1000), tmp_path / name)
     elif name.endswith("jsonl"):
         (tmp_path / name).write_text("".join(json.dumps(row) + "\n" for row in table(1000).to_pylist()))
+    elif name.endswith("arrow"):
+        with pa.ipc.new_file(tmp_path / name, table(1).schema) as writer:
+            writer.write_table(table(1000), max_chunksize=300)
     else:
         with gzip.open(tmp_path / name, "wb") as stream:
             pacsv.write_csv(table(1000), stream)
@@ -419,3 +422,14 @@ def test_one_thread_is_one_thread(tmp_path, name):
         env={**os.environ, "PYTHONPATH": str(Path(__file__).parents[1])},
     )
     assert done.stdout == "0 True\n"
+
+
+@pytest.mark.skipif("FASTMETRICS_DATA" not in os.environ, reason="needs FASTMETRICS_DATA")
+@pytest.mark.parametrize("name", ["evouna_qa", "mtrag_human_eval", "xquad_en_ru"])
+def test_real_tables_survive_json_lines(tmp_path, name):
+    path = Path(os.environ["FASTMETRICS_DATA"], "dev", f"{name}.parquet")
+    kinds = dict.fromkeys(pq.read_schema(path).names, "any")
+    copy = Job(lambda batch: batch, kinds)
+    run(open_source(path), copy, tmp_path / "o.jsonl", threads=2)
+    run(open_source(tmp_path / "o.jsonl"), copy, tmp_path / "o.parquet", threads=2)
+    assert pq.read_table(tmp_path / "o.parquet").to_pydict() == pq.read_table(path).to_pydict()
