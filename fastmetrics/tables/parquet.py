@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -106,17 +107,19 @@ class ArrowReader:
     def __init__(self, file: DataFile) -> None:
         self.file = file
         self.rows: int | None = None
-        with reading(file.shown), self._open(None) as arrow:
+        with reading(file.shown), self._open(None)[0] as arrow:
             self.schema: pa.Schema = arrow.schema.remove_metadata()
 
-    def _open(self, columns: list[int] | None) -> pa.RecordBatchReader:
-        stream = pa.OSFile(self.file.path) if self.file.compression is None else self.file.open()[0]
+    def _open(self, columns: list[int] | None) -> tuple[Any, Callable[[], int]]:
+        """The file or stream, and how many of its bytes have been read."""
+        stream, tell = self.file.open()
         options = pa.ipc.IpcReadOptions(use_threads=False, included_fields=columns)
-        if self.file.compression is not None:
-            return pa.ipc.open_stream(stream, options=options)
-        magic = stream.read(6)
-        stream.seek(0)
-        return (pa.ipc.open_file if magic == b"ARROW1" else pa.ipc.open_stream)(stream, options=options)
+        if self.file.compression is None:
+            magic = stream.read(6)
+            stream.seek(0)
+            if magic == b"ARROW1":
+                return pa.ipc.open_file(stream, options=options), tell
+        return pa.ipc.open_stream(stream, options=options), tell
 
     def where(self, row: int) -> str:
         """The row in messages."""
@@ -126,19 +129,22 @@ class ArrowReader:
         """The rows from ``start`` on."""
         names = [name for name in selection.schema.names if name in self.schema.names]
         indices = [self.schema.get_field_index(name) for name in names]
-        with reading(self.file.shown), self._open(indices) as arrow:
+        with reading(self.file.shown):
+            arrow, tell = self._open(indices)
             row = 0
-            for batch in _each(arrow):
+            for batch, offset in _each(arrow, tell, self.file.size):
                 keep = max(0, start - row)
                 if keep < batch.num_rows:
                     rows = np.arange(row + keep, row + batch.num_rows, dtype=np.int64)
-                    yield Chunk(number, rows, batch.slice(keep))
+                    yield Chunk(number, rows, batch.slice(keep), (), offset)
                 row += batch.num_rows
 
 
-def _each(arrow: pa.RecordBatchReader | pa.ipc.RecordBatchFileReader) -> Iterator[pa.RecordBatch]:
+def _each(arrow: Any, tell: Callable[[], int], size: int) -> Iterator[tuple[pa.RecordBatch, int]]:
+    """The batches, each with how many bytes of the file have been read by then, or about so many."""
     if isinstance(arrow, pa.ipc.RecordBatchFileReader):
         for index in range(arrow.num_record_batches):
-            yield arrow.get_batch(index)
+            yield arrow.get_batch(index), size * (index + 1) // arrow.num_record_batches
     else:
-        yield from arrow
+        for batch in arrow:
+            yield batch, tell()

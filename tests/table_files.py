@@ -1,0 +1,60 @@
+"""Small tables, written in each format and read back."""
+
+from __future__ import annotations
+
+import io
+import json
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.csv as pacsv
+import pyarrow.feather
+import pyarrow.parquet as pq
+
+ROWS = {
+    "id": ["a", "b", "c"],
+    "answer": ["yes", 'with "quotes",\nand a line', "Ünï\u2028 😀 \x00 end"],
+    "reference": ["yes", "no", "\ufeff"],
+}
+KINDS = {"id": "id", "answer": "text", "reference": "texts"}
+
+
+def read(source, kinds, *, threads=1):
+    """All good rows as a table, and all rejects as text."""
+    selection = source.select(kinds)
+    batches, rejects = [], []
+    for chunk in source.chunks(selection, threads=threads):
+        rejects.extend(map(str, chunk.rejects))
+        if len(chunk.rows):
+            batches.append(source.conform(chunk, selection))
+    return pa.Table.from_batches(batches, schema=selection.schema), rejects
+
+
+def write(table: pa.Table, path: Path) -> Path:
+    """The table in the format of the path's suffix."""
+    name = path.name
+    if ".parquet" in name:
+        pq.write_table(table, path)
+        return path
+    if name.endswith(".arrows"):
+        with pa.ipc.new_stream(path, table.schema) as writer:
+            writer.write_table(table)
+        return path
+    if name.endswith((".arrow", ".feather")):
+        with pa.ipc.new_file(path, table.schema) as writer:
+            writer.write_table(table)
+        return path
+    if ".jsonl" in name:
+        text = "".join(json.dumps(row) + "\n" for row in table.to_pylist()).encode()
+    else:
+        sink = io.BytesIO()
+        pacsv.write_csv(table, sink, pacsv.WriteOptions(delimiter="\t" if ".tsv" in name else ","))
+        text = sink.getvalue()
+    compression = {".gz": "gzip", ".zst": "zstd"}.get(path.suffix)
+    with pa.output_stream(str(path), compression=compression) as stream:
+        stream.write(text)
+    return path
+
+
+FORMATS = ["t.parquet", "t.arrow", "t.arrows", "t.feather", "t.jsonl", "t.csv", "t.tsv"]
+FORMATS += ["t.jsonl.gz", "t.jsonl.zst", "t.csv.gz", "t.csv.zst", "t.tsv.gz"]
