@@ -1,7 +1,7 @@
 """Folded text to word ids: find the ends of the words, then look each word up.
 
-A word has no zero byte, so its first sixteen bytes, zeros above them, are two 64-bit numbers that tell it and its length
-from every other word; only a longer word has more to hash and to compare.
+A word has no zero byte, so its first sixteen bytes, zeros above them, are two 64-bit numbers that tell it and its
+length from every other word; only a longer word has more to hash and to compare.
 """
 
 from __future__ import annotations
@@ -27,8 +27,8 @@ _U16, _U24, _U32 = (np.uint64(n) for n in (16, 24, 32))
 class Words(NamedTuple):
     """The distinct words seen so far, by number.
 
-    ``slots`` is an open-addressing table of (upper half of the hash, number + 1).  The first sixteen bytes of word i are
-    ``heads[2 * i : 2 * i + 2]``, the rest is from ``tails[begins[i]]`` on, both padded with zeros.
+    ``slots`` is an open-addressing table of (upper half of the hash, number + 1).  The first sixteen bytes of word i
+    are ``heads[2 * i : 2 * i + 2]``, the rest is from ``tails[begins[i]]`` on, both padded with zeros.
     """
 
     slots: Uint64s
@@ -181,9 +181,10 @@ def cut(data: Bytes, bounds: Ints, strip: Flags, skip: int, vocabulary: Words, i
             p, n = np.uint64(begin) + edges[w << _U1], edges[(w << _U1) + _U1] - edges[w << _U1]
             h = key >> shift
             while slots[h] != _U0:
-                if holds(slots[h], heads, key, low, high):
-                    if n <= _U16 or same_tail(tails, begins[(slots[h] & _NUMBER) - _U1], data, p, n):
-                        break
+                i = (slots[h] & _NUMBER) - _U1
+                same = holds(slots[h], heads, key, low, high)
+                if same and (n <= _U16 or same_tail(tails, begins[i], data, p, n)):
+                    break
                 h = (h + _U1) & last
             if slots[h] == _U0:
                 heads[2 * number], heads[2 * number + 1] = low, high

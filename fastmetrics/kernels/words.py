@@ -104,9 +104,9 @@ def fold(data: Bytes, starts: Ints, stops: Ints, bytemap: Ids, codemap: Ids, out
             while i + 8 <= stop and data[i] < 0x80:
                 before, union = j, 0
                 for t in range(8):
-                    entry = bytemap[data[i + t]]
+                    entry = bytemap[data[np.uint64(i + t)]]  # unsigned: no test for an index below 0
                     union |= entry
-                    out[j] = entry & 0xFF
+                    out[np.uint64(j)] = entry & 0xFF
                     j += entry >> 8
                 if union & SLOW:
                     j = before
