@@ -16,7 +16,7 @@ import pyarrow as pa
 from fastmetrics.arrays import Flags, Floats, Ints, Text, Tokens, floats_of_arrow, text_of_arrow
 from fastmetrics.columns import COLUMNS
 from fastmetrics.text.conventions import convention
-from fastmetrics.text.tokenize import Folded, Rewriter, Vocabulary, fold
+from fastmetrics.text.tokenize import Folded, Vocabulary, Wordbook, fold
 
 T = TypeVar("T")
 
@@ -35,9 +35,12 @@ class Numbers:
 class Batch:
     """Rows by canonical column name, with a memory of what was derived from them."""
 
-    def __init__(self, columns: Mapping[str, pa.Array], shared: Collection[str] = ()) -> None:
+    def __init__(
+        self, columns: Mapping[str, pa.Array], shared: Collection[str] = (), words: Wordbook | None = None
+    ) -> None:
         """``shared`` are the columns that will be asked for under several conventions: they are cut once for all."""
         self.columns = columns
+        self.words = Wordbook() if words is None else words
         self._shared = frozenset(shared)
         self.n_rows = len(next(iter(columns.values()))) if columns else 0
         self._memory: dict[Hashable, Any] = {}
@@ -55,20 +58,17 @@ class Batch:
 
     def vocabulary(self, name: str) -> Vocabulary:
         """The words this batch has under the convention ``name``."""
-        return self.remember(("vocabulary", name), lambda: Vocabulary(convention(name)))
+        return self.words.vocabulary(name)
 
     def tokens(self, column: str, name: str) -> Tokens:
         """The tokens of a column under the convention ``name``."""
 
         def make() -> Tokens:
             if name != "split" and column in self._shared:
-                return self._rewriter(name).tokens(self.tokens(column, "split"))
+                return self.words.rewriter(name).tokens(self.tokens(column, "split"))
             return self.vocabulary(name).tokenize(self.text(column))
 
         return self.remember(("tokens", column, name), make)
-
-    def _rewriter(self, name: str) -> Rewriter:
-        return self.remember(("rewriter", name), lambda: Rewriter(self.vocabulary("split"), self.vocabulary(name)))
 
     def folded(self, column: str, name: str) -> Folded:
         """The characters of a column under the convention ``name``, not yet cut into words."""

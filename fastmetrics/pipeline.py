@@ -21,9 +21,10 @@ from fastmetrics.errors import FileFormatError
 from fastmetrics.moments import State
 from fastmetrics.parts import METADATA
 from fastmetrics.quantiles import quantiles
-from fastmetrics.scoring import Plan, cores, plan, score_batch
+from fastmetrics.scoring import Plan, Scorer, plan
 from fastmetrics.summary import MetricSummary, Summary, declared_labels, declared_statistics, fractions, summarize
 from fastmetrics.tables import Limits, Source, open_source, read_metadata
+from fastmetrics.threads import cores
 
 Paths = str | Path | Sequence[str | Path]
 
@@ -75,9 +76,9 @@ def score_files(
     limits = None if batch_rows is None else Limits(batch_rows=batch_rows)
     result = run(
         source,
-        job(planned, lambda batch: score_batch(batch, planned)),
+        job(planned, Scorer(planned)),
         output,
-        threads=cores() if threads is None else threads,
+        threads=cores(threads),
         limits=limits,
         on_error=on_error,
         resume=resume,

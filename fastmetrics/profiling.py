@@ -9,6 +9,7 @@ from collections import defaultdict
 from collections.abc import Callable, Collection, Hashable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import TypeVar
 
@@ -18,8 +19,9 @@ from fastmetrics.batch import Batch
 from fastmetrics.display import Grid, Shown
 from fastmetrics.engines.local import run
 from fastmetrics.pipeline import Paths, job, plan_files
-from fastmetrics.scoring import Plan, score_batch
+from fastmetrics.scoring import score_batch
 from fastmetrics.tables import open_source
+from fastmetrics.text.tokenize import Wordbook
 
 T = TypeVar("T")
 
@@ -94,8 +96,10 @@ class Watch:
 class WatchedBatch(Batch):
     """A batch that times how long each representation takes to make."""
 
-    def __init__(self, columns: Mapping[str, pa.Array], shared: Collection[str], watch: Watch) -> None:
-        super().__init__(columns, shared)
+    def __init__(
+        self, columns: Mapping[str, pa.Array], shared: Collection[str], words: Wordbook | None, watch: Watch
+    ) -> None:
+        super().__init__(columns, shared, words)
         self._watch = watch
 
     def remember(self, key: Hashable, make: Callable[[], T]) -> T:
@@ -121,14 +125,14 @@ def profile_files(
     """
     source = open_source(inputs, format)
     planned = plan_files(source, metrics, columns, schema, ())
-    watch, sizes = Watch(), [0]
+    watch, sizes, words = Watch(), [0], Wordbook()
 
     def timed(batch: pa.RecordBatch) -> pa.RecordBatch:
         if batch.num_rows and not sizes[0]:
             score_batch(batch.slice(0, 16), planned)
             watch.seconds.clear()
         sizes[0] += batch.nbytes
-        return _timed_scores(batch, planned, watch)
+        return score_batch(batch, planned, partial(WatchedBatch, watch=watch), words, watch.on)
 
     with tempfile.TemporaryDirectory() as folder:
         result = run(source, job(planned, timed), Path(folder) / "scores.parquet", threads=1)
@@ -141,7 +145,3 @@ def profile_files(
         "write": result.seconds["write"],
     }
     return Profile(result.rows, sizes[0], stages, made, kernels)
-
-
-def _timed_scores(batch: pa.RecordBatch, planned: Plan, watch: Watch) -> pa.RecordBatch:
-    return score_batch(batch, planned, lambda columns, shared: WatchedBatch(columns, shared, watch), watch.on)

@@ -7,14 +7,12 @@ batches, and :func:`score_batch` scores each.
 from __future__ import annotations
 
 import ast
-import os
 import re
-from collections import defaultdict
+from collections import defaultdict, deque
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -25,14 +23,13 @@ from fastmetrics.batch import Batch
 from fastmetrics.columns import COLUMNS, resolve
 from fastmetrics.declare import Metric
 from fastmetrics.errors import ColumnError, OptionError, UnknownNameError
+from fastmetrics.text.tokenize import Wordbook
+from fastmetrics.threads import cores, ordered
 
 BATCH_ROWS = 4096
 """Rows scored at a time: few enough for a batch's words to stay in the cache."""
 
 BATCH_BYTES = 8 << 20
-
-T = TypeVar("T")
-R = TypeVar("R")
 
 
 @dataclass(frozen=True)
@@ -151,22 +148,55 @@ def plan(
 def score_batch(
     batch: pa.RecordBatch,
     plan: Plan,
-    make: Callable[[Mapping[str, pa.Array], Collection[str]], Batch] = Batch,
+    make: Callable[[Mapping[str, pa.Array], Collection[str], Wordbook | None], Batch] = Batch,
+    words: Wordbook | None = None,
     watch: Callable[[str], AbstractContextManager[Any]] = nullcontext,
 ) -> pa.RecordBatch:
     """The scores of a record batch: the kept columns, then one float64 column a metric.
 
-    A score is null where an input is missing and NaN where it is undefined.  The function is pure and holds nothing
-    between calls.  A profiler gives ``make`` and ``watch`` to see what is derived, and how long each metric takes.
+    A score is null where an input is missing and NaN where it is undefined.  The function is pure; ``words`` that it
+    has met before save time and change nothing.  A profiler gives ``make`` and ``watch`` to see what is derived, and
+    how long each metric takes.
     """
     used = {c: name for c, name in plan.columns.items() if any(c in s.metric.needs for s in plan.scores)}
-    rows = make({column: batch.column(name) for column, name in used.items()}, plan.shared)
+    rows = make({column: batch.column(name) for column, name in used.items()}, plan.shared, words)
     arrays = [batch.column(name) for name in plan.keep]
     for score in plan.scores:
         with watch(score.name):
             values, present = score.metric.compute(rows, score.options)
         arrays.append(pa.array(values, pa.float64(), mask=~present))
     return pa.RecordBatch.from_arrays(arrays, names=[*plan.keep, *(score.name for score in plan.scores)])
+
+
+class Shelf:
+    """Wordbooks for threads to use one after the other: one a thread, made when needed, replaced when full."""
+
+    def __init__(self) -> None:
+        self._free: deque[Wordbook] = deque()
+
+    @contextmanager
+    def book(self) -> Iterator[Wordbook]:
+        """A book for this thread alone, put back at the end."""
+        try:
+            words = self._free.pop()
+        except IndexError:
+            words = Wordbook()
+        yield words
+        if not words.full:
+            self._free.append(words)
+
+
+class Scorer:
+    """``score_batch`` under one plan, from any number of threads, with the words met so far at hand."""
+
+    def __init__(self, plan: Plan) -> None:
+        self.plan = plan
+        self._shelf = Shelf()
+
+    def __call__(self, batch: pa.RecordBatch) -> pa.RecordBatch:
+        """The scores of a batch."""
+        with self._shelf.book() as words:
+            return score_batch(batch, self.plan, words=words)
 
 
 def score(
@@ -197,7 +227,7 @@ def score(
     found = resolve(names, columns, schema)
     keep = [found["id"]] if "id" in found else []
     planned = plan(names, metrics, columns, schema, keep)
-    scored = list(parallel(lambda batch: score_batch(batch, planned), batches, threads))
+    scored = list(ordered(Scorer(planned), batches, cores(threads)))
     if not scored:
         return pa.table({name: pa.array([], pa.float64()) for name in (s.name for s in planned.scores)})
     return pa.Table.from_batches(scored)
@@ -209,11 +239,14 @@ def score_columns(
     """One metric over raw columns, which must be of one length: one float64 a row, NaN where it has no score."""
     table = _aligned_table({name: as_arrow(values, name) for name, values in columns.items() if values is not None})
     complete = metric.options(options)
+    shelf = Shelf()
 
     def compute(batch: pa.RecordBatch) -> Floats:
-        return metric.compute(Batch(dict(zip(batch.schema.names, batch.columns, strict=True))), complete)[0]
+        with shelf.book() as words:
+            rows = dict(zip(batch.schema.names, batch.columns, strict=True))
+            return metric.compute(Batch(rows, words=words), complete)[0]
 
-    pieces = list(parallel(compute, slices(table), threads))
+    pieces = list(ordered(compute, slices(table), cores(threads)))
     return np.concatenate(pieces) if pieces else np.zeros(0)
 
 
@@ -247,26 +280,3 @@ def slices(table: pa.Table) -> Iterator[pa.RecordBatch]:
     for batch in table.to_batches(max_chunksize=rows):
         if batch.num_rows:
             yield batch
-
-
-def parallel(function: Callable[[T], R], items: Iterable[T], threads: int | None) -> Iterator[R]:
-    """``function`` of each item, in order, by ``threads`` threads (None: one a core), a few items ahead."""
-    n = cores() if threads is None else threads
-    if not isinstance(n, int) or n < 1:
-        raise OptionError(f"threads: expected a positive whole number, got {threads!r}")
-    if n == 1:
-        yield from map(function, items)
-        return
-    with ThreadPoolExecutor(n) as pool:
-        waiting: list[Any] = []
-        for item in items:
-            waiting.append(pool.submit(function, item))
-            if len(waiting) > 2 * n:
-                yield waiting.pop(0).result()
-        for future in waiting:
-            yield future.result()
-
-
-def cores() -> int:
-    """The processors this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

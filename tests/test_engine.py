@@ -16,12 +16,12 @@ import pyarrow.parquet as pq
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from toy_scores import JOB, KINDS, choosy, names, score, table
 
 from fastmetrics.engines.local import Job, run
-from fastmetrics.engines.ordered import ordered
 from fastmetrics.errors import FileFormatError, InputError, OptionError
 from fastmetrics.tables import Limits, open_source
+from fastmetrics.threads import ordered
+from tests.toy_scores import JOB, KINDS, choosy, names, score, table
 
 
 @pytest.fixture

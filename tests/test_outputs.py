@@ -13,11 +13,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 import pytest
-from toy_scores import JOB, KINDS, choosy, names, score, table
 
 from fastmetrics.engines.local import Job, run
 from fastmetrics.errors import OptionError, OutputError
 from fastmetrics.tables import Limits, open_source, read_metadata
+from tests.toy_scores import JOB, KINDS, choosy, names, score, table
 
 
 @pytest.fixture

@@ -12,11 +12,11 @@ import pyarrow.parquet as pq
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from table_files import FORMATS, KINDS, ROWS, read, write
 
 from fastmetrics.errors import FileFormatError
 from fastmetrics.tables import Limits, Place, cut, open_source
 from fastmetrics.tables.chunks import cell_bytes
+from tests.table_files import FORMATS, KINDS, ROWS, read, write
 
 
 @pytest.mark.parametrize("threads", [1, 2])

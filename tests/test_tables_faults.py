@@ -9,12 +9,12 @@ import pyarrow as pa
 import pyarrow.feather
 import pyarrow.parquet as pq
 import pytest
-from table_files import ROWS, read, write
 
 from fastmetrics.errors import ColumnError, FileFormatError, OptionError
 from fastmetrics.tables import open_source
 from fastmetrics.tables.kinds import Widened
 from fastmetrics.tables.utf8 import bad_text
+from tests.table_files import ROWS, read, write
 
 
 def test_files_that_disagree_on_a_type_are_refused(tmp_path):

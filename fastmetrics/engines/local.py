@@ -11,7 +11,6 @@ from typing import Any
 
 import pyarrow as pa
 
-from fastmetrics.engines.ordered import Background, ordered
 from fastmetrics.engines.parts import PartWriter
 from fastmetrics.engines.work import Score, Scored, Worker
 from fastmetrics.errors import OptionError
@@ -21,6 +20,7 @@ from fastmetrics.tables.delimited import batch_of
 from fastmetrics.tables.kinds import Selection, Widened
 from fastmetrics.tables.output import Output
 from fastmetrics.tables.source import Source
+from fastmetrics.threads import Background, ordered
 
 _PARTS_BEHIND = 2
 _FOLDER_PART_ROWS = 131_072

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from fastmetrics.arrays import Bytes, Ids, Ints
 from fastmetrics.kernels._jit import kernel
 from fastmetrics.kernels.vocabulary import Words
@@ -25,15 +27,22 @@ def spell(vocabulary: Words, first: int, out: Bytes, bounds: Ints) -> None:
 
 
 @kernel
-def rewrite(ids: Ids, starts: Ints, stops: Ints, pieces: Ids, places: Ints, out: Ids, bounds: Ints) -> None:
-    """Replace every id i by its pieces, ``pieces[places[i]:places[i + 1]]``; ``bounds`` gets where each text begins."""
+def rewrite(split: Ids, starts: Ints, stops: Ints, become: Ids, pieces: Ids, places: Ints, out: Ids) -> Ints:
+    """Replace every id i by ``become[i]``; where each text begins in ``out``.
+
+    -1 stands for no id at all, and -2 - p for several: ``pieces[places[p]:places[p + 1]]``.
+    """
+    bounds = np.zeros(len(starts) + 1, np.int64)
     j = 0
     for row in range(len(starts)):
         for k in range(starts[row], stops[row]):
-            first, last = places[ids[k]], places[ids[k] + 1]
-            out[j] = pieces[first]
-            j += last > first
-            for piece in range(first + 1, last):
-                out[j] = pieces[piece]
-                j += 1
+            one = become[split[k]]
+            if one >= -1:
+                out[j] = one
+                j += one >= 0
+            else:
+                for piece in range(places[-2 - one], places[-1 - one]):
+                    out[j] = pieces[piece]
+                    j += 1
         bounds[row + 1] = j
+    return bounds

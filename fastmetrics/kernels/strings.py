@@ -14,8 +14,8 @@ def count_characters(data: Bytes, starts: Ints, stops: Ints) -> Ints:
     counts = np.zeros(len(starts), np.int64)
     for row in range(len(starts)):
         n = 0
-        for i in range(starts[row], stops[row]):
-            n += (data[i] & 0xC0) != 0x80
+        for byte in data[starts[row] : stops[row]]:
+            n += (byte & 0xC0) != 0x80
         counts[row] = n
     return counts
 
@@ -31,7 +31,10 @@ def find_phrases(data: Bytes, starts: Ints, stops: Ints, first: Uint64s, phrases
     for row in range(len(starts)):
         bits, stop = none, stops[row]
         for i in range(starts[row], stop):
-            candidates = first[0, data[i]] & first[1, data[i + 1]] & first[2, data[i + 2]] & first[3, data[i + 3]]
+            candidates = first[0, data[i]] & first[1, data[i + 1]]
+            if candidates == none:
+                continue
+            candidates &= first[2, data[i + 2]] & first[3, data[i + 3]]
             candidates &= ~bits
             phrase = 0
             while candidates != none:

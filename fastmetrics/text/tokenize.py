@@ -10,7 +10,7 @@ import numpy as np
 from fastmetrics.arrays import Bytes, Ids, Ints, Text, Tokens, text_of_strings
 from fastmetrics.kernels import rewrite, vocabulary, words
 from fastmetrics.text import unicode
-from fastmetrics.text.conventions import Convention
+from fastmetrics.text.conventions import Convention, convention
 
 
 class Vocabulary:
@@ -101,25 +101,71 @@ class Rewriter:
 
     def __init__(self, source: Vocabulary, target: Vocabulary) -> None:
         self._source, self._target = source, target
+        self._become = np.zeros(0, np.int32)
         self._pieces = np.zeros(0, np.int32)
         self._places = np.zeros(1, np.int64)
+        self._most = 1
 
     def tokens(self, split: Tokens) -> Tokens:
         """The same texts under the target's convention."""
-        self._catch_up()
-        counts = np.diff(self._places)
-        out = np.empty(int(counts[split.ids].sum()) + 1, np.int32)
-        bounds = np.zeros(len(split) + 1, np.int64)
-        rewrite.rewrite(split.ids, split.starts, split.stops, self._pieces, self._places, out, bounds)
+        if len(self._become) < len(self._source):
+            self._catch_up()
+        out = np.empty(self._room(split.ids), np.int32)
+        pieces, places = self._pieces, self._places
+        bounds = rewrite.rewrite(split.ids, split.starts, split.stops, self._become, pieces, places, out)
         return Tokens(out[: bounds[-1]], bounds[:-1], bounds[1:], len(self._target))
+
+    def _room(self, ids: Ids) -> int:
+        """Ids enough for the pieces of ``ids``; counted only where a word falls into so many that a bound is waste."""
+        if self._most <= 4:
+            return len(ids) * self._most + 1
+        become = self._become[ids]
+        several = -2 - become[become < -1]
+        return len(ids) + int((self._places[several + 1] - self._places[several]).sum()) + 1
 
     def _catch_up(self) -> None:
         """Rewrite the words that came up since the last time."""
-        done = len(self._places) - 1
-        new = self._target.tokenize(self._source.spelled(done))
-        # the last piece is never used: it lets a word without pieces at the end be read past
-        self._pieces = np.concatenate([self._pieces[: self._places[-1]], new.ids, np.zeros(1, np.int32)])
-        self._places = np.concatenate([self._places, self._places[-1] + np.cumsum(new.counts)])
+        new = self._target.tokenize(self._source.spelled(len(self._become)))
+        counts = new.counts
+        several = np.flatnonzero(counts > 1)
+        become = np.full(len(new), -1, np.int32)
+        become[counts == 1] = new.ids[new.starts[counts == 1]]
+        become[several] = -2 - (len(self._places) - 1 + np.arange(len(several)))
+        pieces = [new.ids[new.starts[word] : new.stops[word]] for word in several]
+        self._become = np.concatenate([self._become, become])
+        self._pieces = np.concatenate([self._pieces, *pieces])
+        self._places = np.concatenate([self._places, self._places[-1] + np.cumsum(counts[several])])
+        self._most = max(self._most, int(counts.max(initial=1)))
+
+
+class Wordbook:
+    """The vocabularies that batches fill one after the other, so that a word is taken apart once and not in each batch.
+
+    One thread at a time may use it.  What it holds changes no score: ids are compared with ids of the same book only.
+    """
+
+    MOST_WORDS = 1 << 17
+
+    def __init__(self) -> None:
+        self._vocabularies: dict[str, Vocabulary] = {}
+        self._rewriters: dict[str, Rewriter] = {}
+
+    def vocabulary(self, name: str) -> Vocabulary:
+        """The words seen so far under the convention ``name``."""
+        if name not in self._vocabularies:
+            self._vocabularies[name] = Vocabulary(convention(name))
+        return self._vocabularies[name]
+
+    def rewriter(self, name: str) -> Rewriter:
+        """What makes tokens under ``name`` from ``split`` tokens."""
+        if name not in self._rewriters:
+            self._rewriters[name] = Rewriter(self.vocabulary("split"), self.vocabulary(name))
+        return self._rewriters[name]
+
+    @property
+    def full(self) -> bool:
+        """Whether it is time for a new book."""
+        return any(len(vocabulary) > self.MOST_WORDS for vocabulary in self._vocabularies.values())
 
 
 def _enough(size: int, wanted: int) -> int:

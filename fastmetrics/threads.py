@@ -2,13 +2,28 @@
 
 from __future__ import annotations
 
+import os
 from collections import deque
 from collections.abc import Callable, Generator, Iterable
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import TypeVar
 
+from fastmetrics.errors import OptionError
+
 T = TypeVar("T")
 R = TypeVar("R")
+
+
+def cores(threads: int | None = None) -> int:
+    """The number of threads asked for; by default one for every processor this process may use.
+
+    Raises ``OptionError`` for a number that is not positive and whole.
+    """
+    if threads is None:
+        return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    if not isinstance(threads, int) or threads < 1:
+        raise OptionError(f"threads: expected a positive whole number, got {threads!r}")
+    return threads
 
 
 def ordered(work: Callable[[T], R], items: Iterable[T], threads: int) -> Generator[R, None, None]:
