@@ -14,16 +14,17 @@ def count_shared(a: Ids, a_starts: Ints, a_stops: Ints, b: Ids, b_starts: Ints, 
     common = np.zeros(len(a_starts), np.int64)
     left = np.zeros(n_words, np.int32)
     for row in range(len(a_starts)):
-        for k in range(a_starts[row], a_stops[row]):
-            left[a[k]] += 1
+        of_a, of_b = a[a_starts[row] : a_stops[row]], b[b_starts[row] : b_stops[row]]
+        for word in of_a:
+            left[np.uint32(word)] += 1
         shared = 0
-        for k in range(b_starts[row], b_stops[row]):
-            have = left[b[k]]
+        for word in of_b:
+            have = left[np.uint32(word)]
             taken = have > 0
             shared += taken
-            left[b[k]] = have - taken
-        for k in range(a_starts[row], a_stops[row]):
-            left[a[k]] = 0
+            left[np.uint32(word)] = have - taken
+        for word in of_a:
+            left[np.uint32(word)] = 0
         common[row] = shared
     return common
 

@@ -14,8 +14,8 @@ def count_characters(data: Bytes, starts: Ints, stops: Ints) -> Ints:
     counts = np.zeros(len(starts), np.int64)
     for row in range(len(starts)):
         n = 0
-        for i in range(starts[row], stops[row]):
-            n += (data[i] & 0xC0) != 0x80
+        for byte in data[starts[row] : stops[row]]:
+            n += (byte & 0xC0) != 0x80
         counts[row] = n
     return counts
 
