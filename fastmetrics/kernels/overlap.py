@@ -1,4 +1,7 @@
-"""Counts over pairs of token lists: what they share, as sets and as multisets, and how many are distinct."""
+"""Counts over pairs of token lists: what they share, as sets and as multisets, and how many are distinct.
+
+Words index as unsigned numbers, which spares the test for an index below 0.
+"""
 
 from __future__ import annotations
 
@@ -14,16 +17,17 @@ def count_shared(a: Ids, a_starts: Ints, a_stops: Ints, b: Ids, b_starts: Ints, 
     common = np.zeros(len(a_starts), np.int64)
     left = np.zeros(n_words, np.int32)
     for row in range(len(a_starts)):
-        for k in range(a_starts[row], a_stops[row]):
-            left[a[k]] += 1
+        of_a, of_b = a[a_starts[row] : a_stops[row]], b[b_starts[row] : b_stops[row]]
+        for word in of_a:
+            left[np.uint32(word)] += 1
         shared = 0
-        for k in range(b_starts[row], b_stops[row]):
-            have = left[b[k]]
+        for word in of_b:
+            have = left[np.uint32(word)]
             taken = have > 0
             shared += taken
-            left[b[k]] = have - taken
-        for k in range(a_starts[row], a_stops[row]):
-            left[a[k]] = 0
+            left[np.uint32(word)] = have - taken
+        for word in of_a:
+            left[np.uint32(word)] = 0
         common[row] = shared
     return common
 
@@ -36,14 +40,14 @@ def count_sets(a: Ids, a_starts: Ints, a_stops: Ints, b: Ids, b_starts: Ints, b_
     for row in range(len(a_starts)):
         in_a, in_b = 2 * row, 2 * row + 1
         distinct_a = distinct_b = shared = 0
-        for k in range(a_starts[row], a_stops[row]):
-            distinct_a += seen[a[k]] != in_a
-            seen[a[k]] = in_a
-        for k in range(b_starts[row], b_stops[row]):
-            last = seen[b[k]]
+        for word in a[a_starts[row] : a_stops[row]]:
+            distinct_a += seen[np.uint32(word)] != in_a
+            seen[np.uint32(word)] = in_a
+        for word in b[b_starts[row] : b_stops[row]]:
+            last = seen[np.uint32(word)]
             shared += last == in_a
             distinct_b += last != in_b
-            seen[b[k]] = in_b
+            seen[np.uint32(word)] = in_b
         counts[0, row] = distinct_a
         counts[1, row] = distinct_b
         counts[2, row] = shared

@@ -195,7 +195,7 @@ def cut(data: Bytes, bounds: Ints, strip: Flags, skip: int, vocabulary: Words, i
                 slots[h] = (key & _TAG) | np.uint64(number)
                 sizes[0] = number
             found = np.int64(slots[h] & _NUMBER) - 1
-            ids[k] = found
+            ids[np.uint64(k)] = found
             k += found >= skip
         state[4 + row] = k
     state[0], state[2] = len(bounds) - 1, k
