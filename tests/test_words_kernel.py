@@ -1,4 +1,4 @@
-"""Words longer than eight bytes are found by a hash: two of the same hash must stay two words."""
+"""Words are found by a hash: two of the same hash must stay two words."""
 
 import itertools
 
@@ -6,42 +6,37 @@ import numpy as np
 import pytest
 
 import fastmetrics as fm
-from fastmetrics.kernels import words
+from fastmetrics.kernels import vocabulary
 from tests.reference import lexical
 
-MIX = 0x9E3779B97F4A7C15
+STIR = 0xD6E8FEB86659FD93
 LETTERS = b"abcdefghijklmnopqrstuvwxyz"
 
 
-def after_eight_bytes(heads: np.ndarray) -> np.ndarray:
-    """The hash's state after the first eight bytes of words of sixteen."""
-    with np.errstate(over="ignore"):
-        state = (heads ^ np.uint64(16)) * np.uint64(MIX)
-    return state ^ (state >> np.uint64(32))
-
-
 def colliding_pair() -> tuple[str, str]:
-    """Two words of sixteen letters whose states differ so little that letters in the second half make up for it."""
+    """Two words of sixteen letters: their second halves stir so little apart that the first halves make up for it."""
     rng = np.random.default_rng(7)
-    heads = rng.choice(np.frombuffer(LETTERS, np.uint8), (1 << 16, 8))
-    states = after_eight_bytes(np.ascontiguousarray(heads).view(np.uint64).ravel())
+    ends = rng.choice(np.frombuffer(LETTERS, np.uint8), (1 << 16, 8))
+    with np.errstate(over="ignore"):
+        states = np.ascontiguousarray(ends).view(np.uint64).ravel() * np.uint64(STIR)
     tops = states & np.uint64(0xE0E0E0E0E0E0E0E0)
     order = np.argsort(tops, kind="stable")
     for i in np.flatnonzero(tops[order][1:] == tops[order][:-1]):
         one, other = order[i], order[i + 1]
         difference = int(states[one] ^ states[other]).to_bytes(8, "little")
-        tails = [next(((a, a ^ d) for a in LETTERS if a ^ d in LETTERS), None) for d in difference]
-        if None not in tails and not np.array_equal(heads[one], heads[other]):
-            left, right = zip(*filter(None, tails), strict=True)
-            return (heads[one].tobytes() + bytes(left)).decode(), (heads[other].tobytes() + bytes(right)).decode()
+        begins = [next(((a, a ^ d) for a in LETTERS if a ^ d in LETTERS), None) for d in difference]
+        if None not in begins and not np.array_equal(ends[one], ends[other]):
+            left, right = zip(*filter(None, begins), strict=True)
+            return (bytes(left) + ends[one].tobytes()).decode(), (bytes(right) + ends[other].tobytes()).decode()
     raise AssertionError("no pair among 65,536 words")
 
 
 def test_words_of_the_same_hash_stay_apart() -> None:
     one, other = colliding_pair()
-    packed = np.frombuffer(f"{one}{other}        ".encode(), np.uint64)
-    with np.errstate(over="ignore"):
-        assert words.long_key(packed, 0, 16) == words.long_key(packed, 16, 16)
+    packed = np.frombuffer(f"{one}{other}        ".encode(), np.uint8)
+    first, second = (vocabulary.key_of(packed, np.uint64(p), np.uint64(16)) for p in (0, 16))
+    assert first[2] == second[2]
+    assert first[:2] != second[:2]
     assert one != other
     answers = [one, other, f"{one} {other}", f"{other} x {one}"]
     rows = list(itertools.product(answers, answers))
