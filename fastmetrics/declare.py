@@ -26,11 +26,10 @@ Options = Mapping[str, Any]
 
 
 class Need(Protocol):
-    """How a representation is made from a column; ``options`` are those of the metric that asks."""
+    """How a representation is made from a column; ``options`` are those of the metric that asks.
 
-    @property
-    def convention(self) -> str | None:
-        """The text convention whose tokens it is made of, if any."""
+    A need that is made of tokens has an attribute ``convention``, the text convention's name.
+    """
 
     def of(self, batch: Batch, column: str, options: Options) -> Any:
         """The representation of ``column``, or that of each of its strings if it holds lists."""
@@ -52,7 +51,6 @@ class FoldedIn:
     """Folded characters under one text convention, not cut into words."""
 
     name: str
-    convention: None = None
 
     def of(self, batch: Batch, column: str, options: Options) -> Folded:
         """The column's folded text."""
@@ -63,8 +61,6 @@ class FoldedIn:
 class TextIn:
     """The bytes themselves."""
 
-    convention: None = None
-
     def of(self, batch: Batch, column: str, options: Options) -> Text:
         """The column's strings."""
         return batch.text(column)
@@ -73,8 +69,6 @@ class TextIn:
 @dataclass(frozen=True)
 class NumbersIn:
     """Numbers as they are."""
-
-    convention: None = None
 
     def of(self, batch: Batch, column: str, options: Options) -> Numbers:
         """The column's numbers."""

@@ -61,7 +61,7 @@ class Plan:
         asked: dict[str, set[str | None]] = defaultdict(set)
         for score in self.scores:
             for column, need in score.metric.needs.items():
-                asked[column].add(need.convention)
+                asked[column].add(getattr(need, "convention", None))
         return frozenset(column for column, conventions in asked.items() if len(conventions - {None}) > 1)
 
 
