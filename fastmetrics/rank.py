@@ -1,0 +1,326 @@
+"""Runs against judgements: every retrieval measure per query, and over the queries.
+
+A run streams past the judgements, which are held.  Where its rows are grouped by query (in any order, with the rows of
+a query in any order) memory is bounded by a few batches and the longest query.  A run that is not grouped is read once
+to count, then once for every 16 million rows, of which it holds about 50 bytes and the document's id.
+"""
+
+from __future__ import annotations
+
+import os
+from collections import deque
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass, field
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from fastmetrics.errors import InputError, OptionError
+from fastmetrics.ids import Flags, Floats, Ints, frozen, offsets, spans, take_ids, text_ids
+from fastmetrics.judgements import Judgements, judgements
+from fastmetrics.kernels import ids as id_kernels
+from fastmetrics.kernels import ranking as kernels
+from fastmetrics.measures import Measure
+from fastmetrics.measures import measures as named
+from fastmetrics.rankings import Rankings, judge
+from fastmetrics.tables.runs import ROWS, Triples
+
+HELD_ROWS = 1 << 24
+"""How many rows of a run that is not grouped by query are held at once (or those of one query, if it has more)."""
+
+
+class Block(NamedTuple):
+    """Whole queries of a run: query i has the documents and scores ``starts[i]:starts[i + 1]``, in any order."""
+
+    places: Ints
+    docs: pa.Array
+    scores: Floats
+    starts: Ints
+    names: pa.Array
+
+
+@dataclass(frozen=True)
+class RankResult:
+    """What :func:`rank` found.
+
+    ``per_query`` has a column query_id and one float64 column a measure, named as asked, NaN = undefined.  ``mean``
+    puts the defined queries together (num_… measures are summed, gm_… ones have the geometric mean).  ``missing`` are
+    the judged queries that the run does not hold, ``unjudged`` the run's queries without a judgement, which are not
+    scored; ``n_undefined`` counts, per measure, the queries with nothing relevant; ``n_duplicates`` the documents
+    retrieved again for the same query.
+    """
+
+    per_query: pa.Table
+    mean: dict[str, float]
+    missing: list[str]
+    unjudged: list[str]
+    n_undefined: dict[str, int]
+    n_duplicates: int
+
+    @property
+    def n(self) -> int:
+        """Number of queries in ``per_query``."""
+        return int(self.per_query.num_rows)
+
+
+@dataclass(frozen=True)
+class _Plan:
+    """What is asked of every block."""
+
+    judged: Judgements
+    measures: list[Measure]
+    level: float
+    undefined: float
+    duplicates: str
+    depth: int | None
+    name: str
+
+
+@dataclass
+class _Found:
+    """What was found so far: per measure and judged query a value."""
+
+    values: Floats
+    seen: Flags
+    unjudged: dict[str, None] = field(default_factory=dict)
+    n_duplicates: int = 0
+
+
+class _NotGroupedError(Exception):
+    """A query came back after another one had followed it."""
+
+
+def rank(
+    run: Any,
+    qrels: Any,
+    measures: str | Sequence[str] = ("ndcg@10", "mrr", "recall@100"),
+    *,
+    relevance_level: float = 1,
+    missing: Literal["zero", "skip"] = "zero",
+    no_relevant: Literal["zero", "undefined"] = "zero",
+    duplicates: Literal["error", "first"] = "error",
+    depth: int | None = None,
+    threads: int | None = None,
+) -> RankResult:
+    """Evaluate ``run`` by ``qrels``, query by query, with trec_eval's numbers.
+
+    ``run`` and ``qrels`` are paths (TREC text, Parquet, Arrow, JSON lines, CSV, JSON dictionaries, gzipped or not),
+    Arrow tables, pandas or polars frames, or dictionaries ``{query: {document: score or grade}}``; columns are found
+    by name, queries and documents are matched by their id as text.  Documents rank by score descending, then by id
+    descending; scores are 64-bit, grades may be fractions.  ``measures`` are named as trec_eval, ir_measures or ranx
+    name them (:mod:`fastmetrics.measures`).
+
+    ``relevance_level`` is the grade from which on a document is relevant in the binary measures (trec_eval's -l);
+    ``missing`` says whether a judged query absent from the run counts as an empty ranking (trec_eval's -c) or is left
+    out; ``no_relevant`` whether a query with nothing relevant is 0, as in trec_eval, or undefined and left out of the
+    mean (it is counted in ``n_undefined`` either way); ``duplicates="first"`` counts a document retrieved twice at its best rank only, instead of raising;
+    ``depth`` cuts every ranking (trec_eval's -M).
+
+    >>> run = {"q1": {"d1": 0.5, "d2": 1.5}, "q2": {"d3": 1.0}}
+    >>> result = rank(run, {"q1": {"d1": 1}, "q2": {"d3": 2, "d4": 1}}, "ndcg@10,mrr,P@1")
+    >>> result.mean["mrr"]
+    0.75
+    >>> result.per_query.column_names
+    ['query_id', 'ndcg@10', 'mrr', 'P@1']
+
+    Raises ``InputError`` for data that cannot be scored, ``UnknownNameError`` for an unknown measure, ``OptionError``
+    for an option's value.  Source: trec_eval 10.
+    """
+    _check(missing, ("zero", "skip"), "missing")
+    _check(no_relevant, ("zero", "undefined"), "no_relevant")
+    _check(duplicates, ("error", "first"), "duplicates")
+    if relevance_level <= 0 or (depth is not None and depth < 1):
+        raise OptionError("relevance_level is above 0 and depth, if given, 1 or more")
+    rows = Triples(run, "score")
+    judged = judgements(qrels, duplicates)
+    undefined = 0.0 if no_relevant == "zero" else np.nan
+    plan = _Plan(judged, named(measures), relevance_level, undefined, duplicates, depth, rows.name)
+    workers = threads or len(os.sched_getaffinity(0))
+    try:
+        found = _evaluate(_grouped(rows, judged), plan, workers)
+    except _NotGroupedError:
+        found = _evaluate(_regrouped(rows, judged), plan, workers)
+    return _result(found, plan, missing)
+
+
+def rank_runs(runs: Mapping[str, Any], qrels: Any, measures: str | Sequence[str], **options: Any) -> pa.Table:
+    """Evaluate several runs: a table with a row for each, its name and one column a measure, the mean.
+
+    ``runs`` maps names to what :func:`rank` takes as a run; ``options`` are :func:`rank`'s.
+
+    >>> runs = {"good": {"q": {"a": 2, "b": 1}}, "bad": {"q": {"a": 1, "b": 2}}}
+    >>> rank_runs(runs, {"q": {"a": 1}}, "mrr").to_pydict()
+    {'run': ['good', 'bad'], 'mrr': [1.0, 0.5]}
+    """
+    judged = judgements(qrels, options.get("duplicates", "error"))
+    means = {name: rank(run, judged, measures, **options).mean for name, run in runs.items()}
+    columns = [one.name for one in named(measures)]
+    return pa.table({"run": list(means)} | {name: [mean[name] for mean in means.values()] for name in columns})
+
+
+def _check(value: str, known: tuple[str, ...], option: str) -> None:
+    if value not in known:
+        raise OptionError(f"{option} is {' or '.join(map(repr, known))}, not {value!r}")
+
+
+def _grouped(rows: Triples, judged: Judgements) -> Iterator[Block]:
+    """Blocks of whole queries of a run whose rows are grouped by query."""
+    held: list[pa.RecordBatch] = []
+    for batch in rows.batches():
+        query = batch["query"]
+        if held and str(held[-1]["query"][-1]) != str(query[0]):
+            yield _block(held, offsets(np.array([sum(part.num_rows for part in held)])), judged)
+            held = []
+        edges = _edges(query)
+        if edges.size:
+            first, last = int(edges[0]), int(edges[-1])
+            held.append(batch.slice(0, first))
+            yield _block(held, offsets(np.array([sum(part.num_rows for part in held)])), judged)
+            if last > first:
+                yield _block([batch.slice(first, last - first)], frozen(edges - first), judged)
+            held = [batch.slice(last)]
+        else:
+            held.append(batch)
+    if held:
+        yield _block(held, offsets(np.array([sum(part.num_rows for part in held)])), judged)
+
+
+def _edges(query: pa.Array) -> Ints:
+    """The rows whose query is another one than that of the row before."""
+    if pa.types.is_dictionary(query.type):
+        codes = query.indices.to_numpy()
+        return np.flatnonzero(codes[1:] != codes[:-1]) + 1
+    changed = pc.not_equal(query.slice(1), query.slice(0, len(query) - 1))
+    return np.flatnonzero(changed.to_numpy(zero_copy_only=False)) + 1
+
+
+def _block(parts: list[pa.RecordBatch], starts: Ints, judged: Judgements) -> Block:
+    names = parts[0]["query"].take(pa.array(starts[:-1]))
+    docs = pa.concat_arrays([part["doc"] for part in parts]) if len(parts) > 1 else parts[0]["doc"]
+    scores = np.concatenate([part["value"].to_numpy() for part in parts])
+    return Block(judged.places(names), docs, frozen(scores), starts, names)
+
+
+def _regrouped(rows: Triples, judged: Judgements) -> Iterator[Block]:
+    """Blocks of whole queries of any run: the judged queries in their order, then each unjudged one's name."""
+    counts = np.zeros(len(judged), np.int64)
+    for batch in rows.batches():
+        places = judged.places(batch["query"])
+        counts += np.bincount(places[places >= 0], minlength=counts.size)
+        names = batch["query"].filter(pa.array(places < 0)).unique()
+        yield _empty_block(names, judged)
+    first = 0
+    while first < counts.size:
+        last = first + max(1, int(np.searchsorted(np.cumsum(counts[first:]), HELD_ROWS, side="right")))
+        yield from _gathered(rows, judged, counts, first, last)
+        first = last
+
+
+def _gathered(rows: Triples, judged: Judgements, counts: Ints, first: int, last: int) -> Iterator[Block]:
+    """Blocks of the queries whose place is in ``first:last``, after one reading of the run."""
+    codes, docs, scores = [np.zeros(0, np.int32)], [pa.array([], pa.large_string())], [np.zeros(0)]
+    for batch in rows.batches():
+        places = judged.places(batch["query"])
+        kept = np.flatnonzero((places >= first) & (places < last))
+        codes.append((places[kept] - first).astype(np.int32))
+        docs.append(batch["doc"].take(pa.array(kept)))
+        scores.append(batch["value"].to_numpy()[kept])
+    order = np.argsort(np.concatenate(codes), kind="stable")
+    every_doc, every_score = pa.concat_arrays(docs), np.concatenate(scores)
+    codes.clear(), docs.clear(), scores.clear()
+    starts = offsets(counts[first:last])
+    present = np.flatnonzero(counts[first:last])
+    while present.size:
+        some = present[: max(1, int(np.searchsorted(starts[present + 1], starts[present[0]] + ROWS, side="right")))]
+        picked = order[starts[some[0]] : starts[some[-1] + 1]]
+        names = judged.queries.take(pa.array(some + first))
+        sizes = offsets(counts[first:last][some])
+        yield Block(some + first, every_doc.take(pa.array(picked)), frozen(every_score[picked]), sizes, names)
+        present = present[some.size :]
+
+
+def _empty_block(names: pa.Array, judged: Judgements) -> Block:
+    none = pa.array([], pa.large_string())
+    return Block(np.full(len(names), -1), none, frozen(np.zeros(0)), offsets(np.zeros(len(names), np.int64)), names)
+
+
+def _evaluate(blocks: Iterable[Block], plan: _Plan, workers: int) -> _Found:
+    """Score blocks in ``workers`` threads while the next ones are read."""
+    count = len(plan.judged)
+    found = _Found(np.full((len(plan.measures), count), np.nan), np.zeros(count, np.bool_))
+    waiting: deque[tuple[Ints, Future[tuple[Floats, int]]]] = deque()
+    with ThreadPoolExecutor(workers) as pool:
+        for block in blocks:
+            known = block.places[block.places >= 0]
+            if found.seen[known].any() or np.unique(known).size < known.size:
+                raise _NotGroupedError
+            found.seen[known] = True
+            unknown = block.names.filter(pa.array(block.places < 0)).cast(pa.large_string())
+            found.unjudged.update(dict.fromkeys(unknown.to_pylist()))
+            waiting.append((block.places, pool.submit(_score, block, plan)))
+            while len(waiting) > workers:
+                _collect(found, *waiting.popleft())
+        while waiting:
+            _collect(found, *waiting.popleft())
+    return found
+
+
+def _collect(found: _Found, places: Ints, future: Future[tuple[Floats, int]]) -> None:
+    values, repeated = future.result()
+    found.values[:, places[places >= 0]] = values[:, places >= 0]
+    found.n_duplicates += repeated
+
+
+def _score(block: Block, plan: _Plan) -> tuple[Floats, int]:
+    """One row a measure, one column a query of the block; and how many documents were retrieved again."""
+    ids, starts = text_ids(block.docs), block.starts
+    if kernels.first_unranked(block.scores, ids, starts) < starts.size - 1:
+        order = kernels.rank_order(block.scores, ids, starts)
+        ids = take_ids(ids, order)
+    else:
+        order = None
+    again = id_kernels.repeats(ids, starts)
+    repeated = int(np.count_nonzero(again))
+    if repeated and plan.duplicates == "error":
+        row = int(np.flatnonzero(again)[0])
+        doc = block.docs[row if order is None else int(order[row])]
+        query = block.names[int(np.searchsorted(starts, row, side="right")) - 1]
+        raise InputError(
+            f"{plan.name}: document {doc} is retrieved twice for query {query}; duplicates='first' keeps the better"
+        )
+    if plan.depth is not None:
+        sizes = np.minimum(np.diff(starts), plan.depth)
+        ids, starts = take_ids(ids, spans(starts[:-1], sizes)), offsets(sizes)
+    retrieved = Rankings(ids, starts, np.ones(starts.size - 1, np.bool_), "text")
+    judged = judge(retrieved, *plan.judged.of(block.places))
+    return np.array([one(judged, level=plan.level, undefined=plan.undefined) for one in plan.measures]), repeated
+
+
+def _result(found: _Found, plan: _Plan, missing: str) -> RankResult:
+    absent = np.flatnonzero(~found.seen)
+    kept = np.arange(found.seen.size)
+    if missing == "skip":
+        kept = np.flatnonzero(found.seen)
+    elif absent.size:
+        sizes = offsets(np.zeros(absent.size, np.int64))
+        names = plan.judged.queries.take(pa.array(absent))
+        empty = Block(absent, pa.array([], pa.large_string()), frozen(np.zeros(0)), sizes, names)
+        _collect(found, absent, _done(_score(empty, plan)))
+    columns: dict[str, Any] = {"query_id": plan.judged.queries.take(pa.array(kept)).cast(pa.string())}
+    mean, undefined = {}, {}
+    for one, values in zip(plan.measures, found.values[:, kept], strict=True):
+        columns[one.name] = values
+        defined = values[~np.isnan(values)]
+        mean[one.name] = one.over(defined)
+        undefined[one.name] = int(values.size - defined.size)
+    names = plan.judged.queries.take(pa.array(absent)).to_pylist()
+    return RankResult(pa.table(columns), mean, names, list(found.unjudged), undefined, found.n_duplicates)
+
+
+def _done(value: tuple[Floats, int]) -> Future[tuple[Floats, int]]:
+    future: Future[tuple[Floats, int]] = Future()
+    future.set_result(value)
+    return future
