@@ -3,22 +3,22 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from fastmetrics.errors import InputError
-from fastmetrics.ids import Floats, Ints, frozen, offsets, spans, take_ids, text_ids
+from fastmetrics.ids import Floats, Ints, fixed_ids, frozen, offsets, spans, take_ids, text_ids
 from fastmetrics.kernels import ids as kernels
-from fastmetrics.rankings import Rankings
+from fastmetrics.rankings import Judged, Rankings, judge
 from fastmetrics.tables.runs import Triples
 
 
 @dataclass(frozen=True)
 class Judgements:
-    """``queries`` in the order of the source; query q's documents are ``documents`` row q, best grade first."""
+    """``queries`` in the order of the source; query q's documents are ``documents`` row q."""
 
     queries: pa.Array
     documents: Rankings
@@ -27,19 +27,29 @@ class Judgements:
     def __len__(self) -> int:
         return len(self.queries)
 
+    @cached_property
+    def place(self) -> dict[str, int]:
+        """The place of each judged query."""
+        return {query: place for place, query in enumerate(self.queries.to_pylist())}
+
     def places(self, queries: pa.Array) -> Ints:
         """The place of each query among the judged ones, -1 for one that is not there."""
-        if pa.types.is_dictionary(queries.type):
-            of_value = self.places(queries.dictionary)
-            return of_value[queries.indices.to_numpy()]
-        found = pc.index_in(queries.cast(self.queries.type), value_set=self.queries)
-        return np.asarray(pc.fill_null(found, -1).to_numpy(), np.int64)
+        encoded = queries if pa.types.is_dictionary(queries.type) else queries.dictionary_encode()
+        names = _plain(encoded.dictionary).to_pylist()
+        known = np.fromiter((self.place.get(name, -1) for name in names), np.int64, len(names))
+        places: Ints = known[encoded.indices.to_numpy()]
+        return places
 
     def of(self, places: Ints) -> tuple[Rankings, Floats]:
         """The documents and grades of the queries at ``places``; nothing for a place of -1."""
         sizes = np.where(places < 0, 0, self.documents.sizes[places])
         picked = spans(self.documents.starts[places], sizes)
         return self.documents.take(places), frozen(self.grades[picked])
+
+    def of_nothing(self, places: Ints) -> Judged:
+        """Empty rankings of the queries at ``places``."""
+        nobody = Rankings(fixed_ids(np.zeros(0, np.uint64)), offsets(0 * places), places >= 0, "none")
+        return judge(nobody, *self.of(places))
 
 
 def judgements(source: Any, duplicates: str = "error") -> Judgements:
@@ -54,34 +64,25 @@ def judgements(source: Any, duplicates: str = "error") -> Judgements:
     if not sum(batch.num_rows for batch in batches):
         raise InputError(f"{rows.name}: there is no judgement")
     queries = pa.concat_arrays([_plain(batch["query"]) for batch in batches]).dictionary_encode()
-    docs = pa.concat_arrays([batch["doc"] for batch in batches])
+    docs = pa.concat_arrays([_plain(batch["doc"]) for batch in batches])
     grades = np.concatenate([batch["value"].to_numpy() for batch in batches])
     codes = queries.indices.to_numpy()
-    order = np.lexsort((-grades, codes))
     starts = offsets(np.bincount(codes, minlength=len(queries.dictionary)))
+    order = np.arange(codes.size) if (codes[1:] >= codes[:-1]).all() else np.argsort(codes, kind="stable")
     ids = take_ids(text_ids(docs), order)
-    again = kernels.repeats(ids, starts)
-    if again.any() and duplicates != "first":
-        row = int(order[np.flatnonzero(again)[0]])
+    again = np.flatnonzero(kernels.repeats(ids, starts))
+    if again.size and duplicates != "first":
+        row = int(order[again[0]])
         raise InputError(
             f"{rows.name}, row {row}: document {docs[row]} is judged twice for query {queries[row]}; "
             "duplicates='first' keeps the first"
         )
-    if again.any():
-        earliest = _earliest(codes, docs)
-        return judgements(
-            pa.table({"query": queries.dictionary.take(queries.indices), "doc": docs, "grade": grades}).take(earliest)
-        )
-    everyone = np.ones(len(starts) - 1, np.bool_)
+    if again.size:
+        order, ids = np.delete(order, again), take_ids(ids, np.delete(np.arange(order.size), again))
+        starts = offsets(np.bincount(codes[order], minlength=len(queries.dictionary)))
+    everyone = np.ones(len(queries.dictionary), np.bool_)
     return Judgements(queries.dictionary, Rankings(ids, starts, everyone, "text"), frozen(grades[order]))
 
 
-def _earliest(codes: Ints, docs: pa.Array) -> Ints:
-    """The rows whose query and document were not seen in an earlier row."""
-    order = np.argsort(codes, kind="stable")
-    starts = offsets(np.bincount(codes))
-    return np.sort(order[~kernels.repeats(take_ids(text_ids(docs), order), starts)])
-
-
-def _plain(queries: pa.Array) -> pa.Array:
-    return queries.cast(pa.large_string())
+def _plain(texts: pa.Array) -> pa.Array:
+    return texts.cast(pa.large_string())

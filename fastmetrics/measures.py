@@ -13,13 +13,14 @@ import math
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 from fastmetrics import ranked, ranked_trec
 from fastmetrics.errors import OptionError, UnknownNameError
-from fastmetrics.ids import Floats, frozen, offsets
+from fastmetrics.ids import Flags, Floats, frozen, offsets
 from fastmetrics.rankings import Judged
 
 
@@ -38,7 +39,7 @@ class Family:
     mean: str = "arithmetic"
     fixed: dict[str, Any] = field(default_factory=dict)
 
-    @property
+    @cached_property
     def options(self) -> dict[str, Any]:
         """The options a user may set, with their defaults."""
         given = inspect.signature(self.formula).parameters.values()
@@ -106,28 +107,28 @@ class Measure:
     options: dict[str, Any]
     judged_only: bool = False
 
-    def __call__(self, judged: Judged, *, level: float = 1.0, undefined: float = math.nan) -> Floats:
-        """One value per query; ``level`` is the relevance level unless the measure sets its own.
+    def __call__(self, judged: Judged, *, level: float = 1.0) -> Floats:
+        """One value per query; ``level`` is the relevance level unless the measure sets its own."""
+        options = self.family.fixed | self._leveled(level)
+        return self.family.formula(only_judged(judged) if self.judged_only else judged, **options)
 
-        A query with nothing relevant gets ``undefined``.
-        """
-        options = dict(self.options) | self.family.fixed
-        if self.family.needs == "level" or self.family.options.get("level") == 1.0:
-            options.setdefault("level", level)
-        judged = only_judged(judged) if self.judged_only else judged
-        found = self.family.formula(judged, **options)
-        if self.family.needs:
-            least = options["level"] if self.family.needs == "level" else np.nextafter(0.0, 1.0)
-            return np.where(ranked.relevant(judged, least) > 0, found, undefined)
-        return found
+    def defined(self, judged: Judged, *, level: float = 1.0) -> Flags:
+        """Which queries the measure is defined for: those with something relevant, if it needs that."""
+        least = {"level": self._leveled(level).get("level"), "gain": math.ulp(0.0), "": None}[self.family.needs]
+        if least is None:
+            return np.ones(judged.starts.size - 1, np.bool_)
+        return ranked.relevant(judged, least) > 0
+
+    def _leveled(self, level: float) -> dict[str, Any]:
+        return {"level": level} | self.options if self.family.options.get("level") == 1.0 else self.options
 
     def over(self, values: Floats) -> float:
         """The queries' values put together: their mean, sum or geometric mean, the same in any order."""
         if not values.size:
             return math.nan
         if self.family.mean == "geometric":
-            return math.exp(math.fsum(np.log(values)) / values.size)
-        total = math.fsum(values)
+            return math.exp(math.fsum(np.log(values).tolist()) / values.size)
+        total = math.fsum(values.tolist())
         return total if self.family.mean == "sum" else total / values.size
 
 

@@ -73,7 +73,6 @@ class _Plan:
     judged: Judgements
     measures: list[Measure]
     level: float
-    undefined: float
     duplicates: str
     depth: int | None
     name: str
@@ -116,8 +115,8 @@ def rank(
     ``relevance_level`` is the grade from which on a document is relevant in the binary measures (trec_eval's -l);
     ``missing`` says whether a judged query absent from the run counts as an empty ranking (trec_eval's -c) or is left
     out; ``no_relevant`` whether a query with nothing relevant is 0, as in trec_eval, or undefined and left out of the
-    mean (it is counted in ``n_undefined`` either way); ``duplicates="first"`` counts a document retrieved twice at its best rank only, instead of raising;
-    ``depth`` cuts every ranking (trec_eval's -M).
+    mean (``n_undefined`` counts it either way); ``duplicates="first"`` counts a document retrieved twice at its best
+    rank only, instead of raising; ``depth`` cuts every ranking (trec_eval's -M).
 
     >>> run = {"q1": {"d1": 0.5, "d2": 1.5}, "q2": {"d3": 1.0}}
     >>> result = rank(run, {"q1": {"d1": 1}, "q2": {"d3": 2, "d4": 1}}, "ndcg@10,mrr,P@1")
@@ -136,14 +135,13 @@ def rank(
         raise OptionError("relevance_level is above 0 and depth, if given, 1 or more")
     rows = Triples(run, "score")
     judged = judgements(qrels, duplicates)
-    undefined = 0.0 if no_relevant == "zero" else np.nan
-    plan = _Plan(judged, named(measures), relevance_level, undefined, duplicates, depth, rows.name)
+    plan = _Plan(judged, named(measures), relevance_level, duplicates, depth, rows.name)
     workers = threads or len(os.sched_getaffinity(0))
     try:
         found = _evaluate(_grouped(rows, judged), plan, workers)
     except _NotGroupedError:
         found = _evaluate(_regrouped(rows, judged), plan, workers)
-    return _result(found, plan, missing)
+    return _result(found, plan, missing, no_relevant)
 
 
 def rank_runs(runs: Mapping[str, Any], qrels: Any, measures: str | Sequence[str], **options: Any) -> pa.Table:
@@ -198,7 +196,7 @@ def _edges(query: pa.Array) -> Ints:
 
 
 def _block(parts: list[pa.RecordBatch], starts: Ints, judged: Judgements) -> Block:
-    names = parts[0]["query"].take(pa.array(starts[:-1]))
+    names = parts[0]["query"].take(pa.array(starts[:-1])).cast(pa.large_string())
     docs = pa.concat_arrays([part["doc"] for part in parts]) if len(parts) > 1 else parts[0]["doc"]
     scores = np.concatenate([part["value"].to_numpy() for part in parts])
     return Block(judged.places(names), docs, frozen(scores), starts, names)
@@ -210,7 +208,7 @@ def _regrouped(rows: Triples, judged: Judgements) -> Iterator[Block]:
     for batch in rows.batches():
         places = judged.places(batch["query"])
         counts += np.bincount(places[places >= 0], minlength=counts.size)
-        names = batch["query"].filter(pa.array(places < 0)).unique()
+        names = batch["query"].filter(pa.array(places < 0)).unique().cast(pa.large_string())
         yield _empty_block(names, judged)
     first = 0
     while first < counts.size:
@@ -221,16 +219,18 @@ def _regrouped(rows: Triples, judged: Judgements) -> Iterator[Block]:
 
 def _gathered(rows: Triples, judged: Judgements, counts: Ints, first: int, last: int) -> Iterator[Block]:
     """Blocks of the queries whose place is in ``first:last``, after one reading of the run."""
-    codes, docs, scores = [np.zeros(0, np.int32)], [pa.array([], pa.large_string())], [np.zeros(0)]
+    codes: list[Ints] = []
+    docs: list[pa.Array] = []
+    scores: list[Floats] = []
     for batch in rows.batches():
         places = judged.places(batch["query"])
         kept = np.flatnonzero((places >= first) & (places < last))
         codes.append((places[kept] - first).astype(np.int32))
-        docs.append(batch["doc"].take(pa.array(kept)))
+        docs.append(batch["doc"].take(pa.array(kept)).cast(pa.large_string()))
         scores.append(batch["value"].to_numpy()[kept])
     order = np.argsort(np.concatenate(codes), kind="stable")
     every_doc, every_score = pa.concat_arrays(docs), np.concatenate(scores)
-    codes.clear(), docs.clear(), scores.clear()
+    del codes, docs, scores
     starts = offsets(counts[first:last])
     present = np.flatnonzero(counts[first:last])
     while present.size:
@@ -258,8 +258,7 @@ def _evaluate(blocks: Iterable[Block], plan: _Plan, workers: int) -> _Found:
             if found.seen[known].any() or np.unique(known).size < known.size:
                 raise _NotGroupedError
             found.seen[known] = True
-            unknown = block.names.filter(pa.array(block.places < 0)).cast(pa.large_string())
-            found.unjudged.update(dict.fromkeys(unknown.to_pylist()))
+            found.unjudged.update(dict.fromkeys(block.names.filter(pa.array(block.places < 0)).to_pylist()))
             waiting.append((block.places, pool.submit(_score, block, plan)))
             while len(waiting) > workers:
                 _collect(found, *waiting.popleft())
@@ -296,10 +295,10 @@ def _score(block: Block, plan: _Plan) -> tuple[Floats, int]:
         ids, starts = take_ids(ids, spans(starts[:-1], sizes)), offsets(sizes)
     retrieved = Rankings(ids, starts, np.ones(starts.size - 1, np.bool_), "text")
     judged = judge(retrieved, *plan.judged.of(block.places))
-    return np.array([one(judged, level=plan.level, undefined=plan.undefined) for one in plan.measures]), repeated
+    return np.array([one(judged, level=plan.level) for one in plan.measures]), repeated
 
 
-def _result(found: _Found, plan: _Plan, missing: str) -> RankResult:
+def _result(found: _Found, plan: _Plan, missing: str, no_relevant: str) -> RankResult:
     absent = np.flatnonzero(~found.seen)
     kept = np.arange(found.seen.size)
     if missing == "skip":
@@ -311,11 +310,14 @@ def _result(found: _Found, plan: _Plan, missing: str) -> RankResult:
         _collect(found, absent, _done(_score(empty, plan)))
     columns: dict[str, Any] = {"query_id": plan.judged.queries.take(pa.array(kept)).cast(pa.string())}
     mean, undefined = {}, {}
+    judged = plan.judged.of_nothing(kept)
     for one, values in zip(plan.measures, found.values[:, kept], strict=True):
+        defined = one.defined(judged, level=plan.level)
+        if no_relevant == "undefined":
+            values = np.where(defined, values, np.nan)
         columns[one.name] = values
-        defined = values[~np.isnan(values)]
-        mean[one.name] = one.over(defined)
-        undefined[one.name] = int(values.size - defined.size)
+        mean[one.name] = one.over(values[~np.isnan(values)])
+        undefined[one.name] = int(np.count_nonzero(~defined))
     names = plan.judged.queries.take(pa.array(absent)).to_pylist()
     return RankResult(pa.table(columns), mean, names, list(found.unjudged), undefined, found.n_duplicates)
 

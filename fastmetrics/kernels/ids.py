@@ -35,15 +35,19 @@ def hash_texts(data: NDArray[np.uint8], starts: NDArray[np.int64], stops: NDArra
     for row in range(starts.size):
         at, stop = starts[row], stops[row]
         key = _ODD * np.uint64(stop - at + 1)
-        while at < stop:
-            word, shift = _ZERO, _ZERO
-            for byte in range(at, min(at + 8, stop)):
-                word |= np.uint64(data[byte]) << shift
-                shift += _BYTE
+        while at + 8 <= stop:
+            word = _ZERO
+            for byte in range(8):  # of fixed length, which the compiler turns into one load
+                word |= np.uint64(data[at + byte]) << np.uint64(8 * byte)
             key = (key ^ word) * _MIX
             key ^= key >> _HALF
             at += 8
-        keys[row] = key
+        word = _ZERO
+        while at < stop:
+            word = (word << _BYTE) | np.uint64(data[at])
+            at += 1
+        key = (key ^ word) * _MIX
+        keys[row] = key ^ (key >> _HALF)
     return keys
 
 

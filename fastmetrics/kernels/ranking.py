@@ -50,22 +50,32 @@ def ranks_before(scores: Floats, docs: Ids, i: int, j: int) -> bool:
 
 
 @kernel
+def is_ranked(scores: Floats, docs: Ids, first: int, last: int) -> bool:
+    """Whether the rows ``first:last`` stand in rank order."""
+    for i in range(first + 1, last):
+        if scores[i] >= scores[i - 1] and ranks_before(scores, docs, i, i - 1):
+            return False
+    return True
+
+
+@kernel
 def first_unranked(scores: Floats, docs: Ids, starts: Ints) -> int:
     """The first query whose rows are not in rank order, or the number of queries."""
     for query in range(starts.size - 1):
-        for i in range(starts[query] + 1, starts[query + 1]):
-            if scores[i] >= scores[i - 1] and ranks_before(scores, docs, i, i - 1):
-                return query
+        if not is_ranked(scores, docs, starts[query], starts[query + 1]):
+            return query
     return starts.size - 1
 
 
 @kernel
 def rank_order(scores: Floats, docs: Ids, starts: Ints) -> Ints:
-    """The rows of each query in rank order, by a stable merge sort of each."""
+    """The rows of each query in rank order, by a stable merge sort of each that needs it."""
     order = np.arange(scores.size)
     spare = np.empty_like(order)
     for query in range(starts.size - 1):
         first, last = starts[query], starts[query + 1]
+        if is_ranked(scores, docs, first, last):
+            continue
         width = 1
         while width < last - first:
             for low in range(first, last, 2 * width):

@@ -25,7 +25,7 @@ import pyarrow.parquet
 from fastmetrics.errors import ColumnError, FileFormatError
 from fastmetrics.tables.trec import read_trec
 
-ROWS = 1 << 19
+ROWS = 1 << 17
 """Rows of a batch."""
 
 NAMES: Mapping[str, tuple[str, ...]] = {
@@ -83,9 +83,9 @@ class Triples:
         kind = column.type
         if pa.types.is_dictionary(kind):
             return self._text(column.cast(kind.value_type), what)
-        if pa.types.is_large_string(kind):
+        if pa.types.is_string(kind) or pa.types.is_large_string(kind):
             return column
-        if pa.types.is_string(kind) or pa.types.is_string_view(kind) or pa.types.is_integer(kind):
+        if pa.types.is_string_view(kind) or pa.types.is_integer(kind):
             return column.cast(pa.large_string())
         raise ColumnError(f"{self.name}: {what} ids are strings or integers, not {kind}")
 
