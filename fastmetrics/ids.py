@@ -1,4 +1,4 @@
-"""Ids and numbers of Arrow columns as flat read-only arrays, the form in which kernels take them."""
+"""Ids of Arrow columns as flat read-only arrays, the form in which kernels take them."""
 
 from __future__ import annotations
 
@@ -8,14 +8,12 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from fastmetrics.arrays import Ints
 from fastmetrics.errors import ColumnError
 from fastmetrics.kernels import ids as kernels
 from fastmetrics.kernels.ids import Ids
 
 T = TypeVar("T", bound=np.generic)
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
-Flags = NDArray[np.bool_]
 
 
 def frozen(array: NDArray[T]) -> NDArray[T]:
@@ -27,7 +25,6 @@ def frozen(array: NDArray[T]) -> NDArray[T]:
 
 _NOTHING = frozen(np.zeros(0, np.int64))
 _NO_BYTES = frozen(np.zeros(0, np.uint8))
-WANTED = "lists of strings or of integers"
 
 
 def ids_of(values: pa.Array, name: str) -> tuple[Ids, str]:
@@ -42,7 +39,7 @@ def ids_of(values: pa.Array, name: str) -> tuple[Ids, str]:
     if kind == pa.string_view():
         values = values.cast(pa.large_string())
     elif not (pa.types.is_string(kind) or pa.types.is_large_string(kind)):
-        raise ColumnError(f"{name}: ids are {WANTED}, not of {kind}")
+        raise ColumnError(f"column {name!r}: expected ids that are strings or integers, got {kind}")
     return text_ids(values), "text"
 
 
@@ -61,7 +58,7 @@ def integer_ids(values: pa.Array, name: str) -> Ids:
     try:
         whole = values.cast(pa.int64()).to_numpy(zero_copy_only=False)
     except pa.ArrowInvalid:
-        raise ColumnError(f"{name}: integer ids must fit in 64 bits with sign; give larger ones as strings") from None
+        raise ColumnError(f"column {name!r}: expected integer ids below 2**63; give larger ones as strings") from None
     return fixed_ids(np.ascontiguousarray(whole).view(np.uint64))
 
 
@@ -96,14 +93,3 @@ def spans(starts: Ints, sizes: Ints) -> Ints:
     """
     before = np.cumsum(sizes) - sizes
     return np.repeat(starts - before, sizes) + np.arange(int(sizes.sum()))
-
-
-def numbers(values: pa.Array, name: str) -> Floats:
-    """Arrow numbers as float64; ``ColumnError`` names the first row that holds none."""
-    if not (pa.types.is_integer(values.type) or pa.types.is_floating(values.type) or pa.types.is_null(values.type)):
-        raise ColumnError(f"{name}: numbers were expected, not {values.type}")
-    found = values.cast(pa.float64(), safe=False).to_numpy(zero_copy_only=False)
-    wrong = np.flatnonzero(np.isnan(found))
-    if wrong.size:
-        raise ColumnError(f"{name}, value {int(wrong[0])}: a number was expected, not {values[int(wrong[0])]}")
-    return np.ascontiguousarray(found, np.float64)

@@ -9,8 +9,9 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from fastmetrics.arrays import Floats, Ints
 from fastmetrics.errors import InputError
-from fastmetrics.ids import Floats, Ints, fixed_ids, frozen, offsets, spans, take_ids, text_ids
+from fastmetrics.ids import fixed_ids, frozen, offsets, spans, take_ids, text_ids
 from fastmetrics.kernels import ids as kernels
 from fastmetrics.rankings import Judged, Rankings, judge
 from fastmetrics.tables.runs import Triples

@@ -19,8 +19,9 @@ from typing import Any
 import numpy as np
 
 from fastmetrics import ranked, ranked_trec
+from fastmetrics.arrays import Flags, Floats
 from fastmetrics.errors import OptionError, UnknownNameError
-from fastmetrics.ids import Flags, Floats, frozen, offsets
+from fastmetrics.ids import frozen, offsets
 from fastmetrics.rankings import Judged
 
 

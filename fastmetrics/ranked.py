@@ -14,8 +14,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from fastmetrics.arrays import Floats, Ints
 from fastmetrics.errors import OptionError
-from fastmetrics.ids import Floats, Ints, frozen
+from fastmetrics.ids import frozen
 from fastmetrics.kernels import gains as kernels
 from fastmetrics.rankings import Judged, descending
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from fastmetrics import ranked
-from fastmetrics.ids import Floats
+from fastmetrics.arrays import Floats
 from fastmetrics.kernels import gains_trec as kernels
 from fastmetrics.ranked import ratio
 from fastmetrics.rankings import Judged

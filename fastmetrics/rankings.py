@@ -14,10 +14,10 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-from numpy.typing import NDArray
 
+from fastmetrics.arrays import Flags, Floats, Ints, as_arrow, floats_of_arrow
 from fastmetrics.errors import ColumnError
-from fastmetrics.ids import WANTED, Flags, Floats, Ints, fixed_ids, frozen, ids_of, numbers, offsets, spans, take_ids
+from fastmetrics.ids import fixed_ids, frozen, ids_of, offsets, spans, take_ids
 from fastmetrics.kernels import ids as id_kernels
 from fastmetrics.kernels import ranking as kernels
 from fastmetrics.kernels.ids import Ids
@@ -71,43 +71,50 @@ def rankings(column: Any, name: str = "ids") -> Rankings:
 
     >>> rankings([["a", "b"], [], None]).sizes
     array([2, 0, 0])
-    >>> rankings([[1, 2.5]], "retrieved_ids")
+    >>> rankings(np.array([[7, 8], [9, -1]])).sizes
+    array([2, 1])
+    >>> rankings([["a"], ["b", None]], "retrieved_ids")
     Traceback (most recent call last):
-    fastmetrics.errors.ColumnError: retrieved_ids: ids are lists of strings or of integers, not of double
+    fastmetrics.errors.ColumnError: column 'retrieved_ids', row 1: an id is null
     """
-    if isinstance(column, Rankings):
-        return column
-    if isinstance(column, np.ndarray) and column.ndim == 2 and column.dtype.kind in "iu":
-        return _of_matrix(column, name)
-    array = _as_lists(_as_arrow(column, name), name)
-    sizes = pc.fill_null(pc.list_value_length(array), 0).to_numpy(zero_copy_only=False).astype(np.int64)
-    values = array.flatten()
+    array = _lists(column, name)
+    sizes, values = _sizes(array), array.flatten()
     if values.null_count:
         row = int(np.searchsorted(offsets(sizes), np.flatnonzero(_nulls(values))[0], side="right")) - 1
-        raise ColumnError(f"{name}, row {row}: an id is null")
+        raise ColumnError(f"column {name!r}, row {row}: an id is null")
     ids, kind = ids_of(values, name)
+    there = _there(array)
+    if not there.all():
+        ids = take_ids(ids, np.flatnonzero(there))
+        sizes = np.diff(offsets(there.astype(np.int64))[offsets(sizes)])
     return Rankings(ids, offsets(sizes), ~_nulls(array), kind)
 
 
-def grades_of(column: Any, relevant: Rankings, name: str = "relevance") -> Floats:
-    """One grade per relevant id; a missing list means that all are 1.
+def grades_of(column: Any, relevant: Any, name: str = "relevance") -> Floats:
+    """One grade per id of the column ``relevant``; a missing list means that all are 1.
 
-    >>> grades_of([[2, 0.5], None], rankings([["a", "b"], ["c"]]))
+    >>> grades_of([[2, 0.5], None], [["a", "b"], ["c"]])
     array([2. , 0.5, 1. ])
+    >>> grades_of([[2]], [["a", "b"]])
+    Traceback (most recent call last):
+    fastmetrics.errors.ColumnError: column 'relevance', row 0: expected a grade for each of 2 relevant ids, got 1
     """
-    array = _as_lists(_as_arrow(column, name), name)
-    if len(array) != len(relevant):
-        raise ColumnError(f"{name} has {len(array)} rows where relevant_ids has {len(relevant)}")
-    given = ~_nulls(array)
-    sizes = pc.fill_null(pc.list_value_length(array), 0).to_numpy(zero_copy_only=False).astype(np.int64)
-    wrong = np.flatnonzero(given & relevant.valid & (sizes != relevant.sizes))
+    array, ids = _lists(column, name), _lists(relevant, "relevant_ids")
+    sizes, wanted = _sizes(array), _sizes(ids)
+    given = ~_nulls(array) & ~_nulls(ids)
+    wrong = np.flatnonzero(given & (sizes != wanted))
     if wrong.size:
         row = int(wrong[0])
-        raise ColumnError(f"{name}, row {row}: {sizes[row]} grades for {relevant.sizes[row]} relevant ids")
-    used = np.repeat(given & relevant.valid, sizes)
-    grades = np.ones(relevant.ids.keys.size)
-    grades[np.repeat(given & relevant.valid, relevant.sizes)] = numbers(array.flatten(), name)[used]
-    return grades
+        raise ColumnError(
+            f"column {name!r}, row {row}: expected a grade for each of {wanted[row]} relevant ids, got {sizes[row]}"
+        )
+    values = floats_of_arrow(array.flatten(), name)[np.repeat(given, sizes)]
+    if np.isnan(values).any():
+        row = int(np.repeat(np.arange(given.size), sizes * given)[np.isnan(values)][0])
+        raise ColumnError(f"column {name!r}, row {row}: a grade is not a number")
+    grades = np.ones(int(wanted.sum()))
+    grades[np.repeat(given, wanted)] = values
+    return frozen(grades[_there(ids)])
 
 
 def judge(retrieved: Rankings, relevant: Rankings, grades: Floats | None = None) -> Judged:
@@ -120,9 +127,11 @@ def judge(retrieved: Rankings, relevant: Rankings, grades: Floats | None = None)
         if known is relevant and marks is grades:
             return judged
     if len(retrieved) != len(relevant):
-        raise ColumnError(f"retrieved_ids has {len(retrieved)} rows where relevant_ids has {len(relevant)}")
+        raise ColumnError(f"column 'retrieved_ids' has {len(retrieved)} rows, column 'relevant_ids' {len(relevant)}")
     if {retrieved.kind, relevant.kind} == {"text", "integer"}:
-        raise ColumnError(f"retrieved_ids holds {retrieved.kind} ids but relevant_ids {relevant.kind} ones")
+        raise ColumnError(
+            f"column 'retrieved_ids' holds {retrieved.kind} ids, column 'relevant_ids' {relevant.kind} ids"
+        )
     marks = frozen(np.ones(relevant.ids.keys.size) if grades is None else grades)
     found, repeated = kernels.judge(retrieved.ids, retrieved.starts, relevant.ids, relevant.starts, marks)
     ideal, ideal_starts = marks, relevant.starts
@@ -146,55 +155,33 @@ def descending(grades: Floats, starts: Ints) -> Floats:
     return grades[kernels.rank_order(grades, nobody, starts)]
 
 
-def _of_matrix(matrix: NDArray[Any], name: str) -> Rankings:
-    if matrix.dtype == np.uint64 and matrix.size and matrix.max() > np.iinfo(np.int64).max:
-        raise ColumnError(f"{name}: integer ids must fit in 64 bits with sign; give larger ones as strings")
-    whole = np.ascontiguousarray(matrix, np.int64)
-    there = whole != -1
-    sizes = np.full(len(whole), whole.shape[1], np.int64) if there.all() else there.sum(axis=1)
-    keys = whole.ravel() if there.all() else whole[there]
-    kind = "integer" if keys.size else "none"
-    return Rankings(fixed_ids(keys.view(np.uint64)), offsets(sizes), np.ones(len(whole), np.bool_), kind)
-
-
-def _as_arrow(column: Any, name: str) -> pa.Array:
-    if isinstance(column, pa.Array):
-        return column
-    if isinstance(column, pa.ChunkedArray):
-        return column.combine_chunks()
-    if hasattr(column, "__arrow_c_stream__"):
-        return pa.chunked_array(column).combine_chunks()
-    try:
-        return pa.array(column if isinstance(column, np.ndarray) and column.ndim == 1 else list(column))
-    except (pa.ArrowException, OverflowError, TypeError):
-        raise _oddity(column, name) from None
-
-
-def _oddity(column: Any, name: str) -> ColumnError:
-    """The error that names the first row whose ids are not all strings or all integers."""
-    kinds: set[type] = set()
-    for row, ids in enumerate(column):
-        if ids is not None and (isinstance(ids, str | bytes) or not hasattr(ids, "__iter__")):
-            return ColumnError(f"{name}, row {row}: a list of ids was expected, not {ids!r}")
-        for one in () if ids is None else ids:
-            kinds.add(int if isinstance(one, int | np.integer) else type(one))
-            if not isinstance(one, str | int | np.integer) or isinstance(one, bool) or len(kinds) > 1:
-                return ColumnError(f"{name}, row {row}: ids are {WANTED}, not {one!r}")
-    return ColumnError(f"{name}: integer ids must fit in 64 bits with sign; give larger ones as strings")
-
-
-def _as_lists(array: pa.Array, name: str) -> pa.Array:
+def _lists(column: Any, name: str) -> pa.Array:
+    array = as_arrow(column, name)
+    if isinstance(array, pa.ChunkedArray):
+        array = array.combine_chunks()
     kind = array.type
     if pa.types.is_null(kind):
         return array.cast(pa.list_(pa.null()))
     if pa.types.is_dictionary(kind):
-        return _as_lists(array.cast(kind.value_type), name)
+        return _lists(array.cast(kind.value_type), name)
     if pa.types.is_list_view(kind) or pa.types.is_large_list_view(kind):
         return array.cast(pa.large_list(kind.value_type))
     if not (pa.types.is_list(kind) or pa.types.is_large_list(kind) or pa.types.is_fixed_size_list(kind)):
-        raise ColumnError(f"{name}: a column of lists was expected, not of {kind}")
+        raise ColumnError(f"column {name!r}: expected lists, got {kind}")
     return array
 
 
+def _sizes(array: pa.Array) -> Ints:
+    return pc.fill_null(pc.list_value_length(array), 0).to_numpy(zero_copy_only=False).astype(np.int64)
+
+
+def _there(array: pa.Array) -> Flags:
+    """Which ids are some: all, but for the -1 that fills up the rows of a two-dimensional integer array."""
+    kind = array.type
+    if not (pa.types.is_fixed_size_list(kind) and pa.types.is_signed_integer(kind.value_type)):
+        return np.ones(int(_sizes(array).sum()), np.bool_)
+    return array.flatten().to_numpy(zero_copy_only=False) != -1
+
+
 def _nulls(array: pa.Array) -> Flags:
-    return np.asarray(array.is_null().to_numpy(zero_copy_only=False), np.bool_)
+    return array.is_null().to_numpy(zero_copy_only=False)

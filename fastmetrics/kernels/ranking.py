@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from fastmetrics.arrays import Floats, Ints
 from fastmetrics.kernels._jit import kernel
 from fastmetrics.kernels.ids import Ids, clear, find, is_after, table_for
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 
 @kernel

@@ -18,8 +18,9 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from fastmetrics.arrays import Flags, Floats, Ints
 from fastmetrics.errors import InputError, OptionError
-from fastmetrics.ids import Flags, Floats, Ints, frozen, offsets, spans, take_ids, text_ids
+from fastmetrics.ids import frozen, offsets, spans, take_ids, text_ids
 from fastmetrics.judgements import Judgements, judgements
 from fastmetrics.kernels import ids as id_kernels
 from fastmetrics.kernels import ranking as kernels
