@@ -36,7 +36,8 @@ def retrieval_consistency(question: Any, retrieved_ids: Any, *, k: int = 10) -> 
 def retrieval_rbo(question: Any, retrieved_ids: Any, *, p: float = 0.9) -> float:
     """Rank-biased overlap of the rankings of the repeats of a query.
 
-    Pairs and queries are put together as in :func:`retrieval_consistency`.  RBO of two rankings of lengths s ≤ l, with X_d ids in common after d ranks, extrapolated to what follows:
+    Pairs and queries are put together as in :func:`retrieval_consistency`.  RBO of two rankings of lengths s ≤ l, with
+    X_d ids in common after d ranks, extrapolated to what follows:
     (1-p)/p · (Σ_{d≤l} X_d/d · p^d + Σ_{s<d≤l} X_s(d-s)/(sd) · p^d) + ((X_l - X_s)/l + X_s/s) · p^l.
 
     >>> round(retrieval_rbo([1, 1], [["a", "b", "c"], ["a", "b", "c"]]), 12)
