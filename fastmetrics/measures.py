@@ -18,9 +18,9 @@ from typing import Any
 
 import numpy as np
 
-from fastmetrics import ranked, ranked_trec
 from fastmetrics.arrays import Flags, Floats
 from fastmetrics.errors import OptionError, UnknownNameError
+from fastmetrics.formulas import ranked, ranked_trec
 from fastmetrics.ids import frozen, offsets
 from fastmetrics.rankings import Judged
 
@@ -82,7 +82,7 @@ FAMILIES = (
     Family(ranked_trec.binary_g, ("binG",)),
     Family(ranked_trec.g, ("G",), needs="gain"),
     Family(ranked_trec.ndcg_relevant, ("ndcg_rel",), needs="gain"),
-    Family(ranked_trec.ndcg_levels, ("Rndcg",), needs="gain"),
+    Family(ranked_trec.ndcg_levels, ("Rndcg",)),
 )
 """Every measure; the first name of a family is the one it is called by."""
 

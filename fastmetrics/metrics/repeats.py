@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -69,8 +70,10 @@ def _over_pairs(question: Any, retrieved: Any, k: int | None, compare: Callable[
     first = _first(lists, k)
     shares = compare(first.ids, first.starts, frozen(np.stack([order[firsts], order[seconds]], axis=1)))
     owner = np.repeat(np.arange(counts.size), counts)[firsts]
-    of_query = np.bincount(owner, shares, counts.size)[counts > 1] / (counts * (counts - 1) / 2)[counts > 1]
-    return float(of_query.mean())
+    ascending = np.lexsort((shares, owner))  # so that the order of the rows changes no bit
+    totals = np.bincount(owner, shares[ascending], counts.size)[counts > 1]
+    means = totals / (counts * (counts - 1) / 2)[counts > 1]
+    return math.fsum(means.tolist()) / means.size
 
 
 def _codes(question: Any) -> Ints:

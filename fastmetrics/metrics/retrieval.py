@@ -1,7 +1,8 @@
 """What a search retrieved against what is relevant (S2, tier 1): one number a row.
 
 Every row has a ranking ``retrieved_ids``, best first and taken in the order given, and ``relevant_ids``, whose grades
-are ``relevance`` (absent: all 1).  The formulas are those of :mod:`fastmetrics.ranked`, the numbers trec_eval's.
+are ``relevance`` (absent: all 1).  The formulas are those of :mod:`fastmetrics.formulas.ranked`, the numbers
+trec_eval's.
 
 - A row with nothing relevant is undefined (NaN); an empty ranking scores 0; a missing list gives no score.
 - An id retrieved twice counts at its first place only and leaves nothing at the later one; :func:`repeated_ids` counts
@@ -18,11 +19,11 @@ from typing import Annotated, Any
 
 import numpy as np
 
-from fastmetrics import ranked
 from fastmetrics.arrays import Floats
 from fastmetrics.batch import Batch
 from fastmetrics.declare import Options, metric
 from fastmetrics.errors import OptionError
+from fastmetrics.formulas import ranked
 from fastmetrics.kernels import ids as kernels
 from fastmetrics.rankings import Judged, Rankings, grades_of, judge, rankings
 

@@ -232,13 +232,13 @@ def ndcg_relevant(ranking, grades):
     return sum(ratios) / wanted if wanted else 0.0
 
 
-def ndcg_levels(ranking, grades):
+def ndcg_levels(ranking, grades, level=1):
     gains = [gain_of(grade) for grade in grades_along(ranking, grades)]
     ideal = [gain for gain in _ideal(grades) if gain > 0]
     ends = [rank for rank in range(1, len(ideal) + 1) if rank == len(ideal) or ideal[rank] != ideal[rank - 1]]
     if ideal and len(gains) > len(ideal) + 1:
         ends.append(len(gains))
-    return sum(ndcg_upto(gains, grades, rank) for rank in ends) / len(ends) if ends else 0.0
+    return sum(ndcg_upto(gains, grades, rank) for rank in ends) / len(ends) if n_relevant(grades, level) else 0.0
 
 
 def ndcg_upto(gains, grades, rank):

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from fastmetrics import ranked
 from fastmetrics.arrays import Floats
+from fastmetrics.formulas import ranked
+from fastmetrics.formulas.ranked import ratio
 from fastmetrics.kernels import gains_trec as kernels
-from fastmetrics.ranked import ratio
 from fastmetrics.rankings import Judged
 
 
@@ -37,8 +37,7 @@ def utility(judged: Judged, *, level: float = 1.0, hit: float = 1.0, junk: float
 def eleven_point_average(judged: Judged, *, level: float = 1.0) -> Floats:
     """Mean of the interpolated precision at recall 0, 0.1, …, 1."""
     points = [ranked.interpolated_precision(judged, recall=tenth / 10, level=level) for tenth in range(11)]
-    mean: Floats = np.asarray(points).mean(axis=0)
-    return mean
+    return np.add.accumulate(points)[-1] / 11.0  # one after the other: a sum's order must not hang on the batch
 
 
 def binary_g(judged: Judged, *, level: float = 1.0) -> Floats:
@@ -58,6 +57,7 @@ def ndcg_relevant(judged: Judged) -> Floats:
     return kernels.ndcg_at_relevant(judged.grades, judged.starts, judged.ideal, judged.ideal_starts)
 
 
-def ndcg_levels(judged: Judged) -> Floats:
-    """NDCG averaged over the ranks where the ideal gain falls."""
-    return kernels.ndcg_at_levels(judged.grades, judged.starts, judged.ideal, judged.ideal_starts)
+def ndcg_levels(judged: Judged, *, level: float = 1.0) -> Floats:
+    """NDCG averaged over the ranks where the ideal gain falls; 0 where no grade reaches ``level``."""
+    found = kernels.ndcg_at_levels(judged.grades, judged.starts, judged.ideal, judged.ideal_starts)
+    return np.where(ranked.relevant(judged, level) > 0, found, 0.0)
