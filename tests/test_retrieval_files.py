@@ -178,7 +178,7 @@ def test_broken_judgements_say_what_and_where(tmp_path):
 MEASURE_MEMORY = """
 import re, resource, sys
 from pathlib import Path
-from fastmetrics import ranking
+from fastmetrics import blocks, ranking
 
 def peak():
     status = Path("/proc/self/status")
@@ -187,7 +187,7 @@ def peak():
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
 
 path, queries, shuffled, held = sys.argv[1], int(sys.argv[2]), sys.argv[3] == "shuffled", int(sys.argv[4])
-ranking.HELD_ROWS = held
+blocks.HELD_ROWS = held
 judged = {f"q{n}": {f"document-{n}-3": 1} for n in range(0, queries, 7)}
 ranking.rank({"q0": {"a": 1.0}}, judged, "ndcg@10,mrr", threads=2)
 before = peak()

@@ -246,7 +246,7 @@ def test_row_order_and_threads_change_no_bit(run, judged, seed, threads):
 
 
 def test_blocks_and_slices_of_any_size_give_the_same(monkeypatch):
-    from fastmetrics import ranking
+    from fastmetrics import blocks
     from fastmetrics.tables import runs
 
     run, judged = fuzzed(3, 200)
@@ -255,8 +255,8 @@ def test_blocks_and_slices_of_any_size_give_the_same(monkeypatch):
     shuffled = random.Random(1).sample(rows, len(rows))
     for size, held in ((1, 50), (7, 1000), (64, 10), (1 << 17, 1 << 24)):
         monkeypatch.setattr(runs, "ROWS", size)
-        monkeypatch.setattr(ranking, "ROWS", size)
-        monkeypatch.setattr(ranking, "HELD_ROWS", held)
+        monkeypatch.setattr(blocks, "ROWS", size)
+        monkeypatch.setattr(blocks, "HELD_ROWS", held)
         for some in (rows, shuffled):
             query, doc, score = map(list, zip(*some, strict=True))
             table = pa.table({"qid": query, "pid": doc, "score": score})
