@@ -13,7 +13,7 @@ from collections import deque
 from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -25,6 +25,7 @@ from fastmetrics.ids import frozen, offsets, spans, take_ids, text_ids
 from fastmetrics.judgements import Judgements, judgements
 from fastmetrics.kernels import ids as id_kernels
 from fastmetrics.kernels import ranking as kernels
+from fastmetrics.kernels.ids import Ids
 from fastmetrics.measures import Measure
 from fastmetrics.measures import measures as named
 from fastmetrics.rankings import Rankings, judge
@@ -70,7 +71,7 @@ class RankResult:
 
 
 @dataclass(frozen=True)
-class _Plan:
+class Plan:
     """What is asked of every block."""
 
     judged: Judgements
@@ -138,7 +139,7 @@ def rank(
         raise OptionError("relevance_level is above 0 and depth, if given, 1 or more")
     rows = Triples(run, "score")
     judged = judgements(qrels, duplicates)
-    plan = _Plan(judged, named(measures), relevance_level, duplicates, depth, rows.name)
+    plan = Plan(judged, named(measures), relevance_level, duplicates, depth, rows.name)
     workers = threads or len(os.sched_getaffinity(0))
     try:
         found = _evaluate(grouped(rows, judged), plan, workers)
@@ -169,7 +170,7 @@ def _check(value: str, known: tuple[str, ...], option: str) -> None:
         raise OptionError(f"{option} is {' or '.join(map(repr, known))}, not {value!r}")
 
 
-def _evaluate(blocks: Iterable[Block], plan: _Plan, workers: int) -> _Found:
+def _evaluate(blocks: Iterable[Block], plan: Plan, workers: int) -> _Found:
     """Score blocks in ``workers`` threads while the next ones are read."""
     count = len(plan.judged)
     found = _Found(np.full((len(plan.measures), count), np.nan), np.zeros(count, np.bool_))
@@ -195,14 +196,26 @@ def _collect(found: _Found, places: Ints, future: Future[tuple[Floats, int]]) ->
     found.n_duplicates += repeated
 
 
-def _score(block: Block, plan: _Plan) -> tuple[Floats, int]:
+class Interned(NamedTuple):
+    """A block whose documents are ids."""
+
+    block: Block
+    ids: Ids
+
+
+def interned(block: Block) -> Interned:
+    """The block with its documents hashed."""
+    return Interned(block, text_ids(block.docs))
+
+
+def evaluated(read: Interned, plan: Plan) -> tuple[Floats, int]:
     """One row a measure, one column a query of the block; and how many documents were retrieved again."""
-    ids, starts = text_ids(block.docs), block.starts
+    block, ids = read
+    starts = block.starts
+    order = None
     if kernels.first_unranked(block.scores, ids, starts) < starts.size - 1:
         order = kernels.rank_order(block.scores, ids, starts)
         ids = take_ids(ids, order)
-    else:
-        order = None
     again = id_kernels.repeats(ids, starts)
     repeated = int(np.count_nonzero(again))
     if repeated and plan.duplicates == "error":
@@ -220,7 +233,11 @@ def _score(block: Block, plan: _Plan) -> tuple[Floats, int]:
     return np.array([one(judged, level=plan.level) for one in plan.measures]), repeated
 
 
-def _result(found: _Found, plan: _Plan, missing: str, no_relevant: str) -> RankResult:
+def _score(block: Block, plan: Plan) -> tuple[Floats, int]:
+    return evaluated(interned(block), plan)
+
+
+def _result(found: _Found, plan: Plan, missing: str, no_relevant: str) -> RankResult:
     absent = np.flatnonzero(~found.seen)
     kept = np.arange(found.seen.size)
     if missing == "skip":
