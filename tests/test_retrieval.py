@@ -18,6 +18,7 @@ from fastmetrics.errors import ColumnError, OptionError
 from fastmetrics.kernels import ids as kernels
 from fastmetrics.kernels.ids import Ids
 from fastmetrics.rankings import rankings
+from tests.reference import repeats
 from tests.reference import retrieval as reference
 
 # (metric, options, definition, whether it needs a grade at the level or a gain)
@@ -228,10 +229,10 @@ REPEATS = st.lists(st.tuples(st.sampled_from("pqr"), st.lists(TEXTS, max_size=6,
 def test_repeats_equal_their_definitions(table, k, p):
     queries, lists = [query for query, _ in table], [ids for _, ids in table]
     queries_arrow, lists_arrow = pa.array(queries, pa.string()), pa.array(lists, pa.list_(pa.string()))
-    wanted = reference.over_repeats(queries, [ids[:k] for ids in lists], reference.jaccard)
+    wanted = repeats.over_repeats(queries, [ids[:k] for ids in lists], repeats.jaccard)
     found = fm.retrieval_consistency(queries_arrow, lists_arrow, k=k)
     assert math.isnan(found) if wanted is None else found == pytest.approx(wanted, abs=1e-12)
-    wanted = reference.over_repeats(queries, lists, lambda a, b: reference.rank_biased_overlap(a, b, p))
+    wanted = repeats.over_repeats(queries, lists, lambda a, b: repeats.rank_biased_overlap(a, b, p))
     found = fm.retrieval_rbo(queries_arrow, lists_arrow, p=p)
     assert math.isnan(found) if wanted is None else found == pytest.approx(wanted, abs=1e-12)
     if table:

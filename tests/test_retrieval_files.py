@@ -105,6 +105,14 @@ def test_every_kind_of_table_holds_the_same_rows(convert):
     assert fm.rank(run, nested(JUDGED), "mrr,ndcg").per_query.equals(expected.per_query)
 
 
+def test_dictionaries_may_hold_anything_but_null():
+    run = pa.table({"qid": pa.array([7, 7]).dictionary_encode(), "pid": ["a", "b"], "score": [1, 2]})
+    assert fm.rank(run, {"7": {"a": 1}}, "mrr").mean["mrr"] == 0.5
+    holes = pa.DictionaryArray.from_arrays(pa.array([0, 1]), pa.array(["q", None]))
+    with pytest.raises(ColumnError, match="row 1: the query is null"):
+        fm.rank(run.set_column(0, "qid", holes), {"7": {"a": 1}}, "mrr")
+
+
 def test_integer_ids_of_a_frame_meet_those_of_a_text(tmp_path):
     judged = tmp_path / "qrels.txt"
     judged.write_text("301 0 17 1\n301 0 9 0\n302 0 5 1\n")

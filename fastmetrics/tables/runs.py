@@ -68,14 +68,16 @@ class Triples:
     def _checked(self, batch: pa.RecordBatch, row: int) -> pa.RecordBatch:
         query, doc, value = batch.columns
         for name, column in (("query", query), ("document", doc), (self.kind, value)):
-            if column.null_count:
-                wrong = int(np.flatnonzero(column.is_null().to_numpy(zero_copy_only=False))[0]) + row
+            holes = pa.types.is_dictionary(column.type) and column.dictionary.null_count
+            plain = column.cast(column.type.value_type) if holes else column
+            if plain.null_count:
+                wrong = int(np.flatnonzero(plain.is_null().to_numpy(zero_copy_only=False))[0]) + row
                 raise ColumnError(f"{self.name}, row {wrong}: the {name} is null")
         found = value if pa.types.is_float64(value.type) else self._number(value, row)
         wrong_rows = np.flatnonzero(np.isnan(found.to_numpy()))
         if wrong_rows.size:
             raise ColumnError(f"{self.name}, row {int(wrong_rows[0]) + row}: the {self.kind} is not a number")
-        if not pa.types.is_dictionary(query.type):
+        if not pa.types.is_dictionary(query.type) or not _is_text(query.dictionary.type):
             query = self._text(query, "query")
         return pa.record_batch({"query": query, "doc": self._text(doc, "document"), "value": found})
 
@@ -83,7 +85,7 @@ class Triples:
         kind = column.type
         if pa.types.is_dictionary(kind):
             return self._text(column.cast(kind.value_type), what)
-        if pa.types.is_string(kind) or pa.types.is_large_string(kind):
+        if _is_text(kind):
             return column
         if pa.types.is_string_view(kind) or pa.types.is_integer(kind):
             return column.cast(pa.large_string())
@@ -164,7 +166,7 @@ class Triples:
         schema = pa.parquet.read_schema(path)
         chosen = self._named(schema.names)
         kind = schema.field(chosen[0]).type
-        texts = [chosen[0]] if pa.types.is_string(kind) or pa.types.is_large_string(kind) else []
+        texts = [chosen[0]] if _is_text(kind) else []
         with pa.parquet.ParquetFile(path, read_dictionary=texts, pre_buffer=False) as file:
             yield from self._columns(file.iter_batches(ROWS, columns=chosen), chosen)
 
@@ -204,6 +206,10 @@ class Triples:
 
 class _Pairs(list[tuple[str, Any]]):
     """A JSON object as its pairs, so that a document named twice is seen twice."""
+
+
+def _is_text(kind: pa.DataType) -> bool:
+    return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind))
 
 
 def _header(head: bytes, mark: str) -> list[str]:
