@@ -19,6 +19,12 @@ _HOMES = {
     "agreement": "raters",
     "cohen_kappa": "raters",
     "krippendorff_alpha": "raters",
+    "precision_at_k": "metrics.retrieval",
+    "rank": "ranking",
+    "rank_runs": "ranking",
+    "recall_at_k": "metrics.retrieval",
+    "retrieval_consistency": "metrics.repeats",
+    "retrieval_rbo": "metrics.repeats",
 }
 """The module of each public function that is no metric; metrics are found where they are declared."""
 

@@ -185,7 +185,7 @@ def as_arrow(values: Any, name: str = "column") -> pa.Array | pa.ChunkedArray:
         return pa.array(values, from_pandas=pandas or None)
     except UnicodeEncodeError:
         return _with_surrogates(list(values))
-    except (pa.ArrowInvalid, pa.ArrowTypeError, TypeError, ValueError) as error:
+    except (pa.ArrowInvalid, pa.ArrowTypeError, TypeError, ValueError, OverflowError) as error:
         raise ColumnError(_mixed(values, name, error)) from error
 
 

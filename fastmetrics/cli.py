@@ -15,6 +15,7 @@ import typer
 from fastmetrics import __version__
 from fastmetrics.commands.metrics import metrics
 from fastmetrics.commands.profile import profile
+from fastmetrics.commands.rank import rank
 from fastmetrics.commands.score import score
 from fastmetrics.commands.summarize import summarize
 from fastmetrics.commands.validate import validate
@@ -27,7 +28,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
 )
-for _command in (score, metrics, summarize, profile, validate):
+for _command in (score, metrics, summarize, profile, validate, rank):
     app.command()(_command)
 
 

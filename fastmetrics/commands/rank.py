@@ -1,0 +1,69 @@
+"""``fastmetrics rank``: search results against judgements."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+
+class Missing(StrEnum):
+    """What becomes of a judged query that the run does not hold."""
+
+    zero = "zero"
+    skip = "skip"
+
+
+class NoRelevant(StrEnum):
+    """What becomes of a query with nothing relevant."""
+
+    zero = "zero"
+    undefined = "undefined"
+
+
+class Duplicates(StrEnum):
+    """What becomes of a document that is there twice for one query."""
+
+    error = "error"
+    first = "first"
+
+
+def rank(
+    runs: Annotated[list[Path], typer.Argument(help="Runs, then the judgements (qrels).", metavar="RUN... QRELS")],
+    *,
+    measures: Annotated[
+        list[str] | None, typer.Option("--measures", "-m", help="Measures: ndcg@10,mrr,RBP(p=0.8).")
+    ] = None,
+    out: Annotated[Path | None, typer.Option("--out", "-o", help="A file for the values of each query.")] = None,
+    relevance_level: Annotated[float, typer.Option("--relevance-level", "-l", help="Relevant from this grade on.")] = 1,
+    missing: Annotated[Missing, typer.Option(help="A judged query not in the run: zero, or skip it.")] = Missing.zero,
+    no_relevant: Annotated[
+        NoRelevant, typer.Option(help="A query with nothing relevant: zero, or undefined.")
+    ] = NoRelevant.zero,
+    duplicates: Annotated[
+        Duplicates, typer.Option(help="A document there twice: error, or only the first counts.")
+    ] = Duplicates.error,
+    depth: Annotated[int | None, typer.Option("--depth", "-M", help="Look at this many documents a query.")] = None,
+    threads: Annotated[int | None, typer.Option(min=1, help="Threads; by default one a processor.")] = None,
+    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the output if it exists.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")] = False,
+) -> None:
+    """Evaluate runs by judgements with trec_eval's numbers: means, and values per query if there is one run."""
+    from fastmetrics.commands.options import split
+    from fastmetrics.ranking_files import rank_files
+
+    found = rank_files(
+        runs,
+        out,
+        split(measures) or None,
+        overwrite=overwrite,
+        relevance_level=relevance_level,
+        missing=missing.value,
+        no_relevant=no_relevant.value,
+        duplicates=duplicates.value,
+        depth=depth,
+        threads=threads,
+    )
+    typer.echo(found.to_json() if as_json else str(found))

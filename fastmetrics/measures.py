@@ -1,0 +1,227 @@
+"""Retrieval measures by the names that users of trec_eval, ir_measures and ranx write.
+
+``ndcg@10``, ``nDCG@10``, ``ndcg_cut_10`` and ``ndcg_cut.10`` are one measure; so are ``P@5``, ``P_5`` and
+``precision@5``, ``AP`` and ``map``, ``RR@10`` and ``mrr@10``, ``RBP(p=0.8)`` and ``rbp.8``.  Letter case, hyphens and
+underscores of a name do not matter.  Options go in brackets, ``AP(rel=2)@100``; ranx's suffix ``-l2`` is ``rel=2``.
+"""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import math
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from fastmetrics.arrays import Flags, Floats
+from fastmetrics.errors import OptionError, UnknownNameError
+from fastmetrics.formulas import ranked, ranked_trec
+from fastmetrics.ids import frozen, offsets
+from fastmetrics.rankings import Judged
+
+
+@dataclass(frozen=True)
+class Family:
+    """One formula and what may be said of it.
+
+    ``at`` is the option that ``@`` sets; ``needs`` says which documents make a query defined: "level" those at or
+    above the relevance level, "gain" those with a positive grade, "" none; ``mean`` how queries are put together.
+    """
+
+    formula: Callable[..., Floats]
+    names: tuple[str, ...]
+    at: str = ""
+    needs: str = "level"
+    mean: str = "arithmetic"
+    fixed: dict[str, Any] = field(default_factory=dict)
+
+    @cached_property
+    def options(self) -> dict[str, Any]:
+        """The options a user may set, with their defaults."""
+        given = inspect.signature(self.formula).parameters.values()
+        return {p.name: p.default for p in given if p.kind is p.KEYWORD_ONLY and p.name not in self.fixed}
+
+
+FAMILIES = (
+    Family(ranked.ndcg, ("ndcg", "ndcg_cut"), "k", "gain"),
+    Family(ranked.ndcg, ("ndcg_burges",), "k", "gain", fixed={"gain": "exponential"}),
+    Family(ranked.dcg, ("dcg",), "k", "gain"),
+    Family(ranked.ideal_dcg, ("ideal_dcg",), "k", "gain"),
+    Family(ranked.reciprocal_rank, ("mrr", "rr", "recip_rank", "reciprocal_rank"), "k"),
+    Family(ranked.average_precision, ("ap", "map", "map_cut", "average_precision"), "k"),
+    Family(ranked.precision, ("p", "precision", "set_P"), "k"),
+    Family(ranked.recall, ("r", "recall", "set_recall", "SetR"), "k"),
+    Family(ranked.f1, ("f1",), "k"),
+    Family(ranked.success, ("success", "hit_rate", "hit"), "k"),
+    Family(ranked.hits, ("hits", "num_rel_ret"), "k", mean="sum"),
+    Family(ranked.r_precision, ("Rprec", "r_precision"), fixed={"share": 1.0}),
+    Family(ranked.r_precision, ("Rprec_mult",), "share"),
+    Family(ranked.bpref, ("bpref",)),
+    Family(ranked.inferred_ap, ("infAP",)),
+    Family(ranked.interpolated_precision, ("IPrec", "iprec_at_recall"), "recall"),
+    Family(ranked.expected_reciprocal_rank, ("ERR",), "k", "gain"),
+    Family(ranked.rank_biased_precision, ("RBP",), "k", "gain"),
+    Family(ranked.rank_biased_residual, ("rbp_resid",), needs=""),
+    Family(ranked.judged_share, ("judged",), "k", ""),
+    Family(ranked.unjudged_share, ("unj", "unjudged"), "k", ""),
+    Family(ranked.geometric_average_precision, ("gm_map",), mean="geometric"),
+    Family(ranked.geometric_bpref, ("gm_bpref",), mean="geometric"),
+    Family(ranked.num_retrieved, ("num_ret",), needs="", mean="sum"),
+    Family(ranked.num_relevant, ("num_rel",), needs="", mean="sum"),
+    Family(ranked.num_nonrelevant_retrieved, ("num_nonrel_judged_ret",), needs="", mean="sum"),
+    Family(ranked_trec.relative_precision, ("relative_P", "set_relative_P", "SetRelP"), "k"),
+    Family(ranked_trec.set_average_precision, ("set_map", "SetAP")),
+    Family(ranked_trec.set_f, ("set_F",)),
+    Family(ranked_trec.utility, ("utility",)),
+    Family(ranked_trec.eleven_point_average, ("11pt_avg",)),
+    Family(ranked_trec.binary_g, ("binG",)),
+    Family(ranked_trec.g, ("G",), needs="gain"),
+    Family(ranked_trec.ndcg_relevant, ("ndcg_rel",), needs="gain"),
+    Family(ranked_trec.ndcg_levels, ("Rndcg",)),
+)
+"""Every measure; the first name of a family is the one it is called by."""
+
+
+def _plain(name: str) -> str:
+    return re.sub(r"[-_]", "", name).lower()
+
+
+_BY_NAME = {_plain(name): family for family in FAMILIES for name in family.names}
+_FORM = re.compile(
+    r"(?P<name>\d*[A-Za-z][\w-]*?)(?:\((?P<options>.*)\))?(?:(?P<mark>@|[._](?=[\d.]))(?P<at>\d*\.?\d+))?(?:-l(?P<level>\d+))?"
+)
+_SYNONYMS = {"rel": "level", "relevance_level": "level", "cutoff": "k", "dcg": "gain", "persistence": "p"}
+_GAINS = {"log2": "linear", "exp-log2": "exponential"}
+
+
+@dataclass(frozen=True)
+class Measure:
+    """A family with its options set, under the ``name`` it was asked for."""
+
+    name: str
+    family: Family
+    options: dict[str, Any]
+    judged_only: bool = False
+
+    def __call__(self, judged: Judged, *, level: float = 1.0) -> Floats:
+        """One value per query; ``level`` is the relevance level unless the measure sets its own."""
+        options = self.family.fixed | self._leveled(level)
+        return self.family.formula(only_judged(judged) if self.judged_only else judged, **options)
+
+    def defined(self, judged: Judged, *, level: float = 1.0) -> Flags:
+        """Which queries the measure is defined for: those with something relevant, if it needs that."""
+        least = {"level": self._leveled(level).get("level"), "gain": math.ulp(0.0), "": None}[self.family.needs]
+        if least is None:
+            return np.ones(judged.starts.size - 1, np.bool_)
+        return ranked.relevant(judged, least) > 0
+
+    def _leveled(self, level: float) -> dict[str, Any]:
+        return {"level": level} | self.options if self.family.options.get("level") == 1.0 else self.options
+
+    def over(self, values: Floats) -> float:
+        """The queries' values put together: their mean, sum or geometric mean, the same in any order."""
+        if not values.size:
+            return math.nan
+        if self.family.mean == "geometric":
+            return math.exp(math.fsum(np.log(values).tolist()) / values.size)
+        total = math.fsum(values.tolist())
+        return total if self.family.mean == "sum" else total / values.size
+
+
+def measure(text: str) -> Measure:
+    """The measure that ``text`` names.
+
+    >>> measure("nDCG@10").options
+    {'k': 10}
+    >>> measure("RBP(p=0.8)").options, measure("rbp.8").options, measure("Rprec").family.names[0]
+    ({'p': 0.8}, {'p': 0.8}, 'Rprec')
+    >>> measure("ncdg@10")
+    Traceback (most recent call last):
+    fastmetrics.errors.UnknownNameError: unknown measure 'ncdg'; did you mean 'ndcg' or 'Rndcg'?
+    >>> measure("P@0")
+    Traceback (most recent call last):
+    fastmetrics.errors.OptionError: P@0: k is a whole number from 1 on
+
+    Raises ``UnknownNameError`` for a measure or option nobody knows, ``OptionError`` for a value it cannot take.
+    """
+    form = _FORM.fullmatch(text.strip())
+    name = form["name"] if form else text
+    family = _BY_NAME.get(_plain(name))
+    if form is None or family is None:
+        raise UnknownNameError.of("measure", name, [known.names[0] for known in FAMILIES])
+    options = _bracketed(text, form["options"])
+    if form["level"]:
+        options["level"] = float(form["level"])
+    if form["at"]:
+        share = form["mark"] == "." and "p" in family.options
+        at = "p" if share else family.at
+        if not at:
+            raise OptionError(f"{text}: {family.names[0]} takes no cut-off")
+        options[at] = float("." + form["at"].lstrip(".")) if share else float(form["at"])
+    judged_only = bool(options.pop("judged_only", False))
+    for option in options:
+        if option not in family.options:
+            raise UnknownNameError.of(f"option of {family.names[0]}", option, family.options)
+    return Measure(text, family, {key: _checked(text, key, value) for key, value in options.items()}, judged_only)
+
+
+def measures(texts: str | Sequence[str]) -> list[Measure]:
+    """The measures named by a list, or by one text with commas between them.
+
+    >>> [one.name for one in measures("ndcg@10, mrr,RBP(p=0.8)")]
+    ['ndcg@10', 'mrr', 'RBP(p=0.8)']
+    """
+    names = re.split(r",(?![^(]*\))", texts) if isinstance(texts, str) else list(texts)
+    found = [measure(name.strip()) for name in names]
+    if not found:
+        raise OptionError("name at least one measure")
+    for place, one in enumerate(found):
+        if one.name in [other.name for other in found[:place]]:
+            raise OptionError(f"measure {one.name!r} is asked for twice")
+    return found
+
+
+def only_judged(judged: Judged) -> Judged:
+    """The rankings without the documents that have no judgement, or a negative one."""
+    kept = judged.grades >= 0.0
+    before = offsets(kept.astype(np.int64))
+    return Judged(frozen(judged.grades[kept]), frozen(before[judged.starts]), judged.ideal, judged.ideal_starts)
+
+
+def _bracketed(text: str, inside: str | None) -> dict[str, Any]:
+    try:
+        call = ast.parse(f"f({inside or ''})", mode="eval").body
+        given = {one.arg: ast.literal_eval(one.value) for one in call.keywords}  # type: ignore[attr-defined]
+        plain = not call.args and None not in given  # type: ignore[attr-defined]
+    except (SyntaxError, ValueError):
+        plain = False
+    if not plain:
+        raise OptionError(f"{text}: options are written (name=value, …)")
+    return {_SYNONYMS.get(str(name), str(name)): value for name, value in given.items()}
+
+
+def _checked(text: str, option: str, value: Any) -> Any:
+    if option == "gain":
+        value = _GAINS.get(value, value)
+        if value not in ("linear", "exponential"):
+            raise OptionError(f"{text}: gain is 'linear' or 'exponential'")
+        return value
+    if option == "gains":
+        return dict(value)
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise OptionError(f"{text}: {option} is a number, not {value!r}")
+    if option == "k":
+        if value < 1 or value != int(value):
+            raise OptionError(f"{text}: k is a whole number from 1 on")
+        return int(value)
+    low, high = {"level": (math.ulp(0.0), math.inf), "p": (0.0, 1.0), "recall": (0.0, 1.0)}.get(
+        option, (-math.inf, math.inf)
+    )
+    if not low <= value <= high:
+        raise OptionError(f"{text}: {option} lies between {low:g} and {high:g}")
+    return float(value)

@@ -1,0 +1,237 @@
+"""What a search retrieved against what is relevant (S2, tier 1): one number a row.
+
+Every row has a ranking ``retrieved_ids``, best first and taken in the order given, and ``relevant_ids``, whose grades
+are ``relevance`` (absent: all 1).  The formulas are those of :mod:`fastmetrics.formulas.ranked`, the numbers
+trec_eval's.
+
+- A row with nothing relevant is undefined (NaN); an empty ranking scores 0; a missing list gives no score.
+- An id retrieved twice counts at its first place only and leaves nothing at the later one; :func:`repeated_ids` counts
+  such places.  Ids judged twice count once, with the first grade.
+- ``k`` cuts the ranking; one that is shorter is taken as it is.
+- Binary metrics take grades from ``relevance_level`` on as relevant; NDCG takes every positive grade as a gain.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Annotated, Any
+
+import numpy as np
+
+from fastmetrics.arrays import Floats
+from fastmetrics.batch import Batch
+from fastmetrics.declare import Options, metric
+from fastmetrics.errors import OptionError
+from fastmetrics.formulas import ranked
+from fastmetrics.kernels import ids as kernels
+from fastmetrics.rankings import Judged, Rankings, grades_of, judge, rankings
+
+
+@dataclass(frozen=True)
+class RankingsIn:
+    """Lists of ids."""
+
+    def of(self, batch: Batch, column: str, options: Options) -> Rankings:
+        """The column's lists, looked up once a batch."""
+        return batch.remember(("rankings", column), lambda: rankings(batch.columns[column], column))
+
+
+@dataclass(frozen=True)
+class GradesIn:
+    """One grade per relevant id."""
+
+    def of(self, batch: Batch, column: str, options: Options) -> Floats:
+        """The column's grades, in the order of the relevant ids."""
+        relevant = batch.columns["relevant_ids"]
+        return batch.remember(("grades", column), lambda: grades_of(batch.columns[column], relevant, column))
+
+
+Ranked = Annotated[Rankings, RankingsIn()]
+Grades = Annotated[Floats, GradesIn()]
+
+
+def _check(**options: Any) -> None:
+    k, level, gain = options.get("k"), options.get("relevance_level", 1), options.get("gain", "linear")
+    if k is not None and (isinstance(k, bool) or not isinstance(k, int) or k < 1):
+        raise OptionError(f"option 'k' expects a whole number from 1 on, got {k!r}")
+    if not level > 0:
+        raise OptionError(f"option 'relevance_level' expects a number above 0, got {level!r}")
+    if gain not in ("linear", "exponential"):
+        raise OptionError(f"option 'gain' expects 'linear' or 'exponential', got {gain!r}")
+
+
+def _binary(formula: Callable[..., Floats], judged: Judged, level: float, **options: Any) -> Floats:
+    """The formula where something is relevant, NaN elsewhere."""
+    return np.where(ranked.relevant(judged, level) > 0, formula(judged, level=level, **options), np.nan)
+
+
+@metric(bounds=(0, 1), source="S2, tier 1, hit rate", check=_check)
+def hit_rate(
+    retrieved_ids: Ranked,
+    relevant_ids: Ranked,
+    relevance: Grades | None = None,
+    *,
+    k: int | None = None,
+    relevance_level: float = 1,
+) -> Floats:
+    """1 if any of the first ``k`` retrieved documents is relevant, else 0 (trec_eval's success_k).
+
+    >>> import fastmetrics as fm
+    >>> fm.hit_rate([["a", "b"], ["c", "d"]], [["b"], ["x"]], k=2)
+    array([1., 0.])
+    """
+    return _binary(ranked.success, judge(retrieved_ids, relevant_ids, relevance), relevance_level, k=k)
+
+
+@metric(bounds=(0, 1), source="S2, tier 1, MRR", labels={"mean": "mrr"}, check=_check)
+def reciprocal_rank(
+    retrieved_ids: Ranked,
+    relevant_ids: Ranked,
+    relevance: Grades | None = None,
+    *,
+    k: int | None = None,
+    relevance_level: float = 1,
+) -> Floats:
+    """1 / rank of the first relevant document; 0 if there is none among the first ``k``.  Its mean is MRR.
+
+    >>> import fastmetrics as fm
+    >>> fm.reciprocal_rank([["a", "b"], ["c"], []], [["b"], [], ["d"]])
+    array([0.5, nan, 0. ])
+    """
+    return _binary(ranked.reciprocal_rank, judge(retrieved_ids, relevant_ids, relevance), relevance_level, k=k)
+
+
+@metric(bounds=(0, 1), source="S2, tier 1, recall@k", check=_check)
+def recall(
+    retrieved_ids: Ranked,
+    relevant_ids: Ranked,
+    relevance: Grades | None = None,
+    *,
+    k: int | None = None,
+    relevance_level: float = 1,
+) -> Floats:
+    """Share of the relevant documents that are among the first ``k`` retrieved.
+
+    recall@k = |first k ∩ G| / |G|; also called :func:`recall_at_k`.
+
+    >>> import fastmetrics as fm
+    >>> fm.recall([[7, 8, 9]], [[9, 7, 5, 4]], k=2)
+    array([0.25])
+    """
+    return _binary(ranked.recall, judge(retrieved_ids, relevant_ids, relevance), relevance_level, k=k)
+
+
+@metric(bounds=(0, 1), source="S2, tier 1, precision@k", check=_check)
+def precision(
+    retrieved_ids: Ranked,
+    relevant_ids: Ranked,
+    relevance: Grades | None = None,
+    *,
+    k: int | None = None,
+    relevance_level: float = 1,
+) -> Floats:
+    """Share of the first ``k`` places that hold a relevant document.
+
+    precision@k = |first k ∩ G| / k, also when fewer than k were retrieved; without ``k`` the divisor is the number
+    retrieved.  Also called :func:`precision_at_k`.
+
+    >>> import fastmetrics as fm
+    >>> fm.precision([["a", "b", "c"]], [["a", "c"]], k=5)
+    array([0.4])
+    """
+    return _binary(ranked.precision, judge(retrieved_ids, relevant_ids, relevance), relevance_level, k=k)
+
+
+@metric(bounds=(0, 1), source="S2, tier 1, F1@k", check=_check)
+def f1(
+    retrieved_ids: Ranked,
+    relevant_ids: Ranked,
+    relevance: Grades | None = None,
+    *,
+    k: int | None = None,
+    relevance_level: float = 1,
+) -> Floats:
+    """Harmonic mean of precision and recall of the first ``k`` documents.
+
+    >>> import fastmetrics as fm
+    >>> fm.f1([["a", "b"]], [["a", "c"]], k=2)
+    array([0.5])
+    """
+    return _binary(ranked.f1, judge(retrieved_ids, relevant_ids, relevance), relevance_level, k=k)
+
+
+@metric(bounds=(0, 1), source="S2, tier 1, MAP", labels={"mean": "map"}, check=_check)
+def average_precision(
+    retrieved_ids: Ranked,
+    relevant_ids: Ranked,
+    relevance: Grades | None = None,
+    *,
+    k: int | None = None,
+    relevance_level: float = 1,
+) -> Floats:
+    """Sum of the precisions at the relevant documents among the first ``k``, divided by |G|.  Its mean is MAP.
+
+    >>> import fastmetrics as fm
+    >>> fm.average_precision([["a", "x", "b"]], [["a", "b"]]).round(4)
+    array([0.8333])
+    """
+    return _binary(ranked.average_precision, judge(retrieved_ids, relevant_ids, relevance), relevance_level, k=k)
+
+
+@metric(bounds=(0, 1), source="S2, tier 1, R-precision", check=_check)
+def r_precision(
+    retrieved_ids: Ranked,
+    relevant_ids: Ranked,
+    relevance: Grades | None = None,
+    *,
+    relevance_level: float = 1,
+) -> Floats:
+    """Precision after as many documents as are relevant.
+
+    >>> import fastmetrics as fm
+    >>> fm.r_precision([["a", "x", "b"]], [["a", "b"]])
+    array([0.5])
+    """
+    return _binary(ranked.r_precision, judge(retrieved_ids, relevant_ids, relevance), relevance_level)
+
+
+@metric(bounds=(0, 1), source="S2, tier 1, NDCG@k", check=_check)
+def ndcg(
+    retrieved_ids: Ranked,
+    relevant_ids: Ranked,
+    relevance: Grades | None = None,
+    *,
+    k: int | None = None,
+    gain: str = "linear",
+) -> Floats:
+    """Discounted gain of the first ``k`` documents, divided by that of the best possible ranking.
+
+    DCG = Σ gainᵢ / log₂(i + 1), the gain being the grade, or 2^grade - 1 if ``gain="exponential"``; the ideal order is
+    that of all judged grades.
+
+    >>> import fastmetrics as fm
+    >>> fm.ndcg([["a", "b", "c"]], [["b", "c"]], [[2, 1]], k=10).round(4)
+    array([0.6697])
+    """
+    judged = judge(retrieved_ids, relevant_ids, relevance)
+    best = ranked.ideal_dcg(judged, k=k, gain=gain)
+    found = ranked.ratio(ranked.dcg(judged, k=k, gain=gain), best)
+    return np.where(best > 0, found, np.nan)
+
+
+@metric(bounds=(0, np.inf), source="S2, tier 1, ids retrieved more than once")
+def repeated_ids(retrieved_ids: Ranked) -> Floats:
+    """Number of places of a ranking that repeat an id from a better one, and so count for nothing.
+
+    >>> import fastmetrics as fm
+    >>> fm.repeated_ids([["a", "b", "a"], ["c"]])
+    array([1., 0.])
+    """
+    again = kernels.repeats(retrieved_ids.ids, retrieved_ids.starts)
+    rows = np.repeat(np.arange(len(retrieved_ids)), retrieved_ids.sizes)
+    return np.bincount(rows, again, len(retrieved_ids)).astype(np.float64)
+
+
+recall_at_k = recall
+precision_at_k = precision

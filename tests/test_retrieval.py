@@ -1,0 +1,252 @@
+"""Retrieval metrics of rows, and of repeats of a query, against the plain-Python definitions."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import fastmetrics as fm
+from fastmetrics.errors import ColumnError, OptionError
+from fastmetrics.kernels import ids as kernels
+from fastmetrics.kernels.ids import Ids
+from fastmetrics.rankings import rankings
+from tests.reference import repeats
+from tests.reference import retrieval as reference
+
+# (metric, options, definition, whether it needs a grade at the level or a gain)
+METRICS = [
+    (name, {"k": k, "relevance_level": level}, define)
+    for name, define in (
+        ("hit_rate", reference.success),
+        ("reciprocal_rank", reference.reciprocal_rank),
+        ("recall", reference.recall),
+        ("precision", reference.precision),
+        ("f1", reference.f1),
+        ("average_precision", reference.average_precision),
+    )
+    for k in (None, 1, 3, 50)
+    for level in (1, 2)
+]
+
+TEXTS = st.sampled_from(["a", "b", "ab", "é", "doc-1", "doc-10", "x" * 8, "x" * 9, "x" * 16 + "y", ""])
+NUMBERS = st.sampled_from([0, 1, -5, 2**53, 2**53 + 1, 2**63 - 1, -(2**63)])
+GRADES = st.sampled_from([-1.0, 0.0, 0.5, 1.0, 2.0, 3.0])
+
+
+def rows(ids):
+    row = st.tuples(st.lists(ids, max_size=7), st.dictionaries(ids, GRADES, max_size=6))
+    return st.lists(row, min_size=1, max_size=6)
+
+
+def expected(define, table, needed, **options):
+    """The definition for each row, NaN where nothing is relevant."""
+    return [
+        define(ranking, grades, **options) if any(grade >= needed for grade in grades.values()) else math.nan
+        for ranking, grades in table
+    ]
+
+
+def columns(table):
+    return [ids for ids, _ in table], [list(grades) for _, grades in table], [list(g.values()) for _, g in table]
+
+
+def assert_close(found, wanted):
+    np.testing.assert_allclose(found, np.array(wanted, float), rtol=1e-12, atol=1e-12)
+
+
+@given(table=st.one_of(rows(TEXTS), rows(NUMBERS)))
+def test_metrics_equal_their_definitions(table):
+    for name, options, define in METRICS:
+        wanted = expected(define, table, options["relevance_level"], k=options["k"], level=options["relevance_level"])
+        assert_close(getattr(fm, name)(*columns(table), **options), wanted)
+    for level in (1, 2):
+        wanted = expected(reference.r_precision, table, level, level=level)
+        assert_close(fm.r_precision(*columns(table), relevance_level=level), wanted)
+    for gain in ("linear", "exponential"):
+        for k in (None, 1, 3, 50):
+            wanted = expected(reference.ndcg, table, math.ulp(0.0), k=k, gain=gain)
+            assert_close(fm.ndcg(*columns(table), k=k, gain=gain), wanted)
+    assert fm.repeated_ids(columns(table)[0]).tolist() == [len(ids) - len(set(ids)) for ids, _ in table]
+
+
+@given(table=rows(TEXTS))
+def test_every_kind_of_column_gives_the_same(table):
+    retrieved, relevant, _ = columns(table)
+    wanted = fm.average_precision(retrieved, relevant)
+    kinds = [pa.list_(pa.string()), pa.large_list(pa.large_string()), pa.list_(pa.string_view())]
+    kinds += [pa.list_(pa.dictionary(pa.int32(), pa.string()))] if any(retrieved) and any(relevant) else []
+    for kind in kinds:
+        arrays = pa.array([[], *retrieved], kind)[1:], pa.array([[], *relevant], kind)[1:]
+        np.testing.assert_array_equal(fm.average_precision(*arrays), wanted)
+    chunked = [pa.chunked_array([pa.array(some, kinds[0]), pa.array([], kinds[0])]) for some in (retrieved, relevant)]
+    np.testing.assert_array_equal(fm.average_precision(*chunked), wanted)
+    np.testing.assert_array_equal(fm.average_precision(pd.Series(retrieved), pd.Series(relevant)), wanted)
+    series = [pl.Series("ids", some, dtype=pl.List(pl.String)) for some in (retrieved, relevant)]
+    np.testing.assert_array_equal(fm.average_precision(*series), wanted)
+
+
+def test_matrices_of_integers_fill_up_with_minus_one():
+    retrieved = np.array([[4, 2, 7], [9, -1, -1], [-1, -1, -1]])
+    relevant = np.array([[2, 7], [9, -1], [1, -1]])
+    lists = [[4, 2, 7], [9], []], [[2, 7], [9], [1]]
+    for dtype in (np.int64, np.int32, np.int16):
+        found = fm.ndcg(retrieved.astype(dtype), relevant.astype(dtype), k=10)
+        np.testing.assert_array_equal(found, fm.ndcg(*lists, k=10))
+    graded = fm.ndcg(retrieved, relevant, np.array([[2.0, 1.0], [3.0, 9.0], [1.0, 9.0]]))
+    np.testing.assert_array_equal(graded, fm.ndcg(*lists, [[2, 1], [3], [1]]))
+    assert fm.precision(retrieved, relevant, k=2).tolist() == [0.5, 0.5, 0.0]
+    unsigned = fm.hit_rate(retrieved[:1].astype(np.uint64), relevant[:1].astype(np.uint64))
+    assert unsigned.tolist() == [1.0]
+    assert rankings([[5, -1]]).sizes.tolist() == [2]
+
+
+def test_missing_undefined_and_empty_are_three_things():
+    table = pa.table(
+        {
+            "retrieved_ids": pa.array([None, [], ["a"], ["a"], ["a"]], pa.list_(pa.string())),
+            "relevant_ids": pa.array([["a"], ["a"], None, [], ["a"]], pa.list_(pa.string())),
+        }
+    )
+    scored = fm.score(table, metrics=["hit_rate@1", "ndcg@10"])
+    for column in scored.columns:
+        missing, empty, unknown, undefined, hit = column.to_pylist()
+        assert (missing, empty, unknown, hit) == (None, 0.0, None, 1.0)
+        assert math.isnan(undefined)
+
+
+def test_score_takes_cut_offs_options_and_grades():
+    table = {
+        "id": [1, 2],
+        "retrieved_ids": [["a", "b", "c"], ["c", "a", "b"]],
+        "relevant_ids": [["b", "c"], ["c", "x"]],
+        "relevance": [[3, 1], None],
+    }
+    metrics = ["ndcg@2", "ndcg@2(gain='exponential')", "precision@5", "recall@2(relevance_level=3)", "reciprocal_rank"]
+    scored = fm.score(table, metrics=metrics).to_pydict()
+    ideal = 3 + 1 / math.log2(3)
+    assert scored["ndcg@2"] == pytest.approx([3 / math.log2(3) / ideal, 1 / (1 + 1 / math.log2(3))], abs=1e-15)
+    best = 7 + 1 / math.log2(3)
+    assert scored["ndcg@2(gain='exponential')"][0] == pytest.approx(7 / math.log2(3) / best, abs=1e-15)
+    assert scored["precision@5"] == [0.4, 0.2]
+    assert scored["recall@2(relevance_level=3)"][0] == 1.0
+    assert math.isnan(scored["recall@2(relevance_level=3)"][1])
+    assert scored["reciprocal_rank"] == [0.5, 1.0]
+
+
+def test_a_repeated_id_counts_at_its_first_place_and_keeps_the_others():
+    retrieved, relevant = [["a", "a", "b"]], [["a", "b", "b"]]
+    assert fm.precision(retrieved, relevant, k=2).tolist() == [0.5]
+    assert fm.recall(retrieved, relevant, k=3).tolist() == [1.0]
+    assert fm.average_precision(retrieved, relevant).tolist() == [(1 + 2 / 3) / 2]
+    assert fm.repeated_ids(retrieved).tolist() == [1.0]
+
+
+def test_ids_whose_hashes_meet_are_told_apart_by_their_bytes():
+    data = np.frombuffer(b"abcabd", np.uint8)
+    keys = np.zeros(2, np.uint64)
+    bounds = np.array([0, 3]), np.array([3, 6])
+    for array in (keys, *bounds):
+        array.setflags(write=False)
+    ids = Ids(keys, data, *bounds)
+    starts = np.array([0, 2])
+    starts.setflags(write=False)
+    assert kernels.repeats(ids, starts).tolist() == [False, False]
+    assert not kernels.same(ids, 0, ids, 1)
+    assert kernels.same(ids, 1, ids, 1)
+
+
+def test_kernels_run_without_a_compiler():
+    plain = getattr(kernels.hash_texts, "py_func", kernels.hash_texts)
+    text = rankings([["a", "doc-12", "twelve bytes", "x" * 16, ""]]).ids
+    with np.errstate(over="ignore"):
+        np.testing.assert_array_equal(plain(text.data, text.starts, text.stops), text.keys)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (([["a"], [1]], [["a"], ["b"]]), "retrieved_ids"),
+        (([[1.5]], [[1]]), "expected ids that are strings or integers, got double"),
+        (([["a"]], [[1]]), "'retrieved_ids' holds text ids, column 'relevant_ids' integer ids"),
+        (([["a", None]], [["a"]]), "column 'retrieved_ids', row 0: an id is null"),
+        ((["a"], [["a"]]), "column 'retrieved_ids': expected lists, got string"),
+        (([["a"]], [["a"]], [[1, 2]]), "column 'relevance', row 0: expected a grade for each of 1 relevant ids, got 2"),
+        (([["a"]], [["a"]], [[None]]), "column 'relevance', row 0: a grade is not a number"),
+        (([["a"]], [["a"], ["b"]]), "differ in length"),
+        (([[2**64 - 1]], [[1]]), "column 'retrieved_ids': .*too large"),
+        ((np.array([[2**64 - 1]], np.uint64), [[1]]), r"expected integer ids below 2\*\*63"),
+    ],
+)
+def test_columns_that_hold_no_rankings(arguments, says):
+    with pytest.raises(ColumnError, match=says):
+        fm.ndcg(*arguments)
+
+
+@pytest.mark.parametrize(
+    "options", [{"k": 0}, {"k": 2.5}, {"k": True}, {"relevance_level": 0}, {"relevance_level": -1.0}]
+)
+def test_options_that_make_no_sense(options):
+    with pytest.raises(OptionError):
+        fm.recall([["a"]], [["a"]], **options)
+
+
+def test_the_long_names_are_the_same_functions():
+    assert fm.recall_at_k is fm.recall
+    assert fm.precision_at_k is fm.precision
+
+
+def test_real_runs(data_folder):
+    for name in ("xquad_en_ru", "dstc9_runs"):
+        table = pq.read_table(data_folder / "dev" / f"{name}.parquet").slice(0, 2000)
+        scored = fm.score(table, metrics=["ndcg@5", "reciprocal_rank", "recall@3", "precision@3", "hit_rate@1"])
+        for row, scores in zip(table.to_pylist(), scored.to_pylist(), strict=True):
+            if row["retrieved_ids"] is None or row["relevant_ids"] is None:
+                assert scores["ndcg@5"] is None
+                continue
+            ranking, grades = row["retrieved_ids"], dict.fromkeys(row["relevant_ids"], 1)
+            if not grades:
+                assert math.isnan(scores["ndcg@5"])
+                continue
+            assert scores["ndcg@5"] == pytest.approx(reference.ndcg(ranking, grades, 5), abs=1e-12)
+            assert scores["reciprocal_rank"] == reference.reciprocal_rank(ranking, grades)
+            assert scores["recall@3"] == reference.recall(ranking, grades, 3)
+            assert scores["precision@3"] == reference.precision(ranking, grades, 3)
+            assert scores["hit_rate@1"] == reference.success(ranking, grades, 1)
+
+
+REPEATS = st.lists(st.tuples(st.sampled_from("pqr"), st.lists(TEXTS, max_size=6, unique=True)), max_size=9)
+
+
+@given(table=REPEATS, k=st.integers(1, 7), p=st.sampled_from([0.5, 0.9, 0.98]))
+def test_repeats_equal_their_definitions(table, k, p):
+    queries, lists = [query for query, _ in table], [ids for _, ids in table]
+    queries_arrow, lists_arrow = pa.array(queries, pa.string()), pa.array(lists, pa.list_(pa.string()))
+    wanted = repeats.over_repeats(queries, [ids[:k] for ids in lists], repeats.jaccard)
+    found = fm.retrieval_consistency(queries_arrow, lists_arrow, k=k)
+    assert math.isnan(found) if wanted is None else found == pytest.approx(wanted, abs=1e-12)
+    wanted = repeats.over_repeats(queries, lists, lambda a, b: repeats.rank_biased_overlap(a, b, p))
+    found = fm.retrieval_rbo(queries_arrow, lists_arrow, p=p)
+    assert math.isnan(found) if wanted is None else found == pytest.approx(wanted, abs=1e-12)
+    if table:
+        again = fm.retrieval_rbo(queries[::-1], pa.array(lists[::-1], pa.list_(pa.string())), p=p)
+        assert np.array_equal(again, found, equal_nan=True)
+
+
+def test_repeats_that_lack_something_are_left_out():
+    lists = [["a"], ["a"], None, ["z"], ["b"]]
+    assert fm.retrieval_consistency([1, 1, 1, None, None], lists) == 1.0
+    assert math.isnan(fm.retrieval_rbo(["a", "b"], [["x"], ["x"]]))
+    with pytest.raises(ColumnError, match="'question' has 1 rows"):
+        fm.retrieval_consistency([1], lists)
+    with pytest.raises(OptionError):
+        fm.retrieval_consistency([1], [["a"]], k=0)
+    with pytest.raises(OptionError):
+        fm.retrieval_rbo([1], [["a"]], p=1.0)

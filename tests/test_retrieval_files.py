@@ -1,0 +1,238 @@
+"""Runs and judgements from files and tables of every kind; what a broken one says; how much memory a long one takes."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+import fastmetrics as fm
+from fastmetrics.errors import ColumnError, FileFormatError, InputError
+from fastmetrics.tables import runs
+from fastmetrics.tables.runs import Triples
+
+RUN = [("q1", "d2", 1.5), ("q1", "d#1", 0.25), ("ü", "007", 3.0), ("q1", "d3", 1.5)]
+JUDGED = [("q1", "d#1", 1.0), ("q1", "d2", 0.0), ("ü", "007", 2.0), ("ü", "7", 1.0)]
+
+
+def trec(rows, run: bool) -> str:
+    if run:
+        return "".join(f"{q}\tQ0  {d} 1\t {v!r} tag more\r\n" for q, d, v in rows)
+    return "".join(f"  {q} 0\t{d} {v:g} \n" for q, d, v in rows)
+
+
+def nested(rows) -> dict[str, dict[str, float]]:
+    found: dict[str, dict[str, float]] = {}
+    for query, doc, value in rows:
+        found.setdefault(query, {})[doc] = value
+    return found
+
+
+def table(rows, names) -> pa.Table:
+    return pa.table(dict(zip(names, map(list, zip(*rows, strict=True)), strict=True)))
+
+
+def write(path: Path, rows, run: bool) -> Path:
+    """``rows`` in the format that the name of ``path`` says."""
+    names = ("qid", "docno", "score") if run else ("query-id", "corpus-id", "Label")
+    kind = path.name.split(".")[1]
+    if kind == "parquet":
+        pq.write_table(table(rows, names), path)
+    elif kind == "dictionary":
+        encoded = [column.cast(pa.dictionary(pa.int32(), pa.string())) for column in table(rows, names).columns[:2]]
+        pq.write_table(pa.table([*encoded, table(rows, names)[2]], names=list(names)), path, row_group_size=2)
+    elif kind == "arrow":
+        with pa.OSFile(str(path), "wb") as file, pa.ipc.new_file(file, table(rows, names).schema) as out:
+            out.write_table(table(rows, names), 3)
+    else:
+        records = [dict(zip(names, row, strict=True)) for row in rows]
+        text = {
+            "txt": trec(rows, run),
+            "comments": "# a comment\n\n" + trec(rows, run).rstrip("\n"),
+            "csv": ",".join(names) + "\n" + "".join(f'"{q}",{d},{v!r}\n' for q, d, v in rows),
+            "tsv": "\ufeff" + "\t".join(names) + "\n" + "".join(f"{q}\t{d}\t{v!r}\n" for q, d, v in rows),
+            "jsonl": "".join(json.dumps(record) + "\n" for record in records),
+            "records": json.dumps(records),
+            "json": json.dumps(nested(rows), indent=1),
+            "oneline": json.dumps(nested(rows)),
+        }[kind].encode()
+        path.write_bytes(gzip.compress(text) if path.suffix == ".gz" else text)
+    return path
+
+
+FORMATS = ["txt", "comments", "csv", "tsv", "jsonl", "records", "json", "oneline", "parquet", "dictionary", "arrow"]
+FORMATS += [f"{name}.gz" for name in FORMATS[:8]]
+
+
+@pytest.mark.parametrize("name", FORMATS)
+def test_every_format_holds_the_same_rows(tmp_path, name):
+    run, judged = write(tmp_path / f"run.{name}", RUN, True), write(tmp_path / f"qrels.{name}", JUDGED, False)
+    for path, kind, rows in ((run, "score", RUN), (judged, "grade", JUDGED)):
+        found = pa.Table.from_batches(Triples(path, kind).batches()).to_pylist()
+        if name.split(".")[0] in ("json", "oneline"):
+            rows = [(query, doc, value) for query, docs in nested(rows).items() for doc, value in docs.items()]
+        assert [(row["query"], row["doc"], row["value"]) for row in found] == rows
+    found = fm.rank(str(run), judged, "mrr,ndcg,R@1,num_ret")
+    expected = fm.rank(nested(RUN), nested(JUDGED), "mrr,ndcg,R@1,num_ret")
+    assert found.per_query.equals(expected.per_query)
+    assert found.mean == expected.mean
+
+
+@pytest.mark.parametrize(
+    "convert",
+    [
+        lambda t: t,
+        lambda t: t.to_batches()[0],
+        lambda t: pa.RecordBatchReader.from_batches(t.schema, t.to_batches()),
+        lambda t: t.to_pandas(),
+        pl.DataFrame,
+        lambda t: t.to_pydict(),
+        lambda t: t.set_column(0, "query", t[0].cast(pa.dictionary(pa.int8(), pa.string()))),
+        lambda t: t.cast(pa.schema([("query", pa.string_view()), ("pid", pa.large_string()), ("sim", pa.float64())])),
+    ],
+)
+def test_every_kind_of_table_holds_the_same_rows(convert):
+    run = convert(table(RUN, ("query", "pid", "sim")))
+    expected = fm.rank(nested(RUN), nested(JUDGED), "mrr,ndcg")
+    assert fm.rank(run, nested(JUDGED), "mrr,ndcg").per_query.equals(expected.per_query)
+
+
+def test_dictionaries_may_hold_anything_but_null():
+    run = pa.table({"qid": pa.array([7, 7]).dictionary_encode(), "pid": ["a", "b"], "score": [1, 2]})
+    assert fm.rank(run, {"7": {"a": 1}}, "mrr").mean["mrr"] == 0.5
+    holes = pa.DictionaryArray.from_arrays(pa.array([0, 1]), pa.array(["q", None]))
+    with pytest.raises(ColumnError, match="row 1: the query is null"):
+        fm.rank(run.set_column(0, "qid", holes), {"7": {"a": 1}}, "mrr")
+
+
+def test_integer_ids_of_a_frame_meet_those_of_a_text(tmp_path):
+    judged = tmp_path / "qrels.txt"
+    judged.write_text("301 0 17 1\n301 0 9 0\n302 0 5 1\n")
+    run = pd.DataFrame({"qid": [301, 301, 302], "docid": [9, 17, 5], "score": [1, 1, 7]})
+    found = fm.rank(run, judged, "mrr")
+    # of two equal scores the greater id as text comes first: "9" before "17"
+    assert found.per_query.to_pydict() == {"query_id": ["301", "302"], "mrr": [0.5, 1.0]}
+
+
+def test_scores_of_a_text_are_read_to_the_last_digit(tmp_path):
+    run = tmp_path / "run.txt"
+    run.write_text("q Q0 a 1 1.00000001 t\nq Q0 z 2 1.0 t\nq Q0 b 3 +1e-320 t\nq Q0 c 4 -inf t\n")
+    values = pa.Table.from_batches(Triples(run, "score").batches())["value"].to_pylist()
+    assert values == [1.00000001, 1.0, 1e-320, float("-inf")]
+    assert fm.rank(run, {"q": {"a": 1}}, "mrr").mean["mrr"] == 1.0
+
+
+def test_blocks_of_a_text_may_end_anywhere(tmp_path, monkeypatch):
+    from fastmetrics.tables import trec as reader
+
+    path = tmp_path / "run.txt"
+    path.write_text("# head\n" + trec(RUN * 20, True) + "\n\n" + trec(RUN, True).rstrip())
+    expected = pa.Table.from_batches(Triples(path, "score").batches()).to_pylist()
+    assert len(expected) == 84
+    for size in (1, 7, 100, 1000):
+        monkeypatch.setattr(reader, "_BLOCK", size)
+        assert pa.Table.from_batches(Triples(path, "score").batches()).to_pylist() == expected
+
+
+BROKEN = [
+    ("run.txt", "q Q0 a 1 2.0 t\nq Q0 b 2\n", FileFormatError, "run.txt, line 2: a line 'query Q0 document"),
+    ("run.txt", "q Q0 a 1 2.0 t\n\nq Q0 b 2 high t\n", FileFormatError, "line 3: a number was expected, not 'high'"),
+    ("run.txt", "q Q0 a 1 nan t\n", ColumnError, "row 0: the score is not a number"),
+    ("run.csv", "qid,docid,text\nq,a,b\n", ColumnError, "no column score or sim"),
+    ("run.csv", "qid,docid,score\nq,a,high\n", ColumnError, "the score is a number"),
+    ("run.csv", "qid,docid,score\nq,a\n", FileFormatError, "run.csv"),
+    ("run.json", '{"q": {"a": 1}', FileFormatError, "run.json"),
+    ("run.json", '{"q": ["a", "b"], "p": {"x": 1}}', FileFormatError, "query: {document: score}"),
+    ("run.json", '{"q": {"a": "high"}}', ColumnError, "document: number"),
+    ("run.json", '{"q": {"a": 1, "a": 2}}', InputError, "document a is retrieved twice"),
+    ("run.jsonl", '{"qid": "q", "pid": "a", "score": null}\n', ColumnError, "row 0: the score is null"),
+    ("run.jsonl", '{"qid": null, "pid": "a", "score": 1}\n', ColumnError, "row 0: the query is null"),
+    ("run.gz", b"\x1f\x8b\x08broken", FileFormatError, "run.gz"),
+    ("run.parquet", b"PAR1 but not really", FileFormatError, "run.parquet"),
+    ("run.txt", b"q Q0 \xff\xfe 1 2.0 t\n", FileFormatError, "not UTF-8"),
+]
+
+
+@pytest.mark.parametrize(("name", "content", "error", "says"), BROKEN)
+def test_a_broken_run_says_what_and_where(tmp_path, name, content, error, says):
+    path = tmp_path / name
+    path.write_bytes(content if isinstance(content, bytes) else content.encode())
+    with pytest.raises(error, match=says):
+        fm.rank(path, {"q": {"a": 1}}, "mrr")
+
+
+def test_broken_judgements_say_what_and_where(tmp_path):
+    path = tmp_path / "qrels.txt"
+    path.write_text("q 0 a 1\nq 0 b 1 extra\n")
+    with pytest.raises(FileFormatError, match="line 2: a line 'query 0 document grade'"):
+        fm.rank({"q": {"a": 1}}, path, "mrr")
+    for empty in ({}, {"q": {}}):
+        with pytest.raises(InputError, match="no judgement"):
+            fm.rank({"q": {"a": 1}}, empty, "mrr")
+    with pytest.raises(FileFormatError, match=r"absent\.txt cannot be read"):
+        fm.rank(tmp_path / "absent.txt", {"q": {"a": 1}}, "mrr")
+    with pytest.raises(ColumnError, match="a path, a table or a dictionary"):
+        fm.rank(3, {"q": {"a": 1}}, "mrr")
+
+
+MEASURE_MEMORY = """
+import re, resource, sys
+from pathlib import Path
+from fastmetrics import blocks, ranking
+
+def peak():
+    status = Path("/proc/self/status")
+    if status.exists():  # of this process alone: what getrusage says there includes the parent it was forked from
+        return int(re.search(r"VmHWM:\\s+(\\d+)", status.read_text())[1]) / 1024
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
+
+path, queries, shuffled, held = sys.argv[1], int(sys.argv[2]), sys.argv[3] == "shuffled", int(sys.argv[4])
+blocks.HELD_ROWS = held
+judged = {f"q{n}": {f"document-{n}-3": 1} for n in range(0, queries, 7)}
+ranking.rank({"q0": {"a": 1.0}}, judged, "ndcg@10,mrr", threads=2)
+before = peak()
+found = ranking.rank(path, judged, "ndcg@10,mrr", threads=2)
+assert found.mean["mrr"] == 1 / 97, found.mean
+print(peak() - before)
+"""
+
+
+@pytest.mark.parametrize("order", ["grouped", "shuffled"])
+def test_memory_does_not_grow_with_the_run(tmp_path, order):
+    """Four times the rows take at most a third more: what is held is a few batches, or the slice that was allowed."""
+    import numpy as np
+
+    taken = []
+    for queries in (5_000, 20_000):
+        path = tmp_path / f"{queries}.parquet"
+        numbers = np.arange(queries * 100)
+        if order == "shuffled":
+            numbers = np.random.default_rng(1).permutation(numbers)
+        with pq.ParquetWriter(
+            path, pa.schema([("qid", pa.string()), ("pid", pa.string()), ("score", pa.float64())])
+        ) as out:
+            for some in np.array_split(numbers, queries // 5000):
+                ids = [f"q{n // 100}" for n in some.tolist()], [f"document-{n // 100}-{n % 100}" for n in some.tolist()]
+                out.write_table(pa.table({"qid": ids[0], "pid": ids[1], "score": (some % 100).astype(float)}))
+        command = [sys.executable, "-c", MEASURE_MEMORY, str(path), str(queries), order, str(250_000)]
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stderr
+        taken.append(float(done.stdout))
+    assert taken[1] < taken[0] * 4 / 3 + 40, taken
+
+
+def test_runs_keep_their_batch_size():
+    rows = pa.table({"qid": ["q"] * 300_000, "pid": list(map(str, range(300_000))), "score": range(300_000)})
+    assert [batch.num_rows for batch in Triples(rows, "score").batches()] == [
+        runs.ROWS,
+        runs.ROWS,
+        300_000 - 2 * runs.ROWS,
+    ]

@@ -1,0 +1,297 @@
+"""Runs against judgements: trec_eval's own outputs, plain-Python definitions, pytrec_eval, and other tools' traps."""
+
+from __future__ import annotations
+
+import math
+import random
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import fastmetrics as fm
+from fastmetrics.errors import InputError
+from fastmetrics.measures import FAMILIES, measure
+from tests.reference import retrieval as reference
+
+# (expected output, run, judgements, options), as trec_eval's own quick tests pair them
+OFFICIAL = [
+    ("out.test", "results.test", "qrels.test", {}),
+    ("out.test", "results.test", "qrels.test.with-comments", {}),
+    ("out.comment.test", "results.comment.test", "qrels.comment.test", {}),
+    ("out.test.a", "results.test", "qrels.test", {}),
+    ("out.test.aq", "results.test", "qrels.test", {}),
+    ("out.test.aqc", "results.trunc", "qrels.test", {}),
+    ("out.test.aqcM", "results.trunc", "qrels.test", {"depth": 100}),
+    ("out.test.aql", "results.test", "qrels.rel_level", {"relevance_level": 2}),
+    ("out.test.meas_params", "results.test", "qrels.test", {}),
+]
+
+# trec_eval's names that ask for options in its own way
+RENAMED = {
+    "utility_2,-1,0,0": "utility(hit=2,junk=-1,missed=0)",
+    "ndcg_1=3,2=9,4=4.5": "ndcg(gains={1:3,2:9,4:4.5})",
+}
+NOT_NUMBERS = ("runid", "num_q", "relstring", "11pt_avg_")
+
+GRADES = st.sampled_from([-2, -1, 0, 0, 0.5, 1, 1, 2, 2.5, 3])
+SCORES = st.one_of(st.sampled_from([0.0, 1.0, 1.00000001, -1.5, 1e9]), st.floats(-5, 5))
+DOCS = st.sampled_from(["a", "b", "ab", "B", "é", "10", "9", "doc-7", "doc-70", "z" * 9, "z" * 17, ""])
+RUNS = st.dictionaries(st.sampled_from("pqrstuv"), st.dictionaries(DOCS, SCORES, min_size=1), min_size=1, max_size=5)
+JUDGED = st.dictionaries(st.sampled_from("pqrst"), st.dictionaries(DOCS, GRADES, min_size=1), min_size=1, max_size=4)
+
+
+def lines(path: Path) -> list[tuple[str, str, str]]:
+    """Measure, query and value of trec_eval's output."""
+    rows = [tuple(line.split()) for line in path.read_text().splitlines()]
+    return [row for row in rows if len(row) == 3 and not row[0].startswith(NOT_NUMBERS)]
+
+
+@pytest.mark.parametrize(("output", "run", "judgements", "options"), OFFICIAL)
+def test_every_number_that_trec_eval_prints(data_folder, output, run, judgements, options):
+    folder = data_folder / "oracles" / "trec_eval"
+    expected = lines(folder / output)
+    names = list(dict.fromkeys(RENAMED.get(name, name) for name, _, _ in expected))
+    found = fm.rank(folder / run, folder / judgements, names, **options)
+    per_query = {row["query_id"]: row for row in found.per_query.to_pylist()}
+    assert len(expected) > 20
+    for name, query, value in expected:
+        ours = (found.mean if query == "all" else per_query[query])[RENAMED.get(name, name)]
+        assert abs(ours - float(value)) <= 0.00005 + 1e-9, (name, query, value, ours)
+
+
+@given(run=RUNS, judged=JUDGED)
+def test_every_measure_equals_its_definition(run, judged):
+    found = fm.rank(run, judged, list(reference.MEASURES))
+    assert found.per_query["query_id"].to_pylist() == list(judged)
+    for row in found.per_query.to_pylist():
+        grades = judged[row["query_id"]]
+        ranking = reference.ranked_ids(run.get(row["query_id"], {}))
+        for name, define in reference.MEASURES.items():
+            assert math.isclose(row[name], define(ranking, grades), rel_tol=1e-12, abs_tol=1e-12), (name, row)
+    assert found.missing == [query for query in judged if query not in run]
+    assert sorted(found.unjudged) == sorted(query for query in run if query not in judged)
+
+
+def test_every_family_has_a_definition_to_be_held_against():
+    assert {measure(name).family.names for name in reference.MEASURES} == {family.names for family in FAMILIES}
+
+
+def fuzzed(seed: int, queries: int) -> tuple[dict, dict]:
+    """Runs with many ties, and graded judgements of which some are negative; scores that float32 can hold."""
+    draw = random.Random(seed)
+    docs = [f"d{n}" for n in range(40)]
+    run, judged = {}, {}
+    for number in range(queries):
+        retrieved = draw.sample(docs, draw.randint(1, 25))
+        run[f"q{number}"] = {doc: draw.choice([0.5, 1.0, 2.0, 3.25, float(draw.randint(0, 9))]) for doc in retrieved}
+        known = draw.sample(docs, draw.randint(1, 15))
+        judged[f"q{number}"] = {doc: draw.choice([-1, 0, 0, 1, 1, 2, 3]) for doc in known}
+    return run, judged
+
+
+PYTREC = {
+    **{f"ndcg@{k}": f"ndcg_cut_{k}" for k in (5, 10, 100)},
+    **{f"P@{k}": f"P_{k}" for k in (5, 10, 100)},
+    **{f"R@{k}": f"recall_{k}" for k in (5, 10, 100)},
+    **{f"AP@{k}": f"map_cut_{k}" for k in (5, 10, 100)},
+    **{f"Success@{k}": f"success_{k}" for k in (1, 5, 10)},
+    "AP": "map",
+    "nDCG": "ndcg",
+    "RR": "recip_rank",
+    "Rprec": "Rprec",
+    "Bpref": "bpref",
+    "infAP": "infAP",
+    "binG": "binG",
+    "G": "G",
+    "ndcg_rel": "ndcg_rel",
+    "Rndcg": "Rndcg",
+    "set_P": "set_P",
+    "set_recall": "set_recall",
+    "set_map": "set_map",
+    "set_F": "set_F",
+    "set_relative_P": "set_relative_P",
+    "utility": "utility",
+    "num_ret": "num_ret",
+    "num_rel": "num_rel",
+    "num_rel_ret": "num_rel_ret",
+    "num_nonrel_judged_ret": "num_nonrel_judged_ret",
+    **{f"Rprec_mult_{share}": f"Rprec_mult_{share}" for share in ("0.20", "1.40", "2.00")},
+    **{f"relative_P_{k}": f"relative_P_{k}" for k in (5, 100)},
+}
+
+
+@pytest.mark.parametrize("level", [1, 2])
+def test_equals_pytrec_eval_on_fuzzed_queries(level):
+    pytrec_eval = pytest.importorskip("pytrec_eval")
+    run, judged = fuzzed(7 + level, 25_000)
+    theirs = pytrec_eval.RelevanceEvaluator(judged, {"all_trec"}, relevance_level=level).evaluate(run)
+    ours = fm.rank(run, judged, list(PYTREC), relevance_level=level)
+    for row in ours.per_query.to_pylist():
+        other = theirs[row["query_id"]]
+        for name, called in PYTREC.items():
+            # it divides 0 by 0 where nothing is relevant
+            expected = 0.0 if math.isnan(other[called]) else other[called]
+            assert math.isclose(row[name], expected, rel_tol=1e-12, abs_tol=1e-12), (name, row, other[called])
+
+
+def test_scores_keep_all_their_digits():
+    run = {"q": {"a": 1.00000001, "z": 1.0}}
+    assert fm.rank(run, {"q": {"a": 1}}, "mrr").mean["mrr"] == 1.0
+    assert fm.rank({"q": {"a": 2.0**53 + 2, "z": 2.0**53}}, {"q": {"a": 1}}, "mrr").mean["mrr"] == 1.0
+
+
+def test_fractional_grades_are_not_cut():
+    found = fm.rank({"q": {"a": 2, "b": 1}}, {"q": {"a": 0.5, "b": 0.75}}, "ndcg,P@1,P(rel=0.5)@1")
+    ideal = 0.75 + 0.5 / math.log2(3)
+    assert found.mean["ndcg"] == pytest.approx((0.5 + 0.75 / math.log2(3)) / ideal, abs=1e-15)
+    assert found.mean["P@1"] == 0.0
+    assert found.mean["P(rel=0.5)@1"] == 1.0
+
+
+def test_long_integer_ids_do_not_meet():
+    one, other = 2**53, 2**53 + 1
+    run = pa.table({"query_id": [1, 1], "doc_id": [other, one], "score": [2.0, 1.0]})
+    judged = pa.table({"query_id": [1], "doc_id": [one], "relevance": [1]})
+    assert fm.rank(run, judged, "mrr").mean["mrr"] == 0.5
+    assert fm.reciprocal_rank([[other, one]], [[one]]).tolist() == [0.5]
+
+
+def test_float_ids_are_refused():
+    run = pa.table({"query_id": ["q"], "doc_id": [9007199254740993.0], "score": [2.0]})
+    with pytest.raises(InputError, match="document ids are strings or integers, not double"):
+        fm.rank(run, {"q": {"a": 1}}, "mrr")
+
+
+def test_queries_meet_by_key_and_not_by_position():
+    run = {"q2": {"b": 1}, "q1": {"x": 1, "a": 0.5}, "q9": {"a": 1}}
+    found = fm.rank(run, {"q1": {"a": 1}, "q2": {"b": 1}, "q3": {"c": 1}}, "mrr")
+    assert found.per_query.to_pydict() == {"query_id": ["q1", "q2", "q3"], "mrr": [0.5, 1.0, 0.0]}
+    assert (found.n, found.missing, found.unjudged) == (3, ["q3"], ["q9"])
+
+
+def test_a_cut_off_looks_at_the_best_documents_of_an_unsorted_run():
+    docs = {f"d{n:02}": float(n) for n in range(50)}
+    found = fm.rank({"q": docs}, {"q": {"d39": 1, "d00": 1}}, "mrr@10,mrr@11,mrr,R@11")
+    assert found.mean == {"mrr@10": 0.0, "mrr@11": 1 / 11, "mrr": 1 / 11, "R@11": 0.5}
+
+
+def test_a_new_length_of_ids_compiles_nothing():
+    from fastmetrics.kernels import ids, ranking
+
+    fm.rank({"q": {"a": 1.0}}, {"q": {"a": 1}}, "mrr")
+    kernels = [ids.hash_texts, ids.repeats, ranking.judge]
+    counts = [len(getattr(kernel, "signatures", [])) for kernel in kernels]
+    for length in (1, 3, 8, 9, 40, 1000):
+        fm.rank({"q" * length: {"a" * length: 1.0}}, {"q" * length: {"a" * length: 1}}, "mrr")
+    assert [len(getattr(kernel, "signatures", [])) for kernel in kernels] == counts
+
+
+def test_ties_are_broken_by_id_descending_as_bytes():
+    run = {"q": dict.fromkeys(["B", "a", "é", "10", "9"], 1.0)}
+    for rank, doc in enumerate(["é", "a", "B", "9", "10"], 1):
+        assert fm.rank(run, {"q": {doc: 1}}, "mrr").mean["mrr"] == 1 / rank
+
+
+def test_missing_queries_count_as_zero_or_are_left_out_but_are_always_reported():
+    run, judged = {"a": {"x": 1}}, {"a": {"x": 1}, "b": {"y": 1}}
+    counted, left_out = fm.rank(run, judged, "mrr"), fm.rank(run, judged, "mrr", missing="skip")
+    assert (counted.mean["mrr"], counted.n, counted.missing) == (0.5, 2, ["b"])
+    assert (left_out.mean["mrr"], left_out.n, left_out.missing) == (1.0, 1, ["b"])
+
+
+def test_a_query_with_nothing_relevant_is_zero_or_undefined_but_is_always_counted():
+    run, judged = {"a": {"x": 1}, "b": {"y": 1}}, {"a": {"x": 1}, "b": {"y": 0, "z": -1}}
+    as_zero = fm.rank(run, judged, "mrr,ndcg@5,Judged@1,num_ret")
+    undefined = fm.rank(run, judged, "mrr,ndcg@5,Judged@1,num_ret", no_relevant="undefined")
+    assert as_zero.mean == {"mrr": 0.5, "ndcg@5": 0.5, "Judged@1": 1.0, "num_ret": 2.0}
+    assert undefined.mean == {"mrr": 1.0, "ndcg@5": 1.0, "Judged@1": 1.0, "num_ret": 2.0}
+    assert math.isnan(undefined.per_query["mrr"][1].as_py())
+    assert as_zero.n_undefined == undefined.n_undefined == {"mrr": 1, "ndcg@5": 1, "Judged@1": 0, "num_ret": 0}
+
+
+def test_a_document_retrieved_twice_is_an_error_unless_the_first_is_to_count():
+    run = pa.table({"qid": ["q"] * 4, "docno": ["a", "b", "a", "c"], "sim": [3.0, 2.0, 1.0, 0.5]})
+    judged = {"q": {"a": 1, "c": 1}}
+    with pytest.raises(InputError, match="document a is retrieved twice for query q"):
+        fm.rank(run, judged, "AP")
+    found = fm.rank(run, judged, "AP,P@3", duplicates="first")
+    assert found.mean == {"AP": (1 + 2 / 4) / 2, "P@3": 1 / 3}
+    assert found.n_duplicates == 1
+
+
+def test_a_document_judged_twice_is_an_error_unless_the_first_is_to_count():
+    judged = pa.table({"qid": ["q", "p", "q"], "docid": ["a", "a", "a"], "rel": [0, 1, 2]})
+    with pytest.raises(InputError, match="row 2: document a is judged twice for query q"):
+        fm.rank({"q": {"a": 1}}, judged, "mrr")
+    found = fm.rank({"q": {"a": 1}, "p": {"a": 1}}, judged, "mrr,num_rel", duplicates="first")
+    assert found.per_query.to_pydict() == {"query_id": ["q", "p"], "mrr": [0.0, 1.0], "num_rel": [0.0, 1.0]}
+
+
+@settings(max_examples=25)
+@given(run=RUNS, judged=JUDGED, seed=st.integers(0, 99), threads=st.integers(1, 3))
+def test_row_order_and_threads_change_no_bit(run, judged, seed, threads):
+    rows = [(query, doc, score) for query, docs in run.items() for doc, score in docs.items()]
+    names = list(reference.MEASURES)
+    expected = fm.rank(run, judged, names, threads=1)
+    random.Random(seed).shuffle(rows)
+    columns = dict(zip(("query_id", "doc_id", "score"), map(list, zip(*rows, strict=True)), strict=True))
+    found = fm.rank(columns, judged, names, threads=threads)
+    assert found.per_query.equals(expected.per_query)
+    assert found.mean == expected.mean
+    assert sorted(found.unjudged) == sorted(expected.unjudged)
+
+
+def test_blocks_and_slices_of_any_size_give_the_same(monkeypatch):
+    from fastmetrics import blocks
+    from fastmetrics.tables import runs
+
+    run, judged = fuzzed(3, 200)
+    expected = fm.rank(run, judged, list(PYTREC)).per_query
+    rows = [(query, doc, score) for query, docs in run.items() for doc, score in docs.items()]
+    shuffled = random.Random(1).sample(rows, len(rows))
+    for size, held in ((1, 50), (7, 1000), (64, 10), (1 << 17, 1 << 24)):
+        monkeypatch.setattr(runs, "ROWS", size)
+        monkeypatch.setattr(blocks, "ROWS", size)
+        monkeypatch.setattr(blocks, "HELD_ROWS", held)
+        for some in (rows, shuffled):
+            query, doc, score = map(list, zip(*some, strict=True))
+            table = pa.table({"qid": query, "pid": doc, "score": score})
+            assert fm.rank(table, judged, list(PYTREC)).per_query.equals(expected)
+
+
+def test_several_runs_make_a_table():
+    judged = {"q": {"a": 1}, "p": {"b": 1}}
+    runs = {"good": {"q": {"a": 2, "b": 1}, "p": {"b": 1}}, "poor": {"q": {"a": 1, "b": 2}}}
+    table = fm.rank_runs(runs, judged, ["mrr", "P@1"])
+    assert table.to_pydict() == {"run": ["good", "poor"], "mrr": [1.0, 0.25], "P@1": [1.0, 0.0]}
+
+
+def test_only_judged_documents_may_be_ranked():
+    run, judged = {"q": {"x": 3, "n": 2.5, "a": 2, "b": 1}}, {"q": {"a": 0, "b": 1, "n": -1}}
+    found = fm.rank(run, judged, "RR,RR(judged_only=True),P(judged_only=True)@2").mean
+    assert found == {"RR": 0.25, "RR(judged_only=True)": 0.5, "P(judged_only=True)@2": 0.5}
+
+
+def test_an_empty_run_misses_every_query():
+    found = fm.rank({}, {"q": {"a": 1}}, "mrr,ndcg,gm_map,infAP,IPrec@0.5,unj_5,Judged@5,rbp_resid")
+    assert found.missing == ["q"]
+    assert {name: value for name, value in found.mean.items() if value} == {"gm_map": pytest.approx(0.00001)}
+
+
+def test_ndcg_equals_scikit_learn_where_it_applies():
+    from sklearn.metrics import ndcg_score
+
+    draw = np.random.default_rng(5)
+    grades = draw.integers(0, 4, (300, 20))
+    grades[:, 0] = 1
+    scores = draw.permuted(np.tile(np.arange(20.0), (300, 1)), axis=1)
+    ids = np.arange(20)
+    run = {str(q): dict(zip(map(str, ids), row, strict=True)) for q, row in enumerate(scores.tolist())}
+    judged = {str(q): dict(zip(map(str, ids), row, strict=True)) for q, row in enumerate(grades.tolist())}
+    found = fm.rank(run, judged, ["ndcg@10", "ndcg"])
+    assert found.mean["ndcg@10"] == pytest.approx(ndcg_score(grades, scores, k=10), abs=1e-12)
+    assert found.mean["ndcg"] == pytest.approx(ndcg_score(grades, scores), abs=1e-12)
