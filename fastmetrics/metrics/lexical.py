@@ -140,7 +140,7 @@ def answer_length(answer: Raw) -> Floats:
 
 @metric(bounds=(0, np.inf), source="S0, answer length, in words")
 def answer_words(answer: Words) -> Floats:
-    r"""Number of ``words`` (maximal runs of ``\\w``) of the answer.
+    r"""Number of ``words`` (maximal runs of ``\w``) of the answer.
 
     >>> import fastmetrics as fm
     >>> fm.answer_words(["It's 3.5 km away"])

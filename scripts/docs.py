@@ -1,0 +1,269 @@
+"""Write what the docs say of metrics, columns, commands, functions and speed, read off the declarations themselves.
+
+::
+
+    python -m scripts.docs           write docs/ and the README's throughput table
+    python -m scripts.docs --check   write nothing; exit 1 if a file is out of date
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import inspect
+import re
+import sys
+import types
+import typing
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import typer.models
+
+import fastmetrics as fm
+from fastmetrics import cli, errors
+from fastmetrics.columns import COLUMNS, SCHEMAS
+from fastmetrics.declare import Metric
+from fastmetrics.metrics import FAMILIES, REGISTRY
+from scripts import throughput
+
+ROOT = Path(__file__).parent.parent
+
+NOTE = "<!-- Written by scripts/docs.py from the declarations; edit those. -->"
+
+SOURCES = {
+    "S0": "*Metrics and Mathematical Foundations*, the scoring methods of a framework for question-answering bots",
+    "S1": "*Core Evaluation Metrics Explained*, the metrics of a RAG project (2025)",
+    "S2": "*Научное описание метрик бенчмарков RAG-системы*, the benchmarks of the system «Вопрошалыч»",
+    "S3": "*Evaluation Criteria & Scoring Logic*, reference-free checks of an assistant's answers",
+    "S4": "*LLM Lab – Quality Metrics Documentation*, five metrics of writing quality",
+}
+"""What the short names of sources stand for; any other source is a paper, a script or a package, named in full."""
+
+KINDS = {
+    "text": "text",
+    "texts": "text, or a list of texts",
+    "id": "text or whole number",
+    "ids": "list of texts or whole numbers",
+    "number": "number",
+    "numbers": "list of numbers",
+    "flag": "true or false",
+    "vector": "list of numbers, fixed or variable in length",
+}
+
+
+def pages() -> dict[str, str]:
+    """Every generated file, by its path from the root."""
+    found = throughput.read(ROOT / "bench" / "results")
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    return {
+        "docs/metrics.md": metrics_page(),
+        "docs/columns.md": columns_page(),
+        "docs/cli.md": cli_page(),
+        "docs/functions.md": functions_page(),
+        "docs/throughput.md": f"# Throughput\n\n{NOTE}\n\n{throughput.page(found)}\n",
+        "README.md": throughput.between_markers(readme, throughput.headline(found)),
+    }
+
+
+def table(header: tuple[str, ...], rows: Sequence[tuple[str, ...]]) -> str:
+    """A Markdown table."""
+    lines = [header, ("---",) * len(header), *rows]
+    return "\n".join("| " + " | ".join(cell.replace("|", "\\|") for cell in line) + " |" for line in lines)
+
+
+def markdown(docstring: str | None) -> str:
+    """A docstring as Markdown: examples and literal blocks fenced, roles and double backticks made plain."""
+    blocks = re.split(r"\n\n(?=\S)", inspect.cleandoc(docstring or ""))
+    made: list[str] = []
+    for block in blocks:
+        if block.startswith(">>>"):
+            made.append(f"```python\n{block}\n```")
+            continue
+        text, literal, rest = block.partition("::\n\n")
+        text += ":" if text and literal else ""
+        made.append(re.sub(r"``([^`]+)``", r"`\1`", re.sub(r":\w+:`~?([^`]+)`", r"`\1`", text)))
+        if literal:
+            made.append("```text\n" + inspect.cleandoc("\n" + rest) + "\n```")
+    return "\n\n".join(part for part in made if part)
+
+
+def first_line(docstring: str | None) -> str:
+    """The first line of a docstring."""
+    return markdown(docstring).split("\n")[0]
+
+
+def shown(value: object) -> str:
+    """A default value, cut short if it is long."""
+    text = repr(value)
+    return text if len(text) < 80 else text[:60].rsplit(" ", 1)[0] + " …"
+
+
+def bounds(metric: Metric) -> str:
+    """The bounds as an interval; infinity is never reached."""
+    low, high = (f"{bound:g}".replace("inf", "∞") for bound in metric.bounds)
+    opening, closing = "(" if "∞" in low else "[", ")" if "∞" in high else "]"
+    return f"{opening}{low}, {high}{closing}"
+
+
+def metrics_page() -> str:
+    """docs/metrics.md: one table of all metrics, then each in full."""
+    rows = [
+        (f"[`{m.name}`](#{m.name.lower()})", _columns(m), bounds(m), m.source, first_line(m.function.__doc__))
+        for m in REGISTRY.values()
+    ]
+    parts = [
+        f"# Metrics\n\n{NOTE}",
+        "Each metric is a function of columns, `fm.<name>(...)`, and a name for `fm.score(table, metrics=[...])` and "
+        '`fastmetrics score -m`. Options go in brackets: `"squad_f1(version=2)"`. A score is null where an input is '
+        "missing and NaN where the metric is undefined.",
+        table(("metric", "columns", "range", "source", "what it says"), rows),
+        "## Sources",
+        "\n".join(f"- **{name}**: {title}." for name, title in SOURCES.items()),
+        "The text conventions that the definitions name (`words`, `light`, `plain`, `squad`, …) are described in "
+        "[design.md](design.md#text-conventions).",
+    ]
+    for family in FAMILIES:
+        module = importlib.import_module(f"fastmetrics.metrics.{family}")
+        members = [metric for metric in REGISTRY.values() if metric.function.__module__ == module.__name__]
+        parts += [f"## {family.capitalize()}", markdown(module.__doc__)]
+        parts += [part for metric in members for part in _metric(metric)]
+    return "\n\n".join(parts) + "\n"
+
+
+def _columns(metric: Metric) -> str:
+    return ", ".join(f"`{name}`" + (" (optional)" if name in metric.optional else "") for name in metric.needs)
+
+
+def _metric(metric: Metric) -> Iterator[str]:
+    yield f"### {metric.name}"
+    facts = [f"columns: {_columns(metric)}", f"range: {bounds(metric)}", f"level: {metric.level}"]
+    facts += [f"option: `{name}={shown(default)}`" for name, default in metric.defaults.items()]
+    facts += [f"in a summary, its {statistic} is `{label}`" for statistic, label in metric.labels.items()]
+    if metric.statistics:
+        facts.append(f"a summary adds {', '.join(metric.statistics)}")
+    yield "\n".join(f"- {fact}" for fact in [*facts, f"source: {metric.source}"])
+    yield markdown(metric.function.__doc__)
+
+
+def columns_page() -> str:
+    """docs/columns.md: the input columns and the presets."""
+    columns = [
+        (f"`{c.name}`", KINDS[c.kind], c.meaning, ", ".join(f"`{alias}`" for alias in c.aliases))
+        for c in COLUMNS.values()
+    ]
+    presets = [
+        (f"`{name}`", ", ".join(f"`{canonical}` = `{yours}`" for canonical, yours in schema.items()))
+        for name, schema in SCHEMAS.items()
+    ]
+    return (
+        "\n\n".join(
+            [
+                f"# Input columns\n\n{NOTE}",
+                "A column is found under its own name or, whatever their case, under one of its aliases. Two aliases "
+                "of one column in one table are an error that names both. `columns={canonical: yours}` (`--columns "
+                "canonical=yours`) wins over a preset `schema=`, and that wins over the names.",
+                table(("column", "holds", "meaning", "also found as"), columns),
+                "## Presets\n\nThe names that other tools use, for `schema=` and `--schema`.",
+                table(("schema", "columns"), presets),
+            ]
+        )
+        + "\n"
+    )
+
+
+def commands() -> dict[str, Callable[..., Any]]:
+    """The program's commands, by name."""
+    found = ((info.name, info.callback) for info in cli.app.registered_commands)
+    return {name or call.__name__.replace("_", "-"): call for name, call in found if call is not None}
+
+
+def cli_page() -> str:
+    """docs/cli.md: every command with its arguments, options and defaults, and the exit codes."""
+    parts = [f"# Command line\n\n{NOTE}", markdown(cli.__doc__)]
+    for name, call in commands().items():
+        arguments, options = _parameters(call)
+        usage = " ".join(["fastmetrics", name, "[OPTIONS]", *(value for value, _ in arguments)])
+        parts += [f"## {name}", markdown(call.__doc__), f"```text\n{usage}\n```"]
+        if arguments:
+            parts.append(table(("argument", "meaning"), [(f"`{value}`", text) for value, text in arguments]))
+        if options:
+            parts.append(table(("option", "meaning", "default"), options))
+    return "\n\n".join(parts) + "\n"
+
+
+def _parameters(call: Callable[..., Any]) -> tuple[list[tuple[str, str]], list[tuple[str, ...]]]:
+    """The arguments and the options of a command, as Typer will read them off its annotations."""
+    arguments: list[tuple[str, str]] = []
+    options: list[tuple[str, ...]] = []
+    hints = typing.get_type_hints(call, include_extras=True)
+    for name, parameter in inspect.signature(call).parameters.items():
+        kind, info = typing.get_args(hints[name])[:2]
+        required = parameter.default is inspect.Parameter.empty
+        if isinstance(info, typer.models.ArgumentInfo):
+            value = info.metavar or name.upper()
+            arguments.append((value if required else f"[{value}]", info.help or ""))
+            continue
+        given = [flag for flag in (info.default, *(info.param_decls or ())) if isinstance(flag, str)]
+        flags = ", ".join(f"`{flag}`" for flag in given or ["--" + name.replace("_", "-")])
+        unset = parameter.default is None or parameter.default is False
+        default = "required" if required else "" if unset else f"`{parameter.default}`"
+        options.append((f"{flags} {_placeholder(kind)}".strip(), info.help or "", default))
+    return arguments, options
+
+
+def _placeholder(kind: Any) -> str:
+    if kind is bool:
+        return ""
+    if typing.get_origin(kind) in (types.UnionType, typing.Union):
+        kind = typing.get_args(kind)[0]
+    repeated = typing.get_origin(kind) is list
+    leaf = typing.get_args(kind)[0] if repeated else kind
+    names = {int: "NUMBER", float: "NUMBER", Path: "PATH"}
+    return names.get(leaf, "TEXT") + (", …" if repeated else "")
+
+
+def functions_page() -> str:
+    """docs/functions.md: the public functions that are no metrics, and the errors they raise."""
+    parts = [
+        f"# Functions\n\n{NOTE}",
+        "`import fastmetrics as fm`; the functions that are metrics are in [metrics.md](metrics.md).",
+    ]
+    for name in fm._HOMES:
+        function = getattr(fm, name)
+        parts += [f"## {name}", f"```python\n{_signature(name, function)}\n```", markdown(function.__doc__)]
+    return "\n\n".join([*parts, "## Errors", markdown(errors.__doc__)]) + "\n"
+
+
+def _signature(name: str, function: Callable[..., Any]) -> str:
+    pieces, starred = [], False
+    for parameter in inspect.signature(function).parameters.values():
+        if parameter.kind is inspect.Parameter.KEYWORD_ONLY and not starred:
+            pieces.append("*")
+            starred = True
+        default = "" if parameter.default is inspect.Parameter.empty else f"={shown(parameter.default)}"
+        pieces.append(parameter.name + default)
+    return f"fm.{name}({', '.join(pieces)})"
+
+
+def main() -> None:
+    """The command line."""
+    parser = argparse.ArgumentParser(prog="python -m scripts.docs", description=(__doc__ or "").split("\n")[0])
+    parser.add_argument("--check", action="store_true", help="write nothing; exit 1 if a file is out of date")
+    check = parser.parse_args().check
+    stale = []
+    for name, text in pages().items():
+        path = ROOT / name
+        if not path.exists() or path.read_text(encoding="utf-8") != text:
+            stale.append(name)
+            if not check:
+                path.parent.mkdir(exist_ok=True)
+                path.write_text(text, encoding="utf-8")
+    for name in stale:
+        print(f"{name}: out of date; run python -m scripts.docs" if check else f"{name}: written")
+    sys.exit(bool(stale and check))
+
+
+if __name__ == "__main__":
+    main()

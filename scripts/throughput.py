@@ -1,0 +1,120 @@
+"""The benches' results as tables: a few lines for the README, all of them for docs/throughput.md."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+BEGIN, END = "<!-- throughput, written by scripts/docs.py -->", "<!-- end of throughput -->"
+
+FEW = 3
+"""A file with more contests than this is shown in the README by its least and its most favourable one."""
+
+NOTHING = "_No results are committed yet; `scripts/bench` makes them._"
+
+
+@dataclass(frozen=True)
+class Report:
+    """One file of results: where it ran, and each contest."""
+
+    name: str
+    machine: dict[str, Any]
+    contests: list[dict[str, Any]]
+
+
+def read(folder: Path) -> list[Report]:
+    """The reports in ``folder`` that hold contests (rows a second of two sides), the whole job first.
+
+    Says which files hold something else, and that there are none.
+    """
+    reports = []
+    for path in sorted(folder.glob("*.json")):
+        found = json.loads(path.read_text(encoding="utf-8"))
+        results = found.get("results", []) if isinstance(found, dict) else []
+        contests = [one for one in results if isinstance(one, dict) and {"name", "ours", "peer", "ratio"} <= set(one)]
+        if contests:
+            reports.append(Report(str(found.get("name", path.stem)), found.get("machine", {}), contests))
+        else:
+            print(f"{path.name}: holds no contests, left out of the throughput tables")
+    if not reports:
+        print(f"{folder.parent.name}/{folder.name}: no results yet, so no throughput table")
+    return sorted(reports, key=lambda report: report.name != "score")
+
+
+def headline(reports: list[Report]) -> str:
+    """The README's table."""
+    if not reports:
+        return NOTHING
+    lines = [line for report in reports for line in map(_line, _telling(report.contests))]
+    return "\n".join(
+        [
+            "| contest | fastmetrics | peer | ratio |",
+            "| --- | ---: | ---: | ---: |",
+            *lines,
+            "",
+            f"Rows a second of both, in turns, in one run of `scripts/bench`; {_where(reports[0])}. Of longer lists "
+            "the least and the most favourable contest is shown; all are in [docs/throughput.md](docs/throughput.md).",
+        ]
+    )
+
+
+def page(reports: list[Report]) -> str:
+    """All contests of all reports."""
+    parts = [
+        "Each contest runs both sides in turns on the same machine: ours, and the peer that `bench/peers.py` or its "
+        "neighbours hold (the official package, or the Python a user would write for each row). Figures are rows a "
+        "second by the median turn; the ratio is ours to the peer's."
+    ]
+    for report in reports:
+        parts += [f"## {report.name.capitalize()}", f"M{_where(report)[1:]}."]
+        rows = [
+            f"{_line(one)} {one['ours'].get('rows', 0):,} | {_peak(one['ours'])} | {_peak(one['peer'])} |"
+            for one in report.contests
+        ]
+        parts.append(
+            "\n".join(
+                [
+                    "| contest | fastmetrics | peer | ratio | rows | our peak MB | peer's peak MB |",
+                    "| --- | ---: | ---: | ---: | ---: | ---: | ---: |",
+                    *rows,
+                ]
+            )
+        )
+    return "\n\n".join(parts if reports else [*parts, NOTHING])
+
+
+def between_markers(text: str, content: str) -> str:
+    """``text`` with ``content`` between the markers; raises ``ValueError`` if it has not exactly one pair."""
+    if text.count(BEGIN) != 1 or text.count(END) != 1:
+        raise ValueError(f"README.md: expected one {BEGIN} and one {END}")
+    before, rest = text.split(BEGIN)
+    return f"{before}{BEGIN}\n{content}\n{END}{rest.split(END)[1]}"
+
+
+def _telling(contests: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    if len(contests) <= FEW:
+        return contests
+    return [min(contests, key=lambda one: one["ratio"]), max(contests, key=lambda one: one["ratio"])]
+
+
+def _line(one: dict[str, Any]) -> str:
+    ours, peer = (one[side]["rows_per_second"] for side in ("ours", "peer"))
+    return f"| {one['name']} | {ours:,} | {peer:,} | {one['ratio']:,.2f}× |"
+
+
+def _peak(side: dict[str, Any]) -> str:
+    peak = side.get("peak_mb")
+    return "" if peak is None else f"{peak:,.0f}"
+
+
+def _where(report: Report) -> str:
+    machine = report.machine
+    facts = [
+        machine.get("processor"),
+        machine.get("cores") and f"{machine['cores']} cores",
+        machine.get("python") and f"Python {machine['python']}",
+        machine.get("commit") and f"commit {machine['commit']}",
+    ]
+    return "measured on " + ", ".join(str(fact) for fact in facts if fact) if any(facts) else "machine not recorded"

@@ -1,0 +1,181 @@
+"""The docs name everything there is, their examples run, and their links lead somewhere."""
+
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import fastmetrics as fm
+from fastmetrics import errors
+from fastmetrics.columns import COLUMNS, SCHEMAS
+from fastmetrics.metrics import REGISTRY, lexical
+from scripts import docs, throughput
+
+ROOT = Path(__file__).parent.parent
+PAGES = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/*.md")])
+
+
+def read(name: str) -> str:
+    return (ROOT / name).read_text(encoding="utf-8")
+
+
+def headings(name: str) -> set[str]:
+    return set(re.findall(r"^#+ (.+)$", read(name), re.MULTILINE))
+
+
+def blocks(name: str, language: str) -> list[str]:
+    return re.findall(rf"^```{language}\n(.*?)^```$", read(name), re.MULTILINE | re.DOTALL)
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """A working folder with the example rows in it, as a clone has them."""
+    (tmp_path / "examples").mkdir()
+    shutil.copy(ROOT / "examples" / "answers.jsonl", tmp_path / "examples")
+    return tmp_path
+
+
+def test_every_name_is_documented() -> None:
+    assert set(REGISTRY) <= headings("docs/metrics.md")
+    assert set(fm._HOMES) <= headings("docs/functions.md")
+    assert set(docs.commands()) <= headings("docs/cli.md")
+    columns = read("docs/columns.md")
+    assert [name for name in [*COLUMNS, *SCHEMAS] if f"| `{name}` |" not in columns] == []
+    raised = [name for name, kind in vars(errors).items() if isinstance(kind, type) and issubclass(kind, Exception)]
+    assert [name for name in raised if name not in read("docs/functions.md")] == []
+
+
+def test_commands_are_those_of_the_program() -> None:
+    help_ = subprocess.run(
+        [sys.executable, "-m", "fastmetrics", "--help"],
+        env=os.environ | {"PYTHONPATH": str(ROOT)},
+        capture_output=True,
+        text=True,
+        check=True,
+    ).stdout
+    assert re.findall(r"^  (\w[\w-]*)  ", help_.partition("Commands:")[2], re.MULTILINE) == list(docs.commands())
+
+
+def test_every_option_of_a_command_is_documented() -> None:
+    for name, call in docs.commands().items():
+        section = read("docs/cli.md").partition(f"\n## {name}\n")[2].partition("\n## ")[0]
+        for parameter in call.__annotations__:
+            flag = "--json" if parameter == "as_json" else "--" + parameter.replace("_", "-")
+            shown = f"`{flag}`" in section or parameter.upper() in section or f"{parameter.upper()[:-1]}..." in section
+            assert shown or parameter == "return", f"{name}: {parameter}"
+
+
+def test_first_python_of_the_readme_runs(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    first = blocks("README.md", "python")[0]
+    assert len([line for line in first.splitlines() if line]) <= 8
+    monkeypatch.chdir(folder)
+    names: dict[str, object] = {}
+    exec(first, names)
+    assert names["worst"]["token_f1"].to_pylist() == [0.0] * 5  # type: ignore[index]
+
+
+def test_shell_lines_of_the_readme_run(folder: Path) -> None:
+    lines = [line for block in blocks("README.md", "sh") for line in block.splitlines()]
+    lines = [line for line in lines if line.startswith("fastmetrics ")]
+    assert len(lines) == 3
+    for line in lines:
+        done = subprocess.run(
+            [sys.executable, "-m", *line.split()],
+            cwd=folder,
+            env=os.environ | {"PYTHONPATH": str(ROOT)},
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert done.returncode == 0, f"{line}: {done.stderr}"
+        assert done.stdout
+    assert (folder / "scores.parquet").exists()
+
+
+def test_the_metric_that_the_design_adds_works(monkeypatch: pytest.MonkeyPatch) -> None:
+    declaration = blocks("docs/design.md", "python")[0]
+    monkeypatch.setattr("fastmetrics.declare.REGISTRY", dict(REGISTRY))
+    names = dict(vars(lexical))
+    exec(declaration, names)
+    scores = names["overlap_coefficient"](["in Paris", "", None], ["Paris", "Rome", "Oslo"])
+    assert scores.tolist() == pytest.approx([1.0, 0.0, float("nan")], nan_ok=True)
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_links_lead_somewhere(page: Path) -> None:
+    links = re.findall(r"\]\(([^)\s]+)\)", page.read_text(encoding="utf-8"))
+    for link in links:
+        target, _, anchor = link.partition("#")
+        if target.startswith("https:"):
+            continue
+        file = page.parent / target if target else page
+        assert file.exists(), link
+        if anchor:
+            known = {heading.lower().replace(" ", "-") for heading in headings(str(file.relative_to(ROOT)))}
+            assert anchor in known, link
+
+
+def test_markdown_of_a_docstring() -> None:
+    made = docs.markdown("One ``two`` of :func:`three`.\n\n::\n\n    tree\n      leaf\n\n>>> 1 + 1\n2\n\nEnd.")
+    assert made == ("One `two` of `three`.\n\n```text\ntree\n  leaf\n```\n\n```python\n>>> 1 + 1\n2\n```\n\nEnd.")
+
+
+def test_stale_pages_are_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture) -> None:
+    shutil.copy(ROOT / "README.md", tmp_path)
+    monkeypatch.setattr(docs, "ROOT", tmp_path)
+    assert _main(monkeypatch, "--check") == 1
+    assert "docs/metrics.md: out of date" in capsys.readouterr().out
+    assert not (tmp_path / "docs").exists()
+    assert _main(monkeypatch) == 0
+    assert _main(monkeypatch, "--check") == 0
+    (tmp_path / "docs" / "cli.md").write_text("old")
+    assert _main(monkeypatch, "--check") == 1
+
+
+def _main(monkeypatch: pytest.MonkeyPatch, *arguments: str) -> int:
+    monkeypatch.setattr(sys, "argv", ["docs", *arguments])
+    with pytest.raises(SystemExit) as ended:
+        docs.main()
+    return int(ended.value.code or 0)
+
+
+def contest(name: str, ours: int, peer: int) -> dict:
+    sides = {
+        side: {"label": side, "rows": 1000, "rows_per_second": speed, "peak_mb": None}
+        for side, speed in (("ours", ours), ("peer", peer))
+    }
+    return {"name": name, **sides, "ratio": round(ours / peer, 2)}
+
+
+def test_throughput_of_several_files(tmp_path: Path, capsys: pytest.CaptureFixture) -> None:
+    many = [contest(f"metric_{i}", 1_000_000 * (i + 1), 10_000) for i in range(4)]
+    for name, results in (("score", [contest("whole job", 300_000, 10_000)]), ("a_text", many)):
+        machine = {"processor": "A chip", "cores": 2, "python": "3.12.1", "commit": "abc1234"}
+        (tmp_path / f"{name}.json").write_text(json.dumps({"name": name, "machine": machine, "results": results}))
+    (tmp_path / "other.json").write_text('{"results": [{"seconds": 3}]}')
+    (tmp_path / "list.json").write_text("[]")
+    reports = throughput.read(tmp_path)
+    assert "other.json: holds no contests" in capsys.readouterr().out
+    assert [report.name for report in reports] == ["score", "a_text"]
+    lines = throughput.headline(reports).splitlines()
+    assert lines[2:5] == [
+        "| whole job | 300,000 | 10,000 | 30.00× |",
+        "| metric_0 | 1,000,000 | 10,000 | 100.00× |",
+        "| metric_3 | 4,000,000 | 10,000 | 400.00× |",
+    ]
+    assert "measured on A chip, 2 cores, Python 3.12.1, commit abc1234" in lines[-1]
+    assert all(f"| {one['name']} |" in throughput.page(reports) for one in many)
+
+
+def test_throughput_without_results(tmp_path: Path, capsys: pytest.CaptureFixture) -> None:
+    assert throughput.headline(throughput.read(tmp_path)) == throughput.NOTHING
+    assert "no results yet" in capsys.readouterr().out
+    text = f"before\n{throughput.BEGIN}\nold\n{throughput.END}\nafter\n"
+    assert throughput.between_markers(text, "new") == text.replace("old", "new")
+    with pytest.raises(ValueError, match="expected one"):
+        throughput.between_markers("no markers", "new")

@@ -1,0 +1,63 @@
+"""The worked examples run as they stand, and say what they promise."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pyarrow.parquet as pq
+
+FOLDER = Path(__file__).parent.parent / "examples"
+
+
+def run(script: str, *arguments: str | Path) -> str:
+    """What the script prints; a warning in it is an error, as in the tests."""
+    environment = os.environ | {"PYTHONPATH": str(FOLDER.parent)}
+    command = [sys.executable, "-W", "error", str(FOLDER / script), *map(str, arguments)]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def test_worst_rows() -> None:
+    printed = run("worst_rows.py", FOLDER / "answers.jsonl")
+    assert printed.count("token_f1=0.00") == 5
+    assert "8 rows have no token_f1" in printed
+
+
+def test_big_parquet_makes_its_own_rows() -> None:
+    assert "30,000 rows, 0 of them scored earlier, 0 rejected" in run("big_parquet.py")
+
+
+def test_big_parquet_scores_a_file(tmp_path: Path) -> None:
+    source, target = tmp_path / "rows.parquet", tmp_path / "scores.parquet"
+    printed = run("big_parquet.py", _example_rows(source), target)
+    assert f"300 rows, 0 of them scored earlier, 0 rejected: {target}" in printed
+    scores = pq.read_table(target)
+    assert scores.column_names == [
+        "id",
+        "question",
+        "token_f1",
+        "keyword_recall",
+        "squad_f1(version=2)",
+        "answer_words",
+    ]
+    assert scores.num_rows == 300
+
+
+def test_two_systems() -> None:
+    lines = run("two_systems.py", FOLDER / "answers.jsonl").splitlines()
+    means = {line.split()[0]: [float(figure) for figure in line.split()[1:4]] for line in lines[1:5]}
+    assert list(means) == ["token_f1", "token_precision", "token_recall", "answer_words"]
+    for long, short, change in means.values():
+        assert abs(short - long - change) < 1.5e-4
+    assert means["answer_words"][2] < 0
+    changes = [abs(float(line.split()[1])) for line in lines[-5:]]
+    assert changes == sorted(changes, reverse=True)
+
+
+def _example_rows(path: Path) -> Path:
+    from pyarrow import json
+
+    pq.write_table(json.read_json(FOLDER / "answers.jsonl"), path)
+    return path
