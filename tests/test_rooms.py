@@ -1,0 +1,48 @@
+"""Imports run one way: a module reaches only for those before it in the list of docs/design.md."""
+
+import ast
+import re
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+PACKAGE = ROOT / "fastmetrics"
+TABLE = (ROOT / "docs" / "design.md").read_text(encoding="utf-8").partition("| module |")[2].partition("\n\n")[0]
+ROOMS = [room for line in TABLE.splitlines()[2:] for room in re.findall(r"`(\w+)`", line.split("|")[1])]
+
+
+def room(path: Path) -> str:
+    return path.relative_to(PACKAGE).with_suffix("").parts[0]
+
+
+def reached(source: str) -> set[str]:
+    """The rooms that a module imports when it is loaded; those a function asks for at its call do not count."""
+    found = set()
+    for statement in ast.parse(source).body:
+        if isinstance(statement, ast.ImportFrom) and statement.module is not None:
+            package, *inner = statement.module.split(".")
+            if package == "fastmetrics":
+                found |= {inner[0]} if inner else {name.name for name in statement.names}
+        elif isinstance(statement, ast.Import):
+            dotted = [name.name.split(".") for name in statement.names]
+            found |= {parts[1] for parts in dotted if parts[0] == "fastmetrics" and len(parts) > 1}
+    return found - {"__version__"}
+
+
+def test_the_list_holds_every_room_once() -> None:
+    assert len(ROOMS) == len(set(ROOMS))
+    assert set(ROOMS) == {room(path) for path in PACKAGE.rglob("*.py")}, "docs/design.md lists the rooms in order"
+
+
+@pytest.mark.parametrize("path", sorted(PACKAGE.rglob("*.py")), ids=lambda path: str(path.relative_to(PACKAGE)))
+def test_imports_do_not_run_back(path: Path) -> None:
+    allowed = ROOMS[: ROOMS.index(room(path)) + 1]
+    assert reached(path.read_text(encoding="utf-8")) <= set(allowed)
+
+
+def test_an_import_that_runs_back_is_seen() -> None:
+    source = (
+        "import fastmetrics.cli\nfrom fastmetrics.text.lexicons import x\nfrom fastmetrics import batch, __version__"
+    )
+    assert reached(source) == {"cli", "text", "batch"}
