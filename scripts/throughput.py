@@ -47,6 +47,8 @@ def headline(reports: list[Report]) -> str:
     """The README's table."""
     if not reports:
         return NOTHING
+    places = {_where(report) for report in reports}
+    ran = f"; {places.pop()}" if len(places) == 1 else ""
     lines = [line for report in reports for line in map(_line, _telling(report.contests))]
     return "\n".join(
         [
@@ -54,8 +56,8 @@ def headline(reports: list[Report]) -> str:
             "| --- | ---: | ---: | ---: |",
             *lines,
             "",
-            f"Rows a second of both, in turns, in one run of `scripts/bench`; {_where(reports[0])}. Of longer lists "
-            "the least and the most favourable contest is shown; all are in [docs/throughput.md](docs/throughput.md).",
+            f"Rows a second, both sides in turns in one run of `scripts/bench`{ran}. Of longer lists this shows the "
+            "least and the most favourable contest; all are in [docs/throughput.md](docs/throughput.md).",
         ]
     )
 
