@@ -236,6 +236,9 @@ def functions_page() -> str:
     return "\n\n".join([*parts, "## Errors", markdown(errors.__doc__)]) + "\n"
 
 
+_STARS: dict[Any, str] = {inspect.Parameter.VAR_POSITIONAL: "*", inspect.Parameter.VAR_KEYWORD: "**"}
+
+
 def _signature(name: str, function: Callable[..., Any]) -> str:
     pieces, starred = [], False
     for parameter in inspect.signature(function).parameters.values():
@@ -243,7 +246,7 @@ def _signature(name: str, function: Callable[..., Any]) -> str:
             pieces.append("*")
             starred = True
         default = "" if parameter.default is inspect.Parameter.empty else f"={shown(parameter.default)}"
-        pieces.append(parameter.name + default)
+        pieces.append(_STARS.get(parameter.kind, "") + parameter.name + default)
     return f"fm.{name}({', '.join(pieces)})"
 
 
