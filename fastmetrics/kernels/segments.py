@@ -5,13 +5,19 @@ from __future__ import annotations
 import numpy as np
 
 from fastmetrics.arrays import Bytes, Ints, Uint64s
+from fastmetrics.kernels import words
 from fastmetrics.kernels._jit import inline, kernel
-from fastmetrics.kernels.words import decode
 
 # Classes of code points.
 OTHER, SPACE, BREAK, HALF, STOP, CLOSER, LOWER, UPPER, DIGIT, OPEN, LETTER = range(11)
 """BREAK ends a piece; two HALFs (line ends) within one run of white space do; STOP is a full stop that may;
 CLOSER may follow an end and stay with it; OPEN begins a citation mark."""
+
+
+@kernel
+def character(data: Bytes, i: int) -> tuple[int, int]:
+    """``decode`` as a call: these kernels use it so often that a copy at each place takes seconds to compile."""
+    return words.decode(data, i)
 
 
 @kernel
@@ -24,7 +30,7 @@ def split(data: Bytes, starts: Ints, stops: Ints, classes: Bytes, pieces: Ints, 
     for row in range(len(starts)):
         i, first, last, halves = starts[row], -1, -1, 0
         while i < stops[row]:
-            code, after = decode(data, i)
+            code, after = character(data, i)
             kind = classes[code]
             if kind == BREAK or (halves > 1 and kind not in (SPACE, HALF)):
                 n = put(pieces, n, first, last)
@@ -58,7 +64,7 @@ def split_statements(
     for row in range(len(starts)):
         i, first, last, stop = starts[row], -1, -1, stops[row]
         while i < stop:
-            code, after = decode(data, i)
+            code, after = character(data, i)
             kind = classes[code]
             if kind == HALF and new_line_cuts(data, after, stop, classes):
                 n = put(pieces, n, first, last)
@@ -87,7 +93,7 @@ def past_marks(data: Bytes, i: int, stop: int, classes: Bytes) -> int:
     """The position after further stops, closing quotes and brackets, and citation marks like `` [1]`` or ``[2, 3]``."""
     end = i
     while i < stop:
-        code, after = decode(data, i)
+        code, after = character(data, i)
         kind = classes[code]
         if kind in (STOP, BREAK, CLOSER):
             i = end = after
@@ -112,7 +118,7 @@ def past_marks(data: Bytes, i: int, stop: int, classes: Bytes) -> int:
 def new_line_cuts(data: Bytes, i: int, stop: int, classes: Bytes) -> bool:
     """Whether a line end cuts: a blank line or the mark of a list item follows."""
     while i < stop:
-        code, after = decode(data, i)
+        code, after = character(data, i)
         kind = classes[code]
         if kind == HALF:
             return True
@@ -133,12 +139,12 @@ def new_line_cuts(data: Bytes, i: int, stop: int, classes: Bytes) -> bool:
 @kernel
 def stop_ends(data: Bytes, first: int, i: int, after: int, stop: int, classes: Bytes, abbreviations: Uint64s) -> bool:
     """Whether the full stop at ``i``, with what clings to it up to ``after``, ends a sentence."""
-    code, j = decode(data, after)
+    code, j = character(data, after)
     kind = classes[code]
     if kind not in (SPACE, HALF):
         return False
     while j < stop and (kind in (SPACE, HALF)):
-        code, j = decode(data, j)
+        code, j = character(data, j)
         kind = classes[code]
     if kind == LOWER:
         return False
@@ -149,7 +155,7 @@ def stop_ends(data: Bytes, first: int, i: int, after: int, stop: int, classes: B
         back = begin - 1
         while back > first and (data[back] & 0xC0) == 0x80:
             back -= 1
-        code, _ = decode(data, back)
+        code, _ = character(data, back)
         kind = classes[code]
         if kind not in (LOWER, UPPER, DIGIT, LETTER):
             break
@@ -159,10 +165,12 @@ def stop_ends(data: Bytes, first: int, i: int, after: int, stop: int, classes: B
     if digits == letters:
         return digits == 0 or begin > first
     if letters == 1:
-        return classes[decode(data, begin)[0]] != UPPER
+        return classes[character(data, begin)[0]] != UPPER
     if i - begin > 8:
         return True
     for k in range(begin, i):
         key = (key << np.uint64(8)) | np.uint64(data[k])
-    at = np.searchsorted(abbreviations, key)
-    return at == len(abbreviations) or abbreviations[at] != key
+    known = False
+    for abbreviation in abbreviations:
+        known |= abbreviation == key
+    return not known
