@@ -84,11 +84,13 @@ def score_columns(schema: pa.Schema) -> list[str]:
 class Claims:
     """What a score file's metadata say of its rows.
 
-    ``{"metrics": {name: {"n_rows", "n_missing", "n_undefined", "n_error"}}, "counts": {corpus metric: [integers]}}``
+    ``{"metrics": {name: {"n_rows", "n_missing", "n_undefined", "n_error"}}, "counts": {corpus metric: [integers]},
+    "n_rejected": rows of the input that are not among these}``
     """
 
     metrics: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
     counts: Mapping[str, list[int]] = field(default_factory=dict)
+    n_rejected: int = 0
 
     @classmethod
     def of(cls, metadata: bytes | None) -> Claims:
@@ -102,9 +104,10 @@ class Claims:
                 for name, counts in fields.get("metrics", {}).items()
             }
             counts = {name: [int(count) for count in vector] for name, vector in fields.get("counts", {}).items()}
+            n_rejected = int(fields.get("n_rejected", 0))
         except (ValueError, AttributeError, KeyError, TypeError) as error:
             raise FileFormatError(f"the scores' metadata {METADATA.decode()!r} cannot be read: {error!r}") from error
-        return cls(metrics, counts)
+        return cls(metrics, counts, n_rejected)
 
     @property
     def n_rows(self) -> int | None:
@@ -155,6 +158,8 @@ class Sums:
             note = part.settle(name)
             if note:
                 self._notes[note] = None
+            if part.whole:
+                state.add_errors(part.claims.n_rejected)
             self.states[name] = self.states[name].merge(state)
         for name, vector in part.claims.counts.items():
             self._counts.setdefault(name, []).extend([vector] if part.whole else [])

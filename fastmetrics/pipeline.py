@@ -85,7 +85,7 @@ def score_files(
         overwrite=overwrite,
         progress=progress,
     )
-    return ScoredFiles(result, _summary(result))
+    return ScoredFiles(result, _summary(result, [score.name for score in planned.scores]))
 
 
 def plan_files(
@@ -114,7 +114,7 @@ def job(planned: Plan, score: Callable[[pa.RecordBatch], pa.RecordBatch]) -> Job
         columns=kinds,
         signature=signature(planned),
         observe=lambda part: {name: State.to_json(_state(part.column(name))) for name in names},
-        conclude=_conclude,
+        conclude=lambda observed, rejected: _conclude(_merged(observed, names), rejected),
     )
 
 
@@ -139,17 +139,16 @@ def _state(column: Any) -> State:
     return state
 
 
-def _merged(observed: Sequence[Mapping[str, str]]) -> dict[str, State]:
-    states: dict[str, State] = {}
+def _merged(observed: Sequence[Mapping[str, str]], names: Sequence[str]) -> dict[str, State]:
+    states = {name: State() for name in names}
     for part in observed:
         for name, text in part.items():
-            state = State.from_json(text)
-            states[name] = states[name].merge(state) if name in states else state
+            states[name] = states[name].merge(State.from_json(text))
     return states
 
 
-def _conclude(observed: list[Any]) -> dict[str, Any]:
-    """What the output's metadata say of its rows, so that a summary can tell missing from undefined."""
+def _conclude(states: Mapping[str, State], rejected: int) -> dict[str, Any]:
+    """What the output's metadata say of its rows, so that a summary tells missing from undefined and from failed."""
     counts = {
         name: {
             "n_rows": state.n + state.n_missing + state.n_undefined,
@@ -157,13 +156,13 @@ def _conclude(observed: list[Any]) -> dict[str, Any]:
             "n_undefined": state.n_undefined,
             "n_error": 0,
         }
-        for name, state in _merged(observed).items()
+        for name, state in states.items()
     }
-    return {"metrics": counts}
+    return {"metrics": counts, "n_rejected": rejected}
 
 
-def _summary(result: RunResult) -> Summary:
-    states = _merged(result.observed)
+def _summary(result: RunResult, names: Sequence[str]) -> Summary:
+    states = _merged(result.observed, names)
     for state in states.values():
         state.add_errors(result.rejected)
     statistics = declared_statistics(states)
@@ -182,11 +181,15 @@ def _column(path: Path, name: str) -> Iterator[npt.NDArray[np.float64]]:
 
 
 def read_scores(path: str | Path, names: Sequence[str] | None = None) -> Iterator[pa.RecordBatch]:
-    """The batches of a file or folder of scores, with ``names`` only, or else every column of numbers."""
+    """The batches of a file or folder of scores, with ``names`` only, or else every column of numbers.
+
+    The first batch has no rows, so that the columns of an empty file are known too.
+    """
     source = open_source(path)
     if names is None:
         names = [field.name for field in source.schema if pa.types.is_floating(field.type)]
     selection = source.select(dict.fromkeys(names, "number"))
+    yield pa.RecordBatch.from_pylist([], selection.schema)
     for chunk in source.chunks(selection):
         yield source.conform(chunk, selection)
 
@@ -204,8 +207,10 @@ def summarize_files(paths: Paths) -> Summary:
 def _with_metadata(path: str | Path) -> Iterator[pa.RecordBatch]:
     """The score batches of one output, each bearing what the output's metadata say."""
     try:
-        claims = json.dumps(read_metadata(path)).encode()
+        claims = read_metadata(path)
     except FileFormatError:
-        claims = b"{}"  # a file of another tool: a null is a missing score
-    for batch in read_scores(path):
-        yield batch.replace_schema_metadata({METADATA: claims})
+        claims = {}  # a file of another tool: a null is a missing score
+    names = list(claims["metrics"]) if "metrics" in claims else None  # a kept column is no score
+    metadata = {METADATA: json.dumps(claims).encode()}
+    for batch in read_scores(path, names):
+        yield batch.replace_schema_metadata(metadata)

@@ -163,14 +163,15 @@ def test_observations_reach_the_conclusion_in_order_with_nan_and_null_apart(tmp_
         ratio = part["ratio"]
         return [part.num_rows, ratio.null_count, pc.sum(pc.is_nan(ratio)).as_py()]
 
-    def conclude(observed: list[list[int]]) -> dict[str, object]:
-        return {"counts": [sum(column) for column in zip(*observed, strict=True)], "parts": len(observed)}
+    def conclude(observed: list[list[int]], rejected: int) -> dict[str, object]:
+        counts = [sum(column) for column in zip(*observed, strict=True)]
+        return {"counts": counts, "parts": len(observed), "rejected": rejected}
 
     job = Job(score, KINDS, {"version": "1"}, observe, conclude)
     result = run(open_source(source), job, tmp_path / "o.parquet", limits=Limits(part_rows=300))
     made = read_metadata(result.output)
     answers = table(1000)["answer"].to_pylist()
-    assert made == {"version": "1", "counts": [1000, answers.count(None), answers.count("")], "parts": 4}
+    assert made == {"version": "1", "counts": [1000, answers.count(None), answers.count("")], "parts": 4, "rejected": 0}
     assert [rows for rows, _, _ in result.observed] == [300, 300, 300, 100]
 
 

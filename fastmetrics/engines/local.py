@@ -43,14 +43,15 @@ class Job:
     ``score`` is pure: a batch of the wanted ``columns`` (yours: kind) in, as many rows of scores and kept columns out,
     of the same schema for any batch.  ``signature`` (JSON) says what made the scores: it goes into the output's
     metadata, and a run resumes only under the same.  ``observe`` sees each part's scores, NaN and null still apart,
-    and returns JSON; ``conclude`` makes further metadata of all that was observed, in order.
+    and returns JSON; ``conclude`` makes further metadata of all that was observed, in order, and of the number of rows
+    that were rejected.
     """
 
     score: Score
     columns: Mapping[str, str]
     signature: Mapping[str, Any] = field(default_factory=dict)
     observe: Callable[[pa.RecordBatch], Any] = lambda part: None
-    conclude: Callable[[list[Any]], Mapping[str, Any]] = lambda observed: {}
+    conclude: Callable[[list[Any], int], Mapping[str, Any]] = lambda observed, rejected: {}
 
 
 @dataclass(frozen=True)
@@ -201,8 +202,9 @@ class _Run:
                     number, place, selection, worker=worker, writer=writer, background=background
                 )
             background.finish()
-            observed = [self._work.parts[part].observed for part in sorted(self._work.parts)]
-            writer.close(self._job.conclude(observed))
+            parts = [self._work.parts[number] for number in sorted(self._work.parts)]
+            rejected = sum(part.rejects for part in parts)
+            writer.close(self._job.conclude([part.observed for part in parts], rejected))
         finally:
             background.close()
             writer.abandon()
