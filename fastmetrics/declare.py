@@ -120,13 +120,10 @@ class Metric:
         for name, value in given.items():
             if name not in self.defaults:
                 raise UnknownNameError.of(f"option of {self.name}", name, self.defaults)
-            default = self.defaults[name]
-            if isinstance(default, bool) != isinstance(value, bool) or (
-                isinstance(default, int | float) and not isinstance(value, int | float)
-            ):
-                kind = type(default).__name__
+            if not _fits(value, self.defaults[name]):
+                kind = type(self.defaults[name]).__name__
                 raise OptionError(f"{self.name}: option {name!r} expects {kind}, got {value!r}")
-        merged = {**self.defaults, **given}
+        merged = {**self.defaults, **{n: tuple(v) if isinstance(v, list) else v for n, v in given.items()}}
         if self.check is not None:
             self.check(**merged)
         return merged
@@ -146,6 +143,15 @@ class Metric:
         if owner is not None:
             scores = _best(scores, owner, batch.n_rows)
         return np.where(present, scores, np.nan), present
+
+
+def _fits(value: Any, default: Any) -> bool:
+    """Whether an option may have ``value``, by the kind of its default: truth, number, string, list; else anything."""
+    if isinstance(default, bool) or isinstance(value, bool):
+        return default is None or (isinstance(default, bool) and isinstance(value, bool))
+    kinds: tuple[tuple[type, ...], ...] = ((int, float), (str,), (list, tuple))
+    kind = next((kind for kind in kinds if isinstance(default, kind)), (object,))
+    return isinstance(value, kind)
 
 
 def _aligned(batch: Batch, column: str, need: Need, options: Options, owner: Ints | None) -> Any:

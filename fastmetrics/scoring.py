@@ -93,12 +93,19 @@ def parse(spec: str) -> Score:
 def _options(spec: str, text: str) -> dict[str, Any]:
     try:
         call = ast.parse(f"f({text})", mode="eval").body
-        assert isinstance(call, ast.Call)
-        if call.args or any(keyword.arg is None for keyword in call.keywords):
-            raise OptionError(f"metric {spec!r}: expected option=value")
-        return {str(keyword.arg): ast.literal_eval(keyword.value) for keyword in call.keywords}
     except (SyntaxError, ValueError) as error:
-        raise OptionError(f"metric {spec!r}: cannot read its options: {error}") from error
+        raise OptionError(f"metric {spec!r}: cannot read its options: {error.args[0]}") from error
+    if not (isinstance(call, ast.Call) and isinstance(call.func, ast.Name) and call.keywords and not call.args):
+        raise OptionError(f"metric {spec!r}: expected option=value")
+    values: dict[str, Any] = {}
+    for keyword in call.keywords:
+        if keyword.arg is None or keyword.arg in values:
+            raise OptionError(f"metric {spec!r}: expected option=value, each option once")
+        try:
+            values[keyword.arg] = ast.literal_eval(keyword.value)
+        except ValueError as error:
+            raise OptionError(f"metric {spec!r}: {keyword.arg} expects a number, a 'string', or a list") from error
+    return values
 
 
 def plan(

@@ -96,6 +96,7 @@ def _marked(batch: Batch, words: tuple[str, ...]) -> Flags:
 def _check_phrases(phrases: tuple[str, ...], **_: object) -> None:
     if isinstance(phrases, str) or not all(isinstance(phrase, str) and phrase.strip() for phrase in phrases):
         raise OptionError(f"option 'phrases' expects a list of non-empty strings, got {phrases!r}")
+    compile_phrases(tuple(phrases))
 
 
 @metric(bounds=(0, 1), source="S1, abstain rate", labels={"mean": "abstain_rate"}, check=_check_phrases)

@@ -13,9 +13,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from fastmetrics.arrays import Flags, Ids
+from fastmetrics.errors import OptionError
 from fastmetrics.text.tokenize import Vocabulary
 
 START = 0
+
+_PIECE = r"\([^()\[\]]*\)|\[[^()\[\]]*\]|[^()\[\]]+"
+"""A choice, an optional choice, or words."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,14 +42,19 @@ class Phrases:
 def compile_phrases(patterns: tuple[str, ...]) -> Phrases:
     """The automaton that finds every one of ``patterns``.
 
-    >>> len(compile_phrases(("i (do not|don t) [really] know",)).words)
+    >>> len(compile_phrases(("I (do not|don't) [really] know",)).words)
     7
+
+    Raises ``OptionError`` for a pattern whose brackets do not close, and for one that needs no word.
     """
     edges: dict[int, set[tuple[str, int]]] = defaultdict(set)
     silent: dict[int, set[int]] = defaultdict(set)
-    ends = {_add(pattern, edges, silent) for pattern in patterns}
+    ends = {pattern: _add(pattern, edges, silent) for pattern in patterns}
     words = tuple(sorted({word for targets in edges.values() for word, _ in targets}))
     first = _closure({START}, silent)
+    for pattern, end in ends.items():
+        if end in first:
+            raise OptionError(f"phrase {pattern!r}: expected at least one word that must be there")
     states, rows = {first: 0}, []
     waiting = [first]
     for state in waiting:
@@ -61,21 +70,24 @@ def compile_phrases(patterns: tuple[str, ...]) -> Phrases:
                 waiting.append(following)
             row[words.index(word)] = states[following]
         rows.append(row)
-    final = np.array([bool(ends & state) for state in states])
+    final = np.array([not state.isdisjoint(ends.values()) for state in states])
     return Phrases(words, np.array(rows, np.int32).reshape(len(rows), len(words)), final)
 
 
 def _add(pattern: str, edges: dict[int, set[tuple[str, int]]], silent: dict[int, set[int]]) -> int:
     """Add the path of one pattern; its last node."""
     node = START
-    for piece in re.findall(r"\([^)]*\)|\[[^\]]*\]|[^()\[\]]+", pattern):
+    pieces = re.findall(_PIECE, pattern)
+    if "".join(pieces) != pattern:
+        raise OptionError(f"phrase {pattern!r}: expected brackets that close, none inside another")
+    for piece in pieces:
         alternatives = piece[1:-1].split("|") if piece[0] in "([" else [piece]
         end = _new(edges, silent)
         if piece[0] == "[":
             silent[node].add(end)
         for alternative in alternatives:
             at = node
-            for word in alternative.split():
+            for word in re.findall(r"\w+", alternative.lower()):
                 following = _new(edges, silent)
                 edges[at].add((word, following))
                 at = following
