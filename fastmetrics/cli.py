@@ -6,9 +6,11 @@ written; 5 an optional dependency is missing; 130 interrupted.
 
 from __future__ import annotations
 
+import functools
 import os
 import sys
-from typing import Annotated
+from collections.abc import Callable
+from typing import Annotated, Any
 
 import typer
 
@@ -28,8 +30,27 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
 )
+
+
+def _ending_well(command: Callable[..., None]) -> Callable[..., None]:
+    """The command, with an interrupt and a reader that went away dealt with here: Typer would do so in silence."""
+
+    @functools.wraps(command)
+    def run(*args: Any, **named: Any) -> None:
+        try:
+            command(*args, **named)
+        except KeyboardInterrupt:
+            typer.echo("interrupted; run again with --resume to go on", err=True)
+            raise typer.Exit(130) from None
+        except BrokenPipeError:
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            raise typer.Exit from None
+
+    return run
+
+
 for _command in (score, metrics, summarize, profile, validate, rank):
-    app.command()(_command)
+    app.command()(_ending_well(_command))
 
 
 def _version(asked: bool) -> None:
@@ -50,16 +71,10 @@ def program(
 def main() -> None:
     """Run the program; what the package raises on purpose ends it with a message and a code of its own."""
     try:
-        app()
+        app(prog_name="fastmetrics")
     except FastmetricsError as error:
         typer.echo(f"error: {error}", err=True)
         sys.exit(_code(error))
-    except KeyboardInterrupt:
-        typer.echo("interrupted; run again with --resume to go on", err=True)
-        sys.exit(130)
-    except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        sys.exit(0)
 
 
 def _code(error: FastmetricsError) -> int:

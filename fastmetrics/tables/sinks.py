@@ -216,6 +216,8 @@ def output_format(path: str | Path) -> tuple[str, str | None]:
     (('jsonl', 'gzip'), ('folder', None))
     """
     text = str(path)
+    if text == "-":
+        raise OptionError("output '-': expected the name of a file or folder; scores cannot go to standard output")
     name = os.path.basename(text)
     if text.endswith(("/", os.sep)) or os.path.isdir(text) or not os.path.splitext(name)[1]:
         return "folder", None

@@ -1,0 +1,150 @@
+"""Runs cut short: killed, out of room, out of rights; and what a terminal sees of a run that is not."""
+
+import os
+import pty
+import resource
+import signal
+import subprocess
+import time
+from functools import partial
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from tests.program import ENVIRONMENT, alone, command, program
+
+ROWS = 200_000
+
+
+@pytest.fixture(scope="module")
+def rows(tmp_path_factory):
+    path = tmp_path_factory.mktemp("rows") / "rows.parquet"
+    answers = pa.array([f"some words {n % 977} and {n % 31}" for n in range(ROWS)])
+    table = pa.table({"id": range(ROWS), "answer": answers, "reference": answers.take(pa.array(range(ROWS)[::-1]))})
+    table = table.append_column("question", table["reference"])
+    pq.write_table(table, path, row_group_size=20_000)
+    return path
+
+
+def _await(run, journal):
+    """Wait until a run has finished its first part."""
+    while run.poll() is None and not (journal.exists() and journal.stat().st_size):
+        time.sleep(0.001)
+
+
+def test_a_killed_run_goes_on_to_the_same_bytes(tmp_path, rows):
+    whole, out = tmp_path / "whole.parquet", tmp_path / "out.parquet"
+    options = ("--threads", 1, "-m", "token_f1,jaccard,exact_match")
+    journal = tmp_path / "out.parquet.partial" / "journal.jsonl"
+    run = subprocess.Popen(command("score", rows, "-o", out, *options), env=ENVIRONMENT, stdout=subprocess.PIPE)
+    _await(run, journal)
+    run.send_signal(signal.SIGKILL)
+    run.communicate()
+    assert run.returncode == -signal.SIGKILL
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["out.parquet.partial"]
+    refused = program("score", rows, "-o", out, *options)
+    assert refused.code == 4
+    assert refused.err == (
+        f"error: {out}.partial holds an unfinished run; choose resume to continue it or overwrite to start again\n"
+    )
+    other = program("score", rows, "-o", out, "--resume", "-m", "token_f1")
+    assert other.code == 4
+    assert other.err.startswith(f"error: cannot resume {out}: signature was ")
+    resumed = program("score", rows, "-o", out, "--resume", *options)
+    assert resumed.code == 0
+    assert " of them earlier) scored in " in resumed.out
+    assert program("score", rows, "-o", whole, *options).code == 0
+    assert out.read_bytes() == whole.read_bytes()
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["out.parquet", "whole.parquet"]
+
+
+def test_no_room_left_is_named_and_what_is_done_stays(tmp_path, rows):
+    """A limit on the size of files stands for a full disk: it needs no rights, and fails at the same calls."""
+
+    def cramped(size):
+        signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+        resource.setrlimit(resource.RLIMIT_FSIZE, (size, size))
+
+    out = tmp_path / "out.parquet"
+    done = alone("score", rows, "-o", out, "-m", "token_f1", preexec_fn=partial(cramped, 100_000))
+    assert (done.code, done.out) == (4, "")
+    assert done.err == f"error: cannot write {out}: File too large\n"
+    assert not out.exists()
+    assert program("score", rows, "-o", out, "-m", "token_f1", "--resume", "-q").code == 0
+    assert pq.read_metadata(out).num_rows == ROWS
+
+
+TMPFS = 'mount -t tmpfs -o size="$1" tmpfs "$2" && shift 2 && exec "$@"'
+
+
+def test_a_full_disk_is_named(tmp_path, rows):
+    """On a small tmpfs in a name space of its own; where the kernel forbids those, the limit above must do."""
+    disk = tmp_path / "disk"
+    disk.mkdir()
+    inside = ["unshare", "--mount", "--map-root-user", "sh", "-c", TMPFS, "sh"]
+    if subprocess.run([*inside, "1m", str(disk), "true"], capture_output=True, check=False).returncode:
+        return
+    run = [*inside, "1m", str(disk), *command("score", rows, "-o", disk / "out.parquet", "-m", "token_f1,jaccard")]
+    done = subprocess.run(run, env=ENVIRONMENT, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout) == (4, "")
+    assert done.stderr == f"error: cannot write {disk}/out.parquet: No space left on device\n"
+
+
+def test_a_terminal_sees_a_bar_on_stderr_alone(tmp_path, rows):
+    screen, terminal = pty.openpty()
+    arguments = command("score", rows, "-o", tmp_path / "out.parquet", "-m", "token_f1")
+    run = subprocess.Popen(
+        arguments, env={**ENVIRONMENT, "TERM": "xterm", "COLUMNS": "100"}, stdout=subprocess.PIPE, stderr=terminal
+    )
+    os.close(terminal)
+    seen = _all(screen)
+    printed = run.stdout.read().decode()
+    run.stdout.close()
+    assert run.wait() == 0
+    assert b"rows/s" in seen
+    assert b" %" in seen
+    assert b"\x1b[" in seen
+    assert "\x1b" not in printed
+    assert printed.startswith("metric ")
+    quiet = alone("score", rows, "-o", tmp_path / "quiet.parquet", "-m", "token_f1")
+    assert (quiet.code, quiet.err) == (0, "")
+
+
+def _all(screen):
+    """What is written to a terminal until its other end is closed."""
+    seen = b""
+    while True:
+        try:
+            block = os.read(screen, 65536)
+        except OSError:  # Linux says so when the last writer has gone
+            block = b""
+        if not block:
+            os.close(screen)
+            return seen
+        seen += block
+
+
+def test_an_interrupt_says_how_to_go_on(tmp_path, rows):
+    out = tmp_path / "out.parquet"
+    run = subprocess.Popen(
+        command("score", rows, "-o", out, "--threads", 1),
+        env=ENVIRONMENT,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    journal = tmp_path / "out.parquet.partial" / "journal.jsonl"
+    _await(run, journal)
+    run.send_signal(signal.SIGINT)
+    printed, said = run.communicate()
+    assert (run.returncode, printed, said) == (130, "", "interrupted; run again with --resume to go on\n")
+    assert not out.exists()
+
+
+def test_a_closed_pipe_is_no_error():
+    run = subprocess.Popen(command("metrics"), env=ENVIRONMENT, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    run.stdout.close()
+    assert run.stderr.read() == b""
+    run.stderr.close()
+    assert run.wait() == 0
