@@ -90,12 +90,15 @@ def split_statements(
 
 @kernel
 def past_marks(data: Bytes, i: int, stop: int, classes: Bytes) -> int:
-    """The position after further stops, closing quotes and brackets, and citation marks like `` [1]`` or ``[2, 3]``."""
+    """The position after further stops, closing quotes and brackets, and citation marks like `` [1]`` or ``[2, 3]``.
+
+    A quote after white space opens the next sentence.
+    """
     end = i
     while i < stop:
         code, after = character(data, i)
         kind = classes[code]
-        if kind in (STOP, BREAK, CLOSER):
+        if kind in (STOP, BREAK) or (kind == CLOSER and i == end):
             i = end = after
         elif kind == SPACE:
             i = after

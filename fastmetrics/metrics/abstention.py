@@ -24,6 +24,9 @@ PHRASES = lexicon("abstain")
 PREAMBLE = 8
 """Words that may stand before an "I don't know" in sentences of their own."""
 
+BUT = ("but", "however", "но", "однако")
+YES = ("yes", "да")
+
 TURN = 4
 """Words after a "but" from which on they are taken for an answer."""
 
@@ -32,7 +35,8 @@ TURN = 4
 class Refusals:
     """The answers that hold a phrase, cut into sentences; ``rows`` are their rows among all ``n_rows``.
 
-    Answer i has the sentences ``groups[i]:groups[i + 1]``; ``idk`` says which of them are an "I don't know".
+    Answer i has the sentences ``groups[i]:groups[i + 1]``; ``idk`` says which of them are an "I don't know", ``filler``
+    which hold an apology or the like, ``openings`` is the first word of each.
     """
 
     n_rows: int
@@ -41,6 +45,8 @@ class Refusals:
     sentences: Text
     tokens: Tokens
     idk: Flags
+    filler: Flags
+    openings: list[str]
 
 
 @dataclass(frozen=True)
@@ -67,13 +73,23 @@ def _refusals(batch: Batch, column: str, patterns: tuple[str, ...]) -> Refusals:
     sentences = statements(batch.text(column).take(rows))
     assert sentences.groups is not None
     tokens = vocabulary.tokenize(sentences)
-    return Refusals(batch.n_rows, rows, sentences.groups, sentences, tokens, _says_idk(batch, tokens, phrases))
+    filler, openings = _looks(sentences)
+    idk = _says_idk(batch, tokens, phrases, filler)
+    return Refusals(batch.n_rows, rows, sentences.groups, sentences, tokens, idk, filler, openings)
 
 
-def _says_idk(batch: Batch, tokens: Tokens, phrases: Phrases) -> Flags:
-    """Whether each sentence holds a phrase that is no choice on offer ("or …") and no "but" with an answer follows."""
+def _looks(sentences: Text) -> tuple[Flags, list[str]]:
+    """Whether each sentence holds filler, and its first word; few sentences, so in Python."""
+    filler = re.compile("|".join(map(re.escape, lexicon("filler"))))
+    words = [re.findall(r"\w+", sentence.lower()) for sentence in sentences.strings()]
+    held = np.array([bool(filler.search(" ".join(w))) for w in words], np.bool_)
+    return held, [w[0] if w else "" for w in words]
+
+
+def _says_idk(batch: Batch, tokens: Tokens, phrases: Phrases, filler: Flags) -> Flags:
+    """Whether each sentence holds a phrase that is no choice on offer ("or …"), without an answer beside a "but"."""
     vocabulary = batch.vocabulary("words")
-    contrast, choice = (_marked(batch, words) for words in (lexicon("contrast"), ("or", "или")))
+    contrast, choice, but = (_marked(batch, words) for words in (lexicon("contrast"), ("or", "или"), BUT))
     letters = phrases.letters(vocabulary)
     begins, ends = kernels.last_phrase(tokens.ids, tokens.starts, tokens.stops, letters, phrases.table, phrases.final)
     said = ends >= 0
@@ -81,7 +97,17 @@ def _says_idk(batch: Batch, tokens: Tokens, phrases: Phrases) -> Flags:
     before = tokens.ids[np.maximum(tokens.starts + begins - 1, 0)[said]]
     offered = np.zeros(len(said), np.bool_)
     offered[said] = (begins[said] > 0) & choice[before]
-    return said & ~offered & (rest < TURN)
+    answered = (_words_before_but(tokens, begins, but) > PREAMBLE) & ~filler
+    return said & ~offered & ~answered & (rest < TURN)
+
+
+def _words_before_but(tokens: Tokens, begins: Ints, but: Flags) -> Ints:
+    """How many words of each sentence stand before the last "but" that precedes the word ``begins``; 0 without one."""
+    last = np.maximum.accumulate(np.where(but[tokens.ids], np.arange(len(tokens.ids)), -1))
+    inside = np.flatnonzero(begins > 0)
+    counts = np.zeros(len(begins), np.int64)
+    counts[inside] = np.maximum(last[tokens.starts[inside] + begins[inside] - 1] - tokens.starts[inside], 0)
+    return counts
 
 
 def _marked(batch: Batch, words: tuple[str, ...]) -> Flags:
@@ -104,29 +130,23 @@ def abstained(answer: Answers, *, phrases: tuple[str, ...] = PHRASES) -> Floats:
     """1 if the answer as a whole is an "I don't know", else 0; its mean is S1's abstain rate.
 
     A sentence says so if it holds one of ``phrases`` (as ``words``; ``(a|b)`` stands for either, ``[a]`` for a or
-    nothing), unless the phrase is a choice on offer ("… or I don't know") or four or more words follow a "but" after
-    it.  The answer abstains if such a sentence stands in it with at most eight words before it, apologies aside, and
-    no later sentence turns to an answer ("However, …").  An empty answer does not abstain.
+    nothing), unless the phrase is a choice on offer ("… or I don't know"), four or more words follow a "but" after it,
+    or more than eight precede one before it.  The answer abstains if such a sentence stands in it with at most eight
+    words before it, apologies aside and none of them after a "Yes", and no later sentence turns to an answer
+    ("However, …").  An empty answer does not abstain.
 
     >>> import fastmetrics as fm
     >>> fm.abstained(["I'm sorry, I don't know.", "I don't know who, but it was in Paris in 1889.", "Я не знаю"])
     array([1., 0., 1.])
     """
-    contrast, filler = _openings(answer)
-    sizes = answer.tokens.counts
-    turns = contrast & (sizes > TURN)
-    result = np.zeros(answer.n_rows)
-    result[answer.rows] = kernels.abstains(answer.groups, answer.idk, filler, turns, sizes, PREAMBLE)
-    return result
-
-
-def _openings(answer: Refusals) -> tuple[Flags, Flags]:
-    """Whether each sentence opens with a word of contrast, and whether it is filler; few sentences, so in Python."""
     contrast = set(lexicon("contrast"))
-    filler = re.compile("|".join(map(re.escape, lexicon("filler"))))
-    words = [re.findall(r"\w+", sentence.lower()) for sentence in answer.sentences.strings()]
-    opens = np.array([bool(w) and w[0] in contrast for w in words], np.bool_)
-    return opens, np.array([bool(filler.search(" ".join(w))) for w in words], np.bool_)
+    sizes = answer.tokens.counts
+    turns = np.array([word in contrast for word in answer.openings], np.bool_) & (sizes > TURN)
+    affirms = np.array([word in YES for word in answer.openings], np.bool_)
+    weights = np.where(affirms, PREAMBLE + 1, sizes)
+    result = np.zeros(answer.n_rows)
+    result[answer.rows] = kernels.abstains(answer.groups, answer.idk, answer.filler, turns, weights, PREAMBLE)
+    return result
 
 
 def _check_idk(phrases: tuple[str, ...], pattern: str) -> None:

@@ -1,0 +1,124 @@
+"""Statements, and the answers among them that say "I don't know", one text at a time."""
+
+import itertools
+import re
+from collections.abc import Iterator, Sequence
+
+from tests.reference.text import words
+
+CLOSERS = "\"'”’»›)]}」』）"
+MARK = r"\[[0-9][0-9, ]*\]"
+TAIL = re.compile(rf"(?:[^\S\n]*[.!?…。！？]|[{re.escape(CLOSERS)}]|[^\S\n]*{MARK})*")
+NEW_LINE = re.compile(r"[^\S\n]*(?:\n|\Z|[-*•] |[0-9]{1,3}[.)] )")
+
+
+def statements(text: str, abbreviations: Sequence[str]) -> list[str]:
+    """Sentences with the closing marks and citations after them."""
+    pieces, begin, last, i = [], None, 0, 0
+    while i < len(text):
+        after, ends = i + 1, False
+        if text[i] == "\n":
+            ends = NEW_LINE.match(text, after) is not None
+        elif text[i] in ".!?…。！？":
+            after = TAIL.match(text, after).end()
+            ends = text[i] in "。！？" or after == len(text) or _ends(text, begin, i, after, abbreviations)
+            last = after
+        elif not text[i].isspace():
+            begin = i if begin is None else begin
+            last = after
+        if ends and begin is not None:
+            pieces.append(text[begin:last])
+            begin = None
+        i = after
+    return pieces if begin is None else [*pieces, text[begin:last]]
+
+
+def _ends(text: str, begin: int | None, stop: int, after: int, abbreviations: Sequence[str]) -> bool:
+    """Whether a full stop, question or exclamation mark within the text ends the sentence that ``begin`` opened."""
+    following = text[after:].lstrip()
+    if not text[after].isspace() or following[:1].islower():
+        return False
+    if text[stop] != "." or begin is None:
+        return True
+    word = re.search(r"\w*\Z", text[begin:stop]).group()
+    if re.fullmatch("[0-9]{1,9}", word):
+        return len(word) < stop - begin
+    initial = len(word) == 1 and word.isupper()
+    forms = {form for known in abbreviations for form in (known, known.capitalize(), known.upper())}
+    return not initial and word not in forms
+
+
+def expand(pattern: str) -> Iterator[tuple[str, ...]]:
+    """Every sequence of words that a phrase stands for."""
+    pieces = re.findall(r"\([^)]*\)|\[[^\]]*\]|[^()\[\]]+", pattern)
+    choices = []
+    for piece in pieces:
+        inside = piece[1:-1].split("|") if piece[0] in "([" else [piece]
+        choices.append([*(words(one) for one in inside), *([[]] if piece[0] == "[" else [])])
+    for chosen in itertools.product(*choices):
+        yield tuple(itertools.chain(*chosen))
+
+
+class Refusing:
+    """What it takes to tell an "I don't know": phrases, and the lexicons of other words."""
+
+    def __init__(
+        self,
+        phrases: Sequence[str],
+        contrast: Sequence[str],
+        filler: Sequence[str],
+        abbreviations: Sequence[str],
+    ) -> None:
+        self.phrases = {sequence for pattern in phrases for sequence in expand(pattern)}
+        self.longest = max(map(len, self.phrases), default=0)
+        self.contrast = set(contrast)
+        self.filler = filler
+        self.abbreviations = abbreviations
+
+    def says_idk(self, sentence: str) -> bool:
+        """Whether a sentence is an "I don't know": its last phrase is no choice, no answer beside a "but"."""
+        said = words(sentence)
+        found = [
+            (k, k + size)
+            for k in range(len(said))
+            for size in range(self.longest, 0, -1)
+            if tuple(said[k : k + size]) in self.phrases and k + size <= len(said)
+        ]
+        if not found:
+            return False
+        begin = max(k for k, _ in found)
+        end = max(stop for k, stop in found if k == begin)
+        if begin and said[begin - 1] in ("or", "или"):
+            return False
+        clauses = [k for k in range(begin) if said[k] in ("but", "however", "но", "однако")]
+        if clauses and clauses[-1] > 8 and not self.is_filler(sentence):
+            return False
+        buts = [k for k in range(end, len(said)) if said[k] in self.contrast]
+        return not buts or len(said) - buts[0] - 1 < 4
+
+    def is_filler(self, sentence: str) -> bool:
+        """Whether a sentence holds a phrase of those that answer nothing."""
+        return any(phrase in " ".join(words(sentence)) for phrase in self.filler)
+
+    def abstained(self, answer: str | None) -> float | None:
+        """1 if the answer as a whole is an "I don't know"."""
+        if answer is None:
+            return None
+        sentences = statements(answer, self.abbreviations)
+        idk = [self.says_idk(sentence) for sentence in sentences]
+        if not any(idk):
+            return 0.0
+        first = idk.index(True)
+        preamble = [words(sentence) for sentence in sentences[:first] if not self.is_filler(sentence)]
+        before = sum(map(len, preamble)) + 9 * any(said[:1] in (["yes"], ["да"]) for said in preamble)
+        later = [words(sentence) for sentence, itself in zip(sentences, idk, strict=True) if not itself]
+        later = later[first:]
+        answered = any(said and said[0] in self.contrast and len(said) > 4 for said in later)
+        return float(before <= 8 and not answered)
+
+    def idk_citations(self, answer: str | None, pattern: str = r"\[\d+\]") -> float | None:
+        """Number of "I don't know" sentences that cite."""
+        if answer is None:
+            return None
+        sentences = statements(answer, self.abbreviations)
+        return float(sum(self.says_idk(one) and re.search(pattern, one) is not None for one in sentences))
