@@ -230,14 +230,13 @@ def score(
     Raises ``ColumnError`` for a column that is missing, doubled or of the wrong type, ``UnknownNameError`` for a metric
     nobody knows, ``InputError`` for text that is not UTF-8.
     """
-    names, batches = _record_batches(table)
+    schema_of, batches = _record_batches(table)
+    names = schema_of.names
     found = resolve(names, columns, schema)
     keep = [found["id"]] if "id" in found else []
     planned = plan(names, metrics, columns, schema, keep)
     scored = list(ordered(Scorer(planned), batches, cores(threads)))
-    if not scored:
-        return pa.table({name: pa.array([], pa.float64()) for name in (s.name for s in planned.scores)})
-    return pa.Table.from_batches(scored)
+    return pa.Table.from_batches(scored or [score_batch(pa.RecordBatch.from_pylist([], schema_of), planned)])
 
 
 def score_columns(
@@ -264,10 +263,10 @@ def _aligned_table(columns: Mapping[str, Any]) -> pa.Table:
     return pa.table(dict(columns))
 
 
-def _record_batches(table: Any) -> tuple[list[str], Iterator[pa.RecordBatch]]:
-    """The column names of any table, and its rows in batches of bounded size."""
+def _record_batches(table: Any) -> tuple[pa.Schema, Iterator[pa.RecordBatch]]:
+    """The schema of any table, and its rows in batches of bounded size."""
     if isinstance(table, pa.RecordBatchReader):
-        return table.schema.names, (part for batch in table for part in slices(pa.Table.from_batches([batch])))
+        return table.schema, (part for batch in table for part in slices(pa.Table.from_batches([batch])))
     if isinstance(table, pa.RecordBatch):
         table = pa.Table.from_batches([table])
     elif isinstance(table, list | tuple):
@@ -278,7 +277,7 @@ def _record_batches(table: Any) -> tuple[list[str], Iterator[pa.RecordBatch]]:
             raise ColumnError(f"expected a table, got {type(table).__name__}")
         held = table.keys() if isinstance(table, Mapping) else table.columns
         table = _aligned_table({str(name): as_arrow(table[name], str(name)) for name in held})
-    return table.schema.names, slices(table)
+    return table.schema, slices(table)
 
 
 def slices(table: pa.Table) -> Iterator[pa.RecordBatch]:

@@ -1,0 +1,185 @@
+"""What holds for every metric, whatever it measures."""
+
+import copy
+import itertools
+import json
+import math
+import re
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+import fastmetrics as fm
+from fastmetrics import scoring
+from fastmetrics.columns import COLUMNS
+from fastmetrics.metrics import REGISTRY
+from tests.every_metric import CASES, columns
+
+ROWS = 400
+EVERY = pytest.mark.parametrize("name", sorted(CASES))
+
+
+def call(name, given, **named):
+    return getattr(fm, name)(**given, **named)
+
+
+def same_bits(one, other):
+    return one.dtype == other.dtype == np.float64 and one.tobytes() == other.tobytes()
+
+
+def arrow(given):
+    return {column: pa.array(values) for column, values in given.items()}
+
+
+def plain(name, given):
+    """The plain definition's scores, with its None and NaN."""
+    return [CASES[name].oracle(*row) for row in zip(*given.values(), strict=True)]
+
+
+def test_no_metric_is_left_out():
+    """A metric that is added joins the table in ``tests/every_metric.py``, and with it every test below."""
+    assert set(CASES) == {name for name, metric in REGISTRY.items() if metric.level == "row"}
+
+
+@pytest.mark.parametrize("name", sorted(REGISTRY))
+def test_the_declaration_is_whole(name):
+    metric = REGISTRY[name]
+    first, _, rest = metric.function.__doc__.strip().partition("\n")
+    assert first.endswith(".")
+    assert ">>> import fastmetrics as fm" in rest
+    assert re.search(rf"fm\.{name}\(", rest), "the example calls the metric"
+    assert metric.source
+    assert metric.level in ("row", "corpus")
+    assert metric.bounds[0] < metric.bounds[1]
+    assert set(metric.needs) <= set(COLUMNS)
+    assert metric.required
+    assert getattr(fm, name).__doc__ == metric.function.__doc__
+
+
+@pytest.mark.parametrize("name", sorted(REGISTRY))
+def test_default_options_go_through_the_spec_and_back(name):
+    metric = REGISTRY[name]
+    written = f"{name}({', '.join(f'{option}={value!r}' for option, value in metric.defaults.items())})"
+    assert scoring.parse(written).options == metric.defaults
+    assert scoring.parse(name).options == metric.defaults
+    json.dumps(dict(metric.defaults))
+
+
+@EVERY
+def test_equal_to_the_plain_definition_and_within_bounds(name):
+    given = columns(name, ROWS)
+    scores = call(name, given)
+    assert isinstance(scores, np.ndarray)
+    assert (scores.dtype, scores.shape) == (np.float64, (ROWS,))
+    expected = plain(name, given)
+    for row, (ours, theirs) in enumerate(zip(scores.tolist(), expected, strict=True)):
+        shown = {column: values[row] for column, values in given.items()}
+        if theirs is None or math.isnan(theirs):
+            assert math.isnan(ours), shown
+        else:
+            assert math.isclose(ours, theirs, rel_tol=CASES[name].tolerance), (shown, ours, theirs)
+    low, high = REGISTRY[name].bounds
+    defined = scores[~np.isnan(scores)]
+    assert defined.size
+    assert low <= defined.min() <= defined.max() <= high
+
+
+@EVERY
+def test_missing_is_nan_alone_and_null_in_a_table_undefined_is_nan_in_both(name):
+    given = columns(name, ROWS)
+    expected = plain(name, given)
+    made = fm.score(given, metrics=[name])[name]
+    assert made.type == pa.float64()
+    for ours, alone, theirs in zip(made.to_pylist(), call(name, given).tolist(), expected, strict=True):
+        assert (ours is None) == (theirs is None)
+        assert theirs is not None or math.isnan(alone)
+        assert ours is None or (math.isnan(ours) if math.isnan(theirs) else ours == alone)
+    assert None in expected
+    for column in REGISTRY[name].required:
+        blank = {**given, column: [None] * ROWS}
+        assert np.isnan(call(name, blank)).all()
+        assert fm.score(blank, metrics=[name])[name].null_count == ROWS
+
+
+@EVERY
+def test_any_batches_slices_chunks_threads_and_order_give_the_same_bits(name, monkeypatch):
+    given = columns(name, ROWS)
+    expected = call(name, given, threads=1)
+    assert same_bits(call(name, given, threads=3), expected)
+    table = arrow(given)
+    padded = {
+        column: pa.concat_arrays([array.slice(5, 7), array, array.slice(0, 3)]) for column, array in table.items()
+    }
+    assert same_bits(call(name, {column: array.slice(7, ROWS) for column, array in padded.items()}), expected)
+    cuts = [0, 1, 1, 64, 200, ROWS]
+    for shift, start in ((0, "chunked alike"), (1, "chunked apart")):
+        chunked = {
+            column: pa.chunked_array([array.slice(a, b - a) for a, b in itertools.pairwise(bounds)], type=array.type)
+            for at, (column, array) in enumerate(table.items())
+            for bounds in [[*cuts[:3], cuts[3] + at * shift, *cuts[4:]]]
+        }
+        assert same_bits(call(name, chunked, threads=2), expected), start
+    order = np.random.default_rng(0).permutation(ROWS)
+    shuffled = {column: array.take(pa.array(order)) for column, array in table.items()}
+    assert same_bits(call(name, shuffled, threads=2), expected[order])
+    assert same_bits(
+        np.concatenate([call(name, {c: v[a : a + 1] for c, v in given.items()}) for a in range(40)]), expected[:40]
+    )
+    for rows in (1, 7, 64):
+        monkeypatch.setattr(scoring, "BATCH_ROWS", rows)
+        for threads in (1, 3):
+            assert same_bits(call(name, given, threads=threads), expected)
+
+
+@EVERY
+def test_no_rows_give_no_scores(name):
+    given = {column: [] for column in REGISTRY[name].needs}
+    assert call(name, given).shape == (0,)
+    table = pa.table({"id": pa.array([1, 2, 3]), **arrow(columns(name, 3))})
+    for empty in (table.slice(0, 0), pa.RecordBatchReader.from_batches(table.schema, [])):
+        assert fm.score(empty, [name]).schema == fm.score(table, [name]).schema
+
+
+@EVERY
+def test_inputs_are_left_as_they_were(name):
+    given = columns(name, ROWS)
+    kept, table = copy.deepcopy(given), arrow(given)
+    before = [[buffer and buffer.to_pybytes() for buffer in array.buffers()] for array in table.values()]
+    call(name, given)
+    call(name, table)
+    fm.score(pa.table(table), metrics=[name])
+    assert given == kept
+    assert [[buffer and buffer.to_pybytes() for buffer in array.buffers()] for array in table.values()] == before
+
+
+@EVERY
+def test_calls_that_cannot_be_are_refused(name):
+    given = columns(name, 3)
+    with pytest.raises(ValueError, match=r"unknown option of .*nonsense"):
+        call(name, given, nonsense=1)
+    with pytest.raises(ValueError, match=r"threads"):
+        call(name, given, threads=0)
+    with pytest.raises(TypeError, match=r"needs the columns|takes"):
+        getattr(fm, name)()
+    with pytest.raises(TypeError, match=r"takes \d columns"):
+        getattr(fm, name)(*given.values(), *[["x"] * 3] * 9)
+    if len(given) > 1:
+        first = next(iter(given))
+        with pytest.raises(ValueError, match=r"length"):
+            call(name, {**given, first: given[first][:2]})
+
+
+def test_one_table_scored_with_everything_equals_each_metric_alone():
+    chosen = {name: columns(name, 50) for name in CASES}
+    table = {column: values for given in chosen.values() for column, values in given.items()}
+    table["id"] = list(range(50))
+    made = fm.score(table, threads=3)
+    assert made.schema.names == [
+        "id",
+        *(n for n, m in REGISTRY.items() if m.level == "row" and set(m.required) <= set(table)),
+    ]
+    for name in CASES:
+        alone = call(name, {column: table[column] for column in REGISTRY[name].needs if column in table})
+        ours = made[name].to_numpy()
+        assert same_bits(np.where(np.isnan(ours), np.nan, ours), np.where(np.isnan(alone), np.nan, alone))
