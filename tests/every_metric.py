@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -88,7 +88,7 @@ def columns(name: str, rows: int, seed: int = 0) -> dict[str, list[Any]]:
     return {column: [row[at] for row in made] for at, column in enumerate(REGISTRY[name].needs)}
 
 
-def bits(rows: int) -> dict[str, list[str]]:
-    """The scores of all metrics on made rows, to the last bit."""
-    made = {name: columns(name, rows) for name in CASES}
+def bits(rows: int, names: Iterable[str] = ()) -> dict[str, list[str]]:
+    """The scores of the named metrics, or of all, on made rows, to the last bit."""
+    made = {name: columns(name, rows) for name in names or CASES}
     return {name: [score.hex() for score in getattr(fm, name)(**given).tolist()] for name, given in made.items()}

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import functools
+import hashlib
+import pickle
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any, TypeVar, cast
 
 import numba
 import numpy as np
+from numba.core.caching import FunctionCache, IndexDataCacheFile
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -27,10 +31,45 @@ def kernel(function: F) -> F:
                 return function(*args)
 
         return cast(F, interpreted)
+    compiled: Any = numba.njit(nogil=True, error_model="numpy")(function)
     try:
-        return cast(F, numba.njit(nogil=True, cache=True, error_model="numpy")(function))
+        compiled._cache = KernelCache(function)
     except RuntimeError:  # Numba's "no locator available": neither the package nor the user's cache is writable
-        return cast(F, numba.njit(nogil=True, error_model="numpy")(function))
+        return cast(F, compiled)
+    return cast(F, compiled)
+
+
+class KernelCache(FunctionCache):
+    """Numba's cache on disk, but one that a change in any kernel makes stale, and that may fail.
+
+    Numba looks at the file of the kernel alone, which would keep machine code of helpers that a new version changed.
+    A file that was cut short, or a disk without room, means compiling, not failing.
+    """
+
+    def __init__(self, function: Callable[..., Any]) -> None:
+        super().__init__(function)
+        self._cache_file = IndexDataCacheFile(self._cache_path, self._impl.filename_base, sources())
+
+    def load_overload(self, sig: Any, target_context: Any) -> Any:
+        """The machine code on disk, if there is any that can be read."""
+        try:
+            return super().load_overload(sig, target_context)
+        except (OSError, EOFError, pickle.UnpicklingError):
+            return None
+
+    def save_overload(self, sig: Any, data: Any) -> None:
+        """Keep the machine code, if there is room."""
+        try:
+            super().save_overload(sig, data)
+        except (OSError, EOFError, pickle.UnpicklingError):
+            self.disable()
+
+
+@functools.cache
+def sources() -> str:
+    """A digest of the text of all kernels."""
+    files = sorted(Path(__file__).parent.glob("*.py"))
+    return hashlib.sha256(b"\0".join(file.read_bytes() for file in files)).hexdigest()
 
 
 def inline(function: F) -> F:

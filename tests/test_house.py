@@ -1,0 +1,171 @@
+"""The rules of the house: which room may know which, how long a file gets, what is public and documented."""
+
+import ast
+import graphlib
+import importlib
+import inspect
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import fastmetrics as fm
+from fastmetrics.metrics import FAMILIES, REGISTRY
+
+ROOT = Path(__file__).parents[1]
+PACKAGE = ROOT / "fastmetrics"
+FILES = sorted(PACKAGE.rglob("*.py"))
+CODE = sorted(
+    path
+    for folder in ("fastmetrics", "bench", "scripts", "examples", "tests")
+    for path in (ROOT / folder).rglob("*")
+    if path.is_file() and "__pycache__" not in path.parts and path.suffix in (".py", ".txt", ".md", ".toml", "")
+)
+
+ROOMS = (
+    *("errors", "columns", "arrays", "kernels", "text", "batch", "neighbors", "embed", "declare", "metrics"),
+    *("moments", "parts", "quantiles", "display", "summary", "raters", "association", "labels", "validation"),
+    *(
+        "scoring",
+        "judge",
+        "bots",
+        "tables",
+        "engines",
+        "pipeline",
+        "profiling",
+        "report",
+        "commands",
+        "cli",
+        "__main__",
+    ),
+)
+"""A room imports only from those before it; one that is not in the list only must not close a circle."""
+
+BACK = {("declare", "scoring")}
+"""Imports within a function that run back up: a metric called with raw columns goes the way of ``score``."""
+
+
+def module(path: Path) -> str:
+    """The dotted name of a file."""
+    parts = path.relative_to(ROOT).with_suffix("").parts
+    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+
+
+def shown(path: Path) -> str:
+    """The path within the repository."""
+    return str(path.relative_to(ROOT))
+
+
+MODULES = {module(path): path for path in FILES}
+
+
+def imports(path: Path) -> Iterator[tuple[str, bool]]:
+    """The modules of this package that a file imports, and whether it does so as soon as it is loaded."""
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    at_once = {id(node) for node in tree.body}
+    for node in ast.walk(tree):
+        names: list[str] = []
+        if isinstance(node, ast.Import):
+            names = [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, f"{path}: a relative import"
+            inner = [f"{node.module}.{alias.name}" for alias in node.names]
+            names = [one if one in MODULES else str(node.module) for one in inner]
+        for name in names:
+            if name in MODULES and name != "fastmetrics":
+                yield name, id(node) in at_once
+
+
+def room(name: str) -> str:
+    """The file or folder directly in the package."""
+    return name.split(".")[1]
+
+
+def test_no_import_runs_back_up():
+    wrong = {
+        (room(name), room(other))
+        for name, path in MODULES.items()
+        if name != "fastmetrics"
+        for other, _ in imports(path)
+        if room(name) in ROOMS and room(other) in ROOMS and ROOMS.index(room(other)) > ROOMS.index(room(name))
+    }
+    assert wrong == BACK
+
+
+def test_no_imports_go_in_a_circle():
+    graph = {name: {other for other, at_once in imports(path) if at_once} for name, path in MODULES.items()}
+    list(graphlib.TopologicalSorter(graph).static_order())
+    rooms: dict[str, set[str]] = {}
+    for name, others in graph.items():
+        if name != "fastmetrics":
+            rooms.setdefault(room(name), set()).update(room(other) for other in others if room(other) != room(name))
+    list(graphlib.TopologicalSorter(rooms).static_order())
+
+
+def test_every_room_of_the_list_that_is_there_is_a_room():
+    """Those not yet built aside, so that the list cannot rot."""
+    there = {room(name) for name in MODULES if name != "fastmetrics"}
+    assert set(ROOMS) - there <= {"neighbors", "embed", "judge", "bots", "report"}
+
+
+@pytest.mark.parametrize("path", [path for path in CODE if path.parts[len(ROOT.parts)] != "tests"], ids=shown)
+def test_no_file_is_long(path):
+    assert len(path.read_text(encoding="utf-8").splitlines()) <= 300
+
+
+def test_every_family_and_every_public_name_is_there():
+    declared = {name for family in FAMILIES for name in _declared(family)}
+    assert declared == set(REGISTRY)
+    for name in (*fm._HOMES, *REGISTRY):
+        assert name in dir(fm)
+        assert callable(getattr(fm, name))
+    with pytest.raises(AttributeError, match=r"^module 'fastmetrics' has no attribute 'nonsense'$"):
+        _ = fm.nonsense
+
+
+def _declared(family):
+    home = f"fastmetrics.metrics.{family}"
+    importlib.import_module(home)
+    return [name for name, metric in REGISTRY.items() if metric.function.__module__ == home]
+
+
+@pytest.mark.parametrize("name", sorted(MODULES))
+def test_what_a_module_offers_is_there_and_documented(name):
+    if name == "fastmetrics.__main__":
+        return  # running it is the program
+    loaded = importlib.import_module(name)
+    assert loaded.__doc__
+    for offered in getattr(loaded, "__all__", ()):
+        assert hasattr(loaded, offered)
+    for key, value in vars(loaded).items():
+        own = getattr(value, "__module__", None) == name and not key.startswith("_")
+        if own and (inspect.isfunction(value) or inspect.isclass(value)):
+            assert inspect.getdoc(value), key
+
+
+@pytest.mark.parametrize("name", [*fm._HOMES, *REGISTRY])
+def test_every_public_function_has_an_example(name):
+    described = inspect.getdoc(getattr(fm, name)) or ""
+    assert ">>> " in described
+    assert re.search(rf"\b{name}\(", described)
+
+
+PRIVATE = re.compile(r"(?<![\w.])/(?:home|root|work|Users|mnt)/\w")
+
+
+@pytest.mark.parametrize("path", CODE, ids=shown)
+def test_no_file_names_a_place_on_somebodys_machine(path):
+    found = PRIVATE.search(path.read_text(encoding="utf-8"))
+    assert found is None, found
+
+
+def test_the_kernels_import_nothing_but_numpy_and_each_other():
+    for path in (PACKAGE / "kernels").glob("[!_]*.py"):
+        tree = ast.parse(path.read_text(encoding="utf-8"))
+        for node in ast.walk(tree):
+            if isinstance(node, ast.Import):
+                assert {alias.name for alias in node.names} <= {"numpy", "math"}, path
+            elif isinstance(node, ast.ImportFrom):
+                allowed = ("__future__", "typing", "numpy.typing", "fastmetrics.kernels", "fastmetrics.arrays")
+                assert str(node.module).startswith(allowed), path
