@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import math
 import random
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,7 +13,7 @@ from fastmetrics.metrics import REGISTRY
 from fastmetrics.metrics.abstention import PHRASES
 from fastmetrics.text.lexicons import lexicon
 from tests import strategies
-from tests.reference import lexical
+from tests.reference import lexical, retrieval
 from tests.reference.abstention import Refusing
 
 REFUSING = Refusing(PHRASES, lexicon("contrast"), lexicon("filler"), lexicon("abbreviations"))
@@ -45,19 +46,50 @@ def identity(value: float | None) -> float | None:
 
 @dataclass(frozen=True)
 class Case:
-    """How a metric is tested: a maker for each of its columns, and its plain definition.
+    """How a metric is tested: a maker of its rows, a value for each column, and its plain definition.
 
     The definition gives None where an input is missing, and NaN where the metric is undefined.
 
     ``tolerance`` is the relative error allowed where the definition may sum in another order; 0 asks for the same bits.
     """
 
-    makers: tuple[Callable[[random.Random], Any], ...]
+    row: Callable[[random.Random], Sequence[Any]]
     oracle: Callable[..., float | None]
     tolerance: float = 0.0
 
 
-PAIR = (text, texts)
+def each(*makers: Callable[[random.Random], Any]) -> Callable[[random.Random], Sequence[Any]]:
+    """A row of values that do not depend on each other."""
+    return lambda chance: [make(chance) for make in makers]
+
+
+def search(chance: random.Random) -> Sequence[Any]:
+    """A ranking, what is relevant, and its grades; with ids that repeat, and lists that are empty."""
+    retrieved = chance.choices([f"d{n}" for n in range(12)], k=chance.choice((0, 1, 5, 20)))
+    relevant = chance.choices([f"d{n}" for n in range(15)], k=chance.choice((0, 1, 3, 6)))
+    return retrieved, relevant, [float(chance.randint(0, 3)) for _ in relevant]
+
+
+def ranked(measure: Callable[..., float], level: float = 1) -> Callable[..., float | None]:
+    """A measure of a ranking: missing without both lists, undefined where nothing is relevant."""
+
+    def oracle(found: list[str] | None, relevant: list[str] | None, relevance: list[float] | None) -> float | None:
+        if found is None or relevant is None:
+            return None
+        grades: dict[str, float] = {}
+        for one, grade in zip(relevant, relevance or [1.0] * len(relevant), strict=True):
+            grades.setdefault(one, grade)
+        return measure(found, grades) if any(grade >= level for grade in grades.values()) else math.nan
+
+    return oracle
+
+
+def repeated(found: list[str] | None) -> float | None:
+    """Places of a ranking that hold an id once more."""
+    return None if found is None else float(len(found) - len(set(found)))
+
+
+PAIR = each(text, texts)
 
 CASES = {
     **{name: Case(PAIR, getattr(lexical, name)) for name in ("exact_match", "keyword_recall", "squad_em", "squad_f1")},
@@ -65,14 +97,21 @@ CASES = {
         name: Case(PAIR, getattr(lexical, name), 1e-15)
         for name in ("token_f1", "token_precision", "token_recall", "token_cosine")
     },
-    "jaccard": Case((text, text), lexical.jaccard),
-    "answer_length": Case((text,), lexical.answer_length),
-    "answer_words": Case((text,), lexical.answer_words),
-    "politeness": Case((text,), lexical.politeness),
-    "abstained": Case((text,), REFUSING.abstained),
-    "idk_citations": Case((text,), REFUSING.idk_citations),
+    "jaccard": Case(each(text, text), lexical.jaccard),
+    "answer_length": Case(each(text), lexical.answer_length),
+    "answer_words": Case(each(text), lexical.answer_words),
+    "politeness": Case(each(text), lexical.politeness),
+    "abstained": Case(each(text), REFUSING.abstained),
+    "idk_citations": Case(each(text), REFUSING.idk_citations),
     **{
-        name: Case((number,), identity) for name in ("latency_ms", "prompt_tokens", "completion_tokens", "total_tokens")
+        name: Case(search, ranked(getattr(retrieval, name)), 1e-14)
+        for name in ("reciprocal_rank", "recall", "precision", "f1", "average_precision", "r_precision", "ndcg")
+    },
+    "hit_rate": Case(search, ranked(retrieval.success)),
+    "repeated_ids": Case(lambda chance: search(chance)[:1], repeated),
+    **{
+        name: Case(each(number), identity)
+        for name in ("latency_ms", "prompt_tokens", "completion_tokens", "total_tokens")
     },
 }
 
@@ -81,10 +120,7 @@ def columns(name: str, rows: int, seed: int = 0) -> dict[str, list[Any]]:
     """Rows for a metric: its columns by name, one cell in forty null."""
     chance = random.Random(f"{name} {seed}")
 
-    def cell(make: Callable[[random.Random], Any]) -> Any:
-        return None if chance.random() < 1 / 40 else make(chance)
-
-    made = [[cell(make) for make in CASES[name].makers] for _ in range(rows)]
+    made = [[None if chance.random() < 1 / 40 else value for value in CASES[name].row(chance)] for _ in range(rows)]
     return {column: [row[at] for row in made] for at, column in enumerate(REGISTRY[name].needs)}
 
 

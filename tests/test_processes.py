@@ -15,7 +15,7 @@ import pytest
 from tests.every_metric import bits
 from tests.program import ENVIRONMENT, ROOT
 
-FEW = ("token_f1", "politeness")
+FEW = ("exact_match", "answer_length")
 ROWS = 30
 SCORES = f"import json; from tests.every_metric import bits; print(json.dumps(bits({ROWS}, {FEW})))"
 HEAVY = ("numba", "numpy", "pyarrow", "sklearn", "faiss", "scipy", "pandas", "polars", "rich", "typer", "sacrebleu")
@@ -91,7 +91,7 @@ def test_cold_starts_at_once_then_a_start_that_compiles_nothing_and_one_on_broke
     code = USED.format(rows=ROWS, few=FEW)
     made, hits, misses = said(start(code, NUMBA_CACHE_DIR=tmp_path))
     assert (made, misses) == (expected, 0)
-    assert hits > 3
+    assert hits >= 3
     for number, path in enumerate(sorted(tmp_path.rglob("*.nb[ic]"))):
         path.write_bytes(path.read_bytes()[: (0, 40, -40)[number % 3]])
     assert said(start(SCORES, NUMBA_CACHE_DIR=tmp_path)) == expected
