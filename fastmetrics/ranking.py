@@ -113,8 +113,8 @@ def rank(
     ``run`` and ``qrels`` are paths (TREC text, Parquet, Arrow, JSON lines, CSV, JSON dictionaries, gzipped or not),
     Arrow tables, pandas or polars frames, or dictionaries ``{query: {document: score or grade}}``; columns are found
     by name, queries and documents are matched by their id as text.  Documents rank by score descending, then by id
-    descending; scores are 64-bit, grades may be fractions.  ``measures`` are named as trec_eval, ir_measures or ranx
-    name them (:mod:`fastmetrics.measures`).
+    descending, byte by byte; scores are 64-bit and grades may be fractions.  ``measures`` are named as trec_eval,
+    ir_measures or ranx name them (:mod:`fastmetrics.measures`).
 
     ``relevance_level`` is the grade from which on a document is relevant in the binary measures (trec_eval's -l);
     ``missing`` says whether a judged query absent from the run counts as an empty ranking (trec_eval's -c) or is left
