@@ -15,6 +15,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
@@ -31,7 +32,7 @@ MEASURES = "ndcg@10,mrr,recall@10,precision@10,hit_rate@1,hit_rate@5,hit_rate@10
 VERSIONS = "import importlib.metadata as m, json, sys; print(json.dumps({n: m.version(n) for n in sys.argv[1:]}))"
 
 
-def write(folder: str, queries: int) -> tuple[str, str]:
+def write(folder: str, queries: int, repeats: int = 1) -> tuple[str, str]:
     """A run of 100 documents a query, best first, and 10 judgements a query, half of them of retrieved documents."""
     draw = np.random.default_rng(7)
     docs = draw.integers(0, 20_000, (queries, DEPTH)) * DEPTH + np.arange(DEPTH)
@@ -54,38 +55,36 @@ def _text(prefix: str, numbers: np.ndarray) -> pa.Array:
     return pc.binary_join_element_wise(prefix, pa.array(numbers).cast(pa.string()), "")
 
 
-def whole(queries: int, repeats: int, folder: str) -> list[dict[str, Any]]:
+def whole(queries: int, repeats: int, folder: str) -> Iterator[dict[str, Any]]:
     """Start, read, evaluate, write the table per query: ours and each peer in turns."""
-    run, qrels = write(folder, queries)
+    run, qrels = part("write", folder, queries)
     out = f"{folder}/per_query.parquet"
     ours = [sys.executable, "-m", "fastmetrics", "rank", run, qrels, "-m", MEASURES, "-o", out, "--overwrite"]
+    peers = os.environ.get("BENCH_PEERS_PYTHON", sys.executable)
     rows = queries * DEPTH
     timed(ours)
-    results = []
     for peer in PEERS:
-        theirs = [
-            os.environ.get("BENCH_PEERS_PYTHON", sys.executable),
-            "-m",
-            "bench.retrieval_peers",
-            peer,
-            run,
-            qrels,
-            out,
-        ]
+        program = [peers, "-m", "bench.retrieval_peers", peer]
         if peer == "ranx":
-            timed(theirs)  # compiles
+            timed([*program, *part("write", folder, 1000), out])  # compiles
+        theirs = [*program, run, qrels, out]
         sides = Side("fastmetrics rank", rows, []), Side(peer, rows, [])
+        processor: tuple[list[float], list[float]] = [], []
         for _ in range(repeats):
-            for side, command in zip(sides, (ours, theirs), strict=True):
-                seconds, peak = timed(command)
+            for side, spent, command in zip(sides, processor, (ours, theirs), strict=True):
+                seconds, busy, peak = timed(command)
                 side.seconds.append(seconds)
+                spent.append(round(busy, 4))
                 side.peak_mb = max(side.peak_mb or 0.0, peak)
-        results.append(contest(f"{queries:,} queries × {DEPTH}, whole process, against {peer}", *sides))
-    return results
+        found = contest(f"{queries:,} queries × {DEPTH}, whole process, against {peer}", *sides)
+        found["ours"]["processor_seconds"], found["peer"]["processor_seconds"] = processor
+        found["processor_ratio"] = round(min(processor[1]) / min(processor[0]), 2)
+        found["memory_ratio"] = round((sides[1].peak_mb or 0.0) / (sides[0].peak_mb or 1.0), 2)
+        yield found
 
 
-def timed(command: list[str]) -> tuple[float, float]:
-    """Wall seconds and peak MB of a process."""
+def timed(command: list[str]) -> tuple[float, float, float]:
+    """Wall seconds, processor seconds and peak MB of a process."""
     environment = os.environ | {"PYTHONPATH": str(ROOT)}
     start = time.perf_counter()
     child = subprocess.Popen(command, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
@@ -94,25 +93,33 @@ def timed(command: list[str]) -> tuple[float, float]:
     child.returncode = os.waitstatus_to_exitcode(status)
     if child.returncode:
         raise RuntimeError(f"exit code {child.returncode}: {' '.join(command)}")
-    return seconds, round(usage.ru_maxrss / (2**20 if sys.platform == "darwin" else 2**10), 1)
+    peak = usage.ru_maxrss / (2**20 if sys.platform == "darwin" else 2**10)
+    return seconds, usage.ru_utime + usage.ru_stime, round(peak, 1)
+
+
+def part(name: str, folder: str, number: int, repeats: int = 1) -> Any:
+    """One of ``PARTS`` in a process of its own: on Linux a child's peak memory is at least its parent's."""
+    command = [sys.executable, "-m", "bench.retrieval", "--part", name, folder, str(number), str(repeats)]
+    environment = os.environ | {"PYTHONPATH": str(ROOT)}
+    done = subprocess.run(command, env=environment, check=True, stdout=subprocess.PIPE, text=True)
+    return json.loads(done.stdout)
 
 
 def cold(folder: str) -> dict[str, Any]:
     """Our first call ever, with no compiled kernel on disk."""
-    run, qrels = write(folder, 1000)
+    run, qrels = part("write", folder, 1000)
     with tempfile.TemporaryDirectory() as cache:
-        command = [sys.executable, "-m", "fastmetrics", "rank", run, qrels, "-m", MEASURES]
-        start = time.perf_counter()
-        subprocess.run(
-            command,
-            env=os.environ | {"PYTHONPATH": str(ROOT), "NUMBA_CACHE_DIR": cache},
-            check=True,
-            stdout=subprocess.DEVNULL,
-        )
-        return {"name": "first call, kernels compiled", "seconds": round(time.perf_counter() - start, 2)}
+        os.environ["NUMBA_CACHE_DIR"] = cache
+        seconds, busy, _ = timed([sys.executable, "-m", "fastmetrics", "rank", run, qrels, "-m", MEASURES])
+        del os.environ["NUMBA_CACHE_DIR"]
+    return {
+        "name": "first call, kernels compiled",
+        "seconds": [round(seconds, 2)],
+        "processor_seconds": [round(busy, 2)],
+    }
 
 
-def alone(queries: int, repeats: int, folder: str) -> dict[str, Any]:
+def alone(folder: str, queries: int, repeats: int) -> dict[str, Any]:
     """The evaluation on one thread, ids ready: order and repeats looked at, every measure; against pytrec_eval."""
     from pytrec_eval import RelevanceEvaluator
 
@@ -136,7 +143,7 @@ def alone(queries: int, repeats: int, folder: str) -> dict[str, Any]:
     return calls(name, ours, lambda: evaluator.evaluate(ready), (rows, rows), repeats)
 
 
-def arrays(rows: int, repeats: int) -> dict[str, Any]:
+def arrays(folder: str, rows: int, repeats: int) -> dict[str, Any]:
     """``fm.ndcg`` of two-dimensional integer arrays, one thread."""
     import fastmetrics as fm
 
@@ -170,22 +177,36 @@ def versions() -> dict[str, str]:
     return found
 
 
+PARTS: dict[str, Callable[[str, int, int], Any]] = {"write": write, "alone": alone, "arrays": arrays}
+
+
 def main() -> None:
     """The command line."""
     parser = argparse.ArgumentParser(prog="python -m bench.retrieval", description="Time retrieval against the peers.")
     parser.add_argument("--queries", type=int, nargs="+", default=[10_000, 100_000])
     parser.add_argument("--repeats", type=int, default=3)
+    parser.add_argument("--part", nargs=4, metavar=("NAME", "FOLDER", "NUMBER", "REPEATS"), help=argparse.SUPPRESS)
     options = parser.parse_args()
-    with tempfile.TemporaryDirectory() as folder:
-        results: list[dict[str, Any]] = [cold(folder), arrays(1_000_000, options.repeats)]
-        for queries in options.queries:
-            results += whole(queries, options.repeats, folder)
-            results.append(alone(queries, options.repeats, folder))
+    if options.part:
+        name, folder, number, repeats = options.part
+        print(json.dumps(PARTS[name](folder, int(number), int(repeats))))
+        return
     RESULTS.mkdir(exist_ok=True)
-    report = {"name": "retrieval", "machine": machine(), "peers": versions(), "results": results}
-    (RESULTS / "retrieval.json").write_text(json.dumps(report, indent=2) + "\n", encoding="utf-8")
-    for result in results:
-        print(result["name"], result.get("ratio", result.get("seconds")))
+    report = {"name": "retrieval", "machine": machine(), "peers": versions(), "results": []}
+    with tempfile.TemporaryDirectory() as folder:
+        for results in measured(options.queries, options.repeats, folder):
+            report["results"] += results
+            (RESULTS / "retrieval.json").write_text(json.dumps(report, indent=2) + "\n", encoding="utf-8")
+            for result in results:
+                print(result["name"], result.get("ratio", result.get("seconds")), flush=True)
+
+
+def measured(sizes: list[int], repeats: int, folder: str) -> Iterator[list[dict[str, Any]]]:
+    """The results, some at a time."""
+    yield [cold(folder), part("arrays", folder, 1_000_000, repeats)]
+    for queries in sizes:
+        yield [part("alone", folder, queries, repeats)]
+        yield from ([result] for result in whole(queries, repeats, folder))
 
 
 if __name__ == "__main__":

@@ -13,7 +13,7 @@ from fastmetrics.arrays import Floats, Ints
 from fastmetrics.errors import InputError
 from fastmetrics.ids import fixed_ids, frozen, offsets, spans, take_ids, text_ids
 from fastmetrics.kernels import ids as kernels
-from fastmetrics.rankings import Judged, Rankings, judge
+from fastmetrics.rankings import Judged, Rankings, descending
 from fastmetrics.tables.runs import Triples
 
 
@@ -43,14 +43,25 @@ class Judgements:
 
     def of(self, places: Ints) -> tuple[Rankings, Floats]:
         """The documents and grades of the queries at ``places``; nothing for a place of -1."""
+        if places.size and places[0] >= 0 and (np.diff(places) == 1).all():
+            return self._between(int(places[0]), int(places[-1]) + 1)
         sizes = np.where(places < 0, 0, self.documents.sizes[places])
         picked = spans(self.documents.starts[places], sizes)
         return self.documents.take(places), frozen(self.grades[picked])
 
+    def _between(self, first: int, last: int) -> tuple[Rankings, Floats]:
+        """The queries at ``first:last``, without a copy."""
+        starts = self.documents.starts[first : last + 1]
+        some = slice(int(starts[0]), int(starts[-1]))
+        ids = self.documents.ids
+        part = fixed_ids(ids.keys[some], ids.data, ids.starts[some], ids.stops[some])
+        known = Rankings(part, frozen(starts - starts[0]), self.documents.valid[first:last], self.documents.kind)
+        return known, frozen(self.grades[some])
+
     def of_nothing(self, places: Ints) -> Judged:
         """Empty rankings of the queries at ``places``."""
-        nobody = Rankings(fixed_ids(np.zeros(0, np.uint64)), offsets(0 * places), places >= 0, "none")
-        return judge(nobody, *self.of(places))
+        known, grades = self.of(places)
+        return Judged(frozen(np.zeros(0)), offsets(0 * places), descending(grades, known.starts), known.starts)
 
 
 def judgements(source: Any, duplicates: str = "error") -> Judgements:

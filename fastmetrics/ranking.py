@@ -28,7 +28,7 @@ from fastmetrics.kernels import ranking as kernels
 from fastmetrics.kernels.ids import Ids
 from fastmetrics.measures import Measure
 from fastmetrics.measures import measures as named
-from fastmetrics.rankings import Rankings, judge
+from fastmetrics.rankings import Judged, Rankings, judge
 from fastmetrics.tables.runs import Triples
 
 MEASURES = ("ndcg@10", "mrr", "recall@100")
@@ -113,8 +113,8 @@ def rank(
     ``run`` and ``qrels`` are paths (TREC text, Parquet, Arrow, JSON lines, CSV, JSON dictionaries, gzipped or not),
     Arrow tables, pandas or polars frames, or dictionaries ``{query: {document: score or grade}}``; columns are found
     by name, queries and documents are matched by their id as text.  Documents rank by score descending, then by id
-    descending; scores are 64-bit, grades may be fractions.  ``measures`` are named as trec_eval, ir_measures or ranx
-    name them (:mod:`fastmetrics.measures`).
+    descending, byte by byte; scores are 64-bit and grades may be fractions.  ``measures`` are named as trec_eval,
+    ir_measures or ranx name them (:mod:`fastmetrics.measures`).
 
     ``relevance_level`` is the grade from which on a document is relevant in the binary measures (trec_eval's -l);
     ``missing`` says whether a judged query absent from the run counts as an empty ranking (trec_eval's -c) or is left
@@ -211,26 +211,34 @@ def interned(block: Block) -> Interned:
 def evaluated(read: Interned, plan: Plan) -> tuple[Floats, int]:
     """One row a measure, one column a query of the block; and how many documents were retrieved again."""
     block, ids = read
-    starts = block.starts
-    order = None
-    if kernels.first_unranked(block.scores, ids, starts) < starts.size - 1:
-        order = kernels.rank_order(block.scores, ids, starts)
-        ids = take_ids(ids, order)
-    again = id_kernels.repeats(ids, starts)
+    again = id_kernels.repeats(ids, block.starts)
     repeated = int(np.count_nonzero(again))
     if repeated and plan.duplicates == "error":
         row = int(np.flatnonzero(again)[0])
-        doc = block.docs[row if order is None else int(order[row])]
-        query = block.names[int(np.searchsorted(starts, row, side="right")) - 1]
+        query = block.names[int(np.searchsorted(block.starts, row, side="right")) - 1]
         raise InputError(
-            f"{plan.name}: document {doc} is retrieved twice for query {query}; duplicates='first' keeps the better"
+            f"{plan.name}: document {block.docs[row]} is retrieved twice for query {query}; "
+            "duplicates='first' keeps the better"
         )
+    judged = _judged(block, ids, plan, in_order=bool(repeated))
     if plan.depth is not None:
-        sizes = np.minimum(np.diff(starts), plan.depth)
-        ids, starts = take_ids(ids, spans(starts[:-1], sizes)), offsets(sizes)
-    retrieved = Rankings(ids, starts, np.ones(starts.size - 1, np.bool_), "text")
-    judged = judge(retrieved, *plan.judged.of(block.places))
+        sizes = np.minimum(np.diff(judged.starts), plan.depth)
+        top = frozen(judged.grades[spans(judged.starts[:-1], sizes)])
+        judged = Judged(top, offsets(sizes), judged.ideal, judged.ideal_starts)
     return np.array([one(judged, level=plan.level) for one in plan.measures]), repeated
+
+
+def _judged(block: Block, ids: Ids, plan: Plan, *, in_order: bool) -> Judged:
+    """The block's grades in rank order; ``in_order`` has them looked up in that order, as repeats need."""
+    starts, everyone = block.starts, np.ones(block.starts.size - 1, np.bool_)
+    scores, docs = block.scores, ids
+    if in_order:
+        places = frozen(np.arange(float(scores.size)))
+        order = kernels.in_rank_order(places, scores, docs, starts).astype(np.int64)
+        scores, docs = frozen(scores[order]), take_ids(docs, order)
+    judged = judge(Rankings(docs, starts, everyone, "text"), *plan.judged.of(block.places))
+    ranked = frozen(kernels.in_rank_order(judged.grades, scores, docs, starts))
+    return Judged(ranked, starts, judged.ideal, judged.ideal_starts)
 
 
 def _score(block: Block, plan: Plan) -> tuple[Floats, int]:

@@ -148,11 +148,8 @@ def judge(retrieved: Rankings, relevant: Rankings, grades: Floats | None = None)
 
 def descending(grades: Floats, starts: Ints) -> Floats:
     """Each row's grades from the highest to the lowest."""
-    grades, starts = frozen(grades), frozen(starts)
     nobody = fixed_ids(np.zeros(0, np.uint64))
-    if kernels.first_unranked(grades, nobody, starts) == starts.size - 1:
-        return grades
-    return grades[kernels.rank_order(grades, nobody, starts)]
+    return kernels.in_rank_order(frozen(grades), frozen(grades), nobody, frozen(starts))
 
 
 def _lists(column: Any, name: str) -> pa.Array:

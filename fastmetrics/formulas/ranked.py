@@ -124,7 +124,11 @@ def inferred_ap(judged: Judged, *, level: float = 1.0) -> Floats:
 
 
 def interpolated_precision(judged: Judged, *, recall: float, level: float = 1.0) -> Floats:
-    """Best precision at any rank from which on at least ``recall`` of the relevant documents are found."""
+    """Best precision at any rank from which on at least ``recall`` of the relevant documents are found.
+
+    ``recall`` times the number of relevant documents is rounded as in trec_eval 10; version 9, and pytrec_eval with it,
+    adds 0.9 and cuts.
+    """
     wanted = np.floor(recall * relevant(judged, level) + 0.5).astype(np.int64)
     return kernels.interpolated_precision(judged.grades, judged.starts, level, wanted, _hits(judged, None, level))
 

@@ -56,31 +56,28 @@ def is_ranked(scores: Floats, docs: Ids, first: int, last: int) -> bool:
 
 
 @kernel
-def first_unranked(scores: Floats, docs: Ids, starts: Ints) -> int:
-    """The first query whose rows are not in rank order, or the number of queries."""
+def in_rank_order(values: Floats, scores: Floats, docs: Ids, starts: Ints) -> Floats:
+    """``values`` with those of each query in rank order, by a stable merge sort of each query that needs it."""
+    ordered = values.copy()
+    longest = 0
     for query in range(starts.size - 1):
-        if not is_ranked(scores, docs, starts[query], starts[query + 1]):
-            return query
-    return starts.size - 1
-
-
-@kernel
-def rank_order(scores: Floats, docs: Ids, starts: Ints) -> Ints:
-    """The rows of each query in rank order, by a stable merge sort of each that needs it."""
-    order = np.arange(scores.size)
-    spare = np.empty_like(order)
+        longest = max(longest, starts[query + 1] - starts[query])
+    order, spare = np.empty(longest, np.int64), np.empty(longest, np.int64)
     for query in range(starts.size - 1):
-        first, last = starts[query], starts[query + 1]
-        if is_ranked(scores, docs, first, last):
+        first, size = starts[query], starts[query + 1] - starts[query]
+        if is_ranked(scores, docs, first, first + size):
             continue
+        for place in range(size):
+            order[place] = first + place
         width = 1
-        while width < last - first:
-            for low in range(first, last, 2 * width):
-                _merge(order, spare, (low, min(low + width, last), min(low + 2 * width, last)), scores, docs)
-            for place in range(first, last):
-                order[place] = spare[place]
+        while width < size:
+            for low in range(0, size, 2 * width):
+                _merge(order, spare, (low, min(low + width, size), min(low + 2 * width, size)), scores, docs)
+            order, spare = spare, order
             width *= 2
-    return order
+        for place in range(size):
+            ordered[first + place] = values[order[place]]
+    return ordered
 
 
 @kernel
