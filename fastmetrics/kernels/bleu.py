@@ -14,6 +14,7 @@ DIGIT = 1 << 22
 DASH = 1 << 23  # set apart after a digit
 BREAK = 1 << 29  # a line end: with a dash before it, Python must join the lines
 APART = ALONE | POINT | DASH | BREAK
+PLAIN = 0x7F | DIGIT  # all that the entry of an ASCII character that is just copied has
 
 # How a text is framed.
 FRAMED = 1  # as if there were a space on either side of it
@@ -57,6 +58,14 @@ def separate(data: Bytes, starts: Ints, stops: Ints, codemap: Ids, frame: int, o
         i, begin, stop, met, before = starts[row], j, stops[row], 0, 0
         open_before = (frame & FRAMED) != 0
         while i < stop:
+            entry = codemap[data[i]]
+            if data[i] < 0x80 and (entry & PLAIN) == entry and entry != 0x20:  # most characters
+                out[j] = entry & 0x7F
+                open_before = entry < DIGIT
+                before = entry
+                i += 1
+                j += 1
+                continue
             code, i = decode(data, i)
             entry = codemap[code]
             met |= entry

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Annotated, Any
 
 import numpy as np
@@ -29,6 +29,7 @@ class Summary:
     lines: Tokens
     firsts: Ints
     lasts: Ints
+    memo: dict[Any, Any] = field(default_factory=dict, repr=False)
 
     def take(self, rows: Ints) -> Summary:
         """The texts ``rows``, which may repeat."""
@@ -111,9 +112,14 @@ def _texts(summary: Summary) -> Texts:
     return Texts(summary.lines.ids, summary.lines.starts, summary.lines.stops, summary.firsts, summary.lasts)
 
 
-def _divide(part: str, hits: Ints, answer: Ints, reference: Ints) -> Floats:
-    precision, recall = divide(hits, answer, empty=0.0), divide(hits, reference, empty=0.0)
-    return {"precision": precision, "recall": recall, "f1": harmonic(precision, recall)}[part]
+def _scores(kind: str, answer: Any, reference: Any) -> dict[str, Floats]:
+    """All parts of one kind, divided once and remembered; holding ``reference`` keeps its id its own."""
+    memo, key = answer.memo, ("rouge", kind, id(reference))
+    if key not in memo:
+        hits, wanted, held = _count(kind, answer, reference)
+        precision, recall = divide(hits, wanted, empty=0.0), divide(hits, held, empty=0.0)
+        memo[key] = (reference, {"precision": precision, "recall": recall, "f1": harmonic(precision, recall)})
+    return memo[key][1]
 
 
 _UNITS = {"L": "longest common subsequence", "Lsum": "union of the longest common subsequences of the lines"}
@@ -150,10 +156,10 @@ def _declare(kind: str, part: str) -> Callable[..., Floats]:
     representation = RougeLines if kind == "Lsum" else Rouge
 
     def score(answer: Any, reference: Any, *, stemmer: bool = False, tokenizer: str = "rouge") -> Floats:
-        return _divide(part, *_count(kind, answer, reference))
+        return _scores(kind, answer, reference)[part]
 
     def f1(answer: Any, reference: Any, **_: Any) -> Floats:
-        return _divide("f1", *_count(kind, answer, reference))
+        return _scores(kind, answer, reference)["f1"]
 
     score.__name__ = score.__qualname__ = f"rouge{kind}_{part}"
     score.__doc__ = _document(kind, part)

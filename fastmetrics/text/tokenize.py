@@ -118,11 +118,21 @@ class Stems(Vocabulary):
     def tokenize(self, text: Text) -> Tokens:
         """The stems of every string in ``text``."""
         tokens, stems = super().tokenize(text), self._stems
-        new = self.spelled(len(self._stem_of))
-        data, spans = new.data.tobytes(), zip(new.starts.tolist(), new.stops.tolist(), strict=True)
-        numbers = [stems.setdefault(stem(data[a:b]), len(stems)) for a, b in spans]
-        self._stem_of = np.concatenate([self._stem_of, np.array(numbers, np.int32)])
+        made = list(map(stem, self._bytes_from(len(self._stem_of))))
+        fresh = [one for one in dict.fromkeys(made) if one not in stems]
+        stems.update(zip(fresh, range(len(stems), len(stems) + len(fresh)), strict=True))
+        numbers = np.fromiter(map(stems.__getitem__, made), np.int32, len(made))
+        self._stem_of = np.concatenate([self._stem_of, numbers])
         return replace(tokens, ids=self._stem_of[tokens.ids])
+
+    def _bytes_from(self, first: int) -> list[bytes]:
+        """The words from number ``first`` on, none of which holds a zero byte."""
+        last, arrays = len(self), self.arrays
+        words: list[bytes] = arrays.heads[2 * first : 2 * last].view("S16").tolist()
+        for i in np.flatnonzero(arrays.lengths[first:last] > 16).tolist():
+            begin, n = arrays.begins[first + i], arrays.lengths[first + i] - 16
+            words[i] += arrays.tails[begin : begin + (n + 7) // 8].tobytes()[:n]
+        return words
 
 
 class Rewriter:
