@@ -12,6 +12,7 @@ from typing import Any
 __version__ = "0.1.0"
 
 _HOMES = {
+    "rouge": "generation",
     "score": "scoring",
     "score_files": "pipeline",
     "summarize": "summary",

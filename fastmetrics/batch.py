@@ -64,7 +64,7 @@ class Batch:
         """The tokens of a column under the convention ``name``."""
 
         def make() -> Tokens:
-            if name != "split" and column in self._shared:
+            if name != "split" and column in self._shared and convention(name).by_word:
                 return self.words.rewriter(name).tokens(self.tokens(column, "split"))
             return self.vocabulary(name).tokenize(self.text(column))
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import functools
 import inspect
 import typing
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any, Protocol
 
@@ -90,7 +90,7 @@ class Metric:
     """What a declaration says."""
 
     name: str
-    function: Callable[..., Floats]
+    function: Callable[..., Any]
     level: str
     bounds: tuple[float, float]
     source: str
@@ -101,6 +101,11 @@ class Metric:
     labels: Mapping[str, str]
     check: Callable[..., None] | None
     prepare: Callable[[Batch, Options], Batch] | None
+    best_by: Callable[..., Floats] | None = None
+    grouped: bool = False
+    usual: bool = True
+    finish: Callable[..., Any] | None = None
+    fit: Callable[[Iterable[Batch], Options], Options] | None = None
 
     @property
     def required(self) -> tuple[str, ...]:
@@ -130,6 +135,16 @@ class Metric:
 
     def compute(self, batch: Batch, options: Options) -> tuple[Floats, Flags]:
         """One score a row, and whether the row had all it takes; the score of a row that had not is NaN."""
+        scores, present = self._call(batch, options)
+        return np.where(present, scores, np.nan), present
+
+    def count(self, batch: Batch, options: Options) -> Ints:
+        """What the rows of a batch that have all it takes add to the counts of a corpus metric."""
+        counts, present = self._call(batch, options)
+        return counts[present].sum(axis=0)
+
+    def _call(self, batch: Batch, options: Options) -> tuple[Any, Flags]:
+        """What the function makes of the rows, and whether each had all it takes."""
         if self.prepare is not None:
             batch = self.prepare(batch, options)
         columns = [column for column in self.needs if column in batch.columns]
@@ -137,12 +152,13 @@ class Metric:
         for column in columns:
             if column not in self.optional:
                 present = present & batch.present(column)
-        owner = batch.owners("reference") if "reference" in columns else None
+        owner = batch.owners("reference") if "reference" in columns and not self.grouped else None
         arguments = {column: _aligned(batch, column, self.needs[column], options, owner) for column in columns}
         scores = self.function(**arguments, **options)
         if owner is not None:
-            scores = _best(scores, owner, batch.n_rows)
-        return np.where(present, scores, np.nan), present
+            merit = scores if self.best_by is None else self.best_by(**arguments, **options)
+            scores = _best(scores, merit, owner, batch.n_rows)
+        return scores, present
 
 
 def _fits(value: Any, default: Any) -> bool:
@@ -162,11 +178,14 @@ def _aligned(batch: Batch, column: str, need: Need, options: Options, owner: Int
     return batch.remember(("aligned", id(value)), lambda: (value, value.take(owner)))[1]
 
 
-def _best(scores: Floats, owner: Ints, n_rows: int) -> Floats:
-    """The highest defined score over each row's references."""
-    best = np.full(n_rows, np.nan)
-    np.fmax.at(best, owner, scores)
-    return best
+def _best(scores: Floats, merit: Floats, owner: Ints, n_rows: int) -> Floats:
+    """The score of each row's first reference of highest defined merit."""
+    highest = np.full(n_rows, np.nan)
+    np.fmax.at(highest, owner, merit)
+    best = np.flatnonzero(merit == highest[owner])[::-1]
+    chosen = np.full(n_rows, np.nan)
+    chosen[owner[best]] = scores[best]
+    return chosen
 
 
 def metric(
@@ -178,18 +197,31 @@ def metric(
     labels: Mapping[str, str] | None = None,
     check: Callable[..., None] | None = None,
     prepare: Callable[[Batch, Options], Batch] | None = None,
-) -> Callable[[Callable[..., Floats]], Callable[..., Floats]]:
+    best_by: Callable[..., Floats] | None = None,
+    grouped: bool = False,
+    usual: bool = True,
+    name: str | None = None,
+    finish: Callable[..., Any] | None = None,
+    fit: Callable[[Iterable[Batch], Options], Options] | None = None,
+) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Declare the decorated function as a metric and make it callable with raw columns.
 
     ``statistics`` are what a summary adds to mean, std, min and max (``"p50"``, …); ``labels`` are the sources' own
     names for summary values; ``check`` is called with all options and raises ``OptionError`` for those it refuses;
     ``prepare`` may replace the batch before its columns are read.
+
+    Of several references the one with the highest score counts, or the first one of highest ``best_by``, which is
+    called as the function is; a ``grouped`` function sees all references of a row together and gives one score a row.
+    A metric that is not ``usual`` is computed only when asked for by name.  ``name`` is for one that Python could not
+    call so.  The function of a corpus metric gives one row of whole numbers a row; ``finish`` is called with their
+    sums and all options, and returns an object whose ``score`` is the metric's value.  ``fit`` makes of all batches the
+    options to score each with; it reads no batch if the options given need none.
     """
 
-    def declare(function: Callable[..., Floats]) -> Callable[..., Floats]:
+    def declare(function: Callable[..., Any]) -> Callable[..., Any]:
         needs, optional, defaults = _read(function)
         declared = Metric(
-            name=function.__name__,
+            name=name or function.__name__,
             function=function,
             level=level,
             bounds=bounds,
@@ -201,12 +233,17 @@ def metric(
             labels=dict(labels or {}),
             check=check,
             prepare=prepare,
+            best_by=best_by,
+            grouped=grouped,
+            usual=usual,
+            finish=finish,
+            fit=fit,
         )
         REGISTRY[declared.name] = declared
 
         @functools.wraps(function)
-        def call(*columns: Any, threads: int | None = None, **named: Any) -> Floats:
-            from fastmetrics.scoring import score_columns
+        def call(*columns: Any, threads: int | None = None, **named: Any) -> Any:
+            from fastmetrics.calls import count_columns, score_columns
 
             given = dict(zip(needs, columns, strict=False))
             if len(columns) > len(needs):
@@ -214,12 +251,12 @@ def metric(
                     f"{declared.name}() takes {len(needs)} columns ({', '.join(needs)}), got {len(columns)}"
                 )
             options: dict[str, Any] = {}
-            for name, value in named.items():
-                (given if name in needs and name not in given else options)[name] = value
+            for option, value in named.items():
+                (given if option in needs and option not in given else options)[option] = value
             lacking = [column for column in declared.required if column not in given]
             if lacking:
                 raise TypeError(f"{declared.name}() needs the columns {', '.join(lacking)}")
-            return score_columns(declared, given, options, threads)
+            return (score_columns if finish is None else count_columns)(declared, given, options, threads)
 
         call.__signature__ = _public_signature(declared)  # type: ignore[attr-defined]
         return call

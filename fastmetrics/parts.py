@@ -9,11 +9,9 @@ from typing import Any, TypeAlias
 
 import pyarrow as pa
 
+from fastmetrics.corpus import METADATA
 from fastmetrics.errors import ColumnError, FileFormatError, InputError
 from fastmetrics.moments import State
-
-METADATA = b"fastmetrics"
-"""The key of a schema's metadata under which a score file keeps, as JSON, its :class:`Claims`."""
 
 Piece: TypeAlias = "pa.Table | pa.RecordBatch"
 

@@ -15,15 +15,17 @@ import numpy.typing as npt
 import pyarrow as pa
 
 import fastmetrics
+from fastmetrics.calls import finish_counts
 from fastmetrics.columns import COLUMNS, resolve
+from fastmetrics.corpus import METADATA, add_counts, add_up
 from fastmetrics.engines.local import Job, Progress, RunResult, run
 from fastmetrics.errors import FileFormatError
 from fastmetrics.moments import State
-from fastmetrics.parts import METADATA
 from fastmetrics.quantiles import quantiles
-from fastmetrics.scoring import Plan, Scorer, plan
+from fastmetrics.scoring import Plan, Scorer, fit, plan
 from fastmetrics.summary import MetricSummary, Summary, declared_labels, declared_statistics, fractions, summarize
-from fastmetrics.tables import Limits, Source, open_source, read_metadata
+from fastmetrics.tables import Limits, Selection, Source, open_source, read_metadata
+from fastmetrics.tables.utf8 import bad_text
 from fastmetrics.threads import cores
 
 Paths = str | Path | Sequence[str | Path]
@@ -85,7 +87,7 @@ def score_files(
         overwrite=overwrite,
         progress=progress,
     )
-    return ScoredFiles(result, _summary(result, [score.name for score in planned.scores]))
+    return ScoredFiles(result, _summary(result, planned.names))
 
 
 def plan_files(
@@ -95,26 +97,43 @@ def plan_files(
     schema: str | None,
     keep: Sequence[str],
 ) -> Plan:
-    """The plan for the columns of an opened input; the ``id`` is always kept."""
+    """The plan for the columns of an opened input, which is read if a metric must know all rows; keeps the ``id``."""
     names = source.schema.names
     found = resolve(names, columns, schema)
     kept = [found["id"]] if "id" in found else []
-    return plan(names, metrics, columns, schema, list(dict.fromkeys([*kept, *keep])))
+    planned = plan(names, metrics, columns, schema, list(dict.fromkeys([*kept, *keep])))
+    return fit(planned, lambda: _readable(source, source.select(_kinds(planned))))
 
 
-def job(planned: Plan, score: Callable[[pa.RecordBatch], pa.RecordBatch]) -> Job:
-    """What an engine needs to know to carry out a plan: ``score`` maps a batch, the rest describes it."""
+def _readable(source: Source, selection: Selection) -> Iterator[pa.RecordBatch]:
+    """All rows but those whose text cannot be read, which scoring will report."""
+    for chunk in source.chunks(selection):
+        if len(chunk.rows):
+            batch = source.conform(chunk, selection)
+            bad = np.isin(np.arange(batch.num_rows), list(bad_text(batch)))
+            yield batch.filter(pa.array(~bad)) if bad.any() else batch
+
+
+def _kinds(planned: Plan) -> dict[str, str]:
+    """The columns of the input that a plan reads, and what each must hold."""
     kinds = dict.fromkeys(planned.keep, "any")
     for canonical, yours in planned.columns.items():
         if yours in planned.inputs and kinds.get(yours) != "texts":
             kinds[yours] = COLUMNS[canonical].kind
-    names = [score.name for score in planned.scores]
+    return kinds
+
+
+def job(planned: Plan, score: Callable[[pa.RecordBatch], pa.RecordBatch]) -> Job:
+    """What an engine needs to know to carry out a plan: ``score`` maps a batch, the rest describes it."""
     return Job(
         score=score,
-        columns=kinds,
+        columns=_kinds(planned),
         signature=signature(planned),
-        observe=lambda part: {name: State.to_json(_state(part.column(name))) for name in names},
-        conclude=lambda observed, rejected: _conclude(_merged(observed, names), rejected),
+        observe=lambda part: {
+            "scores": {name: State.to_json(_state(part.column(name))) for name in planned.names},
+            "counts": add_counts([part]),
+        },
+        conclude=lambda observed, rejected: _conclude(observed, planned.names, rejected),
     )
 
 
@@ -139,26 +158,32 @@ def _state(column: Any) -> State:
     return state
 
 
-def _merged(observed: Sequence[Mapping[str, str]], names: Sequence[str]) -> dict[str, State]:
+def _merged(observed: Sequence[Mapping[str, Any]], names: Sequence[str]) -> dict[str, State]:
     states = {name: State() for name in names}
     for part in observed:
-        for name, text in part.items():
+        for name, text in part["scores"].items():
             states[name] = states[name].merge(State.from_json(text))
     return states
 
 
-def _conclude(states: Mapping[str, State], rejected: int) -> dict[str, Any]:
+def _conclude(observed: Sequence[Mapping[str, Any]], names: Sequence[str], rejected: int) -> dict[str, Any]:
     """What the output's metadata say of its rows, so that a summary tells missing from undefined and from failed."""
-    counts = {
+    rows = {
         name: {
             "n_rows": state.n + state.n_missing + state.n_undefined,
             "n_missing": state.n_missing,
             "n_undefined": state.n_undefined,
             "n_error": 0,
         }
-        for name, state in states.items()
+        for name, state in _merged(observed, names).items()
     }
-    return {"metrics": counts, "n_rejected": rejected}
+    counts = _counts(observed)
+    return {"metrics": rows, "n_rejected": rejected, **({"counts": counts} if counts else {})}
+
+
+def _counts(observed: Sequence[Mapping[str, Any]]) -> dict[str, list[int]]:
+    """The counts of corpus metrics, added up over the parts."""
+    return add_up(part["counts"] for part in observed)
 
 
 def _summary(result: RunResult, names: Sequence[str]) -> Summary:
@@ -171,7 +196,8 @@ def _summary(result: RunResult, names: Sequence[str]) -> Summary:
         wanted = fractions(statistics.get(name, ()))
         found = quantiles(partial(_column, result.output, name), list(wanted.values())) if wanted else ()
         metrics[name] = MetricSummary.of(state, dict(zip(wanted, map(float, found), strict=True)))
-    return Summary(result.rows, metrics, labels=declared_labels(states))
+    corpus = {name: finish_counts(name, counts) for name, counts in _counts(result.observed).items()}
+    return Summary(result.rows, metrics, corpus, labels=declared_labels(states))
 
 
 def _column(path: Path, name: str) -> Iterator[npt.NDArray[np.float64]]:

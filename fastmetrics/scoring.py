@@ -11,16 +11,16 @@ import re
 from collections import defaultdict, deque
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
-import numpy as np
 import pyarrow as pa
 
 from fastmetrics import metrics as families
-from fastmetrics.arrays import Floats, as_arrow
+from fastmetrics.arrays import as_arrow
 from fastmetrics.batch import Batch
 from fastmetrics.columns import COLUMNS, resolve
+from fastmetrics.corpus import add_counts, metadata
 from fastmetrics.declare import Metric
 from fastmetrics.errors import ColumnError, OptionError, UnknownNameError
 from fastmetrics.text.tokenize import Wordbook
@@ -48,6 +48,11 @@ class Plan:
     scores: tuple[Score, ...]
     columns: Mapping[str, str]
     keep: tuple[str, ...] = ()
+
+    @property
+    def names(self) -> list[str]:
+        """The columns of scores: one a row metric."""
+        return [score.name for score in self.scores if score.metric.finish is None]
 
     @property
     def inputs(self) -> tuple[str, ...]:
@@ -127,7 +132,7 @@ def plan(
     if isinstance(metrics, str):
         metrics = [metrics]
     if metrics is None:
-        able = [m for m in families.REGISTRY.values() if m.level == "row" and set(m.required) <= set(found)]
+        able = [m for m in families.REGISTRY.values() if m.usual and m.level == "row" and set(m.required) <= set(found)]
         scores = [Score(m.name, m, m.options({})) for m in able]
         if not scores:
             raise ColumnError(f"no metric can be computed from the columns {', '.join(map(repr, names)) or '(none)'}")
@@ -143,6 +148,8 @@ def plan(
                     f"{score.name} needs the column {column!r}{also}; the table has: {have}; "
                     f"name yours with columns={{{column!r}: ...}}"
                 )
+    if all(score.metric.finish is not None for score in scores):
+        raise OptionError(f"{scores[0].name} is one value a table: ask for a row metric beside it")
     twice = {score.name for score in scores if [s.name for s in scores].count(score.name) > 1}
     if twice:
         raise OptionError(f"metrics asked for twice: {', '.join(sorted(twice))}")
@@ -150,6 +157,22 @@ def plan(
     if clash:
         raise OptionError(f"cannot keep the column {clash[0]!r}: a metric has that name")
     return Plan(tuple(scores), found, tuple(keep))
+
+
+def fit(plan: Plan, read: Callable[[], Iterable[pa.RecordBatch]]) -> Plan:
+    """The plan with what some metrics must know of all rows before they score one; ``read`` gives them anew."""
+    scores = []
+    for score in plan.scores:
+        if score.metric.fit is not None:
+            rows = (_rows(batch, plan) for batch in read())
+            score = replace(score, options=score.metric.fit(rows, score.options))
+        scores.append(score)
+    return replace(plan, scores=tuple(scores))
+
+
+def _rows(batch: pa.RecordBatch, plan: Plan, make: Any = Batch, words: Wordbook | None = None) -> Batch:
+    used = {c: name for c, name in plan.columns.items() if any(c in s.metric.needs for s in plan.scores)}
+    return make({column: batch.column(name) for column, name in used.items()}, plan.shared, words)
 
 
 def score_batch(
@@ -161,18 +184,23 @@ def score_batch(
 ) -> pa.RecordBatch:
     """The scores of a record batch: the kept columns, then one float64 column a metric.
 
-    A score is null where an input is missing and NaN where it is undefined.  The function is pure; ``words`` that it
-    has met before save time and change nothing.  A profiler gives ``make`` and ``watch`` to see what is derived, and
-    how long each metric takes.
+    A score is null where an input is missing and NaN where it is undefined.  A corpus metric has no column: its counts
+    are in the schema's metadata, as JSON under the key ``fastmetrics``.  The function is pure; ``words`` it has met
+    before save time and change nothing.  A profiler gives ``make`` and ``watch`` to see what is derived, and how long
+    each metric takes.
     """
-    used = {c: name for c, name in plan.columns.items() if any(c in s.metric.needs for s in plan.scores)}
-    rows = make({column: batch.column(name) for column, name in used.items()}, plan.shared, words)
+    rows = _rows(batch, plan, make, words)
     arrays = [batch.column(name) for name in plan.keep]
+    counts: dict[str, list[int]] = {}
     for score in plan.scores:
         with watch(score.name):
+            if score.metric.finish is not None:
+                counts[score.name] = score.metric.count(rows, score.options).tolist()
+                continue
             values, present = score.metric.compute(rows, score.options)
         arrays.append(pa.array(values, pa.float64(), mask=~present))
-    return pa.RecordBatch.from_arrays(arrays, names=[*plan.keep, *(score.name for score in plan.scores)])
+    scored = pa.RecordBatch.from_arrays(arrays, names=[*plan.keep, *plan.names])
+    return scored.replace_schema_metadata(metadata({}, counts)) if counts else scored
 
 
 class Shelf:
@@ -221,7 +249,8 @@ def score(
     columns are called where their names do not.
 
     Returns an Arrow table with the ``id`` column, if there is one, and one float64 column a metric: null where an input
-    is missing, NaN where the metric is undefined.
+    is missing, NaN where the metric is undefined.  The counts of a corpus metric go into the table's metadata, for
+    ``summarize`` to make its value of.
 
     >>> import fastmetrics as fm
     >>> fm.score({"answer": ["Paris", None], "reference": ["paris", "Rome"]}, metrics=["exact_match"]).to_pydict()
@@ -235,28 +264,19 @@ def score(
     found = resolve(names, columns, schema)
     keep = [found["id"]] if "id" in found else []
     planned = plan(names, metrics, columns, schema, keep)
+    if any(score.metric.fit is not None for score in planned.scores):
+        held = list(batches)
+        batches, planned = iter(held), fit(planned, lambda: held)
     scored = list(ordered(Scorer(planned), batches, cores(threads)))
-    return pa.Table.from_batches(scored or [score_batch(pa.RecordBatch.from_pylist([], schema_of), planned)])
+    if not scored:
+        scored = [score_batch(pa.RecordBatch.from_pylist([], schema_of), planned)]
+    made = pa.Table.from_batches(scored)
+    counts = add_counts(scored)
+    rows = {name: (made.num_rows, made[name].null_count) for name in planned.names}
+    return made.replace_schema_metadata(metadata(rows, counts)) if counts else made
 
 
-def score_columns(
-    metric: Metric, columns: Mapping[str, Any], options: Mapping[str, Any], threads: int | None
-) -> Floats:
-    """One metric over raw columns, which must be of one length: one float64 a row, NaN where it has no score."""
-    table = _aligned_table({name: as_arrow(values, name) for name, values in columns.items() if values is not None})
-    complete = metric.options(options)
-    shelf = Shelf()
-
-    def compute(batch: pa.RecordBatch) -> Floats:
-        with shelf.book() as words:
-            rows = dict(zip(batch.schema.names, batch.columns, strict=True))
-            return metric.compute(Batch(rows, words=words), complete)[0]
-
-    pieces = list(ordered(compute, slices(table), cores(threads)))
-    return np.concatenate(pieces) if pieces else np.zeros(0)
-
-
-def _aligned_table(columns: Mapping[str, Any]) -> pa.Table:
+def aligned_table(columns: Mapping[str, Any]) -> pa.Table:
     lengths = {name: len(array) for name, array in columns.items()}
     if len(set(lengths.values())) > 1:
         raise ColumnError(f"columns differ in length: {', '.join(f'{n!r} has {k}' for n, k in lengths.items())}")
@@ -271,12 +291,12 @@ def _record_batches(table: Any) -> tuple[pa.Schema, Iterator[pa.RecordBatch]]:
         table = pa.Table.from_batches([table])
     elif isinstance(table, list | tuple):
         seen = dict.fromkeys(name for row in table for name in row)
-        table = _aligned_table({name: as_arrow([row.get(name) for row in table], name) for name in seen})
+        table = aligned_table({name: as_arrow([row.get(name) for row in table], name) for name in seen})
     elif not isinstance(table, pa.Table):
         if not hasattr(table, "columns") and not isinstance(table, Mapping):
             raise ColumnError(f"expected a table, got {type(table).__name__}")
         held = table.keys() if isinstance(table, Mapping) else table.columns
-        table = _aligned_table({str(name): as_arrow(table[name], str(name)) for name in held})
+        table = aligned_table({str(name): as_arrow(table[name], str(name)) for name in held})
     return table.schema, slices(table)
 
 

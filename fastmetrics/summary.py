@@ -14,6 +14,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from fastmetrics.calls import finish_counts
 from fastmetrics.declare import Metric
 from fastmetrics.display import Grid, Shown, number, strict
 from fastmetrics.errors import UnknownNameError
@@ -124,7 +125,7 @@ def summarize(
     *,
     statistics: Mapping[str, Sequence[str]] | None = None,
     labels: Mapping[str, str] | None = None,
-    finish: Callable[[str, Sequence[int]], float] | None = None,
+    finish: Callable[[str, Sequence[int]], float] = finish_counts,
     budget: int = 1 << 22,
 ) -> Summary:
     """Mean, population deviation, extremes and counts of every floating-point column of ``scores``.
@@ -169,7 +170,7 @@ def summarize(
             found = quantiles(batches, list(wanted.values()), budget)
             extra[name] = dict(zip(wanted, found.tolist(), strict=True))
     metrics = {name: MetricSummary.of(state, extra.get(name, {})) for name, state in sums.states.items()}
-    corpus = {name: float(finish(name, counts)) for name, counts in sums.counts.items()} if finish else {}
+    corpus = {name: float(finish(name, counts)) for name, counts in sums.counts.items()}
     named = declared_labels(metrics) if labels is None else dict(labels)
     return Summary(sums.n_rows, metrics, corpus, named, sums.notes)
 

@@ -8,6 +8,7 @@ from typing import Any
 
 import pyarrow as pa
 
+from fastmetrics.corpus import add_counts, metadata
 from fastmetrics.tables.checkpoint import Part
 from fastmetrics.tables.chunks import Place, Reject
 from fastmetrics.tables.output import Output
@@ -46,7 +47,8 @@ class PartWriter:
         """Save a new part and write it to the output."""
         began = time.perf_counter()
         part = _one(batches, self._schema)
-        observed = self._observe(part)
+        counts = add_counts(batches)
+        observed = self._observe(part.replace_schema_metadata(metadata({}, counts)) if counts else part)
         part = undefined_as_null(part, self._kept)
         data = [self._parquet(part)] if self._output.folder else _ipc(part)
         lines = "".join(reject.to_json() + "\n" for reject in sorted(rejects, key=lambda reject: reject.place))

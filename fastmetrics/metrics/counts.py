@@ -8,7 +8,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from fastmetrics.arrays import Flags, Floats, Ints, Tokens
+from fastmetrics.kernels import ngrams as kernels
 from fastmetrics.kernels import overlap
+from fastmetrics.kernels.lcs import lcs_lengths
 
 
 class Sets(NamedTuple):
@@ -32,6 +34,40 @@ def sets(a: Tokens, b: Tokens) -> Sets:
 def same(a: Tokens, b: Tokens) -> Flags:
     """Whether the texts of each pair have the same tokens in the same order."""
     return _once(overlap.same_sequence, a, b)
+
+
+def ngrams(a: Tokens, b: Tokens, order: int) -> Ints:
+    """Per order up to ``order`` at least, and pair: size of the multiset intersection of the n-grams."""
+    found: Ints | None = a.memo.get(("ngrams", id(b)), (b, None))[1]
+    if found is None and order == 1:
+        return shared(a, b)[np.newaxis]
+    if found is None or len(found) < order:
+        pairs = np.arange(len(a) + 1)
+        found = kernels.count_ngrams(lists(a), lists(b), pairs, max(a.n_words, b.n_words), order)
+        a.memo["ngrams", id(b)] = (b, found)
+    return found
+
+
+def clipped(a: Tokens, b: Tokens, groups: Ints, orders: int) -> Ints:
+    """Per order up to ``orders``, and row: n-grams of a that the texts ``groups[row]:groups[row + 1]`` of b match."""
+    key = (clipped, id(b), orders)
+    if key not in a.memo:
+        n_words = max(a.n_words, b.n_words)
+        a.memo[key] = (b, kernels.count_ngrams(lists(a), lists(b), groups, n_words, orders))
+    return a.memo[key][1]
+
+
+def lcs(a: Tokens, b: Tokens) -> Ints:
+    """Length of the longest common subsequence of each pair."""
+    key = (lcs_lengths, id(b))
+    if key not in a.memo:
+        a.memo[key] = (b, lcs_lengths(lists(a), lists(b), max(a.n_words, b.n_words)))
+    return a.memo[key][1]
+
+
+def lists(tokens: Tokens) -> kernels.Lists:
+    """The tokens as kernels take them."""
+    return kernels.Lists(tokens.ids, tokens.starts, tokens.stops)
 
 
 def _once(count: Callable[..., Any], a: Tokens, b: Tokens, *rest: int) -> Any:

@@ -11,8 +11,8 @@ import numpy as np
 
 from fastmetrics.arrays import Text, as_text
 from fastmetrics.text import segments
-from fastmetrics.text.conventions import CONVENTIONS, convention
-from fastmetrics.text.tokenize import Vocabulary
+from fastmetrics.text.conventions import CONVENTIONS
+from fastmetrics.text.tokenize import Wordbook
 
 __all__ = ["CONVENTIONS", "normalize", "paragraphs", "sentences", "statements", "tokens"]
 
@@ -26,9 +26,9 @@ def tokens(texts: Any, name: str = "words") -> list[list[str] | None]:
     Raises ``UnknownNameError`` for a convention that is not one of ``CONVENTIONS``, ``ColumnError`` for no text.
     """
     text = as_text(texts)
-    vocabulary = Vocabulary(convention(name))
-    made = vocabulary.tokenize(text)
-    words = np.array([*vocabulary.words(), ""], object)[:-1]
+    seen = Wordbook().vocabulary(name)
+    made = seen.tokenize(text)
+    words = np.array([*seen.words(), ""], object)[:-1]
     pieces = [words[made.ids[a:b]].tolist() for a, b in zip(made.starts, made.stops, strict=True)]
     return [piece if valid else None for piece, valid in zip(pieces, text.valid, strict=True)]
 

@@ -16,7 +16,7 @@ import numpy as np
 from fastmetrics.arrays import Flags, Ids
 from fastmetrics.errors import UnknownNameError
 from fastmetrics.kernels import words
-from fastmetrics.text import unicode
+from fastmetrics.text import translation, unicode
 
 NUL = 0xFF
 """The byte that stands for U+0000 in folded text, which has no zero byte."""
@@ -28,15 +28,38 @@ _PRIVATE = {character: 0xF8 + i for i, character in enumerate("«»“”‘’�
 """A byte of its own, never found in UTF-8, for each of them that is not ASCII."""
 
 
+LOWER = "_lower"
+"""What follows the name of a sacreBLEU tokeniser if text is lower-cased first."""
+
+_UNSPACED = (
+    *((0x0E00, 0x0EFF), (0x0F00, 0x0FFF), (0x1000, 0x109F), (0x1780, 0x17FF)),  # Thai, Lao, Tibetan, Burmese, Khmer
+    *((0x3005, 0x3007), (0x3040, 0x312F), (0x31A0, 0x31FF), (0xFF66, 0xFF9F)),  # kana, bopomofo
+    *((0x2E80, 0x2FDF), (0x3400, 0x4DBF), (0x4E00, 0x9FFF), (0xF900, 0xFAFF), (0x20000, 0x323AF)),  # Han
+)
+"""The first and the last character of each block of a script that writes no spaces between words."""
+
+
 @dataclass(frozen=True, eq=False)
 class Convention:
-    """How text becomes words. ``strip`` are the bytes cut off word ends; ``leave_out`` the words dropped."""
+    """How text becomes words. ``strip`` are the bytes cut off word ends; ``leave_out`` the words dropped.
+
+    ``frame`` is how ``bleu.separate`` sees the ends of a text, None where ``words.fold`` reads the tables;
+    ``prepare`` does what tables cannot, and ``stem`` says whether words are stemmed.
+    """
 
     name: str
     bytemap: Ids
     codemap: Ids
     strip: Flags
     leave_out: tuple[str, ...] = ()
+    frame: int | None = None
+    prepare: Callable[[str], str] = str.lower
+    stem: bool = False
+
+    @property
+    def by_word(self) -> bool:
+        """Whether what a ``split`` word becomes depends on nothing but the word."""
+        return self.frame is None and self.name not in ("none", "characters")
 
     def spell(self, folded: bytes) -> str:
         """The characters that the bytes of a folded word stand for."""
@@ -106,6 +129,35 @@ def _squad() -> tuple[Ids, Ids]:
     return _bytemap(codemap), codemap
 
 
+def _rouge() -> tuple[Ids, Ids]:
+    bytemap, codemap = _build(_flags(string.ascii_letters + string.digits))
+    codemap[unicode.SIGMA] = 0x20
+    return bytemap, codemap
+
+
+def _unicode() -> tuple[Ids, Ids]:
+    bytemap, codemap = _words()
+    for first, last in _UNSPACED:
+        kept = codemap[first : last + 1] & words.CODE != 0x20
+        codemap[first : last + 1][kept] |= words.ALONE
+    return bytemap, codemap
+
+
+def _exact(separator: Flags) -> tuple[Ids, Ids]:
+    """Tables that keep every code point but the separators as it is."""
+    codemap = np.where(separator, 0x20, np.arange(unicode.SIZE)).astype(np.int32)
+    codemap[0] = words.RAW | NUL
+    return _bytemap(codemap), codemap
+
+
+def _none() -> tuple[Ids, Ids]:
+    return _exact(unicode.is_space())
+
+
+def _characters() -> tuple[Ids, Ids]:
+    return _exact(np.zeros(unicode.SIZE, np.bool_))
+
+
 _BUILDERS: dict[str, Callable[[], tuple[Ids, Ids]]] = {
     "words": _words,
     "ascii_words": _ascii_words,
@@ -114,6 +166,11 @@ _BUILDERS: dict[str, Callable[[], tuple[Ids, Ids]]] = {
     "light": _light,
     "plain": _plain,
     "squad": _squad,
+    "rouge": _rouge,
+    "rouge_stem": _rouge,
+    "unicode": _unicode,
+    "none": _none,
+    "characters": _characters,
 }
 
 
@@ -123,13 +180,36 @@ def convention(name: str) -> Convention:
 
     Raises ``UnknownNameError`` for a name that is not one of ``CONVENTIONS``.
     """
+    tokenizer = name.removesuffix(LOWER)
+    if tokenizer in translation.FRAMES:
+        return _translation(name, tokenizer)
     if name not in _BUILDERS:
-        raise UnknownNameError.of("text convention", name, _BUILDERS)
+        raise UnknownNameError.of("text convention", name, CONVENTIONS)
     bytemap, codemap = _BUILDERS[name]()
     strip = np.zeros(256, np.bool_)
     if name == "light":
         strip[[ord(c) for c in LIGHT_STRIP if ord(c) < 128] + list(_PRIVATE.values())] = True
-    return Convention(name, bytemap, codemap, strip, ("a", "an", "the") if name == "squad" else ())
+    leave_out = ("a", "an", "the") if name == "squad" else ()
+    return Convention(name, bytemap, codemap, strip, leave_out, stem=name == "rouge_stem")
 
 
-CONVENTIONS = tuple(name for name in _BUILDERS if name != "lower")
+def _translation(name: str, tokenizer: str) -> Convention:
+    """One of sacreBLEU's tokenisers, after ``str.lower`` where the name says so."""
+    lower = name.endswith(LOWER)
+    codemap = translation.table(tokenizer, NUL, lower)
+    steps = [*([str.lower] if lower else []), *([translation.unescape] if tokenizer == "13a" else [])]
+    frame = translation.FRAMES[tokenizer]
+    nothing = np.zeros(256, np.bool_)
+    return Convention(name, codemap[:256], codemap, nothing, frame=frame, prepare=functools.partial(_apply, steps))
+
+
+def _apply(steps: list[Callable[[str], str]], string: str) -> str:
+    for step in steps:
+        string = step(string)
+    return string
+
+
+CONVENTIONS = (
+    *(name for name in _BUILDERS if name not in ("lower", "characters")),
+    *(name + ending for name in translation.FRAMES for ending in ("", LOWER)),
+)

@@ -20,6 +20,11 @@ def sentences(text: Text) -> Text:
     return _split(text, _classes("sentences"))
 
 
+def lines(text: Text) -> Text:
+    r"""Cut at every "\n" and nowhere else, the empty lines dropped."""
+    return _split(text, _classes("lines"))
+
+
 def paragraphs(text: Text) -> Text:
     """S4's paragraphs: cut at blank lines, stripped, the empty ones dropped."""
     return _split(text, _classes("paragraphs"))
@@ -60,6 +65,9 @@ def _pieces(text: Text, pieces: Ints, groups: Ints) -> Text:
 @functools.cache
 def _classes(kind: str) -> Bytes:
     classes = np.zeros(unicode.SIZE, np.uint8)
+    if kind == "lines":
+        classes[ord("\n")] = segments.BREAK
+        return classes
     if kind == "statements":
         classes[unicode.is_word()] = segments.LETTER
         lower, upper = unicode.is_lower(), unicode.is_upper()

@@ -3,21 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from fastmetrics.arrays import Bytes, Ids, Ints, Text, Tokens, text_of_strings
-from fastmetrics.kernels import rewrite, vocabulary, words
+from fastmetrics.kernels import bleu, rewrite, vocabulary, words
 from fastmetrics.text import unicode
 from fastmetrics.text.conventions import Convention, convention
+from fastmetrics.text.stems import stem
 
 
 class Vocabulary:
-    """The distinct words of one batch under one convention; shared by its columns: equal words have equal ids."""
+    """The distinct words of one batch under one convention; shared by its columns: equal words have equal ids.
+
+    ``memo`` remembers what metrics found out about the words.
+    """
 
     def __init__(self, convention: Convention) -> None:
         self.convention = convention
+        self.memo: dict[Any, Any] = {}
         self.arrays = vocabulary.Words(
             slots=np.zeros(1 << 14, np.uint64),
             heads=np.empty(1 << 14, np.uint64),
@@ -32,11 +38,11 @@ class Vocabulary:
     def __len__(self) -> int:
         return int(self.arrays.sizes[0])
 
-    def words(self) -> list[str]:
-        """Every distinct word, at its number."""
+    def words(self, first: int = 0) -> list[str]:
+        """Every distinct word from number ``first`` on."""
         heads, tails = self.arrays.heads.view(np.uint8), self.arrays.tails.view(np.uint8)
         spelt = []
-        for i, n in enumerate(self.arrays.lengths[: len(self)].tolist()):
+        for i, n in enumerate(self.arrays.lengths[first : len(self)].tolist(), first):
             word = heads[16 * i : 16 * i + min(n, 16)].tobytes()
             if n > 16:
                 begin = 8 * int(self.arrays.begins[i])
@@ -60,6 +66,10 @@ class Vocabulary:
     def tokenize(self, text: Text) -> Tokens:
         """The tokens of every string in ``text``."""
         return self._number(fold(text, self.convention), skip=len(self.convention.leave_out))
+
+    def cut(self, folded: Folded) -> Tokens:
+        """The words of text that is folded already."""
+        return self._number(folded, skip=0)
 
     def _number(self, folded: Folded, skip: int) -> Tokens:
         bounds = folded.bounds
@@ -91,6 +101,38 @@ class Vocabulary:
             _longer(old.lengths, words),
             old.sizes,
         )
+
+
+class Stems(Vocabulary):
+    """The distinct stems of a batch's words, numbered in the order in which they come up."""
+
+    def __init__(self, convention: Convention) -> None:
+        super().__init__(convention)
+        self._stems: dict[str, int] = {}
+        self._stem_of = np.zeros(0, np.int32)
+
+    def words(self, first: int = 0) -> list[str]:
+        """Every distinct stem from number ``first`` on."""
+        return list(self._stems)[first:]
+
+    def tokenize(self, text: Text) -> Tokens:
+        """The stems of every string in ``text``."""
+        tokens, stems = super().tokenize(text), self._stems
+        made = list(map(stem, self._bytes_from(len(self._stem_of))))
+        fresh = [one for one in dict.fromkeys(made) if one not in stems]
+        stems.update(zip(fresh, range(len(stems), len(stems) + len(fresh)), strict=True))
+        numbers = np.fromiter(map(stems.__getitem__, made), np.int32, len(made))
+        self._stem_of = np.concatenate([self._stem_of, numbers])
+        return replace(tokens, ids=self._stem_of[tokens.ids])
+
+    def _bytes_from(self, first: int) -> list[bytes]:
+        """The words from number ``first`` on, none of which holds a zero byte."""
+        last, arrays = len(self), self.arrays
+        words: list[bytes] = arrays.heads[2 * first : 2 * last].view("S16").tolist()
+        for i in np.flatnonzero(arrays.lengths[first:last] > 16).tolist():
+            begin, n = arrays.begins[first + i], arrays.lengths[first + i] - 16
+            words[i] += arrays.tails[begin : begin + (n + 7) // 8].tobytes()[:n]
+        return words
 
 
 class Rewriter:
@@ -153,7 +195,8 @@ class Wordbook:
     def vocabulary(self, name: str) -> Vocabulary:
         """The words seen so far under the convention ``name``."""
         if name not in self._vocabularies:
-            self._vocabularies[name] = Vocabulary(convention(name))
+            rules = convention(name)
+            self._vocabularies[name] = Stems(rules) if rules.stem else Vocabulary(rules)
         return self._vocabularies[name]
 
     def rewriter(self, name: str) -> Rewriter:
@@ -208,7 +251,7 @@ class Folded(NamedTuple):
 def fold(text: Text, convention: Convention) -> Folded:
     """Every string of ``text`` with its characters replaced as ``convention`` says.
 
-    The rare strings whose lower case is not one character for one are lowered by Python and folded once more, after
+    The rare strings whose lower case is not one character for one are prepared by Python and folded once more, after
     the others; so is an article next to a character that is no letter, which only ``squad`` looks for.
     """
     bounds = np.zeros(len(text) + 1, np.int64)
@@ -217,7 +260,7 @@ def fold(text: Text, convention: Convention) -> Folded:
     places = None
     odd = np.flatnonzero(marks & words.CONTEXT)
     if len(odd):
-        lowered = text_of_strings([string.lower() for string in text.take(odd).strings()])
+        lowered = text_of_strings([convention.prepare(string) for string in text.take(odd).strings()])
         data = np.concatenate([data[: -(-int(bounds[-1]) // 8) * 8], np.empty(_room(lowered), np.uint8)])
         tail = np.full(len(odd) + 1, bounds[-1])
         marks = np.concatenate([marks, _fold_into(data, tail, lowered, convention)])
@@ -232,6 +275,8 @@ def fold(text: Text, convention: Convention) -> Folded:
 
 
 def _fold_into(data: Bytes, bounds: Ints, text: Text, convention: Convention) -> Ids:
+    if convention.frame is not None:
+        return bleu.separate(text.data, text.starts, text.stops, convention.codemap, convention.frame, data, bounds)
     return words.fold(text.data, text.starts, text.stops, convention.bytemap, convention.codemap, data, bounds)
 
 

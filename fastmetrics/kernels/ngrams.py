@@ -1,0 +1,193 @@
+"""Counts over pairs of lists of ids: the n-grams they share, order by order."""
+
+from __future__ import annotations
+
+from typing import NamedTuple, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from fastmetrics.arrays import Ids, Ints
+from fastmetrics.kernels._jit import inline, kernel
+
+_MIX = np.uint64(0x9E3779B97F4A7C15)
+_U64 = np.uint64(64)
+
+Counts: TypeAlias = npt.NDArray[np.int64]
+Shape: TypeAlias = tuple[int, int]
+
+DENSE = 1 << 16
+"""Slots of the largest table that has a row for each shorter n-gram."""
+
+TOP = 1 << 30
+"""From where on the numbers in the tables start anew."""
+
+
+class Lists(NamedTuple):
+    """Lists of ids: list i is ``ids[starts[i]:stops[i]]``."""
+
+    ids: Ids
+    starts: Ints
+    stops: Ints
+
+
+@inline
+def number(ids: Ids, start: int, stop: int, place: Ids, base: int, out: Ids) -> int:
+    """Number the ids of a list 1, 2, … in order of first use, into ``out``; how many there are.
+
+    ``place[id]`` is its number + ``base``; what is not above ``base`` was left by an earlier list.
+    """
+    used = 0
+    for i in range(start, stop):
+        found = place[ids[i]]
+        new = found <= base
+        used += new
+        found = base + used if new else found
+        place[ids[i]] = found
+        out[i - start] = found - base
+    return used
+
+
+@inline
+def slot(gram: int, word: int, width: int, bits: int, keys: Ints, table: Ids, base: int) -> int:
+    """Where the table has, or may put, the n-gram made of a shorter one and a word.
+
+    The table has a row a shorter n-gram if ``bits`` is 0; else it is a hash table of that many bits.
+    """
+    h = gram * np.int64(width) + word
+    if bits:
+        key = h
+        h = np.int64((np.uint64(key) * _MIX) >> (_U64 - np.uint64(bits)))
+        while table[h] > base and keys[h] != key:
+            h = (h + 1) & ((1 << bits) - 1)
+    return h
+
+
+@inline
+def lengthen(grams: Ids, words: Ids, n: int, order: int, row: Shape, keys: Ints, table: Ids, base: int) -> int:
+    """Make the number of the shorter n-gram at each of n positions that of the longer one; how many there are."""
+    width, bits = row
+    used = 0
+    for i in range(n):
+        h = slot(grams[i], words[i + order - 1], width, bits, keys, table, base)
+        found = table[h]
+        new = found <= base
+        used += new
+        found = base + used if new else found
+        table[h] = found
+        if bits:
+            keys[h] = grams[i] * np.int64(width) + words[i + order - 1]
+        grams[i] = found - base
+    return used
+
+
+@inline
+def extend(grams: Ids, words: Ids, n: int, order: int, row: Shape, keys: Ints, table: Ids, base: int) -> None:
+    """As ``lengthen`` by what the table holds, 0 standing for what it has not."""
+    width, bits = row
+    for j in range(n):
+        h = slot(grams[j], words[j + order - 1], width, bits, keys, table, base)
+        grams[j] = max(table[h] - base, 0)
+
+
+@inline
+def match(grams: Ids, first: int, last: int, left: Ids) -> int:
+    """How many of the n-grams counted in ``left``, which it uses up, are matched by those of one list."""
+    matched = 0
+    for j in range(first, last):
+        have = left[grams[j]]
+        taken = have > 0
+        matched += taken
+        left[grams[j]] = have - taken
+    return matched
+
+
+@inline
+def match_more(grams: Ids, first: int, last: int, limit: Ids, best: Ids, used: Ids) -> int:
+    """How many more of the n-grams counted in ``limit`` are matched, by those of one of several lists.
+
+    ``best`` is how often each was matched by the lists before; ``used`` is all zeros, and left so.
+    """
+    more = 0
+    for j in range(first, last):
+        g = grams[j]
+        used[g] += 1
+        if used[g] > best[g] and best[g] < limit[g]:
+            best[g] += 1
+            more += 1
+    for j in range(first, last):
+        used[grams[j]] = 0
+    return more
+
+
+@kernel
+def largest(starts: Ints, stops: Ints, groups: Ints) -> int:
+    """The most ids that the lists of one group have together."""
+    most = 0
+    for row in range(len(groups) - 1):
+        size = 0
+        for k in range(groups[row], groups[row + 1]):
+            size += stops[k] - starts[k]
+        most = max(most, size)
+    return most
+
+
+@kernel
+def table_bits(n: int, width: int) -> int:
+    """The bits of a hash table for n n-grams, 0 if a table with a row for each is small enough."""
+    bits = 0
+    if (n + 1) * width > DENSE:
+        bits = 1
+        while (1 << bits) < 2 * n:
+            bits += 1
+    return bits
+
+
+@kernel
+def count_ngrams(a: Lists, b: Lists, groups: Ints, n_words: int, orders: int) -> Counts:
+    """Per order and row: how many n-grams of list a are matched by the lists of b in the row's group.
+
+    An n-gram is matched as often as the list of the group has it that has it most often, and never more often than
+    a has it.
+    """
+    a_ids, a_starts, a_stops = a
+    b_ids, b_starts, b_stops = b
+    n_rows = len(a_starts)
+    room, b_room = largest(a_starts, a_stops, np.arange(n_rows + 1)) + 1, largest(b_starts, b_stops, groups) + 1
+    shared = np.zeros((orders, n_rows), np.int64)
+    words, grams, limit = np.zeros(room, np.int32), np.zeros(room, np.int32), np.zeros(room, np.int32)
+    best, used = np.zeros(room, np.int32), np.zeros(room, np.int32)
+    others, other_grams = np.zeros(b_room, np.int32), np.zeros(b_room, np.int32)
+    place, base = np.zeros(n_words, np.int32), 0
+    keys, table = np.zeros(4 * room, np.int64), np.zeros(max(4 * room, DENSE), np.int32)
+    for row in range(n_rows):
+        n, size = a_stops[row] - a_starts[row], 0
+        if base > TOP:
+            place[:], table[:], base = 0, 0, 0
+        different = number(a_ids, a_starts[row], a_stops[row], place, base, words)
+        for k in range(groups[row], groups[row + 1]):
+            for i in range(b_starts[k], b_stops[k]):
+                others[size] = max(place[b_ids[i]] - base, 0)
+                size += 1
+        base += different
+        grams[:n] = words[:n]
+        other_grams[:size] = others[:size]
+        shape = (different + 1, table_bits(n, different + 1))
+        for order in range(1, min(orders, n) + 1):
+            if order > 1:
+                different = lengthen(grams, words, n - order + 1, order, shape, keys, table, base)
+                extend(other_grams, others, size - order + 1, order, shape, keys, table, base)
+                base += different
+            limit[: different + 1] = 0
+            for i in range(n - order + 1):
+                limit[grams[i]] += 1
+            first, several = 0, groups[row + 1] - groups[row] > 1
+            best[: different * several + 1] = 0
+            for k in range(groups[row], groups[row + 1]):
+                last = first + b_stops[k] - b_starts[k]
+                if several:
+                    shared[order - 1, row] += match_more(other_grams, first, last - order + 1, limit, best, used)
+                else:
+                    shared[order - 1, row] += match(other_grams, first, last - order + 1, limit)
+                first = last
+    return shared

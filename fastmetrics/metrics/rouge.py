@@ -1,0 +1,178 @@
+"""ROUGE (Lin 2004): shared n-grams and longest common subsequences, bit for bit as rouge-score 0.1.2."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Annotated, Any
+
+import numpy as np
+
+from fastmetrics.arrays import Floats, Ints, Tokens
+from fastmetrics.batch import Batch
+from fastmetrics.declare import Options, metric
+from fastmetrics.errors import OptionError
+from fastmetrics.kernels.lcs import Texts, union_hits
+from fastmetrics.metrics.counts import divide, harmonic, lcs, ngrams
+from fastmetrics.text.segments import lines
+
+TOKENIZERS = ("rouge", "unicode")
+KINDS = (*"123456789", "L", "Lsum")
+PARTS = ("precision", "recall", "f1")
+
+
+@dataclass(frozen=True, eq=False)
+class Summary:
+    """Tokens of whole texts, and of their lines: text t has the lines ``firsts[t]:lasts[t]``."""
+
+    tokens: Tokens
+    lines: Tokens
+    firsts: Ints
+    lasts: Ints
+    memo: dict[Any, Any] = field(default_factory=dict, repr=False)
+
+    def take(self, rows: Ints) -> Summary:
+        """The texts ``rows``, which may repeat."""
+        return Summary(self.tokens.take(rows), self.lines, self.firsts[rows], self.lasts[rows])
+
+
+@dataclass(frozen=True)
+class RougeIn:
+    """Tokens as the options ``tokenizer`` and ``stemmer`` say."""
+
+    convention: str = "rouge"
+
+    def of(self, batch: Batch, column: str, options: Options) -> Tokens:
+        """The column's tokens."""
+        return batch.tokens(column, _convention(options))
+
+
+@dataclass(frozen=True)
+class SummaryIn:
+    """Tokens as the options say, by line."""
+
+    convention: str = "rouge"
+
+    def of(self, batch: Batch, column: str, options: Options) -> Summary:
+        """The column's tokens and those of its lines, which are cut only if there are several."""
+        name = _convention(options)
+        return batch.remember(("summary", column, name), lambda: _summary(batch, column, name))
+
+
+Rouge = Annotated[Tokens, RougeIn()]
+RougeLines = Annotated[Summary, SummaryIn()]
+
+
+def _convention(options: Options) -> str:
+    return "rouge_stem" if options["stemmer"] else options["tokenizer"]
+
+
+def _summary(batch: Batch, column: str, name: str) -> Summary:
+    text, tokens = batch.text(column), batch.tokens(column, name)
+    first, last = text.starts.min(initial=len(text.data)), text.stops.max(initial=0)
+    if not np.any(text.data[first:last] == ord("\n")):
+        rows = np.arange(len(tokens))
+        return Summary(tokens, tokens, rows, rows + 1)
+    cut = lines(text)
+    assert cut.groups is not None
+    return Summary(tokens, batch.vocabulary(name).tokenize(cut), cut.groups[:-1], cut.groups[1:])
+
+
+def _check(stemmer: bool, tokenizer: str) -> None:
+    if tokenizer not in TOKENIZERS:
+        raise OptionError(f"rouge: option 'tokenizer' expects one of {', '.join(TOKENIZERS)}, got {tokenizer!r}")
+    if stemmer and tokenizer != "rouge":
+        raise OptionError(f"rouge: the stemmer is for English words, and tokenizer={tokenizer!r} for all; take one")
+
+
+def _count(kind: str, answer: Any, reference: Any) -> tuple[Ints, Ints, Ints]:
+    """What is shared, what the answer has and what the reference has: n-grams, or words in common order."""
+    if kind == "Lsum":
+        return _union(answer, reference), answer.tokens.counts, reference.tokens.counts
+    if kind == "L":
+        return lcs(answer, reference), answer.counts, reference.counts
+    n = int(kind)
+    hits = ngrams(answer, reference, n)[n - 1]
+    return hits, np.maximum(answer.counts - (n - 1), 0), np.maximum(reference.counts - (n - 1), 0)
+
+
+def _union(answer: Summary, reference: Summary) -> Ints:
+    """Words of the reference's lines in common order with any line of the answer."""
+    hits = lcs(answer.tokens, reference.tokens)
+    several = np.flatnonzero((answer.lasts - answer.firsts > 1) | (reference.lasts - reference.firsts > 1))
+    if len(several) == 0:
+        return hits
+    hits = hits.copy()
+    n_words = max(answer.lines.n_words, reference.lines.n_words, answer.tokens.n_words, reference.tokens.n_words)
+    hits[several] = union_hits(_texts(answer), _texts(reference), several, n_words)
+    return hits
+
+
+def _texts(summary: Summary) -> Texts:
+    return Texts(summary.lines.ids, summary.lines.starts, summary.lines.stops, summary.firsts, summary.lasts)
+
+
+def _scores(kind: str, answer: Any, reference: Any) -> dict[str, Floats]:
+    """All parts of one kind, divided once and remembered; holding ``reference`` keeps its id its own."""
+    memo, key = answer.memo, ("rouge", kind, id(reference))
+    if key not in memo:
+        hits, wanted, held = _count(kind, answer, reference)
+        precision, recall = divide(hits, wanted, empty=0.0), divide(hits, held, empty=0.0)
+        memo[key] = (reference, {"precision": precision, "recall": recall, "f1": harmonic(precision, recall)})
+    return memo[key][1]
+
+
+_UNITS = {"L": "longest common subsequence", "Lsum": "union of the longest common subsequences of the lines"}
+_HEADS = {
+    "precision": "Share of the answer's {unit} that the reference has too",
+    "recall": "Share of the reference's {unit} that the answer has too",
+    "f1": "Harmonic mean of ROUGE-{kind} precision and recall, over {unit}",
+}
+_FORMULAS = {"precision": "P = {hits} / {units} of the answer", "recall": "R = {hits} / {units} of the reference"}
+_EXAMPLES = {"1": (0.6, 1.0, 0.75), "2": (0.5, 1.0, 0.667), "3": (0.333, 1.0, 0.5), "L": (0.6, 1.0, 0.75)}
+
+
+def _document(kind: str, part: str) -> str:
+    subsequence = kind[0] == "L"
+    unit = "words in common order" if subsequence else f"{kind}-grams" if kind != "1" else "words"
+    hits = f"length of the {_UNITS[kind]}" if subsequence else f"multiset overlap of {unit}"
+    formula = _FORMULAS.get(part, "F1 = 2PR / (P + R)").format(hits=hits, units="words" if subsequence else unit)
+    value = np.array([dict(zip(PARTS, _EXAMPLES.get(kind[:1], (0.0, 0.0, 0.0)), strict=True))[part]])
+    return f"""{_HEADS[part].format(unit=unit, kind=kind)}.
+
+    {formula}; 0 where nothing can be divided by.  Bit for bit rouge-score's: words are runs of ``[a-z0-9]`` in lower
+    case, those of more than 3 letters stemmed (Porter) with ``stemmer=True``; ``tokenizer="unicode"`` takes the
+    words of every script, and each character of those that write no spaces.  Of several references the one of
+    highest F1 counts.  Raises ``OptionError`` for another tokenizer.
+
+    >>> import fastmetrics as fm
+    >>> fm.rouge{kind}_{part}(["the cat sat on it"], ["The cat sat."]).round(3)
+    {value!r}
+    """
+
+
+def _declare(kind: str, part: str) -> Callable[..., Floats]:
+    """Declare one part of one kind of ROUGE."""
+    representation = RougeLines if kind == "Lsum" else Rouge
+
+    def score(answer: Any, reference: Any, *, stemmer: bool = False, tokenizer: str = "rouge") -> Floats:
+        return _scores(kind, answer, reference)[part]
+
+    def f1(answer: Any, reference: Any, **_: Any) -> Floats:
+        return _scores(kind, answer, reference)["f1"]
+
+    score.__name__ = score.__qualname__ = f"rouge{kind}_{part}"
+    score.__doc__ = _document(kind, part)
+    score.__annotations__ |= {"answer": representation, "reference": representation}
+    return metric(
+        bounds=(0, 1),
+        source=f"S2, ROUGE-{kind}; rouge-score 0.1.2",
+        check=_check,
+        best_by=None if part == "f1" else f1,
+        usual=kind in ("1", "2", "L", "Lsum"),
+    )(score)
+
+
+for _kind in KINDS:
+    for _part in PARTS:
+        globals()[f"rouge{_kind}_{_part}"] = _declare(_kind, _part)

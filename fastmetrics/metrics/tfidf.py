@@ -1,0 +1,134 @@
+"""Cosine of the TF-IDF vectors of two texts (S3), as scikit-learn's TfidfVectorizer makes them."""
+
+from __future__ import annotations
+
+import hashlib
+import math
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Annotated, Any
+
+import numpy as np
+
+from fastmetrics.arrays import Flags, Floats, Tokens
+from fastmetrics.batch import Batch
+from fastmetrics.declare import Options, metric
+from fastmetrics.errors import OptionError
+from fastmetrics.kernels.tfidf import count_documents, count_products, weighted_products
+from fastmetrics.metrics.counts import lists
+from fastmetrics.text.tokenize import Vocabulary
+
+_CONVENTION = "words"
+
+
+@dataclass(frozen=True, eq=False)
+class Corpus:
+    """In how many of ``n_documents`` texts each word occurs: what an idf is made of."""
+
+    n_documents: int
+    documents: Mapping[str, int] = field(repr=False)
+    digest: str
+
+    def idf(self, word: str) -> float:
+        """scikit-learn's smooth idf: ln((1 + n) / (1 + df)) + 1."""
+        return math.log((1 + self.n_documents) / (1 + self.documents.get(word, 0))) + 1
+
+
+@dataclass(frozen=True, eq=False)
+class Weighed:
+    """Tokens; whether each word of the vocabulary counts; and, for a corpus, the squares of the words' idf."""
+
+    tokens: Tokens
+    keep: Flags
+    squares: Floats | None
+
+
+@dataclass(frozen=True)
+class WeighedIn:
+    """Tokens with the weights that the option ``idf`` asks for."""
+
+    convention: str = _CONVENTION
+
+    def of(self, batch: Batch, column: str, options: Options) -> Weighed:
+        """The column's tokens and the weights of all words seen so far."""
+        idf, tokens = options["idf"], batch.tokens(column, _CONVENTION)
+        vocabulary = batch.vocabulary(_CONVENTION)
+        keep = _grown(vocabulary, "longer than one", _longer_than_one)
+        if not isinstance(idf, Corpus):
+            return Weighed(tokens, keep, None)
+        return Weighed(tokens, keep, _grown(vocabulary, idf, lambda words, first: _squares(words, first, idf)))
+
+
+Tfidf = Annotated[Weighed, WeighedIn()]
+
+
+def _grown(vocabulary: Vocabulary, key: Any, make: Callable[[Vocabulary, int], Any]) -> Any:
+    """What ``make`` says of every word of a vocabulary, asked only for the words that are new."""
+    known = vocabulary.memo.get(key)
+    if known is None or len(known) < len(vocabulary):
+        new = make(vocabulary, 0 if known is None else len(known))
+        known = vocabulary.memo[key] = new if known is None else np.concatenate([known, new])
+    return known
+
+
+def _longer_than_one(vocabulary: Vocabulary, first: int) -> Flags:
+    """Which words have two characters or more, as the token pattern of scikit-learn demands."""
+    last = len(vocabulary)
+    byte = vocabulary.arrays.heads[2 * first : 2 * last : 2] & np.uint64(0xFF)
+    character = 1 + (byte >= 0xC0).astype(np.int32) + (byte >= 0xE0) + (byte >= 0xF0)
+    return vocabulary.arrays.lengths[first:last] > character
+
+
+def _squares(vocabulary: Vocabulary, first: int, corpus: Corpus) -> Floats:
+    idf = np.array([corpus.idf(word) for word in vocabulary.words(first)], np.float64)
+    return np.where(_longer_than_one(vocabulary, first), idf * idf, 0.0)
+
+
+def _check(idf: Any) -> None:
+    if not isinstance(idf, Corpus) and idf not in ("pair", "corpus"):
+        raise OptionError(f"tfidf_cosine: option 'idf' expects 'pair' or 'corpus', got {idf!r}")
+
+
+def _fit(batches: Iterable[Batch], options: Options) -> dict[str, Any]:
+    """The options with the document counts of all questions and answers in the place of ``idf="corpus"``."""
+    if options["idf"] != "corpus":
+        return dict(options)
+    counts: Counter[str] = Counter()
+    n_documents = 0
+    for batch in batches:
+        columns = [batch.tokens(column, _CONVENTION) for column in ("question", "answer")]
+        words = batch.vocabulary(_CONVENTION).words()
+        n_documents += sum(int(batch.present(column).sum()) for column in ("question", "answer"))
+        held = sum(count_documents(t.ids, t.starts, t.stops, len(words)) for t in columns)
+        counts.update({word: count for word, count in zip(words, np.asarray(held).tolist(), strict=True) if count})
+    digest = hashlib.blake2b(repr(sorted(counts.items())).encode("utf-8", "surrogatepass"), digest_size=8).hexdigest()
+    return {**options, "idf": Corpus(n_documents, dict(counts), digest)}
+
+
+@metric(bounds=(0, 1), source="S3, relevance score", check=_check, fit=_fit)
+def tfidf_cosine(question: Tfidf, answer: Tfidf, *, idf: str = "pair") -> Floats:
+    """Cosine of the TF-IDF vectors of question and answer, as scikit-learn's ``TfidfVectorizer()`` makes them.
+
+    Words are those of ``words`` with two characters or more, weighted by count · (ln((1 + n) / (1 + df)) + 1), df being
+    the number of the n documents that hold the word: the two texts for ``idf="pair"``, all questions and answers of
+    the table for ``idf="corpus"``, which takes a pass of its own.  0 if only one text has words, undefined if neither
+    has.  Any two columns will do.  Raises ``OptionError`` for another ``idf``.
+
+    >>> import fastmetrics as fm
+    >>> fm.tfidf_cosine(["who wrote Emma"], ["Jane Austen wrote Emma"]).round(3)
+    array([0.411])
+    """
+    keep = max(question.keep, answer.keep, key=len)
+    a, b = lists(question.tokens), lists(answer.tokens)
+    if idf == "corpus":
+        raise OptionError("tfidf_cosine: idf='corpus' needs all rows: it cannot score a batch by itself")
+    if question.squares is not None and answer.squares is not None:
+        product, a_squares, b_squares = weighted_products(a, b, max(question.squares, answer.squares, key=len))
+    else:
+        own = (math.log(3 / 2) + 1) ** 2
+        product, a_both, a_alone, b_both, b_alone = count_products(a, b, keep)
+        a_squares, b_squares = a_both + own * a_alone, b_both + own * b_alone
+    cosine = np.zeros(len(product))
+    np.divide(product, np.sqrt(a_squares * b_squares), out=cosine, where=(a_squares > 0) & (b_squares > 0))
+    return np.where((a_squares > 0) | (b_squares > 0), cosine, np.nan)
