@@ -164,3 +164,15 @@ def pair_halves(
             off = np.float64(one[i, column]) * one_scales[pair] - np.float64(other[j, column]) * other_scales[pair]
             buffer[column] = off * off
         halves[pair] = 0.5 * fold(buffer, dim)
+
+
+@kernel
+def pair_products(one: Array, other: Array, one_rows: Array, other_rows: Array, products: Array) -> None:
+    """Scalar product, in float64, of each given pair of rows of ``one`` and ``other``."""
+    dim = one.shape[1]
+    buffer = np.zeros(dim)
+    for pair in range(one_rows.shape[0]):
+        i, j = one_rows[pair], other_rows[pair]
+        for column in range(dim):
+            buffer[column] = np.float64(one[i, column]) * np.float64(other[j, column])
+        products[pair] = fold(buffer, dim)
