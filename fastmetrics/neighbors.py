@@ -37,7 +37,7 @@ EXACT_WORK = 1e12
 """Up to this many multiplications (queries · rows · D) the search is exact unless a method is named."""
 
 _BATCH = 4096
-_REFINE = {"exact": 1, "ivf": 1, "hnsw": 1, "pq": 4}
+_REFINE = {"exact": 1, "ivf": 1, "hnsw": 1, "pq": 6}
 _PER_CELL = 48  # training rows per IVF cell: more change the recall by less than its error
 
 
@@ -63,7 +63,7 @@ class Neighbors(NamedTuple):
         return 1.0 - self.distances if self.metric == "cosine" else -self.distances
 
 
-def neighbors(
+def nearest(
     corpus: VectorsLike,
     queries: VectorsLike | None = None,
     *,
@@ -78,11 +78,11 @@ def neighbors(
     """The ``k`` nearest rows of ``corpus`` for each of ``queries``, or for each of its own rows, itself excluded by id.
 
     ``method`` is exact, ivf (inverted lists of half-precision rows), hnsw (a navigable graph) or pq (inverted lists
-    of 4-bit codes, the best 4·k of them compared exactly); by default exact while queries · rows · D ≤ 10¹², else pq.
+    of 4-bit codes, the best 6·k of them compared exactly); by default exact while queries · rows · D ≤ 10¹², else pq.
     ``nprobe`` is how many inverted lists a query visits. Distances of the rows found are worked out in float64.
     The same call gives the same rows for any number of threads.
 
-    >>> found = neighbors([[1.0, 0.0], [0.0, 1.0], [0.8, 0.6]], k=1)
+    >>> found = nearest([[1.0, 0.0], [0.0, 1.0], [0.8, 0.6]], k=1)
     >>> found.ids.ravel().tolist(), found.distances.round(6).ravel().tolist(), found.recall
     ([2, 2, 0], [0.2, 0.4, 0.2], 1.0)
 

@@ -49,11 +49,11 @@ class Vectors:
         self.dtype: np.dtype[Any] = np.dtype(np.float32 if single and self._parts else np.float64)
 
     @classmethod
-    def of(cls, source: VectorsLike, column: str | None = None) -> Vectors:
+    def of(cls, source: VectorsLike, column: str | None = None, *, name: str = "vectors") -> Vectors:
         """The vectors in ``source``: a 2-D array, rows of numbers, an Arrow or data-frame table or column, or a path.
 
         A path ends in ``.npy`` (memory-mapped) or is a Parquet, Arrow IPC or Feather file.  ``column`` names the
-        list column of a table; without it the table must have exactly one.
+        list column of a table; without it the table must have exactly one. ``name`` is what errors call the vectors.
 
         Raises ``ColumnError`` (a ``ValueError``) where rows differ in length or hold something that is not a number,
         ``FileFormatError`` for a file that cannot be read as what it claims to be.
@@ -65,21 +65,21 @@ class Vectors:
         if isinstance(source, pa.Table | pa.RecordBatch):
             return cls._of_column(source.column(_vector_column(source.schema, column)))
         if isinstance(source, pa.Array | pa.ChunkedArray):
-            return cls._of_column(source)
+            return cls._of_column(source, name)
         if not isinstance(source, np.ndarray) and hasattr(source, "__arrow_c_stream__"):
             read = pa.chunked_array(source) if not hasattr(source, "columns") else pa.table(source)
             return cls.of(read, column)
-        return cls._of_array(source)
+        return cls._of_array(source, name)
 
     @classmethod
-    def _of_array(cls, source: Any) -> Vectors:
+    def _of_array(cls, source: Any, name: str = "vectors") -> Vectors:
         try:
             array = np.asanyarray(source)
         except ValueError as error:
-            raise ColumnError("vectors: the rows differ in length; expected N rows of D numbers") from error
+            raise ColumnError(f"{name}: the rows differ in length; expected N rows of D numbers") from error
         if array.ndim != 2 or array.dtype.kind not in "fiub":
             raise ColumnError(
-                f"vectors: expected a 2-D array of numbers, not {array.ndim}-D of {array.dtype}; "
+                f"{name}: expected a 2-D array of numbers, not {array.ndim}-D of {array.dtype}; "
                 "a single vector is vector[None, :]"
             )
         if array.dtype.kind != "f" or array.dtype.itemsize > 8 or not array.dtype.isnative:
@@ -109,16 +109,16 @@ class Vectors:
         raise FileFormatError(f"{path}: vectors are read from .npy, .parquet, .arrow and .feather files")
 
     @classmethod
-    def _of_column(cls, column: pa.Array | pa.ChunkedArray) -> Vectors:
+    def _of_column(cls, column: pa.Array | pa.ChunkedArray, name: str = "vectors") -> Vectors:
         chunks = column.chunks if isinstance(column, pa.ChunkedArray) else [column]
         if not _holds_vectors(column.type):
-            raise ColumnError(f"vectors: expected a column of lists of numbers, not {column.type}")
+            raise ColumnError(f"{name}: expected a column of lists of numbers, not {column.type}")
         widths = [_width(chunk) for chunk in chunks]
         dim = next((width for width in widths if width >= 0), 0)
         parts = []
         row = 0
         for chunk in chunks:
-            parts.append(_matrix(chunk, dim, row))
+            parts.append(_matrix(chunk, dim, row, name))
             row += len(chunk)
         return cls(parts, dim)
 
@@ -188,7 +188,7 @@ def _width(chunk: pa.Array) -> int:
     return -1 if first is None else len(chunk[first])
 
 
-def _matrix(chunk: pa.Array, dim: int, first_row: int) -> npt.NDArray[Any]:
+def _matrix(chunk: pa.Array, dim: int, first_row: int, name: str) -> npt.NDArray[Any]:
     """One chunk of a list column as rows: a view of its values unless it has nulls."""
     valid = np.asarray(chunk.is_valid())
     if pa.types.is_fixed_size_list(chunk.type):
@@ -200,7 +200,7 @@ def _matrix(chunk: pa.Array, dim: int, first_row: int) -> npt.NDArray[Any]:
     odd = np.flatnonzero(valid & (lengths != dim))
     if len(odd):
         row = int(odd[0])
-        raise ColumnError(f"vectors: row {first_row + row} has {lengths[row]} numbers, expected {dim} as before it")
+        raise ColumnError(f"{name}: row {first_row + row} has {lengths[row]} numbers, expected {dim} as before it")
     values = _numbers(chunk.values)
     if valid.all() and np.array_equal(starts, starts[:1] + np.arange(len(chunk)) * dim):
         begin = int(starts[0]) if len(chunk) else 0

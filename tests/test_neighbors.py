@@ -15,7 +15,7 @@ from pyarrow import parquet
 from sklearn.neighbors import NearestNeighbors
 
 from fastmetrics.errors import FastmetricsError, FileFormatError, InputError, OptionError, OutputError
-from fastmetrics.neighbors import DISTANCES, METHODS, Index, neighbors
+from fastmetrics.neighbors import DISTANCES, METHODS, Index, nearest
 
 DATA = os.environ.get("FASTMETRICS_DATA")
 
@@ -46,7 +46,7 @@ def recall(found, truth):
 def test_exact_search_equals_all_distances(metric, own):
     corpus = clusters(700, 12)
     queries = corpus if own else clusters(90, 12, seed=1)
-    found = neighbors(corpus, None if own else queries, k=6, metric=metric)
+    found = nearest(corpus, None if own else queries, k=6, metric=metric)
     square = all_distances(queries, corpus, metric)
     if own:
         np.fill_diagonal(square, np.inf)
@@ -59,7 +59,7 @@ def test_equals_scikit_learn():
     corpus = clusters(500, 9)
     expected = NearestNeighbors(n_neighbors=5, metric="cosine", algorithm="brute").fit(corpus.astype(float))
     distances, ids = expected.kneighbors(clusters(50, 9, seed=3).astype(float))
-    found = neighbors(corpus, clusters(50, 9, seed=3), k=5)
+    found = nearest(corpus, clusters(50, 9, seed=3), k=5)
     assert np.array_equal(found.ids, ids)
     assert found.distances == pytest.approx(distances, abs=1e-12)
     assert found.scores == pytest.approx(1 - distances)
@@ -73,7 +73,7 @@ def test_equals_scikit_learn():
     st.integers(1, 10),
 )
 def test_small_matrices_with_ties_and_zeros(corpus, queries, metric, k):
-    found = neighbors(corpus, queries, k=k, metric=metric)
+    found = nearest(corpus, queries, k=k, metric=metric)
     kept = min(k, len(corpus))
     expected = np.sort(all_distances(queries, corpus, metric), axis=1)[:, :kept]
     assert found.distances[:, :kept] == pytest.approx(expected, abs=1e-9)
@@ -87,10 +87,10 @@ def test_small_matrices_with_ties_and_zeros(corpus, queries, metric, k):
 def test_every_method_reports_its_true_recall(metric, method):
     corpus = clusters(1600, 12, centres=50)
     truth = np.argsort(all_distances(corpus, corpus, metric) + np.diag(np.full(1600, np.inf)), axis=1)[:, :10]
-    found = neighbors(corpus, k=10, metric=metric, method=method, recall_sample=1600)
+    found = nearest(corpus, k=10, metric=metric, method=method, recall_sample=1600)
     assert found.recall == pytest.approx(recall(found.ids, truth), abs=0.002)
     assert found.recall > (0.6 if method == "pq" and metric == "dot" else 0.93)
-    sampled = neighbors(corpus, k=10, metric=metric, method=method, recall_sample=500)
+    sampled = nearest(corpus, k=10, metric=metric, method=method, recall_sample=500)
     assert sampled.recall == pytest.approx(found.recall, abs=0.02)
     square = all_distances(corpus, corpus, metric)
     assert found.distances == pytest.approx(np.take_along_axis(square, found.ids, axis=1), abs=1e-6)
@@ -99,7 +99,7 @@ def test_every_method_reports_its_true_recall(metric, method):
 @pytest.mark.parametrize("method", METHODS)
 def test_the_same_rows_for_any_number_of_threads(method):
     corpus = clusters(1500, 8)
-    one, two = (neighbors(corpus, k=5, method=method, threads=threads) for threads in (1, 2))
+    one, two = (nearest(corpus, k=5, method=method, threads=threads) for threads in (1, 2))
     assert np.array_equal(one.ids, two.ids)
     assert np.array_equal(one.distances, two.distances)
     assert one.recall == two.recall
@@ -108,7 +108,7 @@ def test_the_same_rows_for_any_number_of_threads(method):
 @pytest.mark.parametrize("method", METHODS)
 def test_self_is_excluded_by_id_among_duplicates(method):
     corpus = np.repeat(clusters(200, 8), 4, axis=0)
-    found = neighbors(corpus, k=3, metric="euclidean", method=method)
+    found = nearest(corpus, k=3, metric="euclidean", method=method)
     assert (found.ids != np.arange(800)[:, None]).all()
     assert (found.ids // 4 == np.arange(800)[:, None] // 4).all()
     assert (found.distances == 0).all()
@@ -119,10 +119,10 @@ def test_small_distances_keep_their_digits():
     corpus = (5.0 + 1e-4 * rng.standard_normal((300, 16))).astype(np.float32)
     square = all_distances(corpus, corpus, "euclidean") + np.diag(np.full(300, np.inf))
     for method in METHODS:
-        found = neighbors(corpus, k=4, metric="euclidean", method=method)
+        found = nearest(corpus, k=4, metric="euclidean", method=method)
         picked = np.take_along_axis(square, found.ids, axis=1)
         assert found.distances == pytest.approx(picked, rel=1e-9)
-    assert np.array_equal(neighbors(corpus, k=4, metric="euclidean").ids, np.argsort(square, axis=1)[:, :4])
+    assert np.array_equal(nearest(corpus, k=4, metric="euclidean").ids, np.argsort(square, axis=1)[:, :4])
 
 
 @pytest.mark.parametrize("method", METHODS)
@@ -146,15 +146,15 @@ def test_a_saved_index_answers_the_same(method, tmp_path: Path):
 def test_errors_name_what_is_wrong(tmp_path: Path):
     corpus = clusters(10, 4)
     with pytest.raises(InputError, match="query 1 is not finite"):
-        neighbors(corpus, [[1.0, 2.0, 3.0, 4.0], [np.nan, 0, 0, 0]])
+        nearest(corpus, [[1.0, 2.0, 3.0, 4.0], [np.nan, 0, 0, 0]])
     with pytest.raises(InputError, match="of 3 and 4 numbers"):
-        neighbors(corpus, [[1.0, 2.0, 3.0]])
+        nearest(corpus, [[1.0, 2.0, 3.0]])
     with pytest.raises(FastmetricsError, match="unknown method 'ivff'; did you mean 'ivf'"):
-        neighbors(corpus, method="ivff")
+        nearest(corpus, method="ivff")
     with pytest.raises(FastmetricsError, match="unknown distance"):
-        neighbors(corpus, metric="manhattan")
+        nearest(corpus, metric="manhattan")
     with pytest.raises(OptionError, match="k=0"):
-        neighbors(corpus, k=0)
+        nearest(corpus, k=0)
     with pytest.raises(InputError, match="2 names for 10 rows"):
         Index.build(corpus, names=pa.array(["a", "b"]))
     with pytest.raises(FileFormatError, match="not an index"):
@@ -164,7 +164,7 @@ def test_errors_name_what_is_wrong(tmp_path: Path):
 def test_corpus_rows_that_are_not_finite_are_never_found():
     corpus = clusters(100, 5)
     corpus[17] = np.nan
-    found = neighbors(corpus, clusters(30, 5, seed=1), k=100)
+    found = nearest(corpus, clusters(30, 5, seed=1), k=100)
     assert 17 not in found.ids
     assert (found.ids[:, 99] == -1).all()
 
@@ -173,5 +173,5 @@ def test_corpus_rows_that_are_not_finite_are_never_found():
 def test_real_embeddings_find_the_intent():
     table = parquet.read_table(Path(DATA) / "dev" / "banking77_embeddings.parquet")
     labels = np.array(table["label_intent"].to_pylist())
-    found = neighbors(table, k=1)
+    found = nearest(table, k=1)
     assert np.mean(labels[found.ids[:, 0]] == labels) == pytest.approx(0.85, abs=0.02)
