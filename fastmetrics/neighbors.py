@@ -37,7 +37,7 @@ EXACT_WORK = 1e12
 """Up to this many multiplications (queries · rows · D) the search is exact unless a method is named."""
 
 _BATCH = 4096
-_REFINE = {"exact": 1, "ivf": 1, "hnsw": 1, "pq": 6}
+_REFINE = {"exact": 1, "ivf": 1, "hnsw": 1, "pq": 8}
 _PER_CELL = 48  # training rows per IVF cell: more change the recall by less than its error
 
 
@@ -78,7 +78,7 @@ def nearest(
     """The ``k`` nearest rows of ``corpus`` for each of ``queries``, or for each of its own rows, itself excluded by id.
 
     ``method`` is exact, ivf (inverted lists of half-precision rows), hnsw (a navigable graph) or pq (inverted lists
-    of 4-bit codes, the best 6·k of them compared exactly); by default exact while queries · rows · D ≤ 10¹², else pq.
+    of 4-bit codes, the best 8·k of them compared exactly); by default exact while queries · rows · D ≤ 10¹², else pq.
     ``nprobe`` is how many inverted lists a query visits. Distances of the rows found are worked out in float64.
     The same call gives the same rows for any number of threads.
 
@@ -294,7 +294,7 @@ def _filled(space: Space, kept: Ids, settings: dict[str, Any]) -> Any:
         index = faiss.index_factory(dim, f"IVF{cells},{code}", measure)
         index.cp.seed = int(settings["seed"])
         index.cp.max_points_per_centroid = _PER_CELL
-        index.cp.min_points_per_centroid = 1
+        index.cp.min_points_per_centroid, index.cp.niter = 1, 5
         index.nprobe = int(settings["nprobe"])
         rng = np.random.default_rng(int(settings["seed"]))
         chosen = np.sort(rng.choice(kept, min(len(kept), max(cells * _PER_CELL, 8192)), replace=False))
