@@ -9,7 +9,6 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from fastmetrics.errors import InputError, OptionError
-from fastmetrics.second_moments import Moments
 from fastmetrics.pairs import (
     BLOCK,
     Cloud,
@@ -23,6 +22,7 @@ from fastmetrics.pairs import (
     scan,
     survey,
 )
+from fastmetrics.second_moments import Moments
 from fastmetrics.vectors import Vectors, VectorsLike, check_threads, one_blas_thread
 
 EXACT_WORK = 5e11
