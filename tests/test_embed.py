@@ -210,10 +210,11 @@ def test_model2vec_from_a_folder():
     from pyarrow import parquet
 
     embedder = Embedder(f"model2vec:{DATA}/models/potion-base-4m-int8")
-    texts = parquet.read_table(Path(DATA) / "dev" / "banking77.parquet", columns=["id", "question"])
-    kept = parquet.read_table(Path(DATA) / "dev" / "banking77_embeddings.parquet").join(texts, "id").slice(0, 400)
+    rows = parquet.read_table(Path(DATA) / "dev" / "banking77.parquet").slice(0, 400)
+    kept = parquet.read_table(Path(DATA) / "dev" / "banking77_embeddings.parquet").slice(0, 400)
+    assert kept["id"].to_pylist() == rows["id"].to_pylist()
     expected = np.array(kept["embedding"].to_pylist())
-    found = embedder.embed(kept["question"]).astype(np.float64)
+    found = embedder.embed(rows["question"]).astype(np.float64)
     found /= np.maximum(np.linalg.norm(found, axis=1, keepdims=True), 1e-12)
     assert found == pytest.approx(expected, abs=1e-4)
 
