@@ -101,6 +101,7 @@ class Metric:
     labels: Mapping[str, str]
     check: Callable[..., None] | None
     prepare: Callable[[Batch, Options], Batch] | None
+    automatic: bool
 
     @property
     def required(self) -> tuple[str, ...]:
@@ -178,12 +179,14 @@ def metric(
     labels: Mapping[str, str] | None = None,
     check: Callable[..., None] | None = None,
     prepare: Callable[[Batch, Options], Batch] | None = None,
+    automatic: bool = True,
 ) -> Callable[[Callable[..., Floats]], Callable[..., Floats]]:
     """Declare the decorated function as a metric and make it callable with raw columns.
 
     ``statistics`` are what a summary adds to mean, std, min and max (``"p50"``, …); ``labels`` are the sources' own
     names for summary values; ``check`` is called with all options and raises ``OptionError`` for those it refuses;
-    ``prepare`` may replace the batch before its columns are read.
+    ``prepare`` may replace the batch before its columns are read; a metric that is not ``automatic`` is computed only
+    where it is asked for by name.
     """
 
     def declare(function: Callable[..., Floats]) -> Callable[..., Floats]:
@@ -201,6 +204,7 @@ def metric(
             labels=dict(labels or {}),
             check=check,
             prepare=prepare,
+            automatic=automatic,
         )
         REGISTRY[declared.name] = declared
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import threading
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -49,6 +50,7 @@ class Embedder:
             raise InputError("a function's vectors are cached under its revision: give revision='...'")
         self.model = load(model, download=download, revision=revision)
         self._cache: VectorCache | None = None
+        self._lock = threading.Lock()
         if cache is not None:
             folder = hashlib.sha256(self.signature.encode()).hexdigest()[:KEY_BYTES]
             self._cache = VectorCache(Path(cache) / folder, self.dim)
@@ -81,7 +83,8 @@ class Embedder:
             raise ColumnError(f"texts: expected a column of strings, not {array.type}")
         encoded = array.cast(pa.large_string()).dictionary_encode()
         codes = encoded.indices.fill_null(-1).to_numpy(zero_copy_only=False)
-        distinct = self._distinct(encoded.dictionary.to_pylist(), progress)
+        with self._lock:  # a model uses every core itself
+            distinct = self._distinct(encoded.dictionary.to_pylist(), progress)
         return np.vstack([distinct, np.full((1, self.dim), np.nan, np.float32)])[codes]
 
     def _distinct(self, texts: list[str], progress: bool) -> npt.NDArray[np.float32]:

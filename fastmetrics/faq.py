@@ -128,10 +128,7 @@ def _text(values: Any, name: str) -> Text:
     array = as_arrow(values, name)
     if isinstance(array, pa.ChunkedArray):
         array = array.combine_chunks()
-    text = text_of_arrow(array, name)
-    if text.groups is not None:
-        raise InputError(f"{name}: expected one string a row, got lists")
-    return text
+    return text_of_arrow(array, name)
 
 
 def _distinct(tokens: Tokens) -> kernels.Rows:

@@ -117,7 +117,8 @@ def plan(
 ) -> Plan:
     """How to score a table that has the columns ``present``.
 
-    ``metrics=None`` takes every metric whose columns exist.  Raises ``ColumnError`` naming the column a metric lacks.
+    ``metrics=None`` takes every automatic metric whose columns exist.  Raises ``ColumnError`` naming the column a
+    metric lacks.
     """
     names = list(present)
     found = resolve(names, columns, schema)
@@ -127,7 +128,9 @@ def plan(
     if isinstance(metrics, str):
         metrics = [metrics]
     if metrics is None:
-        able = [m for m in families.REGISTRY.values() if m.level == "row" and set(m.required) <= set(found)]
+        able = [
+            m for m in families.REGISTRY.values() if m.level == "row" and m.automatic and set(m.required) <= set(found)
+        ]
         scores = [Score(m.name, m, m.options({})) for m in able]
         if not scores:
             raise ColumnError(f"no metric can be computed from the columns {', '.join(map(repr, names)) or '(none)'}")

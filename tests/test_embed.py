@@ -216,7 +216,7 @@ def test_model2vec_from_a_folder():
     expected = np.array(kept["embedding"].to_pylist())
     found = embedder.embed(rows["question"]).astype(np.float64)
     found /= np.maximum(np.linalg.norm(found, axis=1, keepdims=True), 1e-12)
-    assert found == pytest.approx(expected, abs=1e-4)
+    assert found == pytest.approx(expected, abs=5e-4)  # kept as float16
 
 
 @pytest.mark.skipif(

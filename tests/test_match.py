@@ -118,7 +118,7 @@ def test_errors_name_what_is_wrong():
         match(["a"], ["b"], 0)
     with pytest.raises(ColumnError, match="'questions': expected text"):
         match([1, 2], ["b"])
-    with pytest.raises(InputError, match="got lists"):
+    with pytest.raises(ColumnError, match="'faq_questions': expected text, got list"):
         match(["a"], [["b"]])
     with pytest.raises(ColumnError, match="needs the column 'answer'"):
         StrictMatchBot({"question": ["a"]})
