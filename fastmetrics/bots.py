@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -74,3 +75,19 @@ class StrictMatchBot:
         scores = pa.array(found.score[:, 0], mask=found.index[:, 0] < 0)
         latency = pa.array([share] * len(rows), pa.float64())
         return pa.table({"answer": answers, "score": scores, "index": rows, "latency_ms": latency})
+
+
+def answer_table(
+    questions: pa.Table, faq: pa.Table, *, columns: Mapping[str, str] | None = None, threads: int | None = None
+) -> pa.Table:
+    """A table of questions with the bot's answers: id (if there is one), question, answer, score, index, latency_ms.
+
+    ``columns={canonical: yours}`` says what the questions' columns are called. Raises ``ColumnError`` where there is no
+    column of questions.
+    """
+    found = resolve(questions.column_names, columns)
+    if "question" not in found:
+        raise ColumnError(f"questions: needs the column 'question'; it has: {', '.join(questions.column_names)}")
+    asked = {name: questions[found[name]] for name in ("id", "question") if name in found}
+    answered = StrictMatchBot(faq).answer_all(asked["question"], threads=threads)
+    return pa.table({**asked, **{name: answered[name] for name in answered.column_names}})

@@ -6,8 +6,6 @@ import json
 import os
 import shutil
 import tempfile
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Literal, NamedTuple, TypeAlias
 
@@ -18,6 +16,7 @@ import pyarrow as pa
 from pyarrow import feather
 
 from fastmetrics.errors import FileFormatError, InputError, OptionError, OutputError, UnknownNameError
+from fastmetrics.faiss_index import BATCH, faiss_threads, filled, flat
 from fastmetrics.pairs import SPARE, Cloud, Floats, join, survey
 from fastmetrics.space import Space, check_finite, padded
 from fastmetrics.vectors import (
@@ -36,9 +35,7 @@ METHODS = ("exact", "ivf", "hnsw", "pq")
 EXACT_WORK = 1e12
 """Up to this many multiplications (queries · rows · D) the search is exact unless a method is named."""
 
-_BATCH = 4096
 _REFINE = {"exact": 1, "ivf": 1, "hnsw": 1, "pq": 8}
-_PER_CELL = 48  # training rows per IVF cell: more change the recall by less than its error
 
 
 class Neighbors(NamedTuple):
@@ -169,8 +166,8 @@ class Index:
         space = Space.of(vectors, metric, check_threads(threads))
         kept = np.flatnonzero(np.isfinite(space.norms) & ~space.zero)
         settings = {"metric": metric, "method": method, "nprobe": nprobe, "seed": seed}
-        with _faiss_threads(check_threads(threads), build_alone=method == "hnsw"):
-            index = _filled(space, kept, settings)
+        with faiss_threads(check_threads(threads), build_alone=method == "hnsw"):
+            index = filled(space, kept, settings)
         return cls(space, index, kept, settings, pa.array(np.arange(vectors.rows)) if names is None else names)
 
     def search(
@@ -193,7 +190,7 @@ class Index:
         if own is not None and len(own) != asked.rows:
             raise InputError(f"exclude: {len(own)} rows for {asked.rows} queries")
         workers = check_threads(threads)
-        with _faiss_threads(workers):
+        with faiss_threads(workers):
             ids, distances = self._found(self._faiss, asked, own, k, workers)
             recall, measured = 1.0, asked.rows
             if self.method != "exact" and asked.rows:
@@ -204,12 +201,12 @@ class Index:
 
     def _recall(self, asked: Vectors, own: Ids | None, rows: Ids, distances: Floats, threads: int) -> float:
         """Share of the true nearest of some queries that were found; at equal distance any row is right."""
-        flat = _flat(self._space)
-        for start in range(0, len(self._kept), _BATCH):
-            flat.add(self._space.rows(self._space.vectors.take(self._kept[start : start + _BATCH])))
+        truly = flat(self._space)
+        for start in range(0, len(self._kept), BATCH):
+            truly.add(self._space.rows(self._space.vectors.take(self._kept[start : start + BATCH])))
         queries = Vectors.of(asked.take(rows))
         k = distances.shape[1]
-        truth = self._found(flat, queries, None if own is None else own[rows], k, threads)[1]
+        truth = self._found(truly, queries, None if own is None else own[rows], k, threads)[1]
         known = np.isfinite(truth)
         last = np.max(np.where(known, truth, -np.inf), axis=1, keepdims=True)
         found = np.sum(distances[rows] <= last + 1e-12 * np.abs(last))
@@ -221,8 +218,8 @@ class Index:
         refine = _REFINE[self.method] if index is self._faiss else 1
         wanted = min(refine * k + SPARE + (own is not None), len(self._kept))
         ids, distances = np.empty((asked.rows, k), np.int64), np.empty((asked.rows, k))
-        for start in range(0, asked.rows, _BATCH):
-            block = asked.block(start, min(start + _BATCH, asked.rows))
+        for start in range(0, asked.rows, BATCH):
+            block = asked.block(start, min(start + BATCH, asked.rows))
             near = index.search(space.rows(block, start), wanted)[1] if wanted else np.empty((len(block), 0), np.int64)
             candidates = np.append(self._kept, -1)[near]
             candidates = np.hstack([candidates, np.broadcast_to(extra, (len(block), len(extra)))])
@@ -271,45 +268,3 @@ def _check(metric: str, method: str, k: int) -> None:
         raise UnknownNameError.of("method", method, METHODS)
     if k < 1:
         raise OptionError(f"k={k}: expected at least 1")
-
-
-def _flat(space: Space) -> Any:
-    return faiss.IndexFlatIP(space.vectors.dim) if space.metric == "dot" else faiss.IndexFlatL2(space.vectors.dim)
-
-
-def _filled(space: Space, kept: Ids, settings: dict[str, Any]) -> Any:
-    """A trained FAISS index holding the kept rows."""
-    index: Any
-    dim, method = space.vectors.dim, str(settings["method"])
-    measure = faiss.METRIC_INNER_PRODUCT if space.metric == "dot" else faiss.METRIC_L2
-    cells = int(2 ** np.clip(np.round(np.log2(4 * np.sqrt(max(len(kept), 1)))), 0, 16))
-    cells = max(1, min(cells, len(kept) // 8))
-    if method == "exact" or len(kept) < 64:
-        index = _flat(space)
-    elif method == "hnsw":
-        index = faiss.index_factory(dim, "HNSW32", measure)
-        index.hnsw.efConstruction, index.hnsw.efSearch = 80, 128
-    else:
-        code = f"PQ{(dim + 1) // 2}x4fs" if method == "pq" and dim % 2 == 0 else "SQfp16"
-        index = faiss.index_factory(dim, f"IVF{cells},{code}", measure)
-        index.cp.seed = int(settings["seed"])
-        index.cp.max_points_per_centroid = _PER_CELL
-        index.cp.min_points_per_centroid, index.cp.niter = 1, 5
-        index.nprobe = int(settings["nprobe"])
-        rng = np.random.default_rng(int(settings["seed"]))
-        chosen = np.sort(rng.choice(kept, min(len(kept), max(cells * _PER_CELL, 8192)), replace=False))
-        index.train(space.rows(space.vectors.take(chosen)))
-    for start in range(0, len(kept), 16 * _BATCH):
-        index.add(space.rows(space.vectors.take(kept[start : start + 16 * _BATCH])))
-    return index
-
-
-@contextmanager
-def _faiss_threads(threads: int, build_alone: bool = False) -> Iterator[None]:
-    """Give FAISS so many threads; a graph is built by one, as its edges depend on the order of insertion."""
-    before = faiss.omp_get_max_threads()
-    faiss.omp_set_num_threads(1 if build_alone else threads)
-    try:
-        yield
-    finally:
-        faiss.omp_set_num_threads(before)

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import hashlib
-from dataclasses import asdict, dataclass, field, fields
-from typing import Any, NamedTuple
+from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
 from fastmetrics.errors import InputError, OptionError
+from fastmetrics.metrics.geometry_result import Estimate, Geometry
 from fastmetrics.pairs import (
     BLOCK,
     Cloud,
@@ -27,54 +28,6 @@ from fastmetrics.vectors import Vectors, VectorsLike, check_threads, one_blas_th
 
 EXACT_WORK = 5e11
 """Up to this many multiplications (N² · D / 2) every pair is looked at: some seconds on one CPU."""
-
-
-@dataclass(frozen=True)
-class Estimate:
-    """How a value that is not exact was found: the sample's size, its standard error, bounds where they are known."""
-
-    method: str
-    sample: int | None = None
-    standard_error: float | None = None
-    low: float | None = None
-    high: float | None = None
-
-
-@dataclass(frozen=True)
-class Geometry:
-    """The twelve values of an embedding space, what was left out, and how exact each value is.
-
-    A value that is not named in ``estimates`` is exact. NaN where it is undefined: neighbour and pair distances of a
-    single row.
-    """
-
-    metric: str
-    k: int
-    total_samples: int
-    avg_nn_distance: float
-    std_nn_distance: float
-    density_score: float
-    avg_spread: float
-    max_spread: float
-    spread_std: float
-    effective_dimensionality: int
-    avg_pairwise_distance: float
-    std_pairwise_distance: float
-    min_pairwise_distance: float
-    max_pairwise_distance: float
-    n_duplicates: int
-    n_nonfinite: int
-    n_zero_norm: int
-    estimates: dict[str, Estimate] = field(default_factory=dict)
-
-    def to_dict(self) -> dict[str, Any]:
-        """Every value under its name; ``estimates`` as a dictionary of dictionaries without the parts unknown."""
-        plain = {one.name: getattr(self, one.name) for one in fields(self)}
-        plain["estimates"] = {
-            name: {key: value for key, value in asdict(estimate).items() if value is not None}
-            for name, estimate in self.estimates.items()
-        }
-        return plain
 
 
 @dataclass(frozen=True)
