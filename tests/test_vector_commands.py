@@ -71,4 +71,3 @@ def test_match_writes_answers(tmp_path: Path):
     found = parquet.read_table(tmp_path / "out.parquet")
     assert found.column_names == ["id", "question", "answer", "score", "index", "latency_ms"]
     assert found["answer"].to_pylist() == ["C", None]
-
