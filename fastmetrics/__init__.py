@@ -26,6 +26,16 @@ _HOMES = {
     "recall_at_k": "metrics.retrieval",
     "retrieval_consistency": "metrics.repeats",
     "retrieval_rbo": "metrics.repeats",
+    "geometry": "metrics.geometry",
+    "nearest": "neighbors",
+    "Index": "neighbors",
+    "Embedder": "embed",
+    "add_embeddings": "embed",
+    "match": "faq",
+    "StrictMatchBot": "bots",
+    "grounding_evidence": "metrics.grounding",
+    "response_exact_match_rate": "metrics.semantic",
+    "response_semantic_consistency": "metrics.semantic",
 }
 """The module of each public function that is no metric; metrics are found where they are declared."""
 

@@ -15,10 +15,13 @@ from typing import Annotated, Any
 import typer
 
 from fastmetrics import __version__
+from fastmetrics.commands.geometry import geometry
+from fastmetrics.commands.match import match
 from fastmetrics.commands.metrics import metrics
 from fastmetrics.commands.profile import profile
 from fastmetrics.commands.rank import rank
 from fastmetrics.commands.score import score
+from fastmetrics.commands.search import index, search
 from fastmetrics.commands.summarize import summarize
 from fastmetrics.commands.validate import validate
 from fastmetrics.errors import FastmetricsError, InputError, MissingExtraError, OutputError
@@ -49,7 +52,7 @@ def _ending_well(command: Callable[..., None]) -> Callable[..., None]:
     return run
 
 
-for _command in (score, metrics, summarize, profile, validate, rank):
+for _command in (score, metrics, summarize, profile, validate, rank, geometry, index, search, match):
     app.command()(_ending_well(_command))
 
 

@@ -122,7 +122,8 @@ def plan(
 ) -> Plan:
     """How to score a table that has the columns ``present``.
 
-    ``metrics=None`` takes every metric whose columns exist.  Raises ``ColumnError`` naming the column a metric lacks.
+    ``metrics=None`` takes every automatic metric whose columns exist.  Raises ``ColumnError`` naming the column a
+    metric lacks.
     """
     names = list(present)
     found = resolve(names, columns, schema)

@@ -9,7 +9,19 @@ from fastmetrics.errors import UnknownNameError
 
 __all__ = ["FAMILIES", "REGISTRY", "find"]
 
-FAMILIES = ("lexical", "squad", "abstention", "rouge", "bleu", "chrf", "tfidf", "retrieval", "operations")
+FAMILIES = (
+    "lexical",
+    "squad",
+    "abstention",
+    "grounding",
+    "rouge",
+    "bleu",
+    "chrf",
+    "tfidf",
+    "retrieval",
+    "semantic",
+    "operations",
+)
 """The modules that declare metrics, in the order in which lists show them."""
 
 for _family in FAMILIES:

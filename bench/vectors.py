@@ -1,0 +1,245 @@
+"""Vectors: ours beside scikit-learn, FAISS, NumPy and bm25s, in turns, on the same rows; into ``bench/results``.
+
+::
+
+    python -m bench.vectors moments self-join      two of the contests
+    python -m bench.vectors match --data FOLDER    questions and FAQ of real rows (the folder FASTMETRICS_DATA names)
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import resource
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from bench.compare import RESULTS, calls, run
+from bench.machine import machine
+
+DIM = 384
+Rows = np.ndarray[Any, Any]
+
+
+def clustered(rows: int, dim: int = DIM, seed: int = 0) -> Rows:
+    """Unit rows around a thousand centres."""
+    rng = np.random.default_rng(seed)
+    centres = rng.standard_normal((1000, dim), dtype=np.float32)
+    made = np.empty((rows, dim), np.float32)
+    for start in range(0, rows, 50_000):
+        part = made[start : start + 50_000]
+        part[:] = centres[rng.integers(0, 1000, len(part))] + 0.5 * rng.standard_normal(part.shape, dtype=np.float32)
+        part /= np.linalg.norm(part, axis=1, keepdims=True)
+    return made
+
+
+def moments(rows: int, repeats: int) -> list[dict[str, Any]]:
+    """Spread, dimensionality, exact cosine mean and deviation of all pairs, against one float32 ``X.T @ X``."""
+    from fastmetrics.pairs import Cloud, survey
+    from fastmetrics.second_moments import Moments
+    from fastmetrics.vectors import Vectors, check_threads, one_blas_thread
+
+    made = clustered(rows)
+
+    def ours() -> object:
+        with one_blas_thread():
+            vectors, threads = Vectors.of(made), check_threads(None)
+            found = Moments(Cloud(vectors, survey(vectors, threads), "cosine"), threads)
+            spread = np.sqrt(found.squares)
+            return found.of_halves(), found.dimensionality(), spread.mean(), spread.max(), spread.std()
+
+    return [calls("second moments, against X.T @ X", ours, lambda: made.T @ made, (rows, rows), repeats)]
+
+
+def exact(rows: int, repeats: int) -> list[dict[str, Any]]:
+    """All twelve values exactly, against scikit-learn's pair distances alone and neighbours alone."""
+    from sklearn.metrics import pairwise_distances_chunked
+    from sklearn.neighbors import NearestNeighbors
+
+    import fastmetrics as fm
+
+    made = clustered(rows)
+
+    def chunked() -> object:
+        return sum(chunk.sum() for chunk in pairwise_distances_chunked(made, metric="cosine"))
+
+    def brute() -> object:
+        return NearestNeighbors(n_neighbors=11, metric="cosine", algorithm="brute").fit(made).kneighbors(made)
+
+    def ours() -> object:
+        return fm.geometry(made)
+
+    return [
+        calls("geometry, against pairwise_distances_chunked", ours, chunked, (rows, rows), repeats),
+        calls("geometry, against NearestNeighbors brute", ours, brute, (rows, rows), repeats),
+    ]
+
+
+def self_join(rows: int, repeats: int) -> list[dict[str, Any]]:
+    """The 10 nearest of every row: exact against FAISS's flat index; approximate against both."""
+    import faiss
+
+    import fastmetrics as fm
+
+    made = clustered(rows)
+
+    def flat() -> object:
+        index = faiss.IndexFlatIP(DIM)
+        index.add(made)
+        return index.search(made, 11)
+
+    truth = fm.nearest(made, method="exact").ids
+    found = fm.nearest(made, method="pq")
+    hits = [len(set(a) & set(b)) for a, b in zip(found.ids.tolist(), truth.tolist(), strict=True)]
+    results = [
+        calls(
+            "exact neighbours, against FAISS flat",
+            lambda: fm.nearest(made, method="exact"),
+            flat,
+            (rows, rows),
+            repeats,
+        ),
+        calls("approximate, against FAISS flat", lambda: fm.nearest(made, method="pq"), flat, (rows, rows), repeats),
+    ]
+    results[1] |= {"recall_reported": found.recall, "recall_true": float(np.mean(hits)) / 10}
+    return results
+
+
+def match(rows: int, repeats: int) -> list[dict[str, Any]]:
+    """Questions against the rows of a FAQ: scikit-learn's sparse product, and bm25s compiled by Numba."""
+    from pyarrow import parquet
+
+    folder = Path(os.environ["FASTMETRICS_DATA"])
+    faq = parquet.read_table(folder / "common" / "dstc9_faq_kb.parquet")["question"].to_pylist()
+    runs = parquet.read_table(folder / "dev" / "dstc9_runs.parquet")
+    results = []
+    for kind, column in (("FAQ questions", "question"), ("free answers", "answer")):
+        known = [text for text in runs[column].to_pylist() if text]
+        results += _match(kind, (known * (rows // len(known) + 1))[:rows], faq, repeats)
+    return results
+
+
+def _match(kind: str, asked: list[str], faq: list[str], repeats: int) -> list[dict[str, Any]]:
+    import bm25s
+    import pyarrow as pa
+    from sklearn.feature_extraction.text import CountVectorizer
+
+    import fastmetrics as fm
+
+    questions, fewer = pa.array(asked), asked[: len(asked) // 4]
+
+    def sparse() -> object:
+        counter = CountVectorizer(binary=True, token_pattern=r"\S+")
+        held = counter.fit_transform(faq).astype(np.float32)
+        norms = np.sqrt(np.maximum(held.sum(axis=1), 1)).A1
+        best = []
+        for start in range(0, len(fewer), 1000):
+            product = (counter.transform(fewer[start : start + 1000]).astype(np.float32) @ held.T).toarray()
+            best.append((product / norms).argmax(axis=1))
+        return best
+
+    def bm25() -> object:
+        index = bm25s.BM25(backend="numba")
+        index.index(bm25s.tokenize(faq, stopwords=[], show_progress=False), show_progress=False)
+        tokens = bm25s.tokenize(fewer, stopwords=[], show_progress=False)
+        return index.retrieve(tokens, k=1, show_progress=False, n_threads=2)
+
+    sizes = len(asked), len(fewer)
+    return [
+        calls(
+            f"{kind}, against CountVectorizer and a sparse product",
+            lambda: fm.match(questions, faq),
+            sparse,
+            sizes,
+            repeats,
+        ),
+        calls(f"{kind}, against bm25s with Numba", lambda: fm.match(questions, faq), bm25, sizes, repeats),
+    ]
+
+
+def coverage(rows: int, repeats: int) -> list[dict[str, Any]]:
+    """How often the sampled Euclidean mean lies within 1.96 of its standard errors, in 200 trials."""
+    import fastmetrics as fm
+
+    made = clustered(rows, 64)
+    truth = fm.geometry(made, metric="euclidean", k=1).avg_pairwise_distance
+    inside, errors = 0, []
+    for seed in range(200):
+        found = fm.geometry(made, metric="euclidean", k=1, exact_work=1.0, sample=2, pair_sample=20_000, seed=seed)
+        error = found.estimates["avg_pairwise_distance"].standard_error or 0.0
+        errors.append(error / truth)
+        inside += abs(found.avg_pairwise_distance - truth) <= 1.96 * error
+    name = "share of 200 trials in which 1.96 standard errors hold the Euclidean mean"
+    return [{"name": name, "rows": rows, "share": inside / 200, "relative_standard_error": float(np.mean(errors))}]
+
+
+def million(rows: int, repeats: int) -> list[dict[str, Any]]:
+    """All twelve values of a memory-mapped file, in a process of its own: seconds and peak memory."""
+    results = []
+    with tempfile.TemporaryDirectory(dir=os.environ.get("TMPDIR")) as folder:
+        path = Path(folder) / "vectors.npy"
+        np.save(path, clustered(rows))
+        for metric in ("cosine", "euclidean"):
+            command = ["-m", "fastmetrics", "geometry", str(path), "--metric", metric]
+            seconds, peak = run(command)
+            results.append({"name": f"geometry, {metric}", "rows": rows, "seconds": round(seconds, 1), "peak_mb": peak})
+    return results
+
+
+def grounding(rows: int, repeats: int) -> list[dict[str, Any]]:
+    """Grounding of made answers with citations, before and after the cache holds their embeddings."""
+    from bench import data
+
+    with tempfile.TemporaryDirectory() as folder:
+        path, out, cache = (str(Path(folder) / name) for name in ("rows.parquet", "scores.parquet", "cache"))
+        data.write(path, rows, contexts=True)
+        spec = f"(cache={cache!r})"
+        metrics = f"grounding_overlap{spec},overlap_faithfulness{spec},abstained,idk_citations"
+        command = ["-m", "fastmetrics", "score", path, "-o", out, "--overwrite", "--quiet", "-m", metrics]
+        results = []
+        for name in ("grounding suite, empty cache", "grounding suite, cached embeddings"):
+            seconds, peak = run(command)
+            results.append({"name": name, "rows": rows, "rows_per_second": round(rows / seconds), "peak_mb": peak})
+        return results
+
+
+CONTESTS: dict[str, tuple[Callable[[int, int], list[dict[str, Any]]], int]] = {
+    "moments": (moments, 1_000_000),
+    "exact": (exact, 20_000),
+    "self-join": (self_join, 100_000),
+    "match": (match, 100_000),
+    "coverage": (coverage, 20_000),
+    "million": (million, 1_000_000),
+    "grounding": (grounding, 100_000),
+}
+
+
+def main() -> None:
+    """The command line."""
+    parser = argparse.ArgumentParser(prog="python -m bench.vectors", description="Time vectors against the peers.")
+    parser.add_argument("contests", nargs="*", metavar="CONTEST", help=f"any of {', '.join(CONTESTS)}; default: all")
+    parser.add_argument("--rows", type=int, help="by default as many as each contest is about")
+    parser.add_argument("--repeats", type=int, default=3)
+    options = parser.parse_args()
+    RESULTS.mkdir(exist_ok=True)
+    for name in options.contests or CONTESTS:
+        contest, rows = CONTESTS[name]
+        began = time.perf_counter()
+        results = contest(options.rows or rows, options.repeats)
+        report = {"name": f"vectors-{name}", "machine": machine(), "results": results}
+        (RESULTS / f"vectors-{name}.json").write_text(json.dumps(report, indent=2) + "\n")
+        for result in results:
+            print({key: value for key, value in result.items() if key not in ("ours", "peer")}, flush=True)
+        peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024
+        print(f"{name}: {time.perf_counter() - began:.0f} s, peak {peak} MB", file=sys.stderr, flush=True)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,28 @@
+"""``fastmetrics geometry``: how a file of embeddings fills its space."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+
+def geometry(
+    vectors: Annotated[Path, typer.Argument(help="A .npy, Parquet or Arrow file of vectors.", show_default=False)],
+    *,
+    metric: Annotated[str, typer.Option(help="Distance: cosine or euclidean.")] = "cosine",
+    k: Annotated[int, typer.Option("-k", help="Neighbours of each row.")] = 10,
+    column: Annotated[str | None, typer.Option(help="The column of vectors; by default the only one.")] = None,
+    sample: Annotated[int, typer.Option(help="Rows whose neighbours are found when there are too many.")] = 4096,
+    seed: Annotated[int, typer.Option(help="Seed of the samples.")] = 0,
+    threads: Annotated[int | None, typer.Option(min=1, help="Threads; by default one a processor.")] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")] = False,
+) -> None:
+    """Measure spread, dimensionality, neighbour and pair distances of embeddings."""
+    from fastmetrics.metrics.geometry import geometry as measure
+
+    options: dict[str, Any] = {"metric": metric, "k": k, "column": column, "sample": sample, "seed": seed}
+    result = measure(vectors, **options, threads=threads)
+    typer.echo(json.dumps(result.to_dict(), indent=2) if as_json else str(result))

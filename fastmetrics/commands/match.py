@@ -1,0 +1,28 @@
+"""``fastmetrics match``: questions answered from a FAQ by the strict match bot."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+
+def match(
+    questions: Annotated[Path, typer.Argument(help="A file with a question column.", show_default=False)],
+    faq: Annotated[Path, typer.Argument(help="A file with question and answer columns.", show_default=False)],
+    *,
+    out: Annotated[Path, typer.Option("--out", "-o", help="The file of answers.")],
+    columns: Annotated[list[str] | None, typer.Option(help="What your columns are called: question=text,...")] = None,
+    threads: Annotated[int | None, typer.Option(min=1, help="Threads; by default one a processor.")] = None,
+    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the output if it exists.")] = False,
+) -> None:
+    """Answer every question with the stored answer of the FAQ row whose words are most alike."""
+    from fastmetrics.bots import answer_table
+    from fastmetrics.commands.options import pairs
+    from fastmetrics.commands.read import read
+    from fastmetrics.tables.whole import write_whole
+
+    found = answer_table(read(questions), read(faq), columns=pairs(columns), threads=threads)
+    write_whole(found, out, {"bot": "strict match"}, set(found.column_names), overwrite=overwrite)
+    typer.echo(f"{found.num_rows:,} questions answered: {out}")

@@ -1,0 +1,48 @@
+"""``fastmetrics index`` and ``fastmetrics search``: nearest neighbours of vectors in files."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+
+def index(
+    vectors: Annotated[Path, typer.Argument(help="A .npy, Parquet or Arrow file of vectors.", show_default=False)],
+    *,
+    out: Annotated[Path, typer.Option("--out", "-o", help="The folder of the index.")],
+    metric: Annotated[str, typer.Option(help="Distance: cosine, euclidean or dot.")] = "cosine",
+    method: Annotated[str | None, typer.Option(help="exact, ivf, hnsw or pq; by default by size.")] = None,
+    column: Annotated[str | None, typer.Option(help="The column of vectors; by default the only one.")] = None,
+    nprobe: Annotated[int, typer.Option(min=1, help="Inverted lists visited per query.")] = 32,
+    threads: Annotated[int | None, typer.Option(min=1, help="Threads; by default one a processor.")] = None,
+) -> None:
+    """Make an index of vectors for searching."""
+    from fastmetrics.search_runs import build_index
+
+    options: dict[str, Any] = {"metric": metric, "method": method, "column": column, "nprobe": nprobe}
+    made = build_index(vectors, **options, threads=threads)
+    made.save(out)
+    typer.echo(f"{made.rows:,} rows indexed ({made.method}, {made.metric}): {out}")
+
+
+def search(
+    index: Annotated[Path, typer.Argument(help="A folder made by the index command.", show_default=False)],
+    queries: Annotated[Path, typer.Argument(help="A .npy, Parquet or Arrow file of vectors.", show_default=False)],
+    *,
+    out: Annotated[Path, typer.Option("--out", "-o", help="The file of rankings.")],
+    k: Annotated[int, typer.Option("-k", help="Rows per query.")] = 10,
+    column: Annotated[str | None, typer.Option(help="The queries' column of vectors; by default the only one.")] = None,
+    threads: Annotated[int | None, typer.Option(min=1, help="Threads; by default one a processor.")] = None,
+    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the output if it exists.")] = False,
+) -> None:
+    """Find the nearest rows of an index for every query, as rankings that the retrieval metrics read."""
+    from fastmetrics.neighbors import Index
+    from fastmetrics.search_runs import search_run
+    from fastmetrics.tables.whole import write_whole
+
+    run = search_run(Index.load(index, threads=threads), queries, k=k, column=column, threads=threads)
+    write_whole(run.table, out, run.settings, set(run.table.column_names), overwrite=overwrite)
+    measured = f"recall@{k} {run.recall:.4f} on {run.recall_sample:,} queries"
+    typer.echo(f"{run.table.num_rows:,} queries ({run.method}, {run.metric}; {measured}): {out}")

@@ -1,0 +1,59 @@
+"""FAISS indexes of the kinds that ``neighbors`` offers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import faiss
+import numpy as np
+
+from fastmetrics.space import Space
+from fastmetrics.vectors import Ids
+
+BATCH = 4096
+_PER_CELL = 48  # training rows per IVF cell: more change the recall by less than its error
+
+
+def flat(space: Space) -> Any:
+    """An empty index that compares with every row."""
+    return faiss.IndexFlatIP(space.vectors.dim) if space.metric == "dot" else faiss.IndexFlatL2(space.vectors.dim)
+
+
+def filled(space: Space, kept: Ids, settings: dict[str, Any]) -> Any:
+    """A trained FAISS index holding the kept rows."""
+    index: Any
+    dim, method = space.vectors.dim, str(settings["method"])
+    measure = faiss.METRIC_INNER_PRODUCT if space.metric == "dot" else faiss.METRIC_L2
+    cells = int(2 ** np.clip(np.round(np.log2(4 * np.sqrt(max(len(kept), 1)))), 0, 16))
+    cells = max(1, min(cells, len(kept) // 8))
+    if method == "exact" or len(kept) < 64:
+        index = flat(space)
+    elif method == "hnsw":
+        index = faiss.index_factory(dim, "HNSW32", measure)
+        index.hnsw.efConstruction, index.hnsw.efSearch = 80, 128
+    else:
+        code = f"PQ{(dim + 1) // 2}x4fs" if method == "pq" and dim % 2 == 0 else "SQfp16"
+        index = faiss.index_factory(dim, f"IVF{cells},{code}", measure)
+        index.cp.seed = int(settings["seed"])
+        index.cp.max_points_per_centroid = _PER_CELL
+        index.cp.min_points_per_centroid, index.cp.niter = 1, 5
+        index.nprobe = int(settings["nprobe"])
+        rng = np.random.default_rng(int(settings["seed"]))
+        chosen = np.sort(rng.choice(kept, min(len(kept), max(cells * _PER_CELL, 8192)), replace=False))
+        index.train(space.rows(space.vectors.take(chosen)))
+    for start in range(0, len(kept), 16 * BATCH):
+        index.add(space.rows(space.vectors.take(kept[start : start + 16 * BATCH])))
+    return index
+
+
+@contextmanager
+def faiss_threads(threads: int, build_alone: bool = False) -> Iterator[None]:
+    """Give FAISS so many threads; a graph is built by one, as its edges depend on the order of insertion."""
+    before = faiss.omp_get_max_threads()
+    faiss.omp_set_num_threads(1 if build_alone else threads)
+    try:
+        yield
+    finally:
+        faiss.omp_set_num_threads(before)

@@ -1,0 +1,76 @@
+"""What is known of an embedding space: twelve values, and how exact each is."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass, field, fields
+from typing import Any
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """How a value that is not exact was found: the sample's size, its standard error, bounds where they are known."""
+
+    method: str
+    sample: int | None = None
+    standard_error: float | None = None
+    low: float | None = None
+    high: float | None = None
+
+
+@dataclass(frozen=True)
+class Geometry:
+    """The twelve values of an embedding space, what was left out, and how exact each value is.
+
+    A value that is not named in ``estimates`` is exact. NaN where it is undefined: neighbour and pair distances of a
+    single row.
+    """
+
+    metric: str
+    k: int
+    total_samples: int
+    avg_nn_distance: float
+    std_nn_distance: float
+    density_score: float
+    avg_spread: float
+    max_spread: float
+    spread_std: float
+    effective_dimensionality: int
+    avg_pairwise_distance: float
+    std_pairwise_distance: float
+    min_pairwise_distance: float
+    max_pairwise_distance: float
+    n_duplicates: int
+    n_nonfinite: int
+    n_zero_norm: int
+    estimates: dict[str, Estimate] = field(default_factory=dict)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Every value under its name; ``estimates`` as a dictionary of dictionaries without the parts unknown."""
+        plain = {one.name: getattr(self, one.name) for one in fields(self)}
+        plain["estimates"] = {
+            name: {key: value for key, value in asdict(estimate).items() if value is not None}
+            for name, estimate in self.estimates.items()
+        }
+        return plain
+
+    def __str__(self) -> str:
+        """A line a value, with what is known of those that are not exact."""
+        lines = []
+        for name, value in self.to_dict().items():
+            if name != "estimates":
+                shown = f"{value:.9g}" if isinstance(value, float) else str(value)
+                lines.append(f"{name:<26}{shown:<16}{_shown(self.estimates.get(name))}".rstrip())
+        return "\n".join(lines)
+
+
+def _shown(estimate: Estimate | None) -> str:
+    if estimate is None:
+        return ""
+    parts = [estimate.method]
+    if estimate.sample is not None:
+        parts.append(f"sample of {estimate.sample:,}")
+    if estimate.standard_error is not None:
+        parts.append(f"standard error {estimate.standard_error:.2g}")
+    if estimate.low is not None and estimate.high is not None:
+        parts.append(f"between {estimate.low:.9g} and {estimate.high:.9g}")
+    return "; ".join(parts)

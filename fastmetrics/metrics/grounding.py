@@ -1,0 +1,226 @@
+"""Whether answers stand on the passages they cite (S1)."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Annotated, Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from fastmetrics.arrays import Flags, Floats, as_arrow
+from fastmetrics.batch import Batch
+from fastmetrics.declare import REGISTRY, Number, Options, Raw, metric
+from fastmetrics.errors import ColumnError, OptionError
+from fastmetrics.grounded import PATTERN, REASONS, SUPPORTED, Support, cut, embedder_of, support
+from fastmetrics.metrics.abstention import PHRASES, Refusals, RefusalsIn
+from fastmetrics.metrics.counts import divide
+
+TAU_SIM = 0.65
+"""S1's cosine from which on a sentence counts as supported by the passage it cites."""
+
+
+@dataclass(frozen=True, eq=False)
+class Grounding:
+    """The judged sentences of each answer, and which answers abstain."""
+
+    support: Support
+    abstained: Flags
+
+
+@dataclass(frozen=True)
+class GroundingIn:
+    """Answers held against the contexts of the same batch."""
+
+    def of(self, batch: Batch, column: str, options: Options) -> Grounding:
+        """The grounding of ``column`` under the options of the metric that asks."""
+        key = ("grounding", *(_hashable(options[name]) for name in _OPTIONS))
+        return batch.remember(key, lambda: _grounding(batch, column, options))
+
+
+Grounded = Annotated[Grounding, GroundingIn()]
+_OPTIONS = ("tau_sim", "phrases", "pattern", "embedder", "cache")
+
+
+def _hashable(value: Any) -> Any:
+    return tuple(value) if isinstance(value, list) else value
+
+
+def _grounding(batch: Batch, column: str, options: Options) -> Grounding:
+    refusals: Refusals = RefusalsIn().of(batch, column, options)
+    sentences = cut(batch.text(column), options["pattern"])
+    groups = sentences.text.groups
+    assert groups is not None
+    idk = np.zeros(len(sentences.text), np.bool_)
+    sizes = np.diff(refusals.groups)
+    within = np.arange(len(refusals.idk)) - np.repeat(refusals.groups[:-1], sizes)
+    idk[np.repeat(groups[refusals.rows], sizes) + within] = refusals.idk
+    judged = support(sentences, idk, batch.text("contexts"), embedder_of(options), float(options["tau_sim"]))
+    return Grounding(judged, REGISTRY["abstained"].function(refusals, phrases=options["phrases"]) > 0)
+
+
+def _check(tau_sim: float, phrases: tuple[str, ...], pattern: str, **_: object) -> None:
+    if not -1 <= tau_sim <= 1:
+        raise OptionError(f"tau_sim={tau_sim}: expected a cosine, from -1 to 1")
+    try:
+        re.compile(pattern)
+    except re.error as error:
+        raise OptionError(f"option 'pattern' expects a regular expression: {error}") from error
+    if isinstance(phrases, str) or not all(isinstance(phrase, str) and phrase.strip() for phrase in phrases):
+        raise OptionError(f"option 'phrases' expects a list of non-empty strings, got {phrases!r}")
+
+
+def _prepare(batch: Batch, options: Mapping[str, Any]) -> Batch:
+    """The batch with lists of contexts, and with ``answerable`` found from the references where it is not given."""
+    phrases = _hashable(options["phrases"])
+    return batch.remember(("answerable", phrases), lambda: _prepared(batch, options))
+
+
+def _prepared(batch: Batch, options: Mapping[str, Any]) -> Batch:
+    columns = {"answer": batch.columns["answer"], "contexts": _listed(batch.columns["contexts"])}
+    columns["answerable"] = pa.array(_answerable(batch, options))
+    return Batch(columns)
+
+
+def _listed(contexts: pa.Array) -> pa.Array:
+    """Contexts as lists in which nothing is missing: a null passage keeps its number, an empty list is no null."""
+    if not hasattr(contexts.type, "value_type") or pa.types.is_dictionary(contexts.type):
+        offsets = np.arange(len(contexts) + 1, dtype=np.int64)
+        return pa.LargeListArray.from_arrays(offsets, contexts.cast(pa.large_string()), mask=contexts.is_null())
+    sizes = pc.list_value_length(contexts).fill_null(0).to_numpy(zero_copy_only=False).astype(np.int64)
+    flat = contexts.flatten().cast(pa.large_string()).fill_null("")
+    padded = pa.concat_arrays([flat, pa.array([""], pa.large_string())])
+    starts = np.concatenate([[0], np.cumsum(sizes)])[:-1]
+    offsets = np.concatenate([[0], np.cumsum(np.maximum(sizes, 1))])
+    places = np.repeat(np.where(sizes > 0, starts, len(flat)) - offsets[:-1], np.maximum(sizes, 1))
+    strings = padded.take(pa.array(places + np.arange(offsets[-1])))
+    return pa.LargeListArray.from_arrays(offsets, strings, mask=contexts.is_null())
+
+
+def _answerable(batch: Batch, options: Mapping[str, Any]) -> Floats:
+    """1 where the question can be answered: as given, or else where a reference exists that does not abstain."""
+    known = np.full(batch.n_rows, np.nan)
+    if "answerable" in batch.columns:
+        known = batch.numbers("answerable").values
+    answerable = known == 1
+    if "reference" not in batch.columns or not np.isnan(known).any():
+        return answerable.astype(np.float64)
+    text = batch.text("reference")
+    owner = batch.owners("reference")
+    rows = np.arange(batch.n_rows) if owner is None else owner
+    asked = np.flatnonzero(np.isnan(known)[rows] & text.valid[rows])
+    references = Batch({"answer": pa.array(text.take(asked).strings(), pa.large_string())})
+    refusals = RefusalsIn().of(references, "answer", options)
+    abstain = REGISTRY["abstained"].function(refusals, phrases=options["phrases"])
+    answerable[rows[asked[abstain == 0]]] = True
+    return answerable.astype(np.float64)
+
+
+@metric(bounds=(0, 1), source="S1, overlap", labels={"mean": "final_o"}, check=_check, prepare=_prepare, usual=False)
+def grounding_overlap(
+    answer: Grounded,
+    contexts: Raw,
+    *,
+    tau_sim: float = TAU_SIM,
+    phrases: tuple[str, ...] = PHRASES,
+    pattern: str = PATTERN,
+    embedder: Any = "wordllama",
+    cache: str = "",
+) -> Floats:
+    """Share of the answer's sentences that are supported by the context they cite.
+
+    A sentence is supported if it has exactly one citation ``[n]``, 1 ≤ n ≤ number of contexts, does not say "I don't
+    know" (``phrases``, as in ``abstained``), and the cosine of its embedding, the mark left out, and that of the
+    context is at least ``tau_sim``. 0 for an answer without sentences or a row without contexts; null where answer
+    or contexts are null. ``pattern`` is the regular expression of a citation, its first group the number;
+    ``embedder`` and ``cache`` as in ``Embedder``.
+
+    >>> import fastmetrics as fm
+    >>> fm.grounding_overlap(["Paris is in France [1]. I like it."], [["Paris lies in France."]])
+    array([0.5])
+    """
+    return divide(*answer.support.per_row(), empty=0.0)
+
+
+@metric(
+    bounds=(0, 1),
+    source="S1, faithfulness (fallback)",
+    labels={"mean": "final_f"},
+    check=_check,
+    prepare=_prepare,
+    usual=False,
+)
+def overlap_faithfulness(
+    answer: Grounded,
+    contexts: Raw,
+    answerable: Number = None,  # type: ignore[assignment]
+    reference: Raw = None,  # type: ignore[assignment]
+    *,
+    tau_sim: float = TAU_SIM,
+    phrases: tuple[str, ...] = PHRASES,
+    pattern: str = PATTERN,
+    embedder: Any = "wordllama",
+    cache: str = "",
+) -> Floats:
+    """Faithfulness from grounding: min(1, 0.6 + 0.4·grounding_overlap), 0 for abstaining from an answerable question.
+
+    A question is answerable as the column ``answerable`` says, or else if there is a reference that is not itself an
+    "I don't know". Options as in ``grounding_overlap``.
+
+    >>> import fastmetrics as fm
+    >>> fm.overlap_faithfulness(["I don't know.", "I don't know."], [["Paris."], ["Paris."]], [True, False])
+    array([0. , 0.6])
+    """
+    overlap = divide(*answer.support.per_row(), empty=0.0)
+    faithful = np.minimum(1.0, 0.6 + 0.4 * overlap)
+    return np.where(answer.abstained & (answerable.values == 1), 0.0, faithful)
+
+
+def grounding_evidence(
+    answers: Any,
+    contexts: Any,
+    *,
+    tau_sim: float = TAU_SIM,
+    phrases: tuple[str, ...] = PHRASES,
+    pattern: str = PATTERN,
+    embedder: Any = "wordllama",
+    cache: str = "",
+) -> pa.Table:
+    """What ``grounding_overlap`` saw: one row per sentence.
+
+    Columns: ``row`` of the answer, ``sentence``, ``citation`` (its number, null unless there is exactly one),
+    ``context`` (what it cites, null if out of range), ``cosine`` (null where none was needed), ``supported``, and
+    ``reason`` (supported, no citation, several citations, citation out of range, says it does not know, below
+    tau_sim). Options as in ``grounding_overlap``.
+
+    >>> grounding_evidence(["Paris is in France [1]. I like it."], [["Paris lies in France."]])["reason"].to_pylist()
+    ['supported', 'no citation']
+    """
+    options = {"tau_sim": tau_sim, "phrases": phrases, "pattern": pattern, "embedder": embedder, "cache": cache}
+    _check(**options)
+    columns = {"answer": as_arrow(answers, "answer"), "contexts": as_arrow(contexts, "contexts")}
+    table = {name: c.combine_chunks() if isinstance(c, pa.ChunkedArray) else c for name, c in columns.items()}
+    if len(table["answer"]) != len(table["contexts"]):
+        raise ColumnError(
+            f"columns differ in length: {len(table['answer'])} answers, {len(table['contexts'])} contexts"
+        )
+    batch = _prepare(Batch(table), options)
+    judged = GroundingIn().of(batch, "answer", options).support
+    found, text = judged.sentences.found, batch.text("contexts")
+    cited = judged.cited >= 0
+    context = np.full(len(cited), None, object)
+    context[cited] = text.take(judged.cited[cited]).strings()
+    return pa.table(
+        {
+            "row": judged.sentences.rows,
+            "sentence": pa.array(judged.sentences.text.strings(), pa.large_string()),
+            "citation": pa.array(found[:, 1], mask=found[:, 0] != 1),
+            "context": pa.array(context, pa.large_string()),
+            "cosine": pa.array(judged.cosine, mask=np.isnan(judged.cosine)),
+            "supported": judged.outcome == SUPPORTED,
+            "reason": pa.array([REASONS[outcome] for outcome in judged.outcome.tolist()], pa.string()),
+        }
+    )

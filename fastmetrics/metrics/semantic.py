@@ -1,0 +1,171 @@
+"""Likeness of meaning, by embeddings: answer against reference, and repeats of one question against each other (S2)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Annotated, Any
+
+import numpy as np
+import pyarrow as pa
+
+from fastmetrics.arrays import Floats, Ints, as_arrow
+from fastmetrics.batch import Batch
+from fastmetrics.declare import Options, metric
+from fastmetrics.errors import ColumnError
+from fastmetrics.kernels.geometry import pair_halves, pair_products
+from fastmetrics.vectors import Block, Vectors, VectorsLike
+
+
+@dataclass(frozen=True)
+class VectorsIn:
+    """Vectors as they are, those of null rows NaN."""
+
+    def of(self, batch: Batch, column: str, options: Options) -> Vectors:
+        """The column's vectors."""
+        return batch.remember(("vectors", column), lambda: Vectors.of(batch.columns[column], name=column))
+
+
+Vector = Annotated[Vectors, VectorsIn()]
+
+
+@metric(level="row", bounds=(-1, 1), source="S2, Tier 3")
+def semantic_similarity(answer_embedding: Vector, reference_embedding: Vector) -> Floats:
+    """Cosine of the embeddings of answer and reference.
+
+    a·b / (‖a‖·‖b‖), worked out in float64. NaN where a vector is zero or not finite. Raises ``ColumnError`` where the
+    two columns hold vectors of different lengths.
+
+    >>> semantic_similarity([[1.0, 0.0], [3.0, 4.0]], [[2.0, 0.0], [0.0, 1.0]]).tolist()
+    [1.0, 0.8]
+    """
+    a, b = _paired(answer_embedding, reference_embedding)
+    norms = np.sqrt(_products(a, a)) * np.sqrt(_products(b, b))
+    products, defined = _products(a, b), np.isfinite(norms) & (norms > 0)
+    return np.clip(np.divide(products, norms, out=np.full(len(a), np.nan), where=defined), -1.0, 1.0)
+
+
+@metric(level="row", bounds=(-np.inf, np.inf), source="S2, Tier 3")
+def dot_similarity(answer_embedding: Vector, reference_embedding: Vector) -> Floats:
+    """Scalar product of the embeddings of answer and reference.
+
+    Worked out in float64; NaN where a vector is not finite.
+
+    >>> dot_similarity([[1.0, 2.0]], [[3.0, 4.0]]).tolist()
+    [11.0]
+    """
+    return _finite(_products(*_paired(answer_embedding, reference_embedding)))
+
+
+@metric(level="row", bounds=(0, np.inf), source="S2, Tier 3")
+def euclidean_distance(answer_embedding: Vector, reference_embedding: Vector) -> Floats:
+    """Euclidean distance of the embeddings of answer and reference; lower is nearer.
+
+    Worked out in float64; NaN where a vector is not finite.
+
+    >>> euclidean_distance([[0.0, 0.0]], [[3.0, 4.0]]).tolist()
+    [5.0]
+    """
+    a, b = _paired(answer_embedding, reference_embedding)
+    rows, ones, halves = np.arange(len(a)), np.ones(len(a)), np.empty(len(a))
+    pair_halves(a, b, rows, rows, ones, ones, halves)
+    return _finite(np.sqrt(2.0 * halves))
+
+
+@dataclass(frozen=True)
+class Repeats:
+    """A value over all pairs of repeats: of how many questions and pairs, and how many rows were left out."""
+
+    value: float
+    n_questions: int
+    n_pairs: int
+    n_missing: int
+    n_undefined: int = 0
+
+
+def response_exact_match_rate(answers: Any, questions: Any) -> Repeats:
+    """Share of the pairs of answers to one question that are equal strings.
+
+    ``questions`` says which rows repeat each other: the question, or its id. Every pair of repeats counts once;
+    NaN where no question repeats. A row without answer or question is left out and counted. Source: S2.
+
+    >>> response_exact_match_rate(["a", "a", "b", "c"], ["q1", "q1", "q1", "q2"]).value
+    0.3333333333333333
+    """
+    answer_codes, questions_codes = _codes(answers, "answers"), _codes(questions, "questions")
+    _check_rows(len(answer_codes), len(questions_codes))
+    present = (answer_codes >= 0) & (questions_codes >= 0)
+    owner, sizes = _grouped(questions_codes[present])
+    both = np.stack([owner, answer_codes[present]], axis=1)
+    equal = np.unique(both, axis=0, return_counts=True)[1]
+    pairs = int((sizes * (sizes - 1)).sum()) // 2
+    same = int((equal * (equal - 1)).sum()) // 2
+    value = same / pairs if pairs else np.nan
+    return Repeats(value, int((sizes > 1).sum()), pairs, int((~present).sum()))
+
+
+def response_semantic_consistency(embeddings: VectorsLike, questions: Any) -> Repeats:
+    """Mean cosine of the embeddings of all pairs of answers to one question.
+
+    ``questions`` says which rows repeat each other. Every pair of repeats counts once: for unit vectors u of one
+    question, the sum over its pairs is (‖Σu‖² − Σ‖u‖²)/2. NaN where no question repeats. Rows without a vector or
+    question are left out and counted, as are those whose vector is zero or not finite (``n_undefined``). Source: S2.
+
+    >>> response_semantic_consistency([[1.0, 0.0], [0.0, 2.0], [3.0, 0.0]], [7, 7, 7]).value
+    0.3333333333333333
+    """
+    vectors, codes = Vectors.of(embeddings), _codes(questions, "questions")
+    _check_rows(vectors.rows, len(codes))
+    rows = _doubles(vectors)
+    squares = _products(rows, rows)
+    missing = (codes < 0) | np.isnan(rows).all(axis=1)
+    defined = np.isfinite(squares) & (squares > 0) & ~missing
+    owner, sizes = _grouped(codes[defined])
+    units = rows[defined] / np.sqrt(squares[defined])[:, None]
+    totals = np.zeros((len(sizes), vectors.dim))
+    np.add.at(totals, owner, units)
+    pairs = int((sizes * (sizes - 1)).sum()) // 2
+    total = 0.5 * float((_products(totals, totals) - np.bincount(owner, _products(units, units), len(sizes))).sum())
+    value = min(max(total / pairs, -1.0), 1.0) if pairs else np.nan
+    return Repeats(value, int((sizes > 1).sum()), pairs, int(missing.sum()), int((~defined & ~missing).sum()))
+
+
+def _paired(one: Vectors, other: Vectors) -> tuple[Block, Block]:
+    if one.dim != other.dim and one.rows and other.rows:
+        raise ColumnError(f"answer_embedding has {one.dim} numbers a row, reference_embedding {other.dim}")
+    return _doubles(one), _doubles(other)
+
+
+def _doubles(vectors: Vectors) -> Block:
+    rows: Block = vectors.all().astype(np.float64)
+    rows.setflags(write=False)
+    return rows
+
+
+def _products(one: Block, other: Block) -> Floats:
+    rows, products = np.arange(len(one)), np.empty(len(one))
+    pair_products(one, other, rows, rows, products)
+    return products
+
+
+def _finite(values: Floats) -> Floats:
+    return np.where(np.isfinite(values), values, np.nan)
+
+
+def _codes(values: Any, name: str) -> Ints:
+    """A number for each distinct value, -1 for null."""
+    array = as_arrow(values, name)
+    array = array.combine_chunks() if isinstance(array, pa.ChunkedArray) else array
+    encoded = array if pa.types.is_dictionary(array.type) else array.dictionary_encode()
+    codes: Ints = encoded.indices.fill_null(-1).to_numpy(zero_copy_only=False).astype(np.int64)
+    return codes
+
+
+def _grouped(codes: Ints) -> tuple[Ints, Ints]:
+    """Each row's group, numbered from 0, and the groups' sizes."""
+    _, owner, sizes = np.unique(codes, return_inverse=True, return_counts=True)
+    return owner.ravel(), sizes
+
+
+def _check_rows(one: int, other: int) -> None:
+    if one != other:
+        raise ColumnError(f"columns differ in length: {one} and {other} rows")

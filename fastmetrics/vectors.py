@@ -1,0 +1,250 @@
+"""N vectors of D numbers each, wherever they are kept: the one place that opens and checks them.
+
+A :class:`Vectors` holds views of what it was made of (an array, a memory-mapped file, the values of an Arrow column),
+and hands out blocks of rows, so that a million rows need no second copy.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from itertools import islice
+from pathlib import Path
+from typing import Any, TypeAlias, TypeVar
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import threadpoolctl
+
+from fastmetrics.errors import ColumnError, FileFormatError, InputError, OptionError, UnknownNameError
+
+Block: TypeAlias = npt.NDArray[np.float32] | npt.NDArray[np.float64]
+Ids: TypeAlias = npt.NDArray[np.int64]
+VectorsLike: TypeAlias = Any
+"""What :meth:`Vectors.of` takes: a 2-D array, rows of numbers, an Arrow or data-frame table or column, or a path."""
+
+T = TypeVar("T")
+R = TypeVar("R")
+
+
+class Vectors:
+    """Rows of one length; ``rows`` × ``dim`` numbers of ``dtype`` float32 or float64.
+
+    float16 is read as float32 and integers as float64.  A null row reads as a row of NaN.
+
+    >>> vectors = Vectors.of([[3.0, 4.0], [0.0, 1.0]])
+    >>> vectors.rows, vectors.dim, vectors.block(1, 2).tolist(), vectors.take([1, 0]).tolist()
+    (2, 2, [[0.0, 1.0]], [[0.0, 1.0], [3.0, 4.0]])
+    """
+
+    def __init__(self, parts: Sequence[npt.NDArray[Any]], dim: int) -> None:
+        self._parts = [part for part in parts if len(part)]
+        self._starts = np.cumsum([0, *map(len, self._parts)])
+        self.rows = int(self._starts[-1])
+        self.dim = dim
+        single = all(part.dtype in (np.float16, np.float32) for part in self._parts)
+        self.dtype: np.dtype[Any] = np.dtype(np.float32 if single and self._parts else np.float64)
+
+    @classmethod
+    def of(cls, source: VectorsLike, column: str | None = None, *, name: str = "vectors") -> Vectors:
+        """The vectors in ``source``: a 2-D array, rows of numbers, an Arrow or data-frame table or column, or a path.
+
+        A path ends in ``.npy`` (memory-mapped) or is a Parquet, Arrow IPC or Feather file.  ``column`` names the
+        list column of a table; without it the table must have exactly one. ``name`` is what errors call the vectors.
+
+        Raises ``ColumnError`` (a ``ValueError``) where rows differ in length or hold something that is not a number,
+        ``FileFormatError`` for a file that cannot be read as what it claims to be.
+        """
+        if isinstance(source, Vectors):
+            return source
+        if isinstance(source, str | os.PathLike):
+            return cls._of_path(Path(source), column)
+        if isinstance(source, pa.Table | pa.RecordBatch):
+            return cls._of_column(source.column(_vector_column(source.schema, column)))
+        if isinstance(source, pa.Array | pa.ChunkedArray):
+            return cls._of_column(source, name)
+        if not isinstance(source, np.ndarray) and hasattr(source, "__arrow_c_stream__"):
+            read = pa.chunked_array(source) if not hasattr(source, "columns") else pa.table(source)
+            return cls.of(read, column)
+        return cls._of_array(source, name)
+
+    @classmethod
+    def _of_array(cls, source: Any, name: str = "vectors") -> Vectors:
+        try:
+            array = np.asanyarray(source)
+        except ValueError as error:
+            raise ColumnError(f"{name}: the rows differ in length; expected N rows of D numbers") from error
+        if array.ndim != 2 or array.dtype.kind not in "fiub":
+            raise ColumnError(
+                f"{name}: expected a 2-D array of numbers, not {array.ndim}-D of {array.dtype}; "
+                "a single vector is vector[None, :]"
+            )
+        if array.dtype.kind != "f" or array.dtype.itemsize > 8 or not array.dtype.isnative:
+            array = array.astype(np.float64 if array.dtype.itemsize > 4 or array.dtype.kind != "f" else np.float32)
+        return cls([array], array.shape[1])
+
+    @classmethod
+    def _of_path(cls, path: Path, column: str | None) -> Vectors:
+        if not path.exists():
+            raise FileFormatError(f"{path}: no such file")
+        suffix = path.suffix.lower()
+        try:
+            if suffix == ".npy":
+                return cls._of_array(np.load(path, mmap_mode="r", allow_pickle=False))
+            if suffix in (".parquet", ".pq"):
+                from pyarrow import parquet
+
+                name = _vector_column(parquet.read_schema(path), column)
+                return cls._of_column(parquet.read_table(path, columns=[name]).column(name))
+            if suffix in (".arrow", ".feather", ".ipc"):
+                with pa.memory_map(str(path)) as mapped:
+                    return cls.of(pa.ipc.open_file(mapped).read_all(), column)
+        except (ColumnError, UnknownNameError) as error:
+            raise type(error)(f"{path}: {error}") from error
+        except (ValueError, EOFError, pa.ArrowException) as error:
+            raise FileFormatError(f"{path}: not a readable {suffix[1:]} file: {error}") from error
+        raise FileFormatError(f"{path}: vectors are read from .npy, .parquet, .arrow and .feather files")
+
+    @classmethod
+    def _of_column(cls, column: pa.Array | pa.ChunkedArray, name: str = "vectors") -> Vectors:
+        chunks = column.chunks if isinstance(column, pa.ChunkedArray) else [column]
+        if not _holds_vectors(column.type):
+            raise ColumnError(f"{name}: expected a column of lists of numbers, not {column.type}")
+        widths = [_width(chunk) for chunk in chunks]
+        dim = next((width for width in widths if width >= 0), 0)
+        parts = []
+        row = 0
+        for chunk in chunks:
+            parts.append(_matrix(chunk, dim, row, name))
+            row += len(chunk)
+        return cls(parts, dim)
+
+    def block(self, start: int, stop: int) -> Block:
+        """Rows ``start`` to ``stop`` as one contiguous array: a read-only view wherever that is possible."""
+        first = int(np.searchsorted(self._starts, start, "right")) - 1
+        pieces = []
+        while start < stop:
+            offset = int(self._starts[first])
+            end = min(stop, int(self._starts[first + 1]))
+            pieces.append(self._parts[first][start - offset : end - offset])
+            start, first = end, first + 1
+        return self._frozen(pieces[0] if len(pieces) == 1 else np.concatenate(pieces or [np.empty((0, self.dim))]))
+
+    def take(self, rows: npt.ArrayLike) -> Block:
+        """The given rows, in the order given, as a new array."""
+        wanted = np.asarray(rows, np.int64)
+        taken = np.empty((len(wanted), self.dim), self.dtype)
+        parts = np.searchsorted(self._starts, wanted, "right") - 1
+        for number in np.unique(parts):
+            here = parts == number
+            taken[here] = self._parts[number][wanted[here] - self._starts[number]]
+        return self._frozen(taken)
+
+    @property
+    def single(self) -> bool:
+        """Whether :meth:`all` is a view."""
+        if len(self._parts) != 1:
+            return False
+        part = self._parts[0]
+        return part.dtype == self.dtype and bool(part.flags.c_contiguous)
+
+    def all(self) -> Block:
+        """Every row as one contiguous array: a read-only view wherever that is possible."""
+        return self.block(0, self.rows)
+
+    def _frozen(self, array: npt.NDArray[Any]) -> Block:
+        block: Block = np.asarray(array, dtype=self.dtype, order="C").view(np.ndarray)
+        block = block[:]  # a view of our own: freezing it leaves the caller's array writeable
+        block.setflags(write=False)
+        return block
+
+
+def _holds_vectors(kind: pa.DataType) -> bool:
+    if not (pa.types.is_list(kind) or pa.types.is_large_list(kind) or pa.types.is_fixed_size_list(kind)):
+        return False
+    return bool(pa.types.is_floating(kind.value_type) or pa.types.is_integer(kind.value_type))
+
+
+def _vector_column(schema: pa.Schema, column: str | None) -> str:
+    if column is not None:
+        if column not in schema.names:
+            raise UnknownNameError.of("column", column, schema.names)
+        return column
+    fitting = [field.name for field in schema if _holds_vectors(field.type)]
+    if len(fitting) != 1:
+        found = ", ".join(map(repr, fitting)) or "none"
+        raise ColumnError(f"expected one column of lists of numbers, found {found}; name one with column=")
+    return str(fitting[0])
+
+
+def _width(chunk: pa.Array) -> int:
+    """Length of the chunk's first vector, -1 where it has none."""
+    if pa.types.is_fixed_size_list(chunk.type):
+        return int(chunk.type.list_size)
+    first = next((row for row in range(len(chunk)) if chunk[row].is_valid), None)
+    return -1 if first is None else len(chunk[first])
+
+
+def _matrix(chunk: pa.Array, dim: int, first_row: int, name: str) -> npt.NDArray[Any]:
+    """One chunk of a list column as rows: a view of its values unless it has nulls."""
+    valid = np.asarray(chunk.is_valid())
+    if pa.types.is_fixed_size_list(chunk.type):
+        starts = (chunk.offset + np.arange(len(chunk), dtype=np.int64)) * dim
+        lengths = np.full(len(chunk), int(chunk.type.list_size))
+    else:
+        offsets = np.asarray(chunk.offsets, np.int64)
+        starts, lengths = offsets[:-1], np.diff(offsets)
+    odd = np.flatnonzero(valid & (lengths != dim))
+    if len(odd):
+        row = int(odd[0])
+        raise ColumnError(f"{name}: row {first_row + row} has {lengths[row]} numbers, expected {dim} as before it")
+    values = _numbers(chunk.values)
+    if valid.all() and np.array_equal(starts, starts[:1] + np.arange(len(chunk)) * dim):
+        begin = int(starts[0]) if len(chunk) else 0
+        return values[begin : begin + len(chunk) * dim].reshape(len(chunk), dim)
+    rows = np.full((len(chunk), dim), np.nan, values.dtype)
+    rows[valid] = values[starts[valid, None] + np.arange(dim)]
+    return rows
+
+
+def _numbers(values: pa.Array) -> npt.NDArray[Any]:
+    array: npt.NDArray[Any] = values.to_numpy(zero_copy_only=False)
+    return array if array.dtype.kind == "f" else array.astype(np.float64)
+
+
+def check_threads(threads: int | None) -> int:
+    """The number of threads asked for, or as many as the machine lets this process use."""
+    if threads is None:
+        return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    if threads < 1:
+        raise OptionError(f"threads={threads}: expected at least 1")
+    return threads
+
+
+def check_same_width(one: Vectors, other: Vectors, what: str) -> None:
+    """Raise ``InputError`` unless both hold vectors of one length."""
+    if one.dim != other.dim:
+        raise InputError(f"{what}: vectors of {one.dim} and {other.dim} numbers cannot be compared")
+
+
+def in_order(function: Callable[[T], R], items: Sequence[T], threads: int) -> Iterator[R]:
+    """``function`` of each item, in order, worked out by ``threads`` threads a few items ahead."""
+    if threads == 1 or len(items) < 2:
+        yield from map(function, items)
+        return
+    rest = iter(items)
+    with ThreadPoolExecutor(threads) as pool:
+        waiting = [pool.submit(function, item) for item in islice(rest, threads + 1)]
+        while waiting:
+            yield waiting.pop(0).result()
+            waiting.extend(pool.submit(function, item) for item in islice(rest, 1))
+
+
+@contextmanager
+def one_blas_thread() -> Iterator[None]:
+    """Keep BLAS to the calling thread: our own threads share the work, so its bits do not depend on their number."""
+    with threadpoolctl.threadpool_limits(1, user_api="blas"):
+        yield

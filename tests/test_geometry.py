@@ -1,0 +1,286 @@
+"""Geometry against NumPy, SciPy and scikit-learn on the same rows in float64."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+from pyarrow import feather, parquet
+from scipy.spatial.distance import pdist, squareform
+from sklearn.metrics import pairwise_distances
+from sklearn.neighbors import NearestNeighbors
+
+from fastmetrics.errors import ColumnError, FastmetricsError, FileFormatError, InputError, OptionError
+from fastmetrics.metrics.geometry import geometry
+from fastmetrics.vectors import Vectors
+
+DATA = os.environ.get("FASTMETRICS_DATA")
+VALUES = (
+    "avg_nn_distance",
+    "std_nn_distance",
+    "density_score",
+    "avg_spread",
+    "max_spread",
+    "spread_std",
+    "effective_dimensionality",
+    "avg_pairwise_distance",
+    "std_pairwise_distance",
+    "min_pairwise_distance",
+    "max_pairwise_distance",
+    "total_samples",
+)
+
+
+def oracle(matrix, metric, k):
+    """The twelve values, from all pairs in float64."""
+    rows = np.asarray(matrix, np.float64)
+    if metric == "cosine":
+        unit = rows / np.linalg.norm(rows, axis=1, keepdims=True)
+        square = 0.5 * squareform(pdist(unit, "sqeuclidean"))
+    else:
+        square = squareform(pdist(rows))
+    away = square.copy()
+    np.fill_diagonal(away, np.inf)
+    near = np.sort(away, axis=1)[:, :k]
+    pairs = square[np.triu_indices(len(rows), 1)]
+    spread = np.linalg.norm(rows - rows.mean(axis=0), axis=1)
+    held = np.cumsum(np.linalg.svd(rows - rows.mean(axis=0), compute_uv=False) ** 2)
+    return {
+        "total_samples": len(rows),
+        "avg_nn_distance": near.mean(),
+        "std_nn_distance": near.std(),
+        "density_score": 1 / (near.mean() + 1e-12),
+        "avg_spread": spread.mean(),
+        "max_spread": spread.max(),
+        "spread_std": spread.std(),
+        "effective_dimensionality": int(np.searchsorted(held / held[-1], 0.95) + 1),
+        "avg_pairwise_distance": pairs.mean(),
+        "std_pairwise_distance": pairs.std(),
+        "min_pairwise_distance": pairs.min(),
+        "max_pairwise_distance": pairs.max(),
+    }
+
+
+def cloud(rows, dim, *, seed=0, around=0.0, size=1.0, dtype=np.float32):
+    rng = np.random.default_rng(seed)
+    return (around * rng.standard_normal(dim) + size * rng.standard_normal((rows, dim))).astype(dtype)
+
+
+def assert_equal(result, expected, rel=1e-6):
+    found = result.to_dict()
+    assert {name: found[name] for name in expected} == pytest.approx(expected, rel=rel, abs=1e-300)
+
+
+@pytest.mark.parametrize("metric", ["cosine", "euclidean"])
+@pytest.mark.parametrize("dtype", [np.float16, np.float32, np.float64])
+def test_equals_all_pairs_in_float64(metric, dtype):
+    rows = cloud(1500, 24, dtype=dtype)
+    result = geometry(rows, metric=metric, k=7)
+    assert_equal(result, oracle(rows, metric, 7))
+    assert result.estimates == {}
+    assert set(VALUES) <= set(result.to_dict())
+
+
+@pytest.mark.parametrize("metric", ["cosine", "euclidean"])
+@pytest.mark.parametrize("size", [1e-3, 1e-4])
+def test_keeps_its_digits_where_rows_are_concentrated(metric, size):
+    rows = cloud(900, 32, around=1.0, size=size, dtype=np.float64)
+    assert_equal(geometry(rows, metric=metric, k=3), oracle(rows, metric, 3))
+
+
+@pytest.mark.parametrize("size", [1e-25, 1e25])
+def test_neither_overflows_nor_underflows(size):
+    rows = cloud(200, 8, dtype=np.float64)
+    one, scaled = geometry(rows, metric="euclidean"), geometry(rows * size, metric="euclidean")
+    assert scaled.avg_pairwise_distance == pytest.approx(one.avg_pairwise_distance * size)
+    assert scaled.max_pairwise_distance == pytest.approx(one.max_pairwise_distance * size)
+    assert scaled.effective_dimensionality == one.effective_dimensionality
+
+
+def test_equals_scikit_learn():
+    rows = cloud(700, 16)
+    for metric in ("cosine", "euclidean"):
+        result = geometry(rows, metric=metric, k=5)
+        search = NearestNeighbors(n_neighbors=6, metric=metric, algorithm="brute").fit(rows.astype(float))
+        near = search.kneighbors(rows.astype(float))[0][:, 1:]
+        pairs = pairwise_distances(rows.astype(float), metric=metric)[np.triu_indices(700, 1)]
+        assert result.avg_nn_distance == pytest.approx(near.mean(), rel=1e-6)
+        assert result.std_nn_distance == pytest.approx(near.std(), rel=1e-6)
+        assert result.avg_pairwise_distance == pytest.approx(pairs.mean(), rel=1e-6)
+
+
+@settings(max_examples=40, deadline=None)
+@given(
+    arrays(np.float64, st.tuples(st.integers(2, 9), st.integers(1, 5)), elements=st.integers(-3, 3).map(float)),
+    st.sampled_from(["cosine", "euclidean"]),
+    st.integers(1, 12),
+)
+def test_small_matrices_with_ties_duplicates_and_zeros(rows, metric, k):
+    result = geometry(rows, metric=metric, k=k)
+    square = pairwise_distances(rows, metric=metric)
+    pairs = square[np.triu_indices(len(rows), 1)]
+    np.fill_diagonal(square, np.inf)
+    near = np.sort(square, axis=1)[:, : min(k, len(rows) - 1)]
+    assert result.avg_nn_distance == pytest.approx(near.mean(), abs=1e-7)
+    assert result.std_nn_distance == pytest.approx(near.std(), abs=1e-7)
+    assert result.avg_pairwise_distance == pytest.approx(pairs.mean(), rel=1e-6, abs=1e-7)
+    assert result.std_pairwise_distance == pytest.approx(pairs.std(), abs=1e-5)
+    assert result.max_pairwise_distance == pytest.approx(pairs.max(), rel=1e-6, abs=1e-7)
+    assert result.min_pairwise_distance == pytest.approx(pairs.min(), abs=1e-7)
+    assert result.n_duplicates == len(rows) - len(np.unique(rows, axis=0))
+    assert result.n_zero_norm == int((rows == 0).all(axis=1).sum())
+
+
+def test_rows_that_are_not_finite_are_left_out_and_counted():
+    rows = cloud(60, 6)
+    holed = rows.copy()
+    holed[[3, 40], [0, 5]] = np.nan, np.inf
+    result = geometry(holed, k=4)
+    assert (result.n_nonfinite, result.total_samples) == (2, 58)
+    assert_equal(result, oracle(np.delete(rows, [3, 40], axis=0), "cosine", 4))
+    with pytest.raises(InputError, match="none of the 2 rows"):
+        geometry(np.full((2, 3), np.nan))
+    with pytest.raises(InputError, match="none of the 0 rows"):
+        geometry(np.empty((0, 3)))
+
+
+def test_self_is_excluded_by_index_not_by_value():
+    rows = np.repeat(cloud(30, 5), 3, axis=0)
+    result = geometry(rows, metric="euclidean", k=3)
+    assert result.n_duplicates == 60
+    assert result.min_pairwise_distance == 0.0
+    assert_equal(result, oracle(rows, "euclidean", 3))
+
+
+def test_few_rows_and_one_column():
+    one = geometry([[1.0, 2.0]])
+    assert (one.total_samples, one.k, one.avg_spread, one.effective_dimensionality) == (1, 0, 0.0, 0)
+    assert np.isnan(
+        [one.avg_nn_distance, one.density_score, one.avg_pairwise_distance, one.min_pairwise_distance]
+    ).all()
+    line = np.arange(12.0)[:, None] ** 1.5
+    assert_equal(geometry(line, metric="euclidean", k=3), oracle(line, "euclidean", 3))
+    assert geometry(cloud(4, 3), k=10).k == 3
+
+
+@pytest.mark.parametrize("metric", ["cosine", "euclidean"])
+@pytest.mark.parametrize("exact_work", [1e12, 1.0])
+def test_the_same_bits_for_any_number_of_threads(metric, exact_work):
+    rows = cloud(2600, 12)
+    one, three = (
+        geometry(rows, metric=metric, exact_work=exact_work, sample=100, threads=threads) for threads in (1, 3)
+    )
+    assert one == three
+
+
+@pytest.mark.parametrize("metric", ["cosine", "euclidean"])
+def test_beyond_the_budget_values_are_estimates_with_errors_and_bounds(metric):
+    rows = cloud(3000, 10, seed=4)
+    exact = geometry(rows, metric=metric)
+    estimated = geometry(rows, metric=metric, exact_work=1.0, sample=500)
+    for name in ("avg_nn_distance", "std_nn_distance", "density_score"):
+        error = estimated.estimates[name].standard_error
+        assert 0 < error < 0.1 * getattr(exact, name)
+        assert abs(getattr(estimated, name) - getattr(exact, name)) < 4 * error
+    lowest, highest = estimated.estimates["min_pairwise_distance"], estimated.estimates["max_pairwise_distance"]
+    assert lowest.low <= exact.min_pairwise_distance <= lowest.high == estimated.min_pairwise_distance
+    assert estimated.max_pairwise_distance == highest.low <= exact.max_pairwise_distance <= highest.high
+    if metric == "cosine":
+        assert "avg_pairwise_distance" not in estimated.estimates
+        assert estimated.std_pairwise_distance == exact.std_pairwise_distance
+    assert estimated.to_dict()["estimates"]["min_pairwise_distance"]["sample"] == 500
+
+
+def test_the_standard_error_of_the_sampled_mean_holds():
+    rows = cloud(2000, 8, seed=1)
+    truth = pdist(rows.astype(float)).mean()
+    inside = 0
+    for seed in range(100):
+        result = geometry(rows, metric="euclidean", exact_work=1.0, sample=2, pair_sample=3000, seed=seed, k=1)
+        error = result.estimates["avg_pairwise_distance"].standard_error
+        inside += abs(result.avg_pairwise_distance - truth) < 1.96 * error
+    assert 88 <= inside <= 100
+
+
+def test_the_input_is_neither_changed_nor_frozen():
+    rows = cloud(50, 4)
+    before = rows.copy()
+    geometry(rows)
+    assert np.array_equal(rows, before)
+    assert rows.flags.writeable
+
+
+def test_every_container_gives_the_same_numbers(tmp_path: Path):
+    rows = cloud(300, 6)
+    table = pa.table({"id": range(300), "vector": pa.FixedSizeListArray.from_arrays(rows.ravel(), 6)})
+    ragged = pa.table({"vector": pa.array(rows.tolist(), pa.list_(pa.float32()))})
+    np.save(tmp_path / "v.npy", rows)
+    parquet.write_table(table, tmp_path / "v.parquet", row_group_size=70)
+    feather.write_feather(table, tmp_path / "v.feather", chunksize=90)
+    parquet.write_table(ragged, tmp_path / "ragged.parquet")
+    expected = geometry(rows)
+    chunks = pa.chunked_array([ragged["vector"].chunk(0)[:100], ragged["vector"].chunk(0)[100:]])
+    for source in (
+        *(tmp_path / name for name in ("v.npy", "v.parquet", "v.feather", "ragged.parquet")),
+        table,
+        table["vector"].chunk(0),
+        chunks,
+        table.to_pandas(),
+        rows.tolist(),
+        np.asfortranarray(rows),
+    ):
+        found = geometry(source)
+        for name in VALUES:
+            assert getattr(found, name) == pytest.approx(getattr(expected, name), rel=1e-9)
+
+
+def test_a_null_or_broken_row_of_a_column():
+    nulls = pa.array([[1.0, 2.0], None, [2.0, 1.0], [None, 1.0]], pa.list_(pa.float32()))
+    assert geometry(nulls).n_nonfinite == 2
+    fixed = pa.array([[1.0, 2.0], None, [2.0, 1.0]], pa.list_(pa.float32(), 2))
+    assert Vectors.of(fixed[1:]).block(0, 2)[1].tolist() == [2.0, 1.0]
+    assert geometry(fixed).n_nonfinite == 1
+    with pytest.raises(ColumnError, match="row 1 has 3 numbers, expected 2"):
+        geometry(pa.array([[1.0, 2.0], [1.0, 2.0, 3.0]]))
+
+
+def test_errors_name_what_is_wrong(tmp_path: Path):
+    (tmp_path / "bad.npy").write_bytes(b"\x93NUMPY")
+    (tmp_path / "bad.parquet").write_bytes(b"PAR1 nothing")
+    (tmp_path / "v.csv").write_text("1,2")
+    for name, message in (("bad.npy", "not a readable npy"), ("bad.parquet", "not a readable"), ("v.csv", "are read")):
+        with pytest.raises(FileFormatError, match=message):
+            geometry(tmp_path / name)
+    with pytest.raises(FileFormatError, match="no such file"):
+        geometry(tmp_path / "absent.npy")
+    with pytest.raises(ColumnError, match="expected a 2-D array"):
+        geometry(np.ones(3))
+    with pytest.raises(ColumnError, match="differ in length"):
+        geometry([[1.0, 2.0], [1.0]])
+    with pytest.raises(ColumnError, match="found 'a', 'b'"):
+        geometry(pa.table({"a": [[1.0]], "b": [[1.0]]}))
+    with pytest.raises(FastmetricsError, match="unknown distance 'cosin'; did you mean 'cosine'"):
+        geometry([[1.0]], metric="cosin")
+    with pytest.raises(OptionError, match="k=0"):
+        geometry([[1.0]], k=0)
+
+
+@pytest.mark.skipif(not DATA, reason="FASTMETRICS_DATA is not set")
+@pytest.mark.parametrize("metric", ["cosine", "euclidean"])
+def test_real_embeddings(metric):
+    path = Path(DATA) / "dev" / "banking77_embeddings.parquet"
+    rows = np.array(parquet.read_table(path)["embedding"].to_pylist())
+    result = geometry(path, metric=metric)
+    expected = oracle(rows, metric, 10)
+    if result.n_duplicates:
+        expected["min_pairwise_distance"] = 0.0
+    assert_equal(result, expected)
+    sampled = geometry(path, metric=metric, exact_work=1.0)
+    assert sampled.max_pairwise_distance == pytest.approx(expected["max_pairwise_distance"], rel=1e-6)
+    assert sampled.avg_pairwise_distance == pytest.approx(expected["avg_pairwise_distance"], rel=1e-4)

@@ -1,0 +1,157 @@
+"""FAQ matching against a plain-Python bot that looks at every row."""
+
+from __future__ import annotations
+
+import math
+import os
+import threading
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from pyarrow import parquet
+
+from fastmetrics.bots import StrictMatchBot
+from fastmetrics.errors import ColumnError, InputError, OptionError
+from fastmetrics.faq import Matcher, match
+
+DATA = os.environ.get("FASTMETRICS_DATA")
+STRIPPED = ".,!?;:()[]{}\"'`«»“”‘’…"
+
+
+def words(text):
+    return {word for word in (part.strip(STRIPPED) for part in text.lower().split()) if word}
+
+
+def cosine(a, b):
+    return len(a & b) / math.sqrt(len(a) * len(b)) if a and b else 0.0
+
+
+def plain(question, faq, k):
+    """The k best rows, by (score descending, row ascending)."""
+    scores = [cosine(words(question), row) for row in faq]
+    order = sorted(range(len(faq)), key=lambda row: (-scores[row], row))[:k]
+    return order, [scores[row] for row in order]
+
+
+def assert_plain(questions, faq, k, **options):
+    found = match(questions, faq, k, **options)
+    sets = [words(row) for row in faq]
+    for at, question in enumerate(questions):
+        rows, scores = plain(question, sets, k)
+        assert found.index[at, : len(rows)].tolist() == rows
+        assert found.score[at, : len(rows)].tolist() == scores
+
+
+@settings(max_examples=150, deadline=None)
+@given(
+    st.lists(st.text("abcde ,", max_size=14), min_size=1, max_size=12),
+    st.lists(st.text("abcdef ,", max_size=14), min_size=1, max_size=12),
+    st.integers(1, 4),
+)
+def test_equals_looking_at_every_row(questions, faq, k):
+    assert_plain(questions, faq, k)
+
+
+def test_many_rows_of_common_and_rare_words():
+    rng = np.random.default_rng(0)
+    vocabulary = [f"w{number}" for number in range(300)]
+    chance = 1 / np.arange(1, 301)
+    chance /= chance.sum()
+    draw = lambda n: [" ".join(rng.choice(vocabulary, rng.integers(0, 12), p=chance)) for _ in range(n)]  # noqa: E731
+    assert_plain(draw(400), draw(1500), 5)
+    assert_plain(draw(100), draw(40), 40)
+
+
+def test_ties_go_to_the_first_row_and_no_common_word_scores_zero():
+    found = match(["x y", "nothing", ""], ["q", "y x!", "X, Y"], 2)
+    assert found.index.tolist() == [[1, 2], [0, 1], [0, 1]]
+    assert found.score.tolist() == [[1.0, 1.0], [0.0, 0.0], [0.0, 0.0]]
+
+
+def test_a_null_question_and_too_few_rows():
+    found = match(pa.array(["a", None]), ["a", "b"], 3)
+    assert found.index.tolist() == [[0, 1, -1], [-1, -1, -1]]
+    assert np.isnan(found.score[0, 2])
+    assert np.isnan(found.score[1]).all()
+    assert match([], ["a"], 2).index.shape == (0, 2)
+
+
+def test_any_container_thread_count_and_order_gives_the_same():
+    faq = [f"question number {number} about {number % 7}" for number in range(500)]
+    questions = [f"about {number % 7} number {number}" for number in range(20_000)]
+    one = match(questions, faq, threads=1)
+    for other in (
+        match(questions, faq, threads=3),
+        match(pa.chunked_array([questions[:9], questions[9:]]), pa.array(faq, pa.large_string())),
+        match(np.array(questions), pa.array(faq).dictionary_encode()),
+    ):
+        assert np.array_equal(one.index, other.index)
+        assert np.array_equal(one.score, other.score)
+    backwards = match(questions[::-1], faq)
+    assert np.array_equal(one.index, backwards.index[::-1])
+
+
+def test_a_matcher_is_safe_in_several_threads():
+    matcher = Matcher([f"w{number} common" for number in range(200)])
+    questions = [[f"w{number} own{thread}" for number in range(200)] for thread in range(4)]
+    found = [None] * 4
+
+    def ask(thread):
+        found[thread] = [int(matcher.match([question]).index[0, 0]) for question in questions[thread]]
+
+    threads = [threading.Thread(target=ask, args=(thread,)) for thread in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert found == [list(range(200))] * 4
+
+
+def test_errors_name_what_is_wrong():
+    with pytest.raises(InputError, match="faq_questions: expected at least one row"):
+        match(["a"], [])
+    with pytest.raises(OptionError, match="k=0"):
+        match(["a"], ["b"], 0)
+    with pytest.raises(ColumnError, match="'questions': expected text"):
+        match([1, 2], ["b"])
+    with pytest.raises(ColumnError, match="'faq_questions': expected text, got list"):
+        match(["a"], [["b"]])
+    with pytest.raises(ColumnError, match="needs the column 'answer'"):
+        StrictMatchBot({"question": ["a"]})
+    with pytest.raises(ColumnError, match="expected a table, got str"):
+        StrictMatchBot("faq")
+
+
+def test_the_bot_answers_with_the_stored_answer():
+    faq = {"Query": ["Where is my card?", "How do I pay?"], "answer": ["In the mail.", None]}
+    bot = StrictMatchBot(faq)
+    reply = bot.answer("my card, where?")
+    assert (reply.answer, reply.index) == ("In the mail.", 0)
+    assert reply.score == pytest.approx(3 / math.sqrt(12))
+    assert 0 < reply.latency_ms < 60_000
+    batch = StrictMatchBot(pa.table(faq)).answer_all(["my card, where?", "pay", None])
+    assert batch["answer"].to_pylist() == ["In the mail.", None, None]
+    assert batch["score"].to_pylist() == [reply.score, 0.5, None]
+    assert batch["index"].to_pylist() == [0, 1, None]
+    assert batch["latency_ms"][0].as_py() > 0
+
+
+@pytest.mark.skipif(not DATA, reason="FASTMETRICS_DATA is not set")
+def test_real_questions_against_a_real_faq():
+    faq = parquet.read_table(Path(DATA) / "common" / "covid_faq_kb.parquet")["question"].to_pylist()
+    asked = parquet.read_table(Path(DATA) / "dev" / "covid_question_pairs.parquet")["question"].to_pylist()
+    assert_plain(asked, faq, 3)
+
+
+@pytest.mark.skipif(not DATA, reason="FASTMETRICS_DATA is not set")
+def test_nearest_question_finds_the_intent():
+    table = parquet.read_table(Path(DATA) / "dev" / "banking77.parquet")
+    labels = np.array(table["label_intent"].to_pylist())
+    found = match(table["question"], table["question"], 2)
+    own = np.arange(len(labels))
+    other = np.where(found.index[:, 0] == own, found.index[:, 1], found.index[:, 0])
+    assert np.mean(labels[other] == labels) == pytest.approx(0.69, abs=0.02)

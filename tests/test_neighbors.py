@@ -1,0 +1,177 @@
+"""Neighbours against all distances in float64, and approximate searches against exact ones."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+from pyarrow import parquet
+from sklearn.neighbors import NearestNeighbors
+
+from fastmetrics.errors import FastmetricsError, FileFormatError, InputError, OptionError, OutputError
+from fastmetrics.neighbors import DISTANCES, METHODS, Index, nearest
+
+DATA = os.environ.get("FASTMETRICS_DATA")
+
+
+def clusters(rows, dim, *, seed=0, centres=20, size=0.4):
+    rng = np.random.default_rng(seed)
+    middle = rng.standard_normal((centres, dim))
+    return (middle[rng.integers(0, centres, rows)] + size * rng.standard_normal((rows, dim))).astype(np.float32)
+
+
+def all_distances(queries, corpus, metric):
+    """Every distance, in float64, the plain way."""
+    queries, corpus = queries.astype(np.float64), corpus.astype(np.float64)
+    if metric == "dot":
+        return -(queries @ corpus.T)
+    if metric == "euclidean":
+        return np.sqrt(((queries[:, None] - corpus[None]) ** 2).sum(axis=2))
+    norms = np.linalg.norm(queries, axis=1)[:, None] * np.linalg.norm(corpus, axis=1)
+    return np.where(norms > 0, 1.0 - (queries @ corpus.T) / np.where(norms > 0, norms, 1), 1.0)
+
+
+def recall(found, truth):
+    return np.mean([len(set(a) & set(b)) / len(b) for a, b in zip(found.tolist(), truth.tolist(), strict=True)])
+
+
+@pytest.mark.parametrize("metric", DISTANCES)
+@pytest.mark.parametrize("own", [True, False])
+def test_exact_search_equals_all_distances(metric, own):
+    corpus = clusters(700, 12)
+    queries = corpus if own else clusters(90, 12, seed=1)
+    found = nearest(corpus, None if own else queries, k=6, metric=metric)
+    square = all_distances(queries, corpus, metric)
+    if own:
+        np.fill_diagonal(square, np.inf)
+    assert np.array_equal(found.ids, np.argsort(square, axis=1, kind="stable")[:, :6])
+    assert found.distances == pytest.approx(np.sort(square, axis=1)[:, :6], rel=1e-9, abs=1e-12)
+    assert (found.method, found.recall, found.recall_sample) == ("exact", 1.0, len(queries))
+
+
+def test_equals_scikit_learn():
+    corpus = clusters(500, 9)
+    expected = NearestNeighbors(n_neighbors=5, metric="cosine", algorithm="brute").fit(corpus.astype(float))
+    distances, ids = expected.kneighbors(clusters(50, 9, seed=3).astype(float))
+    found = nearest(corpus, clusters(50, 9, seed=3), k=5)
+    assert np.array_equal(found.ids, ids)
+    assert found.distances == pytest.approx(distances, abs=1e-12)
+    assert found.scores == pytest.approx(1 - distances)
+
+
+@settings(max_examples=40, deadline=None)
+@given(
+    arrays(np.float64, st.tuples(st.integers(1, 8), st.just(3)), elements=st.integers(-2, 2).map(float)),
+    arrays(np.float64, st.tuples(st.integers(1, 4), st.just(3)), elements=st.integers(-2, 2).map(float)),
+    st.sampled_from(DISTANCES),
+    st.integers(1, 10),
+)
+def test_small_matrices_with_ties_and_zeros(corpus, queries, metric, k):
+    found = nearest(corpus, queries, k=k, metric=metric)
+    kept = min(k, len(corpus))
+    expected = np.sort(all_distances(queries, corpus, metric), axis=1)[:, :kept]
+    assert found.distances[:, :kept] == pytest.approx(expected, abs=1e-9)
+    assert (found.ids[:, kept:] == -1).all()
+    assert np.isnan(found.distances[:, kept:]).all()
+    assert all(len(set(row)) == kept for row in found.ids[:, :kept].tolist())
+
+
+@pytest.mark.parametrize("metric", DISTANCES)
+@pytest.mark.parametrize("method", METHODS)
+def test_every_method_reports_its_true_recall(metric, method):
+    corpus = clusters(1600, 12, centres=50)
+    truth = np.argsort(all_distances(corpus, corpus, metric) + np.diag(np.full(1600, np.inf)), axis=1)[:, :10]
+    found = nearest(corpus, k=10, metric=metric, method=method, recall_sample=1600)
+    assert found.recall == pytest.approx(recall(found.ids, truth), abs=0.002)
+    assert found.recall > (0.6 if method == "pq" and metric == "dot" else 0.93)
+    sampled = nearest(corpus, k=10, metric=metric, method=method, recall_sample=500)
+    assert sampled.recall == pytest.approx(found.recall, abs=0.02)
+    square = all_distances(corpus, corpus, metric)
+    assert found.distances == pytest.approx(np.take_along_axis(square, found.ids, axis=1), abs=1e-6)
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_the_same_rows_for_any_number_of_threads(method):
+    corpus = clusters(1500, 8)
+    one, two = (nearest(corpus, k=5, method=method, threads=threads) for threads in (1, 2))
+    assert np.array_equal(one.ids, two.ids)
+    assert np.array_equal(one.distances, two.distances)
+    assert one.recall == two.recall
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_self_is_excluded_by_id_among_duplicates(method):
+    corpus = np.repeat(clusters(200, 8), 4, axis=0)
+    found = nearest(corpus, k=3, metric="euclidean", method=method)
+    assert (found.ids != np.arange(800)[:, None]).all()
+    assert (found.ids // 4 == np.arange(800)[:, None] // 4).all()
+    assert (found.distances == 0).all()
+
+
+def test_small_distances_keep_their_digits():
+    rng = np.random.default_rng(0)
+    corpus = (5.0 + 1e-4 * rng.standard_normal((300, 16))).astype(np.float32)
+    square = all_distances(corpus, corpus, "euclidean") + np.diag(np.full(300, np.inf))
+    for method in METHODS:
+        found = nearest(corpus, k=4, metric="euclidean", method=method)
+        picked = np.take_along_axis(square, found.ids, axis=1)
+        assert found.distances == pytest.approx(picked, rel=1e-9)
+    assert np.array_equal(nearest(corpus, k=4, metric="euclidean").ids, np.argsort(square, axis=1)[:, :4])
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_a_saved_index_answers_the_same(method, tmp_path: Path):
+    corpus, queries = clusters(1500, 8), clusters(40, 8, seed=2)
+    names = pa.array([f"doc{row}" for row in range(1500)])
+    index = Index.build(corpus, method=method, names=names)
+    index.save(tmp_path / "index")
+    loaded = Index.load(tmp_path / "index")
+    one, two = index.search(queries, k=7), loaded.search(queries, k=7)
+    assert np.array_equal(one.ids, two.ids)
+    assert np.array_equal(one.distances, two.distances)
+    assert one.recall == two.recall
+    assert loaded.names.equals(names)
+    assert (loaded.rows, loaded.metric, loaded.method) == (1500, "cosine", method)
+    with pytest.raises(OutputError, match="exists already"):
+        index.save(tmp_path / "index")
+    assert [path.name for path in tmp_path.iterdir()] == ["index"]
+
+
+def test_errors_name_what_is_wrong(tmp_path: Path):
+    corpus = clusters(10, 4)
+    with pytest.raises(InputError, match="query 1 is not finite"):
+        nearest(corpus, [[1.0, 2.0, 3.0, 4.0], [np.nan, 0, 0, 0]])
+    with pytest.raises(InputError, match="of 3 and 4 numbers"):
+        nearest(corpus, [[1.0, 2.0, 3.0]])
+    with pytest.raises(FastmetricsError, match="unknown method 'ivff'; did you mean 'ivf'"):
+        nearest(corpus, method="ivff")
+    with pytest.raises(FastmetricsError, match="unknown distance"):
+        nearest(corpus, metric="manhattan")
+    with pytest.raises(OptionError, match="k=0"):
+        nearest(corpus, k=0)
+    with pytest.raises(InputError, match="2 names for 10 rows"):
+        Index.build(corpus, names=pa.array(["a", "b"]))
+    with pytest.raises(FileFormatError, match="not an index"):
+        Index.load(tmp_path)
+
+
+def test_corpus_rows_that_are_not_finite_are_never_found():
+    corpus = clusters(100, 5)
+    corpus[17] = np.nan
+    found = nearest(corpus, clusters(30, 5, seed=1), k=100)
+    assert 17 not in found.ids
+    assert (found.ids[:, 99] == -1).all()
+
+
+@pytest.mark.skipif(not DATA, reason="FASTMETRICS_DATA is not set")
+def test_real_embeddings_find_the_intent():
+    table = parquet.read_table(Path(DATA) / "dev" / "banking77_embeddings.parquet")
+    labels = np.array(table["label_intent"].to_pylist())
+    found = nearest(table, k=1)
+    assert np.mean(labels[found.ids[:, 0]] == labels) == pytest.approx(0.85, abs=0.02)

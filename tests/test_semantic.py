@@ -1,0 +1,97 @@
+"""Semantic similarity against scikit-learn and plain Python."""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from sklearn.metrics.pairwise import paired_cosine_distances, paired_euclidean_distances
+
+from fastmetrics.errors import ColumnError
+from fastmetrics.metrics.semantic import (
+    dot_similarity,
+    euclidean_distance,
+    response_exact_match_rate,
+    response_semantic_consistency,
+    semantic_similarity,
+)
+from fastmetrics.scoring import score
+
+
+def vectors(rows, dim, seed, dtype=np.float32):
+    return np.random.default_rng(seed).standard_normal((rows, dim)).astype(dtype)
+
+
+@pytest.mark.parametrize("dtype", [np.float16, np.float32, np.float64])
+def test_equal_scikit_learn(dtype):
+    a, b = vectors(9000, 7, 0, dtype), vectors(9000, 7, 1, dtype)
+    x, y = a.astype(np.float64), b.astype(np.float64)
+    assert semantic_similarity(a, b) == pytest.approx(1 - paired_cosine_distances(x, y), abs=1e-12)
+    assert euclidean_distance(a, b) == pytest.approx(paired_euclidean_distances(x, y), rel=1e-12)
+    assert dot_similarity(a, b) == pytest.approx((x * y).sum(axis=1), rel=1e-9, abs=1e-12)
+
+
+def test_as_columns_of_a_table():
+    a, b = vectors(50, 4, 0), vectors(50, 4, 1)
+    table = pa.table(
+        {
+            "answer_embedding": pa.FixedSizeListArray.from_arrays(a.ravel(), 4),
+            "reference_embedding": pa.array([*b[:-1].tolist(), None], pa.list_(pa.float32())),
+        }
+    )
+    scored = score(table, metrics=["semantic_similarity", "dot_similarity", "euclidean_distance"])
+    assert scored["semantic_similarity"].to_pylist()[:-1] == semantic_similarity(a, b)[:-1].tolist()
+    assert scored["dot_similarity"].null_count == scored["euclidean_distance"].null_count == 1
+
+
+def test_undefined_where_a_vector_is_zero_or_not_finite():
+    a = [[0.0, 0.0], [np.nan, 1.0], [np.inf, 1.0], [1.0, 1.0]]
+    b = [[1.0, 0.0]] * 4
+    assert np.isnan(semantic_similarity(a, b)).tolist() == [True, True, True, False]
+    assert np.isnan(dot_similarity(a, b)).tolist() == [False, True, True, False]
+    assert np.isnan(euclidean_distance(a, b)).tolist() == [False, True, True, False]
+
+
+def test_the_same_vector_is_exactly_alike():
+    a = vectors(200, 33, 3)
+    assert (semantic_similarity(a, a) <= 1).all()
+    assert semantic_similarity(a, a) == pytest.approx(1.0, abs=1e-15)
+    assert (euclidean_distance(a, a) == 0).all()
+
+
+def test_errors_name_the_column():
+    with pytest.raises(ColumnError, match="answer_embedding has 2 numbers a row, reference_embedding 3"):
+        semantic_similarity([[1.0, 2.0]], [[1.0, 2.0, 3.0]])
+    with pytest.raises(ColumnError, match="reference_embedding: row 1 has 1 numbers, expected 2"):
+        semantic_similarity([[1.0, 2.0], [1.0, 2.0]], [[1.0, 2.0], [1.0]])
+    with pytest.raises(ColumnError, match="answer_embedding: expected a column of lists"):
+        semantic_similarity(["a"], [[1.0]])
+
+
+def test_repeats_equal_all_pairs():
+    rng = np.random.default_rng(0)
+    groups = rng.integers(0, 40, 200)
+    answers = rng.choice(["yes", "no", "maybe"], 200).tolist()
+    rows = vectors(200, 5, 2).astype(np.float64)
+    units = rows / np.linalg.norm(rows, axis=1, keepdims=True)
+    pairs = [(i, j) for i, j in itertools.combinations(range(200), 2) if groups[i] == groups[j]]
+    rate = response_exact_match_rate(answers, groups)
+    mean = response_semantic_consistency(rows, groups)
+    assert rate.value == pytest.approx(np.mean([answers[i] == answers[j] for i, j in pairs]))
+    assert mean.value == pytest.approx(np.mean([units[i] @ units[j] for i, j in pairs]))
+    assert rate.n_pairs == mean.n_pairs == len(pairs)
+    assert rate.n_questions == sum(np.bincount(groups) > 1)
+
+
+def test_repeats_count_what_they_leave_out():
+    rate = response_exact_match_rate(["a", None, "a", "a"], ["q", "q", "q", None])
+    assert (rate.value, rate.n_pairs, rate.n_missing) == (1.0, 1, 2)
+    rows = pa.array([[1.0, 0.0], None, [0.0, 0.0], [1.0, 0.0]], pa.list_(pa.float64()))
+    mean = response_semantic_consistency(rows, ["q"] * 4)
+    assert (mean.value, mean.n_pairs, mean.n_missing, mean.n_undefined) == (1.0, 1, 1, 1)
+    assert np.isnan(response_exact_match_rate(["a", "b"], [1, 2]).value)
+    assert np.isnan(response_semantic_consistency([[1.0], [1.0]], [1, 2]).value)
+    with pytest.raises(ColumnError, match="2 and 3 rows"):
+        response_exact_match_rate(["a", "b"], [1, 2, 3])
