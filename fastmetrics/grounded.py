@@ -127,8 +127,8 @@ def cosines(embedder: Embedder, texts: list[str], passages: Text, which: Ints) -
 
 
 def embedder_of(options: Mapping[str, Any]) -> Embedder:
-    """The embedder that the options ``embedder`` and ``cache`` name; one per process, whoever asks."""
-    asked = options["embedder"]
+    """The embedder that the options ``embedder`` (wordllama if None) and ``cache`` name; one per process."""
+    asked = "wordllama" if options["embedder"] is None else options["embedder"]
     return asked if isinstance(asked, Embedder) else _shared(asked, str(options["cache"]))
 
 

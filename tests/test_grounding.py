@@ -157,7 +157,7 @@ def test_options_are_checked():
     for options, message in (
         ({"tau_sim": 2.0}, "tau_sim=2.0"),
         ({"pattern": "("}, "regular"),
-        ({"phrases": "a"}, "list"),
+        ({"phrases": "a"}, "phrases"),
     ):
         with pytest.raises(OptionError, match=message):
             grounding_overlap(["a"], [["b"]], **options)

@@ -127,7 +127,7 @@ def grounding_overlap(
     tau_sim: float = TAU_SIM,
     phrases: tuple[str, ...] = PHRASES,
     pattern: str = PATTERN,
-    embedder: Any = "wordllama",
+    embedder: Any = None,
     cache: str = "",
 ) -> Floats:
     """Share of the answer's sentences that are supported by the context they cite.
@@ -136,7 +136,7 @@ def grounding_overlap(
     know" (``phrases``, as in ``abstained``), and the cosine of its embedding, the mark left out, and that of the
     context is at least ``tau_sim``. 0 for an answer without sentences or a row without contexts; null where answer
     or contexts are null. ``pattern`` is the regular expression of a citation, its first group the number;
-    ``embedder`` and ``cache`` as in ``Embedder``.
+    ``embedder`` (a name, a function or an ``Embedder``; wordllama by default) and ``cache`` as in ``Embedder``.
 
     >>> import fastmetrics as fm
     >>> fm.grounding_overlap(["Paris is in France [1]. I like it."], [["Paris lies in France."]])
@@ -162,7 +162,7 @@ def overlap_faithfulness(
     tau_sim: float = TAU_SIM,
     phrases: tuple[str, ...] = PHRASES,
     pattern: str = PATTERN,
-    embedder: Any = "wordllama",
+    embedder: Any = None,
     cache: str = "",
 ) -> Floats:
     """Faithfulness from grounding: min(1, 0.6 + 0.4·grounding_overlap), 0 for abstaining from an answerable question.
@@ -186,7 +186,7 @@ def grounding_evidence(
     tau_sim: float = TAU_SIM,
     phrases: tuple[str, ...] = PHRASES,
     pattern: str = PATTERN,
-    embedder: Any = "wordllama",
+    embedder: Any = None,
     cache: str = "",
 ) -> pa.Table:
     """What ``grounding_overlap`` saw: one row per sentence.
