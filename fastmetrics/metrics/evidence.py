@@ -1,0 +1,129 @@
+"""The anchors of answers, and which of them the contexts support: what the hallucination scores divide (S3)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Annotated, Any
+
+import numpy as np
+
+from fastmetrics.arrays import Bytes, Flags, Ids, Ints, Text, Tokens
+from fastmetrics.batch import Batch
+from fastmetrics.kernels import claims as claim_kernels
+from fastmetrics.kernels import support
+from fastmetrics.kernels import values as value_kernels
+from fastmetrics.kernels.claims import Claims
+from fastmetrics.kernels.marks import Marks
+from fastmetrics.kernels.values import Values
+from fastmetrics.text.marks import ids_of_marks, roles_and_stems, said, scan
+from fastmetrics.text.tokenize import Vocabulary
+
+KINDS = ("number", "date", "time", "weekday", "claim")
+"""The kinds of anchors."""
+
+
+@dataclass(frozen=True, eq=False)
+class Passage:
+    """A column of text with its words, as tokens and with their places in the text."""
+
+    text: Text
+    tokens: Tokens
+    marks: Marks
+    ids: Ids
+    vocabulary: Vocabulary
+    memo: dict[Any, Any] = field(default_factory=dict, repr=False)
+
+    @property
+    def groups(self) -> Ints:
+        """The strings of each row, as in :class:`fastmetrics.arrays.Text`."""
+        return np.arange(len(self.text) + 1) if self.text.groups is None else self.text.groups
+
+    @property
+    def words(self) -> support.Passages:
+        """The words as kernels read them."""
+        return support.Passages(self.tokens.ids, self.tokens.starts, self.tokens.stops, self.groups)
+
+
+@dataclass(frozen=True)
+class PassageIn:
+    """Text with its words and their places."""
+
+    def of(self, batch: Batch, column: str, options: Mapping[str, Any]) -> Passage:
+        """The column's passages."""
+        return batch.remember(("passage", column), lambda: _passage(batch, column))
+
+
+Passages = Annotated[Passage, PassageIn()]
+
+
+def _passage(batch: Batch, column: str) -> Passage:
+    text, tokens, vocabulary = batch.text(column), batch.tokens(column, "words"), batch.vocabulary("words")
+    marks = scan(text)
+    return Passage(text, tokens, marks, ids_of_marks(text, marks, tokens, vocabulary), vocabulary)
+
+
+@dataclass(frozen=True, eq=False)
+class Anchors:
+    """The anchors of all answers: row, kind (a number in ``KINDS``), first byte, byte after the last, supported."""
+
+    rows: Ints
+    kinds: Bytes
+    starts: Ints
+    stops: Ints
+    supported: Flags
+
+
+def anchors(answer: Passage, contexts: Passage, window: int) -> Anchors:
+    """The anchors of the answers, held against the contexts; numbers and dates first, then claims."""
+    key = (id(contexts), window)
+    if key not in answer.memo:
+        answer.memo[key] = (contexts, _anchors(answer, contexts, window))
+    return answer.memo[key][1]
+
+
+def _anchors(answer: Passage, contexts: Passage, window: int) -> Anchors:
+    roles, stem_of = roles_and_stems(answer.vocabulary)
+    sayings = said(answer.vocabulary)
+    own, known = _values(answer, sayings), _values(contexts, sayings)
+    strong = own.kinds != value_kernels.WEAK
+    held = support.values_hold(own, known, contexts.groups)
+    found = _claims(answer, roles[answer.ids])
+    mine = roles[answer.ids]
+    names = (mine & (claim_kernels.STOP | claim_kernels.HEDGE) == 0) | (mine & claim_kernels.PERSON != 0)
+    n_stems = int(stem_of.max(initial=-1)) + 1
+    meets = support.claims_hold(found, stem_of[answer.ids], names, contexts.words, stem_of, n_stems, window)
+    rows = np.arange(len(answer.text))
+    marks = answer.marks
+    return Anchors(
+        np.concatenate([np.repeat(rows, np.diff(own.bounds))[strong], np.repeat(rows, np.diff(found.bounds))]),
+        np.concatenate([own.kinds[strong] - 1, np.full(len(found.targets), KINDS.index("claim"), np.uint8)]),
+        np.concatenate([marks.starts[own.first[strong]], marks.starts[found.targets]]),
+        np.concatenate([marks.stops[own.last[strong] - 1], marks.stops[found.targets]]),
+        np.concatenate([held[strong], meets]),
+    )
+
+
+def _values(passage: Passage, sayings: value_kernels.Said) -> Values:
+    marks = passage.marks
+    n = len(marks.starts)
+    found = Values(
+        np.empty(n, np.uint8),
+        np.empty(n),
+        np.empty(n),
+        np.empty(n, np.int64),
+        np.empty(n, np.int64),
+        np.zeros(len(marks.bounds), np.int64),
+    )
+    kinds, amounts = sayings
+    here = value_kernels.Said(kinds[passage.ids], amounts[passage.ids])
+    n = value_kernels.find_values(passage.text.data, marks, here, found)
+    return Values(*(array[:n] for array in found[:-1]), found.bounds)
+
+
+def _claims(answer: Passage, roles: Bytes) -> Claims:
+    n = len(roles)
+    bounds = np.zeros(len(answer.marks.bounds), np.int64)
+    found = Claims(np.empty(n, np.int64), np.empty(n, np.int64), np.empty(n, np.int64), bounds)
+    n = claim_kernels.find_claims(answer.marks, roles, found)
+    return Claims(found.lows[:n], found.highs[:n], found.targets[:n], bounds)
