@@ -96,7 +96,7 @@ def claims_of_sentence(marks: Marks, roles: Bytes, begin: int, end: int, claims:
 def find_claims(marks: Marks, roles: Bytes, claims: Claims) -> int:
     """The claims of every text, sentence by sentence, those that ask left out; how many there are."""
     starts, stops, _, after, _, text_bounds = marks
-    n = 0
+    n = claims.bounds[0]
     for row in range(len(text_bounds) - 1):
         begin = text_bounds[row]
         for k in range(begin, text_bounds[row + 1]):

@@ -16,7 +16,7 @@ from fastmetrics.kernels import marks as m
 from fastmetrics.kernels._jit import inline, kernel
 from fastmetrics.kernels.marks import Marks
 
-NUMBER, DATE, TIME, WEEKDAY, WEAK = 1, 2, 3, 4, 5
+NUMBER, DATE, TIME, WEEKDAY, WEAK = (np.int64(kind) for kind in range(1, 6))  # typed, or each is a signature
 """A WEAK number supports others and needs no support itself: "one", "first", the year and the day of a date."""
 
 # What a word may be.
@@ -151,10 +151,9 @@ def named_date(data: Bytes, marks: Marks, said: Said, k: int, stop: int) -> tupl
     j += 1
     if day == 0 and joined(marks, j, stop):
         day = day_or_ordinal(data, marks, j, stop)
-        j += day > 0
+        j += np.int64(day > 0)
     year = year_at(data, marks, j, stop) if joined(marks, j, stop) else 0
-    j += year > 0
-    return year * 10000 + month * 100 + day, j
+    return year * 10000 + month * 100 + day, j + np.int64(year > 0)
 
 
 @kernel
@@ -328,10 +327,10 @@ def date_at(data: Bytes, marks: Marks, said: Said, k: int, stop: int, values: Va
         date, j = named_date(data, marks, said, k, stop)
     if date == 0 or (date < 10000 and date % 100 == 0 and is_verb(data[marks.starts[k]], date)):
         return n, k
-    n = put(values, n, DATE, date, other, k, j)
+    n = put(values, n, DATE, np.float64(date), np.float64(other), k, j)
     for part in (date // 10000, date % 100):
         if part > 0:
-            n = put(values, n, WEAK, part, 0.0, k, j)
+            n = put(values, n, WEAK, np.float64(part), 0.0, k, j)
     return n, j
 
 
@@ -339,7 +338,7 @@ def date_at(data: Bytes, marks: Marks, said: Said, k: int, stop: int, values: Va
 def find_values(data: Bytes, marks: Marks, said: Said, values: Values) -> int:
     """The values of every text, in order; how many there are."""
     kinds, digit, text_bounds, bounds = said.kinds, marks.digit, marks.bounds, values.bounds
-    n = 0
+    n = bounds[0]
     for row in range(len(text_bounds) - 1):
         k, stop = text_bounds[row], text_bounds[row + 1]
         while k < stop:
@@ -360,7 +359,7 @@ def find_values(data: Bytes, marks: Marks, said: Said, values: Values) -> int:
             if digit[k]:
                 minutes, either, j = clock_time(data, marks, said, k, stop)
                 if minutes >= 0:
-                    n = put(values, n, TIME, minutes, either, k, j)
+                    n = put(values, n, TIME, np.float64(minutes), np.float64(either), k, j)
                     k = j
                     continue
             kind, a, b, j = number_at(data, marks, said, k, stop)
