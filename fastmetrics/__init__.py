@@ -14,6 +14,7 @@ __version__ = "0.1.0"
 _HOMES = {
     "score": "scoring",
     "score_files": "pipeline",
+    "anchors": "reasons",
     "summarize": "summary",
     "validate": "validation",
     "agreement": "raters",

@@ -237,7 +237,7 @@ def score_columns(
     metric: Metric, columns: Mapping[str, Any], options: Mapping[str, Any], threads: int | None
 ) -> Floats:
     """One metric over raw columns, which must be of one length: one float64 a row, NaN where it has no score."""
-    table = _aligned_table({name: as_arrow(values, name) for name, values in columns.items() if values is not None})
+    table = aligned_table({name: as_arrow(values, name) for name, values in columns.items() if values is not None})
     complete = metric.options(options)
     shelf = Shelf()
 
@@ -250,7 +250,8 @@ def score_columns(
     return np.concatenate(pieces) if pieces else np.zeros(0)
 
 
-def _aligned_table(columns: Mapping[str, Any]) -> pa.Table:
+def aligned_table(columns: Mapping[str, Any]) -> pa.Table:
+    """Columns side by side; raises ``ColumnError`` if their lengths differ."""
     lengths = {name: len(array) for name, array in columns.items()}
     if len(set(lengths.values())) > 1:
         raise ColumnError(f"columns differ in length: {', '.join(f'{n!r} has {k}' for n, k in lengths.items())}")
@@ -265,12 +266,12 @@ def _record_batches(table: Any) -> tuple[list[str], Iterator[pa.RecordBatch]]:
         table = pa.Table.from_batches([table])
     elif isinstance(table, list | tuple):
         seen = dict.fromkeys(name for row in table for name in row)
-        table = _aligned_table({name: as_arrow([row.get(name) for row in table], name) for name in seen})
+        table = aligned_table({name: as_arrow([row.get(name) for row in table], name) for name in seen})
     elif not isinstance(table, pa.Table):
         if not hasattr(table, "columns") and not isinstance(table, Mapping):
             raise ColumnError(f"expected a table, got {type(table).__name__}")
         held = table.keys() if isinstance(table, Mapping) else table.columns
-        table = _aligned_table({str(name): as_arrow(table[name], str(name)) for name in held})
+        table = aligned_table({str(name): as_arrow(table[name], str(name)) for name in held})
     return table.schema.names, slices(table)
 
 

@@ -169,6 +169,11 @@ def clock_time(data: Bytes, marks: Marks, said: Said, k: int, stop: int) -> tupl
             return -1, 0, k
         clock = True
         j += 1
+        if letters == 0 and j < stop and marks.digit[j] and marks.before[j] & m.KIND == m.COLON:
+            _, n, seconds = digits(data, marks.starts[j], marks.stops[j])
+            if n == 2 and seconds >= 0:
+                letters = seconds
+                j += 1
     if letters in (AM, PM):
         half = letters == PM
     elif letters == 0 and j < stop and said.kinds[j] == W_HALF_DAY and marks.before[j] & m.KIND == m.SPACE:

@@ -12,11 +12,10 @@ from fastmetrics.arrays import Floats, Tokens
 from fastmetrics.batch import Batch
 from fastmetrics.declare import Words, metric
 from fastmetrics.errors import OptionError
-from fastmetrics.kernels import strings, support
+from fastmetrics.kernels import support
 from fastmetrics.metrics.counts import divide, sets
-from fastmetrics.metrics.evidence import Passage, Passages, anchors
-from fastmetrics.text.marks import STOP_WORDS
-from fastmetrics.text.tokenize import Vocabulary
+from fastmetrics.metrics.evidence import Passage, Passages, anchors, senses_of
+from fastmetrics.text.senses import STOP_WORDS
 
 LONG = 3
 """Characters from which on a word may be a keyword."""
@@ -29,6 +28,8 @@ LOW_OVERLAP, DRIFT = 0.2, 0.2
 class KeywordsIn:
     """Words that are long enough and no stop word, under the option ``stop_words``."""
 
+    convention: str = "words"
+
     def of(self, batch: Batch, column: str, options: Mapping[str, Any]) -> Tokens:
         """The column's keywords."""
         stop_words = tuple(options["stop_words"])
@@ -39,20 +40,10 @@ Keywords = Annotated[Tokens, KeywordsIn()]
 
 
 def _keywords(batch: Batch, column: str, stop_words: tuple[str, ...]) -> Tokens:
-    tokens, vocabulary = batch.tokens(column, "words"), batch.vocabulary("words")
-    stop = vocabulary.ids_of(stop_words)
-    keep = _lengths(vocabulary) >= LONG
+    tokens, stop = batch.tokens(column, "words"), batch.vocabulary("words").ids_of(stop_words)
+    keep = senses_of(batch).lengths >= LONG
     keep[stop] = False
     return tokens.where(keep)
-
-
-def _lengths(vocabulary: Vocabulary) -> Any:
-    """The characters of every word."""
-    n = len(vocabulary)
-    starts = 8 * vocabulary.arrays.begins[:n]
-    return strings.count_characters(
-        vocabulary.arrays.arena.view(np.uint8), starts, starts + vocabulary.arrays.lengths[:n]
-    )
 
 
 def _check_stop_words(stop_words: tuple[str, ...], **_: object) -> None:

@@ -16,8 +16,8 @@ from fastmetrics.kernels import values as value_kernels
 from fastmetrics.kernels.claims import Claims
 from fastmetrics.kernels.marks import Marks
 from fastmetrics.kernels.values import Values
-from fastmetrics.text.marks import ids_of_marks, roles_and_stems, said, scan
-from fastmetrics.text.tokenize import Vocabulary
+from fastmetrics.text.marks import ids_of_marks, scan
+from fastmetrics.text.senses import Senses
 
 KINDS = ("number", "date", "time", "weekday", "claim")
 """The kinds of anchors."""
@@ -31,7 +31,7 @@ class Passage:
     tokens: Tokens
     marks: Marks
     ids: Ids
-    vocabulary: Vocabulary
+    senses: Senses
     memo: dict[Any, Any] = field(default_factory=dict, repr=False)
 
     @property
@@ -49,6 +49,8 @@ class Passage:
 class PassageIn:
     """Text with its words and their places."""
 
+    convention: str = "words"
+
     def of(self, batch: Batch, column: str, options: Mapping[str, Any]) -> Passage:
         """The column's passages."""
         return batch.remember(("passage", column), lambda: _passage(batch, column))
@@ -60,7 +62,13 @@ Passages = Annotated[Passage, PassageIn()]
 def _passage(batch: Batch, column: str) -> Passage:
     text, tokens, vocabulary = batch.text(column), batch.tokens(column, "words"), batch.vocabulary("words")
     marks = scan(text)
-    return Passage(text, tokens, marks, ids_of_marks(text, marks, tokens, vocabulary), vocabulary)
+    ids = ids_of_marks(text, marks, tokens, vocabulary)
+    return Passage(text, tokens, marks, ids, senses_of(batch))
+
+
+def senses_of(batch: Batch) -> Senses:
+    """What is known of the batch's words."""
+    return batch.words.remember("senses", lambda: Senses(batch.vocabulary("words"))).catch_up()
 
 
 @dataclass(frozen=True, eq=False)
@@ -83,16 +91,15 @@ def anchors(answer: Passage, contexts: Passage, window: int) -> Anchors:
 
 
 def _anchors(answer: Passage, contexts: Passage, window: int) -> Anchors:
-    roles, stem_of = roles_and_stems(answer.vocabulary)
-    sayings = said(answer.vocabulary)
-    own, known = _values(answer, sayings), _values(contexts, sayings)
+    senses = answer.senses
+    own, known = _values(answer), _values(contexts)
     strong = own.kinds != value_kernels.WEAK
     held = support.values_hold(own, known, contexts.groups)
-    found = _claims(answer, roles[answer.ids])
-    mine = roles[answer.ids]
+    mine = senses.roles[answer.ids]
+    found = _claims(answer, mine)
     names = (mine & (claim_kernels.STOP | claim_kernels.HEDGE) == 0) | (mine & claim_kernels.PERSON != 0)
-    n_stems = int(stem_of.max(initial=-1)) + 1
-    meets = support.claims_hold(found, stem_of[answer.ids], names, contexts.words, stem_of, n_stems, window)
+    stems = senses.stems[answer.ids]
+    meets = support.claims_hold(found, stems, names, contexts.words, senses.stems, senses.n_stems, window)
     rows = np.arange(len(answer.text))
     marks = answer.marks
     return Anchors(
@@ -104,7 +111,7 @@ def _anchors(answer: Passage, contexts: Passage, window: int) -> Anchors:
     )
 
 
-def _values(passage: Passage, sayings: value_kernels.Said) -> Values:
+def _values(passage: Passage) -> Values:
     marks = passage.marks
     n = len(marks.starts)
     found = Values(
@@ -115,8 +122,8 @@ def _values(passage: Passage, sayings: value_kernels.Said) -> Values:
         np.empty(n, np.int64),
         np.zeros(len(marks.bounds), np.int64),
     )
-    kinds, amounts = sayings
-    here = value_kernels.Said(kinds[passage.ids], amounts[passage.ids])
+    senses = passage.senses
+    here = value_kernels.Said(senses.kinds[passage.ids], senses.amounts[passage.ids])
     n = value_kernels.find_values(passage.text.data, marks, here, found)
     return Values(*(array[:n] for array in found[:-1]), found.bounds)
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import Any, NamedTuple
+from collections.abc import Callable, Hashable, Iterable
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
@@ -11,6 +11,8 @@ from fastmetrics.arrays import Bytes, Ids, Ints, Text, Tokens, text_of_strings
 from fastmetrics.kernels import rewrite, vocabulary, words
 from fastmetrics.text import unicode
 from fastmetrics.text.conventions import Convention, convention
+
+T = TypeVar("T")
 
 
 class Vocabulary:
@@ -149,6 +151,13 @@ class Wordbook:
     def __init__(self) -> None:
         self._vocabularies: dict[str, Vocabulary] = {}
         self._rewriters: dict[str, Rewriter] = {}
+        self._memory: dict[Hashable, Any] = {}
+
+    def remember(self, key: Hashable, make: Callable[[], T]) -> T:
+        """What ``make`` returned the first time ``key`` was asked for: what is known of the words of a vocabulary."""
+        if key not in self._memory:
+            self._memory[key] = make()
+        return self._memory[key]
 
     def vocabulary(self, name: str) -> Vocabulary:
         """The words seen so far under the convention ``name``."""

@@ -36,14 +36,13 @@ SPACES = r"[^\S\n]"
 class Word:
     """A run of word characters, with what stands before and after it."""
 
-    def __init__(self, text: str, match: re.Match[str], before: str, after: str, opens: bool, closes: bool) -> None:
+    def __init__(self, match: re.Match[str], before: str, after: str, opens: bool, closes: bool) -> None:
         self.start, self.stop = match.span()
         self.raw = match.group()
-        self.low = words(self.raw)[0]
+        self.low, self.kind, self.amount = "", "", 0.0
         self.before, self.after = before, after
         self.opens, self.closes = opens, closes
         self.digit = self.raw[0] in "0123456789"
-        self.kind, self.amount = SAYS.get(self.low, ("", 0.0))
 
     def number(self) -> tuple[int, int, str] | None:
         """The integer it begins with, its digits, the letters after them; None if it is no such thing."""
@@ -60,7 +59,12 @@ def marks(text: str) -> list[Word]:
     begins = [*(match.start() for match in found), len(text)]
     gaps = [text[a:b] for a, b in zip(ends, begins, strict=True)]
     last = len(found) - 1
-    return [Word(text, match, gaps[i], gaps[i + 1], i == 0, i == last) for i, match in enumerate(found)]
+    made = [Word(match, gaps[i], gaps[i + 1], i == 0, i == last) for i, match in enumerate(found)]
+    lowered = words(text)
+    for word, low in zip(made, lowered, strict=False):
+        word.low = low if len(lowered) == len(made) else words(word.raw)[0]
+        word.kind, word.amount = SAYS.get(word.low, ("", 0.0))
+    return made
 
 
 def tight(gap: str) -> str:
@@ -156,6 +160,10 @@ def clock_time(tokens: list[Word], k: int) -> tuple[int, int, int] | None:
             return None
         minute, _, letters = number
         clock, j = True, j + 1
+        if letters == "" and j < len(tokens) and tokens[j].digit and tight(tokens[j].before) == ":":
+            number = tokens[j].number()
+            if number is not None and number[1] == 2:
+                letters, j = number[2], j + 1
     rest = tokens[j : j + 2]
     if letters in ("am", "pm"):
         half = int(letters == "pm")
