@@ -15,6 +15,7 @@ _HOMES = {
     "score": "scoring",
     "score_files": "pipeline",
     "anchors": "reasons",
+    "verdicts": "reasons",
     "summarize": "summary",
     "validate": "validation",
     "agreement": "raters",

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from fastmetrics.arrays import as_arrow
 from fastmetrics.batch import Batch
@@ -17,7 +18,13 @@ from fastmetrics.metrics.evidence import anchors as find_anchors
 from fastmetrics.scoring import aligned_table, slices
 
 ANCHOR = pa.struct(
-    [("kind", pa.string()), ("text", pa.string()), ("start", pa.int64()), ("stop", pa.int64()), ("supported", pa.bool_())]
+    [
+        ("kind", pa.string()),
+        ("text", pa.string()),
+        ("start", pa.int64()),
+        ("stop", pa.int64()),
+        ("supported", pa.bool_()),
+    ]
 )
 """An anchor: what it is, its words, the characters of the answer it spans, and whether the contexts support it."""
 
@@ -46,7 +53,8 @@ def verdicts(question: Any, answer: Any, contexts: Any, **options: Any) -> pa.Ta
     """The verdict on each answer in words, the scores it is made of, and the anchors that no context supports.
 
     Takes the options of ``verdict``.  Returns the columns ``verdict`` (PASS, WARN or FAIL), ``hallucination``,
-    ``relevance``, ``keyword_completeness`` and ``unsupported`` (as in ``anchors``); null where an input is missing.
+    ``relevance``, ``keyword_completeness`` and ``unsupported`` (as in ``anchors``); null where an input of theirs is
+    missing.
 
     >>> import fastmetrics as fm
     >>> table = fm.verdicts(["When did the tower open?"], ["The tower opened in 1890."], [["The tower opened in 1889."]])
@@ -64,12 +72,14 @@ def verdicts(question: Any, answer: Any, contexts: Any, **options: Any) -> pa.Ta
             scores, present = metric.compute(batch, metric.options(given))
             pieces[name].append(pa.array(scores, mask=~present))
         pieces["unsupported"].append(_anchors(batch, complete["window"], True))
-    words: Callable[[pa.Array], pa.Array] = lambda scores: pa.array(["FAIL", "WARN", "PASS"]).take(  # noqa: E731
-        pa.array(scores.fill_null(0).to_numpy() * 2, pa.int8(), mask=scores.is_null().to_numpy(False))
-    )
-    pieces["verdict"] = [words(scores) for scores in pieces["verdict"]]
+    pieces["verdict"] = [_in_words(scores) for scores in pieces["verdict"]]
     kinds = [pa.string(), pa.float64(), pa.float64(), pa.float64(), pa.list_(ANCHOR)]
     return pa.table({name: pa.chunked_array(pieces[name], kind) for name, kind in zip(pieces, kinds, strict=True)})
+
+
+def _in_words(scores: pa.Array) -> pa.Array:
+    """What the numbers of ``verdict`` stand for."""
+    return pa.array(["FAIL", "WARN", "PASS"]).take(pc.multiply(scores, 2).cast(pa.int8()))
 
 
 def _batches(columns: Mapping[str, Any]) -> Iterator[Batch]:

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from sklearn.feature_extraction.text import TfidfVectorizer
 
 import fastmetrics as fm
 from fastmetrics.errors import OptionError
@@ -13,15 +14,77 @@ from tests import strategies
 from tests.reference import claims
 
 PIECES = [
-    *("1,000", "1000", "1k", "1 000", "1.000.000", "3.5", "3,5", "$5", "5 €", "50 %", "50%", "50 percent", "0.5", "1/2"),
+    *(
+        "1,000",
+        "1000",
+        "1k",
+        "1 000",
+        "1.000.000",
+        "3.5",
+        "3,5",
+        "$5",
+        "5 €",
+        "50 %",
+        "50%",
+        "50 percent",
+        "0.5",
+        "1/2",
+    ),
     *("5 Jan 2024", "2024-01-05", "January 5th, 2024", "01/05/2024", "5.1.2024", "1-5-24", "May", "may", "in May 2020"),
-    *("3 pm", "3:30 p.m.", "15:00", "3:00", "12am", "25:99", "10:5", "Monday", "вторник", "5 января", "1990s", "5th of June"),
-    *("twenty-five", "two thirds", "half", "one", "three million", "2.5bn", "per cent", "[1]", "1. ", "12345678901234567"),
+    *(
+        "3 pm",
+        "3:30 p.m.",
+        "15:00",
+        "3:00",
+        "12am",
+        "25:99",
+        "10:5",
+        "Monday",
+        "вторник",
+        "5 января",
+        "1990s",
+        "5th of June",
+    ),
+    *(
+        "twenty-five",
+        "two thirds",
+        "half",
+        "one",
+        "three million",
+        "2.5bn",
+        "per cent",
+        "[1]",
+        "1. ",
+        "12345678901234567",
+    ),
     *("The tower", "was", "built", "released", "costs", "may", "suggests", "I", "we", "the", "of", "and", "dr", "A"),
     *("книга", "книги", "вышла", "в", "рублей", "тыс", "процентов", "plans", "planned", "studies", "glass", "agreed"),
     *("2 hundred", "a quarter", "seven", "eleventh", "12 trillion", "٣", "5️", "2nd", "7km", "9x9", "İ", "ΟΔΟΣ", "ſ"),
 ]
-GAPS = [" ", " ", " ", ", ", ". ", "? ", "! ", "\n", "-", "/", ".", ":", ",", "'", " (", ") ", "%", " $", "€ ", "[", "]", "—"]
+GAPS = [
+    " ",
+    " ",
+    " ",
+    ", ",
+    ". ",
+    "? ",
+    "! ",
+    "\n",
+    "-",
+    "/",
+    ".",
+    ":",
+    ",",
+    "'",
+    " (",
+    ") ",
+    "%",
+    " $",
+    "€ ",
+    "[",
+    "]",
+    "—",
+]
 sentences = st.lists(st.tuples(st.sampled_from(PIECES), st.sampled_from(GAPS)), max_size=14).map(
     lambda pairs: "".join(piece + gap for piece, gap in pairs)
 )
@@ -120,3 +183,40 @@ def test_options_that_cannot_be_are_refused() -> None:
         fm.hallucination(["a"], [["a"]], window=-1)
     with pytest.raises(OptionError, match="stop_words"):
         fm.keyword_completeness(["a"], ["a"], stop_words="the")
+
+
+@given(st.lists(st.tuples(texts, texts, st.lists(texts, min_size=1, max_size=2)), min_size=1, max_size=4))
+def test_verdicts_are_those_of_the_plain_definition(table: list[tuple[str, str, list[str]]]) -> None:
+    questions, answers, contexts = columns(table)
+    expected = [claims.relevance(*row[:2]) for row in table]
+    np.testing.assert_allclose(fm.relevance(questions, answers), expected, rtol=1e-12)
+    numbers = [claims.verdict(*row) for row in table]
+    assert fm.verdict(questions, answers, contexts).tolist() == numbers
+    names = fm.verdicts(questions, answers, contexts)["verdict"].to_pylist()
+    assert names == [{0.0: "FAIL", 0.5: "WARN", 1.0: "PASS"}[number] for number in numbers]
+
+
+def test_relevance_is_that_of_scikit_learn() -> None:
+    pairs = [("who wrote Emma", "Jane Austen wrote Emma a a"), ("to be or not to be", "be be quick")]
+    for question, answer in pairs:
+        matrix = TfidfVectorizer().fit_transform([question, answer])
+        expected = (matrix[0].multiply(matrix[1]).sum() + fm.jaccard([question], [answer])[0]) / 2
+        np.testing.assert_allclose(fm.relevance([question], [answer]), expected)
+
+
+def test_the_reasons_name_what_no_context_supports() -> None:
+    table = fm.verdicts(["When did it open?", None], ["It opened in 1890.", "a"], [["It opened in 1889."], ["a"]])
+    assert table["verdict"].to_pylist() == ["FAIL", None]
+    first, second = table["unsupported"].to_pylist()
+    assert second == []
+    assert {(anchor["text"], anchor["start"], anchor["stop"]) for anchor in first} == {("1890", 13, 17)}
+
+
+def test_thresholds_move_the_verdict() -> None:
+    rows = (["When did the tower open?"], ["The tower did open in 1890."], [["The tower opened in 1889."]])
+    assert fm.verdict(*rows).tolist() == [0.0]
+    assert fm.verdict(*rows, hallucination_above=1.0).tolist() == [1.0]
+    assert fm.verdict(*rows, hallucination_above=1.0, relevance_below=1.0).tolist() == [0.0]
+    assert fm.verdict(*rows, hallucination_above=1.0, completeness_below=1.0).tolist() == [1.0]
+    assert fm.verdict(["Which tower?"], *rows[1:], hallucination_above=1.0, completeness_below=1.1).tolist() == [0.5]
+    assert fm.hallucination_risk(*rows[1:], above=1.0).tolist() == [0.0]

@@ -11,7 +11,9 @@ from fastmetrics.kernels._jit import inline, kernel
 from fastmetrics.kernels.words import decode
 
 # Classes of code points; the first eight are also the kinds of a gap of one character.
-OTHER, SPACE, COMMA, DOT, HYPHEN, SLASH, COLON, APOSTROPHE, PERCENT, QUESTION, END, CLAUSE, OPEN, CLOSE, LINE = range(15)
+OTHER, SPACE, COMMA, DOT, HYPHEN, SLASH, COLON, APOSTROPHE, PERCENT, QUESTION, END, CLAUSE, OPEN, CLOSE, LINE = range(
+    15
+)
 CURRENCY = 16  # and the number of the currency
 WORD, DIGIT = 24, 25
 

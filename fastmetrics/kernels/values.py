@@ -20,9 +20,21 @@ NUMBER, DATE, TIME, WEEKDAY, WEAK = (np.int64(kind) for kind in range(1, 6))  # 
 """A WEAK number supports others and needs no support itself: "one", "first", the year and the day of a date."""
 
 # What a word may be.
-NOTHING, W_NUMBER, W_WEAK, W_PARTS, W_SCALE, W_MONTH, W_WEEKDAY, W_PERCENT, W_PER, W_CENT, W_HALF_DAY, W_CURRENCY, W_OF = (
-    range(13)
-)
+(
+    NOTHING,
+    W_NUMBER,
+    W_WEAK,
+    W_PARTS,
+    W_SCALE,
+    W_MONTH,
+    W_WEEKDAY,
+    W_PERCENT,
+    W_PER,
+    W_CENT,
+    W_HALF_DAY,
+    W_CURRENCY,
+    W_OF,
+) = range(13)
 
 
 class Said(NamedTuple):
@@ -229,7 +241,9 @@ def scaled(marks: Marks, said: Said, decimals: int, letters: int, j: int, stop: 
         decimals -= 6
     elif letters in BILLIONS:
         decimals -= 9
-    while j < stop and decimals > -10 and kinds[j] == W_SCALE and marks.before[j] & m.KIND in (m.SPACE, m.HYPHEN, m.DOT):
+    while (
+        j < stop and decimals > -10 and kinds[j] == W_SCALE and marks.before[j] & m.KIND in (m.SPACE, m.HYPHEN, m.DOT)
+    ):
         decimals -= np.int64(amounts[j])
         j += 1
     if marks.after[j - 1] & m.HAS_PERCENT:
@@ -281,7 +295,12 @@ def is_mark(marks: Marks, k: int) -> bool:
     before, after = marks.before[k], marks.after[k]
     if before & m.OPENED or after & m.CLOSED:
         return True
-    return before & m.NEW_LINE != 0 and after & m.ITEM != 0 and after & m.KIND == 0 and marks.stops[k] - marks.starts[k] < 3
+    return (
+        before & m.NEW_LINE != 0
+        and after & m.ITEM != 0
+        and after & m.KIND == 0
+        and marks.stops[k] - marks.starts[k] < 3
+    )
 
 
 @kernel

@@ -46,17 +46,19 @@ def _keywords(batch: Batch, column: str, stop_words: tuple[str, ...]) -> Tokens:
     return tokens.where(keep)
 
 
-def _check_stop_words(stop_words: tuple[str, ...], **_: object) -> None:
+def check_stop_words(stop_words: tuple[str, ...], **_: object) -> None:
+    """Raise ``OptionError`` for stop words that are no list of words."""
     if isinstance(stop_words, str) or not all(isinstance(word, str) for word in stop_words):
         raise OptionError(f"option 'stop_words' expects a list of words, got {stop_words!r}")
 
 
-def _check_window(window: int, **_: object) -> None:
+def check_window(window: int, **_: object) -> None:
+    """Raise ``OptionError`` for a window that is no number of words."""
     if not isinstance(window, int) or window < 0:
         raise OptionError(f"option 'window' expects a number of words, got {window!r}")
 
 
-@metric(bounds=(0, 1), source="S3, completeness score", check=_check_stop_words)
+@metric(bounds=(0, 1), source="S3, completeness score", check=check_stop_words)
 def keyword_completeness(question: Keywords, answer: Words, *, stop_words: tuple[str, ...] = STOP_WORDS) -> Floats:
     """Share of the question's keywords that the answer holds.
 
@@ -67,7 +69,12 @@ def keyword_completeness(question: Keywords, answer: Words, *, stop_words: tuple
     >>> fm.keyword_completeness(["When was the Eiffel Tower built?"], ["The tower was built in 1889."]).round(3)
     array([0.667])
     """
-    counts = sets(question, answer)
+    return completeness(question, answer)
+
+
+def completeness(keywords: Tokens, answer: Tokens) -> Floats:
+    """Share of the keywords that the answer holds, 1 if there are none."""
+    counts = sets(keywords, answer)
     return divide(counts.shared, counts.a, empty=1.0)
 
 
@@ -82,13 +89,17 @@ def drift(answer: Words, contexts: Passages) -> Floats:
     >>> fm.drift(["Cats sleep all day.", "It was built in 1889."], [["The tower was built in 1889."]] * 2)
     array([0.2, 0. ])
     """
+    return _drift(answer, contexts)
+
+
+def _drift(answer: Tokens, contexts: Passage) -> Floats:
     n_words = max(answer.n_words, contexts.tokens.n_words)
     found = support.count_pairs(answer.ids, answer.starts, answer.stops, contexts.words, n_words)
     share = divide(found, np.maximum(answer.counts - 1, 0), empty=1.0)
     return np.where(share < LOW_OVERLAP, DRIFT, 0.0)
 
 
-@metric(bounds=(0, 1), source="S3, hallucination score", check=_check_window)
+@metric(bounds=(0, 1), source="S3, hallucination score", check=check_window)
 def hallucination(answer: Passages, contexts: Passages, *, window: int = 30) -> Floats:
     """Share of the answer's checkable facts that its contexts do not support; 0 is best.
 
@@ -101,20 +112,19 @@ def hallucination(answer: Passages, contexts: Passages, *, window: int = 30) -> 
     >>> fm.hallucination(["The tower was finished in 1889.", "The tower was finished in 1890."], contexts)
     array([0., 1.])
     """
+    return unsupported(answer, contexts, window)
+
+
+def unsupported(answer: Passage, contexts: Passage, window: int) -> Floats:
+    """The hallucination score, of what the batch already holds."""
     found = anchors(answer, contexts, window)
     n = len(answer.text)
-    total = np.bincount(found.rows, minlength=n)
-    unsupported = np.bincount(found.rows[~found.supported], minlength=n)
-    drifting = _drift(answer, contexts)
-    return np.maximum(divide(unsupported, total, empty=0.0), drifting)
+    missing = np.bincount(found.rows[~found.supported], minlength=n)
+    share = divide(missing, np.bincount(found.rows, minlength=n), empty=0.0)
+    return np.maximum(share, _drift(answer.tokens, contexts))
 
 
-def _drift(answer: Passage, contexts: Passage) -> Floats:
-    wrapped: Any = drift
-    return wrapped.__wrapped__(answer.tokens, contexts)
-
-
-@metric(bounds=(0, 1), source="S3, high hallucination risk", check=_check_window)
+@metric(bounds=(0, 1), source="S3, high hallucination risk", check=check_window)
 def hallucination_risk(answer: Passages, contexts: Passages, *, above: float = 0.6, window: int = 30) -> Floats:
     """1 if ``hallucination`` is higher than ``above``, else 0.
 
@@ -122,5 +132,4 @@ def hallucination_risk(answer: Passages, contexts: Passages, *, above: float = 0
     >>> fm.hallucination_risk(["It opened in 1890."], [["The tower opened in 1889."]])
     array([1.])
     """
-    wrapped: Any = hallucination
-    return (wrapped.__wrapped__(answer, contexts, window=window) > above).astype(np.float64)
+    return (unsupported(answer, contexts, window) > above).astype(np.float64)

@@ -1,6 +1,8 @@
 """Anchors, claims, drift and the verdict (S3), in plain Python over strings."""
 
+import math
 import re
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -272,7 +274,9 @@ def number_at(tokens: list[Word], k: int) -> tuple[str, float, float, int]:
             if part and part[0] > 0:
                 return "number", value / part[0], 0.0, j + 1
     decimals -= SHIFTS.get(letters, 0)
-    while j < len(tokens) and decimals > -10 and tokens[j].kind == "scale" and tight(tokens[j].before) in (" ", "-", "."):
+    while (
+        j < len(tokens) and decimals > -10 and tokens[j].kind == "scale" and tight(tokens[j].before) in (" ", "-", ".")
+    ):
         decimals -= int(tokens[j].amount)
         j += 1
     if "%" in tokens[j - 1].after:
@@ -499,3 +503,24 @@ def keyword_completeness(question: str, answer: str) -> float:
     """The share of the question's keywords that the answer holds."""
     keywords = {word for word in words(question) if word not in STOP and len(word) > 2}
     return len(keywords & set(words(answer))) / len(keywords) if keywords else 1.0
+
+
+def relevance(question: str, answer: str) -> float:
+    """Mean of the TF-IDF cosine of the pair and the Jaccard index."""
+    a, b = (Counter(word for word in words(text) if len(word) > 1) for text in (question, answer))
+
+    def weight(word: str) -> float:
+        return 1.0 if word in a and word in b else math.log(3 / 2) + 1
+
+    product = sum(a[word] * b[word] for word in a)
+    norm = math.sqrt(sum((n * weight(w)) ** 2 for w, n in a.items()) * sum((n * weight(w)) ** 2 for w, n in b.items()))
+    union = set(words(question)) | set(words(answer))
+    jaccard = len(set(words(question)) & set(words(answer))) / len(union) if union else 0.0
+    return ((product / norm if norm else 0.0) + jaccard) / 2
+
+
+def verdict(question: str, answer: str, contexts: list[str]) -> float:
+    """FAIL, WARN or PASS as 0, 0.5 or 1."""
+    if hallucination(answer, contexts) > 0.5 or relevance(question, answer) < 0.1:
+        return 0.0
+    return 0.5 if keyword_completeness(question, answer) < 0.6 else 1.0
