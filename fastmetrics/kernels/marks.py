@@ -77,12 +77,17 @@ def scan(data: Bytes, starts: Ints, stops: Ints, classes: Bytes, marks: Marks) -
                 w_starts[n], before[n], digit[n] = i, gap, kind == DIGIT
                 if n > first:
                     gaps_after[n - 1] = gap
-                while kind >= WORD and after < stop:
-                    i = after
-                    code, after = decode(data, i)
-                    kind = classes[code]
-                if kind >= WORD:
-                    i = after
+                i = after
+                while i < stop:
+                    if data[i] < 128:
+                        if classes[data[i]] < WORD:
+                            break
+                        i += 1
+                    else:
+                        code, after = decode(data, i)
+                        if classes[code] < WORD:
+                            break
+                        i = after
                 w_stops[n] = i
                 n += 1
                 gap = length = 0

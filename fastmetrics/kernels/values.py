@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from fastmetrics.arrays import Bytes, Floats, Ids, Ints
+from fastmetrics.arrays import Bytes, Flags, Floats, Ids, Ints
 from fastmetrics.kernels import marks as m
 from fastmetrics.kernels._jit import inline, kernel
 from fastmetrics.kernels.marks import Marks
@@ -358,10 +358,24 @@ def date_at(data: Bytes, marks: Marks, said: Said, k: int, stop: int, values: Va
     return n, j
 
 
+@inline
+def is_bare(kinds: Bytes, starts: Ints, stops: Ints, before: Ids, after: Ids, digit: Flags, k: int, stop: int) -> bool:
+    """Whether nothing around a number bears on its value: the common case, told without a call."""
+    gaps = (before[k] & (m.OPENED | m.NEW_LINE)) | (after[k] & (m.CLOSED | m.HAS_PERCENT))
+    if gaps or before[k] >> m.MONEY or after[k] >> m.MONEY:
+        return False
+    j = k + 1
+    if j == stop:
+        return True
+    return kinds[j] == NOTHING and stops[j] - starts[j] > 1 and (not digit[j] or after[k] & m.KIND == m.OTHER)
+
+
 @kernel
 def find_values(data: Bytes, marks: Marks, said: Said, values: Values) -> int:
     """The values of every text, in order; how many there are."""
-    kinds, digit, text_bounds, bounds = said.kinds, marks.digit, marks.bounds, values.bounds
+    starts, stops, before, after, digit, text_bounds = marks
+    kinds, amounts = said
+    bounds = values.bounds
     n = bounds[0]
     for row in range(len(text_bounds) - 1):
         k, stop = text_bounds[row], text_bounds[row + 1]
@@ -370,10 +384,18 @@ def find_values(data: Bytes, marks: Marks, said: Said, values: Values) -> int:
                 k += 1
                 continue
             if kinds[k] == W_WEEKDAY:
-                n = put(values, n, WEEKDAY, said.amounts[k], 0.0, k, k + 1)
+                n = put(values, n, WEEKDAY, amounts[k], 0.0, k, k + 1)
                 k += 1
                 continue
-            n, j = date_at(data, marks, said, k, stop, values, n)
+            if digit[k] and is_bare(kinds, starts, stops, before, after, digit, k, stop):
+                whole, _, letters = digits(data, starts[k], stops[k])
+                if letters == 0:
+                    n = put(values, n, NUMBER, np.float64(whole), 0.0, k, k + 1)
+                    k += 1
+                    continue
+            j = k
+            if digit[k] or kinds[k] == W_MONTH:
+                n, j = date_at(data, marks, said, k, stop, values, n)
             if j > k:
                 k = j
                 continue

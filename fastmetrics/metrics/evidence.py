@@ -123,9 +123,11 @@ def _values(passage: Passage) -> Values:
         np.zeros(len(marks.bounds), np.int64),
     )
     senses = passage.senses
-    here = value_kernels.Said(senses.kinds[passage.ids], senses.amounts[passage.ids])
-    n = value_kernels.find_values(passage.text.data, marks, here, found)
-    return Values(*(array[:n] for array in found[:-1]), found.bounds)
+    kinds, amounts = senses.kinds[passage.ids], np.zeros(n)
+    said = np.flatnonzero(kinds)
+    amounts[said] = senses.amounts[passage.ids[said]]
+    n = value_kernels.find_values(passage.text.data, marks, value_kernels.Said(kinds, amounts), found)
+    return Values(found.kinds[:n], found.a[:n], found.b[:n], found.first[:n], found.last[:n], found.bounds)
 
 
 def _claims(answer: Passage, roles: Bytes) -> Claims:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, TypeVar
 
 import numpy as np
 
@@ -18,6 +18,8 @@ from fastmetrics.text import segments
 from fastmetrics.text.lexicons import LANGUAGES, lexicons
 from fastmetrics.text.phrases import Phrases, compile_phrases
 from fastmetrics.text.tokenize import Vocabulary
+
+T = TypeVar("T")
 
 BRIEF, LENGTHY = 2, 6
 """Characters up to which a word names nothing, and above which it may be sophisticated."""
@@ -32,6 +34,13 @@ class Writing:
     tokens: Tokens
     vocabulary: Vocabulary
     style: Style
+    memo: dict[Any, Any] = field(default_factory=dict, repr=False)
+
+    def remember(self, key: str, other: Any, make: Callable[[], T]) -> T:
+        """What ``make`` returned the first time ``key`` was asked for beside ``other``, which is kept alive with it."""
+        if (key, id(other)) not in self.memo:
+            self.memo[key, id(other)] = other, make()
+        return self.memo[key, id(other)][1]
 
     @property
     def groups(self) -> Ints:

@@ -42,11 +42,15 @@ def _mean(parts: tuple[Floats, ...], answer: Writing) -> Floats:
 
 
 def _ties(answer: Writing) -> tuple[Floats, Floats, Floats]:
+    return answer.remember("ties", None, lambda: _count_ties(answer))
+
+
+def _count_ties(answer: Writing) -> tuple[Floats, Floats, Floats]:
     """Connector, pronoun and topic scores."""
     prose = answer.prose
     connectors, pronouns, unclear, shifts = kernels.count_ties(prose, *answer.letters(answer.style.connectors))
     sentences = np.diff(answer.groups)
-    connector = np.minimum(divide(connectors, CONNECTORS_PER_SENTENCE * sentences, empty=0.0), 1.0)
+    connector = np.minimum(divide(connectors, np.multiply(sentences, CONNECTORS_PER_SENTENCE), empty=0.0), 1.0)
     topic = np.where(sentences > 1, 1.0 - divide(shifts, sentences, empty=0.0), np.nan)
     return connector, 1.0 - divide(unclear, pronouns, empty=0.0), topic
 
@@ -101,11 +105,15 @@ def topic_score(answer: Prose, *, language: str = "any", lexicons: str = "") -> 
 
 
 def _fulfilment(question: Writing, answer: Writing) -> tuple[Floats, Floats, Floats]:
+    return answer.remember("fulfilment", question, lambda: _count_fulfilled(question, answer))
+
+
+def _count_fulfilled(question: Writing, answer: Writing) -> tuple[Floats, Floats, Floats]:
     """Coverage, question and task scores."""
     prose = answer.prose
     counts = kernels.count_fulfilled(question.prose, asks(question), prose)
     keywords, matched, questions, answered, tasks, fulfilled = counts
-    expected = OPTIMAL_RATIO * question.counts
+    expected = np.multiply(question.counts, OPTIMAL_RATIO)
     length = np.minimum(divide(answer.counts, expected, empty=1.0), 1.0)
     coverage = 0.6 * divide(matched, keywords, empty=1.0) + 0.4 * length
     return coverage, divide(answered, questions, empty=np.nan), divide(fulfilled, tasks, empty=np.nan)
@@ -172,12 +180,16 @@ def length_score(question: Prose, answer: Prose, *, language: str = "any", lexic
     >>> fm.length_score(["What is AI?"], ["AI is artificial intelligence that simulates human thinking."]).round(3)
     array([0.935])
     """
-    ratio = divide(answer.counts, OPTIMAL_RATIO * question.counts, empty=0.0)
+    ratio = divide(answer.counts, np.multiply(question.counts, OPTIMAL_RATIO), empty=0.0)
     logs = np.log(ratio, out=np.full(len(ratio), -np.inf), where=ratio > 0)
     return np.maximum(0.0, 1.0 - np.abs(logs))
 
 
 def _parts(question: Writing | None, answer: Writing) -> tuple[Floats, Floats, Floats]:
+    return answer.remember("parts", question, lambda: _count_parts(question, answer))
+
+
+def _count_parts(question: Writing | None, answer: Writing) -> tuple[Floats, Floats, Floats]:
     """Paragraph, introduction and conclusion scores."""
     paragraphs = segments.paragraphs(answer.text).groups
     assert paragraphs is not None
@@ -248,6 +260,10 @@ def conclusion_score(answer: Prose, *, language: str = "any", lexicons: str = ""
 
 
 def _kinds(answer: Writing) -> tuple[Floats, Floats, Floats]:
+    return answer.remember("kinds", None, lambda: _count_kinds(answer))
+
+
+def _count_kinds(answer: Writing) -> tuple[Floats, Floats, Floats]:
     """Diversity, sophistication and repetition scores."""
     words, distinct, sophisticated, repeated = kernels.count_kinds(answer.prose)
     shares = (divide(count, words, empty=np.nan) for count in (distinct, sophisticated, repeated))
