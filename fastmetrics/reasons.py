@@ -59,7 +59,7 @@ def verdicts(question: Any, answer: Any, contexts: Any, **options: Any) -> pa.Ta
     >>> import fastmetrics as fm
     >>> table = fm.verdicts(["When did the tower open?"], ["The tower opened in 1890."], [["The tower opened in 1889."]])
     >>> table["verdict"].to_pylist(), [anchor["text"] for anchor in table["unsupported"][0].as_py()]
-    (['FAIL'], ['1890', '1890'])
+    (['FAIL'], ['1890'])
 
     Raises ``ColumnError`` for columns that differ in length or hold no text, ``OptionError`` for an option it refuses.
     """

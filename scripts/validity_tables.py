@@ -105,7 +105,7 @@ def grounded(folder: Path) -> str:
         kept = ~np.isnan(scores["hallucination"])
         labels = np.asarray(label(table).to_numpy(), np.float64)[kept]
         found = fm.validate({k: v[kept] for k, v in scores.items()}, {"label": labels}, positive=1)
-        cells = [interval(found[score].roc_auc) for score in scores]
+        cells = [interval(found[score].auc) for score in scores]
         lines.append(f"| {name} | {len(labels):,} | {labels.mean():.0%} | {' | '.join(cells)} |")
     return "\n".join(lines) + "\n"
 

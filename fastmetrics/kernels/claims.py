@@ -12,8 +12,8 @@ from fastmetrics.kernels._jit import inline, kernel
 from fastmetrics.kernels.marks import Marks
 
 # What a word may be in a sentence.
-STOP, VERB, HEDGE, PERSON, ABBREVIATION = (1 << k for k in range(5))
-"""A STOP word names nothing; a PERSON speaks or is spoken to."""
+STOP, VERB, HEDGE, PERSON, ABBREVIATION, VALUE = (1 << k for k in range(6))
+"""A STOP word names nothing; a PERSON speaks or is spoken to; a VALUE is an anchor by itself and no object."""
 
 
 class Claims(NamedTuple):
@@ -58,9 +58,19 @@ def put(claims: Claims, n: int, low: int, high: int, first: int, last: int, role
     """Add a claim for every content word from ``first`` to ``last``; the number of claims."""
     lows, highs, targets, _ = claims
     for k in range(first, last):
-        if is_content(roles[k]):
+        if is_content(roles[k]) and not roles[k] & VALUE:
             lows[n], highs[n], targets[n] = low, high, k
             n += 1
+    return n
+
+
+@kernel
+def put_verb(claims: Claims, n: int, low: int, high: int, first: int, last: int, roles: Bytes) -> int:
+    """Add a claim for the last verb among ``first:last`` that is no stop word, if there is one; the number of claims."""
+    for k in range(last - 1, first - 1, -1):
+        if roles[k] & (VERB | STOP | VALUE) == VERB:
+            claims.lows[n], claims.highs[n], claims.targets[n] = low, high, k
+            return n + 1
     return n
 
 
@@ -87,7 +97,12 @@ def claims_of_sentence(marks: Marks, roles: Bytes, begin: int, end: int, claims:
                 named |= is_content(roles[k]) or roles[k] & PERSON != 0
             if named:
                 low, high = clause, first
+            bare = True
+            for k in range(last, following):
+                bare &= not is_content(roles[k])
             n = put(claims, n, low, high, last, following, roles)
+            if bare:
+                n = put_verb(claims, n, low, high, first, last, roles)
         before, first = last, following
     return n
 

@@ -335,7 +335,7 @@ def put(values: Values, n: int, kind: int, a: float, b: float, first: int, last:
 
 
 @inline
-def is_verb(byte: int, date: int) -> bool:
+def may_be_verb(byte: int, date: int) -> bool:
     """Whether a month alone may be a verb: in small Latin letters ("march"), or "May"."""
     return 97 <= byte <= 122 or (date == 500 and byte == 77)
 
@@ -349,7 +349,7 @@ def date_at(data: Bytes, marks: Marks, said: Said, k: int, stop: int, values: Va
         j = k + 3
     if date == 0:
         date, j = named_date(data, marks, said, k, stop)
-    if date == 0 or (date < 10000 and date % 100 == 0 and is_verb(data[marks.starts[k]], date)):
+    if date == 0 or (date < 10000 and date % 100 == 0 and may_be_verb(data[marks.starts[k]], date)):
         return n, k
     n = put(values, n, DATE, np.float64(date), np.float64(other), k, j)
     for part in (date // 10000, date % 100):

@@ -96,7 +96,7 @@ def _anchors(answer: Passage, contexts: Passage, window: int) -> Anchors:
     strong = own.kinds != value_kernels.WEAK
     held = support.values_hold(own, known, contexts.groups)
     mine = senses.roles[answer.ids]
-    found = _claims(answer, mine)
+    found = _claims(answer, np.where(_inside(own, strong, len(mine)), mine | np.uint8(claim_kernels.VALUE), mine))
     names = (mine & (claim_kernels.STOP | claim_kernels.HEDGE) == 0) | (mine & claim_kernels.PERSON != 0)
     stems = senses.stems[answer.ids]
     meets = support.claims_hold(found, stems, names, contexts.words, senses.stems, senses.n_stems, window)
@@ -128,6 +128,13 @@ def _values(passage: Passage) -> Values:
     amounts[said] = senses.amounts[passage.ids[said]]
     n = value_kernels.find_values(passage.text.data, marks, value_kernels.Said(kinds, amounts), found)
     return Values(found.kinds[:n], found.a[:n], found.b[:n], found.first[:n], found.last[:n], found.bounds)
+
+
+def _inside(values: Values, strong: Flags, n_words: int) -> Flags:
+    """Which words are part of a value that is an anchor."""
+    steps = np.bincount(values.first[strong], minlength=n_words + 1)
+    steps -= np.bincount(values.last[strong], minlength=n_words + 1)
+    return np.cumsum(steps)[:n_words] > 0
 
 
 def _claims(answer: Passage, roles: Bytes) -> Claims:

@@ -427,15 +427,15 @@ def groups(tokens: list[Word], begin: int, end: int) -> list[tuple[int, int]]:
     return found
 
 
-def claims(tokens: list[Word]) -> list[tuple[list[int], int]]:
-    """Every claim: the words of its subject, the word of its object."""
+def claims(tokens: list[Word], taken: set[int]) -> list[tuple[list[int], int]]:
+    """Every claim: the words of its subject, the word of its object, which is the verb where there is none."""
     found = []
     for begin, end in sentences(tokens):
         content = [is_content(tokens[k].low) for k in range(begin, end)]
         hedged = [tokens[k].low in HEDGES for k in range(begin, end)]
         verbs = groups(tokens, begin, end)
         if not verbs and not any(hedged):
-            found += [([], k) for k in range(begin, end) if content[k - begin]]
+            found += [([], k) for k in range(begin, end) if content[k - begin] and k not in taken]
         before, previous = begin, []
         for place, (first, last) in enumerate(verbs):
             following = verbs[place + 1][0] if place + 1 < len(verbs) else end
@@ -447,7 +447,9 @@ def claims(tokens: list[Word]) -> list[tuple[list[int], int]]:
             subject = [k for k in range(low, first) if is_content(tokens[k].low) or tokens[k].low in PERSONS]
             subject = subject or previous
             previous = subject
-            found += [(subject, k) for k in range(last, following) if content[k - begin]]
+            objects = [k for k in range(last, following) if content[k - begin]]
+            own = [k for k in range(first, last) if is_verb(tokens[k].low) and tokens[k].low not in STOP and k not in taken]
+            found += [(subject, k) for k in objects or own[-1:] if k not in taken]
     return found
 
 
@@ -469,12 +471,14 @@ def anchors(answer: str, contexts: list[str], window: int = 30) -> list[tuple[st
     own = values(tokens)
     known = [value for context in contexts for value in values(marks(context))]
     found = []
+    taken: set[int] = set()
     for value in own:
         if value[0] != "weak":
+            taken.update(range(value[3], value[4]))
             span = tokens[value[3]].start, tokens[value[4] - 1].stop
             found.append((value[0], *span, supported(value, known)))
     stems = [[stem(word) for word in words(context)] for context in contexts]
-    for subject, target in claims(tokens):
+    for subject, target in claims(tokens, taken):
         names = {stem(tokens[k].low) for k in subject}
         holds = claim_holds(names, stem(tokens[target].low), stems, window)
         found.append(("claim", tokens[target].start, tokens[target].stop, holds))
