@@ -57,7 +57,7 @@ def verdicts(question: Any, answer: Any, contexts: Any, **options: Any) -> pa.Ta
     missing.
 
     >>> import fastmetrics as fm
-    >>> table = fm.verdicts(["When did the tower open?"], ["The tower opened in 1890."], [["The tower opened in 1889."]])
+    >>> table = fm.verdicts(["When did it open?"], ["The tower opened in 1890."], [["The tower opened in 1889."]])
     >>> table["verdict"].to_pylist(), [anchor["text"] for anchor in table["unsupported"][0].as_py()]
     (['FAIL'], ['1890'])
 

@@ -3,6 +3,7 @@
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -176,6 +177,11 @@ def test_a_missing_input_has_no_score() -> None:
     scores = fm.hallucination([None, "Yes", "Yes"], [["a"], None, ["yes"]])
     assert np.isnan(scores).tolist() == [True, True, False]
     assert fm.anchors([None], [["a"]])["anchors"].to_pylist() == [None]
+
+
+def test_no_rows_make_no_scores() -> None:
+    assert fm.verdict([], [], []).tolist() == []
+    assert fm.score(pa.table({"answer": pa.array([], pa.string())}), ["coherence"]).num_rows == 0
 
 
 def test_options_that_cannot_be_are_refused() -> None:

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from fastmetrics.arrays import Bytes, Flags, Ids, Ints
+from fastmetrics.arrays import Bytes, Flags, Ints
 from fastmetrics.kernels import marks as m
 from fastmetrics.kernels._jit import inline, kernel
 from fastmetrics.kernels.marks import Marks
@@ -66,7 +66,7 @@ def put(claims: Claims, n: int, low: int, high: int, first: int, last: int, role
 
 @kernel
 def put_verb(claims: Claims, n: int, low: int, high: int, first: int, last: int, roles: Bytes) -> int:
-    """Add a claim for the last verb among ``first:last`` that is no stop word, if there is one; the number of claims."""
+    """Add a claim for the last verb among ``first:last`` that is no stop word, if any; the number of claims."""
     for k in range(last - 1, first - 1, -1):
         if roles[k] & (VERB | STOP | VALUE) == VERB:
             claims.lows[n], claims.highs[n], claims.targets[n] = low, high, k

@@ -27,7 +27,7 @@ def agrees(asked: int, given: int, year_elsewhere: bool) -> bool:
     if asked < 0 or given < 0:
         return False
     year, other = asked // 10000, given // 10000
-    same_year = year == 0 or year == other or (other == 0 and year_elsewhere)
+    same_year = year in (0, other) or (other == 0 and year_elsewhere)
     month, day = asked // 100 % 100, asked % 100
     return same_year and (month == 0 or month == given // 100 % 100) and (day == 0 or day == given % 100)
 
@@ -35,10 +35,10 @@ def agrees(asked: int, given: int, year_elsewhere: bool) -> bool:
 @kernel
 def has_number(values: Values, first: int, last: int, number: int) -> bool:
     """Whether the number is among the values ``first:last``."""
+    found = False
     for v in range(first, last):
-        if values.kinds[v] in (NUMBER, WEAK) and values.a[v] == number:
-            return True
-    return False
+        found |= values.kinds[v] in (NUMBER, WEAK) and values.a[v] == number
+    return found
 
 
 @kernel
@@ -170,8 +170,10 @@ def count_pairs(ids: Ids, starts: Ints, stops: Ints, contexts: Passages, n_words
     """How many pairs of neighbouring words of each answer are neighbours in one of the row's contexts."""
     c_ids, c_starts, c_stops, groups = contexts
     counts = np.zeros(len(starts), np.int64)
-    size = 4
-    while size < 4 * (stops - starts).max():
+    longest_answer, size = 0, 4
+    for row in range(len(starts)):
+        longest_answer = max(longest_answer, stops[row] - starts[row])
+    while size < 4 * longest_answer:
         size *= 2
     keys, seen = np.zeros(size, np.int64), np.zeros(size, np.int64)
     opens = np.full(n_words, -1, np.int64)

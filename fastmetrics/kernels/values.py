@@ -147,7 +147,7 @@ def joined(marks: Marks, k: int, stop: int) -> bool:
 
 @kernel
 def named_date(data: Bytes, marks: Marks, said: Said, k: int, stop: int) -> tuple[int, int]:
-    """5 January 2024, 5th of January, January 5th, 2024, January 2024 at word ``k``: the date, 0 if none; the next word."""
+    """5 January 2024, January 5th, 2024, January 2024 at word ``k``: the date, 0 if none; the next word."""
     kinds = said.kinds
     day = day_or_ordinal(data, marks, k, stop)
     j = k
@@ -169,8 +169,18 @@ def named_date(data: Bytes, marks: Marks, said: Said, k: int, stop: int) -> tupl
 
 
 @kernel
+def is_dotted(data: Bytes, marks: Marks, j: int, stop: int) -> bool:
+    """Whether words ``j`` and the next are "a.m." or "p.m."."""
+    if j + 1 >= stop or marks.stops[j] - marks.starts[j] != 1 or marks.stops[j + 1] - marks.starts[j + 1] != 1:
+        return False
+    if marks.before[j + 1] & m.KIND != m.DOT or data[marks.starts[j + 1]] | 32 != 109:
+        return False
+    return data[marks.starts[j]] | 32 in (97, 112)
+
+
+@kernel
 def clock_time(data: Bytes, marks: Marks, said: Said, k: int, stop: int) -> tuple[int, int, int]:
-    """3 pm, 3:30 p.m., 15:00, 15:00:20 at word ``k``: minutes or -1, whether it may be 12 hours later, the next word."""
+    """3 pm, 3:30 p.m., 15:00:20 at word ``k``: minutes or -1, 1 if perhaps 12 hours later, the next word."""
     hour, n, letters = digits(data, marks.starts[k], marks.stops[k])
     half, minute, j, clock = -1, 0, k + 1, False
     if n > 2 or letters < 0:
@@ -191,12 +201,9 @@ def clock_time(data: Bytes, marks: Marks, said: Said, k: int, stop: int) -> tupl
     elif letters == 0 and j < stop and said.kinds[j] == W_HALF_DAY and marks.before[j] & m.KIND == m.SPACE:
         half = np.int64(said.amounts[j])
         j += 1
-    elif letters == 0 and j + 1 < stop and marks.stops[j + 1] - marks.starts[j + 1] == 1:
-        if marks.before[j + 1] & m.KIND == m.DOT and data[marks.starts[j + 1]] | 32 == 109:
-            letter = data[marks.starts[j]] | 32
-            if marks.stops[j] - marks.starts[j] == 1 and letter in (97, 112):
-                half = letter == 112
-                j += 2
+    elif letters == 0 and is_dotted(data, marks, j, stop):
+        half = np.int64(data[marks.starts[j]] | 32 == 112)
+        j += 2
     if hour > 23 or (half >= 0 and (hour > 12 or hour == 0)) or (half < 0 and not clock):
         return -1, 0, k
     if half >= 0:
@@ -206,7 +213,7 @@ def clock_time(data: Bytes, marks: Marks, said: Said, k: int, stop: int) -> tupl
 
 @kernel
 def grouped(data: Bytes, marks: Marks, k: int, stop: int) -> tuple[int, int, int, int]:
-    """A number in digits at word ``k``: all its digits as an integer, how many are decimals, its letters, the next word.
+    """A number in digits at word ``k``: its digits as an integer, how many are decimals, its letters, the next word.
 
     1,000 and 1 000 and 1'000 and 1.000.000 are grouped; 3.5 and 3,5 have decimals.
     """

@@ -150,7 +150,7 @@ def opens_and_closes(question: Prose, answer: Prose, letters: Ids, table: Ids, f
 
 @kernel
 def count_kinds(prose: Prose) -> Ints:
-    """Per row, in four rows: words, distinct words, sophisticated words, distinct words that occur more than 3 times."""
+    """Per row, in four rows: words, distinct ones, sophisticated ones, distinct ones that occur more than 3 times."""
     ids, starts, stops, groups, roles = prose
     counts = np.zeros((4, len(groups) - 1), np.int64)
     times = np.zeros(len(roles), np.int64)

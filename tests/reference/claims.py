@@ -4,6 +4,7 @@ import math
 import re
 from collections import Counter
 from collections.abc import Iterator
+from itertools import pairwise
 from pathlib import Path
 
 from tests.reference.text import words
@@ -171,9 +172,8 @@ def clock_time(tokens: list[Word], k: int) -> tuple[int, int, int] | None:
         half = int(letters == "pm")
     elif letters == "" and rest and rest[0].kind == "half-day" and tight(rest[0].before) == " ":
         half, j = int(rest[0].amount), j + 1
-    elif letters == "" and len(rest) == 2 and tight(rest[1].before) == "." and rest[1].raw in ("m", "M"):
-        if rest[0].raw in ("a", "p", "A", "P"):
-            half, j = int(rest[0].raw in "pP"), j + 2
+    elif letters == "" and len(rest) == 2 and tight(rest[1].before) == "." and rest[1].raw in "mM":
+        half, j = (int(rest[0].raw in "pP"), j + 2) if rest[0].raw in "aApP" else (half, j)
     if hour > 23 or (half >= 0 and not 1 <= hour <= 12) or (half < 0 and not clock):
         return None
     if half >= 0:
@@ -236,7 +236,7 @@ def money(tokens: list[Word], k: int, j: int) -> tuple[int, int]:
     before, after = tokens[k].before, tokens[j - 1].after
     if j < len(tokens) and tokens[j].kind == "currency" and tight(after) in (" ", "-"):
         return int(tokens[j].amount), j + 1
-    if currency_sign(before) and before[0] not in CURRENCIES or (k == 0 and currency_sign(before)):
+    if currency_sign(before) and (k == 0 or before[0] not in CURRENCIES):
         return CURRENCIES[currency_sign(before)], j
     if currency_sign(after) and (after[0] in CURRENCIES or j >= len(tokens) or not tokens[j].digit):
         return CURRENCIES[currency_sign(after)], j
@@ -348,7 +348,7 @@ def supported(anchor: tuple, context: list[tuple]) -> bool:
     kind, a, b = anchor[:3]
     numbers = {value[1] for value in context if value[0] in ("number", "weak")}
     for other, x, y, *_ in context:
-        if kind == "number" and other in ("number", "weak") and a == x and (b == y or b == 0 or y == 0):
+        if kind == "number" and other in ("number", "weak") and a == x and (b in (0, y) or y == 0):
             return True
         if kind == "date" and other == "date":
             for asked in (int(a), int(b)):
@@ -448,7 +448,9 @@ def claims(tokens: list[Word], taken: set[int]) -> list[tuple[list[int], int]]:
             subject = subject or previous
             previous = subject
             objects = [k for k in range(last, following) if content[k - begin]]
-            own = [k for k in range(first, last) if is_verb(tokens[k].low) and tokens[k].low not in STOP and k not in taken]
+            own = [
+                k for k in range(first, last) if is_verb(tokens[k].low) and tokens[k].low not in STOP and k not in taken
+            ]
             found += [(subject, k) for k in objects or own[-1:] if k not in taken]
     return found
 
@@ -488,10 +490,10 @@ def anchors(answer: str, contexts: list[str], window: int = 30) -> list[tuple[st
 def drift(answer: str, contexts: list[str]) -> float:
     """0.2 if less than a fifth of the answer's word pairs are found in the contexts."""
     own = words(answer)
-    pairs = list(zip(own, own[1:], strict=False))
+    pairs = list(pairwise(own))
     known = set()
     for context in contexts:
-        known.update(zip(words(context), words(context)[1:], strict=False))
+        known.update(pairwise(words(context)))
     share = sum(pair in known for pair in pairs) / len(pairs) if pairs else 1.0
     return 0.2 if share < 0.2 else 0.0
 

@@ -62,6 +62,11 @@ def cut(text: str) -> list[tuple[str, str]]:
     return found
 
 
+def spoken(text: str) -> list[str]:
+    """The words of a text, sentence by sentence, which matters where lower case depends on what follows (Σ)."""
+    return [word for sentence, _ in cut(text) for word in words(sentence)]
+
+
 def phrase_at(tokens: list[str], k: int, phrases: list[list[str]]) -> int:
     """The length of the longest phrase that begins at word k."""
     return max([0, *(len(phrase) for phrase in phrases if tokens[k : k + len(phrase)] == phrase)])
@@ -107,7 +112,7 @@ def ties(answer: str, language: str = "any") -> list[float]:
 def fulfilment(question: str, answer: str, language: str = "any") -> list[float]:
     """Coverage, question and task scores."""
     lists = CHOSEN[language]
-    held = set(words(answer))
+    held = set(spoken(answer))
     keywords: set[str] = set()
     questions, tasks = [], []
     for sentence, marks in cut(question):
@@ -151,7 +156,7 @@ def parts(question: str | None, answer: str, language: str = "any") -> list[floa
     sentences = [sentence for sentence, _ in cut(answer)]
     if not sentences:
         return [paragraph, 0.0, 0.0]
-    topics = {word for word in words(question or "") if lists.content(word) and word not in lists.tasks}
+    topics = {word for word in spoken(question or "") if lists.content(word) and word not in lists.tasks}
     if not topics:
         counts = Counter(word for sentence in sentences for word in words(sentence) if lists.content(word))
         topics = {word for word, _ in counts.most_common(5)}
@@ -163,7 +168,7 @@ def parts(question: str | None, answer: str, language: str = "any") -> list[floa
 
 def kinds(answer: str, language: str = "any") -> list[float]:
     """Diversity, sophistication and repetition scores."""
-    tokens = words(answer)
+    tokens = spoken(answer)
     if not tokens:
         return [NAN, NAN, NAN]
     counts = Counter(tokens)
