@@ -14,34 +14,28 @@ import numpy as np
 from fastmetrics.arrays import Bytes, Flags, Floats, Ids, Ints
 from fastmetrics.kernels import marks as m
 from fastmetrics.kernels._jit import inline, kernel
+from fastmetrics.kernels.dates import clock_time, may_be_verb, named_date, numeric_date
 from fastmetrics.kernels.marks import Marks
+from fastmetrics.kernels.numbers import (
+    NOTHING,
+    W_MONTH,
+    W_PARTS,
+    W_PERCENT,
+    W_SCALE,
+    W_WEEKDAY,
+    Said,
+    digits,
+    grouped,
+    is_mark,
+    money,
+    plain,
+    scaled,
+    shifted,
+    spelled,
+)
 
 NUMBER, DATE, TIME, WEEKDAY, WEAK = (np.int64(kind) for kind in range(1, 6))  # typed, or each is a signature
 """A WEAK number supports others and needs no support itself: "one", "first", the year and the day of a date."""
-
-# What a word may be.
-(
-    NOTHING,
-    W_NUMBER,
-    W_WEAK,
-    W_PARTS,
-    W_SCALE,
-    W_MONTH,
-    W_WEEKDAY,
-    W_PERCENT,
-    W_PER,
-    W_CENT,
-    W_HALF_DAY,
-    W_CURRENCY,
-    W_OF,
-) = range(13)
-
-
-class Said(NamedTuple):
-    """What each word of the texts is, and the amount it says."""
-
-    kinds: Bytes
-    amounts: Floats
 
 
 class Values(NamedTuple):
@@ -53,261 +47,6 @@ class Values(NamedTuple):
     first: Ints
     last: Ints
     bounds: Ints
-
-
-@kernel
-def digits(data: Bytes, i: int, stop: int) -> tuple[int, int, int]:
-    """The integer a word begins with, its number of digits, and up to four letters after it as a number in base 256.
-
-    The letters are -1 for a word that is no number: more than 15 digits or four letters, or digits after a letter.
-    """
-    value, n, letters = 0, 0, 0
-    while i < stop and 48 <= data[i] <= 57:
-        value = value * 10 + (np.int64(data[i]) - 48)
-        n += 1
-        i += 1
-        if n > 15:
-            return 0, n, -1
-    if stop - i > 4:
-        return value, n, -1
-    while i < stop:
-        byte = np.int64(data[i])
-        if 48 <= byte <= 57 or byte == 95:
-            return value, n, -1
-        letters = letters * 256 + (byte | 32 if byte < 128 else byte)
-        i += 1
-    return value, n, letters
-
-
-def suffix(letters: str) -> int:
-    """A suffix as ``digits`` returns it."""
-    return int.from_bytes(letters.encode(), "big")
-
-
-AM, PM = suffix("am"), suffix("pm")
-ORDINALS = tuple(suffix(s) for s in ("st", "nd", "rd", "th"))
-THOUSANDS = (suffix("k"),)
-MILLIONS = tuple(suffix(s) for s in ("m", "mn", "mln"))
-BILLIONS = tuple(suffix(s) for s in ("b", "bn", "bln"))
-
-
-@kernel
-def plain(data: Bytes, marks: Marks, k: int, stop: int) -> tuple[int, int]:
-    """The integer and the number of digits of word ``k`` if it is all digits, else -1 and 0."""
-    if k >= stop or not marks.digit[k]:
-        return -1, 0
-    value, n, letters = digits(data, marks.starts[k], marks.stops[k])
-    return (value, n) if letters == 0 else (-1, 0)
-
-
-@kernel
-def day_or_ordinal(data: Bytes, marks: Marks, k: int, stop: int) -> int:
-    """The day of the month that word ``k`` says (5, 5th), else 0."""
-    if k >= stop or not marks.digit[k]:
-        return 0
-    value, n, letters = digits(data, marks.starts[k], marks.stops[k])
-    return value if n <= 2 and 1 <= value <= 31 and (letters == 0 or letters in ORDINALS) else 0
-
-
-@kernel
-def year_at(data: Bytes, marks: Marks, k: int, stop: int) -> int:
-    """The year of four digits that word ``k`` is, no number like 2010.5 or 2010:30, else 0."""
-    value, n = plain(data, marks, k, stop)
-    return value if n == 4 and value >= 1000 else 0
-
-
-@kernel
-def numeric_date(data: Bytes, marks: Marks, k: int, stop: int) -> tuple[int, int]:
-    """2024-01-05, 2024/01/05, 5.1.2024, 05/01/2024, 1-5-24 at word ``k``: the two readings, 0 if there is none."""
-    x, nx = plain(data, marks, k, stop)
-    y, ny = plain(data, marks, k + 1, stop)
-    z, nz = plain(data, marks, k + 2, stop)
-    if nx == 0 or ny == 0 or nz == 0 or ny > 2:
-        return 0, -1
-    mark = marks.before[k + 1] & m.KIND
-    if mark != marks.before[k + 2] & m.KIND or mark not in (m.HYPHEN, m.SLASH, m.DOT):
-        return 0, -1
-    if nx == 4 and nz <= 2 and 1 <= y <= 12 and 1 <= z <= 31:
-        return x * 10000 + y * 100 + z, -1
-    if nx > 2 or nz not in (2, 4):
-        return 0, -1
-    year = z if nz == 4 else z + (2000 if z < 50 else 1900)
-    european = year * 10000 + y * 100 + x if 1 <= y <= 12 and 1 <= x <= 31 else 0
-    american = year * 10000 + x * 100 + y if 1 <= x <= 12 and 1 <= y <= 31 and mark != m.DOT else 0
-    if european == 0:
-        return american, -1
-    return european, american if american > 0 and american != european else -1
-
-
-@kernel
-def joined(marks: Marks, k: int, stop: int) -> bool:
-    """Whether word ``k`` follows the one before after a space, a hyphen, or a comma or full stop and spaces."""
-    return k < stop and marks.before[k] & (m.ENDED | m.NEW_LINE | m.OPENED | m.CLOSED | m.HAS_PERCENT) == 0
-
-
-@kernel
-def named_date(data: Bytes, marks: Marks, said: Said, k: int, stop: int) -> tuple[int, int]:
-    """5 January 2024, January 5th, 2024, January 2024 at word ``k``: the date, 0 if none; the next word."""
-    kinds = said.kinds
-    day = day_or_ordinal(data, marks, k, stop)
-    j = k
-    if day > 0:
-        j = k + 1
-        if joined(marks, j, stop) and kinds[j] == W_OF:
-            j += 1
-        if not joined(marks, j, stop):
-            return 0, k
-    if kinds[j] != W_MONTH:
-        return 0, k
-    month = np.int64(said.amounts[j])
-    j += 1
-    if day == 0 and joined(marks, j, stop):
-        day = day_or_ordinal(data, marks, j, stop)
-        j += np.int64(day > 0)
-    year = year_at(data, marks, j, stop) if joined(marks, j, stop) else 0
-    return year * 10000 + month * 100 + day, j + np.int64(year > 0)
-
-
-@kernel
-def is_dotted(data: Bytes, marks: Marks, j: int, stop: int) -> bool:
-    """Whether words ``j`` and the next are "a.m." or "p.m."."""
-    if j + 1 >= stop or marks.stops[j] - marks.starts[j] != 1 or marks.stops[j + 1] - marks.starts[j + 1] != 1:
-        return False
-    if marks.before[j + 1] & m.KIND != m.DOT or data[marks.starts[j + 1]] | 32 != 109:
-        return False
-    return data[marks.starts[j]] | 32 in (97, 112)
-
-
-@kernel
-def clock_time(data: Bytes, marks: Marks, said: Said, k: int, stop: int) -> tuple[int, int, int]:
-    """3 pm, 3:30 p.m., 15:00:20 at word ``k``: minutes or -1, 1 if perhaps 12 hours later, the next word."""
-    hour, n, letters = digits(data, marks.starts[k], marks.stops[k])
-    half, minute, j, clock = -1, 0, k + 1, False
-    if n > 2 or letters < 0:
-        return -1, 0, k
-    if letters == 0 and j < stop and marks.digit[j] and marks.before[j] & m.KIND == m.COLON:
-        minute, n, letters = digits(data, marks.starts[j], marks.stops[j])
-        if n != 2 or letters < 0 or minute > 59:
-            return -1, 0, k
-        clock = True
-        j += 1
-        if letters == 0 and j < stop and marks.digit[j] and marks.before[j] & m.KIND == m.COLON:
-            _, n, seconds = digits(data, marks.starts[j], marks.stops[j])
-            if n == 2 and seconds >= 0:
-                letters = seconds
-                j += 1
-    if letters in (AM, PM):
-        half = letters == PM
-    elif letters == 0 and j < stop and said.kinds[j] == W_HALF_DAY and marks.before[j] & m.KIND == m.SPACE:
-        half = np.int64(said.amounts[j])
-        j += 1
-    elif letters == 0 and is_dotted(data, marks, j, stop):
-        half = np.int64(data[marks.starts[j]] | 32 == 112)
-        j += 2
-    if hour > 23 or (half >= 0 and (hour > 12 or hour == 0)) or (half < 0 and not clock):
-        return -1, 0, k
-    if half >= 0:
-        hour = hour % 12 + 12 * half
-    return hour * 60 + minute, np.int64(half < 0 and 1 <= hour <= 12), j
-
-
-@kernel
-def grouped(data: Bytes, marks: Marks, k: int, stop: int) -> tuple[int, int, int, int]:
-    """A number in digits at word ``k``: its digits as an integer, how many are decimals, its letters, the next word.
-
-    1,000 and 1 000 and 1'000 and 1.000.000 are grouped; 3.5 and 3,5 have decimals.
-    """
-    value, n, letters = digits(data, marks.starts[k], marks.stops[k])
-    j = k + 1
-    if letters == 0 and n <= 3 and value > 0:
-        mark = marks.before[j] & m.KIND if j < stop else m.OTHER
-        more = mark in (m.COMMA, m.SPACE, m.APOSTROPHE)
-        if mark == m.DOT:
-            more = plain(data, marks, j + 1, stop)[1] == 3 and marks.before[j + 1] & m.KIND == m.DOT
-        while more and letters == 0 and j < stop and marks.digit[j] and marks.before[j] & m.KIND == mark:
-            part, size, tail = digits(data, marks.starts[j], marks.stops[j])
-            if size != 3 or tail < 0 or value > 10**11:
-                break
-            value, letters = value * 1000 + part, tail
-            n += 3
-            j += 1
-    if letters == 0 and j < stop and marks.digit[j] and marks.before[j] & m.KIND in (m.DOT, m.COMMA):
-        part, size, tail = digits(data, marks.starts[j], marks.stops[j])
-        if tail >= 0 and n + size <= 15:
-            return value * 10**size + part, size, tail, j + 1
-    return value, 0, letters, j
-
-
-@kernel
-def scaled(marks: Marks, said: Said, decimals: int, letters: int, j: int, stop: int) -> tuple[int, int]:
-    """The decimals of a number once k, million, percent or % after it are read, and the next word."""
-    kinds, amounts = said.kinds, said.amounts
-    if letters in THOUSANDS:
-        decimals -= 3
-    elif letters in MILLIONS:
-        decimals -= 6
-    elif letters in BILLIONS:
-        decimals -= 9
-    while (
-        j < stop and decimals > -10 and kinds[j] == W_SCALE and marks.before[j] & m.KIND in (m.SPACE, m.HYPHEN, m.DOT)
-    ):
-        decimals -= np.int64(amounts[j])
-        j += 1
-    if marks.after[j - 1] & m.HAS_PERCENT:
-        decimals += 2
-    elif j < stop and kinds[j] == W_PERCENT and marks.before[j] & m.KIND in (m.SPACE, m.HYPHEN):
-        decimals, j = decimals + 2, j + 1
-    elif j + 1 < stop and kinds[j] == W_PER and kinds[j + 1] == W_CENT:
-        decimals, j = decimals + 2, j + 2
-    return decimals, j
-
-
-@kernel
-def money(marks: Marks, said: Said, k: int, j: int, stop: int) -> tuple[int, int]:
-    """The currency of a number from word ``k`` to ``j``, 0 for none, and the next word."""
-    before, after = marks.before[k], marks.after[j - 1]
-    if j < stop and said.kinds[j] == W_CURRENCY and after & m.KIND in (m.SPACE, m.HYPHEN):
-        return np.int64(said.amounts[j]), j + 1
-    if before >> m.MONEY and not before & m.GLUED:
-        return before >> m.MONEY, j
-    if after >> m.MONEY and (after & m.GLUED or j >= stop or not marks.digit[j]):
-        return after >> m.MONEY, j
-    return 0, j
-
-
-@kernel
-def shifted(value: float, decimals: int) -> float:
-    """``value`` / 10**``decimals``, rounded once: equal decimals give equal floats."""
-    return value / 10.0**decimals if decimals >= 0 else value * 10.0**-decimals
-
-
-@kernel
-def spelled(marks: Marks, said: Said, k: int, stop: int) -> tuple[float, bool, int]:
-    """The number that word ``k`` and those after it spell, whether it is weak, the next word."""
-    kinds, amounts = said.kinds, said.amounts
-    value, weak, j = amounts[k], kinds[k] == W_WEAK, k + 1
-    linked = j < stop and marks.before[j] & m.KIND in (m.HYPHEN, m.SPACE)
-    if linked and 20 <= value < 100 and value % 10 == 0 and kinds[j] in (W_NUMBER, W_WEAK) and 1 <= amounts[j] <= 9:
-        return value + amounts[j], False, j + 1
-    if linked and kinds[j] == W_PARTS:
-        return value / amounts[j], False, j + 1
-    if linked and kinds[j] == W_SCALE:
-        return value, False, j
-    return value, weak, j
-
-
-@kernel
-def is_mark(marks: Marks, k: int) -> bool:
-    """Whether word ``k`` is a citation like [1] or the number of a list item."""
-    before, after = marks.before[k], marks.after[k]
-    if before & m.OPENED or after & m.CLOSED:
-        return True
-    return (
-        before & m.NEW_LINE != 0
-        and after & m.ITEM != 0
-        and after & m.KIND == 0
-        and marks.stops[k] - marks.starts[k] < 3
-    )
 
 
 @kernel
@@ -339,12 +78,6 @@ def put(values: Values, n: int, kind: int, a: float, b: float, first: int, last:
     values.kinds[n], values.a[n], values.b[n] = kind, a, b
     values.first[n], values.last[n] = first, last
     return n + 1
-
-
-@inline
-def may_be_verb(byte: int, date: int) -> bool:
-    """Whether a month alone may be a verb: in small Latin letters ("march"), or "May"."""
-    return 97 <= byte <= 122 or (date == 500 and byte == 77)
 
 
 @kernel

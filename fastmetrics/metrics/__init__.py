@@ -9,7 +9,7 @@ from fastmetrics.errors import UnknownNameError
 
 __all__ = ["FAMILIES", "REGISTRY", "find"]
 
-FAMILIES = ("lexical", "squad", "abstention", "claims", "verdict", "writing", "retrieval", "operations")
+FAMILIES = ("lexical", "squad", "abstention", "claims", "verdict", "writing", "components", "retrieval", "operations")
 """The modules that declare metrics, in the order in which lists show them."""
 
 for _family in FAMILIES:

@@ -15,6 +15,7 @@ from fastmetrics.kernels import support
 from fastmetrics.kernels import values as value_kernels
 from fastmetrics.kernels.claims import Claims
 from fastmetrics.kernels.marks import Marks
+from fastmetrics.kernels.numbers import Said
 from fastmetrics.kernels.values import Values
 from fastmetrics.text.marks import ids_of_marks, scan
 from fastmetrics.text.senses import Senses
@@ -126,7 +127,7 @@ def _values(passage: Passage) -> Values:
     kinds, amounts = senses.kinds[passage.ids], np.zeros(n)
     said = np.flatnonzero(kinds)
     amounts[said] = senses.amounts[passage.ids[said]]
-    n = value_kernels.find_values(passage.text.data, marks, value_kernels.Said(kinds, amounts), found)
+    n = value_kernels.find_values(passage.text.data, marks, Said(kinds, amounts), found)
     return Values(found.kinds[:n], found.a[:n], found.b[:n], found.first[:n], found.last[:n], found.bounds)
 
 

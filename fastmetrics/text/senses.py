@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from fastmetrics.arrays import Bytes, Floats, Ints, Text, text_of_strings
-from fastmetrics.kernels import claims, values
+from fastmetrics.kernels import claims, numbers
 from fastmetrics.kernels.strings import count_characters
 from fastmetrics.text.conventions import convention
 from fastmetrics.text.lexicons import lexicon
@@ -18,18 +18,18 @@ SUFFIXES = ("ing", "ied", "ies", "ed", "es", "ly", "s", "e", "y")
 """What an English word may lose, tried in this order."""
 
 KINDS = {
-    "number": values.W_NUMBER,
-    "weak": values.W_WEAK,
-    "parts": values.W_PARTS,
-    "scale": values.W_SCALE,
-    "month": values.W_MONTH,
-    "weekday": values.W_WEEKDAY,
-    "percent": values.W_PERCENT,
-    "per": values.W_PER,
-    "cent": values.W_CENT,
-    "half-day": values.W_HALF_DAY,
-    "currency": values.W_CURRENCY,
-    "of": values.W_OF,
+    "number": numbers.W_NUMBER,
+    "weak": numbers.W_WEAK,
+    "parts": numbers.W_PARTS,
+    "scale": numbers.W_SCALE,
+    "month": numbers.W_MONTH,
+    "weekday": numbers.W_WEEKDAY,
+    "percent": numbers.W_PERCENT,
+    "per": numbers.W_PER,
+    "cent": numbers.W_CENT,
+    "half-day": numbers.W_HALF_DAY,
+    "currency": numbers.W_CURRENCY,
+    "of": numbers.W_OF,
 }
 """What a word of the lexicon "values" may be."""
 
@@ -47,7 +47,7 @@ class Senses:
     """Per word of a vocabulary, up to the words it had at the last ``catch_up``.
 
     ``roles`` are the bits of ``kernels.claims``; ``stems`` the number of the stem; ``kinds`` and ``amounts`` what
-    ``kernels.values`` reads; ``lengths`` the characters.
+    ``kernels.numbers`` reads; ``lengths`` the characters.
     """
 
     def __init__(self, vocabulary: Vocabulary) -> None:
