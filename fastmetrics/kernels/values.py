@@ -18,10 +18,13 @@ from fastmetrics.kernels.dates import clock_time, may_be_verb, named_date, numer
 from fastmetrics.kernels.marks import Marks
 from fastmetrics.kernels.numbers import (
     NOTHING,
+    W_HALF_DAY,
     W_MONTH,
+    W_OF,
     W_PARTS,
     W_PERCENT,
     W_SCALE,
+    W_WEAK,
     W_WEEKDAY,
     Said,
     digits,
@@ -115,7 +118,7 @@ def find_values(data: Bytes, marks: Marks, said: Said, values: Values) -> int:
     """The values of every text, in order; how many there are."""
     starts, stops, before, after, digit, text_bounds = marks
     kinds, amounts = said
-    bounds = values.bounds
+    v_kinds, v_a, v_b, v_first, v_last, bounds = values
     n = bounds[0]
     for row in range(len(text_bounds) - 1):
         k, stop = text_bounds[row], text_bounds[row + 1]
@@ -127,14 +130,22 @@ def find_values(data: Bytes, marks: Marks, said: Said, values: Values) -> int:
                 n = put(values, n, WEEKDAY, amounts[k], 0.0, k, k + 1)
                 k += 1
                 continue
-            if digit[k] and is_bare(kinds, starts, stops, before, after, digit, k, stop):
-                whole, _, letters = digits(data, starts[k], stops[k])
-                if letters == 0:
-                    n = put(values, n, NUMBER, np.float64(whole), 0.0, k, k + 1)
+            if kinds[k] != W_MONTH and is_bare(kinds, starts, stops, before, after, digit, k, stop):
+                number, letters = amounts[k], 0
+                if digit[k]:
+                    whole, _, letters = digits(data, starts[k], stops[k])
+                    number = np.float64(whole)
+                if letters == 0 and kinds[k] != W_PARTS:
+                    v_kinds[n], v_a[n], v_b[n] = WEAK if kinds[k] == W_WEAK else NUMBER, number, 0.0
+                    v_first[n], v_last[n] = k, k + 1
+                    n += 1
                     k += 1
                     continue
             j = k
-            if digit[k] or kinds[k] == W_MONTH:
+            linked = before[k + 1] & m.KIND if k + 1 < stop else m.OTHER
+            follows = kinds[k + 1] if k + 1 < stop else NOTHING
+            dated = follows in (W_MONTH, W_OF) or linked in (m.HYPHEN, m.SLASH, m.DOT)
+            if kinds[k] == W_MONTH or (digit[k] and dated):
                 n, j = date_at(data, marks, said, k, stop, values, n)
             if j > k:
                 k = j
@@ -142,7 +153,9 @@ def find_values(data: Bytes, marks: Marks, said: Said, values: Values) -> int:
             if kinds[k] == W_MONTH:
                 k += 1
                 continue
-            if digit[k]:
+            small = k + 1 < stop and stops[k + 1] - starts[k + 1] == 1
+            timed = small or follows == W_HALF_DAY or linked == m.COLON or stops[k] - starts[k] > 2
+            if digit[k] and timed:
                 minutes, either, j = clock_time(data, marks, said, k, stop)
                 if minutes >= 0:
                     n = put(values, n, TIME, np.float64(minutes), np.float64(either), k, j)
