@@ -15,6 +15,8 @@ _HOMES = {
     "rouge": "generation",
     "score": "scoring",
     "score_files": "pipeline",
+    "anchors": "reasons",
+    "verdicts": "reasons",
     "summarize": "summary",
     "validate": "validation",
     "agreement": "raters",

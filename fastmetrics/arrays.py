@@ -81,6 +81,12 @@ class Tokens:
         """The texts ``rows``, which may repeat; the ids are shared."""
         return replace(self, starts=self.starts[rows], stops=self.stops[rows], memo={})
 
+    def where(self, keep: Flags) -> Tokens:
+        """The same texts without the tokens for whose id ``keep`` is False."""
+        kept = keep[self.ids]
+        before = np.concatenate([[0], np.cumsum(kept)])
+        return replace(self, ids=self.ids[kept], starts=before[self.starts], stops=before[self.stops], memo={})
+
 
 def text_of_strings(strings: Iterable[str]) -> Text:
     """Text made of Python strings."""

@@ -278,6 +278,7 @@ def score(
 
 
 def aligned_table(columns: Mapping[str, Any]) -> pa.Table:
+    """Columns side by side; raises ``ColumnError`` if their lengths differ."""
     lengths = {name: len(array) for name, array in columns.items()}
     if len(set(lengths.values())) > 1:
         raise ColumnError(f"columns differ in length: {', '.join(f'{n!r} has {k}' for n, k in lengths.items())}")

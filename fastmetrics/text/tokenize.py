@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Hashable, Iterable
 from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
@@ -13,6 +13,8 @@ from fastmetrics.kernels import bleu, rewrite, vocabulary, words
 from fastmetrics.text import unicode
 from fastmetrics.text.conventions import Convention, convention
 from fastmetrics.text.stems import stem
+
+T = TypeVar("T")
 
 
 class Vocabulary:
@@ -191,6 +193,13 @@ class Wordbook:
     def __init__(self) -> None:
         self._vocabularies: dict[str, Vocabulary] = {}
         self._rewriters: dict[str, Rewriter] = {}
+        self._memory: dict[Hashable, Any] = {}
+
+    def remember(self, key: Hashable, make: Callable[[], T]) -> T:
+        """What ``make`` returned the first time ``key`` was asked for: what is known of the words of a vocabulary."""
+        if key not in self._memory:
+            self._memory[key] = make()
+        return self._memory[key]
 
     def vocabulary(self, name: str) -> Vocabulary:
         """The words seen so far under the convention ``name``."""

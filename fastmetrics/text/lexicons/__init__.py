@@ -1,23 +1,41 @@
-"""Word lists as plain text files: one entry a line, ``#`` starts a comment."""
+"""Word lists as plain text files: one entry a line, ``#`` starts a comment.
+
+A folder of your own may replace any of them by a file of the same name.
+"""
 
 from __future__ import annotations
 
 import functools
 from importlib import resources
+from pathlib import Path
 
 from fastmetrics.errors import UnknownNameError
 
+LANGUAGES = ("en", "ru")
+"""The languages of lists that have one file a language, such as ``stop_en.txt``."""
+
 
 @functools.cache
-def lexicon(name: str) -> tuple[str, ...]:
-    """The entries of the list ``name``, each once.
+def lexicon(name: str, folder: str = "") -> tuple[str, ...]:
+    """The entries of the list ``name``, each once, from ``folder`` if it has the file.
 
     >>> "dr" in lexicon("abbreviations")
     True
     """
-    file = resources.files(__name__) / f"{name}.txt"
+    yours = Path(folder) / f"{name}.txt"
+    file = yours if folder and yours.is_file() else resources.files(__name__) / f"{name}.txt"
     if not file.is_file():
         known = [entry.name[:-4] for entry in resources.files(__name__).iterdir() if entry.name.endswith(".txt")]
         raise UnknownNameError.of("lexicon", name, known)
     lines = (line.split("#")[0].strip() for line in file.read_text(encoding="utf-8").splitlines())
     return tuple(dict.fromkeys(line for line in lines if line))
+
+
+def lexicons(name: str, language: str = "any", folder: str = "") -> tuple[str, ...]:
+    """The entries of a list that has one file a language; ``"any"`` takes them all.
+
+    >>> "however" in lexicons("connectors", "en"), "however" in lexicons("connectors", "ru")
+    (True, False)
+    """
+    languages = LANGUAGES if language == "any" else (language,)
+    return tuple(dict.fromkeys(entry for tongue in languages for entry in lexicon(f"{name}_{tongue}", folder)))

@@ -1,0 +1,169 @@
+"""Numbers, dates and times found among words, in whatever format they are written.
+
+A value is a kind and two numbers: NUMBER (value, currency), DATE (year·10⁴ + month·100 + day with 0 for what is not
+said, the same read with day and month exchanged or -1), TIME (minutes since midnight, 1 if it may as well be 12 hours
+later), WEEKDAY (1 to 7, 0).
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from fastmetrics.arrays import Bytes, Flags, Floats, Ids, Ints
+from fastmetrics.kernels import marks as m
+from fastmetrics.kernels._jit import inline, kernel
+from fastmetrics.kernels.dates import clock_time, may_be_verb, named_date, numeric_date
+from fastmetrics.kernels.marks import Marks
+from fastmetrics.kernels.numbers import (
+    NOTHING,
+    W_HALF_DAY,
+    W_MONTH,
+    W_OF,
+    W_PARTS,
+    W_PERCENT,
+    W_SCALE,
+    W_WEAK,
+    W_WEEKDAY,
+    Said,
+    digits,
+    grouped,
+    is_mark,
+    money,
+    plain,
+    scaled,
+    shifted,
+    spelled,
+)
+
+NUMBER, DATE, TIME, WEEKDAY, WEAK = (np.int64(kind) for kind in range(1, 6))  # typed, or each is a signature
+"""A WEAK number supports others and needs no support itself: "one", "first", the year and the day of a date."""
+
+
+class Values(NamedTuple):
+    """Values found: kind, the two numbers, first word and the word after the last."""
+
+    kinds: Bytes
+    a: Floats
+    b: Floats
+    first: Ints
+    last: Ints
+    bounds: Ints
+
+
+@kernel
+def number_at(data: Bytes, marks: Marks, said: Said, k: int, stop: int) -> tuple[int, float, float, int]:
+    """The number at word ``k``: kind or 0, value, currency, next word."""
+    kind = said.kinds[k]
+    if not marks.digit[k]:
+        if kind == W_PARTS:
+            return WEAK, 1 / said.amounts[k], 0.0, k + 1
+        value, weak, j = spelled(marks, said, k, stop)
+        decimals, letters = 0, 0
+    else:
+        whole, decimals, letters, j = grouped(data, marks, k, stop)
+        if letters < 0:
+            return 0, 0.0, 0.0, k + 1
+        value, weak = np.float64(whole), False
+        if decimals == 0 and letters == 0 and j < stop and marks.before[j] & m.KIND == m.SLASH:
+            part, n = plain(data, marks, j, stop)
+            if n > 0 and part > 0:
+                return NUMBER, value / part, 0.0, j + 1
+    decimals, j = scaled(marks, said, decimals, letters, j, stop)
+    currency, j = money(marks, said, k, j, stop)
+    return (WEAK if weak and j == k + 1 else NUMBER), shifted(value, decimals), np.float64(currency), j
+
+
+@kernel
+def put(values: Values, n: int, kind: int, a: float, b: float, first: int, last: int) -> int:
+    """Add a value; the number of values."""
+    values.kinds[n], values.a[n], values.b[n] = kind, a, b
+    values.first[n], values.last[n] = first, last
+    return n + 1
+
+
+@kernel
+def date_at(data: Bytes, marks: Marks, said: Said, k: int, stop: int, values: Values, n: int) -> tuple[int, int]:
+    """Add the date at word ``k``, if there is one, with its year and day as weak numbers: values so far, next word."""
+    date, other, j = 0, -1, k
+    if marks.digit[k]:
+        date, other = numeric_date(data, marks, k, stop)
+        j = k + 3
+    if date == 0:
+        date, j = named_date(data, marks, said, k, stop)
+    if date == 0 or (date < 10000 and date % 100 == 0 and may_be_verb(data[marks.starts[k]], date)):
+        return n, k
+    n = put(values, n, DATE, np.float64(date), np.float64(other), k, j)
+    for part in (date // 10000, date % 100):
+        if part > 0:
+            n = put(values, n, WEAK, np.float64(part), 0.0, k, j)
+    return n, j
+
+
+@inline
+def is_bare(kinds: Bytes, starts: Ints, stops: Ints, before: Ids, after: Ids, digit: Flags, k: int, stop: int) -> bool:
+    """Whether nothing around a number bears on its value: the common case, told without a call."""
+    gaps = (before[k] & (m.OPENED | m.NEW_LINE)) | (after[k] & (m.CLOSED | m.HAS_PERCENT))
+    if gaps or before[k] >> m.MONEY or after[k] >> m.MONEY:
+        return False
+    j = k + 1
+    if j == stop:
+        return True
+    return kinds[j] == NOTHING and stops[j] - starts[j] > 1 and (not digit[j] or after[k] & m.KIND == m.OTHER)
+
+
+@kernel
+def find_values(data: Bytes, marks: Marks, said: Said, values: Values) -> int:
+    """The values of every text, in order; how many there are."""
+    starts, stops, before, after, digit, text_bounds = marks
+    kinds, amounts = said
+    v_kinds, v_a, v_b, v_first, v_last, bounds = values
+    n = bounds[0]
+    for row in range(len(text_bounds) - 1):
+        k, stop = text_bounds[row], text_bounds[row + 1]
+        while k < stop:
+            if not digit[k] and (kinds[k] == NOTHING or kinds[k] >= W_PERCENT or kinds[k] == W_SCALE):
+                k += 1
+                continue
+            if kinds[k] == W_WEEKDAY:
+                n = put(values, n, WEEKDAY, amounts[k], 0.0, k, k + 1)
+                k += 1
+                continue
+            if kinds[k] != W_MONTH and is_bare(kinds, starts, stops, before, after, digit, k, stop):
+                number, letters = amounts[k], 0
+                if digit[k]:
+                    whole, _, letters = digits(data, starts[k], stops[k])
+                    number = np.float64(whole)
+                if letters == 0 and kinds[k] != W_PARTS:
+                    v_kinds[n], v_a[n], v_b[n] = WEAK if kinds[k] == W_WEAK else NUMBER, number, 0.0
+                    v_first[n], v_last[n] = k, k + 1
+                    n += 1
+                    k += 1
+                    continue
+            j = k
+            linked = before[k + 1] & m.KIND if k + 1 < stop else m.OTHER
+            follows = kinds[k + 1] if k + 1 < stop else NOTHING
+            dated = follows in (W_MONTH, W_OF) or linked in (m.HYPHEN, m.SLASH, m.DOT)
+            if kinds[k] == W_MONTH or (digit[k] and dated):
+                n, j = date_at(data, marks, said, k, stop, values, n)
+            if j > k:
+                k = j
+                continue
+            if kinds[k] == W_MONTH:
+                k += 1
+                continue
+            small = k + 1 < stop and stops[k + 1] - starts[k + 1] == 1
+            timed = small or follows == W_HALF_DAY or linked == m.COLON or stops[k] - starts[k] > 2
+            if digit[k] and timed:
+                minutes, either, j = clock_time(data, marks, said, k, stop)
+                if minutes >= 0:
+                    n = put(values, n, TIME, np.float64(minutes), np.float64(either), k, j)
+                    k = j
+                    continue
+            kind, a, b, j = number_at(data, marks, said, k, stop)
+            if kind > 0 and not (digit[k] and is_mark(marks, k)):
+                n = put(values, n, kind, a, b, k, j)
+            k = j
+        bounds[row + 1] = n
+    return n

@@ -1,0 +1,146 @@
+"""The anchors of answers, and which of them the contexts support: what the hallucination scores divide (S3)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Annotated, Any
+
+import numpy as np
+
+from fastmetrics.arrays import Bytes, Flags, Ids, Ints, Text, Tokens
+from fastmetrics.batch import Batch
+from fastmetrics.kernels import claims as claim_kernels
+from fastmetrics.kernels import support
+from fastmetrics.kernels import values as value_kernels
+from fastmetrics.kernels.claims import Claims
+from fastmetrics.kernels.marks import Marks
+from fastmetrics.kernels.numbers import Said
+from fastmetrics.kernels.values import Values
+from fastmetrics.text.marks import ids_of_marks, scan
+from fastmetrics.text.senses import Senses
+
+KINDS = ("number", "date", "time", "weekday", "claim")
+"""The kinds of anchors."""
+
+
+@dataclass(frozen=True, eq=False)
+class Passage:
+    """A column of text with its words, as tokens and with their places in the text."""
+
+    text: Text
+    tokens: Tokens
+    marks: Marks
+    ids: Ids
+    senses: Senses
+    memo: dict[Any, Any] = field(default_factory=dict, repr=False)
+
+    @property
+    def groups(self) -> Ints:
+        """The strings of each row, as in :class:`fastmetrics.arrays.Text`."""
+        return np.arange(len(self.text) + 1) if self.text.groups is None else self.text.groups
+
+    @property
+    def words(self) -> support.Passages:
+        """The words as kernels read them."""
+        return support.Passages(self.tokens.ids, self.tokens.starts, self.tokens.stops, self.groups)
+
+
+@dataclass(frozen=True)
+class PassageIn:
+    """Text with its words and their places."""
+
+    convention: str = "words"
+
+    def of(self, batch: Batch, column: str, options: Mapping[str, Any]) -> Passage:
+        """The column's passages."""
+        return batch.remember(("passage", column), lambda: _passage(batch, column))
+
+
+Passages = Annotated[Passage, PassageIn()]
+
+
+def _passage(batch: Batch, column: str) -> Passage:
+    text, tokens, vocabulary = batch.text(column), batch.tokens(column, "words"), batch.vocabulary("words")
+    marks = scan(text)
+    ids = ids_of_marks(text, marks, tokens, vocabulary)
+    return Passage(text, tokens, marks, ids, senses_of(batch))
+
+
+def senses_of(batch: Batch) -> Senses:
+    """What is known of the batch's words."""
+    return batch.words.remember("senses", lambda: Senses(batch.vocabulary("words"))).catch_up()
+
+
+@dataclass(frozen=True, eq=False)
+class Anchors:
+    """The anchors of all answers: row, kind (a number in ``KINDS``), first byte, byte after the last, supported."""
+
+    rows: Ints
+    kinds: Bytes
+    starts: Ints
+    stops: Ints
+    supported: Flags
+
+
+def anchors(answer: Passage, contexts: Passage, window: int) -> Anchors:
+    """The anchors of the answers, held against the contexts; numbers and dates first, then claims."""
+    key = (id(contexts), window)
+    if key not in answer.memo:
+        answer.memo[key] = (contexts, _anchors(answer, contexts, window))
+    return answer.memo[key][1]
+
+
+def _anchors(answer: Passage, contexts: Passage, window: int) -> Anchors:
+    senses = answer.senses
+    own, known = _values(answer), _values(contexts)
+    strong = own.kinds != value_kernels.WEAK
+    held = support.values_hold(own, known, contexts.groups)
+    mine = senses.roles[answer.ids]
+    found = _claims(answer, np.where(_inside(own, strong, len(mine)), mine | np.uint8(claim_kernels.VALUE), mine))
+    names = (mine & (claim_kernels.STOP | claim_kernels.HEDGE) == 0) | (mine & claim_kernels.PERSON != 0)
+    stems = senses.stems[answer.ids]
+    meets = support.claims_hold(found, stems, names, contexts.words, senses.stems, senses.n_stems, window)
+    rows = np.arange(len(answer.text))
+    marks = answer.marks
+    return Anchors(
+        np.concatenate([np.repeat(rows, np.diff(own.bounds))[strong], np.repeat(rows, np.diff(found.bounds))]),
+        np.concatenate([own.kinds[strong] - 1, np.full(len(found.targets), KINDS.index("claim"), np.uint8)]),
+        np.concatenate([marks.starts[own.first[strong]], marks.starts[found.targets]]),
+        np.concatenate([marks.stops[own.last[strong] - 1], marks.stops[found.targets]]),
+        np.concatenate([held[strong], meets]),
+    )
+
+
+def _values(passage: Passage) -> Values:
+    marks = passage.marks
+    n = len(marks.starts)
+    found = Values(
+        np.empty(n, np.uint8),
+        np.empty(n),
+        np.empty(n),
+        np.empty(n, np.int64),
+        np.empty(n, np.int64),
+        np.zeros(len(marks.bounds), np.int64),
+    )
+    senses = passage.senses
+    kinds, amounts = senses.kinds[passage.ids], np.zeros(n)
+    said = np.flatnonzero(kinds)
+    amounts[said] = senses.amounts[passage.ids[said]]
+    n = value_kernels.find_values(passage.text.data, marks, Said(kinds, amounts), found)
+    return Values(found.kinds[:n], found.a[:n], found.b[:n], found.first[:n], found.last[:n], found.bounds)
+
+
+def _inside(values: Values, strong: Flags, n_words: int) -> Flags:
+    """Which words are part of a value that is an anchor."""
+    steps = np.bincount(values.first[strong], minlength=n_words + 1)
+    steps -= np.bincount(values.last[strong], minlength=n_words + 1)
+    return np.cumsum(steps)[:n_words] > 0
+
+
+def _claims(answer: Passage, roles: Bytes) -> Claims:
+    n = len(roles)
+    bounds = np.zeros(len(answer.marks.bounds), np.int64)
+    found = Claims(np.empty(n, np.int64), np.empty(n, np.int64), np.empty(n, np.int64), bounds)
+    n = claim_kernels.find_claims(answer.marks, roles, found)
+    return Claims(found.lows[:n], found.highs[:n], found.targets[:n], bounds)

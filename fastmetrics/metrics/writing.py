@@ -1,0 +1,129 @@
+"""How well an answer is written: coherence, completeness, length, structure, vocabulary (S4).
+
+``docs/writing.md`` lists where S4's worked examples contradict its formulas.  The word lists are English and Russian;
+``language`` ("any", "en", "ru") takes fewer, ``lexicons`` names a folder whose files replace ours of the same name.
+An answer without words scores 0.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from fastmetrics.arrays import Floats
+from fastmetrics.declare import metric
+from fastmetrics.errors import OptionError
+from fastmetrics.metrics.components import OPTIMAL_RATIO, building, fulfilment, kinds, ties
+from fastmetrics.metrics.counts import divide
+from fastmetrics.metrics.prose import Prose, Writing, check_style
+
+WEIGHTS = (0.25, 0.25, 0.20, 0.15, 0.15)
+"""The weights of coherence, writing_completeness, length_score, structure and vocabulary in ``overall_quality``."""
+
+
+def _mean(parts: tuple[Floats, ...], answer: Writing) -> Floats:
+    """The mean of the components that apply; 0 for an answer without words."""
+    stacked = np.stack(parts)
+    applies = ~np.isnan(stacked)
+    means = divide(np.where(applies, stacked, 0.0).sum(axis=0), applies.sum(axis=0), empty=np.nan)
+    return np.where(answer.counts == 0, 0.0, means)
+
+
+@metric(bounds=(0, 1), source="S4, coherence score", check=check_style)
+def coherence(answer: Prose, *, language: str = "any", lexicons: str = "") -> Floats:
+    """How well the sentences hang together: mean of ``connector_score``, ``pronoun_score`` and ``topic_score``.
+
+    >>> import fastmetrics as fm
+    >>> fm.coherence(["Cats are animals. Pizza is food. Cars are vehicles."]).round(3)
+    array([0.333])
+    """
+    return _mean(ties(answer), answer)
+
+
+@metric(bounds=(0, 1), source="S4, completeness score", check=check_style)
+def writing_completeness(question: Prose, answer: Prose, *, language: str = "any", lexicons: str = "") -> Floats:
+    """How much of the prompt is dealt with: mean of ``keyword_coverage``, ``question_score`` and ``task_score``.
+
+    >>> import fastmetrics as fm
+    >>> fm.writing_completeness(["Explain machine learning."], ["The weather is nice today."]).round(3)
+    array([0.133])
+    """
+    return _mean(fulfilment(question, answer), answer)
+
+
+@metric(bounds=(0, 1), source="S4, length score", check=check_style)
+def length_score(question: Prose, answer: Prose, *, language: str = "any", lexicons: str = "") -> Floats:
+    """How near the answer is to 2.5 words per word of the question: max(0, 1 - \\|ln(words / (2.5 · words of it))\\|).
+
+    0 for an answer or a question without words.
+
+    >>> import fastmetrics as fm
+    >>> fm.length_score(["What is AI?"], ["AI is artificial intelligence that simulates human thinking."]).round(3)
+    array([0.935])
+    """
+    ratio = divide(answer.counts, np.multiply(question.counts, OPTIMAL_RATIO), empty=0.0)
+    logs = np.log(ratio, out=np.full(len(ratio), -np.inf), where=ratio > 0)
+    return np.maximum(0.0, 1.0 - np.abs(logs))
+
+
+@metric(bounds=(0, 1), source="S4, structure score", check=check_style)
+def structure(answer: Prose, question: Prose = None, *, language: str = "any", lexicons: str = "") -> Floats:  # type: ignore[assignment]
+    """How the answer is built: mean of ``paragraph_score``, ``introduction_score`` and ``conclusion_score``.
+
+    >>> import fastmetrics as fm
+    >>> fm.structure(["Machines learn from data these days. In conclusion, machines learn."]).round(3)
+    array([1.])
+    """
+    return _mean(building(question, answer), answer)
+
+
+@metric(bounds=(0, 1), source="S4, vocabulary score", check=check_style)
+def vocabulary(answer: Prose, *, language: str = "any", lexicons: str = "") -> Floats:
+    """How rich the words are: mean of ``diversity_score``, ``sophistication_score`` and ``repetition_score``.
+
+    >>> import fastmetrics as fm
+    >>> fm.vocabulary(["The sophisticated algorithm demonstrates remarkable efficiency and effectiveness."]).round(3)
+    array([0.917])
+    """
+    return _mean(kinds(answer), answer)
+
+
+def _check_weights(weights: tuple[float, ...], language: str, lexicons: str) -> None:
+    check_style(language, lexicons)
+    right = len(weights) == len(WEIGHTS) and all(isinstance(weight, int | float) and weight >= 0 for weight in weights)
+    if not right or not math.isclose(sum(weights), 1.0):
+        raise OptionError(f"option 'weights' expects {len(WEIGHTS)} numbers that sum to 1, got {weights!r}")
+
+
+@metric(bounds=(0, 1), source="S4, overall score", check=_check_weights)
+def overall_quality(
+    question: Prose,
+    answer: Prose,
+    *,
+    weights: tuple[float, ...] = WEIGHTS,
+    language: str = "any",
+    lexicons: str = "",
+) -> Floats:
+    """Weighted mean of the five writing scores.
+
+    0.25 · coherence + 0.25 · writing_completeness + 0.20 · length_score + 0.15 · structure + 0.15 · vocabulary.
+    Raises ``OptionError`` for weights that do not sum to 1.
+
+    >>> import fastmetrics as fm
+    >>> fm.overall_quality(["What is AI?"], ["AI is artificial intelligence that simulates human thinking."]).round(3)
+    array([0.787])
+    """
+    length: Any = length_score
+    scores = (
+        _mean(ties(answer), answer),
+        _mean(fulfilment(question, answer), answer),
+        length.__wrapped__(question, answer),
+        _mean(building(question, answer), answer),
+        _mean(kinds(answer), answer),
+    )
+    total = np.zeros(len(answer.text))
+    for weight, score in zip(weights, scores, strict=True):
+        total += weight * score
+    return total

@@ -1,0 +1,145 @@
+"""Which scores track people's labels: the tables of ``docs/validity.md``, from the folder ``$FASTMETRICS_DATA/dev``.
+
+::
+
+    FASTMETRICS_DATA=folder scripts/validity
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+import fastmetrics as fm
+
+OUT = Path(__file__).parent.parent / "docs" / "validity.md"
+HEAD = """# Do the scores track people?
+
+Written by `scripts/validity` from public data sets with people's labels, or labels by construction.  Beside each score
+stands what a naive one reaches: the answer's length in words, and *new words*, 1 − the share of the answer's words that
+stand somewhere in the contexts.  In brackets: 95 % bootstrap confidence intervals.  No rule was fitted to the labels by
+training; the rules were chosen while looking at these tables.
+
+## Hallucination: ROC AUC
+
+Higher scores should mean more often labelled as unsupported; 0.5 is chance.
+
+"""
+FACES = """
+On `halueval_qa` length alone nearly separates the classes: an AUC there says little of any score.  Dialogue and edited
+summaries are hard because the wrong answers are made of the contexts' own words.  On `begin_grounding` plain word
+overlap is the better score: a response that talks of something else has few checkable claims, and every word of it is
+new.
+
+## Relevance, completeness and writing: Spearman correlation
+
+The label is the mean of people's ratings; higher is better in both.
+
+"""
+TAIL = """
+Read plainly: these scores are cheap checks of form.  Where a correlation is below about 0.2, or below that of the
+answer's length, do not use the score as a stand-in for people.
+"""
+
+
+def new_words(answer: pa.ChunkedArray, contexts: pa.ChunkedArray) -> np.ndarray[Any, Any]:
+    """1 - the share of the answer's words that stand in the contexts."""
+    shares = []
+    from fastmetrics.text import tokens
+
+    own = tokens(answer.combine_chunks())
+    joined = tokens(pa.array([" ".join(texts or []) for texts in contexts.to_pylist()]))
+    for words, known in zip(own, joined, strict=True):
+        held = set(known or [])
+        shares.append(1 - sum(word in held for word in words) / len(words) if words else 0.0)
+    return np.array(shares)
+
+
+def is_below(name: str, limit: float) -> Callable[[pa.Table], Any]:
+    """Whether a graded label is below a limit."""
+    return lambda table: pc.less(table[name], limit)
+
+
+GROUNDED: dict[str, Callable[[pa.Table], Any]] = {
+    "halueval_qa": lambda table: table["label_hallucinated"],
+    "halueval_dialogue": lambda table: table["label_hallucinated"],
+    "summedits": lambda table: pc.invert(table["label_consistent"]),
+    "begin_grounding": lambda table: pc.equal(table["human_label"], "Not fully attributable"),
+    "mtrag_human_eval": is_below("human_faithfulness_mean", 3.5),
+}
+RATED = {
+    "haluquestqa": ("human_relevance", "human_completeness", "human_factuality", "human_overall"),
+    "summeval_scores": ("human_coherence", "human_consistency", "human_fluency", "human_relevance"),
+    "mtrag_human_eval": ("human_naturalness_mean", "human_appropriateness_mean", "human_completeness_mean"),
+    "alce_utility": ("human_utility",),
+}
+WRITING = ("coherence", "writing_completeness", "length_score", "structure", "vocabulary", "overall_quality")
+ASKED = ("relevance", "keyword_completeness", "writing_completeness", "length_score", "overall_quality")
+
+
+def load(folder: Path, name: str) -> pa.Table:
+    """The rows of a data set; of BEGIN those labelled as attributable or not."""
+    table = pq.read_table(folder / f"{name}.parquet")
+    if name == "begin_grounding":
+        table = table.filter(pc.not_equal(table["human_label"], "Generic"))
+    return table
+
+
+def grounded(folder: Path) -> str:
+    """The AUC of each score that claims to find unsupported answers."""
+    lines = ["| data | rows | labelled | hallucination | new words | length |", "|---|---|---|---|---|---|"]
+    for name, label in GROUNDED.items():
+        table = load(folder, name)
+        scores = {
+            "hallucination": fm.hallucination(table["answer"], table["contexts"]),
+            "new words": new_words(table["answer"], table["contexts"]),
+            "length": fm.answer_words(table["answer"]),
+        }
+        kept = ~np.isnan(scores["hallucination"])
+        labels = np.asarray(label(table).to_numpy(), np.float64)[kept]
+        found = fm.validate({k: v[kept] for k, v in scores.items()}, {"label": labels}, positive=1)
+        cells = [interval(found[score].auc) for score in scores]
+        lines.append(f"| {name} | {len(labels):,} | {labels.mean():.0%} | {' | '.join(cells)} |")
+    return "\n".join(lines) + "\n"
+
+
+def interval(estimate: Any) -> str:
+    """A value with its confidence interval."""
+    return f"{estimate.value:.3f} [{estimate.low:.3f}, {estimate.high:.3f}]"
+
+
+def rated(folder: Path) -> str:
+    """The correlation of each score with each rating."""
+    lines = []
+    for name, labels in RATED.items():
+        table = load(folder, name)
+        asked = "question" in table.column_names
+        names = [score for score in ("relevance", "keyword_completeness", *WRITING) if asked or score not in ASKED]
+        scores = fm.score(table, metrics=[*names, "answer_words"])
+        lines += [f"\n### {name} ({table.num_rows:,} rows)\n", "| score | " + " | ".join(labels) + " |"]
+        lines.append("|---" * (len(labels) + 1) + "|")
+        found = {label: fm.validate(scores.drop_columns(["id"]), {label: table[label]}) for label in labels}
+        for score in (*names, "answer_words"):
+            cells = [interval(found[label][score].spearman) for label in labels]
+            lines.append(f"| {score} | {' | '.join(cells)} |")
+    return "\n".join(lines) + "\n"
+
+
+def main() -> None:
+    """Write the page."""
+    folder = Path(os.environ["FASTMETRICS_DATA"]) / "dev"
+    OUT.parent.mkdir(exist_ok=True)
+    notes = OUT.with_name("validity_errors.md")
+    errors = f"\nWhere `hallucination` errs, row by row: [{notes.name}]({notes.name}).\n"
+    OUT.write_text(HEAD + grounded(folder) + errors + FACES + rated(folder) + TAIL, encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
