@@ -11,7 +11,8 @@ import pyarrow as pa
 from fastmetrics.arrays import Floats, as_arrow
 from fastmetrics.batch import Batch
 from fastmetrics.declare import Metric
-from fastmetrics.scoring import Score, Shelf, aligned_table, parse, slices
+from fastmetrics.planning import Score, parse
+from fastmetrics.scoring import Shelf, aligned_table, slices
 from fastmetrics.text.tokenize import Wordbook
 from fastmetrics.threads import cores, ordered
 

@@ -10,7 +10,7 @@ from fastmetrics.calls import score_together
 from fastmetrics.errors import UnknownNameError
 from fastmetrics.metrics import REGISTRY
 from fastmetrics.metrics.rouge import KINDS, PARTS
-from fastmetrics.scoring import Score
+from fastmetrics.planning import Score
 
 
 def rouge(

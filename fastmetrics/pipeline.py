@@ -21,8 +21,9 @@ from fastmetrics.corpus import METADATA, add_counts, add_up
 from fastmetrics.engines.local import Job, Progress, RunResult, run
 from fastmetrics.errors import FileFormatError
 from fastmetrics.moments import State
+from fastmetrics.planning import Plan, plan
 from fastmetrics.quantiles import quantiles
-from fastmetrics.scoring import Plan, Scorer, fit, plan
+from fastmetrics.scoring import Scorer, fit
 from fastmetrics.summary import MetricSummary, Summary, declared_labels, declared_statistics, fractions, summarize
 from fastmetrics.tables import Limits, Selection, Source, open_source, read_metadata
 from fastmetrics.tables.utf8 import bad_text
@@ -47,6 +48,7 @@ def score_files(
     columns: Mapping[str, str] | None = None,
     schema: str | None = None,
     keep: Sequence[str] = (),
+    suites: Sequence[str] = (),
     format: str | None = None,
     threads: int | None = None,
     batch_rows: int | None = None,
@@ -74,7 +76,7 @@ def score_files(
     row for bad data, and ``OutputError`` if the output exists or cannot be written.
     """
     source = open_source(inputs, format)
-    planned = plan_files(source, metrics, columns, schema, keep)
+    planned = plan_files(source, metrics, columns, schema, keep, suites)
     limits = None if batch_rows is None else Limits(batch_rows=batch_rows)
     result = run(
         source,
@@ -96,12 +98,13 @@ def plan_files(
     columns: Mapping[str, str] | None,
     schema: str | None,
     keep: Sequence[str],
+    suites: Sequence[str],
 ) -> Plan:
     """The plan for the columns of an opened input, which is read if a metric must know all rows; keeps the ``id``."""
     names = source.schema.names
     found = resolve(names, columns, schema)
     kept = [found["id"]] if "id" in found else []
-    planned = plan(names, metrics, columns, schema, list(dict.fromkeys([*kept, *keep])))
+    planned = plan(names, metrics, columns, schema, list(dict.fromkeys([*kept, *keep])), suites)
     return fit(planned, lambda: _readable(source, source.select(_kinds(planned))))
 
 

@@ -117,6 +117,7 @@ def profile_files(
     metrics: Sequence[str] | None = None,
     columns: Mapping[str, str] | None = None,
     schema: str | None = None,
+    suites: Sequence[str] = (),
     format: str | None = None,
 ) -> Profile:
     """Score files on one thread into a file that is thrown away, timing every stage and metric.
@@ -124,7 +125,7 @@ def profile_files(
     Kernels are compiled, or loaded, on a few rows before the clock starts.  Raises what ``score_files`` raises.
     """
     source = open_source(inputs, format)
-    planned = plan_files(source, metrics, columns, schema, ())
+    planned = plan_files(source, metrics, columns, schema, (), suites)
     watch, sizes, words = Watch(), [0], Wordbook()
 
     def timed(batch: pa.RecordBatch) -> pa.RecordBatch:

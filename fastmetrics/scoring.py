@@ -6,23 +6,20 @@ batches, and :func:`score_batch` scores each.
 
 from __future__ import annotations
 
-import ast
-import re
-from collections import defaultdict, deque
+from collections import deque
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import pyarrow as pa
 
-from fastmetrics import metrics as families
 from fastmetrics.arrays import as_arrow
 from fastmetrics.batch import Batch
-from fastmetrics.columns import COLUMNS, resolve
+from fastmetrics.columns import resolve
 from fastmetrics.corpus import add_counts, metadata
-from fastmetrics.declare import Metric
-from fastmetrics.errors import ColumnError, OptionError, UnknownNameError
+from fastmetrics.errors import ColumnError
+from fastmetrics.planning import Plan, plan
 from fastmetrics.text.tokenize import Wordbook
 from fastmetrics.threads import cores, ordered
 
@@ -32,146 +29,18 @@ BATCH_ROWS = 4096
 BATCH_BYTES = 8 << 20
 
 
-@dataclass(frozen=True)
-class Score:
-    """One column to make: a metric with all its options, under the name that was asked for."""
-
-    name: str
-    metric: Metric
-    options: Mapping[str, Any]
-
-
-@dataclass(frozen=True)
-class Plan:
-    """What to score: the scores, where each canonical column is found, and the columns copied along."""
-
-    scores: tuple[Score, ...]
-    columns: Mapping[str, str]
-    keep: tuple[str, ...] = ()
-
-    @property
-    def names(self) -> list[str]:
-        """The columns of scores: one a row metric."""
-        return [score.name for score in self.scores if score.metric.finish is None]
-
-    @property
-    def inputs(self) -> tuple[str, ...]:
-        """The columns of the user's table that the plan reads, each once."""
-        used = [self.columns[c] for score in self.scores for c in score.metric.needs if c in self.columns]
-        return tuple(dict.fromkeys([*self.keep, *used]))
-
-    @property
-    def shared(self) -> frozenset[str]:
-        """The columns whose tokens several text conventions ask for."""
-        asked: dict[str, set[str | None]] = defaultdict(set)
-        for score in self.scores:
-            for column, need in score.metric.needs.items():
-                asked[column].add(getattr(need, "convention", None))
-        return frozenset(column for column, conventions in asked.items() if len(conventions - {None}) > 1)
-
-
-_SPEC = re.compile(r"(?P<name>[\w+]+)(@(?P<k>\w+))?(\((?P<options>.*)\))?", re.DOTALL)
-
-
-def parse(spec: str) -> Score:
-    """The score that ``spec`` asks for: ``name``, ``name@k`` or ``name(option=value, ...)``.
-
-    >>> parse("squad_f1(version=2)").options
-    {'version': 2}
-
-    Raises ``UnknownNameError`` for a metric or option nobody knows, ``OptionError`` for a value it cannot take.
-    """
-    match = _SPEC.fullmatch(spec.strip())
-    if match is None:
-        raise OptionError(f"metric {spec!r}: expected name, name@k or name(option=value, ...)")
-    found = families.find(match["name"])
-    given: dict[str, Any] = {}
-    if match["k"] is not None:
-        if not match["k"].isdigit() or "k" not in found.defaults:
-            raise OptionError(f"metric {spec!r}: {found.name} takes no cut-off {match['k']!r}")
-        given["k"] = int(match["k"])
-    if match["options"]:
-        given.update(_options(spec, match["options"]))
-    return Score(spec.strip(), found, found.options(given))
-
-
-def _options(spec: str, text: str) -> dict[str, Any]:
-    try:
-        call = ast.parse(f"f({text})", mode="eval").body
-    except (SyntaxError, ValueError) as error:
-        raise OptionError(f"metric {spec!r}: cannot read its options: {error.args[0]}") from error
-    if not (isinstance(call, ast.Call) and isinstance(call.func, ast.Name) and call.keywords and not call.args):
-        raise OptionError(f"metric {spec!r}: expected option=value")
-    values: dict[str, Any] = {}
-    for keyword in call.keywords:
-        if keyword.arg is None or keyword.arg in values:
-            raise OptionError(f"metric {spec!r}: expected option=value, each option once")
-        try:
-            values[keyword.arg] = ast.literal_eval(keyword.value)
-        except ValueError as error:
-            raise OptionError(f"metric {spec!r}: {keyword.arg} expects a number, a 'string', or a list") from error
-    return values
-
-
-def plan(
-    present: Iterable[str],
-    metrics: Sequence[str] | str | None = None,
-    columns: Mapping[str, str] | None = None,
-    schema: str | None = None,
-    keep: Sequence[str] = (),
-) -> Plan:
-    """How to score a table that has the columns ``present``.
-
-    ``metrics=None`` takes every automatic metric whose columns exist.  Raises ``ColumnError`` naming the column a
-    metric lacks.
-    """
-    names = list(present)
-    found = resolve(names, columns, schema)
-    for name in keep:
-        if name not in names:
-            raise UnknownNameError.of("column", name, names)
-    if isinstance(metrics, str):
-        metrics = [metrics]
-    if metrics is None:
-        able = [m for m in families.REGISTRY.values() if m.usual and m.level == "row" and set(m.required) <= set(found)]
-        scores = [Score(m.name, m, m.options({})) for m in able]
-        if not scores:
-            raise ColumnError(f"no metric can be computed from the columns {', '.join(map(repr, names)) or '(none)'}")
-    else:
-        scores = [parse(spec) for spec in metrics]
-    for score in scores:
-        for column in score.metric.required:
-            if column not in found:
-                aliases = ", ".join(COLUMNS[column].aliases)
-                also = f" (or {aliases})" if aliases else ""
-                have = ", ".join(map(repr, names)) or "none"
-                raise ColumnError(
-                    f"{score.name} needs the column {column!r}{also}; the table has: {have}; "
-                    f"name yours with columns={{{column!r}: ...}}"
-                )
-    if all(score.metric.finish is not None for score in scores):
-        raise OptionError(f"{scores[0].name} is one value a table: ask for a row metric beside it")
-    twice = {score.name for score in scores if [s.name for s in scores].count(score.name) > 1}
-    if twice:
-        raise OptionError(f"metrics asked for twice: {', '.join(sorted(twice))}")
-    clash = [score.name for score in scores if score.name in keep]
-    if clash:
-        raise OptionError(f"cannot keep the column {clash[0]!r}: a metric has that name")
-    return Plan(tuple(scores), found, tuple(keep))
-
-
 def fit(plan: Plan, read: Callable[[], Iterable[pa.RecordBatch]]) -> Plan:
     """The plan with what some metrics must know of all rows before they score one; ``read`` gives them anew."""
     scores = []
     for score in plan.scores:
         if score.metric.fit is not None:
-            rows = (_rows(batch, plan) for batch in read())
+            rows = (rows_of(batch, plan) for batch in read())
             score = replace(score, options=score.metric.fit(rows, score.options))
         scores.append(score)
     return replace(plan, scores=tuple(scores))
 
 
-def _rows(batch: pa.RecordBatch, plan: Plan, make: Any = Batch, words: Wordbook | None = None) -> Batch:
+def rows_of(batch: pa.RecordBatch, plan: Plan, make: Any = Batch, words: Wordbook | None = None) -> Batch:
     used = {c: name for c, name in plan.columns.items() if any(c in s.metric.needs for s in plan.scores)}
     return make({column: batch.column(name) for column, name in used.items()}, plan.shared, words)
 
@@ -190,7 +59,7 @@ def score_batch(
     before save time and change nothing.  A profiler gives ``make`` and ``watch`` to see what is derived, and how long
     each metric takes.
     """
-    rows = _rows(batch, plan, make, words)
+    rows = rows_of(batch, plan, make, words)
     arrays = [batch.column(name) for name in plan.keep]
     counts: dict[str, list[int]] = {}
     for score in plan.scores:
@@ -241,6 +110,7 @@ def score(
     columns: Mapping[str, str] | None = None,
     schema: str | None = None,
     threads: int | None = None,
+    suites: Sequence[str] | str = (),
 ) -> pa.Table:
     """Score every row of a table.
 
@@ -264,7 +134,7 @@ def score(
     names = schema_of.names
     found = resolve(names, columns, schema)
     keep = [found["id"]] if "id" in found else []
-    planned = plan(names, metrics, columns, schema, keep)
+    planned = plan(names, metrics, columns, schema, keep, suites)
     if any(score.metric.fit is not None for score in planned.scores):
         held = list(batches)
         batches, planned = iter(held), fit(planned, lambda: held)

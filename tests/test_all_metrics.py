@@ -11,7 +11,7 @@ import pyarrow as pa
 import pytest
 
 import fastmetrics as fm
-from fastmetrics import scoring
+from fastmetrics import planning, scoring
 from fastmetrics.columns import COLUMNS
 from fastmetrics.metrics import REGISTRY
 from tests.every_metric import CASES, columns
@@ -61,8 +61,8 @@ def test_the_declaration_is_whole(name):
 def test_default_options_go_through_the_spec_and_back(name):
     metric = REGISTRY[name]
     written = f"{name}({', '.join(f'{option}={value!r}' for option, value in metric.defaults.items())})"
-    assert scoring.parse(written).options == metric.defaults
-    assert scoring.parse(name).options == metric.defaults
+    assert planning.parse(written).options == metric.defaults
+    assert planning.parse(name).options == metric.defaults
     json.dumps(dict(metric.defaults))
 
 

@@ -17,7 +17,7 @@ from sklearn.metrics import roc_auc_score
 from fastmetrics.embed import Embedder
 from fastmetrics.errors import FastmetricsError, OptionError
 from fastmetrics.metrics.grounding import grounding_evidence, grounding_overlap, overlap_faithfulness
-from fastmetrics.scoring import plan
+from fastmetrics.planning import plan
 
 DATA = os.environ.get("FASTMETRICS_DATA")
 WORDS = ["Apples", "Bread", "Cheese", "Dates"]

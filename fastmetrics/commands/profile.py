@@ -11,6 +11,7 @@ def profile(
     inputs: Annotated[list[str], typer.Argument(help="Files, folders, globs, or -.", metavar="INPUT...")],
     *,
     metrics: Annotated[list[str] | None, typer.Option("--metrics", "-m", help="Metrics: token_f1,jaccard,...")] = None,
+    suite: Annotated[list[str] | None, typer.Option(help="Whole suites of metrics: lexical,generation,...")] = None,
     columns: Annotated[list[str] | None, typer.Option(help="What your columns are called: answer=text,...")] = None,
     schema: Annotated[str | None, typer.Option(help="Whose column names these are.")] = None,
     format: Annotated[str | None, typer.Option(help="The input's format where its name does not tell.")] = None,
@@ -20,5 +21,12 @@ def profile(
     from fastmetrics.commands.options import pairs, split
     from fastmetrics.profiling import profile_files
 
-    found = profile_files(inputs, metrics=split(metrics) or None, columns=pairs(columns), schema=schema, format=format)
+    found = profile_files(
+        inputs,
+        metrics=split(metrics) or None,
+        columns=pairs(columns),
+        schema=schema,
+        suites=split(suite),
+        format=format,
+    )
     typer.echo(found.to_json() if as_json else str(found))

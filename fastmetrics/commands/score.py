@@ -27,6 +27,12 @@ def score(
             "--metrics", "-m", help="Metrics: token_f1,squad_f1(version=2). Default: all that the columns allow."
         ),
     ] = None,
+    suite: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="Whole suites: lexical, grounding, generation, verdict, writing, retrieval, semantic, operations, all."
+        ),
+    ] = None,
     columns: Annotated[list[str] | None, typer.Option(help="What your columns are called: answer=text,...")] = None,
     schema: Annotated[
         str | None, typer.Option(help="Whose column names these are: ragas, deepeval, mlflow, hf, autorag.")
@@ -54,6 +60,7 @@ def score(
             metrics=split(metrics) or None,
             columns=pairs(columns),
             schema=schema,
+            suites=split(suite),
             keep=split(keep),
             format=format,
             threads=threads,
