@@ -15,8 +15,8 @@ import pyarrow as pa
 
 from fastmetrics.arrays import as_arrow
 from fastmetrics.errors import ColumnError, InputError
-from fastmetrics.models import Encode, Model, load
-from fastmetrics.vector_cache import KEY_BYTES, VectorCache
+from fastmetrics.vectors.cache import KEY_BYTES, VectorCache
+from fastmetrics.vectors.models import Encode, Model, load
 
 _FLUSH = 8192
 _TEXTS = (pa.types.is_string, pa.types.is_large_string, pa.types.is_string_view)

@@ -17,7 +17,7 @@ from fastmetrics.errors import InputError, OptionError
 from fastmetrics.kernels import match as kernels
 from fastmetrics.text.conventions import convention
 from fastmetrics.text.tokenize import Vocabulary
-from fastmetrics.vectors import check_threads, in_order
+from fastmetrics.vectors.arrays import check_threads, in_order
 
 _CHUNK = 8192
 _ROOM = 1 << 20  # words met in questions before a vocabulary starts afresh

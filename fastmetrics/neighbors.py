@@ -16,10 +16,7 @@ import pyarrow as pa
 from pyarrow import feather
 
 from fastmetrics.errors import FileFormatError, InputError, OptionError, OutputError, UnknownNameError
-from fastmetrics.faiss_index import BATCH, faiss_threads, filled, flat
-from fastmetrics.pairs import SPARE, Cloud, Floats, join, survey
-from fastmetrics.space import Space, check_finite, padded
-from fastmetrics.vectors import (
+from fastmetrics.vectors.arrays import (
     Ids,
     Vectors,
     VectorsLike,
@@ -27,6 +24,9 @@ from fastmetrics.vectors import (
     check_threads,
     one_blas_thread,
 )
+from fastmetrics.vectors.faiss_index import BATCH, faiss_threads, filled, flat
+from fastmetrics.vectors.pairs import SPARE, Cloud, Floats, join, survey
+from fastmetrics.vectors.space import Space, check_finite, padded
 
 Distance: TypeAlias = Literal["cosine", "euclidean", "dot"]
 DISTANCES = ("cosine", "euclidean", "dot")

@@ -20,10 +20,10 @@ from fastmetrics.columns import COLUMNS, resolve
 from fastmetrics.corpus import METADATA, add_counts, add_up
 from fastmetrics.engines.local import Job, Progress, RunResult, run
 from fastmetrics.errors import FileFormatError
-from fastmetrics.moments import State
 from fastmetrics.planning import Plan, plan
-from fastmetrics.quantiles import quantiles
 from fastmetrics.scoring import Scorer, fit
+from fastmetrics.stats.moments import State
+from fastmetrics.stats.quantiles import quantiles
 from fastmetrics.summary import MetricSummary, Summary, declared_labels, declared_statistics, fractions, summarize
 from fastmetrics.tables import Limits, Selection, Source, open_source, read_metadata
 from fastmetrics.tables.utf8 import bad_text

@@ -12,7 +12,7 @@ from pyarrow import parquet
 
 from fastmetrics.columns import resolve
 from fastmetrics.neighbors import Distance, Index
-from fastmetrics.vectors import Vectors
+from fastmetrics.vectors.arrays import Vectors
 
 
 @dataclass(frozen=True)

@@ -19,9 +19,9 @@ from fastmetrics.declare import Metric
 from fastmetrics.display import Grid, Shown, number, strict
 from fastmetrics.errors import UnknownNameError
 from fastmetrics.metrics import REGISTRY
-from fastmetrics.moments import State
-from fastmetrics.parts import Piece, Scores, Sums, score_columns
-from fastmetrics.quantiles import quantiles
+from fastmetrics.stats.moments import State
+from fastmetrics.stats.parts import Piece, Scores, Sums, score_columns
+from fastmetrics.stats.quantiles import quantiles
 
 _FIGURES = ("mean", "std", "min", "max")
 _COUNTS = ("n", "n_missing", "n_undefined", "n_error")

@@ -12,12 +12,12 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from fastmetrics.association import Association, Decision, Estimate, associate
 from fastmetrics.display import Grid, Shown, number, strict
 from fastmetrics.errors import UnknownNameError
-from fastmetrics.labels import join, label_table, numbers, positive_from, ratings_of, truth_of
-from fastmetrics.parts import Scores, score_columns
-from fastmetrics.raters import Agreement, agreement
+from fastmetrics.stats.association import Association, Decision, Estimate, associate
+from fastmetrics.stats.labels import join, label_table, numbers, positive_from, ratings_of, truth_of
+from fastmetrics.stats.parts import Scores, score_columns
+from fastmetrics.stats.raters import Agreement, agreement
 
 _ESTIMATES = tuple(f.name for f in fields(Association) if f.type == "Estimate")
 _DECISION = tuple(f.name for f in fields(Decision))
@@ -175,7 +175,7 @@ def validate(
 
     Labels of at least ``positive`` count as positive; by default 1 for labels that are 0 and 1, the higher one of
     any other two, and nothing for graded labels.  ``thresholds`` fixes the threshold of some metrics.  The figures and
-    their intervals are those of :func:`fastmetrics.association.associate`.
+    their intervals are those of :func:`fastmetrics.stats.association.associate`.
 
     >>> found = validate({"token_f1": [0.1, 0.4, 0.35, 0.8]}, [0, 0, 1, 1], resamples=100)
     >>> found["token_f1"].auc.value

@@ -16,7 +16,7 @@ import pytest
 from fastmetrics.embed import Embedder, add_embeddings
 from fastmetrics.errors import ColumnError, FileFormatError, InputError, MissingExtraError, OptionError, OutputError
 from fastmetrics.errors import UnknownNameError as UnknownName
-from fastmetrics.vector_cache import VectorCache
+from fastmetrics.vectors.cache import VectorCache
 
 DATA = os.environ.get("FASTMETRICS_DATA")
 
@@ -103,7 +103,7 @@ def test_a_run_cut_short_goes_on_from_what_it_kept(tmp_path: Path):
 def test_a_process_killed_while_writing_leaves_the_cache_whole(tmp_path: Path):
     code = (
         "import os, sys, numpy as np\n"
-        "import fastmetrics.vector_cache as module\n"
+        "import fastmetrics.vectors.cache as module\n"
         "cache = module.VectorCache(sys.argv[1], 2)\n"
         "cache.put([b'a' * 16], [[1, 2]])\n"
         "module.os.fsync = lambda number: os._exit(9)\n"

@@ -18,7 +18,7 @@ from sklearn.neighbors import NearestNeighbors
 
 from fastmetrics.errors import ColumnError, FastmetricsError, FileFormatError, InputError, OptionError
 from fastmetrics.metrics.geometry import geometry
-from fastmetrics.vectors import Vectors
+from fastmetrics.vectors.arrays import Vectors
 
 DATA = os.environ.get("FASTMETRICS_DATA")
 VALUES = (

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from sklearn.metrics import cohen_kappa_score
 
 from fastmetrics.errors import ColumnError, InputError, OptionError
-from fastmetrics.raters import agreement, cohen_kappa, krippendorff_alpha
+from fastmetrics.stats.raters import agreement, cohen_kappa, krippendorff_alpha
 
 N = None
 PUBLISHED = [  # four observers, twelve units: Krippendorff 2011, section D

@@ -186,7 +186,7 @@ def test_broken_judgements_say_what_and_where(tmp_path):
 MEASURE_MEMORY = """
 import re, resource, sys
 from pathlib import Path
-from fastmetrics import blocks, ranking
+from fastmetrics.runs import blocks, ranking
 
 def peak():
     status = Path("/proc/self/status")

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 import fastmetrics as fm
 from fastmetrics.errors import InputError
-from fastmetrics.measures import FAMILIES, measure
+from fastmetrics.runs.measures import FAMILIES, measure
 from tests.reference import retrieval as reference
 
 # (expected output, run, judgements, options), as trec_eval's own quick tests pair them
@@ -246,7 +246,7 @@ def test_row_order_and_threads_change_no_bit(run, judged, seed, threads):
 
 
 def test_blocks_and_slices_of_any_size_give_the_same(monkeypatch):
-    from fastmetrics import blocks
+    from fastmetrics.runs import blocks
     from fastmetrics.tables import runs
 
     run, judged = fuzzed(3, 200)

@@ -23,12 +23,12 @@ from scipy import stats
 from sklearn import metrics as sk
 from typer.testing import CliRunner
 
-from fastmetrics.association import associate
 from fastmetrics.commands.read import read
 from fastmetrics.commands.validate import validate as command
 from fastmetrics.errors import ColumnError, FileFormatError, InputError, OptionError, UnknownNameError
 from fastmetrics.kernels.bootstrap import draw
-from fastmetrics.raters import cohen_kappa, krippendorff_alpha
+from fastmetrics.stats.association import associate
+from fastmetrics.stats.raters import cohen_kappa, krippendorff_alpha
 from fastmetrics.validation import validate
 
 DATA = os.environ.get("FASTMETRICS_DATA")

@@ -10,7 +10,8 @@ import numpy as np
 
 from fastmetrics.errors import InputError, OptionError
 from fastmetrics.metrics.geometry_result import Estimate, Geometry
-from fastmetrics.pairs import (
+from fastmetrics.vectors.arrays import Vectors, VectorsLike, check_threads, one_blas_thread
+from fastmetrics.vectors.pairs import (
     BLOCK,
     Cloud,
     Floats,
@@ -23,8 +24,7 @@ from fastmetrics.pairs import (
     scan,
     survey,
 )
-from fastmetrics.second_moments import Moments
-from fastmetrics.vectors import Vectors, VectorsLike, check_threads, one_blas_thread
+from fastmetrics.vectors.second_moments import Moments
 
 EXACT_WORK = 5e11
 """Up to this many multiplications (N² · D / 2) every pair is looked at: some seconds on one CPU."""

@@ -13,7 +13,7 @@ from fastmetrics.batch import Batch
 from fastmetrics.declare import Options, metric
 from fastmetrics.errors import ColumnError
 from fastmetrics.kernels.geometry import pair_halves, pair_products
-from fastmetrics.vectors import Block, Vectors, VectorsLike
+from fastmetrics.vectors.arrays import Block, Vectors, VectorsLike
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ import pyarrow as pa
 
 from fastmetrics.corpus import METADATA
 from fastmetrics.errors import ColumnError, FileFormatError, InputError
-from fastmetrics.moments import State
+from fastmetrics.stats.moments import State
 
 Piece: TypeAlias = "pa.Table | pa.RecordBatch"
 

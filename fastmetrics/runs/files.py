@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from fastmetrics.errors import OptionError
-from fastmetrics.judgements import judgements
-from fastmetrics.ranking import MEASURES, RankResult, rank
+from fastmetrics.runs.judgements import judgements
+from fastmetrics.runs.ranking import MEASURES, RankResult, rank
 from fastmetrics.tables.whole import write_whole
 
 

@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 from fastmetrics.errors import InputError, OptionError
 from fastmetrics.kernels.bootstrap import AUC, F1, PEARSON, SPEARMAN, Sample, resample
 from fastmetrics.kernels.concordance import concordance
-from fastmetrics.moments import State
-from fastmetrics.raters import cohen_kappa
+from fastmetrics.stats.moments import State
+from fastmetrics.stats.raters import cohen_kappa
 
 
 @dataclass(frozen=True)

@@ -11,8 +11,8 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from fastmetrics.errors import ColumnError, InputError, UnknownNameError
-from fastmetrics.parts import Scores
-from fastmetrics.raters import is_text
+from fastmetrics.stats.parts import Scores
+from fastmetrics.stats.raters import is_text
 
 
 def label_table(labels: Any) -> pa.Table:

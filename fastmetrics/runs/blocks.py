@@ -11,7 +11,7 @@ import pyarrow.compute as pc
 
 from fastmetrics.arrays import Floats, Ints
 from fastmetrics.ids import frozen, offsets
-from fastmetrics.judgements import Judgements
+from fastmetrics.runs.judgements import Judgements
 from fastmetrics.tables.runs import ROWS, Triples
 
 HELD_ROWS = 1 << 24

@@ -24,7 +24,7 @@ from fastmetrics.kernels.geometry import (
     pair_halves,
     scan_tile,
 )
-from fastmetrics.vectors import Block, Ids, Vectors, in_order
+from fastmetrics.vectors.arrays import Block, Ids, Vectors, in_order
 
 Floats: TypeAlias = npt.NDArray[np.float64]
 Metric: TypeAlias = Literal["cosine", "euclidean"]

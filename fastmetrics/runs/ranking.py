@@ -19,16 +19,16 @@ import numpy as np
 import pyarrow as pa
 
 from fastmetrics.arrays import Flags, Floats, Ints
-from fastmetrics.blocks import Block, grouped, regrouped
 from fastmetrics.errors import InputError, OptionError
 from fastmetrics.ids import frozen, offsets, spans, take_ids, text_ids
-from fastmetrics.judgements import Judgements, judgements
 from fastmetrics.kernels import ids as id_kernels
 from fastmetrics.kernels import ranking as kernels
 from fastmetrics.kernels.ids import Ids
-from fastmetrics.measures import Measure
-from fastmetrics.measures import measures as named
 from fastmetrics.rankings import Judged, Rankings, judge
+from fastmetrics.runs.blocks import Block, grouped, regrouped
+from fastmetrics.runs.judgements import Judgements, judgements
+from fastmetrics.runs.measures import Measure
+from fastmetrics.runs.measures import measures as named
 from fastmetrics.tables.runs import Triples
 
 MEASURES = ("ndcg@10", "mrr", "recall@100")
@@ -114,7 +114,7 @@ def rank(
     Arrow tables, pandas or polars frames, or dictionaries ``{query: {document: score or grade}}``; columns are found
     by name, queries and documents are matched by their id as text.  Documents rank by score descending, then by id
     descending, byte by byte; scores are 64-bit and grades may be fractions.  ``measures`` are named as trec_eval,
-    ir_measures or ranx name them (:mod:`fastmetrics.measures`).
+    ir_measures or ranx name them (:mod:`fastmetrics.runs.measures`).
 
     ``relevance_level`` is the grade from which on a document is relevant in the binary measures (trec_eval's -l);
     ``missing`` says whether a judged query absent from the run counts as an empty ranking (trec_eval's -c) or is left

@@ -9,8 +9,8 @@ from typing import Any
 import faiss
 import numpy as np
 
-from fastmetrics.space import Space
-from fastmetrics.vectors import Ids
+from fastmetrics.vectors.arrays import Ids
+from fastmetrics.vectors.space import Space
 
 BATCH = 4096
 _PER_CELL = 48  # training rows per IVF cell: more change the recall by less than its error

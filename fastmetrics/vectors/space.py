@@ -9,8 +9,8 @@ import numpy.typing as npt
 
 from fastmetrics.errors import InputError
 from fastmetrics.kernels.geometry import centre, pair_halves, pair_products
-from fastmetrics.pairs import Floats, survey
-from fastmetrics.vectors import Block, Ids, Vectors, in_order
+from fastmetrics.vectors.arrays import Block, Ids, Vectors, in_order
+from fastmetrics.vectors.pairs import Floats, survey
 
 
 @dataclass(frozen=True)
