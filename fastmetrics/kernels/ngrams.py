@@ -14,10 +14,14 @@ _MIX = np.uint64(0x9E3779B97F4A7C15)
 _U64 = np.uint64(64)
 
 Counts: TypeAlias = npt.NDArray[np.int64]
+Counters: TypeAlias = npt.NDArray[np.int32]
 Shape: TypeAlias = tuple[int, int]
 
 DENSE = 1 << 16
 """Slots of the largest table that has a row for each shorter n-gram."""
+
+LIMIT, BEST, USED = 0, 1, 2
+"""Of each n-gram: how often it may be matched, has been by the lists before, and has been by this list."""
 
 TOP = 1 << 30
 """From where on the numbers in the tables start anew."""
@@ -91,32 +95,50 @@ def extend(grams: Ids, words: Ids, n: int, order: int, row: Shape, keys: Ints, t
 
 
 @inline
-def match(grams: Ids, first: int, last: int, left: Ids) -> int:
-    """How many of the n-grams counted in ``left``, which it uses up, are matched by those of one list."""
+def look_up(b: Lists, first: int, last: int, place: Ids, base: int, out: Ids) -> int:
+    """Write the numbers that ``number`` gave to the ids of some lists, 0 for other ids; how many there are."""
+    ids, starts, stops = b
+    size = 0
+    for k in range(first, last):
+        for i in range(starts[k], stops[k]):
+            out[size] = max(place[ids[i]] - base, 0)
+            size += 1
+    return size
+
+
+@inline
+def tally(grams: Ids, n: int, different: int, counters: Counters) -> None:
+    """Count each n-gram; none has been matched."""
+    counters[LIMIT, : different + 1] = 0
+    counters[BEST, : different + 1] = 0
+    for i in range(n):
+        counters[LIMIT, grams[i]] += 1
+
+
+@inline
+def match(grams: Ids, first: int, last: int, counters: Counters) -> int:
+    """How many of the n-grams counted are matched by those of one list."""
     matched = 0
     for j in range(first, last):
-        have = left[grams[j]]
+        have = counters[LIMIT, grams[j]]
         taken = have > 0
         matched += taken
-        left[grams[j]] = have - taken
+        counters[LIMIT, grams[j]] = have - taken
     return matched
 
 
 @inline
-def match_more(grams: Ids, first: int, last: int, limit: Ids, best: Ids, used: Ids) -> int:
-    """How many more of the n-grams counted in ``limit`` are matched, by those of one of several lists.
-
-    ``best`` is how often each was matched by the lists before; ``used`` is all zeros, and left so.
-    """
+def match_more(grams: Ids, first: int, last: int, counters: Counters) -> int:
+    """How many more of the n-grams counted are matched, by those of one of several lists."""
     more = 0
     for j in range(first, last):
         g = grams[j]
-        used[g] += 1
-        if used[g] > best[g] and best[g] < limit[g]:
-            best[g] += 1
+        counters[USED, g] += 1
+        if counters[USED, g] > counters[BEST, g] and counters[BEST, g] < counters[LIMIT, g]:
+            counters[BEST, g] += 1
             more += 1
     for j in range(first, last):
-        used[grams[j]] = 0
+        counters[USED, grams[j]] = 0
     return more
 
 
@@ -150,44 +172,36 @@ def count_ngrams(a: Lists, b: Lists, groups: Ints, n_words: int, orders: int) ->
     An n-gram is matched as often as the list of the group has it that has it most often, and never more often than
     a has it.
     """
-    a_ids, a_starts, a_stops = a
-    b_ids, b_starts, b_stops = b
-    n_rows = len(a_starts)
-    room, b_room = largest(a_starts, a_stops, np.arange(n_rows + 1)) + 1, largest(b_starts, b_stops, groups) + 1
+    ids, starts, stops = a
+    b_starts, b_stops = b.starts, b.stops
+    n_rows = len(starts)
+    room, b_room = largest(starts, stops, np.arange(n_rows + 1)) + 1, largest(b_starts, b_stops, groups) + 1
     shared = np.zeros((orders, n_rows), np.int64)
-    words, grams, limit = np.zeros(room, np.int32), np.zeros(room, np.int32), np.zeros(room, np.int32)
-    best, used = np.zeros(room, np.int32), np.zeros(room, np.int32)
+    words, grams, counters = np.zeros(room, np.int32), np.zeros(room, np.int32), np.zeros((3, room), np.int32)
     others, other_grams = np.zeros(b_room, np.int32), np.zeros(b_room, np.int32)
     place, base = np.zeros(n_words, np.int32), 0
     keys, table = np.zeros(4 * room, np.int64), np.zeros(max(4 * room, DENSE), np.int32)
     for row in range(n_rows):
-        n, size = a_stops[row] - a_starts[row], 0
+        n, begin, end = stops[row] - starts[row], groups[row], groups[row + 1]
         if base > TOP:
             place[:], table[:], base = 0, 0, 0
-        different = number(a_ids, a_starts[row], a_stops[row], place, base, words)
-        for k in range(groups[row], groups[row + 1]):
-            for i in range(b_starts[k], b_stops[k]):
-                others[size] = max(place[b_ids[i]] - base, 0)
-                size += 1
-        base += different
-        grams[:n] = words[:n]
-        other_grams[:size] = others[:size]
+        different = number(ids, starts[row], stops[row], place, base, words)
+        size = look_up(b, begin, end, place, base, others)
+        grams[:n], other_grams[:size] = words[:n], others[:size]
         shape = (different + 1, table_bits(n, different + 1))
+        base += different
         for order in range(1, min(orders, n) + 1):
             if order > 1:
                 different = lengthen(grams, words, n - order + 1, order, shape, keys, table, base)
                 extend(other_grams, others, size - order + 1, order, shape, keys, table, base)
                 base += different
-            limit[: different + 1] = 0
-            for i in range(n - order + 1):
-                limit[grams[i]] += 1
-            first, several = 0, groups[row + 1] - groups[row] > 1
-            best[: different * several + 1] = 0
-            for k in range(groups[row], groups[row + 1]):
+            tally(grams, n - order + 1, different, counters)
+            first = 0
+            for k in range(begin, end):
                 last = first + b_stops[k] - b_starts[k]
-                if several:
-                    shared[order - 1, row] += match_more(other_grams, first, last - order + 1, limit, best, used)
+                if end - begin == 1:
+                    shared[order - 1, row] += match(other_grams, first, last - order + 1, counters)
                 else:
-                    shared[order - 1, row] += match(other_grams, first, last - order + 1, limit)
+                    shared[order - 1, row] += match_more(other_grams, first, last - order + 1, counters)
                 first = last
     return shared
