@@ -41,6 +41,7 @@ def fit(plan: Plan, read: Callable[[], Iterable[pa.RecordBatch]]) -> Plan:
 
 
 def rows_of(batch: pa.RecordBatch, plan: Plan, make: Any = Batch, words: Wordbook | None = None) -> Batch:
+    """The columns of a record batch that a plan needs, under their canonical names."""
     used = {c: name for c, name in plan.columns.items() if any(c in s.metric.needs for s in plan.scores)}
     return make({column: batch.column(name) for column, name in used.items()}, plan.shared, words)
 

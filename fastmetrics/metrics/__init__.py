@@ -15,7 +15,7 @@ SUITES: Mapping[str, tuple[str, ...]] = {
     "grounding": ("abstention", "grounding"),
     "generation": ("rouge", "bleu", "chrf", "tfidf"),
     "verdict": ("claims", "verdict"),
-    "writing": ("writing",),
+    "writing": ("components", "writing"),
     "retrieval": ("retrieval",),
     "semantic": ("semantic",),
     "operations": ("operations",),

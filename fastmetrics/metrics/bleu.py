@@ -10,9 +10,10 @@ import numpy as np
 
 from fastmetrics.arrays import Floats, Ints, Text, Tokens, text_of_strings
 from fastmetrics.batch import Batch
-from fastmetrics.declare import Options, metric
+from fastmetrics.declare import metric
 from fastmetrics.errors import OptionError
 from fastmetrics.metrics.counts import clipped
+from fastmetrics.needs import Options
 from fastmetrics.text.conventions import LOWER
 from fastmetrics.text.translation import FRAMES
 

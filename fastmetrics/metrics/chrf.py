@@ -9,9 +9,10 @@ import numpy as np
 
 from fastmetrics.arrays import Floats, Ints, Tokens
 from fastmetrics.batch import Batch
-from fastmetrics.declare import Options, metric
+from fastmetrics.declare import metric
 from fastmetrics.errors import OptionError
 from fastmetrics.metrics.counts import ngrams
+from fastmetrics.needs import Options
 from fastmetrics.text import chrf as text
 
 _EPSILON = 1e-16

@@ -10,11 +10,12 @@ import numpy as np
 
 from fastmetrics.arrays import Floats, Tokens
 from fastmetrics.batch import Batch
-from fastmetrics.declare import Words, metric
+from fastmetrics.declare import metric
 from fastmetrics.errors import OptionError
 from fastmetrics.kernels import support
 from fastmetrics.metrics.counts import divide, sets
 from fastmetrics.metrics.evidence import Passage, Passages, anchors, senses_of
+from fastmetrics.needs import Words
 from fastmetrics.text.senses import STOP_WORDS
 
 LONG = 3

@@ -13,11 +13,12 @@ import pyarrow.compute as pc
 
 from fastmetrics.arrays import Flags, Floats, as_arrow
 from fastmetrics.batch import Batch
-from fastmetrics.declare import REGISTRY, Number, Options, Raw, metric
+from fastmetrics.declare import REGISTRY, metric
 from fastmetrics.errors import ColumnError, OptionError
 from fastmetrics.grounded import PATTERN, REASONS, SUPPORTED, Support, cut, embedder_of, support
 from fastmetrics.metrics.abstention import PHRASES, Refusals, RefusalsIn
 from fastmetrics.metrics.counts import divide
+from fastmetrics.needs import Number, Options, Raw
 
 TAU_SIM = 0.65
 """S1's cosine from which on a sentence counts as supported by the passage it cites."""

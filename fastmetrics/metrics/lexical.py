@@ -5,10 +5,11 @@ from __future__ import annotations
 import numpy as np
 
 from fastmetrics.arrays import Bytes, Floats, Ints, Uint64s
-from fastmetrics.declare import Light, Lowered, Plain, Raw, Split, Words, metric
+from fastmetrics.declare import metric
 from fastmetrics.errors import OptionError
 from fastmetrics.kernels import strings
 from fastmetrics.metrics.counts import divide, harmonic, same, sets, shared
+from fastmetrics.needs import Light, Lowered, Plain, Raw, Split, Words
 
 MARKERS = (
     "please",

@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from fastmetrics.arrays import Floats
-from fastmetrics.declare import Number, metric
+from fastmetrics.declare import metric
+from fastmetrics.needs import Number
 
 
 @metric(bounds=(0, np.inf), source="S0 and S1, latency", statistics=("p50", "p90", "p95", "p99"))

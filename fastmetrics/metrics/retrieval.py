@@ -21,10 +21,11 @@ import numpy as np
 
 from fastmetrics.arrays import Floats
 from fastmetrics.batch import Batch
-from fastmetrics.declare import Options, metric
+from fastmetrics.declare import metric
 from fastmetrics.errors import OptionError
 from fastmetrics.formulas import ranked
 from fastmetrics.kernels import ids as kernels
+from fastmetrics.needs import Options
 from fastmetrics.rankings import Judged, Rankings, grades_of, judge, rankings
 
 

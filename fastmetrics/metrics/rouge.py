@@ -10,10 +10,11 @@ import numpy as np
 
 from fastmetrics.arrays import Floats, Ints, Tokens
 from fastmetrics.batch import Batch
-from fastmetrics.declare import Options, metric
+from fastmetrics.declare import metric
 from fastmetrics.errors import OptionError
 from fastmetrics.kernels.lcs import Texts, union_hits
 from fastmetrics.metrics.counts import divide, harmonic, lcs, ngrams
+from fastmetrics.needs import Options
 from fastmetrics.text.segments import lines
 
 TOKENIZERS = ("rouge", "unicode")

@@ -10,9 +10,10 @@ import pyarrow as pa
 
 from fastmetrics.arrays import Floats, Ints, as_arrow
 from fastmetrics.batch import Batch
-from fastmetrics.declare import Options, metric
+from fastmetrics.declare import metric
 from fastmetrics.errors import ColumnError
 from fastmetrics.kernels.geometry import pair_halves, pair_products
+from fastmetrics.needs import Options
 from fastmetrics.vectors.arrays import Block, Vectors, VectorsLike
 
 

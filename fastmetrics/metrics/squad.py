@@ -10,9 +10,10 @@ import pyarrow as pa
 
 from fastmetrics.arrays import Floats
 from fastmetrics.batch import Batch
-from fastmetrics.declare import Squad, metric
+from fastmetrics.declare import metric
 from fastmetrics.errors import OptionError
 from fastmetrics.metrics.counts import divide, harmonic, same, shared
+from fastmetrics.needs import Squad
 
 
 def _answerless(batch: Batch, options: Mapping[str, Any]) -> Batch:

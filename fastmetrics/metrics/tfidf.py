@@ -13,10 +13,11 @@ import numpy as np
 
 from fastmetrics.arrays import Flags, Floats, Tokens
 from fastmetrics.batch import Batch
-from fastmetrics.declare import Options, metric
+from fastmetrics.declare import metric
 from fastmetrics.errors import OptionError
 from fastmetrics.kernels.tfidf import count_documents, count_products, weighted_products
 from fastmetrics.metrics.counts import lists
+from fastmetrics.needs import Options
 from fastmetrics.text.tokenize import Vocabulary
 
 _CONVENTION = "words"
