@@ -107,8 +107,8 @@ def plan(
     """How to score a table that has the columns ``present``.
 
     ``metrics`` are specs and ``suites`` names of :data:`fastmetrics.metrics.SUITES`, each of which stands for its usual
-    metrics whose columns exist; with neither, it is the suite ``all``.  Raises ``ColumnError`` naming the column that a
-    metric lacks, or if a suite finds none of its columns.
+    metrics whose columns exist; with neither, it is the suite ``core``.  Raises ``ColumnError`` naming the column that
+    a metric lacks, or if a suite finds none of its columns.
     """
     names = list(present)
     found = resolve(names, columns, schema)
@@ -118,10 +118,10 @@ def plan(
     metrics = [metrics] if isinstance(metrics, str) else list(metrics or ())
     suites = [suites] if isinstance(suites, str) else list(suites)
     scores = [parse(spec) for spec in metrics]
-    for suite in suites if suites or metrics else ["all"]:
+    for suite in suites if suites or metrics else ["core"]:
         able = [m for m in families.suite(suite) if m.level == "row" and set(m.required) <= set(found)]
         if not able:
-            some = "no metric" if suite == "all" else f"no metric of the suite {suite!r}"
+            some = "no metric" if suite in ("core", "all") else f"no metric of the suite {suite!r}"
             raise ColumnError(f"{some} can be computed from the columns {', '.join(map(repr, names)) or '(none)'}")
         asked = {score.name for score in scores}
         scores += [Score(m.name, m, m.options({})) for m in able if m.name not in asked]

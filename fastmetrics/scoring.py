@@ -116,9 +116,10 @@ def score(
     """Score every row of a table.
 
     ``table`` is an Arrow table, record batch or record batch reader, a pandas or Polars frame, a dict of columns or a
-    list of dicts.  ``metrics`` are names, with options if need be: ``"token_f1"``, ``"squad_f1(version=2)"``; None
-    takes every metric whose columns exist.  ``columns={canonical: yours}`` and the preset ``schema`` say what your
-    columns are called where their names do not.
+    list of dicts.  ``metrics`` are names, with options if need be: ``"token_f1"``, ``"squad_f1(version=2)"``; and
+    ``suites`` whole families whose columns exist: lexical, grounding, generation, verdict, writing, retrieval,
+    semantic, operations, all.  With neither, it is ``core``: lexical, retrieval, semantic and operations.
+    ``columns={canonical: yours}`` and the preset ``schema`` say what your columns are called where their names do not.
 
     Returns an Arrow table with the ``id`` column, if there is one, and one float64 column a metric: null where an input
     is missing, NaN where the metric is undefined.  The counts of a corpus metric go into the table's metadata, for

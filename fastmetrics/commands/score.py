@@ -23,14 +23,13 @@ def score(
     out: Annotated[Path, typer.Option("--out", "-o", help="The file of scores, by suffix, or a folder of parts.")],
     metrics: Annotated[
         list[str] | None,
-        typer.Option(
-            "--metrics", "-m", help="Metrics: token_f1,squad_f1(version=2). Default: all that the columns allow."
-        ),
+        typer.Option("--metrics", "-m", help="Metrics: token_f1,squad_f1(version=2). Default: the suite core."),
     ] = None,
     suite: Annotated[
         list[str] | None,
         typer.Option(
-            help="Whole suites: lexical, grounding, generation, verdict, writing, retrieval, semantic, operations, all."
+            help="Whole suites, as far as the columns allow: lexical, grounding, generation, verdict, writing, "
+            "retrieval, semantic, operations, all. Default: core, which is lexical, retrieval, semantic and operations."
         ),
     ] = None,
     columns: Annotated[list[str] | None, typer.Option(help="What your columns are called: answer=text,...")] = None,

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from fastmetrics.declare import REGISTRY, Metric
 from fastmetrics.errors import UnknownNameError
 
-__all__ = ["FAMILIES", "REGISTRY", "SUITES", "find", "suite"]
+__all__ = ["CORE", "FAMILIES", "REGISTRY", "SUITES", "find", "suite"]
 
 SUITES: Mapping[str, tuple[str, ...]] = {
     "lexical": ("lexical", "squad", "abstention"),
@@ -20,7 +20,10 @@ SUITES: Mapping[str, tuple[str, ...]] = {
     "semantic": ("semantic",),
     "operations": ("operations",),
 }
-"""Families of metrics under one name; ``all`` stands for every one."""
+"""Families of metrics under one name; ``core`` stands for those in ``CORE``, ``all`` for every one."""
+
+CORE = ("lexical", "retrieval", "semantic", "operations")
+"""The suites computed where nothing is asked for: all but those that take long to compile or to run."""
 
 COSTLY = "grounding"
 """The suite whose metrics embed text, and so are computed only where it or they are asked for."""
@@ -50,12 +53,11 @@ def suite(name: str) -> list[Metric]:
     >>> [metric.name for metric in suite("operations")]
     ['latency_ms', 'prompt_tokens', 'completion_tokens', 'total_tokens']
 
-    Raises ``UnknownNameError`` for a name that is neither in ``SUITES`` nor ``all``.
+    Raises ``UnknownNameError`` for a name that is neither in ``SUITES`` nor ``core`` nor ``all``.
     """
-    if name == "all":
-        return [metric for metric in REGISTRY.values() if metric.usual]
-    if name not in SUITES:
-        raise UnknownNameError.of("suite", name, [*SUITES, "all"])
-    homes = [f"{__name__}.{family}" for family in SUITES[name]]
+    if name not in (*SUITES, "core", "all"):
+        raise UnknownNameError.of("suite", name, [*SUITES, "core", "all"])
+    parts = {"core": CORE, "all": tuple(SUITES)}.get(name, (name,))
+    homes = [f"{__name__}.{family}" for part in parts for family in SUITES[part]]
     members = [metric for metric in REGISTRY.values() if metric.function.__module__ in homes]
     return [metric for metric in members if metric.usual or name == COSTLY]
