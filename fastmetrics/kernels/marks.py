@@ -99,6 +99,6 @@ def scan(data: Bytes, starts: Ints, stops: Ints, classes: Bytes, marks: Marks) -
                 length += 1
                 i = after
         if n > first:
-            gaps_after[n - 1] = (gap & ~KIND) | NEW_LINE
+            gaps_after[n - 1] = (gap & ~(KIND | ITEM)) | NEW_LINE
         bounds[row + 1] = n
     return n
