@@ -91,11 +91,14 @@ def scan(data: Bytes, starts: Ints, stops: Ints, classes: Bytes, marks: Marks) -
                 w_stops[n] = i
                 n += 1
                 gap = length = 0
+                if i + 1 < stop and data[i] == 32 and data[i + 1] < 128 and classes[data[i + 1]] >= WORD:
+                    gap = length = SPACE  # the common gap, told without a look at its classes
+                    i += 1
             else:
                 gap = widened(gap, code, kind, length)
                 length += 1
                 i = after
         if n > first:
-            gaps_after[n - 1] = (gap & ~KIND) | NEW_LINE
+            gaps_after[n - 1] = (gap & ~(KIND | ITEM)) | NEW_LINE
         bounds[row + 1] = n
     return n

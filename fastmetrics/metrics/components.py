@@ -137,10 +137,8 @@ def building(question: Writing | None, answer: Writing) -> tuple[Floats, Floats,
 
 def _count_parts(question: Writing | None, answer: Writing) -> tuple[Floats, Floats, Floats]:
     """Paragraph, introduction and conclusion scores."""
-    paragraphs = segments.paragraphs(answer.text).groups
-    assert paragraphs is not None
     optimal = -(-answer.counts // WORDS_PER_PARAGRAPH)
-    paragraph = np.minimum(divide(np.diff(paragraphs), optimal, empty=0.0), 1.0)
+    paragraph = np.minimum(divide(_paragraphs(answer), optimal, empty=0.0), 1.0)
     prose = answer.prose
     empty = prose._replace(groups=np.zeros(len(prose.groups), np.int64))
     topics = empty if question is None else question.prose
@@ -148,6 +146,16 @@ def _count_parts(question: Writing | None, answer: Writing) -> tuple[Floats, Flo
     opens = found[0] & (_size(answer, answer.groups[:-1]) > OPENING)
     closes = found[1] & (_size(answer, answer.groups[1:] - 1) > CLOSING)
     return paragraph, opens.astype(np.float64), closes.astype(np.float64)
+
+
+def _paragraphs(answer: Writing) -> Ints:
+    """The paragraphs of each answer that has words; where no line ends, there is but one."""
+    text = answer.text
+    if len(text) == 0 or not (text.data[text.starts.min() : text.stops.max()] == ord("\n")).any():
+        return np.ones(len(text), np.int64)
+    paragraphs = segments.paragraphs(text).groups
+    assert paragraphs is not None
+    return np.diff(paragraphs)
 
 
 def _size(answer: Writing, sentence: Ints) -> Ints:

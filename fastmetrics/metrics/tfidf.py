@@ -86,12 +86,13 @@ def _squares(vocabulary: Vocabulary, first: int, corpus: Corpus) -> Floats:
     return np.where(_longer_than_one(vocabulary, first), idf * idf, 0.0)
 
 
-def _check(idf: Any) -> None:
+def check_idf(idf: Any) -> None:
+    """Raise ``OptionError`` for an ``idf`` that is neither of the two."""
     if not isinstance(idf, Corpus) and idf not in ("pair", "corpus"):
-        raise OptionError(f"tfidf_cosine: option 'idf' expects 'pair' or 'corpus', got {idf!r}")
+        raise OptionError(f"option 'idf' expects 'pair' or 'corpus', got {idf!r}")
 
 
-def _fit(batches: Iterable[Batch], options: Options) -> dict[str, Any]:
+def fit_idf(batches: Iterable[Batch], options: Options) -> dict[str, Any]:
     """The options with the document counts of all questions and answers in the place of ``idf="corpus"``."""
     if options["idf"] != "corpus":
         return dict(options)
@@ -107,7 +108,7 @@ def _fit(batches: Iterable[Batch], options: Options) -> dict[str, Any]:
     return {**options, "idf": Corpus(n_documents, dict(counts), digest)}
 
 
-@metric(bounds=(0, 1), source="S3, relevance score", check=_check, fit=_fit)
+@metric(bounds=(0, 1), source="S3, relevance score", check=check_idf, fit=fit_idf)
 def tfidf_cosine(question: Tfidf, answer: Tfidf, *, idf: str = "pair") -> Floats:
     """Cosine of the TF-IDF vectors of question and answer, as scikit-learn's ``TfidfVectorizer()`` makes them.
 
@@ -120,16 +121,21 @@ def tfidf_cosine(question: Tfidf, answer: Tfidf, *, idf: str = "pair") -> Floats
     >>> fm.tfidf_cosine(["who wrote Emma"], ["Jane Austen wrote Emma"]).round(3)
     array([0.411])
     """
+    if idf == "corpus":
+        raise OptionError("idf='corpus' needs all rows: it cannot score a batch by itself")
+    return cosine(question, answer)
+
+
+def cosine(question: Weighed, answer: Weighed) -> Floats:
+    """``tfidf_cosine`` of what the batch already holds."""
     keep = max(question.keep, answer.keep, key=len)
     a, b = lists(question.tokens), lists(answer.tokens)
-    if idf == "corpus":
-        raise OptionError("tfidf_cosine: idf='corpus' needs all rows: it cannot score a batch by itself")
     if question.squares is not None and answer.squares is not None:
         product, a_squares, b_squares = weighted_products(a, b, max(question.squares, answer.squares, key=len))
     else:
         own = (math.log(3 / 2) + 1) ** 2
         product, a_both, a_alone, b_both, b_alone = count_products(a, b, keep)
         a_squares, b_squares = a_both + own * a_alone, b_both + own * b_alone
-    cosine = np.zeros(len(product))
-    np.divide(product, np.sqrt(a_squares * b_squares), out=cosine, where=(a_squares > 0) & (b_squares > 0))
-    return np.where((a_squares > 0) | (b_squares > 0), cosine, np.nan)
+    cosines = np.zeros(len(product))
+    np.divide(product, np.sqrt(a_squares * b_squares), out=cosines, where=(a_squares > 0) & (b_squares > 0))
+    return np.where((a_squares > 0) | (b_squares > 0), cosines, np.nan)

@@ -2,50 +2,24 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Annotated, Any
 
 import numpy as np
 
-from fastmetrics.arrays import Flags, Floats, Tokens
+from fastmetrics.arrays import Floats, Tokens
 from fastmetrics.batch import Batch
 from fastmetrics.declare import metric
-from fastmetrics.kernels.cosine import pair_products
+from fastmetrics.errors import OptionError
 from fastmetrics.metrics.claims import KeywordsIn, check_stop_words, check_window, completeness, unsupported
 from fastmetrics.metrics.counts import divide, sets
-from fastmetrics.metrics.evidence import Passage, PassageIn, Passages, senses_of
+from fastmetrics.metrics.evidence import Passage, PassageIn, Passages
+from fastmetrics.metrics.tfidf import Tfidf, Weighed, WeighedIn, check_idf, cosine, fit_idf
 from fastmetrics.text.senses import STOP_WORDS
 
 FAIL, WARN, PASS = 0.0, 0.5, 1.0
 """The verdicts as numbers."""
-
-IDF = (math.log(3 / 2) + 1) ** 2
-"""The square of the weight, against that of a word both texts of a pair hold, of a word that one of them holds."""
-
-
-@dataclass(frozen=True, eq=False)
-class Weighed:
-    """Tokens, and which words of the vocabulary have two characters or more."""
-
-    tokens: Tokens
-    keep: Flags
-
-
-@dataclass(frozen=True)
-class WeighedIn:
-    """Tokens with the words that TF-IDF counts."""
-
-    convention: str = "words"
-
-    def of(self, batch: Batch, column: str, options: Mapping[str, Any]) -> Weighed:
-        """The column's tokens."""
-        tokens = batch.tokens(column, "words")
-        return Weighed(tokens, senses_of(batch).lengths > 1)
-
-
-Counted = Annotated[Weighed, WeighedIn()]
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,7 +38,7 @@ class AskedIn:
 
     def of(self, batch: Batch, column: str, options: Mapping[str, Any]) -> Asked:
         """The column's questions."""
-        return Asked(WeighedIn().of(batch, column, options), KeywordsIn().of(batch, column, options))
+        return Asked(WeighedIn().of(batch, column, {"idf": "pair"}), KeywordsIn().of(batch, column, options))
 
 
 Questions = Annotated[Asked, AskedIn()]
@@ -86,35 +60,32 @@ class AnsweredIn:
 
     def of(self, batch: Batch, column: str, options: Mapping[str, Any]) -> Answered:
         """The column's answers."""
-        return Answered(WeighedIn().of(batch, column, options), PassageIn().of(batch, column, options))
+        return Answered(WeighedIn().of(batch, column, {"idf": "pair"}), PassageIn().of(batch, column, options))
 
 
 Answers = Annotated[Answered, AnsweredIn()]
 
 
-@metric(bounds=(0, 1), source="S3, relevance score")
-def relevance(question: Counted, answer: Counted) -> Floats:
-    """How much question and answer are about the same words: (TF-IDF cosine + ``jaccard``) / 2.
+@metric(bounds=(0, 1), source="S3, relevance score", check=check_idf, fit=fit_idf)
+def relevance(question: Tfidf, answer: Tfidf, *, idf: str = "pair") -> Floats:
+    """How much question and answer are about the same words: (``tfidf_cosine`` + ``jaccard``) / 2.
 
-    The cosine is that of scikit-learn's ``TfidfVectorizer()`` fitted on the pair.  Below 0.1 an answer is irrelevant.
-    0 if a text has no words.
+    Below 0.1 an answer is irrelevant.  A cosine that is undefined, neither text having words, counts as 0.  ``idf`` as
+    in ``tfidf_cosine``.
 
     >>> import fastmetrics as fm
     >>> fm.relevance(["who wrote Emma"], ["Jane Austen wrote Emma"]).round(3)
     array([0.406])
     """
+    if idf == "corpus":
+        raise OptionError("idf='corpus' needs all rows: it cannot score a batch by itself")
     return _relevance(question, answer)
 
 
 def _relevance(question: Weighed, answer: Weighed) -> Floats:
-    a, b = question.tokens, answer.tokens
-    keep = max(question.keep, answer.keep, key=len)
-    products = pair_products(a.ids, a.starts, a.stops, b.ids, b.starts, b.stops, keep)
-    product, a_both, a_alone, b_both, b_alone = products
-    norms = np.sqrt((a_both + IDF * a_alone) * (b_both + IDF * b_alone))
-    counts = sets(a, b)
+    counts = sets(question.tokens, answer.tokens)
     jaccard = divide(counts.shared, counts.a + counts.b - counts.shared, empty=0.0)
-    return (divide(product, norms, empty=0.0) + jaccard) / 2
+    return (np.nan_to_num(cosine(question, answer)) + jaccard) / 2
 
 
 def _check(window: int, stop_words: tuple[str, ...], **_: object) -> None:

@@ -245,7 +245,7 @@ def money(tokens: list[Word], k: int, j: int) -> tuple[int, int]:
 
 def is_mark(word: Word) -> bool:
     """Whether digits are a citation or the number of a list item."""
-    if word.before.endswith("[") or (word.after.startswith("]") and not word.closes):
+    if word.before.endswith("[") or word.after.startswith("]"):
         return True
     fresh = word.opens or "\n" in word.before
     follows = word.after[:1] in (".", ")") and not word.closes and tight(word.after) == ""
