@@ -72,7 +72,7 @@ def scan(data: Bytes, starts: Ints, stops: Ints, classes: Bytes, marks: Marks) -
         first = n
         while i < stop:
             code, after = decode(data, i)
-            kind = classes[code]
+            kind = np.int64(classes[code])  # wide enough to be shifted without Numba too
             if kind >= WORD:
                 w_starts[n], before[n], digit[n] = i, gap, kind == DIGIT
                 if n > first:
