@@ -188,7 +188,7 @@ class Wordbook:
     One thread at a time may use it.  What it holds changes no score: ids are compared with ids of the same book only.
     """
 
-    MOST_WORDS = 1 << 17
+    MOST_WORDS = 1 << 19
 
     def __init__(self) -> None:
         self._vocabularies: dict[str, Vocabulary] = {}
