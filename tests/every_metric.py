@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import math
+import operator
 import random
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import fastmetrics as fm
@@ -13,7 +15,7 @@ from fastmetrics.metrics import REGISTRY
 from fastmetrics.metrics.abstention import PHRASES
 from fastmetrics.text.lexicons import lexicon
 from tests import strategies
-from tests.reference import lexical, retrieval
+from tests.reference import claims, lexical, packages, retrieval, writing
 from tests.reference.abstention import Refusing
 
 REFUSING = Refusing(PHRASES, lexicon("contrast"), lexicon("filler"), lexicon("abbreviations"))
@@ -21,6 +23,10 @@ TALK = [
     *strategies.EDGE_TOKENS,
     *("the", "cat", "sat.", "on", "a", "Mat", "please", "thanks,", "да", "нет", "Dr.", "[1]", "[2]", "\n\n", "but") * 4,
     *("I don't know.", "не знаю", "The context does not say [1].", "However,", "sorry,") * 2,
+]
+FACTS = [
+    *("The tower", "was built in", "1889", "on 5 Jan 2024.", "for $2.5 million", "50 %", "at 3 pm", "It", "may cost"),
+    *("Explain", "Why", "is", "it?", "machine learning.", "In conclusion,", "as a result", "sophisticated", "башня"),
 ]
 
 
@@ -32,6 +38,21 @@ def text(chance: random.Random) -> str:
 def texts(chance: random.Random) -> list[str | None]:
     """One or a few texts, some of them null, the first not."""
     return [text(chance), *(chance.choice((None, text(chance))) for _ in range(chance.choice((0, 0, 0, 2))))]
+
+
+def prose(chance: random.Random) -> str:
+    """Sentences with facts, questions and tasks among words, some of them nasty."""
+    return " ".join(chance.choices(TALK + FACTS * 4, k=chance.choice((0, 1, 5, 15, 30))))
+
+
+def proses(chance: random.Random) -> list[str]:
+    """One or a few such texts."""
+    return [prose(chance) for _ in range(chance.choice((1, 1, 3)))]
+
+
+def vector(chance: random.Random) -> list[float]:
+    """Five numbers, now and then all 0."""
+    return [0.0] * 5 if chance.random() < 1 / 20 else [chance.gauss(0, 1) for _ in range(5)]
 
 
 def number(chance: random.Random) -> float:
@@ -51,11 +72,13 @@ class Case:
     The definition gives None where an input is missing, and NaN where the metric is undefined.
 
     ``tolerance`` is the relative error allowed where the definition may sum in another order; 0 asks for the same bits.
+    ``rows`` are few where the definition takes long.
     """
 
     row: Callable[[random.Random], Sequence[Any]]
     oracle: Callable[..., float | None]
     tolerance: float = 0.0
+    rows: int = 400
 
 
 def each(*makers: Callable[[random.Random], Any]) -> Callable[[random.Random], Sequence[Any]]:
@@ -89,9 +112,100 @@ def repeated(found: list[str] | None) -> float | None:
     return None if found is None else float(len(found) - len(set(found)))
 
 
+def whole(definition: Callable[..., float]) -> Callable[..., float | None]:
+    """A definition that gives None where any input is missing."""
+    return lambda *row: None if any(value is None for value in row) else definition(*row)
+
+
+def by_references(definition: Callable[..., float]) -> Callable[..., float | None]:
+    """A definition for an answer and its references, those that are null left out."""
+    return whole(lambda answer, wanted: definition(answer, [one for one in wanted if one is not None]))
+
+
+def by_question(definition: Callable[..., float]) -> Callable[..., float | None]:
+    """A definition for a question, which may be missing, and an answer."""
+    return lambda answer, question: None if answer is None else definition(question, answer)
+
+
+def dot(one: list[float], other: list[float]) -> float:
+    """a·b."""
+    return math.fsum(map(operator.mul, one, other))
+
+
+def cosine(one: list[float], other: list[float]) -> float:
+    """a·b / (‖a‖·‖b‖)."""
+    norms = math.hypot(*one) * math.hypot(*other)
+    return dot(one, other) / norms if norms else math.nan
+
+
 PAIR = each(text, texts)
+FEW = 100
+
+
+def some(row: Callable[[random.Random], Sequence[Any]], oracle: Callable[..., float | None]) -> Case:
+    """A case of few rows."""
+    return Case(row, oracle, 1e-12, FEW)
+
+
+GENERATION = {
+    **{
+        f"rouge{kind}_{part}": Case(PAIR, by_references(partial(packages.rouge, f"rouge{kind}", measure)), rows=FEW)
+        for kind in (*range(1, 10), "L", "Lsum")
+        for part, measure in (("precision", "precision"), ("recall", "recall"), ("f1", "fmeasure"))
+    },
+    "bleu": some(PAIR, by_references(packages.bleu)),
+    "chrf": some(PAIR, by_references(packages.chrf)),
+    "chrf++": some(PAIR, by_references(partial(packages.chrf, word_order=2))),
+    "tfidf_cosine": some(each(text, text), whole(packages.tfidf)),
+}
+
+VERDICT = {
+    "keyword_completeness": some(each(prose, prose), whole(claims.keyword_completeness)),
+    "drift": some(each(prose, proses), whole(claims.drift)),
+    "hallucination": some(each(prose, proses), whole(claims.hallucination)),
+    "hallucination_risk": some(
+        each(prose, proses), whole(lambda answer, contexts: float(claims.hallucination(answer, contexts) > 0.6))
+    ),
+    "relevance": some(each(prose, prose), whole(claims.relevance)),
+    "verdict": some(each(prose, prose, proses), whole(claims.verdict)),
+}
+
+TIES, KINDS = ("connector", "pronoun", "topic"), ("diversity", "sophistication", "repetition")
+WRITING = {
+    **{f"{name}_score": some(each(prose), whole(lambda a, at=at: writing.ties(a)[at])) for at, name in enumerate(TIES)},
+    **{
+        f"{name}_score": some(each(prose), whole(lambda a, at=at: writing.kinds(a)[at]))
+        for at, name in enumerate(KINDS)
+    },
+    **{
+        name: some(each(prose, prose), whole(lambda q, a, at=at: writing.fulfilment(q, a)[at]))
+        for at, name in enumerate(("keyword_coverage", "question_score", "task_score"))
+    },
+    "paragraph_score": some(each(prose), whole(lambda answer: writing.parts(None, answer)[0])),
+    "introduction_score": some(each(prose, prose), by_question(lambda q, a: writing.parts(q, a)[1])),
+    "conclusion_score": some(each(prose), whole(lambda answer: writing.parts(None, answer)[2])),
+    "structure": some(each(prose, prose), by_question(writing.structure)),
+    **{name: some(each(prose), whole(getattr(writing, name))) for name in ("coherence", "vocabulary")},
+    **{
+        name: some(each(prose, prose), whole(getattr(writing, name)))
+        for name in ("writing_completeness", "length_score", "overall_quality")
+    },
+}
+
+SEMANTIC = {
+    name: Case(each(vector, vector), whole(definition), 1e-9)
+    for name, definition in (
+        ("semantic_similarity", cosine),
+        ("dot_similarity", dot),
+        ("euclidean_distance", math.dist),
+    )
+}
 
 CASES = {
+    **GENERATION,
+    **VERDICT,
+    **WRITING,
+    **SEMANTIC,
     **{name: Case(PAIR, getattr(lexical, name)) for name in ("exact_match", "keyword_recall", "squad_em", "squad_f1")},
     **{
         name: Case(PAIR, getattr(lexical, name), 1e-15)
@@ -115,12 +229,17 @@ CASES = {
     },
 }
 
+EXEMPT = frozenset({"grounding_overlap", "overlap_faithfulness"})
+"""Metrics that take an embedder, which no spec can hold and no row decides: ``tests/test_grounding.py`` covers them."""
+
 
 def columns(name: str, rows: int, seed: int = 0) -> dict[str, list[Any]]:
-    """Rows for a metric: its columns by name, one cell in forty null."""
+    """Rows for a metric: its columns by name, one cell in forty null, and in each column one of the first rows."""
     chance = random.Random(f"{name} {seed}")
-
-    made = [[None if chance.random() < 1 / 40 else value for value in CASES[name].row(chance)] for _ in range(rows)]
+    made = [
+        [None if chance.random() < 1 / 40 or row == 5 + at else cell for at, cell in enumerate(CASES[name].row(chance))]
+        for row in range(rows)
+    ]
     return {column: [row[at] for row in made] for at, column in enumerate(REGISTRY[name].needs)}
 
 

@@ -9,6 +9,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import fastmetrics
+from fastmetrics import metrics as families
 from fastmetrics.metrics import REGISTRY
 from tests.program import jsonl, program
 
@@ -88,6 +89,36 @@ def test_columns_and_schema(tmp_path):
     assert pq.read_table("p.parquet").to_pydict() == pq.read_table("o.parquet").to_pydict()
 
 
+def named(*options):
+    """The scores that the program writes under these options."""
+    ok("score", "t.jsonl", "-o", "o.arrow", "--overwrite", "-q", *options)
+    with pa.ipc.open_file("o.arrow") as made:
+        return made.schema.names[1:]
+
+
+def usual(*suites):
+    """The metrics of the suites whose columns the table has."""
+    members = [metric for suite in suites for metric in families.suite(suite)]
+    columns = {column for row in ROWS for column in row}
+    return [metric.name for metric in members if metric.level == "row" and columns.issuperset(metric.required)]
+
+
+def test_suites(tmp_path):
+    assert named() == named("--suite", "core") == usual("core")
+    assert named("--suite", "generation,writing", "--suite", "lexical") == usual("generation", "writing", "lexical")
+    assert named("--suite", "operations", "-m", "jaccard") == ["jaccard", "latency_ms"]
+    everything = named("--suite", "all")
+    assert everything == usual("all")
+    assert {"token_f1", "bleu", "relevance", "overall_quality", "latency_ms"} <= set(everything)
+
+
+@pytest.mark.parametrize("suite", ["retrieval", "semantic"])
+def test_a_suite_without_its_columns_ends_with_code_3(suite):
+    done = program("score", "t.jsonl", "-o", "o.parquet", "--suite", suite)
+    assert (done.code, done.out) == (3, "")
+    assert done.err.startswith(f"error: no metric of the suite '{suite}' can be computed from the columns 'id', ")
+
+
 @pytest.mark.parametrize("threads", [1, 3])
 @pytest.mark.parametrize("batch_rows", [1, 2, 1000])
 def test_threads_and_batch_rows_change_nothing(tmp_path, threads, batch_rows):
@@ -165,6 +196,7 @@ WRONG = [
     (["--columns", "anwser=answer"], "unknown column 'anwser'; did you mean 'answer' or 'answerable'?"),
     (["--columns", "answer"], "--columns 'answer': expected canonical=yours"),
     (["--columns", "answer=answer,answer=question"], "--columns names 'answer' twice"),
+    (["--suite", "lexicl"], "unknown suite 'lexicl'; did you mean 'lexical'?"),
     (["--keep", "anser"], "unknown column 'anser'; did you mean 'answer'?"),
     (["--keep", "latency_ms", "-m", "latency_ms"], "cannot keep the column 'latency_ms': a metric has that name"),
     (["--schema", "raga"], "unknown schema 'raga'; did you mean 'ragas'?"),

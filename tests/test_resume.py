@@ -59,7 +59,7 @@ def failing_at(row: int):
 
 def job(score=choosy, **signature) -> Job:
     """A job whose signature may vary."""
-    return Job(score, KINDS, {"version": "1", **signature}, count, lambda parts: {"rows": sum(parts)})
+    return Job(score, KINDS, {"version": "1", **signature}, count, lambda parts, rejected: {"rows": sum(parts)})
 
 
 @pytest.fixture

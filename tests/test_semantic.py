@@ -61,7 +61,19 @@ def test_the_same_vector_is_exactly_alike():
     assert (euclidean_distance(a, a) == 0).all()
 
 
+def test_a_batch_without_a_single_vector_has_no_scores():
+    nothing, some = [[None] * 3, pa.array([None] * 3, pa.list_(pa.float32()))], [[1.0, 2.0]] * 3
+    for column in nothing:
+        for pair in ((column, some), (some, column), (column, column)):
+            assert np.isnan(semantic_similarity(*pair)).all()
+            assert np.isnan(euclidean_distance(*pair)).all()
+            scored = score(dict(zip(("answer_embedding", "reference_embedding"), pair, strict=True)), "dot_similarity")
+            assert scored["dot_similarity"].null_count == 3
+
+
 def test_errors_name_the_column():
+    with pytest.raises(ColumnError, match="answer_embedding has 0 numbers a row, reference_embedding 1"):
+        semantic_similarity(pa.array([[]], pa.list_(pa.float32())), [[1.0]])
     with pytest.raises(ColumnError, match="answer_embedding has 2 numbers a row, reference_embedding 3"):
         semantic_similarity([[1.0, 2.0]], [[1.0, 2.0, 3.0]])
     with pytest.raises(ColumnError, match="reference_embedding: row 1 has 1 numbers, expected 2"):

@@ -13,6 +13,7 @@ from hypothesis import given, settings
 
 from fastmetrics import text
 from fastmetrics.errors import InputError, UnknownNameError
+from fastmetrics.text import unicode
 from tests import strategies
 from tests.reference import cases
 from tests.reference import text as reference
@@ -135,6 +136,11 @@ def test_ten_megabyte_cell(name: str) -> None:
 @pytest.mark.parametrize("name", DEFINITIONS)
 def test_a_hundred_thousand_tokens(name: str) -> None:
     check(name, [" ".join(f"Token{number}" for number in range(100_000))])
+
+
+@pytest.mark.parametrize(("table", "definition"), [(unicode.is_lower, str.islower), (unicode.is_upper, str.isupper)])
+def test_cases_are_those_of_str(table: Any, definition: Any) -> None:
+    assert table().tolist() == [definition(chr(code)) for code in range(sys.maxunicode + 1)]
 
 
 def test_unknown_convention_names_the_nearest() -> None:

@@ -23,7 +23,14 @@ class VectorsIn:
 
     def of(self, batch: Batch, column: str, options: Options) -> Vectors:
         """The column's vectors."""
-        return batch.remember(("vectors", column), lambda: Vectors.of(batch.columns[column], name=column))
+        return batch.remember(("vectors", column), lambda: _read(batch.columns[column], column))
+
+
+def _read(column: pa.Array, name: str) -> Vectors:
+    """The vectors of a column; where all are null, which says nothing of their length, one NaN a row."""
+    if len(column) and column.null_count == len(column):
+        return Vectors.of(np.full((len(column), 1), np.nan))
+    return Vectors.of(column, name=name)
 
 
 Vector = Annotated[Vectors, VectorsIn()]
@@ -36,7 +43,8 @@ def semantic_similarity(answer_embedding: Vector, reference_embedding: Vector) -
     a·b / (‖a‖·‖b‖), worked out in float64. NaN where a vector is zero or not finite. Raises ``ColumnError`` where the
     two columns hold vectors of different lengths.
 
-    >>> semantic_similarity([[1.0, 0.0], [3.0, 4.0]], [[2.0, 0.0], [0.0, 1.0]]).tolist()
+    >>> import fastmetrics as fm
+    >>> fm.semantic_similarity([[1.0, 0.0], [3.0, 4.0]], [[2.0, 0.0], [0.0, 1.0]]).tolist()
     [1.0, 0.8]
     """
     a, b = _paired(answer_embedding, reference_embedding)
@@ -51,7 +59,8 @@ def dot_similarity(answer_embedding: Vector, reference_embedding: Vector) -> Flo
 
     Worked out in float64; NaN where a vector is not finite.
 
-    >>> dot_similarity([[1.0, 2.0]], [[3.0, 4.0]]).tolist()
+    >>> import fastmetrics as fm
+    >>> fm.dot_similarity([[1.0, 2.0]], [[3.0, 4.0]]).tolist()
     [11.0]
     """
     return _finite(_products(*_paired(answer_embedding, reference_embedding)))
@@ -63,7 +72,8 @@ def euclidean_distance(answer_embedding: Vector, reference_embedding: Vector) ->
 
     Worked out in float64; NaN where a vector is not finite.
 
-    >>> euclidean_distance([[0.0, 0.0]], [[3.0, 4.0]]).tolist()
+    >>> import fastmetrics as fm
+    >>> fm.euclidean_distance([[0.0, 0.0]], [[3.0, 4.0]]).tolist()
     [5.0]
     """
     a, b = _paired(answer_embedding, reference_embedding)
@@ -131,9 +141,13 @@ def response_semantic_consistency(embeddings: VectorsLike, questions: Any) -> Re
 
 
 def _paired(one: Vectors, other: Vectors) -> tuple[Block, Block]:
+    """Both as matrices of one width: nothing but NaN if one side has no number."""
+    a, b = _doubles(one), _doubles(other)
     if one.dim != other.dim and one.rows and other.rows:
-        raise ColumnError(f"answer_embedding has {one.dim} numbers a row, reference_embedding {other.dim}")
-    return _doubles(one), _doubles(other)
+        if not any(side.size and np.isnan(side).all() for side in (a, b)):
+            raise ColumnError(f"answer_embedding has {one.dim} numbers a row, reference_embedding {other.dim}")
+        a = b = np.full((len(a), 1), np.nan)
+    return a, b
 
 
 def _doubles(vectors: Vectors) -> Block:

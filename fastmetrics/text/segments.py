@@ -69,9 +69,10 @@ def _classes(kind: str) -> Bytes:
         classes[ord("\n")] = segments.BREAK
         return classes
     if kind == "statements":
-        classes[unicode.is_word()] = segments.LETTER
-        lower, upper = unicode.is_lower(), unicode.is_upper()
-        classes[lower], classes[upper] = segments.LOWER, segments.UPPER
+        word = unicode.is_word()
+        classes[word] = segments.LETTER
+        classes[word & unicode.is_lower()] = segments.LOWER
+        classes[word & unicode.is_upper()] = segments.UPPER
         classes[[ord(c) for c in "0123456789"]] = segments.DIGIT
         classes[[ord(c) for c in _CLOSERS]] = segments.CLOSER
         classes[ord("[")] = segments.OPEN

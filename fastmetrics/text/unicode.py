@@ -60,18 +60,19 @@ def is_space() -> Flags:
 
 @functools.cache
 def is_lower() -> Flags:
-    """Whether each code point is the lower case of another."""
-    points = np.arange(SIZE)
-    folded = lower()
-    flags = np.zeros(SIZE, np.bool_)
-    flags[folded[folded != points]] = True
-    return flags & (folded == points)
+    """Whether each code point is lower case to ``str.islower``; some marks and symbols are."""
+    return np.strings.islower(_each())
 
 
 @functools.cache
 def is_upper() -> Flags:
-    """Whether ``str.lower`` changes each code point."""
-    return lower() != np.arange(SIZE)
+    """Whether each code point is upper case to ``str.isupper``."""
+    return np.strings.isupper(_each())
+
+
+def _each() -> np.ndarray[tuple[int], np.dtype[np.str_]]:
+    """Every code point as a string."""
+    return np.arange(SIZE, dtype=np.uint32).view("U1")
 
 
 @functools.cache

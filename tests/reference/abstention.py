@@ -36,7 +36,8 @@ def statements(text: str, abbreviations: Sequence[str]) -> list[str]:
 def _ends(text: str, begin: int | None, stop: int, after: int, abbreviations: Sequence[str]) -> bool:
     """Whether a full stop, question or exclamation mark within the text ends the sentence that ``begin`` opened."""
     following = text[after:].lstrip()
-    if not text[after].isspace() or following[:1].islower():
+    small = re.match(r"\w", following) is not None and following[0].islower()
+    if not text[after].isspace() or small:
         return False
     if text[stop] != "." or begin is None:
         return True

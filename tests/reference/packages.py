@@ -1,0 +1,40 @@
+"""Scores of one row by the packages that define them: rouge-score, sacreBLEU and scikit-learn."""
+
+from __future__ import annotations
+
+import functools
+import math
+from typing import Any
+
+from rouge_score.rouge_scorer import RougeScorer
+from sacrebleu.metrics import BLEU, CHRF
+from sklearn.feature_extraction.text import TfidfVectorizer
+
+
+@functools.cache
+def _rouge(kind: str) -> RougeScorer:
+    return RougeScorer([kind])
+
+
+def rouge(kind: str, part: str, answer: str, references: list[str]) -> float:
+    """``precision``, ``recall`` or ``fmeasure`` of a ROUGE type, by the reference of highest F1."""
+    return float(getattr(_rouge(kind).score_multi(references, answer)[kind], part))
+
+
+def bleu(answer: str, references: list[str]) -> float:
+    """Sentence BLEU."""
+    return float(BLEU(effective_order=True).sentence_score(answer, references).score)
+
+
+def chrf(answer: str, references: list[str], **options: Any) -> float:
+    """Sentence chrF."""
+    return float(CHRF(**options).sentence_score(answer, references).score)
+
+
+def tfidf(one: str, other: str) -> float:
+    """The cosine of scikit-learn fitted on the pair; NaN where it finds no word in either."""
+    try:
+        vectors = TfidfVectorizer().fit_transform([one, other])
+    except ValueError:
+        return math.nan
+    return float((vectors[0] @ vectors[1].T).toarray()[0, 0])
