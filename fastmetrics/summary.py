@@ -125,7 +125,7 @@ def summarize(
     *,
     statistics: Mapping[str, Sequence[str]] | None = None,
     labels: Mapping[str, str] | None = None,
-    finish: Callable[[str, Sequence[int]], float] = finish_counts,
+    finish: Callable[[str, Sequence[int]], float] | None = None,
     budget: int = 1 << 22,
 ) -> Summary:
     """Mean, population deviation, extremes and counts of every floating-point column of ``scores``.
@@ -170,7 +170,7 @@ def summarize(
             found = quantiles(batches, list(wanted.values()), budget)
             extra[name] = dict(zip(wanted, found.tolist(), strict=True))
     metrics = {name: MetricSummary.of(state, extra.get(name, {})) for name, state in sums.states.items()}
-    corpus = {name: float(finish(name, counts)) for name, counts in sums.counts.items()}
+    corpus = {name: float((finish or finish_counts)(name, counts)) for name, counts in sums.counts.items()}
     named = declared_labels(metrics) if labels is None else dict(labels)
     return Summary(sums.n_rows, metrics, corpus, named, sums.notes)
 
