@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import re
 import tempfile
@@ -137,7 +138,8 @@ def _shared(model: Any, cache: str) -> Embedder:
     """An embedder that keeps its vectors: in ``cache``, or else in a folder that goes with it."""
     if cache:
         return Embedder(model, cache=cache)
-    folder = tempfile.TemporaryDirectory(prefix="fastmetrics-")
-    embedder = Embedder(model, cache=folder.name, revision="this process")
-    weakref.finalize(embedder, folder.cleanup)
+    with contextlib.ExitStack() as undo:
+        folder = undo.enter_context(tempfile.TemporaryDirectory(prefix="fastmetrics-"))
+        embedder = Embedder(model, cache=folder, revision="this process")
+        weakref.finalize(embedder, undo.pop_all().close)
     return embedder
