@@ -26,7 +26,7 @@ from fastmetrics.tables.sinks import writing
 
 try:
     import fcntl
-except ImportError:  # pragma: no cover - Windows
+except ImportError:  # Windows has no flock: there two runs must be kept apart by their user
     fcntl = None  # type: ignore[assignment]
 
 
