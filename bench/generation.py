@@ -30,6 +30,7 @@ from sklearn.feature_extraction.text import TfidfVectorizer
 
 import fastmetrics as fm
 from bench import data
+from bench.compare import Side, contest
 from bench.machine import machine
 
 RESULT = Path(__file__).parent / "results" / "generation.json"
@@ -126,6 +127,28 @@ def long_pair(texts: tuple[Strings, Strings], repeats: int) -> dict[str, Any]:
     return {"words": 10_000, "milliseconds": round(1000 * statistics.median(times), 2), "target": 60}
 
 
+def in_turns(
+    name: str, ours: Callable[[], Any], peers: dict[str, tuple[int, Peer]], texts: tuple[Strings, Strings], repeats: int
+) -> list[dict[str, Any]]:
+    """Ours against each peer, after one call of ours that is not counted."""
+    ours()
+    rows = len(texts[0])
+    mine = Side("fastmetrics", rows, [])
+    theirs = {peer: Side(peer, max(rows // share, 1), []) for peer, (share, _) in peers.items()}
+    for _ in range(repeats):
+        mine.seconds.append(seconds(ours))
+        for peer, (_, function) in peers.items():
+            few = [column[: theirs[peer].rows] for column in texts]
+            theirs[peer].seconds.append(seconds(partial(function, *few)))
+    found = []
+    for peer, side in theirs.items():
+        one = contest(f"{name} against {peer}", mine, side)
+        fastest = (rows / min(mine.seconds)) / (side.rows / min(side.seconds))
+        found.append({**one, "ratio_of_fastest": round(fastest, 2), "target": TARGETS[name].get(peer)})
+        print(f"{one['name']:45} {one['ours']['rows_per_second']:10,} rows/s  {one['ratio']}, of fastest {fastest:.2f}")
+    return found
+
+
 def main() -> None:
     """The command line."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
@@ -137,28 +160,14 @@ def main() -> None:
     answers, references = table["answer"], table["reference"]
     texts = answers.to_pylist(), references.to_pylist()
     check(texts[0][:100], texts[1][:100])
-    results: dict[str, Any] = {}
+    results: list[dict[str, Any]] = []
     for name, (ours, peers) in contests(answers, references).items():
-        ours()
-        mine: list[float] = []
-        theirs: dict[str, list[float]] = {peer: [] for peer in peers}
-        for _ in range(options.repeats):
-            mine.append(seconds(ours))
-            for peer, (share, function) in peers.items():
-                few = [column[: max(options.rows // share, 1)] for column in texts]
-                theirs[peer].append(seconds(partial(function, *few)) * options.rows / len(few[0]))
-        rate = {"fastmetrics": round(options.rows / min(mine))}
-        rate |= {peer: round(options.rows / min(times)) for peer, times in theirs.items()}
-        ratios = {peer: round(min(times) / min(mine), 2) for peer, times in theirs.items()}
-        medians = {peer: round(statistics.median(t) / statistics.median(mine), 2) for peer, t in theirs.items()}
-        targets = TARGETS[name]
-        results[name] = {"rows_per_second": rate, "ratios": ratios, "of_medians": medians, "targets": targets}
-        print(f"{name:22} {rate['fastmetrics']:10,} rows/s  {ratios}, of medians {medians}")
+        results += in_turns(name, ours, peers, texts, options.repeats)
     pair = long_pair(texts, options.repeats)
     print(f"one pair of 10,000 words a side: {pair['milliseconds']} ms")
     found = {
-        "rows": options.rows,
-        "clock": "processor seconds of one thread on one core; the fastest turn of each, and the medians beside",
+        "name": "generation",
+        "clock": "processor seconds of one thread on one core",
         "cores": len(os.sched_getaffinity(0)),
         "machine": machine(),
         "results": results,

@@ -1,7 +1,7 @@
 """The ``fastmetrics`` program.  Its commands live in ``fastmetrics.commands``; errors become messages and exit codes.
 
 Exit codes: 0 done; 2 wrong usage, an unknown name or option; 3 input that cannot be scored; 4 output that cannot be
-written; 5 an optional dependency is missing; 130 interrupted.
+written; 5 an optional dependency is missing; 6 the workers of a cluster failed; 130 interrupted.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from fastmetrics.commands.score import score
 from fastmetrics.commands.search import index, search
 from fastmetrics.commands.summarize import summarize
 from fastmetrics.commands.validate import validate
-from fastmetrics.errors import FastmetricsError, InputError, MissingExtraError, OutputError
+from fastmetrics.errors import FastmetricsError, InputError, MissingExtraError, OutputError, WorkerError
 
 app = typer.Typer(
     name="fastmetrics",
@@ -81,7 +81,7 @@ def main() -> None:
 
 
 def _code(error: FastmetricsError) -> int:
-    for kind, code in ((InputError, 3), (OutputError, 4), (MissingExtraError, 5)):
+    for kind, code in ((InputError, 3), (OutputError, 4), (MissingExtraError, 5), (WorkerError, 6)):
         if isinstance(error, kind):
             return code
     return 2

@@ -8,6 +8,7 @@ called by ``score`` it gets what the batch already holds.
 from __future__ import annotations
 
 import functools
+import importlib
 import inspect
 import typing
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -44,6 +45,10 @@ class Metric:
     usual: bool = True
     finish: Callable[..., Any] | None = None
     fit: Callable[[Iterable[Batch], Options], Options] | None = None
+
+    def __reduce__(self) -> tuple[Callable[[str, str], Metric], tuple[str, str]]:
+        """Other processes find the declaration by its name, in its module."""
+        return _declared, (self.function.__module__, self.name)
 
     @property
     def required(self) -> tuple[str, ...]:
@@ -204,6 +209,11 @@ def metric(
 
 REGISTRY: dict[str, Metric] = {}
 """Every metric declared so far, by name; ``fastmetrics.metrics`` declares them all."""
+
+
+def _declared(module: str, name: str) -> Metric:
+    importlib.import_module(module)
+    return REGISTRY[name]
 
 
 def _read(function: Callable[..., Any]) -> tuple[dict[str, Need], frozenset[str], dict[str, Any]]:

@@ -12,10 +12,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
+import pyarrow.compute as pc
 
-from fastmetrics.arrays import as_arrow
+from fastmetrics.arrays import Ints, as_arrow, text_of_arrow
 from fastmetrics.errors import ColumnError, InputError
-from fastmetrics.vectors.cache import KEY_BYTES, VectorCache
+from fastmetrics.vectors.cache import KEY_BYTES, VectorCache, as_keys
 from fastmetrics.vectors.models import Encode, Model, load
 
 _FLUSH = 8192
@@ -72,41 +73,56 @@ class Embedder:
         Raises ``ColumnError`` for a column that is no text, ``InputError`` where the model returns something else
         than one vector per text.
         """
+        vectors, which = self.embed_distinct(texts, progress=progress)
+        return vectors[which]
+
+    def embed_distinct(self, texts: Any, *, progress: bool = False) -> tuple[npt.NDArray[np.float32], Ints]:
+        """The vectors of the distinct texts, and which of them each text has; the last, of NaN, is a null text's."""
         array = as_arrow(texts, "texts")
         if isinstance(array, pa.ChunkedArray):
             array = array.combine_chunks()
         if pa.types.is_dictionary(array.type):
             array = array.cast(array.type.value_type)
         if not len(array) or pa.types.is_null(array.type):
-            return np.full((len(array), self.dim), np.nan, np.float32)
+            return np.full((1, self.dim), np.nan, np.float32), np.zeros(len(array), np.int64)
         if not any(check(array.type) for check in _TEXTS):
             raise ColumnError(f"texts: expected a column of strings, not {array.type}")
         encoded = array.cast(pa.large_string()).dictionary_encode()
-        codes = encoded.indices.fill_null(-1).to_numpy(zero_copy_only=False)
+        which = encoded.indices.fill_null(-1).to_numpy(zero_copy_only=False).astype(np.int64)
+        keys = self._keys(encoded.dictionary)
         with self._lock:  # a model uses every core itself
-            distinct = self._distinct(encoded.dictionary.to_pylist(), progress)
-        return np.vstack([distinct, np.full((1, self.dim), np.nan, np.float32)])[codes]
+            vectors = self._distinct(encoded.dictionary, keys, progress)
+        return vectors, np.where(which < 0, len(vectors) - 1, which)
 
-    def _distinct(self, texts: list[str], progress: bool) -> npt.NDArray[np.float32]:
+    def _keys(self, texts: pa.Array) -> list[bytes]:
+        """What the texts are called in the cache, if there is one."""
+        if self._cache is None:
+            return []
+        text = text_of_arrow(texts, "texts")
+        data, ends = text.data.data, zip(text.starts.tolist(), text.stops.tolist(), strict=True)
+        return [hashlib.blake2b(data[start:stop], digest_size=KEY_BYTES).digest() for start, stop in ends]
+
+    def _distinct(self, texts: pa.Array, keys: list[bytes], progress: bool) -> npt.NDArray[np.float32]:
         """The vectors of distinct texts: those the cache has, and the others made batch by batch, longest first."""
-        vectors = np.empty((len(texts), self.dim), np.float32)
-        keys = [_key(text) for text in texts] if self._cache is not None else []
-        missing = list(range(len(texts)))
+        vectors = np.empty((len(texts) + 1, self.dim), np.float32)
+        vectors[-1] = np.nan
+        missing = np.arange(len(texts))
         if self._cache is not None:
             self._cache.refresh()
-            held = [row for row in missing if keys[row] in self._cache]
-            vectors[held] = self._cache.get([keys[row] for row in held])
-            missing = [row for row in missing if keys[row] not in self._cache]
-        missing.sort(key=lambda row: -len(texts[row]))
+            places = self._cache.find(as_keys(keys))
+            held, missing = np.flatnonzero(places >= 0), np.flatnonzero(places < 0)
+            vectors[held] = self._cache.take(places[held])
+        lengths = pc.utf8_length(texts).to_numpy()
+        missing = missing[np.argsort(-lengths[missing], kind="stable")]
         with _Bar(progress, len(missing), len(texts)) as bar:
             for start in range(0, len(missing), _FLUSH):
                 rows = missing[start : start + _FLUSH]
                 for first in range(0, len(rows), self.model.batch):
                     some = rows[first : first + self.model.batch]
-                    vectors[some] = self._encoded([texts[row] for row in some])
+                    vectors[some] = self._encoded(texts.take(pa.array(some)).to_pylist())
                     bar.advance(len(some))
                 if self._cache is not None:
-                    self._cache.put([keys[row] for row in rows], vectors[rows])
+                    self._cache.put([keys[row] for row in rows.tolist()], vectors[rows])
         return vectors
 
     def _encoded(self, texts: Sequence[str]) -> npt.NDArray[Any]:
@@ -137,10 +153,6 @@ def add_embeddings(
         column = pa.FixedSizeListArray.from_arrays(pa.array(vectors.ravel()), embedder.dim, mask=pa.array(nulls))
         table = table.append_column(f"{name}_embedding", column)
     return table
-
-
-def _key(text: str) -> bytes:
-    return hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=KEY_BYTES).digest()
 
 
 class _Bar:

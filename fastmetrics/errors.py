@@ -9,7 +9,8 @@
     ├── UnknownNameError (ValueError) a metric, column, option or measure nobody knows; suggests the nearest
     ├── OptionError (ValueError)     an option has a value that it cannot take
     ├── OutputError (OSError)        the output exists, cannot be written, or belongs to another run
-    └── MissingExtraError (ImportError) an optional dependency is needed; says which extra to install
+    ├── MissingExtraError (ImportError) an optional dependency is needed; says which extra to install
+    └── WorkerError (RuntimeError)   a process of a cluster cannot start, or dies again and again
 """
 
 from __future__ import annotations
@@ -69,3 +70,7 @@ class MissingExtraError(FastmetricsError, ImportError):
         this needs ray, which is not installed: pip install 'fastmetrics-eval[ray]'
         """
         return cls(f"this needs {package}, which is not installed: pip install 'fastmetrics-eval[{extra}]'")
+
+
+class WorkerError(FastmetricsError, RuntimeError):
+    """A process of a cluster cannot start, or dies again and again."""

@@ -20,6 +20,8 @@ from fastmetrics.text.tokenize import Vocabulary
 from fastmetrics.vectors.arrays import check_threads, in_order
 
 _CHUNK = 8192
+_RARE = 16  # a word in more than every 16th row has a line of its own
+_LINES = 512  # at most
 _ROOM = 1 << 20  # words met in questions before a vocabulary starts afresh
 
 
@@ -65,13 +67,7 @@ class Matcher:
         tokens = vocabulary.tokenize(text)
         self._vocabularies.put(vocabulary)
         self._known = len(vocabulary)
-        self._sets = _distinct(tokens)
-        sizes = np.diff(self._sets.bounds)
-        bounds = np.zeros(self._known + 1, np.int64)
-        np.cumsum(np.bincount(self._sets.words, minlength=self._known), out=bounds[1:])
-        rows = np.empty(len(self._sets.words), np.int64)
-        kernels.invert(self._sets, np.argsort(sizes, kind="stable"), bounds, rows)
-        self._inverted = kernels.Inverted(rows, bounds)
+        self._index = _inverted(_distinct(tokens), self._known)
 
     def __len__(self) -> int:
         return len(self._text)
@@ -80,17 +76,17 @@ class Matcher:
         """See :func:`match`."""
         if k < 1:
             raise OptionError(f"k={k}: expected at least 1")
-        text = _text(questions, "questions")
+        text, which = _distinct_texts(questions, "questions")
 
         def part(start: int) -> Match:
             rows = np.arange(start, min(start + _CHUNK, len(text)))
             with self._vocabulary() as vocabulary:
-                return self._found(vocabulary.tokenize(text.take(rows)), text.valid[rows], k)
+                return self._found(vocabulary.tokenize(text.take(rows)), k)
 
-        parts = list(in_order(part, range(0, len(text), _CHUNK), check_threads(threads)))
-        if not parts:
-            return Match(np.empty((0, k), np.int64), np.empty((0, k)))
-        return Match(np.concatenate([one.index for one in parts]), np.concatenate([one.score for one in parts]))
+        none = Match(np.full((1, k), -1), np.full((1, k), np.nan))  # what a null question, number -1, finds
+        parts = [*in_order(part, range(0, len(text), _CHUNK), check_threads(threads)), none]
+        index, score = (np.concatenate([getattr(one, name) for one in parts]) for name in ("index", "score"))
+        return Match(index[which], score[which])
 
     @contextmanager
     def _vocabulary(self) -> Iterator[Vocabulary]:
@@ -106,22 +102,48 @@ class Matcher:
             if len(vocabulary) < self._known + _ROOM:
                 self._vocabularies.put(vocabulary)
 
-    def _found(self, tokens: Tokens, valid: npt.NDArray[np.bool_], k: int) -> Match:
-        kept = min(k, len(self))
-        score = np.full((len(tokens), k), np.nan)
-        index = np.full((len(tokens), k), -1, np.int64)
-        best = kernels.Best(
-            np.zeros((len(tokens), kept)), np.tile(np.arange(len(self), len(self) + kept), (len(tokens), 1))
-        )
-        asked = _distinct(tokens)
-        kernels.match_rows(asked, self._sets, self._inverted, best, max(tokens.n_words, self._known))
-        for q in np.flatnonzero(best.rows[:, -1] >= len(self)):
-            alike = best.rows[q][best.rows[q] < len(self)]
-            rest = np.setdiff1d(np.arange(min(2 * kept, len(self))), alike)
-            best.rows[q, len(alike) :] = rest[: kept - len(alike)]
+    def _found(self, tokens: Tokens, k: int) -> Match:
+        kept, rows = min(k, len(self)), len(tokens)
+        score, index = np.full((rows, k), np.nan), np.full((rows, k), -1, np.int64)
+        best = kernels.Best(np.zeros((rows, kept)), np.tile(np.arange(len(self), len(self) + kept), (rows, 1)))
+        mark = np.full(max(tokens.n_words, self._known) + 1, -1, np.int64)
+        kernels.match_rows(_distinct(tokens), self._index, best, mark, np.empty(len(self), self._index.lines.dtype))
+        kernels.fill(best.rows, len(self))
         index[:, :kept], score[:, :kept] = best.rows, best.scores
-        index[~valid], score[~valid] = -1, np.nan
         return Match(index, score)
+
+
+def _inverted(sets: kernels.Rows, known: int) -> kernels.Index:
+    """The index of token sets over ``known`` words."""
+    sizes = np.diff(sets.bounds)
+    order = np.argsort(sizes, kind="stable")
+    held = np.bincount(sets.words, minlength=known)
+    starts = np.concatenate([[0], np.cumsum(held)])
+    by_place = kernels.Rows(np.empty_like(sets.words), np.zeros_like(sets.bounds))
+    places = np.empty(len(sets.words), np.int32)
+    kernels.invert(sets, order, by_place.words, by_place.bounds, places, starts)
+    frequent = np.argsort(-held, kind="stable")[:_LINES]
+    frequent = frequent[held[frequent] > len(order) // _RARE]
+    slots = np.full(known, -1, np.int32)
+    slots[frequent] = np.arange(len(frequent))
+    lines = np.zeros((len(frequent), len(order)), np.min_scalar_type(int(sizes.max(initial=0))))
+    for line, word in zip(lines, frequent, strict=True):
+        line[places[starts[word] : starts[word + 1]]] = 1
+    groups = np.flatnonzero(np.diff(sizes[order], prepend=-1, append=-1))
+    return kernels.Index(order, by_place, places, starts, groups, slots, lines)
+
+
+def _distinct_texts(values: Any, name: str) -> tuple[Text, npt.NDArray[np.int64]]:
+    """Each text once, and which of them every row holds, -1 where it is null."""
+    array = as_arrow(values, name)
+    if isinstance(array, pa.ChunkedArray):
+        array = array.combine_chunks()
+    if not any(check(array.type) for check in (pa.types.is_string, pa.types.is_large_string)):
+        text = text_of_arrow(array, name)
+        return text, np.where(text.valid, np.arange(len(text)), -1)
+    encoded = array.dictionary_encode()
+    which = encoded.indices.fill_null(-1).to_numpy(zero_copy_only=False)
+    return text_of_arrow(encoded.dictionary, name), which.astype(np.int64)
 
 
 def _text(values: Any, name: str) -> Text:

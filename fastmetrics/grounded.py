@@ -12,11 +12,14 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
+import pyarrow.compute as pc
 
-from fastmetrics.arrays import Flags, Floats, Ints, Text
+from fastmetrics.arrays import Bytes, Flags, Floats, Ints, Text
 from fastmetrics.embed import Embedder
-from fastmetrics.kernels.citations import find_citations
+from fastmetrics.errors import OptionError
+from fastmetrics.kernels.citations import copy_without, find_citations
 from fastmetrics.kernels.geometry import pair_products
 from fastmetrics.text.segments import statements
 
@@ -52,15 +55,10 @@ class Sentences:
         assert self.text.groups is not None
         return np.repeat(np.arange(len(self.text.groups) - 1), np.diff(self.text.groups))
 
-    def bare(self, which: Ints) -> list[str]:
+    def bare(self, which: Ints) -> pa.Array:
         """Sentences without their mark and the white space before it."""
-        data, text, found = self.text.data, self.text, self.found
-        spans = (text.starts[which], found[which, 2], found[which, 3], text.stops[which])
-        pieces = []
-        for start, mark, after, stop in zip(*(span.tolist() for span in spans), strict=True):
-            head, tail = data[start:mark].tobytes().rstrip(), data[after:stop].tobytes()
-            pieces.append((head + tail).decode("utf-8", "surrogatepass").strip())
-        return pieces
+        spans = np.column_stack([self.text.starts, self.found[:, 2:], self.text.stops])[which]
+        return pc.utf8_trim_whitespace(_strings(self.text.data, spans))
 
 
 @dataclass(frozen=True, eq=False)
@@ -111,26 +109,52 @@ def support(sentences: Sentences, idk: Flags, contexts: Text, embedder: Embedder
     return Support(sentences, outcome, cited, cosine)
 
 
-def cosines(embedder: Embedder, texts: list[str], passages: Text, which: Ints) -> Floats:
+def strings_of(text: Text) -> pa.Array:
+    """Texts as an Arrow array of their own."""
+    spans = np.column_stack([text.starts, text.stops, text.stops, text.stops])
+    strings = _strings(text.data, spans)
+    if text.groups is not None or text.valid.all():
+        return strings
+    return pc.if_else(pa.array(text.valid), strings, None)
+
+
+def _strings(data: Bytes, spans: Ints) -> pa.Array:
+    """Texts from their bytes without the middle; see ``copy_without``."""
+    out = np.empty(int((spans[:, 3] - spans[:, 0]).sum()), np.uint8)
+    bounds = np.zeros(len(spans) + 1, np.int64)
+    copy_without(data, spans, out, bounds)
+    return pa.LargeStringArray.from_buffers(len(spans), pa.py_buffer(bounds), pa.py_buffer(out))
+
+
+def cosines(embedder: Embedder, texts: pa.Array, passages: Text, which: Ints) -> Floats:
     """Cosine of each text and the passage ``which`` says; NaN where a vector is zero."""
-    if not texts:
+    if not len(texts):
         return np.empty(0)
     distinct, place = np.unique(which, return_inverse=True)
-    one = embedder.embed(pa.array(texts, pa.large_string())).astype(np.float64)
-    other = embedder.embed(pa.array(passages.take(distinct).strings(), pa.large_string())).astype(np.float64)
-    own = np.arange(len(one))
-    products = [np.empty(len(one)), np.empty(len(one)), np.empty(len(other))]
-    pair_products(one, other, own, place.ravel().astype(np.int64), products[0])
-    pair_products(one, one, own, own, products[1])
-    pair_products(other, other, np.arange(len(other)), np.arange(len(other)), products[2])
-    norms = np.sqrt(products[1]) * np.sqrt(products[2][place.ravel()])
-    return np.divide(products[0], norms, out=np.full(len(one), np.nan), where=norms > 0)
+    taken = passages.take(distinct)
+    cited = _strings(taken.data, np.column_stack([taken.starts, taken.stops, taken.stops, taken.stops]))
+    one, own = embedder.embed_distinct(texts)
+    other, theirs = embedder.embed_distinct(cited)
+    products = np.empty(len(own))
+    pair_products(one, other, own, theirs[place.ravel()], products)
+    norms = _norms(one)[own] * _norms(other)[theirs[place.ravel()]]
+    return np.divide(products, norms, out=np.full(len(own), np.nan), where=norms > 0)
+
+
+def _norms(vectors: npt.NDArray[np.float32]) -> Floats:
+    rows, squares = np.arange(len(vectors)), np.empty(len(vectors))
+    pair_products(vectors, vectors, rows, rows, squares)
+    return np.sqrt(squares)
 
 
 def embedder_of(options: Mapping[str, Any]) -> Embedder:
     """The embedder that the options ``embedder`` (wordllama if None) and ``cache`` name; one per process."""
     asked = "wordllama" if options["embedder"] is None else options["embedder"]
-    return asked if isinstance(asked, Embedder) else _shared(asked, str(options["cache"]))
+    if not isinstance(asked, Embedder):
+        return _shared(asked, str(options["cache"]))
+    if options["cache"]:
+        raise OptionError(f"cache={options['cache']!r}: an Embedder has its own; make it with that")
+    return asked
 
 
 @functools.lru_cache(maxsize=4)

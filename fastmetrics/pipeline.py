@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import unicodedata
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -18,14 +19,18 @@ import fastmetrics
 from fastmetrics.calls import finish_counts
 from fastmetrics.columns import COLUMNS, resolve
 from fastmetrics.corpus import METADATA, add_counts, add_up
-from fastmetrics.engines.local import Job, Progress, RunResult, run
-from fastmetrics.errors import FileFormatError
+from fastmetrics.engines.jobs import Engine, Job, Progress, RunResult
+from fastmetrics.engines.local import Threads
+from fastmetrics.engines.running import run_on
+from fastmetrics.errors import FileFormatError, OptionError
+from fastmetrics.grounded import embedder_of
 from fastmetrics.planning import Plan, plan
 from fastmetrics.scoring import Scorer, fit
 from fastmetrics.stats.moments import State
 from fastmetrics.stats.quantiles import quantiles
 from fastmetrics.summary import MetricSummary, Summary, declared_labels, declared_statistics, fractions, summarize
-from fastmetrics.tables import Limits, Selection, Source, open_source, read_metadata
+from fastmetrics.tables import Limits, Output, Selection, Source, open_source, read_metadata
+from fastmetrics.tables.urls import is_url
 from fastmetrics.tables.utf8 import bad_text
 from fastmetrics.threads import cores
 
@@ -49,20 +54,28 @@ def score_files(
     schema: str | None = None,
     keep: Sequence[str] = (),
     suites: Sequence[str] = (),
+    embedder: Any = None,
+    cache: str | Path | None = None,
     format: str | None = None,
     threads: int | None = None,
     batch_rows: int | None = None,
     on_error: str = "fail",
     resume: bool = False,
     overwrite: bool = False,
+    work: str | Path | None = None,
     progress: Callable[[Progress], None] | None = None,
+    engine: str = "local",
+    workers: int | None = None,
+    address: str | None = None,
 ) -> ScoredFiles:
     """Score the rows of files into a file, in memory bounded by batches and threads, however many rows there are.
 
     ``inputs`` are Parquet, JSON lines, CSV, TSV or Arrow files, folders or globs, or ``"-"``; ``output`` goes by its
-    suffix, or is a folder of Parquet parts.  ``metrics``, ``columns`` and ``schema`` as in ``score``; ``keep`` names
-    columns to copy beside the ``id``.  The output appears whole or not at all; a killed run goes on with
-    ``resume=True`` and ends in the same bytes.  ``on_error="skip"`` puts bad rows into a rejects file and counts them.
+    suffix, or is a folder of Parquet parts.  Both may be addresses (``s3://``, ``gs://``, ``hdfs://``, ``file://`` and
+    those of fsspec); on the way to one the scores are kept in the folder ``work``, by default one in the user's cache.
+    ``metrics``, ``columns``, ``schema``, ``embedder`` and ``cache`` as in ``score``; ``keep`` names columns to copy
+    beside the ``id``.  The output appears whole or not at all; a killed run goes on with ``resume=True`` and ends in
+    the same bytes.  ``on_error="skip"`` puts bad rows into a rejects file and counts them.
 
     >>> import tempfile, pathlib
     >>> folder = pathlib.Path(tempfile.mkdtemp())
@@ -72,24 +85,49 @@ def score_files(
     >>> round(scored.summary["token_f1"].mean, 3)
     0.667
 
+    ``engine="ray"`` scores on ``workers`` processes of the Ray cluster at ``address``, or of one it starts on this
+    machine: the output has the same bytes, and a run begun on one engine may be resumed on the other.
+
     Raises ``ColumnError``, ``UnknownNameError`` and ``OptionError`` as ``score`` does, ``InputError`` naming file and
-    row for bad data, and ``OutputError`` if the output exists or cannot be written.
+    row for bad data, ``OutputError`` if the output exists or cannot be written, ``MissingExtraError`` where Ray is not
+    installed, and ``WorkerError`` if its workers cannot start or die again and again.
     """
+    chosen = _engine(engine, threads, workers, address)
     source = open_source(inputs, format)
-    planned = plan_files(source, metrics, columns, schema, keep, suites)
+    # A plan may have to read all rows first, and a target that cannot be written should not wait for that.
+    Output(output, work).check(source.files, resume=resume, overwrite=overwrite)
+    planned = plan_files(source, metrics, columns, schema, keep, suites, embedder, cache)
     limits = None if batch_rows is None else Limits(batch_rows=batch_rows)
-    result = run(
-        source,
-        job(planned, Scorer(planned)),
-        output,
-        threads=cores(threads),
-        limits=limits,
-        on_error=on_error,
-        resume=resume,
-        overwrite=overwrite,
-        progress=progress,
-    )
-    return ScoredFiles(result, _summary(result, planned.names))
+    with chosen as scoring:
+        result = run_on(
+            scoring,
+            source,
+            job(planned, Scorer(planned)),
+            output,
+            limits=limits,
+            on_error=on_error,
+            resume=resume,
+            overwrite=overwrite,
+            work=work,
+            progress=progress,
+        )
+    # The result's address would lack the secrets that reading it again may need.
+    return ScoredFiles(result, _summary(result, planned.names, output if is_url(output) else result.output))
+
+
+def _engine(name: str, threads: int | None, workers: int | None, address: str | None) -> AbstractContextManager[Engine]:
+    """The engine asked for; raises ``OptionError`` for another, or for an option that it has not."""
+    if name == "local":
+        if workers is not None or address is not None:
+            raise OptionError("workers and address are of the engine ray; the local one has threads")
+        return nullcontext(Threads(cores(threads)))
+    if name != "ray":
+        raise OptionError(f"engine {name!r}: expected local or ray")
+    if threads is not None:
+        raise OptionError("threads are of the local engine; ray has workers, each of one thread")
+    from fastmetrics.engines.ray import RayEngine
+
+    return RayEngine(workers, address)
 
 
 def plan_files(
@@ -99,12 +137,14 @@ def plan_files(
     schema: str | None,
     keep: Sequence[str],
     suites: Sequence[str],
+    embedder: Any = None,
+    cache: str | Path | None = None,
 ) -> Plan:
     """The plan for the columns of an opened input, which is read if a metric must know all rows; keeps the ``id``."""
     names = source.schema.names
     found = resolve(names, columns, schema)
     kept = [found["id"]] if "id" in found else []
-    planned = plan(names, metrics, columns, schema, list(dict.fromkeys([*kept, *keep])), suites)
+    planned = plan(names, metrics, columns, schema, list(dict.fromkeys([*kept, *keep])), suites, embedder, cache)
     return fit(planned, lambda: _readable(source, source.select(_kinds(planned))))
 
 
@@ -132,12 +172,15 @@ def job(planned: Plan, score: Callable[[pa.RecordBatch], pa.RecordBatch]) -> Job
         score=score,
         columns=_kinds(planned),
         signature=signature(planned),
-        observe=lambda part: {
-            "scores": {name: State.to_json(_state(part.column(name))) for name in planned.names},
-            "counts": add_counts([part]),
-        },
+        observe=partial(_observe, planned.names),
         conclude=lambda observed, rejected: _conclude(observed, planned.names, rejected),
     )
+
+
+def _observe(names: Sequence[str], part: pa.RecordBatch) -> dict[str, Any]:
+    """The sums of a part's scores, and its counts of corpus metrics."""
+    scores = {name: _state(part.column(name)).to_json() for name in names}
+    return {"scores": scores, "counts": add_counts([part])}
 
 
 def signature(planned: Plan) -> dict[str, Any]:
@@ -152,7 +195,11 @@ def signature(planned: Plan) -> dict[str, Any]:
 
 
 def _jsonable(options: Mapping[str, Any]) -> dict[str, Any]:
-    return dict(json.loads(json.dumps(dict(options), default=repr)))
+    told = dict(options)
+    if "embedder" in told:  # its weights and precision; where vectors are kept is no matter
+        told["embedder"] = embedder_of(options).signature
+        del told["cache"]
+    return dict(json.loads(json.dumps(told, default=repr)))
 
 
 def _state(column: Any) -> State:
@@ -189,7 +236,7 @@ def _counts(observed: Sequence[Mapping[str, Any]]) -> dict[str, list[int]]:
     return add_up(part["counts"] for part in observed)
 
 
-def _summary(result: RunResult, names: Sequence[str]) -> Summary:
+def _summary(result: RunResult, names: Sequence[str], output: str | Path) -> Summary:
     states = _merged(result.observed, names)
     for state in states.values():
         state.add_errors(result.rejected)
@@ -197,13 +244,13 @@ def _summary(result: RunResult, names: Sequence[str]) -> Summary:
     metrics = {}
     for name, state in states.items():
         wanted = fractions(statistics.get(name, ()))
-        found = quantiles(partial(_column, result.output, name), list(wanted.values())) if wanted else ()
+        found = quantiles(partial(_column, output, name), list(wanted.values())) if wanted else ()
         metrics[name] = MetricSummary.of(state, dict(zip(wanted, map(float, found), strict=True)))
     corpus = {name: finish_counts(name, counts) for name, counts in _counts(result.observed).items()}
     return Summary(result.rows, metrics, corpus, labels=declared_labels(states))
 
 
-def _column(path: Path, name: str) -> Iterator[npt.NDArray[np.float64]]:
+def _column(path: str | Path, name: str) -> Iterator[npt.NDArray[np.float64]]:
     """The scores of one column of an output, anew at each call."""
     for batch in read_scores(path, [name]):
         yield batch.column(0).to_numpy(zero_copy_only=False)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import os
 import re
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
@@ -13,6 +14,7 @@ from fastmetrics import metrics as families
 from fastmetrics.columns import COLUMNS, resolve
 from fastmetrics.declare import Metric
 from fastmetrics.errors import ColumnError, OptionError, UnknownNameError
+from fastmetrics.metrics.semantic import from_text
 
 
 @dataclass(frozen=True)
@@ -103,11 +105,15 @@ def plan(
     schema: str | None = None,
     keep: Sequence[str] = (),
     suites: Sequence[str] | str = (),
+    embedder: Any = None,
+    cache: str | os.PathLike[str] | None = None,
 ) -> Plan:
     """How to score a table that has the columns ``present``.
 
     ``metrics`` are specs and ``suites`` names of :data:`fastmetrics.metrics.SUITES`, each of which stands for its usual
-    metrics whose columns exist; with neither, it is the suite ``core``.  Raises ``ColumnError`` naming the column that
+    metrics whose columns exist; with neither, it is the suite ``core``.  ``embedder`` and ``cache`` are those of every
+    metric that embeds text and does not name its own; with an ``embedder``, embeddings that the table lacks are made of
+    its texts.  Raises ``ColumnError`` naming the column that
     a metric lacks, or if a suite finds none of its columns.
     """
     names = list(present)
@@ -117,14 +123,17 @@ def plan(
             raise UnknownNameError.of("column", name, names)
     metrics = [metrics] if isinstance(metrics, str) else list(metrics or ())
     suites = [suites] if isinstance(suites, str) else list(suites)
-    scores = [parse(spec) for spec in metrics]
+    embedding = {"embedder": embedder, "cache": "" if cache is None else os.fspath(cache)}
+    scores = [_embedding(parse(spec), found, embedding) for spec in metrics]
     for suite in suites if suites or metrics else ["core"]:
-        able = [m for m in families.suite(suite) if m.level == "row" and set(m.required) <= set(found)]
+        usual = [Score(m.name, m, m.options({})) for m in families.suite(suite) if m.level == "row"]
+        usual = [_embedding(score, found, embedding) for score in usual]
+        able = [score for score in usual if set(score.metric.required) <= set(found)]
         if not able:
             some = "no metric" if suite in ("core", "all") else f"no metric of the suite {suite!r}"
             raise ColumnError(f"{some} can be computed from the columns {', '.join(map(repr, names)) or '(none)'}")
         asked = {score.name for score in scores}
-        scores += [Score(m.name, m, m.options({})) for m in able if m.name not in asked]
+        scores += [score for score in able if score.name not in asked]
     for score in scores:
         for column in score.metric.required:
             if column not in found:
@@ -144,3 +153,12 @@ def plan(
     if clash:
         raise OptionError(f"cannot keep the column {clash[0]!r}: a metric has that name")
     return Plan(tuple(scores), found, tuple(keep))
+
+
+def _embedding(score: Score, found: Mapping[str, str], given: Mapping[str, Any]) -> Score:
+    """The score with the embedder and the cache ``given`` where it embeds text and names none of its own."""
+    metric = score.metric if given["embedder"] is None else from_text(score.metric, found)
+    if "embedder" not in metric.defaults:
+        return score
+    own = {name: value for name, value in score.options.items() if value}
+    return Score(score.name, metric, {**metric.defaults, **given, **own})

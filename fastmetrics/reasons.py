@@ -29,12 +29,12 @@ ANCHOR = pa.struct(
 """An anchor: what it is, its words, the characters of the answer it spans, and whether the contexts support it."""
 
 
-def anchors(answer: Any, contexts: Any, *, window: int = 30) -> pa.Table:
+def anchors(answer: Any, contexts: Any, *, window: int = 30, claims: Any = None) -> pa.Table:
     """The anchors of each answer that ``hallucination`` counts, and which of them the contexts support.
 
     Returns a table with one column ``anchors``: per row a list of ``{kind, text, start, stop, supported}``, where kind
     is number, date, time, weekday or claim (shown by its object), and ``answer[start:stop]`` is the text; null where
-    answer or contexts are missing.
+    answer or contexts are missing.  The options are those of ``hallucination``.
 
     >>> import fastmetrics as fm
     >>> found = fm.anchors(["It opened in 1890."], [["The tower opened in 1889."]])
@@ -43,9 +43,9 @@ def anchors(answer: Any, contexts: Any, *, window: int = 30) -> pa.Table:
 
     Raises ``ColumnError`` for columns that differ in length or hold no text.
     """
-    options = REGISTRY["hallucination"].options({"window": window})
+    options = REGISTRY["hallucination"].options({"window": window, "claims": claims})
     columns = {"answer": answer, "contexts": contexts}
-    pieces = [_anchors(batch, options["window"], False) for batch in _batches(columns)]
+    pieces = [_anchors(batch, options, False) for batch in _batches(columns)]
     return pa.table({"anchors": pa.chunked_array(pieces, pa.list_(ANCHOR))})
 
 
@@ -71,7 +71,7 @@ def verdicts(question: Any, answer: Any, contexts: Any, **options: Any) -> pa.Ta
             given = {option: complete[option] for option in metric.defaults if option in complete}
             scores, present = metric.compute(batch, metric.options(given))
             pieces[name].append(pa.array(scores, mask=~present))
-        pieces["unsupported"].append(_anchors(batch, complete["window"], True))
+        pieces["unsupported"].append(_anchors(batch, complete, True))
     pieces["verdict"] = [_in_words(scores) for scores in pieces["verdict"]]
     kinds = [pa.string(), pa.float64(), pa.float64(), pa.float64(), pa.list_(ANCHOR)]
     return pa.table({name: pa.chunked_array(pieces[name], kind) for name, kind in zip(pieces, kinds, strict=True)})
@@ -88,11 +88,11 @@ def _batches(columns: Mapping[str, Any]) -> Iterator[Batch]:
         yield Batch(dict(zip(rows.schema.names, rows.columns, strict=True)))
 
 
-def _anchors(batch: Batch, window: int, unsupported: bool) -> pa.Array:
+def _anchors(batch: Batch, options: Mapping[str, Any], unsupported: bool) -> pa.Array:
     """The anchors of a batch as a list column, or only those that lack support."""
     need = PassageIn()
     answer, contexts = need.of(batch, "answer", {}), need.of(batch, "contexts", {})
-    found = find_anchors(answer, contexts, window)
+    found = find_anchors(answer, contexts, options["window"], options["claims"])
     order = np.lexsort((found.starts, found.rows))
     if unsupported:
         order = order[~found.supported[order]]

@@ -6,6 +6,7 @@ batches, and :func:`score_batch` scores each.
 
 from __future__ import annotations
 
+import os
 from collections import deque
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
@@ -99,6 +100,10 @@ class Scorer:
         self.plan = plan
         self._shelf = Shelf()
 
+    def __reduce__(self) -> tuple[type[Scorer], tuple[Plan]]:
+        """Another process meets the words anew."""
+        return Scorer, (self.plan,)
+
     def __call__(self, batch: pa.RecordBatch) -> pa.RecordBatch:
         """The scores of a batch."""
         with self._shelf.book() as words:
@@ -112,6 +117,8 @@ def score(
     schema: str | None = None,
     threads: int | None = None,
     suites: Sequence[str] | str = (),
+    embedder: Any = None,
+    cache: str | os.PathLike[str] | None = None,
 ) -> pa.Table:
     """Score every row of a table.
 
@@ -120,6 +127,8 @@ def score(
     ``suites`` whole families whose columns exist: lexical, grounding, generation, verdict, writing, retrieval,
     semantic, operations, all.  With neither, it is ``core``: lexical, retrieval, semantic and operations.
     ``columns={canonical: yours}`` and the preset ``schema`` say what your columns are called where their names do not.
+    ``embedder`` (a name, a function, an ``Embedder``) turns texts into the embeddings that the table lacks; grounding
+    uses it too, and ``wordllama`` without it. ``cache`` is a folder that keeps what was embedded.
 
     Returns an Arrow table with the ``id`` column, if there is one, and one float64 column a metric: null where an input
     is missing, NaN where the metric is undefined.  The counts of a corpus metric go into the table's metadata, for
@@ -129,14 +138,21 @@ def score(
     >>> fm.score({"answer": ["Paris", None], "reference": ["paris", "Rome"]}, metrics=["exact_match"]).to_pydict()
     {'exact_match': [1.0, None]}
 
+    Of a Ray Dataset it makes a Dataset of scores, when that is read, on ``threads`` workers of the cluster, by default
+    one a processor; a corpus metric has no place in it.
+
     Raises ``ColumnError`` for a column that is missing, doubled or of the wrong type, ``UnknownNameError`` for a metric
     nobody knows, ``InputError`` for text that is not UTF-8.
     """
+    if type(table).__module__.startswith("ray.data"):
+        from fastmetrics.engines.datasets import score_dataset
+
+        return score_dataset(table, metrics, columns, schema, threads, suites)
     schema_of, batches = _record_batches(table)
     names = schema_of.names
     found = resolve(names, columns, schema)
     keep = [found["id"]] if "id" in found else []
-    planned = plan(names, metrics, columns, schema, keep, suites)
+    planned = plan(names, metrics, columns, schema, keep, suites, embedder, cache)
     if any(score.metric.fit is not None for score in planned.scores):
         held = list(batches)
         batches, planned = iter(held), fit(planned, lambda: held)

@@ -11,7 +11,7 @@ import pyarrow as pa
 from pyarrow import parquet
 
 from fastmetrics.columns import resolve
-from fastmetrics.neighbors import Distance, Index
+from fastmetrics.neighbors import RECALL, Distance, Index
 from fastmetrics.vectors.arrays import Vectors
 
 
@@ -42,22 +42,28 @@ def build_index(
     metric: Distance = "cosine",
     method: str | None = None,
     column: str | None = None,
-    nprobe: int = 32,
     threads: int | None = None,
 ) -> Index:
     """An index of a file of vectors; its rows are called by the file's id column, or else by their numbers."""
     source = Vectors.of(vectors, column)
-    return Index.build(
-        source, metric=metric, method=method, nprobe=nprobe, names=_ids(vectors, source.rows), threads=threads
-    )
+    return Index.build(source, metric=metric, method=method, names=_ids(vectors, source.rows), threads=threads)
 
 
 def search_run(
-    index: Index, queries: Path, *, k: int = 10, column: str | None = None, threads: int | None = None
+    index: Index,
+    queries: Path,
+    *,
+    k: int = 10,
+    column: str | None = None,
+    recall: float = RECALL,
+    threads: int | None = None,
 ) -> Run:
-    """The ``k`` nearest rows of an index for every vector in a file, by their names and scores, best first."""
+    """The ``k`` nearest rows of an index for every vector in a file, by their names and scores, best first.
+
+    An approximate index is searched as far as it takes for the share ``recall`` of the true neighbours.
+    """
     asked = Vectors.of(queries, column)
-    found = index.search(asked, k=k, threads=threads)
+    found = index.search(asked, k=k, recall=recall, threads=threads)
     kept = found.ids >= 0
     offsets = pa.array(np.concatenate([[0], np.cumsum(kept.sum(axis=1))]), pa.int64())
     names = index.names.take(pa.array(found.ids[kept]))

@@ -20,7 +20,7 @@ from fastmetrics.display import Grid, Shown, number, strict
 from fastmetrics.errors import UnknownNameError
 from fastmetrics.metrics import REGISTRY
 from fastmetrics.stats.moments import State
-from fastmetrics.stats.parts import Piece, Scores, Sums, score_columns
+from fastmetrics.stats.parts import Collected, Piece, Scores, Sums, score_columns
 from fastmetrics.stats.quantiles import quantiles
 
 _FIGURES = ("mean", "std", "min", "max")
@@ -131,7 +131,8 @@ def summarize(
     """Mean, population deviation, extremes and counts of every floating-point column of ``scores``.
 
     ``scores`` is an Arrow table, record batch or reader, a pandas or Polars frame, a mapping of name to array, an
-    iterable of the Arrow ones (as from several files), or a function that returns such an iterable anew at each call.
+    iterable of the Arrow ones (as from several files), a function that returns such an iterable anew at each call, or
+    a Ray Dataset, whose workers add up its blocks.
     Sums are exact and rounded once, so any order or split of the rows gives the same bits.
 
     Null means that an input was missing and NaN that the metric is undefined there.  A file written by this package
@@ -150,29 +151,43 @@ def summarize(
     Raises ``InputError`` for something that is not a table, ``ColumnError`` if the parts differ in their columns, and
     ``UnknownNameError`` for an unknown statistic.
     """
-    source = Scores.of(scores)
-    held: dict[str, list[NDArray[np.float64]]] = {}
-    sums = Sums()
-    asked: dict[str, dict[str, float]] = {}
-    for piece in source.read():
-        sums.add(piece)
-        if not asked:
-            wanted_by = declared_statistics(sums.states) if statistics is None else statistics
-            asked = {name: fractions(keys) for name, keys in wanted_by.items()}
-        if not source.again:
-            for name in asked:
-                held.setdefault(name, []).extend(_values(piece, name))
-    sums.close()
+    asked = partial(asked_of, statistics=statistics)
+    if type(scores).__module__.startswith("ray.data"):
+        from fastmetrics.engines.datasets import collect
+
+        scores = collect(scores, asked)
+    sums, values = (scores.sums, scores.values) if isinstance(scores, Collected) else _added(scores, asked)
     extra: dict[str, dict[str, float]] = {}
-    for name, wanted in asked.items():
+    for name, wanted in asked(list(sums.states)).items():
         if name in sums.states:
-            batches = partial(_reread, source, name) if source.again else partial(iter, held[name])
-            found = quantiles(batches, list(wanted.values()), budget)
+            found = quantiles(partial(values, name), list(wanted.values()), budget)
             extra[name] = dict(zip(wanted, found.tolist(), strict=True))
     metrics = {name: MetricSummary.of(state, extra.get(name, {})) for name, state in sums.states.items()}
     corpus = {name: float((finish or finish_counts)(name, counts)) for name, counts in sums.counts.items()}
     named = declared_labels(metrics) if labels is None else dict(labels)
     return Summary(sums.n_rows, metrics, corpus, named, sums.notes)
+
+
+def asked_of(names: Sequence[str], statistics: Mapping[str, Sequence[str]] | None) -> dict[str, dict[str, float]]:
+    """The percentiles to find of each column, as shares of its values."""
+    wanted = declared_statistics(names) if statistics is None else statistics
+    return {name: fractions(keys) for name, keys in wanted.items()}
+
+
+def _added(
+    scores: Any, asked: Callable[[Sequence[str]], Mapping[str, Any]]
+) -> tuple[Sums, Callable[[str], Iterator[NDArray[np.float64]]]]:
+    """The sums of scores at hand, and the values of a column that is asked for, kept if they come but once."""
+    source = Scores.of(scores)
+    held: dict[str, list[NDArray[np.float64]]] = {}
+    sums = Sums()
+    for piece in source.read():
+        sums.add(piece)
+        if not source.again:
+            for name in asked(list(sums.states)):
+                held.setdefault(name, []).extend(_values(piece, name))
+    sums.close()
+    return sums, partial(_reread, source) if source.again else lambda name: iter(held[name])
 
 
 def declared_statistics(names: Iterable[str]) -> dict[str, tuple[str, ...]]:

@@ -26,6 +26,23 @@ def cores(threads: int | None = None) -> int:
     return threads
 
 
+def keep_to_one() -> None:
+    """Make this process, one worker of several, leave the other processors alone: no library starts threads here.
+
+    What is loaded already is told so; what is loaded later reads the environment.
+    """
+    import pyarrow as pa
+    import threadpoolctl
+
+    for name in _POOLS:
+        os.environ[name] = "1"
+    threadpoolctl.threadpool_limits(1)
+    pa.set_cpu_count(1)
+
+
+_POOLS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS", "RAYON_NUM_THREADS")
+
+
 def ordered(work: Callable[[T], R], items: Iterable[T], threads: int) -> Generator[R, None, None]:
     """``map(work, items)`` on ``threads`` threads, at most one item more than threads being under way.
 

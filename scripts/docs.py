@@ -26,7 +26,7 @@ from fastmetrics import cli, errors
 from fastmetrics.columns import COLUMNS, SCHEMAS
 from fastmetrics.declare import Metric
 from fastmetrics.metrics import FAMILIES, REGISTRY
-from scripts import throughput
+from scripts import scaling_tables, throughput
 
 ROOT = Path(__file__).parent.parent
 
@@ -56,13 +56,15 @@ KINDS = {
 def pages() -> dict[str, str]:
     """Every generated file, by its path from the root."""
     found = throughput.read(ROOT / "bench" / "results")
-    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    readme, scaling = ((ROOT / name).read_text(encoding="utf-8") for name in ("README.md", "docs/scaling.md"))
+    measured = scaling_tables.figures(ROOT / "bench" / "results" / "scaling.json")
     return {
         "docs/metrics.md": metrics_page(),
         "docs/columns.md": columns_page(),
         "docs/cli.md": cli_page(),
         "docs/functions.md": functions_page(),
         "docs/throughput.md": f"# Throughput\n\n{NOTE}\n\n{throughput.page(found)}\n",
+        "docs/scaling.md": scaling_tables.page(scaling, measured),
         "README.md": throughput.between_markers(readme, throughput.headline(found)),
     }
 

@@ -1,10 +1,13 @@
 """What all tests share: how hard Hypothesis tries, and where the evaluation data lies."""
 
 import os
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
+
+from tests.loopback import Server, s3_server
 
 settings.register_profile(
     "fastmetrics",
@@ -22,3 +25,19 @@ def data_folder() -> Path:
     if "FASTMETRICS_DATA" not in os.environ:
         pytest.skip("FASTMETRICS_DATA is not set")
     return Path(os.environ["FASTMETRICS_DATA"])
+
+
+@pytest.fixture(scope="session")
+def s3_process(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    """A real S3 server on this machine, for all tests."""
+    with s3_server(tmp_path_factory.mktemp("s3")) as server:
+        yield server
+
+
+@pytest.fixture
+def s3(s3_process: Server, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Server:
+    """The server where the usual chain of credentials leads to, and a cache folder that nobody else has."""
+    for name, value in s3_process.environment.items():
+        monkeypatch.setenv(name, value)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    return s3_process

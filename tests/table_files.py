@@ -56,5 +56,16 @@ def write(table: pa.Table, path: Path) -> Path:
     return path
 
 
+def tree(folder: Path) -> Path:
+    """A hive-partitioned folder with files that are no part of it."""
+    for name in ("lang=de/part-1.parquet", "lang=en%20gb/part-0.parquet", "lang=de/deep/part-2.parquet"):
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        pq.write_table(pa.table(ROWS), folder / name)
+    for name in ("_SUCCESS", ".part.crc", "lang=de/notes.txt", "_temporary/part-9.parquet"):
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_text("nothing")
+    return folder
+
+
 FORMATS = ["t.parquet", "t.arrow", "t.arrows", "t.feather", "t.jsonl", "t.csv", "t.tsv"]
 FORMATS += ["t.jsonl.gz", "t.jsonl.zst", "t.csv.gz", "t.csv.zst", "t.tsv.gz"]

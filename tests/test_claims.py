@@ -60,6 +60,7 @@ PIECES = [
     ),
     *("The tower", "was", "built", "released", "costs", "may", "suggests", "I", "we", "the", "of", "and", "dr", "A"),
     *("книга", "книги", "вышла", "в", "рублей", "тыс", "процентов", "plans", "planned", "studies", "glass", "agreed"),
+    *("He", "it", "that", "Louvre", "Лувр", "think", "Yes", "[5]", "3) ", "opened", "is", "Paris"),
     *("2 hundred", "a quarter", "seven", "eleventh", "12 trillion", "٣", "5️", "2nd", "7km", "9x9", "İ", "ΟΔΟΣ", "ſ"),
 ]
 GAPS = [
@@ -171,6 +172,40 @@ def test_guesses_and_questions_claim_nothing() -> None:
     kinds = [len(row) for row in fm.anchors(answers, [["The sun."]] * 3)["anchors"].to_pylist()]
     assert kinds[:2] == [0, 0]
     assert kinds[2] > 0
+
+
+def unsupported(answer: str, context: str) -> list[str]:
+    return [a["text"] for a in fm.anchors([answer], [[context]])["anchors"][0].as_py() if not a["supported"]]
+
+
+def test_the_subject_is_an_anchor_too() -> None:
+    assert unsupported("The tower was built by Eiffel.", "The tower was built by Eiffel.") == []
+    assert unsupported("The tower and bridge were built by Eiffel.", "Eiffel built the tower.") == ["bridge"]
+
+
+def test_a_subject_that_is_missing_takes_its_objects_along_only_if_it_is_a_name() -> None:
+    context = "The tower was built by Eiffel in Paris."
+    assert unsupported("The building was built by Eiffel.", context) == ["building"]
+    assert unsupported("The Louvre was built by Eiffel.", context) == ["Louvre", "Eiffel"]
+
+
+def test_a_speaker_is_no_name() -> None:
+    assert unsupported("Well, I know it is the tower.", "The tower was built by Eiffel.") == ["I"]
+
+
+def test_a_sentence_without_a_verb_claims_its_words() -> None:
+    assert unsupported("Eiffel, in Paris.", "The tower was built by Eiffel.") == ["Paris"]
+
+
+def test_a_pronoun_stands_for_the_subject_before() -> None:
+    context = "Eiffel built the tower. " + "word " * 40 + "Dijon is a town, and Perret built a church."
+    assert unsupported("Eiffel built the tower. He was born in Dijon.", context) == ["Dijon"]
+    assert unsupported("Eiffel built the tower. There is Dijon.", context) == []
+
+
+def test_numbers_of_list_items_and_citations_name_nothing() -> None:
+    context = "The tower was built by Eiffel."
+    assert unsupported("1. The tower was built by Eiffel [2].", context) == []
 
 
 def test_a_missing_input_has_no_score() -> None:

@@ -235,5 +235,5 @@ def test_sentence_transformers_equals_its_own_similarity():
     a, b = embedder.embed(one), embedder.embed(other)
     assert semantic_similarity(a, b) == pytest.approx(util.pairwise_cos_sim(a, b).numpy(), abs=1e-6)
     assert embedder.dim == 384
-    assert embedder.signature.startswith("minilm|revision:")
-    assert embedder.signature.endswith("float32")
+    # the hash of the weights that the pinned version of the package carries
+    assert embedder.signature == "minilm|revision:c0ea33e8ff1e4653|float32"

@@ -66,6 +66,18 @@ def test_many_rows_of_common_and_rare_words():
     assert_plain(draw(100), draw(40), 40)
 
 
+@pytest.mark.parametrize("rows", [20, 3000])
+def test_long_texts_and_many_ties(rows):
+    rng = np.random.default_rng(rows)
+    letters = list("abcdefgh")
+    faq = [" ".join(rng.choice(letters, rng.integers(0, 6))) for _ in range(rows)]
+    faq[7] = " ".join(f"w{number}" for number in range(300)) + " a b"
+    long = " ".join(f"w{number}" for number in range(280))
+    questions = [long, f"{long} a b c", "a b c d e f g h", "a", *rng.permutation(faq)[:40]]
+    for k in (1, 4, 25):
+        assert_plain(questions, faq, k)
+
+
 def test_ties_go_to_the_first_row_and_no_common_word_scores_zero():
     found = match(["x y", "nothing", ""], ["q", "y x!", "X, Y"], 2)
     assert found.index.tolist() == [[1, 2], [0, 1], [0, 1]]
@@ -73,8 +85,8 @@ def test_ties_go_to_the_first_row_and_no_common_word_scores_zero():
 
 
 def test_a_null_question_and_too_few_rows():
-    found = match(pa.array(["a", None]), ["a", "b"], 3)
-    assert found.index.tolist() == [[0, 1, -1], [-1, -1, -1]]
+    found = match(pa.array(["a", None, "a"]), ["a", "b"], 3)
+    assert found.index.tolist() == [[0, 1, -1], [-1, -1, -1], [0, 1, -1]]
     assert np.isnan(found.score[0, 2])
     assert np.isnan(found.score[1]).all()
     assert match([], ["a"], 2).index.shape == (0, 2)
@@ -145,6 +157,25 @@ def test_real_questions_against_a_real_faq():
     faq = parquet.read_table(Path(DATA) / "common" / "covid_faq_kb.parquet")["question"].to_pylist()
     asked = parquet.read_table(Path(DATA) / "dev" / "covid_question_pairs.parquet")["question"].to_pylist()
     assert_plain(asked, faq, 3)
+
+
+@pytest.mark.skipif(not DATA, reason="FASTMETRICS_DATA is not set")
+def test_five_thousand_real_questions_answered_as_the_plain_bot_would():
+    table = parquet.read_table(Path(DATA) / "common" / "dstc9_faq_kb.parquet", columns=["question", "answer"])
+    faq = [words(row) for row in table["question"].to_pylist()]
+    runs = parquet.read_table(Path(DATA) / "dev" / "dstc9_runs.parquet", columns=["question", "answer"])
+    banking = parquet.read_table(Path(DATA) / "dev" / "banking77.parquet")["question"].unique().to_pylist()
+    known = runs["question"].drop_null().unique().to_pylist()
+    answers = runs["answer"].drop_null().unique().to_pylist()
+    asked = [*known, *banking[:2000], *answers[:: len(answers) // 2500]][:5000]
+    assert len(asked) == 5000
+    replies = StrictMatchBot(table).answer_all(asked)
+    stored = table["answer"].to_pylist()
+    for question, reply in zip(asked, replies.to_pylist(), strict=True):
+        own = words(question)
+        best = max(range(len(faq)), key=lambda row, own=own: (cosine(own, faq[row]), -row))
+        assert (reply["index"], reply["answer"]) == (best, stored[best])
+        assert reply["score"] == cosine(own, faq[best])
 
 
 @pytest.mark.skipif(not DATA, reason="FASTMETRICS_DATA is not set")

@@ -89,11 +89,24 @@ def test_every_method_reports_its_true_recall(metric, method):
     truth = np.argsort(all_distances(corpus, corpus, metric) + np.diag(np.full(1600, np.inf)), axis=1)[:, :10]
     found = nearest(corpus, k=10, metric=metric, method=method, recall_sample=1600)
     assert found.recall == pytest.approx(recall(found.ids, truth), abs=0.002)
-    assert found.recall > (0.6 if method == "pq" and metric == "dot" else 0.93)
+    assert found.recall >= 0.98
     sampled = nearest(corpus, k=10, metric=metric, method=method, recall_sample=500)
     assert sampled.recall == pytest.approx(found.recall, abs=0.02)
     square = all_distances(corpus, corpus, metric)
     assert found.distances == pytest.approx(np.take_along_axis(square, found.ids, axis=1), abs=1e-6)
+
+
+@pytest.mark.parametrize("method", ["ivf", "hnsw", "pq"])
+def test_looks_as_far_as_the_recall_asked_for_takes(method):
+    corpus = np.random.default_rng(0).standard_normal((6000, 48)).astype(np.float32)
+    index = Index.build(corpus, method=method)
+    truth = nearest(corpus, method="exact").ids
+    rough, fine = (index.search(corpus, exclude=np.arange(6000), recall=share) for share in (0.5, 0.99))
+    assert rough.recall <= fine.recall
+    assert fine.recall >= 0.99
+    for found in (rough, fine):
+        assert found.recall == pytest.approx(recall(found.ids, truth), abs=0.02)
+        assert found.recall_sample == 1000
 
 
 @pytest.mark.parametrize("method", METHODS)
@@ -155,6 +168,8 @@ def test_errors_name_what_is_wrong(tmp_path: Path):
         nearest(corpus, metric="manhattan")
     with pytest.raises(OptionError, match="k=0"):
         nearest(corpus, k=0)
+    with pytest.raises(OptionError, match=r"recall=98: expected a share"):
+        Index.build(corpus).search(corpus, recall=98)
     with pytest.raises(InputError, match="2 names for 10 rows"):
         Index.build(corpus, names=pa.array(["a", "b"]))
     with pytest.raises(FileFormatError, match="not an index"):

@@ -249,7 +249,7 @@ def test_blocks_and_slices_of_any_size_give_the_same(monkeypatch):
     from fastmetrics.runs import blocks
     from fastmetrics.tables import runs
 
-    run, judged = fuzzed(3, 200)
+    run, judged = fuzzed(3, 30)
     expected = fm.rank(run, judged, list(PYTREC)).per_query
     rows = [(query, doc, score) for query, docs in run.items() for doc, score in docs.items()]
     shuffled = random.Random(1).sample(rows, len(rows))

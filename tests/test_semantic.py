@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import itertools
+import re
+from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
 import pytest
+from pyarrow import parquet
 from sklearn.metrics.pairwise import paired_cosine_distances, paired_euclidean_distances
 
-from fastmetrics.errors import ColumnError
+from fastmetrics.embed import Embedder, add_embeddings
+from fastmetrics.errors import ColumnError, OptionError
 from fastmetrics.metrics.semantic import (
     dot_similarity,
     euclidean_distance,
@@ -17,7 +21,10 @@ from fastmetrics.metrics.semantic import (
     response_semantic_consistency,
     semantic_similarity,
 )
+from fastmetrics.pipeline import score_files
 from fastmetrics.scoring import score
+from fastmetrics.tables import read_metadata
+from fastmetrics.vectors.models import Model
 
 
 def vectors(rows, dim, seed, dtype=np.float32):
@@ -107,3 +114,52 @@ def test_repeats_count_what_they_leave_out():
     assert np.isnan(response_semantic_consistency([[1.0], [1.0]], [1, 2]).value)
     with pytest.raises(ColumnError, match="2 and 3 rows"):
         response_exact_match_rate(["a", "b"], [1, 2, 3])
+
+
+def sizes(texts):
+    """A made-up model: how long a text is, how many words it has."""
+    return np.array([[len(text), len(text.split()), 1] for text in texts], np.float32)
+
+
+def test_an_embedder_makes_the_embeddings_that_a_table_lacks():
+    table = pa.table({"answer": ["a b", None, "ccc", ""], "reference": ["a", "b", None, "d d d"]})
+    embedder = Embedder(sizes)
+    names = ["semantic_similarity", "dot_similarity", "euclidean_distance"]
+    made = score(table, names, embedder=embedder)
+    assert made.equals(score(add_embeddings(table, embedder), names))
+    assert made.equals(score(table, suites="semantic", embedder=sizes))
+    given = table.append_column("answer_embedding", pa.array([[1.0, 2.0, 3.0]] * 4))
+    half = score(given, ["dot_similarity"], embedder=embedder)["dot_similarity"].to_pylist()
+    assert half == [1 + 2 + 3, 1 + 2 + 3, None, 5 + 6 + 3]
+    with pytest.raises(ColumnError, match="needs the column 'answer_embedding'"):
+        score(table, names)
+    with pytest.raises(OptionError, match="an Embedder has its own"):
+        score(table, names, embedder=embedder, cache="folder")
+
+
+def test_the_nearest_of_several_references_counts():
+    table = {"answer": ["aaaa", "b"], "reference": [["a", "aaaa b", "aaa"], []]}
+    made = score(table, ["euclidean_distance", "dot_similarity"], embedder=sizes)
+    assert made["euclidean_distance"].to_pylist() == [1.0, None]
+    assert made["dot_similarity"].to_pylist() == [4 * 6 + 2 + 1, None]
+
+
+def test_a_file_of_scores_names_the_model(tmp_path: Path):
+    rows, out = tmp_path / "rows.jsonl", tmp_path / "scores.parquet"
+    rows.write_text('{"answer": "Paris is big [1].", "reference": "Paris", "contexts": ["Paris is big."]}\n')
+    metrics = ["semantic_similarity", "grounding_overlap"]
+    model = Model("sizes", "r1", "float32", 3, sizes)
+    score_files(rows, out, metrics=metrics, embedder=model, cache=tmp_path / "cache")
+    told = read_metadata(out)
+    assert told["scores"]["semantic_similarity"]["embedder"] == "sizes|revision:r1|float32"
+    assert told["scores"]["grounding_overlap"]["embedder"] == "sizes|revision:r1|float32"
+    assert "cache" not in told["scores"]["grounding_overlap"]
+    scores = parquet.read_table(out)
+    assert scores["grounding_overlap"].to_pylist() == [1.0]
+    score_files(rows, out, metrics=metrics, embedder="wordllama", cache=tmp_path / "cache", overwrite=True)
+    assert re.fullmatch(r"wordllama.*\|revision:[0-9a-f]{16}\|float32", told_model(out))
+    assert len(list((tmp_path / "cache").rglob("*.arrow"))) > 0
+
+
+def told_model(path):
+    return read_metadata(path)["scores"]["semantic_similarity"]["embedder"]

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Annotated
 
 import typer
 
 
 def match(
-    questions: Annotated[Path, typer.Argument(help="A file with a question column.", show_default=False)],
-    faq: Annotated[Path, typer.Argument(help="A file with question and answer columns.", show_default=False)],
+    questions: Annotated[str, typer.Argument(help="A file with a question column.", show_default=False)],
+    faq: Annotated[str, typer.Argument(help="A file with question and answer columns.", show_default=False)],
     *,
-    out: Annotated[Path, typer.Option("--out", "-o", help="The file of answers.")],
+    out: Annotated[str, typer.Option("--out", "-o", help="The file of answers.", metavar="PATH")],
     columns: Annotated[list[str] | None, typer.Option(help="What your columns are called: question=text,...")] = None,
     threads: Annotated[int | None, typer.Option(min=1, help="Threads; by default one a processor.")] = None,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the output if it exists.")] = False,

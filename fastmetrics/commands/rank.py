@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from enum import StrEnum
-from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -31,12 +30,14 @@ class Duplicates(StrEnum):
 
 
 def rank(
-    runs: Annotated[list[Path], typer.Argument(help="Runs, then the judgements (qrels).", metavar="RUN... QRELS")],
+    runs: Annotated[list[str], typer.Argument(help="Runs, then the judgements (qrels).", metavar="RUN... QRELS")],
     *,
     measures: Annotated[
         list[str] | None, typer.Option("--measures", "-m", help="Measures: ndcg@10,mrr,RBP(p=0.8).")
     ] = None,
-    out: Annotated[Path | None, typer.Option("--out", "-o", help="A file for the values of each query.")] = None,
+    out: Annotated[
+        str | None, typer.Option("--out", "-o", help="A file for the values of each query.", metavar="PATH")
+    ] = None,
     relevance_level: Annotated[float, typer.Option("--relevance-level", "-l", help="Relevant from this grade on.")] = 1,
     missing: Annotated[Missing, typer.Option(help="A judged query not in the run: zero, or skip it.")] = Missing.zero,
     no_relevant: Annotated[

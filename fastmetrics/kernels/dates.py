@@ -6,7 +6,7 @@ import numpy as np
 
 from fastmetrics.arrays import Bytes
 from fastmetrics.kernels import marks as m
-from fastmetrics.kernels._jit import inline, kernel
+from fastmetrics.kernels._jit import inline, leaf
 from fastmetrics.kernels.marks import Marks
 from fastmetrics.kernels.numbers import W_HALF_DAY, W_MONTH, W_OF, Said, digits, plain, suffix
 
@@ -14,7 +14,7 @@ AM, PM = suffix("am"), suffix("pm")
 ORDINALS = tuple(suffix(s) for s in ("st", "nd", "rd", "th"))
 
 
-@kernel
+@leaf
 def day_or_ordinal(data: Bytes, marks: Marks, k: int, stop: int) -> int:
     """The day of the month that word ``k`` says (5, 5th), else 0."""
     if k >= stop or not marks.digit[k]:
@@ -23,14 +23,14 @@ def day_or_ordinal(data: Bytes, marks: Marks, k: int, stop: int) -> int:
     return value if n <= 2 and 1 <= value <= 31 and (letters == 0 or letters in ORDINALS) else 0
 
 
-@kernel
+@leaf
 def year_at(data: Bytes, marks: Marks, k: int, stop: int) -> int:
     """The year of four digits that word ``k`` is, no number like 2010.5 or 2010:30, else 0."""
     value, n = plain(data, marks, k, stop)
     return value if n == 4 and value >= 1000 else 0
 
 
-@kernel
+@leaf
 def numeric_date(data: Bytes, marks: Marks, k: int, stop: int) -> tuple[int, int]:
     """2024-01-05, 2024/01/05, 5.1.2024, 05/01/2024, 1-5-24 at word ``k``: the two readings, 0 if there is none."""
     x, nx = plain(data, marks, k, stop)
@@ -53,13 +53,13 @@ def numeric_date(data: Bytes, marks: Marks, k: int, stop: int) -> tuple[int, int
     return european, american if american > 0 and american != european else -1
 
 
-@kernel
+@leaf
 def joined(marks: Marks, k: int, stop: int) -> bool:
     """Whether word ``k`` follows the one before after a space, a hyphen, or a comma or full stop and spaces."""
     return k < stop and marks.before[k] & (m.ENDED | m.NEW_LINE | m.OPENED | m.CLOSED | m.HAS_PERCENT) == 0
 
 
-@kernel
+@leaf
 def named_date(data: Bytes, marks: Marks, said: Said, k: int, stop: int) -> tuple[int, int]:
     """5 January 2024, January 5th, 2024, January 2024 at word ``k``: the date, 0 if none; the next word."""
     kinds = said.kinds
@@ -82,7 +82,7 @@ def named_date(data: Bytes, marks: Marks, said: Said, k: int, stop: int) -> tupl
     return year * 10000 + month * 100 + day, j + np.int64(year > 0)
 
 
-@kernel
+@leaf
 def is_dotted(data: Bytes, marks: Marks, j: int, stop: int) -> bool:
     """Whether words ``j`` and the next are "a.m." or "p.m."."""
     if j + 1 >= stop or marks.stops[j] - marks.starts[j] != 1 or marks.stops[j + 1] - marks.starts[j + 1] != 1:
@@ -92,7 +92,7 @@ def is_dotted(data: Bytes, marks: Marks, j: int, stop: int) -> bool:
     return data[marks.starts[j]] | 32 in (97, 112)
 
 
-@kernel
+@leaf
 def clock_time(data: Bytes, marks: Marks, said: Said, k: int, stop: int) -> tuple[int, int, int]:
     """3 pm, 3:30 p.m., 15:00:20 at word ``k``: minutes or -1, 1 if perhaps 12 hours later, the next word."""
     hour, n, letters = digits(data, marks.starts[k], marks.stops[k])

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from fastmetrics.arrays import Bytes, Flags, Ids, Ints
-from fastmetrics.kernels._jit import inline, kernel
+from fastmetrics.kernels._jit import inline, kernel, leaf
 from fastmetrics.kernels.words import decode
 
 # Classes of code points; the first eight are also the kinds of a gap of one character.
@@ -62,43 +62,108 @@ def widened(gap: int, code: int, kind: int, length: int) -> int:
     return gap
 
 
+@inline
+def is_ascii_word(byte: int) -> bool:
+    """Whether an ASCII character is a letter, a digit or an underscore."""
+    small, large, figure = (byte >= 97) & (byte <= 122), (byte >= 65) & (byte <= 90), (byte >= 48) & (byte <= 57)
+    return small | large | figure | (byte == 95)
+
+
+@leaf
+def find_words(text: Bytes, classes: Bytes, turns: Flags, edges: Ints) -> int:
+    """Write where the words of a text begin and end, in turn; how many words."""
+    n, high = 0, 0
+    for byte in text:
+        high |= byte
+    if high > 127:
+        return find_any_words(text, classes, edges)
+    for p in range(1, len(text)):
+        turns[p] = is_ascii_word(text[p]) != is_ascii_word(text[p - 1])
+    edges[0] = 0
+    if len(text) > 0:
+        turns[0] = is_ascii_word(text[0])
+    for p in range(len(text)):
+        edges[n] = p  # without a branch for each
+        n += np.int64(turns[p])
+    edges[n] = len(text)
+    return (n + 1) >> 1
+
+
+@leaf
+def find_any_words(text: Bytes, classes: Bytes, edges: Ints) -> int:
+    """As ``find_words``, in text that is not all ASCII."""
+    i, n = 0, 0
+    while i < len(text):
+        code, after = decode(text, i)
+        if (classes[code] >= WORD) != (n & 1 == 1):
+            edges[n] = i
+            n += 1
+        i = after
+    edges[n] = len(text)
+    return (n + 1) >> 1
+
+
+@leaf
+def widen(data: Bytes, classes: Bytes, begin: int, stop: int, gap: int) -> int:
+    """A gap with the characters from byte ``begin`` to ``stop``; that of a text's start begins as a line end."""
+    length = np.int64(gap != 0)
+    while begin < stop:
+        code, begin = decode(data, begin)
+        gap = widened(gap, code, np.int64(classes[code]), length)
+        length += 1
+    return gap
+
+
+@inline
+def gap_between(data: Bytes, classes: Bytes, begin: int, stop: int) -> int:
+    """The gap between two words."""
+    if stop - begin == 1 and data[begin] == 32:
+        return SPACE  # the common gap, told without a look at its classes
+    return widen(data, classes, begin, stop, 0)
+
+
+@inline
+def gap_before(data: Bytes, classes: Bytes, edges: Ints, w: int, begin: int) -> int:
+    """The gap before word ``w`` of the text from byte ``begin`` on."""
+    if w == 0:
+        return widen(data, classes, begin, begin + edges[0], NEW_LINE)
+    return gap_between(data, classes, begin + edges[2 * w - 1], begin + edges[2 * w])
+
+
+@leaf
+def gap_at_end(data: Bytes, classes: Bytes, begin: int, stop: int) -> int:
+    """The gap after the last word of a text."""
+    return (widen(data, classes, begin, stop, 0) & ~(KIND | ITEM)) | NEW_LINE
+
+
+@leaf
+def longest(starts: Ints, stops: Ints) -> int:
+    """Bytes of the longest text."""
+    most = 0
+    for row in range(len(starts)):
+        most = max(most, stops[row] - starts[row])
+    return most
+
+
 @kernel
 def scan(data: Bytes, starts: Ints, stops: Ints, classes: Bytes, marks: Marks) -> int:
     """Find the words of every text; how many there are."""
-    w_starts, w_stops, before, gaps_after, digit, bounds = marks
+    w_starts, w_stops, before, after, digit, bounds = marks
+    size = longest(starts, stops)
+    turns, edges = np.empty(size, np.bool_), np.empty(size + 2, np.int64)
     n = 0
     for row in range(len(starts)):
-        i, stop, gap, length = starts[row], stops[row], NEW_LINE, 1
-        first = n
-        while i < stop:
-            code, after = decode(data, i)
-            kind = np.int64(classes[code])  # wide enough to be shifted without Numba too
-            if kind >= WORD:
-                w_starts[n], before[n], digit[n] = i, gap, kind == DIGIT
-                if n > first:
-                    gaps_after[n - 1] = gap
-                i = after
-                while i < stop:
-                    if data[i] < 128:
-                        if classes[data[i]] < WORD:
-                            break
-                        i += 1
-                    else:
-                        code, after = decode(data, i)
-                        if classes[code] < WORD:
-                            break
-                        i = after
-                w_stops[n] = i
-                n += 1
-                gap = length = 0
-                if i + 1 < stop and data[i] == 32 and data[i + 1] < 128 and classes[data[i + 1]] >= WORD:
-                    gap = length = SPACE  # the common gap, told without a look at its classes
-                    i += 1
-            else:
-                gap = widened(gap, code, kind, length)
-                length += 1
-                i = after
-        if n > first:
-            gaps_after[n - 1] = (gap & ~(KIND | ITEM)) | NEW_LINE
+        begin, stop = starts[row], stops[row]
+        n_words = find_words(data[begin:stop], classes, turns, edges)
+        for w in range(n_words):
+            w_starts[n + w], w_stops[n + w] = begin + edges[2 * w], begin + edges[2 * w + 1]
+            digit[n + w] = 48 <= data[begin + edges[2 * w]] <= 57
+            gap = gap_before(data, classes, edges, w, begin)
+            before[n + w] = gap
+            if w > 0:
+                after[n + w - 1] = gap
+        if n_words > 0:
+            after[n + n_words - 1] = gap_at_end(data, classes, begin + edges[2 * n_words - 1], stop)
+        n += n_words
         bounds[row + 1] = n
     return n

@@ -8,7 +8,7 @@ import numpy as np
 
 from fastmetrics.arrays import Bytes, Floats
 from fastmetrics.kernels import marks as m
-from fastmetrics.kernels._jit import kernel
+from fastmetrics.kernels._jit import leaf
 from fastmetrics.kernels.marks import Marks
 
 # What a word may be.
@@ -36,7 +36,7 @@ class Said(NamedTuple):
     amounts: Floats
 
 
-@kernel
+@leaf
 def digits(data: Bytes, i: int, stop: int) -> tuple[int, int, int]:
     """The integer a word begins with, its number of digits, and up to four letters after it as a number in base 256.
 
@@ -70,7 +70,7 @@ MILLIONS = tuple(suffix(s) for s in ("m", "mn", "mln"))
 BILLIONS = tuple(suffix(s) for s in ("b", "bn", "bln"))
 
 
-@kernel
+@leaf
 def plain(data: Bytes, marks: Marks, k: int, stop: int) -> tuple[int, int]:
     """The integer and the number of digits of word ``k`` if it is all digits, else -1 and 0."""
     if k >= stop or not marks.digit[k]:
@@ -79,7 +79,7 @@ def plain(data: Bytes, marks: Marks, k: int, stop: int) -> tuple[int, int]:
     return (value, n) if letters == 0 else (-1, 0)
 
 
-@kernel
+@leaf
 def grouped(data: Bytes, marks: Marks, k: int, stop: int) -> tuple[int, int, int, int]:
     """A number in digits at word ``k``: its digits as an integer, how many are decimals, its letters, the next word.
 
@@ -106,7 +106,7 @@ def grouped(data: Bytes, marks: Marks, k: int, stop: int) -> tuple[int, int, int
     return value, 0, letters, j
 
 
-@kernel
+@leaf
 def scaled(marks: Marks, said: Said, decimals: int, letters: int, j: int, stop: int) -> tuple[int, int]:
     """The decimals of a number once k, million, percent or % after it are read, and the next word."""
     kinds, amounts = said.kinds, said.amounts
@@ -130,7 +130,7 @@ def scaled(marks: Marks, said: Said, decimals: int, letters: int, j: int, stop: 
     return decimals, j
 
 
-@kernel
+@leaf
 def money(marks: Marks, said: Said, k: int, j: int, stop: int) -> tuple[int, int]:
     """The currency of a number from word ``k`` to ``j``, 0 for none, and the next word."""
     before, after = marks.before[k], marks.after[j - 1]
@@ -143,13 +143,13 @@ def money(marks: Marks, said: Said, k: int, j: int, stop: int) -> tuple[int, int
     return 0, j
 
 
-@kernel
+@leaf
 def shifted(value: float, decimals: int) -> float:
     """``value`` / 10**``decimals``, rounded once: equal decimals give equal floats."""
     return value / 10.0**decimals if decimals >= 0 else value * 10.0**-decimals
 
 
-@kernel
+@leaf
 def spelled(marks: Marks, said: Said, k: int, stop: int) -> tuple[float, bool, int]:
     """The number that word ``k`` and those after it spell, whether it is weak, the next word."""
     kinds, amounts = said.kinds, said.amounts
@@ -164,7 +164,7 @@ def spelled(marks: Marks, said: Said, k: int, stop: int) -> tuple[float, bool, i
     return value, weak, j
 
 
-@kernel
+@leaf
 def is_mark(marks: Marks, k: int) -> bool:
     """Whether word ``k`` is a citation like [1] or the number of a list item."""
     before, after = marks.before[k], marks.after[k]

@@ -6,7 +6,7 @@ import numpy as np
 
 from fastmetrics.arrays import Bytes, Ints, Uint64s
 from fastmetrics.kernels import words
-from fastmetrics.kernels._jit import inline, kernel
+from fastmetrics.kernels._jit import inline, kernel, leaf
 
 # Classes of code points.
 OTHER, SPACE, BREAK, HALF, STOP, CLOSER, LOWER, UPPER, DIGIT, OPEN, LETTER = range(11)
@@ -14,7 +14,7 @@ OTHER, SPACE, BREAK, HALF, STOP, CLOSER, LOWER, UPPER, DIGIT, OPEN, LETTER = ran
 CLOSER may follow an end and stay with it; OPEN begins a citation mark."""
 
 
-@kernel
+@leaf
 def character(data: Bytes, i: int) -> tuple[int, int]:
     """``decode`` as a call: these kernels use it so often that a copy at each place takes seconds to compile."""
     return words.decode(data, i)
@@ -30,7 +30,9 @@ def split(data: Bytes, starts: Ints, stops: Ints, classes: Bytes, pieces: Ints, 
     for row in range(len(starts)):
         i, first, last, halves = starts[row], -1, -1, 0
         while i < stops[row]:
-            code, after = character(data, i)
+            code, after = np.int64(data[i]), i + 1
+            if code > 127:
+                code, after = character(data, i)
             kind = classes[code]
             if kind == BREAK or (halves > 1 and kind not in (SPACE, HALF)):
                 n = put(pieces, n, first, last)

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from fastmetrics.arrays import Flags, Ids, Ints
-from fastmetrics.kernels._jit import inline, kernel
+from fastmetrics.kernels._jit import inline, kernel, leaf
 from fastmetrics.kernels.claims import Claims
 from fastmetrics.kernels.values import DATE, NUMBER, TIME, WEAK, WEEKDAY, Values
 
@@ -32,7 +32,7 @@ def agrees(asked: int, given: int, year_elsewhere: bool) -> bool:
     return same_year and (month == 0 or month == given // 100 % 100) and (day == 0 or day == given % 100)
 
 
-@kernel
+@leaf
 def has_number(values: Values, first: int, last: int, number: int) -> bool:
     """Whether the number is among the values ``first:last``."""
     found = False
@@ -41,7 +41,7 @@ def has_number(values: Values, first: int, last: int, number: int) -> bool:
     return found
 
 
-@kernel
+@leaf
 def date_holds(values: Values, first: int, last: int, date: int, other: int) -> bool:
     """Whether a date among the values ``first:last`` agrees with one reading of the date."""
     for v in range(first, last):
@@ -78,25 +78,28 @@ def values_hold(own: Values, known: Values, groups: Ints) -> Flags:
     return found
 
 
-@kernel
-def meet(stems: Ints, places: Ints, n: int, subject: Ints, near: Ints, stamp: int, window: int) -> None:
-    """Stamp in ``near`` every stem that stands within ``window`` words of a stem stamped in ``subject``."""
-    last = -window - 1
+@leaf
+def meet(stems: Ids, places: Ids, n: int, subject: Ids, near: Ids, stamp: int, window: int) -> bool:
+    """Stamp in ``near`` every stem within ``window`` words of one stamped in ``subject``; whether any is."""
+    never = last = -window - 1
     for h in range(n):
         if subject[stems[h]] == stamp:
             last = places[h]
         if places[h] - last <= window:
             near[stems[h]] = stamp
+    if last == never:
+        return False
     last = np.int64(1) << 62
     for h in range(n - 1, -1, -1):
         if subject[stems[h]] == stamp:
             last = places[h]
         if last - places[h] <= window:
             near[stems[h]] = stamp
+    return True
 
 
-@kernel
-def gather(ids: Ids, starts: Ints, stops: Ints, stem_of: Ints, wanted: Ints, hits: Ints, row: int, window: int) -> int:
+@leaf
+def gather(ids: Ids, starts: Ints, stops: Ints, stem_of: Ids, wanted: Ids, hits: Ids, row: int, window: int) -> int:
     """The stems wanted by ``row`` in its contexts, with their places; words of two contexts are out of reach."""
     n, offset = 0, 0
     for text in range(len(starts)):
@@ -120,18 +123,18 @@ def longest(starts: Ints, stops: Ints, groups: Ints) -> int:
 
 @kernel
 def claims_hold(
-    claims: Claims, stems: Ints, names: Flags, contexts: Passages, stem_of: Ints, n_stems: int, window: int
+    claims: Claims, stems: Ids, names: Flags, contexts: Passages, stem_of: Ids, n_stems: int, window: int
 ) -> Flags:
-    """Whether subject and object of each claim stand within ``window`` words of each other in one context.
+    """Whether both ends of each claim stand within ``window`` words of each other in one context.
 
-    ``stems`` are those of the answers' words, ``names`` says which of them a subject is made of, ``stem_of`` has the
+    ``stems`` are those of the answers' words, ``names`` says which of them ends are made of, ``stem_of`` has the
     stem of every word of the vocabulary.
     """
-    lows, highs, targets, bounds = claims
+    lows, highs, targets, vague, bounds = claims
     ids, starts, stops, groups = contexts
     found = np.zeros(len(targets), np.bool_)
-    wanted, subject, near = np.full(n_stems, -1, np.int64), np.zeros(n_stems, np.int64), np.zeros(n_stems, np.int64)
-    hits = np.empty((2, longest(starts, stops, groups)), np.int64)
+    wanted, subject, near = np.full(n_stems, -1, np.int32), np.zeros(n_stems, np.int32), np.zeros(n_stems, np.int32)
+    hits = np.empty((2, longest(starts, stops, groups)), np.int32)
     stamp = 0
     for row in range(len(bounds) - 1):
         c, end = bounds[row], bounds[row + 1]
@@ -144,21 +147,20 @@ def claims_hold(
         first, last = groups[row], groups[row + 1]
         n = gather(ids, starts[first:last], stops[first:last], stem_of, wanted, hits, row, window)
         while c < end:
-            low, high = lows[c], highs[c]
+            low, high, loose = lows[c], highs[c], vague[c]
             stamp += 1
             want_names(stems, names, low, high, subject, stamp)
-            if low == high:
+            found_end = low < high and meet(hits[0], hits[1], n, subject, near, stamp, window)
+            if not found_end and (low == high or loose):
                 near[hits[0, :n]] = stamp
-            else:
-                meet(hits[0], hits[1], n, subject, near, stamp, window)
-            while c < end and lows[c] == low and highs[c] == high:
+            while c < end and lows[c] == low and highs[c] == high and vague[c] == loose:
                 found[c] = near[stems[targets[c]]] == stamp
                 c += 1
     return found
 
 
-@kernel
-def want_names(stems: Ints, names: Flags, low: int, high: int, table: Ints, value: int) -> None:
+@leaf
+def want_names(stems: Ids, names: Flags, low: int, high: int, table: Ids, value: int) -> None:
     """Write ``value`` for the stem of every name among the words ``low:high``."""
     for k in range(low, high):
         if names[k]:
@@ -176,20 +178,22 @@ def count_pairs(ids: Ids, starts: Ints, stops: Ints, contexts: Passages, n_words
     while size < 4 * longest_answer:
         size *= 2
     keys, seen = np.zeros(size, np.int64), np.zeros(size, np.int64)
-    opens = np.full(n_words, -1, np.int64)
+    own = np.full(n_words, -1, np.int32)
     for row in range(len(starts)):
         none, some = 2 * row + 1, 2 * row + 2
         for k in range(starts[row], stops[row] - 1):
-            opens[ids[k]] = row
+            own[ids[k]] = own[ids[k + 1]] = row
             h = slot(keys, seen, none, np.int64(ids[k]) << 32 | ids[k + 1])
             seen[h] = none
         for text in range(groups[row], groups[row + 1]):
-            for k in range(c_starts[text], c_stops[text] - 1):
-                if opens[c_ids[k]] == row:
-                    key = np.int64(c_ids[k]) << 32 | c_ids[k + 1]
-                    h = slot(keys, seen, none, key)
+            before = False
+            for k in range(c_starts[text], c_stops[text]):
+                here = own[c_ids[k]] == row
+                if here and before:
+                    h = slot(keys, seen, none, np.int64(c_ids[k - 1]) << 32 | c_ids[k])
                     if seen[h] >= none:
                         seen[h] = some
+                before = here
         for k in range(starts[row], stops[row] - 1):
             counts[row] += seen[slot(keys, seen, none, np.int64(ids[k]) << 32 | ids[k + 1])] == some
     return counts

@@ -13,13 +13,13 @@ import numpy as np
 
 from fastmetrics.arrays import Bytes, Flags, Floats, Ids, Ints
 from fastmetrics.kernels import marks as m
-from fastmetrics.kernels._jit import inline, kernel
+from fastmetrics.kernels._jit import inline, kernel, leaf
 from fastmetrics.kernels.dates import clock_time, may_be_verb, named_date, numeric_date
 from fastmetrics.kernels.marks import Marks
 from fastmetrics.kernels.numbers import (
     NOTHING,
-    W_HALF_DAY,
     W_MONTH,
+    W_NUMBER,
     W_OF,
     W_PARTS,
     W_PERCENT,
@@ -52,7 +52,7 @@ class Values(NamedTuple):
     bounds: Ints
 
 
-@kernel
+@leaf
 def number_at(data: Bytes, marks: Marks, said: Said, k: int, stop: int) -> tuple[int, float, float, int]:
     """The number at word ``k``: kind or 0, value, currency, next word."""
     kind = said.kinds[k]
@@ -75,7 +75,7 @@ def number_at(data: Bytes, marks: Marks, said: Said, k: int, stop: int) -> tuple
     return (WEAK if weak and j == k + 1 else NUMBER), shifted(value, decimals), np.float64(currency), j
 
 
-@kernel
+@leaf
 def put(values: Values, n: int, kind: int, a: float, b: float, first: int, last: int) -> int:
     """Add a value; the number of values."""
     values.kinds[n], values.a[n], values.b[n] = kind, a, b
@@ -83,7 +83,7 @@ def put(values: Values, n: int, kind: int, a: float, b: float, first: int, last:
     return n + 1
 
 
-@kernel
+@leaf
 def date_at(data: Bytes, marks: Marks, said: Said, k: int, stop: int, values: Values, n: int) -> tuple[int, int]:
     """Add the date at word ``k``, if there is one, with its year and day as weak numbers: values so far, next word."""
     date, other, j = 0, -1, k
@@ -101,8 +101,31 @@ def date_at(data: Bytes, marks: Marks, said: Said, k: int, stop: int, values: Va
     return n, j
 
 
+@leaf
+def value_at(data: Bytes, marks: Marks, said: Said, k: int, stop: int, values: Values, n: int) -> tuple[int, int]:
+    """Add the value at word ``k``, if there is one: values so far, next word."""
+    kinds, digit = said.kinds, marks.digit[k]
+    if kinds[k] == W_WEEKDAY:
+        return put(values, n, WEEKDAY, said.amounts[k], 0.0, k, k + 1), k + 1
+    linked = marks.before[k + 1] & m.KIND if k + 1 < stop else m.OTHER
+    follows = kinds[k + 1] if k + 1 < stop else NOTHING
+    dated = follows in (W_MONTH, W_OF) or linked in (m.HYPHEN, m.SLASH, m.DOT)
+    if kinds[k] == W_MONTH or (digit and dated):
+        n, j = date_at(data, marks, said, k, stop, values, n)
+        if j > k or kinds[k] == W_MONTH:
+            return n, max(j, k + 1)
+    if digit:
+        minutes, either, j = clock_time(data, marks, said, k, stop)
+        if minutes >= 0:
+            return put(values, n, TIME, np.float64(minutes), np.float64(either), k, j), j
+    kind, a, b, j = number_at(data, marks, said, k, stop)
+    if kind > 0 and not (digit and is_mark(marks, k)):
+        n = put(values, n, kind, a, b, k, j)
+    return n, j
+
+
 @inline
-def is_bare(kinds: Bytes, starts: Ints, stops: Ints, before: Ids, after: Ids, digit: Flags, k: int, stop: int) -> bool:
+def is_bare(kinds: Bytes, before: Ids, after: Ids, digit: Flags, starts: Ints, stops: Ints, k: int, stop: int) -> bool:
     """Whether nothing around a number bears on its value: the common case, told without a call."""
     gaps = (before[k] & (m.OPENED | m.NEW_LINE)) | (after[k] & (m.CLOSED | m.HAS_PERCENT))
     if gaps or before[k] >> m.MONEY or after[k] >> m.MONEY:
@@ -116,54 +139,28 @@ def is_bare(kinds: Bytes, starts: Ints, stops: Ints, before: Ids, after: Ids, di
 @kernel
 def find_values(data: Bytes, marks: Marks, said: Said, values: Values) -> int:
     """The values of every text, in order; how many there are."""
-    starts, stops, before, after, digit, text_bounds = marks
+    starts, stops, before, after, digit, bounds = marks
     kinds, amounts = said
-    v_kinds, v_a, v_b, v_first, v_last, bounds = values
-    n = bounds[0]
-    for row in range(len(text_bounds) - 1):
-        k, stop = text_bounds[row], text_bounds[row + 1]
+    v_kinds, v_a, v_b, v_first, v_last, v_bounds = values
+    n = v_bounds[0]
+    for row in range(len(bounds) - 1):
+        k, stop = bounds[row], bounds[row + 1]
         while k < stop:
-            if not digit[k] and (kinds[k] == NOTHING or kinds[k] >= W_PERCENT or kinds[k] == W_SCALE):
+            kind = kinds[k]
+            if not digit[k] and (kind in (NOTHING, W_SCALE) or kind >= W_PERCENT):
                 k += 1
                 continue
-            if kinds[k] == W_WEEKDAY:
-                n = put(values, n, WEEKDAY, amounts[k], 0.0, k, k + 1)
-                k += 1
-                continue
-            if kinds[k] != W_MONTH and is_bare(kinds, starts, stops, before, after, digit, k, stop):
+            if kind in (NOTHING, W_NUMBER, W_WEAK) and is_bare(kinds, before, after, digit, starts, stops, k, stop):
                 number, letters = amounts[k], 0
                 if digit[k]:
                     whole, _, letters = digits(data, starts[k], stops[k])
                     number = np.float64(whole)
-                if letters == 0 and kinds[k] != W_PARTS:
-                    v_kinds[n], v_a[n], v_b[n] = WEAK if kinds[k] == W_WEAK else NUMBER, number, 0.0
+                if letters == 0:
+                    v_kinds[n], v_a[n], v_b[n] = WEAK if kind == W_WEAK else NUMBER, number, 0.0
                     v_first[n], v_last[n] = k, k + 1
                     n += 1
                     k += 1
                     continue
-            j = k
-            linked = before[k + 1] & m.KIND if k + 1 < stop else m.OTHER
-            follows = kinds[k + 1] if k + 1 < stop else NOTHING
-            dated = follows in (W_MONTH, W_OF) or linked in (m.HYPHEN, m.SLASH, m.DOT)
-            if kinds[k] == W_MONTH or (digit[k] and dated):
-                n, j = date_at(data, marks, said, k, stop, values, n)
-            if j > k:
-                k = j
-                continue
-            if kinds[k] == W_MONTH:
-                k += 1
-                continue
-            small = k + 1 < stop and stops[k + 1] - starts[k + 1] == 1
-            timed = small or follows == W_HALF_DAY or linked == m.COLON or stops[k] - starts[k] > 2
-            if digit[k] and timed:
-                minutes, either, j = clock_time(data, marks, said, k, stop)
-                if minutes >= 0:
-                    n = put(values, n, TIME, np.float64(minutes), np.float64(either), k, j)
-                    k = j
-                    continue
-            kind, a, b, j = number_at(data, marks, said, k, stop)
-            if kind > 0 and not (digit[k] and is_mark(marks, k)):
-                n = put(values, n, kind, a, b, k, j)
-            k = j
-        bounds[row + 1] = n
+            n, k = value_at(data, marks, said, k, stop, values, n)
+        v_bounds[row + 1] = n
     return n

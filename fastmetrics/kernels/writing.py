@@ -37,7 +37,7 @@ def count_ties(prose: Prose, letters: Ids, table: Ids, final: Flags) -> Ints:
     """Per row, in four rows: connectors, pronouns, unclear ones, and sentences that shift the topic."""
     ids, starts, stops, groups, roles = prose
     counts = np.zeros((4, len(groups) - 1), np.int64)
-    seen = np.zeros(len(roles), np.int64)
+    seen = np.zeros(len(roles), np.int32)
     for row in range(len(groups) - 1):
         named_before = False
         for s in range(groups[row], groups[row + 1]):
@@ -74,7 +74,7 @@ def count_fulfilled(question: Prose, asks: Flags, answer: Prose) -> Ints:
     ids, starts, stops, groups, roles = question
     a_ids, a_starts, a_stops, a_groups, _ = answer
     counts = np.zeros((6, len(groups) - 1), np.int64)
-    held, known = np.full(len(roles), -1, np.int64), np.full(len(roles), -1, np.int64)
+    held, known = np.full(len(roles), -1, np.int32), np.full(len(roles), -1, np.int32)
     for row in range(len(groups) - 1):
         for s in range(a_groups[row], a_groups[row + 1]):
             for k in range(a_starts[s], a_stops[s]):
@@ -104,7 +104,7 @@ def count_fulfilled(question: Prose, asks: Flags, answer: Prose) -> Ints:
 
 
 @kernel
-def mark_topics(question: Prose, answer: Prose, row: int, topics: Ints, most: int) -> None:
+def mark_topics(question: Prose, answer: Prose, row: int, topics: Ids, most: int) -> None:
     """Write ``row`` for the keywords of the row's question or, if it has none, the answer's ``most`` frequent ones."""
     roles = question.roles
     any_topic = False
@@ -134,7 +134,7 @@ def opens_and_closes(question: Prose, answer: Prose, letters: Ids, table: Ids, f
     """Per row, in two rows: whether the first sentence holds a topic word, whether the last holds a phrase."""
     ids, starts, stops, groups, roles = answer
     found = np.zeros((2, len(groups) - 1), np.bool_)
-    topics = np.full(len(roles), -1, np.int64)
+    topics = np.full(len(roles), -1, np.int32)
     for row in range(len(groups) - 1):
         if groups[row] == groups[row + 1]:
             continue
@@ -153,7 +153,7 @@ def count_kinds(prose: Prose) -> Ints:
     """Per row, in four rows: words, distinct ones, sophisticated ones, distinct ones that occur more than 3 times."""
     ids, starts, stops, groups, roles = prose
     counts = np.zeros((4, len(groups) - 1), np.int64)
-    times = np.zeros(len(roles), np.int64)
+    times = np.zeros(len(roles), np.int32)
     for row in range(len(groups) - 1):
         for s in range(groups[row], groups[row + 1]):
             counts[0, row] += stops[s] - starts[s]

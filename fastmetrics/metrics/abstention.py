@@ -36,7 +36,7 @@ class Refusals:
     """The answers that hold a phrase, cut into sentences; ``rows`` are their rows among all ``n_rows``.
 
     Answer i has the sentences ``groups[i]:groups[i + 1]``; ``idk`` says which of them are an "I don't know", ``filler``
-    which hold an apology or the like, ``openings`` is the first word of each.
+    which hold an apology or the like, ``openings`` is the first word of each that is no number.
     """
 
     n_rows: int
@@ -74,16 +74,16 @@ def _refusals(batch: Batch, column: str, patterns: tuple[str, ...]) -> Refusals:
     assert sentences.groups is not None
     tokens = vocabulary.tokenize(sentences)
     filler, openings = _looks(sentences)
-    idk = _says_idk(batch, tokens, phrases, filler)
+    idk = _says_idk(batch, tokens, phrases, filler) & ~np.isin(np.array(openings, str), YES)
     return Refusals(batch.n_rows, rows, sentences.groups, sentences, tokens, idk, filler, openings)
 
 
 def _looks(sentences: Text) -> tuple[Flags, list[str]]:
-    """Whether each sentence holds filler, and its first word; few sentences, so in Python."""
+    """Whether each sentence holds filler, and its first word that is no number; few sentences, so in Python."""
     filler = re.compile("|".join(map(re.escape, lexicon("filler"))))
     words = [re.findall(r"\w+", sentence.lower()) for sentence in sentences.strings()]
     held = np.array([bool(filler.search(" ".join(w))) for w in words], np.bool_)
-    return held, [w[0] if w else "" for w in words]
+    return held, [next((one for one in w if not one.isdigit()), "") for w in words]
 
 
 def _says_idk(batch: Batch, tokens: Tokens, phrases: Phrases, filler: Flags) -> Flags:
@@ -97,7 +97,10 @@ def _says_idk(batch: Batch, tokens: Tokens, phrases: Phrases, filler: Flags) -> 
     before = tokens.ids[np.maximum(tokens.starts + begins - 1, 0)[said]]
     offered = np.zeros(len(said), np.bool_)
     offered[said] = (begins[said] > 0) & choice[before]
-    answered = (_words_before_but(tokens, begins, but) > PREAMBLE) & ~filler
+    before_but = _words_before_but(tokens, begins, but)
+    ends_there = tokens.starts + before_but
+    again = kernels.holds_phrase(tokens.ids, tokens.starts, ends_there, letters, phrases.table, phrases.final)
+    answered = (before_but > PREAMBLE) & ~filler & ~again
     return said & ~offered & ~answered & (rest < TURN)
 
 
@@ -131,9 +134,10 @@ def abstained(answer: Answers, *, phrases: tuple[str, ...] = PHRASES) -> Floats:
 
     A sentence says so if it holds one of ``phrases`` (as ``words``; ``(a|b)`` stands for either, ``[a]`` for a or
     nothing), unless the phrase is a choice on offer ("… or I don't know"), four or more words follow a "but" after it,
-    or more than eight precede one before it.  The answer abstains if such a sentence stands in it with at most eight
-    words before it, apologies aside and none of them after a "Yes", and no later sentence turns to an answer
-    ("However, …").  An empty answer does not abstain.
+    more than eight without a phrase precede one before it, or it opens with "Yes".  The answer abstains if such a
+    sentence stands in it with at most eight words before it, apologies aside and none of them after a "Yes", and no
+    later sentence turns to an answer ("However, …"); other sentences after it may say why, at any length.  An empty
+    answer does not abstain.
 
     >>> import fastmetrics as fm
     >>> fm.abstained(["I'm sorry, I don't know.", "I don't know who, but it was in Paris in 1889.", "Я не знаю"])

@@ -15,6 +15,7 @@ from fastmetrics.errors import OptionError
 from fastmetrics.kernels import support
 from fastmetrics.metrics.counts import divide, sets
 from fastmetrics.metrics.evidence import Passage, Passages, anchors, senses_of
+from fastmetrics.metrics.parses import check_claims
 from fastmetrics.needs import Words
 from fastmetrics.text.senses import STOP_WORDS
 
@@ -103,37 +104,51 @@ def _drift(answer: Tokens, contexts: Passage) -> Floats:
     return np.where(share < LOW_OVERLAP, DRIFT, 0.0)
 
 
-@metric(bounds=(0, 1), source="S3, hallucination score", check=check_window)
-def hallucination(answer: Passages, contexts: Passages, *, window: int = 30) -> Floats:
+def _check(window: int, claims: Any, **_: object) -> None:
+    check_window(window)
+    check_claims(claims)
+
+
+@metric(bounds=(0, 1), source="S3, hallucination score", check=_check)
+def hallucination(answer: Passages, contexts: Passages, *, window: int = 30, claims: Any = None) -> Floats:
     """Share of the answer's checkable facts that its contexts do not support; 0 is best.
 
     H = max(unsupported / total anchors, drift); the first term is 0 if there are no anchors.  Anchors are numbers,
-    dates and times, which some context must hold as an equal value in any usual format, and assertive claims, whose
-    subject and object must stand within ``window`` words of each other in one context.  ``fm.anchors`` names them.
+    dates and times, which some context must hold as an equal value in any usual format, and assertive claims: each word
+    of an object must stand within ``window`` words of its subject in one context, and each of a sentence's first
+    subject near its object.  A pronoun takes the subject of the sentence before.  A subject that no context has fails,
+    and its objects with it if it is a name (in capitals within the sentence); else they must only occur, as must the
+    words of a sentence without a verb.  Questions and guesses ("may", "suggests") claim nothing; the numbers in them
+    are anchors all the same.  ``fm.anchors`` names them.
+
+    ``claims`` may be a spaCy pipeline that parses dependencies, ``"spacy:MODEL"``, or ``"spacy"`` for its small English
+    one: then subjects, verbs and objects are those of its parses.  Raises ``MissingExtraError`` without spaCy.
 
     >>> import fastmetrics as fm
     >>> contexts = [["The Eiffel Tower was completed on 31 March 1889 and is 330 metres tall."]] * 2
     >>> fm.hallucination(["The tower was finished in 1889.", "The tower was finished in 1890."], contexts)
     array([0., 1.])
     """
-    return unsupported(answer, contexts, window)
+    return unsupported(answer, contexts, window, claims)
 
 
-def unsupported(answer: Passage, contexts: Passage, window: int) -> Floats:
+def unsupported(answer: Passage, contexts: Passage, window: int, claims: Any) -> Floats:
     """The hallucination score, of what the batch already holds."""
-    found = anchors(answer, contexts, window)
+    found = anchors(answer, contexts, window, claims)
     n = len(answer.text)
     missing = np.bincount(found.rows[~found.supported], minlength=n)
     share = divide(missing, np.bincount(found.rows, minlength=n), empty=0.0)
     return np.maximum(share, _drift(answer.tokens, contexts))
 
 
-@metric(bounds=(0, 1), source="S3, high hallucination risk", check=check_window)
-def hallucination_risk(answer: Passages, contexts: Passages, *, above: float = 0.6, window: int = 30) -> Floats:
-    """1 if ``hallucination`` is higher than ``above``, else 0.
+@metric(bounds=(0, 1), source="S3, high hallucination risk", check=_check)
+def hallucination_risk(
+    answer: Passages, contexts: Passages, *, above: float = 0.6, window: int = 30, claims: Any = None
+) -> Floats:
+    """1 if ``hallucination`` is higher than ``above``, else 0; its options are taken too.
 
     >>> import fastmetrics as fm
     >>> fm.hallucination_risk(["It opened in 1890."], [["The tower opened in 1889."]])
     array([1.])
     """
-    return (unsupported(answer, contexts, window) > above).astype(np.float64)
+    return (unsupported(answer, contexts, window, claims) > above).astype(np.float64)

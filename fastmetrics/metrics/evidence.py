@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Annotated, Any
@@ -17,8 +18,11 @@ from fastmetrics.kernels.claims import Claims
 from fastmetrics.kernels.marks import Marks
 from fastmetrics.kernels.numbers import Said
 from fastmetrics.kernels.values import Values
-from fastmetrics.text.marks import ids_of_marks, scan
+from fastmetrics.metrics.parses import Pipeline, find_claims
+from fastmetrics.text import unicode
+from fastmetrics.text.marks import ids_of_marks, pick, scan
 from fastmetrics.text.senses import Senses
+from fastmetrics.text.tokenize import Vocabulary
 
 KINDS = ("number", "date", "time", "weekday", "claim")
 """The kinds of anchors."""
@@ -26,14 +30,23 @@ KINDS = ("number", "date", "time", "weekday", "claim")
 
 @dataclass(frozen=True, eq=False)
 class Passage:
-    """A column of text with its words, as tokens and with their places in the text."""
+    """A column of text with its words, and their places in the text for those who ask."""
 
     text: Text
     tokens: Tokens
-    marks: Marks
-    ids: Ids
+    vocabulary: Vocabulary
     senses: Senses
     memo: dict[Any, Any] = field(default_factory=dict, repr=False)
+
+    @functools.cached_property
+    def marks(self) -> Marks:
+        """The words with their places."""
+        return scan(self.text)
+
+    @functools.cached_property
+    def ids(self) -> Ids:
+        """The id of each of ``marks``."""
+        return ids_of_marks(self.text, self.marks, self.tokens, self.vocabulary)
 
     @property
     def groups(self) -> Ints:
@@ -61,10 +74,8 @@ Passages = Annotated[Passage, PassageIn()]
 
 
 def _passage(batch: Batch, column: str) -> Passage:
-    text, tokens, vocabulary = batch.text(column), batch.tokens(column, "words"), batch.vocabulary("words")
-    marks = scan(text)
-    ids = ids_of_marks(text, marks, tokens, vocabulary)
-    return Passage(text, tokens, marks, ids, senses_of(batch))
+    text, tokens = batch.text(column), batch.tokens(column, "words")
+    return Passage(text, tokens, batch.vocabulary("words"), senses_of(batch))
 
 
 def senses_of(batch: Batch) -> Senses:
@@ -83,21 +94,26 @@ class Anchors:
     supported: Flags
 
 
-def anchors(answer: Passage, contexts: Passage, window: int) -> Anchors:
-    """The anchors of the answers, held against the contexts; numbers and dates first, then claims."""
-    key = (id(contexts), window)
+def anchors(answer: Passage, contexts: Passage, window: int, source: str | Pipeline | None = None) -> Anchors:
+    """The anchors of the answers, held against the contexts; numbers and dates first, then claims.
+
+    ``source`` is where the claims are from: rules, or the pipeline that parses the answers.
+    """
+    key = (id(contexts), window, source if isinstance(source, str) else id(source))
     if key not in answer.memo:
-        answer.memo[key] = (contexts, _anchors(answer, contexts, window))
-    return answer.memo[key][1]
+        answer.memo[key] = (contexts, source, _anchors(answer, contexts, window, source))
+    return answer.memo[key][2]
 
 
-def _anchors(answer: Passage, contexts: Passage, window: int) -> Anchors:
+def _anchors(answer: Passage, contexts: Passage, window: int, source: str | Pipeline | None) -> Anchors:
     senses = answer.senses
     own, known = _values(answer), _values(contexts)
     strong = own.kinds != value_kernels.WEAK
     held = support.values_hold(own, known, contexts.groups)
     mine = senses.roles[answer.ids]
-    found = _claims(answer, np.where(_inside(own, strong, len(mine)), mine | np.uint8(claim_kernels.VALUE), mine))
+    claim_kernels.refine(answer.text.data, answer.marks, unicode.is_upper(), mine)
+    roles = np.where(_inside(own, strong, len(mine)), mine | np.uint8(claim_kernels.VALUE), mine)
+    found = _claims(answer, roles) if source is None else find_claims(answer.text, answer.marks.bounds, roles, source)
     names = (mine & (claim_kernels.STOP | claim_kernels.HEDGE) == 0) | (mine & claim_kernels.PERSON != 0)
     stems = senses.stems[answer.ids]
     meets = support.claims_hold(found, stems, names, contexts.words, senses.stems, senses.n_stems, window)
@@ -113,22 +129,26 @@ def _anchors(answer: Passage, contexts: Passage, window: int) -> Anchors:
 
 
 def _values(passage: Passage) -> Values:
-    marks = passage.marks
-    n = len(marks.starts)
+    """The values of a column; ``first`` and ``last`` count all of its words."""
+    senses, tokens = passage.senses, passage.tokens
+    picked = pick(passage.text, tokens.ids, tokens.starts, tokens.counts, senses.worth)
+    if picked is None:  # a text that is cut otherwise in lower case
+        ids, bounds = passage.ids, passage.marks.bounds
+        picked = pick(passage.text, ids, bounds[:-1], np.diff(bounds), passage.senses.catch_up().worth)
+        assert picked is not None
+    n = len(picked.ids)
     found = Values(
         np.empty(n, np.uint8),
         np.empty(n),
         np.empty(n),
         np.empty(n, np.int64),
         np.empty(n, np.int64),
-        np.zeros(len(marks.bounds), np.int64),
+        np.zeros(len(passage.text) + 1, np.int64),
     )
-    senses = passage.senses
-    kinds, amounts = senses.kinds[passage.ids], np.zeros(n)
-    said = np.flatnonzero(kinds)
-    amounts[said] = senses.amounts[passage.ids[said]]
-    n = value_kernels.find_values(passage.text.data, marks, Said(kinds, amounts), found)
-    return Values(found.kinds[:n], found.a[:n], found.b[:n], found.first[:n], found.last[:n], found.bounds)
+    said = Said(senses.kinds[picked.ids], senses.amounts[picked.ids])
+    n = value_kernels.find_values(passage.text.data, picked.marks, said, found)
+    first, last = picked.places[found.first[:n]], picked.places[found.last[:n] - 1] + 1
+    return Values(found.kinds[:n], found.a[:n], found.b[:n], first, last, found.bounds)
 
 
 def _inside(values: Values, strong: Flags, n_words: int) -> Flags:
@@ -141,6 +161,7 @@ def _inside(values: Values, strong: Flags, n_words: int) -> Flags:
 def _claims(answer: Passage, roles: Bytes) -> Claims:
     n = len(roles)
     bounds = np.zeros(len(answer.marks.bounds), np.int64)
-    found = Claims(np.empty(n, np.int64), np.empty(n, np.int64), np.empty(n, np.int64), bounds)
-    n = claim_kernels.find_claims(answer.marks, roles, found)
-    return Claims(found.lows[:n], found.highs[:n], found.targets[:n], bounds)
+    lows, highs, targets = np.empty((3, n), np.int64)
+    vague = np.empty(n, np.bool_)
+    n = claim_kernels.find_claims(answer.marks, roles, Claims(lows, highs, targets, vague, bounds))
+    return Claims(lows[:n], highs[:n], targets[:n], vague[:n], bounds)

@@ -235,9 +235,10 @@ def _mean_distance(
     off = (halves - mean) / scale
     controls = np.column_stack([np.ones(pairs), off, off**2 - variance / scale**2])
     distances = np.sqrt(2 * halves)
-    fit = np.linalg.lstsq(controls, distances, rcond=None)[0]
-    spare = max(pairs - controls.shape[1], 1)
-    error = np.sqrt(np.sum((distances - controls @ fit) ** 2) / spare / pairs)
+    inverse = np.linalg.pinv(controls)
+    fit = inverse @ distances
+    spare = np.maximum(1.0 - np.sum(controls * inverse.T, axis=1), 1e-9)  # rare near pairs weigh heavily: HC3
+    error = np.linalg.norm(inverse[0] * (distances - controls @ fit) / spare)
     return float(fit[0]), float(error)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -48,7 +49,7 @@ class Writing:
         assert self.sentences.groups is not None
         return self.sentences.groups
 
-    @property
+    @functools.cached_property
     def counts(self) -> Ints:
         """Words of each row."""
         before = np.concatenate([[0], np.cumsum(self.tokens.counts)])

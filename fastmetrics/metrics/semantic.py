@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Collection
+from dataclasses import dataclass, replace
 from typing import Annotated, Any
 
 import numpy as np
@@ -10,8 +11,9 @@ import pyarrow as pa
 
 from fastmetrics.arrays import Floats, Ints, as_arrow
 from fastmetrics.batch import Batch
-from fastmetrics.declare import metric
+from fastmetrics.declare import Metric, metric
 from fastmetrics.errors import ColumnError
+from fastmetrics.grounded import embedder_of, strings_of
 from fastmetrics.kernels.geometry import pair_halves, pair_products
 from fastmetrics.needs import Options
 from fastmetrics.vectors.arrays import Block, Vectors, VectorsLike
@@ -34,6 +36,37 @@ def _read(column: pa.Array, name: str) -> Vectors:
 
 
 Vector = Annotated[Vectors, VectorsIn()]
+
+
+@dataclass(frozen=True)
+class EmbeddedIn:
+    """The embeddings of a column of text, by the options ``embedder`` and ``cache``."""
+
+    def of(self, batch: Batch, column: str, options: Options) -> Vectors:
+        """One vector a string, which a row of several references has more than one of."""
+        key = ("embedded", column, options["embedder"], options["cache"])
+        text = batch.text(column)
+        return batch.remember(key, lambda: Vectors.of(embedder_of(options).embed(strings_of(text))))
+
+
+def from_text(metric: Metric, columns: Collection[str]) -> Metric:
+    """The metric with the embeddings that ``columns`` lack made of the texts they have, by its new options."""
+    absent = [name for name in metric.required if name.endswith("_embedding") and name not in columns]
+    texts = {name.removesuffix("_embedding"): name for name in absent}
+    if not texts or not set(texts) <= set(columns):
+        return metric
+
+    def function(**arguments: Any) -> Floats:
+        given = {texts.get(name, name): Vectors.of(value) for name, value in arguments.items() if name in used}
+        scores: Floats = metric.function(**given)
+        return scores
+
+    used = [name.removesuffix("_embedding") if name in absent else name for name in metric.needs]
+    needs = {name: EmbeddedIn() if name in texts else metric.needs[name] for name in used}
+    merit = (lambda **arguments: -function(**arguments)) if metric.name == "euclidean_distance" else None
+    return replace(
+        metric, function=function, needs=needs, defaults={"embedder": None, "cache": ""}, best_by=merit, prepare=None
+    )
 
 
 @metric(level="row", bounds=(-1, 1), source="S2, Tier 3")

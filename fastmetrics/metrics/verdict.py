@@ -15,6 +15,7 @@ from fastmetrics.errors import OptionError
 from fastmetrics.metrics.claims import KeywordsIn, check_stop_words, check_window, completeness, unsupported
 from fastmetrics.metrics.counts import divide, sets
 from fastmetrics.metrics.evidence import Passage, PassageIn, Passages
+from fastmetrics.metrics.parses import check_claims
 from fastmetrics.metrics.tfidf import Tfidf, Weighed, WeighedIn, check_idf, cosine, fit_idf
 from fastmetrics.text.senses import STOP_WORDS
 
@@ -88,8 +89,9 @@ def _relevance(question: Weighed, answer: Weighed) -> Floats:
     return (np.nan_to_num(cosine(question, answer)) + jaccard) / 2
 
 
-def _check(window: int, stop_words: tuple[str, ...], **_: object) -> None:
+def _check(window: int, stop_words: tuple[str, ...], claims: Any, **_: object) -> None:
     check_window(window)
+    check_claims(claims)
     check_stop_words(stop_words)
 
 
@@ -104,18 +106,20 @@ def verdict(
     completeness_below: float = 0.6,
     window: int = 30,
     stop_words: tuple[str, ...] = STOP_WORDS,
+    claims: Any = None,
 ) -> Floats:
     """1 for PASS, 0.5 for WARN, 0 for FAIL; ``fm.verdicts`` says it in words and gives the reasons.
 
     FAIL if ``hallucination`` is above 0.5, else FAIL if ``relevance`` is below 0.1, else WARN if
-    ``keyword_completeness`` is below 0.6, else PASS; all three thresholds are options.
+    ``keyword_completeness`` is below 0.6, else PASS; all three thresholds are options, as are
+    those of the three scores.
 
     >>> import fastmetrics as fm
     >>> contexts = [["The tower opened in 1889."]] * 2
     >>> fm.verdict(["When did the tower open?"] * 2, ["The tower did open in 1889.", "It opened in 1890."], contexts)
     array([1., 0.])
     """
-    failed = unsupported(answer.passage, contexts, window) > hallucination_above
+    failed = unsupported(answer.passage, contexts, window, claims) > hallucination_above
     failed |= _relevance(question.weighed, answer.weighed) < relevance_below
     thin = completeness(question.keywords, answer.weighed.tokens) < completeness_below
     return np.where(failed, FAIL, np.where(thin, WARN, PASS))

@@ -7,7 +7,9 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
+import numpy as np
 import pyarrow as pa
+from numpy.typing import NDArray
 
 from fastmetrics.corpus import METADATA
 from fastmetrics.errors import ColumnError, FileFormatError, InputError
@@ -177,6 +179,14 @@ class Sums:
 
     def _is_torn(self, vectors: list[list[int]]) -> bool:
         return len(vectors) != self._n_parts or len({len(vector) for vector in vectors}) != 1
+
+
+@dataclass(frozen=True)
+class Collected:
+    """Scores that lie elsewhere, already added up; ``values`` gives those of a column anew at each call."""
+
+    sums: Sums
+    values: Callable[[str], Iterator[NDArray[np.float64]]]
 
 
 class _Part:

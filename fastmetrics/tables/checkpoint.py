@@ -1,8 +1,9 @@
 """The work folder of a run: finished parts with checksums, what made them, and a lock.
 
-``scores.parquet.partial/`` holds ``run.json`` (settings, input, limits), ``journal.jsonl`` (one line a finished part),
-``parts/part-000000.arrow`` …, ``rejects/part-000000.jsonl`` … and ``lock``.  A part counts once its journal line is
-whole, and its bytes agree with it; all else in the folder can be lost at any moment without harm.
+``scores.parquet.partial/`` (of an output in a store, a folder in the user's cache) holds ``run.json`` (settings, input,
+limits), ``journal.jsonl`` (one line a finished part), ``parts/part-000000.arrow`` …, ``rejects/part-000000.jsonl`` …
+and ``lock``.  A part counts once its journal line is whole, and its bytes agree with it; all else in the folder can be
+lost at any moment without harm.
 """
 
 from __future__ import annotations
@@ -60,11 +61,11 @@ def decode_schema(text: str) -> pa.Schema:
 
 
 class WorkFolder:
-    """The folder beside ``output`` where a run keeps what is done; use as a context, which holds the lock."""
+    """The folder where a run keeps what is done on the way to ``output``; use as a context, which holds the lock."""
 
-    def __init__(self, output: Path, part_suffix: str) -> None:
+    def __init__(self, path: Path, output: Path | str, part_suffix: str) -> None:
         self.output = output
-        self.path = output.with_name(output.name + ".partial")
+        self.path = path
         self.parts: dict[int, Part] = {}
         self._suffix = part_suffix
         self._lock: int | None = None
@@ -187,7 +188,7 @@ class WorkFolder:
         shutil.rmtree(self.path, ignore_errors=True)
 
 
-def compare(path: Path, earlier: Mapping[str, Any], now: Mapping[str, Any]) -> None:
+def compare(path: Path | str, earlier: Mapping[str, Any], now: Mapping[str, Any]) -> None:
     """Raise ``OutputError`` that says in what an unfinished run differs from this one."""
     for name in now:
         if earlier.get(name) != now[name]:

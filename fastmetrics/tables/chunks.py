@@ -30,6 +30,13 @@ class Place(NamedTuple):
 BEGINNING = Place(0, 0)
 
 
+class Span(NamedTuple):
+    """The rows from ``start`` to before ``stop``, or to the end of the input: what can be scored without the rest."""
+
+    start: Place
+    stop: Place | None
+
+
 @dataclass(frozen=True)
 class Reject:
     """A row that could not be read or scored. ``where`` is "line 7" (from 1) or "row 6" (from 0)."""

@@ -246,6 +246,10 @@ class _LineNumbers:
         self._start = 1
         self._records = self._walk()
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Another process counts anew."""
+        return _LineNumbers, (self._file, self._delimiter)
+
     def _walk(self) -> Iterator[int]:
         # Latin-1 maps every byte to a character, so that invalid UTF-8 cannot stop the count.
         with self._file.open()[0] as stream:

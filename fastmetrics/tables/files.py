@@ -17,6 +17,9 @@ from urllib.parse import unquote
 import pyarrow as pa
 
 from fastmetrics.errors import FileFormatError, OptionError
+from fastmetrics.tables import remote
+from fastmetrics.tables.stores import cause, plainly, store
+from fastmetrics.tables.urls import as_local, is_url, parse
 
 SUFFIXES: Mapping[str, str] = {
     ".parquet": "parquet",
@@ -37,22 +40,33 @@ _SPOOL_BLOCK = 1 << 20
 
 @dataclass(frozen=True)
 class DataFile:
-    """One file of an input: ``shown`` is its name in messages, ``keys`` its hive partition values."""
+    """One file of an input: ``shown`` is its name in messages, ``keys`` its hive partition values.
 
-    path: str
+    ``path`` is a local path or an address, which each process resolves for itself; only an address has a ``stamp``.
+    """
+
+    path: str = field(repr=False)
     shown: str
     format: str
     compression: str | None = None
     keys: Mapping[str, str | None] = field(default_factory=dict)
     checksum: int | None = None
+    stamp: remote.Stamp | None = None
+
+    @property
+    def is_remote(self) -> bool:
+        """Whether the file lies behind an address."""
+        return self.stamp is not None
 
     @property
     def size(self) -> int:
-        """Bytes on disk."""
-        return os.stat(self.path).st_size
+        """Bytes on disk, or in the store."""
+        return os.stat(self.path).st_size if self.stamp is None else self.stamp[0]
 
     def fingerprint(self) -> list[Any]:
         """What tells this file from a changed one: path, size and time of change (a checksum for standard input)."""
+        if self.stamp is not None:
+            return [self.shown, *self.stamp]
         found = os.stat(self.path)
         if self.checksum is not None:
             return [self.shown, found.st_size, self.checksum]
@@ -61,9 +75,23 @@ class DataFile:
     def open(self) -> tuple[pa.NativeFile, Callable[[], int]]:
         """The decompressed bytes as a stream, and how many bytes of the file have been read."""
         with reading(self.shown):
-            file = pa.OSFile(self.path)
+            file = pa.OSFile(self.path) if self.stamp is None else self._remote(self.stamp)
             stream = file if self.compression is None else pa.CompressedInputStream(file, self.compression)
             return stream, file.tell
+
+    def _remote(self, stamp: remote.Stamp) -> pa.PythonFile:
+        """The bytes behind an address; the parts of an Arrow file are smaller than what text is read ahead by."""
+        ahead = remote.AHEAD if self.format != "arrow" else remote.AHEAD // 16
+        return pa.PythonFile(remote.RemoteFile(parse(self.path), stamp, ahead), mode="r")
+
+    def at_random(self) -> str | pa.NativeFile:
+        """What Arrow's Parquet reader takes: the local path, or a remote file from which it fetches what it needs."""
+        if self.stamp is None:
+            return self.path
+        place = store(parse(self.path))
+        if not place.native:
+            return self._remote(self.stamp)
+        return remote.unchanged(place, parse(self.path), self.stamp)
 
 
 @contextmanager
@@ -76,7 +104,7 @@ def reading(shown: str) -> Iterator[None]:
     except OSError as error:
         if error.errno is not None and error.strerror and not isinstance(error, pa.ArrowException):
             raise FileFormatError(f"{shown}: cannot be read: {os.strerror(error.errno)}") from error
-        raise FileFormatError(f"{shown}: cannot be read: {_first_line(error)}") from error
+        raise FileFormatError(f"{shown}: cannot be read: {cause(error)}") from error
 
 
 def _first_line(error: Exception) -> str:
@@ -104,17 +132,25 @@ def expand(inputs: str | Path | Sequence[str | Path], format: str | None = None)
     if not given:
         raise OptionError("no input was given")
     found: list[DataFile] = []
-    for one in map(str, given):
+    for one in map(as_local, given):
         if one == "-":
             found.append(_spool(format))
+        elif is_url(one):
+            found.extend(_behind(one, format))
         elif os.path.isdir(one):
-            found.extend(_folder(one, format))
+            within = _in_folder(one, format)
+            if not within:
+                raise FileFormatError(f"{one}: the folder holds no table files")
+            found.extend(within)
         elif not os.path.exists(one) and glob.has_magic(one):
             matches = sorted(glob.glob(one, recursive=True))
-            if not matches:
-                raise FileFormatError(f"{one}: no file matches")
+            once: dict[str, DataFile] = {}  # "rows/**" finds a folder and its files too; each counts once
             for match in matches:
-                found.extend(_folder(match, format) if os.path.isdir(match) else [_file(match, format)])
+                for file in _in_folder(match, format) if os.path.isdir(match) else [_file(match, format)]:
+                    once.setdefault(os.path.normpath(file.path), file)
+            if not once:
+                raise FileFormatError(f"{one}: no file matches")
+            found.extend(once.values())
         else:
             found.append(_file(one, format))
     return found
@@ -127,10 +163,36 @@ def _file(path: str, format: str | None, keys: Mapping[str, str | None] | None =
     kind = format or promised or sniff(head)
     if kind is None:
         raise FileFormatError(f"{path}: unknown format; name it with format= ({', '.join(FORMATS)})")
-    return DataFile(path, path, kind, compression, keys or {})
+    # Other processes may run in other folders.
+    return DataFile(os.path.abspath(path), path, kind, compression, keys or {})
 
 
-def _folder(folder: str, format: str | None) -> list[DataFile]:
+def _behind(address: str, format: str | None) -> list[DataFile]:
+    """The files that an address stands for."""
+    shown = parse(address).shown
+    with reading(shown), plainly():
+        found = remote.find(address)
+    files = []
+    for one in found:
+        keys, promised, compression = {}, *by_suffix(one.url.name)
+        if one.relative is not None:
+            if promised is None and format is None:
+                continue
+            keys = dict(_hive(step) for step in one.relative.split("/")[:-1] if "=" in step)
+        path, kind = str(one.url), format or promised
+        if kind is None:
+            with reading(one.url.shown):
+                kind = sniff(remote.RemoteFile(one.url, one.stamp, ahead=16).read(16))
+        if kind is None:
+            raise FileFormatError(f"{one.url.shown}: unknown format; name it with format= ({', '.join(FORMATS)})")
+        files.append(DataFile(path, one.url.shown, kind, compression, keys, stamp=one.stamp))
+    if not files:
+        lacking = "no file matches" if glob.has_magic(parse(address).path) else "the folder holds no table files"
+        raise FileFormatError(f"{shown}: {lacking}")
+    return files
+
+
+def _in_folder(folder: str, format: str | None) -> list[DataFile]:
     files = []
     for where, folders, names in os.walk(folder):
         folders[:] = sorted(name for name in folders if not name.startswith(("_", ".")))
@@ -139,8 +201,6 @@ def _folder(folder: str, format: str | None) -> list[DataFile]:
         for name in sorted(names):
             if not name.startswith(("_", ".")) and (by_suffix(name)[0] is not None or format is not None):
                 files.append(_file(os.path.join(where, name), format, keys))
-    if not files:
-        raise FileFormatError(f"{folder}: the folder holds no table files")
     return sorted(files, key=lambda file: file.path)
 
 

@@ -23,7 +23,11 @@ import pyarrow.json
 import pyarrow.parquet
 
 from fastmetrics.errors import ColumnError, FileFormatError
+from fastmetrics.tables.files import reading
+from fastmetrics.tables.remote import spooled
+from fastmetrics.tables.stores import plainly
 from fastmetrics.tables.trec import read_trec
+from fastmetrics.tables.urls import as_local, is_url, shown
 
 ROWS = 1 << 17
 """Rows of a batch."""
@@ -49,12 +53,22 @@ class Triples:
 
     def __init__(self, source: Any, kind: str) -> None:
         self.kind = kind
-        self.name = str(source) if isinstance(source, str | Path) else "run" if kind == "score" else "judgements"
+        self._copy: str | None = None
+        self.name = shown(source) if isinstance(source, str | Path) else "run" if kind == "score" else "judgements"
         if isinstance(source, str | Path):
-            self._open: Callable[[], Batches] = lambda: self._read(Path(source))
+            self._open: Callable[[], Batches] = lambda: self._read(self._path(as_local(source)))
         else:
             table = self._table(source)
             self._open = lambda: self._columns(iter(table.to_batches(ROWS)), table.schema.names)
+
+    def _path(self, text: str) -> Path:
+        """Where the file lies; a remote one is copied to this machine first, as it may be read several times."""
+        if not is_url(text):
+            return Path(text)
+        if self._copy is None:
+            with reading(self.name), plainly():
+                self._copy = spooled(text, self)
+        return Path(self._copy)
 
     def batches(self) -> Batches:
         """The rows from the first to the last, as often as it is called."""
@@ -145,9 +159,9 @@ class Triples:
         try:
             yield from self._read_as(path)
         except (pa.ArrowInvalid, gzip.BadGzipFile, EOFError, UnicodeDecodeError, json.JSONDecodeError) as error:
-            raise FileFormatError(f"{path}: {error}") from None
+            raise FileFormatError(f"{self.name}: {error}") from None
         except OSError as error:
-            raise FileFormatError(f"{path} cannot be read: {error.strerror or error}") from None
+            raise FileFormatError(f"{self.name} cannot be read: {error.strerror or error}") from None
 
     def _read_as(self, path: Path) -> Batches:
         with path.open("rb") as file:
@@ -179,7 +193,7 @@ class Triples:
             elif (mark := _delimiter(head)) is not None:
                 yield from self._read_csv(stream, head, mark)
             else:
-                yield from read_trec(stream, str(path), self.kind == "grade")
+                yield from read_trec(stream, self.name, self.kind == "grade")
 
     def _read_csv(self, stream: Any, head: bytes, mark: str) -> Batches:
         chosen = self._named(_header(head, mark))

@@ -18,6 +18,8 @@ import pyarrow.types as pt
 
 from fastmetrics.errors import OptionError, OutputError
 from fastmetrics.tables.files import COMPRESSIONS, by_suffix
+from fastmetrics.tables.stores import cause
+from fastmetrics.tables.urls import as_local, is_url, last_name, shown
 
 _SAMPLE_ROWS = 4_096
 KEY = "fastmetrics"
@@ -42,7 +44,7 @@ def writing(path: str | Path) -> Iterator[None]:
     except OutputError:
         raise
     except OSError as error:
-        reason = os.strerror(error.errno) if error.errno else str(error).splitlines()[0]
+        reason = os.strerror(error.errno) if error.errno else cause(error)
         raise OutputError(f"cannot write {path}: {reason}") from error
 
 
@@ -215,16 +217,17 @@ def output_format(path: str | Path) -> tuple[str, str | None]:
     >>> output_format("scores.jsonl.gz"), output_format("scores/")
     (('jsonl', 'gzip'), ('folder', None))
     """
-    text = str(path)
+    text = as_local(path)
     if text == "-":
         raise OptionError("output '-': expected the name of a file or folder; scores cannot go to standard output")
-    name = os.path.basename(text)
-    if text.endswith(("/", os.sep)) or os.path.isdir(text) or not os.path.splitext(name)[1]:
+    name = last_name(text)
+    is_folder = name.endswith("/") if is_url(text) else text.endswith(("/", os.sep)) or os.path.isdir(text)
+    if is_folder or not os.path.splitext(name)[1]:
         return "folder", None
     format, compression = by_suffix(name)
     if format is None or (compression and format in ("parquet", "arrow")):
         raise OptionError(
-            f"output {text!r}: expected a name ending in .parquet, .jsonl, .csv, .tsv (these three also "
+            f"output {shown(text)!r}: expected a name ending in .parquet, .jsonl, .csv, .tsv (these three also "
             f"{' or '.join(COMPRESSIONS)}), .arrow, .feather or .ipc, or a folder"
         )
     return format, compression

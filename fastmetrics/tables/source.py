@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -12,12 +12,14 @@ import pyarrow as pa
 import pyarrow.types as pt
 
 from fastmetrics.errors import ColumnError, FileFormatError, UnknownNameError
-from fastmetrics.tables.chunks import BEGINNING, Chunk, Place
+from fastmetrics.tables.chunks import BEGINNING, Chunk, Place, Span
 from fastmetrics.tables.delimited import DelimitedReader
 from fastmetrics.tables.files import DataFile, expand, reading
 from fastmetrics.tables.jsonl import JsonLinesReader
 from fastmetrics.tables.kinds import Selection, check, is_list, plain, settle, unify
 from fastmetrics.tables.parquet import ArrowReader, ParquetReader
+from fastmetrics.tables.patience import patient
+from fastmetrics.tables.remote import side_by_side
 
 
 class Reader(Protocol):
@@ -31,6 +33,8 @@ class Reader(Protocol):
 
     def read(self, selection: Selection, number: int, start: int, threads: int) -> Iterator[Chunk]: ...
 
+
+_SPAN_BYTES = 32 << 20
 
 _READERS: Mapping[str, Any] = {
     "parquet": ParquetReader,
@@ -118,12 +122,51 @@ class Source:
             nearest = UnknownNameError.of("column", name, reader.schema.names)
             raise ColumnError(f"{reader.file.shown}: {nearest}")
 
-    def chunks(self, selection: Selection, start: Place = BEGINNING, threads: int = 1) -> Iterator[Chunk]:
-        """The rows from ``start`` on, in order; types are the files' own until ``conform`` brings them to one."""
+    def spans(self, start: Place = BEGINNING) -> list[Span]:
+        """The rows from ``start`` on in pieces that can be scored apart, known without reading any.
+
+        A span is a run of Parquet row groups of 131,072 rows or more (256 MB, if their rows are long), or of whole
+        files of other formats of 32 MB or more on disk; small files share a span, of whatever formats.  Where spans
+        begin depends on the files alone, and parts are cut anew in each, so that every engine makes the same parts.
+        """
+        begins, share = [BEGINNING], 0.0
+        for number, reader in enumerate(self._readers):
+            for row, piece in self._pieces(number, reader):
+                if share >= 1:
+                    begins.append(Place(number, row))
+                    share = 0.0
+                share += piece
+        spans = [Span(*pair) for pair in zip(begins, [*begins[1:], None], strict=True)]
+        left = [span for span in spans if span.stop is None or span.stop > start]
+        return [Span(max(start, span.start), span.stop) for span in left]
+
+    def _pieces(self, number: int, reader: Reader) -> Sequence[tuple[int, float]]:
+        """The rows at which a file may be divided, each with the part of a span that lies behind it."""
+        if isinstance(reader, ParquetReader):
+            return reader.pieces
+        return [(0, (self.bytes_before(number + 1) - self.bytes_before(number)) / _SPAN_BYTES)]
+
+    def chunks(
+        self, selection: Selection, start: Place = BEGINNING, threads: int = 1, stop: Place | None = None
+    ) -> Iterator[Chunk]:
+        """The rows from ``start`` to before ``stop``, where a span ends, or to the end of the input, in order.
+
+        Types are the files' own until ``conform`` brings them to one.
+        """
         for number in range(start.file, len(self._readers)):
+            if stop is not None and stop <= (number, 0):
+                return
             reader = self._readers[number]
             row = start.row if number == start.file else 0
-            yield from reader.read(selection, number, row, threads)
+            ends = (stop.row,) if stop is not None and stop.file == number else ()
+            read = self._read(reader, selection, number, threads, *ends)
+            yield from patient(read, row, reader.file.shown)
+
+    @staticmethod
+    def _read(
+        reader: Any, selection: Selection, number: int, threads: int, *ends: int
+    ) -> Callable[[int], Iterator[Chunk]]:
+        return lambda row: reader.read(selection, number, row, threads, *ends)
 
     def where(self, place: Place) -> tuple[str, str]:
         """The file and row of a place, for messages."""
@@ -210,4 +253,4 @@ def open_source(inputs: str | Path | Sequence[str | Path], format: str | None = 
     >>> [chunk.batch.to_pylist() for chunk in source.chunks(source.select({"answer": "text"}))]
     [[{'answer': 'yes'}]]
     """
-    return Source([_READERS[file.format](file) for file in expand(inputs, format)])
+    return Source(side_by_side(lambda file: _READERS[file.format](file), expand(inputs, format)))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -10,7 +11,11 @@ from typing import Any
 import pyarrow as pa
 
 from fastmetrics.errors import OptionError, OutputError
+from fastmetrics.tables.remote import look
 from fastmetrics.tables.sinks import KEY, dump, encoder, output_format, undefined_as_null, writing
+from fastmetrics.tables.stores import plainly, store
+from fastmetrics.tables.targets import upload
+from fastmetrics.tables.urls import as_local, is_url, parse, shown
 
 
 def write_whole(
@@ -22,19 +27,26 @@ def write_whole(
     nobody knows.
     """
     format, compression = output_format(path)
-    target = Path(path)
+    text = as_local(path)
     if format == "folder":
-        raise OptionError(f"output {str(path)!r}: expected the name of a file, with a suffix")
-    if target.exists() and not overwrite:
-        raise OutputError(f"{target} exists; choose overwrite to replace it")
-    temporary = target.with_name(f".{target.name}.{os.getpid()}.tmp")
-    with writing(target):
+        raise OptionError(f"output {shown(text)!r}: expected the name of a file, with a suffix")
+    with writing(shown(text)), plainly():
+        exists = look(store(parse(text))).type.name != "NotFound" if is_url(text) else os.path.exists(text)
+    if exists and not overwrite:
+        raise OutputError(f"{shown(text)} exists; choose overwrite to replace it")
+    target = Path(text)
+    with tempfile.TemporaryDirectory() as folder, writing(shown(text)):
+        beside = target.with_name(f".{target.name}.{os.getpid()}.tmp")
+        temporary = Path(folder) / "whole" if is_url(text) else beside
         made = encoder(temporary, table.schema.with_metadata({KEY: dump(metadata)}), format, compression)
         try:
             for batch in table.to_batches():
                 made.write(undefined_as_null(batch, keys).cast(table.schema))
             made.close({})
-            os.replace(temporary, target)
+            if is_url(text):
+                upload(temporary, parse(text))
+            else:
+                os.replace(temporary, target)
         finally:
             made.abandon()
             temporary.unlink(missing_ok=True)

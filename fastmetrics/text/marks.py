@@ -6,8 +6,8 @@ import functools
 
 import numpy as np
 
-from fastmetrics.arrays import Bytes, Ids, Text, Tokens
-from fastmetrics.kernels import marks
+from fastmetrics.arrays import Bytes, Ids, Ints, Text, Tokens
+from fastmetrics.kernels import figures, marks
 from fastmetrics.text import unicode
 from fastmetrics.text.tokenize import Vocabulary
 
@@ -42,16 +42,40 @@ def _classes() -> Bytes:
     return classes
 
 
+def _room(n_texts: int, n_words: int) -> marks.Marks:
+    """Marks to be written: memory that no word comes to stand in is never touched."""
+    return marks.Marks(
+        np.empty(n_words, np.int64),
+        np.empty(n_words, np.int64),
+        np.empty(n_words, np.int32),
+        np.empty(n_words, np.int32),
+        np.empty(n_words, np.bool_),
+        np.zeros(n_texts + 1, np.int64),
+    )
+
+
+def _first(found: marks.Marks, n: int) -> marks.Marks:
+    """The first ``n`` of the words."""
+    starts, stops, before, after, digit, bounds = found
+    return marks.Marks(starts[:n], stops[:n], before[:n], after[:n], digit[:n], bounds)
+
+
 def scan(text: Text) -> marks.Marks:
     """The words of every string: runs of word characters in the text as it stands."""
-    room = int((text.stops - text.starts).sum()) // 2 + len(text)
-    starts, stops = np.empty(room, np.int64), np.empty(room, np.int64)
-    before, after = np.empty(room, np.int32), np.empty(room, np.int32)
-    digit = np.empty(room, np.bool_)
-    bounds = np.zeros(len(text) + 1, np.int64)
-    found = marks.Marks(starts, stops, before, after, digit, bounds)
-    n = marks.scan(text.data, text.starts, text.stops, _classes(), found)
-    return marks.Marks(starts[:n], stops[:n], before[:n], after[:n], digit[:n], bounds)
+    found = _room(len(text), int((text.stops - text.starts).sum()) // 2 + len(text))
+    return _first(found, marks.scan(text.data, text.starts, text.stops, _classes(), found))
+
+
+def pick(text: Text, ids: Ids, first: Ints, counts: Ints, worth: Bytes) -> figures.Picked | None:
+    """The words that values may be made of, with their ids and places; None if words and ids do not match.
+
+    The ids of string i are the ``counts[i]`` from ``ids[first[i]]`` on; ``worth`` is that of each id.
+    """
+    n = int(counts.sum())
+    found = figures.Picked(_room(len(text), n), np.empty(n, np.int32), np.empty(n, np.int64))
+    strings = figures.Strings(text.data, text.starts, text.stops, ids, first)
+    n = figures.pick(strings, counts, _classes(), worth, found)
+    return None if n < 0 else figures.Picked(_first(found.marks, n), found.ids[:n], found.places[:n])
 
 
 def ids_of_marks(text: Text, found: marks.Marks, tokens: Tokens, vocabulary: Vocabulary) -> Ids:

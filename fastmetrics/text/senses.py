@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from fastmetrics.arrays import Bytes, Floats, Ints, Text, text_of_strings
-from fastmetrics.kernels import claims, numbers
+from fastmetrics.kernels import claims, figures, numbers
 from fastmetrics.kernels.strings import count_characters
 from fastmetrics.text.conventions import convention
 from fastmetrics.text.lexicons import lexicon
@@ -33,6 +33,11 @@ KINDS = {
 }
 """What a word of the lexicon "values" may be."""
 
+BEGINNINGS = [KINDS[kind] for kind in ("number", "weak", "parts", "month", "weekday")]
+"""What may begin a value."""
+
+DIGITS = np.frombuffer(b"0123456789", np.uint8)
+
 
 def word_list(*names: str) -> tuple[str, ...]:
     """The words of lexicons whose lines hold several."""
@@ -47,15 +52,15 @@ class Senses:
     """Per word of a vocabulary, up to the words it had at the last ``catch_up``.
 
     ``roles`` are the bits of ``kernels.claims``; ``stems`` the number of the stem; ``kinds`` and ``amounts`` what
-    ``kernels.numbers`` reads; ``lengths`` the characters.
+    ``kernels.numbers`` reads; ``worth`` what ``kernels.figures`` does; ``lengths`` the characters.
     """
 
     def __init__(self, vocabulary: Vocabulary) -> None:
         self._vocabulary = vocabulary
         self._stems = Vocabulary(convention("words"))
         self.roles, self.kinds = np.zeros(0, np.uint8), np.zeros(0, np.uint8)
-        self.stems, self.lengths = np.zeros(0, np.int64), np.zeros(0, np.int64)
-        self.amounts = np.zeros(0)
+        self.stems, self.lengths = np.zeros(0, np.int32), np.zeros(0, np.int64)
+        self.amounts, self.worth = np.zeros(0), np.zeros(0, np.uint8)
         self._lists = [(role, vocabulary.tokenize(words).ids) for role, words in _roles()]
         words, kinds, amounts = _says()
         self._said = vocabulary.tokenize(words).ids, kinds, amounts
@@ -63,6 +68,7 @@ class Senses:
         for role, ids in self._lists:
             self.roles[ids] |= role
         self.kinds[self._said[0]], self.amounts[self._said[0]] = kinds, amounts
+        self.worth[self._said[0]] = np.where(np.isin(kinds, BEGINNINGS), figures.BEGINS, figures.FOLLOWS)
 
     @property
     def n_stems(self) -> int:
@@ -79,7 +85,10 @@ class Senses:
             stems = self._stems.tokenize(Text(new.data, new.starts, ends, new.valid))
             self.roles = _longer(self.roles, past * np.uint8(claims.VERB))
             self.stems = _longer(self.stems, stems.ids[stems.starts])
-            self.lengths = _longer(self.lengths, count_characters(new.data, new.starts, new.stops))
+            lengths = count_characters(new.data, new.starts, new.stops)
+            digit = np.isin(new.data[new.starts], DIGITS)
+            self.lengths = _longer(self.lengths, lengths)
+            self.worth = _longer(self.worth, np.where(digit, figures.BEGINS, lengths == 1))  # p.m. goes on
             self.kinds = _longer(self.kinds, np.zeros(len(new), np.uint8))
             self.amounts = _longer(self.amounts, np.zeros(len(new)))
         return self
@@ -96,6 +105,7 @@ def _roles() -> tuple[tuple[int, Text], ...]:
         claims.VERB: word_list("assertive"),
         claims.HEDGE: word_list("hedges"),
         claims.PERSON: word_list("persons"),
+        claims.ANAPHOR: word_list("anaphors"),
         claims.ABBREVIATION: lexicon("abbreviations"),
     }
     return tuple((role, text_of_strings(words)) for role, words in lists.items())

@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
+import mmap
 import os
 import tempfile
 from collections.abc import Sequence
 from pathlib import Path
+from typing import TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from fastmetrics.arrays import Ints, Uint64s
 from fastmetrics.errors import FileFormatError, OutputError
+from fastmetrics.kernels.keys import add_keys, find_keys
 
 KEY_BYTES = 16
-_Floats = npt.NDArray[np.float32]
+_Floats: TypeAlias = npt.NDArray[np.float32]
 
 
 class VectorCache:
@@ -22,14 +26,17 @@ class VectorCache:
 
     Every :meth:`put` makes a new file, written under another name, flushed to disk and then renamed: a reader sees all
     of it or nothing, and writers never touch each other's files. What others wrote since is seen after
-    :meth:`refresh`.
+    :meth:`refresh`. Files are mapped, and no more of them stays in memory than one :meth:`take` reads.
     """
 
     def __init__(self, folder: str | os.PathLike[str], dim: int) -> None:
         self.folder = Path(folder)
         self.dim = dim
-        self._places: dict[bytes, tuple[int, int]] = {}
+        self._keys: Uint64s = np.empty((0, 2), np.uint64)
+        self._table: Ints = np.full(1024, -1, np.int64)
+        self._count = 0
         self._vectors: list[_Floats] = []
+        self._maps: list[mmap.mmap] = []
         self._read: set[str] = set()
         try:
             self.folder.mkdir(parents=True, exist_ok=True)
@@ -38,39 +45,63 @@ class VectorCache:
         self.refresh()
 
     def __len__(self) -> int:
-        return len(self._places)
+        return self._count
 
     def __contains__(self, key: bytes) -> bool:
-        return key in self._places
+        return bool(self.find(as_keys([key]))[0] >= 0)
 
     def refresh(self) -> None:
         """Read the files that have appeared since."""
-        for path in sorted(self.folder.glob("*.arrow")):
-            if path.name not in self._read:
-                self._read.add(path.name)
-                self._open(path)
+        new = [path for path in sorted(self.folder.glob("*.arrow")) if path.name not in self._read]
+        self._open(new)
 
-    def _open(self, path: Path) -> None:
-        try:
-            with pa.memory_map(str(path)) as mapped:
-                table = pa.ipc.open_file(mapped).read_all()
-            keys = table.column("key").to_pylist()
-            column = table.column("vector").combine_chunks()
-            vectors = column.values.to_numpy().reshape(len(keys), self.dim)
-        except (pa.ArrowException, KeyError, ValueError) as error:
-            raise FileFormatError(f"{path}: not vectors of {self.dim} numbers by key; delete it: {error}") from error
-        number = len(self._vectors)
-        self._vectors.append(vectors)
-        for row, key in enumerate(keys):
-            self._places.setdefault(key, (number, row))
+    def _open(self, paths: Sequence[Path]) -> None:
+        keys = [self._keys]
+        for path in paths:
+            try:
+                with path.open("rb") as file:
+                    mapped = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+                batch = pa.ipc.open_file(pa.BufferReader(pa.py_buffer(mapped))).get_batch(0)
+                keys.append(as_keys(batch.column("key").to_pylist()))
+                vectors = batch.column("vector").values.to_numpy().reshape(batch.num_rows, self.dim)
+            except (pa.ArrowException, KeyError, ValueError) as error:
+                raise FileFormatError(
+                    f"{path}: not vectors of {self.dim} numbers by key; delete it: {error}"
+                ) from error
+            self._read.add(path.name)
+            self._vectors.append(vectors)
+            self._maps.append(mapped)
+            _forget(mapped)
+        first, self._keys = len(self._keys), np.concatenate(keys)
+        if 2 * len(self._keys) > len(self._table):
+            first, self._count = 0, 0
+            self._table = np.full(1 << int(4 * len(self._keys)).bit_length(), -1, np.int64)
+        self._count += add_keys(self._table, self._keys, first)
+
+    def find(self, keys: Uint64s) -> Ints:
+        """Where the vector of each key is, -1 where there is none; keys as of :func:`as_keys`."""
+        rows = np.empty(len(keys), np.int64)
+        find_keys(self._table, self._keys, keys, rows)
+        return rows
+
+    def take(self, rows: Ints) -> _Floats:
+        """The vectors at places that :meth:`find` found."""
+        found = np.empty((len(rows), self.dim), np.float32)
+        starts = np.cumsum([0, *map(len, self._vectors)])
+        files = np.searchsorted(starts, rows, "right") - 1
+        order = np.argsort(files, kind="stable")
+        for here in np.split(order, np.flatnonzero(np.diff(files[order])) + 1):
+            for number in files[here[:1]]:
+                found[here] = self._vectors[number][rows[here] - starts[number]]
+                _forget(self._maps[number])
+        return found
 
     def get(self, keys: Sequence[bytes]) -> _Floats:
         """The vectors of keys that are all in the cache; raises ``KeyError`` for one that is not."""
-        found = np.empty((len(keys), self.dim), np.float32)
-        for row, key in enumerate(keys):
-            number, place = self._places[key]
-            found[row] = self._vectors[number][place]
-        return found
+        rows = self.find(as_keys(keys))
+        if (rows < 0).any():
+            raise KeyError(keys[int(np.argmin(rows))])
+        return self.take(rows)
 
     def put(self, keys: Sequence[bytes], vectors: npt.ArrayLike) -> None:
         """Keep one vector per key."""
@@ -88,5 +119,15 @@ class VectorCache:
             os.replace(name, final)
         finally:
             Path(name).unlink(missing_ok=True)
-        self._read.add(final.name)
-        self._open(final)
+        self._open([final])
+
+
+def _forget(mapped: mmap.mmap) -> None:
+    """Let the pages of a file go, which are read again at need."""
+    if hasattr(mmap, "MADV_DONTNEED"):
+        mapped.madvise(mmap.MADV_DONTNEED)
+
+
+def as_keys(keys: Sequence[bytes]) -> Uint64s:
+    """Keys of 16 bytes as pairs of numbers."""
+    return np.frombuffer(b"".join(keys), np.uint64).reshape(len(keys), 2)

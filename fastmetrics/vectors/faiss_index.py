@@ -13,7 +13,7 @@ from fastmetrics.vectors.arrays import Ids
 from fastmetrics.vectors.space import Space
 
 BATCH = 4096
-_PER_CELL = 48  # training rows per IVF cell: more change the recall by less than its error
+_PER_CELL = 16  # training rows per IVF cell: more make the recall no better
 
 
 def flat(space: Space) -> Any:
@@ -32,14 +32,15 @@ def filled(space: Space, kept: Ids, settings: dict[str, Any]) -> Any:
         index = flat(space)
     elif method == "hnsw":
         index = faiss.index_factory(dim, "HNSW32", measure)
-        index.hnsw.efConstruction, index.hnsw.efSearch = 80, 128
+        index.hnsw.efConstruction = 80
     else:
         code = f"PQ{(dim + 1) // 2}x4fs" if method == "pq" and dim % 2 == 0 else "SQfp16"
         index = faiss.index_factory(dim, f"IVF{cells},{code}", measure)
         index.cp.seed = int(settings["seed"])
         index.cp.max_points_per_centroid = _PER_CELL
         index.cp.min_points_per_centroid, index.cp.niter = 1, 5
-        index.nprobe = int(settings["nprobe"])
+        if method == "pq" and dim % 2 == 0:
+            index.pq.cp.niter = 8
         rng = np.random.default_rng(int(settings["seed"]))
         chosen = np.sort(rng.choice(kept, min(len(kept), max(cells * _PER_CELL, 8192)), replace=False))
         index.train(space.rows(space.vectors.take(chosen)))

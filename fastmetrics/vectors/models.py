@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import importlib.util
 from collections.abc import Callable, Iterable, Sequence
@@ -104,16 +105,28 @@ def _probed(name: str, revision: str, precision: str, encode: Encode, batch: int
 def _wordllama() -> Model:
     folder = _folder("wordllama", "wordllama", "wordllama")
     _need("model2vec", "wordllama", "model2vec")
-    from model2vec import StaticModel
-    from safetensors.numpy import load_file
-    from tokenizers import Tokenizer
+    from safetensors import safe_open
 
     weights = folder / "weights" / "l2_supercat_256.safetensors"
     tokenizer = folder / "tokenizers" / "l2_supercat_tokenizer_config.json"
-    matrix = next(iter(load_file(weights).values())).astype(np.float32)
-    model = StaticModel(matrix, Tokenizer.from_file(str(tokenizer)), normalize=True, max_length=None)
+    with safe_open(str(weights), framework="numpy") as tensors:
+        name = next(iter(tensors.keys()))
+        dim = int(tensors.get_slice(name).get_shape()[1])
+
+    @functools.cache
+    def encoder() -> Encode:  # read when the first text is not in the cache
+        from model2vec import StaticModel
+        from safetensors.numpy import load_file
+        from tokenizers import Tokenizer
+
+        matrix = load_file(weights)[name].astype(np.float32)
+        return _static(StaticModel(matrix, Tokenizer.from_file(str(tokenizer)), normalize=True, max_length=None))
+
+    def encode(texts: Sequence[str]) -> npt.ArrayLike:
+        return encoder()(texts)
+
     revision = _hash([weights.read_bytes(), tokenizer.read_bytes()])
-    return Model("wordllama-l2-supercat", revision, "float32", matrix.shape[1], _static(model), 4096)
+    return Model("wordllama-l2-supercat", revision, "float32", dim, encode, 4096)
 
 
 def _static(model: Any) -> Encode:

@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from fastmetrics.errors import InputError
 from fastmetrics.kernels.geometry import centre, pair_halves, pair_products
-from fastmetrics.vectors.arrays import Block, Ids, Vectors, in_order
+from fastmetrics.vectors.arrays import Block, Ids, Vectors
 from fastmetrics.vectors.pairs import Floats, survey
 
 
@@ -48,33 +48,29 @@ class Space:
         centre(block, self.scales(norms), self.mean, 1.0, rows, squares)
         return rows
 
-    def rank(self, block: Block, candidates: Ids, k: int, threads: int) -> tuple[Ids, Floats]:
+    def rank(self, block: Block, candidates: Ids, k: int) -> tuple[Ids, Floats]:
         """The k nearest of each row's candidates (−1 = none), by distances worked out in float64."""
         norms = survey(Vectors.of(block), 1).norms
         corpus = self.vectors.all()
-
-        def part(start: int) -> tuple[Ids, Floats]:
-            ids = candidates[start : start + 256]
-            one = np.repeat(np.arange(start, start + len(ids)), ids.shape[1])
-            other = np.maximum(ids.ravel(), 0)
-            distances = np.empty(len(one))
-            if self.metric == "dot":
-                pair_products(block, corpus, one, other, distances)
-                np.negative(distances, out=distances)
+        one = np.repeat(np.arange(len(candidates)), candidates.shape[1])
+        other = np.maximum(candidates.ravel(), 0)
+        distances = np.empty(len(one))
+        if self.metric == "dot":
+            pair_products(block, corpus, one, other, distances)
+            np.negative(distances, out=distances)
+        else:
+            scales = self.scales(norms[one]), self.scales(self.norms[other])
+            pair_halves(block, corpus, one, other, *scales, distances)
+            if self.metric == "cosine":
+                distances[(norms[one] == 0) | (self.norms[other] == 0)] = 1.0
             else:
-                scales = self.scales(norms[one]), self.scales(self.norms[other])
-                pair_halves(block, corpus, one, other, *scales, distances)
-                if self.metric == "cosine":
-                    distances[(norms[one] == 0) | (self.norms[other] == 0)] = 1.0
-                else:
-                    np.sqrt(2.0 * distances, out=distances)
-            distances[ids.ravel() < 0] = np.inf
-            ordered = np.lexsort((ids, distances.reshape(ids.shape)), axis=1)[:, :k]
-            best = np.take_along_axis(distances.reshape(ids.shape), ordered, axis=1)
-            return padded(np.take_along_axis(ids, ordered, axis=1), np.where(np.isinf(best), np.nan, best), k)
-
-        parts = list(in_order(part, range(0, len(block), 256), threads))
-        return np.concatenate([ids for ids, _ in parts]), np.concatenate([distances for _, distances in parts])
+                np.sqrt(2.0 * distances, out=distances)
+        distances[candidates.ravel() < 0] = np.inf
+        table = distances.reshape(candidates.shape)
+        ordered = np.lexsort((candidates, table), axis=1)[:, :k]
+        best = np.take_along_axis(table, ordered, axis=1)
+        ids = np.take_along_axis(candidates, ordered, axis=1)
+        return padded(ids, np.where(np.isinf(best), np.nan, best), k)
 
 
 def check_finite(norms: Floats, what: str, first: int = 0) -> None:

@@ -49,6 +49,11 @@ def _ends(text: str, begin: int | None, stop: int, after: int, abbreviations: Se
     return not initial and word not in forms
 
 
+def opening(sentence: str) -> str:
+    """The first word that is no number."""
+    return next((word for word in words(sentence) if not word.isdigit()), "")
+
+
 def expand(pattern: str) -> Iterator[tuple[str, ...]]:
     """Every sequence of words that a phrase stands for."""
     pieces = re.findall(r"\([^)]*\)|\[[^\]]*\]|[^()\[\]]+", pattern)
@@ -89,10 +94,11 @@ class Refusing:
             return False
         begin = max(k for k, _ in found)
         end = max(stop for k, stop in found if k == begin)
-        if begin and said[begin - 1] in ("or", "или"):
+        if (begin and said[begin - 1] in ("or", "или")) or opening(sentence) in ("yes", "да"):
             return False
         clauses = [k for k in range(begin) if said[k] in ("but", "however", "но", "однако")]
-        if clauses and clauses[-1] > 8 and not self.is_filler(sentence):
+        again = any(stop <= clauses[-1] for _, stop in found) if clauses else False
+        if clauses and clauses[-1] > 8 and not self.is_filler(sentence) and not again:
             return False
         buts = [k for k in range(end, len(said)) if said[k] in self.contrast]
         return not buts or len(said) - buts[0] - 1 < 4
@@ -111,10 +117,11 @@ class Refusing:
             return 0.0
         first = idk.index(True)
         preamble = [words(sentence) for sentence in sentences[:first] if not self.is_filler(sentence)]
-        before = sum(map(len, preamble)) + 9 * any(said[:1] in (["yes"], ["да"]) for said in preamble)
-        later = [words(sentence) for sentence, itself in zip(sentences, idk, strict=True) if not itself]
+        openings = [opening(one) for one in sentences[:first] if not self.is_filler(one)]
+        before = sum(map(len, preamble)) + 9 * any(one in ("yes", "да") for one in openings)
+        later = [one for one, itself in zip(sentences, idk, strict=True) if not itself]
         later = later[first:]
-        answered = any(said and said[0] in self.contrast and len(said) > 4 for said in later)
+        answered = any(opening(one) in self.contrast and len(words(one)) > 4 for one in later)
         return float(before <= 8 and not answered)
 
     def idk_citations(self, answer: str | None, pattern: str = r"\[\d+\]") -> float | None:

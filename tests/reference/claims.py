@@ -28,6 +28,7 @@ DISCOURSE = word_list("discourse")
 VERBS = word_list("assertive")
 HEDGES = word_list("hedges")
 PERSONS = word_list("persons")
+ANAPHORS = word_list("anaphors")
 ABBREVIATIONS = word_list("abbreviations")
 SAYS = {form: (kind, float(value)) for kind, value, *forms in map(str.split, entries("values")) for form in forms}
 
@@ -387,9 +388,15 @@ def is_verb(low: str) -> bool:
     return low in VERBS or (len(low) > 4 and low.endswith("ed") and low.isascii())
 
 
-def is_content(low: str) -> bool:
-    """A word that names something."""
-    return low not in STOP and low not in DISCOURSE and low not in HEDGES
+def is_content(word: Word) -> bool:
+    """A word that names something; the number of a list item and a citation name nothing."""
+    steers = word.low in STOP or word.low in DISCOURSE or word.low in HEDGES
+    return not steers and not (word.digit and is_mark(word))
+
+
+def is_name(word: Word) -> bool:
+    """A word that subjects and objects are made of."""
+    return is_content(word) or word.low in PERSONS
 
 
 def sentences(tokens: list[Word]) -> Iterator[tuple[int, int]]:
@@ -420,48 +427,60 @@ def groups(tokens: list[Word], begin: int, end: int) -> list[tuple[int, int]]:
             first, last = found[-1]
             between = tokens[last:k]
             near = len(between) <= 2 and not any(parted(tokens[i].before) for i in range(last, k + 1))
-            if near and all(not is_content(w.low) and w.low not in HEDGES and w.low not in PERSONS for w in between):
+            if near and all(not is_content(w) and w.low not in HEDGES and w.low not in PERSONS for w in between):
                 found[-1] = (first, k + 1)
                 continue
         found.append((k, k + 1))
     return found
 
 
-def claims(tokens: list[Word], taken: set[int]) -> list[tuple[list[int], int]]:
-    """Every claim: the words of its subject, the word of its object, which is the verb where there is none."""
-    found = []
+Claim = tuple[list[int], bool, int]
+"""The words of one end, whether the other may stand without them, the word of the other end."""
+
+
+def claims(tokens: list[Word], taken: set[int]) -> list[Claim]:
+    """Every claim: an object with the words of its subject, a subject with those of its object."""
+    found: list[Claim] = []
+    subject: list[int] = []
+    vague = True
     for begin, end in sentences(tokens):
-        content = [is_content(tokens[k].low) for k in range(begin, end)]
+        name = [is_name(tokens[k]) for k in range(begin, end)]
         hedged = [tokens[k].low in HEDGES for k in range(begin, end)]
         verbs = groups(tokens, begin, end)
-        if not verbs and not any(hedged):
-            found += [([], k) for k in range(begin, end) if content[k - begin] and k not in taken]
-        before, previous = begin, []
+        if not verbs:
+            found += [([], True, k) for k in range(begin, end) if name[k - begin] and not any(hedged)]
+            continue
+        if not any(tokens[k].low in ANAPHORS for k in range(begin, verbs[0][0])):
+            subject, vague = [], True
+        before = begin
         for place, (first, last) in enumerate(verbs):
             following = verbs[place + 1][0] if place + 1 < len(verbs) else end
-            guess = any(hedged[before - begin : last - begin])
             low = max([before, *(k for k in range(before + 1, first) if parted(tokens[k].before))])
-            before = last
-            if guess:
+            zone, before = range(before, first), last
+            if any(hedged[zone.start - begin : last - begin]):
                 continue
-            subject = [k for k in range(low, first) if is_content(tokens[k].low) or tokens[k].low in PERSONS]
-            subject = subject or previous
-            previous = subject
-            objects = [k for k in range(last, following) if content[k - begin]]
-            own = [
-                k for k in range(first, last) if is_verb(tokens[k].low) and tokens[k].low not in STOP and k not in taken
-            ]
-            found += [(subject, k) for k in objects or own[-1:] if k not in taken]
-    return found
+            own = [k for k in range(low, first) if name[k - begin]]
+            if own:
+                capital = [k for k in own if tokens[k].raw[0].isupper() and tokens[k].low not in PERSONS]
+                subject, vague = own, not any(k != begin for k in capital)
+            objects = [k for k in range(last, following) if name[k - begin]]
+            done = [k for k in range(first, last) if name[k - begin]]
+            if place == 0 and not (objects and taken.issuperset(objects)):
+                found += [(objects or done, False, k) for k in zone if name[k - begin]]
+            spoken = [k for k in range(first, last) if is_verb(tokens[k].low) and tokens[k].low not in STOP]
+            spoken = [k for k in spoken if k not in taken and not (tokens[k].digit and is_mark(tokens[k]))]
+            found += [(subject, vague, k) for k in objects or spoken[-1:]]
+    return [claim for claim in found if claim[2] not in taken]
 
 
-def claim_holds(subject: set[str], target: str, contexts: list[list[str]], window: int) -> bool:
-    """Whether object and any word of the subject stand within the window in one context."""
+def claim_holds(ends: set[str], vague: bool, target: str, contexts: list[list[str]], window: int) -> bool:
+    """Whether the target and any word of the other end stand within the window in one context."""
+    alone = not ends or (vague and not any(word in ends for context in contexts for word in context))
     for context in contexts:
         places = [i for i, word in enumerate(context) if word == target]
-        if not subject and places:
+        if alone and places:
             return True
-        centers = [i for i, word in enumerate(context) if word in subject]
+        centers = [i for i, word in enumerate(context) if word in ends]
         if any(abs(i - j) <= window for i in places for j in centers):
             return True
     return False
@@ -480,9 +499,9 @@ def anchors(answer: str, contexts: list[str], window: int = 30) -> list[tuple[st
             span = tokens[value[3]].start, tokens[value[4] - 1].stop
             found.append((value[0], *span, supported(value, known)))
     stems = [[stem(word) for word in words(context)] for context in contexts]
-    for subject, target in claims(tokens, taken):
-        names = {stem(tokens[k].low) for k in subject}
-        holds = claim_holds(names, stem(tokens[target].low), stems, window)
+    for other, vague, target in claims(tokens, taken):
+        ends = {stem(tokens[k].low) for k in other}
+        holds = claim_holds(ends, vague, stem(tokens[target].low), stems, window)
         found.append(("claim", tokens[target].start, tokens[target].stop, holds))
     return found
 

@@ -1,4 +1,7 @@
-"""Scores of one row by the packages that define them: rouge-score, sacreBLEU and scikit-learn."""
+"""Scores of one row by the packages that define them: rouge-score, sacreBLEU and scikit-learn.
+
+They are imported at use: some take seconds, and many tests start new processes that score other things.
+"""
 
 from __future__ import annotations
 
@@ -6,13 +9,11 @@ import functools
 import math
 from typing import Any
 
-from rouge_score.rouge_scorer import RougeScorer
-from sacrebleu.metrics import BLEU, CHRF
-from sklearn.feature_extraction.text import TfidfVectorizer
-
 
 @functools.cache
-def _rouge(kind: str) -> RougeScorer:
+def _rouge(kind: str) -> Any:
+    from rouge_score.rouge_scorer import RougeScorer
+
     return RougeScorer([kind])
 
 
@@ -23,16 +24,22 @@ def rouge(kind: str, part: str, answer: str, references: list[str]) -> float:
 
 def bleu(answer: str, references: list[str]) -> float:
     """Sentence BLEU."""
+    from sacrebleu.metrics import BLEU
+
     return float(BLEU(effective_order=True).sentence_score(answer, references).score)
 
 
 def chrf(answer: str, references: list[str], **options: Any) -> float:
     """Sentence chrF."""
+    from sacrebleu.metrics import CHRF
+
     return float(CHRF(**options).sentence_score(answer, references).score)
 
 
 def tfidf(one: str, other: str) -> float:
     """The cosine of scikit-learn fitted on the pair; NaN where it finds no word in either."""
+    from sklearn.feature_extraction.text import TfidfVectorizer
+
     try:
         vectors = TfidfVectorizer().fit_transform([one, other])
     except ValueError:

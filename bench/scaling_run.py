@@ -1,0 +1,52 @@
+"""One engine on a folder of rows, in this process: prints a line of JSON for ``bench.scaling``."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+from fastmetrics import score_files
+
+
+def files(kind: str, size: int, rows: str, out: str) -> dict[str, Any]:
+    """Files to file on threads or on Ray."""
+    how: dict[str, Any] = {"threads": size} if kind == "local" else {"engine": "ray", "workers": size}
+    made = score_files(rows, out, overwrite=True, **how)
+    seconds = {name: round(spent, 3) for name, spent in made.run.seconds.items()}
+    return {"rows": made.run.rows, "seconds": seconds, "summary": made.summary.to_json()}
+
+
+def spark(size: int, rows: str, out: str) -> dict[str, Any]:
+    """A DataFrame of the files to a folder of Parquet; the workers are up, and have their kernels, before the clock."""
+    from pyspark.sql import SparkSession
+
+    from fastmetrics.engines import spark as engine
+
+    began = time.perf_counter()
+    shutil.rmtree(out, ignore_errors=True)
+    builder = SparkSession.builder.master(f"local[{size}]").config("spark.ui.enabled", "false")
+    for name in ("spark.driver.host", "spark.driver.bindAddress"):
+        builder = builder.config(name, "127.0.0.1")
+    session = builder.config("spark.ui.showConsoleProgress", "false").getOrCreate()
+    session.sparkContext.setLogLevel("ERROR")
+    frame = session.read.parquet(rows)
+    engine.score(frame.limit(size).repartition(size)).collect()
+    ready = time.perf_counter()
+    engine.score(frame).write.parquet(out)
+    written = time.perf_counter()
+    scores = session.read.parquet(out)
+    found = engine.summarize(scores)
+    seconds = {"start": ready - began, "write": written - ready, "total": written - began}
+    seconds["summarize"] = time.perf_counter() - written
+    session.stop()
+    return {"rows": found.n_rows, "seconds": {n: round(s, 3) for n, s in seconds.items()}, "summary": found.to_json()}
+
+
+if __name__ == "__main__":
+    KIND, SIZE, ROWS, OUT = sys.argv[1:]
+    RESULT = spark(int(SIZE), ROWS, OUT) if KIND == "spark" else files(KIND, int(SIZE), ROWS, str(Path(OUT)))
+    print(json.dumps(RESULT))

@@ -1,0 +1,38 @@
+"""Reading that goes on after a fault that may pass, such as a network's, where it stopped."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+
+from fastmetrics.errors import FileFormatError
+from fastmetrics.tables import remote
+from fastmetrics.tables.chunks import Chunk
+from fastmetrics.tables.files import reading
+from fastmetrics.tables.stores import passing
+
+
+def patient(read: Callable[[int], Iterator[Chunk]], start: int, shown: str) -> Iterator[Chunk]:
+    """The chunks that ``read`` gives from row ``start`` on, read again from behind the last if the system fails.
+
+    Raises ``FileFormatError`` at once if the fault will not pass, else after three failures without a row between.
+    """
+    failures = 0
+    while True:
+        try:
+            with reading(shown):
+                for chunk in read(start):
+                    yield chunk
+                    start, failures = _after(chunk), 0
+            return
+        except FileFormatError as error:
+            failures += 1
+            if failures == remote.TRIES or not passing(error.__cause__):
+                raise
+        time.sleep(remote.PAUSE * 2 ** (failures - 1))
+
+
+def _after(chunk: Chunk) -> int:
+    """The row behind the last one, good or bad."""
+    last = int(chunk.rows[-1]) if len(chunk.rows) else -1
+    return 1 + max([last, *(reject.place.row for reject in chunk.rejects)])

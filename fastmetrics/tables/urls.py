@@ -1,0 +1,163 @@
+"""Addresses with a scheme, such as ``s3://bucket/rows.parquet``: their parts, and how they are shown without secrets.
+
+What stands between the scheme and a query is taken to the letter, as object stores take keys: ``%20`` is no blank.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from dataclasses import dataclass, replace
+from pathlib import Path
+from urllib.parse import unquote
+
+from fastmetrics.errors import OptionError
+
+_URL = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+)://(.*)", re.DOTALL)
+_ALIASES = {"s3a": "s3", "s3n": "s3", "gcs": "gs"}
+_COLLAPSED = re.compile(r"(s3|s3a|s3n|gs|gcs|hdfs|viewfs|abfs|abfss|memory|http|https|file):/(?!/)")
+_SAFE = {
+    *("region", "scheme", "endpoint_override", "anonymous", "allow_bucket_creation", "force_virtual_addressing"),
+    *("tls_ca_file_path", "retry_limit_seconds", "project_id", "replication", "user", "buffer_size"),
+    *("default_block_size", "blob_storage_authority", "dfs_storage_authority", "blob_storage_scheme"),
+    *("dfs_storage_scheme", "credential_kind", "tenant_id", "client_id", "enable_tls"),
+}
+_PARAMETERS = _SAFE | {"kerb_ticket", "client_secret"}
+_MASK = "***"
+
+NATIVE = ("s3", "gs", "hdfs", "viewfs", "abfs", "abfss")
+"""The schemes that Arrow reaches by itself."""
+
+
+@dataclass(frozen=True)
+class Url:
+    """An address in parts; ``str`` gives all of it, ``shown`` and ``repr`` leave secrets out.
+
+    >>> url = parse("s3://key:secret@bucket/part-?.parquet?region=eu-west-1")
+    >>> url.shown, url.query, url.name
+    ('s3://***@bucket/part-?.parquet?region=eu-west-1', 'region=eu-west-1', 'part-?.parquet')
+    """
+
+    scheme: str
+    authority: str
+    path: str
+    query: str
+
+    def __str__(self) -> str:
+        return f"{self.scheme}://{self.authority}{self.path}{'?' if self.query else ''}{self.query}"
+
+    def __repr__(self) -> str:
+        return f"Url({self.shown!r})"
+
+    @property
+    def shown(self) -> str:
+        """The address as messages, metadata and fingerprints have it."""
+        user, at, host = self.authority.rpartition("@")
+        path, authority = self.path, f"{_MASK if ':' in user else user}{at}{host}"
+        if ":" in host and (self.scheme in ("s3", "gs") or not host.rpartition(":")[2].isdigit()):
+            authority, path = _MASK, path[path.rfind("@") :] if "@" in path else ""  # a secret with an unquoted slash
+        return str(replace(self, authority=authority, path=path, query=_masked(self.query)))
+
+    @property
+    def name(self) -> str:
+        """The last step of the path."""
+        return self.path.rstrip("/").rpartition("/")[2]
+
+    @property
+    def folder(self) -> Url:
+        """The address of what it lies in."""
+        return replace(self, path=self.path.rstrip("/").rpartition("/")[0])
+
+    def child(self, relative: str) -> Url:
+        """The address of something below."""
+        return replace(self, path=f"{self.path.rstrip('/')}/{relative}")
+
+    def beside(self, suffix: str) -> Url:
+        """The address with something added to the name."""
+        return replace(self, path=self.path.rstrip("/") + suffix)
+
+
+def _masked(query: str) -> str:
+    pairs = (pair.partition("=") for pair in query.split("&") if pair)
+    return "&".join(f"{name}{equals}{value if name in _SAFE else _MASK}" for name, equals, value in pairs)
+
+
+def is_url(path: str | Path) -> bool:
+    """Whether a path names a scheme.
+
+    >>> is_url("s3://bucket/rows"), is_url("rows.csv"), is_url("C://rows")
+    (True, False, False)
+    """
+    return _URL.fullmatch(as_text(path)) is not None
+
+
+def as_text(path: str | Path) -> str:
+    """A path as text; a ``Path`` made of a URL has lost a slash, and gets it back.
+
+    >>> as_text(Path("s3://bucket/rows.csv"))
+    's3://bucket/rows.csv'
+    """
+    if isinstance(path, str):
+        return path
+    text = path.as_posix() if _COLLAPSED.match(path.as_posix()) else str(path)
+    return _COLLAPSED.sub(lambda found: f"{found[1]}://{'/' if found[1] == 'file' else ''}", text)
+
+
+def as_local(path: str | Path) -> str:
+    """The text of a path, a ``file://`` address as the local path that it means; other addresses as they are.
+
+    >>> as_local("file:///data/a%20b.csv"), as_local("s3://bucket/a%20b.csv")
+    ('/data/a b.csv', 's3://bucket/a%20b.csv')
+    """
+    text = as_text(path)
+    if not text.lower().startswith("file://"):
+        return text
+    rest = text[len("file://") :].removeprefix("localhost")
+    if not rest.startswith("/"):
+        raise OptionError(f"{text}: expected file:///, which is followed by an absolute path")
+    found = unquote(rest)
+    return found[1:] if os.name == "nt" and re.match("/[A-Za-z]:", found) else found
+
+
+def parse(path: str | Path) -> Url:
+    """The parts of an address; ``s3a`` is ``s3``, and ``gcs`` is ``gs``."""
+    found = _URL.fullmatch(as_text(path))
+    if found is None:
+        raise OptionError(f"{str(path)!r}: expected an address such as s3://bucket/rows.parquet")
+    scheme = _ALIASES.get(found[1].lower(), found[1].lower())
+    rest, query = _without_query(scheme, found[2])
+    authority, slash, inside = rest.partition("/")
+    return Url(scheme, authority, slash + inside, query)
+
+
+def _without_query(scheme: str, rest: str) -> tuple[str, str]:
+    """A question mark is a wildcard too: a query is what the last one starts, if it names known parameters."""
+    if scheme in ("http", "https"):
+        before, _, query = rest.partition("?")
+        return before, query
+    before, mark, query = rest.rpartition("?")
+    names = {pair.partition("=")[0] for pair in query.split("&")}
+    return (before, query) if mark and scheme in NATIVE and names <= _PARAMETERS else (rest, "")
+
+
+def parameters(url: Url) -> dict[str, str]:
+    """The parameters of the query."""
+    pairs = (pair.partition("=") for pair in url.query.split("&") if pair)
+    return {name: unquote(value) for name, _, value in pairs}
+
+
+def shown(path: str | Path) -> str:
+    """A path as messages have it: an address without its secrets."""
+    return parse(path).shown if is_url(path) else str(path)
+
+
+def last_name(path: str | Path) -> str:
+    """The last step of a path or address, with the slash that may end it.
+
+    >>> last_name("s3://bucket/scores/?region=eu-west-1"), last_name("out/scores.csv")
+    ('scores/', 'scores.csv')
+    """
+    if not is_url(path):
+        return os.path.basename(str(path))
+    url = parse(path)
+    return url.name + "/" * url.path.endswith("/")

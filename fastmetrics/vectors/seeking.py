@@ -1,0 +1,124 @@
+"""Searching a FAISS index: candidates by its codes, winners by exact distances, and how far to look for a recall."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from typing import Any, NamedTuple
+
+import faiss
+import numpy as np
+import numpy.typing as npt
+
+from fastmetrics.vectors.arrays import Ids, Vectors, in_order
+from fastmetrics.vectors.faiss_index import BATCH, flat
+from fastmetrics.vectors.pairs import SPARE, Floats
+from fastmetrics.vectors.space import Space
+
+_BLOCK = 1024
+_MOST_CANDIDATES = 4096
+_FAISS: Any = faiss  # its stubs do not know the search parameters
+
+
+class Effort(NamedTuple):
+    """How far a search looks: inverted lists (or a graph's candidates) visited, and ``refine`` · k rows compared."""
+
+    visited: int
+    refine: int
+
+
+EXACT = Effort(1, 1)
+_START = {"exact": EXACT, "ivf": Effort(8, 1), "pq": Effort(8, 4), "hnsw": Effort(64, 1)}
+
+
+class Tuned(NamedTuple):
+    """An effort and the recall it was measured to reach."""
+
+    effort: Effort
+    recall: float
+
+
+@dataclass(frozen=True, eq=False)
+class Seeker:
+    """A FAISS index over the rows ``kept`` of a space, and rows that are in none (``extra``)."""
+
+    space: Space
+    index: Any
+    kept: Ids
+    method: str
+    extra: Ids = field(default_factory=lambda: np.empty(0, np.int64))
+
+    def search(self, asked: Vectors, own: Ids | None, k: int, effort: Effort, threads: int) -> tuple[Ids, Floats]:
+        """The k nearest of each row of ``asked``, by exact distances; row r does not find row ``own[r]``."""
+        wanted = min(effort.refine * k + SPARE + (own is not None), len(self.kept))
+        extra = self.extra[: k + 1]  # all of one distance
+
+        def part(start: int) -> tuple[Ids, Floats]:
+            faiss.omp_set_num_threads(1)  # of this thread alone: the blocks are what runs side by side
+            block = asked.block(start, min(start + _BLOCK, asked.rows))
+            near = np.empty((len(block), 0), np.int64)
+            if wanted:
+                near = self.index.search(self.space.rows(block, start), wanted, params=self._params(effort))[1]
+            candidates = np.append(self.kept, -1)[near]
+            candidates = np.hstack([candidates, np.broadcast_to(extra, (len(block), len(extra)))])
+            if own is not None:
+                candidates = np.where(candidates == own[start : start + len(block), None], -1, candidates)
+            return self.space.rank(block, candidates, k)
+
+        parts = list(in_order(part, range(0, asked.rows, _BLOCK), threads))
+        if not parts:
+            return np.empty((0, k), np.int64), np.empty((0, k))
+        return np.concatenate([ids for ids, _ in parts]), np.concatenate([distances for _, distances in parts])
+
+    def _params(self, effort: Effort) -> Any:
+        if isinstance(self.index, faiss.IndexIVF):
+            return _FAISS.SearchParametersIVF(nprobe=min(effort.visited, self.index.nlist))
+        if isinstance(self.index, faiss.IndexHNSW):
+            return _FAISS.SearchParametersHNSW(efSearch=effort.visited)
+        return None
+
+    def true_distances(self, asked: Vectors, own: Ids | None, k: int, threads: int) -> Floats:
+        """The distances of the true k nearest, from every row, a stretch of rows at a time."""
+        best = np.full((asked.rows, 0), np.nan)
+        for start in range(0, max(len(self.kept), 1), 16 * BATCH):
+            kept = self.kept[start : start + 16 * BATCH]
+            index = flat(self.space)
+            index.add(self.space.rows(self.space.vectors.take(kept)))
+            part = replace(self, index=index, kept=kept, extra=self.extra if start == 0 else self.extra[:0])
+            found = part.search(asked, own, k, EXACT, threads)[1]
+            best = np.sort(np.hstack([best, found]), axis=1)[:, :k]
+        return best
+
+    def tuned(self, asked: Vectors, own: Ids | None, k: int, target: float, threads: int) -> Tuned:
+        """The least effort tried that reaches ``target`` by more than the error of its measurement, or the greatest."""
+        truth = self.true_distances(asked, own, k, threads)
+
+        def measured(effort: Effort) -> tuple[float, float, Effort]:
+            shares = _shares(self.search(asked, own, k, effort, threads)[1], truth)
+            error = float(shares.std() / np.sqrt(len(shares)))
+            return float(shares.mean()), error, effort
+
+        recall, error, effort = measured(_START[self.method])
+        while recall - error < target:
+            steps = [measured(step) for step in self._steps(effort, k)]
+            if not steps:
+                break
+            recall, error, effort = max(steps)
+        return Tuned(effort, recall)
+
+    def _steps(self, effort: Effort, k: int) -> Iterator[Effort]:
+        """What can be tried after an effort that was too little."""
+        lists = self.index.nlist if isinstance(self.index, faiss.IndexIVF) else 0
+        most = lists if lists else len(self.kept) * (self.method == "hnsw")
+        if effort.visited < most:
+            yield Effort(min(2 * effort.visited, most), effort.refine)
+        if self.method == "pq" and effort.refine * k < min(len(self.kept), _MOST_CANDIDATES):
+            yield Effort(effort.visited, effort.refine + (effort.refine + 1) // 2)
+
+
+def _shares(found: Floats, truth: Floats) -> npt.NDArray[np.float64]:
+    """Per query, the share of the true nearest that were found; at equal distance any row is right."""
+    known = np.isfinite(truth)
+    last = np.max(np.where(known, truth, -np.inf), axis=1, keepdims=True)
+    hits = np.sum(found <= last + 1e-12 * np.abs(last), axis=1)
+    return np.divide(hits, known.sum(axis=1), out=np.ones(len(found)), where=known.any(axis=1))

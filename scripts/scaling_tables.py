@@ -1,0 +1,119 @@
+"""The measured runs of ``scripts/scaling`` as tables, and what they foretell of more rows on more processors."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+BEGIN, END = "<!-- figures, written by scripts/docs.py -->", "<!-- end of figures -->"
+NOTHING = "_No results are committed yet; `scripts/scaling --kills 10` makes them._"
+
+ROWS = 1_000_000_000
+CORES = (8, 64, 256)
+PRICE = 0.04
+"""US dollars for a processor for an hour: about what the large clouds ask for general machines without a contract."""
+
+
+def figures(path: Path) -> str:
+    """The section of figures, from the file of results."""
+    if not path.exists():
+        return NOTHING
+    report = json.loads(path.read_text(encoding="utf-8"))
+    runs = {run["name"]: run for run in report["runs"]}
+    if "ray, 1 worker" not in runs:
+        return NOTHING
+    machine = report["machine"]
+    size = report["input_bytes"] / 1e6
+    parts = [
+        f"{report['rows']:,} rows (question of 10 words, answer and reference of 60) in {report['files']} Parquet "
+        f"files, {size:,.0f} MB; the suite `core`; {machine['processor']}, {machine['cores']} cores, Python "
+        f"{machine['python']}, commit {machine['commit']}. *After start* leaves out what comes before the first row: "
+        "imports, a cluster and its workers, kernels. Memory is the largest process of its kind, without what it "
+        "shares with others.",
+        _table(
+            ("engine", "wall s", "after start s", "rows/s", "equal bytes", "worker MB", "driver MB"),
+            [_line(run) for run in report["runs"]],
+        ),
+        "Seconds of each stage, summed over workers; `write` is the driver's, beside the scoring:",
+        _table(("engine", *_STAGES), [_stages(run) for run in report["runs"]]),
+        _overhead(runs),
+    ]
+    if report["kills"]:
+        equal, walls = sum(one["same"] for one in report["kills"]), [one["wall"] for one in report["kills"]]
+        parts.append(
+            f"{len(report['kills'])} further runs on Ray had a worker killed (SIGKILL) at a random moment: {equal} "
+            f"ended with the same bytes, after {min(walls):.0f} to {max(walls):.0f} s."
+        )
+    return "\n\n".join([*parts, *_model(report, runs)])
+
+
+_STAGES = ("start", "read", "score", "finish", "transfer", "write")
+
+
+def _table(header: tuple[str, ...], rows: Sequence[tuple[str, ...]]) -> str:
+    lines = [header, ("---", *("---:",) * (len(header) - 1)), *rows]
+    return "\n".join("| " + " | ".join(line) + " |" for line in lines)
+
+
+def _line(run: dict[str, Any]) -> tuple[str, ...]:
+    memory = run["peak_mb"]
+    return (
+        run["name"],
+        f"{run['wall']:.1f}",
+        f"{run['wall_after_start']:.1f}",
+        f"{run['rows_per_second']:,}",
+        "yes" if run["same"] else "**no**",
+        f"{memory['worker']:,.0f}" if "worker" in memory else "",
+        f"{memory['driver']:,.0f}",
+    )
+
+
+def _stages(run: dict[str, Any]) -> tuple[str, ...]:
+    return (run["name"], *(f"{run['seconds'][stage]:.1f}" if stage in run["seconds"] else "" for stage in _STAGES))
+
+
+def _after(run: dict[str, Any]) -> float:
+    return float(run["wall_after_start"])
+
+
+def _overhead(runs: dict[str, Any]) -> str:
+    pairs = [("local, 2 threads", "ray, 2 workers"), ("local, 1 thread", "ray, 1 worker")]
+    said = [
+        f"{theirs} takes {_after(runs[theirs]) / _after(runs[ours]):.2f} times as long as {ours}"
+        for ours, theirs in pairs
+        if ours in runs and theirs in runs
+    ]
+    return f"After start, {'; '.join(said)}." if said else ""
+
+
+def _model(report: dict[str, Any], runs: dict[str, Any]) -> list[str]:
+    """Time, cost and memory of many rows: work divides by the cores, what one process does is a bound."""
+    one = runs["ray, 1 worker"]
+    worker = sum(one["seconds"][stage] for stage in ("read", "score", "finish", "transfer"))
+    rate, bound = report["rows"] / worker, report["rows"] / max(one["seconds"]["write"], 1e-9)
+    start = one["wall"] - one["wall_after_start"]
+    rows = []
+    for cores in CORES:
+        for output in ("folder", "file"):
+            seconds = start + ROWS / (min(cores * rate, bound) if output == "file" else cores * rate)
+            cost = seconds / 3600 * (cores + 1) * PRICE
+            memory = (cores * one["peak_mb"]["worker"] + one["peak_mb"]["driver"]) / 1e3
+            rows.append((str(cores), output, f"{seconds / 60:,.1f}", f"{cost:,.2f}", f"{memory:,.0f}"))
+    return [
+        "### A billion rows",
+        f"A worker reads, scores, finishes and hands over {rate:,.0f} rows a second, and nothing is shuffled: workers "
+        f"do not speak to each other. The driver writes one file at {bound:,.0f} rows a second; of a folder it only "
+        "saves bytes that workers have encoded, which the model takes as free. So\n\n"
+        f"    time = start + rows / min(N · rate, writing)        start = {start:.0f} s",
+        _table(("cores", "output", "minutes", f"US$ at {PRICE} a core-hour", "memory GB"), rows),
+        "The cost counts one core more, for the driver. The model is a straight line from one worker of one machine: "
+        "it knows nothing of networks, object stores and slower neighbours, and has not been checked on a cluster.",
+    ]
+
+
+def page(text: str, found: str) -> str:
+    """The page with the section between its markers replaced."""
+    head, _, rest = text.partition(BEGIN)
+    return f"{head}{BEGIN}\n{found}\n{END}{rest.partition(END)[2]}"

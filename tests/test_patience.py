@@ -1,0 +1,88 @@
+"""Faults of the system while reading: passing ones cost nothing, lasting ones are named."""
+
+from __future__ import annotations
+
+import pickle
+
+import pyarrow as pa
+import pytest
+
+from fastmetrics.errors import FileFormatError
+from fastmetrics.tables import open_source
+from tests.table_files import FORMATS, KINDS, read, write
+
+ROWS = pa.table({"id": range(200), "answer": [f"answer {n}" for n in range(200)], "reference": ["x"] * 200})
+
+
+def failing(monkeypatch, source, error, after, times):
+    """Make the reader fail ``times`` times, each after some chunks."""
+    reader = source._readers[0]
+    whole, left = reader.read, [times]
+
+    def read_(*arguments):
+        for number, chunk in enumerate(whole(*arguments)):
+            if number == after and left[0]:
+                left[0] -= 1
+                raise error
+            yield chunk
+
+    monkeypatch.setattr(reader, "read", read_)
+    return left
+
+
+@pytest.fixture(autouse=True)
+def small_blocks(monkeypatch):
+    """Several chunks a file, and no waiting."""
+    monkeypatch.setattr("fastmetrics.tables.parquet.READ_ROWS", 40)
+    monkeypatch.setattr("fastmetrics.tables.jsonl.BLOCK", 2000)
+    monkeypatch.setattr("fastmetrics.tables.delimited.BLOCK", 2000)
+    monkeypatch.setattr("fastmetrics.tables.remote.PAUSE", 0)
+
+
+@pytest.mark.parametrize("name", FORMATS)
+def test_reading_goes_on_after_a_passing_fault(tmp_path, monkeypatch, name):
+    source = open_source(write(ROWS, tmp_path / name))
+    expected = read(source, KINDS)
+    for after in (0, 1):
+        with monkeypatch.context() as patch:
+            left = failing(patch, source, OSError(5, "Input/output error"), after, 2)
+            assert read(source, KINDS) == expected
+            assert left == [0] or after
+
+
+def test_bad_rows_are_met_once(tmp_path, monkeypatch):
+    lines = [f'{{"id": {n}, "answer": "x"}}' if n % 30 else "bad" for n in range(1, 200)]
+    (tmp_path / "in.jsonl").write_text("\n".join(lines))
+    source = open_source(tmp_path / "in.jsonl")
+    expected = read(source, {"answer": "text"})
+    assert len(expected[1]) == 6
+    for after in range(3):
+        with monkeypatch.context() as patch:
+            assert failing(patch, source, OSError("the connection was reset"), after, 1) == [1]
+            assert read(source, {"answer": "text"}) == expected
+
+
+@pytest.mark.parametrize(
+    ("error", "left", "said"),
+    [
+        (OSError(5, "no"), 0, "cannot be read: Input/output error"),
+        (FileNotFoundError(2, "no"), 2, "cannot be read: No such file or directory"),
+        (pa.ArrowInvalid("torn"), 2, "cannot be read: torn"),
+    ],
+)
+def test_a_lasting_fault_is_named(tmp_path, monkeypatch, error, left, said):
+    source = open_source(write(ROWS, tmp_path / "t.parquet"))
+    counted = failing(monkeypatch, source, error, 0, 3)
+    with pytest.raises(FileFormatError) as caught:
+        read(source, KINDS)
+    assert str(caught.value) == f"{tmp_path}/t.parquet: {said}"
+    assert counted == [left]
+
+
+@pytest.mark.parametrize("name", FORMATS)
+def test_a_source_can_go_to_another_process(tmp_path, name):
+    source = open_source(write(ROWS, tmp_path / name))
+    source.where(source.spans()[0].start)
+    again = pickle.loads(pickle.dumps(source))
+    assert read(again, KINDS) == read(source, KINDS)
+    assert again.spans() == source.spans()

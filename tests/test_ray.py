@@ -1,0 +1,267 @@
+"""The engine of Ray: two processes of a real cluster make the bytes that one process makes."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import signal
+import time
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+import pytest
+
+from bench.memory import workers
+from fastmetrics import score_files
+from fastmetrics.engines.jobs import Job
+from fastmetrics.engines.local import run
+from fastmetrics.engines.running import run_on
+from fastmetrics.errors import InputError, OptionError, OutputError, WorkerError
+from fastmetrics.tables import Limits, open_source
+from tests.program import ENVIRONMENT, alone
+from tests.toy_scores import JOB, KINDS, choosy
+
+ray = pytest.importorskip("ray")
+
+from fastmetrics.engines.ray import RayEngine  # noqa: E402
+
+pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning:ray[.]")  # of Ray, to its own modules
+
+LIMITS = Limits(batch_rows=64, part_rows=100)
+METRICS = ["token_f1", "exact_match", "latency_ms", "corpus_bleu"]
+
+
+@pytest.fixture(scope="module", autouse=True)
+def cluster():
+    """Two workers of this machine, which import the package from this checkout."""
+    os.environ["PYTHONPATH"] = ENVIRONMENT["PYTHONPATH"]
+    engine = RayEngine(2)
+    engine._cluster.start()
+    yield
+    engine.__exit__()
+    assert not ray.is_initialized()
+
+
+@pytest.fixture(scope="module")
+def rows(tmp_path_factory) -> Path:
+    """Rows of answers in Parquet files of several row groups, so that they make several spans."""
+    folder = tmp_path_factory.mktemp("rows")
+    for number in range(3):
+        ids = range(number * 150_000, (number + 1) * 150_000)
+        answers = pa.array([None if n % 97 == 0 else f"some words {n % 977} and {n % 31}" for n in ids])
+        table = pa.table({"id": ids, "answer": answers, "reference": answers.take(pa.array(range(150_000)[::-1]))})
+        table = table.append_column("latency_ms", pc.cast(pc.multiply(table["id"], 0.37), pa.float64()))
+        pq.write_table(table, folder / f"{number}.parquet", row_group_size=40_000)
+    return folder
+
+
+def files(path: Path) -> dict[str, bytes]:
+    """The bytes of a file, or of each file in a folder, and of its rejects."""
+    inside = sorted(path.iterdir()) if path.is_dir() else [path]
+    rejects = path.with_name(path.name + ".rejects.jsonl")
+    return {one.name: one.read_bytes() for one in [*inside, *([rejects] if rejects.exists() else [])]}
+
+
+@pytest.mark.parametrize(("name", "workers"), [("o.parquet", 1), ("o.jsonl", 2), ("o/", 2)])
+def test_the_bytes_and_the_summary_are_those_of_the_local_engine(tmp_path, rows, name, workers):
+    for folder in ("local", "ray"):
+        (tmp_path / folder).mkdir()
+    here = score_files(rows, f"{tmp_path}/local/{name}", metrics=METRICS)
+    there = score_files(rows, f"{tmp_path}/ray/{name}", metrics=METRICS, engine="ray", workers=workers)
+    assert files(there.run.output) == files(here.run.output)
+    assert there.summary.to_json() == here.summary.to_json()
+    assert there.run.observed == here.run.observed
+    assert set(there.run.seconds) == {*here.run.seconds, "finish", "transfer"}
+
+
+@pytest.fixture
+def bad(tmp_path) -> Path:
+    """JSON lines in several files, some rows of which are bad."""
+    folder = tmp_path / "bad"
+    folder.mkdir()
+    for number in range(6):
+        lines = [json.dumps({"id": n, "answer": "bad" if n % 83 == 5 else "fine " * (n % 9)}) for n in range(300)]
+        lines[100] = lines[299] = "broken"
+        (folder / f"{number}.jsonl").write_text("\n".join(lines))
+    return folder
+
+
+def spans_of_two_files(monkeypatch, folder):
+    """Spans small enough that several workers have some."""
+    size = sum(path.stat().st_size for path in sorted(folder.iterdir())[:2])
+    monkeypatch.setattr("fastmetrics.tables.source._SPAN_BYTES", size)
+    assert len(open_source(folder).spans()) == 3
+
+
+def both(source, job, tmp_path, name, **options):
+    """The same run on both engines."""
+    results = []
+    for engine in ("local", "ray"):
+        (tmp_path / engine).mkdir(exist_ok=True)
+        output = f"{tmp_path}/{engine}/{name}"
+        if engine == "local":
+            results.append(run(open_source(source), job, output, limits=LIMITS, **options))
+        else:
+            results.append(run_on(RayEngine(2), open_source(source), job, output, limits=LIMITS, **options))
+    return results
+
+
+def test_bad_rows_are_set_aside_once(tmp_path, bad, monkeypatch):
+    spans_of_two_files(monkeypatch, bad)
+    here, there = both(bad, Job(choosy, KINDS), tmp_path, "o.jsonl", on_error="skip")
+    assert files(there.output) == files(here.output)
+    assert there.rejected == here.rejected == 6 * (2 + 4)
+
+
+def test_bad_rows_stop_the_run_in_our_own_words_and_what_is_done_stays(tmp_path, bad, monkeypatch):
+    spans_of_two_files(monkeypatch, bad)
+    said = []
+    for engine in ("local", "ray"):
+        with pytest.raises(InputError) as caught:
+            _fail(engine, bad, tmp_path)
+        said.append(str(caught.value))
+    assert said[0] == said[1] == f"{bad}/0.jsonl, line 6: column 'answer': expected a good one"
+    clean = tmp_path / "bad" / "0.jsonl"
+    clean.write_text("".join(json.dumps({"id": n, "answer": "x"}) + "\n" for n in range(300)))
+    with pytest.raises(InputError, match="line 6: column"):
+        _fail("ray", bad, tmp_path)
+    assert len(list((tmp_path / "ray.parquet.partial" / "parts").iterdir())) > 0
+
+
+def _fail(engine, bad, tmp_path):
+    output = tmp_path / f"{engine}.parquet"
+    if engine == "local":
+        return run(open_source(bad), Job(choosy, KINDS), output, limits=LIMITS)
+    return run_on(RayEngine(2), open_source(bad), Job(choosy, KINDS), output, limits=LIMITS)
+
+
+def test_a_late_string_id_widens_the_column_everywhere(tmp_path, bad, monkeypatch):
+    for path in bad.iterdir():
+        path.write_text("".join(json.dumps({"id": n, "answer": "x"}) + "\n" for n in range(300)))
+    monkeypatch.setattr("fastmetrics.tables.jsonl.BLOCK", 2000)  # of the type that this process infers
+    last = bad / "5.jsonl"
+    last.write_text(last.read_text() + '{"id": "late", "answer": "y"}\n')
+    spans_of_two_files(monkeypatch, bad)
+    here, there = both(bad, JOB, tmp_path, "o.parquet")
+    assert files(there.output) == files(here.output)
+    assert pq.read_schema(there.output).field("id").type == pa.string()
+
+
+class StopError(Exception):
+    """What ends a run early here."""
+
+
+def stopping(after: int):
+    """A progress bar that ends the run after so many parts."""
+    left = [after]
+
+    def progress(done: object) -> None:
+        left[0] -= 1
+        if left[0] < 0:
+            raise StopError
+
+    return progress
+
+
+@pytest.mark.parametrize(("first", "name"), [("local", "o.parquet"), ("ray", "o/")])
+def test_a_run_begun_on_one_engine_is_finished_on_the_other(tmp_path, rows, name, first):
+    second = "ray" if first == "local" else "local"
+    (tmp_path / "whole").mkdir()
+    whole = score_files(rows, f"{tmp_path}/whole/{name}", metrics=METRICS)
+    output = f"{tmp_path}/{name}"
+    with pytest.raises(StopError):
+        score_files(rows, output, metrics=METRICS, engine=first, progress=stopping(40 if first == "local" else 3))
+    with pytest.raises(OutputError, match="holds an unfinished run"):
+        score_files(rows, output, metrics=METRICS, engine=second)
+    made = score_files(rows, output, metrics=METRICS, engine=second, resume=True)
+    assert 0 < made.run.resumed_rows < made.run.rows
+    assert files(made.run.output) == files(whole.run.output)
+    assert made.summary.to_json() == whole.summary.to_json()
+
+
+def slow(batch: pa.RecordBatch) -> pa.RecordBatch:
+    """A score that takes its time."""
+    time.sleep(0.02)
+    return JOB.score(batch)
+
+
+@pytest.mark.skipif(not os.path.exists("/proc/self/stat"), reason="finds the workers through /proc")
+def test_killed_workers_change_nothing(tmp_path, rows):
+    whole = run(open_source(rows), Job(JOB.score, KINDS), tmp_path / "whole.parquet")
+    rng, killed, seen = random.Random(3), [], []
+
+    def kill(progress: object) -> None:
+        seen.append(progress)
+        if len(seen) in (1, 4):
+            killed.append(rng.choice(workers(os.getpid())))
+            os.kill(killed[-1], signal.SIGKILL)
+
+    made = run_on(RayEngine(2), open_source(rows), Job(slow, KINDS), tmp_path / "o.parquet", progress=kill)
+    assert len(set(killed)) == 2
+    assert len(seen) == pq.ParquetFile(whole.output).num_row_groups
+    assert made.output.read_bytes() == whole.output.read_bytes()
+
+
+def test_a_worker_that_always_dies_is_named(tmp_path, rows, monkeypatch):
+    monkeypatch.setattr("fastmetrics.engines.ray._TRIES", 2)
+
+    def deadly(batch: pa.RecordBatch) -> pa.RecordBatch:
+        if batch.num_rows and batch["id"][0].as_py() >= 300_000:
+            os.kill(os.getpid(), signal.SIGKILL)
+        return JOB.score(batch)
+
+    with pytest.raises(WorkerError, match=r"^the worker died 2 times on the rows from .*2\.parquet, row 0 on$"):
+        run_on(RayEngine(2), open_source(rows), Job(deadly, KINDS), tmp_path / "o.parquet")
+    made = run(open_source(rows), Job(JOB.score, KINDS), tmp_path / "o.parquet", resume=True)
+    assert made.resumed_rows > 0
+
+
+def test_faults_of_the_program_show_where_they_arose(tmp_path, rows):
+    def broken(batch: pa.RecordBatch) -> pa.RecordBatch:
+        return JOB.score(batch).slice(1) if batch.num_rows else JOB.score(batch)
+
+    with pytest.raises(AssertionError, match="rows gave") as caught:
+        run_on(RayEngine(2), open_source(rows), Job(broken, KINDS), tmp_path / "o.parquet")
+    assert "in _scores" in caught.value.__notes__[0]
+
+
+def test_what_the_engine_cannot_do_is_said(tmp_path, rows):
+    with pytest.raises(OptionError, match="expected local or ray"):
+        score_files(rows, tmp_path / "o.parquet", engine="dask")
+    with pytest.raises(OptionError, match="threads are of the local engine"):
+        score_files(rows, tmp_path / "o.parquet", engine="ray", threads=2)
+    with pytest.raises(OptionError, match="workers and address are of the engine ray"):
+        score_files(rows, tmp_path / "o.parquet", workers=2)
+    with pytest.raises(OptionError, match="connected to a Ray cluster already"):
+        score_files(rows, tmp_path / "o.parquet", engine="ray", address="127.0.0.1:1")
+
+
+def test_the_program_starts_a_cluster_and_ends_it(tmp_path, bad):
+    for path in sorted(bad.iterdir())[1:]:
+        path.unlink()
+    clean = bad / "0.jsonl"
+    done = alone("score", clean, "-o", tmp_path / "o.parquet", "--engine", "ray", "--workers", 2, "-m", "answer_length")
+    assert (done.code, done.out) == (3, "")
+    # on a machine that is busy Ray's own processes may say so before
+    assert done.err.endswith(f"error: {clean}, line 101: malformed JSON: Expecting value at character 1\n")
+    clean.write_text("".join(json.dumps({"id": n, "answer": "some words"}) + "\n" for n in range(300)))
+    options = ("-m", "answer_length", "--engine", "ray", "--workers", 2)
+    done = alone("score", "0.jsonl", "-o", "o.csv", *options, cwd=bad)
+    assert done.code == 0, done.err
+    assert "Traceback" not in done.err
+    assert "300 rows scored in " in done.out
+    lone = alone("score", "-", "-o", tmp_path / "i.parquet", *options, input=clean.read_bytes())
+    assert (lone.code, lone.err[:40]) == (2, "error: standard input cannot be read by ")
+
+
+def test_without_ray_its_extra_is_named(tmp_path, bad):
+    (tmp_path / "ray.py").write_text("raise ImportError('no ray')\n")
+    environment = {**ENVIRONMENT, "PYTHONPATH": f"{tmp_path}{os.pathsep}{ENVIRONMENT['PYTHONPATH']}"}
+    options = ("-m", "answer_length", "--engine", "ray")
+    done = alone("score", bad, "-o", tmp_path / "o.parquet", *options, env=environment)
+    assert done.code == 5
+    assert done.err == "error: this needs ray, which is not installed: pip install 'fastmetrics-eval[ray]'\n"
+    assert not (tmp_path / "o.parquet.partial").exists()

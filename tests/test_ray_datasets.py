@@ -1,0 +1,84 @@
+"""Ray Datasets: the scores and sums of a Dataset are those of the same rows at hand, bit for bit."""
+
+from __future__ import annotations
+
+import os
+
+import pyarrow as pa
+import pytest
+
+import fastmetrics as fm
+from fastmetrics.errors import ColumnError, InputError, OptionError
+from tests.many_rows import METRICS, bits, rows
+from tests.program import ENVIRONMENT
+
+ray = pytest.importorskip("ray")
+
+from fastmetrics.engines.clusters import Cluster, quietly  # noqa: E402
+
+pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning:ray[.]")  # of Ray, to its own modules
+
+
+@pytest.fixture(scope="module", autouse=True)
+def cluster():
+    """Two workers of this machine, which import the package from this checkout."""
+    os.environ["PYTHONPATH"] = ENVIRONMENT["PYTHONPATH"]
+    started = Cluster(2, None)
+    started.start()
+    with quietly():
+        yield
+    started.close()
+    assert not ray.is_initialized()
+
+
+@pytest.fixture(scope="module")
+def table() -> pa.Table:
+    return rows(3000)
+
+
+def table_of(dataset) -> pa.Table:
+    """All rows of a Dataset."""
+    return pa.concat_tables(dataset.iter_batches(batch_size=None, batch_format="pyarrow"))
+
+
+@pytest.mark.parametrize(("blocks", "workers"), [(1, None), (7, 2), (40, 1)])
+def test_scores_and_summary_have_the_same_bits(table, blocks, workers):
+    expected = fm.score(table, METRICS)
+    dataset = ray.data.from_arrow(table).repartition(blocks)
+    made = fm.score(dataset, METRICS, threads=workers).materialize()
+    assert bits(table_of(made)) == bits(expected)
+    assert fm.summarize(made).to_json() == fm.summarize(expected).to_json()
+
+
+def test_nothing_is_scored_before_it_is_read(table):
+    made = fm.score(ray.data.from_arrow(table), ["token_f1", "latency_ms"])
+    assert isinstance(made, ray.data.Dataset)
+    assert bits(table_of(made.limit(10)))["id"] == sorted(f"q{n}" for n in range(10))
+    assert fm.summarize(made).to_json() == fm.summarize(fm.score(table, ["token_f1", "latency_ms"])).to_json()
+
+
+def test_blocks_of_nulls_and_blocks_without_rows(table):
+    nulls = pa.table({"id": [1, 2], "answer": pa.nulls(2), "reference": pa.nulls(2), "latency_ms": pa.nulls(2)})
+    full = pa.table({"id": [3], "answer": ["a b"], "reference": ["b"], "latency_ms": [0.5]})
+    dataset = ray.data.from_arrow([full, nulls])
+    made = fm.score(dataset, ["token_f1", "latency_ms"])
+    expected = fm.score(pa.concat_tables([full, nulls], promote_options="default"), ["token_f1", "latency_ms"])
+    assert bits(table_of(made)) == bits(expected)
+    none = fm.score(ray.data.from_arrow([full, full.slice(0, 0)]), ["token_f1"])
+    assert table_of(none).num_rows == 1
+
+
+def test_rows_of_pandas_are_scored_too(table):
+    few = table.select(["id", "answer", "question"]).slice(0, 50)
+    dataset = ray.data.from_pandas(few.to_pandas())
+    assert bits(table_of(fm.score(dataset, ["jaccard"]))) == bits(fm.score(few, ["jaccard"]))
+
+
+def test_what_cannot_be_is_said_at_once(table):
+    dataset = ray.data.from_arrow(table)
+    with pytest.raises(ColumnError, match="needs the column 'contexts'"):
+        fm.score(dataset, ["grounding_overlap"])
+    with pytest.raises(OptionError, match="corpus_bleu is one value a table"):
+        fm.score(dataset, ["token_f1", "corpus_bleu"])
+    with pytest.raises(InputError, match="with columns was expected"):
+        fm.score(ray.data.from_items([]))
