@@ -6,6 +6,7 @@ import contextlib
 import functools
 import re
 import tempfile
+import threading
 import weakref
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -151,10 +152,14 @@ def embedder_of(options: Mapping[str, Any]) -> Embedder:
     """The embedder that the options ``embedder`` (wordllama if None) and ``cache`` name; one per process."""
     asked = "wordllama" if options["embedder"] is None else options["embedder"]
     if not isinstance(asked, Embedder):
-        return _shared(asked, str(options["cache"]))
+        with _turn:
+            return _shared(asked, str(options["cache"]))
     if options["cache"]:
         raise OptionError(f"cache={options['cache']!r}: an Embedder has its own; make it with that")
     return asked
+
+
+_turn = threading.Lock()  # lru_cache alone would let two threads load the same model
 
 
 @functools.lru_cache(maxsize=4)

@@ -52,7 +52,8 @@ def load(name: str) -> Pipeline:
 
 def find_claims(text: Text, bounds: Any, roles: Bytes, claims: str | Pipeline) -> Claims:
     """The claims of every text as the kernels know them; its words are those from ``bounds`` on."""
-    pipeline = load(claims) if isinstance(claims, str) else claims
+    with _turn:
+        pipeline = load(claims) if isinstance(claims, str) else claims
     found: list[tuple[int, int, int, bool]] = []
     ends = np.zeros(len(bounds), np.int64)
     for row in range(len(text)):
