@@ -85,17 +85,24 @@ def processes(name: str, ours: list[str], peer: list[str], rows: tuple[int, int]
     return contest(name, *sides)
 
 
+# in a small process between, as a child's peak memory counts from that of the process that started it
+_MEASURED = """
+import resource, subprocess, sys, time
+start = time.perf_counter()
+code = subprocess.call([sys.executable, *sys.argv[1:]], stdout=subprocess.DEVNULL)
+print(time.perf_counter() - start, resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)
+sys.exit(code)
+"""
+
+
 def run(command: list[str]) -> tuple[float, float]:
     """Wall seconds and peak MB of a Python process: ``command`` is what follows the interpreter."""
     environment = os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, [str(ROOT), os.environ.get("PYTHONPATH")]))}
-    start = time.perf_counter()
-    child = subprocess.Popen([sys.executable, *command], env=environment, stdout=subprocess.DEVNULL)
-    _, status, usage = os.wait4(child.pid, 0)
-    seconds = time.perf_counter() - start
-    child.returncode = os.waitstatus_to_exitcode(status)
-    if child.returncode != 0:
-        raise RuntimeError(f"exit code {child.returncode}: {' '.join(command)}")
-    return seconds, round(usage.ru_maxrss / (2**20 if sys.platform == "darwin" else 2**10), 1)
+    ran = subprocess.run([sys.executable, "-c", _MEASURED, *command], env=environment, stdout=subprocess.PIPE, check=False)
+    if ran.returncode != 0:
+        raise RuntimeError(f"exit code {ran.returncode}: {' '.join(command)}")
+    seconds, peak = map(float, ran.stdout.split())
+    return seconds, round(peak / (2**20 if sys.platform == "darwin" else 2**10), 1)
 
 
 def text(rows: int, repeats: int) -> list[dict[str, Any]]:

@@ -24,6 +24,7 @@ from fastmetrics.vectors.arrays import (
     check_threads,
     one_blas_thread,
 )
+from fastmetrics.vectors.cells import Found, Wanted, near_by_cells
 from fastmetrics.vectors.faiss_index import faiss_threads, filled
 from fastmetrics.vectors.pairs import Cloud, Floats, join, survey
 from fastmetrics.vectors.seeking import EXACT, Seeker, Tuned
@@ -77,8 +78,10 @@ def nearest(
     """The ``k`` nearest rows of ``corpus`` for each of ``queries``, or for each of its own rows, itself excluded by id.
 
     ``method`` is exact, ivf (inverted lists of half-precision rows), hnsw (a navigable graph) or pq (inverted lists
-    of 4-bit codes, the best of them compared exactly); by default exact while queries · rows · D ≤ 10¹², else pq.
-    An approximate search looks as far as it takes to find the share ``recall`` of the true neighbours of
+    of 4-bit codes, the best of them compared exactly). By default exact while queries · rows · D ≤ 10¹²; beyond, pq,
+    or ivf for a corpus's own rows, whose lists are compared list by list. Rows that lie too loosely for that are
+    compared each pair once up to 10¹³ multiplications or where ivf was named (``method`` of the result is exact then),
+    else by pq. An approximate search looks as far as it takes to find the share ``recall`` of the true neighbours of
     ``recall_sample`` queries, and says which share it found. Distances of the rows found are worked out in float64.
     The same call gives the same rows for any number of threads.
 
@@ -91,27 +94,42 @@ def nearest(
     """
     vectors = Vectors.of(corpus)
     asked = vectors if queries is None else Vectors.of(queries)
-    if method is None:
-        method = "exact" if float(asked.rows) * vectors.rows * vectors.dim <= EXACT_WORK else "pq"
-    if queries is None and method == "exact" and metric != "dot":
-        return _self_join(vectors, k, metric, check_threads(threads))
-    index = Index.build(vectors, metric=metric, method=method, seed=seed, threads=threads)
+    work = float(asked.rows) * vectors.rows * vectors.dim
+    alone = queries is None and metric != "dot"
+    chosen = method or ("exact" if work <= EXACT_WORK else "ivf" if alone else "pq")
+    if alone and chosen in ("exact", "ivf"):
+        _check(metric, chosen, k, recall)
+        wanted = None if chosen == "exact" else Wanted(recall, recall_sample, seed)
+        found = _self_join(vectors, k, metric, wanted, method is None and work > 10 * EXACT_WORK, check_threads(threads))
+        if found is not None:
+            return found
+        chosen = "pq"
+    index = Index.build(vectors, metric=metric, method=chosen, seed=seed, threads=threads)
     own = np.arange(asked.rows) if queries is None else None
     return index.search(asked, k=k, exclude=own, recall=recall, recall_sample=recall_sample, threads=threads)
 
 
-def _self_join(vectors: Vectors, k: int, metric: str, threads: int) -> Neighbors:
-    _check(metric, "exact", k)
+def _self_join(
+    vectors: Vectors, k: int, metric: str, wanted: Wanted | None, too_many: bool, threads: int
+) -> Neighbors | None:
+    """Each row's neighbours; where cells do not help, from each pair once, or None if the pairs are too many."""
     with one_blas_thread():
         found = survey(vectors, threads)
         check_finite(found.norms, "row")
         cloud = Cloud(vectors, found, "cosine" if metric == "cosine" else "euclidean")
         if len(cloud) < 2:
             ids, distances = np.empty((len(cloud), 0), np.int64), np.empty((len(cloud), 0))
-        else:
-            joined = join(cloud, min(k, len(cloud) - 1), threads)
-            ids, distances = joined.ids, cloud.distance(joined.halves)
-    return Neighbors(*padded(ids, distances, k), "exact", metric, 1.0, vectors.rows)
+            return Neighbors(*padded(ids, distances, k), "exact", metric, 1.0, vectors.rows)
+        most = min(k, len(cloud) - 1)
+        near = near_by_cells(cloud, most, wanted, threads) if wanted else None
+        method = "ivf" if near else "exact"
+        if near is None and too_many:
+            return None
+        if near is None:
+            joined = join(cloud, most, threads)
+            near = Found(joined.ids, joined.halves, 1.0, vectors.rows)
+        distances = cloud.distance(near.halves)
+    return Neighbors(*padded(near.ids, distances, k), method, metric, near.recall, near.sample)
 
 
 class Index:

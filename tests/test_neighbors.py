@@ -190,3 +190,52 @@ def test_real_embeddings_find_the_intent():
     labels = np.array(table["label_intent"].to_pylist())
     found = nearest(table, k=1)
     assert np.mean(labels[found.ids[:, 0]] == labels) == pytest.approx(0.85, abs=0.02)
+
+
+@pytest.mark.parametrize("metric", ["cosine", "euclidean"])
+def test_rows_are_looked_for_in_the_cells_around_them(metric):
+    corpus = clusters(9000, 24, centres=300, size=0.5)
+    corpus[5] = 0.0
+    exact = nearest(corpus, metric=metric, method="exact")
+    found = nearest(corpus, metric=metric, method="ivf", threads=1)
+    assert (found.method, found.recall_sample) == ("ivf", 1000)
+    assert found.recall >= 0.98
+    assert found.recall == pytest.approx(recall(found.ids, exact.ids), abs=0.01)
+    same = found.ids == exact.ids
+    assert np.array_equal(found.distances[same], exact.distances[same])
+    assert (found.distances >= exact.distances).all()
+    again = nearest(corpus, metric=metric, method="ivf", threads=3)
+    assert np.array_equal(found.ids, again.ids)
+    assert np.array_equal(found.distances, again.distances)
+
+
+def test_cells_of_more_rows_than_a_tile_and_of_fewer_than_k():
+    same = np.repeat(clusters(3, 16, seed=1), 1500, axis=0)
+    corpus = np.concatenate([same, clusters(5000, 16, centres=200, size=0.2)])
+    exact = nearest(corpus, k=40, metric="euclidean", method="exact")
+    found = nearest(corpus, k=40, metric="euclidean", method="ivf")
+    assert found.method == "ivf"
+    assert np.array_equal(found.distances[:4500], exact.distances[:4500])
+    hits = found.distances <= exact.distances[:, -1:] + 1e-9
+    assert found.recall == pytest.approx(hits.mean(), abs=0.01)
+    assert (found.ids >= 0).all()
+
+
+def test_rows_without_structure_are_compared_each_with_each():
+    corpus = np.random.default_rng(0).standard_normal((6000, 48)).astype(np.float32)
+    found, exact = nearest(corpus, method="ivf"), nearest(corpus, method="exact")
+    assert (found.method, found.recall) == ("exact", 1.0)
+    assert np.array_equal(found.ids, exact.ids)
+
+
+def test_without_a_method_it_goes_by_size_and_by_how_the_rows_lie(monkeypatch):
+    loose = np.random.default_rng(0).standard_normal((3000, 16)).astype(np.float32)
+    near = clusters(9000, 24, centres=300, size=0.2)
+    assert nearest(loose).method == nearest(near).method == "exact"
+    monkeypatch.setattr("fastmetrics.neighbors.EXACT_WORK", 1e8)
+    assert (nearest(loose).method, nearest(near).method) == ("exact", "ivf")
+    monkeypatch.setattr("fastmetrics.neighbors.EXACT_WORK", 1e7)
+    assert (nearest(loose).method, nearest(near).method) == ("pq", "ivf")
+    assert nearest(loose, metric="dot").method == "pq"
+    assert nearest(loose, loose[:500]).method == "pq"
+    assert nearest(loose, method="ivf").method == "exact"

@@ -119,23 +119,26 @@ class Cloud:
         rows = self.block(start, stop).astype(np.float64) * self.scales[start:stop, None] - self.mean
         return np.asarray(rows * self.factor)
 
-    def halves(self, squares: Floats, start: int) -> Floats:
+    def halves(self, squares: Floats, rows: slice | Ids) -> Floats:
         """What each row adds to the half squared distance of its pairs, beside minus the scalar product."""
-        zero = self.zero[start : start + len(squares)]
-        return np.where(zero, 0.5 * (1.0 + self.mean @ self.mean), 0.5 * squares)
+        return np.where(self.zero[rows], 0.5 * (1.0 + self.mean @ self.mean), 0.5 * squares)
 
     def points(self, start: int, stop: int) -> Points:
         """The centred rows with what they add to half squared distances, times factor²; ids count the cloud's rows."""
         rows, squares = self.centred(start, stop)
-        halves = (self.halves(squares, start) * self.factor**2).astype(np.float32)
+        halves = (self.halves(squares, slice(start, stop)) * self.factor**2).astype(np.float32)
         return Points(rows, halves, np.arange(start, stop))
 
     def points_of(self, rows: Ids) -> Points:
         """:meth:`points` for rows anywhere in the cloud."""
-        each = [self.points(int(row), int(row) + 1) for row in rows]
-        return Points(
-            np.concatenate([one.rows for one in each]), np.concatenate([one.halves for one in each]), rows.copy()
-        )
+        centred, halves = np.empty((len(rows), self.vectors.dim), np.float32), np.empty(len(rows), np.float32)
+        for start in range(0, len(rows), BLOCK):
+            here = rows[start : start + BLOCK]
+            squares = np.empty(len(here))
+            block = self.vectors.take(self.rows[here])
+            centre(block, self.scales[here], self.mean, self.factor, centred[start : start + BLOCK], squares)
+            halves[start : start + BLOCK] = self.halves(squares, here) * self.factor**2
+        return Points(centred, halves, rows.copy())
 
     def pair_halves(self, one: Ids, other: Ids) -> Floats:
         """Half the squared distance of each pair of the cloud's rows, in float64."""
@@ -178,8 +181,12 @@ class _Tile:
     sums: tuple[float, float] = (np.nan, np.nan)
 
 
-def _nothing(rows: int, kept: int) -> Nearest:
-    return Nearest(np.full((rows, kept), np.inf, np.float32), np.full((rows, kept), np.iinfo(np.int64).max))
+NOTHING = np.iinfo(np.int64).max
+
+
+def nothing(rows: int, kept: int) -> Nearest:
+    """Empty lists of ``kept`` neighbours; ``NOTHING`` stands where a neighbour will."""
+    return Nearest(np.full((rows, kept), np.inf, np.float32), np.full((rows, kept), NOTHING))
 
 
 def _merge(found: Sequence[Nearest]) -> Ids:
@@ -192,13 +199,14 @@ def _merge(found: Sequence[Nearest]) -> Ids:
     return np.take_along_axis(ids, best, axis=1)
 
 
-def _rank(cloud: Cloud, queries: Ids, candidates: Ids, k: int, threads: int) -> tuple[Ids, Floats]:
-    """The k nearest of each query's candidates, by distances worked out again in float64, ties by id."""
+def rank(cloud: Cloud, queries: Ids, candidates: Ids, k: int, threads: int) -> tuple[Ids, Floats]:
+    """The k nearest of each query's candidates (−1 = none), by distances worked out again in float64, ties by id."""
 
     def part(start: int) -> tuple[Ids, Floats]:
         ids = candidates[start : start + BLOCK]
         one = np.repeat(queries[start : start + BLOCK], ids.shape[1])
-        halves = cloud.pair_halves(one, ids.ravel()).reshape(ids.shape)
+        halves = cloud.pair_halves(one, np.maximum(ids, 0).ravel()).reshape(ids.shape)
+        halves[ids < 0] = np.nan
         best = np.lexsort((ids, halves), axis=1)[:, :k]
         return np.take_along_axis(ids, best, axis=1), np.take_along_axis(halves, best, axis=1)
 
@@ -217,14 +225,14 @@ def join(cloud: Cloud, k: int, threads: int, centre_at: float | None = None) -> 
     kept = min(k + SPARE, count - 1)
 
     def work(worker: int) -> tuple[Nearest, list[_Tile]]:
-        near = _nothing(count, kept)
+        near = nothing(count, kept)
         met = []
         for number in range(worker, len(tiles), threads):
             i, j = tiles[number]
             down, across = points[i], points[j]
             tile = down.rows @ across.rows.T
             rows, columns = (slice(n * TILE, n * TILE + len(points[n].ids)) for n in (i, j))
-            near_across = _nothing(len(across.ids), 0) if i == j else Nearest(near.halves[columns], near.ids[columns])
+            near_across = nothing(len(across.ids), 0) if i == j else Nearest(near.halves[columns], near.ids[columns])
             far = np.full(3, -np.inf)
             scan_tile(tile, down, across, Nearest(near.halves[rows], near.ids[rows]), near_across, far)
             sums = (np.nan, np.nan)
@@ -235,7 +243,7 @@ def join(cloud: Cloud, k: int, threads: int, centre_at: float | None = None) -> 
 
     done = list(in_order(work, range(threads), threads))
     met = sorted((one for _, mets in done for one in mets), key=lambda one: one.number)
-    ids, halves = _rank(cloud, np.arange(count), _merge([near for near, _ in done]), k, threads)
+    ids, halves = rank(cloud, np.arange(count), _merge([near for near, _ in done]), k, threads)
     first = float(np.sum([one.sums[0] for one in met])) / cloud.factor
     second = float(np.sum([one.sums[1] for one in met])) / cloud.factor**2
     return Join(ids, halves, _farthest_of(met), (first, second))
@@ -248,18 +256,18 @@ def scan(cloud: Cloud, queries: Ids, k: int, threads: int) -> Join:
     down = cloud.points_of(queries)
 
     def work(worker: int) -> tuple[Nearest, list[_Tile]]:
-        near = _nothing(len(queries), kept)
+        near = nothing(len(queries), kept)
         met = []
         for start in range(worker * TILE, count, threads * TILE):
             across = cloud.points(start, min(start + TILE, count))
             far = np.full(3, -np.inf)
-            scan_tile(down.rows @ across.rows.T, down, across, near, _nothing(len(across.ids), 0), far)
+            scan_tile(down.rows @ across.rows.T, down, across, near, nothing(len(across.ids), 0), far)
             met.append(_Tile(start, far))
         return near, met
 
     done = list(in_order(work, range(threads), threads))
     met = sorted((one for _, mets in done for one in mets), key=lambda one: one.number)
-    ids, halves = _rank(cloud, queries, _merge([near for near, _ in done]), k, threads)
+    ids, halves = rank(cloud, queries, _merge([near for near, _ in done]), k, threads)
     return Join(ids, halves, _farthest_of(met))
 
 

@@ -39,7 +39,7 @@ class Moments:
         for products in in_order(part, range(0, count, BLOCK), threads):
             scatter += products
         self.scatter = scatter / cloud.factor**2
-        self.halves = cloud.halves(self.squares, 0)
+        self.halves = cloud.halves(self.squares, slice(None))
 
     def dimensionality(self) -> int:
         """Fewest eigenvalues holding 95 % of the variance; 0 where nothing varies."""

@@ -8,9 +8,9 @@ from typing import Any, NamedTuple
 
 import faiss
 import numpy as np
-import numpy.typing as npt
 
 from fastmetrics.vectors.arrays import Ids, Vectors, in_order
+from fastmetrics.vectors.cells import share_found
 from fastmetrics.vectors.faiss_index import BATCH, flat
 from fastmetrics.vectors.pairs import SPARE, Floats
 from fastmetrics.vectors.space import Space
@@ -94,7 +94,7 @@ class Seeker:
         truth = self.true_distances(asked, own, k, threads)
 
         def measured(effort: Effort) -> tuple[float, float, Effort]:
-            shares = _shares(self.search(asked, own, k, effort, threads)[1], truth)
+            shares = share_found(self.search(asked, own, k, effort, threads)[1], truth)
             error = float(shares.std() / np.sqrt(len(shares)))
             return float(shares.mean()), error, effort
 
@@ -114,11 +114,3 @@ class Seeker:
             yield Effort(min(2 * effort.visited, most), effort.refine)
         if self.method == "pq" and effort.refine * k < min(len(self.kept), _MOST_CANDIDATES):
             yield Effort(effort.visited, effort.refine + (effort.refine + 1) // 2)
-
-
-def _shares(found: Floats, truth: Floats) -> npt.NDArray[np.float64]:
-    """Per query, the share of the true nearest that were found; at equal distance any row is right."""
-    known = np.isfinite(truth)
-    last = np.max(np.where(known, truth, -np.inf), axis=1, keepdims=True)
-    hits = np.sum(found <= last + 1e-12 * np.abs(last), axis=1)
-    return np.divide(hits, known.sum(axis=1), out=np.ones(len(found)), where=known.any(axis=1))
