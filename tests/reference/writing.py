@@ -4,7 +4,7 @@ import math
 import re
 from collections import Counter
 
-from tests.reference.claims import entries
+from tests.reference.marks import entries
 from tests.reference.text import paragraphs, words
 
 NAN = math.nan

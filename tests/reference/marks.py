@@ -1,0 +1,79 @@
+"""The words of a text with what stands between them, in plain Python over strings (S3)."""
+
+import re
+from pathlib import Path
+
+from tests.reference.text import words
+
+LEXICONS = Path(__file__).parents[2] / "fastmetrics" / "text" / "lexicons"
+
+
+def entries(name: str) -> list[str]:
+    """The entries of a word list."""
+    lines = (LEXICONS / f"{name}.txt").read_text(encoding="utf-8").splitlines()
+    return [line.split("#")[0].strip() for line in lines if line.split("#")[0].strip()]
+
+
+def word_list(*names: str) -> set[str]:
+    """The words of word lists."""
+    return {word for name in names for line in entries(name) for word in line.split()}
+
+
+SAYS = {form: (kind, float(value)) for kind, value, *forms in map(str.split, entries("values")) for form in forms}
+
+CURRENCIES = {"$": 1, "€": 2, "£": 3, "¥": 4, "₽": 5, "₹": 6}
+HYPHENS = "-‐‑‒–—−"
+SPACES = r"[^\S\n]"
+
+
+class Word:
+    """A run of word characters, with what stands before and after it."""
+
+    def __init__(self, match: re.Match[str], before: str, after: str, opens: bool, closes: bool) -> None:
+        self.start, self.stop = match.span()
+        self.raw = match.group()
+        self.low, self.kind, self.amount = "", "", 0.0
+        self.before, self.after = before, after
+        self.opens, self.closes = opens, closes
+        self.digit = self.raw[0] in "0123456789"
+
+    def number(self) -> tuple[int, int, str] | None:
+        """The integer it begins with, its digits, the letters after them; None if it is no such thing."""
+        match = re.fullmatch(r"([0-9]{1,15})([^0-9_]*)", self.raw)
+        if match is None or len(match[2].encode("utf-8", "surrogatepass")) > 4:
+            return None
+        return int(match[1]), len(match[1]), match[2].lower() if match[2].isascii() else match[2]
+
+
+def marks(text: str) -> list[Word]:
+    """The words of a text."""
+    found = list(re.finditer(r"\w+", text))
+    ends = [0, *(match.end() for match in found)]
+    begins = [*(match.start() for match in found), len(text)]
+    gaps = [text[a:b] for a, b in zip(ends, begins, strict=True)]
+    last = len(found) - 1
+    made = [Word(match, gaps[i], gaps[i + 1], i == 0, i == last) for i, match in enumerate(found)]
+    lowered = words(text)
+    for word, low in zip(made, lowered, strict=False):
+        word.low = low if len(lowered) == len(made) else words(word.raw)[0]
+        word.kind, word.amount = SAYS.get(word.low, ("", 0.0))
+    return made
+
+
+def tight(gap: str) -> str:
+    """What kind of gap a single character is: itself, ``-`` for any dash, a space for any space; else nothing."""
+    if len(gap) != 1:
+        return ""
+    if gap in HYPHENS:
+        return "-"
+    if gap in "'’":
+        return "'"
+    if gap.isspace() and gap != "\n":
+        return " "
+    return gap if gap in ",./:" else ""
+
+
+def plain(tokens: list[Word], k: int) -> tuple[int, int] | None:
+    """Integer and digits of a word that is all digits."""
+    number = tokens[k].number() if k < len(tokens) and tokens[k].digit else None
+    return (number[0], number[1]) if number and number[2] == "" else None
