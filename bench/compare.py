@@ -98,7 +98,9 @@ sys.exit(code)
 def run(command: list[str]) -> tuple[float, float]:
     """Wall seconds and peak MB of a Python process: ``command`` is what follows the interpreter."""
     environment = os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, [str(ROOT), os.environ.get("PYTHONPATH")]))}
-    ran = subprocess.run([sys.executable, "-c", _MEASURED, *command], env=environment, stdout=subprocess.PIPE, check=False)
+    ran = subprocess.run(
+        [sys.executable, "-c", _MEASURED, *command], env=environment, stdout=subprocess.PIPE, check=False
+    )
     if ran.returncode != 0:
         raise RuntimeError(f"exit code {ran.returncode}: {' '.join(command)}")
     seconds, peak = map(float, ran.stdout.split())

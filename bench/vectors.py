@@ -114,20 +114,21 @@ def self_join(rows: int, repeats: int) -> list[dict[str, Any]]:
         "FAISS flat": flat,
         "scikit-learn brute": brute,
     }
-    found, seconds = {}, {}
+    found, results = {}, []
     for name, side in sides.items():
         began, used = time.perf_counter(), time.process_time()
         found[name] = side()
-        seconds[name] = round(time.perf_counter() - began, 1), round(time.process_time() - used, 1)
-        print(name, seconds[name], file=sys.stderr, flush=True)
-    truth, recall = found["exact"].ids, {}
-    for name in ("approximate", "approximate, 4-bit codes"):
-        near = found[name]
-        hits = [len(set(a) & set(b)) for a, b in zip(near.ids.tolist(), truth.tolist(), strict=True)]
-        recall[name] = {"method": near.method, "reported": near.recall, "true": float(np.mean(hits)) / 10}
-    return [
-        {"name": "10 nearest of every row", "rows": rows, "seconds_by_clock_and_processor": seconds, "recall": recall},
-    ]
+        clock, processor = time.perf_counter() - began, time.process_time() - used
+        name = f"10 nearest of every row, {name}"
+        results.append(
+            {"name": name, "rows": rows, "seconds": round(clock, 1), "processor_seconds": round(processor, 1)}
+        )
+        print(results[-1], file=sys.stderr, flush=True)
+    truth = found["exact"].ids.tolist()
+    for result, near in zip(results, (found["approximate"], found["approximate, 4-bit codes"]), strict=False):
+        hits = [len(set(a) & set(b)) for a, b in zip(near.ids.tolist(), truth, strict=True)]
+        result |= {"method": near.method, "recall_reported": near.recall, "recall_true": float(np.mean(hits)) / 10}
+    return results
 
 
 def match(rows: int, repeats: int) -> list[dict[str, Any]]:

@@ -100,7 +100,8 @@ def nearest(
     if alone and chosen in ("exact", "ivf"):
         _check(metric, chosen, k, recall)
         wanted = None if chosen == "exact" else Wanted(recall, recall_sample, seed)
-        found = _self_join(vectors, k, metric, wanted, method is None and work > 10 * EXACT_WORK, check_threads(threads))
+        too_many = method is None and work > 10 * EXACT_WORK
+        found = _self_join(vectors, k, metric, wanted, too_many, check_threads(threads))
         if found is not None:
             return found
         chosen = "pq"

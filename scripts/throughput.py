@@ -27,11 +27,12 @@ NOTHING = "_No results are committed yet; `scripts/bench` makes them._"
 
 @dataclass(frozen=True)
 class Report:
-    """One file of results: where it ran, and each contest."""
+    """One file of results: where it ran, each contest, and what was measured without a peer."""
 
     name: str
     machine: dict[str, Any]
     contests: list[dict[str, Any]]
+    alone: list[dict[str, Any]]
 
 
 def read(folder: Path) -> list[Report]:
@@ -43,9 +44,11 @@ def read(folder: Path) -> list[Report]:
     for path in sorted(folder.glob("*.json")):
         found = json.loads(path.read_text(encoding="utf-8"))
         results = found.get("results", []) if isinstance(found, dict) else []
-        contests = [one for one in results if isinstance(one, dict) and {"name", "ours", "peer", "ratio"} <= set(one)]
-        if contests:
-            reports.append(Report(str(found.get("name", path.stem)), found.get("machine", {}), contests))
+        named = [one for one in results if isinstance(one, dict) and "name" in one]
+        contests = [one for one in named if {"ours", "peer", "ratio"} <= set(one)]
+        alone = [one for one in named if not {"ours", "peer"} & set(one)]
+        if contests or alone:
+            reports.append(Report(str(found.get("name", path.stem)), found.get("machine", {}), contests, alone))
         else:
             print(f"{path.name}: holds no contests, left out of the throughput tables")
     if not reports:
@@ -82,20 +85,37 @@ def page(reports: list[Report]) -> str:
     ]
     for report in reports:
         parts += [f"## {report.name.capitalize()}", f"M{_where(report)[1:]}."]
-        rows = [
-            f"{_line(one)} {one['ours'].get('rows', 0):,} | {_peak(one['ours'])} | {_peak(one['peer'])} |"
-            for one in report.contests
-        ]
-        parts.append(
-            "\n".join(
-                [
-                    "| contest | fastmetrics | peer | ratio | rows | our peak MB | peer's peak MB |",
-                    "| --- | ---: | ---: | ---: | ---: | ---: | ---: |",
-                    *rows,
-                ]
-            )
-        )
+        tables = (_contests(report.contests), _alone(report.alone))
+        parts += ["\n".join(table) for table in tables if table]
     return "\n\n".join(parts if reports else [*parts, NOTHING])
+
+
+def _contests(contests: list[dict[str, Any]]) -> list[str]:
+    if not contests:
+        return []
+    return [
+        "| contest | fastmetrics | peer | ratio | rows | our peak MB | peer's peak MB |",
+        "| --- | ---: | ---: | ---: | ---: | ---: | ---: |",
+        *(
+            f"{_line(one)} {one['ours'].get('rows', 0):,} | {_peak(one['ours'])} | {_peak(one['peer'])} |"
+            for one in contests
+        ),
+    ]
+
+
+def _alone(results: list[dict[str, Any]]) -> list[str]:
+    """What was measured without a peer, a column for each thing that any of it tells."""
+    names = list(dict.fromkeys(name for one in results for name in one))
+    rows = [[_cell(one.get(name)) for name in names] for one in results]
+    rule = ["---" if name == "name" else "---:" for name in names]
+    lines = [[name.replace("_", " ") for name in names], rule, *rows] if results else []
+    return [f"| {' | '.join(cells)} |" for cells in lines]
+
+
+def _cell(value: Any) -> str:
+    if isinstance(value, float):
+        return f"{value:,.4g}" if abs(value) < 1000 else f"{value:,.0f}"
+    return f"{value:,}" if isinstance(value, int) else str(value or "")
 
 
 def between_markers(text: str, content: str) -> str:

@@ -174,6 +174,22 @@ def test_throughput_of_several_files(tmp_path: Path, capsys: pytest.CaptureFixtu
     assert all(f"| {one['name']} |" in throughput.page(reports) for one in many)
 
 
+def test_throughput_of_what_has_no_peer(tmp_path: Path) -> None:
+    results = [
+        contest("squad_f1", 10, 2),
+        {"name": "quick", "seconds": 1.25, "rows": 5000},
+        {"name": "slow", "mb": 1e6},
+    ]
+    (tmp_path / "one.json").write_text(json.dumps({"name": "one", "results": results}))
+    table = [line for line in throughput.page(throughput.read(tmp_path)).splitlines() if line.startswith("|")][3:]
+    assert table == [
+        "| name | seconds | rows | mb |",
+        "| --- | ---: | ---: | ---: |",
+        "| quick | 1.25 | 5,000 |  |",
+        "| slow |  |  | 1,000,000 |",
+    ]
+
+
 def test_throughput_without_results(tmp_path: Path, capsys: pytest.CaptureFixture) -> None:
     assert throughput.headline(throughput.read(tmp_path)) == throughput.NOTHING
     assert "no results yet" in capsys.readouterr().out
