@@ -56,7 +56,7 @@ class Memory:
             held = sum(int(lines[name].split()[0]) for name in ("RssAnon", "RssFile") if name in lines)
             self._peaks[pid] = max(self._peaks[pid], held * 1024.0)
             found = "driver" if pid == self.pid else role(pid)
-            if found != "ended":
+            if self._roles.get(pid, "other") == "other" and found != "ended":  # a worker at its end has no name
                 self._roles[pid] = found
 
     def peaks(self) -> dict[str, float]:
