@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from pathlib import Path
 
-ROLES = {"ray::MapWorker": "worker", "raylet/raylet": "raylet", "/bin/java ": "jvm", "pyspark": "worker"}
+ROLES = {"ray::MapWorker": "worker", "raylet/raylet": "raylet", "/bin/java ": "jvm", "pyspark.daemon": "worker"}
 
 
 def below(pid: int) -> list[int]:
@@ -56,7 +56,7 @@ class Memory:
             held = sum(int(lines[name].split()[0]) for name in ("RssAnon", "RssFile") if name in lines)
             self._peaks[pid] = max(self._peaks[pid], held * 1024.0)
             found = "driver" if pid == self.pid else role(pid)
-            if self._roles.get(pid, "other") == "other" and found != "ended":  # a worker at its end has no name
+            if found not in ("ended", "other") or pid not in self._roles:  # a worker at its end has no name
                 self._roles[pid] = found
 
     def peaks(self) -> dict[str, float]:
