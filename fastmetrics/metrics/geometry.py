@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from fastmetrics.errors import InputError, OptionError
+from fastmetrics.errors import InputError, OptionError, UnknownNameError
 from fastmetrics.metrics.geometry_result import Estimate, Geometry
 from fastmetrics.vectors.arrays import Vectors, VectorsLike, check_threads, one_blas_thread
 from fastmetrics.vectors.pairs import (
@@ -18,7 +18,6 @@ from fastmetrics.vectors.pairs import (
     Join,
     Metric,
     Survey,
-    check_metric,
     farthest,
     join,
     scan,
@@ -26,6 +25,7 @@ from fastmetrics.vectors.pairs import (
 )
 from fastmetrics.vectors.second_moments import Moments
 
+METRICS = ("cosine", "euclidean")
 EXACT_WORK = 5e11
 """Up to this many multiplications (N² · D / 2) every pair is looked at: some seconds on one CPU."""
 
@@ -87,7 +87,8 @@ def geometry(
     Raises ``InputError`` where no finite row is left, ``ColumnError`` for rows of different lengths,
     ``UnknownNameError`` for a distance other than cosine and euclidean. Source: S2, Tier 0.
     """
-    check_metric(metric)
+    if metric not in METRICS:
+        raise UnknownNameError.of("distance", metric, METRICS)
     for name, value in (("k", k), ("sample", sample), ("pair_sample", pair_sample)):
         if value < 1:
             raise OptionError(f"{name}={value}: expected at least 1")

@@ -14,7 +14,6 @@ from typing import Literal, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from fastmetrics.errors import UnknownNameError
 from fastmetrics.kernels.geometry import (
     Nearest,
     Points,
@@ -28,17 +27,10 @@ from fastmetrics.vectors.arrays import Block, Ids, Vectors, in_order
 
 Floats: TypeAlias = npt.NDArray[np.float64]
 Metric: TypeAlias = Literal["cosine", "euclidean"]
-METRICS = ("cosine", "euclidean")
 
 BLOCK = 4096
 TILE = 1024
 SPARE = 8  # float32 decides who is a candidate, float64 who wins: the spare places absorb its rounding
-
-
-def check_metric(metric: str) -> None:
-    """Raise ``UnknownNameError`` unless the distance is one of ``METRICS``."""
-    if metric not in METRICS:
-        raise UnknownNameError.of("distance", metric, METRICS)
 
 
 @dataclass(frozen=True)
