@@ -194,7 +194,7 @@ def test_real_embeddings_find_the_intent():
 
 @pytest.mark.parametrize("metric", ["cosine", "euclidean"])
 def test_rows_are_looked_for_in_the_cells_around_them(metric):
-    corpus = clusters(9000, 24, centres=300, size=0.5)
+    corpus = clusters(9000, 24, centres=300, size=0.2)
     corpus[5] = 0.0
     exact = nearest(corpus, metric=metric, method="exact")
     found = nearest(corpus, metric=metric, method="ivf", threads=1)
@@ -211,7 +211,7 @@ def test_rows_are_looked_for_in_the_cells_around_them(metric):
 
 def test_cells_of_more_rows_than_a_tile_and_of_fewer_than_k():
     same = np.repeat(clusters(3, 16, seed=1), 1500, axis=0)
-    corpus = np.concatenate([same, clusters(5000, 16, centres=200, size=0.2)])
+    corpus = np.concatenate([same, clusters(9000, 16, centres=100, size=0.1)])
     exact = nearest(corpus, k=40, metric="euclidean", method="exact")
     found = nearest(corpus, k=40, metric="euclidean", method="ivf")
     assert found.method == "ivf"
