@@ -43,7 +43,7 @@ def clustered(rows: int, dim: int = DIM, seed: int = 0) -> Rows:
 def moments(rows: int, repeats: int) -> list[dict[str, Any]]:
     """Spread, dimensionality, exact cosine mean and deviation of all pairs, against one float32 ``X.T @ X``."""
     from fastmetrics.vectors.arrays import Vectors, check_threads, one_blas_thread
-    from fastmetrics.vectors.pairs import Cloud, survey
+    from fastmetrics.vectors.cloud import Cloud, survey
     from fastmetrics.vectors.second_moments import Moments
 
     made = clustered(rows)

@@ -6,6 +6,7 @@ import json
 import os
 import shutil
 import tempfile
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal, NamedTuple, TypeAlias
 
@@ -25,8 +26,9 @@ from fastmetrics.vectors.arrays import (
     one_blas_thread,
 )
 from fastmetrics.vectors.cells import Found, Wanted, near_by_cells
+from fastmetrics.vectors.cloud import Cloud, Floats, survey
 from fastmetrics.vectors.faiss_index import faiss_threads, filled
-from fastmetrics.vectors.pairs import Cloud, Floats, join, survey
+from fastmetrics.vectors.pairs import join
 from fastmetrics.vectors.seeking import EXACT, Seeker, Tuned
 from fastmetrics.vectors.space import Space, check_finite, padded
 
@@ -185,7 +187,7 @@ class Index:
             raise InputError(f"index: {len(names)} names for {vectors.rows} rows")
         space = Space.of(vectors, metric, check_threads(threads))
         kept = np.flatnonzero(np.isfinite(space.norms) & ~space.zero)
-        settings = {"metric": metric, "method": method, "seed": seed}
+        settings = {"metric": metric, "method": method, "seed": seed, "factor": space.factor}
         with faiss_threads(check_threads(threads), build_alone=method == "hnsw"):
             index = filled(space, kept, settings)
         return cls(space, index, kept, settings, pa.array(np.arange(vectors.rows)) if names is None else names)
@@ -251,6 +253,7 @@ class Index:
         except (OSError, ValueError, RuntimeError) as error:
             raise FileFormatError(f"{folder}: not an index written by this library: {error}") from error
         space = Space.of(vectors, settings["metric"], check_threads(threads))
+        space = replace(space, factor=float(settings.get("factor", 1.0)))
         kept = np.flatnonzero(np.isfinite(space.norms) & ~space.zero)
         return cls(space, index, kept, settings, names)
 

@@ -94,6 +94,16 @@ def test_keeps_its_digits_where_rows_are_concentrated(metric, size):
     assert_equal(geometry(rows, metric=metric, k=3), oracle(rows, metric, 3))
 
 
+@pytest.mark.parametrize("metric", ["cosine", "euclidean"])
+@pytest.mark.parametrize("size", [1e-3, 1e-5])
+def test_keeps_its_digits_in_tight_clusters(metric, size):
+    rows = np.repeat(cloud(12, 32, dtype=np.float64), 100, axis=0)
+    rows += size * np.random.default_rng(1).standard_normal(rows.shape)
+    found, expected = geometry(rows, metric=metric), oracle(rows, metric, 10)
+    for name in ("avg_nn_distance", "std_nn_distance", "min_pairwise_distance", "density_score"):
+        assert getattr(found, name) == pytest.approx(expected[name], rel=1e-6)
+
+
 @pytest.mark.parametrize("size", [1e-25, 1e25])
 def test_neither_overflows_nor_underflows(size):
     rows = cloud(200, 8, dtype=np.float64)

@@ -138,6 +138,68 @@ def test_small_distances_keep_their_digits():
     assert np.array_equal(nearest(corpus, k=4, metric="euclidean").ids, np.argsort(square, axis=1)[:, :4])
 
 
+def tight(rows=1200, dim=32, size=1e-4, seed=0):
+    """Clusters whose rows are much nearer to each other than float32 can tell around the centre of all."""
+    rng = np.random.default_rng(seed)
+    return np.repeat(rng.standard_normal((12, dim)), rows // 12, axis=0) + size * rng.standard_normal((rows, dim))
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("metric", ["cosine", "euclidean"])
+@pytest.mark.parametrize("size", [1e-3, 1e-5])
+def test_exact_is_exact_in_tight_clusters(size, metric, dtype):
+    corpus = tight(size=size).astype(dtype)
+    rows = corpus.astype(np.float64)
+    if metric == "cosine":
+        rows /= np.linalg.norm(rows, axis=1, keepdims=True)
+    square = ((rows[:, None] - rows[None]) ** 2).sum(axis=2)
+    np.fill_diagonal(square, np.inf)
+    expected = np.sort(square, axis=1)[:, :10]
+    expected = 0.5 * expected if metric == "cosine" else np.sqrt(expected)
+    for found in (
+        nearest(corpus, metric=metric),
+        nearest(corpus, metric=metric, method="ivf", threads=2),
+        Index.build(corpus, metric=metric).search(corpus, exclude=np.arange(len(corpus))),
+    ):
+        assert (found.method, found.recall) == ("exact", 1.0)
+        assert found.distances == pytest.approx(expected, rel=1e-6)
+
+
+@pytest.mark.parametrize("scale", [1e30, 1e-30])
+@pytest.mark.parametrize("metric", DISTANCES)
+@pytest.mark.parametrize("method", METHODS)
+def test_huge_and_tiny_rows_are_found(method, metric, scale):
+    corpus, queries = clusters(900, 16), clusters(60, 16, seed=1)
+    plain = nearest(corpus, queries, k=5, metric=metric, method="exact")
+    found = nearest(corpus * np.float32(scale), queries * np.float32(scale), k=5, metric=metric, method=method)
+    assert recall(found.ids, plain.ids) >= 0.97
+    assert found.recall >= 0.97
+
+
+@pytest.mark.parametrize("metric", ["euclidean", "dot"])
+def test_one_row_far_away_keeps_nobody_from_being_found(metric):
+    corpus, queries = clusters(900, 16), clusters(60, 16, seed=1)
+    plain = nearest(corpus, queries, k=5, metric=metric)
+    corpus = np.vstack([corpus, np.full((1, 16), 1e20, np.float32)])
+    if metric == "euclidean":
+        found, own = nearest(corpus, queries, k=5, metric=metric), nearest(corpus, k=5, metric=metric)
+        assert np.array_equal(found.ids, plain.ids)
+        assert np.array_equal(own.ids[:900], nearest(corpus[:900], k=5, metric=metric).ids)
+        away = nearest(corpus[:900], queries * np.float32(1e25), k=5, metric=metric)
+        assert (away.ids >= 0).all()
+        return
+    found = nearest(corpus, queries, k=6, metric=metric)
+    assert all(set(one) <= set(other) for one, other in zip(plain.ids.tolist(), found.ids.tolist(), strict=True))
+
+
+def test_ties_go_by_row_number_however_many():
+    corpus = np.tile(np.eye(4, dtype=np.float32), (40, 1))
+    corpus[0] = [1.0, 1.0, 1.0, 1.0]  # equally far from all the others
+    found = nearest(corpus, k=3, metric="euclidean")
+    assert found.ids[0].tolist() == [1, 2, 3]
+    assert nearest(corpus[1:], corpus[:1], k=3, metric="euclidean").ids.tolist() == [[0, 1, 2]]
+
+
 @pytest.mark.parametrize("method", METHODS)
 def test_a_saved_index_answers_the_same(method, tmp_path: Path):
     corpus, queries = clusters(1500, 8), clusters(40, 8, seed=2)

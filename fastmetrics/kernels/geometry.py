@@ -124,6 +124,34 @@ def scan_tile(tile: Array, down: Points, across: Points, near_down: Nearest, nea
 
 
 @kernel
+def close_pairs(tile: Array, down: Points, across: Points, met: Nearest, limits: Array, places: Array) -> int:
+    """Write the places of the tile's pairs that may be among the nearest of ``down``; how many they are.
+
+    ``limits`` has per row the value up to which a pair may, and by how much above the last of ``met``, the nearest by
+    their values, that lies at most.
+    """
+    found, last = 0, met.halves.shape[1] - 1
+    for i in range(tile.shape[0]):
+        for j in range(tile.shape[1]):
+            value = down.halves[i] + across.halves[j] - tile[i, j]
+            if value > limits[i, 0] or down.ids[i] == across.ids[j]:  # NaN is not above
+                continue
+            places[0, found], places[1, found] = i, j
+            found += 1
+            if value < met.halves[i, last]:
+                insert(met.halves[i], met.ids[i], value, across.ids[j])
+                limits[i, 0] = min(limits[i, 0], met.halves[i, last] + limits[i, 1])
+    return found
+
+
+@kernel
+def offer(near: Nearest, places: Array, ids: Array, halves: Array) -> None:
+    """Offer each pair of a place and an id to the list of the place."""
+    for pair in range(len(places)):
+        insert(near.halves[places[pair]], near.ids[places[pair]], halves[pair], ids[pair])
+
+
+@kernel
 def distance_sums(
     tile: Array, down: Points, across: Points, centre_at: float, above_diagonal: bool
 ) -> tuple[float, float]:

@@ -11,18 +11,8 @@ import numpy as np
 from fastmetrics.errors import InputError, OptionError, UnknownNameError
 from fastmetrics.metrics.geometry_result import Estimate, Geometry
 from fastmetrics.vectors.arrays import Vectors, VectorsLike, check_threads, one_blas_thread
-from fastmetrics.vectors.pairs import (
-    BLOCK,
-    Cloud,
-    Floats,
-    Join,
-    Metric,
-    Survey,
-    farthest,
-    join,
-    scan,
-    survey,
-)
+from fastmetrics.vectors.cloud import BLOCK, Cloud, Floats, Metric, Survey, survey
+from fastmetrics.vectors.pairs import Join, farthest, join, scan
 from fastmetrics.vectors.second_moments import Moments
 
 METRICS = ("cosine", "euclidean")

@@ -12,8 +12,10 @@ import numpy.typing as npt
 
 from fastmetrics.kernels.geometry import Nearest, Points, scan_tile
 from fastmetrics.vectors.arrays import Ids, in_order
+from fastmetrics.vectors.cloud import BLOCK, TILE, Cloud, Floats
 from fastmetrics.vectors.faiss_index import faiss_threads
-from fastmetrics.vectors.pairs import BLOCK, NOTHING, SPARE, TILE, Cloud, Floats, nothing, rank, scan
+from fastmetrics.vectors.pairs import scan
+from fastmetrics.vectors.winners import NOTHING, SPARE, nothing, rank
 
 _PER_CELL = 16  # training rows per cell: more make the recall no better
 _ROUNDS = 5
@@ -162,12 +164,15 @@ def near_by_cells(cloud: Cloud, k: int, wanted: Wanted, threads: int) -> Found |
         rows = short[start : start + BLOCK]
         candidates[rows, :k] = scan(cloud, rows, k, threads).ids
     ids, halves = rank(cloud, np.arange(len(cloud)), np.where(candidates == NOTHING, -1, candidates), k, threads)
-    return Found(ids, halves, float(share_found(halves[asked], truth.halves).mean()), len(asked))
+    found = float(share_found(halves[asked], truth.halves).mean())
+    # less than the cells hold: float32 cannot tell apart rows much nearer to each other than to the centre
+    return Found(ids, halves, found, len(asked)) if found >= wanted.recall else None
 
 
 def share_found(found: Floats, truth: Floats) -> npt.NDArray[np.float64]:
     """Per query, the share of the true nearest that were found; at equal distance any row is right."""
     known = np.isfinite(truth)
-    last = np.max(np.where(known, truth, -np.inf), axis=1, keepdims=True)
+    last = np.max(np.where(known, truth, -np.inf), axis=1, keepdims=True, initial=-np.inf)
+    last = np.where(known.any(axis=1, keepdims=True), last, 0.0)
     hits = np.sum(found <= last + 1e-12 * np.abs(last), axis=1)
     return np.divide(hits, known.sum(axis=1), out=np.ones(len(found)), where=known.any(axis=1))

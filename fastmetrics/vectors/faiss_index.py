@@ -43,9 +43,9 @@ def filled(space: Space, kept: Ids, settings: dict[str, Any]) -> Any:
             index.pq.cp.niter = 8
         rng = np.random.default_rng(int(settings["seed"]))
         chosen = np.sort(rng.choice(kept, min(len(kept), max(cells * _PER_CELL, 8192)), replace=False))
-        index.train(space.rows(space.vectors.take(chosen)))
+        index.train(space.points(chosen).rows)
     for start in range(0, len(kept), 16 * BATCH):
-        index.add(space.rows(space.vectors.take(kept[start : start + 16 * BATCH])))
+        index.add(space.points(kept[start : start + 16 * BATCH]).rows)
     return index
 
 

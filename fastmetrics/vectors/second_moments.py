@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from fastmetrics.vectors.arrays import in_order
-from fastmetrics.vectors.pairs import BLOCK, Cloud
+from fastmetrics.vectors.cloud import BLOCK, Cloud
 
 _HELD = 0.95
 _DOUBLE_WORK = 2e10  # up to this many multiplications second moments are worked out in float64 throughout

@@ -9,11 +9,12 @@ from typing import Any, NamedTuple
 import faiss
 import numpy as np
 
-from fastmetrics.vectors.arrays import Ids, Vectors, in_order
+from fastmetrics.vectors.arrays import Block, Ids, Vectors, in_order
 from fastmetrics.vectors.cells import share_found
+from fastmetrics.vectors.cloud import Floats
 from fastmetrics.vectors.faiss_index import BATCH, flat
-from fastmetrics.vectors.pairs import SPARE, Floats
 from fastmetrics.vectors.space import Space
+from fastmetrics.vectors.winners import NOTHING, SPARE, settled
 
 _BLOCK = 1024
 _MOST_CANDIDATES = 4096
@@ -51,24 +52,42 @@ class Seeker:
     def search(self, asked: Vectors, own: Ids | None, k: int, effort: Effort, threads: int) -> tuple[Ids, Floats]:
         """The k nearest of each row of ``asked``, by exact distances; row r does not find row ``own[r]``."""
         wanted = min(effort.refine * k + SPARE + (own is not None), len(self.kept))
-        extra = self.extra[: k + 1]  # all of one distance
 
         def part(start: int) -> tuple[Ids, Floats]:
             faiss.omp_set_num_threads(1)  # of this thread alone: the blocks are what runs side by side
             block = asked.block(start, min(start + _BLOCK, asked.rows))
-            near = np.empty((len(block), 0), np.int64)
+            own_ids = None if own is None else own[start : start + len(block)]
+            down = self.space.queries(block, own_ids, start)
+            far, near = np.empty((len(block), 0), np.float32), np.empty((len(block), 0), np.int64)
             if wanted:
-                near = self.index.search(self.space.rows(block, start), wanted, params=self._params(effort))[1]
-            candidates = np.append(self.kept, -1)[near]
-            candidates = np.hstack([candidates, np.broadcast_to(extra, (len(block), len(extra)))])
-            if own is not None:
-                candidates = np.where(candidates == own[start : start + len(block), None], -1, candidates)
-            return self.space.rank(block, candidates, k)
+                far, near = self.index.search(down.rows, wanted, params=self._params(effort))
+            ids, distances = self.space.rank(block, self._with_extra(np.append(self.kept, -1)[near], down.ids, k), k)
+            if isinstance(self.index, faiss.IndexFlat) and 0 < wanted < len(self.kept):
+                doubt, last = self.space.doubt(block, down, far[:, -1].astype(np.float64), distances[:, -1])
+                if len(doubt):
+                    ids[doubt], distances[doubt] = self._settled(block[doubt], down.ids[doubt], last, k)
+            return ids, distances
 
         parts = list(in_order(part, range(0, asked.rows, _BLOCK), threads))
         if not parts:
             return np.empty((0, k), np.int64), np.empty((0, k))
         return np.concatenate([ids for ids, _ in parts]), np.concatenate([distances for _, distances in parts])
+
+    def _settled(self, asked: Block, own: Ids, last: Floats, k: int) -> tuple[Ids, Floats]:
+        """The k nearest of queries for which float32 left it in doubt; ``last`` are the values of the k-th it found."""
+        norms = self.space.norms_of(asked)
+        down, error = self.space.fine_queries(asked, own, last)
+        tiles = (self.space.fine_points(self.kept[at : at + _BLOCK]) for at in range(0, len(self.kept), _BLOCK))
+        found = settled(
+            down, last, error, tiles, lambda one, other: self.space.distances(asked, norms, one, other), k
+        ).ids
+        return self.space.rank(asked, self._with_extra(np.where(found == NOTHING, -1, found), own, k), k)
+
+    def _with_extra(self, candidates: Ids, own: Ids, k: int) -> Ids:
+        """Candidates and the rows that are in no index, all of which are at one distance, but for each row's own."""
+        extra = self.extra[: k + 1]
+        candidates = np.hstack([candidates, np.broadcast_to(extra, (len(candidates), len(extra)))])
+        return np.where(candidates == own[:, None], -1, candidates)
 
     def _params(self, effort: Effort) -> Any:
         if isinstance(self.index, faiss.IndexIVF):
@@ -83,7 +102,7 @@ class Seeker:
         for start in range(0, max(len(self.kept), 1), 16 * BATCH):
             kept = self.kept[start : start + 16 * BATCH]
             index = flat(self.space)
-            index.add(self.space.rows(self.space.vectors.take(kept)))
+            index.add(self.space.points(kept).rows)
             part = replace(self, index=index, kept=kept, extra=self.extra if start == 0 else self.extra[:0])
             found = part.search(asked, own, k, EXACT, threads)[1]
             best = np.sort(np.hstack([best, found]), axis=1)[:, :k]

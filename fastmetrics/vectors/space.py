@@ -8,9 +8,10 @@ import numpy as np
 import numpy.typing as npt
 
 from fastmetrics.errors import InputError
-from fastmetrics.kernels.geometry import centre, pair_halves, pair_products
+from fastmetrics.kernels.geometry import Points, centre, pair_halves, pair_products
 from fastmetrics.vectors.arrays import Block, Ids, Vectors
-from fastmetrics.vectors.pairs import Floats, survey
+from fastmetrics.vectors.cloud import Cloud, Floats, survey
+from fastmetrics.vectors.winners import blur, fine_blur
 
 
 @dataclass(frozen=True)
@@ -21,18 +22,28 @@ class Space:
     metric: str
     norms: Floats
     mean: Floats
+    factor: float
+    """Brings rows to norms of about 1, so that float32 neither overflows nor underflows."""
 
     @classmethod
     def of(cls, vectors: Vectors, metric: str, threads: int) -> Space:
         found = survey(vectors, threads)
-        means = {"cosine": found.unit_mean, "euclidean": found.mean, "dot": np.zeros(vectors.dim)}
         single = vectors if vectors.single else Vectors.of(np.array(vectors.all()))
-        return cls(single, metric, found.norms, means[metric])
+        if metric != "dot":
+            cloud = Cloud(vectors, found, "cosine" if metric == "cosine" else "euclidean")
+            return cls(single, metric, found.norms, cloud.mean, cloud.factor)
+        largest = float(np.max(found.norms[found.finite], initial=0.0))
+        return cls(single, metric, found.norms, np.zeros(vectors.dim), 1.0 / largest if largest > 0 else 1.0)
 
     @property
     def zero(self) -> npt.NDArray[np.bool_]:
         """Rows without a direction, where directions are compared."""
         return np.asarray((self.norms == 0) & (self.metric == "cosine"))
+
+    @staticmethod
+    def norms_of(block: Block) -> Floats:
+        """The norm of each row."""
+        return survey(Vectors.of(block), 1).norms
 
     def scales(self, norms: Floats) -> Floats:
         """What rows of these norms are multiplied by."""
@@ -40,31 +51,85 @@ class Space:
             return np.ones(len(norms))
         return np.divide(1.0, norms, out=np.zeros(len(norms)), where=norms > 0)
 
-    def rows(self, block: Block, first: int = 0) -> npt.NDArray[np.float32]:
-        """The block's rows as FAISS compares them."""
-        norms = survey(Vectors.of(block), 1).norms
-        check_finite(norms, "query", first)
-        rows, squares = np.empty(block.shape, np.float32), np.empty(len(block))
-        centre(block, self.scales(norms), self.mean, 1.0, rows, squares)
-        return rows
+    def points(self, ids: Ids) -> Points:
+        """Rows of the corpus as FAISS compares them."""
+        return self._placed(self.vectors.take(ids), self.scales(self.norms[ids]), ids)
 
-    def rank(self, block: Block, candidates: Ids, k: int) -> tuple[Ids, Floats]:
-        """The k nearest of each row's candidates (−1 = none), by distances worked out in float64."""
-        norms = survey(Vectors.of(block), 1).norms
+    def queries(self, block: Block, own: Ids | None = None, first: int = 0) -> Points:
+        """Queries as FAISS compares them; ``own`` are the ids that they must not find."""
+        norms = self.norms_of(block)
+        check_finite(norms, "query", first)
+        return self._placed(block, self._query_scales(norms), own)
+
+    def _query_scales(self, norms: Floats) -> Floats:
+        if self.metric != "dot":
+            return self.scales(norms)
+        # its length does not change what is nearest to a query
+        return np.divide(1.0 / self.factor, norms, out=np.zeros(len(norms)), where=norms > 0)
+
+    def _placed(self, block: Block, scales: Floats, ids: Ids | None = None) -> Points:
+        rows, squares = np.empty(block.shape, np.float32), np.empty(len(block))
+        centre(block, scales, self.mean, self.factor, rows, squares)
+        with np.errstate(over="ignore"):  # a query may be far away
+            halves = (0.5 * self.factor**2 * squares).astype(np.float32)
+        if self.metric == "dot":
+            halves = np.zeros(len(block), np.float32)
+        return Points(rows, halves, np.full(len(block), -1) if ids is None else ids)
+
+    def fine_points(self, ids: Ids) -> Points:
+        """:meth:`points` in float64."""
+        return self._fine(self.vectors.take(ids), self.scales(self.norms[ids]), ids)
+
+    def fine_queries(self, block: Block, own: Ids, last: Floats) -> tuple[Points, Floats]:
+        """:meth:`queries` in float64, and how far off values up to ``last`` may be."""
+        norms = self.norms_of(block)
+        down = self._fine(block, self._query_scales(norms), own)
+        if self.metric == "dot":
+            return down, fine_blur(np.ones(len(norms)), np.zeros(1), block.shape[1], 0.0)
+        middle = float(np.linalg.norm(self.mean)) * self.factor
+        return down, fine_blur(np.sqrt(2.0 * down.halves), last, block.shape[1], middle)
+
+    def _fine(self, block: Block, scales: Floats, ids: Ids) -> Points:
+        rows = (block.astype(np.float64) * scales[:, None] - self.mean) * self.factor
+        halves = np.zeros(len(rows)) if self.metric == "dot" else 0.5 * np.einsum("ij,ij->i", rows, rows)
+        return Points(rows, halves, ids)
+
+    def distances(self, block: Block, norms: Floats, one: Ids, other: Ids) -> Floats:
+        """How far rows of the block, which have these norms, are from rows of the corpus, in float64."""
         corpus = self.vectors.all()
-        one = np.repeat(np.arange(len(candidates)), candidates.shape[1])
-        other = np.maximum(candidates.ravel(), 0)
         distances = np.empty(len(one))
         if self.metric == "dot":
             pair_products(block, corpus, one, other, distances)
-            np.negative(distances, out=distances)
+            return np.negative(distances, out=distances)
+        scales = self.scales(norms[one]), self.scales(self.norms[other])
+        pair_halves(block, corpus, one, other, *scales, distances)
+        if self.metric == "cosine":
+            distances[(norms[one] == 0) | (self.norms[other] == 0)] = 1.0
+            return distances
+        return np.sqrt(2.0 * distances, out=distances)
+
+    def doubt(self, block: Block, down: Points, edge: Floats, last: Floats) -> tuple[Ids, Floats]:
+        """Queries of a block that may have a nearer row than was found, and the value of the k-th found.
+
+        ``edge`` are the values FAISS found last, ``last`` the distances of the k-th rows found.
+        """
+        norms = self.norms_of(block)
+        if self.metric == "dot":
+            limits, sure = -edge, norms == 0
+            bounds = np.divide(last * self.factor, norms, out=np.zeros(len(norms)), where=norms > 0)
+            error = blur(np.ones(len(norms)), np.zeros(1), block.shape[1])
         else:
-            scales = self.scales(norms[one]), self.scales(self.norms[other])
-            pair_halves(block, corpus, one, other, *scales, distances)
-            if self.metric == "cosine":
-                distances[(norms[one] == 0) | (self.norms[other] == 0)] = 1.0
-            else:
-                np.sqrt(2.0 * distances, out=distances)
+            limits, sure = 0.5 * edge, (last == 0) | ((norms == 0) & (self.metric == "cosine"))
+            bounds = self.factor**2 * (last if self.metric == "cosine" else 0.5 * last**2)
+            error = blur(np.sqrt(2.0 * down.halves.astype(np.float64)), bounds, block.shape[1])
+        doubt = np.flatnonzero(~(limits - error > bounds) & ~sure)
+        return doubt, bounds[doubt]
+
+    def rank(self, block: Block, candidates: Ids, k: int) -> tuple[Ids, Floats]:
+        """The k nearest of each row's candidates (−1 = none), by distances worked out in float64."""
+        norms = self.norms_of(block)
+        one = np.repeat(np.arange(len(candidates)), candidates.shape[1])
+        distances = self.distances(block, norms, one, np.maximum(candidates.ravel(), 0))
         distances[candidates.ravel() < 0] = np.inf
         table = distances.reshape(candidates.shape)
         ordered = np.lexsort((candidates, table), axis=1)[:, :k]
