@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import shutil
-import tempfile
+import uuid
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal, NamedTuple, TypeAlias
@@ -100,7 +100,7 @@ def nearest(
     alone = queries is None and metric != "dot"
     chosen = method or ("exact" if work <= EXACT_WORK else "ivf" if alone else "pq")
     if alone and chosen in ("exact", "ivf"):
-        _check(metric, chosen, k, recall)
+        _check(metric, chosen, k, recall, recall_sample, seed)
         wanted = None if chosen == "exact" else Wanted(recall, recall_sample, seed)
         too_many = method is None and work > 10 * EXACT_WORK
         found = _self_join(vectors, k, metric, wanted, too_many, check_threads(threads))
@@ -117,6 +117,8 @@ def _self_join(
 ) -> Neighbors | None:
     """Each row's neighbours; where cells do not help, from each pair once, or None if the pairs are too many."""
     with one_blas_thread():
+        if vectors.rows and not vectors.dim:
+            raise InputError(f"nearest: the {vectors.rows} rows hold no number")
         found = survey(vectors, threads)
         check_finite(found.norms, "row")
         cloud = Cloud(vectors, found, "cosine" if metric == "cosine" else "euclidean")
@@ -182,7 +184,9 @@ class Index:
         """
         vectors = Vectors.of(corpus)
         method = method or ("exact" if vectors.rows <= 50_000 else "pq")
-        _check(metric, method, 1)
+        _check(metric, method, 1, seed=seed)
+        if vectors.rows and not vectors.dim:
+            raise InputError(f"index: the {vectors.rows} rows hold no number")
         if names is not None and len(names) != vectors.rows:
             raise InputError(f"index: {len(names)} names for {vectors.rows} rows")
         space = Space.of(vectors, metric, check_threads(threads))
@@ -207,7 +211,7 @@ class Index:
         ``exclude`` names one row per query that it must not find (its own, where the queries are the rows).
         ``recall`` and ``recall_sample`` as in :func:`nearest`.
         """
-        _check(self.metric, self.method, k, recall)
+        _check(self.metric, self.method, k, recall, recall_sample)
         asked = Vectors.of(queries)
         check_same_width(asked, self._space.vectors, "search")
         own = None if exclude is None else np.asarray(exclude, np.int64)
@@ -227,17 +231,18 @@ class Index:
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the index to a new folder, all of it or nothing."""
-        target = Path(path)
-        if target.exists():
-            raise OutputError(f"{target}: exists already")
-        target.parent.mkdir(parents=True, exist_ok=True)
-        partial = Path(tempfile.mkdtemp(prefix=f".{target.name}-", dir=target.parent))
+        target = check_absent(path)
+        partial = target.with_name(f".{target.name}-{uuid.uuid4().hex}")
         try:
+            partial.mkdir(parents=True)
             np.save(partial / "vectors.npy", self._space.vectors.all())
             faiss.write_index(self._seeker.index, str(partial / "index.faiss"))
             feather.write_feather(pa.table({"id": self.names}), partial / "names.arrow")
             (partial / "settings.json").write_text(json.dumps(self._settings), "utf-8")
             partial.rename(target)
+        except (OSError, RuntimeError) as error:  # FAISS raises the latter
+            reason = os.strerror(error.errno) if isinstance(error, OSError) and error.errno else error
+            raise OutputError(f"cannot write {target}: {reason}") from error
         finally:
             shutil.rmtree(partial, ignore_errors=True)
 
@@ -250,15 +255,27 @@ class Index:
             vectors = Vectors.of(folder / "vectors.npy")
             index = faiss.read_index(str(folder / "index.faiss"))
             names = feather.read_table(folder / "names.arrow").column("id").combine_chunks()
-        except (OSError, ValueError, RuntimeError) as error:
+            _check(settings["metric"], settings["method"], 1, seed=settings["seed"])
+            factor = float(settings.get("factor", 1.0))
+        except (OSError, ValueError, RuntimeError, LookupError, TypeError) as error:
             raise FileFormatError(f"{folder}: not an index written by this library: {error}") from error
         space = Space.of(vectors, settings["metric"], check_threads(threads))
-        space = replace(space, factor=float(settings.get("factor", 1.0)))
+        space = replace(space, factor=factor)
         kept = np.flatnonzero(np.isfinite(space.norms) & ~space.zero)
+        if (index.ntotal, index.d, len(names)) != (len(kept), vectors.dim, vectors.rows):
+            raise FileFormatError(f"{folder}: not an index written by this library: its files do not fit together")
         return cls(space, index, kept, settings, names)
 
 
-def _check(metric: str, method: str, k: int, recall: float = RECALL) -> None:
+def check_absent(path: str | os.PathLike[str]) -> Path:
+    """The path of a folder that is to be made; raises ``OutputError`` if it is there."""
+    target = Path(path)
+    if os.path.lexists(target):
+        raise OutputError(f"{target}: exists already")
+    return target
+
+
+def _check(metric: str, method: str, k: int, recall: float = RECALL, recall_sample: int = 1, seed: int = 0) -> None:
     if metric not in DISTANCES:
         raise UnknownNameError.of("distance", metric, DISTANCES)
     if method not in METHODS:
@@ -267,3 +284,7 @@ def _check(metric: str, method: str, k: int, recall: float = RECALL) -> None:
         raise OptionError(f"k={k}: expected at least 1")
     if not 0 < recall <= 1:
         raise OptionError(f"recall={recall}: expected a share, above 0 and at most 1")
+    if recall_sample < 1:
+        raise OptionError(f"recall_sample={recall_sample}: expected at least 1")
+    if not 0 <= seed < 2**31:
+        raise OptionError(f"seed={seed}: expected a whole number from 0 on, below 2**31")

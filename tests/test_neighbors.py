@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import io
 import os
+import shutil
 from pathlib import Path
 
 import numpy as np
@@ -11,7 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
-from pyarrow import parquet
+from pyarrow import feather, parquet
 from sklearn.neighbors import NearestNeighbors
 
 from fastmetrics.errors import FastmetricsError, FileFormatError, InputError, OptionError, OutputError
@@ -236,6 +238,52 @@ def test_errors_name_what_is_wrong(tmp_path: Path):
         Index.build(corpus, names=pa.array(["a", "b"]))
     with pytest.raises(FileFormatError, match="not an index"):
         Index.load(tmp_path)
+    for method in METHODS:
+        with pytest.raises(OptionError, match="recall_sample=0"):
+            nearest(corpus, method=method, recall_sample=0)
+        with pytest.raises(OptionError, match="seed=-1"):
+            nearest(corpus, method=method, seed=-1)
+        with pytest.raises(InputError, match="3 rows hold no number"):
+            nearest(np.empty((3, 0)), method=method)
+
+
+def test_a_spoilt_index_is_an_error(tmp_path: Path):
+    Index.build(clusters(100, 4)).save(tmp_path / "whole")
+    assert (tmp_path / "whole").stat().st_mode & 0o777 == 0o777 & ~_umask()
+    spoil = {
+        "settings.json": [b"{}", b"[]", b"\xff", b'{"metric": "x", "method": "exact"}'],
+        "vectors.npy": [b"", _npy(clusters(9, 4)), _npy(clusters(100, 3))],
+        "names.arrow": [b"", _feather(pa.table({"id": [1]})), _feather(pa.table({"name": [1]}))],
+        "index.faiss": [b"", b"IxF2"],
+    }
+    for name, contents in spoil.items():
+        for content in contents:
+            folder = shutil.copytree(tmp_path / "whole", tmp_path / "spoilt")
+            (folder / name).write_bytes(content)
+            with pytest.raises(FileFormatError, match="not an index written by this library"):
+                Index.load(folder)
+            shutil.rmtree(folder)
+    (tmp_path / "file").write_text("")
+    with pytest.raises(OutputError, match=r"cannot write .*file/index: Not a directory"):
+        Index.build(clusters(10, 4)).save(tmp_path / "file" / "index")
+
+
+def _umask():
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask
+
+
+def _npy(rows):
+    file = io.BytesIO()
+    np.save(file, rows)
+    return file.getvalue()
+
+
+def _feather(table):
+    file = io.BytesIO()
+    feather.write_feather(table, file)
+    return file.getvalue()
 
 
 def test_corpus_rows_that_are_not_finite_are_never_found():

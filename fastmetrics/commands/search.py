@@ -18,8 +18,10 @@ def index(
     threads: Annotated[int | None, typer.Option(min=1, help="Threads; by default one a processor.")] = None,
 ) -> None:
     """Make an index of vectors for searching."""
+    from fastmetrics.neighbors import check_absent
     from fastmetrics.search_runs import build_index
 
+    check_absent(out)
     options: dict[str, Any] = {"metric": metric, "method": method, "column": column}
     made = build_index(vectors, **options, threads=threads)
     made.save(out)
