@@ -104,6 +104,28 @@ def test_keeps_its_digits_in_tight_clusters(metric, size):
         assert getattr(found, name) == pytest.approx(expected[name], rel=1e-6)
 
 
+def test_spread_of_concentrated_rows_of_nearly_unit_length():
+    rows = cloud(300, 16, around=1.0, size=1e-5, dtype=np.float64)
+    rows *= np.random.default_rng(2).uniform(1 - 4e-7, 1 + 4e-7, (300, 1)) / np.linalg.norm(rows, axis=1)[:, None]
+    found, expected = geometry(rows, k=1), oracle(rows, "cosine", 1)
+    for name in ("avg_spread", "max_spread", "spread_std"):
+        assert getattr(found, name) == pytest.approx(expected[name], rel=1e-6)
+
+
+def test_rows_that_are_all_equal_have_no_dimension():
+    for metric in ("cosine", "euclidean"):
+        found = geometry(np.full((7, 3), [0.1, 0.2, 0.3]), metric=metric)
+        assert (found.effective_dimensionality, found.avg_nn_distance, found.n_duplicates) == (0, 0.0, 6)
+
+
+def test_a_zero_vector_is_not_its_own_farthest_row():
+    for seed in range(40):
+        rng = np.random.default_rng(seed)
+        rows = (1.0 + 0.05 * rng.standard_normal((40, 3))).astype(np.float32)
+        rows[rng.integers(40)] = 0.0
+        assert geometry(rows, k=1, exact_work=1.0, sample=5).max_pairwise_distance == 1.0
+
+
 @pytest.mark.parametrize("size", [1e-25, 1e25])
 def test_neither_overflows_nor_underflows(size):
     rows = cloud(200, 8, dtype=np.float64)

@@ -82,6 +82,8 @@ def geometry(
     for name, value in (("k", k), ("sample", sample), ("pair_sample", pair_sample)):
         if value < 1:
             raise OptionError(f"{name}={value}: expected at least 1")
+    if seed < 0:
+        raise OptionError(f"seed={seed}: expected a whole number from 0 on")
     vectors = Vectors.of(matrix, column)
     workers = check_threads(threads)
     with one_blas_thread():
@@ -117,7 +119,7 @@ def geometry(
         avg_spread=float(spread.mean()),
         max_spread=float(spread.max()),
         spread_std=float(spread.std()),
-        effective_dimensionality=plain.dimensionality(),
+        effective_dimensionality=plain.dimensionality() if n_duplicates < len(cloud) - 1 else 0,
         avg_pairwise_distance=pairs.mean,
         std_pairwise_distance=pairs.std,
         min_pairwise_distance=least,
@@ -131,7 +133,10 @@ def geometry(
 
 def _same_space(cloud: Cloud, found: Survey) -> bool:
     """Whether the cloud's rows are, to within the rounding of float32, the rows as given."""
-    return cloud.metric == "euclidean" or bool(np.abs(found.norms[cloud.rows] - 1.0).max() <= 5e-7)
+    if cloud.metric == "euclidean":
+        return True
+    off = float(np.abs(found.norms[cloud.rows] - 1.0).max())
+    return off <= 5e-7 and off * cloud.factor <= 5e-4  # the factor is 1 / the spread
 
 
 def _duplicates(cloud: Cloud, found: Survey) -> int:
