@@ -17,7 +17,7 @@ import pyarrow.compute as pc
 from fastmetrics.arrays import Ints, as_arrow, text_of_arrow
 from fastmetrics.errors import ColumnError, InputError
 from fastmetrics.vectors.cache import KEY_BYTES, VectorCache, as_keys
-from fastmetrics.vectors.models import Encode, Model, load
+from fastmetrics.vectors.models import Encode, Model, as_vectors, load
 
 _FLUSH = 8192
 _TEXTS = (pa.types.is_string, pa.types.is_large_string, pa.types.is_string_view)
@@ -119,18 +119,27 @@ class Embedder:
                 rows = missing[start : start + _FLUSH]
                 for first in range(0, len(rows), self.model.batch):
                     some = rows[first : first + self.model.batch]
-                    vectors[some] = self._encoded(texts.take(pa.array(some)).to_pylist())
+                    vectors[some] = self._encoded(_strings(texts.take(pa.array(some))))
                     bar.advance(len(some))
                 if self._cache is not None:
                     self._cache.put([keys[row] for row in rows.tolist()], vectors[rows])
         return vectors
 
     def _encoded(self, texts: Sequence[str]) -> npt.NDArray[Any]:
-        vectors = np.asarray(self.model.encode(texts))
+        vectors = as_vectors(self.model.name, self.model.encode(texts))
         if vectors.shape != (len(texts), self.dim):
             expected = (len(texts), self.dim)
             raise InputError(f"embedder {self.model.name}: expected an array of shape {expected}, got {vectors.shape}")
         return vectors
+
+
+def _strings(texts: pa.Array) -> list[str]:
+    """Texts as models take them: lone surrogates, which Python strings may hold, become question marks."""
+    try:
+        return list(texts.to_pylist())
+    except UnicodeDecodeError:
+        found = texts.cast(pa.large_binary()).to_pylist()
+        return [one.decode("utf-8", "surrogatepass").encode("utf-8", "replace").decode() for one in found]
 
 
 def add_embeddings(

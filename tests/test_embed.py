@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib.util
 import multiprocessing
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -160,6 +161,58 @@ def test_errors_name_what_is_wrong(tmp_path: Path):
     (tmp_path / "file").write_text("")
     with pytest.raises(OutputError, match="cannot keep vectors here"):
         VectorCache(tmp_path / "file", 3)
+
+
+def test_what_a_model_may_not_return(tmp_path: Path):
+    made = {
+        "of one length": lambda texts: [[1.0]] * (len(texts) == 1) or [[1.0], [1.0, 2.0]],
+        "an array of numbers, got one of <U1": lambda texts: [["a"]] * len(texts),
+        "an array of numbers, got one of object": lambda texts: None,
+        "an array of numbers, got one of complex128": lambda texts: np.ones((len(texts), 2)) * 1j,
+        r"got an array of shape \(1, 0\)": lambda texts: np.ones((len(texts), 0)),
+    }
+    for message, model in made.items():
+        with pytest.raises(InputError, match=message):
+            Embedder(model).embed(["a", "b"])
+
+
+def test_lone_surrogates_reach_a_model_as_question_marks():
+    model = Counting()
+    Embedder(model).embed(["a\ud800b", "ä"])
+    assert model.asked[-1] == ["a?b", "ä"]
+
+
+def test_a_spoilt_file_spoils_no_more_than_itself(tmp_path: Path):
+    keys = [bytes([letter]) * 16 for letter in b"abcd"]
+    reader, writer = VectorCache(tmp_path, 1), VectorCache(tmp_path, 1)
+    writer.put(keys[:2], [[1], [2]])
+    (tmp_path / "zzz.arrow").write_bytes(b"junk")
+    with pytest.raises(FileFormatError, match=r"zzz\.arrow: .*delete it"):
+        reader.refresh()
+    (tmp_path / "zzz.arrow").unlink()
+    writer.put(keys[2:], [[3], [4]])
+    reader.refresh()
+    assert reader.get(keys)[:, 0].tolist() == [1, 2, 3, 4]
+    (tmp_path / "zzz.arrow").mkdir()
+    with pytest.raises(FileFormatError, match=r"zzz\.arrow: cannot be read"):
+        VectorCache(tmp_path, 1)
+    table = pa.table({"key": pa.array([None], pa.binary(16)), "vector": pa.array([[1.0]], pa.list_(pa.float32(), 1))})
+    (tmp_path / "zzz.arrow").rmdir()
+    with pa.ipc.new_file(tmp_path / "zzz.arrow", table.schema) as file:
+        file.write_table(table)
+    with pytest.raises(FileFormatError, match=r"zzz\.arrow: not vectors"):
+        VectorCache(tmp_path, 1)
+
+
+def test_a_cache_is_for_everyone_who_may_read_its_folder(tmp_path: Path):
+    cache = VectorCache(tmp_path / "cache", 1)
+    cache.put([b"a" * 16], [[1]])
+    (tmp_path / "plain").write_text("")
+    [file] = (tmp_path / "cache").iterdir()
+    assert file.stat().st_mode == (tmp_path / "plain").stat().st_mode
+    shutil.rmtree(tmp_path / "cache")
+    with pytest.raises(OutputError, match="cannot keep vectors here"):
+        cache.put([b"b" * 16], [[1]])
 
 
 def test_a_model_whose_package_is_absent_names_the_extra(monkeypatch):

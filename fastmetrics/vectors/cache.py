@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import mmap
 import os
-import tempfile
+import uuid
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TypeAlias
@@ -56,27 +57,33 @@ class VectorCache:
         self._open(new)
 
     def _open(self, paths: Sequence[Path]) -> None:
-        keys = [self._keys]
-        for path in paths:
-            try:
-                with path.open("rb") as file:
-                    mapped = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
-                batch = pa.ipc.open_file(pa.BufferReader(pa.py_buffer(mapped))).get_batch(0)
-                keys.append(as_keys(batch.column("key").to_pylist()))
-                vectors = batch.column("vector").values.to_numpy().reshape(batch.num_rows, self.dim)
-            except (pa.ArrowException, KeyError, ValueError) as error:
-                raise FileFormatError(
-                    f"{path}: not vectors of {self.dim} numbers by key; delete it: {error}"
-                ) from error
-            self._read.add(path.name)
+        opened = [(path.name, *self._contents(path)) for path in paths]  # all of them, before one is taken in
+        for name, _, vectors, mapped in opened:
+            self._read.add(name)
             self._vectors.append(vectors)
             self._maps.append(mapped)
             _forget(mapped)
-        first, self._keys = len(self._keys), np.concatenate(keys)
+        first, self._keys = len(self._keys), np.concatenate([self._keys, *(keys for _, keys, _, _ in opened)])
         if 2 * len(self._keys) > len(self._table):
             first, self._count = 0, 0
             self._table = np.full(1 << int(4 * len(self._keys)).bit_length(), -1, np.int64)
         self._count += add_keys(self._table, self._keys, first)
+
+    def _contents(self, path: Path) -> tuple[Uint64s, _Floats, mmap.mmap]:
+        """The keys and vectors of a file, and the map that these lie in."""
+        try:
+            with path.open("rb") as file:
+                mapped = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+            batch = pa.ipc.open_file(pa.BufferReader(pa.py_buffer(mapped))).get_batch(0)
+            keys = as_keys(batch.column("key").to_pylist())
+            vectors = batch.column("vector").values.to_numpy()
+            if vectors.dtype != np.float32 or len(keys) * self.dim != vectors.size:
+                raise ValueError(f"it holds {vectors.size} numbers of {vectors.dtype} for {len(keys)} keys")
+        except OSError as error:
+            raise FileFormatError(f"{path}: cannot be read: {error.strerror or error}") from error
+        except (pa.ArrowException, AttributeError, LookupError, TypeError, ValueError) as error:
+            raise FileFormatError(f"{path}: not vectors of {self.dim} numbers by key; delete it: {error}") from error
+        return keys, vectors.reshape(len(keys), self.dim), mapped
 
     def find(self, keys: Uint64s) -> Ints:
         """Where the vector of each key is, -1 where there is none; keys as of :func:`as_keys`."""
@@ -108,17 +115,20 @@ class VectorCache:
         rows = np.ascontiguousarray(vectors, np.float32)
         column = pa.FixedSizeListArray.from_arrays(pa.array(rows.ravel()), self.dim)
         table = pa.table({"key": pa.array(list(keys), pa.binary(KEY_BYTES)), "vector": column})
-        handle, name = tempfile.mkstemp(suffix=".partial", dir=self.folder)
+        partial = self.folder / f"{uuid.uuid4().hex}.partial"
+        final = partial.with_suffix(".arrow")
         try:
-            with os.fdopen(handle, "wb") as file:
+            with partial.open("xb") as file:
                 with pa.ipc.new_file(file, table.schema) as writer:
                     writer.write_table(table)
                 file.flush()
                 os.fsync(file.fileno())
-            final = Path(name).with_suffix(".arrow")
-            os.replace(name, final)
+            os.replace(partial, final)
+        except OSError as error:
+            raise OutputError(f"{self.folder}: cannot keep vectors here: {error.strerror or error}") from error
         finally:
-            Path(name).unlink(missing_ok=True)
+            with contextlib.suppress(OSError):
+                partial.unlink(missing_ok=True)
         self._open([final])
 
 

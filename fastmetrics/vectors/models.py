@@ -96,10 +96,21 @@ def _hash(chunks: Iterable[bytes | memoryview]) -> str:
 
 def _probed(name: str, revision: str, precision: str, encode: Encode, batch: int) -> Model:
     """The model with its dimension, found by encoding one text."""
-    vectors = np.asarray(encode([_PROBE]))
-    if vectors.ndim != 2 or len(vectors) != 1:
+    vectors = as_vectors(name, encode([_PROBE]))
+    if vectors.ndim != 2 or len(vectors) != 1 or not vectors.size:
         raise InputError(f"embedder {name}: expected one row a text, got an array of shape {vectors.shape} for one")
     return Model(name, revision, precision, vectors.shape[1], encode, batch)
+
+
+def as_vectors(name: str, made: npt.ArrayLike) -> npt.NDArray[Any]:
+    """What a model made, as an array of numbers; raises ``InputError`` for anything else."""
+    try:
+        vectors = np.asarray(made)
+    except ValueError as error:
+        raise InputError(f"embedder {name}: expected one row a text, all of one length: {error}") from error
+    if vectors.dtype.kind not in "fiub":
+        raise InputError(f"embedder {name}: expected an array of numbers, got one of {vectors.dtype}")
+    return vectors
 
 
 def _wordllama() -> Model:
