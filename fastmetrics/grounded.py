@@ -86,21 +86,30 @@ def cut(answers: Text, pattern: str = PATTERN) -> Sentences:
     if pattern == PATTERN:
         find_citations(text.data, text.starts, text.stops, found)
         return Sentences(text, found)
-    compiled = re.compile(pattern.encode())
-    for row, (start, stop) in enumerate(zip(text.starts.tolist(), text.stops.tolist(), strict=True)):
-        for mark in compiled.finditer(text.data[start:stop].tobytes()):
-            number = (mark[1] if compiled.groups else mark[0]).decode("utf-8", "replace")
-            cited = int(number) if number.isdecimal() else 0
-            found[row] = found[row, 0] + 1, min(cited, 10**9), start + mark.start(), start + mark.end()
+    compiled = re.compile(pattern)
+    for row, (start, sentence) in enumerate(zip(text.starts.tolist(), text.strings(), strict=True)):
+        for mark in compiled.finditer(sentence):
+            number = next((group for group in mark.groups() if group is not None), "") if compiled.groups else mark[0]
+            cited = int(number[:4000]) if number.isdecimal() else 0  # Python converts no more than 4,300 digits
+            first, last = (start + _size(sentence[:at]) for at in mark.span())
+            found[row] = found[row, 0] + 1, min(cited, 10**9), first, last
     return Sentences(text, found)
 
 
-def support(sentences: Sentences, idk: Flags, contexts: Text, embedder: Embedder, tau_sim: float) -> Support:
-    """Judge each sentence: one citation, in range, no "I don't know", and near enough to what it cites."""
+def _size(string: str) -> int:
+    return len(string) if string.isascii() else len(string.encode("utf-8", "surrogatepass"))
+
+
+def support(
+    sentences: Sentences, idk: Flags, contexts: Text, counts: Ints, embedder: Embedder, tau_sim: float
+) -> Support:
+    """Judge each sentence: one citation, in range, no "I don't know", and near enough to what it cites.
+
+    ``counts`` says how many of a row's strings in ``contexts`` are contexts of its own.
+    """
     assert contexts.groups is not None
     rows, marks, number = sentences.rows, sentences.found[:, 0], sentences.found[:, 1]
-    sizes = np.diff(contexts.groups)[rows]
-    tests = [idk, marks == 0, marks > 1, (number < 1) | (number > sizes)]
+    tests = [idk, marks == 0, marks > 1, (number < 1) | (number > counts[rows])]
     outcome = np.select(tests, [IDK, NO_CITATION, SEVERAL, OUT_OF_RANGE], TOO_FAR)
     cited = np.where((marks == 1) & ~tests[3], contexts.groups[:-1][rows] + number - 1, -1)
     cosine = np.full(len(outcome), np.nan)

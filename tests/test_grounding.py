@@ -127,6 +127,50 @@ def test_another_citation_pattern(embedder):
     assert grounding_overlap(answers, [["Bread"]], **options).tolist() == [0.5]
 
 
+@pytest.mark.parametrize(
+    ("pattern", "numbers"),
+    [
+        (r"[\[［](\d+)[\]］]", [1, 2, None, None]),
+        (r"\u3010(\d+)\u3011", [None, None, 3, None]),
+        (r"\[(\d+)\]|\((\d+)\)", [1, None, None, 4]),
+        (r"\[(\d+)\]|(нет)", [1, None, None, None]),
+        (r"\((\d{5000})\)", [None] * 4),
+    ],
+)
+def test_citation_patterns_of_any_script(embedder, pattern, numbers):
+    answer = "Хлеб [1]. Хлеб ［2］. Хлеб 【3】. Хлеб (4)."
+    found = grounding_evidence([answer], [["Bread"] * 4], pattern=pattern, embedder=embedder)
+    assert found["citation"].to_pylist() == numbers
+    digits = grounding_evidence([f"Bread ({'9' * 5000})."], [["Bread"]], pattern=r"\((\d+)\)", embedder=embedder)
+    assert digits["reason"].to_pylist() == ["citation out of range"]
+
+
+def test_the_mark_is_left_out_whatever_its_bytes():
+    asked = []
+
+    def model(texts):
+        asked.extend(texts)
+        return letters(texts)
+
+    grounding_overlap(["Хлеб ［1］."], [["Хлеб"]], pattern=r"[\[［](\d+)[\]］]", embedder=Embedder(model))
+    assert "Хлеб." in asked
+
+
+def test_a_row_without_contexts_has_none_to_cite(embedder):
+    contexts = pa.array([[], ["Bread"]], pa.list_(pa.string()))
+    found = grounding_evidence(["Bread [1]."] * 2, contexts, tau_sim=-1.0, embedder=Embedder(lambda t: letters(t) + 1))
+    assert found["reason"].to_pylist() == ["citation out of range", "supported"]
+    assert found["context"].to_pylist() == [None, "Bread"]
+    overlap = grounding_overlap(["Bread [1]."] * 2, contexts, tau_sim=-1.0, embedder=Embedder(lambda t: letters(t) + 1))
+    assert overlap.tolist() == [0.0, 1.0]
+
+
+def test_lone_surrogates(embedder):
+    found = grounding_overlap(["Bread\ud800 [1].", "Bread [1]."], [["Bread"], ["Bread\udc00"]], embedder=embedder)
+    assert found.tolist() == [1.0, 1.0]
+    assert grounding_evidence(["Bread\ud800 [1]."], [["Bread"]], embedder=embedder)["supported"].to_pylist() == [True]
+
+
 def test_each_distinct_text_is_embedded_once():
     asked = []
 

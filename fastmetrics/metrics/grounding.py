@@ -11,11 +11,11 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from fastmetrics.arrays import Flags, Floats, as_arrow
+from fastmetrics.arrays import Flags, Floats, Ints, as_arrow
 from fastmetrics.batch import Batch
 from fastmetrics.declare import REGISTRY, metric
 from fastmetrics.errors import ColumnError, OptionError
-from fastmetrics.grounded import PATTERN, REASONS, SUPPORTED, Support, cut, embedder_of, support
+from fastmetrics.grounded import PATTERN, REASONS, SUPPORTED, Support, cut, embedder_of, strings_of, support
 from fastmetrics.metrics.abstention import PHRASES, Refusals, RefusalsIn
 from fastmetrics.metrics.counts import divide
 from fastmetrics.needs import Number, Options, Raw
@@ -43,6 +43,7 @@ class GroundingIn:
 
 
 Grounded = Annotated[Grounding, GroundingIn()]
+_COUNTS = "counts of contexts"
 _OPTIONS = ("tau_sim", "phrases", "pattern", "embedder", "cache")
 
 
@@ -59,7 +60,8 @@ def _grounding(batch: Batch, column: str, options: Options) -> Grounding:
     sizes = np.diff(refusals.groups)
     within = np.arange(len(refusals.idk)) - np.repeat(refusals.groups[:-1], sizes)
     idk[np.repeat(groups[refusals.rows], sizes) + within] = refusals.idk
-    judged = support(sentences, idk, batch.text("contexts"), embedder_of(options), float(options["tau_sim"]))
+    counts, tau_sim = batch.remember(_COUNTS, lambda: _counts(batch.columns["contexts"])), float(options["tau_sim"])
+    judged = support(sentences, idk, batch.text("contexts"), counts, embedder_of(options), tau_sim)
     return Grounding(judged, REGISTRY["abstained"].function(refusals, phrases=options["phrases"]) > 0)
 
 
@@ -83,7 +85,17 @@ def _prepare(batch: Batch, options: Mapping[str, Any]) -> Batch:
 def _prepared(batch: Batch, options: Mapping[str, Any]) -> Batch:
     columns = {"answer": batch.columns["answer"], "contexts": _listed(batch.columns["contexts"])}
     columns["answerable"] = pa.array(_answerable(batch, options))
-    return Batch(columns)
+    prepared = Batch(columns)
+    prepared.remember(_COUNTS, lambda: _counts(batch.columns["contexts"]))
+    return prepared
+
+
+def _counts(contexts: pa.Array) -> Ints:
+    """How many contexts each row has, passages that are null among them."""
+    if not hasattr(contexts.type, "value_type") or pa.types.is_dictionary(contexts.type):
+        return contexts.is_valid().to_numpy(zero_copy_only=False).astype(np.int64)
+    sizes: Ints = pc.list_value_length(contexts).fill_null(0).to_numpy(zero_copy_only=False).astype(np.int64)
+    return sizes
 
 
 def _listed(contexts: pa.Array) -> pa.Array:
@@ -91,7 +103,7 @@ def _listed(contexts: pa.Array) -> pa.Array:
     if not hasattr(contexts.type, "value_type") or pa.types.is_dictionary(contexts.type):
         offsets = np.arange(len(contexts) + 1, dtype=np.int64)
         return pa.LargeListArray.from_arrays(offsets, contexts.cast(pa.large_string()), mask=contexts.is_null())
-    sizes = pc.list_value_length(contexts).fill_null(0).to_numpy(zero_copy_only=False).astype(np.int64)
+    sizes = _counts(contexts)
     flat = contexts.flatten().cast(pa.large_string()).fill_null("")
     padded = pa.concat_arrays([flat, pa.array([""], pa.large_string())])
     starts = np.concatenate([[0], np.cumsum(sizes)])[:-1]
@@ -212,14 +224,15 @@ def grounding_evidence(
     judged = GroundingIn().of(batch, "answer", options).support
     found, text = judged.sentences.found, batch.text("contexts")
     cited = judged.cited >= 0
-    context = np.full(len(cited), None, object)
-    context[cited] = text.take(judged.cited[cited]).strings()
+    places = np.where(cited, np.cumsum(cited) - 1, 0)
+    contexts_cited = strings_of(text.take(judged.cited[cited]))
+    context = contexts_cited.take(pa.array(places, mask=~cited))
     return pa.table(
         {
             "row": judged.sentences.rows,
-            "sentence": pa.array(judged.sentences.text.strings(), pa.large_string()),
+            "sentence": strings_of(judged.sentences.text),
             "citation": pa.array(found[:, 1], mask=found[:, 0] != 1),
-            "context": pa.array(context, pa.large_string()),
+            "context": context,
             "cosine": pa.array(judged.cosine, mask=np.isnan(judged.cosine)),
             "supported": judged.outcome == SUPPORTED,
             "reason": pa.array([REASONS[outcome] for outcome in judged.outcome.tolist()], pa.string()),
