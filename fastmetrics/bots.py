@@ -43,7 +43,9 @@ class StrictMatchBot:
     def __init__(self, faq: Any) -> None:
         if not hasattr(faq, "keys") and not hasattr(faq, "columns"):
             raise ColumnError(f"faq: expected a table, got {type(faq).__name__}")
-        names = list(faq.column_names) if isinstance(faq, pa.Table) else list(getattr(faq, "columns", faq))
+        names = (
+            list(faq.column_names) if isinstance(faq, pa.Table | pa.RecordBatch) else list(getattr(faq, "columns", faq))
+        )
         found = resolve([str(name) for name in names])
         for needed in ("question", "answer"):
             if needed not in found:
@@ -54,12 +56,12 @@ class StrictMatchBot:
         self._matcher = Matcher(questions)
         self._answers = answers.combine_chunks() if isinstance(answers, pa.ChunkedArray) else answers
 
-    def answer(self, question: str) -> Reply:
-        """The stored answer for one question; ``latency_ms`` is the time of this call."""
+    def answer(self, question: str | None) -> Reply:
+        """The stored answer for one question, none (``index`` −1) for None; ``latency_ms`` is the time of this call."""
         began = time.perf_counter()
         found = self._matcher.match([question], threads=1)
         row = int(found.index[0, 0])
-        reply = self._answers[row].as_py()
+        reply = self._answers[row].as_py() if row >= 0 else None
         return Reply(reply, float(found.score[0, 0]), row, 1000 * (time.perf_counter() - began))
 
     def answer_all(self, questions: Any, *, threads: int | None = None) -> pa.Table:

@@ -150,6 +150,10 @@ def test_the_bot_answers_with_the_stored_answer():
     assert batch["score"].to_pylist() == [reply.score, 0.5, None]
     assert batch["index"].to_pylist() == [0, 1, None]
     assert batch["latency_ms"][0].as_py() > 0
+    nothing = bot.answer(None)
+    assert (nothing.answer, nothing.index) == (None, -1)
+    assert math.isnan(nothing.score)
+    assert StrictMatchBot(pa.RecordBatch.from_pydict(faq)).answer("card").answer == "In the mail."
 
 
 @pytest.mark.skipif(not DATA, reason="FASTMETRICS_DATA is not set")
