@@ -13,6 +13,7 @@ from typer.testing import CliRunner
 
 import fastmetrics as fm
 from fastmetrics.cli import app
+from fastmetrics.errors import FileFormatError, OptionError, OutputError
 
 
 @pytest.fixture
@@ -36,6 +37,28 @@ def test_geometry_prints_every_value(vectors: Path):
     assert printed == fm.geometry(vectors, k=3).to_dict()
     lines = run("geometry", vectors, "--metric", "euclidean").splitlines()
     assert [line.split()[0] for line in lines] == [name for name in printed if name != "estimates"]
+
+
+def test_json_is_strict_where_values_are_undefined(tmp_path: Path):
+    np.save(tmp_path / "one.npy", np.ones((1, 3)))
+    printed = json.loads(run("geometry", tmp_path / "one.npy", "--json"), parse_constant=pytest.fail)
+    assert printed["avg_pairwise_distance"] is None
+    assert printed["total_samples"] == 1
+
+
+def test_what_cannot_be_read_or_written_is_an_error(vectors: Path):
+    folder = vectors.parent
+    for name in ("folder.npy", "folder.parquet", "folder.arrow"):
+        (folder / name).mkdir()
+        with pytest.raises(FileFormatError, match=f"{name}: not a readable"):
+            run("geometry", folder / name)
+    (folder / "index").mkdir()
+    with pytest.raises(OutputError, match="exists already"):
+        run("index", folder / "absent.npy", "-o", folder / "index")
+    with pytest.raises(OutputError, match="cannot write"):
+        run("index", vectors, "-o", vectors / "index")
+    with pytest.raises(OptionError, match="seed=-1"):
+        run("geometry", vectors, "--seed", "-1")
 
 
 def test_geometry_prints_how_exact_its_estimates_are(vectors: Path):

@@ -21,8 +21,9 @@ def geometry(
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")] = False,
 ) -> None:
     """Measure spread, dimensionality, neighbour and pair distances of embeddings."""
+    from fastmetrics.display import strict
     from fastmetrics.metrics.geometry import geometry as measure
 
     options: dict[str, Any] = {"metric": metric, "k": k, "column": column, "sample": sample, "seed": seed}
     result = measure(vectors, **options, threads=threads)
-    typer.echo(json.dumps(result.to_dict(), indent=2) if as_json else str(result))
+    typer.echo(json.dumps(strict(result.to_dict()), indent=2, allow_nan=False) if as_json else str(result))

@@ -104,7 +104,7 @@ class Vectors:
                     return cls.of(pa.ipc.open_file(mapped).read_all(), column)
         except (ColumnError, UnknownNameError) as error:
             raise type(error)(f"{path}: {error}") from error
-        except (ValueError, EOFError, pa.ArrowException) as error:
+        except (ValueError, EOFError, OSError, pa.ArrowException) as error:
             raise FileFormatError(f"{path}: not a readable {suffix[1:]} file: {error}") from error
         raise FileFormatError(f"{path}: vectors are read from .npy, .parquet, .arrow and .feather files")
 
