@@ -7,20 +7,19 @@ import operator
 import random
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from functools import partial
+from functools import cache, partial
 from typing import Any
 
 import fastmetrics as fm
 from fastmetrics.metrics import REGISTRY
 from fastmetrics.metrics.abstention import PHRASES
 from fastmetrics.text.lexicons import lexicon
-from tests import strategies
+from tests.edge_tokens import EDGE_TOKENS
 from tests.reference import claims, lexical, packages, retrieval, writing
 from tests.reference.abstention import Refusing
 
-REFUSING = Refusing(PHRASES, lexicon("contrast"), lexicon("filler"), lexicon("abbreviations"))
 TALK = [
-    *strategies.EDGE_TOKENS,
+    *EDGE_TOKENS,
     *("the", "cat", "sat.", "on", "a", "Mat", "please", "thanks,", "да", "нет", "Dr.", "[1]", "[2]", "\n\n", "but") * 4,
     *("I don't know.", "не знаю", "The context does not say [1].", "However,", "sorry,") * 2,
 ]
@@ -28,6 +27,12 @@ FACTS = [
     *("The tower", "was built in", "1889", "on 5 Jan 2024.", "for $2.5 million", "50 %", "at 3 pm", "It", "may cost"),
     *("Explain", "Why", "is", "it?", "machine learning.", "In conclusion,", "as a result", "sophisticated", "башня"),
 ]
+
+
+@cache
+def refusing() -> Refusing:
+    """What tells an "I don't know"; made at use, as many tests start new processes that score other things."""
+    return Refusing(PHRASES, lexicon("contrast"), lexicon("filler"), lexicon("abbreviations"))
 
 
 def text(chance: random.Random) -> str:
@@ -215,8 +220,8 @@ CASES = {
     "answer_length": Case(each(text), lexical.answer_length),
     "answer_words": Case(each(text), lexical.answer_words),
     "politeness": Case(each(text), lexical.politeness),
-    "abstained": Case(each(text), REFUSING.abstained),
-    "idk_citations": Case(each(text), REFUSING.idk_citations),
+    "abstained": Case(each(text), lambda answer: refusing().abstained(answer)),
+    "idk_citations": Case(each(text), lambda answer: refusing().idk_citations(answer)),
     **{
         name: Case(search, ranked(getattr(retrieval, name)), 1e-14)
         for name in ("reciprocal_rank", "recall", "precision", "f1", "average_precision", "r_precision", "ndcg")

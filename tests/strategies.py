@@ -11,6 +11,7 @@ import polars as pl
 import pyarrow as pa
 from hypothesis import strategies as st
 
+from tests.edge_tokens import EDGE_TOKENS
 from tests.reference.text import LIGHT_STRIP
 
 WHITE_SPACE = "".join(chr(code) for code in range(0x3001) if chr(code).isspace())
@@ -19,35 +20,6 @@ MARKS = "\u0300\u0301\u0307\u0308\u20dd\u093e\u0e31\ufe0f\u200d\u200b\u200e\u00a
 PUNCTUATION = string.punctuation + LIGHT_STRIP + "—–‐¿¡、。！？،؟؛§¶‰″⟨⟩〔〕・_﹏＿٪"
 SYMBOLS = "€$+<=>^|~©№½²٣Ⅷ①😀👩\u200d👩\u200d👧🇩🇪\x00\x01\x7f\x80\xa0\xad\uffff\U0010ffff"
 SURROGATES = "\ud800\udbff\udc00\udfff"
-EDGE_TOKENS = [
-    *("a" * size for size in (6, 7, 8, 9, 15, 16, 17, 24, 25, 31, 32, 33)),
-    *("é" * size for size in (3, 4, 5, 8)),
-    *("中" * size for size in (2, 3, 5, 6)),
-    *(f"abcdefgh{tail}" for tail in ("", "i", "j", "\x00", "ijklmnop", "ijklmnoq", "ijklmnopq")),
-    *(f"{'x' * 64}{tail}" for tail in ("", "y", "z", "\x00")),
-    *(
-        "the",
-        "a",
-        "an",
-        "The",
-        "AN",
-        "a.",
-        "(the)",
-        "the-end",
-        "a—b",
-        "theory",
-        "_a",
-        "a_",
-        "«a»",
-        "the's",
-        "á",
-        "a\u0301",
-    ),
-    *("ΟΔΟΣ", "Σ", "ΑΣ.", "ΑΣ'Σ", "Α\u0301Σ\u0301", "ΣΑΣ", "İİ", "Ⱥ" * 4, "ẞ" * 3, "\u212a" * 3, "i\u0307"),
-    *("\x00" * size for size in (1, 2, 7, 8, 9)),
-    *("a" + "\x00" * size for size in (1, 6, 7, 8)),
-    *("1,000", "3.5", "don't", "e-mail", "[1]", "...", "?!", "😀", "👩\u200d👩\u200d👧", "שלום", "مرحبا", "a\u200bb"),
-]
 
 nasty = st.text(st.sampled_from(WHITE_SPACE + CASES + MARKS + PUNCTUATION + SYMBOLS), max_size=40)
 anything = st.text(st.characters(exclude_categories=["Cs"]), max_size=30)

@@ -1,5 +1,6 @@
 """The metrics that compare strings, against their plain definitions."""
 
+import functools
 import math
 import random
 from collections.abc import Callable
@@ -60,6 +61,7 @@ def same_bits(one: Any, other: Any) -> bool:
     return bool(np.array_equal(one.view(np.int64), other.view(np.int64)))
 
 
+@functools.cache
 def many(rows: int, seed: int) -> tuple[list[str | None], list[list[str | None] | None]]:
     """Answers and lists of references, enough for several chunks of work."""
     chance = random.Random(seed)

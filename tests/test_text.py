@@ -72,12 +72,17 @@ def test_lone_surrogates(name: str, value: str) -> None:
     check(name, ["plain", value, None])
 
 
-@pytest.mark.parametrize("name", DEFINITIONS)
-def test_every_assigned_character(name: str) -> None:
-    """Each inside a word, alone, and at the ends of words, in a text of its own."""
+@pytest.fixture(scope="module")
+def texts_of_every_character() -> list[str | None]:
+    """Each assigned character inside a word, alone, and at the ends of words, in a text of its own."""
     unassigned = {"Cn", "Co", "Cs"}
     characters = [chr(code) for code in range(sys.maxunicode + 1) if unicodedata.category(chr(code)) not in unassigned]
-    check(name, [f"xY{character}Z {character} {character}a{character}" for character in characters])
+    return [f"xY{character}Z {character} {character}a{character}" for character in characters]
+
+
+@pytest.mark.parametrize("name", DEFINITIONS)
+def test_every_assigned_character(name: str, texts_of_every_character: list[str | None]) -> None:
+    check(name, texts_of_every_character)
 
 
 @pytest.mark.parametrize("name", DEFINITIONS)
