@@ -7,6 +7,7 @@ import os
 import random
 import signal
 import time
+from functools import partial
 from pathlib import Path
 
 import pyarrow as pa
@@ -182,24 +183,31 @@ def test_a_run_begun_on_one_engine_is_finished_on_the_other(tmp_path, rows, name
     assert made.summary.to_json() == whole.summary.to_json()
 
 
-def slow(batch: pa.RecordBatch) -> pa.RecordBatch:
-    """A score that takes its time."""
+def held(go: Path, batch: pa.RecordBatch) -> pa.RecordBatch:
+    """A score that takes its time, and at the last file's rows all the time until the file ``go`` is there."""
     time.sleep(0.02)
+    while batch.num_rows and batch["id"][0].as_py() >= 300_000 and not go.exists():
+        time.sleep(0.01)
     return JOB.score(batch)
 
 
 @pytest.mark.skipif(not os.path.exists("/proc/self/stat"), reason="finds the workers through /proc")
 def test_killed_workers_change_nothing(tmp_path, rows):
     whole = run(open_source(rows), Job(JOB.score, KINDS), tmp_path / "whole.parquet")
-    rng, killed, seen = random.Random(3), [], []
+    rng, killed, seen, go = random.Random(3), [], [], tmp_path / "go"
 
     def kill(progress: object) -> None:
         seen.append(progress)
         if len(seen) in (1, 4):
-            killed.append(rng.choice(workers(os.getpid())))
+            while not (alive := [pid for pid in workers(os.getpid()) if pid not in killed]):
+                time.sleep(0.01)  # until the one that was killed has a successor
+            killed.append(rng.choice(alive))
             os.kill(killed[-1], signal.SIGKILL)
+        if len(seen) == 4:
+            go.touch()
 
-    made = run_on(RayEngine(2), open_source(rows), Job(slow, KINDS), tmp_path / "o.parquet", progress=kill)
+    job = Job(partial(held, go), KINDS)
+    made = run_on(RayEngine(2), open_source(rows), job, tmp_path / "o.parquet", progress=kill)
     assert len(set(killed)) == 2
     assert len(seen) == pq.ParquetFile(whole.output).num_row_groups
     assert made.output.read_bytes() == whole.output.read_bytes()

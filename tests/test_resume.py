@@ -205,13 +205,15 @@ def test_two_runs_do_not_share_an_output(tmp_path, source):
 
 
 RUN = """
-import sys, time, resource
+import itertools, sys, time, resource
 import pyarrow as pa
 from fastmetrics.engines.local import Job, run
 from fastmetrics.errors import OutputError
 from fastmetrics.tables import Limits, open_source
+begun = itertools.count()
 def score(batch):
-    time.sleep(float(sys.argv[3]))
+    pause = float(sys.argv[3])
+    time.sleep(600 if pause and next(begun) > 20 else pause)
     return pa.record_batch({"id": batch["id"], "score": batch["id"].cast(pa.float64())})
 if len(sys.argv) > 4:
     resource.setrlimit(resource.RLIMIT_FSIZE, (int(sys.argv[4]), int(sys.argv[4])))
@@ -225,7 +227,7 @@ except OutputError as error:
 
 
 def start(*arguments: object) -> subprocess.Popen[str]:
-    """A run of its own process."""
+    """A run of its own process, which comes to no end if it pauses before each batch."""
     return subprocess.Popen(
         [sys.executable, "-c", RUN, *map(str, arguments)],
         stdout=subprocess.PIPE,
