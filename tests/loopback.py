@@ -76,19 +76,9 @@ class Server:
 @contextmanager
 def s3_server(folder: Path) -> Iterator[Server]:
     """Moto's server as a process of its own, with one bucket."""
-    with socket.create_server(("127.0.0.1", 0)) as free:
-        port = free.getsockname()[1]
     log = folder / "server.log"
-    program = [sys.executable, "-m", "moto.server", "-H", "127.0.0.1", "-p", str(port)]
-    with open(log, "wb") as sink:
-        process = subprocess.Popen(program, stdout=sink, stderr=sink, env={**os.environ, "MOTO_PORT": str(port)})
+    process, port = _listening(log)
     try:
-        for _ in range(600):
-            with socket.socket() as probe:
-                if probe.connect_ex(("127.0.0.1", port)) == 0:
-                    break
-            assert process.poll() is None, log.read_text()
-            time.sleep(0.1)
         endpoint = f"http://127.0.0.1:{port}"
         s3 = fs.S3FileSystem(access_key=KEY, secret_key=SECRET, endpoint_override=endpoint, allow_bucket_creation=True)
         s3.create_dir(BUCKET)
@@ -96,6 +86,25 @@ def s3_server(folder: Path) -> Iterator[Server]:
     finally:
         process.terminate()
         process.wait(30)
+
+
+def _listening(log: Path) -> tuple[subprocess.Popen[bytes], int]:
+    """The server once it answers, and its port: a free one, or another if somebody else was faster to take it."""
+    for _ in range(5):
+        with socket.create_server(("127.0.0.1", 0)) as free:
+            port = free.getsockname()[1]
+        program = [sys.executable, "-m", "moto.server", "-H", "127.0.0.1", "-p", str(port)]
+        with open(log, "wb") as sink:
+            process = subprocess.Popen(program, stdout=sink, stderr=sink, env={**os.environ, "MOTO_PORT": str(port)})
+        for _ in range(1200):
+            if "Running on" in log.read_text():
+                return process, port
+            if process.poll() is not None:
+                break
+            time.sleep(0.1)
+        process.kill()
+        process.wait()
+    raise AssertionError(log.read_text())
 
 
 @dataclass
@@ -155,7 +164,7 @@ def shelf() -> Iterator[Shelf]:
 
     server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
     held.endpoint = f"http://127.0.0.1:{server.server_address[1]}"
-    thread = Thread(target=server.serve_forever, daemon=True)
+    thread = Thread(target=server.serve_forever, args=(0.02,), daemon=True)  # it looks so often whether to stop
     thread.start()
     try:
         yield held

@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from tests.program import ENVIRONMENT, alone, command, program
+from tests.program import ENVIRONMENT, Done, alone, command, program
 
 ROWS = 200_000
 
@@ -27,21 +27,26 @@ def rows(tmp_path_factory):
     return path
 
 
-def _await(run, journal):
-    """Wait until a run has finished its first part."""
-    while run.poll() is None and not (journal.exists() and journal.stat().st_size):
-        time.sleep(0.001)
+def _cut_short(out, number, *options):
+    """Send a run a signal after its first part; one that was over before it came is run again. What it left said."""
+    journal = out.with_name(f"{out.name}.partial") / "journal.jsonl"
+    while True:
+        run = subprocess.Popen(
+            command("score", *options, "-o", out), env=ENVIRONMENT, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+        )
+        while run.poll() is None and not (journal.exists() and journal.stat().st_size):
+            time.sleep(0.001)
+        run.send_signal(number)
+        printed, said = run.communicate()
+        if run.returncode:
+            return Done(run.returncode, printed.decode(), said.decode())
+        out.unlink()
 
 
 def test_a_killed_run_goes_on_to_the_same_bytes(tmp_path, rows):
     whole, out = tmp_path / "whole.parquet", tmp_path / "out.parquet"
     options = ("--threads", 1, "-m", "token_f1,jaccard,exact_match")
-    journal = tmp_path / "out.parquet.partial" / "journal.jsonl"
-    run = subprocess.Popen(command("score", rows, "-o", out, *options), env=ENVIRONMENT, stdout=subprocess.PIPE)
-    _await(run, journal)
-    run.send_signal(signal.SIGKILL)
-    run.communicate()
-    assert run.returncode == -signal.SIGKILL
+    assert _cut_short(out, signal.SIGKILL, rows, *options) == Done(-signal.SIGKILL, "", "")
     assert sorted(path.name for path in tmp_path.iterdir()) == ["out.parquet.partial"]
     refused = program("score", rows, "-o", out, *options)
     assert refused.code == 4
@@ -127,18 +132,8 @@ def _all(screen):
 
 def test_an_interrupt_says_how_to_go_on(tmp_path, rows):
     out = tmp_path / "out.parquet"
-    run = subprocess.Popen(
-        command("score", rows, "-o", out, "--threads", 1),
-        env=ENVIRONMENT,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    )
-    journal = tmp_path / "out.parquet.partial" / "journal.jsonl"
-    _await(run, journal)
-    run.send_signal(signal.SIGINT)
-    printed, said = run.communicate()
-    assert (run.returncode, printed, said) == (130, "", "interrupted; run again with --resume to go on\n")
+    done = _cut_short(out, signal.SIGINT, rows, "--threads", 1)
+    assert done == Done(130, "", "interrupted; run again with --resume to go on\n")
     assert not out.exists()
 
 
