@@ -11,6 +11,7 @@ from pathlib import Path
 import pandas as pd
 import polars as pl
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 import pytest
 
@@ -220,8 +221,10 @@ def test_memory_does_not_grow_with_the_run(tmp_path, order):
             path, pa.schema([("qid", pa.string()), ("pid", pa.string()), ("score", pa.float64())])
         ) as out:
             for some in np.array_split(numbers, queries // 5000):
-                ids = [f"q{n // 100}" for n in some.tolist()], [f"document-{n // 100}-{n % 100}" for n in some.tolist()]
-                out.write_table(pa.table({"qid": ids[0], "pid": ids[1], "score": (some % 100).astype(float)}))
+                query, place = (pc.cast(pa.array(part), pa.string()) for part in np.divmod(some, 100))
+                qid = pc.binary_join_element_wise("q", query, "")
+                pid = pc.binary_join_element_wise("document", query, place, "-")
+                out.write_table(pa.table({"qid": qid, "pid": pid, "score": (some % 100).astype(float)}))
         command = [sys.executable, "-c", MEASURE_MEMORY, str(path), str(queries), order, str(250_000)]
         done = subprocess.run(command, capture_output=True, text=True, check=False)
         assert done.returncode == 0, done.stderr
