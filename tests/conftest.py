@@ -1,4 +1,4 @@
-"""What all tests share: how hard Hypothesis tries, and where the evaluation data lies."""
+"""What all tests share: how hard Hypothesis tries, what comes first, and where the evaluation data lies."""
 
 import os
 from collections.abc import Iterator
@@ -17,6 +17,18 @@ settings.register_profile(
 )
 settings.register_profile("thorough", settings.get_profile("fastmetrics"), max_examples=2000)
 settings.load_profile(os.environ.get("FASTMETRICS_HYPOTHESIS", "fastmetrics"))
+
+
+LONGEST = [
+    *("test_all_metrics", "test_ray", "test_processes", "test_ray_datasets", "test_spark", "test_lexical", "test_text"),
+    *("test_neighbors", "test_remote_outputs", "test_interruptions", "test_match", "test_examples", "test_resume"),
+]
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """The files that take longest come first, so that of several processes none is left alone with one at the end."""
+    places = {name: place for place, name in enumerate(LONGEST)}
+    items.sort(key=lambda item: places.get(item.path.stem, len(places)))
 
 
 @pytest.fixture(scope="session")
