@@ -248,7 +248,13 @@ def columns(name: str, rows: int, seed: int = 0) -> dict[str, list[Any]]:
     return {column: [row[at] for row in made] for at, column in enumerate(REGISTRY[name].needs)}
 
 
+@cache
+def tables(rows: int, names: tuple[str, ...]) -> dict[str, dict[str, list[Any]]]:
+    """Made rows for each of the named metrics."""
+    return {name: columns(name, rows) for name in names}
+
+
 def bits(rows: int, names: Iterable[str] = ()) -> dict[str, list[str]]:
     """The scores of the named metrics, or of all, on made rows, to the last bit."""
-    made = {name: columns(name, rows) for name in names or CASES}
+    made = tables(rows, tuple(names) or tuple(CASES))
     return {name: [score.hex() for score in getattr(fm, name)(**given).tolist()] for name, given in made.items()}

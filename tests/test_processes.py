@@ -57,7 +57,8 @@ if __name__ == "__main__":
     expected = bits({rows}) if {warm} else None
     with multiprocessing.get_context("{method}").Pool(2) as pool:
         found = pool.map(bits, [{rows}] * 3)
-    print(json.dumps(all(one == (expected or bits({rows})) for one in found)))
+    expected = expected or bits({rows})
+    print(json.dumps(all(one == expected for one in found)))
 """
 
 
