@@ -86,3 +86,20 @@ def test_a_source_can_go_to_another_process(tmp_path, name):
     again = pickle.loads(pickle.dumps(source))
     assert read(again, KINDS) == read(source, KINDS)
     assert again.spans() == source.spans()
+
+
+def test_bad_cells_before_a_cell_longer_than_a_block_are_met_once(tmp_path):
+    lines = ["id,latency_ms", *(f"{n},{'bad' if n % 3 == 2 else n}" for n in range(300)), f"{'x' * 9000},1", "9,bad"]
+    (tmp_path / "in.csv").write_text("\n".join(lines))
+    found, rejects = read(open_source(tmp_path / "in.csv"), {"id": "id", "latency_ms": "number"})
+    assert (found.num_rows, len(rejects), len(set(rejects))) == (201, 101, 101)
+
+
+def test_a_block_without_rows_does_not_begin_anew(tmp_path, monkeypatch):
+    (tmp_path / "in.jsonl").write_text('{"answer": "x"}\n' * 200 + "\n" * 5000 + '{"answer": "y"}\n')
+    source = open_source(tmp_path / "in.jsonl")
+    expected = read(source, {"answer": "text"})
+    for after in range(4):
+        with monkeypatch.context() as patch:
+            failing(patch, source, OSError("the connection was reset"), after, 1)
+            assert read(source, {"answer": "text"}) == expected

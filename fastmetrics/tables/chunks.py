@@ -72,6 +72,12 @@ class Chunk:
     rejects: tuple[Reject, ...] = ()
     offset: int = 0
 
+    @property
+    def stop(self) -> int:
+        """The row behind the last one, good or bad; 0 if there is none."""
+        last = int(self.rows[-1]) if len(self.rows) else -1
+        return 1 + max([last, *(reject.place.row for reject in self.rejects)])
+
     def slice(self, start: int, stop: int, rejects: tuple[Reject, ...]) -> Chunk:
         """The rows from ``start`` to before ``stop``; nothing is copied."""
         return Chunk(self.file, self.rows[start:stop], self.batch.slice(start, stop - start), rejects, self.offset)

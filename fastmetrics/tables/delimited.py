@@ -68,7 +68,7 @@ class DelimitedReader:
             try:
                 for chunk in self._read(selection, number, start, block):
                     yield chunk
-                    start = int(chunk.rows[-1]) + 1 if len(chunk.rows) else start
+                    start = max(start, chunk.stop)
                 return
             except pa.ArrowInvalid as error:
                 if "straddl" not in str(error) or block >= _LARGEST_BLOCK:

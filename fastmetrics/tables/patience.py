@@ -23,16 +23,10 @@ def patient(read: Callable[[int], Iterator[Chunk]], start: int, shown: str) -> I
             with reading(shown):
                 for chunk in read(start):
                     yield chunk
-                    start, failures = _after(chunk), 0
+                    start, failures = max(start, chunk.stop), 0
             return
         except FileFormatError as error:
             failures += 1
             if failures == remote.TRIES or not passing(error.__cause__):
                 raise
         time.sleep(remote.PAUSE * 2 ** (failures - 1))
-
-
-def _after(chunk: Chunk) -> int:
-    """The row behind the last one, good or bad."""
-    last = int(chunk.rows[-1]) if len(chunk.rows) else -1
-    return 1 + max([last, *(reject.place.row for reject in chunk.rejects)])
