@@ -122,6 +122,9 @@ def test_what_exists_is_kept_unless_told_otherwise(s3: Server, numbers: Path) ->
     rows = s3.put(numbers, "rules/rows.parquet")
     with pytest.raises(OutputError, match="is an input"):
         score(rows, rows, never, overwrite=True)
+    part = s3.put(numbers, "rules/in/part-0.parquet")
+    with pytest.raises(OutputError, match=f"s3://{BUCKET}/rules/in/ holds an input"):
+        score(part, f"s3://{BUCKET}/rules/in/", never, overwrite=True)
 
 
 def test_a_target_that_cannot_be_written_is_found_before_the_first_row(s3: Server, numbers: Path) -> None:

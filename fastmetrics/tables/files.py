@@ -35,6 +35,8 @@ SUFFIXES: Mapping[str, str] = {
 }
 COMPRESSIONS: Mapping[str, str] = {".gz": "gzip", ".zst": "zstd"}
 FORMATS = ("parquet", "jsonl", "csv", "tsv", "arrow")
+WORK_SUFFIX = ".partial"
+"""How the name of the folder ends in which a run works; what lies in it is no input."""
 _SPOOL_BLOCK = 1 << 20
 
 
@@ -194,14 +196,28 @@ def _behind(address: str, format: str | None) -> list[DataFile]:
 
 def _in_folder(folder: str, format: str | None) -> list[DataFile]:
     files = []
-    for where, folders, names in os.walk(folder):
-        folders[:] = sorted(name for name in folders if not name.startswith(("_", ".")))
+    for where, folders, names in os.walk(folder, onerror=_refuse, followlinks=True):
+        folders[:] = sorted(name for name in folders if _holds_input(os.path.join(where, name)))
         relative = os.path.relpath(where, folder).split(os.sep)
         keys = dict(_hive(step) for step in relative if "=" in step)
         for name in sorted(names):
             if not name.startswith(("_", ".")) and (by_suffix(name)[0] is not None or format is not None):
                 files.append(_file(os.path.join(where, name), format, keys))
     return sorted(files, key=lambda file: file.path)
+
+
+def _refuse(error: OSError) -> None:
+    """Rows of a folder that cannot be listed must not go missing in silence."""
+    raise FileFormatError(f"{error.filename}: cannot be read: {os.strerror(error.errno or 0)}") from error
+
+
+def _holds_input(folder: str) -> bool:
+    """Whether a folder in a folder counts: no hidden one, no work folder of a run, no link back to where it lies."""
+    name = os.path.basename(folder)
+    if name.startswith(("_", ".")) or name.endswith(WORK_SUFFIX):
+        return False
+    above = os.path.join(os.path.realpath(os.path.dirname(folder)), "")
+    return not (os.path.islink(folder) and above.startswith(os.path.join(os.path.realpath(folder), "")))
 
 
 def _hive(step: str) -> tuple[str, str | None]:

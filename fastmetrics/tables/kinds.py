@@ -7,7 +7,7 @@ A *kind* is what ``fastmetrics.columns`` says of a column (text, texts, ids, id,
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -28,6 +28,10 @@ class Selection:
         """The same selection with one column of another type."""
         at = self.schema.get_field_index(name)
         return replace(self, schema=self.schema.set(at, pa.field(name, type_)))
+
+    def without(self, names: Collection[str]) -> Selection:
+        """The same selection but for some columns."""
+        return replace(self, schema=pa.schema([field for field in self.schema if field.name not in names]))
 
 
 class Widened(Exception):  # noqa: N818 - a signal, not an error: reading starts again with a wider type

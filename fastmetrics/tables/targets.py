@@ -13,7 +13,7 @@ from typing import Any
 
 from fastmetrics.errors import OptionError, OutputError
 from fastmetrics.tables import remote
-from fastmetrics.tables.files import DataFile
+from fastmetrics.tables.files import WORK_SUFFIX, DataFile
 from fastmetrics.tables.sinks import writing
 from fastmetrics.tables.stores import cause, plainly, store
 from fastmetrics.tables.urls import Url, as_local, is_url, parse
@@ -36,7 +36,7 @@ class LocalTarget:
 
     def __init__(self, path: str, folder: bool) -> None:
         self.path: Path | str = Path(os.path.abspath(path))
-        self.work = Path(f"{self.path}.partial")
+        self.work = Path(f"{self.path}{WORK_SUFFIX}")
         self.suffix = Path(path).suffix
         self._path = Path(self.path)
         self._folder = folder
@@ -47,9 +47,12 @@ class LocalTarget:
 
     def check(self, inputs: Sequence[DataFile], *, replaceable: bool, overwrite: bool) -> None:
         """Raise ``OutputError`` if the target must not be written."""
+        for path in (self._path, Path(f"{self._path}.rejects.jsonl")):
+            if path.exists() and any(not file.is_remote and _is_in(file.path, path) for file in inputs):
+                raise OutputError(f"{path} {'holds' if path.is_dir() else 'is'} an input; write to another name")
         if self._path.exists():
-            if any(not file.is_remote and os.path.samefile(self._path, file.path) for file in inputs):
-                raise OutputError(f"{self.path} is an input; write to another name")
+            if self._folder and (self._path.is_symlink() or os.path.ismount(self._path)):
+                raise OutputError(f"cannot write {self.path}: it is a link or a mounted disk; name a folder inside it")
             if not replaceable:
                 if self._folder != self._path.is_dir():
                     raise OutputError(f"{self.path} exists and is {'not a' if self._folder else 'a'} folder")
@@ -70,6 +73,13 @@ class LocalTarget:
                     shutil.rmtree(target)
                 os.replace(source, target)
         sync(self._path.parent)
+
+
+def _is_in(path: str, target: Path) -> bool:
+    """Whether a file is the target, or lies in it."""
+    if target.is_dir():
+        return Path(os.path.realpath(path)).is_relative_to(os.path.realpath(target))
+    return os.path.samefile(target, path)
 
 
 def check_existing(path: Path | str, names: list[str] | None, overwrite: bool) -> None:
@@ -106,7 +116,7 @@ class RemoteTarget:
         self.path: Path | str = url.shown
         self.suffix = PurePosixPath(url.name).suffix
         digest = hashlib.sha256(url.shown.rstrip("/").encode()).hexdigest()[:16]
-        self.work = (cache_folder() if work is None else Path(os.path.abspath(work))) / f"{digest}.partial"
+        self.work = (cache_folder() if work is None else Path(os.path.abspath(work))) / f"{digest}{WORK_SUFFIX}"
 
     def beside(self, suffix: str) -> Path | str:
         """The address of a file whose name begins with the output's."""
@@ -122,16 +132,20 @@ class RemoteTarget:
             if self._url.scheme in ("s3", "gs") and remote.look(bucket).type.name == "NotFound":
                 raise OutputError(f"cannot write {self.path}: {remote.missing(self._url, place)}")
             info = remote.look(place)
-            if any(file.is_remote and self._is(parse(file.path)) for file in inputs):
-                raise OutputError(f"{self.path} is an input; write to another name")
+            if any(file.is_remote and self._is_of(parse(file.path)) for file in inputs):
+                raise OutputError(f"{self.path} {'holds' if self._folder else 'is'} an input; write to another name")
             if not replaceable and info.type.name != "NotFound":
                 if info.is_file == self._folder:
                     raise OutputError(f"{self.path} exists and is {'not a' if self._folder else 'a'} folder")
                 check_existing(self.path, self._names() if self._folder else None, overwrite)
             self._probe()
 
-    def _is(self, other: Url) -> bool:
-        return self._url.scheme == other.scheme and store(self._url).path == store(other).path
+    def _is_of(self, other: Url) -> bool:
+        """Whether an address is the target, or that of a file in it."""
+        if self._url.scheme != other.scheme:
+            return False
+        here, there = store(self._url).path.rstrip("/"), store(other).path
+        return here == there or (self._folder and there.startswith(f"{here}/"))
 
     def _names(self) -> list[str]:
         files, folders = remote.listing(store(self._url), deep=False)
