@@ -21,7 +21,7 @@ from fastmetrics.columns import COLUMNS, resolve
 from fastmetrics.corpus import METADATA, add_counts, add_up
 from fastmetrics.engines.jobs import Engine, Job, Progress, RunResult
 from fastmetrics.engines.local import Threads
-from fastmetrics.engines.running import run_on
+from fastmetrics.engines.running import limits_of, run_on
 from fastmetrics.errors import FileFormatError, OptionError
 from fastmetrics.grounded import embedder_of
 from fastmetrics.planning import Plan, plan
@@ -29,7 +29,7 @@ from fastmetrics.scoring import Scorer, fit
 from fastmetrics.stats.moments import State
 from fastmetrics.stats.quantiles import quantiles
 from fastmetrics.summary import MetricSummary, Summary, declared_labels, declared_statistics, fractions, summarize
-from fastmetrics.tables import Limits, Output, Selection, Source, open_source, read_metadata
+from fastmetrics.tables import Output, Selection, Source, open_source, read_metadata
 from fastmetrics.tables.urls import is_url
 from fastmetrics.tables.utf8 import bad_text
 from fastmetrics.threads import cores
@@ -95,16 +95,16 @@ def score_files(
     chosen = _engine(engine, threads, workers, address)
     source = open_source(inputs, format)
     # A plan may have to read all rows first, and a target that cannot be written should not wait for that.
-    Output(output, work).check(source.files, resume=resume, overwrite=overwrite)
+    target = Output(output, work)
+    target.check(source.files, resume=resume, overwrite=overwrite)
     planned = plan_files(source, metrics, columns, schema, keep, suites, embedder, cache)
-    limits = None if batch_rows is None else Limits(batch_rows=batch_rows)
     with chosen as scoring:
         result = run_on(
             scoring,
             source,
             job(planned, Scorer(planned)),
             output,
-            limits=limits,
+            limits=limits_of(target, batch_rows),
             on_error=on_error,
             resume=resume,
             overwrite=overwrite,

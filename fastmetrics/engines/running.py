@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from pathlib import Path
 from time import perf_counter
 from typing import Any
@@ -25,6 +26,12 @@ from fastmetrics.tables.source import Source
 from fastmetrics.threads import Background
 
 _FOLDER_PART_ROWS = 131_072
+
+
+def limits_of(target: Output, batch_rows: int | None = None) -> Limits:
+    """The usual limits; how many rows are scored at a time does not change what the parts are."""
+    usual = Limits(part_rows=_FOLDER_PART_ROWS) if target.folder else Limits()
+    return usual if batch_rows is None else replace(usual, batch_rows=batch_rows)
 
 
 def run_on(
@@ -51,8 +58,7 @@ def run_on(
         raise OptionError(f"on_error={on_error!r}: expected 'fail' or 'skip'")
     target = Output(output, work)
     target.check(source.files, resume=resume, overwrite=overwrite)
-    if limits is None:
-        limits = Limits(part_rows=_FOLDER_PART_ROWS) if target.folder else Limits()
+    limits = limits_of(target) if limits is None else limits
     with target.work:
         return _Run(engine, source, job, target, limits=limits, skip=on_error == "skip", progress=progress).go(resume)
 
@@ -115,6 +121,7 @@ class _Run:
         limits = self._limits
         record = {
             "signature": self._job.signature,
+            "order": list(self._job.signature.get("scores", ())),  # which equal mappings may not have in common
             "columns": self._job.columns,
             "input": self._source.fingerprint,
             "on_error": "skip" if self._skip else "fail",

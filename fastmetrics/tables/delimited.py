@@ -32,10 +32,10 @@ class DelimitedReader:
 
     def __init__(self, file: DataFile) -> None:
         self.file = file
-        self.rows: int | None = None
         self._delimiter = "\t" if file.format == "tsv" else ","
         self._lines = _LineNumbers(file, self._delimiter)
         header = self._header()
+        self.rows: int | None = None if header else 0
         doubled = [name for at, name in enumerate(header) if name in header[:at]]
         if doubled:
             raise ColumnError(f"{file.shown}: column {doubled[0]!r} appears twice in the header")

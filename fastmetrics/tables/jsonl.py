@@ -30,8 +30,8 @@ class JsonLinesReader:
 
     def __init__(self, file: DataFile) -> None:
         self.file = file
-        self.rows: int | None = None
         first = next((block for _, block, _ in _blocks(file) if block.strip()), b"")
+        self.rows: int | None = None if first else 0
         self.schema: pa.Schema = _infer(first, file.shown) if first else pa.schema([])
 
     def where(self, row: int) -> str:

@@ -1,0 +1,57 @@
+"""The whole job on files: what may change between runs, and what must not."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from fastmetrics import score_files
+from fastmetrics.errors import OutputError
+
+
+class StopError(Exception):
+    """What ends a run early here."""
+
+
+def many(path: Path, rows: int) -> Path:
+    """Rows of several parts."""
+    pq.write_table(pa.table({"id": range(rows), "answer": ["a b"] * rows, "reference": ["b"] * rows}), path)
+    return path
+
+
+@pytest.mark.parametrize("name", ["o.csv", "o.parquet"])
+def test_metrics_in_another_order_are_another_run(tmp_path: Path, name: str) -> None:
+    """Parts that are kept and parts that are new must have their columns in one order."""
+    rows, left = many(tmp_path / "in.parquet", 80_000), [6]
+
+    def stopping(progress: object) -> None:
+        left[0] -= 1
+        if left[0] < 0:
+            raise StopError
+
+    with pytest.raises(StopError):
+        score_files(rows, tmp_path / name, metrics=["token_f1", "exact_match"], progress=stopping)
+    with pytest.raises(OutputError, match='order was "token_f1", is "exact_match"; choose overwrite'):
+        score_files(rows, tmp_path / name, metrics=["exact_match", "token_f1"], resume=True)
+    made = score_files(rows, tmp_path / name, metrics=["token_f1", "exact_match"], resume=True)
+    assert made.run.resumed_rows > 0
+
+
+def test_the_size_of_batches_changes_no_part(tmp_path: Path) -> None:
+    rows = many(tmp_path / "in.parquet", 40_000)
+    for name in ("o/", "p/"):
+        score_files(rows, f"{tmp_path}/{name}", metrics=["token_f1"], batch_rows=1000 if name == "p/" else None)
+    first, second = ({path.name: path.read_bytes() for path in (tmp_path / name).iterdir()} for name in ("o", "p"))
+    assert first == second
+
+
+def test_files_without_columns_lose_no_row(tmp_path: Path) -> None:
+    """Objects without keys are rows all the same; a file that holds neither columns nor rows is none."""
+    pq.write_table(pa.table({}), tmp_path / "0.parquet")
+    (tmp_path / "1.jsonl").write_text("{}\n{}\n")
+    (tmp_path / "2.jsonl").write_text('{"id": 1, "answer": "a", "reference": "a"}\n')
+    made = score_files(tmp_path, tmp_path / "o.csv", metrics=["token_f1"])
+    assert (made.run.rows, made.summary["token_f1"].n_missing) == (3, 2)
