@@ -13,7 +13,7 @@ from fastmetrics.corpus import add_counts, metadata
 from fastmetrics.engines.work import Score, Scored, Worker
 from fastmetrics.tables.chunks import Chunk, Limits, Place, Span, cut
 from fastmetrics.tables.kinds import Selection
-from fastmetrics.tables.sinks import ParquetEncoder, undefined_as_null
+from fastmetrics.tables.sinks import ParquetEncoder, undefined_as_null, writing
 from fastmetrics.tables.source import Source
 
 _END_OF_STREAM = b"\xff\xff\xff\xff\x00\x00\x00\x00"
@@ -91,7 +91,8 @@ def finish(task: Task, scored: list[Scored]) -> Finished:
     counts = add_counts(batches)
     observed = task.observe(part.replace_schema_metadata(metadata({}, counts)) if counts else part)
     part = undefined_as_null(part, set(task.selection.schema.names))
-    data = _ipc(part) if task.signed is None else [parquet(part, task.signed)]
+    with writing("the scores"):
+        data = _ipc(part) if task.signed is None else [parquet(part, task.signed)]
     return Finished(
         data,
         part.num_rows,

@@ -13,7 +13,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.types as pt
 
-from fastmetrics.tables.kinds import is_list
+from fastmetrics.tables.kinds import as_lists, is_list, is_list_view
 
 Rows = npt.NDArray[np.int64]
 
@@ -106,6 +106,15 @@ def cell_bytes(array: pa.Array) -> Rows:
     if pt.is_dictionary(type_):
         words = cell_bytes(array.dictionary)
         return np.append(words, 0)[_filled(array.indices, len(words))]
+    if isinstance(type_, pa.BaseExtensionType):
+        return cell_bytes(array.storage)
+    if pt.is_run_end_encoded(type_):
+        return cell_bytes(pc.run_end_decode(array))
+    if pt.is_map(type_):
+        ends = np.concatenate([[0], np.cumsum(cell_bytes(array.keys) + cell_bytes(array.items))])
+        return np.asarray(np.diff(ends[np.asarray(array.offsets)]), dtype=np.int64)
+    if is_list_view(type_):
+        array, type_ = as_lists(array), pa.list_(type_.value_type)
     if is_list(type_):
         if pt.is_fixed_size_list(type_):
             array = array.cast(pa.list_(type_.value_type))
@@ -115,7 +124,7 @@ def cell_bytes(array: pa.Array) -> Rows:
         return np.asarray(ends[stops] - ends[stops - lengths], dtype=np.int64)
     if pt.is_struct(type_):
         return np.asarray(sum((cell_bytes(field) for field in array.flatten()), np.zeros(len(array), np.int64)))
-    if pt.is_primitive(type_):
+    if pt.is_primitive(type_) or pt.is_decimal(type_):
         return np.full(len(array), max(1, type_.bit_width // 8), dtype=np.int64)
     if pt.is_null(type_):
         return np.zeros(len(array), dtype=np.int64)

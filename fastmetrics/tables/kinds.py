@@ -11,6 +11,7 @@ from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.types as pt
 
@@ -70,6 +71,18 @@ def is_list(type_: pa.DataType) -> bool:
     return bool(pt.is_list(type_) or pt.is_large_list(type_) or pt.is_fixed_size_list(type_))
 
 
+def is_list_view(type_: pa.DataType) -> bool:
+    """Whether the type holds lists that may lie in any order."""
+    return bool(pt.is_list_view(type_) or pt.is_large_list_view(type_))
+
+
+def as_lists(array: pa.Array) -> pa.Array:
+    """An array of lists of any layout as one whose lists follow each other; Arrow's own cast of views is broken."""
+    ends = np.concatenate([[0], np.cumsum(np.asarray(array.value_lengths().fill_null(0)))])
+    mask = array.is_null() if array.null_count else None
+    return pa.ListArray.from_arrays(pa.array(ends, pa.int32()), array.flatten(), mask=mask)
+
+
 def _is_number(type_: pa.DataType) -> bool:
     return bool(pt.is_integer(type_) or pt.is_floating(type_) or pt.is_decimal(type_))
 
@@ -91,7 +104,7 @@ _FITS: Mapping[str, tuple[str, Callable[[pa.DataType], bool]]] = {
     "numbers": ("lists of numbers", _list_of(_is_number)),
     "flag": ("true or false", lambda type_: bool(pt.is_boolean(type_) or pt.is_integer(type_))),
     "vector": ("lists of numbers", _list_of(_is_number)),
-    "any": ("anything", lambda type_: True),
+    "any": ("anything but unions", lambda type_: not pt.is_union(type_)),
 }
 
 _ELEMENT = {"texts": "text", "ids": "id", "numbers": "number", "vector": "number", "any": "any"}
@@ -100,19 +113,19 @@ _ELEMENT = {"texts": "text", "ids": "id", "numbers": "number", "vector": "number
 def check(path: str, name: str, kind: str, type_: pa.DataType) -> None:
     """Raise ``ColumnError`` unless a column of this type can be of this kind."""
     expected, fits = _FITS[kind]
-    if not (pt.is_null(type_) or fits(type_)):
+    if not (pt.is_null(type_) or fits(plain(type_))):
         raise ColumnError(f"{path}: column {name!r} holds {type_}; expected {expected}")
 
 
 def plain(type_: pa.DataType) -> pa.DataType:
-    """The type with dictionaries and views replaced by what they stand for."""
-    if pt.is_dictionary(type_):
+    """The type with dictionaries, runs and views replaced by what they stand for."""
+    if pt.is_dictionary(type_) or pt.is_run_end_encoded(type_):
         return plain(type_.value_type)
     if pt.is_string_view(type_):
         return pa.string()
     if pt.is_binary_view(type_):
         return pa.binary()
-    if is_list(type_) and plain(type_.value_type) != type_.value_type:
+    if is_list_view(type_) or (is_list(type_) and plain(type_.value_type) != type_.value_type):
         return pa.list_(plain(type_.value_type))
     return type_
 

@@ -43,6 +43,9 @@ def writing(path: str | Path) -> Iterator[None]:
         yield
     except OutputError:
         raise
+    except (pa.ArrowInvalid, pa.ArrowNotImplementedError, pa.ArrowTypeError) as error:
+        # A column of the user's that the format has no place for.
+        raise OutputError(f"cannot write {path}: {(str(error).splitlines() or [''])[0]}") from error
     except OSError as error:
         reason = os.strerror(error.errno) if error.errno else cause(error)
         raise OutputError(f"cannot write {path}: {reason}") from error
@@ -85,7 +88,7 @@ class ParquetEncoder:
 
 def _repeats(column: pa.Array) -> bool:
     sample = column.slice(0, _SAMPLE_ROWS)
-    if pt.is_nested(sample.type) or pt.is_null(sample.type):
+    if pt.is_nested(sample.type) or pt.is_null(sample.type) or isinstance(sample.type, pa.BaseExtensionType):
         return False
     return bool(pc.count_distinct(sample, mode="all").as_py() * 4 <= len(sample))
 
@@ -156,6 +159,8 @@ def _quietly() -> Iterator[None]:
 
 def _flat(column: pa.Array) -> pa.Array:
     """A column as CSV can hold it: lists and structs as JSON."""
+    if isinstance(column.type, pa.BaseExtensionType):
+        return pa.array([None if value is None else str(value) for value in column.to_pylist()], pa.string())
     if not pt.is_nested(column.type):
         return column
     return pa.array([None if value is None else _json(value) for value in column.to_pylist()], pa.string())

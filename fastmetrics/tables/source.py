@@ -9,6 +9,7 @@ from typing import Any, Protocol
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.types as pt
 
 from fastmetrics.errors import ColumnError, FileFormatError, UnknownNameError
@@ -16,7 +17,7 @@ from fastmetrics.tables.chunks import BEGINNING, Chunk, Place, Span
 from fastmetrics.tables.delimited import DelimitedReader
 from fastmetrics.tables.files import DataFile, expand, reading
 from fastmetrics.tables.jsonl import JsonLinesReader
-from fastmetrics.tables.kinds import Selection, check, is_list, plain, settle, unify
+from fastmetrics.tables.kinds import Selection, as_lists, check, is_list, is_list_view, plain, settle, unify
 from fastmetrics.tables.parquet import ArrowReader, ParquetReader
 from fastmetrics.tables.patience import patient
 from fastmetrics.tables.remote import side_by_side
@@ -195,14 +196,19 @@ class Source:
 
 
 def _cast(array: pa.Array, type_: pa.DataType) -> pa.Array:
+    if pt.is_run_end_encoded(array.type):
+        array = pc.run_end_decode(array)
     if pt.is_dictionary(array.type):
         array = array.dictionary_decode()
-    if is_list(array.type) and is_list(type_) and pt.is_dictionary(array.type.value_type):
-        offsets = np.concatenate([[0], np.cumsum(np.asarray(array.value_lengths().fill_null(0)))])
-        values = array.flatten().dictionary_decode()
-        mask = array.is_null() if array.null_count else None
-        array = pa.ListArray.from_arrays(pa.array(offsets, pa.int32()), values, mask=mask)
+    if is_list(type_) and (is_list_view(array.type) or (is_list(array.type) and _is_coded(array.type.value_type))):
+        lists = as_lists(array)
+        mask = lists.is_null() if lists.null_count else None
+        array = pa.ListArray.from_arrays(lists.offsets, _cast(lists.values, type_.value_type), mask=mask)
     return array if array.type == type_ else array.cast(type_)
+
+
+def _is_coded(type_: pa.DataType) -> bool:
+    return bool(pt.is_dictionary(type_) or pt.is_run_end_encoded(type_) or is_list_view(type_))
 
 
 def _loose(known: pa.DataType, type_: pa.DataType) -> pa.DataType:
