@@ -15,6 +15,7 @@ from fsspec.implementations.memory import MemoryFileSystem
 
 from fastmetrics.errors import FileFormatError
 from fastmetrics.tables import open_source, remote, stores
+from fastmetrics.tables.urls import parse
 from tests.loopback import BUCKET, KEY, SECRET, Server, Shelf, shelf
 from tests.program import program
 from tests.table_files import FORMATS, KINDS, read, write
@@ -210,3 +211,23 @@ def test_parquet_goes_on_at_the_row_it_had_come_to(failing: Shelf, tmp_path: Pat
     failures[0] = remote.TRIES
     with pytest.raises(FileFormatError, match="the store cannot be reached"):
         read(local, KINDS)
+
+
+@pytest.mark.parametrize("fault", [403, 500])
+def test_secrets_of_the_web_stay_out_of_what_went_wrong(failing: Shelf, fault: int) -> None:
+    """The packages behind fsspec put the whole address into their errors."""
+    failing.objects["/t.csv"] = b"id,answer\n1,a\n"
+    place = failing.endpoint.replace("http://", "http://user:hidden@")
+    for before in range(3):
+        failing.faults["GET"] = [*[None] * before, *[fault] * 20]
+        done = program("score", f"{place}/t.csv?token=hidden", "-o", "o.csv", "-m", "answer_length")
+        assert (done.code, "hidden" in done.err) == (3, False)
+        assert done.err.endswith("the server does not give it\n")
+
+
+def test_parameters_that_nobody_knows_are_not_shown() -> None:
+    shown = parse("s3://b/none.csv?access_key=AKIA&secret_key=hidden").shown
+    assert shown == "s3://b/none.csv?access_key=***&secret_key=***"
+    assert parse("abfs://c@account/x.csv?sv=1&sig=hidden").shown == "abfs://c@account/x.csv?sv=***&sig=***"
+    for pattern in ("s3://b/day=?/x=1.csv", "s3://b/part-?.csv", "s3://b/?=x"):
+        assert parse(pattern).shown == pattern

@@ -16,7 +16,7 @@ from urllib.parse import unquote
 import pyarrow as pa
 
 from fastmetrics.errors import FastmetricsError, MissingExtraError, OptionError
-from fastmetrics.tables.urls import NATIVE, Url, parameters
+from fastmetrics.tables.urls import NATIVE, Url, parameters, parse
 
 CONNECT_SECONDS = 5.0
 REQUEST_SECONDS = 30.0
@@ -162,6 +162,7 @@ def plainly() -> Iterator[None]:
 
 _AWS = re.compile(r"AWS Error (\w+)(?: \(HTTP status (\d+)\))? during (\w+) operation: (.*)", re.DOTALL)
 _GOOGLE = re.compile(r"google::cloud::Status\((\w+): (.*)", re.DOTALL)
+_ADDRESS = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+://[^\s'\"<>]+")
 _DENIED = "permission denied; check the credentials and what they allow"
 _REFUSED = "the credentials are not accepted"
 _UNREACHED = "the store cannot be reached"
@@ -212,7 +213,10 @@ def cause(error: BaseException) -> str:
     'permission denied; check the credentials and what they allow'
     """
     code, said = _code(error)
-    line = (said.splitlines() or [""])[0][:_LONGEST]
+    # Packages put the address into what they say, with all that is secret in it.
+    line = _ADDRESS.sub(lambda found: parse(found[0]).shown, (said.splitlines() or [""])[0])[:_LONGEST]
+    if _ADDRESS.fullmatch(said.strip()):
+        return "the server does not give it"
     if "OAuth2 access token" in said:
         return "no credentials of Google Cloud were found; anonymous@ before the bucket's name goes without"
     if code in _PASSING:

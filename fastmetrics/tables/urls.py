@@ -23,6 +23,7 @@ _SAFE = {
     *("dfs_storage_scheme", "credential_kind", "tenant_id", "client_id", "enable_tls"),
 }
 _PARAMETERS = _SAFE | {"kerb_ticket", "client_secret"}
+_UNKNOWN = re.compile(r"\w+=[^/&]*(&\w+=[^/&]*)*")
 _MASK = "***"
 
 NATIVE = ("s3", "gs", "hdfs", "viewfs", "abfs", "abfss")
@@ -56,6 +57,9 @@ class Url:
         path, authority = self.path, f"{_MASK if ':' in user else user}{at}{host}"
         if ":" in host and (self.scheme in ("s3", "gs") or not host.rpartition(":")[2].isdigit()):
             authority, path = _MASK, path[path.rfind("@") :] if "@" in path else ""  # a secret with an unquoted slash
+        before, mark, after = path.rpartition("?")
+        if self.scheme in NATIVE and _UNKNOWN.fullmatch(after):  # no parameters of ours, but perhaps somebody's secrets
+            path = before + mark + _masked(after)
         return str(replace(self, authority=authority, path=path, query=_masked(self.query)))
 
     @property
