@@ -10,14 +10,17 @@ import uuid
 from pathlib import Path
 
 import fsspec
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from fastmetrics.errors import FileFormatError
+from fastmetrics.pipeline import summarize_files
 from fastmetrics.tables import globs, open_source
 from fastmetrics.tables.files import expand
-from tests.loopback import Server
+from tests.loopback import BUCKET, Server
 from tests.table_files import tree
 
 NAMES = st.sampled_from(["a.csv", "b.csv", ".h.csv", "_s.csv", "ab.csv", "x", "xy", ".x", "[a].csv", "lang=de"])
@@ -72,3 +75,12 @@ def test_a_file_found_twice_by_one_pattern_counts_once(s3: Server, tmp_path: Pat
         (inside / "notes.txt").unlink(missing_ok=True)
     address = s3.put(folder / "lang=de", "twice")
     assert len(expand(f"{folder}/lang=de/**")) == len(expand(f"{address}/**")) == 2
+
+
+def test_scores_that_a_pattern_finds_are_summed_up(s3: Server, tmp_path: Path) -> None:
+    for name in ("a", "b"):
+        pq.write_table(pa.table({"token_f1": [0.5, 1.0]}), tmp_path / f"{name}.parquet")
+        s3.put(tmp_path / f"{name}.parquet", f"sums/{name}.parquet")
+    here, there = (summarize_files(f"{where}/?.parquet") for where in (tmp_path, f"s3://{BUCKET}/sums"))
+    assert here.to_json() == there.to_json()
+    assert there.n_rows == 4

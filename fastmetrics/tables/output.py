@@ -97,9 +97,10 @@ def read_metadata(path: str | Path) -> dict[str, Any]:
                 return dict(json.loads(found))
     held: dict[bytes, bytes] = {}
     if output_format(text)[0] == "parquet" and (is_url(text) or os.path.isfile(text)):
-        (file,) = expand(text)
-        with reading(file.shown), pq.ParquetFile(file.at_random()) as parquet:
-            held = {**(parquet.schema_arrow.metadata or {}), **(parquet.metadata.metadata or {})}
+        files = expand(text)
+        for file in files if len(files) == 1 else []:  # a pattern or a folder may stand for several, each with its own
+            with reading(file.shown), pq.ParquetFile(file.at_random()) as parquet:
+                held = {**(parquet.schema_arrow.metadata or {}), **(parquet.metadata.metadata or {})}
     if KEY.encode() not in held:
         raise FileFormatError(f"{shown(text)}: holds no metadata of fastmetrics")
     return dict(json.loads(held[KEY.encode()])) | dict(json.loads(held.get(CONCLUSION.encode(), b"{}")))
