@@ -46,7 +46,7 @@ class Metric:
     finish: Callable[..., Any] | None = None
     fit: Callable[[Iterable[Batch], Options], Options] | None = None
 
-    def __reduce__(self) -> tuple[Callable[[str, str], Metric], tuple[str, str]]:
+    def __reduce__(self) -> tuple[Callable[..., Metric], tuple[Any, ...]]:
         """Other processes find the declaration by its name, in its module."""
         return _declared, (self.function.__module__, self.name)
 

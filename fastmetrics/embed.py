@@ -56,6 +56,10 @@ class Embedder:
             folder = hashlib.sha256(self.signature.encode()).hexdigest()[:KEY_BYTES]
             self._cache = VectorCache(Path(cache) / folder, self.dim)
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Another process has the same model and the same folder of vectors."""
+        return _again, (self.model, None if self._cache is None else os.path.abspath(self._cache.folder))
+
     @property
     def signature(self) -> str:
         """What identifies the vectors: the model's name, the hash of its weights, its precision."""
@@ -140,6 +144,12 @@ def _strings(texts: pa.Array) -> list[str]:
     except UnicodeDecodeError:
         found = texts.cast(pa.large_binary()).to_pylist()
         return [one.decode("utf-8", "surrogatepass").encode("utf-8", "replace").decode() for one in found]
+
+
+def _again(model: Model, folder: str | None) -> Embedder:
+    made = Embedder(model)
+    made._cache = None if folder is None else VectorCache(folder, made.dim)
+    return made
 
 
 def add_embeddings(

@@ -123,7 +123,7 @@ def plan(
             raise UnknownNameError.of("column", name, names)
     metrics = [metrics] if isinstance(metrics, str) else list(metrics or ())
     suites = [suites] if isinstance(suites, str) else list(suites)
-    embedding = {"embedder": embedder, "cache": "" if cache is None else os.fspath(cache)}
+    embedding = {"embedder": embedder, "cache": "" if cache is None else os.path.abspath(cache)}
     scores = [_embedding(parse(spec), found, embedding) for spec in metrics]
     for suite in suites if suites or metrics else ["core"]:
         usual = [Score(m.name, m, m.options({})) for m in families.suite(suite) if m.level == "row"]

@@ -147,7 +147,9 @@ def score(
     if type(table).__module__.startswith("ray.data"):
         from fastmetrics.engines.datasets import score_dataset
 
-        return score_dataset(table, metrics, columns, schema, threads, suites)
+        return score_dataset(table, metrics, columns, schema, threads, suites, embedder, cache)
+    if type(table).__module__.startswith("pyspark."):
+        raise ColumnError("expected a table, got a DataFrame of Spark: score it with fastmetrics.engines.spark.score")
     schema_of, batches = _record_batches(table)
     names = schema_of.names
     found = resolve(names, columns, schema)

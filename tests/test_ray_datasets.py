@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 
+import numpy as np
 import pyarrow as pa
 import pytest
 
@@ -74,8 +75,39 @@ def test_rows_of_pandas_are_scored_too(table):
     assert bits(table_of(fm.score(dataset, ["jaccard"]))) == bits(fm.score(few, ["jaccard"]))
 
 
+def test_blocks_that_lack_a_column_have_nothing_in_it(table):
+    full = pa.table({"id": [1], "answer": ["a b"], "reference": ["b"], "latency_ms": [0.5]})
+    dataset = ray.data.from_arrow([full, full.select(["id", "answer"])])
+    made = table_of(fm.score(dataset, ["token_f1", "latency_ms"])).sort_by("token_f1")
+    assert made.to_pydict() == {"id": [1, 1], "token_f1": [2 / 3, None], "latency_ms": [0.5, None]}
+
+
+def test_columns_that_met_numpy_are_scored(table):
+    """Ray then holds vectors as tensors, and lists of unequal lengths pickled."""
+    rows_ = [{"id": n, "answer": "a b", "reference": ["a", "b"][: n + 1]} for n in range(2)]
+    vectors = {"answer_embedding": np.eye(2), "reference_embedding": np.ones((2, 2))}
+    dataset = ray.data.from_items(rows_, override_num_blocks=1).map_batches(lambda batch: {**batch, **vectors})
+    made = table_of(fm.score(dataset, ["token_f1", "semantic_similarity"]))
+    assert made["token_f1"].to_pylist() == [2 / 3, 2 / 3]
+    assert made["semantic_similarity"].to_pylist() == pytest.approx([0.5**0.5] * 2)
+
+
+def test_an_embedder_is_used(table):
+    def embedder(texts):
+        return [[float(len(text)), 1.0] for text in texts]
+
+    few = table.select(["id", "answer", "question"]).rename_columns(["id", "answer", "reference"]).slice(0, 50)
+    expected = fm.score(few, suites=["semantic"], embedder=embedder)
+    made = fm.score(ray.data.from_arrow(few), suites=["semantic"], embedder=embedder)
+    assert bits(table_of(made)) == bits(expected)
+
+
 def test_what_cannot_be_is_said_at_once(table):
     dataset = ray.data.from_arrow(table)
+    with pytest.raises(ColumnError, match="column 'answer': expected text, got int64"):
+        fm.score(ray.data.from_arrow(pa.table({"answer": [1], "reference": ["a"]})), ["token_f1"])
+    with pytest.raises(OptionError, match="threads: expected a positive whole number, got 0"):
+        fm.score(dataset, ["token_f1"], threads=0)
     with pytest.raises(ColumnError, match="needs the column 'contexts'"):
         fm.score(dataset, ["grounding_overlap"])
     with pytest.raises(OptionError, match="corpus_bleu is one value a table"):

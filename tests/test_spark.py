@@ -110,6 +110,10 @@ def test_large_types_and_nulls_alone(spark, frame, table):
 
 
 def test_what_cannot_be_is_said_at_once(frame):
+    with pytest.raises(ColumnError, match="column 'answer': expected text, got int64"):
+        engine.score(frame.selectExpr("id", "1L as answer", "reference"), ["token_f1"])
+    with pytest.raises(ColumnError, match=r"score it with fastmetrics.engines.spark.score"):
+        fm.score(frame, ["token_f1"])
     with pytest.raises(ColumnError, match="needs the column 'contexts'"):
         engine.score(frame, ["grounding_overlap"])
     with pytest.raises(OptionError, match="corpus_bleu is one value a table"):

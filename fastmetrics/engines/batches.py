@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
+from fastmetrics.arrays import as_arrow
 from fastmetrics.columns import resolve
 from fastmetrics.errors import OptionError
 from fastmetrics.planning import Plan, plan
@@ -24,11 +27,13 @@ def plan_rows(
     schema: str | None,
     suites: Sequence[str] | str,
     keep: Sequence[str] = (),
+    embedder: Any = None,
+    cache: str | os.PathLike[str] | None = None,
 ) -> Plan:
     """The plan for rows in columns of these names; keeps the ``id``.  Raises ``OptionError`` for a corpus metric."""
     found = resolve(names, columns, schema)
     kept = [found["id"]] if "id" in found else []
-    planned = plan(names, metrics, columns, schema, list(dict.fromkeys([*kept, *keep])), suites)
+    planned = plan(names, metrics, columns, schema, list(dict.fromkeys([*kept, *keep])), suites, embedder, cache)
     for score in planned.scores:
         if score.metric.finish is not None:
             raise OptionError(
@@ -40,7 +45,7 @@ def plan_rows(
 
 @dataclass(frozen=True)
 class Rows:
-    """What to score of rows; a column that is all null in some batch, and has no type there, has that of ``types``."""
+    """What to score of rows; a column that some batch lacks, or that is all null there, has its type in ``types``."""
 
     plan: Plan
     types: Mapping[str, pa.DataType]
@@ -49,7 +54,7 @@ class Rows:
         """The scores of each table in turn, in batches of bounded size, and at least one of each."""
         scorer = Scorer(self.plan)
         for table in tables:
-            typed = self._typed(table.select(list(self.plan.inputs)))
+            typed = self._typed(table)
             empty = True
             for batch in slices(typed):
                 empty = False
@@ -57,14 +62,27 @@ class Rows:
             if empty:
                 yield score_batch(pa.RecordBatch.from_pylist([], typed.schema), self.plan)
 
+    def check(self) -> None:
+        """Score no rows, which says at once if a column is of a type that some metric cannot take; if all are known."""
+        empty = {name: pa.array([], self.types.get(name, pa.null())) for name in self.plan.inputs}
+        if not any(pa.types.is_null(array.type) for name, array in empty.items() if name not in self.plan.keep):
+            list(self.scores([pa.table(empty)]))
+
     def _typed(self, table: pa.Table) -> pa.Table:
-        fields = [
-            field.with_type(self.types[field.name])
-            if pa.types.is_null(field.type) and field.name in self.types
-            else field
-            for field in table.schema
-        ]
-        return table.cast(pa.schema(fields))
+        return pa.table({name: self._column(table, name) for name in self.plan.inputs})
+
+    def _column(self, table: pa.Table, name: str) -> pa.ChunkedArray:
+        column = table[name] if name in table.column_names else pa.chunked_array([pa.nulls(table.num_rows)])
+        if name not in self.plan.keep and isinstance(column.type, pa.BaseExtensionType):
+            column = _unwrapped(column, name)
+        return column.cast(self.types[name]) if pa.types.is_null(column.type) and name in self.types else column
+
+
+def _unwrapped(column: pa.ChunkedArray, name: str) -> pa.ChunkedArray:
+    """A column of another package's type as plain values: Ray makes tensors and pickles of lists that met NumPy."""
+    if pa.types.is_list(column.type.storage_type) or pa.types.is_large_list(column.type.storage_type):
+        return pa.chunked_array([chunk.storage for chunk in column.chunks], column.type.storage_type)
+    return pa.chunked_array([as_arrow(column.to_pylist(), name)])
 
 
 def pack(tables: Iterable[pa.Table], names: Sequence[str], asked: Sequence[str]) -> Iterable[pa.RecordBatch]:

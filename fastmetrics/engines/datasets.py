@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import pickle
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
@@ -16,7 +17,7 @@ from fastmetrics.engines.clusters import ray_data
 from fastmetrics.errors import InputError
 from fastmetrics.scoring import fit, slices
 from fastmetrics.stats.parts import Collected, score_columns
-from fastmetrics.threads import keep_to_one
+from fastmetrics.threads import cores, keep_to_one
 
 
 def score_dataset(
@@ -26,17 +27,21 @@ def score_dataset(
     schema: str | None = None,
     workers: int | None = None,
     suites: Sequence[str] | str = (),
+    embedder: Any = None,
+    cache: str | os.PathLike[str] | None = None,
 ) -> Any:
     """A Ray Dataset of the scores of another's rows, made when it is read; see ``fastmetrics.score``."""
     ray = ray_data()
     types = _schema(dataset)
-    planned = plan_rows(types.names, metrics, columns, schema, suites)
+    planned = plan_rows(types.names, metrics, columns, schema, suites, (), embedder, cache)
+    cores(workers)  # which refuses what is no number of them
     planned = fit(planned, lambda: _batches(dataset.select_columns(list(planned.inputs))))
     rows = Rows(planned, {field.name: field.type for field in types})
+    rows.check()
     processors = int(ray.cluster_resources().get("CPU", 1))
     return dataset.map_batches(
         BatchWorker,
-        fn_constructor_args=(pickle.dumps(rows),),
+        fn_constructor_args=(ray.cloudpickle.dumps(rows),),
         batch_size=None,
         batch_format="pyarrow",
         # Not all at once: what makes the rows, and what becomes of the scores, needs processors too.
@@ -46,12 +51,16 @@ def score_dataset(
 
 
 def _schema(dataset: Any) -> pa.Schema:
-    """The columns of a Dataset, of null type where its blocks are not Arrow's."""
+    """The columns of a Dataset, of null type where it is not one of Arrow's own."""
     found = dataset.schema()
     if found is None:
-        raise InputError("a Dataset with columns was expected; this one has none")
-    types = [type_ if isinstance(type_, pa.DataType) else pa.null() for type_ in found.types]
+        raise InputError("a Dataset with columns was expected; this one has none, as Ray knows none without rows")
+    types = [type_ if _is_arrows(type_) else pa.null() for type_ in found.types]
     return pa.schema(list(zip(found.names, types, strict=True)))
+
+
+def _is_arrows(type_: Any) -> bool:
+    return isinstance(type_, pa.DataType) and not isinstance(type_, pa.BaseExtensionType)
 
 
 def _batches(dataset: Any) -> Iterator[pa.RecordBatch]:

@@ -16,6 +16,7 @@ import pyarrow as pa
 from fastmetrics.arrays import Floats
 from fastmetrics.engines.batches import Rows, pack, plan_rows, unpack
 from fastmetrics.errors import InputError, MissingExtraError
+from fastmetrics.planning import Plan
 from fastmetrics.scoring import fit
 from fastmetrics.stats.parts import Collected
 from fastmetrics.threads import keep_to_one
@@ -48,6 +49,7 @@ def score(
     _check(df)
     planned = plan_rows(df.columns, metrics, columns, schema, suites, keep)
     planned = fit(planned, lambda: _local(df, planned.inputs))
+    _rows(df, planned).check()
     made = [df.schema[name] for name in planned.keep]
     made += [types.StructField(name, types.DoubleType()) for name in planned.names]
     scores = partial(_scores, pickle.dumps(Rows(planned, {})), planned.inputs)
@@ -106,6 +108,14 @@ def _disk() -> Any:
 def _check(df: Any) -> None:
     if not hasattr(df, "mapInArrow"):
         raise InputError(f"a Spark DataFrame was expected, not {type(df).__name__}")
+
+
+def _rows(df: Any, planned: Plan) -> Rows:
+    """What to score, with the types that the columns of scores' inputs have once they are Arrow's."""
+    from pyspark.sql.pandas.types import to_arrow_type
+
+    used = [name for name in planned.inputs if name not in planned.keep]
+    return Rows(planned, {name: to_arrow_type(df.schema[name].dataType) for name in used})
 
 
 def _numbered(df: Any, names: Sequence[str]) -> Any:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Collection
+from dataclasses import dataclass, fields
 from typing import Annotated, Any
 
 import numpy as np
@@ -49,6 +49,16 @@ class EmbeddedIn:
         return batch.remember(key, lambda: Vectors.of(embedder_of(options).embed(strings_of(text))))
 
 
+@dataclass(frozen=True)
+class _FromText(Metric):
+    """A metric of embeddings that are made of text; another process makes it anew of the declared one."""
+
+    made_of: tuple[Metric, tuple[str, ...]] | None = None
+
+    def __reduce__(self) -> tuple[Callable[..., Metric], tuple[Any, ...]]:
+        return from_text, self.made_of or ()
+
+
 def from_text(metric: Metric, columns: Collection[str]) -> Metric:
     """The metric with the embeddings that ``columns`` lack made of the texts they have, by its new options."""
     absent = [name for name in metric.required if name.endswith("_embedding") and name not in columns]
@@ -64,9 +74,9 @@ def from_text(metric: Metric, columns: Collection[str]) -> Metric:
     used = [name.removesuffix("_embedding") if name in absent else name for name in metric.needs]
     needs = {name: EmbeddedIn() if name in texts else metric.needs[name] for name in used}
     merit = (lambda **arguments: -function(**arguments)) if metric.name == "euclidean_distance" else None
-    return replace(
-        metric, function=function, needs=needs, defaults={"embedder": None, "cache": ""}, best_by=merit, prepare=None
-    )
+    own = {field.name: getattr(metric, field.name) for field in fields(metric)}
+    own |= {"function": function, "needs": needs, "best_by": merit, "prepare": None}
+    return _FromText(**{**own, "defaults": {"embedder": None, "cache": ""}}, made_of=(metric, tuple(columns)))
 
 
 @metric(level="row", bounds=(-1, 1), source="S2, Tier 3")
