@@ -17,6 +17,7 @@ import pytest
 
 from bench.memory import workers
 from fastmetrics import score_files
+from fastmetrics.embed import Embedder
 from fastmetrics.engines.jobs import Job
 from fastmetrics.engines.local import run
 from fastmetrics.engines.running import run_on
@@ -263,6 +264,41 @@ def test_the_program_starts_a_cluster_and_ends_it(tmp_path, bad):
     assert "300 rows scored in " in done.out
     lone = alone("score", "-", "-o", tmp_path / "i.parquet", *options, input=clean.read_bytes())
     assert (lone.code, lone.err[:40]) == (2, "error: standard input cannot be read by ")
+
+
+@pytest.mark.parametrize(
+    ("address", "said"),
+    [
+        ("127.0.0.1:1", "no Ray cluster answers"),
+        ("ray://127.0.0.1:1", "no Ray cluster answers"),
+        ("nonsense", "expected host:port, or auto"),
+    ],
+)
+def test_an_address_where_nobody_listens_is_not_waited_for(tmp_path, bad, address, said):
+    options = ("-m", "answer_length", "--engine", "ray", "--address", address)
+    done = alone("score", bad, "-o", tmp_path / "o.parquet", *options, timeout=60)
+    assert (done.code, done.out) == (2, "")
+    assert done.err.splitlines()[-1].startswith(f"error: address {address!r}: {said}")
+    assert not (tmp_path / "o.parquet.partial").exists()
+
+
+def embedded(texts: list[str]) -> list[list[float]]:
+    """An embedder of one's own."""
+    return [[float(len(text)), 1.0] for text in texts]
+
+
+def test_embedders_go_to_the_workers(tmp_path, monkeypatch):
+    """By name, as a function or with a folder that keeps vectors; metrics of embeddings that are made of text too."""
+    lines = ({"id": n, "answer": "a" * (n % 7), "reference": "bb"} for n in range(50))
+    (tmp_path / "in.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+    monkeypatch.chdir(tmp_path)
+    for embedder, cache in ((embedded, None), (Embedder(embedded, cache="vectors", revision="1"), None)):
+        made = []
+        for engine in ("local", "ray"):
+            options = {"suites": ["semantic"], "embedder": embedder, "cache": cache, "engine": engine}
+            made.append(score_files("in.jsonl", f"{engine}.csv", overwrite=True, **options))
+        assert made[0].run.output.read_bytes() == made[1].run.output.read_bytes()
+        assert made[1].summary["euclidean_distance"].n == 50
 
 
 def test_without_ray_its_extra_is_named(tmp_path, bad):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import os
+import socket
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -12,6 +13,7 @@ from typing import Any
 from fastmetrics.errors import MissingExtraError, OptionError, WorkerError
 from fastmetrics.threads import cores
 
+_KNOCK_SECONDS = 10.0
 _SHARED_BYTES = 256 << 20
 _SHARED_BYTES_A_WORKER = 128 << 20
 # Ray's reports on its use are off unless the user asks for them; they are sent, and logged, as late as at the exit.
@@ -48,6 +50,8 @@ class Cluster:
         return self._workers or max(1, int(ray.cluster_resources().get("CPU", 1)))
 
     def _connect(self, ray: Any, address: str | None) -> None:
+        if address is not None:
+            _knock(address)
         how: dict[str, Any] = {"address": address, "logging_level": logging.ERROR, "log_to_driver": False}
         if address is None:
             workers = self._workers or cores()
@@ -69,6 +73,20 @@ class Cluster:
         if self._started:
             ray_data().shutdown()
             self._started = False
+
+
+def _knock(address: str) -> None:
+    """Raise ``OptionError`` if nobody listens at ``host:port``, for which Ray itself would wait many minutes."""
+    scheme, _, place = address.rpartition("://")
+    if scheme not in ("", "ray") or place in ("auto", "local"):
+        return
+    host, _, port = place.partition("/")[0].rpartition(":")
+    if not (host and port.isdigit()):
+        raise OptionError(f"address {address!r}: expected host:port, or auto")
+    try:
+        socket.create_connection((host.strip("[]"), int(port)), _KNOCK_SECONDS).close()
+    except (OSError, OverflowError, UnicodeError) as error:
+        raise OptionError(f"address {address!r}: no Ray cluster answers: {error}") from error
 
 
 @contextmanager
