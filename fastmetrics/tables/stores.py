@@ -132,7 +132,7 @@ def _spec(url: Url) -> tuple[Any, str]:
     except ImportError:
         raise MissingExtraError.of("fsspec", "fsspec") from None
     try:
-        system, path = fsspec.core.url_to_fs(str(url))
+        system, path = fsspec.core.url_to_fs(str(url), **_limits(url.scheme))
     except ImportError as error:
         raise MissingExtraError(
             f"{url.shown}: {url.scheme}:// needs a package that is not installed: {error}"
@@ -143,6 +143,15 @@ def _spec(url: Url) -> tuple[Any, str]:
             raise OptionError(f"{url.shown}: nobody knows the scheme {url.scheme!r}; known: {known}") from None
         raise
     return fs.PyFileSystem(fs.FSSpecHandler(system)), path
+
+
+def _limits(scheme: str) -> dict[str, Any]:
+    """How long to wait for the web, where fsspec would for five minutes."""
+    if scheme not in ("http", "https"):
+        return {}
+    from aiohttp import ClientTimeout
+
+    return {"client_kwargs": {"timeout": ClientTimeout(connect=CONNECT_SECONDS, sock_read=REQUEST_SECONDS)}}
 
 
 @contextmanager
