@@ -98,6 +98,16 @@ def test_a_folder_of_inputs_is_never_replaced(tmp_path: Path) -> None:
     assert pq.read_table(inputs).num_rows == len(rejects.read_text().splitlines()) == 10
 
 
+def test_a_folder_that_is_no_work_folder_is_not_emptied(tmp_path: Path) -> None:
+    write(table(10), tmp_path / "in.parquet")
+    own = tmp_path / "o.csv.partial" / "my-notes.txt"
+    own.parent.mkdir()
+    own.write_text("mine")
+    with pytest.raises(OutputError, match=f"^{own.parent} is no work folder of a run"):
+        run(open_source(tmp_path / "in.parquet"), JOB, tmp_path / "o.csv", overwrite=True)
+    assert own.read_text() == "mine"
+
+
 def test_a_link_or_a_mounted_disk_is_refused_before_any_work(tmp_path: Path, monkeypatch) -> None:
     write(table(10), tmp_path / "in.parquet")
     (tmp_path / "there").mkdir()

@@ -72,6 +72,8 @@ class WorkFolder:
 
     def __enter__(self) -> WorkFolder:
         with writing(self.output):
+            if self.path.exists() and any(self.path.iterdir()) and not (self.path / "lock").exists():
+                raise OutputError(f"{self.path} is no work folder of a run, and a run would empty it; move it away")
             (self.path / "parts").mkdir(parents=True, exist_ok=True)
             (self.path / "rejects").mkdir(exist_ok=True)
             self._lock = os.open(self.path / "lock", os.O_RDWR | os.O_CREAT, 0o644)
