@@ -9,7 +9,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from fastmetrics import score_files
-from fastmetrics.errors import OutputError
+from fastmetrics.errors import FileFormatError, OutputError
 
 
 class StopError(Exception):
@@ -46,6 +46,17 @@ def test_the_size_of_batches_changes_no_part(tmp_path: Path) -> None:
         score_files(rows, f"{tmp_path}/{name}", metrics=["token_f1"], batch_rows=1000 if name == "p/" else None)
     first, second = ({path.name: path.read_bytes() for path in (tmp_path / name).iterdir()} for name in ("o", "p"))
     assert first == second
+
+
+def test_a_file_of_bad_rows_alone_is_set_aside_row_by_row(tmp_path: Path) -> None:
+    (tmp_path / "0.jsonl").write_text("{bad\nworse\n")
+    with pytest.raises(FileFormatError, match=f"^{tmp_path}/0.jsonl, line 1: malformed JSON"):
+        score_files(tmp_path, tmp_path / "o.csv", metrics=["token_f1"], on_error="skip")
+    (tmp_path / "1.jsonl").write_text('{"id": 1, "answer": "a", "reference": "a"}\n')
+    with pytest.raises(FileFormatError, match=f"^{tmp_path}/0.jsonl, line 1: malformed JSON"):
+        score_files(tmp_path, tmp_path / "o.csv", metrics=["token_f1"])
+    made = score_files(tmp_path, tmp_path / "o.csv", metrics=["token_f1"], on_error="skip")
+    assert (made.run.rows, made.run.rejected) == (1, 2)
 
 
 def test_files_without_columns_lose_no_row(tmp_path: Path) -> None:

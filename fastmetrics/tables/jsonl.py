@@ -21,6 +21,10 @@ _PARSE_BLOCK = 1 << 20
 _BOM = b"\xef\xbb\xbf"
 
 
+class NoGoodLineError(FileFormatError):
+    """No line of the first block is a JSON object."""
+
+
 class JsonLinesReader:
     """One file of JSON lines.
 
@@ -32,7 +36,12 @@ class JsonLinesReader:
         self.file = file
         first = next((block for _, block, _ in _blocks(file) if block.strip()), b"")
         self.rows: int | None = None if first else 0
-        self.schema: pa.Schema = _infer(first, file.shown) if first else pa.schema([])
+        self.schema: pa.Schema = pa.schema([])
+        self.unreadable: FileFormatError | None = None
+        try:
+            self.schema = _infer(first, file.shown) if first else self.schema
+        except NoGoodLineError as error:  # whose lines are bad rows like others, if there are other files
+            self.unreadable = error
 
     def where(self, row: int) -> str:
         """The row in messages."""
@@ -175,7 +184,7 @@ def _infer_by_line(block: bytes, shown: str) -> pa.Schema:
             found = _type_of(value)
             types[name] = _join(types[name], found) if name in types else found
     if not types and failure:
-        raise FileFormatError(failure)
+        raise NoGoodLineError(failure)
     return pa.schema(list(types.items()))
 
 

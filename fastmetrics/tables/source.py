@@ -238,6 +238,10 @@ def _key_types(files: Sequence[DataFile]) -> dict[str, pa.DataType]:
 def _without_empty(readers: Sequence[Reader]) -> list[Reader]:
     """Leave out files that hold nothing at all, as a job may write for an empty part; all of them is an error."""
     full = [reader for reader in readers if reader.schema.names or reader.rows != 0]
+    if not any(reader.schema.names for reader in full):
+        for reader in full:
+            if isinstance(reader, JsonLinesReader) and reader.unreadable is not None:
+                raise reader.unreadable
     if not full:
         raise FileFormatError(f"{readers[0].file.shown}: the file is empty")
     return full
