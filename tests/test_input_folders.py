@@ -63,6 +63,8 @@ def test_links_to_folders_are_followed_and_never_in_circles(tmp_path: Path) -> N
     write(pa.table({"answer": ["b"]}), tmp_path / "far" / "u.csv")
     (tmp_path / "in" / "linked").symlink_to(tmp_path / "far")
     (tmp_path / "in" / "deep" / "up").symlink_to(tmp_path / "in")
+    (tmp_path / "far" / "back").symlink_to(tmp_path / "in")
+    (tmp_path / "far" / "further").symlink_to(tmp_path)
     found, _ = read(open_source(tmp_path / "in", "csv"), {"answer": "text"})
     assert found["answer"].to_pylist() == ["a", "b"]
 

@@ -197,7 +197,7 @@ def _behind(address: str, format: str | None) -> list[DataFile]:
 def _in_folder(folder: str, format: str | None) -> list[DataFile]:
     files = []
     for where, folders, names in os.walk(folder, onerror=_refuse, followlinks=True):
-        folders[:] = sorted(name for name in folders if _holds_input(os.path.join(where, name)))
+        folders[:] = sorted(name for name in folders if _holds_input(os.path.join(where, name), folder))
         relative = os.path.relpath(where, folder).split(os.sep)
         keys = dict(_hive(step) for step in relative if "=" in step)
         for name in sorted(names):
@@ -211,13 +211,17 @@ def _refuse(error: OSError) -> None:
     raise FileFormatError(f"{error.filename}: cannot be read: {os.strerror(error.errno or 0)}") from error
 
 
-def _holds_input(folder: str) -> bool:
-    """Whether a folder in a folder counts: no hidden one, no work folder of a run, no link back to where it lies."""
+def _holds_input(folder: str, top: str) -> bool:
+    """Whether a folder below ``top`` counts: no hidden one, no work folder of a run, no link back up the way here."""
     name = os.path.basename(folder)
     if name.startswith(("_", ".")) or name.endswith(WORK_SUFFIX):
         return False
-    above = os.path.join(os.path.realpath(os.path.dirname(folder)), "")
-    return not (os.path.islink(folder) and above.startswith(os.path.join(os.path.realpath(folder), "")))
+    if not os.path.islink(folder):
+        return True
+    steps = os.path.relpath(os.path.dirname(folder), top).split(os.sep)
+    above = (os.path.realpath(os.path.join(top, *steps[:count])) for count in range(len(steps) + 1))
+    target = os.path.join(os.path.realpath(folder), "")
+    return not any(os.path.join(one, "").startswith(target) for one in above)
 
 
 def _hive(step: str) -> tuple[str, str | None]:
