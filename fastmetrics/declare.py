@@ -10,6 +10,7 @@ from __future__ import annotations
 import functools
 import importlib
 import inspect
+import os
 import typing
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -65,6 +66,7 @@ class Metric:
 
         Raises ``UnknownNameError`` for an option the metric has not, ``OptionError`` for a value it cannot take.
         """
+        given = {name: os.fspath(v) if isinstance(v, os.PathLike) else v for name, v in given.items()}
         for name, value in given.items():
             if name not in self.defaults:
                 raise UnknownNameError.of(f"option of {self.name}", name, self.defaults)
@@ -196,7 +198,7 @@ def metric(
             options: dict[str, Any] = {}
             for option, value in named.items():
                 (given if option in needs and option not in given else options)[option] = value
-            lacking = [column for column in declared.required if column not in given]
+            lacking = [column for column in declared.required if given.get(column) is None]
             if lacking:
                 raise TypeError(f"{declared.name}() needs the columns {', '.join(lacking)}")
             return (score_columns if finish is None else count_columns)(declared, given, options, threads)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import os
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -49,6 +49,7 @@ class Embedder:
     ) -> None:
         if cache is not None and callable(model) and revision is None:
             raise InputError("a function's vectors are cached under its revision: give revision='...'")
+        self._asked = (model, None if cache is None else os.path.abspath(cache), revision, download)
         self.model = load(model, download=download, revision=revision)
         self._cache: VectorCache | None = None
         self._lock = threading.Lock()
@@ -56,9 +57,9 @@ class Embedder:
             folder = hashlib.sha256(self.signature.encode()).hexdigest()[:KEY_BYTES]
             self._cache = VectorCache(Path(cache) / folder, self.dim)
 
-    def __reduce__(self) -> tuple[Any, ...]:
-        """Another process has the same model and the same folder of vectors."""
-        return _again, (self.model, None if self._cache is None else os.path.abspath(self._cache.folder))
+    def __reduce__(self) -> tuple[Callable[..., Embedder], tuple[Any, ...]]:
+        """Another process loads the model anew, and has the same folder of vectors."""
+        return _loaded, self._asked
 
     @property
     def signature(self) -> str:
@@ -146,10 +147,8 @@ def _strings(texts: pa.Array) -> list[str]:
         return [one.decode("utf-8", "surrogatepass").encode("utf-8", "replace").decode() for one in found]
 
 
-def _again(model: Model, folder: str | None) -> Embedder:
-    made = Embedder(model)
-    made._cache = None if folder is None else VectorCache(folder, made.dim)
-    return made
+def _loaded(model: str | Encode | Model, cache: str | None, revision: str | None, download: bool) -> Embedder:
+    return Embedder(model, cache=cache, revision=revision, download=download)
 
 
 def add_embeddings(
@@ -162,11 +161,15 @@ def add_embeddings(
     >>> add_embeddings(pa.table({"answer": ["a", None]}), lengths, ["answer"])["answer_embedding"].to_pylist()
     [[1.0], None]
 
-    Raises ``ColumnError`` for a column that is missing or holds lists.
+    Raises ``ColumnError`` for a column that is missing, holds lists, or has its embeddings already.
     """
+    if not isinstance(table, pa.Table):
+        raise ColumnError(f"expected an Arrow table, got {type(table).__name__}")
     for name in columns:
         if name not in table.column_names:
             raise ColumnError(f"no column {name!r} to embed; the table has: {', '.join(map(repr, table.column_names))}")
+        if f"{name}_embedding" in table.column_names:
+            raise ColumnError(f"the table has a column '{name}_embedding' already")
         vectors = embedder.embed(table[name], progress=progress)
         nulls = np.asarray(table[name].is_null())
         column = pa.FixedSizeListArray.from_arrays(pa.array(vectors.ravel()), embedder.dim, mask=pa.array(nulls))

@@ -7,7 +7,7 @@ batches, and :func:`score_batch` scores each.
 from __future__ import annotations
 
 import os
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import replace
@@ -182,14 +182,27 @@ def _record_batches(table: Any) -> tuple[pa.Schema, Iterator[pa.RecordBatch]]:
     if isinstance(table, pa.RecordBatch):
         table = pa.Table.from_batches([table])
     elif isinstance(table, list | tuple):
+        strange = next((row for row in table if not isinstance(row, Mapping)), table)
+        if strange is not table:
+            raise ColumnError(f"expected a table or a list of dicts, got a list with a {type(strange).__name__}")
         seen = dict.fromkeys(name for row in table for name in row)
         table = aligned_table({name: as_arrow([row.get(name) for row in table], name) for name in seen})
     elif not isinstance(table, pa.Table):
+        if hasattr(table, "collect_schema") and hasattr(table, "collect"):
+            raise ColumnError(f"expected a table, got a {type(table).__name__}: collect() it")
         if not hasattr(table, "columns") and not isinstance(table, Mapping):
             raise ColumnError(f"expected a table, got {type(table).__name__}")
         held = table.keys() if isinstance(table, Mapping) else table.columns
+        _once(str(name) for name in held)
         table = aligned_table({str(name): as_arrow(table[name], str(name)) for name in held})
+    _once(table.schema.names)
     return table.schema, slices(table)
+
+
+def _once(names: Iterable[str]) -> None:
+    for name, count in Counter(names).items():
+        if count > 1:
+            raise ColumnError(f"the table has {count} columns {name!r}")
 
 
 def slices(table: pa.Table) -> Iterator[pa.RecordBatch]:

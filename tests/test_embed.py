@@ -63,6 +63,27 @@ def test_any_column_of_text_and_nulls(column):
     assert found.dtype == np.float32
 
 
+def test_lone_surrogates_are_no_text_for_a_model(tmp_path: Path):
+    model = Counting()
+    embedder = Embedder(model, cache=tmp_path, revision="1")
+    assert np.isfinite(embedder.embed(["a\ud800b", "c"])).all()
+    assert model.asked[-1] == ["a\ufffd\ufffd\ufffdb", "c"]
+
+
+def test_what_is_no_model_or_no_table_is_refused(tmp_path: Path):
+    for wrong in (3, ["wordllama"]):
+        with pytest.raises(OptionError, match="expected a name, a function or a Model, got"):
+            Embedder(wrong)  # type: ignore[arg-type]
+    pytest.importorskip("model2vec")
+    with pytest.raises(InputError, match=f"embedder model2vec:{tmp_path}: cannot be loaded: "):
+        Embedder(f"model2vec:{tmp_path}")
+    with pytest.raises(ColumnError, match="expected an Arrow table, got dict"):
+        add_embeddings({"answer": ["a"]}, Embedder(Counting()), ["answer"])  # type: ignore[arg-type]
+    table = pa.table({"answer": ["a"], "answer_embedding": [[1.0]]})
+    with pytest.raises(ColumnError, match="the table has a column 'answer_embedding' already"):
+        add_embeddings(table, Embedder(Counting()), ["answer"])
+
+
 def test_nothing_to_embed():
     assert Embedder(Counting()).embed([]).shape == (0, 3)
     assert np.isnan(Embedder(Counting()).embed(pa.nulls(2))).all()

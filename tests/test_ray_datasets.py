@@ -51,6 +51,18 @@ def test_scores_and_summary_have_the_same_bits(table, blocks, workers):
     assert fm.summarize(made).to_json() == fm.summarize(expected).to_json()
 
 
+def test_the_embedder_asked_for_is_the_workers_too(table):
+    embedder = fm.Embedder(sizes)
+    names = ["semantic_similarity", "dot_similarity"]
+    made = fm.score(ray.data.from_arrow(table), names, embedder=embedder)
+    assert bits(table_of(made)) == bits(fm.score(table, names, embedder=embedder))
+
+
+def sizes(texts):
+    """As vectors: lengths and numbers of words."""
+    return [[len(text), 1.0 + text.count(" ")] for text in texts]
+
+
 def test_nothing_is_scored_before_it_is_read(table):
     made = fm.score(ray.data.from_arrow(table), ["token_f1", "latency_ms"])
     assert isinstance(made, ray.data.Dataset)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import pickle
 import re
 from pathlib import Path
 
@@ -22,7 +23,8 @@ from fastmetrics.metrics.semantic import (
     semantic_similarity,
 )
 from fastmetrics.pipeline import score_files
-from fastmetrics.scoring import score
+from fastmetrics.planning import plan
+from fastmetrics.scoring import Scorer, score
 from fastmetrics.tables import read_metadata
 from fastmetrics.vectors.models import Model
 
@@ -135,6 +137,13 @@ def test_an_embedder_makes_the_embeddings_that_a_table_lacks():
         score(table, names)
     with pytest.raises(OptionError, match="an Embedder has its own"):
         score(table, names, embedder=embedder, cache="folder")
+
+
+def test_another_process_makes_the_same_embeddings():
+    table = pa.table({"answer": ["a b", None, "ccc"], "reference": ["a", "b", "d d d"]})
+    planned = plan(table.column_names, ["dot_similarity", "euclidean_distance"], embedder=Embedder(sizes))
+    (batch,) = table.to_batches()
+    assert pickle.loads(pickle.dumps(Scorer(planned)))(batch).equals(Scorer(planned)(batch))
 
 
 def test_the_nearest_of_several_references_counts():

@@ -53,10 +53,12 @@ def load(model: str | Encode | Model, *, download: bool = False, revision: str |
     - a function from a list of strings to an array of vectors; ``revision`` says which version it is.
 
     Raises ``UnknownNameError`` for another name, ``MissingExtraError`` where the package is not installed,
-    ``InputError`` where a model is not there and was not to be fetched.
+    ``InputError`` where a model is not there and was not to be fetched, ``OptionError`` for what is no model at all.
     """
     if isinstance(model, Model):
         return model
+    if not isinstance(model, str) and not callable(model):
+        raise OptionError(f"embedder: expected a name, a function or a Model, got {model!r}")
     if not isinstance(model, str):
         name = getattr(model, "__qualname__", type(model).__qualname__)
         return _probed(f"function:{name}", revision or "unversioned", "float32", model, 1024)
@@ -150,7 +152,10 @@ def _model2vec(path: str, download: bool) -> Model:
 
     if not Path(path).is_dir() and not download:
         raise InputError(f"embedder model2vec:{path}: no such folder; download=True fetches a model by its name")
-    model = StaticModel.from_pretrained(path)
+    try:
+        model = StaticModel.from_pretrained(path)
+    except (OSError, ValueError) as error:
+        raise InputError(f"embedder model2vec:{path}: cannot be loaded: {error}") from error
     matrix = np.ascontiguousarray(model.embedding)
     revision = _hash([matrix.data, model.tokenizer.to_str().encode()])
     return _probed(f"model2vec:{Path(path).name}", revision, str(matrix.dtype), _static(model), 4096)
