@@ -180,7 +180,7 @@ def as_arrow(values: Any, name: str = "column") -> pa.Array | pa.ChunkedArray:
     """
     if isinstance(values, pa.Array | pa.ChunkedArray):
         return values
-    if isinstance(values, str | bytes | Mapping):
+    if isinstance(values, str | bytes | Mapping) or not hasattr(values, "__iter__"):
         raise ColumnError(f"column {name!r}: expected one value a row, got a single {type(values).__name__}")
     if type(values).__module__.startswith("polars"):
         return values.to_arrow()

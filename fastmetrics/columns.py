@@ -131,7 +131,10 @@ def resolve(
     """
     names = list(present)
     found = _by_schema(names, schema)
+    if columns is not None and not isinstance(columns, Mapping):
+        raise ColumnError(f"columns={columns!r}: expected {{canonical: yours}}")
     for canonical, yours in (columns or {}).items():
+        yours = str(yours)  # as pandas may call them by numbers
         if canonical not in COLUMNS:
             raise UnknownNameError.of("column", canonical, COLUMNS)
         if yours not in names:

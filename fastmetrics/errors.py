@@ -47,7 +47,7 @@ class UnknownNameError(FastmetricsError, ValueError):
         """
         known = sorted(known)
         near = difflib.get_close_matches(name, known, n=3, cutoff=0.6)
-        hint = f"did you mean {' or '.join(map(repr, near))}?" if near else f"known: {', '.join(known)}"
+        hint = f"did you mean {' or '.join(map(repr, near))}?" if near else f"known: {', '.join(known) or 'none'}"
         return cls(f"unknown {kind} {name!r}; {hint}")
 
 

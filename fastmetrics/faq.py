@@ -74,8 +74,8 @@ class Matcher:
 
     def match(self, questions: Any, k: int = 1, *, threads: int | None = None) -> Match:
         """See :func:`match`."""
-        if k < 1:
-            raise OptionError(f"k={k}: expected at least 1")
+        if not isinstance(k, int | np.integer) or k < 1:
+            raise OptionError(f"k={k}: expected a whole number, at least 1")
         text, which = _distinct_texts(questions, "questions")
 
         def part(start: int) -> Match:

@@ -16,7 +16,7 @@ from fastmetrics.planning import Score
 def rouge(
     answers: Any,
     references: Any,
-    types: Sequence[str] = ("rouge1", "rouge2", "rougeL"),
+    types: Sequence[str] | str = ("rouge1", "rouge2", "rougeL"),
     *,
     stemmer: bool = False,
     tokenizer: str = "rouge",
@@ -36,6 +36,7 @@ def rouge(
     that differ in length.
     """
     known = [f"rouge{kind}" for kind in KINDS]
+    types = [types] if isinstance(types, str) else types
     for kind in types:
         if kind not in known:
             raise UnknownNameError.of("type of ROUGE", kind, known)

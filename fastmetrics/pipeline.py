@@ -30,7 +30,7 @@ from fastmetrics.stats.moments import State
 from fastmetrics.stats.quantiles import quantiles
 from fastmetrics.summary import MetricSummary, Summary, declared_labels, declared_statistics, fractions, summarize
 from fastmetrics.tables import Output, Selection, Source, open_source, read_metadata
-from fastmetrics.tables.urls import is_url
+from fastmetrics.tables.urls import as_local, is_url, shown
 from fastmetrics.tables.utf8 import bad_text
 from fastmetrics.threads import cores
 
@@ -289,4 +289,9 @@ def _with_metadata(path: str | Path) -> Iterator[pa.RecordBatch]:
     names = list(claims["metrics"]) if "metrics" in claims else None  # a kept column is no score
     metadata = {METADATA: json.dumps(claims).encode()}
     for batch in read_scores(path, names):
+        if not batch.num_columns and not claims:
+            raise FileFormatError(
+                f"{shown(as_local(path))}: no column of scores (floating-point numbers); "
+                "of a CSV file only the .meta.json beside it says which they are"
+            )
         yield batch.replace_schema_metadata(metadata)

@@ -13,7 +13,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from fastmetrics.display import Grid, Shown, number, strict
-from fastmetrics.errors import UnknownNameError
+from fastmetrics.errors import ColumnError, UnknownNameError
 from fastmetrics.stats.association import Association, Decision, Estimate, associate
 from fastmetrics.stats.labels import join, label_table, numbers, positive_from, ratings_of, truth_of
 from fastmetrics.stats.parts import Scores, score_columns
@@ -154,9 +154,9 @@ def validate(
     labels: Any,
     *,
     label: str | None = None,
-    raters: Sequence[str] = (),
+    raters: Sequence[str] | str = (),
     on: str | None = None,
-    metrics: Sequence[str] | None = None,
+    metrics: Sequence[str] | str | None = None,
     positive: float | None = None,
     thresholds: Mapping[str, float] | None = None,
     resamples: int = 2000,
@@ -181,11 +181,18 @@ def validate(
     >>> found["token_f1"].auc.value
     0.75
 
-    Raises ``ColumnError`` if the label column is absent or not clear, or the tables cannot be matched; ``InputError``
-    for an id that occurs twice; ``UnknownNameError`` for a metric that the scores do not have.
+    Raises ``ColumnError`` if no score or no clear label is there, or the tables cannot be matched; ``InputError``
+    for an id that occurs twice or ids none of which is shared; ``UnknownNameError`` for a metric that the scores do
+    not have.
     """
     left, right = Scores.of(scores).table(), label_table(labels)
+    raters = [raters] if isinstance(raters, str) else raters
+    metrics = [metrics] if isinstance(metrics, str) else metrics
     names = score_columns(left.schema)
+    if not names:
+        raise ColumnError(
+            f"no column of scores (floating-point numbers) among {', '.join(left.column_names) or 'none'}"
+        )
     for name in [*(metrics or ()), *(thresholds or {})]:
         if name not in names:
             raise UnknownNameError.of("metric", name, names)

@@ -12,12 +12,12 @@ def validate(
     labels: Annotated[str, typer.Argument(help="The file of people's labels.", show_default=False)],
     *,
     label: Annotated[str | None, typer.Option(help="The column of labels; by default the only one of numbers.")] = None,
-    raters: Annotated[str | None, typer.Option(help="Columns with one person's labels each: ann,bob.")] = None,
+    raters: Annotated[list[str] | None, typer.Option(help="Columns with one person's labels each: ann,bob.")] = None,
     on: Annotated[
         str | None, typer.Option(help="The column to match rows by; by default id, or else position.")
     ] = None,
     metrics: Annotated[
-        str | None, typer.Option("--metrics", "-m", help="Only these metrics: token_f1,jaccard.")
+        list[str] | None, typer.Option("--metrics", "-m", help="Only these metrics: token_f1,jaccard.")
     ] = None,
     positive: Annotated[float | None, typer.Option(help="Labels of at least this count as positive.")] = None,
     resamples: Annotated[int, typer.Option(min=1, help="Bootstrap samples behind the intervals.")] = 2000,
@@ -29,16 +29,18 @@ def validate(
     """Hold every metric against people's labels: correlations, ROC AUC, best threshold, intervals, agreement."""
     from rich.console import Console
 
+    from fastmetrics.commands.options import split
     from fastmetrics.commands.read import read
     from fastmetrics.validation import validate as hold
 
+    keys = {"id", on or "id"}  # 007 is not 7
     found = hold(
-        read(scores),
-        read(labels),
+        read(scores, keys),
+        read(labels, keys),
         label=label,
-        raters=raters.split(",") if raters else (),
+        raters=split(raters),
         on=on,
-        metrics=metrics.split(",") if metrics else None,
+        metrics=split(metrics) or None,
         positive=positive,
         resamples=resamples,
         confidence=confidence,

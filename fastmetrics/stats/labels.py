@@ -50,6 +50,9 @@ def join(left: pa.Table, right: pa.Table, on: str | None) -> tuple[NDArray[np.in
             raise InputError(f"column {on!r} of the {what}: an id may occur once, but {first!r} occurs again")
         keys.append(key)
     rows = pc.index_in(keys[0], keys[1].combine_chunks(), skip_nulls=True)
+    if rows.null_count == len(rows) > 0 and len(keys[1]):
+        first, other = (next((one for one in key.to_pylist() if one is not None), None) for key in keys)
+        raise InputError(f"scores and labels share no {on!r}: the scores have {first!r}, the labels {other!r}")
     return rows.fill_null(-1).to_numpy().astype(np.int64), on
 
 

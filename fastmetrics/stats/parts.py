@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
@@ -51,7 +52,9 @@ class Scores:
 
 def _table(data: Any) -> pa.Table:
     try:
-        return pa.table(data)
+        table = pa.table(data)
+        # The row labels of pandas, which are no scores.
+        return table.select([name for name in table.column_names if not re.fullmatch(r"__index_level_\d+__", name)])
     except (pa.ArrowInvalid, pa.ArrowTypeError, TypeError, ValueError) as error:
         raise InputError(f"a table of scores was expected: {error}") from error
 

@@ -240,7 +240,7 @@ def sniff(head: bytes) -> str | None:
     if head.startswith((b"ARROW1", b"\xff\xff\xff\xff")):
         return "arrow"
     text = head.removeprefix(b"\xef\xbb\xbf").lstrip()
-    if text.startswith(b"{"):
+    if text.startswith((b"{", b"[")):  # an array is refused there, by name
         return "jsonl"
     line = head.split(b"\n")[0]
     if b"\t" in line:

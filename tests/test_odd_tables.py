@@ -1,0 +1,71 @@
+"""Tables and arguments that people hand to the functions by mistake: each is refused by name, none with a riddle."""
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+
+import fastmetrics as fm
+from fastmetrics.errors import ColumnError, InputError, OptionError
+
+TWICE = pa.table([pa.array(["a"])] * 3, names=["answer", "answer", "reference"])
+NUMBERED = pd.DataFrame([["in Paris", "Paris"]])
+
+
+@pytest.mark.parametrize(
+    ("table", "message"),
+    [
+        (["a", "b"], "expected a table or a list of dicts, got a list with a str"),
+        ([{"answer": "a"}, None], "expected a table or a list of dicts, got a list with a NoneType"),
+        (TWICE, "the table has 2 columns 'answer'"),
+        (TWICE.to_pandas(), "the table has 2 columns 'answer'"),
+        (pl.LazyFrame({"answer": ["a"], "reference": ["a"]}), r"expected a table, got a LazyFrame: collect\(\) it"),
+        ({"answer": 5, "reference": ["a"]}, "column 'answer': expected one value a row, got a single int"),
+    ],
+)
+def test_what_is_no_table(table, message):
+    with pytest.raises(ColumnError, match=message):
+        fm.score(table, ["token_f1"])
+
+
+def test_columns_that_pandas_calls_by_numbers():
+    made = fm.score(NUMBERED, ["token_f1"], columns={"answer": 0, "reference": 1})  # type: ignore[dict-item]
+    assert made["token_f1"].to_pylist() == [pytest.approx(2 / 3)]
+    with pytest.raises(ColumnError, match=r"expected \{canonical: yours\}"):
+        fm.score(NUMBERED, ["token_f1"], columns=["answer"])  # type: ignore[arg-type]
+
+
+def test_a_column_that_is_none():
+    with pytest.raises(TypeError, match=r"token_f1\(\) needs the columns reference"):
+        fm.token_f1(["a"], None)
+    with pytest.raises(ColumnError, match="column 'contexts': expected one value a row, got a single NoneType"):
+        fm.anchors(["a"], None)
+
+
+def test_a_name_stands_for_a_list_of_one(tmp_path):
+    assert list(fm.rouge(["a"], ["a"], types="rougeL")) == ["rougeL_precision", "rougeL_recall", "rougeL_f1"]
+    scores, labels = {"id": [1, 2, 3], "fit": [0.1, 0.2, 0.3]}, {"id": [3, 2, 1], "ann": [1, 1, 0]}
+    assert list(fm.validate(scores, labels, metrics="fit", raters="ann", resamples=2)) == ["fit"]
+    pytest.importorskip("wordllama")
+    assert fm.grounding_overlap(["Paris [1]."], [["Paris"]], cache=tmp_path / "cache").tolist() == [1.0]
+
+
+def test_row_labels_of_pandas_are_no_scores():
+    frame = pd.DataFrame({"fit": [0.5, np.nan]}, index=[3.5, 4.5])
+    assert list(fm.summarize(frame)) == ["fit"]
+    labels = pd.DataFrame({"label": [9, 0, 1]}, index=[5, 7, 6])
+    assert fm.validate({"fit": [0.1, 0.2]}, labels[labels["label"] < 9], resamples=2).label == "label"
+
+
+def test_scores_and_labels_that_do_not_meet():
+    with pytest.raises(InputError, match="share no 'id': the scores have 'q1', the labels '1'"):
+        fm.validate({"id": ["q1", "q2"], "fit": [0.1, 0.2]}, {"id": [1, 2], "label": [0, 1]})
+    with pytest.raises(ColumnError, match=r"no column of scores .* among fit"):
+        fm.validate({"fit": [0, 1]}, [0, 1])
+
+
+def test_a_k_that_is_no_number_of_rows():
+    for wrong in (1.5, 0):
+        with pytest.raises(OptionError, match=f"k={wrong}: expected a whole number, at least 1"):
+            fm.match(["a"], ["a"], k=wrong)  # type: ignore[arg-type]

@@ -1,0 +1,84 @@
+"""The commands that need a whole file at once: what a CSV file's cells become, and what is refused."""
+
+import json
+
+import numpy as np
+import pyarrow.parquet as pq
+import pytest
+
+import fastmetrics as fm
+from fastmetrics.errors import OutputError
+from tests.program import program
+
+
+@pytest.fixture(autouse=True)
+def _here(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "labels.csv").write_text("id,label\n007,1\n008,0\n")
+    (tmp_path / "labels.tsv").write_text("id\tlabel\n007\t1\n008\t0\n")
+    (tmp_path / "s.csv").write_text("id,answer,reference\n007,a,a\n008,b,c\n009,x,x\n")
+    assert program("score", "s.csv", "-o", "s.parquet", "-m", "token_f1,exact_match").code == 0
+
+
+@pytest.mark.parametrize("labels", ["labels.csv", "labels.tsv"])
+def test_ids_of_labels_are_as_they_are_written(labels):
+    done = program("validate", "s.parquet", labels, "--json", "--resamples", 2)
+    found = json.loads(done.out)
+    assert (found["n_rows"], found["n_only_scores"], found["metrics"]["token_f1"]["auc"]["value"]) == (2, 1, 1.0)
+
+
+def test_metrics_of_validate_may_be_given_in_any_way():
+    for options in (["-m", "token_f1, exact_match"], ["-m", "token_f1", "-m", "exact_match"]):
+        done = program("validate", "s.parquet", "labels.csv", "--json", "--resamples", 2, *options)
+        assert list(json.loads(done.out)["metrics"]) == ["token_f1", "exact_match"]
+
+
+def test_labels_of_other_rows(tmp_path):
+    (tmp_path / "other.csv").write_text("id,label\n7,1\n8,0\n")
+    done = program("validate", "s.parquet", "other.csv")
+    assert (done.code, done.err) == (
+        3,
+        "error: scores and labels share no 'id': the scores have '007', the labels '7'\n",
+    )
+
+
+def test_cells_of_a_faq_are_text(tmp_path):
+    (tmp_path / "faq.csv").write_text('question,answer\n1889,2024-01-05\n"two\nlines",007\n')
+    (tmp_path / "q.csv").write_text("id,question\n007,in 1889\n008,lines?\n")
+    (tmp_path / "faq.jsonl").write_text('{"question": "in 1889", "answer": "2024-01-05"}\n')
+    assert program("match", "q.csv", "faq.csv", "-o", "m.parquet").code == 0
+    made = pq.read_table("m.parquet").to_pydict()
+    assert (made["id"], made["answer"]) == (["007", "008"], ["2024-01-05", "007"])
+    assert program("match", "q.csv", "faq.jsonl", "-o", "n.parquet").code == 0
+    assert pq.read_table("n.parquet")["answer"].to_pylist() == ["2024-01-05"] * 2
+
+
+@pytest.mark.parametrize("command", ["validate", "match"])
+def test_files_that_are_not_there(tmp_path, command):
+    (tmp_path / "empty.csv").touch()
+    options = ["-o", "m.csv"] if command == "match" else []
+    for name, message in (("empty.csv", "the file is empty"), ("no.csv", "cannot be read: No such file or directory")):
+        done = program(command, "s.parquet", name, *options)
+        assert (done.code, done.err) == (3, f"error: {name}: {message}\n")
+
+
+def test_a_file_without_scores_has_no_summary(tmp_path):
+    assert program("score", "s.csv", "-o", "s2.csv", "-m", "token_f1").code == 0
+    assert program("summarize", "s2.csv").code == 0
+    (tmp_path / "s2.csv.meta.json").unlink()
+    for name in ("s.csv", "s2.csv"):
+        done = program("summarize", name)
+        assert (done.code, done.out) == (3, "")
+        assert done.err.startswith(f"error: {name}: no column of scores")
+
+
+def test_an_array_is_not_taken_for_csv(tmp_path):
+    (tmp_path / "rows.json").write_text('[{"answer": "a", "reference": "b"}]')
+    done = program("score", "rows.json", "-o", "o.parquet")
+    assert done.err == "error: rows.json, line 1: expected one JSON object a line, got a JSON array\n"
+
+
+def test_an_index_that_cannot_be_written(tmp_path):
+    (tmp_path / "file").touch()
+    with pytest.raises(OutputError, match="file/index: cannot be written: "):
+        fm.Index.build(np.eye(3)).save(tmp_path / "file" / "index")
