@@ -30,6 +30,17 @@ def trec(rows, run: bool) -> str:
     return "".join(f"  {q} 0\t{d} {v:g} \n" for q, d, v in rows)
 
 
+def test_a_byte_order_mark_is_no_part_of_an_id(tmp_path: Path):
+    for name, text in (
+        ("trec", "q1 Q0 d1 1 2.0 r\n"),
+        ("csv", "query_id,doc_id,score\nq1,d1,2.0\n"),
+        ("jsonl", '{"query_id": "q1", "doc_id": "d1", "score": 2.0}\n'),
+        ("json", '{"q1": {"d1": 2.0}}'),
+    ):
+        (tmp_path / name).write_text(text, encoding="utf-8-sig")
+        assert fm.rank(tmp_path / name, {"q1": {"d1": 1}}, "mrr").mean == {"mrr": 1.0}, name
+
+
 def nested(rows) -> dict[str, dict[str, float]]:
     found: dict[str, dict[str, float]] = {}
     for query, doc, value in rows:

@@ -42,6 +42,8 @@ NAMES: Mapping[str, tuple[str, ...]] = {
 
 Batches = Iterator[pa.RecordBatch]
 
+_BOM = b"\xef\xbb\xbf"
+
 
 class Triples:
     """Rows of query, document and value from ``source``; ``kind`` is "score" for a run, "grade" for judgements.
@@ -186,8 +188,10 @@ class Triples:
 
     def _read_text(self, path: Path, opened: Callable[..., Any]) -> Batches:
         with opened(path, "rb") as stream:
-            head = stream.readline().removeprefix(b"\xef\xbb\xbf").strip()
+            first = stream.readline()
+        head = first.removeprefix(_BOM).strip()
         with opened(path, "rb") as stream:
+            stream.read(len(_BOM) if first.startswith(_BOM) else 0)
             if head[:1] in (b"{", b"["):
                 yield from self._read_json(stream, head)
             elif (mark := _delimiter(head)) is not None:
