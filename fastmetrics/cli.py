@@ -43,7 +43,8 @@ def _ending_well(command: Callable[..., None]) -> Callable[..., None]:
         try:
             command(*args, **named)
         except KeyboardInterrupt:
-            typer.echo("interrupted; run again with --resume to go on", err=True)
+            again = "; run again with --resume to go on" if command is score else ""
+            typer.echo(f"interrupted{again}", err=True)
             raise typer.Exit(130) from None
         except BrokenPipeError:
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -265,6 +265,17 @@ def test_metrics_lists_and_explains_each():
     assert (done.code, done.err) == (2, "error: unknown metric 'jacard'; did you mean 'jaccard'?\n")
 
 
+def test_an_interrupt_names_resume_only_where_there_is_one(monkeypatch):
+    def interrupted(*_, **__):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("fastmetrics.pipeline.summarize_files", interrupted)
+    monkeypatch.setattr("fastmetrics.pipeline.score_files", interrupted)
+    assert program("summarize", "o.parquet").err == "interrupted\n"
+    done = program("score", "t.jsonl", "-o", "o.parquet")
+    assert (done.code, done.err) == (130, "interrupted; run again with --resume to go on\n")
+
+
 def test_profile_gives_every_stage_and_metric():
     printed = ok("profile", "t.jsonl")
     for name in ("stage", "read", "tokenise", "kernels", "write", "total", "rows/s", "MB/s", "token_f1"):
