@@ -111,8 +111,16 @@ def bounds(metric: Metric) -> str:
 
 def metrics_page() -> str:
     """docs/metrics.md: one table of all metrics, then each in full."""
+    titles, described = ["Metrics", "Sources"], []
+    for family in FAMILIES:
+        module = importlib.import_module(f"fastmetrics.metrics.{family}")
+        members = [metric for metric in REGISTRY.values() if metric.function.__module__ == module.__name__]
+        titles += [family.capitalize(), *(metric.name for metric in members)]
+        described += [f"## {family.capitalize()}", markdown(module.__doc__)]
+        described += [part for metric in members for part in _metric(metric)]
+    places = dict(zip(titles, anchors(titles), strict=True))
     rows = [
-        (f"[`{m.name}`](#{m.name.lower()})", _columns(m), bounds(m), m.source, first_line(m.function.__doc__))
+        (f"[`{m.name}`](#{places[m.name]})", _columns(m), bounds(m), m.source, first_line(m.function.__doc__))
         for m in REGISTRY.values()
     ]
     parts = [
@@ -126,12 +134,14 @@ def metrics_page() -> str:
         "The text conventions that the definitions name (`words`, `light`, `plain`, `squad`, …) are described in "
         "[design.md](design.md#text-conventions).",
     ]
-    for family in FAMILIES:
-        module = importlib.import_module(f"fastmetrics.metrics.{family}")
-        members = [metric for metric in REGISTRY.values() if metric.function.__module__ == module.__name__]
-        parts += [f"## {family.capitalize()}", markdown(module.__doc__)]
-        parts += [part for metric in members for part in _metric(metric)]
-    return "\n\n".join(parts) + "\n"
+    return "\n\n".join([*parts, *described]) + "\n"
+
+
+def anchors(titles: Sequence[str]) -> list[str]:
+    """What links to headings are called on GitHub: letters, digits and hyphens, numbered where they are alike."""
+    bare = [re.sub(r"[^\w -]", "", title.lower()).replace(" ", "-") for title in titles]
+    before = [bare[:place].count(name) for place, name in enumerate(bare)]
+    return [f"{name}-{count}" if count else name for name, count in zip(bare, before, strict=True)]
 
 
 def _columns(metric: Metric) -> str:
@@ -167,6 +177,9 @@ def columns_page() -> str:
                 "of one column in one table are an error that names both. `columns={canonical: yours}` (`--columns "
                 "canonical=yours`) wins over a preset `schema=`, and that wins over the names.",
                 table(("column", "holds", "meaning", "also found as"), columns),
+                "CSV and TSV have no lists: there a cell of `reference` or `contexts` is one text, whatever brackets "
+                'it holds, and a cell of ids, grades or vectors is a list in JSON (`["d1", "d2"]`). Rows of several '
+                "references or contexts belong in JSON lines, Parquet or Arrow.",
                 "## Presets\n\nThe names that other tools use, for `schema=` and `--schema`.",
                 table(("schema", "columns"), presets),
             ]

@@ -4,6 +4,7 @@ import inspect
 import json
 import os
 import re
+import shlex
 import shutil
 import subprocess
 import sys
@@ -16,6 +17,7 @@ from fastmetrics import errors
 from fastmetrics.columns import COLUMNS, SCHEMAS
 from fastmetrics.metrics import REGISTRY, lexical
 from scripts import docs, throughput
+from tests.program import program
 
 ROOT = Path(__file__).parent.parent
 PAGES = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/*.md")])
@@ -27,6 +29,16 @@ def read(name: str) -> str:
 
 def headings(name: str) -> set[str]:
     return set(re.findall(r"^#+ (.+)$", read(name), re.MULTILINE))
+
+
+def anchors(name: str) -> dict[str, str]:
+    """The headings of a page by the anchors that GitHub gives them."""
+    found: dict[str, str] = {}
+    for heading in re.findall(r"^#+ (.+)$", read(name), re.MULTILINE):
+        bare = re.sub(r"[^\w -]", "", heading.lower()).replace(" ", "-")
+        number = sum(re.fullmatch(rf"{re.escape(bare)}(-\d+)?", anchor) is not None for anchor in found)
+        found[f"{bare}-{number}" if number else bare] = heading
+    return found
 
 
 def blocks(name: str, language: str) -> list[str]:
@@ -97,6 +109,19 @@ def test_shell_lines_of_the_readme_run(folder: Path) -> None:
     assert (folder / "scores.parquet").exists()
 
 
+def test_the_first_steps_run(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("wordllama")
+    monkeypatch.chdir(folder)
+    names: dict[str, object] = {}
+    for language, block in re.findall(r"^```(python|sh)\n(.*?)^```$", read("docs/first_steps.md"), re.M | re.S):
+        if language == "python":
+            exec(block, names)
+            continue
+        for line in block.splitlines():
+            done = program(*shlex.split(line)[1:])
+            assert (done.code, done.err) == (0, ""), line
+
+
 def test_the_metric_that_the_design_adds_works(monkeypatch: pytest.MonkeyPatch) -> None:
     declaration = blocks("docs/design.md", "python")[0]
     monkeypatch.setattr("fastmetrics.declare.REGISTRY", dict(REGISTRY))
@@ -116,8 +141,13 @@ def test_links_lead_somewhere(page: Path) -> None:
         file = page.parent / target if target else page
         assert file.exists(), link
         if anchor:
-            known = {heading.lower().replace(" ", "-") for heading in headings(str(file.relative_to(ROOT)))}
-            assert anchor in known, link
+            assert anchor in anchors(str(file.relative_to(ROOT))), link
+
+
+def test_links_to_metrics_lead_to_them() -> None:
+    lines = re.findall(r"^\| \[`(.+?)`\]\(#(.+?)\)", read("docs/metrics.md"), re.MULTILINE)
+    places = anchors("docs/metrics.md")
+    assert {name: places[anchor] for name, anchor in lines} == {name: name for name in REGISTRY}
 
 
 def test_markdown_of_a_docstring() -> None:
@@ -178,7 +208,7 @@ def test_throughput_of_what_has_no_peer(tmp_path: Path) -> None:
     results = [
         contest("squad_f1", 10, 2),
         {"name": "quick", "seconds": 1.25, "rows": 5000},
-        {"name": "slow", "mb": 1e6},
+        {"name": "slow", "seconds": [4.5, 4], "mb": 1e6},
     ]
     (tmp_path / "one.json").write_text(json.dumps({"name": "one", "results": results}))
     table = [line for line in throughput.page(throughput.read(tmp_path)).splitlines() if line.startswith("|")][3:]
@@ -186,7 +216,7 @@ def test_throughput_of_what_has_no_peer(tmp_path: Path) -> None:
         "| name | seconds | rows | mb |",
         "| --- | ---: | ---: | ---: |",
         "| quick | 1.25 | 5,000 |  |",
-        "| slow |  |  | 1,000,000 |",
+        "| slow | 4.5, 4 |  | 1,000,000 |",
     ]
 
 
