@@ -192,6 +192,8 @@ def as_arrow(values: Any, name: str = "column") -> pa.Array | pa.ChunkedArray:
     except UnicodeEncodeError:
         return _with_surrogates(list(values))
     except (pa.ArrowInvalid, pa.ArrowTypeError, TypeError, ValueError, OverflowError) as error:
+        if {type(value) for value in values} - {type(None)} == {str, list}:  # one text among lists of them
+            return as_arrow([[value] if isinstance(value, str) else value for value in values], name)
         raise ColumnError(_mixed(values, name, error)) from error
 
 

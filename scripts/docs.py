@@ -243,7 +243,8 @@ def functions_page() -> str:
     """docs/functions.md: the public functions that are no metrics, and the errors they raise."""
     parts = [
         f"# Functions\n\n{NOTE}",
-        "`import fastmetrics as fm`; the functions that are metrics are in [metrics.md](metrics.md).",
+        "`import fastmetrics as fm`; functions that are metrics are in [metrics.md](metrics.md). Examples that name "
+        "a function without `fm.` have it from `from fastmetrics import ...`; `np` and `pa` are NumPy and PyArrow.",
     ]
     for name in fm._HOMES:
         function = getattr(fm, name)

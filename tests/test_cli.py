@@ -242,6 +242,7 @@ def test_outputs_that_cannot_be(tmp_path):
         ("file/o.parquet", 4, f"cannot write {tmp_path}/file/o.parquet: there is no folder {tmp_path}/file"),
         ("no/o.parquet", 4, f"cannot write {tmp_path}/no/o.parquet: there is no folder {tmp_path}/no"),
         ("file", 4, f"{tmp_path}/file exists and is not a folder"),
+        ("", 2, "output '': expected the name of a file or folder; scores cannot go to standard output"),
         ("-", 2, "output '-': expected the name of a file or folder; scores cannot go to standard output"),
     ):
         done = program("score", "t.jsonl", "-o", name)

@@ -29,6 +29,18 @@ def test_what_is_no_table(table, message):
         fm.score(table, ["token_f1"])
 
 
+def test_one_reference_among_lists_of_them_is_a_list_of_one(tmp_path):
+    rows = [{"answer": "a", "reference": one} for one in ("a", ["b", "a"], None, [])]
+    expected = [1.0, 1.0, None, None]
+    assert fm.score(rows, ["token_f1"])["token_f1"].to_pylist() == expected
+    assert fm.score(pd.DataFrame(rows), ["token_f1"])["token_f1"].to_pylist() == expected
+    with pytest.raises(ColumnError, match="row 0 holds str, row 1 holds int; expected one type"):
+        fm.token_f1(["a", 1], ["a", "b"])
+    for wrong in ([["a", 1]], ["a", ["b", 1]]):
+        with pytest.raises(ColumnError, match="column 'reference': "):
+            fm.token_f1(["a"] * len(wrong), wrong)
+
+
 def test_columns_that_pandas_calls_by_numbers():
     made = fm.score(NUMBERED, ["token_f1"], columns={"answer": 0, "reference": 1})  # type: ignore[dict-item]
     assert made["token_f1"].to_pylist() == [pytest.approx(2 / 3)]

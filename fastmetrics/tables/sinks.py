@@ -223,8 +223,9 @@ def output_format(path: str | Path) -> tuple[str, str | None]:
     (('jsonl', 'gzip'), ('folder', None))
     """
     text = as_local(path)
-    if text == "-":
-        raise OptionError("output '-': expected the name of a file or folder; scores cannot go to standard output")
+    if text in ("", "-"):
+        expected = "expected the name of a file or folder; scores cannot go to standard output"
+        raise OptionError(f"output {text!r}: {expected}")
     name = last_name(text)
     is_folder = name.endswith("/") if is_url(text) else text.endswith(("/", os.sep)) or os.path.isdir(text)
     if is_folder or not os.path.splitext(name)[1]:
