@@ -139,12 +139,15 @@ class Embedder:
 
 
 def _strings(texts: pa.Array) -> list[str]:
-    """Texts as models take them: lone surrogates, which Python strings may hold, become question marks."""
+    """Texts as models take them: lone surrogates, which Python strings may hold, become U+FFFD."""
     try:
         return list(texts.to_pylist())
     except UnicodeDecodeError:
         found = texts.cast(pa.large_binary()).to_pylist()
-        return [one.decode("utf-8", "surrogatepass").encode("utf-8", "replace").decode() for one in found]
+        return [
+            one.decode("utf-8", "surrogatepass").encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+            for one in found
+        ]
 
 
 def _loaded(model: str | Encode | Model, cache: str | None, revision: str | None, download: bool) -> Embedder:
