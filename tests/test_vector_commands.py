@@ -94,3 +94,12 @@ def test_match_writes_answers(tmp_path: Path):
     found = parquet.read_table(tmp_path / "out.parquet")
     assert found.column_names == ["id", "question", "answer", "score", "index", "latency_ms"]
     assert found["answer"].to_pylist() == ["C", None]
+
+
+def test_a_search_that_misses_its_recall_says_so(tmp_path: Path):
+    rows = np.random.default_rng(0).standard_normal((3000, 8)).astype(np.float32)
+    rows[0] = 1e20  # beside it float32 cannot tell the others apart
+    np.save(tmp_path / "v.npy", rows)
+    run("index", tmp_path / "v.npy", "-o", tmp_path / "index", "--metric", "euclidean", "--method", "ivf")
+    printed = run("search", tmp_path / "index", tmp_path / "v.npy", "-o", tmp_path / "run.jsonl")
+    assert "no search tried found the 0.98 asked for" in printed

@@ -80,5 +80,5 @@ def test_an_array_is_not_taken_for_csv(tmp_path):
 
 def test_an_index_that_cannot_be_written(tmp_path):
     (tmp_path / "file").touch()
-    with pytest.raises(OutputError, match="cannot write .*file/index: Not a directory"):
+    with pytest.raises(OutputError, match=r"cannot write .*file/index: Not a directory"):
         fm.Index.build(np.eye(3)).save(tmp_path / "file" / "index")

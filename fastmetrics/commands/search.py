@@ -50,3 +50,5 @@ def search(
     write_whole(run.table, out, run.settings, set(run.table.column_names), overwrite=overwrite)
     measured = f"recall@{k} {run.recall:.4f} on {run.recall_sample:,} queries"
     typer.echo(f"{run.table.num_rows:,} queries ({run.method}, {run.metric}; {measured}): {out}")
+    if run.recall < recall:
+        typer.echo(f"no search tried found the {recall:g} asked for; an exact index finds all", err=True)
