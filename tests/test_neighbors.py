@@ -349,3 +349,13 @@ def test_without_a_method_it_goes_by_size_and_by_how_the_rows_lie(monkeypatch):
     assert nearest(loose, metric="dot").method == "pq"
     assert nearest(loose, loose[:500]).method == "pq"
     assert nearest(loose, method="ivf").method == "exact"
+
+
+def test_cells_are_compared_the_same_in_tiles_of_any_size(monkeypatch):
+    corpus = clusters(9000, 24, centres=300, size=0.2)
+    whole = nearest(corpus, method="ivf")
+    monkeypatch.setattr("fastmetrics.vectors.cells.TILE", 48)
+    tiled = nearest(corpus, method="ivf")
+    assert tiled.method == "ivf"
+    assert np.array_equal(tiled.ids, whole.ids)
+    assert np.array_equal(tiled.distances, whole.distances)
