@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import re
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
@@ -17,7 +18,7 @@ from numpy.typing import NDArray
 from fastmetrics.calls import finish_counts
 from fastmetrics.declare import Metric
 from fastmetrics.display import Grid, Shown, number, strict
-from fastmetrics.errors import UnknownNameError
+from fastmetrics.errors import OptionError, UnknownNameError
 from fastmetrics.metrics import REGISTRY
 from fastmetrics.stats.moments import State
 from fastmetrics.stats.parts import Collected, Piece, Scores, Sums, score_columns
@@ -60,6 +61,12 @@ class Summary(Shown, Mapping[str, MetricSummary]):
     """What a statistic is called: ``{"reciprocal_rank.mean": "mrr"}``."""
     notes: Sequence[str] = ()
 
+    def __post_init__(self) -> None:
+        """Raise ``OptionError`` if two figures would have one name."""
+        for name, count in Counter(self.labels.get(flat, flat) for flat in self._flat).items():
+            if count > 1:
+                raise OptionError(f"labels: {count} figures would be called {name!r}; give each a name of its own")
+
     def __getitem__(self, name: str) -> MetricSummary:
         return self.metrics[name]
 
@@ -72,12 +79,17 @@ class Summary(Shown, Mapping[str, MetricSummary]):
     @property
     def figures(self) -> dict[str, float]:
         """Every statistic under one flat name: ``token_f1.mean``, ``latency_ms.p95``, ``corpus_bleu``, or its label."""
+        return {self.labels.get(name, name): value for name, value in self._flat.items()}
+
+    @property
+    def _flat(self) -> dict[str, float]:
+        """Every statistic by metric and statistic, without labels."""
         flat = {
             f"{name}.{statistic}": value
             for name, metric in self.metrics.items()
             for statistic, value in [*((f, getattr(metric, f)) for f in _FIGURES), *metric.extra.items()]
         }
-        return {self.labels.get(name, name): value for name, value in {**flat, **self.corpus}.items()}
+        return {**flat, **self.corpus}
 
     def to_dict(self) -> dict[str, Any]:
         """``{"n_rows", "metrics": {name: {"mean", …, "n_error", "p95", …}}, "figures": {name: value}, "notes"}``."""
@@ -148,8 +160,8 @@ def summarize(
     (``{"reciprocal_rank.mean": "mrr"}``); both are by default what the metrics declare; ``finish(name, counts)`` gives
     the value of a corpus metric from the counts that the metadata hold, summed over all parts.
 
-    Raises ``InputError`` for something that is not a table, ``ColumnError`` if the parts differ in their columns, and
-    ``UnknownNameError`` for an unknown statistic.
+    Raises ``InputError`` for something that is not a table, ``ColumnError`` if the parts differ in their columns,
+    ``UnknownNameError`` for an unknown statistic, and ``OptionError`` for labels that give two figures one name.
     """
     asked = partial(asked_of, statistics=statistics)
     if type(scores).__module__.startswith("ray.data"):
@@ -196,9 +208,16 @@ def declared_statistics(names: Iterable[str]) -> dict[str, tuple[str, ...]]:
 
 
 def declared_labels(names: Iterable[str]) -> dict[str, str]:
-    """What the sources call the statistics of these score columns: ``{"abstained.mean": "abstain_rate"}``."""
+    """What the sources call the statistics of these score columns: ``{"abstained.mean": "abstain_rate"}``.
+
+    A label names a metric with its default options; the column ``name@k`` has it with the cut-off (``mrr@10``).  A
+    column with any other options keeps its own name, so that no label stands for two of them.
+    """
     return {
-        f"{name}.{statistic}": label for name, found in _declared(names) for statistic, label in found.labels.items()
+        f"{name}.{statistic}": label + cutoff
+        for name, found in _declared(names)
+        if re.fullmatch("(@[0-9]+)?", cutoff := name.removeprefix(found.name))
+        for statistic, label in found.labels.items()
     }
 
 
