@@ -14,7 +14,7 @@ import os
 import typing
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
@@ -23,6 +23,9 @@ from fastmetrics.batch import Batch
 from fastmetrics.columns import COLUMNS
 from fastmetrics.errors import OptionError, UnknownNameError
 from fastmetrics.needs import Need, Options
+
+Better: TypeAlias = Literal["higher", "lower"] | None
+"""Which scores are the better ones; None where the value by itself says nothing of quality."""
 
 
 @dataclass(frozen=True)
@@ -33,6 +36,7 @@ class Metric:
     function: Callable[..., Any]
     level: str
     bounds: tuple[float, float]
+    better: Better
     source: str
     needs: Mapping[str, Need]
     optional: frozenset[str]
@@ -101,7 +105,10 @@ class Metric:
         arguments = {column: _aligned(batch, column, self.needs[column], options, owner) for column in columns}
         scores = self.function(**arguments, **options)
         if owner is not None:
-            merit = scores if self.best_by is None else self.best_by(**arguments, **options)
+            if self.best_by is not None:
+                merit = self.best_by(**arguments, **options)
+            else:
+                merit = -scores if self.better == "lower" else scores
             scores = _best(scores, merit, owner, batch.n_rows)
         return scores, present
 
@@ -137,6 +144,7 @@ def metric(
     *,
     level: str = "row",
     bounds: tuple[float, float],
+    better: Better,
     source: str,
     statistics: Sequence[str] = (),
     labels: Mapping[str, str] | None = None,
@@ -151,11 +159,12 @@ def metric(
 ) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Declare the decorated function as a metric and make it callable with raw columns.
 
+    ``better`` says which scores are the better ones, ``"higher"`` or ``"lower"``; None if a score alone does not tell.
     ``statistics`` are what a summary adds to mean, std, min and max (``"p50"``, …); ``labels`` are the sources' own
     names for summary values; ``check`` is called with all options and raises ``OptionError`` for those it refuses;
     ``prepare`` may replace the batch before its columns are read.
 
-    Of several references the one with the highest score counts, or the first one of highest ``best_by``, which is
+    Of several references the one with the best score counts, or the first one of highest ``best_by``, which is
     called as the function is; a ``grouped`` function sees all references of a row together and gives one score a row.
     A metric that is not ``usual`` is computed only when asked for by name.  ``name`` is for one that Python could not
     call so.  The function of a corpus metric gives one row of whole numbers a row; ``finish`` is called with their
@@ -170,6 +179,7 @@ def metric(
             function=function,
             level=level,
             bounds=bounds,
+            better=better,
             source=source,
             needs=needs,
             optional=optional,

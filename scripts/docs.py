@@ -120,7 +120,14 @@ def metrics_page() -> str:
         described += [part for metric in members for part in _metric(metric)]
     places = dict(zip(titles, anchors(titles), strict=True))
     rows = [
-        (f"[`{m.name}`](#{places[m.name]})", _columns(m), bounds(m), m.source, first_line(m.function.__doc__))
+        (
+            f"[`{m.name}`](#{places[m.name]})",
+            _columns(m),
+            bounds(m),
+            m.better or "–",
+            m.source,
+            first_line(m.function.__doc__),
+        )
         for m in REGISTRY.values()
     ]
     parts = [
@@ -128,7 +135,7 @@ def metrics_page() -> str:
         "Each metric is a function of columns, `fm.<name>(...)`, and a name for `fm.score(table, metrics=[...])` and "
         '`fastmetrics score -m`. Options go in brackets: `"squad_f1(version=2)"`. A score is null where an input is '
         "missing and NaN where the metric is undefined.",
-        table(("metric", "columns", "range", "source", "what it says"), rows),
+        table(("metric", "columns", "range", "better", "source", "what it says"), rows),
         "## Sources",
         "\n".join(f"- **{name}**: {title}." for name, title in SOURCES.items()),
         "The text conventions that the definitions name (`words`, `light`, `plain`, `squad`, …) are described in "
@@ -151,6 +158,7 @@ def _columns(metric: Metric) -> str:
 def _metric(metric: Metric) -> Iterator[str]:
     yield f"### {metric.name}"
     facts = [f"columns: {_columns(metric)}", f"range: {bounds(metric)}", f"level: {metric.level}"]
+    facts += [f"{metric.better} is better"] if metric.better else []
     facts += [f"option: `{name}={shown(default)}`" for name, default in metric.defaults.items()]
     facts += [f"in a summary, its {statistic} is `{label}`" for statistic, label in metric.labels.items()]
     if metric.statistics:

@@ -260,6 +260,7 @@ def test_metrics_lists_and_explains_each():
         explained = ok("metrics", name)
         assert explained.startswith(f"{name}: {metric.level} metric, ")
         assert metric.source in explained
+        assert (f"\n{metric.better} is better\n" in explained) == (metric.better is not None)
         assert ">>> import fastmetrics as fm" in explained
         assert all(f"option: {option}=" in explained for option in metric.defaults)
     done = program("metrics", "jacard")

@@ -20,6 +20,7 @@ def metrics(name: Annotated[str | None, typer.Argument(help="The metric to expla
     metric = find(name)
     low, high = metric.bounds
     typer.echo(f"{metric.name}: {metric.level} metric, {low:g} to {high:g}; source: {metric.source}")
+    typer.echo(f"{metric.better} is better" if metric.better else "neither higher nor lower is better by itself")
     typer.echo(f"columns: {', '.join(metric.required)}" + "".join(f", {c} (optional)" for c in sorted(metric.optional)))
     for option, default in metric.defaults.items():
         shown = repr(default)

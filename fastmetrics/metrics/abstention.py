@@ -128,7 +128,7 @@ def _check_phrases(phrases: tuple[str, ...], **_: object) -> None:
     compile_phrases(tuple(phrases))
 
 
-@metric(bounds=(0, 1), source="S1, abstain rate", labels={"mean": "abstain_rate"}, check=_check_phrases)
+@metric(bounds=(0, 1), better=None, source="S1, abstain rate", labels={"mean": "abstain_rate"}, check=_check_phrases)
 def abstained(answer: Answers, *, phrases: tuple[str, ...] = PHRASES) -> Floats:
     """1 if the answer as a whole is an "I don't know", else 0; its mean is S1's abstain rate.
 
@@ -161,7 +161,7 @@ def _check_idk(phrases: tuple[str, ...], pattern: str) -> None:
         raise OptionError(f"idk_citations: option 'pattern' expects a regular expression: {error}") from error
 
 
-@metric(bounds=(0, np.inf), source="S1, IDK + citation count", check=_check_idk)
+@metric(bounds=(0, np.inf), better="lower", source="S1, IDK + citation count", check=_check_idk)
 def idk_citations(answer: Answers, *, phrases: tuple[str, ...] = PHRASES, pattern: str = r"\[\d+\]") -> Floats:
     """Number of "I don't know" sentences of the answer that carry a citation; the sum over a table must be 0.
 

@@ -118,7 +118,7 @@ def _totals(lengths: Ints, orders: int) -> Ints:
     return np.maximum(lengths - np.arange(orders)[:, np.newaxis], 0)
 
 
-@metric(bounds=(0, 100), source="S2, BLEU; sacreBLEU 2.6", check=_check, grouped=True)
+@metric(bounds=(0, 100), better="higher", source="S2, BLEU; sacreBLEU 2.6", check=_check, grouped=True)
 def bleu(
     answer: Bleu,
     reference: References,
@@ -215,7 +215,15 @@ def _finish(sums: Sequence[int], **options: Any) -> BleuScore:
     return BleuScore(float(found.score), counts, totals, precisions, bp, sys_len, ref_len, signature)
 
 
-@metric(level="corpus", bounds=(0, 100), source="S2, BLEU; sacreBLEU 2.6", check=_check, grouped=True, finish=_finish)
+@metric(
+    level="corpus",
+    bounds=(0, 100),
+    better="higher",
+    source="S2, BLEU; sacreBLEU 2.6",
+    check=_check,
+    grouped=True,
+    finish=_finish,
+)
 def corpus_bleu(
     answer: Bleu,
     reference: References,

@@ -60,7 +60,7 @@ def check_window(window: int, **_: object) -> None:
         raise OptionError(f"option 'window' expects a number of words, got {window!r}")
 
 
-@metric(bounds=(0, 1), source="S3, completeness score", check=check_stop_words)
+@metric(bounds=(0, 1), better="higher", source="S3, completeness score", check=check_stop_words)
 def keyword_completeness(question: Keywords, answer: Words, *, stop_words: tuple[str, ...] = STOP_WORDS) -> Floats:
     """Share of the question's keywords that the answer holds.
 
@@ -80,7 +80,7 @@ def completeness(keywords: Tokens, answer: Tokens) -> Floats:
     return divide(counts.shared, counts.a, empty=1.0)
 
 
-@metric(bounds=(0, 0.2), source="S3, topic drift gate")
+@metric(bounds=(0, 0.2), better="lower", source="S3, topic drift gate")
 def drift(answer: Words, contexts: Passages) -> Floats:
     """0.2 if less than a fifth of the answer's word pairs stand in the contexts, else 0.
 
@@ -109,7 +109,7 @@ def _check(window: int, claims: Any, **_: object) -> None:
     check_claims(claims)
 
 
-@metric(bounds=(0, 1), source="S3, hallucination score", check=_check)
+@metric(bounds=(0, 1), better="lower", source="S3, hallucination score", check=_check)
 def hallucination(answer: Passages, contexts: Passages, *, window: int = 30, claims: Any = None) -> Floats:
     """Share of the answer's checkable facts that its contexts do not support; 0 is best.
 
@@ -141,7 +141,7 @@ def unsupported(answer: Passage, contexts: Passage, window: int, claims: Any) ->
     return np.maximum(share, _drift(answer.tokens, contexts))
 
 
-@metric(bounds=(0, 1), source="S3, high hallucination risk", check=_check)
+@metric(bounds=(0, 1), better="lower", source="S3, high hallucination risk", check=_check)
 def hallucination_risk(
     answer: Passages, contexts: Passages, *, above: float = 0.6, window: int = 30, claims: Any = None
 ) -> Floats:

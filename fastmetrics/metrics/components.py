@@ -36,7 +36,7 @@ def _count_ties(answer: Writing) -> tuple[Floats, Floats, Floats]:
     return connector, 1.0 - divide(unclear, pronouns, empty=0.0), topic
 
 
-@metric(bounds=(0, 1), source="S4, connector score", check=check_style, usual=False)
+@metric(bounds=(0, 1), better="higher", source="S4, connector score", check=check_style, usual=False)
 def connector_score(answer: Prose, *, language: str = "any", lexicons: str = "") -> Floats:
     """Connectors ("however", "as a result") against three in ten sentences: min(connectors / (0.3 · sentences), 1).
 
@@ -47,7 +47,7 @@ def connector_score(answer: Prose, *, language: str = "any", lexicons: str = "")
     return ties(answer)[0]
 
 
-@metric(bounds=(0, 1), source="S4, pronoun score", check=check_style, usual=False)
+@metric(bounds=(0, 1), better="higher", source="S4, pronoun score", check=check_style, usual=False)
 def pronoun_score(answer: Prose, *, language: str = "any", lexicons: str = "") -> Floats:
     """Share of third-person pronouns that may refer to something: 1 - unclear / total, 1 if there are none.
 
@@ -60,7 +60,7 @@ def pronoun_score(answer: Prose, *, language: str = "any", lexicons: str = "") -
     return ties(answer)[1]
 
 
-@metric(bounds=(0, 1), source="S4, topic score", check=check_style, usual=False)
+@metric(bounds=(0, 1), better="higher", source="S4, topic score", check=check_style, usual=False)
 def topic_score(answer: Prose, *, language: str = "any", lexicons: str = "") -> Floats:
     """Share of sentences that continue a topic: 1 - shifts / sentences; undefined for fewer than two sentences.
 
@@ -90,7 +90,7 @@ def _count_fulfilled(question: Writing, answer: Writing) -> tuple[Floats, Floats
     return coverage, divide(answered, questions, empty=np.nan), divide(fulfilled, tasks, empty=np.nan)
 
 
-@metric(bounds=(0, 1), source="S4, keyword coverage", check=check_style, usual=False)
+@metric(bounds=(0, 1), better="higher", source="S4, keyword coverage", check=check_style, usual=False)
 def keyword_coverage(question: Prose, answer: Prose, *, language: str = "any", lexicons: str = "") -> Floats:
     """0.6 · share of the prompt's keywords in the answer + 0.4 · min(1, words / (2.5 · words of the prompt)).
 
@@ -103,7 +103,7 @@ def keyword_coverage(question: Prose, answer: Prose, *, language: str = "any", l
     return fulfilment(question, answer)[0]
 
 
-@metric(bounds=(0, 1), source="S4, question answering", check=check_style, usual=False)
+@metric(bounds=(0, 1), better="higher", source="S4, question answering", check=check_style, usual=False)
 def question_score(question: Prose, answer: Prose, *, language: str = "any", lexicons: str = "") -> Floats:
     """Share of the prompt's questions whose keywords the answer holds at least half of; undefined without questions.
 
@@ -116,7 +116,7 @@ def question_score(question: Prose, answer: Prose, *, language: str = "any", lex
     return fulfilment(question, answer)[1]
 
 
-@metric(bounds=(0, 1), source="S4, task fulfillment", check=check_style, usual=False)
+@metric(bounds=(0, 1), better="higher", source="S4, task fulfillment", check=check_style, usual=False)
 def task_score(question: Prose, answer: Prose, *, language: str = "any", lexicons: str = "") -> Floats:
     """Share of the prompt's tasks whose object the answer covers; undefined without tasks.
 
@@ -167,7 +167,7 @@ def _size(answer: Writing, sentence: Ints) -> Ints:
     return size
 
 
-@metric(bounds=(0, 1), source="S4, paragraph score", check=check_style, usual=False)
+@metric(bounds=(0, 1), better="higher", source="S4, paragraph score", check=check_style, usual=False)
 def paragraph_score(answer: Prose, *, language: str = "any", lexicons: str = "") -> Floats:
     """min(paragraphs / ⌈words / 100⌉, 1).
 
@@ -178,7 +178,7 @@ def paragraph_score(answer: Prose, *, language: str = "any", lexicons: str = "")
     return building(None, answer)[0]
 
 
-@metric(bounds=(0, 1), source="S4, introduction score", check=check_style, usual=False)
+@metric(bounds=(0, 1), better="higher", source="S4, introduction score", check=check_style, usual=False)
 def introduction_score(answer: Prose, question: Prose = None, *, language: str = "any", lexicons: str = "") -> Floats:  # type: ignore[assignment]
     """1 if the first sentence is longer than 20 characters and holds a keyword of the question, else 0.
 
@@ -191,7 +191,7 @@ def introduction_score(answer: Prose, question: Prose = None, *, language: str =
     return building(question, answer)[1]
 
 
-@metric(bounds=(0, 1), source="S4, conclusion score", check=check_style, usual=False)
+@metric(bounds=(0, 1), better="higher", source="S4, conclusion score", check=check_style, usual=False)
 def conclusion_score(answer: Prose, *, language: str = "any", lexicons: str = "") -> Floats:
     """1 if the last sentence is longer than 15 characters and holds a summary word ("overall"), else 0.
 
@@ -215,7 +215,7 @@ def _count_kinds(answer: Writing) -> tuple[Floats, Floats, Floats]:
     return diversity, sophistication, 1.0 - repetition
 
 
-@metric(bounds=(0, 1), source="S4, diversity score", check=check_style, usual=False)
+@metric(bounds=(0, 1), better="higher", source="S4, diversity score", check=check_style, usual=False)
 def diversity_score(answer: Prose, *, language: str = "any", lexicons: str = "") -> Floats:
     """Distinct words / words; undefined without words.
 
@@ -226,7 +226,7 @@ def diversity_score(answer: Prose, *, language: str = "any", lexicons: str = "")
     return kinds(answer)[0]
 
 
-@metric(bounds=(0, 1), source="S4, sophistication score", check=check_style, usual=False)
+@metric(bounds=(0, 1), better="higher", source="S4, sophistication score", check=check_style, usual=False)
 def sophistication_score(answer: Prose, *, language: str = "any", lexicons: str = "") -> Floats:
     """Words of more than six letters that are not common / words; undefined without words.
 
@@ -237,7 +237,7 @@ def sophistication_score(answer: Prose, *, language: str = "any", lexicons: str 
     return kinds(answer)[1]
 
 
-@metric(bounds=(0, 1), source="S4, repetition score", check=check_style, usual=False)
+@metric(bounds=(0, 1), better="higher", source="S4, repetition score", check=check_style, usual=False)
 def repetition_score(answer: Prose, *, language: str = "any", lexicons: str = "") -> Floats:
     """1 - distinct words that occur more than three times / words; undefined without words.
 

@@ -132,7 +132,15 @@ def _answerable(batch: Batch, options: Mapping[str, Any]) -> Floats:
     return answerable.astype(np.float64)
 
 
-@metric(bounds=(0, 1), source="S1, overlap", labels={"mean": "final_o"}, check=_check, prepare=_prepare, usual=False)
+@metric(
+    bounds=(0, 1),
+    better="higher",
+    source="S1, overlap",
+    labels={"mean": "final_o"},
+    check=_check,
+    prepare=_prepare,
+    usual=False,
+)
 def grounding_overlap(
     answer: Grounded,
     contexts: Raw,
@@ -160,6 +168,7 @@ def grounding_overlap(
 
 @metric(
     bounds=(0, 1),
+    better="higher",
     source="S1, faithfulness (fallback)",
     labels={"mean": "final_f"},
     check=_check,

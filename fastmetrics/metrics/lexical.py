@@ -26,7 +26,7 @@ MARKERS = (
 """The politeness markers S0 gives, which ``politeness`` counts unless told otherwise."""
 
 
-@metric(bounds=(0, 1), source="S0, exact match")
+@metric(bounds=(0, 1), better="higher", source="S0, exact match")
 def exact_match(answer: Split, reference: Split) -> Floats:
     """1 if answer and reference are equal after normalisation, else 0.
 
@@ -41,7 +41,7 @@ def exact_match(answer: Split, reference: Split) -> Floats:
     return same(answer, reference).astype(np.float64)
 
 
-@metric(bounds=(0, 1), source="S0, keyword recall")
+@metric(bounds=(0, 1), better="higher", source="S0, keyword recall")
 def keyword_recall(answer: Light, reference: Light) -> Floats:
     """Share of the reference's distinct words that the answer holds.
 
@@ -55,7 +55,7 @@ def keyword_recall(answer: Light, reference: Light) -> Floats:
     return divide(counts.shared, counts.b, empty=0.0)
 
 
-@metric(bounds=(0, 1), source="S0, semantic search in the strict semantic-match bot")
+@metric(bounds=(0, 1), better="higher", source="S0, semantic search in the strict semantic-match bot")
 def token_cosine(answer: Light, reference: Light) -> Floats:
     """Cosine of the binary word vectors of answer and reference.
 
@@ -69,7 +69,7 @@ def token_cosine(answer: Light, reference: Light) -> Floats:
     return divide(counts.shared, np.sqrt(counts.a * counts.b), empty=0.0)
 
 
-@metric(bounds=(0, 1), source="S1, F1 score (Avg F1)")
+@metric(bounds=(0, 1), better="higher", source="S1, F1 score (Avg F1)")
 def token_f1(answer: Plain, reference: Plain) -> Floats:
     """Harmonic mean of token precision and recall: how much answer and reference overlap, word by word.
 
@@ -86,7 +86,7 @@ def token_f1(answer: Plain, reference: Plain) -> Floats:
     return np.where(both_empty, 1.0, f1)
 
 
-@metric(bounds=(0, 1), source="S1, F1 score: its precision")
+@metric(bounds=(0, 1), better="higher", source="S1, F1 score: its precision")
 def token_precision(answer: Plain, reference: Plain) -> Floats:
     """Share of the answer's tokens that the reference holds too.
 
@@ -100,7 +100,7 @@ def token_precision(answer: Plain, reference: Plain) -> Floats:
     return np.where(both_empty, 1.0, divide(shared(answer, reference), answer.counts, empty=0.0))
 
 
-@metric(bounds=(0, 1), source="S1, F1 score: its recall")
+@metric(bounds=(0, 1), better="higher", source="S1, F1 score: its recall")
 def token_recall(answer: Plain, reference: Plain) -> Floats:
     """Share of the reference's tokens that the answer holds too.
 
@@ -114,7 +114,7 @@ def token_recall(answer: Plain, reference: Plain) -> Floats:
     return np.where(both_empty, 1.0, divide(shared(answer, reference), reference.counts, empty=0.0))
 
 
-@metric(bounds=(0, 1), source="S3, relevance score")
+@metric(bounds=(0, 1), better="higher", source="S3, relevance score")
 def jaccard(question: Words, answer: Words) -> Floats:
     """Share of the distinct words of question and answer that both hold.
 
@@ -128,7 +128,7 @@ def jaccard(question: Words, answer: Words) -> Floats:
     return divide(counts.shared, counts.a + counts.b - counts.shared, empty=np.nan)
 
 
-@metric(bounds=(0, np.inf), source="S0, answer length")
+@metric(bounds=(0, np.inf), better=None, source="S0, answer length")
 def answer_length(answer: Raw) -> Floats:
     """Number of characters (Unicode code points) of the answer.
 
@@ -139,7 +139,7 @@ def answer_length(answer: Raw) -> Floats:
     return strings.count_characters(answer.data, answer.starts, answer.stops).astype(np.float64)
 
 
-@metric(bounds=(0, np.inf), source="S0, answer length, in words")
+@metric(bounds=(0, np.inf), better=None, source="S0, answer length, in words")
 def answer_words(answer: Words) -> Floats:
     r"""Number of ``words`` (maximal runs of ``\w``) of the answer.
 
@@ -155,7 +155,7 @@ def _check_markers(markers: tuple[str, ...]) -> None:
         raise OptionError(f"politeness: option 'markers' expects a list of non-empty strings, got {markers!r}")
 
 
-@metric(bounds=(0, 1), source="S0, politeness heuristic", check=_check_markers)
+@metric(bounds=(0, 1), better="higher", source="S0, politeness heuristic", check=_check_markers)
 def politeness(answer: Lowered, *, markers: tuple[str, ...] = MARKERS) -> Floats:
     """How many politeness markers the answer holds, two being enough for the full score.
 

@@ -9,7 +9,7 @@ from fastmetrics.declare import metric
 from fastmetrics.needs import Number
 
 
-@metric(bounds=(0, np.inf), source="S0 and S1, latency", statistics=("p50", "p90", "p95", "p99"))
+@metric(bounds=(0, np.inf), better="lower", source="S0 and S1, latency", statistics=("p50", "p90", "p95", "p99"))
 def latency_ms(latency_ms: Number) -> Floats:
     """Milliseconds from request to answer, as logged.
 
@@ -22,7 +22,7 @@ def latency_ms(latency_ms: Number) -> Floats:
     return latency_ms.values
 
 
-@metric(bounds=(0, np.inf), source="S1, total tokens")
+@metric(bounds=(0, np.inf), better="lower", source="S1, total tokens")
 def prompt_tokens(prompt_tokens: Number) -> Floats:
     """Tokens of the prompt, as logged.
 
@@ -33,7 +33,7 @@ def prompt_tokens(prompt_tokens: Number) -> Floats:
     return prompt_tokens.values
 
 
-@metric(bounds=(0, np.inf), source="S1, total tokens")
+@metric(bounds=(0, np.inf), better="lower", source="S1, total tokens")
 def completion_tokens(completion_tokens: Number) -> Floats:
     """Tokens of the answer, as logged.
 
@@ -44,7 +44,12 @@ def completion_tokens(completion_tokens: Number) -> Floats:
     return completion_tokens.values
 
 
-@metric(bounds=(0, np.inf), source="S1, total tokens (Avg Total Tokens)", labels={"mean": "avg_total_tokens"})
+@metric(
+    bounds=(0, np.inf),
+    better="lower",
+    source="S1, total tokens (Avg Total Tokens)",
+    labels={"mean": "avg_total_tokens"},
+)
 def total_tokens(total_tokens: Number) -> Floats:
     """Tokens of prompt and answer together, as logged.
 

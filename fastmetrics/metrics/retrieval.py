@@ -67,7 +67,7 @@ def _binary(formula: Callable[..., Floats], judged: Judged, level: float, **opti
     return np.where(ranked.relevant(judged, level) > 0, formula(judged, level=level, **options), np.nan)
 
 
-@metric(bounds=(0, 1), source="S2, tier 1, hit rate", check=_check)
+@metric(bounds=(0, 1), better="higher", source="S2, tier 1, hit rate", check=_check)
 def hit_rate(
     retrieved_ids: Ranked,
     relevant_ids: Ranked,
@@ -85,7 +85,7 @@ def hit_rate(
     return _binary(ranked.success, judge(retrieved_ids, relevant_ids, relevance), relevance_level, k=k)
 
 
-@metric(bounds=(0, 1), source="S2, tier 1, MRR", labels={"mean": "mrr"}, check=_check)
+@metric(bounds=(0, 1), better="higher", source="S2, tier 1, MRR", labels={"mean": "mrr"}, check=_check)
 def reciprocal_rank(
     retrieved_ids: Ranked,
     relevant_ids: Ranked,
@@ -103,7 +103,7 @@ def reciprocal_rank(
     return _binary(ranked.reciprocal_rank, judge(retrieved_ids, relevant_ids, relevance), relevance_level, k=k)
 
 
-@metric(bounds=(0, 1), source="S2, tier 1, recall@k", check=_check)
+@metric(bounds=(0, 1), better="higher", source="S2, tier 1, recall@k", check=_check)
 def recall(
     retrieved_ids: Ranked,
     relevant_ids: Ranked,
@@ -123,7 +123,7 @@ def recall(
     return _binary(ranked.recall, judge(retrieved_ids, relevant_ids, relevance), relevance_level, k=k)
 
 
-@metric(bounds=(0, 1), source="S2, tier 1, precision@k", check=_check)
+@metric(bounds=(0, 1), better="higher", source="S2, tier 1, precision@k", check=_check)
 def precision(
     retrieved_ids: Ranked,
     relevant_ids: Ranked,
@@ -144,7 +144,7 @@ def precision(
     return _binary(ranked.precision, judge(retrieved_ids, relevant_ids, relevance), relevance_level, k=k)
 
 
-@metric(bounds=(0, 1), source="S2, tier 1, F1@k", check=_check)
+@metric(bounds=(0, 1), better="higher", source="S2, tier 1, F1@k", check=_check)
 def f1(
     retrieved_ids: Ranked,
     relevant_ids: Ranked,
@@ -162,7 +162,7 @@ def f1(
     return _binary(ranked.f1, judge(retrieved_ids, relevant_ids, relevance), relevance_level, k=k)
 
 
-@metric(bounds=(0, 1), source="S2, tier 1, MAP", labels={"mean": "map"}, check=_check)
+@metric(bounds=(0, 1), better="higher", source="S2, tier 1, MAP", labels={"mean": "map"}, check=_check)
 def average_precision(
     retrieved_ids: Ranked,
     relevant_ids: Ranked,
@@ -180,7 +180,7 @@ def average_precision(
     return _binary(ranked.average_precision, judge(retrieved_ids, relevant_ids, relevance), relevance_level, k=k)
 
 
-@metric(bounds=(0, 1), source="S2, tier 1, R-precision", check=_check)
+@metric(bounds=(0, 1), better="higher", source="S2, tier 1, R-precision", check=_check)
 def r_precision(
     retrieved_ids: Ranked,
     relevant_ids: Ranked,
@@ -197,7 +197,7 @@ def r_precision(
     return _binary(ranked.r_precision, judge(retrieved_ids, relevant_ids, relevance), relevance_level)
 
 
-@metric(bounds=(0, 1), source="S2, tier 1, NDCG@k", check=_check)
+@metric(bounds=(0, 1), better="higher", source="S2, tier 1, NDCG@k", check=_check)
 def ndcg(
     retrieved_ids: Ranked,
     relevant_ids: Ranked,
@@ -221,7 +221,7 @@ def ndcg(
     return np.where(best > 0, found, np.nan)
 
 
-@metric(bounds=(0, np.inf), source="S2, tier 1, ids retrieved more than once")
+@metric(bounds=(0, np.inf), better="lower", source="S2, tier 1, ids retrieved more than once")
 def repeated_ids(retrieved_ids: Ranked) -> Floats:
     """Number of places of a ranking that repeat an id from a better one, and so count for nothing.
 

@@ -167,6 +167,7 @@ def _declare(kind: str, part: str) -> Callable[..., Floats]:
     score.__annotations__ |= {"answer": representation, "reference": representation}
     return metric(
         bounds=(0, 1),
+        better="higher",
         source=f"S2, ROUGE-{kind}; rouge-score 0.1.2",
         check=_check,
         best_by=None if part == "f1" else f1,

@@ -44,7 +44,13 @@ def _check_version(version: int) -> None:
         raise OptionError(f"squad: option 'version' expects 1 or 2, got {version!r}")
 
 
-@metric(bounds=(0, 1), source="SQuAD v1.1 and v2.0 evaluation scripts", check=_check_version, prepare=_answerless)
+@metric(
+    bounds=(0, 1),
+    better="higher",
+    source="SQuAD v1.1 and v2.0 evaluation scripts",
+    check=_check_version,
+    prepare=_answerless,
+)
 def squad_em(answer: Squad, reference: Squad, *, version: int = 1) -> Floats:
     """SQuAD's exact match: 1 if answer and reference are equal after the official normalisation.
 
@@ -59,7 +65,13 @@ def squad_em(answer: Squad, reference: Squad, *, version: int = 1) -> Floats:
     return same(answer, reference).astype(np.float64)
 
 
-@metric(bounds=(0, 1), source="SQuAD v1.1 and v2.0 evaluation scripts", check=_check_version, prepare=_answerless)
+@metric(
+    bounds=(0, 1),
+    better="higher",
+    source="SQuAD v1.1 and v2.0 evaluation scripts",
+    check=_check_version,
+    prepare=_answerless,
+)
 def squad_f1(answer: Squad, reference: Squad, *, version: int = 1) -> Floats:
     """SQuAD's token F1 after the official normalisation.
 

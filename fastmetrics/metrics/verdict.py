@@ -67,7 +67,7 @@ class AnsweredIn:
 Answers = Annotated[Answered, AnsweredIn()]
 
 
-@metric(bounds=(0, 1), source="S3, relevance score", check=check_idf, fit=fit_idf)
+@metric(bounds=(0, 1), better="higher", source="S3, relevance score", check=check_idf, fit=fit_idf)
 def relevance(question: Tfidf, answer: Tfidf, *, idf: str = "pair") -> Floats:
     """How much question and answer are about the same words: (``tfidf_cosine`` + ``jaccard``) / 2.
 
@@ -95,7 +95,7 @@ def _check(window: int, stop_words: tuple[str, ...], claims: Any, **_: object) -
     check_stop_words(stop_words)
 
 
-@metric(bounds=(0, 1), source="S3, verdict logic", check=_check)
+@metric(bounds=(0, 1), better="higher", source="S3, verdict logic", check=_check)
 def verdict(
     question: Questions,
     answer: Answers,

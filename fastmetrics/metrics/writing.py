@@ -31,7 +31,7 @@ def _mean(parts: tuple[Floats, ...], answer: Writing) -> Floats:
     return np.where(answer.counts == 0, 0.0, means)
 
 
-@metric(bounds=(0, 1), source="S4, coherence score", check=check_style)
+@metric(bounds=(0, 1), better="higher", source="S4, coherence score", check=check_style)
 def coherence(answer: Prose, *, language: str = "any", lexicons: str = "") -> Floats:
     """How well the sentences hang together: mean of ``connector_score``, ``pronoun_score`` and ``topic_score``.
 
@@ -42,7 +42,7 @@ def coherence(answer: Prose, *, language: str = "any", lexicons: str = "") -> Fl
     return _mean(ties(answer), answer)
 
 
-@metric(bounds=(0, 1), source="S4, completeness score", check=check_style)
+@metric(bounds=(0, 1), better="higher", source="S4, completeness score", check=check_style)
 def writing_completeness(question: Prose, answer: Prose, *, language: str = "any", lexicons: str = "") -> Floats:
     """How much of the prompt is dealt with: mean of ``keyword_coverage``, ``question_score`` and ``task_score``.
 
@@ -53,7 +53,7 @@ def writing_completeness(question: Prose, answer: Prose, *, language: str = "any
     return _mean(fulfilment(question, answer), answer)
 
 
-@metric(bounds=(0, 1), source="S4, length score", check=check_style)
+@metric(bounds=(0, 1), better="higher", source="S4, length score", check=check_style)
 def length_score(question: Prose, answer: Prose, *, language: str = "any", lexicons: str = "") -> Floats:
     """How near the answer is to 2.5 words per word of the question: max(0, 1 - \\|ln(words / (2.5 · words of it))\\|).
 
@@ -68,7 +68,7 @@ def length_score(question: Prose, answer: Prose, *, language: str = "any", lexic
     return np.maximum(0.0, 1.0 - np.abs(logs))
 
 
-@metric(bounds=(0, 1), source="S4, structure score", check=check_style)
+@metric(bounds=(0, 1), better="higher", source="S4, structure score", check=check_style)
 def structure(answer: Prose, question: Prose = None, *, language: str = "any", lexicons: str = "") -> Floats:  # type: ignore[assignment]
     """How the answer is built: mean of ``paragraph_score``, ``introduction_score`` and ``conclusion_score``.
 
@@ -79,7 +79,7 @@ def structure(answer: Prose, question: Prose = None, *, language: str = "any", l
     return _mean(building(question, answer), answer)
 
 
-@metric(bounds=(0, 1), source="S4, vocabulary score", check=check_style)
+@metric(bounds=(0, 1), better="higher", source="S4, vocabulary score", check=check_style)
 def vocabulary(answer: Prose, *, language: str = "any", lexicons: str = "") -> Floats:
     """How rich the words are: mean of ``diversity_score``, ``sophistication_score`` and ``repetition_score``.
 
@@ -97,7 +97,7 @@ def _check_weights(weights: tuple[float, ...], language: str, lexicons: str) -> 
         raise OptionError(f"option 'weights' expects {len(WEIGHTS)} numbers that sum to 1, got {weights!r}")
 
 
-@metric(bounds=(0, 1), source="S4, overall score", check=_check_weights)
+@metric(bounds=(0, 1), better="higher", source="S4, overall score", check=_check_weights)
 def overall_quality(
     question: Prose,
     answer: Prose,

@@ -1,0 +1,63 @@
+"""Which way is better: what a declaration says, and that a good answer does not score worse than a bad one by it."""
+
+import numpy as np
+import pytest
+
+import fastmetrics as fm
+from fastmetrics.metrics import REGISTRY
+
+GOOD = (
+    "Solar panels turn sunlight into power. They were invented in 1954 by engineers. However, they cost 900 dollars, "
+    "so please compare offers. Thank you for asking about remarkable photovoltaic technology [1].\n\n"
+    "Overall, solar panels turn sunlight into power and therefore save money [1]."
+)
+BAD = (
+    "It is they. I don't know. [1] Bananas opened in 2031 at 7 pm. Xylophones released 77 cats. Dogs had 12 dogs. "
+) + "banana " * 100
+SHARED = {
+    "question": ["Explain solar panels. Describe how solar panels turn sunlight into power, and what do they cost?"]
+    * 2,
+    "reference": [GOOD] * 2,
+    "contexts": [[GOOD]] * 2,
+    "answerable": [True] * 2,
+    "relevant_ids": [["a", "b"]] * 2,
+    "relevance": [[1, 2]] * 2,
+    "reference_embedding": [[1.0, 0.0]] * 2,
+}
+ROWS = SHARED | {
+    "answer": [GOOD, BAD],
+    "retrieved_ids": [["b", "a"], ["x", "x", "y"]],
+    "answer_embedding": [[2.0, 0.0], [-1.0, 5.0]],
+    "latency_ms": [5.0, 900.0],
+    "prompt_tokens": [10, 20],
+    "completion_tokens": [10, 20],
+    "total_tokens": [20, 40],
+}
+TELLING = [name for name, metric in REGISTRY.items() if metric.better is not None]
+SILENT = {"abstained", "answer_length", "answer_words"}
+
+
+def test_what_says_nothing_of_quality_has_no_direction():
+    assert set(REGISTRY) - set(TELLING) == SILENT
+
+
+@pytest.mark.parametrize("name", TELLING)
+def test_the_good_answer_scores_better(name):
+    metric = REGISTRY[name]
+    if metric.level == "corpus":
+        good, bad = (getattr(fm, name)(*([ROWS[column][place]] for column in metric.needs)).score for place in (0, 1))
+    else:
+        good, bad = getattr(fm, name)(**{column: ROWS[column] for column in metric.needs})
+    assert metric.better in ("higher", "lower")
+    assert good > bad if metric.better == "higher" else good < bad, (good, bad)
+
+
+def test_the_best_of_several_references_is_the_nearest_by_a_distance():
+    rows = {"answer": ["a", "a"], "reference": [["ccc", "bb"], ["bb", "ccc"]]}
+
+    def sizes(texts):
+        return np.array([[float(len(text))] for text in texts])
+
+    scores = fm.score(rows, ["euclidean_distance", "dot_similarity"], embedder=sizes)
+    assert scores["euclidean_distance"].to_pylist() == [1.0, 1.0]
+    assert scores["dot_similarity"].to_pylist() == [3.0, 3.0]
