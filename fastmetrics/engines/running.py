@@ -100,6 +100,7 @@ class _Run:
             self._work.start({**record, "schema": encode_schema(selection.schema)})
         if earlier is not None and self._work.committed():
             self._output.finish()
+            self._resumed = sum(part.rows for part in self._work.parts.values())
         else:
             selection = self._until_wide_enough(selection, record)
         self._seconds["total"] = perf_counter() - began

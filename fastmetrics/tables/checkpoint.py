@@ -74,8 +74,10 @@ class WorkFolder:
         with writing(self.output):
             if self.path.exists() and any(self.path.iterdir()) and not (self.path / "lock").exists():
                 raise OutputError(f"{self.path} is no work folder of a run, and a run would empty it; move it away")
-            (self.path / "parts").mkdir(parents=True, exist_ok=True)
-            (self.path / "rejects").mkdir(exist_ok=True)
+            self.path.mkdir(parents=True, exist_ok=True)
+            # Where only renames are left, a folder of parts that is gone has got its final name.
+            for name in () if self.committed() else ("parts", "rejects"):
+                (self.path / name).mkdir(exist_ok=True)
             self._lock = os.open(self.path / "lock", os.O_RDWR | os.O_CREAT, 0o644)
         if fcntl is not None:
             try:

@@ -1,0 +1,120 @@
+"""The end of a run: what is finished takes its final names, in an order that a crash at any point cannot harm."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+
+import pytest
+
+from fastmetrics.engines.local import Job, RunResult, run
+from fastmetrics.tables import Limits, open_source
+from tests.toy_scores import KINDS, choosy
+
+
+class CrashError(Exception):
+    """What ends a process at once here."""
+
+
+@pytest.fixture
+def source(tmp_path: Path) -> Path:
+    """A thousand rows of several parts, some of which are bad."""
+    path = tmp_path / "in.jsonl"
+    path.write_text(
+        "".join(json.dumps({"id": n, "answer": "bad" if n % 83 == 5 else "a b"}) + "\n" for n in range(300))
+    )
+    return path
+
+
+def go(source: Path, output: Path | str, rows: int = 100, **options: object) -> RunResult:
+    job = Job(choosy, KINDS, {"version": "1"})
+    return run(open_source(source), job, output, limits=Limits(part_rows=rows), on_error="skip", **options)
+
+
+def held(folder: Path) -> dict[str, bytes]:
+    """What lies in a folder, by its path there."""
+    return {one.relative_to(folder).as_posix(): one.read_bytes() for one in folder.rglob("*") if one.is_file()}
+
+
+@pytest.mark.parametrize("name", ["o.csv", "o.parquet", "o/"])
+def test_everything_is_on_the_disk_before_it_gets_its_name(
+    tmp_path: Path, source: Path, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    """The files, then the list of renames, then the renames, the output last, then their folder."""
+    events: list[str] = []
+    fsync, replace, open_ = os.fsync, os.replace, os.open
+    opened: dict[int, str] = {}
+
+    def opening(path: Path, flags: int, mode: int = 0o777, **options: object) -> int:
+        handle = open_(path, flags, mode, **options)
+        opened[handle] = Path(path).name
+        return handle
+
+    def syncing(handle: int) -> None:
+        events.append(f"sync {opened[handle]}")
+        fsync(handle)
+
+    def replacing(old: Path, new: Path) -> None:
+        events.append(f"name {Path(new).name}")
+        replace(old, new)
+
+    monkeypatch.setattr(os, "open", opening)
+    monkeypatch.setattr(os, "fsync", syncing)
+    monkeypatch.setattr(os, "replace", replacing)
+    (tmp_path / "out").mkdir()
+    go(source, f"{tmp_path}/out/{name}")
+    last = events[events.index("sync rejects.jsonl") :]
+    named = last.index("name commit.json")
+    final = ["name o.csv.meta.json"] if name == "o.csv" else []
+    output_ = name.rstrip("/")
+    assert last[named:] == [
+        *("name commit.json", f"name {output_}.rejects.jsonl", *final, f"name {output_}", "sync out"),
+        "name commit.json",
+    ]
+    made = ["part-000000.parquet", "part-000001.parquet", "part-000002.parquet", "_fastmetrics.json", "parts"]
+    synced = made if name == "o/" else ["meta.json", "output.csv"] if name == "o.csv" else ["output.parquet"]
+    assert sorted(last[:named]) == sorted(f"sync {one}" for one in ["rejects.jsonl", *synced, "commit.tmp"])
+    assert last[named - 1] == "sync commit.tmp"
+
+
+@pytest.mark.parametrize("name", ["o.csv", "o.parquet", "o/"])
+@pytest.mark.parametrize("overwrite", [False, True])
+def test_a_crash_at_any_rename_leaves_the_old_output_or_the_new_one(
+    tmp_path: Path, source: Path, monkeypatch: pytest.MonkeyPatch, name: str, overwrite: bool
+) -> None:
+    """And the next run that resumes makes it the new one, with all that belongs to it, without scoring a row."""
+    (tmp_path / "whole").mkdir()
+    whole = go(source, f"{tmp_path}/whole/{name}")
+    wanted, replace, finished = held(tmp_path / "whole"), os.replace, 0
+    for stop in range(20):
+        folder = tmp_path / str(stop)
+        folder.mkdir()
+        if overwrite:
+            (tmp_path / "old.jsonl").write_text('{"id": 1, "answer": "old"}\n' * 2)
+            go(tmp_path / "old.jsonl", f"{folder}/{name}", rows=1)
+        before, left = held(folder), [stop]
+
+        def crash(old: Path, new: Path, left: list[int] = left) -> None:
+            if Path(new).name == "commit.json" or "partial" not in str(new):
+                left[0] -= 1
+                if left[0] < 0:
+                    raise CrashError
+            replace(old, new)
+
+        with monkeypatch.context() as patch:
+            patch.setattr(os, "replace", crash)
+            try:
+                go(source, f"{folder}/{name}", overwrite=overwrite)
+                finished = stop
+            except CrashError:
+                pass
+        there = {path: data for path, data in held(folder).items() if ".partial/" not in path}
+        mine = {path: data for path, data in there.items() if "rejects" not in path and "meta" not in path}
+        assert all(data in (before.get(path), wanted.get(path)) for path, data in mine.items())
+        if finished:
+            break
+        made = go(source, f"{folder}/{name}", resume=True, overwrite=overwrite)
+        assert (made.rows, made.rejected, made.resumed_rows) == (whole.rows, whole.rejected, whole.rows)
+        assert held(folder) == wanted
+    assert finished == (5 if name == "o.csv" else 4)
