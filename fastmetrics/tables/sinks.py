@@ -201,7 +201,7 @@ def dump(metadata: Mapping[str, Any]) -> str:
 def undefined_as_null(batch: pa.RecordBatch, kept: set[str]) -> pa.RecordBatch:
     """The batch with NaN as null in every float column but the ``kept`` ones, which are the user's own.
 
-    What lies under a null is made zero, as Arrow files would show whatever the memory held before.
+    What lies under a null is made zero or empty, as Arrow files would show whatever the memory held before.
     """
     arrays = []
     for name, column in zip(batch.schema.names, batch.columns, strict=True):
@@ -212,6 +212,9 @@ def undefined_as_null(batch: pa.RecordBatch, kept: set[str]) -> pa.RecordBatch:
                 missing = missing | np.isnan(values)
             if missing.any():
                 column = pa.array(np.where(missing, values.dtype.type(0), values), column.type, mask=missing)
+        elif column.null_count or pt.is_nested(column.type):
+            rows = np.arange(len(column))
+            column = column.take(pa.array(rows, mask=np.asarray(column.is_null())))
         arrays.append(column)
     return pa.RecordBatch.from_arrays(arrays, schema=batch.schema)
 
