@@ -83,7 +83,10 @@ class Url:
 
 def _masked(query: str) -> str:
     pairs = (pair.partition("=") for pair in query.split("&") if pair)
-    return "&".join(f"{name}{equals}{value if name in _SAFE else _MASK}" for name, equals, value in pairs)
+    return "&".join(
+        f"{name}={value if name in _SAFE else _MASK}" if equals else _MASK  # a token may stand alone
+        for name, equals, value in pairs
+    )
 
 
 def is_url(path: str | Path) -> bool:
