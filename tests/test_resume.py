@@ -213,7 +213,7 @@ from fastmetrics.tables import Limits, open_source
 begun = itertools.count()
 def score(batch):
     pause = float(sys.argv[3])
-    time.sleep(600 if pause and next(begun) > 20 else pause)
+    time.sleep(300 if pause and next(begun) > 20 else pause)
     return pa.record_batch({"id": batch["id"], "score": batch["id"].cast(pa.float64())})
 if len(sys.argv) > 4:
     resource.setrlimit(resource.RLIMIT_FSIZE, (int(sys.argv[4]), int(sys.argv[4])))
@@ -250,11 +250,13 @@ def test_a_killed_run_resumes_to_the_same_bytes(tmp_path, numbers):
     for _ in range(4):
         run_ = start(numbers, tmp_path / "o.parquet", 0.02)
         parts = len(list((work / "parts").glob("*.arrow"))) if work.exists() else 0
-        while run_.poll() is None and len(list((work / "parts").glob("*.arrow"))) <= parts:
+        late = time.monotonic() + 120
+        while run_.poll() is None and len(list((work / "parts").glob("*.arrow"))) <= parts and time.monotonic() < late:
             time.sleep(0.005)
         time.sleep(rng.random() / 10)
         run_.send_signal(signal.SIGKILL)
         run_.communicate()
+        assert time.monotonic() < late, "a run that is resumed makes further parts"
         assert run_.returncode == -signal.SIGKILL
         assert not (tmp_path / "o.parquet").exists()
     assert start(numbers, tmp_path / "o.parquet", 0).communicate() == ("", "")

@@ -1,0 +1,162 @@
+"""The work folder of a run: what counts as a finished part, and what a crash may leave without harm."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+
+from fastmetrics.tables import Place
+from fastmetrics.tables.checkpoint import WorkFolder
+
+REJECT = '{"file": "in.csv", "line": 3}\n'
+
+
+class CrashError(Exception):
+    """What ends a process at once here."""
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "o.csv.partial"
+
+
+def begun(path: Path) -> WorkFolder:
+    """A work folder in which a run has started."""
+    work = again(path)
+    with work:
+        work.start({"version": 1})
+        keep(work, 0)
+    return work
+
+
+def again(path: Path) -> WorkFolder:
+    """The folder as another process finds it."""
+    return WorkFolder(path, path.with_suffix(""), ".arrow")
+
+
+def keep(work: WorkFolder, number: int, data: bytes = b"the bytes", rejects: str = REJECT) -> None:
+    """Save a part in two pieces, with a reject."""
+    pieces = [pa.py_buffer(data[:4]), pa.py_buffer(data[4:])]
+    work.save(number, pieces, rows=5, rejects=rejects, stop=Place(number, 7), observed={"n": number})
+
+
+def read(path: Path, number: int) -> tuple[bytes, str] | None:
+    """A part as another process finds it."""
+    work = again(path)
+    work.load()
+    found = work.read(number)
+    return None if found is None else (found[0].to_pybytes(), found[1])
+
+
+def test_a_part_comes_back_as_it_was_saved(path: Path) -> None:
+    begun(path)
+    work = again(path)
+    work.load()
+    part = work.parts[0]
+    assert read(path, 0) == (b"the bytes", REJECT)
+    assert (part.rows, part.rejects, part.next, part.observed) == (5, 1, Place(0, 7), {"n": 0})
+    assert read(path, 1) is None
+
+
+@pytest.mark.parametrize("victim", ["parts/part-000000.arrow", "rejects/part-000000.jsonl"])
+@pytest.mark.parametrize("harm", ["truncate", "extend", "flip", "empty", "remove"])
+def test_a_part_does_not_count_if_a_byte_of_it_or_of_its_rejects_changed(path: Path, victim: str, harm: str) -> None:
+    begun(path)
+    data = (path / victim).read_bytes()
+    changed = {"truncate": data[:-1], "extend": data + b"\n", "flip": bytes([data[0] ^ 1]) + data[1:], "empty": b""}
+    if harm == "remove":
+        (path / victim).unlink()
+    else:
+        (path / victim).write_bytes(changed[harm])
+    assert read(path, 0) is None
+
+
+def test_a_torn_journal_line_costs_its_own_part_alone(path: Path) -> None:
+    """Wherever the line was cut, and whatever is written after it."""
+    work = begun(path)
+    before = (path / "journal.jsonl").read_bytes()
+    keep(work, 1)
+    whole = (path / "journal.jsonl").read_bytes()
+    for stop in range(len(before) + 1, len(whole) - 1):
+        (path / "journal.jsonl").write_bytes(whole[:stop])
+        torn = again(path)
+        torn.load()
+        assert list(torn.parts) == [0]
+        keep(torn, 1, b"made anew")
+        keep(torn, 2)
+        assert [read(path, number) is not None for number in range(4)] == [True, True, True, False]
+        assert read(path, 1) == (b"made anew", REJECT)
+
+
+@pytest.mark.parametrize("line", [b"null", b"7", b"[]", b'"part"', b"{}", b'{"number": 1}', b"\xff\xfe"])
+def test_a_journal_line_of_nonsense_is_passed_over(path: Path, line: bytes) -> None:
+    work = begun(path)
+    with open(path / "journal.jsonl", "ab") as journal:
+        journal.write(b"\n" + line + b"\n")
+    keep(work, 1)
+    assert [read(path, number) is not None for number in range(3)] == [True, True, False]
+
+
+def test_a_part_that_was_saved_twice_is_the_later_one(path: Path) -> None:
+    keep(begun(path), 0, b"made anew", "")
+    assert read(path, 0) == (b"made anew", "")
+
+
+@pytest.mark.parametrize("name", ["part-000001.arrow", "part-000001.jsonl"])
+def test_no_part_lies_half_under_its_name(path: Path, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+    """A process may end between any two writes: what is there then under the name of a part is all of it."""
+    work, replace = begun(path), os.replace
+
+    def crash(old: Path, new: Path) -> None:
+        if new.name == name:
+            raise CrashError
+        replace(old, new)
+
+    monkeypatch.setattr(os, "replace", crash)
+    with pytest.raises(CrashError):
+        keep(work, 1)
+    assert not list(path.rglob(name))
+    assert read(path, 1) is None
+    assert read(path, 0) is not None
+
+
+def test_the_journal_speaks_of_what_is_there(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The line comes last: before it, neither the part nor its rejects may be missing."""
+    work, seen = begun(path), []
+    dumps = json.dumps
+
+    def look(*arguments: object, **options: object) -> str:
+        seen.append((work.part_path(1).exists(), work.rejects_path(1).exists()))
+        return dumps(*arguments, **options)
+
+    monkeypatch.setattr(json, "dumps", look)
+    keep(work, 1)
+    assert seen == [(True, True)]
+
+
+def test_a_new_start_forgets_all_that_was_done(path: Path) -> None:
+    begun(path)
+    (path / "output.csv").write_text("half")
+    work = again(path)
+    with work:
+        work.load()
+        work.start({"version": 2})
+        assert (work.parts, work.recorded()) == ({}, {"version": 2})
+        assert sorted(one.relative_to(path).as_posix() for one in path.rglob("*")) == [
+            *("lock", "parts", "rejects", "run.json")
+        ]
+        assert not work.unfinished()
+    assert not path.exists(), "nothing was done, so nothing is left"
+
+
+@pytest.mark.parametrize("text", ["", "{", "[]", "7", "\udcff"])
+def test_a_folder_whose_run_is_not_written_down_is_of_no_run(path: Path, text: str) -> None:
+    work = begun(path)
+    (path / "run.json").write_bytes(text.encode(errors="surrogateescape"))
+    assert work.recorded() is None
+    (path / "run.json").unlink()
+    assert work.recorded() is None
