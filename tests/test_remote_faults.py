@@ -148,6 +148,7 @@ class Flaky(MemoryFileSystem):
     cachable = False
     spared = 0
     faults = 0
+    short = 0
 
     @classmethod
     def _strip_protocol(cls, path: str) -> str:
@@ -159,9 +160,12 @@ class Flaky(MemoryFileSystem):
 
 
 class Breaking(io.BytesIO):
-    """A file whose reads fail after a while, as the store says."""
+    """A file whose reads fail after a while, or come up short, as the store says."""
 
     def read(self, size: int = -1) -> bytes:
+        if Flaky.short:
+            Flaky.short -= 1
+            return super().read(size)[: size // 2]
         if Flaky.spared:
             Flaky.spared -= 1
         elif Flaky.faults:
@@ -185,6 +189,23 @@ def test_a_reader_that_fails_in_the_middle_goes_on(tmp_path: Path, monkeypatch, 
     with pytest.raises(FileFormatError, match=rf"flaky://flaky/{name}: cannot be read: RuntimeError: the package"):
         read(open_source(f"flaky://flaky/{name}"), KINDS)
     Flaky.faults = 0
+
+
+@pytest.mark.parametrize("name", FORMATS)
+def test_a_read_that_comes_up_short_is_made_again(tmp_path: Path, monkeypatch, name: str) -> None:
+    """Bytes that a store does not send must not be taken for the end of the file, nor be left out."""
+    fsspec.register_implementation("flaky", Flaky, clobber=True)
+    monkeypatch.setattr(remote, "AHEAD", 4 << 10)
+    fsspec.filesystem("memory").put_file(str(write(TABLE, tmp_path / name)), f"/short/{name}")
+    for short in range(1, remote.TRIES):
+        source = open_source(f"flaky://short/{name}")
+        Flaky.short = short
+        assert read(source, KINDS)[0].equals(TABLE)
+        assert not Flaky.short
+    source = open_source(f"flaky://short/{name}")
+    monkeypatch.setattr(Flaky, "short", 10**6)
+    with pytest.raises(FileFormatError, match=rf"flaky://short/{name}: cannot be read: the file ends after \d+ of "):
+        read(source, KINDS)
 
 
 @pytest.mark.parametrize("rows", [0, 1, 900, 4500])

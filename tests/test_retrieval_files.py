@@ -41,6 +41,17 @@ def test_a_byte_order_mark_is_no_part_of_an_id(tmp_path: Path):
         assert fm.rank(tmp_path / name, {"q1": {"d1": 1}}, "mrr").mean == {"mrr": 1.0}, name
 
 
+@pytest.mark.parametrize("mark", [",", "\t"])
+def test_ids_of_csv_are_as_they_are_written_though_all_are_numbers(tmp_path: Path, mark: str):
+    ids = ["007", "7", "7.0", "9007199254740993", "99999999999999999999", "1e3", "true", "NA", "2024-01-05"]
+    rows = [("query_id", "doc_id", "score"), *((f"0{n}", one, f"{n}") for n, one in enumerate(ids))]
+    (tmp_path / "run").write_text("".join(mark.join(row) + "\n" for row in rows))
+    (batch,) = Triples(tmp_path / "run", "score").batches()
+    assert batch["query"].to_pylist() == [f"0{n}" for n in range(9)]
+    assert batch["doc"].to_pylist() == ids
+    assert batch["value"].to_pylist() == list(range(9))
+
+
 def nested(rows) -> dict[str, dict[str, float]]:
     found: dict[str, dict[str, float]] = {}
     for query, doc, value in rows:
