@@ -30,7 +30,7 @@ def rows(tmp_path_factory):
 def _cut_short(out, number, *options):
     """Send a run a signal after its first part; one that was over before it came is run again. What it left said."""
     journal = out.with_name(f"{out.name}.partial") / "journal.jsonl"
-    while True:
+    for _ in range(20):
         run = subprocess.Popen(
             command("score", *options, "-o", out), env=ENVIRONMENT, stdout=subprocess.PIPE, stderr=subprocess.PIPE
         )
@@ -41,6 +41,7 @@ def _cut_short(out, number, *options):
         if run.returncode:
             return Done(run.returncode, printed.decode(), said.decode())
         out.unlink()
+    raise AssertionError("every run was over before its first part was noticed")
 
 
 def test_a_killed_run_goes_on_to_the_same_bytes(tmp_path, rows):

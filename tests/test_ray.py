@@ -187,7 +187,8 @@ def test_a_run_begun_on_one_engine_is_finished_on_the_other(tmp_path, rows, name
 def held(go: Path, batch: pa.RecordBatch) -> pa.RecordBatch:
     """A score that takes its time, and at the last file's rows all the time until the file ``go`` is there."""
     time.sleep(0.02)
-    while batch.num_rows and batch["id"][0].as_py() >= 300_000 and not go.exists():
+    late = time.monotonic() + 120
+    while batch.num_rows and batch["id"][0].as_py() >= 300_000 and not go.exists() and time.monotonic() < late:
         time.sleep(0.01)
     return JOB.score(batch)
 
@@ -200,8 +201,10 @@ def test_killed_workers_change_nothing(tmp_path, rows):
     def kill(progress: object) -> None:
         seen.append(progress)
         if len(seen) in (1, 4):
+            late = time.monotonic() + 120
             while not (alive := [pid for pid in workers(os.getpid()) if pid not in killed]):
-                time.sleep(0.01)  # until the one that was killed has a successor
+                assert time.monotonic() < late, "the one that was killed has a successor"
+                time.sleep(0.01)
             killed.append(rng.choice(alive))
             os.kill(killed[-1], signal.SIGKILL)
         if len(seen) == 4:
@@ -216,14 +219,19 @@ def test_killed_workers_change_nothing(tmp_path, rows):
 
 def test_a_worker_that_always_dies_is_named(tmp_path, rows, monkeypatch):
     monkeypatch.setattr("fastmetrics.engines.ray._TRIES", 2)
+    deaths = tmp_path / "deaths"
 
     def deadly(batch: pa.RecordBatch) -> pa.RecordBatch:
         if batch.num_rows and batch["id"][0].as_py() >= 300_000:
-            os.kill(os.getpid(), signal.SIGKILL)
+            with open(deaths, "a") as counted:
+                counted.write("x")
+            if deaths.stat().st_size <= 10:  # so that a test of an engine that never gives up comes to an end
+                os.kill(os.getpid(), signal.SIGKILL)
         return JOB.score(batch)
 
     with pytest.raises(WorkerError, match=r"^the worker died 2 times on the rows from .*2\.parquet, row 0 on$"):
         run_on(RayEngine(2), open_source(rows), Job(deadly, KINDS), tmp_path / "o.parquet")
+    assert deaths.read_text() == "xx", "as often as it says, no more and no less"
     made = run(open_source(rows), Job(JOB.score, KINDS), tmp_path / "o.parquet", resume=True)
     assert made.resumed_rows > 0
 
