@@ -8,6 +8,7 @@ from typing import Any
 from fastmetrics.arrays import Floats
 from fastmetrics.calls import score_together
 from fastmetrics.errors import UnknownNameError
+from fastmetrics.lists import listed
 from fastmetrics.metrics import REGISTRY
 from fastmetrics.metrics.rouge import KINDS, PARTS
 from fastmetrics.planning import Score
@@ -36,7 +37,7 @@ def rouge(
     that differ in length.
     """
     known = [f"rouge{kind}" for kind in KINDS]
-    types = [types] if isinstance(types, str) else types
+    types = listed(types)
     for kind in types:
         if kind not in known:
             raise UnknownNameError.of("type of ROUGE", kind, known)

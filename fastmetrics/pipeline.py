@@ -24,6 +24,7 @@ from fastmetrics.engines.local import Threads
 from fastmetrics.engines.running import limits_of, run_on
 from fastmetrics.errors import FileFormatError, OptionError
 from fastmetrics.grounded import embedder_of
+from fastmetrics.lists import listed
 from fastmetrics.planning import Plan, plan
 from fastmetrics.scoring import Scorer, fit
 from fastmetrics.stats.moments import State
@@ -49,11 +50,11 @@ def score_files(
     inputs: Paths,
     output: str | Path,
     *,
-    metrics: Sequence[str] | None = None,
+    metrics: Sequence[str] | str | None = None,
     columns: Mapping[str, str] | None = None,
     schema: str | None = None,
-    keep: Sequence[str] = (),
-    suites: Sequence[str] = (),
+    keep: Sequence[str] | str = (),
+    suites: Sequence[str] | str = (),
     embedder: Any = None,
     cache: str | Path | None = None,
     format: str | None = None,
@@ -132,11 +133,11 @@ def _engine(name: str, threads: int | None, workers: int | None, address: str | 
 
 def plan_files(
     source: Source,
-    metrics: Sequence[str] | None,
+    metrics: Sequence[str] | str | None,
     columns: Mapping[str, str] | None,
     schema: str | None,
-    keep: Sequence[str],
-    suites: Sequence[str],
+    keep: Sequence[str] | str,
+    suites: Sequence[str] | str,
     embedder: Any = None,
     cache: str | Path | None = None,
 ) -> Plan:
@@ -144,7 +145,8 @@ def plan_files(
     names = source.schema.names
     found = resolve(names, columns, schema)
     kept = [found["id"]] if "id" in found else []
-    planned = plan(names, metrics, columns, schema, list(dict.fromkeys([*kept, *keep])), suites, embedder, cache)
+    keep = list(dict.fromkeys([*kept, *listed(keep)]))
+    planned = plan(names, metrics, columns, schema, keep, suites, embedder, cache)
     return fit(planned, lambda: _readable(source, source.select(_kinds(planned))))
 
 

@@ -14,6 +14,7 @@ from fastmetrics import metrics as families
 from fastmetrics.columns import COLUMNS, resolve
 from fastmetrics.declare import Metric
 from fastmetrics.errors import ColumnError, OptionError, UnknownNameError
+from fastmetrics.lists import listed
 from fastmetrics.metrics.semantic import from_text
 
 
@@ -110,8 +111,9 @@ def plan(
 ) -> Plan:
     """How to score a table that has the columns ``present``.
 
-    ``metrics`` are specs and ``suites`` names of :data:`fastmetrics.metrics.SUITES`, each of which stands for its usual
-    metrics whose columns exist; with neither, it is the suite ``core``.  ``embedder`` and ``cache`` are those of every
+    ``metrics`` are specs, in a list or separated by commas, and ``suites`` names of
+    :data:`fastmetrics.metrics.SUITES`, each of which stands for its usual metrics whose columns exist; with neither, it
+    is the suite ``core``.  ``embedder`` and ``cache`` are those of every
     metric that embeds text and does not name its own; with an ``embedder``, embeddings that the table lacks are made of
     its texts.  Raises ``ColumnError`` naming the column that
     a metric lacks, or if a suite finds none of its columns.
@@ -121,8 +123,7 @@ def plan(
     for name in keep:
         if name not in names:
             raise UnknownNameError.of("column", name, names)
-    metrics = [metrics] if isinstance(metrics, str) else list(metrics or ())
-    suites = [suites] if isinstance(suites, str) else list(suites)
+    metrics, suites = listed(metrics), listed(suites)
     embedding = {"embedder": embedder, "cache": "" if cache is None else os.path.abspath(cache)}
     scores = [_embedding(parse(spec), found, embedding) for spec in metrics]
     for suite in suites if suites or metrics else ["core"]:

@@ -114,10 +114,10 @@ class WatchedBatch(Batch):
 def profile_files(
     inputs: Paths,
     *,
-    metrics: Sequence[str] | None = None,
+    metrics: Sequence[str] | str | None = None,
     columns: Mapping[str, str] | None = None,
     schema: str | None = None,
-    suites: Sequence[str] = (),
+    suites: Sequence[str] | str = (),
     format: str | None = None,
 ) -> Profile:
     """Score files on one thread into a file that is thrown away, timing every stage and metric.

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from fastmetrics.display import Grid, Shown, number, strict
 from fastmetrics.errors import ColumnError, UnknownNameError
+from fastmetrics.lists import listed
 from fastmetrics.stats.association import Association, Decision, Estimate, associate
 from fastmetrics.stats.labels import join, label_table, numbers, positive_from, ratings_of, truth_of
 from fastmetrics.stats.parts import Scores, score_columns
@@ -186,14 +187,13 @@ def validate(
     not have.
     """
     left, right = Scores.of(scores).table(), label_table(labels)
-    raters = [raters] if isinstance(raters, str) else raters
-    metrics = [metrics] if isinstance(metrics, str) else metrics
+    raters, metrics = listed(raters), listed(metrics)
     names = score_columns(left.schema)
     if not names:
         raise ColumnError(
             f"no column of scores (floating-point numbers) among {', '.join(left.column_names) or 'none'}"
         )
-    for name in [*(metrics or ()), *(thresholds or {})]:
+    for name in [*metrics, *(thresholds or {})]:
         if name not in names:
             raise UnknownNameError.of("metric", name, names)
     rows, joined_by = join(left, right, on)

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import re
-
+from fastmetrics import lists
 from fastmetrics.errors import OptionError
 
 
@@ -13,8 +12,7 @@ def split(values: list[str] | None) -> list[str]:
     >>> split(["token_f1,squad_f1(version=2)", "jaccard"])
     ['token_f1', 'squad_f1(version=2)', 'jaccard']
     """
-    pieces = [piece.strip() for value in values or [] for piece in re.split(r",(?![^()]*\))", value)]
-    return [piece for piece in pieces if piece]
+    return [piece for value in values or [] for piece in lists.split(value)]
 
 
 def pairs(values: list[str] | None) -> dict[str, str]:

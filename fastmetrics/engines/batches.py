@@ -14,6 +14,7 @@ import pyarrow as pa
 from fastmetrics.arrays import as_arrow
 from fastmetrics.columns import resolve
 from fastmetrics.errors import OptionError
+from fastmetrics.lists import listed
 from fastmetrics.planning import Plan, plan
 from fastmetrics.scoring import Scorer, score_batch, slices
 from fastmetrics.stats.moments import State
@@ -26,14 +27,15 @@ def plan_rows(
     columns: Mapping[str, str] | None,
     schema: str | None,
     suites: Sequence[str] | str,
-    keep: Sequence[str] = (),
+    keep: Sequence[str] | str = (),
     embedder: Any = None,
     cache: str | os.PathLike[str] | None = None,
 ) -> Plan:
     """The plan for rows in columns of these names; keeps the ``id``.  Raises ``OptionError`` for a corpus metric."""
     found = resolve(names, columns, schema)
     kept = [found["id"]] if "id" in found else []
-    planned = plan(names, metrics, columns, schema, list(dict.fromkeys([*kept, *keep])), suites, embedder, cache)
+    keep = list(dict.fromkeys([*kept, *listed(keep)]))
+    planned = plan(names, metrics, columns, schema, keep, suites, embedder, cache)
     for score in planned.scores:
         if score.metric.finish is not None:
             raise OptionError(

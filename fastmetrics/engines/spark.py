@@ -30,7 +30,7 @@ def score(
     columns: Mapping[str, str] | None = None,
     schema: str | None = None,
     suites: Sequence[str] | str = (),
-    keep: Sequence[str] = (),
+    keep: Sequence[str] | str = (),
 ) -> Any:
     """A DataFrame of the scores of another's rows, with the bits of ``fastmetrics.score``, made when it is used.
 

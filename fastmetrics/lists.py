@@ -1,0 +1,38 @@
+"""Lists of names as people write them: ``"token_f1,squad_f1(version=2)"``."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+
+def split(text: str) -> list[str]:
+    """The items of a comma-separated list; commas within brackets and within quotes belong to an item.
+
+    >>> split("token_f1, overall_quality(weights=(0.2, 0.8), language='a,b'),jaccard")
+    ['token_f1', "overall_quality(weights=(0.2, 0.8), language='a,b')", 'jaccard']
+    """
+    pieces, depth, quote, start = [], 0, "", 0
+    for place, character in enumerate(text):
+        if quote:
+            ends = character == quote and text[place - 1] != "\\"
+            quote = "" if ends else quote
+        elif character in "'\"" and depth:
+            quote = character
+        elif character in "([{":
+            depth += 1
+        elif character in ")]}":
+            depth -= 1
+        elif character == "," and depth <= 0:
+            pieces.append(text[start:place])
+            start = place + 1
+    pieces.append(text[start:])
+    return [piece.strip() for piece in pieces if piece.strip()]
+
+
+def listed(names: str | Iterable[str] | None) -> list[str]:
+    """Names in a list: those of a text as on the command line, those of anything else as they are.
+
+    >>> listed("token_f1,jaccard"), listed(["a,b"]), listed(None)
+    (['token_f1', 'jaccard'], ['a,b'], [])
+    """
+    return split(names) if isinstance(names, str) else list(names or ())
