@@ -181,18 +181,30 @@ def as_arrow(values: Any, name: str = "column") -> pa.Array | pa.ChunkedArray:
     if isinstance(values, pa.Array | pa.ChunkedArray):
         return values
     if isinstance(values, str | bytes | Mapping) or not hasattr(values, "__iter__"):
-        raise ColumnError(f"column {name!r}: expected one value a row, got a single {type(values).__name__}")
+        hint = "; wrap it in a list" if isinstance(values, str | bytes | bool | int | float) else ""
+        raise ColumnError(f"column {name!r}: expected one value a row, got a single {type(values).__name__}{hint}")
     if type(values).__module__.startswith("polars"):
-        return values.to_arrow()
+        if str(values.dtype) != "Object":
+            return values.to_arrow()
+        values = values.to_list()
     if isinstance(values, np.ndarray):
         values = _from_numpy(values, name)
     pandas = hasattr(values, "iloc")
     try:
         return pa.array(values, from_pandas=pandas or None)
-    except UnicodeEncodeError:
+    except UnicodeEncodeError as error:
+        if _kinds(values) - {str, list, tuple, np.ndarray}:
+            raise ColumnError(_mixed(values, name, error)) from error
         return _with_surrogates(list(values))
-    except (pa.ArrowInvalid, pa.ArrowTypeError, TypeError, ValueError, OverflowError) as error:
-        if {type(value) for value in values} - {type(None)} == {str, list}:  # one text among lists of them
+    except (
+        pa.ArrowInvalid,
+        pa.ArrowTypeError,
+        pa.ArrowNotImplementedError,
+        TypeError,
+        ValueError,
+        OverflowError,
+    ) as error:
+        if {type(value) for value in values if value is not None} == {str, list}:  # one text among lists of them
             return as_arrow([[value] if isinstance(value, str) else value for value in values], name)
         raise ColumnError(_mixed(values, name, error)) from error
 
@@ -220,6 +232,14 @@ def _with_surrogates(values: list[Any]) -> pa.Array:
     encoded = [None if value is None else str(value).encode("utf-8", "surrogatepass") for value in values]
     binary = pa.array(encoded, pa.large_binary())
     return pa.Array.from_buffers(pa.large_string(), len(binary), binary.buffers(), binary.null_count)
+
+
+def _kinds(values: Iterable[Any]) -> set[type]:
+    """The types of the values, and of those in lists of them; None is of no type."""
+    kinds = {type(value) for value in values if value is not None}
+    return kinds | {
+        type(one) for value in values if isinstance(value, list | tuple) for one in value if one is not None
+    }
 
 
 def _mixed(values: Any, name: str, error: Exception) -> str:

@@ -11,8 +11,9 @@ import pyarrow as pa
 from fastmetrics.arrays import Floats, as_arrow
 from fastmetrics.batch import Batch
 from fastmetrics.declare import Metric
+from fastmetrics.frames import aligned_table
 from fastmetrics.planning import Score, parse
-from fastmetrics.scoring import Shelf, aligned_table, slices
+from fastmetrics.scoring import Shelf, slices
 from fastmetrics.text.tokenize import Wordbook
 from fastmetrics.threads import cores, ordered
 

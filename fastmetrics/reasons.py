@@ -12,10 +12,11 @@ import pyarrow.compute as pc
 from fastmetrics.arrays import as_arrow
 from fastmetrics.batch import Batch
 from fastmetrics.declare import REGISTRY
+from fastmetrics.frames import aligned_table
 from fastmetrics.kernels.strings import count_characters
 from fastmetrics.metrics.evidence import KINDS, PassageIn
 from fastmetrics.metrics.evidence import anchors as find_anchors
-from fastmetrics.scoring import aligned_table, slices
+from fastmetrics.scoring import slices
 
 ANCHOR = pa.struct(
     [

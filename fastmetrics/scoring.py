@@ -7,7 +7,7 @@ batches, and :func:`score_batch` scores each.
 from __future__ import annotations
 
 import os
-from collections import Counter, deque
+from collections import deque
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import replace
@@ -15,11 +15,11 @@ from typing import Any
 
 import pyarrow as pa
 
-from fastmetrics.arrays import as_arrow
 from fastmetrics.batch import Batch
 from fastmetrics.columns import resolve
 from fastmetrics.corpus import add_counts, metadata
 from fastmetrics.errors import ColumnError
+from fastmetrics.frames import open_frame, with_index
 from fastmetrics.planning import Plan, plan
 from fastmetrics.text.tokenize import Wordbook
 from fastmetrics.threads import cores, ordered
@@ -122,17 +122,22 @@ def score(
 ) -> pa.Table:
     """Score every row of a table.
 
-    ``table`` is an Arrow table, record batch or record batch reader, a pandas or Polars frame, a dict of columns or a
-    list of dicts.  ``metrics`` are names, with options if need be: ``"token_f1"``, ``"squad_f1(version=2)"``; and
-    ``suites`` whole families whose columns exist: lexical, grounding, generation, verdict, writing, retrieval,
-    semantic, operations, all.  With neither, it is ``core``: lexical, retrieval, semantic and operations.
+    ``table`` is an Arrow table, record batch or record batch reader, a pandas or Polars frame, a lazy frame of Polars,
+    a dict of columns, a list of dicts, or a list or generator of record batches.  Only the columns that a metric needs
+    are converted, so the others may hold anything.  ``metrics`` are names, with options if need be, in a list or
+    separated by commas: ``"token_f1,squad_f1(version=2)"``; and ``suites`` whole families whose columns exist: lexical,
+    grounding, generation, verdict, writing, retrieval, semantic, operations, all.  With neither, it is ``core``:
+    lexical, retrieval, semantic and operations.
     ``columns={canonical: yours}`` and the preset ``schema`` say what your columns are called where their names do not.
     ``embedder`` (a name, a function, an ``Embedder``) turns texts into the embeddings that the table lacks; grounding
     uses it too, and ``wordllama`` without it. ``cache`` is a folder that keeps what was embedded.
 
     Returns an Arrow table with the ``id`` column, if there is one, and one float64 column a metric: null where an input
     is missing, NaN where the metric is undefined.  The counts of a corpus metric go into the table's metadata, for
-    ``summarize`` to make its value of.
+    ``summarize`` to make its value of.  The scores of a pandas frame hold its row labels too, in the columns where
+    Arrow keeps them: ``to_pandas`` makes them the index again, so ``frame.join(scores.to_pandas()[["token_f1"]])``
+    puts each score on its row, whatever was filtered or sorted before and after.  Polars has no row labels: join its
+    frames by ``id``.
 
     >>> import fastmetrics as fm
     >>> fm.score({"answer": ["Paris", None], "reference": ["paris", "Rome"]}, metrics=["exact_match"]).to_pydict()
@@ -150,59 +155,36 @@ def score(
         return score_dataset(table, metrics, columns, schema, threads, suites, embedder, cache)
     if type(table).__module__.startswith("pyspark."):
         raise ColumnError("expected a table, got a DataFrame of Spark: score it with fastmetrics.engines.spark.score")
-    schema_of, batches = _record_batches(table)
-    names = schema_of.names
+    frame = open_frame(table)
+    names = list(dict.fromkeys(frame.names))
     found = resolve(names, columns, schema)
     keep = [found["id"]] if "id" in found else []
     planned = plan(names, metrics, columns, schema, keep, suites, embedder, cache)
+    schema_of, pieces = frame.read(planned.inputs)
+    batches: Iterator[pa.RecordBatch] = (batch for piece in pieces for batch in slices(piece))
     if any(score.metric.fit is not None for score in planned.scores):
         held = list(batches)
         batches, planned = iter(held), fit(planned, lambda: held)
     scored = list(ordered(Scorer(planned), batches, cores(threads)))
     if not scored:
         scored = [score_batch(pa.RecordBatch.from_pylist([], schema_of), planned)]
-    made = pa.Table.from_batches(scored)
+    made = _joined(scored, planned)
+    if frame.index is not None:
+        made = with_index(made, frame.index)
     counts = add_counts(scored)
     rows = {name: (made.num_rows, made[name].null_count) for name in planned.names}
-    return made.replace_schema_metadata(metadata(rows, counts)) if counts else made
+    known = {**(made.schema.metadata or {}), **metadata(rows, counts)}
+    return made.replace_schema_metadata(known) if counts else made
 
 
-def aligned_table(columns: Mapping[str, Any]) -> pa.Table:
-    """Columns side by side; raises ``ColumnError`` if their lengths differ."""
-    lengths = {name: len(array) for name, array in columns.items()}
-    if len(set(lengths.values())) > 1:
-        raise ColumnError(f"columns differ in length: {', '.join(f'{n!r} has {k}' for n, k in lengths.items())}")
-    return pa.table(dict(columns))
-
-
-def _record_batches(table: Any) -> tuple[pa.Schema, Iterator[pa.RecordBatch]]:
-    """The schema of any table, and its rows in batches of bounded size."""
-    if isinstance(table, pa.RecordBatchReader):
-        return table.schema, (part for batch in table for part in slices(pa.Table.from_batches([batch])))
-    if isinstance(table, pa.RecordBatch):
-        table = pa.Table.from_batches([table])
-    elif isinstance(table, list | tuple):
-        strange = next((row for row in table if not isinstance(row, Mapping)), table)
-        if strange is not table:
-            raise ColumnError(f"expected a table or a list of dicts, got a list with a {type(strange).__name__}")
-        seen = dict.fromkeys(name for row in table for name in row)
-        table = aligned_table({name: as_arrow([row.get(name) for row in table], name) for name in seen})
-    elif not isinstance(table, pa.Table):
-        if hasattr(table, "collect_schema") and hasattr(table, "collect"):
-            raise ColumnError(f"expected a table, got a {type(table).__name__}: collect() it")
-        if not hasattr(table, "columns") and not isinstance(table, Mapping):
-            raise ColumnError(f"expected a table, got {type(table).__name__}")
-        held = table.keys() if isinstance(table, Mapping) else table.columns
-        _once(str(name) for name in held)
-        table = aligned_table({str(name): as_arrow(table[name], str(name)) for name in held})
-    _once(table.schema.names)
-    return table.schema, slices(table)
-
-
-def _once(names: Iterable[str]) -> None:
-    for name, count in Counter(names).items():
-        if count > 1:
-            raise ColumnError(f"the table has {count} columns {name!r}")
+def _joined(scored: Sequence[pa.RecordBatch], planned: Plan) -> pa.Table:
+    """One table of the scores of all batches, whose kept columns may differ in type as the batches did."""
+    tables = [pa.Table.from_batches([batch]).replace_schema_metadata() for batch in scored]
+    try:
+        return pa.concat_tables(tables, promote_options="permissive")
+    except (pa.ArrowInvalid, pa.ArrowTypeError) as error:
+        kept = ", ".join(map(repr, planned.keep))
+        raise ColumnError(f"column {kept}: the batches hold values of different types: {error}") from error
 
 
 def slices(table: pa.Table) -> Iterator[pa.RecordBatch]:

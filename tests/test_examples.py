@@ -1,11 +1,15 @@
 """The worked examples run as they stand, and say what they promise."""
 
+import json
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
 
 import pyarrow.parquet as pq
+
+import fastmetrics as fm
 
 FOLDER = Path(__file__).parent.parent / "examples"
 
@@ -19,10 +23,17 @@ def run(script: str, *arguments: str | Path) -> str:
     return done.stdout
 
 
-def test_worst_rows() -> None:
+def test_worst_rows_are_those_whose_scores_are_printed() -> None:
     printed = run("worst_rows.py", FOLDER / "answers.jsonl")
-    assert printed.count("token_f1=0.00") == 5
-    assert "8 rows have no token_f1" in printed
+    rows = {row["id"]: row for row in map(json.loads, (FOLDER / "answers.jsonl").read_text().splitlines())}
+    shown = re.findall(r"^(\S+)  token_f1=([\d.]+)\n    (.*)\n    (.*)$", printed, re.MULTILINE)
+    assert len(shown) == 5
+    for name, score, question, answer in shown:
+        row = rows[name]
+        assert (row["question"], row["answer"], bool(row["contexts"])) == (question, answer, True)
+        assert f"{fm.token_f1([answer], [row['reference']])[0]:.2f}" == score
+    unscored = sum(row["answer"] is None or not row["reference"] for row in rows.values() if row["contexts"])
+    assert f"\n{unscored} of {sum(bool(row['contexts']) for row in rows.values())} rows have no token_f1" in printed
 
 
 def test_big_parquet_makes_its_own_rows() -> None:

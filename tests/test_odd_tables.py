@@ -1,5 +1,7 @@
 """Tables and arguments that people hand to the functions by mistake: each is refused by name, none with a riddle."""
 
+from pathlib import Path
+
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -16,12 +18,19 @@ NUMBERED = pd.DataFrame([["in Paris", "Paris"]])
 @pytest.mark.parametrize(
     ("table", "message"),
     [
-        (["a", "b"], "expected a table or a list of dicts, got a list with a str"),
-        ([{"answer": "a"}, None], "expected a table or a list of dicts, got a list with a NoneType"),
+        (["a", "b"], "expected a table, a list of dicts or a list of record batches, got a list with a str"),
+        ([{"answer": "a"}, None], "a list of record batches, got a list with a NoneType"),
         (TWICE, "the table has 2 columns 'answer'"),
         (TWICE.to_pandas(), "the table has 2 columns 'answer'"),
-        (pl.LazyFrame({"answer": ["a"], "reference": ["a"]}), r"expected a table, got a LazyFrame: collect\(\) it"),
-        ({"answer": 5, "reference": ["a"]}, "column 'answer': expected one value a row, got a single int"),
+        ((row for row in ({"answer": "a"}, 5)), "a list of record batches, got a generator with a int"),
+        (5, "expected a table, got a value of type int$"),
+        ("answers.parquet", "expected a table, got a value of type str; score_files scores files"),
+        (Path("answers.parquet"), "expected a table, got a value of type .*Path; score_files scores files"),
+        (pl.Series(["a"]), "expected a table, got a value of type Series"),
+        (
+            {"answer": 5, "reference": ["a"]},
+            "column 'answer': expected one value a row, got a single int; wrap it in a list",
+        ),
     ],
 )
 def test_what_is_no_table(table, message):

@@ -11,6 +11,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from fastmetrics.errors import ColumnError, InputError, UnknownNameError
+from fastmetrics.frames import index_columns
 from fastmetrics.stats.parts import Scores
 from fastmetrics.stats.raters import is_text
 
@@ -75,7 +76,7 @@ def ratings_of(
     if raters:
         return label or "mean of the raters", {name: table.column(name) for name in raters}
     if label is None:
-        keys = {"id", joined_by}
+        keys = {"id", joined_by, *index_columns(table.schema)}
         fit = [f.name for f in table.schema if f.name not in keys and (_is_label(f.type) or _is_list(f.type))]
         if len(fit) != 1:
             raise ColumnError(f"name the column of labels with label=; it could be one of {', '.join(fit) or 'none'}")

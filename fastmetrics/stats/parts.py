@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
@@ -14,6 +13,7 @@ from numpy.typing import NDArray
 
 from fastmetrics.corpus import METADATA
 from fastmetrics.errors import ColumnError, FileFormatError, InputError
+from fastmetrics.frames import index_columns
 from fastmetrics.stats.moments import State
 
 Piece: TypeAlias = "pa.Table | pa.RecordBatch"
@@ -52,9 +52,7 @@ class Scores:
 
 def _table(data: Any) -> pa.Table:
     try:
-        table = pa.table(data)
-        # The row labels of pandas, which are no scores.
-        return table.select([name for name in table.column_names if not re.fullmatch(r"__index_level_\d+__", name)])
+        return pa.table(data)
     except (pa.ArrowInvalid, pa.ArrowTypeError, TypeError, ValueError) as error:
         raise InputError(f"a table of scores was expected: {error}") from error
 
@@ -75,12 +73,13 @@ def _pieces(items: Iterable[Any]) -> Iterator[Piece]:
 
 
 def score_columns(schema: pa.Schema) -> list[str]:
-    """The names of the floating-point columns: the scores.
+    """The names of the floating-point columns that are no row labels of pandas: the scores.
 
     >>> score_columns(pa.schema({"id": pa.string(), "token_f1": pa.float64(), "label": pa.int8()}))
     ['token_f1']
     """
-    return [column.name for column in schema if pa.types.is_floating(column.type)]
+    labels = index_columns(schema)
+    return [column.name for column in schema if pa.types.is_floating(column.type) and column.name not in labels]
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.csv as pacsv
 
-from fastmetrics.errors import ColumnError, FileFormatError
+from fastmetrics.errors import FileFormatError
 from fastmetrics.tables.cells import parse
 from fastmetrics.tables.chunks import Chunk, Place, Reject, Rows
 from fastmetrics.tables.files import DataFile, reading
@@ -31,9 +31,6 @@ class DelimitedReader:
         self._lines = LineNumbers(file, self._delimiter)
         header = self._header()
         self.rows: int | None = None if header else 0
-        doubled = [name for at, name in enumerate(header) if name in header[:at]]
-        if doubled:
-            raise ColumnError(f"{file.shown}: column {doubled[0]!r} appears twice in the header")
         self.schema = pa.schema([(name, pa.string()) for name in header])
 
     def _header(self) -> list[str]:

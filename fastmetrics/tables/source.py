@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Protocol
@@ -52,6 +53,8 @@ class Source:
     def __init__(self, readers: Sequence[Reader]) -> None:
         self._readers = _without_empty(readers)
         self.files = [reader.file for reader in self._readers]
+        self._unfit: dict[str, str] = {}
+        """The columns that cannot be read, and why: said when one is asked for, as the others can be."""
         self.schema = self._unified()
         counts = [reader.rows for reader in self._readers]
         self.rows: int | None = None if None in counts else sum(count for count in counts if count is not None)
@@ -73,7 +76,10 @@ class Source:
         types: dict[str, pa.DataType] = {}
         origin: dict[str, Reader] = {}
         for reader in self._readers:
-            for field in _columns(reader):
+            for name, count in Counter(reader.schema.names).items():
+                if count > 1:
+                    self._unfit.setdefault(name, f"{reader.file.shown}: there are {count} columns {name!r}")
+            for field in reader.schema:
                 name = field.name
                 known = types.get(name)
                 joined = plain(field.type) if known is None else unify(known, field.type)
@@ -81,10 +87,11 @@ class Source:
                     if self._textual(reader) and self._textual(origin[name]):
                         joined = _loose(known, field.type)
                     else:
-                        raise ColumnError(
-                            f"{reader.file.shown}: column {name!r} holds {field.type}, "
-                            f"but {origin[name].file.shown} holds {known}"
+                        before = f"but {origin[name].file.shown} holds {known}"
+                        self._unfit.setdefault(
+                            name, f"{reader.file.shown}: column {name!r} holds {field.type}, {before}"
                         )
+                        joined = known
                 types[name] = joined
                 origin.setdefault(name, reader)
         keys = _key_types([reader.file for reader in self._readers])
@@ -97,11 +104,14 @@ class Source:
     def select(self, columns: Mapping[str, str]) -> Selection:
         """The named columns (yours: kind), each with the type its batches will have.
 
-        Raises ``ColumnError`` for a column that no file holds, that one file lacks, or whose type is of another kind.
+        Raises ``ColumnError`` for a column that no file holds, that one file lacks or has twice, or whose type is of
+        another kind, or of another type in each file.
         A column of JSON lines that only late rows have is found here, and is null before.
         """
         fields = []
         for name, kind in columns.items():
+            if name in self._unfit:
+                raise ColumnError(self._unfit[name])
             known = self.schema.field(name).type if name in self.schema.names else None
             for reader in self._readers:
                 self._require(reader, name, kind)
@@ -216,15 +226,6 @@ def _loose(known: pa.DataType, type_: pa.DataType) -> pa.DataType:
     return next((one for one in (known, type_) if is_list(one)), pa.string())
 
 
-def _columns(reader: Reader) -> Iterator[pa.Field]:
-    seen: set[str] = set()
-    for field in reader.schema:
-        if field.name in seen:
-            raise ColumnError(f"{reader.file.shown}: column {field.name!r} appears twice")
-        seen.add(field.name)
-        yield field
-
-
 def _key_types(files: Sequence[DataFile]) -> dict[str, pa.DataType]:
     """Hive keys are whole numbers if each of their values is, else strings."""
     values: dict[str, list[str]] = {}
@@ -253,8 +254,7 @@ def open_source(inputs: str | Path | Sequence[str | Path], format: str | None = 
     Formats go by suffix, then by the first bytes: Parquet, JSON lines, CSV and TSV (with a header), Arrow IPC files
     and streams; text may be compressed (.gz, .zst).  A folder gives its files in order of path, with the keys of hive
     folders (``lang=de/``) as columns.  In text formats ids that mix numbers and strings become strings in the whole
-    column.  Raises ``FileFormatError`` for a file that is missing, empty, truncated or of an unknown format, and
-    ``ColumnError`` where files disagree on a column's type.
+    column.  Raises ``FileFormatError`` for a file that is missing, empty, truncated or of an unknown format.
 
     >>> import tempfile, pathlib
     >>> path = pathlib.Path(tempfile.mkdtemp(), "answers.csv")
