@@ -84,6 +84,20 @@ def test_what_lies_under_a_null_does_not_show(tmp_path: Path, kind: str) -> None
     assert made[0] == made[1] == made[2]
 
 
+def test_what_lies_under_a_null_in_a_list_does_not_show(tmp_path: Path) -> None:
+    made = []
+    for hidden in (1, 4):
+        items = array("date", [1, None, 2, None], hidden)
+        rows = pa.table({"answer": ["a", "b"], "kept": pa.ListArray.from_arrays([0, 3, 4], items)})
+        with pa.ipc.new_file(tmp_path / "in.arrow", rows.schema) as file:
+            file.write_table(rows)
+        score_files(
+            tmp_path / "in.arrow", tmp_path / "o.arrow", metrics=["answer_length"], keep=["kept"], overwrite=True
+        )
+        made.append((tmp_path / "o.arrow").read_bytes())
+    assert made[0] == made[1]
+
+
 @pytest.mark.parametrize("kind", ["timestamp", "bool", "date", "duration", "int8", "string", "list"])
 def test_kept_columns_have_the_same_bytes_however_parquet_was_read(tmp_path: Path, kind: str) -> None:
     """The reader leaves other values under nulls where its batches end elsewhere."""

@@ -205,11 +205,9 @@ def undefined_as_null(batch: pa.RecordBatch, kept: set[str]) -> pa.RecordBatch:
     """
     arrays = []
     for name, column in zip(batch.schema.names, batch.columns, strict=True):
-        if pt.is_floating(column.type) or pt.is_integer(column.type):
-            missing = np.asarray(column.is_null())
-            values = np.asarray(column.fill_null(0) if column.null_count else column)
-            if name not in kept and pt.is_floating(column.type):
-                missing = missing | np.isnan(values)
+        if name not in kept and pt.is_floating(column.type):
+            values = np.asarray(column.fill_null(np.nan) if column.null_count else column)
+            missing = np.isnan(values)
             if missing.any():
                 column = pa.array(np.where(missing, values.dtype.type(0), values), column.type, mask=missing)
         elif column.null_count or pt.is_nested(column.type):
