@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import csv
 import io
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -16,6 +18,8 @@ from fastmetrics.tables.files import DataFile
 
 LARGEST = 1 << 30
 _BOM = b"\xef\xbb\xbf"
+_KEPT = 1 << 20
+_ALONE = threading.Lock()
 
 
 class Stream:
@@ -75,11 +79,18 @@ def plain_bytes(text: str) -> bytes:
 
 
 class LineNumbers:
-    """The line on which each record starts, found by a second reading that goes only as far as it is asked to."""
+    """The line on which each record starts, found by a second reading that goes only as far as it is asked to.
+
+    Several threads may ask; what they ask for lies close together, so the lines of the last records are kept.
+    """
 
     def __init__(self, file: DataFile, delimiter: str) -> None:
         self._file = file
         self._delimiter = delimiter
+        self._kept = np.zeros(0, np.int64)
+
+    def _begin(self) -> None:
+        self._kept = np.zeros(_KEPT, np.int64)
         self._record = -1
         self._start = 1
         self._records = self._walk()
@@ -101,13 +112,15 @@ class LineNumbers:
 
     def of(self, row: int) -> int:
         """The line of a record, the header being record -1."""
-        if row + 1 < self._record:
-            self._record, self._records = -1, self._walk()
+        wanted = row + 1
         with _any_field_size():
-            while self._record < row + 1:
+            if not len(self._kept) or wanted <= self._record - len(self._kept):
+                self._begin()
+            while self._record < wanted:
                 self._start = next(self._records, self._start)
                 self._record += 1
-        return self._start
+                self._kept[self._record % len(self._kept)] = self._start
+            return int(self._kept[wanted % len(self._kept)])
 
     def refuse_open_quote(self) -> None:
         """Raise ``FileFormatError`` if the last record's quote never closes."""
@@ -127,9 +140,10 @@ class LineNumbers:
 
 @contextmanager
 def _any_field_size() -> Iterator[None]:
-    """Let the csv module read cells of any size; its limit is the process's, so it is put back."""
-    limit = csv.field_size_limit(LARGEST)
-    try:
-        yield
-    finally:
-        csv.field_size_limit(limit)
+    """Let the csv module read cells of any size, in one thread at a time: its limit is the process's."""
+    with _ALONE:
+        limit = csv.field_size_limit(LARGEST)
+        try:
+            yield
+        finally:
+            csv.field_size_limit(limit)
