@@ -12,26 +12,26 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
 import fastmetrics
 from fastmetrics.calls import finish_counts
 from fastmetrics.columns import COLUMNS, resolve
-from fastmetrics.corpus import METADATA, add_counts, add_up
+from fastmetrics.corpus import add_counts, add_up
 from fastmetrics.engines.jobs import Engine, Job, Progress, RunResult
 from fastmetrics.engines.local import Threads
 from fastmetrics.engines.running import limits_of, run_on
-from fastmetrics.errors import FileFormatError, OptionError
+from fastmetrics.errors import OptionError
 from fastmetrics.grounded import embedder_of
 from fastmetrics.lists import listed
 from fastmetrics.planning import Plan, plan
+from fastmetrics.results import column_of
 from fastmetrics.scoring import Scorer, fit
 from fastmetrics.stats.moments import State
 from fastmetrics.stats.quantiles import quantiles
-from fastmetrics.summary import MetricSummary, Summary, declared_labels, declared_statistics, fractions, summarize
-from fastmetrics.tables import Output, Selection, Source, open_source, read_metadata
-from fastmetrics.tables.urls import as_local, is_url, shown
+from fastmetrics.summary import MetricSummary, Summary, declared_labels, declared_statistics, fractions
+from fastmetrics.tables import Output, Selection, Source, open_source
+from fastmetrics.tables.urls import is_url
 from fastmetrics.tables.utf8 import bad_text
 from fastmetrics.threads import cores
 
@@ -246,54 +246,7 @@ def _summary(result: RunResult, names: Sequence[str], output: str | Path) -> Sum
     metrics = {}
     for name, state in states.items():
         wanted = fractions(statistics.get(name, ()))
-        found = quantiles(partial(_column, output, name), list(wanted.values())) if wanted else ()
+        found = quantiles(partial(column_of, output, name), list(wanted.values())) if wanted else ()
         metrics[name] = MetricSummary.of(state, dict(zip(wanted, map(float, found), strict=True)))
     corpus = {name: finish_counts(name, counts) for name, counts in _counts(result.observed).items()}
     return Summary(result.rows, metrics, corpus, labels=declared_labels(states))
-
-
-def _column(path: str | Path, name: str) -> Iterator[npt.NDArray[np.float64]]:
-    """The scores of one column of an output, anew at each call."""
-    for batch in read_scores(path, [name]):
-        yield batch.column(0).to_numpy(zero_copy_only=False)
-
-
-def read_scores(path: str | Path, names: Sequence[str] | None = None) -> Iterator[pa.RecordBatch]:
-    """The batches of a file or folder of scores, with ``names`` only, or else every column of numbers.
-
-    The first batch has no rows, so that the columns of an empty file are known too.
-    """
-    source = open_source(path)
-    if names is None:
-        names = [field.name for field in source.schema if pa.types.is_floating(field.type)]
-    selection = source.select(dict.fromkeys(names, "number"))
-    yield pa.RecordBatch.from_pylist([], selection.schema)
-    for chunk in source.chunks(selection):
-        yield source.conform(chunk, selection)
-
-
-def summarize_files(paths: Paths) -> Summary:
-    """The summary of files and folders of scores; what their metadata count as undefined is told from missing.
-
-    Percentiles are exact, found by reading the files again if need be.  Raises ``FileFormatError`` for a file that
-    cannot be read, ``ColumnError`` if the files differ in their score columns.
-    """
-    files = [paths] if isinstance(paths, str | Path) else list(paths)
-    return summarize(lambda: (batch for path in files for batch in _with_metadata(path)))
-
-
-def _with_metadata(path: str | Path) -> Iterator[pa.RecordBatch]:
-    """The score batches of one output, each bearing what the output's metadata say."""
-    try:
-        claims = read_metadata(path)
-    except FileFormatError:
-        claims = {}  # a file of another tool: a null is a missing score
-    names = list(claims["metrics"]) if "metrics" in claims else None  # a kept column is no score
-    metadata = {METADATA: json.dumps(claims).encode()}
-    for batch in read_scores(path, names):
-        if not batch.num_columns and not claims:
-            raise FileFormatError(
-                f"{shown(as_local(path))}: no column of scores (floating-point numbers); "
-                "of a CSV file only the .meta.json beside it says which they are"
-            )
-        yield batch.replace_schema_metadata(metadata)

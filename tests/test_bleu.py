@@ -223,7 +223,7 @@ def test_corpus_bleu_through_files(tmp_path: Path) -> None:
     for name in ("scores.parquet", "scores"):
         made = fm.score_files(path, tmp_path / name, metrics=["bleu", "corpus_bleu"], batch_rows=512)
         assert made.summary.figures["corpus_bleu"] == whole.score
-        from fastmetrics.pipeline import summarize_files
+        from fastmetrics.results import summarize_files
 
         assert summarize_files(tmp_path / name).figures["corpus_bleu"] == whole.score
 

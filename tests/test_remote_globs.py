@@ -17,7 +17,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fastmetrics.errors import FileFormatError
-from fastmetrics.pipeline import summarize_files
+from fastmetrics.results import summarize_files
 from fastmetrics.tables import globs, open_source
 from fastmetrics.tables.files import expand
 from tests.loopback import BUCKET, Server

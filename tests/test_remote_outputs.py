@@ -17,7 +17,8 @@ import pytest
 
 from fastmetrics.engines.local import Job, run
 from fastmetrics.errors import InputError, OptionError, OutputError
-from fastmetrics.pipeline import score_files, summarize_files
+from fastmetrics.pipeline import score_files
+from fastmetrics.results import summarize_files
 from fastmetrics.tables import Limits, open_source, read_metadata, targets
 from fastmetrics.tables.urls import as_local
 from tests.loopback import BUCKET, KEY, SECRET, Server

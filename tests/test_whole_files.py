@@ -7,6 +7,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import fastmetrics as fm
+from fastmetrics.commands.read import read
 from fastmetrics.errors import OutputError
 from tests.program import program
 
@@ -82,3 +83,35 @@ def test_an_index_that_cannot_be_written(tmp_path):
     (tmp_path / "file").touch()
     with pytest.raises(OutputError, match=r"cannot write .*file/index: Not a directory"):
         fm.Index.build(np.eye(3)).save(tmp_path / "file" / "index")
+
+
+@pytest.mark.parametrize("name", ["p.parquet", "p.arrow", "p.jsonl", "p.csv", "p.tsv", "p.csv.gz", "p.jsonl.zst", "p/"])
+def test_scores_of_every_format_are_validated_alike(name):
+    assert program("score", "s.csv", "-o", name, "-m", "token_f1,exact_match").code == 0
+    done = program("validate", name, "labels.csv", "--json", "--resamples", 2)
+    assert (done.err, done.out) == ("", program("validate", "s.parquet", "labels.csv", "--json", "--resamples", 2).out)
+
+
+@pytest.mark.parametrize(
+    ("name", "data", "reason"),
+    [
+        ("bad.csv", b"id,label\n007,1\n008\n", "line 3: expected 2 fields, got 1"),
+        ("bad.csv", b"id,label\n007,1\n\xff,1\n", "line 3, column 'id': invalid UTF-8: byte 0xff at byte 0"),
+        ("bad.jsonl", b'{"id": "007", "label": 1}\n{"id":', "line 2: malformed JSON: Expecting value at character 7"),
+    ],
+)
+def test_a_bad_row_is_named_by_every_command(tmp_path, name, data, reason):
+    (tmp_path / name).write_bytes(data)
+    for arguments in (["validate", "s.parquet", name], ["match", name, "s.csv", "-o", "m.csv"]):
+        assert program(*arguments).err == f"error: {name}, {reason}\n"
+
+
+def test_numbers_of_late_rows_are_read_as_they_are(tmp_path):
+    (tmp_path / "l.jsonl").write_text('{"id": "007", "label": 1}\n{"id": 8, "label": 0.5}\n')
+    assert read("l.jsonl").to_pydict() == {"id": ["007", "8"], "label": [1.0, 0.5]}
+    (tmp_path / "l.csv").write_text("id,label,flag,text,none\n007,1,TRUE,a,\n8,,false,NA,null\n")
+    assert read("l.csv", {"id"}).to_pylist() == [
+        {"id": "007", "label": 1, "flag": True, "text": "a", "none": None},
+        {"id": "8", "label": None, "flag": False, "text": "NA", "none": None},
+    ]
+    assert read("l.csv").to_pylist()[1] == {"id": "8", "label": "", "flag": "false", "text": "NA", "none": "null"}

@@ -2,63 +2,53 @@
 
 from __future__ import annotations
 
-import os
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
 from pathlib import Path
 
 import pyarrow as pa
-import pyarrow.csv as pacsv
-import pyarrow.dataset as ds
 
 from fastmetrics.errors import FileFormatError
-from fastmetrics.tables.files import reading
-from fastmetrics.tables.stores import plainly, store
-from fastmetrics.tables.urls import as_local, is_url, last_name, parse, shown
-
-_FORMATS = {
-    ".parquet": "parquet",
-    ".arrow": "ipc",
-    ".feather": "ipc",
-    ".csv": "csv",
-    ".tsv": "csv",
-    ".jsonl": "json",
-    ".json": "json",
-}
+from fastmetrics.results import said_scores
+from fastmetrics.tables import Place, Selection, Source, open_source
+from fastmetrics.tables.cells import as_it_looks
+from fastmetrics.tables.kinds import Widened
+from fastmetrics.tables.output import find_metadata
+from fastmetrics.tables.urls import as_local, shown
+from fastmetrics.tables.utf8 import bad_text
 
 
 def read(path: str | Path, text: Collection[str] | None = None) -> pa.Table:
-    """The rows of a Parquet, Arrow IPC, CSV, TSV or JSON-lines file; raises ``FileFormatError`` for anything else.
+    """The rows of a file, a folder, or whatever else ``open_source`` opens; raises ``FileFormatError`` for a bad row.
 
-    Of CSV and TSV, the columns ``text`` (by default all) are text, as they are written.
+    Of CSV and TSV, the columns ``text`` (by default all) are text, as they are written, and the others what they look
+    like; the scores of a file that this package wrote are numbers whatever the format.
     """
-    address = as_local(path)
-    suffix = os.path.splitext(last_name(address))[1]
-    if suffix not in _FORMATS:
-        raise FileFormatError(f"{shown(address)}: a file ending in {', '.join(_FORMATS)} was expected")
-    with reading(shown(address)), plainly():
-        place = store(parse(address)) if is_url(address) else None
-        if place is None:
-            with open(address, "rb") as stream:  # what cannot be read is named better here than by Arrow
-                if not stream.read(1):
-                    raise FileFormatError(f"{shown(address)}: the file is empty")
-        inside, system = (address, None) if place is None else (place.path, place.system)
-        format = _FORMATS[suffix]
-        if format not in ("csv", "json"):
-            return ds.dataset(inside, format=format, filesystem=system).to_table()
-        names = ds.dataset(inside, format=_textual(suffix), filesystem=system).schema
-        types = {field.name: pa.string() for field in names if text is None or field.name in text}
-        if format == "csv":
-            return ds.dataset(inside, format=_textual(suffix, types), filesystem=system).to_table()
-        # Numbers are numbers in JSON, but Arrow takes strings that look like times for times.
-        fields = [pa.field(one.name, pa.string()) if pa.types.is_temporal(one.type) else one for one in names]
-        return ds.dataset(inside, pa.schema(fields), format="json", filesystem=system).to_table()
+    source = open_source(path)
+    scores = said_scores(find_metadata(path, source.files), shown(as_local(path))) or ()
+    found = _all_rows(source, {name: "number" if name in scores else "any" for name in source.schema.names})
+    if text is None or any(file.format not in ("csv", "tsv") for file in source.files):
+        return found
+    for at, field in enumerate(found.schema):
+        if field.name not in text and field.name not in scores:
+            found = found.set_column(at, field.name, as_it_looks(found.column(at)))
+    return found
 
 
-def _textual(suffix: str, types: dict[str, pa.DataType] | None = None) -> str | ds.CsvFileFormat:
-    """How a file of text is read: of CSV columns of the given ``types``, the others as they look."""
-    if _FORMATS[suffix] == "json":
-        return "json"
-    return ds.CsvFileFormat(
-        parse_options=pacsv.ParseOptions(delimiter="\t" if suffix == ".tsv" else ",", newlines_in_values=True),
-        convert_options=pacsv.ConvertOptions(column_types=types),
-    )
+def _all_rows(source: Source, kinds: dict[str, str]) -> pa.Table:
+    selection = source.select(kinds)
+    while True:
+        try:
+            return pa.Table.from_batches(_batches(source, selection), schema=selection.schema)
+        except Widened as wider:
+            selection = selection.widen(wider.name, wider.type)
+
+
+def _batches(source: Source, selection: Selection) -> Iterator[pa.RecordBatch]:
+    for chunk in source.chunks(selection):
+        if chunk.rejects:
+            raise FileFormatError(str(chunk.rejects[0]))
+        batch = source.conform(chunk, selection)
+        for row, (column, reason) in sorted(bad_text(batch).items()):
+            path, where = source.where(Place(chunk.file, int(chunk.rows[row])))
+            raise FileFormatError(f"{path}, {where}, column {column!r}: {reason}")
+        yield batch

@@ -12,6 +12,7 @@ import pyarrow as pa
 from fastmetrics.corpus import add_counts, metadata
 from fastmetrics.engines.work import Score, Scored, Worker
 from fastmetrics.tables.chunks import Chunk, Limits, Place, Span, cut
+from fastmetrics.tables.delimited import batch_of
 from fastmetrics.tables.kinds import Selection
 from fastmetrics.tables.sinks import ParquetEncoder, undefined_as_null, writing
 from fastmetrics.tables.source import Source
@@ -88,7 +89,7 @@ def finish(task: Task, scored: list[Scored]) -> Finished:
     batches = [batch for one in scored for batch in one.batches]
     rejects = sorted((reject for one in scored for reject in one.rejects), key=lambda reject: reject.place)
     part = _one(batches, task.schema)
-    counts = add_counts(batches)
+    counts = add_counts(batches or [task.score(batch_of(task.selection.schema))])
     observed = task.observe(part.replace_schema_metadata(metadata({}, counts)) if counts else part)
     part = undefined_as_null(part, set(task.selection.schema.names))
     with writing("the scores"):

@@ -167,8 +167,9 @@ class _Run:
                 number, more = self._score_parts(number, place, task, writer=writer, background=background)
                 background.finish()
                 place = self._work.parts[number - 1].next if number else place
-            if self._output.folder and not number:
+            if not number:  # the counts of no rows are known too
                 writer.add(0, lambda: finish(task, [Scored(0, [], [], BEGINNING, 0, 0, 0.0)]))
+                number = 1
             parts = [self._work.parts[number] for number in range(number)]
             rejected = sum(part.rejects for part in parts)
             writer.close(self._job.signature, self._job.conclude([part.observed for part in parts], rejected))

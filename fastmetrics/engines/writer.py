@@ -11,7 +11,7 @@ import pyarrow as pa
 from fastmetrics.engines.parts import Finished
 from fastmetrics.tables.checkpoint import Part
 from fastmetrics.tables.output import Output
-from fastmetrics.tables.sinks import Encoder, dump, encoder, writing
+from fastmetrics.tables.sinks import Encoder, described, dump, encoder, writing
 
 
 class PartWriter:
@@ -57,7 +57,8 @@ class PartWriter:
             if self._encoder is not None:
                 self._encoder.close(conclusion)
                 self._encoder = None
-        self._output.commit(dump({**signature, **conclusion}), sum(part.rejects for part in parts.values()))
+        beside = described(self._signed) if self._output.sidecar is not None else {}
+        self._output.commit(dump({**signature, **conclusion, **beside}), sum(part.rejects for part in parts.values()))
         self.seconds += time.perf_counter() - began
 
     def abandon(self) -> None:

@@ -58,7 +58,8 @@ def join(left: pa.Table, right: pa.Table, on: str | None) -> tuple[NDArray[np.in
 
 
 def _is_label(kind: pa.DataType) -> bool:
-    return bool(pa.types.is_boolean(kind) or pa.types.is_integer(kind) or pa.types.is_floating(kind))
+    types = (pa.types.is_boolean, pa.types.is_integer, pa.types.is_floating, pa.types.is_null)
+    return any(one(kind) for one in types)  # a column without a value may be one of labels
 
 
 def _is_list(kind: pa.DataType) -> bool:

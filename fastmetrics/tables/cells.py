@@ -14,6 +14,7 @@ import pyarrow.types as pt
 from fastmetrics.tables.kinds import WrongValueError, coerce, is_list
 
 _FLAGS = {"true": True, "false": False, "1": True, "0": False}
+_NOTHING = ["", "NA", "N/A", "n/a", "NULL", "null", "None"]
 _NUMBER = re.compile(r"\s*[+-]?(\d+(\.\d*)?|\.\d+|nan|inf(inity)?)(e[+-]?\d+)?\s*", re.IGNORECASE | re.ASCII)
 
 
@@ -63,3 +64,21 @@ def _to_list(value: str) -> Any:
         return json.loads(value)
     except (json.JSONDecodeError, RecursionError):
         raise WrongValueError(f"expected a list in JSON, got {value[:40]!r}") from None
+
+
+def as_it_looks(text: pa.ChunkedArray) -> pa.ChunkedArray:
+    """A column of text as whole numbers, numbers or flags, if all of it looks so; as it is otherwise.
+
+    >>> as_it_looks(pa.chunked_array([["1", "2"], ["", "NA"]])).to_pylist()
+    [1, 2, None, None]
+    """
+    empty = pc.is_in(text, pa.array(_NOTHING))
+    values = pc.if_else(empty, pa.scalar(None, pa.string()), text)
+    if values.null_count == len(values):
+        return pa.chunked_array([pa.nulls(len(values))])
+    for type_ in (pa.int64(), pa.float64(), pa.bool_()):
+        try:
+            return values.cast(type_)
+        except pa.ArrowInvalid:
+            continue
+    return text

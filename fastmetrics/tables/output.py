@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -90,20 +91,52 @@ def read_metadata(path: str | Path) -> dict[str, Any]:
     Raises ``FileFormatError`` for a file that no run made.
     """
     text = as_local(path)
-    with reading(shown(text)):
-        for beside in _places_of_metadata(text):
-            found = read_small(beside)
-            if found is not None:
-                return dict(json.loads(found))
-    held: dict[bytes, bytes] = {}
-    if output_format(text)[0] == "parquet" and (is_url(text) or os.path.isfile(text)):
-        files = expand(text)
-        for file in files if len(files) == 1 else []:  # a pattern or a folder may stand for several, each with its own
-            with reading(file.shown), pq.ParquetFile(file.at_random()) as parquet:
-                held = {**(parquet.schema_arrow.metadata or {}), **(parquet.metadata.metadata or {})}
-    if KEY.encode() not in held:
+    found = find_metadata(text)
+    if found is None and (is_url(text) or os.path.isfile(text)):
+        found = find_metadata(text, expand(text))
+    if found is None:
         raise FileFormatError(f"{shown(text)}: holds no metadata of fastmetrics")
-    return dict(json.loads(held[KEY.encode()])) | dict(json.loads(held.get(CONCLUSION.encode(), b"{}")))
+    return found
+
+
+def find_metadata(path: str | Path, files: Sequence[DataFile] = ()) -> dict[str, Any] | None:
+    """The metadata beside a path, or in the one file that it stands for, or None if there are none.
+
+    Raises ``FileFormatError`` for metadata that cannot be read.
+    """
+    for beside in _places_of_metadata(as_local(path)):
+        with reading(shown(beside)):
+            found = read_small(beside)
+        if found is not None:
+            return _object(found, shown(beside))
+    if len(files) != 1 or files[0].format != "parquet":  # of several, each has its own
+        return None
+    with reading(files[0].shown), pq.ParquetFile(files[0].at_random()) as parquet:
+        held = {**(parquet.schema_arrow.metadata or {}), **(parquet.metadata.metadata or {})}
+    if KEY.encode() not in held:
+        return None
+    return _object(held[KEY.encode()], files[0].shown) | _object(held.get(CONCLUSION.encode(), b"{}"), files[0].shown)
+
+
+def columns_beside(file: DataFile) -> dict[str, str]:
+    """The columns that the metadata beside an output say it has, and their types; none for a file without any."""
+    return columns_in((None if file.checksum is not None else find_metadata(file.path)) or {})
+
+
+def columns_in(metadata: Mapping[str, Any]) -> dict[str, str]:
+    """The columns that metadata name, and their types; none if they do not."""
+    found = metadata.get("output")
+    return {name: str(type_) for name, type_ in found.items()} if isinstance(found, dict) else {}
+
+
+def _object(data: bytes, where: str) -> dict[str, Any]:
+    try:
+        found = json.loads(data)
+    except (ValueError, RecursionError):
+        found = None
+    if not isinstance(found, dict):
+        raise FileFormatError(f"{where}: the metadata of fastmetrics are no JSON object")
+    return found
 
 
 def _places_of_metadata(text: str) -> list[str]:

@@ -198,6 +198,11 @@ def dump(metadata: Mapping[str, Any]) -> str:
     return json.dumps(metadata, ensure_ascii=False)
 
 
+def described(schema: pa.Schema) -> dict[str, dict[str, str]]:
+    """What metadata that lie beside a file say of its columns, as JSON lines without a row do not show them."""
+    return {"output": {field.name: str(field.type) for field in schema}}
+
+
 def undefined_as_null(batch: pa.RecordBatch, kept: set[str]) -> pa.RecordBatch:
     """The batch with NaN as null in every float column but the ``kept`` ones, which are the user's own.
 

@@ -12,16 +12,18 @@ import pyarrow as pa
 
 from fastmetrics.errors import OptionError, OutputError
 from fastmetrics.tables.remote import look
-from fastmetrics.tables.sinks import KEY, dump, encoder, output_format, undefined_as_null, writing
+from fastmetrics.tables.sinks import KEY, described, dump, encoder, output_format, undefined_as_null, writing
 from fastmetrics.tables.stores import plainly, store
 from fastmetrics.tables.targets import upload
-from fastmetrics.tables.urls import as_local, is_url, parse, shown
+from fastmetrics.tables.urls import Url, as_local, is_url, parse, shown
 
 
 def write_whole(
     table: pa.Table, path: str | Path, metadata: Mapping[str, Any], keys: set[str], *, overwrite: bool = False
 ) -> None:
     """Write ``table`` in the format that the suffix of ``path`` says; NaN becomes null in all but the ``keys``.
+
+    The ``metadata`` go into a Parquet file, and of another format into ``<path>.meta.json``.
 
     Raises ``OutputError`` if the file exists, unless ``overwrite``, or cannot be written, ``OptionError`` for a suffix
     nobody knows.
@@ -34,19 +36,28 @@ def write_whole(
         exists = look(store(parse(text))).type.name != "NotFound" if is_url(text) else os.path.exists(text)
     if exists and not overwrite:
         raise OutputError(f"{shown(text)} exists; choose overwrite to replace it")
-    target = Path(text)
+    final = parse(text) if is_url(text) else text
+    hidden = Path(text).with_name(f".{Path(text).name}.{os.getpid()}.tmp")
     with tempfile.TemporaryDirectory() as folder, writing(shown(text)):
-        beside = target.with_name(f".{target.name}.{os.getpid()}.tmp")
-        temporary = Path(folder) / "whole" if is_url(text) else beside
+        temporary = Path(folder) / "whole" if is_url(text) else hidden
         made = encoder(temporary, table.schema.with_metadata({KEY: dump(metadata)}), format, compression)
         try:
             for batch in table.to_batches():
                 made.write(undefined_as_null(batch, keys).cast(table.schema))
             made.close({})
-            if is_url(text):
-                upload(temporary, parse(text))
-            else:
-                os.replace(temporary, target)
+            if format != "parquet":
+                said = temporary.with_name(f"{temporary.name}.meta")
+                said.write_text(dump({**metadata, **described(table.schema)}) + "\n", encoding="utf-8")
+                _settle(said, final.beside(".meta.json") if isinstance(final, Url) else f"{final}.meta.json")
+            _settle(temporary, final)
         finally:
             made.abandon()
             temporary.unlink(missing_ok=True)
+
+
+def _settle(temporary: Path, final: str | Url) -> None:
+    """Give a file its final name, here or in a store."""
+    if isinstance(final, Url):
+        upload(temporary, final)
+    else:
+        os.replace(temporary, final)
