@@ -136,15 +136,15 @@ def _interval(estimate: Estimate) -> str:
 
 
 def _agreement_grid(agreements: Sequence[Agreement]) -> Grid:
-    header = ("raters", "n", "kappa", "linear", "quadratic", "alpha nominal", "ordinal", "interval")
+    header = ("raters", "n", "kappa", "linear", "quadratic", "alpha nominal", "ordinal", "interval", "ratio")
     rows: list[tuple[str, ...]] = []
     for found in agreements:
-        alphas = tuple(map(number, (found.alpha_nominal, found.alpha_ordinal, found.alpha_interval)))
+        alphas = tuple(map(number, (found.alpha_nominal, found.alpha_ordinal, found.alpha_interval, found.alpha_ratio)))
         one = len(found.pairs) == 1
         for pair in found.pairs:
             kappas = (pair.kappa, pair.kappa_linear, pair.kappa_quadratic)
             shown = (f"{pair.first} × {pair.second}", number(pair.n), *map(number, kappas))
-            rows.append((*shown, *(alphas if one else ("", "", ""))))
+            rows.append((*shown, *(alphas if one else ("",) * len(alphas))))
         if not one:
             rows.append(("all", number(found.n_units), "", "", "", *alphas))
     return Grid(header, rows)

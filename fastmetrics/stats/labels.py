@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from fastmetrics.errors import ColumnError, InputError, UnknownNameError
 from fastmetrics.frames import index_columns
 from fastmetrics.stats.parts import Scores
-from fastmetrics.stats.raters import is_text
+from fastmetrics.stats.ratings import is_text
 
 
 def label_table(labels: Any) -> pa.Table:

@@ -1,0 +1,138 @@
+"""What raters said of the same units: the columns of any table, as places on one scale."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from fastmetrics.arrays import as_arrow
+from fastmetrics.columns import COLUMNS
+from fastmetrics.errors import ColumnError, InputError, OptionError, UnknownNameError
+from fastmetrics.frames import index_columns, open_frame
+from fastmetrics.lists import listed
+
+
+@dataclass(frozen=True, eq=False)
+class Ratings:
+    """Ratings on one scale; ``codes`` (units × raters) are places on it in ascending order, −1 for none."""
+
+    names: Sequence[str]
+    codes: NDArray[np.int64]
+    values: NDArray[np.float64] | None
+    """The number at each place; None for words."""
+    scaled: bool
+    """Whether the scale was given, whole and in order; otherwise it holds the ratings that occur, sorted."""
+
+    @property
+    def ordered(self) -> bool:
+        """Whether one rating can be above another; of words only a scale says so."""
+        return self.scaled or self.values is not None
+
+
+def read_ratings(
+    ratings: Any, order: Sequence[Any] | None = None, raters: Sequence[str] | str | None = None
+) -> Ratings:
+    """The ratings in the columns of a table, or in a sequence of columns or an array of raters × units.
+
+    Of a table the columns ``raters`` count, by default all but ``id`` and the row labels of pandas.  ``order`` is the
+    scale from its lowest rating to its highest; by default it is that of ordered categories, if the columns have them.
+    """
+    arrays = _columns(ratings, raters)
+    if not arrays:
+        raise InputError("ratings were expected, one column for each rater")
+    columns = [_plain(name, array) for name, array in arrays.items()]
+    if len({len(column) for column in columns}) != 1:
+        lengths = ", ".join(str(len(column)) for column in columns)
+        raise InputError(f"raters rate the same units, but their columns have lengths {lengths}")
+    kinds = {column.type for column in columns if not pa.types.is_null(column.type)} or {pa.float64()}
+    if len(kinds) != 1:
+        raise ColumnError(
+            "all raters give numbers or all give words; these give both; name the columns of raters with raters="
+        )
+    kind = kinds.pop()
+    flat = pa.concat_arrays([column.cast(kind) for column in columns])
+    scale = _ordered(arrays) if order is None else order
+    known = _distinct(flat) if scale is None else _scale(scale, kind)
+    places = pc.index_in(flat, known, skip_nulls=True)
+    lacking = flat.filter(pc.and_(places.is_null(), flat.is_valid()))
+    if len(lacking):
+        raise OptionError(f"order={known.to_pylist()}: it lacks the rating {lacking[0].as_py()!r}")
+    codes = places.fill_null(-1).to_numpy(zero_copy_only=False).astype(np.int64)
+    values = known.to_numpy(zero_copy_only=False) if kind == pa.float64() else None
+    return Ratings(list(arrays), codes.reshape(len(columns), -1).T, values, scale is not None)
+
+
+def _columns(ratings: Any, raters: Sequence[str] | str | None) -> dict[str, pa.Array | pa.ChunkedArray]:
+    """The raters' columns by name; those of a mere sequence are named by their places."""
+    first = ratings[0] if isinstance(ratings, list | tuple) and ratings else ratings
+    if not isinstance(first, Mapping) and not any(hasattr(type(first), name) for name in ("schema", "columns")):
+        if raters is not None:
+            raise OptionError(f"raters={raters!r}: only the columns of a table have names")
+        return {f"ratings[{place}]": as_arrow(column, f"ratings[{place}]") for place, column in enumerate(ratings)}
+    frame = open_frame(ratings)
+    names = frame.names if raters is None else listed(raters)
+    for name in names:
+        if name not in frame.names:
+            raise ColumnError(f"raters: {UnknownNameError.of('column', name, frame.names)}")
+    if raters is None:
+        keys = {"id", *COLUMNS["id"].aliases}
+        names = [name for name in names if name.lower() not in keys]
+    schema, pieces = frame.read(names)
+    table = pa.concat_tables(pieces, promote_options="permissive")
+    return {name: table.column(name) for name in names if raters is not None or name not in index_columns(schema)}
+
+
+def _plain(name: str, column: pa.Array | pa.ChunkedArray) -> pa.Array:
+    """A rater's column as numbers (float64) or words, null where there is no rating."""
+    array = column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
+    kind = array.type.value_type if pa.types.is_dictionary(array.type) else array.type
+    if pa.types.is_null(kind):
+        return array
+    if pa.types.is_boolean(kind):
+        array = array.cast(pa.int8())
+    if pa.types.is_boolean(kind) or pa.types.is_integer(kind) or pa.types.is_floating(kind):
+        array = array.cast(pa.float64())
+        return pc.if_else(pc.is_nan(array), None, array)
+    if is_text(kind):
+        return array.cast(pa.string())
+    raise ColumnError(f"column {name!r}: ratings are numbers or words, not {array.type}")
+
+
+def is_text(kind: pa.DataType) -> bool:
+    """Whether a column of this type holds text."""
+    return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind))
+
+
+def _distinct(flat: pa.Array) -> pa.Array:
+    return pa.array(np.unique(flat.drop_null().to_numpy(zero_copy_only=False)), flat.type)
+
+
+def _scale(order: Sequence[Any], kind: pa.DataType) -> pa.Array:
+    """An order that was given, in the type of the ratings."""
+    if isinstance(order, str) or not len(order) or len(set(order)) < len(order):
+        raise OptionError(f"order={order!r}: expected a list of all ratings, from the lowest to the highest")
+    scale = _plain("order", as_arrow(order, "order"))
+    if scale.type != kind or scale.null_count:
+        raise OptionError(f"order={order!r}: expected {'words' if is_text(kind) else 'numbers'}, as the ratings are")
+    return scale
+
+
+def _ordered(arrays: Mapping[str, pa.Array | pa.ChunkedArray]) -> list[Any] | None:
+    """The order of categories that have one, as pandas and Polars know it."""
+    first, *others = [_categories(array) for array in arrays.values()]
+    if first is None or any(other != first for other in others):
+        return None
+    return first
+
+
+def _categories(array: pa.Array | pa.ChunkedArray) -> list[Any] | None:
+    if not (pa.types.is_dictionary(array.type) and array.type.ordered):
+        return None
+    chunk = array.chunk(0) if isinstance(array, pa.ChunkedArray) else array
+    return list(chunk.dictionary.to_pylist())

@@ -1,0 +1,176 @@
+"""Ratings in tables of any kind, and the scales of words: an alphabet is no order."""
+
+import itertools
+import math
+import warnings
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sklearn.metrics import cohen_kappa_score
+
+import fastmetrics as fm
+from fastmetrics.errors import ColumnError, OptionError
+from fastmetrics.stats import raters
+from tests.reference.agreement import krippendorff_alpha as plain
+
+ANN, BOB, CAT = [1, 2, 3, None, 4], [1, 2, 2, 3, 4], [None, None, None, 1, 4]
+NAMES = {"ann": ANN, "bob": BOB, "cat": CAT}
+LONG = [
+    {"unit": unit, "rater": name, "rating": rating}
+    for name, ratings in NAMES.items()
+    for unit, rating in enumerate(ratings)
+    if rating is not None
+]
+
+TABLES = {
+    "dict": dict(NAMES),
+    "dict with ids": {"ID": [7, 8, 9, 10, 11], **NAMES},
+    "pandas": pd.DataFrame(NAMES),
+    "pandas with an index": pd.DataFrame({"qid": [1, 2, 3, 4, 5], **NAMES}, index=[9, 8, 7, 6, 5]),
+    "pandas nullable": pd.DataFrame(NAMES).convert_dtypes(),
+    "pandas long": pd.DataFrame(LONG).pivot(index="unit", columns="rater", values="rating"),
+    "polars": pl.DataFrame({"query_id": ["a", "b", "c", "d", "e"], **NAMES}),
+    "polars lazy": pl.LazyFrame(NAMES),
+    "polars long": pl.DataFrame(LONG).pivot("rater", index="unit", values="rating").drop("unit"),
+    "arrow": pa.table(NAMES),
+    "arrow of pandas": pa.Table.from_pandas(pd.DataFrame(NAMES, index=[0.5, 1.5, 2.5, 3.5, 4.5])),
+    "record batch": pa.RecordBatch.from_pydict(NAMES),
+    "batches": pa.table(NAMES).to_batches(max_chunksize=2),
+    "rows": pl.DataFrame(NAMES).to_dicts(),
+    "columns": [ANN, BOB, CAT],
+    "array": np.array([ANN, BOB, CAT], float),
+    "chunks": [pa.chunked_array([column[:2], column[2:]], pa.int64()) for column in (ANN, BOB, CAT)],
+}
+
+
+@pytest.mark.parametrize("form", sorted(TABLES))
+def test_raters_are_the_columns_of_any_table(form):
+    found = fm.agreement(TABLES[form])
+    for level in ("nominal", "ordinal", "interval", "ratio"):
+        expected = plain([ANN, BOB, CAT], level)
+        assert fm.krippendorff_alpha(TABLES[form], level) == pytest.approx(expected, abs=1e-12)
+        assert getattr(found, f"alpha_{level}") == pytest.approx(expected, abs=1e-12)
+    assert found.n_units == 5
+    named = [(pair.first, pair.second) for pair in found.pairs]
+    by_place = [f"ratings[{place}]" for place in range(3)]
+    assert named == list(itertools.combinations(NAMES if form not in ("columns", "array", "chunks") else by_place, 2))
+    assert found.pairs[0].kappa_linear == fm.cohen_kappa(ANN, BOB, "linear")
+
+
+def test_raters_by_name():
+    table = {**NAMES, "meta": [{"a": 1}, 1, "x", None, object()], "note": ["a", "b", "c", "d", "e"]}
+    assert fm.krippendorff_alpha(table, raters="ann,bob") == fm.krippendorff_alpha([ANN, BOB])
+    assert [pair.second for pair in fm.agreement(pd.DataFrame(table), raters=["ann", "cat"]).pairs] == ["cat"]
+    with pytest.raises(ColumnError, match="raters: unknown column 'anne'; did you mean 'ann'"):
+        fm.agreement(table, raters=["anne", "bob"])
+    with pytest.raises(OptionError, match="only the columns of a table have names"):
+        fm.agreement([ANN, BOB], raters=["ann"])
+    with pytest.raises(ColumnError, match="all give words; these give both; name the columns of raters with raters="):
+        fm.agreement({**NAMES, "note": ["a"] * 5})
+    with pytest.raises(ColumnError, match="expected one value a row, got a single str; wrap it in a list"):
+        fm.agreement({"ann": "yes", "bob": ["yes"]})
+
+
+SCALE = ["poor", "fair", "good", "superb"]
+WORDS = st.lists(st.tuples(st.sampled_from(SCALE), st.sampled_from([*SCALE, None])), min_size=1, max_size=20)
+
+
+@given(WORDS, st.permutations(SCALE))
+@settings(max_examples=100, deadline=None)
+def test_words_have_the_order_that_is_given(pairs, order):
+    first, second = [a for a, _ in pairs], [b for _, b in pairs]
+    both = [(a, b) for a, b in pairs if b is not None]
+    for weights in ("none", "linear", "quadratic"):
+        found = fm.cohen_kappa(first, second, weights, order=order)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            kinds = {a for pair in both for a in pair}
+            name = None if weights == "none" else weights
+            expected = (
+                math.nan if len(kinds) < 2 else cohen_kappa_score(*zip(*both, strict=True), labels=order, weights=name)
+            )
+        assert found == pytest.approx(expected, abs=1e-12, nan_ok=True)
+    found = fm.agreement({"a": first, "b": second}, order=order)
+    assert found.pairs[0].kappa_quadratic == pytest.approx(expected, abs=1e-12, nan_ok=True)
+    places = [[None if word is None else order.index(word) for word in column] for column in (first, second)]
+    assert found.alpha_ordinal == pytest.approx(plain(places, "ordinal"), abs=1e-9, nan_ok=True)
+    assert math.isnan(found.alpha_interval)
+    assert math.isnan(found.alpha_ratio)
+
+
+def test_words_without_an_order_have_no_weighted_kappa():
+    first, second = ["good", "poor", "fair"], ["good", "fair", "fair"]
+    for weights in ("linear", "quadratic"):
+        with pytest.raises(OptionError, match=rf"weights='{weights}': words have no order by themselves; give order="):
+            fm.cohen_kappa(first, second, weights)
+    found = fm.agreement({"a": first, "b": second})
+    assert found.pairs[0].kappa == fm.cohen_kappa(first, second)
+    unknown = [found.pairs[0].kappa_linear, found.pairs[0].kappa_quadratic]
+    unknown += [found.alpha_ordinal, found.alpha_interval, found.alpha_ratio]
+    assert all(map(math.isnan, unknown))
+    assert not math.isnan(found.alpha_nominal)
+
+
+def test_ordered_categories_have_their_own_order():
+    first, second = ["good", "poor", "fair", "poor"], ["good", "fair", "fair", "superb"]
+    expected = fm.cohen_kappa(first, second, "linear", order=SCALE)
+    pandas = pd.DataFrame({"a": first, "b": second}, dtype=pd.CategoricalDtype(SCALE, ordered=True))
+    polars = pl.DataFrame({"a": first, "b": second}, schema={"a": pl.Enum(SCALE), "b": pl.Enum(SCALE)})
+    for table in (pandas, polars, polars.to_arrow()):
+        assert fm.agreement(table).pairs[0].kappa_linear == expected
+        assert fm.cohen_kappa(table["a"], table["b"], "linear") == expected
+    assert fm.agreement(pandas, order=SCALE[::-1]).pairs[0].kappa_linear == pytest.approx(expected)
+    unlike = pandas.assign(b=pandas["b"].cat.reorder_categories(SCALE[::-1]))
+    loose = pandas.assign(b=pd.Categorical(second))
+    for table in (
+        unlike,
+        loose,
+        pl.DataFrame({"a": first, "b": second}, schema={"a": pl.Categorical, "b": pl.Categorical}),
+    ):
+        assert math.isnan(fm.agreement(table).pairs[0].kappa_linear)
+    numbers = pd.DataFrame({"a": [3, 1, 2], "b": [3, 2, 2]}, dtype=pd.CategoricalDtype([2, 1, 3], ordered=True))
+    assert fm.agreement(numbers).pairs[0].kappa_linear == fm.cohen_kappa(
+        [3, 1, 2], [3, 2, 2], "linear", order=[2, 1, 3]
+    )
+
+
+@pytest.mark.parametrize(
+    ("order", "message"),
+    [
+        (["poor", "good"], r"order=\['poor', 'good'\]: it lacks the rating 'fair'"),
+        (["poor", "fair", "good", "poor"], "expected a list of all ratings, from the lowest to the highest"),
+        ([], "expected a list of all ratings"),
+        ("poor", "expected a list of all ratings"),
+        ([1, 2, 3], "expected words, as the ratings are"),
+        (["poor", "fair", None, "good"], "expected words, as the ratings are"),
+    ],
+)
+def test_an_order_holds_all_ratings_once(order, message):
+    with pytest.raises(OptionError, match=message):
+        fm.cohen_kappa(["good", "poor"], ["fair", "poor"], "linear", order=order)
+
+
+def test_numbers_have_the_order_that_is_given_too():
+    first, second = [1, 2, 5, 5], [1, 5, 5, 2]
+    expected = cohen_kappa_score(first, second, labels=[1, 2, 3, 4, 5], weights="quadratic")
+    assert fm.cohen_kappa(first, second, "quadratic", order=[1, 2, 3, 4, 5]) == pytest.approx(expected)
+    with pytest.raises(OptionError, match="expected numbers, as the ratings are"):
+        fm.cohen_kappa(first, second, "quadratic", order=["1", "2", "5"])
+
+
+def test_the_ratio_of_many_amounts_is_left_to_be_asked_for(monkeypatch):
+    monkeypatch.setattr(raters, "_MANY", 3)
+    assert math.isnan(fm.agreement(NAMES).alpha_ratio)
+    assert not math.isnan(fm.krippendorff_alpha(NAMES, "ratio"))
+    assert fm.agreement({"a": [1, 2], "b": [1, 3]}).alpha_ratio == pytest.approx(plain([[1, 2], [1, 3]], "ratio"))
+
+
+def test_amounts_of_any_size():
+    for scale in (1e-300, 1.0, 1e307):
+        amounts = [[scale * value for value in column] for column in ([1, 2, 9], [1, 3, 9])]
+        assert fm.krippendorff_alpha(amounts, "ratio") == pytest.approx(plain([[1, 2, 9], [1, 3, 9]], "ratio"))
