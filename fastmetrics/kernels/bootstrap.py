@@ -25,6 +25,8 @@ class Sample(NamedTuple):
     """The distinct labels, ascending, standardised."""
     positive: NDArray[np.float64]
     """1 for a distinct label that counts as positive, else 0."""
+    clusters: NDArray[np.int32]
+    """The cluster of each row, from 0 on; the rows of one are drawn together."""
 
 
 class Scratch(NamedTuple):
@@ -37,7 +39,7 @@ class Scratch(NamedTuple):
 
 @kernel
 def draw(seed: np.uint64, resample: int, weights: NDArray[np.float64]) -> None:
-    """How often each row is drawn when as many rows as there are are drawn with replacement.
+    """How often each cluster is drawn when as many clusters as there are are drawn with replacement.
 
     The generator is SplitMix64 on a counter: each draw depends on the seed, the resample and its place alone.
     """
@@ -123,7 +125,10 @@ def resample(sample: Sample, cut: int, seed: np.uint64, first: int, out: NDArray
     """The four figures of the resamples from number ``first`` on, a row of ``out`` each; number 0 is the sample."""
     n_rows, n_levels = sample.levels.shape[0], sample.labels.shape[0]
     scratch = Scratch(np.ones(n_rows), np.empty(n_levels), np.empty(n_levels))
+    drawn = np.empty(sample.clusters.max() + 1)
     for place in range(out.shape[0]):
         if first + place > 0:
-            draw(seed, first + place, scratch.weights)
+            draw(seed, first + place, drawn)
+            for row in range(n_rows):
+                scratch.weights[row] = drawn[sample.clusters[row]]
         measure(sample, scratch, cut, out[place])

@@ -30,7 +30,7 @@ class Estimate:
 
 @dataclass(frozen=True)
 class Decision:
-    """What comes of calling every row positive whose score reaches ``threshold``.
+    """What comes of calling every row positive whose score reaches ``threshold``, from the better side.
 
     accuracy = (TP + TN) / n, precision = TP / (TP + FP), recall = TP / (TP + FN); ``kappa`` is Cohen's, between the
     decision and the label.  Undefined figures are NaN.
@@ -66,16 +66,24 @@ def associate(
     confidence: float = 0.95,
     seed: int = 0,
     threads: int | None = None,
+    opposed: bool = False,
+    clusters: Any = None,
 ) -> Association:
     """Pearson's r, Spearman's ρ, Kendall's τ-b, ROC AUC, and the F1 of a threshold, of two columns of numbers.
 
     Labels of at least ``positive`` count as positive; without it AUC and F1 are undefined.  The ``threshold`` is by
-    default the score with the best F1 (the highest of several), found on these very rows and hence flattering.
+    default the score with the best F1 (the highest of several), found on these very rows and hence flattering.  Of an
+    ``opposed`` score low values go with high labels: its AUC is the share of pairs in which the positive row has the
+    lower score, and scores of at most the threshold are called positive.  Correlations keep their sign.
 
     Intervals are the percentiles of ``resamples`` bootstrap samples, leaving out those in which a figure is undefined
     and holding the threshold fixed.  Kendall's is τ ± z·s instead, clipped to ±1, where s is the delta method's: with
     cᵢ the concordant less the discordant rows of row i, aᵢ and bᵢ the rows not tied with it in score and label, and C,
     A, B their means, s² = Σψᵢ²/n² for ψᵢ = 2cᵢ/√(AB) − τ(aᵢ/A + bᵢ/B).
+
+    ``clusters`` numbers the group of each row from 0 on, such as the session or document it comes from.  The rows of a
+    group tell less than as many unrelated ones, so groups are drawn whole (the cluster bootstrap of Davison and Hinkley
+    1997, 3.8), and ψ is added up within each before it is squared.
 
     The same ``seed`` gives the same bits for any number of ``threads`` (by default one per processor) and any order
     of the rows.
@@ -95,28 +103,37 @@ def associate(
     if len(x) == 0:
         none = Estimate(math.nan, math.nan, math.nan)
         return Association(0, none, none, none, none, none, Decision(*[math.nan] * 5))
-    order = np.lexsort((y, x))
+    if opposed:
+        x, threshold = -x, None if threshold is None else -threshold
+    groups = np.arange(len(x)) if clusters is None else np.asarray(clusters)
+    order = np.lexsort((groups, y, x))
     x, y = x[order] + 0.0, y[order] + 0.0
-    values, sample = _sample(x, y, positive)
+    values, sample = _sample(x, y, positive, np.arange(len(x)) if clusters is None else groups[order])
     cut, reached = _cut(values, sample, threshold)
     figures = _bootstrap(sample, cut, seed, resamples, threads)
     tails = [(1 - confidence) / 2, (1 + confidence) / 2]
     pearson, spearman, auc, f1 = (_estimate(figures[:, which], tails) for which in (PEARSON, SPEARMAN, AUC, F1))
     if positive is None:
         f1 = Estimate(math.nan, math.nan, math.nan)
-    decision = _decision(x >= reached, sample.positive[sample.levels] > 0, reached)
-    return Association(len(x), pearson, spearman, _kendall(sample, tails[1]), auc, f1, decision)
+    kendall = _kendall(sample, tails[1])
+    if opposed:
+        pearson, spearman, kendall = (
+            Estimate(0 - e.value, 0 - e.high, 0 - e.low) for e in (pearson, spearman, kendall)
+        )
+    decision = _decision(x >= reached, sample.positive[sample.levels] > 0, 0 - reached if opposed else reached)
+    return Association(len(x), pearson, spearman, kendall, auc, f1, decision)
 
 
 def _sample(
-    x: NDArray[np.float64], y: NDArray[np.float64], positive: float | None
+    x: NDArray[np.float64], y: NDArray[np.float64], positive: float | None, clusters: NDArray[Any]
 ) -> tuple[NDArray[np.float64], Sample]:
     """The distinct scores and the sample, of rows in order."""
     values, starts = np.unique(x, return_index=True)
     labels, levels = np.unique(y, return_inverse=True)
     good = np.zeros(len(labels)) if positive is None else (labels >= positive).astype(np.float64)
     runs = np.append(starts, len(x)).astype(np.int64)
-    return values, Sample(runs, _standard(values, x), levels.astype(np.int32), _standard(labels, y), good)
+    drawn = clusters.astype(np.int32)
+    return values, Sample(runs, _standard(values, x), levels.astype(np.int32), _standard(labels, y), good, drawn)
 
 
 def _standard(distinct: NDArray[np.float64], values: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -174,7 +191,7 @@ def _kendall(sample: Sample, upper_tail: float) -> Estimate:
     scale = math.sqrt(mean_a * mean_b)
     tau = int(c.sum()) / n / scale
     influence = 2 * c / scale - tau * (a / mean_a + b / mean_b)
-    margin = NormalDist().inv_cdf(upper_tail) * math.sqrt(math.fsum(influence**2)) / n
+    margin = NormalDist().inv_cdf(upper_tail) * math.sqrt(math.fsum(np.bincount(sample.clusters, influence) ** 2)) / n
     return Estimate(tau, max(tau - margin, -1.0), min(tau + margin, 1.0))
 
 
