@@ -50,7 +50,15 @@ def __getattr__(name: str) -> Any:
     metrics = importlib.import_module("fastmetrics.metrics")
     if name in metrics.REGISTRY:
         return getattr(importlib.import_module(metrics.REGISTRY[name].function.__module__), name)
-    raise AttributeError(f"module 'fastmetrics' has no attribute {name!r}")
+    raise AttributeError(f"module 'fastmetrics' has no attribute {name!r}{_instead(name, metrics)}")
+
+
+def _instead(name: str, metrics: Any) -> str:
+    """The public names that somebody may have meant who wrote ``name``."""
+    from fastmetrics.spelling import either, nearest
+
+    near = nearest(name, [*_HOMES, *metrics.REGISTRY], metrics.meant(name), metrics.SPELLINGS)
+    return f"; did you mean {either(near)}?" if near else ""
 
 
 def __dir__() -> list[str]:

@@ -2,12 +2,15 @@
 
 Exit codes: 0 done; 2 wrong usage, an unknown name or option; 3 input that cannot be scored; 4 output that cannot be
 written; 5 an optional dependency is missing; 6 the workers of a cluster failed; 130 interrupted.
+
+Where standard output is full, the code is 4, and output files are complete all the same.  Where standard output or
+standard error is closed (``>&-``, ``2>&-``), or its reader has gone away, nothing is printed there and the code is that
+of the work.
 """
 
 from __future__ import annotations
 
 import functools
-import os
 import sys
 from collections.abc import Callable
 from typing import Annotated, Any
@@ -23,6 +26,7 @@ from fastmetrics.commands.rank import rank
 from fastmetrics.commands.score import score
 from fastmetrics.commands.search import index, search
 from fastmetrics.commands.summarize import summarize
+from fastmetrics.commands.terminal import PrintError, abandon, complain, open_streams, told, watched_streams
 from fastmetrics.commands.validate import validate
 from fastmetrics.errors import FastmetricsError, InputError, MissingExtraError, OutputError, WorkerError
 
@@ -36,7 +40,7 @@ app = typer.Typer(
 
 
 def _ending_well(command: Callable[..., None]) -> Callable[..., None]:
-    """The command, with an interrupt and a reader that went away dealt with here: Typer would do so in silence."""
+    """The command, with its errors as messages and exit codes; Typer would deal with some of them in silence."""
 
     @functools.wraps(command)
     def run(*args: Any, **named: Any) -> None:
@@ -44,11 +48,13 @@ def _ending_well(command: Callable[..., None]) -> Callable[..., None]:
             command(*args, **named)
         except KeyboardInterrupt:
             again = "; run again with --resume to go on" if command is score else ""
-            typer.echo(f"interrupted{again}", err=True)
+            complain(f"interrupted{again}")
             raise typer.Exit(130) from None
-        except BrokenPipeError:
-            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-            raise typer.Exit from None
+        except FastmetricsError as error:
+            complain(f"error: {told(error, command)}")
+            raise typer.Exit(_code(error)) from None
+        except PrintError as error:
+            raise typer.Exit(_code_unprinted(error)) from None
 
     return run
 
@@ -74,11 +80,23 @@ def program(
 
 def main() -> None:
     """Run the program; what the package raises on purpose ends it with a message and a code of its own."""
-    try:
-        app(prog_name="fastmetrics")
-    except FastmetricsError as error:
-        typer.echo(f"error: {error}", err=True)
-        sys.exit(_code(error))
+    open_streams()
+    with watched_streams():
+        try:
+            app(prog_name="fastmetrics")
+        except PrintError as error:  # of help and usage, which Typer prints
+            sys.exit(_code_unprinted(error))
+
+
+def _code_unprinted(error: PrintError) -> int:
+    """The exit code where something could not be printed: that of usage if it went to standard error."""
+    abandon(error.stream)
+    if error.unread:
+        return 0
+    if error.stream.fileno() == 2:
+        return 2
+    complain(f"error: cannot print to standard output: {error.reason}; output files are complete")
+    return 4
 
 
 def _code(error: FastmetricsError) -> int:

@@ -9,6 +9,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from fastmetrics.errors import ColumnError, UnknownNameError
+from fastmetrics.messages import Argument
 
 
 @dataclass(frozen=True)
@@ -122,9 +123,10 @@ def resolve(
 
     >>> resolve(["Query", "answer", "response", "gold"])
     {'question': 'Query', 'answer': 'answer', 'reference': 'gold'}
-    >>> resolve(["output", "response"])
+    >>> resolve(["output", "response"])  # doctest: +NORMALIZE_WHITESPACE
     Traceback (most recent call last):
-    fastmetrics.errors.ColumnError: columns 'output' and 'response' could both be 'answer'; name one with columns=
+    fastmetrics.errors.ColumnError: columns 'output' and 'response' could both be 'answer'; name one with
+    columns={'answer': ...}
 
     Raises ``ColumnError`` for two aliases of one column and for a named column that is absent, and
     ``UnknownNameError`` for a canonical name or preset nobody knows.
@@ -132,14 +134,14 @@ def resolve(
     names = list(present)
     found = _by_schema(names, schema)
     if columns is not None and not isinstance(columns, Mapping):
-        raise ColumnError(f"columns={columns!r}: expected {{canonical: yours}}")
+        raise ColumnError(Argument("columns", columns), ": expected {canonical: yours}")
     for canonical, yours in (columns or {}).items():
         yours = str(yours)  # as pandas may call them by numbers
         if canonical not in COLUMNS:
             raise UnknownNameError.of("column", canonical, COLUMNS)
         if yours not in names:
-            nearest = str(UnknownNameError.of("column", yours, names)) if names else f"no column {yours!r}"
-            raise ColumnError(f"{canonical}={yours}: {nearest}")
+            nearest = UnknownNameError.of("column", yours, names).message if names else f"no column {yours!r}"
+            raise ColumnError(Argument("columns", {canonical: yours}), ": ", nearest)
         found[canonical] = yours
     taken = set(found.values())
     for column in _ALL:
@@ -165,7 +167,9 @@ def _by_name(column: Column, names: list[str]) -> str | None:
         matches = [name for name in names if name.lower() in accepted]
         if len(matches) > 1:
             both = " and ".join(repr(name) for name in matches)
-            raise ColumnError(f"columns {both} could both be {column.name!r}; name one with columns=")
+            raise ColumnError(
+                f"columns {both} could both be {column.name!r}; name one with ", Argument("columns", {column.name: ...})
+            )
         if matches:
             return matches[0]
     return None

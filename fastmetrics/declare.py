@@ -50,6 +50,8 @@ class Metric:
     usual: bool = True
     finish: Callable[..., Any] | None = None
     fit: Callable[[Iterable[Batch], Options], Options] | None = None
+    aliases: tuple[str, ...] = ()
+    cues: tuple[str, ...] = ()
 
     def __reduce__(self) -> tuple[Callable[..., Metric], tuple[Any, ...]]:
         """Other processes find the declaration by its name, in its module."""
@@ -64,6 +66,11 @@ class Metric:
     def summary(self) -> str:
         """The first line of the docstring."""
         return (self.function.__doc__ or "").strip().split("\n")[0]
+
+    @property
+    def others(self) -> tuple[str, ...]:
+        """The other names by which it may be asked for."""
+        return tuple(dict.fromkeys([*self.labels.values(), *self.aliases]))
 
     def options(self, given: Options) -> dict[str, Any]:
         """All options: those ``given`` over the defaults.
@@ -156,6 +163,8 @@ def metric(
     name: str | None = None,
     finish: Callable[..., Any] | None = None,
     fit: Callable[[Iterable[Batch], Options], Options] | None = None,
+    aliases: Sequence[str] = (),
+    cues: Sequence[str] = (),
 ) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Declare the decorated function as a metric and make it callable with raw columns.
 
@@ -170,6 +179,10 @@ def metric(
     call so.  The function of a corpus metric gives one row of whole numbers a row; ``finish`` is called with their
     sums and all options, and returns an object whose ``score`` is the metric's value.  ``fit`` makes of all batches the
     options to score each with; it reads no batch if the options given need none.
+
+    ``aliases`` are other names of the very same number, by which it may be asked for, as it may by its labels.
+    ``cues`` are names that do not say which of several metrics is meant, or are those of something similar: an error
+    suggests this metric.
     """
 
     def declare(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -193,8 +206,12 @@ def metric(
             usual=usual,
             finish=finish,
             fit=fit,
+            aliases=tuple(one for one in aliases if one != (name or function.__name__)),
+            cues=tuple(cues),
         )
         REGISTRY[declared.name] = declared
+        for spelling in (declared.name, *declared.aliases, *declared.labels.values()):
+            SPELLINGS[spelling] = declared.name
 
         @functools.wraps(function)
         def call(*columns: Any, threads: int | None = None, **named: Any) -> Any:
@@ -221,6 +238,9 @@ def metric(
 
 REGISTRY: dict[str, Metric] = {}
 """Every metric declared so far, by name; ``fastmetrics.metrics`` declares them all."""
+
+SPELLINGS: dict[str, str] = {}
+"""The metric that each name, alias and label stands for."""
 
 
 def _declared(module: str, name: str) -> Metric:

@@ -16,6 +16,7 @@ import pyarrow.compute as pc
 
 from fastmetrics.arrays import Ints, as_arrow, text_of_arrow
 from fastmetrics.errors import ColumnError, InputError
+from fastmetrics.messages import Argument
 from fastmetrics.vectors.cache import KEY_BYTES, VectorCache, as_keys
 from fastmetrics.vectors.models import Encode, Model, as_vectors, load
 
@@ -48,7 +49,7 @@ class Embedder:
         download: bool = False,
     ) -> None:
         if cache is not None and callable(model) and revision is None:
-            raise InputError("a function's vectors are cached under its revision: give revision='...'")
+            raise InputError("a function's vectors are cached under its revision: give ", Argument("revision", ...))
         self._asked = (model, None if cache is None else os.path.abspath(cache), revision, download)
         self.model = load(model, download=download, revision=revision)
         self._cache: VectorCache | None = None

@@ -15,12 +15,26 @@
 
 from __future__ import annotations
 
-import difflib
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+
+from fastmetrics.messages import Message, shown
+from fastmetrics.spelling import suggestion
 
 
 class FastmetricsError(Exception):
-    """Base of every error the package raises on purpose."""
+    """Base of every error the package raises on purpose.
+
+    Its text may be given in pieces, of which those that are an :class:`~fastmetrics.messages.Argument` read
+    ``threads=0`` here and ``--threads 0`` on the command line.
+    """
+
+    def __init__(self, *parts: object) -> None:
+        super().__init__(Message(*parts))
+
+    @property
+    def message(self) -> Message:
+        """The text, with the arguments it names."""
+        return self.args[0] if isinstance(self.args[0], Message) else Message(self.args[0])
 
 
 class InputError(FastmetricsError, ValueError):
@@ -39,16 +53,24 @@ class UnknownNameError(FastmetricsError, ValueError):
     """A name that nobody knows."""
 
     @classmethod
-    def of(cls, kind: str, name: str, known: Iterable[str]) -> UnknownNameError:
-        """The error for ``name``, with the nearest known names.
+    def of(
+        cls,
+        kind: str,
+        name: str,
+        known: Iterable[str],
+        first: Iterable[str] = (),
+        aliases: Mapping[str, str] | None = None,
+        listing: str = "",
+    ) -> UnknownNameError:
+        """The error for ``name``, with the nearest known names, those in ``first`` before others.
+
+        ``aliases`` are further spellings, with the names to suggest for them.  Where nothing is near, the text lists
+        what is known if that is little, or says what ``listing`` says of where it is.
 
         >>> print(UnknownNameError.of("metric", "token_f2", ["token_f1", "jaccard"]))
         unknown metric 'token_f2'; did you mean 'token_f1'?
         """
-        known = sorted(known)
-        near = difflib.get_close_matches(name, known, n=3, cutoff=0.6)
-        hint = f"did you mean {' or '.join(map(repr, near))}?" if near else f"known: {', '.join(known) or 'none'}"
-        return cls(f"unknown {kind} {name!r}; {hint}")
+        return cls(f"unknown {kind} {shown(name)}; {suggestion(name, known, first, aliases, listing)}")
 
 
 class OptionError(FastmetricsError, ValueError):

@@ -22,6 +22,7 @@ from fastmetrics.embed import Embedder
 from fastmetrics.errors import OptionError
 from fastmetrics.kernels.citations import copy_without, find_citations
 from fastmetrics.kernels.geometry import pair_products
+from fastmetrics.messages import Argument
 from fastmetrics.text.segments import statements
 
 PATTERN = r"\[([0-9]+)\]"
@@ -164,7 +165,7 @@ def embedder_of(options: Mapping[str, Any]) -> Embedder:
         with _turn:
             return _shared(asked, str(options["cache"]))
     if options["cache"]:
-        raise OptionError(f"cache={options['cache']!r}: an Embedder has its own; make it with that")
+        raise OptionError(Argument("cache", options["cache"]), ": an Embedder has its own; make it with that")
     return asked
 
 

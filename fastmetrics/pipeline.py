@@ -24,6 +24,7 @@ from fastmetrics.engines.running import limits_of, run_on
 from fastmetrics.errors import OptionError
 from fastmetrics.grounded import embedder_of
 from fastmetrics.lists import listed
+from fastmetrics.messages import Argument
 from fastmetrics.planning import Plan, plan
 from fastmetrics.results import column_of
 from fastmetrics.scoring import Scorer, fit
@@ -120,12 +121,14 @@ def _engine(name: str, threads: int | None, workers: int | None, address: str | 
     """The engine asked for; raises ``OptionError`` for another, or for an option that it has not."""
     if name == "local":
         if workers is not None or address is not None:
-            raise OptionError("workers and address are of the engine ray; the local one has threads")
+            local = Argument("workers"), " and ", Argument("address"), " are of the engine ray; the local one has "
+            raise OptionError(*local, Argument("threads"))
         return nullcontext(Threads(cores(threads)))
     if name != "ray":
-        raise OptionError(f"engine {name!r}: expected local or ray")
+        raise OptionError(Argument("engine", name), ": expected local or ray")
     if threads is not None:
-        raise OptionError("threads are of the local engine; ray has workers, each of one thread")
+        alone = Argument("threads"), " is of the local engine; ray has ", Argument("workers"), ", each of one thread"
+        raise OptionError(*alone)
     from fastmetrics.engines.ray import RayEngine
 
     return RayEngine(workers, address)

@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-import ast
 import os
-import re
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from fastmetrics import metrics as families
+from fastmetrics import specs
 from fastmetrics.columns import COLUMNS, resolve
 from fastmetrics.declare import Metric
 from fastmetrics.errors import ColumnError, OptionError, UnknownNameError
 from fastmetrics.lists import listed
+from fastmetrics.messages import Argument, quoted, shown
 from fastmetrics.metrics.semantic import from_text
 
 
@@ -56,47 +56,28 @@ class Plan:
         return frozenset(column for column, conventions in asked.items() if len(conventions - {None}) > 1)
 
 
-_SPEC = re.compile(r"(?P<name>[\w+]+)(@(?P<k>\w+))?(\((?P<options>.*)\))?", re.DOTALL)
-
-
 def parse(spec: str) -> Score:
     """The score that ``spec`` asks for: ``name``, ``name@k`` or ``name(option=value, ...)``.
 
+    The name may be an alias, in any letter case: ``MRR``, ``P@5``, ``ndcg_cut_10``.
+
     >>> parse("squad_f1(version=2)").options
     {'version': 2}
+    >>> parse("nDCG@10").metric.name
+    'ndcg'
 
     Raises ``UnknownNameError`` for a metric or option nobody knows, ``OptionError`` for a value it cannot take.
     """
-    match = _SPEC.fullmatch(spec.strip())
-    if match is None:
-        raise OptionError(f"metric {spec!r}: expected name, name@k or name(option=value, ...)")
-    found = families.find(match["name"])
-    given: dict[str, Any] = {}
-    if match["k"] is not None:
-        if not match["k"].isdigit() or "k" not in found.defaults:
-            raise OptionError(f"metric {spec!r}: {found.name} takes no cut-off {match['k']!r}")
-        given["k"] = int(match["k"])
-    if match["options"]:
-        given.update(_options(spec, match["options"]))
-    return Score(spec.strip(), found, found.options(given))
-
-
-def _options(spec: str, text: str) -> dict[str, Any]:
-    try:
-        call = ast.parse(f"f({text})", mode="eval").body
-    except (SyntaxError, ValueError) as error:
-        raise OptionError(f"metric {spec!r}: cannot read its options: {error.args[0]}") from error
-    if not (isinstance(call, ast.Call) and isinstance(call.func, ast.Name) and call.keywords and not call.args):
-        raise OptionError(f"metric {spec!r}: expected option=value")
-    values: dict[str, Any] = {}
-    for keyword in call.keywords:
-        if keyword.arg is None or keyword.arg in values:
-            raise OptionError(f"metric {spec!r}: expected option=value, each option once")
-        try:
-            values[keyword.arg] = ast.literal_eval(keyword.value)
-        except ValueError as error:
-            raise OptionError(f"metric {spec!r}: {keyword.arg} expects a number, a 'string', or a list") from error
-    return values
+    read = specs.read(spec, lambda name: families.lookup(name) is not None)
+    found = families.find(read.name)
+    given = dict(read.options)
+    if read.level:
+        given["relevance_level"] = int(read.level)
+    if read.at:
+        if "k" not in found.defaults or not isinstance(read.cutoff, int):
+            raise OptionError(f"metric {shown(read.text)}: {found.name} takes no cut-off {shown(read.at)}")
+        given["k"] = read.cutoff
+    return Score(read.text, found, found.options(given))
 
 
 def plan(
@@ -125,26 +106,12 @@ def plan(
             raise UnknownNameError.of("column", name, names)
     metrics, suites = listed(metrics), listed(suites)
     embedding = {"embedder": embedder, "cache": "" if cache is None else os.path.abspath(cache)}
-    scores = [_embedding(parse(spec), found, embedding) for spec in metrics]
+    scores = [_embedding(_unambiguous(parse(spec), found), found, embedding) for spec in metrics]
     for suite in suites if suites or metrics else ["core"]:
-        usual = [Score(m.name, m, m.options({})) for m in families.suite(suite) if m.level == "row"]
-        usual = [_embedding(score, found, embedding) for score in usual]
-        able = [score for score in usual if set(score.metric.required) <= set(found)]
-        if not able:
-            some = "no metric" if suite in ("core", "all") else f"no metric of the suite {suite!r}"
-            raise ColumnError(f"{some} can be computed from the columns {', '.join(map(repr, names)) or '(none)'}")
         asked = {score.name for score in scores}
-        scores += [score for score in able if score.name not in asked]
+        scores += [score for score in _able(suite, names, found, embedding) if score.name not in asked]
     for score in scores:
-        for column in score.metric.required:
-            if column not in found:
-                aliases = ", ".join(COLUMNS[column].aliases)
-                also = f" (or {aliases})" if aliases else ""
-                have = ", ".join(map(repr, names)) or "none"
-                raise ColumnError(
-                    f"{score.name} needs the column {column!r}{also}; the table has: {have}; "
-                    f"name yours with columns={{{column!r}: ...}}"
-                )
+        _check_columns(score, names, found)
     if all(score.metric.finish is not None for score in scores):
         raise OptionError(f"{scores[0].name} is one value a table: ask for a row metric beside it")
     twice = {score.name for score in scores if [s.name for s in scores].count(score.name) > 1}
@@ -154,6 +121,41 @@ def plan(
     if clash:
         raise OptionError(f"cannot keep the column {clash[0]!r}: a metric has that name")
     return Plan(tuple(scores), found, tuple(keep))
+
+
+def _able(suite: str, names: list[str], found: Mapping[str, str], embedding: Mapping[str, Any]) -> list[Score]:
+    """The usual scores of a suite whose columns exist."""
+    usual = [Score(m.name, m, m.options({})) for m in families.suite(suite) if m.level == "row"]
+    usual = [_embedding(score, found, embedding) for score in usual]
+    able = [score for score in usual if set(score.metric.required) <= set(found)]
+    if not able:
+        some = "no metric" if suite in ("core", "all") else f"no metric of the suite {suite!r}"
+        raise ColumnError(f"{some} can be computed from the columns {quoted(names)}")
+    return able
+
+
+def _unambiguous(score: Score, found: Mapping[str, str]) -> Score:
+    """The score; ``OptionError`` if its bare name may mean another metric too, for which the columns are there."""
+    others = [name for name in families.meant(score.name) if set(families.find(name).required) <= set(found)]
+    if others and score.name == score.metric.name:
+        named = ", ".join([*others, f"{score.name}@k" if "k" in score.metric.defaults else f"{score.name}()"])
+        raise OptionError(f"metric {score.name!r} could be one of {named}; say which")
+    return score
+
+
+def _check_columns(score: Score, names: list[str], found: Mapping[str, str]) -> None:
+    """Raise ``ColumnError`` for a column that a score needs and the table lacks, with the ways to give it."""
+    for column in score.metric.required:
+        if column in found:
+            continue
+        aliases = ", ".join(COLUMNS[column].aliases)
+        also = f" (or {aliases})" if aliases else ""
+        ways: list[object] = ["name yours with ", Argument("columns", {column: ...})]
+        if from_text(score.metric, found) is not score.metric:
+            ways += [", or have it made of the text with ", Argument("embedder", "wordllama")]
+        others = [name for name in families.meant(score.metric.name) if name != score.metric.name]
+        ways += [f"; did you mean {' or '.join(others)}?"] if others and score.name == score.metric.name else []
+        raise ColumnError(f"{score.name} needs the column {column!r}{also}; the table has: {quoted(names)}; ", *ways)
 
 
 def _embedding(score: Score, found: Mapping[str, str], given: Mapping[str, Any]) -> Score:

@@ -19,7 +19,7 @@ from fastmetrics.calls import finish_counts
 from fastmetrics.declare import Metric
 from fastmetrics.display import Grid, Shown, number, strict
 from fastmetrics.errors import OptionError, UnknownNameError
-from fastmetrics.metrics import REGISTRY
+from fastmetrics.metrics import lookup
 from fastmetrics.stats.moments import State
 from fastmetrics.stats.parts import Collected, Piece, Scores, Sums, score_columns
 from fastmetrics.stats.quantiles import quantiles
@@ -224,7 +224,7 @@ def declared_labels(names: Iterable[str]) -> dict[str, str]:
 def _declared(names: Iterable[str]) -> Iterator[tuple[str, Metric]]:
     """The declaration behind each score column that has one; ``ndcg@10`` is a score of ``ndcg``."""
     for name in names:
-        metric = REGISTRY.get(re.split(r"[@(]", name)[0])
+        metric = lookup(re.split(r"[@(]", name)[0])
         if metric is not None:
             yield name, metric
 

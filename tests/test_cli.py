@@ -175,7 +175,7 @@ def test_every_output_sums_up_alike(name):
 
 
 WRONG = [
-    (["-m", "token_f2"], "unknown metric 'token_f2'; did you mean 'token_f1' or 'token_recall' or 'token_cosine'?"),
+    (["-m", "token_f2"], "unknown metric 'token_f2'; did you mean 'token_f1'?"),
     (["-m", "squad_f1(versoin=2)"], "unknown option of squad_f1 'versoin'; did you mean 'version'?"),
     (["-m", "squad_f1(version=3)"], "squad: option 'version' expects 1 or 2, got 3"),
     (["-m", "squad_f1(version='2')"], "squad_f1: option 'version' expects int, got '2'"),
@@ -193,15 +193,15 @@ WRONG = [
     (["-m", "squad_f1(version="], "metric 'squad_f1(version=': expected name, name@k or name(option=value, ...)"),
     (["-m", "token_f1@3"], "metric 'token_f1@3': token_f1 takes no cut-off '3'"),
     (["-m", "token_f1,token_f1"], "metrics asked for twice: token_f1"),
-    (["--columns", "anwser=answer"], "unknown column 'anwser'; did you mean 'answer' or 'answerable'?"),
+    (["--columns", "anwser=answer"], "unknown column 'anwser'; did you mean 'answer'?"),
     (["--columns", "answer"], "--columns 'answer': expected canonical=yours"),
     (["--columns", "answer=answer,answer=question"], "--columns names 'answer' twice"),
     (["--suite", "lexicl"], "unknown suite 'lexicl'; did you mean 'lexical'?"),
     (["--keep", "anser"], "unknown column 'anser'; did you mean 'answer'?"),
     (["--keep", "latency_ms", "-m", "latency_ms"], "cannot keep the column 'latency_ms': a metric has that name"),
     (["--schema", "raga"], "unknown schema 'raga'; did you mean 'ragas'?"),
-    (["--on-error", "ignore"], "on_error='ignore': expected 'fail' or 'skip'"),
-    (["--format", "xml"], "format 'xml': expected one of parquet, jsonl, csv, tsv, arrow"),
+    (["--on-error", "ignore"], "--on-error ignore: expected fail or skip"),
+    (["--format", "xml"], "--format xml: expected one of parquet, jsonl, csv, tsv, arrow"),
 ]
 
 
@@ -230,14 +230,17 @@ def test_wrong_usage_ends_with_code_2_and_names_the_option(arguments, hint):
 
 def test_a_column_that_is_not_there_suggests_the_nearest():
     done = program("score", "t.jsonl", "-o", "o.parquet", "--columns", "answer=anser")
-    assert (done.code, done.err) == (3, "error: answer=anser: unknown column 'anser'; did you mean 'answer'?\n")
+    assert (done.code, done.err) == (
+        3,
+        "error: --columns answer=anser: unknown column 'anser'; did you mean 'answer'?\n",
+    )
 
 
 def test_outputs_that_cannot_be(tmp_path):
     (tmp_path / "file").touch()
     (tmp_path / "o.parquet").write_text("mine")
     for name, code, message in (
-        ("o.parquet", 4, f"{tmp_path}/o.parquet exists; choose overwrite to replace it"),
+        ("o.parquet", 4, f"{tmp_path}/o.parquet exists; choose --overwrite to replace it"),
         ("t.jsonl", 4, f"{tmp_path}/t.jsonl is an input; write to another name"),
         ("file/o.parquet", 4, f"cannot write {tmp_path}/file/o.parquet: there is no folder {tmp_path}/file"),
         ("no/o.parquet", 4, f"cannot write {tmp_path}/no/o.parquet: there is no folder {tmp_path}/no"),

@@ -166,7 +166,9 @@ def test_errors_name_what_is_wrong(tmp_path: Path):
     with pytest.raises(OptionError, match="model2vec:PATH"):
         Embedder("model2vec")
     absent = (
-        "no such folder; download=True" if importlib.util.find_spec("model2vec") else r"fastmetrics-eval\[model2vec\]"
+        "no such folder; fm.Embedder with download=True"
+        if importlib.util.find_spec("model2vec")
+        else r"fastmetrics-eval\[model2vec\]"
     )
     with pytest.raises((InputError, MissingExtraError), match=absent):
         Embedder(f"model2vec:{tmp_path}/absent")

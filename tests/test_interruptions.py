@@ -52,7 +52,7 @@ def test_a_killed_run_goes_on_to_the_same_bytes(tmp_path, rows):
     refused = program("score", rows, "-o", out, *options)
     assert refused.code == 4
     assert refused.err == (
-        f"error: {out}.partial holds an unfinished run; choose resume to continue it or overwrite to start again\n"
+        f"error: {out}.partial holds an unfinished run; choose --resume to continue it or --overwrite to start again\n"
     )
     other = program("score", rows, "-o", out, "--resume", "-m", "token_f1")
     assert other.code == 4

@@ -248,9 +248,9 @@ def test_faults_of_the_program_show_where_they_arose(tmp_path, rows):
 def test_what_the_engine_cannot_do_is_said(tmp_path, rows):
     with pytest.raises(OptionError, match="expected local or ray"):
         score_files(rows, tmp_path / "o.parquet", engine="dask")
-    with pytest.raises(OptionError, match="threads are of the local engine"):
+    with pytest.raises(OptionError, match="threads= is of the local engine"):
         score_files(rows, tmp_path / "o.parquet", engine="ray", threads=2)
-    with pytest.raises(OptionError, match="workers and address are of the engine ray"):
+    with pytest.raises(OptionError, match="workers= and address= are of the engine ray"):
         score_files(rows, tmp_path / "o.parquet", workers=2)
     with pytest.raises(OptionError, match="connected to a Ray cluster already"):
         score_files(rows, tmp_path / "o.parquet", engine="ray", address="127.0.0.1:1")

@@ -106,7 +106,7 @@ def test_what_exists_is_kept_unless_told_otherwise(s3: Server, numbers: Path) ->
     address, folder = f"s3://{BUCKET}/rules/s.csv", f"s3://{BUCKET}/rules/folder"
     for output in (address, folder):
         score(numbers, output)
-        with pytest.raises(OutputError, match=f"{output} exists; choose overwrite"):
+        with pytest.raises(OutputError, match=f"{output} exists; choose overwrite=True"):
             score(numbers, output, never)
     assert "s.csv.rejects.jsonl" in s3.names("rules")
     pq.write_table(pa.table({"id": [1, 2]}), numbers)
@@ -155,7 +155,7 @@ def test_a_run_is_resumed_from_its_folder(s3: Server, tmp_path: Path, numbers: P
         score(numbers, address, failing, work=tmp_path / "work")
     assert s3.names("resume") == []
     (folder,) = (tmp_path / "work").iterdir()
-    with pytest.raises(OutputError, match=f"{folder} holds an unfinished run; choose resume"):
+    with pytest.raises(OutputError, match=f"{folder} holds an unfinished run; choose resume=True"):
         score(numbers, address, work=tmp_path / "work")
     result = score(numbers, address, work=tmp_path / "work", resume=True)
     assert result.resumed_rows > 400
@@ -261,7 +261,7 @@ def test_memory_and_file_addresses_are_written(tmp_path: Path, numbers: Path, mo
         for file, data in files.items():
             assert memory.cat_file(f"/written/{name}{file}") == data
     assert read_metadata("memory://written/folder/") == read_metadata(as_local((tmp_path / "folder").as_uri()))
-    with pytest.raises(OutputError, match="exists; choose overwrite"):
+    with pytest.raises(OutputError, match="exists; choose overwrite=True"):
         score(numbers, "memory://written/s.parquet", never)
     assert program("rank", "memory://x/none.txt", "memory://x/none.qrels", "-m", "mrr").code == 3
 

@@ -107,7 +107,7 @@ def test_a_leftover_must_be_resumed_or_overwritten(tmp_path, source):
         go(source, tmp_path / "o.parquet")
     assert str(caught.value) == (
         f"{tmp_path}/o.parquet.partial holds an unfinished run; "
-        "choose resume to continue it or overwrite to start again"
+        "choose resume=True to continue it or overwrite=True to start again"
     )
     assert go(source, tmp_path / "o.parquet", overwrite=True).resumed_rows == 0
 
@@ -125,7 +125,7 @@ def test_resuming_something_else_is_refused(tmp_path, source):
         return str(caught.value)
 
     start = f"cannot resume {output}: "
-    end = "; choose overwrite to start again"
+    end = "; choose overwrite=True to start again"
     assert refusal(job(version="2")) == f'{start}signature was {{"version": "1"}}, is {{"version": "2"}}{end}'
     assert refusal(job(), on_error="fail") == f'{start}on_error was "skip", is "fail"{end}'
     assert refusal(job(), limits=Limits(part_rows=50)) == f"{start}part was 100, is 50{end}"

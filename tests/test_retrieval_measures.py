@@ -46,12 +46,12 @@ def test_a_column_is_named_as_asked():
         ("P@2.5", OptionError, "whole number from 1"),
         ("bpref@5", OptionError, "takes no cut-off"),
         ("AP(depth=3)", UnknownNameError, "option of ap"),
-        ("AP(3)", OptionError, "name=value"),
+        ("AP(3)", OptionError, "expected option=value"),
         ("AP(rel=0)", OptionError, "level lies between"),
         ("RBP(p=1.5)", OptionError, "p lies between 0 and 1"),
         ("ndcg(gain='cubic')", OptionError, "linear"),
         ("AP(rel='x')", OptionError, "is a number"),
-        ("", UnknownNameError, "unknown measure"),
+        ("", OptionError, "expected name, name@k or"),
     ],
 )
 def test_a_measure_nobody_can_compute(name, error, says):

@@ -122,7 +122,7 @@ def test_unreadable_paths_say_why(tmp_path):
     (tmp_path / "x.doc").write_bytes(b"\x01\x02")
     with pytest.raises(FileFormatError, match=r"x.doc: unknown format; name it with format= "):
         open_source(tmp_path / "x.doc")
-    with pytest.raises(OptionError, match=r"^format 'xml': expected one of parquet, jsonl, csv, tsv, arrow$"):
+    with pytest.raises(OptionError, match=r"^format='xml': expected one of parquet, jsonl, csv, tsv, arrow$"):
         open_source(tmp_path / "x.doc", format="xml")
 
 

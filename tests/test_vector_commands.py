@@ -9,11 +9,9 @@ import numpy as np
 import pyarrow as pa
 import pytest
 from pyarrow import parquet
-from typer.testing import CliRunner
 
 import fastmetrics as fm
-from fastmetrics.cli import app
-from fastmetrics.errors import FileFormatError, OptionError, OutputError
+from tests.program import program
 
 
 @pytest.fixture
@@ -27,9 +25,9 @@ def vectors(tmp_path: Path) -> Path:
 
 
 def run(*arguments):
-    result = CliRunner().invoke(app, [str(argument) for argument in arguments], catch_exceptions=False)
-    assert result.exit_code == 0, result.output
-    return result.output
+    done = program(*arguments)
+    assert done.code == 0, done.err
+    return done.out + done.err
 
 
 def test_geometry_prints_every_value(vectors: Path):
@@ -50,15 +48,17 @@ def test_what_cannot_be_read_or_written_is_an_error(vectors: Path):
     folder = vectors.parent
     for name in ("folder.npy", "folder.parquet", "folder.arrow"):
         (folder / name).mkdir()
-        with pytest.raises(FileFormatError, match=f"{name}: not a readable"):
-            run("geometry", folder / name)
+        done = program("geometry", folder / name)
+        assert done.code == 3
+        assert f"{name}: not a readable" in done.err
     (folder / "index").mkdir()
-    with pytest.raises(OutputError, match="exists already"):
-        run("index", folder / "absent.npy", "-o", folder / "index")
-    with pytest.raises(OutputError, match="cannot write"):
-        run("index", vectors, "-o", vectors / "index")
-    with pytest.raises(OptionError, match="seed=-1"):
-        run("geometry", vectors, "--seed", "-1")
+    done = program("index", folder / "absent.npy", "-o", folder / "index")
+    assert (done.code, done.err) == (4, f"error: {folder / 'index'}: exists already\n")
+    done = program("index", vectors, "-o", vectors / "index")
+    assert (done.code, done.err.startswith("error: cannot write ")) == (4, True)
+    done = program("geometry", vectors, "--seed", "-1")
+    assert done.code == 2
+    assert "seed" in done.err
 
 
 def test_geometry_prints_how_exact_its_estimates_are(vectors: Path):

@@ -3,26 +3,51 @@
 from __future__ import annotations
 
 import inspect
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+if TYPE_CHECKING:
+    from fastmetrics.declare import Metric
 
-def metrics(name: Annotated[str | None, typer.Argument(help="The metric to explain.")] = None) -> None:
+
+def metrics(
+    name: Annotated[str | None, typer.Argument(help="The metric to explain.")] = None,
+    *,
+    rank: Annotated[bool, typer.Option("--rank", help="List the measures of the command rank instead.")] = False,
+) -> None:
     """List the metrics, or explain one."""
-    from fastmetrics.metrics import REGISTRY, find
+    from fastmetrics.metrics import REGISTRY
+    from fastmetrics.planning import parse
 
-    if name is None:
+    if rank:
+        _list_measures()
+    elif name is not None:
+        _explain(parse(name).metric)
+    else:
         width = max(map(len, REGISTRY))
         for metric in REGISTRY.values():
             typer.echo(f"{metric.name:{width}}  {', '.join(metric.required)}: {metric.summary}")
-        return
-    metric = find(name)
+
+
+def _explain(metric: Metric) -> None:
     low, high = metric.bounds
     typer.echo(f"{metric.name}: {metric.level} metric, {low:g} to {high:g}; source: {metric.source}")
     typer.echo(f"{metric.better} is better" if metric.better else "neither higher nor lower is better by itself")
+    if metric.others:
+        typer.echo(f"also called: {', '.join(metric.others)}")
     typer.echo(f"columns: {', '.join(metric.required)}" + "".join(f", {c} (optional)" for c in sorted(metric.optional)))
     for option, default in metric.defaults.items():
         shown = repr(default)
         typer.echo(f"option: {option}={shown if len(shown) < 90 else shown[:87] + '...'}")
     typer.echo("\n" + inspect.cleandoc(metric.function.__doc__ or ""))
+
+
+def _list_measures() -> None:
+    from fastmetrics.runs.measures import FAMILIES
+
+    width = max(len(family.names[0]) for family in FAMILIES)
+    for family in FAMILIES:
+        name, *others = family.names
+        also = f" Also called {', '.join(others)}." if others else ""
+        typer.echo(f"{name:{width}}  {family.summary}{also}")

@@ -7,6 +7,8 @@ from typing import Annotated, Any
 
 import typer
 
+from fastmetrics.commands.terminal import complain
+
 
 def index(
     vectors: Annotated[Path, typer.Argument(help="A .npy, Parquet or Arrow file of vectors.", show_default=False)],
@@ -51,4 +53,4 @@ def search(
     measured = f"recall@{k} {run.recall:.4f} on {run.recall_sample:,} queries"
     typer.echo(f"{run.table.num_rows:,} queries ({run.method}, {run.metric}; {measured}): {out}")
     if run.recall < recall:
-        typer.echo(f"no search tried found the {recall:g} asked for; an exact index finds all", err=True)
+        complain(f"no search tried found the {recall:g} asked for; an exact index finds all")

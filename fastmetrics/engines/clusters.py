@@ -11,6 +11,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from fastmetrics.errors import MissingExtraError, OptionError, WorkerError
+from fastmetrics.messages import Argument
 from fastmetrics.threads import cores
 
 _KNOCK_SECONDS = 10.0
@@ -46,7 +47,9 @@ class Cluster:
         if not ray.is_initialized():
             self._connect(ray, self._address or os.environ.get("RAY_ADDRESS"))
         elif self._address is not None and not self._started:
-            raise OptionError(f"address {self._address!r}: this process is connected to a Ray cluster already")
+            raise OptionError(
+                Argument("address", self._address), ": this process is connected to a Ray cluster already"
+            )
         return self._workers or max(1, int(ray.cluster_resources().get("CPU", 1)))
 
     def _connect(self, ray: Any, address: str | None) -> None:
@@ -65,7 +68,7 @@ class Cluster:
         except (ConnectionError, ValueError, RuntimeError) as error:
             if address is None:
                 raise WorkerError(f"no Ray cluster could be started on this machine: {error}") from error
-            raise OptionError(f"address {address!r}: no Ray cluster answers: {error}") from error
+            raise OptionError(Argument("address", address), f": no Ray cluster answers: {error}") from error
         self._started = True
 
     def close(self) -> None:
@@ -82,11 +85,11 @@ def _knock(address: str) -> None:
         return
     host, _, port = place.partition("/")[0].rpartition(":")
     if not (host and port.isdigit()):
-        raise OptionError(f"address {address!r}: expected host:port, or auto")
+        raise OptionError(Argument("address", address), ": expected host:port, or auto")
     try:
         socket.create_connection((host.strip("[]"), int(port)), _KNOCK_SECONDS).close()
     except (OSError, OverflowError, UnicodeError) as error:
-        raise OptionError(f"address {address!r}: no Ray cluster answers: {error}") from error
+        raise OptionError(Argument("address", address), f": no Ray cluster answers: {error}") from error
 
 
 @contextmanager

@@ -16,6 +16,7 @@ from fastmetrics.engines.parts import Task, finish
 from fastmetrics.engines.work import Scored
 from fastmetrics.engines.writer import PartWriter
 from fastmetrics.errors import OptionError
+from fastmetrics.messages import Argument
 from fastmetrics.tables.checkpoint import compare, decode_schema, encode_schema
 from fastmetrics.tables.chunks import BEGINNING, Limits, Place
 from fastmetrics.tables.delimited import batch_of
@@ -55,7 +56,7 @@ def run_on(
     cannot be written or belongs to other settings, ``InputError`` for bad rows.
     """
     if on_error not in ("fail", "skip"):
-        raise OptionError(f"on_error={on_error!r}: expected 'fail' or 'skip'")
+        raise OptionError(Argument("on_error", on_error), ": expected fail or skip")
     target = Output(output, work)
     target.check(source.files, resume=resume, overwrite=overwrite)
     limits = limits_of(target) if limits is None else limits

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import functools
 import importlib
 from collections.abc import Mapping
 
-from fastmetrics.declare import REGISTRY, Metric
+from fastmetrics.declare import REGISTRY, SPELLINGS, Metric
 from fastmetrics.errors import UnknownNameError
+from fastmetrics.spelling import fold
 
-__all__ = ["CORE", "FAMILIES", "REGISTRY", "SUITES", "find", "suite"]
+__all__ = ["CORE", "FAMILIES", "REGISTRY", "SPELLINGS", "SUITES", "find", "lookup", "meant", "suite"]
 
 SUITES: Mapping[str, tuple[str, ...]] = {
     "lexical": ("lexical", "squad", "abstention"),
@@ -35,16 +37,46 @@ for _family in FAMILIES:
     importlib.import_module(f"fastmetrics.metrics.{_family}")
 
 
+def lookup(name: str) -> Metric | None:
+    """The metric called ``name``, by its own name, an alias or a label, whatever its letter case; None if unknown."""
+    exact = SPELLINGS.get(name)
+    return REGISTRY.get(exact or _folded().get(fold(name), ""))
+
+
 def find(name: str) -> Metric:
-    """The metric called ``name``.
+    """The metric called ``name``, or ``UnknownNameError``.
 
     >>> find("jacard")
     Traceback (most recent call last):
     fastmetrics.errors.UnknownNameError: unknown metric 'jacard'; did you mean 'jaccard'?
+    >>> find("MRR").name
+    'reciprocal_rank'
     """
-    if name not in REGISTRY:
-        raise UnknownNameError.of("metric", name, REGISTRY)
-    return REGISTRY[name]
+    found = lookup(name)
+    if found is None:
+        listing = f"`fastmetrics metrics` lists all {len(REGISTRY)}"
+        raise UnknownNameError.of("metric", name, REGISTRY, meant(name), SPELLINGS, listing)
+    return found
+
+
+def meant(name: str) -> list[str]:
+    """The metrics that may be meant by a name that says not which, or is that of something similar.
+
+    >>> meant("f1"), meant("EM"), meant("bert-score")
+    (['token_f1', 'squad_f1'], ['exact_match', 'squad_em'], ['semantic_similarity'])
+    """
+    folded = fold(name)
+    return [metric.name for metric in REGISTRY.values() if folded in map(fold, metric.cues)]
+
+
+def _folded() -> dict[str, str]:
+    """The metric of each spelling, whatever its letter case; made anew when a metric is declared."""
+    return _folded_once(len(SPELLINGS))
+
+
+@functools.cache
+def _folded_once(_: int) -> dict[str, str]:
+    return {fold(spelling): name for spelling, name in SPELLINGS.items()}
 
 
 def suite(name: str) -> list[Metric]:

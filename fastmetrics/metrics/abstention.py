@@ -128,7 +128,14 @@ def _check_phrases(phrases: tuple[str, ...], **_: object) -> None:
     compile_phrases(tuple(phrases))
 
 
-@metric(bounds=(0, 1), better=None, source="S1, abstain rate", labels={"mean": "abstain_rate"}, check=_check_phrases)
+@metric(
+    bounds=(0, 1),
+    better=None,
+    source="S1, abstain rate",
+    labels={"mean": "abstain_rate"},
+    check=_check_phrases,
+    cues=["abstention", "refusal", "refusal_rate"],
+)
 def abstained(answer: Answers, *, phrases: tuple[str, ...] = PHRASES) -> Floats:
     """1 if the answer as a whole is an "I don't know", else 0; its mean is S1's abstain rate.
 

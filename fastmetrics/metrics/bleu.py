@@ -25,6 +25,8 @@ OTHER_TOKENIZERS = ("ja-mecab", "ko-mecab", "spm", "flores101", "flores200", "sp
 
 _LOG_OF_ZERO = -9999999999.0
 
+_ALIASES, _CUES = ("bleu4", "sentence_bleu"), ("sacrebleu",)
+
 
 @dataclass(frozen=True, eq=False)
 class Grouped:
@@ -118,7 +120,15 @@ def _totals(lengths: Ints, orders: int) -> Ints:
     return np.maximum(lengths - np.arange(orders)[:, np.newaxis], 0)
 
 
-@metric(bounds=(0, 100), better="higher", source="S2, BLEU; sacreBLEU 2.6", check=_check, grouped=True)
+@metric(
+    bounds=(0, 100),
+    better="higher",
+    source="S2, BLEU; sacreBLEU 2.6",
+    check=_check,
+    grouped=True,
+    aliases=_ALIASES,
+    cues=_CUES,
+)
 def bleu(
     answer: Bleu,
     reference: References,
@@ -223,6 +233,7 @@ def _finish(sums: Sequence[int], **options: Any) -> BleuScore:
     check=_check,
     grouped=True,
     finish=_finish,
+    cues=_CUES,
 )
 def corpus_bleu(
     answer: Bleu,

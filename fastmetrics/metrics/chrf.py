@@ -104,7 +104,7 @@ def _chrf(answer: Spelled, reference: Spelled, char_order: int, word_order: int,
     return _f_score(np.concatenate(hypotheses), np.concatenate(references), np.concatenate(matches), beta, smoothed)
 
 
-@metric(bounds=(0, 100), better="higher", source="S2, chrF; sacreBLEU 2.6", check=_check)
+@metric(bounds=(0, 100), better="higher", source="S2, chrF; sacreBLEU 2.6", check=_check, aliases=["sentence_chrf"])
 def chrf(
     answer: Spelling,
     reference: Spelling,
@@ -130,7 +130,14 @@ def chrf(
     return _chrf(answer, reference, char_order, word_order, beta, eps_smoothing)
 
 
-@metric(name="chrf++", bounds=(0, 100), better="higher", source="S2, chrF++; sacreBLEU 2.6", check=_check)
+@metric(
+    name="chrf++",
+    bounds=(0, 100),
+    better="higher",
+    source="S2, chrF++; sacreBLEU 2.6",
+    check=_check,
+    aliases=["chrf_plus_plus", "chrfpp"],
+)
 def chrf_plus_plus(
     answer: Spelling,
     reference: Spelling,

@@ -60,7 +60,7 @@ def check_window(window: int, **_: object) -> None:
         raise OptionError(f"option 'window' expects a number of words, got {window!r}")
 
 
-@metric(bounds=(0, 1), better="higher", source="S3, completeness score", check=check_stop_words)
+@metric(bounds=(0, 1), better="higher", source="S3, completeness score", check=check_stop_words, cues=["completeness"])
 def keyword_completeness(question: Keywords, answer: Words, *, stop_words: tuple[str, ...] = STOP_WORDS) -> Floats:
     """Share of the question's keywords that the answer holds.
 
@@ -109,7 +109,9 @@ def _check(window: int, claims: Any, **_: object) -> None:
     check_claims(claims)
 
 
-@metric(bounds=(0, 1), better="lower", source="S3, hallucination score", check=_check)
+@metric(
+    bounds=(0, 1), better="lower", source="S3, hallucination score", check=_check, cues=["faithfulness", "factuality"]
+)
 def hallucination(answer: Passages, contexts: Passages, *, window: int = 30, claims: Any = None) -> Floats:
     """Share of the answer's checkable facts that its contexts do not support; 0 is best.
 

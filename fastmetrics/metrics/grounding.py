@@ -140,6 +140,7 @@ def _answerable(batch: Batch, options: Mapping[str, Any]) -> Floats:
     check=_check,
     prepare=_prepare,
     usual=False,
+    cues=["groundedness"],
 )
 def grounding_overlap(
     answer: Grounded,
@@ -174,6 +175,7 @@ def grounding_overlap(
     check=_check,
     prepare=_prepare,
     usual=False,
+    cues=["faithfulness", "groundedness"],
 )
 def overlap_faithfulness(
     answer: Grounded,

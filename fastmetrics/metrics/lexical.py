@@ -26,7 +26,10 @@ MARKERS = (
 """The politeness markers S0 gives, which ``politeness`` counts unless told otherwise."""
 
 
-@metric(bounds=(0, 1), better="higher", source="S0, exact match")
+_F1 = ("f1", "f1_score", "qa_f1", "word_f1", "avg_f1")
+
+
+@metric(bounds=(0, 1), better="higher", source="S0, exact match", cues=["em", "accuracy"])
 def exact_match(answer: Split, reference: Split) -> Floats:
     """1 if answer and reference are equal after normalisation, else 0.
 
@@ -41,7 +44,7 @@ def exact_match(answer: Split, reference: Split) -> Floats:
     return same(answer, reference).astype(np.float64)
 
 
-@metric(bounds=(0, 1), better="higher", source="S0, keyword recall")
+@metric(bounds=(0, 1), better="higher", source="S0, keyword recall", cues=["keywords"])
 def keyword_recall(answer: Light, reference: Light) -> Floats:
     """Share of the reference's distinct words that the answer holds.
 
@@ -55,7 +58,7 @@ def keyword_recall(answer: Light, reference: Light) -> Floats:
     return divide(counts.shared, counts.b, empty=0.0)
 
 
-@metric(bounds=(0, 1), better="higher", source="S0, semantic search in the strict semantic-match bot")
+@metric(bounds=(0, 1), better="higher", source="S0, semantic search in the strict semantic-match bot", cues=["cosine"])
 def token_cosine(answer: Light, reference: Light) -> Floats:
     """Cosine of the binary word vectors of answer and reference.
 
@@ -69,7 +72,7 @@ def token_cosine(answer: Light, reference: Light) -> Floats:
     return divide(counts.shared, np.sqrt(counts.a * counts.b), empty=0.0)
 
 
-@metric(bounds=(0, 1), better="higher", source="S1, F1 score (Avg F1)")
+@metric(bounds=(0, 1), better="higher", source="S1, F1 score (Avg F1)", cues=_F1)
 def token_f1(answer: Plain, reference: Plain) -> Floats:
     """Harmonic mean of token precision and recall: how much answer and reference overlap, word by word.
 
@@ -128,7 +131,7 @@ def jaccard(question: Words, answer: Words) -> Floats:
     return divide(counts.shared, counts.a + counts.b - counts.shared, empty=np.nan)
 
 
-@metric(bounds=(0, np.inf), better=None, source="S0, answer length")
+@metric(bounds=(0, np.inf), better=None, source="S0, answer length", cues=["length"])
 def answer_length(answer: Raw) -> Floats:
     """Number of characters (Unicode code points) of the answer.
 
@@ -139,7 +142,7 @@ def answer_length(answer: Raw) -> Floats:
     return strings.count_characters(answer.data, answer.starts, answer.stops).astype(np.float64)
 
 
-@metric(bounds=(0, np.inf), better=None, source="S0, answer length, in words")
+@metric(bounds=(0, np.inf), better=None, source="S0, answer length, in words", cues=["words", "word_count", "length"])
 def answer_words(answer: Words) -> Floats:
     r"""Number of ``words`` (maximal runs of ``\w``) of the answer.
 

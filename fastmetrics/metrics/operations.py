@@ -9,7 +9,13 @@ from fastmetrics.declare import metric
 from fastmetrics.needs import Number
 
 
-@metric(bounds=(0, np.inf), better="lower", source="S0 and S1, latency", statistics=("p50", "p90", "p95", "p99"))
+@metric(
+    bounds=(0, np.inf),
+    better="lower",
+    source="S0 and S1, latency",
+    statistics=("p50", "p90", "p95", "p99"),
+    aliases=["latency"],
+)
 def latency_ms(latency_ms: Number) -> Floats:
     """Milliseconds from request to answer, as logged.
 
@@ -49,6 +55,7 @@ def completion_tokens(completion_tokens: Number) -> Floats:
     better="lower",
     source="S1, total tokens (Avg Total Tokens)",
     labels={"mean": "avg_total_tokens"},
+    cues=["tokens"],
 )
 def total_tokens(total_tokens: Number) -> Floats:
     """Tokens of prompt and answer together, as logged.

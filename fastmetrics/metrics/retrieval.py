@@ -23,7 +23,7 @@ from fastmetrics.arrays import Floats
 from fastmetrics.batch import Batch
 from fastmetrics.declare import metric
 from fastmetrics.errors import OptionError
-from fastmetrics.formulas import ranked
+from fastmetrics.formulas import names, ranked
 from fastmetrics.kernels import ids as kernels
 from fastmetrics.needs import Options
 from fastmetrics.rankings import Judged, Rankings, grades_of, judge, rankings
@@ -67,7 +67,9 @@ def _binary(formula: Callable[..., Floats], judged: Judged, level: float, **opti
     return np.where(ranked.relevant(judged, level) > 0, formula(judged, level=level, **options), np.nan)
 
 
-@metric(bounds=(0, 1), better="higher", source="S2, tier 1, hit rate", check=_check)
+@metric(
+    bounds=(0, 1), better="higher", source="S2, tier 1, hit rate", check=_check, aliases=names.HIT_RATE, cues=["hits"]
+)
 def hit_rate(
     retrieved_ids: Ranked,
     relevant_ids: Ranked,
@@ -85,7 +87,14 @@ def hit_rate(
     return _binary(ranked.success, judge(retrieved_ids, relevant_ids, relevance), relevance_level, k=k)
 
 
-@metric(bounds=(0, 1), better="higher", source="S2, tier 1, MRR", labels={"mean": "mrr"}, check=_check)
+@metric(
+    bounds=(0, 1),
+    better="higher",
+    source="S2, tier 1, MRR",
+    labels={"mean": "mrr"},
+    check=_check,
+    aliases=names.RECIPROCAL_RANK,
+)
 def reciprocal_rank(
     retrieved_ids: Ranked,
     relevant_ids: Ranked,
@@ -103,7 +112,14 @@ def reciprocal_rank(
     return _binary(ranked.reciprocal_rank, judge(retrieved_ids, relevant_ids, relevance), relevance_level, k=k)
 
 
-@metric(bounds=(0, 1), better="higher", source="S2, tier 1, recall@k", check=_check)
+@metric(
+    bounds=(0, 1),
+    better="higher",
+    source="S2, tier 1, recall@k",
+    check=_check,
+    aliases=names.RECALL,
+    cues=["context_recall"],
+)
 def recall(
     retrieved_ids: Ranked,
     relevant_ids: Ranked,
@@ -123,7 +139,14 @@ def recall(
     return _binary(ranked.recall, judge(retrieved_ids, relevant_ids, relevance), relevance_level, k=k)
 
 
-@metric(bounds=(0, 1), better="higher", source="S2, tier 1, precision@k", check=_check)
+@metric(
+    bounds=(0, 1),
+    better="higher",
+    source="S2, tier 1, precision@k",
+    check=_check,
+    aliases=names.PRECISION,
+    cues=["context_precision"],
+)
 def precision(
     retrieved_ids: Ranked,
     relevant_ids: Ranked,
@@ -162,7 +185,14 @@ def f1(
     return _binary(ranked.f1, judge(retrieved_ids, relevant_ids, relevance), relevance_level, k=k)
 
 
-@metric(bounds=(0, 1), better="higher", source="S2, tier 1, MAP", labels={"mean": "map"}, check=_check)
+@metric(
+    bounds=(0, 1),
+    better="higher",
+    source="S2, tier 1, MAP",
+    labels={"mean": "map"},
+    check=_check,
+    aliases=names.AVERAGE_PRECISION,
+)
 def average_precision(
     retrieved_ids: Ranked,
     relevant_ids: Ranked,
@@ -180,7 +210,7 @@ def average_precision(
     return _binary(ranked.average_precision, judge(retrieved_ids, relevant_ids, relevance), relevance_level, k=k)
 
 
-@metric(bounds=(0, 1), better="higher", source="S2, tier 1, R-precision", check=_check)
+@metric(bounds=(0, 1), better="higher", source="S2, tier 1, R-precision", check=_check, aliases=names.R_PRECISION)
 def r_precision(
     retrieved_ids: Ranked,
     relevant_ids: Ranked,
@@ -197,7 +227,7 @@ def r_precision(
     return _binary(ranked.r_precision, judge(retrieved_ids, relevant_ids, relevance), relevance_level)
 
 
-@metric(bounds=(0, 1), better="higher", source="S2, tier 1, NDCG@k", check=_check)
+@metric(bounds=(0, 1), better="higher", source="S2, tier 1, NDCG@k", check=_check, aliases=names.NDCG)
 def ndcg(
     retrieved_ids: Ranked,
     relevant_ids: Ranked,

@@ -172,6 +172,7 @@ def _declare(kind: str, part: str) -> Callable[..., Floats]:
         check=_check,
         best_by=None if part == "f1" else f1,
         usual=kind in ("1", "2", "L", "Lsum"),
+        cues=[f"rouge{kind}", *(["rouge"] if kind in ("1", "2", "L") else [])] if part == "f1" else [],
     )(score)
 
 

@@ -73,12 +73,19 @@ def from_text(metric: Metric, columns: Collection[str]) -> Metric:
 
     used = [name.removesuffix("_embedding") if name in absent else name for name in metric.needs]
     needs = {name: EmbeddedIn() if name in texts else metric.needs[name] for name in used}
+    merit = (lambda **arguments: -function(**arguments)) if metric.name == "euclidean_distance" else None
     own = {field.name: getattr(metric, field.name) for field in fields(metric)}
-    own |= {"function": function, "needs": needs, "prepare": None}
+    own |= {"function": function, "needs": needs, "best_by": merit, "prepare": None}
     return _FromText(**{**own, "defaults": {"embedder": None, "cache": ""}}, made_of=(metric, tuple(columns)))
 
 
-@metric(level="row", bounds=(-1, 1), better="higher", source="S2, Tier 3")
+@metric(
+    level="row",
+    bounds=(-1, 1),
+    better="higher",
+    source="S2, Tier 3",
+    cues=["bert_score", "cosine_similarity", "cosine", "similarity", "embedding_similarity", "answer_similarity"],
+)
 def semantic_similarity(answer_embedding: Vector, reference_embedding: Vector) -> Floats:
     """Cosine of the embeddings of answer and reference.
 
@@ -95,7 +102,9 @@ def semantic_similarity(answer_embedding: Vector, reference_embedding: Vector) -
     return np.clip(np.divide(products, norms, out=np.full(len(a), np.nan), where=defined), -1.0, 1.0)
 
 
-@metric(level="row", bounds=(-np.inf, np.inf), better="higher", source="S2, Tier 3")
+@metric(
+    level="row", bounds=(-np.inf, np.inf), better="higher", source="S2, Tier 3", cues=["dot_product", "inner_product"]
+)
 def dot_similarity(answer_embedding: Vector, reference_embedding: Vector) -> Floats:
     """Scalar product of the embeddings of answer and reference.
 
@@ -108,7 +117,7 @@ def dot_similarity(answer_embedding: Vector, reference_embedding: Vector) -> Flo
     return _finite(_products(*_paired(answer_embedding, reference_embedding)))
 
 
-@metric(level="row", bounds=(0, np.inf), better="lower", source="S2, Tier 3")
+@metric(level="row", bounds=(0, np.inf), better="lower", source="S2, Tier 3", cues=["l2_distance"])
 def euclidean_distance(answer_embedding: Vector, reference_embedding: Vector) -> Floats:
     """Euclidean distance of the embeddings of answer and reference; lower is nearer.
 

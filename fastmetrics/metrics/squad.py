@@ -15,6 +15,8 @@ from fastmetrics.errors import OptionError
 from fastmetrics.metrics.counts import divide, harmonic, same, shared
 from fastmetrics.needs import Squad
 
+_SOURCE = "SQuAD v1.1 and v2.0 evaluation scripts"
+
 
 def _answerless(batch: Batch, options: Mapping[str, Any]) -> Batch:
     """For version 2, the batch with the references its script uses: those not empty, or else the empty string."""
@@ -44,13 +46,7 @@ def _check_version(version: int) -> None:
         raise OptionError(f"squad: option 'version' expects 1 or 2, got {version!r}")
 
 
-@metric(
-    bounds=(0, 1),
-    better="higher",
-    source="SQuAD v1.1 and v2.0 evaluation scripts",
-    check=_check_version,
-    prepare=_answerless,
-)
+@metric(bounds=(0, 1), better="higher", source=_SOURCE, check=_check_version, prepare=_answerless, cues=["em", "squad"])
 def squad_em(answer: Squad, reference: Squad, *, version: int = 1) -> Floats:
     """SQuAD's exact match: 1 if answer and reference are equal after the official normalisation.
 
@@ -68,9 +64,10 @@ def squad_em(answer: Squad, reference: Squad, *, version: int = 1) -> Floats:
 @metric(
     bounds=(0, 1),
     better="higher",
-    source="SQuAD v1.1 and v2.0 evaluation scripts",
+    source=_SOURCE,
     check=_check_version,
     prepare=_answerless,
+    cues=["f1", "f1_score", "qa_f1", "squad"],
 )
 def squad_f1(answer: Squad, reference: Squad, *, version: int = 1) -> Floats:
     """SQuAD's token F1 after the official normalisation.

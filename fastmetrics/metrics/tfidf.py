@@ -108,7 +108,9 @@ def fit_idf(batches: Iterable[Batch], options: Options) -> dict[str, Any]:
     return {**options, "idf": Corpus(n_documents, dict(counts), digest)}
 
 
-@metric(bounds=(0, 1), better="higher", source="S3, relevance score", check=check_idf, fit=fit_idf)
+@metric(
+    bounds=(0, 1), better="higher", source="S3, relevance score", check=check_idf, fit=fit_idf, cues=["cosine", "tfidf"]
+)
 def tfidf_cosine(question: Tfidf, answer: Tfidf, *, idf: str = "pair") -> Floats:
     """Cosine of the TF-IDF vectors of question and answer, as scikit-learn's ``TfidfVectorizer()`` makes them.
 

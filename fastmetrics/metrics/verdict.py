@@ -67,7 +67,14 @@ class AnsweredIn:
 Answers = Annotated[Answered, AnsweredIn()]
 
 
-@metric(bounds=(0, 1), better="higher", source="S3, relevance score", check=check_idf, fit=fit_idf)
+@metric(
+    bounds=(0, 1),
+    better="higher",
+    source="S3, relevance score",
+    check=check_idf,
+    fit=fit_idf,
+    cues=["answer_relevance", "answer_relevancy"],
+)
 def relevance(question: Tfidf, answer: Tfidf, *, idf: str = "pair") -> Floats:
     """How much question and answer are about the same words: (``tfidf_cosine`` + ``jaccard``) / 2.
 

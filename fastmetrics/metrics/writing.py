@@ -42,7 +42,7 @@ def coherence(answer: Prose, *, language: str = "any", lexicons: str = "") -> Fl
     return _mean(ties(answer), answer)
 
 
-@metric(bounds=(0, 1), better="higher", source="S4, completeness score", check=check_style)
+@metric(bounds=(0, 1), better="higher", source="S4, completeness score", check=check_style, cues=["completeness"])
 def writing_completeness(question: Prose, answer: Prose, *, language: str = "any", lexicons: str = "") -> Floats:
     """How much of the prompt is dealt with: mean of ``keyword_coverage``, ``question_score`` and ``task_score``.
 
@@ -97,7 +97,7 @@ def _check_weights(weights: tuple[float, ...], language: str, lexicons: str) -> 
         raise OptionError(f"option 'weights' expects {len(WEIGHTS)} numbers that sum to 1, got {weights!r}")
 
 
-@metric(bounds=(0, 1), better="higher", source="S4, overall score", check=_check_weights)
+@metric(bounds=(0, 1), better="higher", source="S4, overall score", check=_check_weights, cues=["quality"])
 def overall_quality(
     question: Prose,
     answer: Prose,

@@ -13,6 +13,7 @@ from fastmetrics.arrays import Floats, Ints
 from fastmetrics.errors import InputError
 from fastmetrics.ids import fixed_ids, frozen, offsets, spans, take_ids, text_ids
 from fastmetrics.kernels import ids as kernels
+from fastmetrics.messages import Argument
 from fastmetrics.rankings import Judged, Rankings, descending
 from fastmetrics.tables.runs import Triples
 
@@ -86,8 +87,9 @@ def judgements(source: Any, duplicates: str = "error") -> Judgements:
     if again.size and duplicates != "first":
         row = int(order[again[0]])
         raise InputError(
-            f"{rows.name}, row {row}: document {docs[row]} is judged twice for query {queries[row]}; "
-            "duplicates='first' keeps the first"
+            f"{rows.name}, row {row}: document {docs[row]} is judged twice for query {queries[row]}; ",
+            Argument("duplicates", "first"),
+            " keeps the first",
         )
     if again.size:
         order, ids = np.delete(order, again), take_ids(ids, np.delete(np.arange(order.size), again))

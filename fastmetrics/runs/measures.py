@@ -7,7 +7,6 @@ underscores of a name do not matter.  Options go in brackets, ``AP(rel=2)@100``;
 
 from __future__ import annotations
 
-import ast
 import inspect
 import math
 import re
@@ -18,11 +17,14 @@ from typing import Any
 
 import numpy as np
 
+from fastmetrics import specs
 from fastmetrics.arrays import Flags, Floats
 from fastmetrics.errors import OptionError, UnknownNameError
-from fastmetrics.formulas import ranked, ranked_trec
+from fastmetrics.formulas import names, ranked, ranked_trec
 from fastmetrics.ids import frozen, offsets
+from fastmetrics.messages import shown
 from fastmetrics.rankings import Judged
+from fastmetrics.spelling import fold
 
 
 @dataclass(frozen=True)
@@ -46,20 +48,25 @@ class Family:
         given = inspect.signature(self.formula).parameters.values()
         return {p.name: p.default for p in given if p.kind is p.KEYWORD_ONLY and p.name not in self.fixed}
 
+    @property
+    def summary(self) -> str:
+        """What it measures, in a sentence."""
+        return (self.formula.__doc__ or "").strip().split("\n")[0]
+
 
 FAMILIES = (
-    Family(ranked.ndcg, ("ndcg", "ndcg_cut"), "k", "gain"),
+    Family(ranked.ndcg, names.NDCG, "k", "gain"),
     Family(ranked.ndcg, ("ndcg_burges",), "k", "gain", fixed={"gain": "exponential"}),
     Family(ranked.dcg, ("dcg",), "k", "gain"),
     Family(ranked.ideal_dcg, ("ideal_dcg",), "k", "gain"),
-    Family(ranked.reciprocal_rank, ("mrr", "rr", "recip_rank", "reciprocal_rank"), "k"),
-    Family(ranked.average_precision, ("ap", "map", "map_cut", "average_precision"), "k"),
-    Family(ranked.precision, ("p", "precision", "set_P"), "k"),
-    Family(ranked.recall, ("r", "recall", "set_recall", "SetR"), "k"),
+    Family(ranked.reciprocal_rank, names.RECIPROCAL_RANK, "k"),
+    Family(ranked.average_precision, names.AVERAGE_PRECISION, "k"),
+    Family(ranked.precision, names.PRECISION, "k"),
+    Family(ranked.recall, names.RECALL, "k"),
     Family(ranked.f1, ("f1",), "k"),
-    Family(ranked.success, ("success", "hit_rate", "hit"), "k"),
+    Family(ranked.success, names.HIT_RATE, "k"),
     Family(ranked.hits, ("hits", "num_rel_ret"), "k", mean="sum"),
-    Family(ranked.r_precision, ("Rprec", "r_precision"), fixed={"share": 1.0}),
+    Family(ranked.r_precision, names.R_PRECISION, fixed={"share": 1.0}),
     Family(ranked.r_precision, ("Rprec_mult",), "share"),
     Family(ranked.bpref, ("bpref",)),
     Family(ranked.inferred_ap, ("infAP",)),
@@ -87,14 +94,7 @@ FAMILIES = (
 """Every measure; the first name of a family is the one it is called by."""
 
 
-def _plain(name: str) -> str:
-    return re.sub(r"[-_]", "", name).lower()
-
-
-_BY_NAME = {_plain(name): family for family in FAMILIES for name in family.names}
-_FORM = re.compile(
-    r"(?P<name>\d*[A-Za-z][\w-]*?)(?:\((?P<options>.*)\))?(?:(?P<mark>@|[._](?=[\d.]))(?P<at>\d*\.?\d+))?(?:-l(?P<level>\d+))?"
-)
+_BY_NAME = {fold(name): family for family in FAMILIES for name in family.names}
 _SYNONYMS = {"rel": "level", "relevance_level": "level", "cutoff": "k", "dcg": "gain", "persistence": "p"}
 _GAINS = {"log2": "linear", "exp-log2": "exponential"}
 
@@ -149,20 +149,26 @@ def measure(text: str) -> Measure:
 
     Raises ``UnknownNameError`` for a measure or option nobody knows, ``OptionError`` for a value it cannot take.
     """
-    form = _FORM.fullmatch(text.strip())
-    name = form["name"] if form else text
-    family = _BY_NAME.get(_plain(name))
-    if form is None or family is None:
-        raise UnknownNameError.of("measure", name, [known.names[0] for known in FAMILIES])
-    options = _bracketed(text, form["options"])
-    if form["level"]:
-        options["level"] = float(form["level"])
-    if form["at"]:
-        share = form["mark"] == "." and "p" in family.options
+    spec = specs.read(text, lambda name: fold(name) in _BY_NAME, "measure")
+    family = _BY_NAME.get(fold(spec.name))
+    if family is None:
+        aliases = {name: known.names[0] for known in FAMILIES for name in known.names}
+        listing = "`fastmetrics metrics --rank` lists all"
+        raise UnknownNameError.of("measure", spec.name, set(aliases.values()), (), aliases, listing)
+    options: dict[str, Any] = {}
+    for name, value in spec.options.items():
+        option = _SYNONYMS.get(name, name)
+        if option in options:
+            raise OptionError(f"measure {shown(spec.text)}: expected option=value, each option once")
+        options[option] = value
+    if spec.level:
+        options["level"] = float(spec.level)
+    if spec.at:
+        share = spec.mark == "." and "p" in family.options
         at = "p" if share else family.at
         if not at:
-            raise OptionError(f"{text}: {family.names[0]} takes no cut-off")
-        options[at] = float("." + form["at"].lstrip(".")) if share else float(form["at"])
+            raise OptionError(f"measure {shown(spec.text)}: {family.names[0]} takes no cut-off")
+        options[at] = float("." + spec.at.lstrip(".")) if share else float(spec.at)
     judged_only = bool(options.pop("judged_only", False))
     for option in options:
         if option not in family.options:
@@ -191,18 +197,6 @@ def only_judged(judged: Judged) -> Judged:
     kept = judged.grades >= 0.0
     before = offsets(kept.astype(np.int64))
     return Judged(frozen(judged.grades[kept]), frozen(before[judged.starts]), judged.ideal, judged.ideal_starts)
-
-
-def _bracketed(text: str, inside: str | None) -> dict[str, Any]:
-    try:
-        call = ast.parse(f"f({inside or ''})", mode="eval").body
-        given = {one.arg: ast.literal_eval(one.value) for one in call.keywords}  # type: ignore[attr-defined]
-        plain = not call.args and None not in given  # type: ignore[attr-defined]
-    except (SyntaxError, ValueError):
-        plain = False
-    if not plain:
-        raise OptionError(f"{text}: options are written (name=value, …)")
-    return {_SYNONYMS.get(str(name), str(name)): value for name, value in given.items()}
 
 
 def _checked(text: str, option: str, value: Any) -> Any:

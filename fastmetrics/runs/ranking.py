@@ -24,6 +24,7 @@ from fastmetrics.ids import frozen, offsets, spans, take_ids, text_ids
 from fastmetrics.kernels import ids as id_kernels
 from fastmetrics.kernels import ranking as kernels
 from fastmetrics.kernels.ids import Ids
+from fastmetrics.messages import Argument
 from fastmetrics.rankings import Judged, Rankings, judge
 from fastmetrics.runs.blocks import Block, grouped, regrouped
 from fastmetrics.runs.judgements import Judgements, judgements
@@ -217,8 +218,9 @@ def evaluated(read: Interned, plan: Plan) -> tuple[Floats, int]:
         row = int(np.flatnonzero(again)[0])
         query = block.names[int(np.searchsorted(block.starts, row, side="right")) - 1]
         raise InputError(
-            f"{plan.name}: document {block.docs[row]} is retrieved twice for query {query}; "
-            "duplicates='first' keeps the better"
+            f"{plan.name}: document {block.docs[row]} is retrieved twice for query {query}; ",
+            Argument("duplicates", "first"),
+            " keeps the better",
         )
     judged = _judged(block, ids, plan, in_order=bool(repeated))
     if plan.depth is not None:

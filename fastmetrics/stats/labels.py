@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from fastmetrics.errors import ColumnError, InputError, UnknownNameError
 from fastmetrics.frames import index_columns
+from fastmetrics.messages import Argument
 from fastmetrics.stats.parts import Scores
 from fastmetrics.stats.ratings import is_text
 
@@ -34,7 +35,8 @@ def join(left: pa.Table, right: pa.Table, on: str | None) -> tuple[NDArray[np.in
     if on is None:
         if left.num_rows != right.num_rows:
             lengths = f"{left.num_rows:,} rows of scores and {right.num_rows:,} of labels"
-            raise ColumnError(f"{lengths} cannot be matched by position; name the column that both share with on=")
+            shared = "name the column that both share with "
+            raise ColumnError(f"{lengths} cannot be matched by position; {shared}", Argument("on"))
         return np.arange(left.num_rows), "position"
     keys = []
     for what, table in (("scores", left), ("labels", right)):
@@ -80,7 +82,8 @@ def ratings_of(
         keys = {"id", joined_by, *index_columns(table.schema)}
         fit = [f.name for f in table.schema if f.name not in keys and (_is_label(f.type) or _is_list(f.type))]
         if len(fit) != 1:
-            raise ColumnError(f"name the column of labels with label=; it could be one of {', '.join(fit) or 'none'}")
+            could = f"; it could be one of {', '.join(fit) or 'none'}"
+            raise ColumnError("name the column of labels with ", Argument("label"), could)
         label = fit[0]
     column = table.column(label)
     return label, _spread(label, column) if _is_list(column.type) else {}

@@ -22,6 +22,7 @@ from typing import Any
 import pyarrow as pa
 
 from fastmetrics.errors import OutputError
+from fastmetrics.messages import Argument
 from fastmetrics.tables.chunks import Place
 from fastmetrics.tables.sinks import writing
 
@@ -197,7 +198,8 @@ def compare(path: Path | str, earlier: Mapping[str, Any], now: Mapping[str, Any]
     for name in now:
         if earlier.get(name) != now[name]:
             was, is_ = _difference(earlier.get(name), now[name])
-            raise OutputError(f"cannot resume {path}: {name} was {was}, is {is_}; choose overwrite to start again")
+            differs = f"cannot resume {path}: {name} was {was}, is {is_}; choose "
+            raise OutputError(differs, Argument("overwrite", True), " to start again")
 
 
 def _difference(was: Any, is_: Any) -> tuple[str, str]:

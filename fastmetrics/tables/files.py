@@ -17,6 +17,7 @@ from urllib.parse import unquote
 import pyarrow as pa
 
 from fastmetrics.errors import FileFormatError, OptionError
+from fastmetrics.messages import Argument
 from fastmetrics.tables import remote
 from fastmetrics.tables.stores import cause, plainly, store
 from fastmetrics.tables.urls import as_local, is_url, parse
@@ -109,6 +110,9 @@ def reading(shown: str) -> Iterator[None]:
         raise FileFormatError(f"{shown}: cannot be read: {cause(error)}") from error
 
 
+_UNKNOWN = "unknown format; name it with "
+
+
 def _first_line(error: Exception) -> str:
     return str(error).splitlines()[0] if str(error) else type(error).__name__
 
@@ -129,7 +133,7 @@ def by_suffix(name: str) -> tuple[str | None, str | None]:
 def expand(inputs: str | Path | Sequence[str | Path], format: str | None = None) -> list[DataFile]:
     """The files that paths, folders, globs and ``-`` (standard input) stand for, each folder's in order of name."""
     if format is not None and format not in FORMATS:
-        raise OptionError(f"format {format!r}: expected one of {', '.join(FORMATS)}")
+        raise OptionError(Argument("format", format), f": expected one of {', '.join(FORMATS)}")
     given = [inputs] if isinstance(inputs, (str, Path)) else list(inputs)
     if not given:
         raise OptionError("no input was given")
@@ -164,7 +168,7 @@ def _file(path: str, format: str | None, keys: Mapping[str, str | None] | None =
     promised, compression = by_suffix(path)
     kind = format or promised or sniff(head)
     if kind is None:
-        raise FileFormatError(f"{path}: unknown format; name it with format= ({', '.join(FORMATS)})")
+        raise FileFormatError(f"{path}: {_UNKNOWN}", Argument("format"), f" ({', '.join(FORMATS)})")
     # Other processes may run in other folders.
     return DataFile(os.path.abspath(path), path, kind, compression, keys or {})
 
@@ -186,7 +190,7 @@ def _behind(address: str, format: str | None) -> list[DataFile]:
             with reading(one.url.shown):
                 kind = sniff(remote.RemoteFile(one.url, one.stamp, ahead=16).read(16))
         if kind is None:
-            raise FileFormatError(f"{one.url.shown}: unknown format; name it with format= ({', '.join(FORMATS)})")
+            raise FileFormatError(f"{one.url.shown}: {_UNKNOWN}", Argument("format"), f" ({', '.join(FORMATS)})")
         files.append(DataFile(path, one.url.shown, kind, compression, keys, stamp=one.stamp))
     if not files:
         lacking = "no file matches" if glob.has_magic(parse(address).path) else "the folder holds no table files"
@@ -268,7 +272,7 @@ def _spool(format: str | None) -> DataFile:
         head = stream.read(4096)
     kind = format or sniff(head)
     if kind is None:
-        raise FileFormatError(f"standard input: unknown format; name it with format= ({', '.join(FORMATS)})")
+        raise FileFormatError(f"standard input: {_UNKNOWN}", Argument("format"), f" ({', '.join(FORMATS)})")
     return DataFile(path, "standard input", kind, compression, checksum=checksum)
 
 

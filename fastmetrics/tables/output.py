@@ -11,6 +11,7 @@ from typing import Any
 import pyarrow.parquet as pq
 
 from fastmetrics.errors import FileFormatError, OutputError
+from fastmetrics.messages import Argument
 from fastmetrics.tables.checkpoint import WorkFolder
 from fastmetrics.tables.files import DataFile, expand, reading
 from fastmetrics.tables.sinks import CONCLUSION, KEY, output_format, writing
@@ -44,7 +45,11 @@ class Output:
         self._target.check(inputs, replaceable=resume and self.work.committed(), overwrite=overwrite)
         if not (resume or overwrite) and self.work.unfinished():
             raise OutputError(
-                f"{self.work.path} holds an unfinished run; choose resume to continue it or overwrite to start again"
+                f"{self.work.path} holds an unfinished run; choose ",
+                Argument("resume", True),
+                " to continue it or ",
+                Argument("overwrite", True),
+                " to start again",
             )
 
     def commit(self, metadata: str, rejects: int) -> None:

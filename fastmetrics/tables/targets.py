@@ -12,6 +12,7 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 
 from fastmetrics.errors import OptionError, OutputError
+from fastmetrics.messages import Argument
 from fastmetrics.tables import remote
 from fastmetrics.tables.files import WORK_SUFFIX, DataFile
 from fastmetrics.tables.sinks import writing
@@ -87,7 +88,7 @@ def check_existing(path: Path | str, names: list[str] | None, overwrite: bool) -
     if names is not None and not names:
         return
     if not overwrite:
-        raise OutputError(f"{path} exists; choose overwrite to replace it")
+        raise OutputError(f"{path} exists; choose ", Argument("overwrite", True), " to replace it")
     foreign = [name for name in names or [] if not name.startswith(_OURS)]
     if foreign:
         raise OutputError(f"{path} holds other files ({foreign[0]!r}); choose another folder")
@@ -187,8 +188,8 @@ class RemoteTarget:
                 else:
                     upload(work / temporary, self._url.folder.child(final))
         except OSError as error:
-            kept = f"the scores are kept in {work}: resume uploads them"
-            raise OutputError(f"cannot write {self.path}: {cause(error)}; {kept}") from error
+            kept = f"cannot write {self.path}: {cause(error)}; the scores are kept in {work}: "
+            raise OutputError(kept, Argument("resume", True), " uploads them") from error
 
     def _upload_folder(self, parts: Path, journal: Path) -> None:
         said = journal.read_text(encoding="utf-8").split() if journal.exists() else []
@@ -253,7 +254,8 @@ def target(path: str | Path, folder: bool, work: str | Path | None = None) -> Lo
     if is_url(text):
         return RemoteTarget(parse(text), folder, work)
     if work is not None:
-        raise OptionError(f"work={str(work)!r} is for outputs in a store; beside {text} lies {text}.partial")
+        beside = f" is for outputs in a store; beside {text} lies {text}.partial"
+        raise OptionError(Argument("work", str(work)), beside)
     return LocalTarget(text, folder)
 
 

@@ -11,6 +11,7 @@ from typing import Any
 import pyarrow as pa
 
 from fastmetrics.errors import OptionError, OutputError
+from fastmetrics.messages import Argument
 from fastmetrics.tables.remote import look
 from fastmetrics.tables.sinks import KEY, described, dump, encoder, output_format, undefined_as_null, writing
 from fastmetrics.tables.stores import plainly, store
@@ -35,7 +36,7 @@ def write_whole(
     with writing(shown(text)), plainly():
         exists = look(store(parse(text))).type.name != "NotFound" if is_url(text) else os.path.exists(text)
     if exists and not overwrite:
-        raise OutputError(f"{shown(text)} exists; choose overwrite to replace it")
+        raise OutputError(f"{shown(text)} exists; choose ", Argument("overwrite", True), " to replace it")
     final = parse(text) if is_url(text) else text
     hidden = Path(text).with_name(f".{Path(text).name}.{os.getpid()}.tmp")
     with tempfile.TemporaryDirectory() as folder, writing(shown(text)):

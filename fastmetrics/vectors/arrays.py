@@ -20,6 +20,7 @@ import pyarrow as pa
 import threadpoolctl
 
 from fastmetrics.errors import ColumnError, FileFormatError, InputError, OptionError, UnknownNameError
+from fastmetrics.messages import Argument
 
 Block: TypeAlias = npt.NDArray[np.float32] | npt.NDArray[np.float64]
 Ids: TypeAlias = npt.NDArray[np.int64]
@@ -176,7 +177,7 @@ def _vector_column(schema: pa.Schema, column: str | None) -> str:
     fitting = [field.name for field in schema if _holds_vectors(field.type)]
     if len(fitting) != 1:
         found = ", ".join(map(repr, fitting)) or "none"
-        raise ColumnError(f"expected one column of lists of numbers, found {found}; name one with column=")
+        raise ColumnError(f"expected one column of lists of numbers, found {found}; name one with ", Argument("column"))
     return str(fitting[0])
 
 

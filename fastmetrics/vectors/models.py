@@ -151,7 +151,7 @@ def _model2vec(path: str, download: bool) -> Model:
     from model2vec import StaticModel
 
     if not Path(path).is_dir() and not download:
-        raise InputError(f"embedder model2vec:{path}: no such folder; download=True fetches a model by its name")
+        raise InputError(f"embedder model2vec:{path}: no such folder; fm.Embedder with download=True fetches it")
     try:
         model = StaticModel.from_pretrained(path)
     except (OSError, ValueError) as error:

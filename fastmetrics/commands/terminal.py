@@ -1,0 +1,141 @@
+"""What the program prints: messages in the language of the command line, and streams that cannot be written."""
+
+from __future__ import annotations
+
+import io
+import os
+import shlex
+import sys
+import typing
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, suppress
+from typing import Any, TextIO
+
+import typer
+import typer.models
+
+from fastmetrics.errors import FastmetricsError
+from fastmetrics.messages import Argument, shown
+
+_OTHERWISE = {"suites": "suite", "output": "out"}
+"""Arguments of functions that commands have under another name."""
+
+
+def open_streams() -> None:
+    """Open the standard streams that were closed (``2>&-``) to nowhere, before another file takes their numbers."""
+    for number, name in enumerate(("stdin", "stdout", "stderr")):
+        try:
+            os.fstat(number)
+        except OSError:
+            nowhere = os.open(os.devnull, os.O_RDWR)
+            if nowhere != number:
+                os.dup2(nowhere, number)
+                os.close(nowhere)
+        if getattr(sys, name) is None:
+            setattr(sys, name, open(number, "w" if number else "r", encoding="utf-8", closefd=False))  # noqa: SIM115
+
+
+class PrintError(Exception):
+    """Something could not be printed: ``stream`` is full, or its reader has gone away."""
+
+    def __init__(self, stream: TextIO, error: OSError) -> None:
+        super().__init__(error.strerror)
+        self.stream = stream
+        self.reason = error.strerror
+        self.unread = isinstance(error, BrokenPipeError)
+
+
+class _Printed(io.TextIOWrapper):
+    """A standard stream that tells its own failures from those of other files."""
+
+    def write(self, text: str) -> int:
+        """Write, or raise ``PrintError``."""
+        try:
+            return super().write(text)
+        except OSError as error:
+            raise PrintError(self, error) from error
+
+    def flush(self) -> None:
+        """Flush, or raise ``PrintError``."""
+        try:
+            super().flush()
+        except OSError as error:
+            raise PrintError(self, error) from error
+
+
+@contextmanager
+def watched_streams() -> Iterator[None]:
+    """Standard output and error that raise ``PrintError``, until the program has ended."""
+    before = sys.stdout, sys.stderr
+    sys.stdout, sys.stderr = map(_watched, before)
+    try:
+        yield
+    finally:
+        for watched in (sys.stdout, sys.stderr):
+            if isinstance(watched, _Printed):
+                with suppress(PrintError):
+                    watched.flush()
+                watched.detach()
+        sys.stdout, sys.stderr = before
+
+
+def _watched(stream: TextIO) -> TextIO:
+    if not isinstance(stream, io.TextIOWrapper):
+        return stream
+    stream.flush()
+    how: dict[str, Any] = {"encoding": stream.encoding, "errors": stream.errors}
+    return _Printed(stream.buffer, **how, line_buffering=stream.line_buffering, write_through=stream.write_through)
+
+
+def complain(text: str) -> None:
+    """Print a line on standard error; where nobody can read it, be still."""
+    try:
+        typer.echo(text, err=True)
+    except PrintError as error:
+        abandon(error.stream)
+
+
+def abandon(stream: TextIO) -> None:
+    """Send the rest of a stream to nowhere, so that the end of the process does not fail on it."""
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nowhere, stream.fileno())
+    os.close(nowhere)
+
+
+def told(error: FastmetricsError, command: Callable[..., Any]) -> str:
+    """The message of an error, with the options of the command where it names arguments."""
+    options = _options(command)
+    return error.message.written(lambda argument: _option(argument, options))
+
+
+def _option(argument: Argument, options: Mapping[str, str]) -> str:
+    """An argument as an option: ``--threads 0``, ``--columns answer=...``, ``--overwrite``."""
+    option = options.get(_OTHERWISE.get(argument.name, argument.name))
+    if option is None:
+        return str(argument)
+    if not argument.has_value or argument.value is True:
+        return option
+    if isinstance(argument.value, Mapping):
+        return f"{option} {','.join(f'{_word(key)}={_word(item)}' for key, item in argument.value.items())}"
+    return f"{option} {_word(argument.value)}"
+
+
+def _word(value: Any) -> str:
+    if value is ...:
+        return "..."
+    if not isinstance(value, str):
+        return shown(value)
+    quoted = shown(value)
+    return shlex.quote(value) if quoted[1:-1] == value else quoted  # but for what is long, or not to be printed
+
+
+def _options(command: Callable[..., Any]) -> dict[str, str]:
+    """The options of a command by the names of its parameters; its longest spelling of each."""
+    found = {}
+    for name, hint in typing.get_type_hints(command, include_extras=True).items():
+        info = next((one for one in typing.get_args(hint)[1:] if isinstance(one, typer.models.OptionInfo)), None)
+        if info is not None:
+            declared = [info.default, *(info.param_decls or ())]  # beside an annotation the first is no default
+            spelled = [one for one in declared if isinstance(one, str) and one.startswith("-")]
+            found[name] = max(spelled, key=len) if spelled else "--" + name.replace("_", "-")
+    return found

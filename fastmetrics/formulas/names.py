@@ -1,0 +1,11 @@
+"""What trec_eval, ir_measures, ranx and papers call the retrieval measures; the first name is the usual one."""
+
+from __future__ import annotations
+
+NDCG = ("ndcg", "ndcg_cut")
+RECIPROCAL_RANK = ("mrr", "rr", "recip_rank", "reciprocal_rank")
+AVERAGE_PRECISION = ("ap", "map", "map_cut", "average_precision")
+PRECISION = ("p", "precision", "set_P", "precision_at_k")
+RECALL = ("r", "recall", "set_recall", "SetR", "recall_at_k")
+HIT_RATE = ("success", "hit_rate", "hit")
+R_PRECISION = ("Rprec", "r_precision")

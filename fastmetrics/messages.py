@@ -1,0 +1,90 @@
+"""Messages that name arguments: each front end writes an argument as its users do."""
+
+from __future__ import annotations
+
+import reprlib
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+_NOTHING = object()
+
+_BRIEF = reprlib.Repr()
+_BRIEF.maxstring = _BRIEF.maxother = _BRIEF.maxlong = 80
+_BRIEF.maxlist = _BRIEF.maxtuple = _BRIEF.maxdict = _BRIEF.maxset = 12
+_MANY_BITS = 1024
+"""Bits from which on a whole number is told by its size: Python writes none of more than 4,300 digits."""
+
+
+@dataclass(frozen=True)
+class Argument:
+    """An argument in a message, with the value it has or should have, if any.
+
+    >>> print(Argument("threads", 0), Argument("columns", {"answer": ...}), Argument("format"))
+    threads=0 columns={'answer': ...} format=
+    """
+
+    name: str
+    value: Any = _NOTHING
+
+    @property
+    def has_value(self) -> bool:
+        """Whether there is a value."""
+        return self.value is not _NOTHING
+
+    def __str__(self) -> str:
+        return f"{self.name}={_python(self.value) if self.has_value else ''}"
+
+
+def _python(value: Any) -> str:
+    if isinstance(value, Mapping):
+        return "{" + ", ".join(f"{_python(key)}: {_python(item)}" for key, item in value.items()) + "}"
+    return "..." if value is ... else shown(value)
+
+
+class Message(str):
+    """A text made of pieces, some of which are arguments."""
+
+    __slots__ = ("parts",)
+    parts: tuple[str | Argument, ...]
+
+    def __new__(cls, *parts: object) -> Message:
+        """The pieces in a row; a message among them is taken apart, anything else but arguments is text."""
+        message = super().__new__(cls, "".join(map(str, parts)))
+        pieces = [piece for part in parts for piece in (part.parts if isinstance(part, Message) else (part,))]
+        message.parts = tuple(piece if isinstance(piece, Argument) else str(piece) for piece in pieces)
+        return message
+
+    def __getnewargs__(self) -> tuple[Any, ...]:
+        """Another process gets the pieces too."""
+        return self.parts
+
+    def written(self, write: Callable[[Argument], str]) -> str:
+        """The text with every argument as ``write`` writes it.
+
+        >>> Message("name it with ", Argument("format")).written(lambda argument: f"--{argument.name}")
+        'name it with --format'
+        """
+        return "".join(write(part) if isinstance(part, Argument) else part for part in self.parts)
+
+
+def shown(value: Any) -> str:
+    """A value as Python writes it, cut short if it is long.
+
+    >>> shown("x" * 1000)[-8:], shown(10**5000)
+    ("xxxxxxx'", 'a whole number of 16,610 bits')
+    """
+    if isinstance(value, int) and value.bit_length() > _MANY_BITS:
+        return f"a whole number of {value.bit_length():,} bits"
+    return _BRIEF.repr(value)
+
+
+def quoted(names: Iterable[object], most: int = 20) -> str:
+    """Names in a row, in quotes; of more than ``most`` the first ones and how many more there are.
+
+    >>> quoted(["id", "answer"]), quoted("abcd", most=2), quoted([])
+    ("'id', 'answer'", "'a', 'b' and 2 more", 'none')
+    """
+    told = [shown(name) for name in names]
+    more = f" and {len(told) - most} more" if len(told) > most else ""
+    return (", ".join(told[:most]) + more) or "none"

@@ -1,0 +1,233 @@
+"""Names as users type them: synonyms work wherever a metric is asked for, others lead to the right one."""
+
+import itertools
+import random
+import string
+
+import pytest
+
+import fastmetrics as fm
+from fastmetrics import metrics as families
+from fastmetrics import specs
+from fastmetrics.errors import ColumnError, OptionError, UnknownNameError
+from fastmetrics.metrics import REGISTRY, SPELLINGS
+from fastmetrics.planning import parse, plan
+from fastmetrics.runs.measures import FAMILIES, measure
+from fastmetrics.spelling import fold, nearest
+from tests.program import jsonl, program
+
+SAME = [
+    ("mrr", "reciprocal_rank", None),
+    ("MRR@10", "reciprocal_rank", 10),
+    ("map", "average_precision", None),
+    ("MAP", "average_precision", None),
+    ("P@5", "precision", 5),
+    ("P_5", "precision", 5),
+    ("recall_at_k", "recall", None),
+    ("recall_at_5", "recall", 5),
+    ("hit@5", "hit_rate", 5),
+    ("success@1", "hit_rate", 1),
+    ("success_1", "hit_rate", 1),
+    ("nDCG@10", "ndcg", 10),
+    ("ndcg_cut_10", "ndcg", 10),
+    ("ndcg_cut.10", "ndcg", 10),
+    ("Hit-Rate@3", "hit_rate", 3),
+    ("f1@5", "f1", 5),
+    ("bleu4", "bleu", None),
+    ("BLEU-4", "bleu", None),
+    ("bleu_4", "bleu", None),
+    ("chrf_plus_plus", "chrf++", None),
+    ("chrF++", "chrf++", None),
+    ("exact-match", "exact_match", None),
+    ("ROUGE-L-F1", "rougeL_f1", None),
+    ("rouge_1_f1", "rouge1_f1", None),
+    ("abstain_rate", "abstained", None),
+    ("final_f", "overlap_faithfulness", None),
+    ("latency", "latency_ms", None),
+]
+MEANT = [
+    ("f1_score", ["token_f1", "squad_f1"]),
+    ("em", ["exact_match", "squad_em"]),
+    ("EM", ["exact_match", "squad_em"]),
+    ("rouge1", ["rouge1_f1"]),
+    ("rouge-2", ["rouge2_f1"]),
+    ("rougeL", ["rougeL_f1"]),
+    ("rougeLsum", ["rougeLsum_f1"]),
+    ("rouge", ["rouge1_f1", "rouge2_f1", "rougeL_f1"]),
+    ("bert_score", ["semantic_similarity"]),
+    ("BERTScore", ["semantic_similarity"]),
+    ("faithfulness", ["overlap_faithfulness", "hallucination"]),
+    ("answer_relevancy", ["relevance"]),
+    ("token_fl", ["token_f1"]),
+    ("jacard", ["jaccard"]),
+    ("rouge1fl", ["rouge1_f1"]),
+]
+RANKED = {"retrieved_ids": [["a", "b"]], "relevant_ids": [["b"]]}
+TEXTS = {"answer": ["a b"], "reference": ["a"]}
+
+
+@pytest.mark.parametrize(("typed", "name", "k"), SAME)
+def test_a_synonym_is_the_metric(typed, name, k):
+    score = parse(typed)
+    assert (score.name, score.metric.name) == (typed, name)
+    assert score.options == REGISTRY[name].defaults | ({} if k is None else {"k": k})
+
+
+@pytest.mark.parametrize("name", sorted(REGISTRY))
+def test_every_spelling_of_every_name_is_found(name):
+    for spelling in (name, *REGISTRY[name].others):
+        for written in (spelling, spelling.upper(), spelling.replace("_", "-"), spelling.replace("_", "")):
+            if written.lower() != "f1":
+                assert parse(written).metric.name == name
+
+
+def test_no_two_metrics_share_a_spelling_and_no_cue_is_one():
+    owners = {}
+    for spelling, name in SPELLINGS.items():
+        assert owners.setdefault(fold(spelling), name) == name, spelling
+    cues = {fold(cue) for metric in REGISTRY.values() for cue in metric.cues}
+    assert cues & set(owners) == {"f1"}, "the one name that says too little, and is taken"
+
+
+@pytest.mark.parametrize(("typed", "first"), MEANT)
+def test_another_name_leads_to_the_right_one(typed, first):
+    with pytest.raises(UnknownNameError) as caught:
+        parse(typed)
+    said = str(caught.value)
+    suggested = said.partition("did you mean ")[2].replace("?", "").replace(" or ", ", ").split(", ")
+    assert suggested[: len(first)] == [repr(name) for name in first]
+    assert len(suggested) <= 3
+
+
+@pytest.mark.parametrize("typed", ["zzz", "meteor", "x" * 10_000, "q", "日本語", "_", "foo_f1", "-"])
+def test_a_name_like_none_says_where_all_are_listed(typed):
+    with pytest.raises(UnknownNameError) as caught:
+        parse(typed)
+    assert str(caught.value).endswith(f"; `fastmetrics metrics` lists all {len(REGISTRY)}")
+    assert len(str(caught.value)) < 250
+
+
+def test_few_names_are_suggested_whatever_is_typed():
+    chance = random.Random(5)
+    for name, _ in itertools.product(sorted(REGISTRY), range(3)):
+        letters = list(name)
+        letters[chance.randrange(len(letters))] = chance.choice(string.ascii_lowercase)
+        assert len(nearest("".join(letters), REGISTRY, (), SPELLINGS)) <= 3
+        assert nearest(name, REGISTRY, (), SPELLINGS)[0] == name
+
+
+@pytest.mark.parametrize("typed", ["mrr", "MRR@10", "P@5", "recall_at_5", "hit@5", "nDCG@10", "map", "f1@5"])
+def test_scores_and_runs_take_the_same_names(tmp_path, typed):
+    scores = fm.score(RANKED, metrics=[typed])
+    assert scores.column_names == [typed]
+    found = fm.rank({"q": {"a": 2, "b": 1}}, {"q": {"b": 1}}, typed)
+    assert found.mean[typed] == scores[typed][0].as_py()
+    table = jsonl(tmp_path / "t.jsonl", {name: column[0] for name, column in RANKED.items()})
+    done = program("score", table, "-o", tmp_path / "o.parquet", "-m", typed)
+    assert (done.code, done.err) == (0, "")
+    assert done.out.splitlines()[1].split()[0] == typed
+    assert program("summarize", tmp_path / "o.parquet").out.strip() in done.out
+    assert program("metrics", typed).out.split(":")[0] == parse(typed).metric.name
+
+
+def test_every_retrieval_metric_goes_by_its_names_in_runs_too():
+    names = {fold(name): family.names[0] for family in FAMILIES for name in family.names}
+    for metric in families.suite("retrieval"):
+        if metric.name != "repeated_ids":
+            assert {measure(one).family.names[0] for one in (metric.name, *metric.others)} == {names[fold(metric.name)]}
+
+
+def test_a_bare_f1_is_refused_where_it_may_be_that_of_texts():
+    with pytest.raises(OptionError, match=r"^metric 'f1' could be one of token_f1, squad_f1, f1@k; say which$"):
+        plan([*RANKED, *TEXTS], "f1")
+    with pytest.raises(OptionError, match="could be one of token_f1, squad_f1, f1@k"):
+        plan(TEXTS, "f1")
+    with pytest.raises(ColumnError, match=r"did you mean token_f1 or squad_f1\?$"):
+        plan(["answer"], "f1")
+    assert plan(RANKED, "f1").scores[0].metric.name == "f1"
+    assert plan([*RANKED, *TEXTS], "f1@5").scores[0].options["k"] == 5
+    assert "f1" in plan([*RANKED, *TEXTS], suites="retrieval").names
+
+
+ATTRIBUTES = [("token_fl", "token_f1"), ("mrr", "reciprocal_rank"), ("rouge1", "rouge1_f1"), ("ROUGE", "rouge")]
+
+
+@pytest.mark.parametrize(("typed", "first"), [*ATTRIBUTES, ("summarise", "summarize"), ("bert_score", "semantic_si")])
+def test_an_attribute_that_is_not_there_suggests_one(typed, first):
+    with pytest.raises(
+        AttributeError, match=rf"^module 'fastmetrics' has no attribute '{typed}'; did you mean '{first}"
+    ):
+        getattr(fm, typed)
+    assert not hasattr(fm, typed)
+
+
+def test_embeddings_that_are_not_there_can_be_made(tmp_path):
+    with pytest.raises(ColumnError, match=r"or have it made of the text with embedder='wordllama'$"):
+        fm.score(TEXTS, metrics=["semantic_similarity"])
+    table = jsonl(tmp_path / "t.jsonl", {"answer": "a", "reference": "b"})
+    done = program("score", table, "-o", tmp_path / "o.parquet", "-m", "semantic_similarity")
+    assert done.code == 3
+    assert done.err.endswith(
+        "name yours with --columns answer_embedding=..., or have it made of the text with --embedder wordllama\n"
+    )
+    with pytest.raises(ColumnError, match=r"columns=\{'answer_embedding': ...\}$"):
+        fm.score({"answer": ["a"]}, metrics=["semantic_similarity"])
+
+
+@pytest.mark.parametrize("names", [{f"c{k}": [1] for k in range(500)}, {}])
+def test_a_wide_table_is_not_listed_whole(names):
+    with pytest.raises(ColumnError) as caught:
+        fm.score({**names, "answer": ["a"]}, metrics=["token_f1"])
+    assert len(str(caught.value)) < 600
+
+
+SPECS = [
+    ("ndcg(" + "-" * 50_000 + "1)", "cannot read its options"),
+    ("ndcg(k=" + "(" * 50_000, "expected name, name@k"),
+    ("ndcg(k=" + "[" * 30_000 + "]" * 30_000 + ")", "cannot read its options"),
+    ("ndcg(k={[]: 1})", "k expects a number"),
+    ("ndcg(k=9**9**9)", "k expects a number"),
+    ("ndcg(k=" + "9" * 5_000 + ")", "cannot read its options"),
+    ("ndcg(k='\0')", "cannot read its options"),
+    ("ndcg@" + "9" * 5_000, "the cut-off has 5,000 digits"),
+    ("ndcg@²", "expected name, name@k"),
+    ("ndcg@5@6", "expected name, name@k"),
+    ("ndcg@", "expected name, name@k"),
+    ("@5", "expected name, name@k"),
+    ("", "expected name, name@k"),
+    ("x" * 200_000, "expected name, name@k"),
+    ("_1" * 49_000 + "(", "expected name, name@k"),
+    ("1" * 99_000 + "@", "expected name, name@k"),
+    ("token_f1@3", "token_f1 takes no cut-off '3'"),
+    ("ndcg@2.5", "ndcg takes no cut-off '2.5'"),
+]
+
+
+@pytest.mark.parametrize(("spec", "says"), SPECS, ids=[spec[:20] for spec, _ in SPECS])
+def test_specs_that_are_none(spec, says):
+    with pytest.raises(OptionError) as caught:
+        parse(spec)
+    assert says in str(caught.value)
+    assert len(str(caught.value)) < 400
+    with pytest.raises((OptionError, UnknownNameError)) as caught:
+        measure(spec)
+    assert len(str(caught.value)) < 400
+
+
+def test_options_may_hold_backslashes_without_a_warning():
+    assert parse(r"idk_citations(pattern='\[\d+\]')").options["pattern"] == r"\[\d+\]"
+
+
+@pytest.mark.parametrize(
+    ("spec", "name", "at", "options"),
+    [
+        ("AP(rel=2)@100", "AP", "100", {"rel": 2}),
+        ("ndcg@10(gain='linear')", "ndcg", "10", {"gain": "linear"}),
+        ("iprec_at_recall_0.20", "iprec_at_recall", "0.20", {}),
+        ("11pt_avg", "11pt_avg", "", {}),
+    ],
+)
+def test_a_spec_is_taken_apart(spec, name, at, options):
+    known = {"ap", "ndcg", "iprec_at_recall", "11pt_avg"}
+    read = specs.read(spec, lambda one: one.lower() in known)
+    assert (read.name, read.at, read.options) == (name, at, options)

@@ -1,0 +1,134 @@
+"""What the program prints where: messages that name options, and streams that are closed or full."""
+
+import os
+import pickle
+import subprocess
+import sys
+
+import pyarrow.parquet as pq
+import pytest
+
+import fastmetrics as fm
+from fastmetrics.commands.rank import rank
+from fastmetrics.commands.score import score
+from fastmetrics.commands.terminal import told
+from fastmetrics.errors import FastmetricsError, InputError, MissingExtraError, OptionError, OutputError
+from fastmetrics.messages import Argument, Message, quoted, shown
+from tests.program import ENVIRONMENT, command, jsonl, program
+
+WRITTEN = [
+    (score, Argument("threads", 0), "threads=0", "--threads 0"),
+    (score, Argument("batch_rows", -1), "batch_rows=-1", "--batch-rows -1"),
+    (score, Argument("columns", {"answer": ...}), "columns={'answer': ...}", "--columns answer=..."),
+    (score, Argument("columns", {"id": "a b", "answer": "x"}), "columns={'id': 'a b', 'answer': 'x'}", None),
+    (score, Argument("format"), "format=", "--format"),
+    (score, Argument("overwrite", True), "overwrite=True", "--overwrite"),
+    (score, Argument("suites", "x"), "suites='x'", "--suite x"),
+    (score, Argument("output", "a b"), "output='a b'", "--out 'a b'"),
+    (score, Argument("on_error", "a\nb"), r"on_error='a\nb'", r"--on-error 'a\nb'"),
+    (rank, Argument("duplicates", "first"), "duplicates='first'", "--duplicates first"),
+    (rank, Argument("relevance_level", 0), "relevance_level=0", "--relevance-level 0"),
+    (rank, Argument("revision", ...), "revision=...", "revision=..."),
+]
+
+
+@pytest.mark.parametrize(("command", "argument", "python", "option"), WRITTEN)
+def test_an_argument_is_written_as_its_reader_writes_it(command, argument, python, option):
+    error = OptionError("name it with ", argument, "; {braces} and --dashes stay")
+    assert str(error) == f"name it with {python}; {{braces}} and --dashes stay"
+    expected = "--columns id='a b',answer=x" if option is None else option
+    assert told(error, command) == f"name it with {expected}; {{braces}} and --dashes stay"
+
+
+def test_a_long_value_is_cut_short_in_both():
+    error = OptionError(Argument("on_error", "x" * 10_000), ": expected fail or skip")
+    assert len(str(error)) < 150
+    assert len(told(error, score)) < 150
+    assert len(shown(list(range(10**6)))) < 100
+    assert shown(10**5000) == "a whole number of 16,610 bits"
+    assert quoted(range(100), most=2) == "0, 1 and 98 more"
+
+
+@pytest.mark.parametrize("kind", [FastmetricsError, InputError, OptionError, OutputError, MissingExtraError])
+def test_arguments_survive_other_processes_and_other_messages(kind):
+    error = kind("choose ", Argument("overwrite", True), ".")
+    again = pickle.loads(pickle.dumps(error))
+    assert (type(again), str(again)) == (kind, "choose overwrite=True.")
+    wrapped = InputError("t.csv: ", again.message)
+    assert told(wrapped, score) == "t.csv: choose --overwrite."
+    assert str(wrapped) == "t.csv: choose overwrite=True."
+    assert Message(wrapped.message, "x").parts[-1] == "x"
+    assert str(kind("plain")) == "plain"
+
+
+def test_messages_speak_the_language_of_their_reader(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    table = jsonl(tmp_path / "t.jsonl", {"output": "a", "response": "b"})
+    for options, said in (
+        (["--workers", "2"], "--workers and --address are of the engine ray; the local one has --threads"),
+        (["--engine", "dask"], "--engine dask: expected local or ray"),
+        (["--work", "w"], "--work w is for outputs in a store; beside"),
+        (["--on-error", "x", "--columns", "answer=output"], "--on-error x: expected fail or skip"),
+        ((), "columns 'output' and 'response' could both be 'answer'; name one with --columns answer=..."),
+    ):
+        done = program("score", table, "-o", "o.parquet", *options)
+        assert said in done.err
+    with pytest.raises(InputError, match=r"name one with columns=\{'answer': \.\.\.\}$"):
+        fm.score({"output": ["a"], "response": ["b"]})
+
+
+def run(script):
+    """A shell's word on the program: code, what it printed and complained of."""
+    done = subprocess.run(["sh", "-c", script], capture_output=True, env=ENVIRONMENT, check=False, timeout=900)
+    return done.returncode, done.stdout.decode(), done.stderr.decode()
+
+
+@pytest.fixture
+def scoring(tmp_path):
+    jsonl(tmp_path / "t.jsonl", *({"answer": "a b", "reference": "a"} for _ in range(3)))
+    words = command("score", tmp_path / "t.jsonl", "-o", tmp_path / "o.parquet", "-m", "token_f1", "--overwrite")
+    return " ".join(f"'{word}'" for word in words), tmp_path / "o.parquet"
+
+
+FULL = pytest.mark.skipif(not os.path.exists("/dev/full"), reason="this system has no /dev/full")
+
+
+@pytest.mark.parametrize(
+    ("streams", "code", "complaint"),
+    [
+        ("2>&-", 0, ""),
+        ("<&- >&- 2>&-", 0, ""),
+        ("| true", 0, ""),
+        pytest.param("2>/dev/full", 0, "", marks=FULL),
+        pytest.param(">/dev/full", 4, "cannot print to standard output: No space left on device", marks=FULL),
+        pytest.param(">/dev/full 2>&-", 4, "", marks=FULL),
+    ],
+)
+def test_no_output_is_lost_where_nothing_can_be_printed(scoring, streams, code, complaint):
+    script, output = scoring
+    done = run(f"{script} {streams}")
+    assert done[0] == code
+    assert complaint in done[2]
+    assert "Traceback" not in done[2]
+    assert pq.read_table(output).num_rows == 3
+
+
+@pytest.mark.parametrize("streams", ["2>&-", pytest.param("2>/dev/full", marks=FULL)])
+@pytest.mark.parametrize(("words", "code"), [("metrics zzz", 2), ("scor", 2)])
+def test_the_code_of_an_error_stays(streams, words, code):
+    assert run(f"'{sys.executable}' -m fastmetrics {words} {streams}") == (code, "", "")
+
+
+@pytest.mark.parametrize("words", ["--version", "score --help", "metrics token_f1"])
+def test_what_only_prints_says_when_it_could_not(words):
+    alone = f"'{sys.executable}' -m fastmetrics {words}"
+    assert run(f"{alone} >&-") == (0, "", "")
+    if os.path.exists("/dev/full"):
+        code, out, error = run(f"{alone} >/dev/full")
+        assert (code, out) == (4, "")
+        assert error.startswith("error: cannot print to standard output: No space left on device")
+
+
+def test_a_closed_standard_input_is_an_empty_one():
+    code, _, error = run(f"'{sys.executable}' -m fastmetrics score - -o o.parquet --format jsonl <&-")
+    assert (code, error) == (3, "error: standard input: the file is empty\n")
