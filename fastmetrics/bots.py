@@ -46,7 +46,7 @@ class StrictMatchBot:
         names = (
             list(faq.column_names) if isinstance(faq, pa.Table | pa.RecordBatch) else list(getattr(faq, "columns", faq))
         )
-        found = resolve([str(name) for name in names])
+        found = resolve([str(name) for name in names], needed={"question", "answer"})
         for needed in ("question", "answer"):
             if needed not in found:
                 raise ColumnError(f"faq: needs the column {needed!r}; it has: {', '.join(map(repr, names)) or 'none'}")
@@ -87,7 +87,7 @@ def answer_table(
     ``columns={canonical: yours}`` says what the questions' columns are called. Raises ``ColumnError`` where there is no
     column of questions.
     """
-    found = resolve(questions.column_names, columns)
+    found = resolve(questions.column_names, columns, needed={"id", "question"})
     if "question" not in found:
         raise ColumnError(f"questions: needs the column 'question'; it has: {', '.join(questions.column_names)}")
     asked = {name: questions[found[name]] for name in ("id", "question") if name in found}

@@ -5,7 +5,7 @@ The rest of the package knows a column by its canonical name only; :func:`resolv
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 
 from fastmetrics.errors import ColumnError, UnknownNameError
@@ -114,12 +114,16 @@ SCHEMAS: Mapping[str, Mapping[str, str]] = {
 
 
 def resolve(
-    present: Iterable[str], columns: Mapping[str, str] | None = None, schema: str | None = None
+    present: Iterable[str],
+    columns: Mapping[str, str] | None = None,
+    schema: str | None = None,
+    needed: Collection[str] | None = None,
 ) -> dict[str, str]:
     """Which of the ``present`` columns holds each canonical column.
 
     An explicit ``columns={canonical: yours}`` wins over the preset ``schema``, which wins over detection by name:
-    the canonical name, or else its aliases, whatever their case.
+    the canonical name, or else its aliases, whatever their case.  Where two names fit equally well - two aliases, or
+    the canonical name and its plural or another case of it - nothing but ``columns`` can tell which is meant.
 
     >>> resolve(["Query", "answer", "response", "gold"])
     {'question': 'Query', 'answer': 'answer', 'reference': 'gold'}
@@ -128,10 +132,37 @@ def resolve(
     fastmetrics.errors.ColumnError: columns 'output' and 'response' could both be 'answer'; name one with
     columns={'answer': ...}
 
-    Raises ``ColumnError`` for two aliases of one column and for a named column that is absent, and
-    ``UnknownNameError`` for a canonical name or preset nobody knows.
+    Raises ``ColumnError`` for such a column if it is among the ``needed`` ones (by default all), and for a named column
+    that is absent, and ``UnknownNameError`` for a canonical name or preset nobody knows.
     """
     names = list(present)
+    found = _given(names, columns, schema)
+    taken = set(found.values())
+    for column in _ALL:
+        if column.name not in found:
+            rivals = _rivals(column, [name for name in names if name not in taken])
+            if len(rivals) > 1 and (needed is None or column.name in needed):
+                both = " and ".join(map(repr, rivals))
+                way = Argument("columns", {column.name: ...})
+                raise ColumnError(f"columns {both} could both be {column.name!r}; name one with ", way)
+            if rivals:
+                found[column.name] = rivals[0]
+    return {name: found[name] for name in COLUMNS if name in found}
+
+
+def passed_over(present: Iterable[str], found: Mapping[str, str]) -> dict[str, list[str]]:
+    """The ``present`` columns whose names fit a canonical column too that was ``found`` under another one.
+
+    >>> passed_over(["answer", "response"], {"answer": "answer"})
+    {'answer': ['response']}
+    """
+    free = [name for name in present if name not in found.values()]
+    fitting = {name: [other for other in free if _fits(COLUMNS[name], other)] for name in found}
+    return {name: others for name, others in fitting.items() if others}
+
+
+def _given(names: list[str], columns: Mapping[str, str] | None, schema: str | None) -> dict[str, str]:
+    """What is said of the columns by the preset, and by name."""
     found = _by_schema(names, schema)
     if columns is not None and not isinstance(columns, Mapping):
         raise ColumnError(Argument("columns", columns), ": expected {canonical: yours}")
@@ -143,13 +174,7 @@ def resolve(
             nearest = UnknownNameError.of("column", yours, names).message if names else f"no column {yours!r}"
             raise ColumnError(Argument("columns", {canonical: yours}), ": ", nearest)
         found[canonical] = yours
-    taken = set(found.values())
-    for column in _ALL:
-        if column.name not in found:
-            match = _by_name(column, [name for name in names if name not in taken])
-            if match is not None:
-                found[column.name] = match
-    return {name: found[name] for name in COLUMNS if name in found}
+    return found
 
 
 def _by_schema(names: list[str], schema: str | None) -> dict[str, str]:
@@ -160,16 +185,14 @@ def _by_schema(names: list[str], schema: str | None) -> dict[str, str]:
     return {canonical: yours for canonical, yours in SCHEMAS[schema].items() if yours in names}
 
 
-def _by_name(column: Column, names: list[str]) -> str | None:
-    if column.name in names:
-        return column.name
-    for accepted in ((column.name,), column.aliases):
-        matches = [name for name in names if name.lower() in accepted]
-        if len(matches) > 1:
-            both = " and ".join(repr(name) for name in matches)
-            raise ColumnError(
-                f"columns {both} could both be {column.name!r}; name one with ", Argument("columns", {column.name: ...})
-            )
-        if matches:
-            return matches[0]
-    return None
+def _fits(column: Column, name: str) -> bool:
+    return name.lower() in (column.name, *column.aliases)
+
+
+def _rivals(column: Column, names: list[str]) -> list[str]:
+    """The names that might be a column's, best first: one, unless only its owner can tell which is meant."""
+    fitting = [name for name in names if _fits(column, name)]
+    if all(name.lower() != column.name for name in fitting):
+        return fitting
+    own = [name for name in fitting if name.lower().removesuffix("s") == column.name.removesuffix("s")]
+    return sorted(own, key=lambda name: (name != column.name, name.lower() != column.name))

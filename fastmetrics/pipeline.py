@@ -114,7 +114,7 @@ def score_files(
             progress=progress,
         )
     # The result's address would lack the secrets that reading it again may need.
-    return ScoredFiles(result, _summary(result, planned.names, output if is_url(output) else result.output))
+    return ScoredFiles(result, _summary(result, planned, output if is_url(output) else result.output))
 
 
 def _engine(name: str, threads: int | None, workers: int | None, address: str | None) -> AbstractContextManager[Engine]:
@@ -146,7 +146,7 @@ def plan_files(
 ) -> Plan:
     """The plan for the columns of an opened input, which is read if a metric must know all rows; keeps the ``id``."""
     names = source.schema.names
-    found = resolve(names, columns, schema)
+    found = resolve(names, columns, schema, {"id"})
     kept = [found["id"]] if "id" in found else []
     keep = list(dict.fromkeys([*kept, *listed(keep)]))
     planned = plan(names, metrics, columns, schema, keep, suites, embedder, cache)
@@ -165,8 +165,8 @@ def _readable(source: Source, selection: Selection) -> Iterator[pa.RecordBatch]:
 def _kinds(planned: Plan) -> dict[str, str]:
     """The columns of the input that a plan reads, and what each must hold."""
     kinds = dict.fromkeys(planned.keep, "any")
-    for canonical, yours in planned.columns.items():
-        if yours in planned.inputs and kinds.get(yours) != "texts":
+    for canonical, yours in planned.used.items():
+        if kinds.get(yours) != "texts":
             kinds[yours] = COLUMNS[canonical].kind
     return kinds
 
@@ -194,7 +194,8 @@ def signature(planned: Plan) -> dict[str, Any]:
         "fastmetrics": fastmetrics.__version__,
         "unicode": unicodedata.unidata_version,
         "scores": {score.name: {"metric": score.metric.name, **_jsonable(score.options)} for score in planned.scores},
-        "columns": dict(planned.columns),
+        "columns": planned.used,
+        **({"passed_over": dict(planned.passed_over)} if planned.passed_over else {}),
         "keep": list(planned.keep),
     }
 
@@ -241,8 +242,8 @@ def _counts(observed: Sequence[Mapping[str, Any]]) -> dict[str, list[int]]:
     return add_up(part["counts"] for part in observed)
 
 
-def _summary(result: RunResult, names: Sequence[str], output: str | Path) -> Summary:
-    states = _merged(result.observed, names)
+def _summary(result: RunResult, planned: Plan, output: str | Path) -> Summary:
+    states = _merged(result.observed, planned.names)
     for state in states.values():
         state.add_errors(result.rejected)
     statistics = declared_statistics(states)
@@ -252,4 +253,5 @@ def _summary(result: RunResult, names: Sequence[str], output: str | Path) -> Sum
         found = quantiles(partial(column_of, output, name), list(wanted.values())) if wanted else ()
         metrics[name] = MetricSummary.of(state, dict(zip(wanted, map(float, found), strict=True)))
     corpus = {name: finish_counts(name, counts) for name, counts in _counts(result.observed).items()}
-    return Summary(result.rows, metrics, corpus, labels=declared_labels(states))
+    labels = declared_labels(states)
+    return Summary(result.rows, metrics, corpus, labels, columns=planned.used, passed_over=planned.passed_over)

@@ -5,12 +5,12 @@ from __future__ import annotations
 import os
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from fastmetrics import metrics as families
 from fastmetrics import specs
-from fastmetrics.columns import COLUMNS, resolve
+from fastmetrics.columns import COLUMNS, SCHEMAS, passed_over, resolve
 from fastmetrics.declare import Metric
 from fastmetrics.errors import ColumnError, OptionError, UnknownNameError
 from fastmetrics.lists import listed
@@ -34,6 +34,8 @@ class Plan:
     scores: tuple[Score, ...]
     columns: Mapping[str, str]
     keep: tuple[str, ...] = ()
+    passed_over: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    """The columns that by their names might be read in the place of some that are, where nobody said which."""
 
     @property
     def names(self) -> list[str]:
@@ -43,8 +45,13 @@ class Plan:
     @property
     def inputs(self) -> tuple[str, ...]:
         """The columns of the user's table that the plan reads, each once."""
-        used = [self.columns[c] for score in self.scores for c in score.metric.needs if c in self.columns]
-        return tuple(dict.fromkeys([*self.keep, *used]))
+        return tuple(dict.fromkeys([*self.keep, *self.used.values()]))
+
+    @property
+    def used(self) -> dict[str, str]:
+        """The canonical columns that some score needs, and where each is found."""
+        needed = (column for score in self.scores for column in score.metric.needs)
+        return {column: self.columns[column] for column in dict.fromkeys(needed) if column in self.columns}
 
     @property
     def shared(self) -> frozenset[str]:
@@ -97,10 +104,10 @@ def plan(
     is the suite ``core``.  ``embedder`` and ``cache`` are those of every
     metric that embeds text and does not name its own; with an ``embedder``, embeddings that the table lacks are made of
     its texts.  Raises ``ColumnError`` naming the column that
-    a metric lacks, or if a suite finds none of its columns.
+    a metric lacks, or two that could both be one it needs, or if a suite finds none of its columns.
     """
     names = list(present)
-    found = resolve(names, columns, schema)
+    found = resolve(names, columns, schema, needed=())
     for name in keep:
         if name not in names:
             raise UnknownNameError.of("column", name, names)
@@ -112,6 +119,7 @@ def plan(
         scores += [score for score in _able(suite, names, found, embedding) if score.name not in asked]
     for score in scores:
         _check_columns(score, names, found)
+    resolve(names, columns, schema, {column for score in scores for column in score.metric.needs})
     if all(score.metric.finish is not None for score in scores):
         raise OptionError(f"{scores[0].name} is one value a table: ask for a row metric beside it")
     twice = {score.name for score in scores if [s.name for s in scores].count(score.name) > 1}
@@ -120,7 +128,10 @@ def plan(
     clash = [score.name for score in scores if score.name in keep]
     if clash:
         raise OptionError(f"cannot keep the column {clash[0]!r}: a metric has that name")
-    return Plan(tuple(scores), found, tuple(keep))
+    planned = Plan(tuple(scores), found, tuple(keep))
+    said = {*(columns or ()), *SCHEMAS.get(schema or "", ())}
+    others = {name: over for name, over in passed_over(names, planned.used).items() if name not in said}
+    return replace(planned, passed_over=others)
 
 
 def _able(suite: str, names: list[str], found: Mapping[str, str], embedding: Mapping[str, Any]) -> list[Score]:

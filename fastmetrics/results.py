@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -57,6 +57,11 @@ class ScoreFile:
         for chunk in self.source.chunks(selection):
             yield self.source.conform(chunk, selection).replace_schema_metadata(borne)
 
+    def read(self) -> dict[str, Any]:
+        """Which columns were scored, as the metadata say: ``columns`` and ``passed_over`` of a summary."""
+        found = {name: (self.metadata or {}).get(name) for name in ("columns", "passed_over")}
+        return {name: value for name, value in found.items() if isinstance(value, dict)}
+
 
 def said_scores(metadata: Mapping[str, Any] | None, name: str) -> list[str] | None:
     """The columns of scores of a file, as its metadata say, or None if they do not.
@@ -87,4 +92,6 @@ def summarize_files(paths: str | Path | Sequence[str | Path]) -> Summary:
     cannot be read, ``ColumnError`` if the files differ in their score columns.
     """
     files = [ScoreFile.open(path) for path in ([paths] if isinstance(paths, str | Path) else paths)]
-    return summarize(lambda: (batch for file in files for batch in file.batches()))
+    found = summarize(lambda: (batch for file in files for batch in file.batches()))
+    read = files[0].read()
+    return replace(found, **read) if all(file.read() == read for file in files) else found

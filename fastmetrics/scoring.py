@@ -43,8 +43,7 @@ def fit(plan: Plan, read: Callable[[], Iterable[pa.RecordBatch]]) -> Plan:
 
 def rows_of(batch: pa.RecordBatch, plan: Plan, make: Any = Batch, words: Wordbook | None = None) -> Batch:
     """The columns of a record batch that a plan needs, under their canonical names."""
-    used = {c: name for c, name in plan.columns.items() if any(c in s.metric.needs for s in plan.scores)}
-    return make({column: batch.column(name) for column, name in used.items()}, plan.shared, words)
+    return make({column: batch.column(name) for column, name in plan.used.items()}, plan.shared, words)
 
 
 def score_batch(
@@ -157,7 +156,7 @@ def score(
         raise ColumnError("expected a table, got a DataFrame of Spark: score it with fastmetrics.engines.spark.score")
     frame = open_frame(table)
     names = list(dict.fromkeys(frame.names))
-    found = resolve(names, columns, schema)
+    found = resolve(names, columns, schema, {"id"})
     keep = [found["id"]] if "id" in found else []
     planned = plan(names, metrics, columns, schema, keep, suites, embedder, cache)
     schema_of, pieces = frame.read(planned.inputs)

@@ -81,13 +81,13 @@ def search_run(
 def _ids(path: Path, rows: int) -> pa.Array:
     """The file's id column, or row numbers where it has none."""
     if path.suffix.lower() in (".parquet", ".pq"):
-        name = resolve(parquet.read_schema(path).names).get("id")
+        name = resolve(parquet.read_schema(path).names, needed={"id"}).get("id")
         if name is not None:
             return parquet.read_table(path, columns=[name]).column(name).combine_chunks()
     elif path.suffix.lower() in (".arrow", ".feather", ".ipc"):
         with pa.memory_map(str(path)) as mapped:
             table = pa.ipc.open_file(mapped).read_all()
-        name = resolve(table.schema.names).get("id")
+        name = resolve(table.schema.names, needed={"id"}).get("id")
         if name is not None:
             return table.column(name).combine_chunks()
     return pa.array(np.arange(rows))

@@ -60,6 +60,10 @@ class Summary(Shown, Mapping[str, MetricSummary]):
     labels: Mapping[str, str] = field(default_factory=dict)
     """What a statistic is called: ``{"reciprocal_rank.mean": "mrr"}``."""
     notes: Sequence[str] = ()
+    columns: Mapping[str, str] = field(default_factory=dict)
+    """The columns that were scored, ``{canonical: yours}``, where that is known."""
+    passed_over: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    """The columns that might have been read in the place of some of those, by their names."""
 
     def __post_init__(self) -> None:
         """Raise ``OptionError`` if two figures would have one name."""
@@ -92,12 +96,16 @@ class Summary(Shown, Mapping[str, MetricSummary]):
         return {**flat, **self.corpus}
 
     def to_dict(self) -> dict[str, Any]:
-        """``{"n_rows", "metrics": {name: {"mean", …, "n_error", "p95", …}}, "figures": {name: value}, "notes"}``."""
+        """``{"n_rows", "metrics": {name: {"mean", …, "n_error", "p95", …}}, "figures": {name: value}, …}``.
+
+        Beside those there are "columns", "passed_over" and "notes".
+        """
         metrics = {
             name: {**{key: getattr(metric, key) for key in _FIGURES + _COUNTS}, **metric.extra}
             for name, metric in self.metrics.items()
         }
-        return {"n_rows": self.n_rows, "metrics": metrics, "figures": self.figures, "notes": list(self.notes)}
+        read = {"columns": dict(self.columns), "passed_over": dict(self.passed_over)}
+        return {"n_rows": self.n_rows, "metrics": metrics, "figures": self.figures, **read, "notes": list(self.notes)}
 
     def to_json(self) -> str:
         """The dictionary as JSON: NaN becomes null, an infinity ``"Infinity"`` or ``"-Infinity"``."""
@@ -117,8 +125,14 @@ class Summary(Shown, Mapping[str, MetricSummary]):
         return pa.Table.from_pylist(rows, pa.schema(fields))
 
     def remarks(self) -> Sequence[str]:
-        """The notes."""
-        return self.notes
+        """The notes, and which columns were read."""
+        return [*self.notes, *([f"read: {', '.join(map(self._read, self.columns))}"] if self.columns else [])]
+
+    def _read(self, column: str) -> str:
+        """``reference = gold (not target)``: a column, what it is called, and what else might have been it."""
+        yours, others = self.columns[column], self.passed_over.get(column)
+        named = column if yours == column else f"{column} = {yours}"
+        return f"{named} (not {', '.join(others)})" if others else named
 
     def grids(self) -> list[Grid]:
         """The metrics, and the statistics that have a name of their own."""

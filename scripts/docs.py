@@ -181,9 +181,11 @@ def columns_page() -> str:
         "\n\n".join(
             [
                 f"# Input columns\n\n{NOTE}",
-                "A column is found under its own name or, whatever their case, under one of its aliases. Two aliases "
-                "of one column in one table are an error that names both. `columns={canonical: yours}` (`--columns "
-                "canonical=yours`) wins over a preset `schema=`, and that wins over the names.",
+                "A column is found under its own name or, whatever their case, under one of its aliases. Its own name "
+                "wins over aliases; two aliases without it are an error that names both, and so are a name beside its "
+                "plural (`reference` and `references`) or beside another case of it, if a metric needs the column. "
+                "`columns={canonical: yours}` (`--columns canonical=yours`) wins over a preset `schema=`, and that "
+                "wins over the names. Which columns were read is said below a summary and in the metadata of a file.",
                 table(("column", "holds", "meaning", "also found as"), columns),
                 "CSV and TSV have no lists: there a cell of `reference` or `contexts` is one text, whatever brackets "
                 'it holds, and a cell of ids, grades or vectors is a list in JSON (`["d1", "d2"]`). Rows of several '

@@ -32,7 +32,7 @@ def plan_rows(
     cache: str | os.PathLike[str] | None = None,
 ) -> Plan:
     """The plan for rows in columns of these names; keeps the ``id``.  Raises ``OptionError`` for a corpus metric."""
-    found = resolve(names, columns, schema)
+    found = resolve(names, columns, schema, {"id"})
     kept = [found["id"]] if "id" in found else []
     keep = list(dict.fromkeys([*kept, *listed(keep)]))
     planned = plan(names, metrics, columns, schema, keep, suites, embedder, cache)
