@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from fastmetrics.engines.local import Job, RunResult, run
+from fastmetrics.errors import OutputError
 from fastmetrics.tables import Limits, open_source
 from tests.toy_scores import KINDS, choosy
 
@@ -80,10 +81,14 @@ def test_everything_is_on_the_disk_before_it_gets_its_name(
 
 @pytest.mark.parametrize("name", ["o.csv", "o.parquet", "o/"])
 @pytest.mark.parametrize("overwrite", [False, True])
+@pytest.mark.parametrize("rows", [300, 0])
 def test_a_crash_at_any_rename_leaves_the_old_output_or_the_new_one(
-    tmp_path: Path, source: Path, monkeypatch: pytest.MonkeyPatch, name: str, overwrite: bool
+    tmp_path: Path, source: Path, monkeypatch: pytest.MonkeyPatch, name: str, overwrite: bool, rows: int
 ) -> None:
     """And the next run that resumes makes it the new one, with all that belongs to it, without scoring a row."""
+    if not rows:
+        source = tmp_path / "in.csv"
+        source.write_text("id,answer\n")
     (tmp_path / "whole").mkdir()
     whole = go(source, f"{tmp_path}/whole/{name}")
     wanted, replace, finished = held(tmp_path / "whole"), os.replace, 0
@@ -117,4 +122,40 @@ def test_a_crash_at_any_rename_leaves_the_old_output_or_the_new_one(
         made = go(source, f"{folder}/{name}", resume=True, overwrite=overwrite)
         assert (made.rows, made.rejected, made.resumed_rows) == (whole.rows, whole.rejected, whole.rows)
         assert held(folder) == wanted
-    assert finished == (5 if name == "o.csv" else 4)
+    assert finished == (5 if name == "o.csv" else 4) - (not rows), "each rename was a crash once"
+
+
+@pytest.mark.parametrize("name", ["o.csv", "o/"])
+def test_a_crash_while_the_work_folder_is_deleted_changes_nothing(
+    tmp_path: Path, source: Path, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    """The output is there; who resumes is told of all its rows, and no row is lost or scored into another place."""
+    (tmp_path / "whole").mkdir()
+    whole = go(source, f"{tmp_path}/whole/{name}")
+    wanted, unlink = held(tmp_path / "whole"), os.unlink
+    for stop in range(40):
+        folder, left = tmp_path / str(stop), [stop]
+        work = folder / f"{name.rstrip('/')}.partial"
+        folder.mkdir()
+
+        def crash(path: str | Path, *arguments: object, left: list[int] = left, **options: object) -> None:
+            left[0] -= (work / "commit.json").exists() or Path(path).name == "lock"
+            if left[0] < 0:
+                raise CrashError
+            unlink(path, *arguments, **options)
+
+        with monkeypatch.context() as patch:
+            patch.setattr(os, "unlink", crash)
+            try:
+                go(source, f"{folder}/{name}")
+            except CrashError:
+                assert set(wanted) <= set(held(folder))
+        if not (work / "commit.json").exists():
+            with pytest.raises(OutputError, match="exists; choose overwrite to replace it"):
+                go(source, f"{folder}/{name}", resume=True)
+            break
+        made = go(source, f"{folder}/{name}", resume=True)
+        assert (made.rows, made.rejected) == (whole.rows, whole.rejected)
+        assert held(folder) == wanted
+    assert [one.name for one in work.iterdir()] == ["lock"]
+    assert stop >= 6, "a crash at each file"

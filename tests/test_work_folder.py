@@ -9,6 +9,7 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
+from fastmetrics.errors import OutputError
 from fastmetrics.tables import Place
 from fastmetrics.tables.checkpoint import WorkFolder
 
@@ -151,6 +152,30 @@ def test_a_new_start_forgets_all_that_was_done(path: Path) -> None:
         ]
         assert not work.unfinished()
     assert not path.exists(), "nothing was done, so nothing is left"
+
+
+def test_a_folder_is_of_an_unfinished_run_once_there_is_something_to_go_on_from(path: Path) -> None:
+    work = again(path)
+    with work:
+        work.start({"version": 1})
+        (path / "journal.jsonl").touch()
+        assert not work.unfinished(), "a process may end before its first line"
+        (path / "commit.json").write_text("[]")
+        assert work.unfinished(), "a run of no rows has no parts, and yet an output"
+        (path / "commit.json").unlink()
+        keep(work, 0)
+        assert work.unfinished()
+    assert path.exists()
+
+
+def test_who_holds_the_lock_is_named(path: Path) -> None:
+    path.mkdir()
+    (path / "lock").write_text("123456789012345678901")  # of an earlier run, whose number was longer
+    with again(path), pytest.raises(OutputError) as caught, again(path):
+        pass
+    assert str(caught.value) == f"another run (process {os.getpid()}) is writing {path.with_suffix('')}"
+    with again(path):
+        pass
 
 
 @pytest.mark.parametrize("text", ["", "{", "[]", "7", "\udcff"])

@@ -15,6 +15,7 @@ import os
 import shutil
 import zlib
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -94,16 +95,16 @@ class WorkFolder:
         return self
 
     def __exit__(self, *exc: object) -> None:
-        if not self.unfinished() and not self.committed():
+        if not self.unfinished():
             self.remove()
         if self._lock is not None:
             os.close(self._lock)
             self._lock = None
 
     def unfinished(self) -> bool:
-        """Whether a run left finished parts."""
+        """Whether a run left finished parts, or nothing to do but renaming."""
         journal = self.path / "journal.jsonl"
-        return journal.exists() and journal.stat().st_size > 0
+        return self.committed() or (journal.exists() and journal.stat().st_size > 0)
 
     def committed(self) -> bool:
         """Whether a run left nothing to do but renaming."""
@@ -121,11 +122,7 @@ class WorkFolder:
         """Forget what was done and write down what this run is."""
         self.parts = {}
         with writing(self.output):
-            for entry in self.path.iterdir():
-                if entry.is_dir():
-                    shutil.rmtree(entry)
-                elif entry.name != "lock":
-                    entry.unlink()
+            self._clear()
             for name in ("parts", "rejects"):
                 (self.path / name).mkdir()
             _replace(self.path / "run.json", [json.dumps(run, ensure_ascii=False, indent=1).encode()])
@@ -141,7 +138,8 @@ class WorkFolder:
     def load(self) -> None:
         """Find the parts that are finished; whether a part's bytes are whole is checked when it is used."""
         self.parts = {}
-        for line in (self.path / "journal.jsonl").read_bytes().splitlines():
+        journal = self.path / "journal.jsonl"
+        for line in journal.read_bytes().splitlines() if journal.exists() else ():  # a run of no rows has none
             try:
                 record = json.loads(line)
                 part = Part(**{**record, "stop": tuple(record["stop"])})
@@ -189,8 +187,20 @@ class WorkFolder:
         return pa.py_buffer(data), text.decode()
 
     def remove(self) -> None:
-        """Delete the folder."""
+        """Delete the folder, the lock last: what has none is no work folder."""
+        with suppress(OSError):
+            self._clear()
         shutil.rmtree(self.path, ignore_errors=True)
+
+    def _clear(self) -> None:
+        """Delete all but the lock; cut short, it leaves nothing that says more than there is."""
+        last = ["run.json", "journal.jsonl", "commit.json"]
+        found = sorted(self.path.iterdir(), key=lambda entry: last.index(entry.name) if entry.name in last else -1)
+        for entry in found:
+            if entry.is_dir():
+                shutil.rmtree(entry)
+            elif entry.name != "lock":
+                entry.unlink()
 
 
 def compare(path: Path | str, earlier: Mapping[str, Any], now: Mapping[str, Any]) -> None:
