@@ -138,7 +138,7 @@ def test_a_crash_while_the_work_folder_is_deleted_changes_nothing(
         work = folder / f"{name.rstrip('/')}.partial"
         folder.mkdir()
 
-        def crash(path: str | Path, *arguments: object, left: list[int] = left, **options: object) -> None:
+        def crash(path: str | Path, *arguments: object, left: list[int] = left, work: Path = work, **options: object):
             left[0] -= (work / "commit.json").exists() or Path(path).name == "lock"
             if left[0] < 0:
                 raise CrashError
@@ -159,3 +159,25 @@ def test_a_crash_while_the_work_folder_is_deleted_changes_nothing(
         assert held(folder) == wanted
     assert [one.name for one in work.iterdir()] == ["lock"]
     assert stop >= 6, "a crash at each file"
+
+
+def test_files_that_the_user_put_into_a_folder_of_scores_stay(
+    tmp_path: Path, source: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Even where a run that had been told to replace the folder ended before it could."""
+    go(source, tmp_path / "o")
+    replace = os.replace
+
+    def crash(old: Path, new: Path) -> None:
+        if Path(new) == tmp_path / "o.rejects.jsonl":
+            raise CrashError
+        replace(old, new)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "replace", crash)
+        with pytest.raises(CrashError):
+            go(source, tmp_path / "o", overwrite=True)
+    (tmp_path / "o" / "notes.txt").write_text("mine")
+    with pytest.raises(OutputError, match=r"holds other files \('notes.txt'\)"):
+        go(source, tmp_path / "o", overwrite=True)
+    assert (tmp_path / "o" / "notes.txt").read_text() == "mine"

@@ -104,6 +104,7 @@ def test_cells_are_measured_whatever_their_layout():
     assert cell_bytes(lists).tolist() == [3, 0, 0, 1]
     assert cell_bytes(lists.slice(2)).tolist() == [0, 1]
     assert cell_bytes(pa.array([{"a": "xy", "b": 1}])).tolist() == [10]
+    assert cell_bytes(pa.array([True, None, False])).tolist() == [1, 1, 1]
     assert cell_bytes(pa.array([[1.0, 2.0]], pa.list_(pa.float32(), 2))).tolist() == [8]
 
 

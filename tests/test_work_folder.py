@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import os
 from pathlib import Path
@@ -10,7 +11,7 @@ import pyarrow as pa
 import pytest
 
 from fastmetrics.errors import OutputError
-from fastmetrics.tables import Place
+from fastmetrics.tables import Place, checkpoint
 from fastmetrics.tables.checkpoint import WorkFolder
 
 REJECT = '{"file": "in.csv", "line": 3}\n'
@@ -123,6 +124,22 @@ def test_no_part_lies_half_under_its_name(path: Path, monkeypatch: pytest.Monkey
     assert not list(path.rglob(name))
     assert read(path, 1) is None
     assert read(path, 0) is not None
+
+
+@pytest.mark.parametrize("most", [1, 3, 100])
+def test_a_write_that_takes_only_some_of_the_bytes_is_gone_on_with(
+    path: Path, monkeypatch: pytest.MonkeyPatch, most: int
+) -> None:
+    class Short(io.FileIO):
+        def write(self, data: memoryview) -> int:  # type: ignore[override]
+            return super().write(data[:most])
+
+    def opening(file: Path, mode: str, **options: object) -> object:
+        return Short(file, mode) if options.get("buffering") == 0 else open(file, mode, **options)
+
+    monkeypatch.setattr(checkpoint, "open", opening, raising=False)
+    keep(begun(path), 1, b"bytes that are many " * 20)
+    assert read(path, 1) == (b"bytes that are many " * 20, REJECT)
 
 
 def test_the_journal_speaks_of_what_is_there(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

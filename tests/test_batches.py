@@ -1,0 +1,149 @@
+"""Rows and sums that other systems move in pieces: each piece is scored and added up as if all were at hand."""
+
+from __future__ import annotations
+
+import math
+import random
+from itertools import pairwise
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+import fastmetrics as fm
+from fastmetrics.engines.batches import Rows, pack, plan_rows, unpack
+from fastmetrics.errors import ColumnError, OptionError
+from fastmetrics.stats.moments import State
+
+TABLE = pa.table(
+    {
+        "id": ["a", "b", "c", "d"],
+        "answer": ["in Paris", "Rome", None, ""],
+        "reference": [["Paris"], ["rome", "Roma"], ["x"], []],
+        "latency_ms": [1.5, None, math.nan, 4.0],
+        "note": [b"\x00", None, b"x", b"y"],
+    }
+)
+METRICS = ["token_f1", "latency_ms"]
+
+
+def rows(table: pa.Table = TABLE, **options: object) -> Rows:
+    planned = plan_rows(table.column_names, METRICS, None, None, (), **options)
+    return Rows(planned, {field.name: field.type for field in table.schema})
+
+
+def bits(table: pa.Table | pa.RecordBatch) -> list[bytes]:
+    """What the scores are to the bit, nulls and NaN apart."""
+    return [str(column.is_valid().to_pylist()).encode() + np.asarray(column).tobytes() for column in table.columns[1:]]
+
+
+def test_the_id_is_kept_and_what_else_is_asked_for() -> None:
+    names = TABLE.column_names
+    assert plan_rows(names, METRICS, None, None, ()).keep == ("id",)
+    assert plan_rows(names, METRICS, None, None, (), ["note", "id"]).keep == ("id", "note")
+    assert plan_rows(names, METRICS, {"id": "note"}, None, ()).keep == ("note",)
+    assert plan_rows(["answer", "reference"], ["token_f1"], None, None, ()).keep == ()
+    with pytest.raises(OptionError, match=r"^corpus_bleu is one value a table, which has no place among rows"):
+        plan_rows(names, ["token_f1", "corpus_bleu"], None, None, ())
+
+
+@pytest.mark.parametrize("size", [1, 2, 3, 4])
+def test_pieces_have_the_scores_of_the_whole(size: int) -> None:
+    pieces = [TABLE.slice(start, size) for start in range(0, 4, size)]
+    made = list(rows().scores(pieces))
+    assert [batch.num_rows for batch in made] == [piece.num_rows for piece in pieces]
+    found, expected = pa.Table.from_batches(made).combine_chunks(), fm.score(TABLE, METRICS)
+    assert found.schema == expected.schema
+    assert found["id"].to_pylist() == TABLE["id"].to_pylist()
+    assert bits(found) == bits(expected)
+
+
+def test_a_piece_without_rows_has_its_columns_all_the_same() -> None:
+    (made,) = rows().scores([TABLE.slice(0, 0)])
+    assert (made.num_rows, made.schema.names) == (0, ["id", *METRICS])
+    before, none, after = rows().scores([TABLE, TABLE.slice(2, 0), TABLE])
+    assert (before.num_rows, none.num_rows, after.num_rows) == (4, 0, 4)
+    assert none.schema == before.schema
+
+
+def test_a_piece_that_lacks_a_column_or_is_all_null_in_it_has_nothing_there() -> None:
+    lacking = TABLE.drop_columns(["reference", "latency_ms"])
+    null = lacking.append_column("reference", pa.nulls(4)).append_column("latency_ms", pa.nulls(4))
+    whole, *made = rows().scores([TABLE, lacking, null])
+    for batch in made:
+        assert batch.schema == whole.schema
+        assert batch["id"].to_pylist() == ["a", "b", "c", "d"]
+        assert batch["token_f1"].null_count == batch["latency_ms"].null_count == 4
+
+
+def test_columns_in_another_order_and_further_ones_do_not_matter() -> None:
+    (expected,) = rows().scores([TABLE])
+    (made,) = rows().scores([TABLE.select(TABLE.column_names[::-1]).append_column("more", [["x"] * 4])])
+    assert made.schema == expected.schema
+    assert bits(made) == bits(expected)
+
+
+class Boxed(pa.ExtensionType):
+    """A type of another package, around one of Arrow's."""
+
+    def __init__(self, inside: pa.DataType) -> None:
+        super().__init__(inside, "tests.boxed")
+
+    def __arrow_ext_serialize__(self) -> bytes:
+        return b""
+
+
+@pytest.mark.parametrize("inside", [pa.list_(pa.float64()), pa.large_list(pa.float64())])
+def test_vectors_in_the_types_of_another_package_are_taken_out(inside: pa.DataType) -> None:
+    vectors = pa.array([[1.0, 0.0], None, [0.6, 0.8]], inside)
+    boxed = pa.ExtensionArray.from_storage(Boxed(inside), vectors)
+    plain = pa.table({"answer_embedding": vectors, "reference_embedding": vectors})
+    table = pa.table({"answer_embedding": pa.chunked_array([boxed[:1], boxed[1:]]), "reference_embedding": vectors})
+    planned = plan_rows(table.column_names, ["semantic_similarity"], None, None, ())
+    made = pa.Table.from_batches(Rows(planned, {}).scores([table]))
+    assert made["semantic_similarity"].to_pylist() == fm.score(plain, ["semantic_similarity"])[0].to_pylist()
+    assert made["semantic_similarity"].null_count == 1
+
+
+def test_a_column_that_is_kept_stays_in_its_box() -> None:
+    boxed = pa.ExtensionArray.from_storage(Boxed(pa.list_(pa.int64())), pa.array([[1]] * 4))
+    table = TABLE.set_column(4, "note", boxed)
+    (made,) = rows(table, keep=["note"]).scores([table])
+    assert made["note"].type == boxed.type
+
+
+def test_a_type_that_no_metric_takes_is_found_before_any_row() -> None:
+    rows().check()
+    with pytest.raises(ColumnError, match="column 'answer': expected text, got int64"):
+        rows(TABLE.set_column(1, "answer", pa.array([1, 2, 3, 4]))).check()
+    unknown = TABLE.set_column(1, "answer", pa.nulls(4))
+    rows(unknown).check()
+    planned = plan_rows(TABLE.column_names, METRICS, None, None, (), ["note"])
+    Rows(planned, {name: TABLE.schema.field(name).type for name in planned.inputs if name not in planned.keep}).check()
+
+
+@pytest.mark.parametrize("pieces", [1, 3, 7])
+def test_sums_of_pieces_in_any_order_are_those_of_the_whole(pieces: int) -> None:
+    rng = np.random.default_rng(3)
+    table = pa.table({name: pa.array(rng.random(700), mask=rng.random(700) < 0.1) for name in ("a", "b", "c")})
+    table = table.append_column("d", [[math.nan, None, 1e300, -1e300, 5e-324] * 140])
+    cuts = [0, *sorted(rng.integers(0, 700, pieces - 1).tolist()), 700]
+    parts = [table.slice(start, stop - start) for start, stop in pairwise(cuts)]
+    names, asked = ["a", "b", "d"], ["d", "a"]
+    packed = [batch for part in parts for batch in pack([part.slice(0, 5), part.slice(5)], names, asked)]
+    texts = [text for batch in packed for text in batch["sums"].to_pylist() if text is not None]
+    assert len(texts) == pieces
+    random.Random(pieces).shuffle(texts)
+    sums = unpack(texts, names)
+    assert sums.n_rows == 700
+    for name in names:
+        state = State()
+        state.add(table[name])
+        assert sums.states[name].to_json() == state.to_json()
+    values = [row for batch in packed for row in batch["values"].to_pylist() if row]
+    assert [len(row) for row in values] == [2] * 2 * pieces
+    found = np.concatenate([np.frombuffer(row[0], np.float64) for row in values])
+    np.testing.assert_array_equal(found, table["d"].to_numpy())
+    found = np.concatenate([np.frombuffer(row[1], np.float64) for row in values])
+    np.testing.assert_array_equal(found, table["a"].to_numpy())
+    assert unpack([], names).n_rows == 0
