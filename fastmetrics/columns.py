@@ -77,6 +77,16 @@ _ALL = (
 
 COLUMNS: Mapping[str, Column] = {column.name: column for column in _ALL}
 
+
+def is_id(name: str) -> bool:
+    """Whether a column of this name identifies the rows.
+
+    >>> is_id("Query_ID"), is_id("answer")
+    (True, False)
+    """
+    return name.lower() in ("id", *COLUMNS["id"].aliases)
+
+
 SCHEMAS: Mapping[str, Mapping[str, str]] = {
     "ragas": {
         "question": "user_input",

@@ -24,7 +24,8 @@ from fastmetrics.columns import COLUMNS
 from fastmetrics.errors import OptionError, UnknownNameError
 from fastmetrics.needs import Need, Options
 
-Better: TypeAlias = Literal["higher", "lower"] | None
+Side: TypeAlias = Literal["higher", "lower"]
+Better: TypeAlias = Side | None
 """Which scores are the better ones; None where the value by itself says nothing of quality."""
 
 

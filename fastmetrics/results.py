@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from fastmetrics.arrays import floats_of_arrow
 from fastmetrics.corpus import METADATA
 from fastmetrics.errors import FileFormatError
 from fastmetrics.stats.parts import Claims, score_columns
@@ -41,7 +42,7 @@ class ScoreFile:
         scores = score_columns(source.schema) if said is None else [name for name in names if name in said]
         if not (scores or (metadata and "metrics" in metadata)):
             raise FileFormatError(
-                f"{shown(text)}: no column of scores (floating-point numbers); "
+                f"{shown(text)}: no column of scores (numbers or truth values); "
                 "of a CSV file only the .meta.json beside it says which they are"
             )
         return cls(shown(text), source, metadata, scores)
@@ -51,7 +52,9 @@ class ScoreFile:
 
         The first batch has no rows, so that the columns of an empty file are known too.
         """
-        selection = self.source.select(dict.fromkeys(self.scores if names is None else names, "number"))
+        chosen = self.scores if names is None else names
+        flags = {field.name for field in self.source.schema if pa.types.is_boolean(field.type)}
+        selection = self.source.select({name: "flag" if name in flags else "number" for name in chosen})
         borne = {METADATA: json.dumps(self.metadata or {}).encode()}
         yield pa.RecordBatch.from_pylist([], selection.schema).replace_schema_metadata(borne)
         for chunk in self.source.chunks(selection):
@@ -82,7 +85,7 @@ def said_scores(metadata: Mapping[str, Any] | None, name: str) -> list[str] | No
 def column_of(path: str | Path, name: str) -> Iterator[npt.NDArray[np.float64]]:
     """The scores of one column of an output, anew at each call."""
     for batch in ScoreFile.open(path).batches([name]):
-        yield batch.column(0).to_numpy(zero_copy_only=False)
+        yield floats_of_arrow(batch.column(0), name)
 
 
 def summarize_files(paths: str | Path | Sequence[str | Path]) -> Summary:

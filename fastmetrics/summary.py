@@ -15,8 +15,9 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from fastmetrics.arrays import floats_of_arrow
 from fastmetrics.calls import finish_counts
-from fastmetrics.declare import Metric
+from fastmetrics.declare import Better, Metric
 from fastmetrics.display import Grid, Shown, number, strict
 from fastmetrics.errors import OptionError, UnknownNameError
 from fastmetrics.metrics import lookup
@@ -154,11 +155,12 @@ def summarize(
     finish: Callable[[str, Sequence[int]], float] | None = None,
     budget: int = 1 << 22,
 ) -> Summary:
-    """Mean, population deviation, extremes and counts of every floating-point column of ``scores``.
+    """Mean, population deviation, extremes and counts of every column of ``scores`` that holds numbers or truth values.
 
-    ``scores`` is an Arrow table, record batch or reader, a pandas or Polars frame, a mapping of name to array, an
-    iterable of the Arrow ones (as from several files), a function that returns such an iterable anew at each call, or
-    a Ray Dataset, whose workers add up its blocks.
+    ``scores`` is an Arrow table, record batch or reader, a pandas or Polars frame, a lazy frame of Polars, a mapping of
+    name to array, a list of dicts, an iterable of the Arrow ones (as from several files), a function that returns such
+    an iterable anew at each call, or a Ray Dataset, whose workers add up its blocks.  The ``id`` and the row labels of
+    pandas are no scores, nor are whole numbers and truth values that a run kept beside its scores.
     Sums are exact and rounded once, so any order or split of the rows gives the same bits.
 
     Null means that an input was missing and NaN that the metric is undefined there.  A file written by this package
@@ -206,7 +208,7 @@ def _added(
     """The sums of scores at hand, and the values of a column that is asked for, kept if they come but once."""
     source = Scores.of(scores)
     held: dict[str, list[NDArray[np.float64]]] = {}
-    sums = Sums()
+    sums = Sums(source.notes)
     for piece in source.read():
         sums.add(piece)
         if not source.again:
@@ -233,6 +235,11 @@ def declared_labels(names: Iterable[str]) -> dict[str, str]:
         if re.fullmatch("(@[0-9]+)?", cutoff := name.removeprefix(found.name))
         for statistic, label in found.labels.items()
     }
+
+
+def declared_better(names: Iterable[str]) -> dict[str, Better]:
+    """Which scores of these columns are the better ones, where their metrics say: ``{"hallucination": "lower"}``."""
+    return {name: found.better for name, found in _declared(names)}
 
 
 def _declared(names: Iterable[str]) -> Iterator[tuple[str, Metric]]:
@@ -269,4 +276,4 @@ def _values(piece: Piece, name: str) -> Iterator[NDArray[np.float64]]:
     if name in score_columns(piece.schema):
         column = piece.column(name)
         for chunk in column.chunks if isinstance(column, pa.ChunkedArray) else [column]:
-            yield np.asarray(chunk.to_numpy(zero_copy_only=False), np.float64)
+            yield floats_of_arrow(chunk, name)

@@ -20,6 +20,7 @@ import pyarrow.parquet as pq
 
 import fastmetrics as fm
 
+LOW = {"label": "lower"}  # a row labelled 1 is unsupported
 OUT = Path(__file__).parent.parent / "docs" / "validity.md"
 HEAD = """# Do the scores track people?
 
@@ -117,9 +118,11 @@ def grounded(folder: Path) -> str:
         }
         kept = ~np.isnan(scores["hallucination"])
         labels = np.asarray(label(table).to_numpy(), np.float64)[kept]
-        found = fm.validate({k: v[kept] for k, v in scores.items()}, {"label": labels}, positive=1)
+        found = fm.validate({k: v[kept] for k, v in scores.items()}, {"label": labels}, positive=1, better=LOW)
         apart = np.array([is_held_out(row) for row in table.select(["group", "id"]).to_pylist()])[kept]
-        alone = fm.validate({"h": scores["hallucination"][kept][apart]}, {"label": labels[apart]}, positive=1)
+        alone = fm.validate(
+            {"h": scores["hallucination"][kept][apart]}, {"label": labels[apart]}, positive=1, better=LOW
+        )
         cells = [interval(found[score].auc) for score in scores]
         cells.insert(1, interval(alone["h"].auc))
         lines.append(f"| {name} | {len(labels):,} | {labels.mean():.0%} | {' | '.join(cells)} |")

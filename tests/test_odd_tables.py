@@ -82,8 +82,8 @@ def test_row_labels_of_pandas_are_no_scores():
 def test_scores_and_labels_that_do_not_meet():
     with pytest.raises(InputError, match="share no 'id': the scores have 'q1', the labels '1'"):
         fm.validate({"id": ["q1", "q2"], "fit": [0.1, 0.2]}, {"id": [1, 2], "label": [0, 1]})
-    with pytest.raises(ColumnError, match=r"no column of scores .* among fit"):
-        fm.validate({"fit": [0, 1]}, [0, 1])
+    with pytest.raises(ColumnError, match=r"no column of scores \(numbers or truth values\) among id, why"):
+        fm.validate({"id": [0, 1], "why": ["a", "b"]}, [0, 1])
 
 
 def test_a_k_that_is_no_number_of_rows():

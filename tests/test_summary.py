@@ -194,7 +194,7 @@ TABLE = {
 
 def test_a_summary_of_a_table() -> None:
     summary = summarize(pa.table(TABLE), labels={"token_f1.mean": "f1", "latency_ms.p50": "median_latency"})
-    assert list(summary) == ["token_f1", "latency_ms"]
+    assert list(summary) == ["token_f1", "latency_ms", "rank"]
     f1 = summary["token_f1"]
     assert (f1.mean, f1.std) == oracle([0.5, 1.0, 0.25])
     assert (f1.min, f1.max, f1.n, f1.n_missing, f1.n_undefined, f1.n_error) == (0.25, 1.0, 3, 1, 1, 0)
@@ -202,7 +202,7 @@ def test_a_summary_of_a_table() -> None:
     assert summary.figures["f1"] == f1.mean
     assert summary.figures["median_latency"] == 30.0
     assert summary.n_rows == 5
-    assert len(summary) == 2
+    assert len(summary) == 3
 
 
 def forms() -> dict[str, object]:
@@ -338,8 +338,8 @@ def test_what_is_no_table_is_refused() -> None:
     with pytest.raises(InputError, match="a table of scores was expected, not int"):
         summarize(3)
     with pytest.raises(InputError, match="item 0 is no Arrow table"):
-        summarize([{"f1": 1.0}])
-    with pytest.raises(InputError, match="a table of scores was expected"):
+        summarize([1.0])
+    with pytest.raises(InputError, match="columns differ in length: 'a' has 1, 'b' has 2"):
         summarize({"a": [1.0], "b": [1.0, 2.0]})
     with pytest.raises(ColumnError, match="differ in their score columns: 'b'"):
         summarize([pa.table({"a": [1.0]}), pa.table({"a": [1.0], "b": [2.0]})])

@@ -15,8 +15,8 @@ def split(values: list[str] | None) -> list[str]:
     return [piece for value in values or [] for piece in lists.split(value)]
 
 
-def pairs(values: list[str] | None) -> dict[str, str]:
-    """The ``canonical=yours`` pairs of a repeatable, comma-separated option.
+def pairs(values: list[str] | None, option: str = "--columns", form: str = "canonical=yours") -> dict[str, str]:
+    """The pairs of a repeatable, comma-separated option.
 
     >>> pairs(["answer=text,reference=gold"])
     {'answer': 'text', 'reference': 'gold'}
@@ -27,8 +27,8 @@ def pairs(values: list[str] | None) -> dict[str, str]:
     for piece in split(values):
         canonical, equals, yours = piece.partition("=")
         if not equals or not canonical or not yours:
-            raise OptionError(f"--columns {piece!r}: expected canonical=yours")
+            raise OptionError(f"{option} {piece!r}: expected {form}")
         if canonical in found:
-            raise OptionError(f"--columns names {canonical!r} twice")
+            raise OptionError(f"{option} names {canonical!r} twice")
         found[canonical] = yours
     return found

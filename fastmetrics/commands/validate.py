@@ -23,17 +23,24 @@ def validate(
     resamples: Annotated[int, typer.Option(min=1, help="Bootstrap samples behind the intervals.")] = 2000,
     confidence: Annotated[float, typer.Option(help="Confidence of the intervals.")] = 0.95,
     seed: Annotated[int, typer.Option(help="Seed of the bootstrap.")] = 0,
+    cluster: Annotated[
+        str | None, typer.Option(help="The column of labels or scores with each row's group, to be resampled whole.")
+    ] = None,
+    better: Annotated[
+        list[str] | None,
+        typer.Option(help="Which scores, or labels, are the better ones: my_score=lower,hallucinated=lower."),
+    ] = None,
     threads: Annotated[int | None, typer.Option(min=1, help="Threads; by default one per processor.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of tables.")] = False,
 ) -> None:
     """Hold every metric against people's labels: correlations, ROC AUC, best threshold, intervals, agreement."""
     from rich.console import Console
 
-    from fastmetrics.commands.options import split
+    from fastmetrics.commands.options import pairs, split
     from fastmetrics.commands.read import read
     from fastmetrics.validation import validate as hold
 
-    keys = {"id", on or "id"}  # 007 is not 7
+    keys = {"id", on or "id", cluster or "id"}  # 007 is not 7
     found = hold(
         read(scores, keys),
         read(labels, keys),
@@ -46,6 +53,8 @@ def validate(
         confidence=confidence,
         seed=seed,
         threads=threads,
+        cluster=cluster,
+        better=pairs(better, "--better", "NAME=lower or NAME=higher"),
     )
     console = Console()
     if as_json:

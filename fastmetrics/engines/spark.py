@@ -14,6 +14,7 @@ import numpy as np
 import pyarrow as pa
 
 from fastmetrics.arrays import Floats
+from fastmetrics.columns import is_id
 from fastmetrics.engines.batches import Rows, pack, plan_rows, unpack
 from fastmetrics.errors import InputError, MissingExtraError
 from fastmetrics.planning import Plan
@@ -59,7 +60,7 @@ def score(
 def summarize(
     df: Any, *, statistics: Mapping[str, Sequence[str]] | None = None, labels: Mapping[str, str] | None = None
 ) -> Any:
-    """The ``fastmetrics.summarize`` of the floating-point columns of a DataFrame, which is read once.
+    """The ``fastmetrics.summarize`` of a DataFrame's columns of numbers and truth values, which are read once.
 
     Spark's workers add up exact sums, so any partitions in any order give the same bits.  The values of columns whose
     percentiles are asked for are kept on the workers' disks meanwhile.
@@ -74,7 +75,8 @@ def summarize(
 
     types = _types()
     _check(df)
-    names = [f.name for f in df.schema if isinstance(f.dataType, types.DoubleType | types.FloatType)]
+    kinds = types.NumericType | types.BooleanType
+    names = [f.name for f in df.schema if isinstance(f.dataType, kinds) and not is_id(f.name)]
     wanted = [name for name in asked_of(names, statistics) if name in names]
     made = types.StructType(
         [

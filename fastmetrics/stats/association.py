@@ -83,7 +83,7 @@ def associate(
 
     ``clusters`` numbers the group of each row from 0 on, such as the session or document it comes from.  The rows of a
     group tell less than as many unrelated ones, so groups are drawn whole (the cluster bootstrap of Davison and Hinkley
-    1997, 3.8), and ψ is added up within each before it is squared.
+    1997, 3.8), and ψ is added up within each before it is squared.  With one group there are no intervals.
 
     The same ``seed`` gives the same bits for any number of ``threads`` (by default one per processor) and any order
     of the rows.
@@ -116,6 +116,10 @@ def associate(
     if positive is None:
         f1 = Estimate(math.nan, math.nan, math.nan)
     kendall = _kendall(sample, tails[1])
+    if clusters is not None and not groups.any():  # one group: nothing says how another would differ
+        pearson, spearman, auc, f1, kendall = (
+            Estimate(e.value, math.nan, math.nan) for e in (pearson, spearman, auc, f1, kendall)
+        )
     if opposed:
         pearson, spearman, kendall = (
             Estimate(0 - e.value, 0 - e.high, 0 - e.low) for e in (pearson, spearman, kendall)

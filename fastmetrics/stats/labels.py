@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -10,22 +10,29 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from fastmetrics.columns import is_id
 from fastmetrics.errors import ColumnError, InputError, UnknownNameError
-from fastmetrics.frames import index_columns
+from fastmetrics.frames import index_columns, with_index
 from fastmetrics.messages import Argument
 from fastmetrics.stats.parts import Scores
 from fastmetrics.stats.ratings import is_text
 
 
-def label_table(labels: Any) -> pa.Table:
-    """Labels in any form as a table; a mere sequence becomes its column ``label``."""
-    if len(getattr(labels, "shape", ())) == 1:  # an array of NumPy, a series of pandas or Polars
-        labels = pa.array(labels, from_pandas=True)
-    first = labels[0] if isinstance(labels, Sequence) and len(labels) else None
-    flat = isinstance(labels, pa.Array | pa.ChunkedArray | Sequence) and not isinstance(
-        first, pa.Table | pa.RecordBatch
-    )
-    return Scores.of({"label": labels} if flat else labels).table()
+def as_table(given: Any, on: str | None, wanted: Collection[str]) -> tuple[pa.Table, Sequence[str]]:
+    """Scores or labels in any form as a table, and what was left out; a mere sequence becomes the column ``label``.
+
+    The table has the row labels of pandas where no column identifies the rows.  ``wanted`` as in ``Scores.of``.
+    """
+    if len(getattr(given, "shape", ())) == 1:  # an array of NumPy, a series of pandas or Polars
+        source = Scores.of({"label": pa.array(given, from_pandas=True)})
+    else:
+        first = given[0] if isinstance(given, Sequence) and len(given) else None
+        flat = isinstance(given, pa.Array | pa.ChunkedArray | Sequence)
+        flat = flat and not isinstance(first, pa.Table | pa.RecordBatch | Mapping)
+        source = Scores.of({"label": given} if flat else given, wanted)
+    table = source.table()
+    by_row = hasattr(given, "iloc") and on is None and "id" not in table.column_names
+    return with_index(table, given.index) if by_row else table, source.notes
 
 
 def join(left: pa.Table, right: pa.Table, on: str | None) -> tuple[NDArray[np.int64], str]:
@@ -33,11 +40,7 @@ def join(left: pa.Table, right: pa.Table, on: str | None) -> tuple[NDArray[np.in
     if on is None and "id" in left.column_names and "id" in right.column_names:
         on = "id"
     if on is None:
-        if left.num_rows != right.num_rows:
-            lengths = f"{left.num_rows:,} rows of scores and {right.num_rows:,} of labels"
-            shared = "name the column that both share with "
-            raise ColumnError(f"{lengths} cannot be matched by position; {shared}", Argument("on"))
-        return np.arange(left.num_rows), "position"
+        return _join_rows(left, right)
     keys = []
     for what, table in (("scores", left), ("labels", right)):
         if on not in table.column_names:
@@ -59,8 +62,30 @@ def join(left: pa.Table, right: pa.Table, on: str | None) -> tuple[NDArray[np.in
     return rows.fill_null(-1).to_numpy().astype(np.int64), on
 
 
+def _join_rows(left: pa.Table, right: pa.Table) -> tuple[NDArray[np.int64], str]:
+    """Rows without ids: matched by position, or by row labels where both tables have them in different order."""
+    if left.num_rows != right.num_rows:
+        lengths = f"{left.num_rows:,} rows of scores and {right.num_rows:,} of labels"
+        shared = "name the column that both share with "
+        raise ColumnError(f"{lengths} cannot be matched by position; {shared}", Argument("on"))
+    first, second = _row_labels(left), _row_labels(right)
+    if first is None or second is None or first == second:
+        return np.arange(left.num_rows), "position"
+    places = {one: row for row, one in enumerate(second)}
+    if len(places) < len(second) or set(first) != set(places):
+        shared = "scores and labels have different row labels (pandas): name the column that both share with "
+        raise ColumnError(shared, Argument("on"), ", or match them by position after reset_index(drop=True)")
+    return np.array([places[one] for one in first], np.int64), "row labels"
+
+
+def _row_labels(table: pa.Table) -> list[tuple[Any, ...]] | None:
+    """The row labels of pandas, if the table has any."""
+    columns = [table.column(name).to_pylist() for name in sorted(index_columns(table.schema))]
+    return list(zip(*columns, strict=True)) if columns else None
+
+
 def _is_label(kind: pa.DataType) -> bool:
-    types = (pa.types.is_boolean, pa.types.is_integer, pa.types.is_floating, pa.types.is_null)
+    types = (pa.types.is_boolean, pa.types.is_integer, pa.types.is_floating, pa.types.is_decimal, pa.types.is_null)
     return any(one(kind) for one in types)  # a column without a value may be one of labels
 
 
@@ -70,17 +95,18 @@ def _is_list(kind: pa.DataType) -> bool:
 
 
 def ratings_of(
-    table: pa.Table, label: str | None, raters: Sequence[str], joined_by: str
+    table: pa.Table, label: str | None, raters: Sequence[str], others: Collection[str]
 ) -> tuple[str, dict[str, pa.ChunkedArray]]:
-    """The name of the label, and a column for each rater, if there are several."""
+    """The name of the label, which is none of the columns ``others``, and a column for each rater, if several."""
     for name in [*raters, *([label] if label is not None else [])]:
         if name not in table.column_names:
             raise ColumnError(f"labels: {UnknownNameError.of('column', name, table.column_names)}")
     if raters:
         return label or "mean of the raters", {name: table.column(name) for name in raters}
     if label is None:
-        keys = {"id", joined_by, *index_columns(table.schema)}
-        fit = [f.name for f in table.schema if f.name not in keys and (_is_label(f.type) or _is_list(f.type))]
+        keys = {*others, *index_columns(table.schema)}
+        free = [field for field in table.schema if not (is_id(field.name) or field.name in keys)]
+        fit = [field.name for field in free if _is_label(field.type) or _is_list(field.type)]
         if len(fit) != 1:
             could = f"; it could be one of {', '.join(fit) or 'none'}"
             raise ColumnError("name the column of labels with ", Argument("label"), could)
@@ -124,7 +150,30 @@ def numbers(column: pa.ChunkedArray) -> NDArray[np.float64]:
     """A column of numbers or truth values as float64, NaN for null."""
     kind = column.type
     column = column.cast(pa.int8()) if pa.types.is_boolean(kind) else column
-    return np.asarray(column.cast(pa.float64()).to_numpy(zero_copy_only=False), np.float64)
+    return np.asarray(column.cast(pa.float64(), safe=False).to_numpy(zero_copy_only=False), np.float64)
+
+
+def clusters_of(tables: Mapping[str, pa.Table], name: str | None, rows: NDArray[np.int64]) -> NDArray[np.int64] | None:
+    """The number of the group of each labelled row of scores, by the labels' column ``name`` or else the scores'.
+
+    ``rows`` has, for each row of the scores, that of its labels, or −1.  Groups are numbered in ascending order.
+    """
+    if name is None:
+        return None
+    what = next((what for what, table in tables.items() if name in table.column_names), None)
+    if what is None:
+        known = dict.fromkeys(column for table in tables.values() for column in table.column_names)
+        raise ColumnError(f"cluster: {UnknownNameError.of('column', name, known)}")
+    column = tables[what].column(name).combine_chunks()
+    kind = column.type.value_type if pa.types.is_dictionary(column.type) else column.type
+    if not (_is_label(kind) or is_text(kind) or pa.types.is_temporal(kind)):
+        raise ColumnError(f"column {name!r} of the {what} holds {column.type}, which names no groups")
+    places = rows[rows >= 0] if what == "labels" else np.flatnonzero(rows >= 0)
+    missing = places[column.is_null(nan_is_null=True).to_numpy(zero_copy_only=False)[places]]
+    if len(missing):
+        raise ColumnError(f"column {name!r} of the {what}, row {int(missing[0])}: a row of no group (null)")
+    groups = column.cast(pa.large_string() if is_text(kind) else kind).take(pa.array(places))
+    return np.asarray(pc.rank(groups, tiebreaker="dense").to_numpy(), np.int64) - 1
 
 
 def positive_from(truth: NDArray[np.float64]) -> float | None:

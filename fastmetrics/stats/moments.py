@@ -200,7 +200,7 @@ def _float_of_key(key: int) -> float:
 def _float64(column: Any) -> tuple[NDArray[np.float64], int]:
     """The non-null values of a column as float64, and how many nulls there were."""
     try:
-        array = (column if isinstance(column, pa.Array) else pa.array(column)).cast(pa.float64())
+        array = (column if isinstance(column, pa.Array) else pa.array(column)).cast(pa.float64(), safe=False)
     except (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError) as error:
         raise InputError(f"a column of numbers was expected: {error}") from error
     n_null = array.null_count

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
@@ -11,9 +11,10 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from fastmetrics.columns import is_id
 from fastmetrics.corpus import METADATA
 from fastmetrics.errors import ColumnError, FileFormatError, InputError
-from fastmetrics.frames import index_columns
+from fastmetrics.frames import Frame, aligned_table, index_columns, open_frame
 from fastmetrics.stats.moments import State
 
 Piece: TypeAlias = "pa.Table | pa.RecordBatch"
@@ -25,36 +26,47 @@ class Scores:
 
     read: Callable[[], Iterable[Piece]]
     again: bool
+    notes: Sequence[str] = ()
+    """Which columns were left out, and why."""
 
     @classmethod
-    def of(cls, scores: Any) -> Scores:
-        """The source behind anything that ``summarize`` takes; raises ``InputError`` for anything else."""
+    def of(cls, scores: Any, wanted: Collection[str] = ()) -> Scores:
+        """The source behind anything that ``summarize`` takes; raises ``InputError`` for anything else.
+
+        A column that cannot be read, as it holds mixed objects, is left out, unless it is ``wanted``.
+        """
         if isinstance(scores, pa.Table | pa.RecordBatch):
             return cls(lambda: [scores], again=True)
         if isinstance(scores, pa.RecordBatchReader):
             return cls(lambda: _with_schema(scores), again=False)
-        if isinstance(scores, Mapping):
-            return cls.of(_table(dict(scores)))
-        if hasattr(scores, "__arrow_c_stream__"):
-            return cls.of(_table(scores))
         if callable(scores):
             return cls(lambda: _pieces(scores()), again=True)
+        if isinstance(scores, Mapping) or any(hasattr(type(scores), one) for one in ("columns", "__arrow_c_stream__")):
+            return cls._of_frame(open_frame(scores), wanted)
+        if isinstance(scores, list | tuple) and scores and isinstance(scores[0], Mapping):
+            return cls._of_frame(open_frame(scores), wanted)
         if isinstance(scores, Iterable) and not isinstance(scores, str | bytes):
             once = isinstance(scores, Iterator) or any(isinstance(item, pa.RecordBatchReader) for item in scores)
             return cls(lambda: _pieces(scores), again=not once)
         raise InputError(f"a table of scores was expected, not {type(scores).__name__}")
 
+    @classmethod
+    def _of_frame(cls, frame: Frame, wanted: Collection[str]) -> Scores:
+        columns, notes = {}, []
+        for name in dict.fromkeys(frame.names):
+            try:
+                columns[name] = pa.concat_tables(frame.read([name])[1]).column(0)
+            except ColumnError as error:
+                if name in wanted:
+                    raise
+                notes.append(f"left out: {error}")
+        table = aligned_table(columns)
+        return cls(lambda: [table], again=True, notes=notes)
+
     def table(self) -> pa.Table:
         """Everything in one table."""
         pieces = [p if isinstance(p, pa.Table) else pa.Table.from_batches([p]) for p in self.read()]
         return pa.concat_tables(pieces) if pieces else pa.table({})
-
-
-def _table(data: Any) -> pa.Table:
-    try:
-        return pa.table(data)
-    except (pa.ArrowInvalid, pa.ArrowTypeError, TypeError, ValueError) as error:
-        raise InputError(f"a table of scores was expected: {error}") from error
 
 
 def _with_schema(reader: pa.RecordBatchReader) -> Iterator[Piece]:
@@ -73,13 +85,21 @@ def _pieces(items: Iterable[Any]) -> Iterator[Piece]:
 
 
 def score_columns(schema: pa.Schema) -> list[str]:
-    """The names of the floating-point columns that are no row labels of pandas: the scores.
+    """The names of the columns that are scores: those of numbers and truth values but the ``id`` and row labels.
 
-    >>> score_columns(pa.schema({"id": pa.string(), "token_f1": pa.float64(), "label": pa.int8()}))
-    ['token_f1']
+    Whole numbers and truth values beside the metrics that the metadata name were kept by a run, and are no scores.
+
+    >>> score_columns(pa.schema({"id": pa.int64(), "token_f1": pa.float64(), "passed": pa.bool_(), "why": pa.string()}))
+    ['token_f1', 'passed']
     """
     labels = index_columns(schema)
-    return [column.name for column in schema if pa.types.is_floating(column.type) and column.name not in labels]
+    kept = bool(Claims.of((schema.metadata or {}).get(METADATA)).metrics)
+    kinds = _KINDS[:1] if kept else _KINDS
+    others = [one for one in schema if not (is_id(one.name) or one.name in labels)]
+    return [one.name for one in others if any(kind(one.type) for kind in kinds)]
+
+
+_KINDS = (pa.types.is_floating, pa.types.is_integer, pa.types.is_boolean, pa.types.is_decimal)
 
 
 @dataclass(frozen=True)
@@ -121,13 +141,13 @@ class Claims:
 class Sums:
     """Parts added up: a state per score column, the counts of the corpus metrics, and notes on what was amiss."""
 
-    def __init__(self) -> None:
+    def __init__(self, notes: Iterable[str] = ()) -> None:
         self.n_rows = 0
         self.states: dict[str, State] = {}
         self._counts: dict[str, list[list[int]]] = {}
         self._n_parts = 0
         self._names: list[str] | None = None
-        self._notes: dict[str, None] = {}
+        self._notes: dict[str, None] = dict.fromkeys(notes)
         self._part: _Part | None = None
 
     def add(self, piece: Piece) -> None:

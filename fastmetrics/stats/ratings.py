@@ -12,7 +12,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from fastmetrics.arrays import as_arrow
-from fastmetrics.columns import COLUMNS
+from fastmetrics.columns import is_id
 from fastmetrics.errors import ColumnError, InputError, OptionError, UnknownNameError
 from fastmetrics.frames import index_columns, open_frame
 from fastmetrics.lists import listed
@@ -81,8 +81,7 @@ def _columns(ratings: Any, raters: Sequence[str] | str | None) -> dict[str, pa.A
         if name not in frame.names:
             raise ColumnError(f"raters: {UnknownNameError.of('column', name, frame.names)}")
     if raters is None:
-        keys = {"id", *COLUMNS["id"].aliases}
-        names = [name for name in names if name.lower() not in keys]
+        names = [name for name in names if not is_id(name)]
     schema, pieces = frame.read(names)
     table = pa.concat_tables(pieces, promote_options="permissive")
     return {name: table.column(name) for name in names if raters is not None or name not in index_columns(schema)}

@@ -1,0 +1,233 @@
+"""Validation by which way is better, of scores of any kind, of rows in groups, and matched by row labels."""
+
+from __future__ import annotations
+
+import json
+import math
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+import typer
+from sklearn import metrics as sk
+from typer.testing import CliRunner
+
+import fastmetrics as fm
+from fastmetrics.commands.validate import validate as command
+from fastmetrics.errors import ColumnError, OptionError, UnknownNameError
+from fastmetrics.metrics import REGISTRY
+from fastmetrics.results import summarize_files
+from fastmetrics.stats.association import associate
+
+GOOD = [1, 1, 0, 1, 0, 0]
+LOW = [0.0, 0.2, 0.9, 0.1, 0.1, 1.0]
+HIGH = [1 - score for score in LOW]
+
+
+@pytest.mark.parametrize("name", [name for name, metric in REGISTRY.items() if metric.level == "row"])
+def test_a_metric_that_is_right_has_a_high_auc_whichever_way_is_better(name: str) -> None:
+    lower = REGISTRY[name].better == "lower"
+    found = fm.validate({name: LOW if lower else HIGH}, GOOD, resamples=2)[name]
+    assert (found.better, found.opposed) == (REGISTRY[name].better, lower)
+    assert found.auc.value == pytest.approx(sk.roc_auc_score(GOOD, HIGH))
+    assert found.pearson.value == pytest.approx(np.corrcoef(LOW if lower else HIGH, GOOD)[0, 1])
+    called = [
+        score <= found.decision.threshold if lower else score >= found.decision.threshold
+        for score in (LOW if lower else HIGH)
+    ]
+    assert found.f1.value == pytest.approx(sk.f1_score(GOOD, called))
+
+
+def test_options_of_a_metric_and_a_label_of_what_is_bad() -> None:
+    bad = [1 - good for good in GOOD]
+    scores = {"hallucination(window=5)": LOW, "latency_ms": LOW, "token_f1": HIGH, "mine": LOW, "answer_words": LOW}
+    found = fm.validate(scores, {"bad": bad}, better={"bad": "lower"}, resamples=2)
+    auc = {name: metric.auc.value for name, metric in found.items()}
+    right = sk.roc_auc_score(bad, LOW)
+    assert auc == pytest.approx(dict.fromkeys(scores, right))
+    assert {name for name, metric in found.items() if metric.opposed} == {"token_f1"}
+    assert "low scores count as positive, by which way is better: token_f1" in str(found)
+    good = fm.validate(scores, GOOD, better={"mine": "lower"}, resamples=2)
+    assert {name for name, metric in good.items() if metric.opposed} == {
+        "hallucination(window=5)",
+        "latency_ms",
+        "mine",
+    }
+    assert good["answer_words"].better is None
+    assert good["answer_words"].auc.value == pytest.approx(sk.roc_auc_score(GOOD, LOW))
+    assert good["answer_words"].auc.value == pytest.approx(1 - good["mine"].auc.value)
+    table = good.to_arrow().to_pydict()
+    assert table["better"] == ["lower", "lower", "higher", "lower", None]
+    assert table["opposed"] == [True, True, False, True, False]
+    lines = str(good).splitlines()
+    assert [line.split()[1] for line in lines if line.startswith("mine")] == ["lower", "≤"]
+    assert [line.split()[1] for line in lines if line.startswith("token_f1")] == ["higher", "≥"]
+
+
+def test_a_fixed_threshold_bounds_what_is_called_positive_from_the_better_side() -> None:
+    found = fm.validate({"drift": LOW}, GOOD, thresholds={"drift": 0.1}, resamples=2)["drift"]
+    assert found.decision.threshold == 0.1
+    assert found.decision.recall == sk.recall_score(GOOD, [score <= 0.1 for score in LOW])
+    assert found.agreement is None
+
+
+def test_directions_that_cannot_be() -> None:
+    with pytest.raises(UnknownNameError, match="unknown metric or label 'mine'; known: label, token_f1"):
+        fm.validate({"token_f1": HIGH}, GOOD, better={"mine": "lower"})
+    with pytest.raises(OptionError, match=r"better=\{'label': 'down'\}: expected higher or lower"):
+        fm.validate({"token_f1": HIGH}, GOOD, better={"label": "down"})
+
+
+SCORES = {"passed": [True, False, None, True], "stars": [5, 1, 3, None], "fit": [0.875, 0.125, 0.5, 0.75]}
+FORMS = {
+    "dict": dict,
+    "pandas": lambda columns: pd.DataFrame(columns).convert_dtypes(),
+    "objects": lambda columns: pd.DataFrame(columns, dtype=object),
+    "polars": pl.DataFrame,
+    "lazy": pl.LazyFrame,
+    "arrow": pa.table,
+    "rows": lambda columns: pl.DataFrame(columns).to_dicts(),
+    "batches": lambda columns: pa.table(columns).to_batches(max_chunksize=2),
+    "narrow": lambda columns: pa.table({**columns, "stars": pa.array(columns["stars"], pa.uint8())}),
+}
+
+
+@pytest.mark.parametrize("form", sorted(FORMS))
+def test_whole_numbers_and_truth_values_are_scores(form: str) -> None:
+    table = FORMS[form]({"id": [4, 3, 2, 1], **SCORES, "why": ["a", "b", "c", "d"]})
+    summary = fm.summarize(table)
+    assert {name: (metric.mean, metric.n, metric.n_missing) for name, metric in summary.items()} == {
+        "passed": (2 / 3, 3, 1),
+        "stars": (3.0, 3, 1),
+        "fit": (0.5625, 4, 0),
+    }
+    if form != "objects":
+        assert summary.notes == []
+    found = fm.validate(table, {"id": [1, 2, 3, 4], "label": [1, 0, 0, 1]}, resamples=3)
+    assert list(found) == list(SCORES)
+    assert (found["passed"].n, found["passed"].auc.value) == (3, 1.0)
+    assert found["passed"].agreement is not None
+    assert (found["stars"].n, found["stars"].auc.value) == (3, 1.0)
+
+
+def test_columns_that_are_no_scores() -> None:
+    frame = pd.DataFrame({"QID": [1, 2], "rank": [2**60, 1], "label": [1, 0], "fit": [0.5, 0.1]}, index=[7, 8])
+    assert list(fm.summarize(frame)) == ["rank", "label", "fit"]
+    assert list(fm.validate(frame, frame, label="label", resamples=2)) == ["rank", "fit"]
+    assert list(fm.validate(frame, frame, label="label", metrics="label,fit", resamples=2)) == ["label", "fit"]
+    assert list(fm.validate(frame, frame, label="label", on="rank", resamples=2)) == ["fit"]
+    scores = fm.score({"id": [1, 2], "answer": ["a", "b"], "reference": ["a", "c"]}, "token_f1,corpus_bleu,bleu")
+    kept = scores.append_column("year", pa.array([2024, 2025])).append_column("mine", pa.array([0.5, 1.0]))
+    assert list(fm.summarize(kept)) == ["token_f1", "bleu", "mine"]
+
+
+@pytest.mark.parametrize("kind", [dict, pd.DataFrame])
+def test_a_column_of_mixed_objects_is_left_out_and_named(kind: type) -> None:
+    rows = {"fit": [0.5, 1.0], "meta": [1, {"a": 2}], "label": [0, 1]}
+    summary = fm.summarize(kind(rows))
+    assert list(summary) == ["fit", "label"]
+    assert summary.notes == ["left out: column 'meta': row 0 holds int, row 1 holds dict; expected one type"]
+    found = fm.validate(kind(rows), [0, 1], metrics=["fit"], resamples=2)
+    assert "left out: column 'meta'" in str(found)
+    with pytest.raises(ColumnError, match="column 'meta': row 0 holds int, row 1 holds dict"):
+        fm.validate(kind(rows), [0, 1], metrics=["meta"])
+    with pytest.raises(ColumnError, match="column 'meta': row 0 holds int"):
+        fm.validate({"fit": [0.5, 1.0]}, kind(rows), label="meta")
+
+
+def test_whole_numbers_in_files(tmp_path: Path) -> None:
+    for suffix in ("parquet", "jsonl"):
+        path = tmp_path / f"scores.{suffix}"
+        frame = pd.DataFrame({"id": [1, 2, 3], "passed": [True, False, True], "stars": [3, 4, 5]})
+        frame.to_parquet(path) if suffix == "parquet" else frame.to_json(path, orient="records", lines=True)
+        summary = summarize_files(path)
+        assert {name: metric.mean for name, metric in summary.items()} == {"passed": 2 / 3, "stars": 4.0}
+
+
+def test_rows_of_a_group_are_resampled_together(tmp_path: Path) -> None:
+    generator = np.random.default_rng(0)
+    sessions = [f"s{number:02}" for number in generator.integers(0, 15, 90)]
+    scores = pa.table({"id": range(90), "fit": generator.random(90), "session": sessions})
+    label = (generator.random(90) < 0.5).astype(float)
+    order = generator.permutation(90)
+    labels = pa.table({"id": np.arange(90)[order], "good": label[order]})
+    groups = np.unique(sessions, return_inverse=True)[1]
+    expected = associate(scores["fit"], label, positive=1, resamples=40, clusters=groups)
+    found = fm.validate(scores, labels, cluster="session", resamples=40)
+    assert (found["fit"].auc, found["fit"].kendall) == (expected.auc, expected.kendall)
+    assert (found.cluster, found.n_clusters) == ("session", 15)
+    assert "15 groups of 'session' resampled whole" in str(found)
+    assert "fewer than 20 groups: the intervals are too narrow" in str(found)
+    assert found["fit"].auc != fm.validate(scores, labels, resamples=40)["fit"].auc
+    for column in (
+        sessions,
+        pd.Categorical(sessions),
+        pl.Series(sessions).cast(pl.Enum(sorted(set(sessions)))),
+        groups,
+    ):
+        beside = pd.DataFrame({"id": range(90), "good": label}).assign(session=column).iloc[order]
+        again = fm.validate(scores.drop_columns(["session"]), beside, label="good", cluster="session", resamples=40)
+        assert again["fit"].auc == expected.auc
+    named = tmp_path / "scores.parquet", tmp_path / "labels.csv"
+    scores.to_pandas().to_parquet(named[0])
+    labels.to_pandas().to_csv(named[1], index=False)
+    app = typer.Typer()
+    app.command()(command)
+    options = ["--cluster", "session", "--better", "fit=lower", "--resamples", "40", "--json"]
+    fields = json.loads(CliRunner().invoke(app, [*map(str, named), *options]).stdout)
+    assert (fields["n_clusters"], fields["metrics"]["fit"]["opposed"]) == (15, True)
+    assert fields["metrics"]["fit"]["auc"]["value"] == pytest.approx(1 - expected.auc.value)
+    wrong = CliRunner().invoke(app, [*map(str, named), "--better", "fit"])
+    assert str(wrong.exception) == "--better 'fit': expected NAME=lower or NAME=higher"
+
+
+def test_groups_that_cannot_be() -> None:
+    scores = {"id": ["a", "b", "c"], "fit": [0.1, 0.2, 0.3]}
+    with pytest.raises(ColumnError, match="cluster: unknown column 'sesion'; did you mean 'session'"):
+        fm.validate(scores, {"id": ["a"], "good": [1], "session": [1]}, cluster="sesion")
+    labels = {"id": ["c", "x", "b"], "good": [1, 0, 1], "session": ["s", None, None]}
+    with pytest.raises(ColumnError, match="column 'session' of the labels, row 2: a row of no group"):
+        fm.validate(scores, labels, cluster="session")
+    with pytest.raises(ColumnError, match=r"column 'session' of the labels holds list<.*>, which names no groups"):
+        fm.validate(scores, {**labels, "session": [["s"], None, []]}, label="good", cluster="session")
+    one = fm.validate(scores, [1, 0, 1], resamples=5)["fit"]
+    alone = fm.validate({**scores, "of": [1, 1, 1]}, [1, 0, 1], cluster="of", resamples=5)["fit"]
+    for name in ("pearson", "spearman", "kendall", "auc", "f1"):
+        assert getattr(alone, name).value == getattr(one, name).value
+        assert math.isnan(getattr(alone, name).low)
+        assert math.isnan(getattr(alone, name).high)
+
+
+ANSWERS = pd.DataFrame(
+    {"answer": ["a b", "c", "a c", "d"], "reference": ["a b", "a b", "a b", "a b"], "label": [1, 0, 1, 0]},
+    index=["p", "q", "r", "s"],
+)
+
+
+def test_frames_without_ids_meet_by_their_row_labels() -> None:
+    scores = fm.score(ANSWERS, "token_f1")
+    for labels in (ANSWERS[["label"]], ANSWERS["label"], pa.Table.from_pandas(ANSWERS[["label"]])):
+        found = fm.validate(scores, labels, resamples=2)
+        assert (found.joined_by, found["token_f1"].auc.value) == ("position", 1.0)
+    for given in (scores, scores.to_pandas()):
+        for labels in (ANSWERS[["label"]].iloc[[2, 0, 3, 1]], ANSWERS["label"].sort_index(ascending=False)):
+            found = fm.validate(given, labels, resamples=2)
+            assert (found.joined_by, found["token_f1"].auc.value) == ("row labels", 1.0)
+    elsewhere = ANSWERS[["label"]].reset_index(drop=True)
+    with pytest.raises(ColumnError, match=r"different row labels \(pandas\): name the column .* on=, .* reset_index"):
+        fm.validate(scores, elsewhere)
+    assert fm.validate(scores.to_pandas().reset_index(drop=True), elsewhere, resamples=2).joined_by == "position"
+    assert fm.validate(scores, ANSWERS["label"].tolist(), resamples=2).joined_by == "position"
+    twice = ANSWERS.set_axis(["p", "q", "q", "s"])
+    assert fm.validate(fm.score(twice, "token_f1"), twice["label"], resamples=2).joined_by == "position"
+    with pytest.raises(ColumnError, match="different row labels"):
+        fm.validate(fm.score(twice, "token_f1"), twice["label"].iloc[::-1])
+
+
+def test_ids_come_before_row_labels() -> None:
+    frame = ANSWERS.assign(id=[1, 2, 3, 4])
+    mixed = frame[["id", "label"]].set_axis(pd.Index([1, "a", 2, "b"], dtype=object))
+    assert fm.validate(fm.score(frame, "token_f1"), mixed.iloc[::-1], resamples=2).joined_by == "id"
