@@ -29,7 +29,7 @@ class StrictMatchBot:
     """Answers with the stored answer of the FAQ row of highest ``token_cosine``; ties go to the first row.
 
     ``faq`` is an Arrow table, a pandas or Polars frame, or a dict of columns, with a ``question`` and an ``answer``
-    column (or an alias of one). A bot may be asked from several threads.
+    column (or an alias of one; ``columns={canonical: yours}`` names them). A bot may be asked from several threads.
 
     >>> faq = {"question": ["Where is my card?", "How do I pay?"], "answer": ["In the mail.", "Online."]}
     >>> bot = StrictMatchBot(faq)
@@ -40,13 +40,13 @@ class StrictMatchBot:
     match.
     """
 
-    def __init__(self, faq: Any) -> None:
+    def __init__(self, faq: Any, *, columns: Mapping[str, str] | None = None) -> None:
         if not hasattr(faq, "keys") and not hasattr(faq, "columns"):
             raise ColumnError(f"faq: expected a table, got {type(faq).__name__}")
         names = (
             list(faq.column_names) if isinstance(faq, pa.Table | pa.RecordBatch) else list(getattr(faq, "columns", faq))
         )
-        found = resolve([str(name) for name in names], needed={"question", "answer"})
+        found = resolve([str(name) for name in names], columns, needed={"question", "answer"})
         for needed in ("question", "answer"):
             if needed not in found:
                 raise ColumnError(f"faq: needs the column {needed!r}; it has: {', '.join(map(repr, names)) or 'none'}")
@@ -84,12 +84,16 @@ def answer_table(
 ) -> pa.Table:
     """A table of questions with the bot's answers: id (if there is one), question, answer, score, index, latency_ms.
 
-    ``columns={canonical: yours}`` says what the questions' columns are called. Raises ``ColumnError`` where there is no
-    column of questions.
+    ``columns={canonical: yours}`` says what the columns are called, of each table those that it has. Raises
+    ``ColumnError`` for a named column that neither has, and where there is no column of questions.
     """
-    found = resolve(questions.column_names, columns, needed={"id", "question"})
+    given = {canonical: str(yours) for canonical, yours in (columns or {}).items()}
+    both = [*questions.column_names, *faq.column_names]
+    resolve(dict.fromkeys(both), given, needed=())  # a column that neither table has
+    asked_of, told_of = ({c: y for c, y in given.items() if y in t.column_names} for t in (questions, faq))
+    found = resolve(questions.column_names, asked_of, needed={"id", "question"})
     if "question" not in found:
         raise ColumnError(f"questions: needs the column 'question'; it has: {', '.join(questions.column_names)}")
     asked = {name: questions[found[name]] for name in ("id", "question") if name in found}
-    answered = StrictMatchBot(faq).answer_all(asked["question"], threads=threads)
+    answered = StrictMatchBot(faq, columns=told_of).answer_all(asked["question"], threads=threads)
     return pa.table({**asked, **{name: answered[name] for name in answered.column_names}})

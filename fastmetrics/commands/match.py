@@ -12,7 +12,9 @@ def match(
     faq: Annotated[str, typer.Argument(help="A file with question and answer columns.", show_default=False)],
     *,
     out: Annotated[str, typer.Option("--out", "-o", help="The file of answers.", metavar="PATH")],
-    columns: Annotated[list[str] | None, typer.Option(help="What your columns are called: question=text,...")] = None,
+    columns: Annotated[
+        list[str] | None, typer.Option(help="What your columns are called, of both files: question=text,answer=reply.")
+    ] = None,
     threads: Annotated[int | None, typer.Option(min=1, help="Threads; by default one a processor.")] = None,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the output if it exists.")] = False,
 ) -> None:
