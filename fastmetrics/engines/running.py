@@ -124,7 +124,7 @@ class _Run:
         record = {
             "signature": self._job.signature,
             "order": list(self._job.signature.get("scores", ())),  # which equal mappings may not have in common
-            "columns": self._job.columns,
+            "kinds": self._job.columns,
             "input": self._source.fingerprint,
             "on_error": "skip" if self._skip else "fail",
             "part": [limits.part_rows, limits.part_bytes],

@@ -25,12 +25,16 @@ import pyarrow as pa
 from fastmetrics.errors import OutputError
 from fastmetrics.messages import Argument
 from fastmetrics.tables.chunks import Place
+from fastmetrics.tables.differences import differences
 from fastmetrics.tables.sinks import writing
 
 try:
     import fcntl
 except ImportError:  # Windows has no flock: there two runs must be kept apart by their user
     fcntl = None  # type: ignore[assignment]
+
+
+_TOLD = 5
 
 
 @dataclass(frozen=True)
@@ -205,23 +209,12 @@ class WorkFolder:
 
 def compare(path: Path | str, earlier: Mapping[str, Any], now: Mapping[str, Any]) -> None:
     """Raise ``OutputError`` that says in what an unfinished run differs from this one."""
-    for name in now:
-        if earlier.get(name) != now[name]:
-            was, is_ = _difference(earlier.get(name), now[name])
-            differs = f"cannot resume {path}: {name} was {was}, is {is_}; choose "
-            raise OutputError(differs, Argument("overwrite", True), " to start again")
-
-
-def _difference(was: Any, is_: Any) -> tuple[str, str]:
-    """The first entries in which two values differ, if they are of the same shape, else all of both."""
-    if isinstance(was, dict) and isinstance(is_, dict):
-        names = [name for name in {**was, **is_} if was.get(name) != is_.get(name)]
-        first, second = ({name: one[name] for name in names if name in one} for one in (was, is_))
-        return json.dumps(first), json.dumps(second)
-    if isinstance(was, list) and isinstance(is_, list) and len(was) == len(is_):
-        pairs = next(pair for pair in zip(was, is_, strict=True) if pair[0] != pair[1])
-        return json.dumps(pairs[0]), json.dumps(pairs[1])
-    return json.dumps(was), json.dumps(is_)
+    found = differences({name: earlier.get(name) for name in now}, now)
+    if found:
+        named = [f"{what} was {was}, is {is_}" for what, was, is_ in found[:_TOLD]]
+        more = [f"{len(found) - _TOLD:,} more differences"] if len(found) > _TOLD else []
+        differs = f"cannot resume {path}: {'; '.join([*named, *more])}; choose "
+        raise OutputError(differs, Argument("overwrite", True), " to start again")
 
 
 def _replace(path: Path, pieces: Sequence[bytes | pa.Buffer]) -> None:
