@@ -6,7 +6,7 @@ import json
 import unicodedata
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -32,6 +32,7 @@ from fastmetrics.stats.moments import State
 from fastmetrics.stats.quantiles import quantiles
 from fastmetrics.summary import MetricSummary, Summary, declared_labels, declared_statistics, fractions
 from fastmetrics.tables import Output, Selection, Source, open_source
+from fastmetrics.tables.kinds import Widened
 from fastmetrics.tables.urls import is_url
 from fastmetrics.tables.utf8 import bad_text
 from fastmetrics.threads import cores
@@ -150,7 +151,12 @@ def plan_files(
     kept = [found["id"]] if "id" in found else []
     keep = list(dict.fromkeys([*kept, *listed(keep)]))
     planned = plan(names, metrics, columns, schema, keep, suites, embedder, cache)
-    return fit(planned, lambda: _readable(source, source.select(_kinds(planned))))
+    selection = source.select(_kinds(replace(planned, keep=())))
+    while True:
+        try:
+            return fit(planned, partial(_readable, source, selection))
+        except Widened as wider:  # by a late row, as when the rows are scored
+            selection = selection.widen(wider.name, wider.type)
 
 
 def _readable(source: Source, selection: Selection) -> Iterator[pa.RecordBatch]:

@@ -84,6 +84,41 @@ def test_files_are_read_twice(tmp_path: Path) -> None:
     assert np.array_equal(pq.read_table(tmp_path / "scores.parquet")[spec], whole)
 
 
+def test_a_column_whose_late_rows_need_another_type_is_read_twice_too(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Ids that become strings, references that become lists; and a column that is kept need not be read before."""
+    monkeypatch.setattr("fastmetrics.tables.jsonl.BLOCK", 500)
+    rows: list[dict[str, object]] = [
+        {"id": i, "question": f"who wrote book{i}", "answer": f"jane wrote book{i % 4}", "reference": "jane"}
+        for i in range(60)
+    ]
+    rows += [{**rows[0], "id": "late"}, {**rows[1], "reference": ["jane", "nobody"]}, rows[2]]
+    path = tmp_path / "rows.jsonl"
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    spec = "tfidf_cosine(idf='corpus')"
+    fm.score_files(path, tmp_path / "scores.parquet", metrics=[spec, "token_f1"])
+    made, both = (
+        pq.read_table(tmp_path / "scores.parquet"),
+        [[row[name] for row in rows] for name in ("question", "answer")],
+    )
+    assert made["id"].to_pylist()[-3:] == ["late", "1", "2"]
+    assert np.array_equal(made[spec], fm.tfidf_cosine(*both, idf="corpus"))
+
+
+def test_rows_that_cannot_be_read_are_no_documents(tmp_path: Path) -> None:
+    lines = [f"who wrote book{i},jane wrote book{i % 4}" for i in range(40)]
+    spec = "tfidf_cosine(idf='corpus')"
+    made = []
+    for bad in ([], [b"ragged", b"who wrote caf\xe9,jane", b"jane,jane,jane"]):
+        path = tmp_path / f"{len(bad)}.csv"
+        path.write_bytes(b"\n".join([b"question,answer", *bad, *(line.encode() for line in lines)]))
+        found = fm.score_files(path, tmp_path / f"{len(bad)}.parquet", metrics=[spec], on_error="skip")
+        assert found.run.rejected == len(bad)
+        made.append(pq.read_table(tmp_path / f"{len(bad)}.parquet")[spec].to_pylist())
+    assert made[0] == made[1]
+
+
 def test_errors() -> None:
     with pytest.raises(OptionError, match="idf"):
         fm.tfidf_cosine(["a"], ["a"], idf="table")
