@@ -49,8 +49,8 @@ class JsonLinesReader:
 
     def holds(self, name: str) -> bool:
         """Whether any line seems to have this key, however late."""
-        key = json.dumps(name, ensure_ascii=False).encode()
-        return any(key in block for _, block, _ in _blocks(self.file))
+        keys = {json.dumps(name, ensure_ascii=plain).encode() for plain in (True, False)}
+        return any(key in block for _, block, _ in _blocks(self.file) for key in keys)
 
     def read(self, selection: Selection, number: int, start: int, threads: int) -> Iterator[Chunk]:
         """The lines from ``start`` on."""
