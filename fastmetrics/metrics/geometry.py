@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -11,7 +10,7 @@ import numpy as np
 from fastmetrics.errors import InputError, OptionError, UnknownNameError
 from fastmetrics.metrics.geometry_result import Estimate, Geometry
 from fastmetrics.vectors.arrays import Vectors, VectorsLike, check_threads, one_blas_thread
-from fastmetrics.vectors.cloud import BLOCK, Cloud, Floats, Metric, Survey, survey
+from fastmetrics.vectors.cloud import BLOCK, Cloud, Floats, Metric, Survey, digests, survey
 from fastmetrics.vectors.pairs import Join, farthest, join, scan
 from fastmetrics.vectors.second_moments import Moments
 
@@ -147,8 +146,7 @@ def _duplicates(cloud: Cloud, found: Survey) -> int:
     suspects = order[np.append(False, equal) | np.append(equal, False)]
     seen: set[bytes] = set()
     for start in range(0, len(suspects), BLOCK):
-        rows = cloud.vectors.take(cloud.rows[suspects[start : start + BLOCK]]) + 0.0  # -0.0 is 0.0
-        seen.update(hashlib.blake2b(row.tobytes(), digest_size=16).digest() for row in rows)
+        seen.update(digests(cloud.vectors.take(cloud.rows[suspects[start : start + BLOCK]])))
     return len(suspects) - len(seen)
 
 
@@ -194,20 +192,21 @@ def _some_pairs(cloud: Cloud, moments: Moments, k: int, samples: _Samples, threa
         estimates["avg_pairwise_distance"] = Estimate(method, samples.pairs, error)
         slope = mean / std if std > 0 else 0.0
         estimates["std_pairwise_distance"] = Estimate(
-            "from the mean and the exact mean square", samples.pairs, slope * error
+            "from the mean and the exact mean square", samples.pairs, None if error is None else slope * error
         )
     return _Pairs(near, mean, std, least, most, estimates)
 
 
 def _neighbour_estimates(near: Floats, count: int) -> dict[str, Estimate]:
-    """Standard errors of the neighbour values of a sample of rows, drawn without replacement."""
-    rows = len(near)
+    """Standard errors of the neighbour values of a sample of rows, drawn without replacement; one row has none."""
+    rows, method = len(near), "exact neighbours of random rows"
+    if rows == 1:
+        return {name: Estimate(method, 1) for name in ("avg_nn_distance", "std_nn_distance", "density_score")}
     mean, std = near.mean(), near.std()
-    left = np.sqrt((count - rows) / max(count - 1, 1) / rows)
-    of_mean = float(near.mean(axis=1).std(ddof=min(1, rows - 1)) * left)
+    left = np.sqrt((count - rows) / (count - 1) / rows)
+    of_mean = float(near.mean(axis=1).std(ddof=1) * left)
     influence = (((near - mean) ** 2).mean(axis=1) - std**2) / (2 * std if std > 0 else 1.0)
-    of_std = float(influence.std(ddof=min(1, rows - 1)) * left)
-    method = "exact neighbours of random rows"
+    of_std = float(influence.std(ddof=1) * left)
     return {
         "avg_nn_distance": Estimate(method, rows, of_mean),
         "std_nn_distance": Estimate(method, rows, of_std),
@@ -217,8 +216,8 @@ def _neighbour_estimates(near: Floats, count: int) -> dict[str, Estimate]:
 
 def _mean_distance(
     cloud: Cloud, exact: tuple[float, float], pairs: int, rng: np.random.Generator
-) -> tuple[float, float]:
-    """Mean distance over all pairs and its standard error, from random pairs.
+) -> tuple[float, float | None]:
+    """Mean distance over all pairs and its standard error, from random pairs; so few that they fit exactly have none.
 
     The half squared distance t and its square, whose means over all pairs are known, explain nearly all of √(2t).
     """
@@ -235,7 +234,7 @@ def _mean_distance(
     fit = inverse @ distances
     spare = np.maximum(1.0 - np.sum(controls * inverse.T, axis=1), 1e-9)  # rare near pairs weigh heavily: HC3
     error = np.linalg.norm(inverse[0] * (distances - controls @ fit) / spare)
-    return float(fit[0]), float(error)
+    return float(fit[0]), float(error) if pairs > controls.shape[1] else None
 
 
 def _without(estimates: dict[str, Estimate], name: str) -> dict[str, Estimate]:

@@ -6,6 +6,8 @@ lie close together, and for unit rows the half squared distance is the cosine di
 
 from __future__ import annotations
 
+import hashlib
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Literal, TypeAlias
@@ -53,6 +55,11 @@ def survey(vectors: Vectors, threads: int) -> Survey:
         unit_total += unit_sums
     count = max(int(np.isfinite(norms).sum()), 1)
     return Survey(norms, total / count, unit_total / count)
+
+
+def digests(rows: Block) -> list[bytes]:
+    """16 bytes for each row, the same for equal rows: -0.0 is 0.0."""
+    return [hashlib.blake2b(row.tobytes(), digest_size=16).digest() for row in rows + 0.0]
 
 
 class Cloud:
@@ -128,6 +135,16 @@ class Cloud:
         centred = (block * self.scales[rows, None] - self.mean) * self.factor
         squares = np.einsum("ij,ij->i", centred, centred) / self.factor**2
         return Points(centred, self.halves(squares, rows) * self.factor**2, rows)
+
+    def directions(self, rows: Ids) -> Floats:
+        """The given rows as pairs of them are compared: scaled, in float64."""
+        return np.asarray(self.vectors.take(self.rows[rows]).astype(np.float64) * self.scales[rows, None])
+
+    def stretches(self) -> Iterator[tuple[Ids, Floats]]:
+        """The numbers and the :meth:`directions` of all rows, block by block."""
+        for start in range(0, len(self), BLOCK):
+            rows = np.arange(start, min(start + BLOCK, len(self)))
+            yield rows, self.directions(rows)
 
     def pair_halves(self, one: Ids, other: Ids) -> Floats:
         """Half the squared distance of each pair of the cloud's rows, in float64."""

@@ -14,7 +14,7 @@ from fastmetrics.vectors.cells import share_found
 from fastmetrics.vectors.cloud import Floats
 from fastmetrics.vectors.faiss_index import BATCH, flat
 from fastmetrics.vectors.space import Space
-from fastmetrics.vectors.winners import NOTHING, SPARE, settled
+from fastmetrics.vectors.winners import NOTHING, SPARE, alike, settled
 
 _BLOCK = 1024
 _MOST_CANDIDATES = 4096
@@ -61,9 +61,14 @@ class Seeker:
             far, near = np.empty((len(block), 0), np.float32), np.empty((len(block), 0), np.int64)
             if wanted:
                 far, near = self.index.search(down.rows, wanted, params=self._params(effort))
+            near[self.space.directionless(block)] = np.arange(wanted)  # all rows are equally far from those
             ids, distances = self.space.rank(block, self._with_extra(np.append(self.kept, -1)[near], down.ids, k), k)
             if isinstance(self.index, faiss.IndexFlat) and 0 < wanted < len(self.kept):
                 doubt, last = self.space.doubt(block, down, far[:, -1].astype(np.float64), distances[:, -1])
+                near_all = (distances[doubt, -1] == 0) & (self.space.metric != "dot")
+                equal, doubt, last = doubt[near_all], doubt[~near_all], last[~near_all]
+                if len(equal):
+                    ids[equal] = self._alike(block[equal], down.ids[equal], ids[equal])
                 if len(doubt):
                     ids[doubt], distances[doubt] = self._settled(block[doubt], down.ids[doubt], last, k)
             return ids, distances
@@ -72,6 +77,13 @@ class Seeker:
         if not parts:
             return np.empty((0, k), np.int64), np.empty((0, k))
         return np.concatenate([ids for ids, _ in parts]), np.concatenate([distances for _, distances in parts])
+
+    def _alike(self, asked: Block, own: Ids, ids: Ids) -> Ids:
+        """The first rows at distance 0 from queries, for whom ``ids``, perhaps not the first, were found there."""
+        tiles = (self.kept[at : at + _BLOCK] for at in range(0, len(self.kept), _BLOCK))
+        stretches = ((rows, self.space.directions(self.space.vectors.take(rows))) for rows in tiles)
+        first = alike(self.space.directions(asked), own, stretches, ids.shape[1])
+        return np.where(first[:, -1:] == NOTHING, ids, first)
 
     def _settled(self, asked: Block, own: Ids, last: Floats, k: int) -> tuple[Ids, Floats]:
         """The k nearest of queries for which float32 left it in doubt; ``last`` are the values of the k-th it found."""

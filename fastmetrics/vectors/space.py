@@ -45,6 +45,14 @@ class Space:
         """The norm of each row."""
         return survey(Vectors.of(block), 1).norms
 
+    def directionless(self, block: Block) -> npt.NDArray[np.bool_]:
+        """Which rows are equally far from all others: zero vectors, but for Euclidean distances."""
+        return np.asarray((self.norms_of(block) == 0) & (self.metric != "euclidean"))
+
+    def directions(self, block: Block) -> Floats:
+        """Rows as pairs of them are compared: scaled, in float64."""
+        return np.asarray(block.astype(np.float64) * self.scales(self.norms_of(block))[:, None])
+
     def scales(self, norms: Floats) -> Floats:
         """What rows of these norms are multiplied by."""
         if self.metric != "cosine":
@@ -109,20 +117,20 @@ class Space:
         return np.sqrt(2.0 * distances, out=distances)
 
     def doubt(self, block: Block, down: Points, edge: Floats, last: Floats) -> tuple[Ids, Floats]:
-        """Queries of a block that may have a nearer row than was found, and the value of the k-th found.
+        """Queries of a block that may have a row before the k-th that was found, and the value of that one.
 
         ``edge`` are the values FAISS found last, ``last`` the distances of the k-th rows found.
         """
         norms = self.norms_of(block)
         if self.metric == "dot":
-            limits, sure = -edge, norms == 0
+            limits = -edge
             bounds = np.divide(last * self.factor, norms, out=np.zeros(len(norms)), where=norms > 0)
             error = blur(np.ones(len(norms)), np.zeros(1), block.shape[1])
         else:
-            limits, sure = 0.5 * edge, (last == 0) | ((norms == 0) & (self.metric == "cosine"))
+            limits = 0.5 * edge
             bounds = self.factor**2 * (last if self.metric == "cosine" else 0.5 * last**2)
             error = blur(np.sqrt(2.0 * down.halves.astype(np.float64)), bounds, block.shape[1])
-        doubt = np.flatnonzero(~(limits - error > bounds) & ~sure)
+        doubt = np.flatnonzero(~(limits - error > bounds) & ~self.directionless(block))
         return doubt, bounds[doubt]
 
     def rank(self, block: Block, candidates: Ids, k: int) -> tuple[Ids, Floats]:

@@ -2,7 +2,7 @@
 
 Candidates come from half squared distances h_i + h_j − v_i·v_j in float32, which cancel where neighbours are much
 nearer to each other than to the centre. Where a row left out may be nearer than a winner, the same in float64 leaves
-few that may, and these are compared exactly.
+few that may, and these are compared exactly. Equal rows, which may be many, are found by their digests.
 """
 
 from __future__ import annotations
@@ -13,8 +13,8 @@ import numpy as np
 import numpy.typing as npt
 
 from fastmetrics.kernels.geometry import Nearest, Points, close_pairs, offer
-from fastmetrics.vectors.arrays import Ids, in_order
-from fastmetrics.vectors.cloud import BLOCK, TILE, Cloud, Floats
+from fastmetrics.vectors.arrays import Block, Ids, in_order
+from fastmetrics.vectors.cloud import BLOCK, TILE, Cloud, Floats, digests
 
 _SINGLE, _DOUBLE = 2.0**-24, 2.0**-53  # float32 and float64 round by at most so much of a number
 
@@ -59,6 +59,24 @@ def settled(
     return near
 
 
+def alike(asked: Block, own: Ids, stretches: Iterable[tuple[Ids, Block]], k: int) -> Ids:
+    """The first k rows, by number, that equal each row asked for, but for its ``own``; ``NOTHING`` beyond the last.
+
+    ``stretches`` are the numbers, ascending, and the rows to choose from.
+    """
+    keys = digests(asked)
+    members: dict[bytes, list[int]] = {key: [] for key in keys}
+    for numbers, rows in stretches:
+        for number, key in zip(numbers.tolist(), digests(rows), strict=True):
+            if key in members and len(members[key]) <= k:
+                members[key].append(number)
+    found = np.full((len(keys), k), NOTHING)
+    for place, (key, itself) in enumerate(zip(keys, own.tolist(), strict=True)):
+        equal = [number for number in members[key] if number != itself][:k]
+        found[place, : len(equal)] = equal
+    return found
+
+
 def _merge(found: Sequence[Nearest]) -> Nearest:
     """The best of several lists for the same rows, by (distance, id)."""
     if len(found) == 1:
@@ -79,8 +97,14 @@ def winners(
         return ids, halves
     last = halves[:, -1] * cloud.factor**2
     error = blur(np.sqrt(2.0 * own), last, cloud.vectors.dim)
-    # at distance 0 nothing can be nearer, and a zero vector is equally far from all
-    doubt = np.flatnonzero(~(near.halves[:, -1] - error > last) & (last > 0) & ~cloud.zero[queries])
+    zero = cloud.zero[queries]  # equally far from all rows
+    unsure = ~(near.halves[:, -1] - error > last) & ~zero
+    ids[zero] = np.arange(k) + (np.arange(k) >= queries[zero, None])
+    equal = np.flatnonzero(unsure & (last == 0))  # nothing can be nearer, but a row left out may come before
+    if len(equal):
+        first = alike(cloud.directions(queries[equal]), queries[equal], cloud.stretches(), k)
+        ids[equal] = np.where(first[:, -1:] == NOTHING, ids[equal], first)
+    doubt = np.flatnonzero(unsure & (last > 0))
 
     def part(start: int) -> Nearest:
         places = doubt[start : start + TILE]
