@@ -1,0 +1,125 @@
+"""How a run is cut: lines of a text, blocks of a grouped run, slices of one that is not."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+
+import fastmetrics as fm
+from fastmetrics.errors import FileFormatError
+from fastmetrics.runs import blocks, ranking
+from fastmetrics.runs.judgements import judgements
+from fastmetrics.tables import runs, trec
+from fastmetrics.tables.runs import Triples
+
+
+def documents(path: Path) -> list[str]:
+    return pa.Table.from_batches(Triples(path, "score").batches())["doc"].to_pylist()
+
+
+def test_a_comment_is_a_line_whose_first_field_starts_with_a_hash(tmp_path: Path):
+    path = tmp_path / "run.txt"
+    path.write_text("# q Q0 x 1 9.0 t\n  #q Q0 y 1 8.0 t\nq Q0 #a 1 3.0 t\nq# Q0 b 2 2.0 t # c\nq Q0 c# 3 1.0 t\n#\n")
+    assert documents(path) == ["#a", "b", "c#"]
+    assert fm.rank(path, {"q": {"#a": 1}}, "mrr").mean == {"mrr": 1.0}
+
+
+def test_a_short_line_after_a_long_one_lacks_its_own_fields(tmp_path: Path):
+    path = tmp_path / "run.txt"
+    path.write_text("# a comment of many words in a row\nq Q0\n")
+    with pytest.raises(FileFormatError, match="line 2: a line 'query Q0 document rank score tag' was expected"):
+        documents(path)
+
+
+@pytest.mark.parametrize("size", [1, 30, 64, 1000])
+@pytest.mark.parametrize(("line", "says"), [("q Q0 z 2 high t", "not 'high'"), ("q Q0 z 2", "a line 'query")])
+def test_a_broken_line_is_numbered_in_the_text_whatever_block_it_is_in(tmp_path, monkeypatch, size, line, says):
+    path = tmp_path / "run.txt"
+    good = "".join(f"q Q0 d{n} 1 {n} t\n" for n in range(20))
+    path.write_text(f"# head\n\n{good}\n{line}\nq Q0 e 1 2.0 t\n")
+    monkeypatch.setattr(trec, "_BLOCK", size)
+    with pytest.raises(FileFormatError, match=f"run.txt, line 24: .*{says}"):
+        documents(path)
+
+
+def table(queries: list[str]) -> pa.Table:
+    docs = [f"d{row}" for row in range(len(queries))]
+    return pa.table({"qid": queries, "pid": docs, "score": [float(-row) for row in range(len(queries))]})
+
+
+JUDGED = judgements({query: {"d0": 1} for query in "abcdefgh"})
+
+
+def cut(some: pa.Table, size: int, monkeypatch: pytest.MonkeyPatch) -> list[list[str]]:
+    """The queries of each block of a grouped run whose batches have ``size`` rows, each with its number of rows."""
+    monkeypatch.setattr(runs, "ROWS", size)
+    found = list(blocks.grouped(Triples(some, "score"), JUDGED))
+    for block in found:
+        assert len(block.docs) == len(block.scores) == block.starts[-1]
+    return [
+        [
+            f"{query}{stop - start}"
+            for query, start, stop in zip(b.names.to_pylist(), b.starts, b.starts[1:], strict=False)
+        ]
+        for b in found
+    ]
+
+
+def test_a_query_that_ends_with_a_batch_or_goes_on_in_the_next_is_one_query(monkeypatch):
+    ends_with_its_batch = table(list("aabbcc"))
+    assert cut(ends_with_its_batch, 2, monkeypatch) == [["a2"], ["b2"], ["c2"]]
+    goes_on = table(list("aaabbbbbc"))
+    for size in (1, 2, 4, 5, 8):
+        assert sorted(query for block in cut(goes_on, size, monkeypatch) for query in block) == ["a3", "b5", "c1"], size
+    several = table(list("abcddefg"))
+    assert cut(several, 8, monkeypatch) == [["a1"], ["b1", "c1", "d2", "e1", "f1"], ["g1"]]
+    assert cut(several, 4, monkeypatch) == [["a1"], ["b1", "c1"], ["d2"], ["e1", "f1"], ["g1"]]
+
+
+@pytest.mark.parametrize("size", [1, 2, 3, 5, 100])
+@pytest.mark.parametrize("encoded", [False, True])
+def test_a_grouped_run_is_never_taken_for_one_that_is_not(monkeypatch, size, encoded):
+    def never(*_):
+        raise AssertionError("a grouped run was read a second time")
+
+    monkeypatch.setattr(ranking, "regrouped", never)
+    monkeypatch.setattr(runs, "ROWS", size)
+    some = table(list("aaabbcddddde"))
+    if encoded:
+        some = some.set_column(0, "qid", some["qid"].combine_chunks().dictionary_encode())
+    judged = {query: {f"d{row}": 1} for query, row in zip("abcde", (0, 4, 5, 8, 11), strict=True)}
+    found = fm.rank(some, judged, "mrr").per_query["mrr"].to_pylist()
+    assert found == [1.0, 0.5, 1.0, 1 / 3, 1.0]
+
+
+def test_slices_hold_as_many_rows_as_allowed_and_no_more(monkeypatch):
+    """Queries of 3, 1, 2, 2, 9 and 1 rows, of which 4 may be held: more only where one query alone has more."""
+    held = []
+
+    def watched(rows, judged, counts, first, last):
+        held.append(int(counts[first:last].sum()))
+        yield from gathered(rows, judged, counts, first, last)
+
+    gathered = blocks._gathered
+    monkeypatch.setattr(blocks, "_gathered", watched)
+    monkeypatch.setattr(blocks, "HELD_ROWS", 4)
+    some = table(list("eabdececeadeeeefea"))
+    assert [some["qid"].to_pylist().count(query) for query in "abcdef"] == [3, 1, 2, 2, 9, 1]
+    found = list(blocks.regrouped(Triples(some, "score"), JUDGED))
+    assert held == [4, 4, 9, 1]
+    assert [name for block in found for name in block.names.to_pylist()] == list("abcdef")
+
+
+def test_blocks_of_a_slice_are_no_longer_than_a_batch(monkeypatch):
+    monkeypatch.setattr(blocks, "ROWS", 4)
+    some = table(list("eabdececeadeeeefea"))
+    found = [block for block in blocks.regrouped(Triples(some, "score"), JUDGED) if len(block.docs)]
+    assert [len(block.docs) for block in found] == [4, 4, 9, 1]
+    rows = some.to_pylist()
+    for block in found:
+        for query, start, stop in zip(block.names.to_pylist(), block.starts, block.starts[1:], strict=False):
+            own = [row["pid"] for row in rows if row["qid"] == query]
+            assert block.docs[start:stop].to_pylist() == own
+        assert JUDGED.places(block.names).tolist() == block.places.tolist()

@@ -1,0 +1,103 @@
+"""Retrieval cases by hand: ids judged twice, grades beyond a scale, rankings of unequal length, ids as floats."""
+
+from __future__ import annotations
+
+import json
+import math
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pytest
+
+import fastmetrics as fm
+from fastmetrics.errors import ColumnError, InputError
+from tests.reference import repeats
+from tests.reference import retrieval as reference
+
+LOG3 = math.log2(3)
+
+
+@pytest.mark.parametrize("ids", [("a", "b"), (7, 8)])
+def test_of_an_id_judged_twice_the_first_grade_counts_in_the_ranking_and_in_the_ideal(ids):
+    a, b = ids
+    retrieved, relevant, grades = [[b, a]], [[b, a, a, b]], [[1, 2, 3, 0]]
+    assert fm.ndcg(retrieved, relevant, grades).tolist() == [(1 + 2 / LOG3) / (2 + 1 / LOG3)]
+    assert fm.recall(retrieved, relevant, grades, k=1, relevance_level=1).tolist() == [0.5]
+    assert fm.hit_rate(retrieved, relevant, grades, relevance_level=3).tolist() == [
+        pytest.approx(math.nan, nan_ok=True)
+    ]
+
+
+def test_a_document_judged_twice_in_a_later_query_keeps_its_first_grade():
+    run = {"p": {"x": 1.0}, "q": {"a": 2.0, "b": 1.0}}
+    judged = pa.table({"qid": ["p", "q", "q", "q"], "docid": ["x", "b", "a", "a"], "rel": [1, 2, 1, 3]})
+    found = fm.rank(run, judged, "ndcg", duplicates="first").per_query["ndcg"].to_pylist()
+    assert found == [1.0, (1 + 2 / LOG3) / (2 + 1 / LOG3)]
+    with pytest.raises(InputError, match="row 3: document a is judged twice for query q"):
+        fm.rank(run, judged, "ndcg")
+
+
+def test_a_grade_above_the_highest_stops_a_reader_as_the_highest_does():
+    run, grades = {"q": {"a": 3.0, "b": 2.0, "c": 1.0}}, {"a": 5, "b": 2, "c": -1}
+    for highest in (2, 3, 4):
+        found = fm.rank(run, {"q": grades}, [f"ERR(max_grade={highest})"]).mean
+        stop = 1 - 2.0**-highest, 3 / 2.0**highest
+        assert found == {f"ERR(max_grade={highest})": stop[0] + (1 - stop[0]) * stop[1] / 2}
+        assert list(found.values()) == [reference.expected_reciprocal_rank("abc", grades, None, highest)]
+    assert fm.rank(run, {"q": grades}, "ERR").mean["ERR"] == 15 / 16 + 1 / 16 * 3 / 16 / 2
+
+
+def test_rank_biased_overlap_of_rankings_of_unequal_length():
+    """Webber, Moffat and Zobel 2010, equation 32, written out for lengths 1 and 3 with p = 1/2.
+
+    Of "a" and "bac": X₁ = 0, X₂ = X₃ = 1, and X_s = X₁ = 0, so nothing is extrapolated but the tail X₃/3.
+    Of "b" and "bac": X₁ = X₂ = X₃ = 1, and the short ranking is taken to go on agreeing wholly.
+    """
+    none_first = (1 / 2 * 1 / 4 + 1 / 3 * 1 / 8) + 1 / 3 * 1 / 8
+    assert fm.retrieval_rbo([1, 1], [["a"], ["b", "a", "c"]], p=0.5) == pytest.approx(none_first, abs=1e-15)
+    shared = 1 * 1 / 2 + 1 / 2 * 1 / 4 + 1 / 3 * 1 / 8
+    went_on = 1 / 2 * 1 / 4 + 2 / 3 * 1 / 8
+    assert fm.retrieval_rbo([1, 1], [["b"], ["b", "a", "c"]], p=0.5) == shared + went_on + 1 / 8 == 1.0
+    assert fm.retrieval_rbo([1, 1], [[], ["b"]]) == 0.0
+    for one, other in (("ab", "cbad"), ("abc", "cadbefg"), ("a", "bcdea"), ("xyab", "ab")):
+        expected = repeats.rank_biased_overlap(one, other, 0.7)
+        for pair in ([list(one), list(other)], [list(other), list(one)]):
+            assert fm.retrieval_rbo([1, 1], pair, p=0.7) == pytest.approx(expected, abs=1e-14)
+
+
+NEAR = [float(2**53), float(2**53 + 2), 1.0]
+
+
+@pytest.mark.parametrize(
+    "column",
+    [
+        [[1.0, 2.0]],
+        [NEAR],
+        pd.Series([NEAR]),
+        np.array([NEAR]),
+        pa.array([NEAR], pa.list_(pa.float64())),
+        pa.array([[1.0]], pa.list_(pa.float32())),
+    ],
+)
+def test_ids_that_came_as_floats_are_refused_even_where_they_are_whole(column):
+    """Beyond 2⁵³ neighbouring integers have become one float: what was meant is not known any more."""
+    for arguments in ((column, [[1]]), ([[1]], column)):
+        with pytest.raises(ColumnError, match=r"expected ids that are strings or integers, got (double|float)"):
+            fm.recall(*arguments)
+
+
+def test_float_ids_of_a_run_are_refused_and_those_of_a_text_stay_text(tmp_path: Path):
+    judged = {"1": {"9007199254740993": 1}}
+    for name in ("query_id", "doc_id"):
+        run = pa.table({"query_id": [1], "doc_id": [2**53 + 1], "score": [1.0]})
+        run = run.set_column(run.column_names.index(name), name, pa.array([1.0]))
+        with pytest.raises(ColumnError, match="ids are strings or integers, not double"):
+            fm.rank(run, judged, "mrr")
+    path = tmp_path / "run.jsonl"
+    path.write_text(json.dumps({"qid": "1", "pid": 9007199254740993.0, "score": 1}) + "\n")
+    with pytest.raises(ColumnError, match="document ids are strings or integers, not double"):
+        fm.rank(path, judged, "mrr")
+    path.write_text("qid,pid,score\n1,9007199254740993,2\n1,9007199254740992,1\n")
+    assert fm.rank(path, judged, "mrr").mean["mrr"] == 1.0
