@@ -1,0 +1,151 @@
+"""The cache of vectors: every key its own vector, whatever the file, the order and the process that wrote it."""
+
+from __future__ import annotations
+
+import os
+import random
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from fastmetrics.embed import Embedder
+from fastmetrics.errors import FileFormatError, OutputError
+from fastmetrics.vectors.cache import VectorCache
+
+
+class Sums:
+    """A made-up model whose vectors tell all texts apart, and which remembers what it was asked."""
+
+    def __init__(self) -> None:
+        self.asked: list[str] = []
+
+    def __call__(self, texts):
+        self.asked += texts
+        return np.array([[len(text), sum(at * ord(mark) for at, mark in enumerate(text, 1)), 1.0] for text in texts])
+
+
+def key(low: int, high: int) -> bytes:
+    return np.array([low, high], np.uint64).tobytes()
+
+
+def test_keys_that_share_half_of_their_bytes_are_two_keys(tmp_path: Path):
+    keys = [key(low, high) for low in (0, 1, 2**63, 1024) for high in (0, 1, 2**63, 1024)]
+    cache = VectorCache(tmp_path, 1)
+    for at in (0, 8):
+        cache.put(keys[at : at + 8], [[number] for number in range(at, at + 8)])
+        for one in (cache, VectorCache(tmp_path, 1)):
+            assert [key in one for key in keys] == [number < at + 8 for number in range(16)]
+            assert one.get(keys[: at + 8])[:, 0].tolist() == list(range(at + 8))
+            assert len(one) == at + 8
+
+
+def test_of_a_key_kept_twice_the_first_vector_counts_and_the_key_counts_once(tmp_path: Path):
+    cache = VectorCache(tmp_path, 1)
+    keys = [key(number, 7) for number in range(600)]
+    cache.put(keys, [[number] for number in range(600)])
+    cache.put(keys[:300], [[-1.0]] * 300)
+    assert len(cache) == 600
+    more = [key(number, 8) for number in range(900)]  # with which the table is too small
+    cache.put([*keys[100:200], *more], [[-1.0]] * 100 + [[number] for number in range(900)])
+    assert len(cache) == 1500
+    assert cache.get([*keys, *more])[:, 0].tolist() == [*range(600), *range(900)]
+
+
+def test_vectors_come_in_the_order_asked_for_from_any_number_of_files(tmp_path: Path):
+    cache = VectorCache(tmp_path, 2)
+    numbers = list(range(60))
+    for start in range(0, 60, 7):
+        some = numbers[start : start + 7]
+        cache.put([key(number, 0) for number in some], [[number, -number] for number in some])
+    random.Random(0).shuffle(numbers)
+    again = VectorCache(tmp_path, 2)
+    for one in (cache, again):
+        assert one.get([key(number, 0) for number in numbers + numbers[:9]])[:, 1].tolist() == [
+            -number for number in numbers + numbers[:9]
+        ]
+    with pytest.raises(KeyError) as error:
+        cache.get([key(3, 0), key(61, 0), key(4, 0)])
+    assert error.value.args == (key(61, 0),)
+
+
+def test_texts_alike_but_for_a_mark_have_keys_of_their_own(tmp_path: Path):
+    texts = ["", " ", "a", "a ", "a long text", "a long texT", "a long text.", "A long text", "a long\ntext"]
+    texts += [f"{'x' * 70}{letter}{'y' * 70}" for letter in "abc"]
+    expected = Sums()(texts)
+    Embedder(Sums(), cache=tmp_path, revision="1").embed(texts)
+    model = Sums()
+    again = Embedder(model, cache=tmp_path, revision="1")
+    model.asked.clear()
+    assert np.array_equal(again.embed(pa.array(texts[::-1])[3:]), expected[::-1][3:])
+    assert model.asked == []
+
+
+def test_what_another_process_wrote_is_not_made_again(tmp_path: Path):
+    """Both have the cache open before either writes; each finds what the other has written since."""
+    models = Sums(), Sums()
+    one, other = (Embedder(model, cache=tmp_path, revision="1") for model in models)
+    for model in models:
+        model.asked.clear()
+    first = one.embed(["a", "bb"])
+    assert np.array_equal(other.embed(["ccc", "bb", "a"])[1:], first[::-1])
+    assert np.array_equal(one.embed(["ccc", "dddd"])[:1], other.embed(["ccc"]))
+    assert [model.asked for model in models] == [["bb", "a", "dddd"], ["ccc"]]
+
+
+def test_models_of_other_names_revisions_and_precisions_share_nothing(tmp_path: Path):
+    from fastmetrics.vectors.models import Model
+
+    asked = []
+    for name, revision, precision in (("m", "1", "f"), ("n", "1", "f"), ("m", "2", "f"), ("m", "1", "g")):
+        model = Sums()
+        Embedder(Model(name, revision, precision, 3, model), cache=tmp_path).embed(["a"])
+        asked.append(model.asked)
+    assert asked == [["a"]] * 4
+    assert len(list(tmp_path.iterdir())) == 4
+
+
+@pytest.mark.parametrize("spoilt", ["dim", "dtype", "keys"])
+def test_a_file_of_other_vectors_is_refused(tmp_path: Path, spoilt: str):
+    kind, width = (pa.float64() if spoilt == "dtype" else pa.float32()), (3 if spoilt == "dim" else 2)
+    table = pa.table(
+        {
+            "key": pa.array([key(0, 1)[: 8 if spoilt == "keys" else 16]]),
+            "vector": pa.array([[1.0] * width], pa.list_(kind, width)),
+        }
+    )
+    with pa.ipc.new_file(tmp_path / "one.arrow", table.schema) as file:
+        file.write_table(table)
+    with pytest.raises(FileFormatError, match=r"one\.arrow: not vectors of 2 numbers by key; delete it"):
+        VectorCache(tmp_path, 2)
+
+
+def test_a_file_has_its_name_only_when_it_is_whole(tmp_path: Path):
+    """A process that ends just before the renaming leaves no vector, one that cannot rename not even a file."""
+    code = (
+        "import os, sys\n"
+        "import fastmetrics.vectors.cache as module\n"
+        "cache = module.VectorCache(sys.argv[1], 1)\n"
+        "module.os.replace = lambda *_: os._exit(9)\n"
+        "cache.put([b'a' * 16], [[1]])\n"
+    )
+    assert subprocess.run([sys.executable, "-c", code, str(tmp_path)], check=False).returncode == 9
+    assert b"a" * 16 not in VectorCache(tmp_path, 1)
+
+
+def test_a_full_disk_leaves_no_part_of_a_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    def full(*_: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    cache = VectorCache(tmp_path, 1)
+    for name in ("fsync", "replace"):
+        with monkeypatch.context() as patched:
+            patched.setattr(os, name, full)
+            with pytest.raises(OutputError, match="No space left on device"):
+                cache.put([b"a" * 16], [[1]])
+    assert list(tmp_path.iterdir()) == []
+    cache.put([b"a" * 16], [[2]])
+    assert cache.get([b"a" * 16]).tolist() == [[2.0]]
