@@ -1,0 +1,157 @@
+"""Statistics at their edges: deviations between two floats, signs of zero, empty parts, bounded memory."""
+
+from __future__ import annotations
+
+import json
+import math
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from fastmetrics.errors import ColumnError, InputError
+from fastmetrics.stats import quantiles as module
+from fastmetrics.stats.moments import State
+from fastmetrics.stats.quantiles import quantiles
+from fastmetrics.summary import summarize
+
+SMALLEST = 5e-324
+
+
+def state_of(values: list[float]) -> State:
+    state = State()
+    state.add(values)
+    return state
+
+
+@pytest.mark.parametrize(
+    ("units", "deviation"),
+    [
+        ([0, 1, 6], 3),  # √62 / 3 = 2.62, of which the integer root alone would leave 2.5 and so 2
+        ([0, 1], 0),  # just a half, which goes to the even neighbour
+        ([0, 3], 2),
+        ([0, 5], 2),
+        ([0, 0, 0, 1], 0),
+        ([0, 1, 3, 4], 2),
+    ],
+)
+def test_deviations_of_the_smallest_numbers_are_rounded_once_and_to_the_nearest(units, deviation):
+    assert state_of([unit * SMALLEST for unit in units]).std == deviation * SMALLEST
+    assert state_of([-unit * SMALLEST for unit in units]).std == deviation * SMALLEST
+
+
+def test_the_mean_is_rounded_once():
+    assert state_of([0.1] * 10).mean == 0.1
+    assert state_of([1e308, 1e308]).mean == 1e308
+    assert state_of([2.0**53, 1.0, 1.0]).mean == (2**53 + 2) / 3
+    assert state_of([SMALLEST, 0.0, 0.0]).mean == 0.0
+    assert state_of([SMALLEST, SMALLEST, 0.0]).mean == SMALLEST
+
+
+@pytest.mark.parametrize("values", [[-0.0, 0.0], [0.0, -0.0], [-0.0]])
+def test_minus_zero_is_zero(values):
+    state = state_of(values)
+    for number in (state.mean, state.std, state.min, state.max):
+        assert math.copysign(1.0, number) == 1.0
+    assert state == state_of([0.0] * len(values))
+    assert quantiles(lambda: [np.array(values)], [0.0, 1.0], 0).tolist() == [0.0, 0.0]
+
+
+def test_missing_rows_are_told_apart_by_counts_that_can_be_right():
+    state = State()
+    state.add([None, None, None, 1.0])
+    for undefined, errors in ((-1, 1), (1, -1), (2, 2), (0, 4)):
+        with pytest.raises(InputError, match=f"{undefined} undefined and {errors} failed of 3 missing rows"):
+            state.tell_apart(undefined, errors)
+    state.tell_apart(2, 1)
+    assert (state.n, state.n_missing, state.n_undefined, state.n_error) == (1, 0, 2, 1)
+
+
+@pytest.mark.parametrize("absent", ["n_finite", "n_missing", "n_error", "total", "squares", "min", "max"])
+def test_a_state_without_one_of_its_parts_is_no_state(absent):
+    fields = json.loads(state_of([1.0, 2.0]).to_json())
+    del fields[absent]
+    with pytest.raises(InputError, match="not the state of a column"):
+        State.from_json(json.dumps(fields))
+
+
+def test_infinities_keep_their_sign_in_every_figure():
+    for values, mean in (([math.inf] * 2, math.inf), ([-math.inf, 5.0], -math.inf), ([-math.inf, math.inf], math.nan)):
+        both = state_of(values[:1]).merge(state_of(values[1:]))
+        assert both == state_of(values)
+        assert both.mean == pytest.approx(mean, nan_ok=True)
+        assert math.isnan(both.std)
+        assert (both.min, both.max, both.n) == (min(values), max(values), 2)
+
+
+def test_quantiles_hold_no_more_values_than_allowed_and_read_no_more_often_than_said(monkeypatch):
+    """Values alike in their leading digits, so that the digits must be looked at one after the other."""
+    values = 1.0 + np.random.default_rng(0).integers(0, 1 << 30, 9000) * 2.0**-52
+    passes, sorted_within = [0], []
+
+    def batches():
+        passes[0] += 1
+        return np.array_split(values, 11)
+
+    def watched(some, inside, digits):
+        prefixes = np.array(sorted({prefix for prefix, _ in inside.values()}), np.uint64)
+        keys = module._keys(values) >> np.uint64(64 - 16 * digits)
+        sorted_within.append(int(np.isin(keys, prefixes).sum()))
+        return within(some, inside, digits)
+
+    within = module._sort_within
+    monkeypatch.setattr(module, "_sort_within", watched)
+    for budget in (0, 1, 10, 100, 1000, 8999, 9000):
+        passes[0] = 0
+        found = quantiles(batches, [0.0, 0.3, 0.5, 1.0], budget)
+        assert found.tolist() == np.quantile(values, [0.0, 0.3, 0.5, 1.0]).tolist()
+        assert passes[0] <= 5
+        assert all(size <= budget for size in sorted_within)
+        sorted_within.clear()
+
+
+@pytest.mark.parametrize("share", [-0.1, 1.1, math.nan])
+def test_one_share_out_of_range_among_others_is_refused(share):
+    with pytest.raises(Exception, match="a quantile lies between 0 and 1"):
+        quantiles(lambda: [np.ones(3)], [0.5, share])
+
+
+def part(values: list, counts: tuple[int, int, int], corpus: list[int] | None = None, rejected: int = 0) -> pa.Table:
+    claim = dict(zip(("n_rows", "n_missing", "n_undefined", "n_error"), (len(values), *counts), strict=True))
+    fields = {"metrics": {"f1": claim}, "n_rejected": rejected} | (
+        {"counts": {"corpus_bleu": corpus}} if corpus else {}
+    )
+    table = pa.table({"f1": pa.array(values, pa.float64())})
+    return table.replace_schema_metadata({"fastmetrics": json.dumps(fields)})
+
+
+def test_rejected_rows_count_as_errors_of_the_whole_part_alone():
+    whole = part([0.5, None], (0, 1, 0), rejected=3)
+    assert (summarize(whole)["f1"].n_error, summarize(whole)["f1"].n_undefined) == (3, 1)
+    assert summarize([whole, whole])["f1"].n_error == 6
+    assert summarize(whole.slice(1))["f1"].n_error == 0
+
+
+def test_empty_batches_and_parts_tear_no_counts_of_a_corpus():
+    one, nothing = part([0.5, 1.0], (0, 0, 0), [1, 2]), part([], (0, 0, 0), [0, 0])
+    empty = one.slice(2)
+    share = lambda _, counts: counts[0] / counts[1]  # noqa: E731
+    for pieces in ([one, empty], [empty, one], [one, nothing], [nothing, one], [one, one.to_reader(), empty]):
+        summary = summarize(pieces, finish=share)
+        assert (summary.corpus, summary.notes) == ({"corpus_bleu": 0.5}, [])
+
+
+def test_failed_rows_are_not_taken_for_undefined_ones():
+    metric = summarize(part([None, None, None, 1.0], (0, 1, 2)))["f1"]
+    assert (metric.n_missing, metric.n_undefined, metric.n_error) == (0, 1, 2)
+
+
+def test_a_reader_without_a_batch_still_names_its_columns():
+    summary = summarize(pa.RecordBatchReader.from_batches(pa.schema([("f1", pa.float64())]), []))
+    assert (list(summary), summary["f1"].n, summary.n_rows) == (["f1"], 0, 0)
+
+
+def test_parts_whose_columns_come_in_another_order_are_not_added_up():
+    one = pa.table({"a": [1.0], "b": [2.0]})
+    with pytest.raises(ColumnError, match="differ in their score columns: 'b', 'a'"):
+        summarize([one, one.select(["b", "a"])])
