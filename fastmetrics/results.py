@@ -18,8 +18,14 @@ from fastmetrics.errors import FileFormatError
 from fastmetrics.stats.parts import Claims, score_columns
 from fastmetrics.summary import Summary, summarize
 from fastmetrics.tables import Source, open_source
-from fastmetrics.tables.output import columns_in, find_metadata
+from fastmetrics.tables.differences import Difference, differences
+from fastmetrics.tables.output import find_metadata, schema_in
+from fastmetrics.tables.source import open_each
 from fastmetrics.tables.urls import as_local, shown
+
+_SETTINGS = ("fastmetrics", "unicode", "scores", "columns")
+_TOLD = 5
+"""How many files and differences a note names."""
 
 
 @dataclass(frozen=True)
@@ -36,16 +42,28 @@ class ScoreFile:
         """Open what ``path`` means; raises ``FileFormatError`` if it cannot be read or holds no scores."""
         text = as_local(path)
         source = open_source(text)
-        metadata = find_metadata(text, source.files)
-        said = said_scores(metadata, shown(text))
+        return cls._of(shown(text), source, find_metadata(text, source.files))
+
+    @classmethod
+    def open_all(cls, path: str | Path) -> list[ScoreFile]:
+        """Open what ``path`` means: one output, or of a folder or pattern each file, with metadata of its own."""
+        whole = open_source(as_local(path))
+        if len(whole.files) == 1 or find_metadata(path) is not None:
+            return [cls._of(shown(as_local(path)), whole, find_metadata(path, whole.files))]
+        each = open_each(whole.files)
+        return [cls._of(one.files[0].shown, one, find_metadata(one.files[0].path, one.files)) for one in each]
+
+    @classmethod
+    def _of(cls, name: str, source: Source, metadata: Mapping[str, Any] | None) -> ScoreFile:
+        said = said_scores(metadata, name)
         names = source.schema.names
         scores = score_columns(source.schema) if said is None else [name for name in names if name in said]
         if not (scores or (metadata and "metrics" in metadata)):
             raise FileFormatError(
-                f"{shown(text)}: no column of scores (numbers or truth values); "
+                f"{name}: no column of scores (numbers or truth values); "
                 "of a CSV file only the .meta.json beside it says which they are"
             )
-        return cls(shown(text), source, metadata, scores)
+        return cls(name, source, metadata, scores)
 
     def batches(self, names: Sequence[str] | None = None) -> Iterator[pa.RecordBatch]:
         """The batches of the scores, or of ``names`` only, each bearing the metadata.
@@ -60,10 +78,21 @@ class ScoreFile:
         for chunk in self.source.chunks(selection):
             yield self.source.conform(chunk, selection).replace_schema_metadata(borne)
 
-    def read(self) -> dict[str, Any]:
-        """Which columns were scored, as the metadata say: ``columns`` and ``passed_over`` of a summary."""
-        found = {name: (self.metadata or {}).get(name) for name in ("columns", "passed_over")}
-        return {name: value for name, value in found.items() if isinstance(value, dict)}
+    @property
+    def settings(self) -> dict[str, Any]:
+        """What the scores depend on, as the metadata say."""
+        return {name: value for name, value in (self.metadata or {}).items() if name in _SETTINGS}
+
+    @property
+    def read(self) -> tuple[dict[str, str], dict[str, list[str]]]:
+        """Which columns were scored, and which were passed over, as far as the metadata say."""
+        columns, over = ((self.metadata or {}).get(name) for name in ("columns", "passed_over"))
+        return (
+            {name: str(yours) for name, yours in columns.items()} if isinstance(columns, dict) else {},
+            {name: list(map(str, others)) for name, others in over.items() if isinstance(others, list)}
+            if isinstance(over, dict)
+            else {},
+        )
 
 
 def said_scores(metadata: Mapping[str, Any] | None, name: str) -> list[str] | None:
@@ -77,9 +106,9 @@ def said_scores(metadata: Mapping[str, Any] | None, name: str) -> list[str] | No
         raise FileFormatError(f"{name}: {error}") from error
     if metadata is not None and "metrics" in metadata:
         return list(claims.metrics)  # another column of numbers was kept
-    if metadata is None or not columns_in(metadata):
+    if metadata is None or not schema_in(metadata).names:
         return None
-    return [column for column, type_ in columns_in(metadata).items() if type_ == "double"]
+    return score_columns(schema_in(metadata))
 
 
 def column_of(path: str | Path, name: str) -> Iterator[npt.NDArray[np.float64]]:
@@ -94,7 +123,41 @@ def summarize_files(paths: str | Path | Sequence[str | Path]) -> Summary:
     Percentiles are exact, found by reading the files again if need be.  Raises ``FileFormatError`` for a file that
     cannot be read, ``ColumnError`` if the files differ in their score columns.
     """
-    files = [ScoreFile.open(path) for path in ([paths] if isinstance(paths, str | Path) else paths)]
-    found = summarize(lambda: (batch for file in files for batch in file.batches()))
-    read = files[0].read()
-    return replace(found, **read) if all(file.read() == read for file in files) else found
+    given = [paths] if isinstance(paths, str | Path) else list(paths)
+    files = [file for path in given for file in ScoreFile.open_all(path)]
+    rows = [0] * len(files)
+
+    def batches() -> Iterator[pa.RecordBatch]:
+        for place, file in enumerate(files):
+            rows[place] = 0
+            for batch in file.batches():
+                rows[place] += batch.num_rows
+                yield batch
+
+    found = summarize(batches)
+    columns, over = files[0].read if all(file.read == files[0].read for file in files) else ({}, {})
+    pooled = _pooled(files, rows) if len(files) > 1 else []
+    return replace(found, notes=[*found.notes, *pooled], columns=columns, passed_over=over)
+
+
+def _pooled(files: Sequence[ScoreFile], rows: Sequence[int]) -> list[str]:
+    """Which files were added up, and in what their settings differ from those of the first that has any."""
+    named = [f"{file.name} ({count:,} rows)" for file, count in zip(files, rows, strict=True)]
+    notes = [f"{len(files):,} files pooled: {_some(named)}"]
+    known = [file for file in files if file.settings]
+    where: dict[Difference, list[str]] = {}
+    for file in known[1:]:
+        for one in differences(known[0].settings, file.settings):
+            where.setdefault(one, []).append(file.name)
+    notes += [f"{what} is {a} in {known[0].name}, {b} in {_some(names)}" for (what, a, b), names in where.items()][
+        :_TOLD
+    ]
+    notes += [f"{len(where) - _TOLD:,} more differences of settings"] if len(where) > _TOLD else []
+    unknown = [file.name for file in files if not file.settings]
+    return [*notes, *([f"of unknown settings: {_some(unknown)}"] if known and unknown else [])]
+
+
+def _some(names: Sequence[str]) -> str:
+    """The names, or the first of many and how many there are more."""
+    more = f" and {len(names) - _TOLD:,} more" if len(names) > _TOLD else ""
+    return f"{', '.join(names[:_TOLD])}{more}"

@@ -82,5 +82,5 @@ def test_scores_that_a_pattern_finds_are_summed_up(s3: Server, tmp_path: Path) -
         pq.write_table(pa.table({"token_f1": [0.5, 1.0]}), tmp_path / f"{name}.parquet")
         s3.put(tmp_path / f"{name}.parquet", f"sums/{name}.parquet")
     here, there = (summarize_files(f"{where}/?.parquet") for where in (tmp_path, f"s3://{BUCKET}/sums"))
-    assert here.to_json() == there.to_json()
+    assert here.to_json().replace(str(tmp_path), f"s3://{BUCKET}/sums") == there.to_json()
     assert there.n_rows == 4

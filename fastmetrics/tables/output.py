@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
 import pyarrow.parquet as pq
 
 from fastmetrics.errors import FileFormatError, OutputError
@@ -123,15 +124,17 @@ def find_metadata(path: str | Path, files: Sequence[DataFile] = ()) -> dict[str,
     return _object(held[KEY.encode()], files[0].shown) | _object(held.get(CONCLUSION.encode(), b"{}"), files[0].shown)
 
 
-def columns_beside(file: DataFile) -> dict[str, str]:
-    """The columns that the metadata beside an output say it has, and their types; none for a file without any."""
-    return columns_in((None if file.checksum is not None else find_metadata(file.path)) or {})
+def schema_beside(file: DataFile) -> pa.Schema:
+    """The columns that the metadata beside an output say it has; none for a file without any."""
+    return schema_in((None if file.checksum is not None else find_metadata(file.path)) or {})
 
 
-def columns_in(metadata: Mapping[str, Any]) -> dict[str, str]:
-    """The columns that metadata name, and their types; none if they do not."""
+def schema_in(metadata: Mapping[str, Any]) -> pa.Schema:
+    """The columns that metadata name, those of numbers with their types; none if they do not."""
     found = metadata.get("output")
-    return {name: str(type_) for name, type_ in found.items()} if isinstance(found, dict) else {}
+    types = {"double": pa.float64(), "int64": pa.int64()}
+    columns = found.items() if isinstance(found, dict) else ()
+    return pa.schema([(name, types.get(str(type_), pa.null())) for name, type_ in columns])
 
 
 def _object(data: bytes, where: str) -> dict[str, Any]:

@@ -19,7 +19,7 @@ from fastmetrics.tables.delimited import DelimitedReader
 from fastmetrics.tables.files import DataFile, expand, reading
 from fastmetrics.tables.jsonl import JsonLinesReader
 from fastmetrics.tables.kinds import Selection, as_lists, check, is_list, is_list_view, plain, settle, unify
-from fastmetrics.tables.output import columns_beside
+from fastmetrics.tables.output import schema_beside
 from fastmetrics.tables.parquet import ArrowReader, ParquetReader
 from fastmetrics.tables.patience import patient
 from fastmetrics.tables.remote import side_by_side
@@ -269,10 +269,14 @@ def open_source(inputs: str | Path | Sequence[str | Path], format: str | None = 
     return Source(side_by_side(_reader, expand(inputs, format)))
 
 
+def open_each(files: Sequence[DataFile]) -> list[Source]:
+    """Each file that holds anything as a table of its own."""
+    return [Source([reader]) for reader in _without_empty(side_by_side(_reader, files))]
+
+
 def _reader(file: DataFile) -> Reader:
     """The reader of a file; of JSON lines without a row, what wrote them may have said which columns they have."""
     reader: Reader = _READERS[file.format](file)
     if isinstance(reader, JsonLinesReader) and reader.rows == 0:
-        columns = columns_beside(file).items()
-        reader.schema = pa.schema([(name, pa.float64() if type_ == "double" else pa.null()) for name, type_ in columns])
+        reader.schema = schema_beside(file)
     return reader

@@ -1,0 +1,103 @@
+"""Summaries of several files: which were added up, and in what their settings differ."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from fastmetrics.results import summarize_files
+from tests.program import jsonl, program
+
+ROWS = [{"id": n, "answer": "a b", "reference": "a", "gold": "a b"} for n in range(3)]
+
+
+@pytest.fixture(autouse=True)
+def _here(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    jsonl(tmp_path / "three.jsonl", *ROWS)
+    jsonl(tmp_path / "two.jsonl", *ROWS[:2])
+
+
+def scored(name, out, *options, metrics="token_f1"):
+    done = program("score", name, "-o", out, "-m", metrics, *options)
+    assert (done.code, done.err) == (0, "")
+
+
+def notes(*names):
+    done = program("summarize", *names, "--json")
+    assert (done.code, done.err) == (0, "")
+    told = json.loads(done.out)
+    assert all(note in program("summarize", *names).out.splitlines() for note in told["notes"])
+    return told["notes"]
+
+
+@pytest.mark.parametrize("suffix", [".parquet", ".jsonl", ".csv", ".arrow", "/"])
+def test_files_of_one_kind_are_named_with_their_rows(suffix):
+    scored("three.jsonl", f"a{suffix}")
+    scored("two.jsonl", f"b{suffix}")
+    assert notes(f"a{suffix}") == []
+    assert notes(f"a{suffix}", f"b{suffix}") == [f"2 files pooled: a{suffix} (3 rows), b{suffix} (2 rows)"]
+    assert "read: answer, reference (not gold)" in program("summarize", f"a{suffix}", f"b{suffix}").out.splitlines()
+
+
+def test_files_behind_a_pattern_or_in_a_folder_are_pooled_too(tmp_path):
+    (tmp_path / "s").mkdir()
+    scored("three.jsonl", "s/a.parquet")
+    scored("two.jsonl", "s/b.parquet")
+    for name in ("s", "s/*.parquet"):
+        told = notes(name)
+        assert told[0].startswith("2 files pooled: ")
+        assert all(part in told[0] for part in ("a.parquet (3 rows)", "b.parquet (2 rows)"))
+    both = program("summarize", "s/a.parquet", "s/b.parquet", "--json").out
+    figures = json.loads(program("summarize", "s", "--json").out)["metrics"]
+    assert figures == json.loads(both)["metrics"]
+
+
+def test_undefined_scores_behind_a_pattern_are_told_from_missing(tmp_path):
+    rows = [{"retrieved_ids": ["a"], "relevant_ids": []}, {"retrieved_ids": None, "relevant_ids": ["a"]}]
+    for name in "xy":
+        jsonl(tmp_path / f"{name}.jsonl", *rows)
+        scored(f"{name}.jsonl", f"{name}.parquet", metrics="r_precision")
+    found = summarize_files("[xy].parquet")["r_precision"]
+    assert (found.n, found.n_missing, found.n_undefined) == (0, 2, 2)
+
+
+def test_other_settings_are_named(tmp_path):
+    scored("three.jsonl", "a.csv", metrics="squad_f1(version=1)")
+    scored("two.jsonl", "b.csv", "--columns", "reference=gold", metrics="squad_f1(version=1)")
+    assert notes("a.csv", "b.csv")[1:] == ["the column of 'reference' is 'reference' in a.csv, 'gold' in b.csv"]
+    path = tmp_path / "b.csv.meta.json"
+    told = json.loads(path.read_text())
+    told["fastmetrics"] = "0.0.1"
+    told["scores"]["squad_f1(version=1)"]["version"] = 2
+    path.write_text(json.dumps(told))
+    now = json.loads((tmp_path / "a.csv.meta.json").read_text())["fastmetrics"]
+    assert notes("a.csv", "b.csv", "b.csv")[1:] == [
+        f"the version of fastmetrics is '{now}' in a.csv, '0.0.1' in b.csv, b.csv",
+        "option 'version' of 'squad_f1(version=1)' is 1 in a.csv, 2 in b.csv, b.csv",
+        "the column of 'reference' is 'reference' in a.csv, 'gold' in b.csv, b.csv",
+    ]
+
+
+def test_a_file_of_another_tool_has_unknown_settings(tmp_path):
+    scored("three.jsonl", "a.jsonl")
+    jsonl(tmp_path / "o.jsonl", {"token_f1": 0.5})
+    assert notes("o.jsonl", "a.jsonl")[1:] == ["of unknown settings: o.jsonl"]
+    assert notes("o.jsonl", "o.jsonl") == ["2 files pooled: o.jsonl (1 rows), o.jsonl (1 rows)"]
+
+
+def test_of_many_files_the_first_are_named(tmp_path):
+    for n in range(9):
+        jsonl(tmp_path / f"f{n}.jsonl", {"token_f1": 0.5})
+    (note,) = notes(*(f"f{n}.jsonl" for n in range(9)))
+    assert note.startswith("9 files pooled: f0.jsonl (1 rows), ")
+    assert note.endswith("f4.jsonl (1 rows) and 4 more")
+
+
+def test_strange_metadata_end_in_no_trace(tmp_path):
+    for n, said in enumerate(({"columns": 7}, {"passed_over": {"a": 7}, "columns": {"a": None}}, {"scores": [1]})):
+        jsonl(tmp_path / f"f{n}.jsonl", {"token_f1": 0.5})
+        (tmp_path / f"f{n}.jsonl.meta.json").write_text(json.dumps(said))
+        assert program("summarize", f"f{n}.jsonl").code == 0
+    assert program("summarize", "f0.jsonl", "f1.jsonl", "f2.jsonl").code == 0
