@@ -18,10 +18,11 @@ from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
+from fastmetrics.allowed import Allowed, of_hint, option
 from fastmetrics.arrays import Flags, Floats, Ints
 from fastmetrics.batch import Batch
 from fastmetrics.columns import COLUMNS
-from fastmetrics.errors import OptionError, UnknownNameError
+from fastmetrics.errors import UnknownNameError
 from fastmetrics.needs import Need, Options
 
 Side: TypeAlias = Literal["higher", "lower"]
@@ -42,6 +43,7 @@ class Metric:
     needs: Mapping[str, Need]
     optional: frozenset[str]
     defaults: Mapping[str, Any]
+    allowed: Mapping[str, Allowed]
     statistics: tuple[str, ...]
     labels: Mapping[str, str]
     check: Callable[..., None] | None
@@ -78,14 +80,12 @@ class Metric:
 
         Raises ``UnknownNameError`` for an option the metric has not, ``OptionError`` for a value it cannot take.
         """
-        given = {name: os.fspath(v) if isinstance(v, os.PathLike) else v for name, v in given.items()}
+        merged = dict(self.defaults)
         for name, value in given.items():
             if name not in self.defaults:
                 raise UnknownNameError.of(f"option of {self.name}", name, self.defaults)
-            if not _fits(value, self.defaults[name]):
-                kind = type(self.defaults[name]).__name__
-                raise OptionError(f"{self.name}: option {name!r} expects {kind}, got {value!r}")
-        merged = {**self.defaults, **{n: tuple(v) if isinstance(v, list) else v for n, v in given.items()}}
+            value = os.fspath(value) if isinstance(value, os.PathLike) else value
+            merged[name] = option(self.name, name, value, self.allowed[name])
         if self.check is not None:
             self.check(**merged)
         return merged
@@ -119,15 +119,6 @@ class Metric:
                 merit = -scores if self.better == "lower" else scores
             scores = _best(scores, merit, owner, batch.n_rows)
         return scores, present
-
-
-def _fits(value: Any, default: Any) -> bool:
-    """Whether an option may have ``value``, by the kind of its default: truth, number, string, list; else anything."""
-    if isinstance(default, bool) or isinstance(value, bool):
-        return default is None or (isinstance(default, bool) and isinstance(value, bool))
-    kinds: tuple[tuple[type, ...], ...] = ((int, float), (str,), (list, tuple))
-    kind = next((kind for kind in kinds if isinstance(default, kind)), (object,))
-    return isinstance(value, kind)
 
 
 def _aligned(batch: Batch, column: str, need: Need, options: Options, owner: Ints | None) -> Any:
@@ -171,7 +162,8 @@ def metric(
 
     ``better`` says which scores are the better ones, ``"higher"`` or ``"lower"``; None if a score alone does not tell.
     ``statistics`` are what a summary adds to mean, std, min and max (``"p50"``, …); ``labels`` are the sources' own
-    names for summary values; ``check`` is called with all options and raises ``OptionError`` for those it refuses;
+    names for summary values; ``check`` is called with all options, each of which is what its annotation allows, and
+    raises ``OptionError`` for those that it refuses together;
     ``prepare`` may replace the batch before its columns are read.
 
     Of several references the one with the best score counts, or the first one of highest ``best_by``, which is
@@ -187,7 +179,7 @@ def metric(
     """
 
     def declare(function: Callable[..., Any]) -> Callable[..., Any]:
-        needs, optional, defaults = _read(function)
+        needs, optional, defaults, allowed = _read(function)
         declared = Metric(
             name=name or function.__name__,
             function=function,
@@ -198,6 +190,7 @@ def metric(
             needs=needs,
             optional=optional,
             defaults=defaults,
+            allowed=allowed,
             statistics=tuple(statistics),
             labels=dict(labels or {}),
             check=check,
@@ -224,8 +217,8 @@ def metric(
                     f"{declared.name}() takes {len(needs)} columns ({', '.join(needs)}), got {len(columns)}"
                 )
             options: dict[str, Any] = {}
-            for option, value in named.items():
-                (given if option in needs and option not in given else options)[option] = value
+            for key, value in named.items():
+                (given if key in needs and key not in given else options)[key] = value
             lacking = [column for column in declared.required if given.get(column) is None]
             if lacking:
                 raise TypeError(f"{declared.name}() needs the columns {', '.join(lacking)}")
@@ -249,7 +242,10 @@ def _declared(module: str, name: str) -> Metric:
     return REGISTRY[name]
 
 
-def _read(function: Callable[..., Any]) -> tuple[dict[str, Need], frozenset[str], dict[str, Any]]:
+def _read(
+    function: Callable[..., Any],
+) -> tuple[dict[str, Need], frozenset[str], dict[str, Any], dict[str, Allowed]]:
+    """The columns a function needs, those it can do without, its options' defaults, and what is allowed of them."""
     hints = typing.get_type_hints(function, include_extras=True)
     needs: dict[str, Need] = {}
     optional, defaults = set(), {}
@@ -262,7 +258,7 @@ def _read(function: Callable[..., Any]) -> tuple[dict[str, Need], frozenset[str]
         needs[name] = _need(hints[name])
         if parameter.default is None:
             optional.add(name)
-    return needs, frozenset(optional), defaults
+    return needs, frozenset(optional), defaults, {name: of_hint(hints[name]) for name in defaults}
 
 
 def _need(hint: Any) -> Need:

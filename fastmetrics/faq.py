@@ -12,12 +12,14 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from fastmetrics.allowed import Neighbours, argument
 from fastmetrics.arrays import Text, Tokens, as_arrow, text_of_arrow
-from fastmetrics.errors import InputError, OptionError
+from fastmetrics.errors import InputError
 from fastmetrics.kernels import match as kernels
 from fastmetrics.text.conventions import convention
 from fastmetrics.text.tokenize import Vocabulary
-from fastmetrics.vectors.arrays import check_threads, in_order
+from fastmetrics.threads import cores
+from fastmetrics.vectors.arrays import in_order
 
 _CHUNK = 8192
 _RARE = 16  # a word in more than every 16th row has a line of its own
@@ -74,8 +76,7 @@ class Matcher:
 
     def match(self, questions: Any, k: int = 1, *, threads: int | None = None) -> Match:
         """See :func:`match`."""
-        if not isinstance(k, int | np.integer) or k < 1:
-            raise OptionError(f"k={k}: expected a whole number, at least 1")
+        k = argument("k", k, Neighbours)
         text, which = _distinct_texts(questions, "questions")
 
         def part(start: int) -> Match:
@@ -84,7 +85,7 @@ class Matcher:
                 return self._found(vocabulary.tokenize(text.take(rows)), k)
 
         none = Match(np.full((1, k), -1), np.full((1, k), np.nan))  # what a null question, number -1, finds
-        parts = [*in_order(part, range(0, len(text), _CHUNK), check_threads(threads)), none]
+        parts = [*in_order(part, range(0, len(text), _CHUNK), cores(threads)), none]
         index, score = (np.concatenate([getattr(one, name) for one in parts]) for name in ("index", "score"))
         return Match(index[which], score[which])
 

@@ -10,13 +10,14 @@ import threading
 import weakref
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from fastmetrics.allowed import Folder, Source
 from fastmetrics.arrays import Bytes, Flags, Floats, Ints, Text
 from fastmetrics.embed import Embedder
 from fastmetrics.errors import OptionError
@@ -24,9 +25,16 @@ from fastmetrics.kernels.citations import copy_without, find_citations
 from fastmetrics.kernels.geometry import pair_products
 from fastmetrics.messages import Argument
 from fastmetrics.text.segments import statements
+from fastmetrics.vectors.models import Model
 
 PATTERN = r"\[([0-9]+)\]"
 """A citation of context n; the first group is n."""
+
+Embeds = Annotated[Any, Source("the name of a model, a function or an Embedder", (Embedder, Model))]
+"""What makes vectors of texts; None for wordllama."""
+
+Cache = Annotated[str, Folder("a folder for vectors", exists=False)]
+"""Where vectors are kept; the empty text for nowhere."""
 
 SUPPORTED, NO_CITATION, SEVERAL, OUT_OF_RANGE, IDK, TOO_FAR = range(6)
 REASONS = (

@@ -16,13 +16,14 @@ import numpy.typing as npt
 import pyarrow as pa
 from pyarrow import feather
 
-from fastmetrics.errors import FileFormatError, InputError, OptionError, OutputError, UnknownNameError
+from fastmetrics.allowed import Neighbours, Real, Rows, Seed, argument
+from fastmetrics.errors import FileFormatError, InputError, OutputError, UnknownNameError
+from fastmetrics.threads import cores
 from fastmetrics.vectors.arrays import (
     Ids,
     Vectors,
     VectorsLike,
     check_same_width,
-    check_threads,
     one_blas_thread,
 )
 from fastmetrics.vectors.cells import Found, Wanted, near_by_cells
@@ -103,7 +104,7 @@ def nearest(
         _check(metric, chosen, k, recall, recall_sample, seed)
         wanted = None if chosen == "exact" else Wanted(recall, recall_sample, seed)
         too_many = method is None and work > 10 * EXACT_WORK
-        found = _self_join(vectors, k, metric, wanted, too_many, check_threads(threads))
+        found = _self_join(vectors, k, metric, wanted, too_many, cores(threads))
         if found is not None:
             return found
         chosen = "pq"
@@ -189,10 +190,10 @@ class Index:
             raise InputError(f"index: the {vectors.rows} rows hold no number")
         if names is not None and len(names) != vectors.rows:
             raise InputError(f"index: {len(names)} names for {vectors.rows} rows")
-        space = Space.of(vectors, metric, check_threads(threads))
+        space = Space.of(vectors, metric, cores(threads))
         kept = np.flatnonzero(np.isfinite(space.norms) & ~space.zero)
         settings = {"metric": metric, "method": method, "seed": seed, "factor": space.factor}
-        with faiss_threads(check_threads(threads), build_alone=method == "hnsw"):
+        with faiss_threads(cores(threads), build_alone=method == "hnsw"):
             index = filled(space, kept, settings)
         return cls(space, index, kept, settings, pa.array(np.arange(vectors.rows)) if names is None else names)
 
@@ -217,7 +218,7 @@ class Index:
         own = None if exclude is None else np.asarray(exclude, np.int64)
         if own is not None and len(own) != asked.rows:
             raise InputError(f"exclude: {len(own)} rows for {asked.rows} queries")
-        workers = check_threads(threads)
+        workers = cores(threads)
         rows = np.arange(asked.rows)
         with faiss_threads(workers):
             found = Tuned(EXACT, 1.0)
@@ -259,7 +260,7 @@ class Index:
             factor = float(settings.get("factor", 1.0))
         except (OSError, ValueError, RuntimeError, LookupError, TypeError) as error:
             raise FileFormatError(f"{folder}: not an index written by this library: {error}") from error
-        space = Space.of(vectors, settings["metric"], check_threads(threads))
+        space = Space.of(vectors, settings["metric"], cores(threads))
         space = replace(space, factor=factor)
         kept = np.flatnonzero(np.isfinite(space.norms) & ~space.zero)
         if (index.ntotal, index.d, len(names)) != (len(kept), vectors.dim, vectors.rows):
@@ -280,11 +281,7 @@ def _check(metric: str, method: str, k: int, recall: float = RECALL, recall_samp
         raise UnknownNameError.of("distance", metric, DISTANCES)
     if method not in METHODS:
         raise UnknownNameError.of("method", method, METHODS)
-    if k < 1:
-        raise OptionError(f"k={k}: expected at least 1")
-    if not 0 < recall <= 1:
-        raise OptionError(f"recall={recall}: expected a share, above 0 and at most 1")
-    if recall_sample < 1:
-        raise OptionError(f"recall_sample={recall_sample}: expected at least 1")
-    if not 0 <= seed < 2**31:
-        raise OptionError(f"seed={seed}: expected a whole number from 0 on, below 2**31")
+    argument("k", k, Neighbours)
+    argument("recall", recall, Real(0.0, 1.0, above=True))
+    argument("recall_sample", recall_sample, Rows)
+    argument("seed", seed, Seed)

@@ -10,9 +10,11 @@ from typing import Any
 
 from fastmetrics import metrics as families
 from fastmetrics import specs
+from fastmetrics.allowed import argument, of_hint
 from fastmetrics.columns import COLUMNS, SCHEMAS, passed_over, resolve
 from fastmetrics.declare import Metric
 from fastmetrics.errors import ColumnError, OptionError, UnknownNameError
+from fastmetrics.grounded import Embeds
 from fastmetrics.lists import listed
 from fastmetrics.messages import Argument, quoted, shown
 from fastmetrics.metrics.semantic import from_text
@@ -112,6 +114,8 @@ def plan(
         if name not in names:
             raise UnknownNameError.of("column", name, names)
     metrics, suites = listed(metrics), listed(suites)
+    if embedder is not None:
+        argument("embedder", embedder, of_hint(Embeds))
     embedding = {"embedder": embedder, "cache": "" if cache is None else os.path.abspath(cache)}
     scores = [_embedding(_unambiguous(parse(spec), found), found, embedding) for spec in metrics]
     for suite in suites if suites or metrics else ["core"]:

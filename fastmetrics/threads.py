@@ -8,7 +8,7 @@ from collections.abc import Callable, Generator, Iterable
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import TypeVar
 
-from fastmetrics.errors import OptionError
+from fastmetrics.allowed import Threads, argument
 
 T = TypeVar("T")
 R = TypeVar("R")
@@ -17,13 +17,12 @@ R = TypeVar("R")
 def cores(threads: int | None = None) -> int:
     """The number of threads asked for; by default one for every processor this process may use.
 
-    Raises ``OptionError`` for a number that is not positive and whole.
+    Raises ``OptionError`` for anything but a whole number from 1 to 1,024.
     """
     if threads is None:
         return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    if not isinstance(threads, int) or threads < 1:
-        raise OptionError(f"threads: expected a positive whole number, got {threads!r}")
-    return threads
+    found: int = argument("threads", threads, Threads)
+    return found
 
 
 def keep_to_one() -> None:

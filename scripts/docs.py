@@ -159,7 +159,8 @@ def _metric(metric: Metric) -> Iterator[str]:
     yield f"### {metric.name}"
     facts = [f"columns: {_columns(metric)}", f"range: {bounds(metric)}", f"level: {metric.level}"]
     facts += [f"{metric.better} is better"] if metric.better else []
-    facts += [f"option: `{name}={shown(default)}`" for name, default in metric.defaults.items()]
+    facts += [f"also called: {', '.join(f'`{name}`' for name in metric.others)}"] if metric.others else []
+    facts += [f"option: `{name}={shown(default)}`, {metric.allowed[name]}" for name, default in metric.defaults.items()]
     facts += [f"in a summary, its {statistic} is `{label}`" for statistic, label in metric.labels.items()]
     if metric.statistics:
         facts.append(f"a summary adds {', '.join(metric.statistics)}")

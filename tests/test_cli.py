@@ -177,8 +177,8 @@ def test_every_output_sums_up_alike(name):
 WRONG = [
     (["-m", "token_f2"], "unknown metric 'token_f2'; did you mean 'token_f1'?"),
     (["-m", "squad_f1(versoin=2)"], "unknown option of squad_f1 'versoin'; did you mean 'version'?"),
-    (["-m", "squad_f1(version=3)"], "squad: option 'version' expects 1 or 2, got 3"),
-    (["-m", "squad_f1(version='2')"], "squad_f1: option 'version' expects int, got '2'"),
+    (["-m", "squad_f1(version=3)"], "squad_f1: option 'version' expects 1 or 2, got 3"),
+    (["-m", "squad_f1(version='2')"], "squad_f1: option 'version' expects 1 or 2, got '2'"),
     (["-m", "squad_f1(2)"], "metric 'squad_f1(2)': expected option=value"),
     (["-m", "squad_f1(version=2)(version=1)"], "metric 'squad_f1(version=2)(version=1)': expected option=value"),
     (
@@ -186,8 +186,15 @@ WRONG = [
         "metric 'squad_f1(version=1,version=2)': expected option=value, each option once",
     ),
     (["-m", "squad_f1(version=x)"], "metric 'squad_f1(version=x)': version expects a number, a 'string', or a list"),
-    (["-m", "politeness(markers=None)"], "politeness: option 'markers' expects tuple, got None"),
-    (["-m", "idk_citations(pattern=3)"], "idk_citations: option 'pattern' expects str, got 3"),
+    (
+        ["-m", "politeness(markers=None)"],
+        "politeness: option 'markers' expects a list of markers that are not blank, of at most 10,000 characters "
+        "together, got None",
+    ),
+    (
+        ["-m", "idk_citations(pattern=3)"],
+        "idk_citations: option 'pattern' expects a regular expression of at most 1,000 characters, got 3",
+    ),
     (["-m", "abstained(phrases=['i (know'])"], "phrase 'i (know': expected brackets that close, none inside another"),
     (["-m", "abstained(phrases=['...'])"], "phrase '...': expected at least one word that must be there"),
     (["-m", "squad_f1(version="], "metric 'squad_f1(version=': expected name, name@k or name(option=value, ...)"),
@@ -200,7 +207,7 @@ WRONG = [
     (["--keep", "anser"], "unknown column 'anser'; did you mean 'answer'?"),
     (["--keep", "latency_ms", "-m", "latency_ms"], "cannot keep the column 'latency_ms': a metric has that name"),
     (["--schema", "raga"], "unknown schema 'raga'; did you mean 'ragas'?"),
-    (["--on-error", "ignore"], "--on-error ignore: expected fail or skip"),
+    (["--on-error", "ignore"], "--on-error ignore: expected 'fail' or 'skip'"),
     (["--format", "xml"], "--format xml: expected one of parquet, jsonl, csv, tsv, arrow"),
 ]
 

@@ -232,7 +232,7 @@ def test_errors_name_what_is_wrong(tmp_path: Path):
         nearest(corpus, metric="manhattan")
     with pytest.raises(OptionError, match="k=0"):
         nearest(corpus, k=0)
-    with pytest.raises(OptionError, match=r"recall=98: expected a share"):
+    with pytest.raises(OptionError, match=r"recall=98: expected a number above 0 to 1"):
         Index.build(corpus).search(corpus, recall=98)
     with pytest.raises(InputError, match="2 names for 10 rows"):
         Index.build(corpus, names=pa.array(["a", "b"]))

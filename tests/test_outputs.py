@@ -122,9 +122,9 @@ def test_impossible_outputs_are_refused_before_any_work(tmp_path, source):
     assert str(caught.value) == f"cannot write {tmp_path}/no/o.parquet: there is no folder {tmp_path}/no"
     with pytest.raises(OptionError, match=r"o.xlsx': expected a name ending in .parquet, .jsonl, .csv, .tsv "):
         run(open_source(source), JOB, tmp_path / "o.xlsx")
-    with pytest.raises(OptionError, match=r"^threads=0: expected 1 or more$"):
+    with pytest.raises(OptionError, match=r"^threads=0: expected a whole number from 1 to 1,024$"):
         run(open_source(source), JOB, tmp_path / "o.parquet", threads=0)
-    with pytest.raises(OptionError, match=r"^on_error='stop': expected fail or skip$"):
+    with pytest.raises(OptionError, match=r"^on_error='stop': expected 'fail' or 'skip'$"):
         run(open_source(source), JOB, tmp_path / "o.parquet", on_error="stop")
     assert names(tmp_path) == ["in.parquet"]
 

@@ -118,7 +118,7 @@ def test_what_cannot_be_is_said_at_once(table):
     dataset = ray.data.from_arrow(table)
     with pytest.raises(ColumnError, match="column 'answer': expected text, got int64"):
         fm.score(ray.data.from_arrow(pa.table({"answer": [1], "reference": ["a"]})), ["token_f1"])
-    with pytest.raises(OptionError, match="threads: expected a positive whole number, got 0"):
+    with pytest.raises(OptionError, match="threads=0: expected a whole number from 1 to 1,024"):
         fm.score(dataset, ["token_f1"], threads=0)
     with pytest.raises(ColumnError, match="needs the column 'contexts'"):
         fm.score(dataset, ["grounding_overlap"])

@@ -42,15 +42,15 @@ def test_a_column_is_named_as_asked():
     ("name", "error", "says"),
     [
         ("ncdg@10", UnknownNameError, "did you mean 'ndcg'"),
-        ("P@0", OptionError, "whole number from 1"),
-        ("P@2.5", OptionError, "whole number from 1"),
+        ("P@0", OptionError, "whole number from 1 to"),
+        ("P@2.5", OptionError, "whole number from 1 to"),
         ("bpref@5", OptionError, "takes no cut-off"),
         ("AP(depth=3)", UnknownNameError, "option of ap"),
         ("AP(3)", OptionError, "expected option=value"),
-        ("AP(rel=0)", OptionError, "level lies between"),
-        ("RBP(p=1.5)", OptionError, "p lies between 0 and 1"),
+        ("AP(rel=0)", OptionError, "option 'level' expects a number above 0"),
+        ("RBP(p=1.5)", OptionError, "option 'p' expects a number from 0 to 1"),
         ("ndcg(gain='cubic')", OptionError, "linear"),
-        ("AP(rel='x')", OptionError, "is a number"),
+        ("AP(rel='x')", OptionError, "option 'level' expects a number"),
         ("", OptionError, "expected name, name@k or"),
     ],
 )
@@ -62,7 +62,7 @@ def test_a_measure_nobody_can_compute(name, error, says):
 @pytest.mark.parametrize(
     ("options", "says"),
     [
-        ({"missing": "drop"}, "missing is 'zero' or 'skip'"),
+        ({"missing": "drop"}, "missing='drop': expected 'zero' or 'skip'"),
         ({"no_relevant": "nan"}, "no_relevant"),
         ({"duplicates": "last"}, "duplicates"),
         ({"relevance_level": 0}, "relevance_level"),

@@ -68,7 +68,7 @@ def test_messages_speak_the_language_of_their_reader(tmp_path, monkeypatch):
         (["--workers", "2"], "--workers and --address are of the engine ray; the local one has --threads"),
         (["--engine", "dask"], "--engine dask: expected local or ray"),
         (["--work", "w"], "--work w is for outputs in a store; beside"),
-        (["--on-error", "x", "--columns", "answer=output"], "--on-error x: expected fail or skip"),
+        (["--on-error", "x", "--columns", "answer=output"], "--on-error x: expected 'fail' or 'skip'"),
         ((), "columns 'output' and 'response' could both be 'answer'; name one with --columns answer=..."),
     ):
         done = program("score", table, "-o", "o.parquet", *options)

@@ -39,7 +39,7 @@ def _explain(metric: Metric) -> None:
     typer.echo(f"columns: {', '.join(metric.required)}" + "".join(f", {c} (optional)" for c in sorted(metric.optional)))
     for option, default in metric.defaults.items():
         shown = repr(default)
-        typer.echo(f"option: {option}={shown if len(shown) < 90 else shown[:87] + '...'}")
+        typer.echo(f"option: {option}={shown if len(shown) < 90 else shown[:87] + '...'}: {metric.allowed[option]}")
     typer.echo("\n" + inspect.cleandoc(metric.function.__doc__ or ""))
 
 

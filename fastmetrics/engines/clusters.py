@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
+from fastmetrics.allowed import Optional, Whole, argument
 from fastmetrics.errors import MissingExtraError, OptionError, WorkerError
 from fastmetrics.messages import Argument
 from fastmetrics.threads import cores
@@ -35,9 +36,7 @@ class Cluster:
     """``workers`` processes of a cluster: by default one for each of its processors."""
 
     def __init__(self, workers: int | None, address: str | None) -> None:
-        if workers is not None and workers < 1:
-            raise OptionError(f"workers={workers}: expected 1 or more")
-        self._workers = workers
+        self._workers = argument("workers", workers, Optional(Whole(1, 100_000)))
         self._address = address
         self._started = False
 

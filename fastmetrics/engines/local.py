@@ -10,10 +10,9 @@ from fastmetrics.engines.jobs import Job, Progress, RunResult, Watcher
 from fastmetrics.engines.parts import Finished, Task, by_part, finish, pieces
 from fastmetrics.engines.running import run_on
 from fastmetrics.engines.work import Scored
-from fastmetrics.errors import OptionError
 from fastmetrics.tables.chunks import Limits, Span
 from fastmetrics.tables.source import Source
-from fastmetrics.threads import ordered
+from fastmetrics.threads import cores, ordered
 
 __all__ = ["Job", "Progress", "RunResult", "Threads", "run"]
 
@@ -24,9 +23,7 @@ class Threads:
     """The engine of one process: this thread reads, ``threads`` others score, and one writes; one does it all."""
 
     def __init__(self, threads: int) -> None:
-        if threads < 1:
-            raise OptionError(f"threads={threads}: expected 1 or more")
-        self._threads = threads
+        self._threads = cores(threads)
         self.behind = _PARTS_BEHIND if threads > 1 else 0
 
     def parts(

@@ -11,12 +11,11 @@ from typing import Any
 
 import pyarrow as pa
 
+from fastmetrics.allowed import Choice, Rows, argument
 from fastmetrics.engines.jobs import Engine, Job, Progress, RunResult
 from fastmetrics.engines.parts import Task, finish
 from fastmetrics.engines.work import Scored
 from fastmetrics.engines.writer import PartWriter
-from fastmetrics.errors import OptionError
-from fastmetrics.messages import Argument
 from fastmetrics.tables.checkpoint import compare, decode_schema, encode_schema
 from fastmetrics.tables.chunks import BEGINNING, Limits, Place
 from fastmetrics.tables.delimited import batch_of
@@ -32,7 +31,7 @@ _FOLDER_PART_ROWS = 131_072
 def limits_of(target: Output, batch_rows: int | None = None) -> Limits:
     """The usual limits; how many rows are scored at a time does not change what the parts are."""
     usual = Limits(part_rows=_FOLDER_PART_ROWS) if target.folder else Limits()
-    return usual if batch_rows is None else replace(usual, batch_rows=batch_rows)
+    return usual if batch_rows is None else replace(usual, batch_rows=argument("batch_rows", batch_rows, Rows))
 
 
 def run_on(
@@ -55,8 +54,7 @@ def run_on(
     ``on_error="skip"`` bad rows go to ``<output>.rejects.jsonl``.  Raises ``OutputError`` if the output exists or
     cannot be written or belongs to other settings, ``InputError`` for bad rows.
     """
-    if on_error not in ("fail", "skip"):
-        raise OptionError(Argument("on_error", on_error), ": expected fail or skip")
+    argument("on_error", on_error, Choice("fail", "skip"))
     target = Output(output, work)
     target.check(source.files, resume=resume, overwrite=overwrite)
     limits = limits_of(target) if limits is None else limits

@@ -9,16 +9,53 @@ the function says so.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from dataclasses import dataclass
+from typing import Annotated, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from fastmetrics.allowed import MOST, Cutoff, Gain, Level, NotAllowedError, Real
 from fastmetrics.arrays import Floats, Ints
-from fastmetrics.errors import OptionError
 from fastmetrics.ids import frozen
 from fastmetrics.kernels import gains as kernels
 from fastmetrics.rankings import Judged, descending
+
+
+@dataclass(frozen=True)
+class _GainsOfGrades:
+    """A number for each of some grades."""
+
+    def take(self, value: Any) -> dict[float, float]:
+        """The gains by grade."""
+        if not isinstance(value, Mapping) or len(value) > _MOST_GAINS:
+            raise NotAllowedError
+        return {_NUMBERS.take(grade): _NUMBERS.take(gain) for grade, gain in value.items()}
+
+    def __str__(self) -> str:
+        return "numbers by grade, as in {0: 0, 1: 3}"
+
+
+_NUMBERS = Real(float(-MOST), float(MOST))
+_MOST_GAINS = 1_000
+
+Gains = Annotated[Mapping[float, float] | None, _GainsOfGrades()]
+"""Gains that replace those of some grades."""
+
+Number = Annotated[float, _NUMBERS]
+"""Any number that is not beyond sense."""
+
+Portion = Annotated[float, Real(0.0, 1.0)]
+"""A share, or a probability."""
+
+Multiple = Annotated[float, Real(0.0, 1e6)]
+"""How many times as many."""
+
+TopGrade = Annotated[float, Real(0.0, 1_000.0)]
+"""The highest grade there is."""
+
+OptionalLevel = Annotated[float | None, Real(0.0, float(MOST), above=True)]
+"""The grade from which on a document is relevant; None for gains by grade."""
 
 _EVERYTHING = np.iinfo(np.int64).max // 2
 _SMALLEST = 0.00001
@@ -40,64 +77,64 @@ def relevant(judged: Judged, level: float) -> Ints:
     return kernels.hits(judged.ideal, judged.ideal_starts, cuts(judged, None), level)
 
 
-def hits(judged: Judged, *, k: int | None = None, level: float = 1.0) -> Floats:
+def hits(judged: Judged, *, k: Cutoff = None, level: Level = 1.0) -> Floats:
     """Number of relevant documents among the first ``k``."""
     return _hits(judged, k, level).astype(np.float64)
 
 
-def success(judged: Judged, *, k: int | None = None, level: float = 1.0) -> Floats:
+def success(judged: Judged, *, k: Cutoff = None, level: Level = 1.0) -> Floats:
     """1 if any of the first ``k`` documents is relevant, else 0."""
     return (_hits(judged, k, level) > 0).astype(np.float64)
 
 
-def precision(judged: Judged, *, k: int | None = None, level: float = 1.0) -> Floats:
+def precision(judged: Judged, *, k: Cutoff = None, level: Level = 1.0) -> Floats:
     """Relevant documents among the first ``k``, divided by ``k`` however few were retrieved."""
     return ratio(_hits(judged, k, level), sizes(judged) if k is None else k)
 
 
-def recall(judged: Judged, *, k: int | None = None, level: float = 1.0) -> Floats:
+def recall(judged: Judged, *, k: Cutoff = None, level: Level = 1.0) -> Floats:
     """Relevant documents among the first ``k``, divided by the number of relevant documents."""
     return ratio(_hits(judged, k, level), relevant(judged, level))
 
 
-def f1(judged: Judged, *, k: int | None = None, level: float = 1.0) -> Floats:
+def f1(judged: Judged, *, k: Cutoff = None, level: Level = 1.0) -> Floats:
     """Harmonic mean of precision and recall among the first ``k``."""
     return ratio(2 * _hits(judged, k, level), (sizes(judged) if k is None else k) + relevant(judged, level))
 
 
-def r_precision(judged: Judged, *, level: float = 1.0, share: float = 1.0) -> Floats:
+def r_precision(judged: Judged, *, level: Level = 1.0, share: Multiple = 1.0) -> Floats:
     """Precision after ``share`` times as many documents as are relevant, rounded up as trec_eval does."""
     depth = (share * relevant(judged, level) + 0.9).astype(np.int64)
     return ratio(kernels.hits(judged.grades, judged.starts, frozen(depth), level), depth)
 
 
-def reciprocal_rank(judged: Judged, *, k: int | None = None, level: float = 1.0) -> Floats:
+def reciprocal_rank(judged: Judged, *, k: Cutoff = None, level: Level = 1.0) -> Floats:
     """1 divided by the rank of the first relevant document; 0 if the first ``k`` hold none."""
     rank = kernels.first_hit(judged.grades, judged.starts, cuts(judged, k), level)
     return ratio(np.ones(rank.size), rank)
 
 
-def average_precision(judged: Judged, *, k: int | None = None, level: float = 1.0) -> Floats:
+def average_precision(judged: Judged, *, k: Cutoff = None, level: Level = 1.0) -> Floats:
     """Sum of the precisions at the relevant documents retrieved, divided by the number of relevant ones."""
     return ratio(kernels.precision_sum(judged.grades, judged.starts, cuts(judged, k), level), relevant(judged, level))
 
 
-def geometric_average_precision(judged: Judged, *, level: float = 1.0) -> Floats:
+def geometric_average_precision(judged: Judged, *, level: Level = 1.0) -> Floats:
     """Average precision, at least 0.00001, whose mean over the queries is geometric."""
     return np.maximum(average_precision(judged, level=level), _SMALLEST)
 
 
-def geometric_bpref(judged: Judged, *, level: float = 1.0) -> Floats:
+def geometric_bpref(judged: Judged, *, level: Level = 1.0) -> Floats:
     """Binary preference, at least 0.00001, whose mean over the queries is geometric."""
     return np.maximum(bpref(judged, level=level), _SMALLEST)
 
 
-def dcg(judged: Judged, *, k: int | None = None, gain: str = "linear", gains: Gains = None) -> Floats:
+def dcg(judged: Judged, *, k: Cutoff = None, gain: Gain = "linear", gains: Gains = None) -> Floats:
     """Sum of gain / log2(rank + 1): the gain is the grade, or 2^grade - 1 if ``gain`` is "exponential"."""
     return _discounted(gained(judged.grades, gain, gains), judged.starts, cuts(judged, k))
 
 
-def ideal_dcg(judged: Judged, *, k: int | None = None, gain: str = "linear", gains: Gains = None) -> Floats:
+def ideal_dcg(judged: Judged, *, k: Cutoff = None, gain: Gain = "linear", gains: Gains = None) -> Floats:
     """The DCG of the best possible ranking: all judged documents by descending gain."""
     best = gained(judged.ideal, gain, gains)
     if gains:
@@ -105,25 +142,25 @@ def ideal_dcg(judged: Judged, *, k: int | None = None, gain: str = "linear", gai
     return _discounted(best, judged.ideal_starts, cuts(judged, k))
 
 
-def ndcg(judged: Judged, *, k: int | None = None, gain: str = "linear", gains: Gains = None) -> Floats:
+def ndcg(judged: Judged, *, k: Cutoff = None, gain: Gain = "linear", gains: Gains = None) -> Floats:
     """DCG of the first ``k`` documents, divided by that of the best possible ranking."""
     return ratio(dcg(judged, k=k, gain=gain, gains=gains), ideal_dcg(judged, k=k, gain=gain, gains=gains))
 
 
-def bpref(judged: Judged, *, level: float = 1.0) -> Floats:
+def bpref(judged: Judged, *, level: Level = 1.0) -> Floats:
     """Share of judged non-relevant documents that the relevant ones are ranked above, unjudged ones left out."""
     wanted = relevant(judged, level)
     nonrelevant = kernels.hits(judged.ideal, judged.ideal_starts, cuts(judged, None), 0.0) - wanted
     return ratio(kernels.preference_sum(judged.grades, judged.starts, level, wanted, nonrelevant), wanted)
 
 
-def inferred_ap(judged: Judged, *, level: float = 1.0) -> Floats:
+def inferred_ap(judged: Judged, *, level: Level = 1.0) -> Floats:
     """Average precision inferred from a pool judged in part; a negative grade says pooled but not judged."""
     total = kernels.inferred_precision_sum(judged.grades, judged.starts, level, _SMALLEST)
     return ratio(total, relevant(judged, level))
 
 
-def interpolated_precision(judged: Judged, *, recall: float, level: float = 1.0) -> Floats:
+def interpolated_precision(judged: Judged, *, recall: Portion, level: Level = 1.0) -> Floats:
     """Best precision at any rank from which on at least ``recall`` of the relevant documents are found.
 
     ``recall`` times the number of relevant documents is rounded as in trec_eval 10; version 9, and pytrec_eval with it,
@@ -133,27 +170,25 @@ def interpolated_precision(judged: Judged, *, recall: float, level: float = 1.0)
     return kernels.interpolated_precision(judged.grades, judged.starts, level, wanted, _hits(judged, None, level))
 
 
-def judged_share(judged: Judged, *, k: int | None = None) -> Floats:
+def judged_share(judged: Judged, *, k: Cutoff = None) -> Floats:
     """Share of the first ``k`` documents, or of as many as there are, that were judged (ir_measures)."""
     depth = np.minimum(cuts(judged, k), sizes(judged))
     return ratio(_hits(judged, k, -np.inf), depth)
 
 
-def unjudged_share(judged: Judged, *, k: int | None = None) -> Floats:
+def unjudged_share(judged: Judged, *, k: Cutoff = None) -> Floats:
     """Documents among the first ``k`` without a judgement or with a negative one, divided by ``k``."""
     depth = np.minimum(cuts(judged, k), sizes(judged))
     return ratio(depth - _hits(judged, k, 0.0), sizes(judged) if k is None else k)
 
 
-def expected_reciprocal_rank(judged: Judged, *, k: int | None = None, max_grade: float = 4.0) -> Floats:
+def expected_reciprocal_rank(judged: Judged, *, k: Cutoff = None, max_grade: TopGrade = 4.0) -> Floats:
     """Expected 1/rank where a reader stops, who stops at grade g with (2^g - 1) / 2^max_grade (gdeval)."""
     stops = np.exp2(np.clip(judged.grades, 0.0, max_grade)) - 1.0
     return kernels.expected_reciprocal_rank(frozen(stops / 2.0**max_grade), judged.starts, cuts(judged, k))
 
 
-def rank_biased_precision(
-    judged: Judged, *, p: float = 0.9, k: int | None = None, level: float | None = None
-) -> Floats:
+def rank_biased_precision(judged: Judged, *, p: Portion = 0.9, k: Cutoff = None, level: OptionalLevel = None) -> Floats:
     """(1 - p) times the sum of gain times p^(rank - 1).
 
     The gain is the grade divided by the query's highest grade if that is above 1, as trec_eval has it; with ``level``
@@ -169,7 +204,7 @@ def rank_biased_precision(
     return (1.0 - p) * kernels.persistent_gain(frozen(gain), judged.starts, cuts(judged, k), p)
 
 
-def rank_biased_residual(judged: Judged, *, p: float = 0.9) -> Floats:
+def rank_biased_residual(judged: Judged, *, p: Portion = 0.9) -> Floats:
     """How much rank-biased precision would rise at most, were every unjudged document retrieved relevant."""
     unjudged = frozen((~(judged.grades >= 0.0)).astype(np.float64))
     total = kernels.persistent_gain(unjudged, judged.starts, cuts(judged, None), p)
@@ -181,24 +216,18 @@ def num_retrieved(judged: Judged) -> Floats:
     return sizes(judged).astype(np.float64)
 
 
-def num_relevant(judged: Judged, *, level: float = 1.0) -> Floats:
+def num_relevant(judged: Judged, *, level: Level = 1.0) -> Floats:
     """Number of documents judged relevant."""
     return relevant(judged, level).astype(np.float64)
 
 
-def num_nonrelevant_retrieved(judged: Judged, *, level: float = 1.0) -> Floats:
+def num_nonrelevant_retrieved(judged: Judged, *, level: Level = 1.0) -> Floats:
     """Number of documents retrieved that were judged and are not relevant."""
     return (_hits(judged, None, 0.0) - _hits(judged, None, level)).astype(np.float64)
 
 
-Gains = Mapping[float, float] | None
-"""Gains that replace those of some grades."""
-
-
 def gained(grades: Floats, gain: str, gains: Gains) -> Floats:
     """The gain of each grade: itself or 2^grade - 1, unless ``gains`` says otherwise."""
-    if gain not in ("linear", "exponential"):
-        raise OptionError(f"gain is 'linear' or 'exponential', not {gain!r}")
     found = np.exp2(grades) - 1.0 if gain == "exponential" else grades
     for grade, value in (gains or {}).items():
         found = np.where(grades == grade, float(value), found)

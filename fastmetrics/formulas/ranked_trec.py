@@ -4,43 +4,46 @@ from __future__ import annotations
 
 import numpy as np
 
+from fastmetrics.allowed import Cutoff, Level
 from fastmetrics.arrays import Floats
 from fastmetrics.formulas import ranked
-from fastmetrics.formulas.ranked import ratio
+from fastmetrics.formulas.ranked import Multiple, Number, ratio
 from fastmetrics.kernels import gains_trec as kernels
 from fastmetrics.rankings import Judged
 
 
-def relative_precision(judged: Judged, *, k: int | None = None, level: float = 1.0) -> Floats:
+def relative_precision(judged: Judged, *, k: Cutoff = None, level: Level = 1.0) -> Floats:
     """Relevant documents among the first ``k``, divided by as many as could be there."""
     depth = ranked.sizes(judged) if k is None else np.full(judged.starts.size - 1, k)
     return ratio(ranked.hits(judged, k=k, level=level), np.minimum(depth, ranked.relevant(judged, level)))
 
 
-def set_average_precision(judged: Judged, *, level: float = 1.0) -> Floats:
+def set_average_precision(judged: Judged, *, level: Level = 1.0) -> Floats:
     """Precision times recall of the documents retrieved, whatever their order."""
     return ranked.precision(judged, level=level) * ranked.recall(judged, level=level)
 
 
-def set_f(judged: Judged, *, level: float = 1.0, weight: float = 1.0) -> Floats:
+def set_f(judged: Judged, *, level: Level = 1.0, weight: Multiple = 1.0) -> Floats:
     """(weight + 1)·P·R / (R + weight·P) of the documents retrieved."""
     p, r = ranked.precision(judged, level=level), ranked.recall(judged, level=level)
     return ratio((weight + 1.0) * p * r, r + weight * p)
 
 
-def utility(judged: Judged, *, level: float = 1.0, hit: float = 1.0, junk: float = -1.0, missed: float = 0.0) -> Floats:
+def utility(
+    judged: Judged, *, level: Level = 1.0, hit: Number = 1.0, junk: Number = -1.0, missed: Number = 0.0
+) -> Floats:
     """Worth of the documents retrieved: ``hit`` for a relevant one, ``junk`` for another, ``missed`` for one left."""
     found = ranked.hits(judged, level=level)
     return hit * found + junk * (ranked.sizes(judged) - found) + missed * (ranked.relevant(judged, level) - found)
 
 
-def eleven_point_average(judged: Judged, *, level: float = 1.0) -> Floats:
+def eleven_point_average(judged: Judged, *, level: Level = 1.0) -> Floats:
     """Mean of the interpolated precision at recall 0, 0.1, …, 1."""
     points = [ranked.interpolated_precision(judged, recall=tenth / 10, level=level) for tenth in range(11)]
     return np.add.accumulate(points)[-1] / 11.0  # one after the other: a sum's order must not hang on the batch
 
 
-def binary_g(judged: Judged, *, level: float = 1.0) -> Floats:
+def binary_g(judged: Judged, *, level: Level = 1.0) -> Floats:
     """Mean over the relevant documents of 1 / log2(2 + number of others ranked above)."""
     return ratio(kernels.cost_discounted_hits(judged.grades, judged.starts, level), ranked.relevant(judged, level))
 
@@ -57,7 +60,7 @@ def ndcg_relevant(judged: Judged) -> Floats:
     return kernels.ndcg_at_relevant(judged.grades, judged.starts, judged.ideal, judged.ideal_starts)
 
 
-def ndcg_levels(judged: Judged, *, level: float = 1.0) -> Floats:
+def ndcg_levels(judged: Judged, *, level: Level = 1.0) -> Floats:
     """NDCG averaged over the ranks where the ideal gain falls; 0 where no grade reaches ``level``."""
     found = kernels.ndcg_at_levels(judged.grades, judged.starts, judged.ideal, judged.ideal_starts)
     return np.where(ranked.relevant(judged, level) > 0, found, 0.0)

@@ -9,10 +9,10 @@ from typing import Annotated, Any
 
 import numpy as np
 
+from fastmetrics.allowed import Pattern, Texts
 from fastmetrics.arrays import Flags, Floats, Ints, Text, Tokens
 from fastmetrics.batch import Batch
 from fastmetrics.declare import metric
-from fastmetrics.errors import OptionError
 from fastmetrics.kernels import phrases as kernels
 from fastmetrics.text.lexicons import lexicon
 from fastmetrics.text.phrases import Phrases, compile_phrases
@@ -20,6 +20,9 @@ from fastmetrics.text.segments import statements
 
 PHRASES = lexicon("abstain")
 """The ways to say "I don't know" in English and Russian that count unless told otherwise."""
+
+Patterns = Annotated[tuple[str, ...], Texts(what="phrases")]
+Citation = Annotated[str, Pattern()]
 
 PREAMBLE = 8
 """Words that may stand before an "I don't know" in sentences of their own."""
@@ -122,10 +125,9 @@ def _marked(batch: Batch, words: tuple[str, ...]) -> Flags:
     return flags
 
 
-def _check_phrases(phrases: tuple[str, ...], **_: object) -> None:
-    if isinstance(phrases, str) or not all(isinstance(phrase, str) and phrase.strip() for phrase in phrases):
-        raise OptionError(f"option 'phrases' expects a list of non-empty strings, got {phrases!r}")
-    compile_phrases(tuple(phrases))
+def check_phrases(phrases: tuple[str, ...], **_: object) -> None:
+    """Raise ``OptionError`` for phrases that cannot be compiled."""
+    compile_phrases(phrases)
 
 
 @metric(
@@ -133,10 +135,10 @@ def _check_phrases(phrases: tuple[str, ...], **_: object) -> None:
     better=None,
     source="S1, abstain rate",
     labels={"mean": "abstain_rate"},
-    check=_check_phrases,
+    check=check_phrases,
     cues=["abstention", "refusal", "refusal_rate"],
 )
-def abstained(answer: Answers, *, phrases: tuple[str, ...] = PHRASES) -> Floats:
+def abstained(answer: Answers, *, phrases: Patterns = PHRASES) -> Floats:
     """1 if the answer as a whole is an "I don't know", else 0; its mean is S1's abstain rate.
 
     A sentence says so if it holds one of ``phrases`` (as ``words``; ``(a|b)`` stands for either, ``[a]`` for a or
@@ -160,16 +162,8 @@ def abstained(answer: Answers, *, phrases: tuple[str, ...] = PHRASES) -> Floats:
     return result
 
 
-def _check_idk(phrases: tuple[str, ...], pattern: str) -> None:
-    _check_phrases(phrases)
-    try:
-        re.compile(pattern)
-    except re.error as error:
-        raise OptionError(f"idk_citations: option 'pattern' expects a regular expression: {error}") from error
-
-
-@metric(bounds=(0, np.inf), better="lower", source="S1, IDK + citation count", check=_check_idk)
-def idk_citations(answer: Answers, *, phrases: tuple[str, ...] = PHRASES, pattern: str = r"\[\d+\]") -> Floats:
+@metric(bounds=(0, np.inf), better="lower", source="S1, IDK + citation count", check=check_phrases)
+def idk_citations(answer: Answers, *, phrases: Patterns = PHRASES, pattern: Citation = r"\[\d+\]") -> Floats:
     """Number of "I don't know" sentences of the answer that carry a citation; the sum over a table must be 0.
 
     Sentences are those of grounding, which keep the citation marks that follow them; ``phrases`` as in

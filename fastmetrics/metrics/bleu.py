@@ -8,6 +8,7 @@ from typing import Annotated, Any
 
 import numpy as np
 
+from fastmetrics.allowed import Choice, Real, Whole
 from fastmetrics.arrays import Floats, Ints, Text, Tokens, text_of_strings
 from fastmetrics.batch import Batch
 from fastmetrics.declare import metric
@@ -22,6 +23,11 @@ SMOOTHING = {"exp": None, "floor": 0.1, "add-k": 1.0, "none": None}
 
 OTHER_TOKENIZERS = ("ja-mecab", "ko-mecab", "spm", "flores101", "flores200", "spBLEU-1K")
 """The tokenisers that sacreBLEU itself must run, each text once; they need packages or models of their own."""
+
+Tokenizer = Annotated[str, Choice(*FRAMES, "none", *OTHER_TOKENIZERS)]
+Smoothing = Annotated[str, Choice(*SMOOTHING)]
+SmoothValue = Annotated[float | None, Real(0.0, 1e6)]
+Order = Annotated[int, Whole(1, 100)]
 
 _LOG_OF_ZERO = -9999999999.0
 
@@ -85,26 +91,6 @@ def _sacrebleu(**options: Any) -> Any:
         raise OptionError(f"bleu: tokenize={options['tokenize']!r} needs more: {str(error).strip()}") from error
 
 
-def _check(
-    tokenize: str,
-    lowercase: bool,
-    smooth_method: str,
-    smooth_value: float | None,
-    max_ngram_order: int,
-    effective_order: bool,
-) -> None:
-    for option, value, known in (
-        ("tokenize", tokenize, (*FRAMES, "none", *OTHER_TOKENIZERS)),
-        ("smooth_method", smooth_method, tuple(SMOOTHING)),
-    ):
-        if value not in known:
-            raise OptionError(f"bleu: option {option!r} expects one of {', '.join(known)}, got {value!r}")
-    if smooth_value is not None and (isinstance(smooth_value, bool) or not isinstance(smooth_value, int | float)):
-        raise OptionError(f"bleu: option 'smooth_value' expects a number, got {smooth_value!r}")
-    if not isinstance(max_ngram_order, int) or max_ngram_order < 1:
-        raise OptionError(f"bleu: option 'max_ngram_order' expects a whole number from 1 on, got {max_ngram_order!r}")
-
-
 def _closest(lengths: Ints, references: Grouped) -> Ints:
     """The length, of those of each row's references, that is closest to the answer's; of two such the smaller."""
     sizes = references.tokens.counts
@@ -124,7 +110,6 @@ def _totals(lengths: Ints, orders: int) -> Ints:
     bounds=(0, 100),
     better="higher",
     source="S2, BLEU; sacreBLEU 2.6",
-    check=_check,
     grouped=True,
     aliases=_ALIASES,
     cues=_CUES,
@@ -133,11 +118,11 @@ def bleu(
     answer: Bleu,
     reference: References,
     *,
-    tokenize: str = "13a",
+    tokenize: Tokenizer = "13a",
     lowercase: bool = False,
-    smooth_method: str = "exp",
-    smooth_value: float | None = None,
-    max_ngram_order: int = 4,
+    smooth_method: Smoothing = "exp",
+    smooth_value: SmoothValue = None,
+    max_ngram_order: Order = 4,
     effective_order: bool = True,
 ) -> Floats:
     """BLEU of each answer against all its references, from 0 to 100: sacreBLEU's ``sentence_bleu``.
@@ -230,7 +215,6 @@ def _finish(sums: Sequence[int], **options: Any) -> BleuScore:
     bounds=(0, 100),
     better="higher",
     source="S2, BLEU; sacreBLEU 2.6",
-    check=_check,
     grouped=True,
     finish=_finish,
     cues=_CUES,
@@ -239,11 +223,11 @@ def corpus_bleu(
     answer: Bleu,
     reference: References,
     *,
-    tokenize: str = "13a",
+    tokenize: Tokenizer = "13a",
     lowercase: bool = False,
-    smooth_method: str = "exp",
-    smooth_value: float | None = None,
-    max_ngram_order: int = 4,
+    smooth_method: Smoothing = "exp",
+    smooth_value: SmoothValue = None,
+    max_ngram_order: Order = 4,
     effective_order: bool = False,
 ) -> Ints:
     """BLEU of all answers together, from 0 to 100: sacreBLEU's ``corpus_bleu``.

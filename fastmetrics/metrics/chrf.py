@@ -7,6 +7,7 @@ from typing import Annotated
 
 import numpy as np
 
+from fastmetrics.allowed import Real, Whole
 from fastmetrics.arrays import Floats, Ints, Tokens
 from fastmetrics.batch import Batch
 from fastmetrics.declare import metric
@@ -14,6 +15,9 @@ from fastmetrics.errors import OptionError
 from fastmetrics.metrics.counts import ngrams
 from fastmetrics.needs import Options
 from fastmetrics.text import chrf as text
+
+Order = Annotated[int, Whole(0, 100)]
+Beta = Annotated[float, Real(0.0, 1e6)]
 
 _EPSILON = 1e-16
 
@@ -58,15 +62,12 @@ def _spell(batch: Batch, column: str, lowercase: bool, whitespace: bool, worded:
     return Spelled(characters, words)
 
 
-def _check(char_order: int, word_order: int, beta: int, lowercase: bool, whitespace: bool, eps_smoothing: bool) -> None:
-    for name, value in (("char_order", char_order), ("word_order", word_order)):
-        if not isinstance(value, int) or value < 0:
-            raise OptionError(f"chrf: option {name!r} expects a whole number from 0 on, got {value!r}")
+def _check(char_order: int, word_order: int, **_: object) -> None:
     if char_order + word_order == 0:
         raise OptionError("chrf: options 'char_order' and 'word_order' cannot both be 0")
 
 
-def _f_score(hypothesis: Ints, reference: Ints, matched: Ints, beta: int, smoothed: bool) -> Floats:
+def _f_score(hypothesis: Ints, reference: Ints, matched: Ints, beta: float, smoothed: bool) -> Floats:
     """chrF from n-gram counts, one row an order; the order of operations is sacreBLEU's."""
     factor = beta**2
     precision_sum, recall_sum, score, effective = np.zeros((4, hypothesis.shape[1]))
@@ -89,7 +90,7 @@ def _f_score(hypothesis: Ints, reference: Ints, matched: Ints, beta: int, smooth
     return 100 * f
 
 
-def _chrf(answer: Spelled, reference: Spelled, char_order: int, word_order: int, beta: int, smoothed: bool) -> Floats:
+def _chrf(answer: Spelled, reference: Spelled, char_order: int, word_order: int, beta: float, smoothed: bool) -> Floats:
     hypotheses, references, matches = [], [], []
     for a, b, orders in (
         (answer.characters, reference.characters, char_order),
@@ -109,9 +110,9 @@ def chrf(
     answer: Spelling,
     reference: Spelling,
     *,
-    char_order: int = 6,
-    word_order: int = 0,
-    beta: int = 2,
+    char_order: Order = 6,
+    word_order: Order = 0,
+    beta: Beta = 2,
     lowercase: bool = False,
     whitespace: bool = False,
     eps_smoothing: bool = False,
@@ -142,9 +143,9 @@ def chrf_plus_plus(
     answer: Spelling,
     reference: Spelling,
     *,
-    char_order: int = 6,
-    word_order: int = 2,
-    beta: int = 2,
+    char_order: Order = 6,
+    word_order: Order = 2,
+    beta: Beta = 2,
     lowercase: bool = False,
     whitespace: bool = False,
     eps_smoothing: bool = False,

@@ -8,16 +8,20 @@ from typing import Annotated, Any
 
 import numpy as np
 
+from fastmetrics.allowed import MOST, Real, Texts, Whole
 from fastmetrics.arrays import Floats, Tokens
 from fastmetrics.batch import Batch
 from fastmetrics.declare import metric
-from fastmetrics.errors import OptionError
 from fastmetrics.kernels import support
 from fastmetrics.metrics.counts import divide, sets
 from fastmetrics.metrics.evidence import Passage, Passages, anchors, senses_of
-from fastmetrics.metrics.parses import check_claims
+from fastmetrics.metrics.parses import Parser
 from fastmetrics.needs import Words
 from fastmetrics.text.senses import STOP_WORDS
+
+StopWords = Annotated[tuple[str, ...], Texts(what="words")]
+Window = Annotated[int, Whole(0, MOST)]
+Share = Annotated[float, Real(0.0, 1.0)]
 
 LONG = 3
 """Characters from which on a word may be a keyword."""
@@ -48,20 +52,8 @@ def _keywords(batch: Batch, column: str, stop_words: tuple[str, ...]) -> Tokens:
     return tokens.where(keep)
 
 
-def check_stop_words(stop_words: tuple[str, ...], **_: object) -> None:
-    """Raise ``OptionError`` for stop words that are no list of words."""
-    if isinstance(stop_words, str) or not all(isinstance(word, str) for word in stop_words):
-        raise OptionError(f"option 'stop_words' expects a list of words, got {stop_words!r}")
-
-
-def check_window(window: int, **_: object) -> None:
-    """Raise ``OptionError`` for a window that is no number of words."""
-    if not isinstance(window, int) or window < 0:
-        raise OptionError(f"option 'window' expects a number of words, got {window!r}")
-
-
-@metric(bounds=(0, 1), better="higher", source="S3, completeness score", check=check_stop_words, cues=["completeness"])
-def keyword_completeness(question: Keywords, answer: Words, *, stop_words: tuple[str, ...] = STOP_WORDS) -> Floats:
+@metric(bounds=(0, 1), better="higher", source="S3, completeness score", cues=["completeness"])
+def keyword_completeness(question: Keywords, answer: Words, *, stop_words: StopWords = STOP_WORDS) -> Floats:
     """Share of the question's keywords that the answer holds.
 
     S = \\|K ∩ A\\| / \\|K\\| where K are the distinct ``words`` of the question that are not among ``stop_words``
@@ -104,15 +96,8 @@ def _drift(answer: Tokens, contexts: Passage) -> Floats:
     return np.where(share < LOW_OVERLAP, DRIFT, 0.0)
 
 
-def _check(window: int, claims: Any, **_: object) -> None:
-    check_window(window)
-    check_claims(claims)
-
-
-@metric(
-    bounds=(0, 1), better="lower", source="S3, hallucination score", check=_check, cues=["faithfulness", "factuality"]
-)
-def hallucination(answer: Passages, contexts: Passages, *, window: int = 30, claims: Any = None) -> Floats:
+@metric(bounds=(0, 1), better="lower", source="S3, hallucination score", cues=["faithfulness", "factuality"])
+def hallucination(answer: Passages, contexts: Passages, *, window: Window = 30, claims: Parser = None) -> Floats:
     """Share of the answer's checkable facts that its contexts do not support; 0 is best.
 
     H = max(unsupported / total anchors, drift); the first term is 0 if there are no anchors.  Anchors are numbers,
@@ -143,9 +128,9 @@ def unsupported(answer: Passage, contexts: Passage, window: int, claims: Any) ->
     return np.maximum(share, _drift(answer.tokens, contexts))
 
 
-@metric(bounds=(0, 1), better="lower", source="S3, high hallucination risk", check=_check)
+@metric(bounds=(0, 1), better="lower", source="S3, high hallucination risk")
 def hallucination_risk(
-    answer: Passages, contexts: Passages, *, above: float = 0.6, window: int = 30, claims: Any = None
+    answer: Passages, contexts: Passages, *, above: Share = 0.6, window: Window = 30, claims: Parser = None
 ) -> Floats:
     """1 if ``hallucination`` is higher than ``above``, else 0; its options are taken too.
 

@@ -9,7 +9,7 @@ from fastmetrics.declare import metric
 from fastmetrics.kernels import writing as kernels
 from fastmetrics.kernels.strings import count_characters
 from fastmetrics.metrics.counts import divide
-from fastmetrics.metrics.prose import Prose, Writing, asks, check_style
+from fastmetrics.metrics.prose import Language, Lexicons, Prose, Writing, asks
 from fastmetrics.text import segments
 
 CONNECTORS_PER_SENTENCE = 0.3
@@ -36,8 +36,8 @@ def _count_ties(answer: Writing) -> tuple[Floats, Floats, Floats]:
     return connector, 1.0 - divide(unclear, pronouns, empty=0.0), topic
 
 
-@metric(bounds=(0, 1), better="higher", source="S4, connector score", check=check_style, usual=False)
-def connector_score(answer: Prose, *, language: str = "any", lexicons: str = "") -> Floats:
+@metric(bounds=(0, 1), better="higher", source="S4, connector score", usual=False)
+def connector_score(answer: Prose, *, language: Language = "any", lexicons: Lexicons = "") -> Floats:
     """Connectors ("however", "as a result") against three in ten sentences: min(connectors / (0.3 · sentences), 1).
 
     >>> import fastmetrics as fm
@@ -47,8 +47,8 @@ def connector_score(answer: Prose, *, language: str = "any", lexicons: str = "")
     return ties(answer)[0]
 
 
-@metric(bounds=(0, 1), better="higher", source="S4, pronoun score", check=check_style, usual=False)
-def pronoun_score(answer: Prose, *, language: str = "any", lexicons: str = "") -> Floats:
+@metric(bounds=(0, 1), better="higher", source="S4, pronoun score", usual=False)
+def pronoun_score(answer: Prose, *, language: Language = "any", lexicons: Lexicons = "") -> Floats:
     """Share of third-person pronouns that may refer to something: 1 - unclear / total, 1 if there are none.
 
     One is unclear if no content word stands before it in its own or the previous sentence.
@@ -60,8 +60,8 @@ def pronoun_score(answer: Prose, *, language: str = "any", lexicons: str = "") -
     return ties(answer)[1]
 
 
-@metric(bounds=(0, 1), better="higher", source="S4, topic score", check=check_style, usual=False)
-def topic_score(answer: Prose, *, language: str = "any", lexicons: str = "") -> Floats:
+@metric(bounds=(0, 1), better="higher", source="S4, topic score", usual=False)
+def topic_score(answer: Prose, *, language: Language = "any", lexicons: Lexicons = "") -> Floats:
     """Share of sentences that continue a topic: 1 - shifts / sentences; undefined for fewer than two sentences.
 
     A sentence shifts if it shares no content word with the one before, which the first cannot, and opens with no
@@ -90,8 +90,8 @@ def _count_fulfilled(question: Writing, answer: Writing) -> tuple[Floats, Floats
     return coverage, divide(answered, questions, empty=np.nan), divide(fulfilled, tasks, empty=np.nan)
 
 
-@metric(bounds=(0, 1), better="higher", source="S4, keyword coverage", check=check_style, usual=False)
-def keyword_coverage(question: Prose, answer: Prose, *, language: str = "any", lexicons: str = "") -> Floats:
+@metric(bounds=(0, 1), better="higher", source="S4, keyword coverage", usual=False)
+def keyword_coverage(question: Prose, answer: Prose, *, language: Language = "any", lexicons: Lexicons = "") -> Floats:
     """0.6 · share of the prompt's keywords in the answer + 0.4 · min(1, words / (2.5 · words of the prompt)).
 
     Keywords are the distinct words of three characters or more that are no stop word, pronoun or task verb.
@@ -103,8 +103,8 @@ def keyword_coverage(question: Prose, answer: Prose, *, language: str = "any", l
     return fulfilment(question, answer)[0]
 
 
-@metric(bounds=(0, 1), better="higher", source="S4, question answering", check=check_style, usual=False)
-def question_score(question: Prose, answer: Prose, *, language: str = "any", lexicons: str = "") -> Floats:
+@metric(bounds=(0, 1), better="higher", source="S4, question answering", usual=False)
+def question_score(question: Prose, answer: Prose, *, language: Language = "any", lexicons: Lexicons = "") -> Floats:
     """Share of the prompt's questions whose keywords the answer holds at least half of; undefined without questions.
 
     A question ends with a question mark or opens with a question word, and has a keyword.
@@ -116,8 +116,8 @@ def question_score(question: Prose, answer: Prose, *, language: str = "any", lex
     return fulfilment(question, answer)[1]
 
 
-@metric(bounds=(0, 1), better="higher", source="S4, task fulfillment", check=check_style, usual=False)
-def task_score(question: Prose, answer: Prose, *, language: str = "any", lexicons: str = "") -> Floats:
+@metric(bounds=(0, 1), better="higher", source="S4, task fulfillment", usual=False)
+def task_score(question: Prose, answer: Prose, *, language: Language = "any", lexicons: Lexicons = "") -> Floats:
     """Share of the prompt's tasks whose object the answer covers; undefined without tasks.
 
     A task is a task verb ("explain", "list") with the keywords up to the next one or the end of the sentence; the
@@ -167,8 +167,8 @@ def _size(answer: Writing, sentence: Ints) -> Ints:
     return size
 
 
-@metric(bounds=(0, 1), better="higher", source="S4, paragraph score", check=check_style, usual=False)
-def paragraph_score(answer: Prose, *, language: str = "any", lexicons: str = "") -> Floats:
+@metric(bounds=(0, 1), better="higher", source="S4, paragraph score", usual=False)
+def paragraph_score(answer: Prose, *, language: Language = "any", lexicons: Lexicons = "") -> Floats:
     """min(paragraphs / ⌈words / 100⌉, 1).
 
     >>> import fastmetrics as fm
@@ -178,8 +178,14 @@ def paragraph_score(answer: Prose, *, language: str = "any", lexicons: str = "")
     return building(None, answer)[0]
 
 
-@metric(bounds=(0, 1), better="higher", source="S4, introduction score", check=check_style, usual=False)
-def introduction_score(answer: Prose, question: Prose = None, *, language: str = "any", lexicons: str = "") -> Floats:  # type: ignore[assignment]
+@metric(bounds=(0, 1), better="higher", source="S4, introduction score", usual=False)
+def introduction_score(
+    answer: Prose,
+    question: Prose = None,  # type: ignore[assignment]
+    *,
+    language: Language = "any",
+    lexicons: Lexicons = "",
+) -> Floats:
     """1 if the first sentence is longer than 20 characters and holds a keyword of the question, else 0.
 
     Without a question, or keywords in it, the answer's own five most frequent content words are the topic.
@@ -191,8 +197,8 @@ def introduction_score(answer: Prose, question: Prose = None, *, language: str =
     return building(question, answer)[1]
 
 
-@metric(bounds=(0, 1), better="higher", source="S4, conclusion score", check=check_style, usual=False)
-def conclusion_score(answer: Prose, *, language: str = "any", lexicons: str = "") -> Floats:
+@metric(bounds=(0, 1), better="higher", source="S4, conclusion score", usual=False)
+def conclusion_score(answer: Prose, *, language: Language = "any", lexicons: Lexicons = "") -> Floats:
     """1 if the last sentence is longer than 15 characters and holds a summary word ("overall"), else 0.
 
     >>> import fastmetrics as fm
@@ -215,8 +221,8 @@ def _count_kinds(answer: Writing) -> tuple[Floats, Floats, Floats]:
     return diversity, sophistication, 1.0 - repetition
 
 
-@metric(bounds=(0, 1), better="higher", source="S4, diversity score", check=check_style, usual=False)
-def diversity_score(answer: Prose, *, language: str = "any", lexicons: str = "") -> Floats:
+@metric(bounds=(0, 1), better="higher", source="S4, diversity score", usual=False)
+def diversity_score(answer: Prose, *, language: Language = "any", lexicons: Lexicons = "") -> Floats:
     """Distinct words / words; undefined without words.
 
     >>> import fastmetrics as fm
@@ -226,8 +232,8 @@ def diversity_score(answer: Prose, *, language: str = "any", lexicons: str = "")
     return kinds(answer)[0]
 
 
-@metric(bounds=(0, 1), better="higher", source="S4, sophistication score", check=check_style, usual=False)
-def sophistication_score(answer: Prose, *, language: str = "any", lexicons: str = "") -> Floats:
+@metric(bounds=(0, 1), better="higher", source="S4, sophistication score", usual=False)
+def sophistication_score(answer: Prose, *, language: Language = "any", lexicons: Lexicons = "") -> Floats:
     """Words of more than six letters that are not common / words; undefined without words.
 
     >>> import fastmetrics as fm
@@ -237,8 +243,8 @@ def sophistication_score(answer: Prose, *, language: str = "any", lexicons: str 
     return kinds(answer)[1]
 
 
-@metric(bounds=(0, 1), better="higher", source="S4, repetition score", check=check_style, usual=False)
-def repetition_score(answer: Prose, *, language: str = "any", lexicons: str = "") -> Floats:
+@metric(bounds=(0, 1), better="higher", source="S4, repetition score", usual=False)
+def repetition_score(answer: Prose, *, language: Language = "any", lexicons: Lexicons = "") -> Floats:
     """1 - distinct words that occur more than three times / words; undefined without words.
 
     >>> import fastmetrics as fm

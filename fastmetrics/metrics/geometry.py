@@ -7,9 +7,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from fastmetrics.errors import InputError, OptionError, UnknownNameError
+from fastmetrics.allowed import Neighbours, Seed, Whole, argument
+from fastmetrics.errors import InputError, UnknownNameError
 from fastmetrics.metrics.geometry_result import Estimate, Geometry
-from fastmetrics.vectors.arrays import Vectors, VectorsLike, check_threads, one_blas_thread
+from fastmetrics.threads import cores
+from fastmetrics.vectors.arrays import Vectors, VectorsLike, one_blas_thread
 from fastmetrics.vectors.cloud import BLOCK, Cloud, Floats, Metric, Survey, digests, survey
 from fastmetrics.vectors.pairs import Join, farthest, join, scan
 from fastmetrics.vectors.second_moments import Moments
@@ -78,13 +80,12 @@ def geometry(
     """
     if metric not in METRICS:
         raise UnknownNameError.of("distance", metric, METRICS)
-    for name, value in (("k", k), ("sample", sample), ("pair_sample", pair_sample)):
-        if value < 1:
-            raise OptionError(f"{name}={value}: expected at least 1")
-    if seed < 0:
-        raise OptionError(f"seed={seed}: expected a whole number from 0 on")
+    k = argument("k", k, Neighbours)
+    for name, value in (("sample", sample), ("pair_sample", pair_sample)):
+        argument(name, value, Whole(1, 100_000_000))
+    argument("seed", seed, Seed)
     vectors = Vectors.of(matrix, column)
-    workers = check_threads(threads)
+    workers = cores(threads)
     with one_blas_thread():
         found = survey(vectors, workers)
         if not found.finite.any() or not vectors.dim:

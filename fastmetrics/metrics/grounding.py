@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Annotated, Any
@@ -11,14 +10,28 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from fastmetrics.allowed import Real
 from fastmetrics.arrays import Flags, Floats, Ints, as_arrow
 from fastmetrics.batch import Batch
 from fastmetrics.declare import REGISTRY, metric
-from fastmetrics.errors import ColumnError, OptionError
-from fastmetrics.grounded import PATTERN, REASONS, SUPPORTED, Support, cut, embedder_of, strings_of, support
-from fastmetrics.metrics.abstention import PHRASES, Refusals, RefusalsIn
+from fastmetrics.errors import ColumnError
+from fastmetrics.grounded import (
+    PATTERN,
+    REASONS,
+    SUPPORTED,
+    Cache,
+    Embeds,
+    Support,
+    cut,
+    embedder_of,
+    strings_of,
+    support,
+)
+from fastmetrics.metrics.abstention import PHRASES, Citation, Patterns, Refusals, RefusalsIn, check_phrases
 from fastmetrics.metrics.counts import divide
 from fastmetrics.needs import Number, Options, Raw
+
+Cosine = Annotated[float, Real(-1.0, 1.0)]
 
 TAU_SIM = 0.65
 """S1's cosine from which on a sentence counts as supported by the passage it cites."""
@@ -63,17 +76,6 @@ def _grounding(batch: Batch, column: str, options: Options) -> Grounding:
     counts, tau_sim = batch.remember(_COUNTS, lambda: _counts(batch.columns["contexts"])), float(options["tau_sim"])
     judged = support(sentences, idk, batch.text("contexts"), counts, embedder_of(options), tau_sim)
     return Grounding(judged, REGISTRY["abstained"].function(refusals, phrases=options["phrases"]) > 0)
-
-
-def _check(tau_sim: float, phrases: tuple[str, ...], pattern: str, **_: object) -> None:
-    if not -1 <= tau_sim <= 1:
-        raise OptionError(f"tau_sim={tau_sim}: expected a cosine, from -1 to 1")
-    try:
-        re.compile(pattern)
-    except re.error as error:
-        raise OptionError(f"option 'pattern' expects a regular expression: {error}") from error
-    if isinstance(phrases, str) or not all(isinstance(phrase, str) and phrase.strip() for phrase in phrases):
-        raise OptionError(f"option 'phrases' expects a list of non-empty strings, got {phrases!r}")
 
 
 def _prepare(batch: Batch, options: Mapping[str, Any]) -> Batch:
@@ -137,7 +139,7 @@ def _answerable(batch: Batch, options: Mapping[str, Any]) -> Floats:
     better="higher",
     source="S1, overlap",
     labels={"mean": "final_o"},
-    check=_check,
+    check=check_phrases,
     prepare=_prepare,
     usual=False,
     cues=["groundedness"],
@@ -146,11 +148,11 @@ def grounding_overlap(
     answer: Grounded,
     contexts: Raw,
     *,
-    tau_sim: float = TAU_SIM,
-    phrases: tuple[str, ...] = PHRASES,
-    pattern: str = PATTERN,
-    embedder: Any = None,
-    cache: str = "",
+    tau_sim: Cosine = TAU_SIM,
+    phrases: Patterns = PHRASES,
+    pattern: Citation = PATTERN,
+    embedder: Embeds = None,
+    cache: Cache = "",
 ) -> Floats:
     """Share of the answer's sentences that are supported by the context they cite.
 
@@ -172,7 +174,7 @@ def grounding_overlap(
     better="higher",
     source="S1, faithfulness (fallback)",
     labels={"mean": "final_f"},
-    check=_check,
+    check=check_phrases,
     prepare=_prepare,
     usual=False,
     cues=["faithfulness", "groundedness"],
@@ -183,11 +185,11 @@ def overlap_faithfulness(
     answerable: Number = None,  # type: ignore[assignment]
     reference: Raw = None,  # type: ignore[assignment]
     *,
-    tau_sim: float = TAU_SIM,
-    phrases: tuple[str, ...] = PHRASES,
-    pattern: str = PATTERN,
-    embedder: Any = None,
-    cache: str = "",
+    tau_sim: Cosine = TAU_SIM,
+    phrases: Patterns = PHRASES,
+    pattern: Citation = PATTERN,
+    embedder: Embeds = None,
+    cache: Cache = "",
 ) -> Floats:
     """Faithfulness from grounding: min(1, 0.6 + 0.4·grounding_overlap), 0 for abstaining from an answerable question.
 
@@ -207,11 +209,11 @@ def grounding_evidence(
     answers: Any,
     contexts: Any,
     *,
-    tau_sim: float = TAU_SIM,
-    phrases: tuple[str, ...] = PHRASES,
-    pattern: str = PATTERN,
-    embedder: Any = None,
-    cache: str = "",
+    tau_sim: Cosine = TAU_SIM,
+    phrases: Patterns = PHRASES,
+    pattern: Citation = PATTERN,
+    embedder: Embeds = None,
+    cache: Cache = "",
 ) -> pa.Table:
     """What ``grounding_overlap`` saw: one row per sentence.
 
@@ -224,7 +226,7 @@ def grounding_evidence(
     ['supported', 'no citation']
     """
     options = {"tau_sim": tau_sim, "phrases": phrases, "pattern": pattern, "embedder": embedder, "cache": cache}
-    _check(**options)
+    options = REGISTRY["grounding_overlap"].options(options)
     columns = {"answer": as_arrow(answers, "answer"), "contexts": as_arrow(contexts, "contexts")}
     table = {name: c.combine_chunks() if isinstance(c, pa.ChunkedArray) else c for name, c in columns.items()}
     if len(table["answer"]) != len(table["contexts"]):

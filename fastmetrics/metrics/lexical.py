@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from typing import Annotated
+
 import numpy as np
 
+from fastmetrics.allowed import Texts
 from fastmetrics.arrays import Bytes, Floats, Ints, Uint64s
 from fastmetrics.declare import metric
-from fastmetrics.errors import OptionError
 from fastmetrics.kernels import strings
 from fastmetrics.metrics.counts import divide, harmonic, same, sets, shared
 from fastmetrics.needs import Light, Lowered, Plain, Raw, Split, Words
@@ -24,6 +26,8 @@ MARKERS = (
     "apologize",
 )
 """The politeness markers S0 gives, which ``politeness`` counts unless told otherwise."""
+
+Markers = Annotated[tuple[str, ...], Texts(10_000, "markers")]
 
 
 _F1 = ("f1", "f1_score", "qa_f1", "word_f1", "avg_f1")
@@ -153,13 +157,8 @@ def answer_words(answer: Words) -> Floats:
     return answer.counts.astype(np.float64)
 
 
-def _check_markers(markers: tuple[str, ...]) -> None:
-    if isinstance(markers, str) or not all(isinstance(marker, str) and marker for marker in markers):
-        raise OptionError(f"politeness: option 'markers' expects a list of non-empty strings, got {markers!r}")
-
-
-@metric(bounds=(0, 1), better="higher", source="S0, politeness heuristic", check=_check_markers)
-def politeness(answer: Lowered, *, markers: tuple[str, ...] = MARKERS) -> Floats:
+@metric(bounds=(0, 1), better="higher", source="S0, politeness heuristic")
+def politeness(answer: Lowered, *, markers: Markers = MARKERS) -> Floats:
     """How many politeness markers the answer holds, two being enough for the full score.
 
     P = min(½ · Σ 1[mᵢ is a substring of the lower-cased answer], 1).  A marker inside another one counts as well.

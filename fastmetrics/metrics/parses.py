@@ -8,10 +8,12 @@ import re
 import threading
 from collections import defaultdict
 from collections.abc import Callable, Iterator
-from typing import Any
+from dataclasses import dataclass
+from typing import Annotated, Any
 
 import numpy as np
 
+from fastmetrics.allowed import NotAllowedError, Source
 from fastmetrics.arrays import Bytes, Text
 from fastmetrics.errors import MissingExtraError, OptionError
 from fastmetrics.kernels import claims as kernels
@@ -28,11 +30,17 @@ RELATIVE = frozenset({"relcl", "acl:relcl"})
 _turn = threading.Lock()  # a pipeline is asked by one thread at a time: not all of their parts are safe in several
 
 
-def check_claims(claims: Any, **_: object) -> None:
-    """Raise ``OptionError`` for what is no source of claims."""
-    named = isinstance(claims, str) and claims.split(":")[0] == "spacy"
-    if not (claims is None or named or callable(claims)):
-        raise OptionError(f"option 'claims' expects 'spacy', 'spacy:MODEL' or a spaCy pipeline, got {claims!r}")
+@dataclass(frozen=True)
+class _Parsers(Source):
+    def take(self, value: Any) -> Any:
+        """The name, or the pipeline."""
+        if isinstance(value, str) and value.split(":")[0] != "spacy":
+            raise NotAllowedError
+        return super().take(value)
+
+
+Parser = Annotated[Any, _Parsers("'spacy', 'spacy:MODEL' or a spaCy pipeline")]
+"""What reads claims off sentences; None for the words alone."""
 
 
 @functools.lru_cache(maxsize=4)

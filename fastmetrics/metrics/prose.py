@@ -5,14 +5,13 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Annotated, Any, TypeVar
 
 import numpy as np
 
+from fastmetrics.allowed import Choice, Folder
 from fastmetrics.arrays import Bytes, Flags, Ids, Ints, Text, Tokens
 from fastmetrics.batch import Batch
-from fastmetrics.errors import OptionError
 from fastmetrics.kernels import writing as kernels
 from fastmetrics.kernels.strings import count_characters
 from fastmetrics.text import segments
@@ -21,6 +20,9 @@ from fastmetrics.text.phrases import Phrases, compile_phrases
 from fastmetrics.text.tokenize import Vocabulary
 
 T = TypeVar("T")
+
+Language = Annotated[str, Choice("any", *LANGUAGES)]
+Lexicons = Annotated[str, Folder("a folder of word lists")]
 
 BRIEF, LENGTHY = 2, 6
 """Characters up to which a word names nothing, and above which it may be sophisticated."""
@@ -141,11 +143,3 @@ def asks(writing: Writing) -> Flags:
     last = writing.groups[1:][np.diff(writing.groups) > 0] - 1
     following[last] = writing.text.stops[np.diff(writing.groups) > 0]
     return kernels.holds_mark(writing.text.data, writing.sentences.stops, following)
-
-
-def check_style(language: str, lexicons: str, **_: object) -> None:
-    """Raise ``OptionError`` for a language that has no word lists or a folder that does not exist."""
-    if language not in ("any", *LANGUAGES):
-        raise OptionError(f"option 'language' expects 'any', {', '.join(map(repr, LANGUAGES))}, got {language!r}")
-    if lexicons and not Path(lexicons).is_dir():
-        raise OptionError(f"option 'lexicons' expects a folder of word lists, got {lexicons!r}")

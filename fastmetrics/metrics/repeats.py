@@ -9,8 +9,9 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from fastmetrics.allowed import Real, Rows, argument
 from fastmetrics.arrays import Floats, Ints, as_arrow
-from fastmetrics.errors import ColumnError, OptionError
+from fastmetrics.errors import ColumnError
 from fastmetrics.ids import frozen, offsets, spans, take_ids
 from fastmetrics.kernels import ids as id_kernels
 from fastmetrics.kernels import overlaps as kernels
@@ -29,8 +30,7 @@ def retrieval_consistency(question: Any, retrieved_ids: Any, *, k: int = 10) -> 
 
     Raises ``ColumnError`` for columns of different length, ``OptionError`` for k below 1.  Source: S2, tier 1.
     """
-    if k < 1:
-        raise OptionError(f"option 'k' expects a whole number from 1 on, got {k!r}")
+    k = argument("k", k, Rows)
     return _over_pairs(question, retrieved_ids, k, kernels.shares_in_common)
 
 
@@ -46,8 +46,7 @@ def retrieval_rbo(question: Any, retrieved_ids: Any, *, p: float = 0.9) -> float
 
     Raises ``OptionError`` unless 0 < p < 1.  Source: S2, tier 1; Webber, Moffat and Zobel 2010, equation 32.
     """
-    if not 0 < p < 1:
-        raise OptionError(f"option 'p' expects a number between 0 and 1, got {p!r}")
+    argument("p", p, Real(0.0, 1.0, above=True, below=True))
     return _over_pairs(
         question, retrieved_ids, None, lambda ids, starts, pairs: kernels.rank_biased_overlaps(ids, starts, pairs, p)
     )

@@ -19,10 +19,10 @@ from typing import Annotated, Any
 
 import numpy as np
 
+from fastmetrics.allowed import Cutoff, Gain, Level
 from fastmetrics.arrays import Floats
 from fastmetrics.batch import Batch
 from fastmetrics.declare import metric
-from fastmetrics.errors import OptionError
 from fastmetrics.formulas import names, ranked
 from fastmetrics.kernels import ids as kernels
 from fastmetrics.needs import Options
@@ -52,31 +52,19 @@ Ranked = Annotated[Rankings, RankingsIn()]
 Grades = Annotated[Floats, GradesIn()]
 
 
-def _check(**options: Any) -> None:
-    k, level, gain = options.get("k"), options.get("relevance_level", 1), options.get("gain", "linear")
-    if k is not None and (isinstance(k, bool) or not isinstance(k, int) or k < 1):
-        raise OptionError(f"option 'k' expects a whole number from 1 on, got {k!r}")
-    if not level > 0:
-        raise OptionError(f"option 'relevance_level' expects a number above 0, got {level!r}")
-    if gain not in ("linear", "exponential"):
-        raise OptionError(f"option 'gain' expects 'linear' or 'exponential', got {gain!r}")
-
-
 def _binary(formula: Callable[..., Floats], judged: Judged, level: float, **options: Any) -> Floats:
     """The formula where something is relevant, NaN elsewhere."""
     return np.where(ranked.relevant(judged, level) > 0, formula(judged, level=level, **options), np.nan)
 
 
-@metric(
-    bounds=(0, 1), better="higher", source="S2, tier 1, hit rate", check=_check, aliases=names.HIT_RATE, cues=["hits"]
-)
+@metric(bounds=(0, 1), better="higher", source="S2, tier 1, hit rate", aliases=names.HIT_RATE, cues=["hits"])
 def hit_rate(
     retrieved_ids: Ranked,
     relevant_ids: Ranked,
     relevance: Grades | None = None,
     *,
-    k: int | None = None,
-    relevance_level: float = 1,
+    k: Cutoff = None,
+    relevance_level: Level = 1,
 ) -> Floats:
     """1 if any of the first ``k`` retrieved documents is relevant, else 0 (trec_eval's success_k).
 
@@ -92,7 +80,6 @@ def hit_rate(
     better="higher",
     source="S2, tier 1, MRR",
     labels={"mean": "mrr"},
-    check=_check,
     aliases=names.RECIPROCAL_RANK,
 )
 def reciprocal_rank(
@@ -100,8 +87,8 @@ def reciprocal_rank(
     relevant_ids: Ranked,
     relevance: Grades | None = None,
     *,
-    k: int | None = None,
-    relevance_level: float = 1,
+    k: Cutoff = None,
+    relevance_level: Level = 1,
 ) -> Floats:
     """1 / rank of the first relevant document; 0 if there is none among the first ``k``.  Its mean is MRR.
 
@@ -116,7 +103,6 @@ def reciprocal_rank(
     bounds=(0, 1),
     better="higher",
     source="S2, tier 1, recall@k",
-    check=_check,
     aliases=names.RECALL,
     cues=["context_recall"],
 )
@@ -125,8 +111,8 @@ def recall(
     relevant_ids: Ranked,
     relevance: Grades | None = None,
     *,
-    k: int | None = None,
-    relevance_level: float = 1,
+    k: Cutoff = None,
+    relevance_level: Level = 1,
 ) -> Floats:
     """Share of the relevant documents that are among the first ``k`` retrieved.
 
@@ -143,7 +129,6 @@ def recall(
     bounds=(0, 1),
     better="higher",
     source="S2, tier 1, precision@k",
-    check=_check,
     aliases=names.PRECISION,
     cues=["context_precision"],
 )
@@ -152,8 +137,8 @@ def precision(
     relevant_ids: Ranked,
     relevance: Grades | None = None,
     *,
-    k: int | None = None,
-    relevance_level: float = 1,
+    k: Cutoff = None,
+    relevance_level: Level = 1,
 ) -> Floats:
     """Share of the first ``k`` places that hold a relevant document.
 
@@ -167,14 +152,14 @@ def precision(
     return _binary(ranked.precision, judge(retrieved_ids, relevant_ids, relevance), relevance_level, k=k)
 
 
-@metric(bounds=(0, 1), better="higher", source="S2, tier 1, F1@k", check=_check)
+@metric(bounds=(0, 1), better="higher", source="S2, tier 1, F1@k")
 def f1(
     retrieved_ids: Ranked,
     relevant_ids: Ranked,
     relevance: Grades | None = None,
     *,
-    k: int | None = None,
-    relevance_level: float = 1,
+    k: Cutoff = None,
+    relevance_level: Level = 1,
 ) -> Floats:
     """Harmonic mean of precision and recall of the first ``k`` documents.
 
@@ -190,7 +175,6 @@ def f1(
     better="higher",
     source="S2, tier 1, MAP",
     labels={"mean": "map"},
-    check=_check,
     aliases=names.AVERAGE_PRECISION,
 )
 def average_precision(
@@ -198,8 +182,8 @@ def average_precision(
     relevant_ids: Ranked,
     relevance: Grades | None = None,
     *,
-    k: int | None = None,
-    relevance_level: float = 1,
+    k: Cutoff = None,
+    relevance_level: Level = 1,
 ) -> Floats:
     """Sum of the precisions at the relevant documents among the first ``k``, divided by |G|.  Its mean is MAP.
 
@@ -210,13 +194,13 @@ def average_precision(
     return _binary(ranked.average_precision, judge(retrieved_ids, relevant_ids, relevance), relevance_level, k=k)
 
 
-@metric(bounds=(0, 1), better="higher", source="S2, tier 1, R-precision", check=_check, aliases=names.R_PRECISION)
+@metric(bounds=(0, 1), better="higher", source="S2, tier 1, R-precision", aliases=names.R_PRECISION)
 def r_precision(
     retrieved_ids: Ranked,
     relevant_ids: Ranked,
     relevance: Grades | None = None,
     *,
-    relevance_level: float = 1,
+    relevance_level: Level = 1,
 ) -> Floats:
     """Precision after as many documents as are relevant.
 
@@ -227,14 +211,14 @@ def r_precision(
     return _binary(ranked.r_precision, judge(retrieved_ids, relevant_ids, relevance), relevance_level)
 
 
-@metric(bounds=(0, 1), better="higher", source="S2, tier 1, NDCG@k", check=_check, aliases=names.NDCG)
+@metric(bounds=(0, 1), better="higher", source="S2, tier 1, NDCG@k", aliases=names.NDCG)
 def ndcg(
     retrieved_ids: Ranked,
     relevant_ids: Ranked,
     relevance: Grades | None = None,
     *,
-    k: int | None = None,
-    gain: str = "linear",
+    k: Cutoff = None,
+    gain: Gain = "linear",
 ) -> Floats:
     """Discounted gain of the first ``k`` documents, divided by that of the best possible ranking.
 

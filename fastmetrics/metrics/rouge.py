@@ -8,6 +8,7 @@ from typing import Annotated, Any
 
 import numpy as np
 
+from fastmetrics.allowed import Choice
 from fastmetrics.arrays import Floats, Ints, Tokens
 from fastmetrics.batch import Batch
 from fastmetrics.declare import metric
@@ -17,7 +18,7 @@ from fastmetrics.metrics.counts import divide, harmonic, lcs, ngrams
 from fastmetrics.needs import Options
 from fastmetrics.text.segments import lines
 
-TOKENIZERS = ("rouge", "unicode")
+Tokenizer = Annotated[str, Choice("rouge", "unicode")]
 KINDS = (*"123456789", "L", "Lsum")
 PARTS = ("precision", "recall", "f1")
 
@@ -80,8 +81,6 @@ def _summary(batch: Batch, column: str, name: str) -> Summary:
 
 
 def _check(stemmer: bool, tokenizer: str) -> None:
-    if tokenizer not in TOKENIZERS:
-        raise OptionError(f"rouge: option 'tokenizer' expects one of {', '.join(TOKENIZERS)}, got {tokenizer!r}")
     if stemmer and tokenizer != "rouge":
         raise OptionError(f"rouge: the stemmer is for English words, and tokenizer={tokenizer!r} for all; take one")
 
@@ -156,7 +155,7 @@ def _declare(kind: str, part: str) -> Callable[..., Floats]:
     """Declare one part of one kind of ROUGE."""
     representation = RougeLines if kind == "Lsum" else Rouge
 
-    def score(answer: Any, reference: Any, *, stemmer: bool = False, tokenizer: str = "rouge") -> Floats:
+    def score(answer: Any, reference: Any, *, stemmer: bool = False, tokenizer: Tokenizer = "rouge") -> Floats:
         return _scores(kind, answer, reference)[part]
 
     def f1(answer: Any, reference: Any, **_: Any) -> Floats:

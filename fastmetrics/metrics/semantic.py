@@ -9,11 +9,12 @@ from typing import Annotated, Any
 import numpy as np
 import pyarrow as pa
 
+from fastmetrics.allowed import of_hint
 from fastmetrics.arrays import Floats, Ints, as_arrow
 from fastmetrics.batch import Batch
 from fastmetrics.declare import Metric, metric
 from fastmetrics.errors import ColumnError
-from fastmetrics.grounded import embedder_of, strings_of
+from fastmetrics.grounded import Cache, Embeds, embedder_of, strings_of
 from fastmetrics.kernels.geometry import pair_halves, pair_products
 from fastmetrics.needs import Options
 from fastmetrics.vectors.arrays import Block, Vectors, VectorsLike
@@ -76,7 +77,9 @@ def from_text(metric: Metric, columns: Collection[str]) -> Metric:
     merit = (lambda **arguments: -function(**arguments)) if metric.name == "euclidean_distance" else None
     own = {field.name: getattr(metric, field.name) for field in fields(metric)}
     own |= {"function": function, "needs": needs, "best_by": merit, "prepare": None}
-    return _FromText(**{**own, "defaults": {"embedder": None, "cache": ""}}, made_of=(metric, tuple(columns)))
+    own |= {"defaults": {"embedder": None, "cache": ""}}
+    own |= {"allowed": {"embedder": of_hint(Embeds), "cache": of_hint(Cache)}}
+    return _FromText(**own, made_of=(metric, tuple(columns)))
 
 
 @metric(

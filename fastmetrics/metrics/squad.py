@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 import pyarrow as pa
 
+from fastmetrics.allowed import Choice
 from fastmetrics.arrays import Floats
 from fastmetrics.batch import Batch
 from fastmetrics.declare import metric
-from fastmetrics.errors import OptionError
 from fastmetrics.metrics.counts import divide, harmonic, same, shared
 from fastmetrics.needs import Squad
+
+Version = Annotated[int, Choice(1, 2)]
 
 _SOURCE = "SQuAD v1.1 and v2.0 evaluation scripts"
 
@@ -41,13 +43,8 @@ def _with_references(batch: Batch) -> Batch:
     return Batch({**batch.columns, "reference": references})
 
 
-def _check_version(version: int) -> None:
-    if version not in (1, 2):
-        raise OptionError(f"squad: option 'version' expects 1 or 2, got {version!r}")
-
-
-@metric(bounds=(0, 1), better="higher", source=_SOURCE, check=_check_version, prepare=_answerless, cues=["em", "squad"])
-def squad_em(answer: Squad, reference: Squad, *, version: int = 1) -> Floats:
+@metric(bounds=(0, 1), better="higher", source=_SOURCE, prepare=_answerless, cues=["em", "squad"])
+def squad_em(answer: Squad, reference: Squad, *, version: Version = 1) -> Floats:
     """SQuAD's exact match: 1 if answer and reference are equal after the official normalisation.
 
     The normalisation lower-cases, deletes ASCII punctuation and the articles a, an and the, and squeezes white
@@ -65,11 +62,10 @@ def squad_em(answer: Squad, reference: Squad, *, version: int = 1) -> Floats:
     bounds=(0, 1),
     better="higher",
     source=_SOURCE,
-    check=_check_version,
     prepare=_answerless,
     cues=["f1", "f1_score", "qa_f1", "squad"],
 )
-def squad_f1(answer: Squad, reference: Squad, *, version: int = 1) -> Floats:
+def squad_f1(answer: Squad, reference: Squad, *, version: Version = 1) -> Floats:
     """SQuAD's token F1 after the official normalisation.
 
     F1 = 2PR / (P + R) over the multisets of tokens, 0 if none is shared.  ``version=2``: where answer or reference is

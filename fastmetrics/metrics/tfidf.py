@@ -11,6 +11,7 @@ from typing import Annotated, Any
 
 import numpy as np
 
+from fastmetrics.allowed import Choice
 from fastmetrics.arrays import Flags, Floats, Tokens
 from fastmetrics.batch import Batch
 from fastmetrics.declare import metric
@@ -19,6 +20,8 @@ from fastmetrics.kernels.tfidf import count_documents, count_products, weighted_
 from fastmetrics.metrics.counts import lists
 from fastmetrics.needs import Options
 from fastmetrics.text.tokenize import Vocabulary
+
+Idf = Annotated[str, Choice("pair", "corpus")]
 
 _CONVENTION = "words"
 
@@ -86,12 +89,6 @@ def _squares(vocabulary: Vocabulary, first: int, corpus: Corpus) -> Floats:
     return np.where(_longer_than_one(vocabulary, first), idf * idf, 0.0)
 
 
-def check_idf(idf: Any) -> None:
-    """Raise ``OptionError`` for an ``idf`` that is neither of the two."""
-    if not isinstance(idf, Corpus) and idf not in ("pair", "corpus"):
-        raise OptionError(f"option 'idf' expects 'pair' or 'corpus', got {idf!r}")
-
-
 def fit_idf(batches: Iterable[Batch], options: Options) -> dict[str, Any]:
     """The options with the document counts of all questions and answers in the place of ``idf="corpus"``."""
     if options["idf"] != "corpus":
@@ -108,10 +105,8 @@ def fit_idf(batches: Iterable[Batch], options: Options) -> dict[str, Any]:
     return {**options, "idf": Corpus(n_documents, dict(counts), digest)}
 
 
-@metric(
-    bounds=(0, 1), better="higher", source="S3, relevance score", check=check_idf, fit=fit_idf, cues=["cosine", "tfidf"]
-)
-def tfidf_cosine(question: Tfidf, answer: Tfidf, *, idf: str = "pair") -> Floats:
+@metric(bounds=(0, 1), better="higher", source="S3, relevance score", fit=fit_idf, cues=["cosine", "tfidf"])
+def tfidf_cosine(question: Tfidf, answer: Tfidf, *, idf: Idf = "pair") -> Floats:
     """Cosine of the TF-IDF vectors of question and answer, as scikit-learn's ``TfidfVectorizer()`` makes them.
 
     Words are those of ``words`` with two characters or more, weighted by count · (ln((1 + n) / (1 + df)) + 1), df being

@@ -12,11 +12,11 @@ from fastmetrics.arrays import Floats, Tokens
 from fastmetrics.batch import Batch
 from fastmetrics.declare import metric
 from fastmetrics.errors import OptionError
-from fastmetrics.metrics.claims import KeywordsIn, check_stop_words, check_window, completeness, unsupported
+from fastmetrics.metrics.claims import KeywordsIn, Share, StopWords, Window, completeness, unsupported
 from fastmetrics.metrics.counts import divide, sets
 from fastmetrics.metrics.evidence import Passage, PassageIn, Passages
-from fastmetrics.metrics.parses import check_claims
-from fastmetrics.metrics.tfidf import Tfidf, Weighed, WeighedIn, check_idf, cosine, fit_idf
+from fastmetrics.metrics.parses import Parser
+from fastmetrics.metrics.tfidf import Idf, Tfidf, Weighed, WeighedIn, cosine, fit_idf
 from fastmetrics.text.senses import STOP_WORDS
 
 FAIL, WARN, PASS = 0.0, 0.5, 1.0
@@ -71,11 +71,10 @@ Answers = Annotated[Answered, AnsweredIn()]
     bounds=(0, 1),
     better="higher",
     source="S3, relevance score",
-    check=check_idf,
     fit=fit_idf,
     cues=["answer_relevance", "answer_relevancy"],
 )
-def relevance(question: Tfidf, answer: Tfidf, *, idf: str = "pair") -> Floats:
+def relevance(question: Tfidf, answer: Tfidf, *, idf: Idf = "pair") -> Floats:
     """How much question and answer are about the same words: (``tfidf_cosine`` + ``jaccard``) / 2.
 
     Below 0.1 an answer is irrelevant.  A cosine that is undefined, neither text having words, counts as 0.  ``idf`` as
@@ -96,24 +95,18 @@ def _relevance(question: Weighed, answer: Weighed) -> Floats:
     return (np.nan_to_num(cosine(question, answer)) + jaccard) / 2
 
 
-def _check(window: int, stop_words: tuple[str, ...], claims: Any, **_: object) -> None:
-    check_window(window)
-    check_claims(claims)
-    check_stop_words(stop_words)
-
-
-@metric(bounds=(0, 1), better="higher", source="S3, verdict logic", check=_check)
+@metric(bounds=(0, 1), better="higher", source="S3, verdict logic")
 def verdict(
     question: Questions,
     answer: Answers,
     contexts: Passages,
     *,
-    hallucination_above: float = 0.5,
-    relevance_below: float = 0.1,
-    completeness_below: float = 0.6,
-    window: int = 30,
-    stop_words: tuple[str, ...] = STOP_WORDS,
-    claims: Any = None,
+    hallucination_above: Share = 0.5,
+    relevance_below: Share = 0.1,
+    completeness_below: Share = 0.6,
+    window: Window = 30,
+    stop_words: StopWords = STOP_WORDS,
+    claims: Parser = None,
 ) -> Floats:
     """1 for PASS, 0.5 for WARN, 0 for FAIL; ``fm.verdicts`` says it in words and gives the reasons.
 

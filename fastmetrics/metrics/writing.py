@@ -8,19 +8,23 @@ An answer without words scores 0.
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 
+from fastmetrics.allowed import Real, Several
 from fastmetrics.arrays import Floats
 from fastmetrics.declare import metric
 from fastmetrics.errors import OptionError
+from fastmetrics.messages import shown
 from fastmetrics.metrics.components import OPTIMAL_RATIO, building, fulfilment, kinds, ties
 from fastmetrics.metrics.counts import divide
-from fastmetrics.metrics.prose import Prose, Writing, check_style
+from fastmetrics.metrics.prose import Language, Lexicons, Prose, Writing
 
 WEIGHTS = (0.25, 0.25, 0.20, 0.15, 0.15)
 """The weights of coherence, writing_completeness, length_score, structure and vocabulary in ``overall_quality``."""
+
+Weights = Annotated[tuple[float, ...], Several(len(WEIGHTS), Real(0.0, 1.0))]
 
 
 def _mean(parts: tuple[Floats, ...], answer: Writing) -> Floats:
@@ -31,8 +35,8 @@ def _mean(parts: tuple[Floats, ...], answer: Writing) -> Floats:
     return np.where(answer.counts == 0, 0.0, means)
 
 
-@metric(bounds=(0, 1), better="higher", source="S4, coherence score", check=check_style)
-def coherence(answer: Prose, *, language: str = "any", lexicons: str = "") -> Floats:
+@metric(bounds=(0, 1), better="higher", source="S4, coherence score")
+def coherence(answer: Prose, *, language: Language = "any", lexicons: Lexicons = "") -> Floats:
     """How well the sentences hang together: mean of ``connector_score``, ``pronoun_score`` and ``topic_score``.
 
     >>> import fastmetrics as fm
@@ -42,8 +46,10 @@ def coherence(answer: Prose, *, language: str = "any", lexicons: str = "") -> Fl
     return _mean(ties(answer), answer)
 
 
-@metric(bounds=(0, 1), better="higher", source="S4, completeness score", check=check_style, cues=["completeness"])
-def writing_completeness(question: Prose, answer: Prose, *, language: str = "any", lexicons: str = "") -> Floats:
+@metric(bounds=(0, 1), better="higher", source="S4, completeness score", cues=["completeness"])
+def writing_completeness(
+    question: Prose, answer: Prose, *, language: Language = "any", lexicons: Lexicons = ""
+) -> Floats:
     """How much of the prompt is dealt with: mean of ``keyword_coverage``, ``question_score`` and ``task_score``.
 
     >>> import fastmetrics as fm
@@ -53,8 +59,8 @@ def writing_completeness(question: Prose, answer: Prose, *, language: str = "any
     return _mean(fulfilment(question, answer), answer)
 
 
-@metric(bounds=(0, 1), better="higher", source="S4, length score", check=check_style)
-def length_score(question: Prose, answer: Prose, *, language: str = "any", lexicons: str = "") -> Floats:
+@metric(bounds=(0, 1), better="higher", source="S4, length score")
+def length_score(question: Prose, answer: Prose, *, language: Language = "any", lexicons: Lexicons = "") -> Floats:
     """How near the answer is to 2.5 words per word of the question: max(0, 1 - \\|ln(words / (2.5 · words of it))\\|).
 
     0 for an answer or a question without words.
@@ -68,8 +74,14 @@ def length_score(question: Prose, answer: Prose, *, language: str = "any", lexic
     return np.maximum(0.0, 1.0 - np.abs(logs))
 
 
-@metric(bounds=(0, 1), better="higher", source="S4, structure score", check=check_style)
-def structure(answer: Prose, question: Prose = None, *, language: str = "any", lexicons: str = "") -> Floats:  # type: ignore[assignment]
+@metric(bounds=(0, 1), better="higher", source="S4, structure score")
+def structure(
+    answer: Prose,
+    question: Prose = None,  # type: ignore[assignment]
+    *,
+    language: Language = "any",
+    lexicons: Lexicons = "",
+) -> Floats:
     """How the answer is built: mean of ``paragraph_score``, ``introduction_score`` and ``conclusion_score``.
 
     >>> import fastmetrics as fm
@@ -79,8 +91,8 @@ def structure(answer: Prose, question: Prose = None, *, language: str = "any", l
     return _mean(building(question, answer), answer)
 
 
-@metric(bounds=(0, 1), better="higher", source="S4, vocabulary score", check=check_style)
-def vocabulary(answer: Prose, *, language: str = "any", lexicons: str = "") -> Floats:
+@metric(bounds=(0, 1), better="higher", source="S4, vocabulary score")
+def vocabulary(answer: Prose, *, language: Language = "any", lexicons: Lexicons = "") -> Floats:
     """How rich the words are: mean of ``diversity_score``, ``sophistication_score`` and ``repetition_score``.
 
     >>> import fastmetrics as fm
@@ -90,11 +102,9 @@ def vocabulary(answer: Prose, *, language: str = "any", lexicons: str = "") -> F
     return _mean(kinds(answer), answer)
 
 
-def _check_weights(weights: tuple[float, ...], language: str, lexicons: str) -> None:
-    check_style(language, lexicons)
-    right = len(weights) == len(WEIGHTS) and all(isinstance(weight, int | float) and weight >= 0 for weight in weights)
-    if not right or not math.isclose(sum(weights), 1.0):
-        raise OptionError(f"option 'weights' expects {len(WEIGHTS)} numbers that sum to 1, got {weights!r}")
+def _check_weights(weights: tuple[float, ...], **_: object) -> None:
+    if not math.isclose(sum(weights), 1.0):
+        raise OptionError(f"overall_quality: option 'weights' expects numbers that sum to 1, got {shown(weights)}")
 
 
 @metric(bounds=(0, 1), better="higher", source="S4, overall score", check=_check_weights, cues=["quality"])
@@ -102,9 +112,9 @@ def overall_quality(
     question: Prose,
     answer: Prose,
     *,
-    weights: tuple[float, ...] = WEIGHTS,
-    language: str = "any",
-    lexicons: str = "",
+    weights: Weights = WEIGHTS,
+    language: Language = "any",
+    lexicons: Lexicons = "",
 ) -> Floats:
     """Weighted mean of the five writing scores.
 

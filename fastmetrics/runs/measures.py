@@ -10,6 +10,7 @@ from __future__ import annotations
 import inspect
 import math
 import re
+import typing
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -18,6 +19,7 @@ from typing import Any
 import numpy as np
 
 from fastmetrics import specs
+from fastmetrics.allowed import Allowed, of_hint, option
 from fastmetrics.arrays import Flags, Floats
 from fastmetrics.errors import OptionError, UnknownNameError
 from fastmetrics.formulas import names, ranked, ranked_trec
@@ -47,6 +49,12 @@ class Family:
         """The options a user may set, with their defaults."""
         given = inspect.signature(self.formula).parameters.values()
         return {p.name: p.default for p in given if p.kind is p.KEYWORD_ONLY and p.name not in self.fixed}
+
+    @cached_property
+    def allowed(self) -> dict[str, Allowed]:
+        """What each option may be."""
+        hints = typing.get_type_hints(self.formula, include_extras=True)
+        return {name: of_hint(hints[name]) for name in self.options}
 
     @property
     def summary(self) -> str:
@@ -143,9 +151,9 @@ def measure(text: str) -> Measure:
     >>> measure("ncdg@10")
     Traceback (most recent call last):
     fastmetrics.errors.UnknownNameError: unknown measure 'ncdg'; did you mean 'ndcg' or 'Rndcg'?
-    >>> measure("P@0")
+    >>> measure("RBP(p=2)")
     Traceback (most recent call last):
-    fastmetrics.errors.OptionError: P@0: k is a whole number from 1 on
+    fastmetrics.errors.OptionError: measure 'RBP(p=2)': option 'p' expects a number from 0 to 1, got 2
 
     Raises ``UnknownNameError`` for a measure or option nobody knows, ``OptionError`` for a value it cannot take.
     """
@@ -156,24 +164,30 @@ def measure(text: str) -> Measure:
         listing = "`fastmetrics metrics --rank` lists all"
         raise UnknownNameError.of("measure", spec.name, set(aliases.values()), (), aliases, listing)
     options: dict[str, Any] = {}
-    for name, value in spec.options.items():
-        option = _SYNONYMS.get(name, name)
-        if option in options:
+    for written, value in spec.options.items():
+        name = _SYNONYMS.get(written, written)
+        if name in options:
             raise OptionError(f"measure {shown(spec.text)}: expected option=value, each option once")
-        options[option] = value
+        options[name] = value
     if spec.level:
-        options["level"] = float(spec.level)
+        options["level"] = int(spec.level)
     if spec.at:
         share = spec.mark == "." and "p" in family.options
         at = "p" if share else family.at
         if not at:
             raise OptionError(f"measure {shown(spec.text)}: {family.names[0]} takes no cut-off")
-        options[at] = float("." + spec.at.lstrip(".")) if share else float(spec.at)
+        options[at] = float("." + spec.at.lstrip(".")) if share else spec.cutoff
     judged_only = bool(options.pop("judged_only", False))
-    for option in options:
-        if option not in family.options:
-            raise UnknownNameError.of(f"option of {family.names[0]}", option, family.options)
-    return Measure(text, family, {key: _checked(text, key, value) for key, value in options.items()}, judged_only)
+    for name in options:
+        if name not in family.options:
+            raise UnknownNameError.of(f"option of {family.names[0]}", name, family.options)
+    for name, default in family.options.items():
+        if default is inspect.Parameter.empty and name not in options:
+            example = f"{family.names[0]}({name}=0.5)"
+            raise OptionError(f"measure {shown(spec.text)} needs the option {name!r}, as in {example}")
+    return Measure(
+        text, family, {key: _checked(spec.text, family, key, value) for key, value in options.items()}, judged_only
+    )
 
 
 def measures(texts: str | Sequence[str]) -> list[Measure]:
@@ -199,23 +213,6 @@ def only_judged(judged: Judged) -> Judged:
     return Judged(frozen(judged.grades[kept]), frozen(before[judged.starts]), judged.ideal, judged.ideal_starts)
 
 
-def _checked(text: str, option: str, value: Any) -> Any:
-    if option == "gain":
-        value = _GAINS.get(value, value)
-        if value not in ("linear", "exponential"):
-            raise OptionError(f"{text}: gain is 'linear' or 'exponential'")
-        return value
-    if option == "gains":
-        return dict(value)
-    if isinstance(value, bool) or not isinstance(value, int | float):
-        raise OptionError(f"{text}: {option} is a number, not {value!r}")
-    if option == "k":
-        if value < 1 or value != int(value):
-            raise OptionError(f"{text}: k is a whole number from 1 on")
-        return int(value)
-    low, high = {"level": (math.ulp(0.0), math.inf), "p": (0.0, 1.0), "recall": (0.0, 1.0)}.get(
-        option, (-math.inf, math.inf)
-    )
-    if not low <= value <= high:
-        raise OptionError(f"{text}: {option} lies between {low:g} and {high:g}")
-    return float(value)
+def _checked(text: str, family: Family, name: str, value: Any) -> Any:
+    value = _GAINS.get(value, value) if name == "gain" and isinstance(value, str) else value
+    return option(f"measure {shown(text)}", name, value, family.allowed[name])

@@ -8,7 +8,6 @@ to count, then once for every 16 million rows, of which it holds about 50 bytes 
 from __future__ import annotations
 
 import math
-import os
 from collections import deque
 from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -18,8 +17,9 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 import pyarrow as pa
 
+from fastmetrics.allowed import Choice, Cutoff, Level, argument, of_hint
 from fastmetrics.arrays import Flags, Floats, Ints
-from fastmetrics.errors import InputError, OptionError
+from fastmetrics.errors import InputError
 from fastmetrics.ids import frozen, offsets, spans, take_ids, text_ids
 from fastmetrics.kernels import ids as id_kernels
 from fastmetrics.kernels import ranking as kernels
@@ -31,6 +31,7 @@ from fastmetrics.runs.judgements import Judgements, judgements
 from fastmetrics.runs.measures import Measure
 from fastmetrics.runs.measures import measures as named
 from fastmetrics.tables.runs import Triples
+from fastmetrics.threads import cores
 
 MEASURES = ("ndcg@10", "mrr", "recall@100")
 """What is computed unless something else is asked for."""
@@ -133,15 +134,15 @@ def rank(
     Raises ``InputError`` for data that cannot be scored, ``UnknownNameError`` for an unknown measure, ``OptionError``
     for an option's value.  Source: trec_eval 10.
     """
-    _check(missing, ("zero", "skip"), "missing")
-    _check(no_relevant, ("zero", "undefined"), "no_relevant")
-    _check(duplicates, ("error", "first"), "duplicates")
-    if relevance_level <= 0 or (depth is not None and depth < 1):
-        raise OptionError("relevance_level is above 0 and depth, if given, 1 or more")
+    argument("missing", missing, Choice("zero", "skip"))
+    argument("no_relevant", no_relevant, Choice("zero", "undefined"))
+    argument("duplicates", duplicates, Choice("error", "first"))
+    argument("relevance_level", relevance_level, of_hint(Level))
+    argument("depth", depth, of_hint(Cutoff))
+    workers = cores(threads)
     rows = Triples(run, "score")
     judged = judgements(qrels, duplicates)
     plan = Plan(judged, named(measures), relevance_level, duplicates, depth, rows.name)
-    workers = threads or len(os.sched_getaffinity(0))
     try:
         found = _evaluate(grouped(rows, judged), plan, workers)
     except _NotGroupedError:
@@ -164,11 +165,6 @@ def rank_runs(
     means = {name: rank(run, judged, measures, **options).mean for name, run in runs.items()}
     columns = [one.name for one in named(measures)]
     return pa.table({"run": list(means)} | {name: [mean[name] for mean in means.values()] for name in columns})
-
-
-def _check(value: str, known: tuple[str, ...], option: str) -> None:
-    if value not in known:
-        raise OptionError(f"{option} is {' or '.join(map(repr, known))}, not {value!r}")
 
 
 def _evaluate(blocks: Iterable[Block], plan: Plan, workers: int) -> _Found:

@@ -12,7 +12,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fastmetrics.errors import InputError, OptionError
+from fastmetrics.allowed import Real, Seed, Whole, argument
+from fastmetrics.errors import InputError
 from fastmetrics.kernels.bootstrap import AUC, F1, PEARSON, SPEARMAN, Sample, resample
 from fastmetrics.kernels.concordance import concordance
 from fastmetrics.stats.moments import State
@@ -95,8 +96,9 @@ def associate(
     Raises ``InputError`` for columns of different length or with values that are not finite, and ``OptionError`` for
     fewer than 1 resample or a confidence not between 0 and 1.
     """
-    if resamples < 1 or not 0 < confidence < 1:
-        raise OptionError(f"resamples={resamples} must be at least 1, and confidence={confidence} between 0 and 1")
+    argument("resamples", resamples, Whole(1, 1_000_000))
+    argument("confidence", confidence, Real(0.0, 1.0, above=True, below=True))
+    argument("seed", seed, Seed)
     x, y = np.asarray(scores, np.float64), np.asarray(labels, np.float64)
     if x.shape != y.shape or x.ndim != 1 or not (np.isfinite(x).all() and np.isfinite(y).all()):
         raise InputError(f"two columns of finite numbers of one length were expected, not {x.shape} and {y.shape}")

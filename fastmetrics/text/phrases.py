@@ -14,9 +14,16 @@ import numpy as np
 
 from fastmetrics.arrays import Flags, Ids
 from fastmetrics.errors import OptionError
+from fastmetrics.messages import shown
 from fastmetrics.text.tokenize import Vocabulary
 
 START = 0
+
+_STATES, _CELLS, _WORK = 20_000, 1 << 24, 1 << 20
+"""States that an automaton may have, states times words, and places in phrases looked at to make it.
+
+Alternatives behind alternatives make ever more states.
+"""
 
 _PIECE = r"\([^()\[\]]*\)|\[[^()\[\]]*\]|[^()\[\]]+"
 """A choice, an optional choice, or words."""
@@ -51,12 +58,13 @@ def compile_phrases(patterns: tuple[str, ...]) -> Phrases:
     silent: dict[int, set[int]] = defaultdict(set)
     ends = {pattern: _add(pattern, edges, silent) for pattern in patterns}
     words = tuple(sorted({word for targets in edges.values() for word, _ in targets}))
+    place = {word: number for number, word in enumerate(words)}
     first = _closure({START}, silent)
     for pattern, end in ends.items():
         if end in first:
-            raise OptionError(f"phrase {pattern!r}: expected at least one word that must be there")
+            raise OptionError(f"phrase {shown(pattern)}: expected at least one word that must be there")
     states, rows = {first: 0}, []
-    waiting = [first]
+    waiting, work = [first], 0
     for state in waiting:
         reached: dict[str, set[int]] = defaultdict(set)
         for node in state:
@@ -65,10 +73,13 @@ def compile_phrases(patterns: tuple[str, ...]) -> Phrases:
         row = np.full(len(words), -1, np.int32)
         for word, targets in reached.items():
             following = _closure(targets, silent)
+            work += len(following)
+            if work > _WORK or len(states) > _STATES or len(states) * len(words) > _CELLS:
+                raise OptionError(f"phrases: these {len(patterns):,} are too many, or leave too much open")
             if following not in states:
                 states[following] = len(states)
                 waiting.append(following)
-            row[words.index(word)] = states[following]
+            row[place[word]] = states[following]
         rows.append(row)
     final = np.array([not state.isdisjoint(ends.values()) for state in states])
     return Phrases(words, np.array(rows, np.int32).reshape(len(rows), len(words)), final)
@@ -79,7 +90,7 @@ def _add(pattern: str, edges: dict[int, set[tuple[str, int]]], silent: dict[int,
     node = START
     pieces = re.findall(_PIECE, pattern)
     if "".join(pieces) != pattern:
-        raise OptionError(f"phrase {pattern!r}: expected brackets that close, none inside another")
+        raise OptionError(f"phrase {shown(pattern)}: expected brackets that close, none inside another")
     for piece in pieces:
         alternatives = piece[1:-1].split("|") if piece[0] in "([" else [piece]
         end = _new(edges, silent)

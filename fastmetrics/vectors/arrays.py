@@ -19,7 +19,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import threadpoolctl
 
-from fastmetrics.errors import ColumnError, FileFormatError, InputError, OptionError, UnknownNameError
+from fastmetrics.errors import ColumnError, FileFormatError, InputError, UnknownNameError
 from fastmetrics.messages import Argument
 
 Block: TypeAlias = npt.NDArray[np.float32] | npt.NDArray[np.float64]
@@ -214,15 +214,6 @@ def _matrix(chunk: pa.Array, dim: int, first_row: int, name: str) -> npt.NDArray
 def _numbers(values: pa.Array) -> npt.NDArray[Any]:
     array: npt.NDArray[Any] = values.to_numpy(zero_copy_only=False)
     return array if array.dtype.kind == "f" else array.astype(np.float64)
-
-
-def check_threads(threads: int | None) -> int:
-    """The number of threads asked for, or as many as the machine lets this process use."""
-    if threads is None:
-        return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    if threads < 1:
-        raise OptionError(f"threads={threads}: expected at least 1")
-    return threads
 
 
 def check_same_width(one: Vectors, other: Vectors, what: str) -> None:
