@@ -42,7 +42,8 @@ def clustered(rows: int, dim: int = DIM, seed: int = 0) -> Rows:
 
 def moments(rows: int, repeats: int) -> list[dict[str, Any]]:
     """Spread, dimensionality, exact cosine mean and deviation of all pairs, against one float32 ``X.T @ X``."""
-    from fastmetrics.vectors.arrays import Vectors, check_threads, one_blas_thread
+    from fastmetrics.threads import cores
+    from fastmetrics.vectors.arrays import Vectors, one_blas_thread
     from fastmetrics.vectors.cloud import Cloud, survey
     from fastmetrics.vectors.second_moments import Moments
 
@@ -50,7 +51,7 @@ def moments(rows: int, repeats: int) -> list[dict[str, Any]]:
 
     def ours(unit: bool) -> object:
         with one_blas_thread():
-            vectors, threads = Vectors.of(made), check_threads(None)
+            vectors, threads = Vectors.of(made), cores()
             seen = survey(vectors, threads)
             found = Moments(Cloud(vectors, seen, "cosine"), threads)
             plain = found if unit else Moments(Cloud(vectors, seen, "euclidean"), threads)

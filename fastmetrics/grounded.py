@@ -97,11 +97,13 @@ def cut(answers: Text, pattern: str = PATTERN) -> Sentences:
         return Sentences(text, found)
     compiled = re.compile(pattern)
     for row, (start, sentence) in enumerate(zip(text.starts.tolist(), text.strings(), strict=True)):
-        for mark in compiled.finditer(sentence):
+        marks = list(compiled.finditer(sentence))
+        if marks:
+            mark = marks[-1]
             number = next((group for group in mark.groups() if group is not None), "") if compiled.groups else mark[0]
             cited = int(number[:4000]) if number.isdecimal() else 0  # Python converts no more than 4,300 digits
             first, last = (start + _size(sentence[:at]) for at in mark.span())
-            found[row] = found[row, 0] + 1, min(cited, 10**9), first, last
+            found[row] = len(marks), min(cited, 10**9), first, last
     return Sentences(text, found)
 
 

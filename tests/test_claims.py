@@ -1,6 +1,7 @@
 """Anchors, claims and what is made of them, against plain Python and against people's expectations."""
 
 from typing import Any
+from unittest import mock
 
 import numpy as np
 import pyarrow as pa
@@ -11,6 +12,7 @@ from sklearn.feature_extraction.text import TfidfVectorizer
 
 import fastmetrics as fm
 from fastmetrics.errors import OptionError
+from fastmetrics.metrics import evidence
 from tests import strategies
 from tests.reference import claims
 
@@ -98,9 +100,12 @@ def columns(table: list[tuple[Any, ...]]) -> list[list[Any]]:
     return [list(column) for column in zip(*table, strict=True)]
 
 
+@pytest.mark.parametrize("most", [1 << 16, -1])
 @given(rows, st.sampled_from([0, 2, 30]))
-def test_anchors_are_those_of_the_plain_definition(table: list[tuple[str, list[str]]], window: int) -> None:
-    found = fm.anchors(*columns(table), window=window)["anchors"].to_pylist()
+def test_anchors_are_those_of_the_plain_definition(most: int, table: list[tuple[str, list[str]]], window: int) -> None:
+    """The way of rows with few values and claims, and that of the others."""
+    with mock.patch.multiple(evidence, PAIRS=most, MANY=most):
+        found = fm.anchors(*columns(table), window=window)["anchors"].to_pylist()
     for (answer, contexts), ours in zip(table, found, strict=True):
         got = sorted((a["kind"], a["start"], a["stop"], a["supported"]) for a in ours)
         assert got == sorted(claims.anchors(answer, contexts, window))

@@ -142,6 +142,19 @@ def match_more(grams: Ids, first: int, last: int, counters: Counters) -> int:
     return more
 
 
+@inline
+def match_each(grams: Ids, first: int, last: int, counters: Counters) -> int:
+    """How many of the n-grams counted are matched by those of one list, as if there were no other."""
+    matched = 0
+    for j in range(first, last):
+        g = grams[j]
+        counters[USED, g] += 1
+        matched += counters[USED, g] <= counters[LIMIT, g]
+    for j in range(first, last):
+        counters[USED, grams[j]] = 0
+    return matched
+
+
 @kernel
 def largest(starts: Ints, stops: Ints, groups: Ints) -> int:
     """The most ids that the lists of one group have together."""
@@ -166,17 +179,18 @@ def table_bits(n: int, width: int) -> int:
 
 
 @kernel
-def count_ngrams(a: Lists, b: Lists, groups: Ints, n_words: int, orders: int) -> Counts:
-    """Per order and row: how many n-grams of list a are matched by the lists of b in the row's group.
+def count_ngrams(a: Lists, b: Lists, groups: Ints, n_words: int, orders: int, together: bool) -> Counts:
+    """Per order and list of b: how many of its n-grams are matched by those of the list of a whose group it is in.
 
-    An n-gram is matched as often as the list of the group has it that has it most often, and never more often than
-    a has it.
+    List i of a has the lists ``groups[i]:groups[i + 1]`` of b.  ``together``, these match its n-grams as one, and the
+    counts are per list of a: an n-gram is matched as often as the list has it that has it most often.  No n-gram is
+    matched more often than a has it.
     """
     ids, starts, stops = a
     b_starts, b_stops = b.starts, b.stops
     n_rows = len(starts)
     room, b_room = largest(starts, stops, np.arange(n_rows + 1)) + 1, largest(b_starts, b_stops, groups) + 1
-    shared = np.zeros((orders, n_rows), np.int64)
+    shared = np.zeros((orders, n_rows if together else len(b_starts)), np.int64)
     words, grams, counters = np.zeros(room, np.int32), np.zeros(room, np.int32), np.zeros((3, room), np.int32)
     others, other_grams = np.zeros(b_room, np.int32), np.zeros(b_room, np.int32)
     place, base = np.zeros(n_words, np.int32), 0
@@ -199,9 +213,12 @@ def count_ngrams(a: Lists, b: Lists, groups: Ints, n_words: int, orders: int) ->
             first = 0
             for k in range(begin, end):
                 last = first + b_stops[k] - b_starts[k]
-                if end - begin == 1:
-                    shared[order - 1, row] += match(other_grams, first, last - order + 1, counters)
-                else:
+                if together and end - begin > 1:
                     shared[order - 1, row] += match_more(other_grams, first, last - order + 1, counters)
+                elif end - begin > 1:
+                    shared[order - 1, k] = match_each(other_grams, first, last - order + 1, counters)
+                else:
+                    at = row if together else k
+                    shared[order - 1, at] = match(other_grams, first, last - order + 1, counters)
                 first = last
     return shared

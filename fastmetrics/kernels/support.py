@@ -1,4 +1,4 @@
-"""What the contexts say of an answer's anchors: equal values, claims whose ends meet, pairs of words in common."""
+"""What the contexts say of an answer: equal values, pairs of words in common."""
 
 from __future__ import annotations
 
@@ -8,8 +8,10 @@ import numpy as np
 
 from fastmetrics.arrays import Flags, Ids, Ints
 from fastmetrics.kernels._jit import inline, kernel, leaf
-from fastmetrics.kernels.claims import Claims
 from fastmetrics.kernels.values import DATE, NUMBER, TIME, WEAK, WEEKDAY, Values
+
+_MIX = np.uint64(0x9E3779B97F4A7C15)
+_U32 = np.uint64(32)
 
 
 class Passages(NamedTuple):
@@ -44,23 +46,27 @@ def has_number(values: Values, first: int, last: int, number: int) -> bool:
 @leaf
 def date_holds(values: Values, first: int, last: int, date: int, other: int) -> bool:
     """Whether a date among the values ``first:last`` agrees with one reading of the date."""
-    for v in range(first, last):
-        if values.kinds[v] == DATE:
-            for asked in (date, other):
-                for given in (np.int64(values.a[v]), np.int64(values.b[v])):
-                    elsewhere = asked >= 0 and has_number(values, first, last, asked // 10000)
-                    if agrees(asked, given, elsewhere):
-                        return True
+    for asked in (date, other):
+        elsewhere = asked >= 0 and has_number(values, first, last, asked // 10000)
+        for v in range(first, last):
+            if values.kinds[v] == DATE:
+                given, or_this = np.int64(values.a[v]), np.int64(values.b[v])
+                if agrees(asked, given, elsewhere) or agrees(asked, or_this, elsewhere):
+                    return True
     return False
 
 
 @kernel
-def values_hold(own: Values, known: Values, groups: Ints) -> Flags:
-    """Whether each value of the answers is among those of the row's contexts, ``groups[row]:groups[row + 1]``."""
-    found = np.zeros(len(own.kinds), np.bool_)
+def values_hold(own: Values, known: Values, groups: Ints, most: int) -> tuple[Flags, Flags]:
+    """Whether each value of the answers is among those of the row's contexts, ``groups[row]:groups[row + 1]``; and
+    which rows were left out, as they have more than ``most`` pairs of values to compare."""
+    found, left = np.zeros(len(own.kinds), np.bool_), np.zeros(len(own.bounds) - 1, np.bool_)
     kinds, a, b = known.kinds, known.a, known.b
     for row in range(len(own.bounds) - 1):
         first, last = known.bounds[groups[row]], known.bounds[groups[row + 1]]
+        if (own.bounds[row + 1] - own.bounds[row]) * (last - first) > most:
+            left[row] = True
+            continue
         for v in range(own.bounds[row], own.bounds[row + 1]):
             kind, x, y = own.kinds[v], own.a[v], own.b[v]
             if kind == DATE:
@@ -75,96 +81,7 @@ def values_hold(own: Values, known: Values, groups: Ints) -> Flags:
                     found[v] |= kinds[w] == TIME and (a[w] == x or either)
                 elif kind == WEEKDAY:
                     found[v] |= kinds[w] == WEEKDAY and a[w] == x
-    return found
-
-
-@leaf
-def meet(stems: Ids, places: Ids, n: int, subject: Ids, near: Ids, stamp: int, window: int) -> bool:
-    """Stamp in ``near`` every stem within ``window`` words of one stamped in ``subject``; whether any is."""
-    never = last = -window - 1
-    for h in range(n):
-        if subject[stems[h]] == stamp:
-            last = places[h]
-        if places[h] - last <= window:
-            near[stems[h]] = stamp
-    if last == never:
-        return False
-    last = np.int64(1) << 62
-    for h in range(n - 1, -1, -1):
-        if subject[stems[h]] == stamp:
-            last = places[h]
-        if last - places[h] <= window:
-            near[stems[h]] = stamp
-    return True
-
-
-@leaf
-def gather(ids: Ids, starts: Ints, stops: Ints, stem_of: Ids, wanted: Ids, hits: Ids, row: int, window: int) -> int:
-    """The stems wanted by ``row`` in its contexts, with their places; words of two contexts are out of reach."""
-    n, offset = 0, 0
-    for text in range(len(starts)):
-        for k in range(starts[text], stops[text]):
-            stem = stem_of[ids[k]]
-            if wanted[stem] == row:
-                hits[0, n], hits[1, n] = stem, offset + k - starts[text]
-                n += 1
-        offset += stops[text] - starts[text] + window + 1
-    return n
-
-
-@kernel
-def longest(starts: Ints, stops: Ints, groups: Ints) -> int:
-    """The most words that the contexts of one row have."""
-    most = 0
-    for row in range(len(groups) - 1):
-        most = max(most, (stops[groups[row] : groups[row + 1]] - starts[groups[row] : groups[row + 1]]).sum())
-    return most
-
-
-@kernel
-def claims_hold(
-    claims: Claims, stems: Ids, names: Flags, contexts: Passages, stem_of: Ids, n_stems: int, window: int
-) -> Flags:
-    """Whether both ends of each claim stand within ``window`` words of each other in one context.
-
-    ``stems`` are those of the answers' words, ``names`` says which of them ends are made of, ``stem_of`` has the
-    stem of every word of the vocabulary.
-    """
-    lows, highs, targets, vague, bounds = claims
-    ids, starts, stops, groups = contexts
-    found = np.zeros(len(targets), np.bool_)
-    wanted, subject, near = np.full(n_stems, -1, np.int32), np.zeros(n_stems, np.int32), np.zeros(n_stems, np.int32)
-    hits = np.empty((2, longest(starts, stops, groups)), np.int32)
-    stamp = 0
-    for row in range(len(bounds) - 1):
-        c, end = bounds[row], bounds[row + 1]
-        if c == end:
-            continue
-        for k in range(c, end):
-            wanted[stems[targets[k]]] = row
-            if k == c or lows[k] != lows[k - 1]:
-                want_names(stems, names, lows[k], highs[k], wanted, row)
-        first, last = groups[row], groups[row + 1]
-        n = gather(ids, starts[first:last], stops[first:last], stem_of, wanted, hits, row, window)
-        while c < end:
-            low, high, loose = lows[c], highs[c], vague[c]
-            stamp += 1
-            want_names(stems, names, low, high, subject, stamp)
-            found_end = low < high and meet(hits[0], hits[1], n, subject, near, stamp, window)
-            if not found_end and (low == high or loose):
-                near[hits[0, :n]] = stamp
-            while c < end and lows[c] == low and highs[c] == high and vague[c] == loose:
-                found[c] = near[stems[targets[c]]] == stamp
-                c += 1
-    return found
-
-
-@leaf
-def want_names(stems: Ids, names: Flags, low: int, high: int, table: Ids, value: int) -> None:
-    """Write ``value`` for the stem of every name among the words ``low:high``."""
-    for k in range(low, high):
-        if names[k]:
-            table[stems[k]] = value
+    return found, left
 
 
 @kernel
@@ -202,7 +119,8 @@ def count_pairs(ids: Ids, starts: Ints, stops: Ints, contexts: Passages, n_words
 @inline
 def slot(keys: Ints, seen: Ints, oldest: int, key: int) -> int:
     """Where ``key`` is, or the free slot it is written to; slots stamped before ``oldest`` are free."""
-    h = (key ^ (key >> 17) ^ (key >> 29)) & (len(keys) - 1)
+    mixed = np.uint64(key) * _MIX
+    h = np.int64(mixed ^ (mixed >> _U32)) & (len(keys) - 1)
     while seen[h] >= oldest and keys[h] != key:
         h = (h + 1) & (len(keys) - 1)
     keys[h] = key

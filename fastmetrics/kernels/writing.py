@@ -104,8 +104,11 @@ def count_fulfilled(question: Prose, asks: Flags, answer: Prose) -> Ints:
 
 
 @kernel
-def mark_topics(question: Prose, answer: Prose, row: int, topics: Ids, most: int) -> None:
-    """Write ``row`` for the keywords of the row's question or, if it has none, the answer's ``most`` frequent ones."""
+def mark_topics(question: Prose, answer: Prose, row: int, topics: Ids, times: Ids, most: int) -> None:
+    """Write ``row`` for the keywords of the row's question or, if it has none, the answer's ``most`` frequent ones.
+
+    Of equally frequent ones the first counts; ``times`` is 0 for all words, before and after.
+    """
     roles = question.roles
     any_topic = False
     for s in range(question.groups[row], question.groups[row + 1]):
@@ -118,15 +121,16 @@ def mark_topics(question: Prose, answer: Prose, row: int, topics: Ids, most: int
         return
     first, last = answer.groups[row], answer.groups[row + 1]
     words = answer.ids[answer.starts[first] : answer.stops[last - 1]]
-    for _ in range(most):
-        best, most_often = -1, 0
-        for i in range(len(words)):
-            if is_content(roles[words[i]]) and topics[words[i]] != row:
-                often = (words == words[i]).sum()
-                if often > most_often:
-                    best, most_often = words[i], often
-        if best >= 0:
-            topics[best] = row
+    for word in words:
+        times[word] += is_content(roles[word])
+    for _ in range(min(most, len(words))):
+        best = words[0]
+        for word in words:
+            best = word if times[word] > times[best] else best
+        if times[best] > 0:
+            topics[best], times[best] = row, 0
+    for word in words:
+        times[word] = 0
 
 
 @kernel
@@ -134,11 +138,11 @@ def opens_and_closes(question: Prose, answer: Prose, letters: Ids, table: Ids, f
     """Per row, in two rows: whether the first sentence holds a topic word, whether the last holds a phrase."""
     ids, starts, stops, groups, roles = answer
     found = np.zeros((2, len(groups) - 1), np.bool_)
-    topics = np.full(len(roles), -1, np.int32)
+    topics, times = np.full(len(roles), -1, np.int32), np.zeros(len(roles), np.int32)
     for row in range(len(groups) - 1):
         if groups[row] == groups[row + 1]:
             continue
-        mark_topics(question, answer, row, topics, 5)
+        mark_topics(question, answer, row, topics, times, 5)
         first, last = groups[row], groups[row + 1] - 1
         for k in range(starts[first], stops[first]):
             found[0, row] |= topics[ids[k]] == row

@@ -106,7 +106,8 @@ def hallucination(answer: Passages, contexts: Passages, *, window: Window = 30, 
     subject near its object.  A pronoun takes the subject of the sentence before.  A subject that no context has fails,
     and its objects with it if it is a name (in capitals within the sentence); else they must only occur, as must the
     words of a sentence without a verb.  Questions and guesses ("may", "suggests") claim nothing; the numbers in them
-    are anchors all the same.  ``fm.anchors`` names them.
+    are anchors all the same.  ``fm.anchors`` names them.  Time grows with the length of the row, or, where the words of
+    claims stand all over the contexts, with claims times words / 64.
 
     ``claims`` may be a spaCy pipeline that parses dependencies, ``"spacy:MODEL"``, or ``"spacy"`` for its small English
     one: then subjects, verbs and objects are those of its parses.  Raises ``MissingExtraError`` without spaCy.

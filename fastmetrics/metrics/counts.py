@@ -23,17 +23,20 @@ class Sets(NamedTuple):
 
 def shared(a: Tokens, b: Tokens) -> Ints:
     """Size of the multiset intersection of each pair."""
-    return _once(overlap.count_shared, a, b, max(a.n_words, b.n_words))
+    return _once(overlap.count_shared, a, b)
 
 
 def sets(a: Tokens, b: Tokens) -> Sets:
     """Distinct tokens of each pair."""
-    return Sets(*_once(overlap.count_sets, a, b, max(a.n_words, b.n_words)))
+    return Sets(*_once(overlap.count_sets, a, b))
 
 
 def same(a: Tokens, b: Tokens) -> Flags:
     """Whether the texts of each pair have the same tokens in the same order."""
-    return _once(overlap.same_sequence, a, b)
+    key = (overlap.same_sequence, id(b))
+    if key not in a.memo:
+        a.memo[key] = (b, overlap.same_sequence(a.ids, a.starts, a.stops, b.ids, b.starts, b.stops))
+    return a.memo[key][1]
 
 
 def ngrams(a: Tokens, b: Tokens, order: int) -> Ints:
@@ -42,8 +45,8 @@ def ngrams(a: Tokens, b: Tokens, order: int) -> Ints:
     if found is None and order == 1:
         return shared(a, b)[np.newaxis]
     if found is None or len(found) < order:
-        pairs = np.arange(len(a) + 1)
-        found = kernels.count_ngrams(lists(a), lists(b), pairs, max(a.n_words, b.n_words), order)
+        one, groups = _grouped(a)
+        found = kernels.count_ngrams(lists(one), lists(b), groups, max(a.n_words, b.n_words), order, False)
         a.memo["ngrams", id(b)] = (b, found)
     return found
 
@@ -53,7 +56,7 @@ def clipped(a: Tokens, b: Tokens, groups: Ints, orders: int) -> Ints:
     key = (clipped, id(b), orders)
     if key not in a.memo:
         n_words = max(a.n_words, b.n_words)
-        a.memo[key] = (b, kernels.count_ngrams(lists(a), lists(b), groups, n_words, orders))
+        a.memo[key] = (b, kernels.count_ngrams(lists(a), lists(b), groups, n_words, orders, True))
     return a.memo[key][1]
 
 
@@ -70,12 +73,26 @@ def lists(tokens: Tokens) -> kernels.Lists:
     return kernels.Lists(tokens.ids, tokens.starts, tokens.stops)
 
 
-def _once(count: Callable[..., Any], a: Tokens, b: Tokens, *rest: int) -> Any:
-    """``count`` of the two, remembered with ``a``; holding ``b`` keeps its id its own."""
+def _once(count: Callable[..., Any], a: Tokens, b: Tokens) -> Any:
+    """``count`` of each pair, remembered with ``a``; holding ``b`` keeps its id its own."""
     key = (count, id(b))
     if key not in a.memo:
-        a.memo[key] = (b, count(a.ids, a.starts, a.stops, b.ids, b.starts, b.stops, *rest))
+        one, groups = _grouped(a)
+        n_words = max(a.n_words, b.n_words)
+        a.memo[key] = (b, count(one.ids, one.starts, one.stops, b.ids, b.starts, b.stops, groups, n_words))
     return a.memo[key][1]
+
+
+def _grouped(tokens: Tokens) -> tuple[Tokens, Ints]:
+    """Texts that are repeated one after the other, as an answer is for each of its references, once; and their groups.
+
+    Text i stands for the texts ``groups[i]:groups[i + 1]``.
+    """
+    new = (np.diff(tokens.starts) != 0) | (np.diff(tokens.stops) != 0)
+    if new.all():
+        return tokens, np.arange(len(tokens) + 1)
+    firsts = np.concatenate([[0], np.flatnonzero(new) + 1])
+    return tokens.take(firsts), np.append(firsts, len(tokens))
 
 
 def divide(counts: Ints, totals: Ints | Floats, empty: float) -> Floats:

@@ -16,13 +16,19 @@ from fastmetrics.kernels import support
 from fastmetrics.kernels import values as value_kernels
 from fastmetrics.kernels.claims import Claims
 from fastmetrics.kernels.marks import Marks
+from fastmetrics.kernels.meetings import claims_hold
 from fastmetrics.kernels.numbers import Said
 from fastmetrics.kernels.values import Values
 from fastmetrics.metrics.parses import Pipeline, find_claims
+from fastmetrics.metrics.values import among
 from fastmetrics.text import unicode
 from fastmetrics.text.marks import ids_of_marks, pick, scan
 from fastmetrics.text.senses import Senses
 from fastmetrics.text.tokenize import Vocabulary
+
+PAIRS = MANY = 1 << 16
+"""Pairs of values of a row up to which each is compared with each; claims × places of their words in its contexts from
+which on frequent words are gone through by themselves."""
 
 KINDS = ("number", "date", "time", "weekday", "claim")
 """The kinds of anchors."""
@@ -109,14 +115,15 @@ def _anchors(answer: Passage, contexts: Passage, window: int, source: str | Pipe
     senses = answer.senses
     own, known = _values(answer), _values(contexts)
     strong = own.kinds != value_kernels.WEAK
-    held = support.values_hold(own, known, contexts.groups)
+    held = _held(own, known, contexts.groups)
     mine = senses.roles[answer.ids]
     claim_kernels.refine(answer.text.data, answer.marks, unicode.is_upper(), mine)
     roles = np.where(_inside(own, strong, len(mine)), mine | np.uint8(claim_kernels.VALUE), mine)
     found = _claims(answer, roles) if source is None else find_claims(answer.text, answer.marks.bounds, roles, source)
     names = (mine & (claim_kernels.STOP | claim_kernels.HEDGE) == 0) | (mine & claim_kernels.PERSON != 0)
     stems = senses.stems[answer.ids]
-    meets = support.claims_hold(found, stems, names, contexts.words, senses.stems, senses.n_stems, window)
+    reach = min(window, len(contexts.tokens.ids))  # of which NumPy knows the size
+    meets = claims_hold(found, stems, names, contexts.words, senses.stems, senses.n_stems, reach, MANY)
     rows = np.arange(len(answer.text))
     marks = answer.marks
     return Anchors(
@@ -126,6 +133,15 @@ def _anchors(answer: Passage, contexts: Passage, window: int, source: str | Pipe
         np.concatenate([marks.stops[own.last[strong] - 1], marks.stops[found.targets]]),
         np.concatenate([held[strong], meets]),
     )
+
+
+def _held(own: Values, known: Values, groups: Ints) -> Flags:
+    """Whether each value of the answers is among those of its contexts."""
+    found, left = support.values_hold(own, known, groups, PAIRS)
+    for row in np.flatnonzero(left).tolist():
+        first, last = own.bounds[row], own.bounds[row + 1]
+        found[first:last] = among(own, first, last, known, known.bounds[groups[row]], known.bounds[groups[row + 1]])
+    return found
 
 
 def _values(passage: Passage) -> Values:

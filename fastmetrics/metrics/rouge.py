@@ -7,13 +7,14 @@ from dataclasses import dataclass, field
 from typing import Annotated, Any
 
 import numpy as np
+import pyarrow as pa
 
 from fastmetrics.allowed import Choice
-from fastmetrics.arrays import Floats, Ints, Tokens
+from fastmetrics.arrays import Floats, Ids, Ints, Tokens
 from fastmetrics.batch import Batch
 from fastmetrics.declare import metric
 from fastmetrics.errors import OptionError
-from fastmetrics.kernels.lcs import Texts, union_hits
+from fastmetrics.kernels.unions import Texts, union_hits
 from fastmetrics.metrics.counts import divide, harmonic, lcs, ngrams
 from fastmetrics.needs import Options
 from fastmetrics.text.segments import lines
@@ -109,7 +110,20 @@ def _union(answer: Summary, reference: Summary) -> Ints:
 
 
 def _texts(summary: Summary) -> Texts:
-    return Texts(summary.lines.ids, summary.lines.starts, summary.lines.stops, summary.firsts, summary.lasts)
+    lines = summary.lines
+    if "numbers" not in lines.memo:
+        lines.memo["numbers"] = _numbers(lines)
+    return Texts(lines.ids, lines.starts, lines.stops, lines.memo["numbers"], summary.firsts, summary.lasts)
+
+
+def _numbers(lines: Tokens) -> Ids:
+    """A number for each line, the same for equal ones."""
+    ends = np.cumsum(lines.counts)
+    places = np.repeat(lines.starts - ends + lines.counts, lines.counts) + np.arange(len(ends) and ends[-1])
+    bounds = 4 * np.concatenate([[0], ends]).astype(np.int64)
+    buffers = [None, pa.py_buffer(bounds), pa.py_buffer(lines.ids[places])]
+    strings = pa.Array.from_buffers(pa.large_binary(), len(lines), buffers)
+    return strings.dictionary_encode().indices.to_numpy()
 
 
 def _scores(kind: str, answer: Any, reference: Any) -> dict[str, Floats]:
@@ -129,6 +143,13 @@ _HEADS = {
     "f1": "Harmonic mean of ROUGE-{kind} precision and recall, over {unit}",
 }
 _FORMULAS = {"precision": "P = {hits} / {units} of the answer", "recall": "R = {hits} / {units} of the reference"}
+_BOUNDS = {
+    "L": """  Time grows with the words of
+    the answer times those of the reference, 64 of these at a time.""",
+    "Lsum": """  Time grows with
+    the words of a line times those of a line of the reference, 64 of these at a time, for all pairs that share a word;
+    equal lines are looked at once.""",
+}
 _EXAMPLES = {"1": (0.6, 1.0, 0.75), "2": (0.5, 1.0, 0.667), "3": (0.333, 1.0, 0.5), "L": (0.6, 1.0, 0.75)}
 
 
@@ -137,13 +158,14 @@ def _document(kind: str, part: str) -> str:
     unit = "words in common order" if subsequence else f"{kind}-grams" if kind != "1" else "words"
     hits = f"length of the {_UNITS[kind]}" if subsequence else f"multiset overlap of {unit}"
     formula = _FORMULAS.get(part, "F1 = 2PR / (P + R)").format(hits=hits, units="words" if subsequence else unit)
+    bound = _BOUNDS.get(kind, "")
     value = np.array([dict(zip(PARTS, _EXAMPLES.get(kind[:1], (0.0, 0.0, 0.0)), strict=True))[part]])
     return f"""{_HEADS[part].format(unit=unit, kind=kind)}.
 
     {formula}; 0 where nothing can be divided by.  Bit for bit rouge-score's: words are runs of ``[a-z0-9]`` in lower
     case, those of more than 3 letters stemmed (Porter) with ``stemmer=True``; ``tokenizer="unicode"`` takes the
     words of every script, and each character of those that write no spaces.  Of several references the one of
-    highest F1 counts.  Raises ``OptionError`` for another tokenizer.
+    highest F1 counts.  Raises ``OptionError`` for another tokenizer.{bound}
 
     >>> import fastmetrics as fm
     >>> fm.rouge{kind}_{part}(["the cat sat on it"], ["The cat sat."]).round(3)
