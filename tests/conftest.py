@@ -1,6 +1,7 @@
 """What all tests share: how hard Hypothesis tries, what comes first, and where the evaluation data lies."""
 
 import os
+import signal
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -9,13 +10,19 @@ from hypothesis import HealthCheck, settings
 
 from tests.loopback import Server, s3_server
 
+# the same examples in every run: what a run finds does not depend on luck, and what luck finds becomes an @example
 settings.register_profile(
     "fastmetrics",
     deadline=None,
     max_examples=60,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
+    derandomize=True,
+    database=None,
 )
-settings.register_profile("thorough", settings.get_profile("fastmetrics"), max_examples=2000)
+settings.register_profile(
+    "random", settings.get_profile("fastmetrics"), max_examples=300, derandomize=False, print_blob=True
+)
+settings.register_profile("thorough", settings.get_profile("random"), max_examples=2000)
 settings.load_profile(os.environ.get("FASTMETRICS_HYPOTHESIS", "fastmetrics"))
 
 
@@ -29,6 +36,14 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """The files that take longest come first, so that of several processes none is left alone with one at the end."""
     places = {name: place for place, name in enumerate(LONGEST)}
     items.sort(key=lambda item: places.get(item.path.stem, len(places)))
+
+
+@pytest.fixture
+def hears_interrupts() -> Iterator[None]:
+    """A process that hears interrupts, as do those it starts: a shell has what runs in its background ignore them."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
 
 
 @pytest.fixture(scope="session")
