@@ -13,7 +13,7 @@ import fsspec
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from fastmetrics.errors import FileFormatError
@@ -28,6 +28,12 @@ STEPS = st.sampled_from(["*", "**", "?.csv", "*.csv", "[ab]*", "[!a].csv", ".*",
 
 
 @given(st.lists(st.lists(NAMES, min_size=1, max_size=3), max_size=8), st.lists(STEPS, min_size=1, max_size=4))
+@example([["a.csv"]], ["*", "**"])
+@example([["a.csv"]], ["a.csv", "**"])
+@example([["a.csv"]], ["**", "a.csv", "**"])
+@example([], ["x", "**"])
+@example([["x", "x"]], ["x", "x", "*"])
+@example([["x", "a.csv"]], ["x*", "**", "**"])
 def test_patterns_find_what_glob_finds(files: list[list[str]], steps: list[str]) -> None:
     pattern = "/".join(steps)
     with tempfile.TemporaryDirectory() as folder:
@@ -41,11 +47,47 @@ def test_patterns_find_what_glob_finds(files: list[list[str]], steps: list[str])
         everything = [os.path.relpath(found, folder) for found in Path(folder).rglob("*")]
         folders = [name for name in everything if Path(folder, name).is_dir()]
         found = globs.matching(pattern, ["", *folders], set(everything) - set(folders))
-        wanted = {name.rstrip("/") for name in glob.glob(pattern, root_dir=folder, recursive=True)}
+        wanted = glob.glob(pattern, root_dir=folder, recursive=True)
+        wanted = {name.rstrip("/") for name in wanted if Path(folder, name).is_dir() or not name.endswith("/")}
         assert (found[0] | found[1]) - {""} == wanted, "glob leaves out the folder itself"
         if glob.has_magic(pattern):
             here, there = expansion(folder, f"/{pattern}"), expansion(f"memory:/{root}", f"/{pattern}")
             assert here == there
+
+
+TREE = (["", "x", "x/y", ".h"], ["a.csv", "x/b.csv", "x/y/c.csv", "x/.d.csv", ".h/e.csv"])
+
+
+@pytest.mark.parametrize(
+    ("pattern", "folders", "files"),
+    [
+        ("*", {"x"}, {"a.csv"}),
+        ("**", {"", "x", "x/y"}, {"a.csv", "x/b.csv", "x/y/c.csv"}),
+        ("*/**", {"x", "x/y"}, {"x/b.csv", "x/y/c.csv"}),
+        ("a*/**", set(), set()),
+        ("a.csv/**", set(), set()),
+        ("**/a.csv/**", set(), set()),
+        ("none/**", set(), set()),
+        ("x/**", {"x", "x/y"}, {"x/b.csv", "x/y/c.csv"}),
+        ("x/**/**", {"x", "x/y"}, {"x/b.csv", "x/y/c.csv"}),
+        ("**/*.csv", set(), {"a.csv", "x/b.csv", "x/y/c.csv"}),
+        ("x/**/*.csv", set(), {"x/b.csv", "x/y/c.csv"}),
+        ("*/", {"x"}, set()),
+        ("**/", {"", "x", "x/y"}, set()),
+        ("a.csv/", set(), set()),
+        (".*/*", set(), {".h/e.csv"}),
+        ("*/.*", set(), {"x/.d.csv"}),
+    ],
+)
+def test_what_a_pattern_finds(tmp_path: Path, pattern: str, folders: set[str], files: set[str]) -> None:
+    """The rules that docs/paths.md writes down, in a listing and on a disk, whatever this Python's glob says."""
+    for file in TREE[1]:
+        (tmp_path / file).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / file).touch()
+    (tmp_path / "x" / "y").mkdir(exist_ok=True)
+    assert globs.matching(pattern, *TREE) == (folders, files)
+    found = {os.path.relpath(path, tmp_path) for path in globs.on_disk(f"{tmp_path}/{pattern}")}
+    assert found == {folder or "." for folder in folders} | files
 
 
 def expansion(base: str, pattern: str) -> list[str] | str:

@@ -18,7 +18,7 @@ import pyarrow as pa
 
 from fastmetrics.errors import FileFormatError, OptionError
 from fastmetrics.messages import Argument
-from fastmetrics.tables import remote
+from fastmetrics.tables import globs, remote
 from fastmetrics.tables.stores import cause, plainly, store
 from fastmetrics.tables.urls import as_local, is_url, parse
 
@@ -149,9 +149,8 @@ def expand(inputs: str | Path | Sequence[str | Path], format: str | None = None)
                 raise FileFormatError(f"{one}: the folder holds no table files")
             found.extend(within)
         elif not os.path.exists(one) and glob.has_magic(one):
-            matches = sorted(glob.glob(one, recursive=True))
             once: dict[str, DataFile] = {}  # "rows/**" finds a folder and its files too; each counts once
-            for match in matches:
+            for match in globs.on_disk(one):
                 for file in _in_folder(match, format) if os.path.isdir(match) else [_file(match, format)]:
                     once.setdefault(os.path.normpath(file.path), file)
             if not once:

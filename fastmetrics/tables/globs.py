@@ -1,12 +1,16 @@
-"""Patterns of paths, held against a listing: what Python's ``glob`` finds on a disk, found in an object store."""
+"""Patterns of paths: what they find in a listing of an object store, and on a disk.
+
+What counts is written down at :func:`matching`, since Python's ``glob`` has changed its mind over the years.
+"""
 
 from __future__ import annotations
 
 import fnmatch
+import glob
+import os
 import re
 from collections.abc import Iterable
 from functools import lru_cache
-from glob import has_magic
 
 
 def fixed(pattern: str) -> tuple[str, str]:
@@ -16,7 +20,7 @@ def fixed(pattern: str) -> tuple[str, str]:
     ('bucket/2024', '*/part-?.parquet')
     """
     steps = pattern.split("/")
-    first = next(at for at, step in enumerate(steps) if has_magic(step))
+    first = next(at for at, step in enumerate(steps) if glob.has_magic(step))
     return "/".join(steps[:first]), "/".join(steps[first:])
 
 
@@ -28,8 +32,9 @@ def is_deep(pattern: str) -> bool:
 def matching(pattern: str, folders: Iterable[str], files: Iterable[str]) -> tuple[set[str], set[str]]:
     """The folders and the files that a pattern finds, both and the pattern relative to one folder.
 
-    ``*``, ``?`` and ``[...]`` stay within one step, and ``**`` is any number of folders, as in ``glob.glob`` with
-    ``recursive=True``; a name that starts with a dot is found only by a step that does so too.
+    ``*``, ``?`` and ``[...]`` stay within one step, and ``**`` is any number of folders, none too; as the last step it
+    is the folder it stands in and all that is below.  What stands before a ``/`` is a folder: ``*/**`` does not find
+    the files beside the folders that it finds.  A name that starts with a dot is found only by a step that does so too.
 
     >>> folders, files = matching("**/*.csv", ["x", "x/y"], ["a.csv", "x/b.csv", "x/.c.csv", "x/y/d.txt"])
     >>> sorted(folders), sorted(files)
@@ -37,27 +42,38 @@ def matching(pattern: str, folders: Iterable[str], files: Iterable[str]) -> tupl
     """
     only_folders = pattern.endswith("/")
     steps = tuple(step for step in pattern.split("/") if step)
-    found = {folder for folder in folders if _fits(steps, tuple(folder.split("/")) if folder else ())}
+    found = {folder for folder in folders if _fits(steps, tuple(folder.split("/")) if folder else (), 0)}
     if only_folders:
         return found, set()
-    return found, {file for file in files if _fits(steps, tuple(file.split("/")))}
+    return found, {file for file in files if _fits(steps, tuple(file.split("/")), 1)}
 
 
-def _fits(steps: tuple[str, ...], names: tuple[str, ...]) -> bool:
+def on_disk(pattern: str) -> list[str]:
+    """The paths of this machine that a pattern finds, in order.
+
+    Some versions of ``glob`` find ``x/`` by ``x/**`` whether or not ``x`` is a folder.
+    """
+    found = glob.glob(pattern, recursive=True)
+    return sorted(path for path in found if os.path.isdir(path) or not path.endswith(os.sep))
+
+
+def _fits(steps: tuple[str, ...], names: tuple[str, ...], own: int) -> bool:
+    """Whether the steps find the path of these names, of which the last ``own`` are no folders."""
     if not steps:
         return not names
     if steps[0] == "**":
         hidden = next((at for at, name in enumerate(names) if name.startswith(".")), len(names))
-        return any(_fits(steps[1:], names[skipped:]) for skipped in range(hidden + 1))
+        least = own if len(steps) == 1 else 0
+        return any(_fits(steps[1:], names[skipped:], own) for skipped in range(least, hidden + 1))
     if not names:
         return False
-    if names[0].startswith(".") and has_magic(steps[0]) and not steps[0].startswith("."):
+    if names[0].startswith(".") and glob.has_magic(steps[0]) and not steps[0].startswith("."):
         return False
-    return _one(steps[0], names[0]) and _fits(steps[1:], names[1:])
+    return _one(steps[0], names[0]) and _fits(steps[1:], names[1:], own)
 
 
 def _one(step: str, name: str) -> bool:
-    return step == name if not has_magic(step) else _compiled(step).match(name) is not None
+    return step == name if not glob.has_magic(step) else _compiled(step).match(name) is not None
 
 
 @lru_cache(256)

@@ -9,7 +9,6 @@ import tempfile
 import time
 import weakref
 from collections.abc import Callable, Iterable
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from glob import has_magic
 from typing import Any, TypeVar
@@ -18,6 +17,7 @@ from fastmetrics.errors import FileFormatError
 from fastmetrics.tables import globs
 from fastmetrics.tables.stores import Store, passing, plainly, store
 from fastmetrics.tables.urls import Url, parse
+from fastmetrics.threads import ordered
 
 T = TypeVar("T")
 
@@ -79,7 +79,10 @@ def _matching(url: Url, place: Store) -> list[Found]:
     """What a pattern finds, each file once, though a folder that holds it may be found as well."""
     above, rest = globs.fixed(url.path)
     base = replace(url, path=above)
-    files, folders = listing(store(base), deep=globs.is_deep(rest))
+    try:
+        files, folders = listing(store(base), deep=globs.is_deep(rest))
+    except NotADirectoryError:  # the fixed beginning is a file, below which nothing is found
+        files, folders = {}, []
     found_folders, found_files = globs.matching(rest, ["", *folders], files)
     if found_folders and not globs.is_deep(rest):
         files, _ = listing(store(base), deep=True)
@@ -241,5 +244,4 @@ def side_by_side(make: Callable[[Any], T], files: Iterable[Any]) -> list[T]:
     files = list(files)
     if not any(file.is_remote for file in files):
         return [make(file) for file in files]
-    with ThreadPoolExecutor(_TOGETHER, "fastmetrics-open") as pool:
-        return list(pool.map(make, files))
+    return list(ordered(make, files, _TOGETHER))
