@@ -29,6 +29,7 @@ from fastmetrics.commands.summarize import summarize
 from fastmetrics.commands.terminal import PrintError, abandon, complain, open_streams, told, watched_streams
 from fastmetrics.commands.validate import validate
 from fastmetrics.errors import FastmetricsError, InputError, MissingExtraError, OutputError, WorkerError
+from fastmetrics.interrupts import CODE, heeded
 
 app = typer.Typer(
     name="fastmetrics",
@@ -44,12 +45,13 @@ def _ending_well(command: Callable[..., None]) -> Callable[..., None]:
 
     @functools.wraps(command)
     def run(*args: Any, **named: Any) -> None:
+        last_words = "interrupted; run again with --resume to go on" if command is score else "interrupted"
         try:
-            command(*args, **named)
+            with heeded(last_words):
+                command(*args, **named)
         except KeyboardInterrupt:
-            again = "; run again with --resume to go on" if command is score else ""
-            complain(f"interrupted{again}")
-            raise typer.Exit(130) from None
+            complain(last_words)
+            raise typer.Exit(CODE) from None
         except FastmetricsError as error:
             complain(f"error: {told(error, command)}")
             raise typer.Exit(_code(error)) from None

@@ -18,8 +18,7 @@ from fastmetrics.errors import InputError
 from fastmetrics.kernels import match as kernels
 from fastmetrics.text.conventions import convention
 from fastmetrics.text.tokenize import Vocabulary
-from fastmetrics.threads import cores
-from fastmetrics.vectors.arrays import in_order
+from fastmetrics.threads import cores, ordered
 
 _CHUNK = 8192
 _RARE = 16  # a word in more than every 16th row has a line of its own
@@ -85,7 +84,7 @@ class Matcher:
                 return self._found(vocabulary.tokenize(text.take(rows)), k)
 
         none = Match(np.full((1, k), -1), np.full((1, k), np.nan))  # what a null question, number -1, finds
-        parts = [*in_order(part, range(0, len(text), _CHUNK), cores(threads)), none]
+        parts = [*ordered(part, range(0, len(text), _CHUNK), cores(threads)), none]
         index, score = (np.concatenate([getattr(one, name) for one in parts]) for name in ("index", "score"))
         return Match(index[which], score[which])
 

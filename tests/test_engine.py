@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import json
 import os
+import signal
 import subprocess
 import sys
 import threading
@@ -190,6 +191,26 @@ def test_an_error_of_the_items_comes_after_the_results_before_it(threads):
     assert set(threading.enumerate()) <= before  # those of earlier tests may end meanwhile
 
 
+@pytest.mark.usefixtures("hears_interrupts")
+@pytest.mark.parametrize("threads", [1, 2])
+def test_leaving_early_waits_for_no_long_work(threads):
+    """Work that never ends of itself would hold up the end of an interrupt."""
+    released = threading.Event()
+
+    def work(n):
+        return n if n == 0 else released.wait()
+
+    results = ordered(work, range(9), threads=threads)
+    assert next(results) == 0
+    if threads == 1:
+        main = threading.main_thread().ident
+        threading.Timer(0.2, signal.pthread_kill, (main, signal.SIGINT)).start()
+        with pytest.raises(KeyboardInterrupt):
+            next(results)
+    results.close()
+    released.set()
+
+
 def test_an_interrupt_ends_the_threads(tmp_path, source):
     calls = []
 
@@ -245,4 +266,4 @@ def test_one_thread_is_one_thread(tmp_path, name):
         check=True,
         env={**os.environ, "PYTHONPATH": str(Path(__file__).parents[1])},
     )
-    assert done.stdout == "0 True\n"
+    assert done.stdout == "1 True\n", "one that scores, while its caller listens for interrupts"

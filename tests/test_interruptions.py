@@ -5,6 +5,7 @@ import pty
 import resource
 import signal
 import subprocess
+import sys
 import time
 from functools import partial
 
@@ -13,6 +14,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from tests.program import ENVIRONMENT, Done, alone, command, program
+
+pytestmark = pytest.mark.usefixtures("hears_interrupts")
 
 ROWS = 200_000
 
@@ -137,6 +140,105 @@ def test_an_interrupt_says_how_to_go_on(tmp_path, rows):
     done = _cut_short(out, signal.SIGINT, rows, "--threads", 1)
     assert done == Done(130, "", "interrupted; run again with --resume to go on\n")
     assert not out.exists()
+
+
+WORDS = 1_200_000
+"""Words of a text whose longest common subsequence with another takes minutes."""
+
+LONG = f"""
+import sys
+import pyarrow as pa
+import fastmetrics as fm
+table = pa.table({{"answer": ["1 2 " * {WORDS // 2}], "reference": ["2 1 " * {WORDS // 2}]}})
+fm.rougeL_f1(["a"], ["a"])
+print("begun", flush=True)
+"""
+SCORED = """
+try:
+    fm.score(table, ["rougeL_f1"], threads=int(sys.argv[1]))
+except KeyboardInterrupt:
+    print("interrupted")
+"""
+HELD = """
+from fastmetrics.interrupts import heeded
+from fastmetrics.planning import plan
+from fastmetrics.scoring import score_batch
+with heeded("last words"):
+    score_batch(table.to_batches()[0], plan(table.schema.names, ["rougeL_f1"]))
+"""
+
+
+def _busy(process, seconds):
+    """Wait until a process has taken so many more seconds of the processor; False if it ended before."""
+
+    def taken():
+        with open(f"/proc/{process.pid}/stat", encoding="ascii") as stat:
+            return sum(map(int, stat.read().rpartition(")")[2].split()[11:13])) / os.sysconf("SC_CLK_TCK")
+
+    begun = taken()
+    while process.poll() is None and taken() < begun + seconds:
+        time.sleep(0.05)
+    return process.poll() is None
+
+
+def _interrupted(run):
+    """Interrupt a run that is in the middle of one row; how it ended and what it said.
+
+    The limit is far below what the row takes: a run that hears the interrupt only after it does not pass.
+    """
+    assert _busy(run, 1.5)
+    run.send_signal(signal.SIGINT)
+    try:
+        printed, said = run.communicate(timeout=45)
+    except subprocess.TimeoutExpired:
+        run.kill()
+        run.communicate()
+        pytest.fail("the interrupt was not heard")
+    return Done(run.returncode, printed.decode(), said.decode())
+
+
+def _begun(program, *arguments):
+    run = subprocess.Popen(
+        [sys.executable, "-c", LONG + program, *arguments],
+        env=ENVIRONMENT,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    )
+    assert run.stdout.readline() == b"begun\n"
+    return run
+
+
+@pytest.mark.parametrize("threads", ["1", "2"])
+def test_an_interrupt_is_heard_within_a_row(threads):
+    """The thread that scores is left alone: it holds up neither the exception nor the end of Python."""
+    assert _interrupted(_begun(SCORED, threads)) == Done(0, "interrupted\n", "")
+
+
+def test_an_interrupt_is_heard_where_the_main_thread_is_held():
+    assert _interrupted(_begun(HELD)) == Done(130, "", "last words\n")
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+def test_an_interrupt_within_a_row_leaves_what_was_done(tmp_path, threads):
+    """The rows before it are in the work folder, from where --resume goes on."""
+    out, work = tmp_path / "out.parquet", tmp_path / "out.parquet.partial"
+    short = pa.table({"answer": ["1 2"] * 200_000, "reference": ["2 1"] * 200_000})
+    pq.write_table(short, tmp_path / "a.parquet", row_group_size=100_000)
+    long = pa.table({"answer": ["1 2 " * (WORDS // 2)], "reference": ["2 1 " * (WORDS // 2)]})
+    pq.write_table(long, tmp_path / "b.parquet")
+    options = ("-m", "rougeL_f1", "--threads", threads)
+    inputs = [tmp_path / "a.parquet", tmp_path / "b.parquet"]
+    run = subprocess.Popen(
+        command("score", *inputs, "-o", out, *options), env=ENVIRONMENT, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    )
+    while not (work / "journal.jsonl").exists() or not (work / "journal.jsonl").stat().st_size:
+        assert run.poll() is None, run.communicate()
+        time.sleep(0.01)
+    assert _interrupted(run) == Done(130, "", "interrupted; run again with --resume to go on\n")
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["a.parquet", "b.parquet", "out.parquet.partial"]
+    pq.write_table(long.slice(0, 0), tmp_path / "b.parquet")
+    refused = program("score", *inputs, "-o", out, *options, "--resume")
+    assert refused.code == 4, "the input has changed"
 
 
 def test_a_closed_pipe_is_no_error():

@@ -8,9 +8,7 @@ to count, then once for every 16 million rows, of which it holds about 50 bytes 
 from __future__ import annotations
 
 import math
-from collections import deque
-from collections.abc import Iterable, Mapping, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, NamedTuple
 
@@ -31,7 +29,7 @@ from fastmetrics.runs.judgements import Judgements, judgements
 from fastmetrics.runs.measures import Measure
 from fastmetrics.runs.measures import measures as named
 from fastmetrics.tables.runs import Triples
-from fastmetrics.threads import cores
+from fastmetrics.threads import cores, ordered
 
 MEASURES = ("ndcg@10", "mrr", "recall@100")
 """What is computed unless something else is asked for."""
@@ -171,26 +169,29 @@ def _evaluate(blocks: Iterable[Block], plan: Plan, workers: int) -> _Found:
     """Score blocks in ``workers`` threads while the next ones are read."""
     count = len(plan.judged)
     found = _Found(np.full((len(plan.measures), count), np.nan), np.zeros(count, np.bool_))
-    waiting: deque[tuple[Ints, Future[tuple[Floats, int]]]] = deque()
-    with ThreadPoolExecutor(workers) as pool:
-        for block in blocks:
-            known = block.places[block.places >= 0]
-            if found.seen[known].any() or np.unique(known).size < known.size:
-                raise _NotGroupedError
-            found.seen[known] = True
-            found.unjudged.update(dict.fromkeys(block.names.filter(pa.array(block.places < 0)).to_pylist()))
-            waiting.append((block.places, pool.submit(_score, block, plan)))
-            while len(waiting) > workers:
-                _collect(found, *waiting.popleft())
-        while waiting:
-            _collect(found, *waiting.popleft())
+
+    def score(block: Block) -> tuple[Ints, Floats, int]:
+        return block.places, *_score(block, plan)
+
+    for places, values, repeated in ordered(score, _seen_once(blocks, found), workers):
+        _collect(found, places, values, repeated)
     return found
 
 
-def _collect(found: _Found, places: Ints, future: Future[tuple[Floats, int]]) -> None:
-    values, repeated = future.result()
+def _collect(found: _Found, places: Ints, values: Floats, repeated: int) -> None:
     found.values[:, places[places >= 0]] = values[:, places >= 0]
     found.n_duplicates += repeated
+
+
+def _seen_once(blocks: Iterable[Block], found: _Found) -> Iterator[Block]:
+    """The blocks, whose queries must not have been seen before."""
+    for block in blocks:
+        known = block.places[block.places >= 0]
+        if found.seen[known].any() or np.unique(known).size < known.size:
+            raise _NotGroupedError
+        found.seen[known] = True
+        found.unjudged.update(dict.fromkeys(block.names.filter(pa.array(block.places < 0)).to_pylist()))
+        yield block
 
 
 class Interned(NamedTuple):
@@ -252,7 +253,7 @@ def _result(found: _Found, plan: Plan, missing: str, no_relevant: str) -> RankRe
         sizes = offsets(np.zeros(absent.size, np.int64))
         names = plan.judged.queries.take(pa.array(absent))
         empty = Block(absent, pa.array([], pa.large_string()), frozen(np.zeros(0)), sizes, names)
-        _collect(found, absent, _done(_score(empty, plan)))
+        _collect(found, absent, *_score(empty, plan))
     columns: dict[str, Any] = {"query_id": plan.judged.queries.take(pa.array(kept)).cast(pa.string())}
     mean, undefined = {}, {}
     judged = plan.judged.of_nothing(kept)
@@ -265,9 +266,3 @@ def _result(found: _Found, plan: Plan, missing: str, no_relevant: str) -> RankRe
         undefined[one.name] = int(np.count_nonzero(~defined))
     names = plan.judged.queries.take(pa.array(absent)).to_pylist()
     return RankResult(pa.table(columns), mean, names, list(found.unjudged), undefined, found.n_duplicates)
-
-
-def _done(value: tuple[Floats, int]) -> Future[tuple[Floats, int]]:
-    future: Future[tuple[Floats, int]] = Future()
-    future.set_result(value)
-    return future

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import math
-import os
-from concurrent.futures import ThreadPoolExecutor
+from collections import deque
 from dataclasses import dataclass
 from statistics import NormalDist
 from typing import Any
@@ -18,6 +17,7 @@ from fastmetrics.kernels.bootstrap import AUC, F1, PEARSON, SPEARMAN, Sample, re
 from fastmetrics.kernels.concordance import concordance
 from fastmetrics.stats.moments import State
 from fastmetrics.stats.raters import cohen_kappa
+from fastmetrics.threads import cores, ordered
 
 
 @dataclass(frozen=True)
@@ -171,8 +171,7 @@ def _bootstrap(sample: Sample, cut: int, seed: int, resamples: int, threads: int
     def fill(start: int) -> None:
         resample(sample, cut, key, start, figures[start : start + 64])
 
-    with ThreadPoolExecutor(threads or os.cpu_count()) as pool:
-        list(pool.map(fill, range(0, resamples + 1, 64)))
+    deque(ordered(fill, range(0, resamples + 1, 64), cores(threads)), maxlen=0)
     return figures
 
 

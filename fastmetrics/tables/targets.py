@@ -6,7 +6,6 @@ import hashlib
 import os
 import shutil
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from pathlib import Path, PurePosixPath
 from typing import Any
@@ -18,6 +17,7 @@ from fastmetrics.tables.files import WORK_SUFFIX, DataFile
 from fastmetrics.tables.sinks import writing
 from fastmetrics.tables.stores import cause, plainly, store
 from fastmetrics.tables.urls import Url, as_local, is_url, parse
+from fastmetrics.threads import ordered
 
 MARK = "_fastmetrics.json"
 """The file of a folder of parts that says that all of them are there."""
@@ -205,8 +205,8 @@ class RemoteTarget:
             upload(parts / name, self._url.child(name))
             return name
 
-        with ThreadPoolExecutor(_TOGETHER, "fastmetrics-upload") as pool, open(journal, "a", encoding="utf-8") as notes:
-            for name in pool.map(one, sorted(sizes.keys() - done)):
+        with open(journal, "a", encoding="utf-8") as notes:
+            for name in ordered(one, sorted(sizes.keys() - done), _TOGETHER):
                 notes.write(f"{name}\n")
                 notes.flush()
         upload(parts / MARK, self._url.child(MARK))

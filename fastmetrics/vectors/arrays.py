@@ -7,12 +7,10 @@ and hands out blocks of rows, so that a million rows need no second copy.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from itertools import islice
 from pathlib import Path
-from typing import Any, TypeAlias, TypeVar
+from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -26,9 +24,6 @@ Block: TypeAlias = npt.NDArray[np.float32] | npt.NDArray[np.float64]
 Ids: TypeAlias = npt.NDArray[np.int64]
 VectorsLike: TypeAlias = Any
 """What :meth:`Vectors.of` takes: a 2-D array, rows of numbers, an Arrow or data-frame table or column, or a path."""
-
-T = TypeVar("T")
-R = TypeVar("R")
 
 
 class Vectors:
@@ -220,19 +215,6 @@ def check_same_width(one: Vectors, other: Vectors, what: str) -> None:
     """Raise ``InputError`` unless both hold vectors of one length."""
     if one.dim != other.dim:
         raise InputError(f"{what}: vectors of {one.dim} and {other.dim} numbers cannot be compared")
-
-
-def in_order(function: Callable[[T], R], items: Sequence[T], threads: int) -> Iterator[R]:
-    """``function`` of each item, in order, worked out by ``threads`` threads a few items ahead."""
-    if threads == 1 or len(items) < 2:
-        yield from map(function, items)
-        return
-    rest = iter(items)
-    with ThreadPoolExecutor(threads) as pool:
-        waiting = [pool.submit(function, item) for item in islice(rest, threads + 1)]
-        while waiting:
-            yield waiting.pop(0).result()
-            waiting.extend(pool.submit(function, item) for item in islice(rest, 1))
 
 
 @contextmanager

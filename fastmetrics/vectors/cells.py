@@ -11,7 +11,8 @@ import numpy as np
 import numpy.typing as npt
 
 from fastmetrics.kernels.geometry import Nearest, Points, scan_tile
-from fastmetrics.vectors.arrays import Ids, in_order
+from fastmetrics.threads import ordered
+from fastmetrics.vectors.arrays import Ids
 from fastmetrics.vectors.cloud import BLOCK, TILE, Cloud, Floats
 from fastmetrics.vectors.faiss_index import faiss_threads
 from fastmetrics.vectors.pairs import scan
@@ -53,7 +54,7 @@ class Cells:
     def of(cls, cloud: Cloud, k: int, seed: int, threads: int) -> Cells:
         """Centres by k-means on a sample of rows, then every row in the cell of its nearest centre."""
         centres = _centres(cloud, k, seed)
-        parts = in_order(
+        parts = ordered(
             lambda start: nearest_centres(cloud.points(start, min(start + BLOCK, len(cloud))), centres, 1).ravel(),
             range(0, len(cloud), BLOCK),
             threads,
@@ -102,7 +103,7 @@ class Cells:
                 self._compare(_part(down, rows[first:last]), int(flat[first]), near, rows[first:last])
             ids[down.ids] = near.ids
 
-        for _ in in_order(work, blocks, threads):
+        for _ in ordered(work, blocks, threads):
             pass
         return ids
 

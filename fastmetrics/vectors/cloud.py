@@ -16,7 +16,8 @@ import numpy as np
 import numpy.typing as npt
 
 from fastmetrics.kernels.geometry import Points, centre, norms_and_sums, pair_halves
-from fastmetrics.vectors.arrays import Block, Ids, Vectors, in_order
+from fastmetrics.threads import ordered
+from fastmetrics.vectors.arrays import Block, Ids, Vectors
 
 Floats: TypeAlias = npt.NDArray[np.float64]
 Metric: TypeAlias = Literal["cosine", "euclidean"]
@@ -50,7 +51,7 @@ def survey(vectors: Vectors, threads: int) -> Survey:
         norms_and_sums(vectors.block(start, stop), norms[start:stop], sums, unit_sums)
         return sums, unit_sums
 
-    for sums, unit_sums in in_order(part, range(0, vectors.rows, BLOCK), threads):
+    for sums, unit_sums in ordered(part, range(0, vectors.rows, BLOCK), threads):
         total += sums
         unit_total += unit_sums
     count = max(int(np.isfinite(norms).sum()), 1)

@@ -10,7 +10,8 @@ import numpy as np
 import numpy.typing as npt
 
 from fastmetrics.kernels.geometry import Nearest, Points, distance_sums, scan_tile
-from fastmetrics.vectors.arrays import Ids, in_order
+from fastmetrics.threads import ordered
+from fastmetrics.vectors.arrays import Ids
 from fastmetrics.vectors.cloud import BLOCK, TILE, Cloud, Floats
 from fastmetrics.vectors.winners import SPARE, nothing, winners
 
@@ -61,7 +62,7 @@ def join(cloud: Cloud, k: int, threads: int, centre_at: float | None = None) -> 
             met.append(_Tile(number, far, sums))
         return near, met
 
-    done = list(in_order(work, range(threads), threads))
+    done = list(ordered(work, range(threads), threads))
     met = sorted((one for _, mets in done for one in mets), key=lambda one: one.number)
     ids, halves = winners(
         cloud, np.arange(count), np.concatenate([one.halves for one in points]), [near for near, _ in done], k, threads
@@ -87,7 +88,7 @@ def scan(cloud: Cloud, queries: Ids, k: int, threads: int) -> Join:
             met.append(_Tile(start, far))
         return near, met
 
-    done = list(in_order(work, range(threads), threads))
+    done = list(ordered(work, range(threads), threads))
     met = sorted((one for _, mets in done for one in mets), key=lambda one: one.number)
     ids, halves = winners(cloud, queries, down.halves, [near for near, _ in done], k, threads)
     return Join(ids, halves, _farthest_of(met))
@@ -107,7 +108,7 @@ def farthest(cloud: Cloud, starts: Ids, sweeps: int, threads: int) -> tuple[int,
     for _ in range(sweeps):
         down = cloud.points_of(starts)
         part = partial(_farthest_in_block, cloud, down)
-        parts = list(in_order(part, range(0, len(cloud), BLOCK), threads))
+        parts = list(ordered(part, range(0, len(cloud), BLOCK), threads))
         halves = np.stack([half for half, _ in parts])
         ends = np.stack([ids for _, ids in parts])[np.argmax(halves, axis=0), np.arange(len(starts))]
         tops = halves.max(axis=0)

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from fastmetrics.vectors.arrays import in_order
+from fastmetrics.threads import ordered
 from fastmetrics.vectors.cloud import BLOCK, Cloud
 
 _HELD = 0.95
@@ -36,7 +36,7 @@ class Moments:
             fine = cloud.centred_in_float64(start, stop) if double else rows
             return fine.T @ fine
 
-        for products in in_order(part, range(0, count, BLOCK), threads):
+        for products in ordered(part, range(0, count, BLOCK), threads):
             scatter += products
         self.scatter = scatter / cloud.factor**2
         self.halves = cloud.halves(self.squares, slice(None))

@@ -9,7 +9,8 @@ from typing import Any, NamedTuple
 import faiss
 import numpy as np
 
-from fastmetrics.vectors.arrays import Block, Ids, Vectors, in_order
+from fastmetrics.threads import ordered
+from fastmetrics.vectors.arrays import Block, Ids, Vectors
 from fastmetrics.vectors.cells import share_found
 from fastmetrics.vectors.cloud import Floats
 from fastmetrics.vectors.faiss_index import BATCH, flat
@@ -73,7 +74,7 @@ class Seeker:
                     ids[doubt], distances[doubt] = self._settled(block[doubt], down.ids[doubt], last, k)
             return ids, distances
 
-        parts = list(in_order(part, range(0, asked.rows, _BLOCK), threads))
+        parts = list(ordered(part, range(0, asked.rows, _BLOCK), threads))
         if not parts:
             return np.empty((0, k), np.int64), np.empty((0, k))
         return np.concatenate([ids for ids, _ in parts]), np.concatenate([distances for _, distances in parts])

@@ -13,7 +13,8 @@ import numpy as np
 import numpy.typing as npt
 
 from fastmetrics.kernels.geometry import Nearest, Points, close_pairs, offer
-from fastmetrics.vectors.arrays import Block, Ids, in_order
+from fastmetrics.threads import ordered
+from fastmetrics.vectors.arrays import Block, Ids
 from fastmetrics.vectors.cloud import BLOCK, TILE, Cloud, Floats, digests
 
 _SINGLE, _DOUBLE = 2.0**-24, 2.0**-53  # float32 and float64 round by at most so much of a number
@@ -115,9 +116,7 @@ def winners(
         tiles = (cloud.fine_points(np.arange(at, min(at + TILE, len(cloud)))) for at in range(0, len(cloud), TILE))
         return settled(down, last[places], fine, tiles, lambda one, other: cloud.pair_halves(asked[one], other), k)
 
-    for start, best in zip(
-        range(0, len(doubt), TILE), in_order(part, range(0, len(doubt), TILE), threads), strict=True
-    ):
+    for start, best in zip(range(0, len(doubt), TILE), ordered(part, range(0, len(doubt), TILE), threads), strict=True):
         ids[doubt[start : start + TILE]], halves[doubt[start : start + TILE]] = best.ids, best.halves
     return ids, halves
 
@@ -133,5 +132,5 @@ def rank(cloud: Cloud, queries: Ids, candidates: Ids, k: int, threads: int) -> t
         best = np.lexsort((ids, halves), axis=1)[:, :k]
         return np.take_along_axis(ids, best, axis=1), np.take_along_axis(halves, best, axis=1)
 
-    parts = list(in_order(part, range(0, len(queries), BLOCK), threads))
+    parts = list(ordered(part, range(0, len(queries), BLOCK), threads))
     return np.concatenate([ids for ids, _ in parts]), np.concatenate([halves for _, halves in parts])
