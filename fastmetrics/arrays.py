@@ -16,6 +16,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from fastmetrics.errors import ColumnError, InputError
+from fastmetrics.intact import check
 
 Bytes: TypeAlias = npt.NDArray[np.uint8]
 Ints: TypeAlias = npt.NDArray[np.int64]
@@ -179,6 +180,7 @@ def as_arrow(values: Any, name: str = "column") -> pa.Array | pa.ChunkedArray:
     Raises ``ColumnError`` when the values cannot be one column.
     """
     if isinstance(values, pa.Array | pa.ChunkedArray):
+        check(values, f"column {name!r}")
         return values
     if isinstance(values, str | bytes | Mapping) or not hasattr(values, "__iter__"):
         hint = "; wrap it in a list" if isinstance(values, str | bytes | bool | int | float) else ""

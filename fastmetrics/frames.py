@@ -17,6 +17,7 @@ import pyarrow as pa
 
 from fastmetrics.arrays import as_arrow
 from fastmetrics.errors import ColumnError
+from fastmetrics.intact import check_table
 
 
 @dataclass(frozen=True)
@@ -123,6 +124,7 @@ def _of_pieces(schema: pa.Schema, tables: Iterable[Any]) -> Frame:
                 if name not in have:
                     raise ColumnError(f"item {place} lacks the column {name!r}, which the first item has")
             chosen = piece.select([have.index(name) for name in asked])
+            check_table(chosen)
             yield chosen if isinstance(chosen, pa.Table) else pa.Table.from_batches([chosen])
 
     return Frame(schema.names, pieces)

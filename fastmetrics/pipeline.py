@@ -32,6 +32,7 @@ from fastmetrics.stats.moments import State
 from fastmetrics.stats.quantiles import quantiles
 from fastmetrics.summary import MetricSummary, Summary, declared_labels, declared_statistics, fractions
 from fastmetrics.tables import Output, Selection, Source, open_source
+from fastmetrics.tables.chunks import long_rows
 from fastmetrics.tables.kinds import Widened
 from fastmetrics.tables.urls import is_url
 from fastmetrics.tables.utf8 import bad_text
@@ -60,6 +61,7 @@ def score_files(
     embedder: Any = None,
     cache: str | Path | None = None,
     format: str | None = None,
+    max_row_bytes: int | None = None,
     threads: int | None = None,
     batch_rows: int | None = None,
     on_error: str = "fail",
@@ -78,7 +80,8 @@ def score_files(
     those of fsspec); on the way to one the scores are kept in the folder ``work``, by default one in the user's cache.
     ``metrics``, ``columns``, ``schema``, ``embedder`` and ``cache`` as in ``score``; ``keep`` names columns to copy
     beside the ``id``.  The output appears whole or not at all; a killed run goes on with ``resume=True`` and ends in
-    the same bytes.  ``on_error="skip"`` puts bad rows into a rejects file and counts them.
+    the same bytes.  ``on_error="skip"`` puts bad rows, among them any of more than ``max_row_bytes`` (64 MiB by
+    default), into a rejects file and counts them.
 
     >>> import tempfile, pathlib
     >>> folder = pathlib.Path(tempfile.mkdtemp())
@@ -96,7 +99,7 @@ def score_files(
     installed, and ``WorkerError`` if its workers cannot start or die again and again.
     """
     chosen = _engine(engine, threads, workers, address)
-    source = open_source(inputs, format)
+    source = open_source(inputs, format, max_row_bytes)
     # A plan may have to read all rows first, and a target that cannot be written should not wait for that.
     target = Output(output, work)
     target.check(source.files, resume=resume, overwrite=overwrite)
@@ -160,11 +163,11 @@ def plan_files(
 
 
 def _readable(source: Source, selection: Selection) -> Iterator[pa.RecordBatch]:
-    """All rows but those whose text cannot be read, which scoring will report."""
+    """All rows but those that are too long or whose text cannot be read, which scoring will report."""
     for chunk in source.chunks(selection):
         if len(chunk.rows):
             batch = source.conform(chunk, selection)
-            bad = np.isin(np.arange(batch.num_rows), list(bad_text(batch)))
+            bad = np.isin(np.arange(batch.num_rows), [*bad_text(batch), *long_rows(batch, source.max_row_bytes)])
             yield batch.filter(pa.array(~bad)) if bad.any() else batch
 
 

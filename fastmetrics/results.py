@@ -76,6 +76,8 @@ class ScoreFile:
         borne = {METADATA: json.dumps(self.metadata or {}).encode()}
         yield pa.RecordBatch.from_pylist([], selection.schema).replace_schema_metadata(borne)
         for chunk in self.source.chunks(selection):
+            if chunk.rejects:
+                raise FileFormatError(str(chunk.rejects[0]))
             yield self.source.conform(chunk, selection).replace_schema_metadata(borne)
 
     @property

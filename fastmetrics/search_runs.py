@@ -11,7 +11,10 @@ import pyarrow as pa
 from pyarrow import parquet
 
 from fastmetrics.columns import resolve
+from fastmetrics.errors import FileFormatError
+from fastmetrics.intact import check
 from fastmetrics.neighbors import RECALL, Distance, Index
+from fastmetrics.tables.files import reading
 from fastmetrics.vectors.arrays import Vectors
 
 
@@ -80,14 +83,22 @@ def search_run(
 
 def _ids(path: Path, rows: int) -> pa.Array:
     """The file's id column, or row numbers where it has none."""
+    with reading(str(path)):
+        found = _id_column(path)
+        if found is None:
+            return pa.array(np.arange(rows))
+        check(found, f"{path}: column 'id'", FileFormatError)
+        found.validate(full=True)
+        return found.combine_chunks()
+
+
+def _id_column(path: Path) -> pa.ChunkedArray | None:
     if path.suffix.lower() in (".parquet", ".pq"):
         name = resolve(parquet.read_schema(path).names, needed={"id"}).get("id")
-        if name is not None:
-            return parquet.read_table(path, columns=[name]).column(name).combine_chunks()
-    elif path.suffix.lower() in (".arrow", ".feather", ".ipc"):
+        return None if name is None else parquet.read_table(path, columns=[name]).column(name)
+    if path.suffix.lower() in (".arrow", ".feather", ".ipc"):
         with pa.memory_map(str(path)) as mapped:
             table = pa.ipc.open_file(mapped).read_all()
         name = resolve(table.schema.names, needed={"id"}).get("id")
-        if name is not None:
-            return table.column(name).combine_chunks()
-    return pa.array(np.arange(rows))
+        return None if name is None else table.column(name)
+    return None

@@ -34,7 +34,7 @@ def failing(monkeypatch, source, error, after, times):
 def small_blocks(monkeypatch):
     """Several chunks a file, and no waiting."""
     monkeypatch.setattr("fastmetrics.tables.parquet.READ_ROWS", 40)
-    monkeypatch.setattr("fastmetrics.tables.jsonl.BLOCK", 2000)
+    monkeypatch.setattr("fastmetrics.tables.lines.BLOCK", 2000)
     monkeypatch.setattr("fastmetrics.tables.delimited.BLOCK", 2000)
     monkeypatch.setattr("fastmetrics.tables.remote.PAUSE", 0)
 

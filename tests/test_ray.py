@@ -143,7 +143,7 @@ def _fail(engine, bad, tmp_path):
 def test_a_late_string_id_widens_the_column_everywhere(tmp_path, bad, monkeypatch):
     for path in bad.iterdir():
         path.write_text("".join(json.dumps({"id": n, "answer": "x"}) + "\n" for n in range(300)))
-    monkeypatch.setattr("fastmetrics.tables.jsonl.BLOCK", 2000)  # of the type that this process infers
+    monkeypatch.setattr("fastmetrics.tables.lines.BLOCK", 2000)  # of the type that this process infers
     last = bad / "5.jsonl"
     last.write_text(last.read_text() + '{"id": "late", "answer": "y"}\n')
     spans_of_two_files(monkeypatch, bad)

@@ -88,7 +88,7 @@ def test_a_column_whose_late_rows_need_another_type_is_read_twice_too(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Ids that become strings, references that become lists; and a column that is kept need not be read before."""
-    monkeypatch.setattr("fastmetrics.tables.jsonl.BLOCK", 500)
+    monkeypatch.setattr("fastmetrics.tables.lines.BLOCK", 500)
     rows: list[dict[str, object]] = [
         {"id": i, "question": f"who wrote book{i}", "answer": f"jane wrote book{i % 4}", "reference": "jane"}
         for i in range(60)

@@ -54,6 +54,9 @@ def score(
         str | None,
         typer.Option(help="The input's format where its name does not tell: parquet, jsonl, csv, tsv, arrow."),
     ] = None,
+    max_row_bytes: Annotated[
+        int | None, typer.Option(min=1, help="A row of more bytes than this is a bad row. Default: 67108864 (64 MiB).")
+    ] = None,
     threads: Annotated[int | None, typer.Option(min=1, help="Threads; by default one a processor.")] = None,
     batch_rows: Annotated[int | None, typer.Option(min=1, help="Rows scored at a time, at most.")] = None,
     resume: Annotated[bool, typer.Option("--resume", help="Go on with a run that was cut short.")] = False,
@@ -89,6 +92,7 @@ def score(
             cache=cache,
             keep=split(keep),
             format=format,
+            max_row_bytes=max_row_bytes,
             threads=threads,
             batch_rows=batch_rows,
             on_error=on_error,

@@ -11,8 +11,7 @@ import pyarrow as pa
 
 from fastmetrics.corpus import add_counts, metadata
 from fastmetrics.engines.work import Score, Scored, Worker
-from fastmetrics.tables.chunks import Chunk, Limits, Place, Span, cut
-from fastmetrics.tables.delimited import batch_of
+from fastmetrics.tables.chunks import Chunk, Limits, Place, Span, batch_of, cut
 from fastmetrics.tables.kinds import Selection
 from fastmetrics.tables.sinks import ParquetEncoder, undefined_as_null, writing
 from fastmetrics.tables.source import Source
@@ -61,7 +60,8 @@ def pieces(
     """The rows of the spans, cut into batches and parts; parts begin anew in each span."""
     part = 0
     for span in spans:
-        chunks = cut(task.source.chunks(task.selection, span.start, threads, span.stop), task.limits, part)
+        read = task.source.chunks(task.selection, span.start, threads, span.stop)
+        chunks = cut(read if task.skip else _to_first_reject(read), task.limits, part)
         while True:
             began = time.perf_counter()
             item = next(chunks, None)
@@ -70,6 +70,14 @@ def pieces(
                 break
             part = item[0] + 1
             yield item
+
+
+def _to_first_reject(chunks: Iterable[Chunk]) -> Iterator[Chunk]:
+    """The chunks up to the first bad row, which ends the run: the rest, which may be endless, is not read."""
+    for chunk in chunks:
+        yield chunk
+        if chunk.rejects:
+            return
 
 
 def by_part(scored: Iterator[Scored]) -> Iterator[list[Scored]]:

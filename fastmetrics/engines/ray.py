@@ -18,8 +18,7 @@ from fastmetrics.engines.clusters import Cluster, quietly, ray_data
 from fastmetrics.engines.jobs import Watcher
 from fastmetrics.engines.parts import Finished, Task, by_part, finish, pieces
 from fastmetrics.errors import FastmetricsError, OptionError, WorkerError
-from fastmetrics.tables.chunks import Place, Span
-from fastmetrics.tables.delimited import batch_of
+from fastmetrics.tables.chunks import Place, Span, batch_of
 from fastmetrics.tables.kinds import Widened
 from fastmetrics.threads import keep_to_one
 

@@ -17,8 +17,7 @@ from fastmetrics.engines.parts import Task, finish
 from fastmetrics.engines.work import Scored
 from fastmetrics.engines.writer import PartWriter
 from fastmetrics.tables.checkpoint import compare, decode_schema, encode_schema
-from fastmetrics.tables.chunks import BEGINNING, Limits, Place
-from fastmetrics.tables.delimited import batch_of
+from fastmetrics.tables.chunks import BEGINNING, Limits, Place, batch_of
 from fastmetrics.tables.kinds import Selection, Widened
 from fastmetrics.tables.output import Output
 from fastmetrics.tables.sinks import KEY, dump
@@ -126,6 +125,7 @@ class _Run:
             "input": self._source.fingerprint,
             "on_error": "skip" if self._skip else "fail",
             "part": [limits.part_rows, limits.part_bytes],
+            "max_row_bytes": self._source.max_row_bytes,
             "pyarrow": pa.__version__,
         }
         return dict(json.loads(json.dumps(record)))

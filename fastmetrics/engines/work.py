@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 
 from fastmetrics.errors import FastmetricsError, FileFormatError, InputError
-from fastmetrics.tables.chunks import Chunk, Place, Reject, Rows
+from fastmetrics.tables.chunks import Chunk, Place, Reject, Rows, long_rows, too_long
 from fastmetrics.tables.kinds import Selection
 from fastmetrics.tables.source import Source
 from fastmetrics.tables.utf8 import bad_text, raw_text
@@ -63,11 +63,13 @@ class Worker:
     def _score_good(self, chunk: Chunk, rejects: list[Reject]) -> list[pa.RecordBatch]:
         batch = self._source.conform(chunk, self._selection)
         rows = chunk.rows
-        bad = bad_text(batch)
+        long = dict.fromkeys(long_rows(batch, self._source.max_row_bytes), (None, too_long(self._source.max_row_bytes)))
+        bad = {**bad_text(batch), **long}
         if bad:
             for index in sorted(bad):
                 column, reason = bad[index]
-                rejects.append(self._reject(Place(chunk.file, int(rows[index])), column, reason, batch, index))
+                raw = "" if index in long else raw_text(batch, index)
+                rejects.append(self._reject(Place(chunk.file, int(rows[index])), column, reason, raw))
             if not self._skip:
                 raise FileFormatError(str(rejects[0]))
             good = np.ones(len(rows), dtype=bool)
@@ -88,7 +90,9 @@ class Worker:
                 middle = len(rows) // 2
                 first = self._by_halves(file, rows[:middle], batch.slice(0, middle), rejects)
                 return first + self._by_halves(file, rows[middle:], batch.slice(middle), rejects)
-            reject = self._reject(Place(file, int(rows[0])), None, str(error) or type(error).__name__, batch, 0)
+            reject = self._reject(
+                Place(file, int(rows[0])), None, str(error) or type(error).__name__, raw_text(batch, 0)
+            )
             if not self._skip:
                 raise InputError(str(reject)) from error
             rejects.append(reject)
@@ -100,6 +104,6 @@ class Worker:
             raise AssertionError(f"scoring {batch.num_rows} rows gave {scores.num_rows}, with {scores.schema}")
         return scores
 
-    def _reject(self, place: Place, column: str | None, reason: str, batch: pa.RecordBatch, at: int) -> Reject:
+    def _reject(self, place: Place, column: str | None, reason: str, raw: str) -> Reject:
         path, where = self._source.where(place)
-        return Reject(place, path, where, column, reason, raw_text(batch, at))
+        return Reject(place, path, where, column, reason, raw)

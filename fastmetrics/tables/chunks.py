@@ -13,7 +13,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.types as pt
 
-from fastmetrics.tables.kinds import as_lists, is_list, is_list_view
+from fastmetrics.tables.kinds import is_list, is_list_view
 
 Rows = npt.NDArray[np.int64]
 
@@ -96,6 +96,11 @@ class Limits:
     part_bytes: int = 64 << 20
 
 
+def batch_of(schema: pa.Schema) -> pa.RecordBatch:
+    """A batch of no rows."""
+    return pa.RecordBatch.from_arrays([pa.array([], field.type) for field in schema], schema=schema)
+
+
 def cell_bytes(array: pa.Array) -> Rows:
     """The bytes of content in each cell, whatever the layout: a dictionary's words count at each use.
 
@@ -109,12 +114,13 @@ def cell_bytes(array: pa.Array) -> Rows:
     if isinstance(type_, pa.BaseExtensionType):
         return cell_bytes(array.storage)
     if pt.is_run_end_encoded(type_):
-        return cell_bytes(pc.run_end_decode(array))
+        runs = np.searchsorted(array.run_ends, np.arange(len(array)) + array.offset, side="right")
+        return cell_bytes(array.values)[runs]
     if pt.is_map(type_):
         ends = np.concatenate([[0], np.cumsum(cell_bytes(array.keys) + cell_bytes(array.items))])
         return np.asarray(np.diff(ends[np.asarray(array.offsets)]), dtype=np.int64)
     if is_list_view(type_):
-        array, type_ = as_lists(array), pa.list_(type_.value_type)
+        return _view_bytes(array)
     if is_list(type_):
         if pt.is_fixed_size_list(type_):
             array = array.cast(pa.list_(type_.value_type))
@@ -129,8 +135,28 @@ def cell_bytes(array: pa.Array) -> Rows:
     if pt.is_null(type_):
         return np.zeros(len(array), dtype=np.int64)
     if pt.is_string_view(type_) or pt.is_binary_view(type_):
-        array = array.cast(pa.large_binary())
+        return _word_bytes(array)
     return _filled(pc.binary_length(array), 0)
+
+
+def _view_bytes(array: pa.Array) -> Rows:
+    """The bytes in each list of a list view, whose lists may share elements; an element counts a byte more.
+
+    So views of a few elements that stand for very many are cut before they are laid out one after the other.
+    """
+    ends = np.concatenate([[0], np.cumsum(cell_bytes(array.values) + 1)])
+    starts, sizes = np.asarray(array.offsets), np.asarray(array.sizes)
+    return np.where(_valid(array), ends[starts + sizes] - ends[starts], 0).astype(np.int64)
+
+
+def _word_bytes(array: pa.Array) -> Rows:
+    """The bytes of each string of a view, of which the first of its four numbers is the length."""
+    lengths = np.frombuffer(array.buffers()[1], np.int32)[4 * array.offset :: 4][: len(array)]
+    return np.where(_valid(array), lengths, 0).astype(np.int64)
+
+
+def _valid(array: pa.Array) -> npt.NDArray[np.bool_]:
+    return np.asarray(array.is_valid())
 
 
 def _filled(lengths: pa.Array, null: int) -> Rows:
@@ -143,6 +169,19 @@ def _filled(lengths: pa.Array, null: int) -> Rows:
 def row_bytes(batch: pa.RecordBatch) -> Rows:
     """The bytes of content in each row."""
     return np.asarray(sum((cell_bytes(column) for column in batch.columns), np.zeros(batch.num_rows, np.int64)))
+
+
+def too_long(most: int) -> str:
+    """What is wrong with a row of more than so many bytes."""
+    return f"the row has more than {most:,} bytes, the limit that max_row_bytes sets"
+
+
+def long_rows(batch: pa.RecordBatch, most: int) -> list[int]:
+    """The rows that hold more than ``most`` bytes, in a batch whose columns are laid out plainly."""
+    if batch.nbytes <= most:
+        return []
+    found: list[int] = np.flatnonzero(row_bytes(batch) > most).tolist()
+    return found
 
 
 def cut(chunks: Iterable[Chunk], limits: Limits, part: int = 0) -> Iterator[tuple[int, Chunk]]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-import io
 import re
 from collections.abc import Callable, Iterator
 
@@ -13,12 +12,11 @@ import pyarrow.csv as pacsv
 
 from fastmetrics.errors import FileFormatError
 from fastmetrics.tables.cells import parse
-from fastmetrics.tables.chunks import Chunk, Place, Reject, Rows
+from fastmetrics.tables.chunks import Chunk, Place, Reject, Rows, batch_of, too_long
 from fastmetrics.tables.files import DataFile, reading
 from fastmetrics.tables.kinds import Selection
-from fastmetrics.tables.records import LARGEST, LineNumbers, Stream, coded_name, decoded, plain_bytes
+from fastmetrics.tables.records import BLOCK, LARGEST, LineNumbers, Stream, coded_name, decoded, plain_bytes, text_lines
 
-BLOCK = 4 << 20
 _RAGGED = re.compile(r"CSV parse error: .*Expected \d+ columns, got \d+", re.DOTALL)
 
 
@@ -38,10 +36,9 @@ class DelimitedReader:
             marked = stream.read(3) == b"\xef\xbb\xbf"
         with reading(self.file.shown), self.file.open()[0] as stream:
             stream.read(3 if marked else 0)
-            # Latin-1 first: the text layer decodes ahead, and bytes after the header are none of its business.
-            text = io.TextIOWrapper(stream, encoding="latin-1", newline="")
+            lines = text_lines(stream, self.file.max_row_bytes)
             try:
-                row = next((row for row in csv.reader(text, delimiter=self._delimiter) if row), [])
+                row = next((row for row in csv.reader(lines, delimiter=self._delimiter) if row), [])
                 names = [name.encode("latin-1").decode() for name in row]
             except UnicodeDecodeError as error:
                 raise FileFormatError(f"{self.file.shown}, line 1: the header is not UTF-8") from error
@@ -63,13 +60,20 @@ class DelimitedReader:
                     start = max(start, chunk.stop)
                 return
             except pa.ArrowInvalid as error:
-                if "straddl" in str(error) and block < LARGEST:
-                    block *= 4
+                if "straddl" in str(error):
+                    block = self._larger(block, start)
                 elif read == self._read and _RAGGED.search(str(error)):
                     read = self._read_ragged
                 else:
                     with reading(self.file.shown):
                         raise
+
+    def _larger(self, block: int, row: int) -> int:
+        """A larger block, for a record that did not fit into one; raises ``FileFormatError`` if it is too long."""
+        most = min(self.file.max_row_bytes, LARGEST)
+        if block >= most:
+            raise FileFormatError(f"{self.file.shown}, {self.where(row)}: {too_long(most)}; or a quote never closes")
+        return min(4 * block, most)
 
     def _read(self, selection: Selection, number: int, start: int, block: int) -> Iterator[Chunk]:
         """The records, if all have the header's number of fields."""
@@ -162,11 +166,6 @@ class DelimitedReader:
             parsed_batch, rows = parsed_batch.filter(pa.array(good)), rows[good]
             rejects.sort(key=lambda reject: reject.place)
         return Chunk(number, rows, parsed_batch, tuple(rejects), offset)
-
-
-def batch_of(schema: pa.Schema) -> pa.RecordBatch:
-    """A batch of no rows."""
-    return pa.RecordBatch.from_arrays([pa.array([], field.type) for field in schema], schema=schema)
 
 
 def _cells(batch: pa.RecordBatch, index: int) -> Iterator[str]:

@@ -36,6 +36,8 @@ SUFFIXES: Mapping[str, str] = {
 }
 COMPRESSIONS: Mapping[str, str] = {".gz": "gzip", ".zst": "zstd"}
 FORMATS = ("parquet", "jsonl", "csv", "tsv", "arrow")
+MAX_ROW_BYTES = 64 << 20
+"""The bytes of one row, a line of text or its cells, that are read where nothing else is asked for."""
 WORK_SUFFIX = ".partial"
 """How the name of the folder ends in which a run works; what lies in it is no input."""
 _SPOOL_BLOCK = 1 << 20
@@ -54,6 +56,7 @@ class DataFile:
     compression: str | None = None
     keys: Mapping[str, str | None] = field(default_factory=dict)
     checksum: int | None = None
+    max_row_bytes: int = MAX_ROW_BYTES
     stamp: remote.Stamp | None = None
 
     @property
@@ -102,10 +105,14 @@ def reading(shown: str) -> Iterator[None]:
     """Turn what goes wrong while reading a file into ``FileFormatError``."""
     try:
         yield
-    except (pa.ArrowInvalid, pa.ArrowNotImplementedError, pa.ArrowCapacityError, pa.ArrowSerializationError) as error:
+    except pa.ArrowCancelled:  # an interrupt
+        raise
+    except pa.ArrowMemoryError as error:
+        raise FileFormatError(f"{shown}: cannot be read: it asks for more memory than there is: {error}") from error
+    except (pa.ArrowException, UnicodeDecodeError) as error:
         raise FileFormatError(f"{shown}: cannot be read: {_first_line(error)}") from error
     except OSError as error:
-        if error.errno is not None and error.strerror and not isinstance(error, pa.ArrowException):
+        if error.errno is not None and error.strerror:
             raise FileFormatError(f"{shown}: cannot be read: {os.strerror(error.errno)}") from error
         raise FileFormatError(f"{shown}: cannot be read: {cause(error)}") from error
 

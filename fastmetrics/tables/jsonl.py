@@ -11,14 +11,26 @@ import pyarrow as pa
 import pyarrow.json as pj
 import pyarrow.types as pt
 
-from fastmetrics.errors import FileFormatError
-from fastmetrics.tables.chunks import Chunk, Place, Reject
-from fastmetrics.tables.files import DataFile, reading
-from fastmetrics.tables.kinds import Selection, Widened, WiderTypeError, WrongValueError, coerce, describe, unify
+from fastmetrics.errors import FileFormatError, InputError
+from fastmetrics.intact import check_names
+from fastmetrics.kernels.nesting import deepest
+from fastmetrics.tables.chunks import Chunk, Place, Reject, batch_of, too_long
+from fastmetrics.tables.files import DataFile
+from fastmetrics.tables.kinds import (
+    Selection,
+    Widened,
+    WiderTypeError,
+    WrongValueError,
+    coerce,
+    describe,
+    is_unicode,
+    unify,
+)
+from fastmetrics.tables.lines import Block, blocks
 
-BLOCK = 8 << 20
+DEPTH = 100
+"""How deep brackets may nest: parsers go down as deep as a line does, and end the process at some depth."""
 _PARSE_BLOCK = 1 << 20
-_BOM = b"\xef\xbb\xbf"
 
 
 class NoGoodLineError(FileFormatError):
@@ -34,12 +46,12 @@ class JsonLinesReader:
 
     def __init__(self, file: DataFile) -> None:
         self.file = file
-        first = next((block for _, block, _ in _blocks(file) if block.strip()), b"")
-        self.rows: int | None = None if first else 0
+        first = next((block for block in blocks(file) if block.cut or block.data.strip()), None)
+        self.rows: int | None = 0 if first is None else None
         self.schema: pa.Schema = pa.schema([])
         self.unreadable: FileFormatError | None = None
         try:
-            self.schema = _infer(first, file.shown) if first else self.schema
+            self.schema = self.schema if first is None else _infer(first, file)
         except NoGoodLineError as error:  # whose lines are bad rows like others, if there are other files
             self.unreadable = error
 
@@ -50,23 +62,38 @@ class JsonLinesReader:
     def holds(self, name: str) -> bool:
         """Whether any line seems to have this key, however late."""
         keys = {json.dumps(name, ensure_ascii=plain).encode() for plain in (True, False)}
-        return any(key in block for _, block, _ in _blocks(self.file) for key in keys)
+        for block in blocks(self.file):
+            if block.cut:
+                raise FileFormatError(str(self._cut(block, 0)))
+            if any(key in block.data for key in keys):
+                return True
+        return False
 
     def read(self, selection: Selection, number: int, start: int, threads: int) -> Iterator[Chunk]:
         """The lines from ``start`` on."""
-        for line, block, offset in _blocks(self.file):
-            first = line
-            lines = block.count(b"\n") + (not block.endswith(b"\n"))
+        for block in blocks(self.file):
+            first, data, offset = block.line, block.data, block.offset
+            lines = 1 if block.cut else data.count(b"\n") + (not data.endswith(b"\n"))
             if first + lines <= start:
                 continue
+            if block.cut:
+                nothing = np.empty(0, np.int64), batch_of(selection.schema)
+                yield Chunk(number, *nothing, (self._cut(block, number),), offset)
+                continue
             if first < start:
-                block = block.split(b"\n", start - first)[-1]
+                data = data.split(b"\n", start - first)[-1]
                 first, lines = start, lines - (start - first)
-            batch = _parse(block, lines, selection.schema, threads)
+            batch = _parse(data, lines, selection.schema, threads)
             if batch is not None:
                 yield Chunk(number, np.arange(first, first + lines, dtype=np.int64), batch, (), offset)
             else:
-                yield self._by_line(block, first, offset, number, selection)
+                yield self._by_line(data, first, offset, number, selection)
+
+    def _cut(self, block: Block, number: int) -> Reject:
+        """Why a line that was cut off is no row."""
+        raw = block.data.decode(errors="replace")
+        where = self.where(block.line)
+        return Reject(Place(number, block.line), self.file.shown, where, None, too_long(self.file.max_row_bytes), raw)
 
     def _by_line(self, block: bytes, first: int, offset: int, number: int, selection: Selection) -> Chunk:
         rows: list[int] = []
@@ -77,7 +104,7 @@ class JsonLinesReader:
                 continue
             column = None
             try:
-                record = _object(line)
+                record = record_of(line)
                 found = []
                 for column in values:
                     found.append(_value(record.get(column), column, selection))
@@ -101,30 +128,9 @@ def _value(value: Any, column: str, selection: Selection) -> Any:
         raise Widened(column, wider.type) from None
 
 
-def _blocks(file: DataFile) -> Iterator[tuple[int, bytes, int]]:
-    """Blocks of whole lines, each with the number of its first line and the bytes of the file read by then."""
-    line = 0
-    pending: list[bytes] = []
-    stream, tell = file.open()
-    with reading(file.shown), stream:
-        start = True
-        while data := stream.read(BLOCK):
-            data, start = (data.removeprefix(_BOM) if start else data), False
-            stop = data.rfind(b"\n") + 1
-            if stop:
-                block = b"".join([*pending, memoryview(data)[:stop]])
-                yield line, block, tell()
-                line += block.count(b"\n")
-                pending = []
-            if stop < len(data):
-                pending.append(data[stop:])
-    if pending:
-        yield line, b"".join(pending), file.size
-
-
 def _parse(block: bytes, lines: int, schema: pa.Schema, threads: int) -> pa.RecordBatch | None:
     """The block as Arrow's parser reads it, or None if it refuses or if lines and rows are not one to one."""
-    if block.count(b"\n{") + block.startswith(b"{") != lines:
+    if block.count(b"\n{") + block.startswith(b"{") != lines or _is_deep(block):
         return None
     options = pj.ParseOptions(explicit_schema=schema, unexpected_field_behavior="ignore")
     sizes = [_PARSE_BLOCK, len(block) + 1] if threads > 1 else [len(block) + 1]
@@ -142,15 +148,22 @@ def _parse(block: bytes, lines: int, schema: pa.Schema, threads: int) -> pa.Reco
     return None
 
 
-def _object(line: bytes) -> dict[str, Any]:
+def _is_deep(block: bytes) -> bool:
+    return bool(deepest(np.frombuffer(block, np.uint8), DEPTH) >= 0)
+
+
+def record_of(line: bytes) -> dict[str, Any]:
+    """The JSON object on a line; raises ``WrongValueError``, which says what is wrong, for anything else."""
+    if _is_deep(line):
+        raise WrongValueError(f"nested more than {DEPTH} levels deep")
     try:
         record = json.loads(line.decode())
     except UnicodeDecodeError as error:
         raise WrongValueError(f"invalid UTF-8: byte 0x{line[error.start]:02x} at byte {error.start}") from None
     except json.JSONDecodeError as error:
         raise WrongValueError(f"malformed JSON: {error.msg} at character {error.pos + 1}") from None
-    except RecursionError:
-        raise WrongValueError("malformed JSON: nested too deeply") from None
+    except ValueError:
+        raise WrongValueError("malformed JSON: a number of too many digits") from None
     if record is None:
         return {}
     if not isinstance(record, dict):
@@ -158,15 +171,22 @@ def _object(line: bytes) -> dict[str, Any]:
     return record
 
 
-def _infer(block: bytes, shown: str) -> pa.Schema:
+def _infer(block: Block, file: DataFile) -> pa.Schema:
     """The columns of a block and their types; where rows disagree, the type that holds the most."""
-    if block.lstrip()[:1] == b"[":
+    data, shown = block.data, file.shown
+    if block.cut:
+        raise NoGoodLineError(f"{shown}, line {block.line + 1}: {too_long(file.max_row_bytes)}")
+    if data.lstrip()[:1] == b"[":
         raise FileFormatError(f"{shown}, line 1: expected one JSON object a line, got a JSON array")
+    if _is_deep(data):
+        return _infer_by_line(data, shown)
     try:
-        options = pj.ReadOptions(use_threads=False, block_size=len(block) + 1)
-        return pj.read_json(pa.BufferReader(block), options).schema
-    except (pa.ArrowInvalid, pa.ArrowNotImplementedError, UnicodeDecodeError):
-        return _infer_by_line(block, shown)
+        options = pj.ReadOptions(use_threads=False, block_size=len(data) + 1)
+        schema = pj.read_json(pa.BufferReader(data), options).schema
+        check_names(schema, shown)
+    except (pa.ArrowInvalid, pa.ArrowNotImplementedError, InputError):
+        return _infer_by_line(data, shown)
+    return schema
 
 
 def _infer_by_line(block: bytes, shown: str) -> pa.Schema:
@@ -176,11 +196,13 @@ def _infer_by_line(block: bytes, shown: str) -> pa.Schema:
         if not line.strip():
             continue
         try:
-            record = _object(line)
+            record = record_of(line)
         except WrongValueError as error:
             failure = failure or f"{shown}, line {number}: {error}"
             continue
         for name, value in record.items():
+            if not is_unicode(name):  # no column can be called so
+                continue
             found = _type_of(value)
             types[name] = _join(types[name], found) if name in types else found
     if not types and failure:

@@ -197,7 +197,7 @@ def coerce(value: Any, type_: pa.DataType, kind: str) -> Any:
     if pt.is_integer(type_) and number and isinstance(value, int) and -(2**63) <= value < 2**63:
         return value
     if pt.is_floating(type_) and number:
-        return float(value)
+        return _as_float(value)
     if pt.is_boolean(type_) and (isinstance(value, bool) or (kind == "flag" and number and value in (0, 1))):
         return bool(value)
     if kind == "id" and (isinstance(value, str) or (number and isinstance(value, int))):
@@ -246,6 +246,26 @@ def _coerce_text(value: Any, kind: str) -> str:
     if kind == "any":
         return _coerce_text(json.dumps(value, ensure_ascii=False), kind)
     raise WrongValueError(f"expected {_EXPECTED[kind]}, got {describe(value)}")
+
+
+def _as_float(value: float) -> float:
+    try:
+        return float(value)
+    except OverflowError:
+        raise WrongValueError(f"expected a number, got a whole number of {len(str(value))} digits") from None
+
+
+def is_unicode(text: str) -> bool:
+    """Whether a string can be written as UTF-8: whether it has no lone surrogate.
+
+    >>> is_unicode("größte"), is_unicode("\ud800")
+    (True, False)
+    """
+    try:
+        _refuse_surrogates(text)
+    except WrongValueError:
+        return False
+    return True
 
 
 def _refuse_surrogates(value: str) -> None:

@@ -1,14 +1,15 @@
-"""Parquet and Arrow IPC files, read in batches whose memory is bounded whatever the file holds."""
+"""Parquet files, read in batches whose memory is bounded whatever the file holds."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from typing import Any
+from collections.abc import Iterator
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from fastmetrics.errors import FileFormatError, InputError
+from fastmetrics.intact import check_names, check_table
 from fastmetrics.tables.chunks import Chunk, row_bytes
 from fastmetrics.tables.files import DataFile, reading
 from fastmetrics.tables.kinds import Selection
@@ -33,6 +34,7 @@ class ParquetReader:
         with reading(file.shown), self._open() as parquet:
             self.schema: pa.Schema = parquet.schema_arrow.remove_metadata()
             self.rows: int | None = parquet.metadata.num_rows
+            check_names(self.schema, file.shown, FileFormatError)
             self.pieces = list(_pieces(parquet.metadata))
 
     def _open(self) -> pq.ParquetFile:
@@ -62,6 +64,7 @@ class ParquetReader:
             for first, groups in _runs(parquet.metadata, start, stop):
                 row = first
                 for batch in _batches(parquet, names, groups, fetching):
+                    check_table(batch, f"{self.file.shown}, from row {row}, column", FileFormatError)
                     keep = max(0, start - row)
                     if keep < batch.num_rows:
                         rows = np.arange(row + keep, row + batch.num_rows, dtype=np.int64)
@@ -130,10 +133,19 @@ def _batches(
     width = max(1, size // max(1, rows))
     if doubtful:
         probe = parquet.iter_batches(_PROBE_ROWS, row_groups=groups[:1], columns=names, use_threads=False)
-        width = max([width, *(int(row_bytes(batch).max()) for batch in _first(probe))])
+        width = max([width, *(_widest(batch) for batch in _first(probe))])
     fitting = max(1, min(READ_ROWS, READ_BYTES // width))
     # One thread: decoding in the reader's own thread is as fast, as scoring and writing fill the others.
     yield from fetching.iter_batches(fitting, row_groups=groups, columns=names, use_threads=False)
+
+
+def _widest(batch: pa.RecordBatch) -> int:
+    """The bytes of the longest row, if the batch is what it seems; reading it again will say what is wrong."""
+    try:
+        check_table(batch)
+    except InputError:
+        return 0
+    return int(row_bytes(batch).max())
 
 
 def _first(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
@@ -141,52 +153,3 @@ def _first(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         if batch.num_rows:
             yield batch
         return
-
-
-class ArrowReader:
-    """One Arrow IPC file or stream; also Feather version 2."""
-
-    def __init__(self, file: DataFile) -> None:
-        self.file = file
-        self.rows: int | None = None
-        with reading(file.shown), self._open(None)[0] as arrow:
-            self.schema: pa.Schema = arrow.schema.remove_metadata()
-
-    def _open(self, columns: list[int] | None) -> tuple[Any, Callable[[], int]]:
-        """The file or stream, and how many of its bytes have been read."""
-        stream, tell = self.file.open()
-        options = pa.ipc.IpcReadOptions(use_threads=False, included_fields=columns)
-        if self.file.compression is None:
-            magic = stream.read(6)
-            stream.seek(0)
-            if magic == b"ARROW1":
-                return pa.ipc.open_file(stream, options=options), tell
-        return pa.ipc.open_stream(stream, options=options), tell
-
-    def where(self, row: int) -> str:
-        """The row in messages."""
-        return f"row {row}"
-
-    def read(self, selection: Selection, number: int, start: int, threads: int) -> Iterator[Chunk]:
-        """The rows from ``start`` on."""
-        names = [name for name in selection.schema.names if name in self.schema.names]
-        indices = [self.schema.get_field_index(name) for name in names]
-        with reading(self.file.shown):
-            arrow, tell = self._open(indices)
-            row = 0
-            for batch, offset in _each(arrow, tell, self.file.size):
-                keep = max(0, start - row)
-                if keep < batch.num_rows:
-                    rows = np.arange(row + keep, row + batch.num_rows, dtype=np.int64)
-                    yield Chunk(number, rows, batch.slice(keep), (), offset)
-                row += batch.num_rows
-
-
-def _each(arrow: Any, tell: Callable[[], int], size: int) -> Iterator[tuple[pa.RecordBatch, int]]:
-    """The batches, each with how many bytes of the file have been read by then, or about so many."""
-    if isinstance(arrow, pa.ipc.RecordBatchFileReader):
-        for index in range(arrow.num_record_batches):
-            yield arrow.get_batch(index), size * (index + 1) // arrow.num_record_batches
-    else:
-        for batch in arrow:
-            yield batch, tell()

@@ -14,8 +14,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from fastmetrics.errors import FileFormatError
+from fastmetrics.tables.chunks import too_long
 from fastmetrics.tables.files import DataFile
 
+BLOCK = 4 << 20
 LARGEST = 1 << 30
 _BOM = b"\xef\xbb\xbf"
 _KEPT = 1 << 20
@@ -33,13 +35,13 @@ class Stream:
         self.count = 0
         self.closed = False
         self._coded = coded
-        self._ahead: bytes | None = None
+        self._last: bytes | None = None
 
     def read(self, size: int = -1) -> bytes:
-        data: bytes = self._start(size) if self._ahead is None else self._ahead
-        self._ahead = self._read(size)
-        if data and not self._ahead and not data.endswith(b"\n"):
-            data += b"\n"
+        data = self._start(size) if self._last is None else self._read(size)
+        if not data and self._last not in (None, b"\n"):
+            data = b"\n"
+        self._last = data[-1:] or self._last
         self.count += data.count(b'"')
         return data if not self._coded or data.isascii() else data.decode("latin-1").encode()
 
@@ -88,6 +90,7 @@ class LineNumbers:
         self._file = file
         self._delimiter = delimiter
         self._kept = np.zeros(0, np.int64)
+        self._most = 2 * max(BLOCK, file.max_row_bytes)  # what Arrow reads: a record that begins in one block of two
 
     def _begin(self) -> None:
         self._kept = np.zeros(_KEPT, np.int64)
@@ -100,20 +103,21 @@ class LineNumbers:
         return LineNumbers, (self._file, self._delimiter)
 
     def _walk(self) -> Iterator[int]:
-        # Latin-1 maps every byte to a character, so that invalid UTF-8 cannot stop the count.
         with self._file.open()[0] as stream:
-            text = io.TextIOWrapper(stream, encoding="latin-1", newline="")
-            reader = csv.reader(text, delimiter=self._delimiter)
+            reader = csv.reader(text_lines(stream, self._most), delimiter=self._delimiter)
             start = 1
-            for record in reader:
-                if record:
-                    yield start
-                start = reader.line_num + 1
+            try:
+                for record in reader:
+                    if record:
+                        yield start
+                    start = reader.line_num + 1
+            except csv.Error:  # a record that is too long, but starts here all the same
+                yield start
 
     def of(self, row: int) -> int:
         """The line of a record, the header being record -1."""
         wanted = row + 1
-        with _any_field_size():
+        with _field_size(self._most):
             if not len(self._kept) or wanted <= self._record - len(self._kept):
                 self._begin()
             while self._record < wanted:
@@ -125,11 +129,11 @@ class LineNumbers:
     def refuse_open_quote(self) -> None:
         """Raise ``FileFormatError`` if the last record's quote never closes."""
         with self._file.open()[0] as stream:
-            text = io.TextIOWrapper(stream, encoding="latin-1", newline="")
-            reader = csv.reader(text, delimiter=self._delimiter, strict=True)
+            lines = text_lines(stream, self._most)
+            reader = csv.reader(lines, delimiter=self._delimiter, strict=True)
             start = 1
             try:
-                with _any_field_size():
+                with _field_size(self._most):
                     for _ in reader:
                         start = reader.line_num + 1
             except csv.Error as error:
@@ -138,11 +142,23 @@ class LineNumbers:
                     raise FileFormatError(message) from None
 
 
+def text_lines(stream: Any, most: int) -> Iterator[str]:
+    """The lines of a stream, each byte a character; raises ``csv.Error`` for one of more than ``most``.
+
+    Latin-1 maps every byte to a character, so that invalid UTF-8 cannot stop who counts lines.
+    """
+    text = io.TextIOWrapper(stream, encoding="latin-1", newline="")
+    while line := text.readline(most + 1):
+        if len(line) > most:
+            raise csv.Error(too_long(most))
+        yield line
+
+
 @contextmanager
-def _any_field_size() -> Iterator[None]:
-    """Let the csv module read cells of any size, in one thread at a time: its limit is the process's."""
+def _field_size(most: int) -> Iterator[None]:
+    """Let the csv module read cells of up to so many bytes, in one thread at a time: its limit is the process's."""
     with _ALONE:
-        limit = csv.field_size_limit(LARGEST)
+        limit = csv.field_size_limit(min(most, LARGEST))
         try:
             yield
         finally:

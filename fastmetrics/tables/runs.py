@@ -10,7 +10,7 @@ from __future__ import annotations
 import csv
 import gzip
 import json
-import re
+import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import chain
 from pathlib import Path
@@ -19,18 +19,24 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pyarrow.csv
-import pyarrow.json
 import pyarrow.parquet
 
 from fastmetrics.errors import ColumnError, FileFormatError
-from fastmetrics.tables.files import reading
+from fastmetrics.intact import check
+from fastmetrics.tables.files import MAX_ROW_BYTES, DataFile, reading
+from fastmetrics.tables.jsonl import JsonLinesReader, record_of
+from fastmetrics.tables.kinds import Selection, Widened, WrongValueError, settle
 from fastmetrics.tables.remote import spooled
 from fastmetrics.tables.stores import plainly
 from fastmetrics.tables.trec import read_trec
 from fastmetrics.tables.urls import as_local, is_url, shown
+from fastmetrics.threads import cores
 
 ROWS = 1 << 17
 """Rows of a batch."""
+
+_LONGEST_JSON = 1 << 29
+_DAMAGED = (pa.ArrowException, zlib.error, gzip.BadGzipFile, csv.Error, EOFError, UnicodeDecodeError)
 
 NAMES: Mapping[str, tuple[str, ...]] = {
     "query": ("query_id", "qid", "query", "q_id", "topic", "topic_id"),
@@ -116,7 +122,15 @@ class Triples:
     def _columns(self, batches: Batches, names: Sequence[str]) -> Batches:
         chosen = self._named(names)
         for batch in batches:
-            yield pa.record_batch(dict(zip(("query", "doc", "value"), map(batch.column, chosen), strict=True)))
+            columns = [batch.column(name) for name in chosen]
+            for name, column in zip(chosen, columns, strict=True):
+                check(column, f"{self.name}: column {name!r}", FileFormatError)
+            found = pa.record_batch(dict(zip(("query", "doc", "value"), columns, strict=True)))
+            try:
+                found.validate(full=True)
+            except pa.ArrowInvalid as error:
+                raise FileFormatError(f"{self.name}: an id is not UTF-8: {error}") from None
+            yield found
 
     def _named(self, names: Sequence[str]) -> list[str]:
         present = {name.lower().replace("-", "_"): name for name in reversed(names)}
@@ -151,7 +165,7 @@ class Triples:
         places = pa.array(np.repeat(np.arange(len(queries), dtype=np.int32), counts))
         try:
             values = pa.array([value for _, value in pairs], pa.float64(), from_pandas=False)
-        except (pa.ArrowInvalid, pa.ArrowTypeError, TypeError) as error:
+        except (pa.ArrowInvalid, pa.ArrowTypeError, TypeError, OverflowError) as error:
             raise ColumnError(f"{self.name}: {{query: {{document: number}}}} was expected: {error}") from None
         docs = pa.array([str(doc) for doc, _ in pairs], pa.large_string())
         wanted = NAMES["query"][0], NAMES["doc"][0], NAMES[self.kind][0]
@@ -160,7 +174,7 @@ class Triples:
     def _read(self, path: Path) -> Batches:
         try:
             yield from self._read_as(path)
-        except (pa.ArrowInvalid, gzip.BadGzipFile, EOFError, UnicodeDecodeError, json.JSONDecodeError) as error:
+        except _DAMAGED as error:
             raise FileFormatError(f"{self.name}: {error}") from None
         except OSError as error:
             raise FileFormatError(f"{self.name} cannot be read: {error.strerror or error}") from None
@@ -188,12 +202,16 @@ class Triples:
 
     def _read_text(self, path: Path, opened: Callable[..., Any]) -> Batches:
         with opened(path, "rb") as stream:
-            first = stream.readline()
+            first = stream.readline(MAX_ROW_BYTES)
         head = first.removeprefix(_BOM).strip()
+        if len(first) == MAX_ROW_BYTES and head[:1] not in (b"{", b"["):
+            raise FileFormatError(f"{self.name}, line 1: a line of more than {MAX_ROW_BYTES:,} bytes")
         with opened(path, "rb") as stream:
             stream.read(len(_BOM) if first.startswith(_BOM) else 0)
-            if head[:1] in (b"{", b"["):
-                yield from self._read_json(stream, head)
+            if _is_record(head):
+                yield from self._read_lines(path, None if opened is open else "gzip")
+            elif head[:1] in (b"{", b"["):
+                yield from self._read_json(stream)
             elif (mark := _delimiter(head)) is not None:
                 yield from self._read_csv(stream, head, mark)
             else:
@@ -208,18 +226,45 @@ class Triples:
         parse = pa.csv.ParseOptions(delimiter=mark)
         yield from self._columns(pa.csv.open_csv(stream, parse_options=parse, convert_options=kept), chosen)
 
-    def _read_json(self, stream: Any, head: bytes) -> Batches:
-        if _is_record(head):
-            table = pa.json.read_json(stream)
-        else:
-            loaded = json.load(stream, object_pairs_hook=_Pairs)
-            if not isinstance(loaded, _Pairs):
-                table = pa.Table.from_pylist([dict(record) for record in loaded])
-            elif all(isinstance(docs, _Pairs) for _, docs in loaded):
-                table = self._nested(loaded)
-            else:
-                raise FileFormatError(f"{self.name}: a dictionary {{query: {{document: {self.kind}}}}} was expected")
+    def _read_lines(self, path: Path, compression: str | None) -> Batches:
+        reader = JsonLinesReader(DataFile(str(path), self.name, "jsonl", compression))
+        chosen = self._named(reader.schema.names)
+        types = [settle("any", reader.schema.field(name).type) for name in chosen]
+        selection = Selection(pa.schema(list(zip(chosen, types, strict=True))), dict.fromkeys(chosen, "any"))
+        start, done = 0, False
+        while not done:
+            try:
+                for chunk in reader.read(selection, 0, start, cores()):
+                    if chunk.rejects:
+                        raise FileFormatError(str(chunk.rejects[0]))
+                    start = max(start, chunk.stop)
+                    yield from self._columns(iter([chunk.batch]), chosen)
+                done = True
+            except Widened as wider:  # ids become text, and what is no number is refused, so a new type may come late
+                selection = selection.widen(wider.name, wider.type)
+
+    def _read_json(self, stream: Any) -> Batches:
+        text = stream.read(_LONGEST_JSON + 1)
+        if len(text) > _LONGEST_JSON:
+            raise FileFormatError(
+                f"{self.name}: JSON of more than {_LONGEST_JSON:,} bytes is not read; write TREC text or Parquet"
+            )
+        try:
+            loaded = json.loads(text, object_pairs_hook=_Pairs)
+        except (ValueError, RecursionError) as error:
+            raise FileFormatError(f"{self.name}: malformed JSON: {error}") from None
+        try:
+            table = self._loaded(loaded)
+        except (UnicodeEncodeError, OverflowError) as error:
+            raise FileFormatError(f"{self.name}: {error}") from None
         yield from self._columns(iter(table.to_batches(ROWS)), table.schema.names)
+
+    def _loaded(self, loaded: Any) -> pa.Table:
+        if isinstance(loaded, _Pairs) and all(isinstance(docs, _Pairs) for _, docs in loaded):
+            return self._nested(loaded)
+        if type(loaded) is list and all(isinstance(record, _Pairs) for record in loaded):
+            return pa.Table.from_pylist([dict(record) for record in loaded])
+        raise FileFormatError(f"{self.name}: a dictionary {{query: {{document: {self.kind}}}}} was expected")
 
 
 class _Pairs(list[tuple[str, Any]]):
@@ -246,10 +291,10 @@ def _delimiter(head: bytes) -> str | None:
 
 def _is_record(head: bytes) -> bool:
     """Whether a line is one row of JSON lines rather than (the beginning of) a dictionary of dictionaries."""
-    if not re.fullmatch(rb"\{.*\}", head):
+    if not head.startswith(b"{"):
         return False
     try:
-        record = json.loads(head)
-    except json.JSONDecodeError:
+        record = record_of(head)
+    except WrongValueError:
         return False
     return bool(record) and not any(isinstance(value, dict) for value in record.values())

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -13,14 +14,16 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.types as pt
 
-from fastmetrics.errors import ColumnError, FileFormatError, UnknownNameError
+from fastmetrics.errors import ColumnError, FileFormatError, OptionError, UnknownNameError
+from fastmetrics.messages import Argument
+from fastmetrics.tables.arrow import ArrowReader
 from fastmetrics.tables.chunks import BEGINNING, Chunk, Place, Span
 from fastmetrics.tables.delimited import DelimitedReader
 from fastmetrics.tables.files import DataFile, expand, reading
 from fastmetrics.tables.jsonl import JsonLinesReader
 from fastmetrics.tables.kinds import Selection, as_lists, check, is_list, is_list_view, plain, settle, unify
 from fastmetrics.tables.output import schema_beside
-from fastmetrics.tables.parquet import ArrowReader, ParquetReader
+from fastmetrics.tables.parquet import ParquetReader
 from fastmetrics.tables.patience import patient
 from fastmetrics.tables.remote import side_by_side
 
@@ -61,6 +64,7 @@ class Source:
         self.rows: int | None = None if None in counts else sum(count for count in counts if count is not None)
         sizes = [file.size for file in self.files]
         self.nbytes = sum(sizes)
+        self.max_row_bytes = min(file.max_row_bytes for file in self.files)
         self._before = np.concatenate([[0], np.cumsum(sizes)])
 
     @property
@@ -249,13 +253,16 @@ def _without_empty(readers: Sequence[Reader]) -> list[Reader]:
     return full
 
 
-def open_source(inputs: str | Path | Sequence[str | Path], format: str | None = None) -> Source:
+def open_source(
+    inputs: str | Path | Sequence[str | Path], format: str | None = None, max_row_bytes: int | None = None
+) -> Source:
     """Open files, folders, globs or ``-`` (standard input) as one table.
 
     Formats go by suffix, then by the first bytes: Parquet, JSON lines, CSV and TSV (with a header), Arrow IPC files
     and streams; text may be compressed (.gz, .zst).  A folder gives its files in order of path, with the keys of hive
     folders (``lang=de/``) as columns.  In text formats ids that mix numbers and strings become strings in the whole
-    column.  Raises ``FileFormatError`` for a file that is missing, empty, truncated or of an unknown format.
+    column.  A row of more than ``max_row_bytes`` bytes, by default 64 MiB, is a bad row.  Raises ``FileFormatError``
+    for a file that is missing, empty, truncated, damaged or of an unknown format.
 
     >>> import tempfile, pathlib
     >>> path = pathlib.Path(tempfile.mkdtemp(), "answers.csv")
@@ -266,7 +273,12 @@ def open_source(inputs: str | Path | Sequence[str | Path], format: str | None = 
     >>> [chunk.batch.to_pylist() for chunk in source.chunks(source.select({"answer": "text"}))]
     [[{'answer': 'yes'}]]
     """
-    return Source(side_by_side(_reader, expand(inputs, format)))
+    files = expand(inputs, format)
+    if max_row_bytes is not None:
+        if max_row_bytes < 1:
+            raise OptionError(Argument("max_row_bytes", max_row_bytes), ": expected at least 1")
+        files = [replace(file, max_row_bytes=max_row_bytes) for file in files]
+    return Source(side_by_side(_reader, files))
 
 
 def open_each(files: Sequence[DataFile]) -> list[Source]:

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from fastmetrics.errors import FileFormatError
 from fastmetrics.kernels import trec_text as kernels
+from fastmetrics.tables.files import MAX_ROW_BYTES
 
 _BLOCK = 1 << 24
 _RUN = "query Q0 document rank score tag"
@@ -22,7 +23,10 @@ _JUDGEMENTS = "query 0 document grade"
 
 
 def read_trec(stream: Any, path: str, judgements: bool) -> Iterator[pa.RecordBatch]:
-    """Batches with the columns query, doc and value of the TREC text in ``stream``, a file of bytes."""
+    """Batches with the columns query, doc and value of the TREC text in ``stream``, a file of bytes.
+
+    Raises ``FileFormatError`` for a line without the fields, and for one of more than 64 MiB.
+    """
     rest, line = b"", 1
     while True:
         block = stream.read(_BLOCK)
@@ -33,6 +37,8 @@ def read_trec(stream: Any, path: str, judgements: bool) -> Iterator[pa.RecordBat
             data = np.frombuffer(text, np.uint8, end)
             yield _batch(data, path, line, judgements)
             line += kernels.count_lines(data)
+        if len(rest) > MAX_ROW_BYTES:
+            raise FileFormatError(f"{path}, line {line}: a line of more than {MAX_ROW_BYTES:,} bytes")
         if not block:
             return
 

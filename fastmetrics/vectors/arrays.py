@@ -10,6 +10,7 @@ import os
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from tokenize import TokenError
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -18,6 +19,7 @@ import pyarrow as pa
 import threadpoolctl
 
 from fastmetrics.errors import ColumnError, FileFormatError, InputError, UnknownNameError
+from fastmetrics.intact import check
 from fastmetrics.messages import Argument
 
 Block: TypeAlias = npt.NDArray[np.float32] | npt.NDArray[np.float64]
@@ -89,7 +91,7 @@ class Vectors:
         suffix = path.suffix.lower()
         try:
             if suffix == ".npy":
-                return cls._of_array(np.load(path, mmap_mode="r", allow_pickle=False))
+                return cls._of_array(_mapped(path))
             if suffix in (".parquet", ".pq"):
                 from pyarrow import parquet
 
@@ -109,6 +111,7 @@ class Vectors:
         chunks = column.chunks if isinstance(column, pa.ChunkedArray) else [column]
         if not _holds_vectors(column.type):
             raise ColumnError(f"{name}: expected a column of lists of numbers, not {column.type}")
+        check(column, name)
         widths = [_width(chunk) for chunk in chunks]
         dim = next((width for width in widths if width >= 0), 0)
         parts = []
@@ -156,6 +159,15 @@ class Vectors:
         block = block[:]  # a view of our own: freezing it leaves the caller's array writeable
         block.setflags(write=False)
         return block
+
+
+def _mapped(path: Path) -> npt.NDArray[Any]:
+    """The array in a ``.npy`` file; raises ``ValueError`` for a header that is none, whatever NumPy makes of it."""
+    try:
+        array: npt.NDArray[Any] = np.load(path, mmap_mode="r", allow_pickle=False)
+    except (IndexError, TypeError, TokenError) as error:
+        raise ValueError(f"a damaged header: {error}") from error
+    return array
 
 
 def _holds_vectors(kind: pa.DataType) -> bool:

@@ -16,6 +16,7 @@ import pyarrow as pa
 
 from fastmetrics.arrays import Ints, Uint64s
 from fastmetrics.errors import FileFormatError, OutputError
+from fastmetrics.intact import check_table
 from fastmetrics.kernels.keys import add_keys, find_keys
 
 KEY_BYTES = 16
@@ -75,6 +76,7 @@ class VectorCache:
             with path.open("rb") as file:
                 mapped = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
             batch = pa.ipc.open_file(pa.BufferReader(pa.py_buffer(mapped))).get_batch(0)
+            check_table(batch)
             keys = as_keys(batch.column("key").to_pylist())
             vectors = batch.column("vector").values.to_numpy()
             if vectors.dtype != np.float32 or len(keys) * self.dim != vectors.size:
