@@ -269,10 +269,8 @@ def of_hint(hint: Any) -> Allowed:
     allowed = next((one for one in metadata if hasattr(one, "take")), Flag() if kind is bool else None)
     if allowed is None:
         raise TypeError(f"{hint}: the annotation of an option says what values are allowed")
-    if types.NoneType in typing.get_args(kind) or kind is Any:
-        return Optional(allowed)
-    found: Allowed = allowed
-    return found
+    optional = types.NoneType in typing.get_args(kind) or kind is Any
+    return Optional(allowed) if optional else allowed
 
 
 def argument(name: str, value: Any, allowed: Allowed) -> Any:

@@ -24,7 +24,7 @@ LIMIT, BEST, USED = 0, 1, 2
 """Of each n-gram: how often it may be matched, has been by the lists before, and has been by this list."""
 
 TOP = 1 << 30
-"""From where on the numbers in the tables start anew."""
+"""The number in the tables above which the next row has them start anew."""
 
 
 class Lists(NamedTuple):
@@ -179,7 +179,7 @@ def table_bits(n: int, width: int) -> int:
 
 
 @kernel
-def count_ngrams(a: Lists, b: Lists, groups: Ints, n_words: int, orders: int, together: bool) -> Counts:
+def count_ngrams(a: Lists, b: Lists, groups: Ints, n_words: int, orders: int, together: bool, top: int = TOP) -> Counts:
     """Per order and list of b: how many of its n-grams are matched by those of the list of a whose group it is in.
 
     List i of a has the lists ``groups[i]:groups[i + 1]`` of b.  ``together``, these match its n-grams as one, and the
@@ -197,7 +197,7 @@ def count_ngrams(a: Lists, b: Lists, groups: Ints, n_words: int, orders: int, to
     keys, table = np.zeros(4 * room, np.int64), np.zeros(max(4 * room, DENSE), np.int32)
     for row in range(n_rows):
         n, begin, end = stops[row] - starts[row], groups[row], groups[row + 1]
-        if base > TOP:
+        if base > top:
             place[:], table[:], base = 0, 0, 0
         different = number(ids, starts[row], stops[row], place, base, words)
         size = look_up(b, begin, end, place, base, others)

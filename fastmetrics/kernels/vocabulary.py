@@ -1,7 +1,7 @@
 """Folded text to word ids: find the ends of the words, then look each word up.
 
-A word has no zero byte, so its first sixteen bytes, zeros above them, are two 64-bit numbers that tell it and its
-length from every other word; only a longer word has more to hash and to compare.
+A word has no zero byte, so its first sixteen bytes, zeros above them, are two 64-bit numbers that tell a shorter word
+and its length from every other; only a longer one has more to hash, and from sixteen bytes on more to compare.
 """
 
 from __future__ import annotations
@@ -183,7 +183,7 @@ def cut(data: Bytes, bounds: Ints, strip: Flags, skip: int, vocabulary: Words, i
             while slots[h] != _U0:
                 i = (slots[h] & _NUMBER) - _U1
                 same = holds(slots[h], heads, key, low, high)
-                if same and (n <= _U16 or same_tail(tails, begins[i], data, p, n)):
+                if same and (n < _U16 or (lengths[i] == np.int64(n) and same_tail(tails, begins[i], data, p, n))):
                     break
                 h = (h + _U1) & last
             if slots[h] == _U0:
