@@ -10,7 +10,6 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal, NamedTuple, TypeAlias
 
-import faiss
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
@@ -28,7 +27,7 @@ from fastmetrics.vectors.arrays import (
 )
 from fastmetrics.vectors.cells import Found, Wanted, near_by_cells
 from fastmetrics.vectors.cloud import Cloud, Floats, survey
-from fastmetrics.vectors.faiss_index import faiss_threads, filled
+from fastmetrics.vectors.faiss_index import faiss_threads, filled, read_index, write_index
 from fastmetrics.vectors.pairs import join
 from fastmetrics.vectors.seeking import EXACT, Seeker, Tuned
 from fastmetrics.vectors.space import Space, check_finite, padded
@@ -237,9 +236,9 @@ class Index:
         try:
             partial.mkdir(parents=True)
             np.save(partial / "vectors.npy", self._space.vectors.all())
-            faiss.write_index(self._seeker.index, str(partial / "index.faiss"))
+            digest = write_index(self._seeker.index, partial / "index.faiss")
             feather.write_feather(pa.table({"id": self.names}), partial / "names.arrow")
-            (partial / "settings.json").write_text(json.dumps(self._settings), "utf-8")
+            (partial / "settings.json").write_text(json.dumps({**self._settings, "sha256": digest}), "utf-8")
             partial.rename(target)
         except (OSError, RuntimeError) as error:  # FAISS raises the latter
             reason = os.strerror(error.errno) if isinstance(error, OSError) and error.errno else error
@@ -254,7 +253,7 @@ class Index:
         try:
             settings = json.loads((folder / "settings.json").read_text("utf-8"))
             vectors = Vectors.of(folder / "vectors.npy")
-            index = faiss.read_index(str(folder / "index.faiss"))
+            index = read_index(folder / "index.faiss", settings["sha256"])
             names = feather.read_table(folder / "names.arrow").column("id").combine_chunks()
             _check(settings["metric"], settings["method"], 1, seed=settings["seed"])
             factor = float(settings.get("factor", 1.0))

@@ -268,6 +268,20 @@ def test_a_spoilt_index_is_an_error(tmp_path: Path):
         Index.build(clusters(10, 4)).save(tmp_path / "file" / "index")
 
 
+@pytest.mark.parametrize("method", METHODS)
+def test_no_damaged_byte_of_an_index_reaches_faiss(tmp_path: Path, method):
+    Index.build(clusters(300, 4), method=method).save(tmp_path / "index")
+    file = tmp_path / "index" / "index.faiss"
+    whole = file.read_bytes()
+    rng = np.random.default_rng(3)
+    for place in [*range(0, 96, 4), *rng.integers(0, len(whole), 40).tolist()]:
+        file.write_bytes(whole[:place] + bytes([whole[place] ^ 0xFF]) + whole[place + 1 :])
+        with pytest.raises(FileFormatError, match="SHA-256 is not the one in settings"):
+            Index.load(tmp_path / "index")
+    file.write_bytes(whole)
+    assert Index.load(tmp_path / "index").method == method
+
+
 def _umask():
     mask = os.umask(0)
     os.umask(mask)

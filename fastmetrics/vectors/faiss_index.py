@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 import faiss
@@ -58,3 +60,25 @@ def faiss_threads(threads: int, build_alone: bool = False) -> Iterator[None]:
         yield
     finally:
         faiss.omp_set_num_threads(before)
+
+
+def write_index(index: Any, path: Path) -> str:
+    """Write an index to a file; the SHA-256 of its bytes, which :func:`read_index` asks for."""
+    faiss.write_index(index, str(path))
+    return _digest(path)
+
+
+def read_index(path: Path, digest: str) -> Any:
+    """The index in a file that :func:`write_index` wrote.
+
+    FAISS trusts the sizes and ids in a file, so damaged bytes may end the process: they are compared first.  Raises
+    ``ValueError`` if the file is not the one with this digest.
+    """
+    if _digest(path) != digest:
+        raise ValueError(f"{path.name} is damaged: its SHA-256 is not the one in settings.json")
+    return faiss.read_index(str(path))
+
+
+def _digest(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
