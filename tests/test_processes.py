@@ -2,6 +2,8 @@
 
 import json
 import os
+import pickle
+import random
 import resource
 import shutil
 import signal
@@ -95,6 +97,23 @@ def test_cold_starts_at_once_then_a_start_that_compiles_nothing_and_one_on_broke
     assert hits >= 2
     for number, path in enumerate(sorted(tmp_path.rglob("*.nb[ic]"))):
         path.write_bytes(path.read_bytes()[: (0, 40, -40)[number % 3]])
+    assert said(start(SCORES, NUMBA_CACHE_DIR=tmp_path)) == expected
+
+
+def test_a_cache_of_random_or_exchanged_bytes_is_not_run(tmp_path):
+    expected = said(start(SCORES, NUMBA_CACHE_DIR=tmp_path))
+    chance = random.Random(5)
+    machine_code = sorted(tmp_path.rglob("*.nbc"))
+    for one, other in zip(machine_code[::2], machine_code[1::2], strict=False):
+        first, second = one.read_bytes(), other.read_bytes()
+        one.write_bytes(second)
+        other.write_bytes(first)
+    assert said(start(SCORES, NUMBA_CACHE_DIR=tmp_path)) == expected
+    for number, path in enumerate(sorted(tmp_path.rglob("*.nb[ic]"))):
+        whole = path.read_bytes()
+        place = chance.randrange(len(whole))
+        flipped = whole[:place] + bytes([whole[place] ^ 1 << chance.randrange(8)]) + whole[place + 1 :]
+        path.write_bytes((chance.randbytes(len(whole)), flipped, pickle.dumps(([], 1)))[number % 3])
     assert said(start(SCORES, NUMBA_CACHE_DIR=tmp_path)) == expected
 
 
