@@ -264,5 +264,6 @@ def test_thresholds_move_the_verdict() -> None:
     assert fm.verdict(*rows, hallucination_above=1.0).tolist() == [1.0]
     assert fm.verdict(*rows, hallucination_above=1.0, relevance_below=1.0).tolist() == [0.0]
     assert fm.verdict(*rows, hallucination_above=1.0, completeness_below=1.0).tolist() == [1.0]
-    assert fm.verdict(["Which tower?"], *rows[1:], hallucination_above=1.0, completeness_below=1.1).tolist() == [0.5]
+    closed = (["Which tower closed?"], *rows[1:])
+    assert fm.verdict(*closed, hallucination_above=1.0, completeness_below=1.0).tolist() == [0.5]
     assert fm.hallucination_risk(*rows[1:], above=1.0).tolist() == [0.0]

@@ -151,7 +151,7 @@ def test_a_crash_while_the_work_folder_is_deleted_changes_nothing(
             except CrashError:
                 assert set(wanted) <= set(held(folder))
         if not (work / "commit.json").exists():
-            with pytest.raises(OutputError, match="exists; choose overwrite to replace it"):
+            with pytest.raises(OutputError, match="exists; choose overwrite=True to replace it"):
                 go(source, f"{folder}/{name}", resume=True)
             break
         made = go(source, f"{folder}/{name}", resume=True)
