@@ -201,7 +201,7 @@ def test_only_asked_for_by_name():
 
 def test_options_are_checked():
     for options, message in (
-        ({"tau_sim": 2.0}, "tau_sim=2.0"),
+        ({"tau_sim": 2.0}, "tau_sim' expects a number from -1 to 1, got 2.0"),
         ({"pattern": "("}, "regular"),
         ({"phrases": "a"}, "phrases"),
     ):

@@ -2,8 +2,8 @@
 
 import gzip
 import json
-import os
 import subprocess
+import sys
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -24,14 +24,23 @@ GOOD = {"id": 1, "answer": "in Paris", "reference": "Paris"}
 TOO_LONG = "the row has more than {:,} bytes, the limit that max_row_bytes sets"
 
 
+BETWEEN = """
+import os, subprocess, sys
+run = subprocess.Popen(sys.argv[1:])
+_, status, used = os.wait4(run.pid, 0)
+print(os.waitstatus_to_exitcode(status), used.ru_maxrss)
+"""
+
+
 def peak(*arguments, stdin=None):
-    """The exit code, the messages, and the most memory that a run of the program took."""
-    run = subprocess.Popen(command(*arguments), env=ENVIRONMENT, stdin=stdin, stderr=subprocess.PIPE)
-    said = run.stderr.read().decode()
-    run.stderr.close()
-    _, status, used = os.wait4(run.pid, 0)
-    run.returncode = os.waitstatus_to_exitcode(status)
-    return run.returncode, said, used.ru_maxrss * 1024
+    """The exit code, the messages, and the most memory that a run of the program took.
+
+    A small process starts the run, as the peak of a process begins at its parent's.
+    """
+    between = [sys.executable, "-S", "-c", BETWEEN, *command(*arguments)]
+    run = subprocess.run(between, env=ENVIRONMENT, stdin=stdin, capture_output=True, check=True)
+    code, memory = map(int, run.stdout.split()[-2:])
+    return code, run.stderr.decode(), memory * 1024
 
 
 @given(st.lists(st.integers(0, 30), max_size=25), st.integers(1, 40), st.integers(5, 25), st.booleans())

@@ -60,6 +60,8 @@ class DelimitedReader:
                     start = max(start, chunk.stop)
                 return
             except pa.ArrowInvalid as error:
+                if "Empty CSV file" in str(error):  # nothing follows the header, not even the end of its line
+                    return
                 if "straddl" in str(error):
                     block = self._larger(block, start)
                 elif read == self._read and _RAGGED.search(str(error)):

@@ -258,7 +258,7 @@ def _as_float(value: float) -> float:
 def is_unicode(text: str) -> bool:
     """Whether a string can be written as UTF-8: whether it has no lone surrogate.
 
-    >>> is_unicode("größte"), is_unicode("\ud800")
+    >>> is_unicode("größte"), is_unicode(chr(0xD800))
     (True, False)
     """
     try:
