@@ -286,7 +286,7 @@ def test_an_address_where_nobody_listens_is_not_waited_for(tmp_path, bad, addres
     options = ("-m", "answer_length", "--engine", "ray", "--address", address)
     done = alone("score", bad, "-o", tmp_path / "o.parquet", *options, timeout=60)
     assert (done.code, done.out) == (2, "")
-    assert done.err.splitlines()[-1].startswith(f"error: address {address!r}: {said}")
+    assert done.err.splitlines()[-1].startswith(f"error: --address {address}: {said}")
     assert not (tmp_path / "o.parquet.partial").exists()
 
 
