@@ -11,11 +11,15 @@ import signal
 import socket
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from functools import partial
+from typing import Any
 
 GRACE = 1.5
 """Seconds that the main thread has to answer an interrupt."""
+
+MOMENT = 0.1
 
 CODE = 130
 
@@ -25,7 +29,8 @@ def heeded(last_words: str) -> Iterator[None]:
     """Within this block, end the process with code 130 if an interrupt is not answered in ``GRACE`` seconds.
 
     What is on disk by then stays there, as after a kill; ``last_words`` go to standard error.  Only the main thread
-    hears signals: elsewhere the block does nothing.
+    hears signals: elsewhere the block does nothing.  An interrupt that falls into a finalizer, where Python would print
+    and forget it, is raised again after it.
     """
     if threading.current_thread() is not threading.main_thread():
         yield
@@ -33,6 +38,8 @@ def heeded(last_words: str) -> Iterator[None]:
     heard, wakes = socket.socketpair()
     wakes.setblocking(False)
     answered = threading.Event()
+    hook = sys.unraisablehook
+    sys.unraisablehook = partial(_raised_again, hook)
     before = signal.set_wakeup_fd(wakes.fileno(), warn_on_full_buffer=False)
     threading.Thread(target=_watch, args=(heard, answered, last_words), name="fastmetrics-watch", daemon=True).start()
     try:
@@ -40,7 +47,21 @@ def heeded(last_words: str) -> Iterator[None]:
     finally:
         answered.set()
         signal.set_wakeup_fd(before)
+        sys.unraisablehook = hook
         wakes.close()
+
+
+def _raised_again(hook: Callable[[Any], object], lost: Any) -> None:
+    """Send this process one more interrupt, a moment later, for one that is lost; leave the rest to ``hook``.
+
+    By then the main thread may wait for something, which only a signal from outside ends.
+    """
+    if isinstance(lost.exc_value, KeyboardInterrupt):
+        again = threading.Timer(MOMENT, os.kill, (os.getpid(), signal.SIGINT))
+        again.daemon = True
+        again.start()
+    else:
+        hook(lost)
 
 
 def _watch(heard: socket.socket, answered: threading.Event, last_words: str) -> None:

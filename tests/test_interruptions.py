@@ -167,6 +167,29 @@ with heeded("last words"):
     score_batch(table.to_batches()[0], plan(table.schema.names, ["rougeL_f1"]))
 """
 
+FINALIZED = """
+import signal, time
+from fastmetrics.interrupts import heeded
+
+class Finalized:
+    def __del__(self):
+        signal.raise_signal(signal.SIGINT)
+
+def hold():
+    try:
+        Finalized()
+        time.sleep(60)
+    except KeyboardInterrupt:
+        print("interrupted")
+
+with heeded("last words"):
+    hold()
+try:
+    Finalized()
+except KeyboardInterrupt:
+    print("never")
+"""
+
 
 def _busy(process, seconds):
     """Wait until a process has taken so many more seconds of the processor; False if it ended before."""
@@ -216,6 +239,15 @@ def test_an_interrupt_is_heard_within_a_row(threads):
 
 def test_an_interrupt_is_heard_where_the_main_thread_is_held():
     assert _interrupted(_begun(HELD)) == Done(130, "", "last words\n")
+
+
+def test_an_interrupt_in_a_finalizer_is_raised_after_it():
+    """Python prints and forgets what a finalizer raises, as it still does once the block is left."""
+    run = subprocess.run(
+        [sys.executable, "-c", FINALIZED], env=ENVIRONMENT, capture_output=True, text=True, timeout=50, check=False
+    )
+    assert (run.returncode, run.stdout) == (0, "interrupted\n")
+    assert run.stderr.count("Exception ignored") == 1
 
 
 @pytest.mark.parametrize("threads", [1, 2])
