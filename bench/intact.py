@@ -1,0 +1,103 @@
+"""What it costs to check Arrow data before they are read, as a share of a whole run on one thread.
+
+::
+
+    python -m bench.intact --rows 1000000
+
+The same made rows as Parquet and as an Arrow file; the core suite, and one metric that does next to nothing, where the
+share is largest.  The time inside ``fastmetrics.intact.check`` is added up and divided by the run's wall time.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import statistics
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from typing import Any
+from unittest.mock import patch
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+import fastmetrics.pipeline
+from bench import data
+from bench.compare import RESULTS
+from bench.machine import machine
+from fastmetrics import intact
+
+METRICS = {"core": None, "answer_words": ["answer_words"]}
+BATCH = 65_536
+
+
+@contextmanager
+def timed_checks() -> Iterator[list[float]]:
+    """The seconds of every check made meanwhile, wherever it was imported to."""
+    seconds: list[float] = []
+    plain = intact.check
+
+    def check(*arguments: Any) -> None:
+        start = time.perf_counter()
+        plain(*arguments)
+        seconds.append(time.perf_counter() - start)
+
+    with ExitStack() as stack:
+        for name, module in list(sys.modules.items()):
+            if name.startswith("fastmetrics.") and getattr(module, "check", None) is plain:
+                stack.enter_context(patch.object(module, "check", check))
+        yield seconds
+
+
+def run(source: Path, metrics: list[str] | None, output: Path) -> dict[str, float]:
+    """Score a file once: the seconds of all of it, and of the checks."""
+    start = time.perf_counter()
+    with timed_checks() as checks:
+        fastmetrics.pipeline.score_files(source, output, metrics=metrics, threads=1, overwrite=True)
+    return {"seconds": time.perf_counter() - start, "checks": len(checks), "check_seconds": sum(checks)}
+
+
+def measure(rows: int, repeats: int) -> list[dict[str, Any]]:
+    """Each format with each set of metrics; medians."""
+    results = []
+    with tempfile.TemporaryDirectory() as folder:
+        parquet, arrow, output = (Path(folder, name) for name in ("rows.parquet", "rows.arrow", "scores.parquet"))
+        data.write(str(parquet), rows)
+        with pq.ParquetFile(parquet) as made, pa.ipc.new_file(arrow, made.schema_arrow) as writer:
+            for batch in made.iter_batches(BATCH):
+                writer.write_batch(batch)
+        for source in (parquet, arrow):
+            for name, metrics in METRICS.items():
+                turns = [run(source, metrics, output) for _ in range(repeats + 1)][1:]
+                middle = {key: statistics.median(turn[key] for turn in turns) for key in turns[0]}
+                share = statistics.median(turn["check_seconds"] / turn["seconds"] for turn in turns)
+                results.append(
+                    {"format": source.suffix[1:], "metrics": name, "rows": rows}
+                    | {key: round(value, 4) for key, value in middle.items()}
+                    | {"percent": round(100 * share, 3)}
+                )
+    return results
+
+
+def main() -> None:
+    """The command line."""
+    parser = argparse.ArgumentParser(prog="python -m bench.intact", description="Time the checks of Arrow data.")
+    parser.add_argument("--rows", type=int, default=1_000_000)
+    parser.add_argument("--repeats", type=int, default=3)
+    options = parser.parse_args()
+    results = measure(options.rows, options.repeats)
+    report = {"name": "intact", "machine": machine(), "results": results}
+    (RESULTS / "intact.json").write_text(json.dumps(report, indent=2) + "\n")
+    for one in results:
+        print(
+            f"{one['format']:8} {one['metrics']:13} {one['seconds']:8.2f} s, {one['checks']:6.0f} checks"
+            f" {one['check_seconds']:7.3f} s = {one['percent']:.2f} %"
+        )
+
+
+if __name__ == "__main__":
+    main()
