@@ -68,6 +68,7 @@ def score_files(
     resume: bool = False,
     overwrite: bool = False,
     work: str | Path | None = None,
+    guard: bool = True,
     progress: Callable[[Progress], None] | None = None,
     engine: str = "local",
     workers: int | None = None,
@@ -82,6 +83,10 @@ def score_files(
     beside the ``id``.  The output appears whole or not at all; a killed run goes on with ``resume=True`` and ends in
     the same bytes.  ``on_error="skip"`` puts bad rows, among them any of more than ``max_row_bytes`` (64 MiB by
     default), into a rejects file and counts them.
+
+    Kept text that a spreadsheet would run as a formula (``=1+1``) gets a quote in front in CSV and TSV, unless
+    ``guard=False``.  The metadata beside the file count such cells, and this package takes the quotes away again when
+    it reads the file.
 
     >>> import tempfile, pathlib
     >>> folder = pathlib.Path(tempfile.mkdtemp())
@@ -115,6 +120,7 @@ def score_files(
             resume=resume,
             overwrite=overwrite,
             work=work,
+            guard=guard,
             progress=progress,
         )
     # The result's address would lack the secrets that reading it again may need.

@@ -6,6 +6,8 @@ from typing import Annotated
 
 import typer
 
+from fastmetrics.commands.options import GUARD, guarded
+
 
 def match(
     questions: Annotated[str, typer.Argument(help="A file with a question column.", show_default=False)],
@@ -17,6 +19,7 @@ def match(
     ] = None,
     threads: Annotated[int | None, typer.Option(min=1, help="Threads; by default one a processor.")] = None,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the output if it exists.")] = False,
+    guard: Annotated[bool, typer.Option("--guard/--no-guard", help=GUARD)] = True,
 ) -> None:
     """Answer every question with the stored answer of the FAQ row whose words are most alike."""
     from fastmetrics.bots import answer_table
@@ -25,5 +28,7 @@ def match(
     from fastmetrics.tables.whole import write_whole
 
     found = answer_table(read(questions), read(faq), columns=pairs(columns), threads=threads)
-    write_whole(found, out, {"bot": "strict match"}, set(found.column_names), overwrite=overwrite)
+    quoted = write_whole(found, out, {"bot": "strict match"}, set(found.column_names), overwrite=overwrite, guard=guard)
     typer.echo(f"{found.num_rows:,} questions answered: {out}")
+    if quoted:
+        typer.echo(guarded(quoted))

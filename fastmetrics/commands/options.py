@@ -5,6 +5,18 @@ from __future__ import annotations
 from fastmetrics import lists
 from fastmetrics.errors import OptionError
 
+GUARD = "Put a quote before text of CSV that a spreadsheet would run as a formula: =, +, -, @ and the like."
+
+
+def guarded(cells: int) -> str:
+    """What to say of cells that got a quote in front.
+
+    >>> guarded(1)
+    "1 cell that a spreadsheet would run begins with a quote ('); --no-guard leaves it as it is"
+    """
+    noun, verb, left = ("cell", "begins", "it as it is") if cells == 1 else ("cells", "begin", "them as they are")
+    return f"{cells:,} {noun} that a spreadsheet would run {verb} with a quote ('); --no-guard leaves {left}"
+
 
 def split(values: list[str] | None) -> list[str]:
     """The items of a repeatable, comma-separated option; commas within brackets do not cut.

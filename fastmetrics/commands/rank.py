@@ -7,6 +7,8 @@ from typing import Annotated
 
 import typer
 
+from fastmetrics.commands.options import GUARD
+
 
 class Missing(StrEnum):
     """What becomes of a judged query that the run does not hold."""
@@ -49,6 +51,7 @@ def rank(
     depth: Annotated[int | None, typer.Option("--depth", "-M", help="Look at this many documents a query.")] = None,
     threads: Annotated[int | None, typer.Option(min=1, help="Threads; by default one a processor.")] = None,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the output if it exists.")] = False,
+    guard: Annotated[bool, typer.Option("--guard/--no-guard", help=GUARD)] = True,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")] = False,
 ) -> None:
     """Evaluate runs by judgements with trec_eval's numbers: means, and values per query if there is one run."""
@@ -60,6 +63,7 @@ def rank(
         out,
         split(measures) or None,
         overwrite=overwrite,
+        guard=guard,
         relevance_level=relevance_level,
         missing=missing.value,
         no_relevant=no_relevant.value,

@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from fastmetrics.commands.options import GUARD, guarded
+
 if TYPE_CHECKING:
     from fastmetrics.engines.local import Progress
 
@@ -61,6 +63,7 @@ def score(
     batch_rows: Annotated[int | None, typer.Option(min=1, help="Rows scored at a time, at most.")] = None,
     resume: Annotated[bool, typer.Option("--resume", help="Go on with a run that was cut short.")] = False,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the output if it exists.")] = False,
+    guard: Annotated[bool, typer.Option("--guard/--no-guard", help=GUARD)] = True,
     work: Annotated[
         Path | None, typer.Option(help="Where scores are kept on the way to an address; by default in ~/.cache.")
     ] = None,
@@ -98,6 +101,7 @@ def score(
             on_error=on_error,
             resume=resume,
             overwrite=overwrite,
+            guard=guard,
             work=work,
             progress=progress,
             engine=engine,
@@ -112,6 +116,8 @@ def score(
     typer.echo(f"\n{run.rows:,} rows{resumed} scored in {run.seconds['total']:.1f} s: {run.output}")
     if run.rejects is not None:
         typer.echo(f"{run.rejected:,} rows rejected: {run.rejects}")
+    if run.guarded:
+        typer.echo(guarded(run.guarded))
 
 
 @contextmanager

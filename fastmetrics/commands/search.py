@@ -7,6 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
+from fastmetrics.commands.options import GUARD, guarded
 from fastmetrics.commands.terminal import complain
 
 
@@ -42,6 +43,7 @@ def search(
     ] = 0.98,
     threads: Annotated[int | None, typer.Option(min=1, help="Threads; by default one a processor.")] = None,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the output if it exists.")] = False,
+    guard: Annotated[bool, typer.Option("--guard/--no-guard", help=GUARD)] = True,
 ) -> None:
     """Find the nearest rows of an index for every query, as rankings that the retrieval metrics read."""
     from fastmetrics.neighbors import Index
@@ -49,8 +51,10 @@ def search(
     from fastmetrics.tables.whole import write_whole
 
     run = search_run(Index.load(index, threads=threads), queries, k=k, column=column, recall=recall, threads=threads)
-    write_whole(run.table, out, run.settings, set(run.table.column_names), overwrite=overwrite)
+    quoted = write_whole(run.table, out, run.settings, set(run.table.column_names), overwrite=overwrite, guard=guard)
     measured = f"recall@{k} {run.recall:.4f} on {run.recall_sample:,} queries"
     typer.echo(f"{run.table.num_rows:,} queries ({run.method}, {run.metric}; {measured}): {out}")
+    if quoted:
+        typer.echo(guarded(quoted))
     if run.recall < recall:
         complain(f"no search tried found the {recall:g} asked for; an exact index finds all")

@@ -49,7 +49,8 @@ class RunResult:
     ``seconds`` are those until the first row was read, those spent reading and scoring, summed over workers, and
     writing, and those of the clock in all; engines of several processes add stages of their own.
 
-    ``output`` and ``rejects`` are paths, or addresses without their secrets.
+    ``output`` and ``rejects`` are paths, or addresses without their secrets.  ``guarded`` cells of a CSV output got a
+    quote in front, as a spreadsheet would run them.
     """
 
     output: Path | str
@@ -59,6 +60,7 @@ class RunResult:
     resumed_rows: int
     observed: list[Any] = field(repr=False)
     seconds: Mapping[str, float]
+    guarded: int = 0
 
 
 class Watcher(Protocol):

@@ -44,17 +44,19 @@ def run_on(
     resume: bool = False,
     overwrite: bool = False,
     work: str | Path | None = None,
+    guard: bool = True,
     progress: Callable[[Progress], None] | None = None,
 ) -> RunResult:
     """Score ``source`` into ``output``, which appears whole or not at all, the same bytes whatever the engine.
 
     A run that ends early, however it does, leaves ``<output>.partial`` with its finished parts if it has any (of an
     output in a store, a folder in ``work``), and ``resume=True`` goes on from there, on any engine.  With
-    ``on_error="skip"`` bad rows go to ``<output>.rejects.jsonl``.  Raises ``OutputError`` if the output exists or
-    cannot be written or belongs to other settings, ``InputError`` for bad rows.
+    ``on_error="skip"`` bad rows go to ``<output>.rejects.jsonl``.  ``guard`` puts a quote before text of CSV
+    that a spreadsheet would run.  Raises ``OutputError`` if the output exists or cannot be written or belongs to other
+    settings, ``InputError`` for bad rows.
     """
     argument("on_error", on_error, Choice("fail", "skip"))
-    target = Output(output, work)
+    target = Output(output, work, guard=guard)
     target.check(source.files, resume=resume, overwrite=overwrite)
     limits = limits_of(target) if limits is None else limits
     with target.work:
@@ -84,6 +86,7 @@ class _Run:
         self._seconds = dict.fromkeys(("start", "read", "score", "write", "total"), 0.0)
         self._done = 0
         self._resumed = 0
+        self._guarded = 0
 
     def go(self, resume: bool) -> RunResult:
         began = perf_counter()
@@ -141,6 +144,7 @@ class _Run:
             resumed_rows=self._resumed,
             observed=[part.observed for part in parts],
             seconds=dict(self._seconds),
+            guarded=self._guarded,
         )
 
     def _task(self, selection: Selection) -> tuple[Task, pa.Schema]:
@@ -172,6 +176,7 @@ class _Run:
             parts = [self._work.parts[number] for number in range(number)]
             rejected = sum(part.rejects for part in parts)
             writer.close(self._job.signature, self._job.conclude([part.observed for part in parts], rejected))
+            self._guarded = writer.guarded
         finally:
             background.close()
             writer.abandon()

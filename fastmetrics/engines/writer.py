@@ -22,9 +22,11 @@ class PartWriter:
         self._signed = signed
         self._encoder: Encoder | None = None
         self.seconds = 0.0
+        self.guarded = 0
+        """Once the output is complete, how many of its cells got a quote in front."""
         if not output.folder:
             with writing(output.path):
-                self._encoder = encoder(output.temporary, signed, output.format, output.compression)
+                self._encoder = encoder(output.temporary, signed, output.format, output.compression, guard=output.guard)
 
     def add(self, number: int, make: Callable[[], Finished]) -> None:
         """Save a new part, which ``make`` brings to its end, and write it to the output."""
@@ -56,8 +58,9 @@ class PartWriter:
         with writing(self._output.path):
             if self._encoder is not None:
                 self._encoder.close(conclusion)
+                self.guarded = self._encoder.guarded
                 self._encoder = None
-        beside = described(self._signed) if self._output.sidecar is not None else {}
+        beside = {} if self._output.sidecar is None else described(self._signed, self.guarded)
         self._output.commit(dump({**signature, **conclusion, **beside}), sum(part.rejects for part in parts.values()))
         self.seconds += time.perf_counter() - began
 

@@ -40,11 +40,13 @@ def rank_files(
     measures: str | Sequence[str] | None = None,
     *,
     overwrite: bool = False,
+    guard: bool = True,
     **options: Any,
 ) -> RankReport:
     """Evaluate the runs ``paths[:-1]`` by the judgements ``paths[-1]``; ``options`` are those of ``rank``.
 
-    The values per query of a run go to ``out``; there, undefined is null, and the metadata hold means and counts.
+    The values per query of a run go to ``out``; there, undefined is null, and the metadata hold means and counts.  Ids
+    that a spreadsheet would run get a quote in front in CSV and TSV, unless ``guard=False``.
     Raises ``OptionError`` for less than one run, or for ``out`` with more than one.
     """
     *runs, qrels = paths
@@ -59,7 +61,7 @@ def rank_files(
     if out is not None:
         (result,) = results.values()
         metadata = {"options": options, **result.to_dict()}
-        write_whole(result.per_query, out, metadata, {"query_id"}, overwrite=overwrite)
+        write_whole(result.per_query, out, metadata, {"query_id"}, overwrite=overwrite, guard=guard)
     return RankReport(results)
 
 

@@ -14,6 +14,7 @@ from fastmetrics.errors import FileFormatError
 from fastmetrics.tables.cells import parse
 from fastmetrics.tables.chunks import Chunk, Place, Reject, Rows, batch_of, too_long
 from fastmetrics.tables.files import DataFile, reading
+from fastmetrics.tables.guard import unguarded
 from fastmetrics.tables.kinds import Selection
 from fastmetrics.tables.records import BLOCK, LARGEST, LineNumbers, Stream, coded_name, decoded, plain_bytes, text_lines
 
@@ -21,15 +22,21 @@ _RAGGED = re.compile(r"CSV parse error: .*Expected \d+ columns, got \d+", re.DOT
 
 
 class DelimitedReader:
-    """One CSV or TSV file with a header; a row's number counts the records after it."""
+    """One CSV or TSV file with a header; a row's number counts the records after it.
 
-    def __init__(self, file: DataFile) -> None:
+    Text may be ``guarded``: quotes that keep spreadsheets from running it are taken away.
+    """
+
+    def __init__(self, file: DataFile, *, guarded: bool = False) -> None:
         self.file = file
+        self._guarded = guarded
         self._delimiter = "\t" if file.format == "tsv" else ","
         self._lines = LineNumbers(file, self._delimiter)
         header = self._header()
         self.rows: int | None = None if header else 0
-        self.schema = pa.schema([(name, pa.string()) for name in header])
+        names = unguarded(pa.array(header, pa.string())).to_pylist() if guarded else header
+        self.schema = pa.schema([(name, pa.string()) for name in names])
+        self._written = dict(zip(names, header, strict=True))
 
     def _header(self) -> list[str]:
         with reading(self.file.shown), self.file.open()[0] as stream:
@@ -117,7 +124,7 @@ class DelimitedReader:
         With a ``note`` of ragged records, the text of which Arrow hands to it as UTF-8, the bytes are coded.
         """
         wanted = selection.schema.names or self.schema.names[:1]
-        inside = (lambda name: name) if note is None else coded_name
+        inside = self._written if note is None else {name: coded_name(one) for name, one in self._written.items()}
         stream, tell = self.file.open()
         counted = Stream(stream, coded=note is not None)
         with counted.stream:
@@ -126,8 +133,8 @@ class DelimitedReader:
                 pacsv.ReadOptions(use_threads=False, block_size=block, column_names=None),
                 pacsv.ParseOptions(delimiter=self._delimiter, newlines_in_values=True, invalid_row_handler=note),
                 pacsv.ConvertOptions(
-                    column_types={inside(name): pa.binary() for name in self.schema.names},
-                    include_columns=[inside(name) for name in wanted],
+                    column_types={inside[name]: pa.binary() for name in self.schema.names},
+                    include_columns=[inside[name] for name in wanted],
                     strings_can_be_null=False,
                 ),
             )
@@ -152,6 +159,7 @@ class DelimitedReader:
         wrong: dict[int, tuple[str, str]] = {}
         for field in selection.schema:
             text = batch.column(batch.schema.get_field_index(field.name)).view(pa.string())
+            text = unguarded(text) if self._guarded else text
             parsed, failures = parse(text, field.type, selection.kinds[field.name])
             arrays.append(parsed)
             for index, reason in failures.items():

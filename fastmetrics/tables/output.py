@@ -24,10 +24,11 @@ class Output:
     """The file or folder that a run makes, with its rejects file and, where the format has no place, a sidecar.
 
     ``path``, ``rejects`` and ``sidecar`` are paths, or addresses as messages show them; the run's work folder is beside
-    the path, or, of an address, in ``work`` (by default a folder of the user's cache).
+    the path, or, of an address, in ``work`` (by default a folder of the user's cache).  ``guard`` is ``TextEncoder``'s.
     """
 
-    def __init__(self, path: str | Path, work: str | Path | None = None) -> None:
+    def __init__(self, path: str | Path, work: str | Path | None = None, *, guard: bool = True) -> None:
+        self.guard = guard
         self.format, self.compression = output_format(path)
         self.folder = self.format == "folder"
         self._target = target(path, self.folder, work)
@@ -124,9 +125,9 @@ def find_metadata(path: str | Path, files: Sequence[DataFile] = ()) -> dict[str,
     return _object(held[KEY.encode()], files[0].shown) | _object(held.get(CONCLUSION.encode(), b"{}"), files[0].shown)
 
 
-def schema_beside(file: DataFile) -> pa.Schema:
-    """The columns that the metadata beside an output say it has; none for a file without any."""
-    return schema_in((None if file.checksum is not None else find_metadata(file.path)) or {})
+def metadata_beside(file: DataFile) -> dict[str, Any]:
+    """The metadata that lie beside an output; nothing for a file without any, or one that was copied from a stream."""
+    return (None if file.checksum is not None else find_metadata(file.path)) or {}
 
 
 def schema_in(metadata: Mapping[str, Any]) -> pa.Schema:

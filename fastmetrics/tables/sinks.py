@@ -18,6 +18,7 @@ import pyarrow.types as pt
 
 from fastmetrics.errors import OptionError, OutputError
 from fastmetrics.tables.files import COMPRESSIONS, by_suffix
+from fastmetrics.tables.guard import guarded, holds_text
 from fastmetrics.tables.stores import cause
 from fastmetrics.tables.urls import as_local, is_url, last_name, shown
 
@@ -27,13 +28,19 @@ CONCLUSION = "fastmetrics.conclusion"
 
 
 class Encoder(Protocol):
-    """A file being written; ``close`` gets what is only known at the end, for formats that have a place for it."""
+    """A file being written; ``close`` gets what is only known at the end, for formats that have a place for it.
+
+    ``guarded`` is how many cells, column names among them, got a quote in front so far.
+    """
 
     def write(self, part: pa.RecordBatch) -> None: ...
 
     def close(self, conclusion: Mapping[str, Any]) -> None: ...
 
     def abandon(self) -> None: ...
+
+    @property
+    def guarded(self) -> int: ...
 
 
 @contextmanager
@@ -57,6 +64,8 @@ class ParquetEncoder:
     Scores are mostly ratios of small counts: a dictionary makes a column of few distinct values 2-6 times smaller
     and no slower to write, but one of many distinct values 5-10 times slower.  The first part decides for each column.
     """
+
+    guarded = 0
 
     def __init__(self, path: Path | pa.BufferOutputStream, schema: pa.Schema) -> None:
         self._path = path
@@ -96,6 +105,8 @@ def _repeats(column: pa.Array) -> bool:
 class ArrowEncoder:
     """Arrow IPC file, one record batch a part."""
 
+    guarded = 0
+
     def __init__(self, path: Path, schema: pa.Schema) -> None:
         self._sink = pa.OSFile(str(path), "wb")
         self._writer = pa.ipc.new_file(self._sink, schema)
@@ -113,15 +124,25 @@ class ArrowEncoder:
 
 
 class TextEncoder:
-    """JSON lines, CSV or TSV, compressed or not."""
+    """JSON lines, CSV or TSV, compressed or not; ``guard`` keeps spreadsheets from running text of CSV."""
 
-    def __init__(self, path: Path, schema: pa.Schema, format: str, compression: str | None) -> None:
+    def __init__(self, path: Path, schema: pa.Schema, format: str, compression: str | None, *, guard: bool) -> None:
         self._file = pa.OSFile(str(path), "wb")
         self._sink = pa.CompressedOutputStream(self._file, compression) if compression else self._file
         self._delimiter = {"csv": ",", "tsv": "\t"}.get(format)
+        self._guard = guard
+        self.guarded = 0
         if self._delimiter is not None:
-            header = pa.table({name: pa.array([], pa.string()) for name in schema.names})
-            self._csv(header, header=True)
+            names = self._guarded(pa.array(schema.names, pa.string())).to_pylist()
+            self._csv(pa.table([pa.array([], pa.string())] * len(names), names=names), header=True)
+
+    def _guarded(self, column: pa.Array) -> pa.Array:
+        """The column as a spreadsheet may see it; the cells that got a quote in front are counted."""
+        if not (self._guard and holds_text(column.type)):
+            return column
+        column, count = guarded(column)
+        self.guarded += count
+        return column
 
     def _csv(self, table: pa.Table, *, header: bool) -> None:
         options = pacsv.WriteOptions(include_header=header, delimiter=self._delimiter)
@@ -135,7 +156,7 @@ class TextEncoder:
         if self._delimiter is None:
             self._sink.write("".join(json_lines(part)).encode())
         else:
-            columns = [_flat(column) for column in part.columns]
+            columns = [self._guarded(_flat(column)) for column in part.columns]
             self._csv(pa.Table.from_arrays(columns, names=part.schema.names), header=False)
 
     def close(self, conclusion: Mapping[str, Any]) -> None:
@@ -198,9 +219,13 @@ def dump(metadata: Mapping[str, Any]) -> str:
     return json.dumps(metadata, ensure_ascii=False)
 
 
-def described(schema: pa.Schema) -> dict[str, dict[str, str]]:
-    """What metadata that lie beside a file say of its columns, as JSON lines without a row do not show them."""
-    return {"output": {field.name: str(field.type) for field in schema}}
+def described(schema: pa.Schema, guarded: int) -> dict[str, Any]:
+    """What metadata that lie beside a file say of it: its columns, as JSON lines without a row do not show them.
+
+    And how many cells were ``guarded``, if any: who reads the file takes their quotes away.
+    """
+    output = {field.name: str(field.type) for field in schema}
+    return {"output": output, **({"guarded": guarded} if guarded else {})}
 
 
 def undefined_as_null(batch: pa.RecordBatch, kept: set[str]) -> pa.RecordBatch:
@@ -245,10 +270,10 @@ def output_format(path: str | Path) -> tuple[str, str | None]:
     return format, compression
 
 
-def encoder(path: Path, schema: pa.Schema, format: str, compression: str | None) -> Encoder:
+def encoder(path: Path, schema: pa.Schema, format: str, compression: str | None, *, guard: bool = True) -> Encoder:
     """The encoder that writes ``format`` to ``path``; the schema's metadata goes with it if the format has a place."""
     if format in ("parquet", "folder"):
         return ParquetEncoder(path, schema)
     if format == "arrow":
         return ArrowEncoder(path, schema)
-    return TextEncoder(path, schema, format, compression)
+    return TextEncoder(path, schema, format, compression, guard=guard)

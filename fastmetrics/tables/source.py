@@ -22,7 +22,7 @@ from fastmetrics.tables.delimited import DelimitedReader
 from fastmetrics.tables.files import DataFile, expand, reading
 from fastmetrics.tables.jsonl import JsonLinesReader
 from fastmetrics.tables.kinds import Selection, as_lists, check, is_list, is_list_view, plain, settle, unify
-from fastmetrics.tables.output import schema_beside
+from fastmetrics.tables.output import metadata_beside, schema_in
 from fastmetrics.tables.parquet import ParquetReader
 from fastmetrics.tables.patience import patient
 from fastmetrics.tables.remote import side_by_side
@@ -287,8 +287,10 @@ def open_each(files: Sequence[DataFile]) -> list[Source]:
 
 
 def _reader(file: DataFile) -> Reader:
-    """The reader of a file; of JSON lines without a row, what wrote them may have said which columns they have."""
+    """The reader of a file; what wrote text may have said beside it which columns it has, and how they are written."""
+    if file.format in ("csv", "tsv"):
+        return DelimitedReader(file, guarded=bool(metadata_beside(file).get("guarded")))
     reader: Reader = _READERS[file.format](file)
     if isinstance(reader, JsonLinesReader) and reader.rows == 0:
-        reader.schema = schema_beside(file)
+        reader.schema = schema_in(metadata_beside(file))
     return reader

@@ -20,11 +20,18 @@ from fastmetrics.tables.urls import Url, as_local, is_url, parse, shown
 
 
 def write_whole(
-    table: pa.Table, path: str | Path, metadata: Mapping[str, Any], keys: set[str], *, overwrite: bool = False
-) -> None:
+    table: pa.Table,
+    path: str | Path,
+    metadata: Mapping[str, Any],
+    keys: set[str],
+    *,
+    overwrite: bool = False,
+    guard: bool = True,
+) -> int:
     """Write ``table`` in the format that the suffix of ``path`` says; NaN becomes null in all but the ``keys``.
 
-    The ``metadata`` go into a Parquet file, and of another format into ``<path>.meta.json``.
+    The ``metadata`` go into a Parquet file, and of another format into ``<path>.meta.json``.  With a ``guard``, text of
+    CSV that a spreadsheet would run gets a quote in front; how many cells did is returned.
 
     Raises ``OutputError`` if the file exists, unless ``overwrite``, or cannot be written, ``OptionError`` for a suffix
     nobody knows.
@@ -41,19 +48,20 @@ def write_whole(
     hidden = Path(text).with_name(f".{Path(text).name}.{os.getpid()}.tmp")
     with tempfile.TemporaryDirectory() as folder, writing(shown(text)):
         temporary = Path(folder) / "whole" if is_url(text) else hidden
-        made = encoder(temporary, table.schema.with_metadata({KEY: dump(metadata)}), format, compression)
+        made = encoder(temporary, table.schema.with_metadata({KEY: dump(metadata)}), format, compression, guard=guard)
         try:
             for batch in table.to_batches():
                 made.write(undefined_as_null(batch, keys).cast(table.schema))
             made.close({})
             if format != "parquet":
                 said = temporary.with_name(f"{temporary.name}.meta")
-                said.write_text(dump({**metadata, **described(table.schema)}) + "\n", encoding="utf-8")
+                said.write_text(dump({**metadata, **described(table.schema, made.guarded)}) + "\n", encoding="utf-8")
                 _settle(said, final.beside(".meta.json") if isinstance(final, Url) else f"{final}.meta.json")
             _settle(temporary, final)
         finally:
             made.abandon()
             temporary.unlink(missing_ok=True)
+    return made.guarded
 
 
 def _settle(temporary: Path, final: str | Url) -> None:
