@@ -14,6 +14,7 @@ import pyarrow as pa
 from fastmetrics.arrays import as_arrow
 from fastmetrics.columns import resolve
 from fastmetrics.errors import OptionError
+from fastmetrics.intact import check, check_table
 from fastmetrics.lists import listed
 from fastmetrics.planning import Plan, plan
 from fastmetrics.scoring import Scorer, score_batch, slices
@@ -75,6 +76,7 @@ class Rows:
 
     def _column(self, table: pa.Table, name: str) -> pa.ChunkedArray:
         column = table[name] if name in table.column_names else pa.chunked_array([pa.nulls(table.num_rows)])
+        check(column, f"column {name!r}")
         if name not in self.plan.keep and isinstance(column.type, pa.BaseExtensionType):
             column = _unwrapped(column, name)
         return column.cast(self.types[name]) if pa.types.is_null(column.type) and name in self.types else column
@@ -91,6 +93,7 @@ def pack(tables: Iterable[pa.Table], names: Sequence[str], asked: Sequence[str])
     """The sums of the columns ``names`` over all tables in a last row, after each table's values of those ``asked``."""
     states, rows = {name: State() for name in names}, 0
     for table in tables:
+        check_table(table.select(list(names)))
         rows += table.num_rows
         for name, state in states.items():
             state.add(table[name])

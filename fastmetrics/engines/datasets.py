@@ -15,6 +15,7 @@ from fastmetrics.arrays import Floats
 from fastmetrics.engines.batches import Rows, pack, plan_rows, unpack
 from fastmetrics.engines.clusters import ray_data
 from fastmetrics.errors import InputError
+from fastmetrics.intact import check_table
 from fastmetrics.scoring import fit, slices
 from fastmetrics.stats.parts import Collected, score_columns
 from fastmetrics.threads import cores, keep_to_one
@@ -65,6 +66,7 @@ def _is_arrows(type_: Any) -> bool:
 
 def _batches(dataset: Any) -> Iterator[pa.RecordBatch]:
     for table in dataset.iter_batches(batch_size=None, batch_format="pyarrow"):
+        check_table(table)
         yield from slices(table)
 
 

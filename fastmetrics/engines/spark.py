@@ -17,6 +17,7 @@ from fastmetrics.arrays import Floats
 from fastmetrics.columns import is_id
 from fastmetrics.engines.batches import Rows, pack, plan_rows, unpack
 from fastmetrics.errors import InputError, MissingExtraError
+from fastmetrics.intact import check_table
 from fastmetrics.planning import Plan
 from fastmetrics.scoring import fit
 from fastmetrics.stats.parts import Collected
@@ -156,7 +157,9 @@ def _local(df: Any, names: Sequence[str]) -> Iterator[pa.RecordBatch]:
     made = types.StructType([types.StructField("batch", types.BinaryType())])
     for row in _numbered(df, names).mapInArrow(_ship, made).toLocalIterator(prefetchPartitions=True):
         for batch in pa.ipc.open_stream(pa.py_buffer(bytes(row["batch"]))):
-            yield batch.rename_columns(list(names))
+            named = batch.rename_columns(list(names))
+            check_table(named)
+            yield named
 
 
 def _ship(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
