@@ -113,6 +113,8 @@ def text_of_arrow(array: pa.Array, name: str, lists: bool = False) -> Text:
         groups = present[bounds]
         return replace(flat.take(np.flatnonzero(flat.valid)), valid=_validity(array), groups=groups)
     if pa.types.is_dictionary(kind):
+        if lists and hasattr(kind.value_type, "value_type"):
+            return text_of_arrow(decoded(array), name, lists)
         words = text_of_arrow(array.dictionary, name)
         rows = _numpy(array.indices.fill_null(0)).astype(np.int64)
         valid = _validity(array)
@@ -133,12 +135,7 @@ def text_of_arrow(array: pa.Array, name: str, lists: bool = False) -> Text:
 
 def as_text(values: Any, name: str = "column") -> Text:
     """The text of a column of any kind, as one piece; for small columns, not for the hot path."""
-    array = as_arrow(values, name)
-    if isinstance(array, pa.ChunkedArray):
-        array = pa.concat_arrays(
-            [chunk.cast(pa.large_string()) for chunk in array.chunks] or [pa.array([], pa.string())]
-        )
-    return text_of_arrow(array, name)
+    return text_of_arrow(as_array(values, name), name)
 
 
 def _text_of_strings_array(array: pa.Array, name: str) -> Text:
@@ -211,6 +208,31 @@ def as_arrow(values: Any, name: str = "column") -> pa.Array | pa.ChunkedArray:
         raise ColumnError(_mixed(values, name, error)) from error
 
 
+def as_array(values: Any, name: str = "column") -> pa.Array:
+    """:func:`as_arrow` in one piece; the values of a dictionary column take the places of their numbers."""
+    column = as_arrow(values, name)
+    if not isinstance(column, pa.ChunkedArray):
+        return decoded(column)
+    chunks = [decoded(chunk) for chunk in column.chunks]
+    return pa.concat_arrays(chunks) if chunks else decoded(pa.array([], column.type))
+
+
+def decoded(array: pa.Array) -> pa.Array:
+    """The values that a dictionary column stands for, other columns as they are.
+
+    Its dictionary may hold a value twice, or null, and null may also be no number at all: what is equal, and what is
+    missing, only the values tell.
+    """
+    return array.dictionary.take(array.indices) if pa.types.is_dictionary(array.type) else array
+
+
+def codes_of(values: Any, name: str = "column") -> Ints:
+    """A number for each distinct value of a column, in order of first occurrence, -1 for null."""
+    encoded = as_array(values, name).dictionary_encode()
+    codes: Ints = _numpy(encoded.indices.fill_null(-1)).astype(np.int64)
+    return codes
+
+
 def _from_numpy(values: npt.NDArray[Any], name: str) -> Any:
     if values.ndim == 2:
         values = np.ascontiguousarray(values)
@@ -257,6 +279,7 @@ def _mixed(values: Any, name: str, error: Exception) -> str:
 
 def floats_of_arrow(array: pa.Array, name: str) -> Floats:
     """A column of numbers as float64, NaN for null.  Raises ``ColumnError`` for a type that holds no numbers."""
+    array = decoded(array)
     kind = array.type
     if pa.types.is_boolean(kind) or pa.types.is_null(kind):
         array = array.cast(pa.int8())

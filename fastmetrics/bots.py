@@ -9,7 +9,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from fastmetrics.arrays import as_arrow
+from fastmetrics.arrays import as_array
 from fastmetrics.columns import resolve
 from fastmetrics.errors import ColumnError, InputError
 from fastmetrics.faq import Matcher
@@ -50,11 +50,11 @@ class StrictMatchBot:
         for needed in ("question", "answer"):
             if needed not in found:
                 raise ColumnError(f"faq: needs the column {needed!r}; it has: {', '.join(map(repr, names)) or 'none'}")
-        questions, answers = (as_arrow(faq[found[name]], name) for name in ("question", "answer"))
+        questions, answers = (as_array(faq[found[name]], name) for name in ("question", "answer"))
         if len(questions) != len(answers):
             raise InputError(f"faq: {len(questions)} questions and {len(answers)} answers")
         self._matcher = Matcher(questions)
-        self._answers = answers.combine_chunks() if isinstance(answers, pa.ChunkedArray) else answers
+        self._answers = answers
 
     def answer(self, question: str | None) -> Reply:
         """The stored answer for one question, none (``index`` −1) for None; ``latency_ms`` is the time of this call."""

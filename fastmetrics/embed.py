@@ -14,7 +14,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from fastmetrics.arrays import Ints, as_arrow, text_of_arrow
+from fastmetrics.arrays import Ints, as_array, text_of_arrow
 from fastmetrics.errors import ColumnError, InputError
 from fastmetrics.messages import Argument
 from fastmetrics.vectors.cache import KEY_BYTES, VectorCache, as_keys
@@ -84,11 +84,7 @@ class Embedder:
 
     def embed_distinct(self, texts: Any, *, progress: bool = False) -> tuple[npt.NDArray[np.float32], Ints]:
         """The vectors of the distinct texts, and which of them each text has; the last, of NaN, is a null text's."""
-        array = as_arrow(texts, "texts")
-        if isinstance(array, pa.ChunkedArray):
-            array = array.combine_chunks()
-        if pa.types.is_dictionary(array.type):
-            array = array.cast(array.type.value_type)
+        array = as_array(texts, "texts")
         if not len(array) or pa.types.is_null(array.type):
             return np.full((1, self.dim), np.nan, np.float32), np.zeros(len(array), np.int64)
         if not any(check(array.type) for check in _TEXTS):

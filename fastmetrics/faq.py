@@ -13,7 +13,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from fastmetrics.allowed import Neighbours, argument
-from fastmetrics.arrays import Text, Tokens, as_arrow, text_of_arrow
+from fastmetrics.arrays import Text, Tokens, as_array, as_text, text_of_arrow
 from fastmetrics.errors import InputError
 from fastmetrics.kernels import match as kernels
 from fastmetrics.text.conventions import convention
@@ -59,7 +59,7 @@ class Matcher:
     """An inverted index over FAQ questions, made once and asked many times, from any number of threads."""
 
     def __init__(self, faq_questions: Any) -> None:
-        text = _text(faq_questions, "faq_questions")
+        text = as_text(faq_questions, "faq_questions")
         if not len(text):
             raise InputError("faq_questions: expected at least one row")
         self._text = text
@@ -135,22 +135,13 @@ def _inverted(sets: kernels.Rows, known: int) -> kernels.Index:
 
 def _distinct_texts(values: Any, name: str) -> tuple[Text, npt.NDArray[np.int64]]:
     """Each text once, and which of them every row holds, -1 where it is null."""
-    array = as_arrow(values, name)
-    if isinstance(array, pa.ChunkedArray):
-        array = array.combine_chunks()
+    array = as_array(values, name)
     if not any(check(array.type) for check in (pa.types.is_string, pa.types.is_large_string)):
         text = text_of_arrow(array, name)
         return text, np.where(text.valid, np.arange(len(text)), -1)
     encoded = array.dictionary_encode()
     which = encoded.indices.fill_null(-1).to_numpy(zero_copy_only=False)
     return text_of_arrow(encoded.dictionary, name), which.astype(np.int64)
-
-
-def _text(values: Any, name: str) -> Text:
-    array = as_arrow(values, name)
-    if isinstance(array, pa.ChunkedArray):
-        array = array.combine_chunks()
-    return text_of_arrow(array, name)
 
 
 def _distinct(tokens: Tokens) -> kernels.Rows:

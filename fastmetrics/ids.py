@@ -30,8 +30,6 @@ _NO_BYTES = frozen(np.zeros(0, np.uint8))
 def ids_of(values: pa.Array, name: str) -> tuple[Ids, str]:
     """The ids of an Arrow array without nulls, and their kind."""
     kind = values.type
-    if pa.types.is_dictionary(kind):
-        return ids_of(values.cast(kind.value_type), name)
     if pa.types.is_null(kind) or len(values) == 0:
         return fixed_ids(np.zeros(0, np.uint64)), "none"
     if pa.types.is_integer(kind):

@@ -15,7 +15,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from fastmetrics.arrays import Flags, Floats, Ints, as_arrow, floats_of_arrow
+from fastmetrics.arrays import Flags, Floats, Ints, as_array, decoded, floats_of_arrow
 from fastmetrics.errors import ColumnError
 from fastmetrics.ids import fixed_ids, frozen, ids_of, offsets, spans, take_ids
 from fastmetrics.kernels import ids as id_kernels
@@ -78,7 +78,7 @@ def rankings(column: Any, name: str = "ids") -> Rankings:
     fastmetrics.errors.ColumnError: column 'retrieved_ids', row 1: an id is null
     """
     array = _lists(column, name)
-    sizes, values = _sizes(array), array.flatten()
+    sizes, values = _sizes(array), decoded(array.flatten())
     if values.null_count:
         row = int(np.searchsorted(offsets(sizes), np.flatnonzero(_nulls(values))[0], side="right")) - 1
         raise ColumnError(f"column {name!r}, row {row}: an id is null")
@@ -153,14 +153,10 @@ def descending(grades: Floats, starts: Ints) -> Floats:
 
 
 def _lists(column: Any, name: str) -> pa.Array:
-    array = as_arrow(column, name)
-    if isinstance(array, pa.ChunkedArray):
-        array = array.combine_chunks()
+    array = as_array(column, name)
     kind = array.type
     if pa.types.is_null(kind):
         return array.cast(pa.list_(pa.null()))
-    if pa.types.is_dictionary(kind):
-        return _lists(array.cast(kind.value_type), name)
     if pa.types.is_list_view(kind) or pa.types.is_large_list_view(kind):
         return array.cast(pa.large_list(kind.value_type))
     if not (pa.types.is_list(kind) or pa.types.is_large_list(kind) or pa.types.is_fixed_size_list(kind)):

@@ -97,6 +97,28 @@ def _arrow(values: list[str | None], chance: random.Random) -> Iterator[tuple[st
         for part in (values[: len(values) // 2], values[len(values) // 2 :])
     ]
     yield "chunked dictionary", pa.chunked_array(halves)
+    yield from coded(pa.array(values, pa.string()), chance)
+
+
+def coded(values: pa.Array, chance: random.Random) -> Iterator[tuple[str, Any]]:
+    """The same column as dictionaries that hold null, each value at least twice, and values that no row has."""
+    array = _coded(values, chance)
+    yield "dictionary with holes", array
+    padded = _coded(pa.concat_arrays([values.slice(0, 1), values, values.slice(0, 1)]), chance)
+    yield "sliced dictionary with holes", padded.slice(1, len(values))
+    half = len(values) // 2
+    parts = [array.slice(0, half), array.slice(half, 0), _coded(values.slice(half), chance)]
+    yield "chunked dictionary with holes", pa.chunked_array(parts)
+
+
+def _coded(values: pa.Array, chance: random.Random) -> pa.DictionaryArray:
+    """A dictionary of all values twice over and some nulls; of null rows half are null, half point at a null."""
+    words = pa.concat_arrays([pa.nulls(1, values.type), values, pa.nulls(1, values.type), values])
+    codes = [place + chance.choice((1, 2 + len(values))) for place in range(len(values))]
+    for place in range(len(values)):
+        if not values[place].is_valid:
+            codes[place] = chance.choice((None, 0, 1 + len(values)))
+    return pa.DictionaryArray.from_arrays(pa.array(codes, pa.int32()), words)
 
 
 def ragged(values: list[Any], kind: pa.DataType, chance: random.Random) -> pa.ChunkedArray:
@@ -123,3 +145,14 @@ def list_disguises(values: list[list[str | None] | None], seed: int = 0) -> Iter
         padded = [["garbage", None], None, *values, ["after"], []]
         yield f"sliced {kind}", pa.array(padded, kind).slice(2, len(values))
         yield f"chunked {kind}", ragged(values, kind, chance)
+    yield from coded_lists(pa.array(values, pa.list_(pa.string())), chance)
+
+
+def coded_lists(values: pa.Array, chance: random.Random) -> Iterator[tuple[str, Any]]:
+    """The same column of lists as dictionaries of lists, and as lists of what dictionaries with holes hold."""
+    yield from coded(values, chance)
+    mask = values.is_null() if values.null_count else None
+    for name, flat in coded(values.flatten(), chance):
+        if not isinstance(flat, pa.ChunkedArray):
+            ends = np.concatenate([[0], np.cumsum(np.asarray(values.value_lengths().fill_null(0)))])
+            yield f"lists of a {name}", pa.ListArray.from_arrays(pa.array(ends, pa.int32()), flat, mask=mask)

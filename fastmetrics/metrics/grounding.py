@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from fastmetrics.allowed import Real
-from fastmetrics.arrays import Flags, Floats, Ints, as_arrow
+from fastmetrics.arrays import Flags, Floats, Ints, as_array, decoded
 from fastmetrics.batch import Batch
 from fastmetrics.declare import REGISTRY, metric
 from fastmetrics.errors import ColumnError
@@ -85,16 +85,17 @@ def _prepare(batch: Batch, options: Mapping[str, Any]) -> Batch:
 
 
 def _prepared(batch: Batch, options: Mapping[str, Any]) -> Batch:
-    columns = {"answer": batch.columns["answer"], "contexts": _listed(batch.columns["contexts"])}
+    contexts = decoded(batch.columns["contexts"])
+    columns = {"answer": batch.columns["answer"], "contexts": _listed(contexts)}
     columns["answerable"] = pa.array(_answerable(batch, options))
     prepared = Batch(columns)
-    prepared.remember(_COUNTS, lambda: _counts(batch.columns["contexts"]))
+    prepared.remember(_COUNTS, lambda: _counts(contexts))
     return prepared
 
 
 def _counts(contexts: pa.Array) -> Ints:
     """How many contexts each row has, passages that are null among them."""
-    if not hasattr(contexts.type, "value_type") or pa.types.is_dictionary(contexts.type):
+    if not hasattr(contexts.type, "value_type"):
         return contexts.is_valid().to_numpy(zero_copy_only=False).astype(np.int64)
     sizes: Ints = pc.list_value_length(contexts).fill_null(0).to_numpy(zero_copy_only=False).astype(np.int64)
     return sizes
@@ -102,7 +103,7 @@ def _counts(contexts: pa.Array) -> Ints:
 
 def _listed(contexts: pa.Array) -> pa.Array:
     """Contexts as lists in which nothing is missing: a null passage keeps its number, an empty list is no null."""
-    if not hasattr(contexts.type, "value_type") or pa.types.is_dictionary(contexts.type):
+    if not hasattr(contexts.type, "value_type"):
         offsets = np.arange(len(contexts) + 1, dtype=np.int64)
         return pa.LargeListArray.from_arrays(offsets, contexts.cast(pa.large_string()), mask=contexts.is_null())
     sizes = _counts(contexts)
@@ -227,8 +228,7 @@ def grounding_evidence(
     """
     options = {"tau_sim": tau_sim, "phrases": phrases, "pattern": pattern, "embedder": embedder, "cache": cache}
     options = REGISTRY["grounding_overlap"].options(options)
-    columns = {"answer": as_arrow(answers, "answer"), "contexts": as_arrow(contexts, "contexts")}
-    table = {name: c.combine_chunks() if isinstance(c, pa.ChunkedArray) else c for name, c in columns.items()}
+    table = {"answer": as_array(answers, "answer"), "contexts": as_array(contexts, "contexts")}
     if len(table["answer"]) != len(table["contexts"]):
         raise ColumnError(
             f"columns differ in length: {len(table['answer'])} answers, {len(table['contexts'])} contexts"

@@ -7,10 +7,9 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-import pyarrow as pa
 
 from fastmetrics.allowed import Real, Rows, argument
-from fastmetrics.arrays import Floats, Ints, as_arrow
+from fastmetrics.arrays import Floats, codes_of
 from fastmetrics.errors import ColumnError
 from fastmetrics.ids import frozen, offsets, spans, take_ids
 from fastmetrics.kernels import ids as id_kernels
@@ -54,7 +53,7 @@ def retrieval_rbo(question: Any, retrieved_ids: Any, *, p: float = 0.9) -> float
 
 def _over_pairs(question: Any, retrieved: Any, k: int | None, compare: Callable[..., Floats]) -> float:
     lists = rankings(retrieved, "retrieved_ids")
-    codes = _codes(question)
+    codes = codes_of(question, "question")
     if codes.size != len(lists):
         raise ColumnError(f"column 'question' has {codes.size} rows, column 'retrieved_ids' {len(lists)}")
     order = np.argsort(codes, kind="stable")
@@ -73,14 +72,6 @@ def _over_pairs(question: Any, retrieved: Any, k: int | None, compare: Callable[
     totals = np.bincount(owner, shares[ascending], counts.size)[counts > 1]
     means = totals / (counts * (counts - 1) / 2)[counts > 1]
     return math.fsum(means.tolist()) / means.size
-
-
-def _codes(question: Any) -> Ints:
-    """A number per distinct query, -1 where it is null."""
-    column = as_arrow(question, "question")
-    column = column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
-    encoded = column if pa.types.is_dictionary(column.type) else column.dictionary_encode()
-    return encoded.indices.fill_null(-1).to_numpy(zero_copy_only=False).astype(np.int64)
 
 
 def _first(lists: Rankings, k: int | None) -> Rankings:

@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 
 from fastmetrics.allowed import of_hint
-from fastmetrics.arrays import Floats, Ints, as_arrow
+from fastmetrics.arrays import Floats, Ints, codes_of, decoded
 from fastmetrics.batch import Batch
 from fastmetrics.declare import Metric, metric
 from fastmetrics.errors import ColumnError
@@ -31,6 +31,7 @@ class VectorsIn:
 
 def _read(column: pa.Array, name: str) -> Vectors:
     """The vectors of a column; where all are null, which says nothing of their length, one NaN a row."""
+    column = decoded(column)
     if len(column) and column.null_count == len(column):
         return Vectors.of(np.full((len(column), 1), np.nan))
     return Vectors.of(column, name=name)
@@ -156,7 +157,7 @@ def response_exact_match_rate(answers: Any, questions: Any) -> Repeats:
     >>> response_exact_match_rate(["a", "a", "b", "c"], ["q1", "q1", "q1", "q2"]).value
     0.3333333333333333
     """
-    answer_codes, questions_codes = _codes(answers, "answers"), _codes(questions, "questions")
+    answer_codes, questions_codes = codes_of(answers, "answers"), codes_of(questions, "questions")
     _check_rows(len(answer_codes), len(questions_codes))
     present = (answer_codes >= 0) & (questions_codes >= 0)
     owner, sizes = _grouped(questions_codes[present])
@@ -178,7 +179,7 @@ def response_semantic_consistency(embeddings: VectorsLike, questions: Any) -> Re
     >>> response_semantic_consistency([[1.0, 0.0], [0.0, 2.0], [3.0, 0.0]], [7, 7, 7]).value
     0.3333333333333333
     """
-    vectors, codes = Vectors.of(embeddings), _codes(questions, "questions")
+    vectors, codes = Vectors.of(embeddings), codes_of(questions, "questions")
     _check_rows(vectors.rows, len(codes))
     rows = _doubles(vectors)
     squares = _products(rows, rows)
@@ -218,15 +219,6 @@ def _products(one: Block, other: Block) -> Floats:
 
 def _finite(values: Floats) -> Floats:
     return np.where(np.isfinite(values), values, np.nan)
-
-
-def _codes(values: Any, name: str) -> Ints:
-    """A number for each distinct value, -1 for null."""
-    array = as_arrow(values, name)
-    array = array.combine_chunks() if isinstance(array, pa.ChunkedArray) else array
-    encoded = array if pa.types.is_dictionary(array.type) else array.dictionary_encode()
-    codes: Ints = encoded.indices.fill_null(-1).to_numpy(zero_copy_only=False).astype(np.int64)
-    return codes
 
 
 def _grouped(codes: Ints) -> tuple[Ints, Ints]:

@@ -10,6 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from fastmetrics.arrays import as_array
 from fastmetrics.columns import is_id
 from fastmetrics.errors import ColumnError, InputError, UnknownNameError
 from fastmetrics.frames import index_columns, with_index
@@ -45,17 +46,17 @@ def join(left: pa.Table, right: pa.Table, on: str | None) -> tuple[NDArray[np.in
     for what, table in (("scores", left), ("labels", right)):
         if on not in table.column_names:
             raise ColumnError(f"the {what} have no column {on!r} to be matched by")
-        key = table.column(on)
+        key = as_array(table.column(on), on)
         if not (pa.types.is_integer(key.type) or is_text(key.type)):
             raise ColumnError(f"column {on!r} of the {what} holds {key.type}, not ids (text or integers)")
         key = key.cast(pa.string())
-        counts = pc.value_counts(key.combine_chunks().drop_null())
+        counts = pc.value_counts(key.drop_null())
         twice = counts.filter(pc.greater(counts.field("counts"), 1))
         if len(twice):
             first = twice[0]["values"].as_py()
             raise InputError(f"column {on!r} of the {what}: an id may occur once, but {first!r} occurs again")
         keys.append(key)
-    rows = pc.index_in(keys[0], keys[1].combine_chunks(), skip_nulls=True)
+    rows = pc.index_in(keys[0], keys[1], skip_nulls=True)
     if rows.null_count == len(rows) > 0 and len(keys[1]):
         first, other = (next((one for one in key.to_pylist() if one is not None), None) for key in keys)
         raise InputError(f"scores and labels share no {on!r}: the scores have {first!r}, the labels {other!r}")
@@ -164,8 +165,8 @@ def clusters_of(tables: Mapping[str, pa.Table], name: str | None, rows: NDArray[
     if what is None:
         known = dict.fromkeys(column for table in tables.values() for column in table.column_names)
         raise ColumnError(f"cluster: {UnknownNameError.of('column', name, known)}")
-    column = tables[what].column(name).combine_chunks()
-    kind = column.type.value_type if pa.types.is_dictionary(column.type) else column.type
+    column = as_array(tables[what].column(name), name)
+    kind = column.type
     if not (_is_label(kind) or is_text(kind) or pa.types.is_temporal(kind)):
         raise ColumnError(f"column {name!r} of the {what} holds {column.type}, which names no groups")
     places = rows[rows >= 0] if what == "labels" else np.flatnonzero(rows >= 0)

@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from fastmetrics.arrays import as_arrow
+from fastmetrics.arrays import as_array, as_arrow
 from fastmetrics.columns import is_id
 from fastmetrics.errors import ColumnError, InputError, OptionError, UnknownNameError
 from fastmetrics.frames import index_columns, open_frame
@@ -89,8 +89,8 @@ def _columns(ratings: Any, raters: Sequence[str] | str | None) -> dict[str, pa.A
 
 def _plain(name: str, column: pa.Array | pa.ChunkedArray) -> pa.Array:
     """A rater's column as numbers (float64) or words, null where there is no rating."""
-    array = column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
-    kind = array.type.value_type if pa.types.is_dictionary(array.type) else array.type
+    array = as_array(column, name)
+    kind = array.type
     if pa.types.is_null(kind):
         return array
     if pa.types.is_boolean(kind):
