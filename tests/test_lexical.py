@@ -137,6 +137,15 @@ def test_every_container_of_lists(name: str, options: dict[str, Any], rows: list
         assert same_bits(score(answers, column, **options), expected), disguise
 
 
+@pytest.mark.parametrize("size", [63, 64, 65, 128, 129])
+def test_each_of_many_markers_counts(size: int) -> None:
+    """They are looked for 64 at a time."""
+    markers = tuple(f"marker{number:03}" for number in range(size))
+    rows = [(f"So {one}.",) for one in markers] + [(f"{markers[0]} {one}",) for one in markers] + [("marker",)]
+    check("politeness", rows, {"markers": markers})
+    assert fm.politeness([markers[-1]], markers=markers).tolist() == [0.5]
+
+
 @BY_TEXT
 @given(rows=strategies.rows)
 @settings(max_examples=5)

@@ -108,6 +108,41 @@ def test_every_strip_character_and_length(name: str) -> None:
     )
 
 
+def test_light_strips_each_character_on_both_sides_and_only_there() -> None:
+    texts = [
+        form.replace("c", one) for one in reference.LIGHT_STRIP for form in ("cx", "xc", "ccxcc", "xcx", "c", "cxcxc")
+    ]
+    assert [words for [words] in map(text.tokens, [[one] for one in texts[:3]], ["light"] * 3)] == [["x"]] * 3
+    check("light", [*texts, " ".join(texts)])
+
+
+def test_articles_beside_symbols() -> None:
+    """SQuAD's articles end at a word's edge, which a symbol that is kept makes, and so does a zero byte."""
+    articles = ["a", "an", "the", "A", "An", "THE"]
+    others = [
+        "at",
+        "ax",
+        "in",
+        "tho",
+        "toe",
+        "she",
+        "ant",
+        "then",
+        "tan",
+        "t",
+        "th",
+        "n",
+        "_a",
+        "a1",
+        "thе",
+        "án",
+        "aé",
+    ]
+    sides = ["", " ", *"€§™🙂\x00", "x", "é", "-"]
+    check("squad", [f"{a}{word}{b}" for word in articles + others for a in sides for b in sides])
+    check("squad", [f"{one}€{other}§{one} {other}" for one in articles + others for other in articles + others])
+
+
 @pytest.mark.parametrize("name", DEFINITIONS)
 def test_random_walks_over_hard_characters(name: str) -> None:
     chance = random.Random(20)

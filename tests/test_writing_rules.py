@@ -81,8 +81,12 @@ def test_the_five_most_frequent_words_are_the_topic_of_an_answer_without_a_quest
         score = float(word != "markets")
         opening = f"There they have been for long: {word}"
         assert fm.introduction_score([f"{opening}. {frequent}."]).tolist() == [score], word
-    equal = ", ".join(words)
-    assert fm.introduction_score([f"{equal}. And {word} it was indeed" for word in words]).tolist() == [1.0] * 6
+    last, others = "Of all that there are it is markets which", " ".join(words[:5])
+    answers = [f"{', '.join(words)}. And so it was.", f"{last}. {others}.", f"{last}. {' '.join(words)} {others}."]
+    answers += [f"{last}. {others} {others}.", f"{last}. {others} {others} markets."]
+    expected = [1.0, 1.0, 1.0, 0.0, 1.0]
+    assert fm.introduction_score(answers).tolist() == expected
+    assert [writing.parts(None, answer)[1] for answer in answers] == expected
 
 
 def test_a_word_is_repeated_from_its_fourth_time_on() -> None:

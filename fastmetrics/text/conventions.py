@@ -24,7 +24,7 @@ NUL = 0xFF
 LIGHT_STRIP = ".,!?;:()[]{}\"'`«»“”‘’…"
 """The characters that ``light`` strips off both ends of a word."""
 
-_PRIVATE = {character: 0xF8 + i for i, character in enumerate("«»“”‘’…")}
+_PRIVATE = {character: 0xF8 + i for i, character in enumerate(c for c in LIGHT_STRIP if not c.isascii())}
 """A byte of its own, never found in UTF-8, for each of them that is not ASCII."""
 
 
@@ -188,7 +188,7 @@ def convention(name: str) -> Convention:
     bytemap, codemap = _BUILDERS[name]()
     strip = np.zeros(256, np.bool_)
     if name == "light":
-        strip[[ord(c) for c in LIGHT_STRIP if ord(c) < 128] + list(_PRIVATE.values())] = True
+        strip[[ord(c) for c in LIGHT_STRIP if c.isascii()] + list(_PRIVATE.values())] = True
     leave_out = ("a", "an", "the") if name == "squad" else ()
     return Convention(name, bytemap, codemap, strip, leave_out, stem=name == "rouge_stem")
 
