@@ -53,7 +53,7 @@ class Text:
         """The strings as Python objects; for rare rows and for people, never for whole columns on the hot path."""
         data = self.data
         pairs = zip(self.starts.tolist(), self.stops.tolist(), strict=True)
-        return [data[a:b].tobytes().decode("utf-8", "surrogatepass") for a, b in pairs]
+        return [data[a:b].tobytes().decode() for a, b in pairs]
 
 
 @dataclass(frozen=True, eq=False)
@@ -89,9 +89,22 @@ class Tokens:
         return replace(self, ids=self.ids[kept], starts=before[self.starts], stops=before[self.stops], memo={})
 
 
+def well_formed(string: str) -> str:
+    """The string with each lone surrogate, which no encoding holds, as U+FFFD; a pair of them is its character.
+
+    >>> well_formed("a" + chr(0xD800)) == "a" + chr(0xFFFD)
+    True
+    """
+    try:
+        string.encode()
+    except UnicodeEncodeError:
+        return string.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    return string
+
+
 def text_of_strings(strings: Iterable[str]) -> Text:
     """Text made of Python strings."""
-    encoded = [string.encode("utf-8", "surrogatepass") for string in strings]
+    encoded = [well_formed(string).encode() for string in strings]
     bounds = np.zeros(len(encoded) + 1, np.int64)
     np.cumsum([len(piece) for piece in encoded], out=bounds[1:])
     data = np.frombuffer(b"".join(encoded), np.uint8)
@@ -153,10 +166,10 @@ def _text_of_strings_array(array: pa.Array, name: str) -> Text:
 
 
 def _check_encoding(array: pa.Array, name: str, error: Exception) -> None:
-    """Name the first row that is not UTF-8; lone surrogates, as Python strings may hold, are let through."""
+    """Raise ``InputError`` that names the first row that is not UTF-8, if one is."""
     for row, value in enumerate(array.cast(pa.large_binary())):
         try:
-            (value.as_py() or b"").decode("utf-8", "surrogatepass")
+            (value.as_py() or b"").decode()
         except UnicodeDecodeError as reason:
             raise InputError(f"column {name!r}, row {row}: expected UTF-8 text: {reason}") from error
 
@@ -245,7 +258,7 @@ def _from_numpy(values: npt.NDArray[Any], name: str) -> Any:
 
 
 def _with_surrogates(values: list[Any]) -> pa.Array:
-    """A column of Python strings with lone surrogates, which UTF-8 proper cannot hold, each as its three bytes."""
+    """A column of Python strings with lone surrogates, which UTF-8 cannot hold, made well formed."""
     nested = any(isinstance(value, list | tuple | np.ndarray) for value in values)
     if nested:
         flat = [item for value in values if value is not None for item in value]
@@ -253,9 +266,7 @@ def _with_surrogates(values: list[Any]) -> pa.Array:
         mask = pa.array([value is None for value in values])
         offsets = pa.array(np.concatenate([[0], np.cumsum(sizes)]), pa.int32())
         return pa.ListArray.from_arrays(offsets, _with_surrogates(flat), mask=mask)
-    encoded = [None if value is None else str(value).encode("utf-8", "surrogatepass") for value in values]
-    binary = pa.array(encoded, pa.large_binary())
-    return pa.Array.from_buffers(pa.large_string(), len(binary), binary.buffers(), binary.null_count)
+    return pa.array([None if value is None else well_formed(str(value)) for value in values], pa.large_string())
 
 
 def _kinds(values: Iterable[Any]) -> set[type]:

@@ -121,7 +121,7 @@ class Embedder:
                 rows = missing[start : start + _FLUSH]
                 for first in range(0, len(rows), self.model.batch):
                     some = rows[first : first + self.model.batch]
-                    vectors[some] = self._encoded(_strings(texts.take(pa.array(some))))
+                    vectors[some] = self._encoded(texts.take(pa.array(some)).to_pylist())
                     bar.advance(len(some))
                 if self._cache is not None:
                     self._cache.put([keys[row] for row in rows.tolist()], vectors[rows])
@@ -133,18 +133,6 @@ class Embedder:
             expected = (len(texts), self.dim)
             raise InputError(f"embedder {self.model.name}: expected an array of shape {expected}, got {vectors.shape}")
         return vectors
-
-
-def _strings(texts: pa.Array) -> list[str]:
-    """Texts as models take them: lone surrogates, which Python strings may hold, become U+FFFD."""
-    try:
-        return list(texts.to_pylist())
-    except UnicodeDecodeError:
-        found = texts.cast(pa.large_binary()).to_pylist()
-        return [
-            one.decode("utf-8", "surrogatepass").encode("utf-16", "surrogatepass").decode("utf-16", "replace")
-            for one in found
-        ]
 
 
 def _loaded(model: str | Encode | Model, cache: str | None, revision: str | None, download: bool) -> Embedder:

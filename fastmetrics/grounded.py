@@ -108,7 +108,7 @@ def cut(answers: Text, pattern: str = PATTERN) -> Sentences:
 
 
 def _size(string: str) -> int:
-    return len(string) if string.isascii() else len(string.encode("utf-8", "surrogatepass"))
+    return len(string) if string.isascii() else len(string.encode())
 
 
 def support(

@@ -99,7 +99,7 @@ def _anchors(batch: Batch, options: Mapping[str, Any], unsupported: bool) -> pa.
         order = order[~found.supported[order]]
     rows, starts, stops = found.rows[order], found.starts[order], found.stops[order]
     data, begins = answer.text.data, answer.text.starts[rows]
-    texts = [data[a:b].tobytes().decode("utf-8", "surrogatepass") for a, b in zip(starts, stops, strict=True)]
+    texts = [data[a:b].tobytes().decode() for a, b in zip(starts, stops, strict=True)]
     first, size = count_characters(data, begins, starts), count_characters(data, starts, stops)
     kinds = pa.array(KINDS).take(pa.array(found.kinds[order]))
     fields = [kinds, pa.array(texts, pa.string()), pa.array(first), pa.array(first + size)]

@@ -174,7 +174,7 @@ BROKEN = [
     ("run.csv", "qid,docid,score\nq,a\n", FileFormatError, "run.csv"),
     ("run.json", '{"q": {"a": 1}', FileFormatError, "run.json"),
     ("run.json", '{"q": ["a", "b"], "p": {"x": 1}}', FileFormatError, "query: {document: score}"),
-    ("run.json", '{"q": {"a": "high"}}', ColumnError, "document: number"),
+    ("run.json", '{"q": {"a": "high"}}', ColumnError, "query 'q', document 'a': expected a number"),
     ("run.json", '{"q": {"a": 1, "a": 2}}', InputError, "document a is retrieved twice"),
     ("run.jsonl", '{"qid": "q", "pid": "a", "score": null}\n', ColumnError, "row 0: the score is null"),
     ("run.jsonl", '{"qid": null, "pid": "a", "score": 1}\n', ColumnError, "row 0: the query is null"),

@@ -12,6 +12,7 @@ import pytest
 from hypothesis import given, settings
 
 from fastmetrics import text
+from fastmetrics.arrays import well_formed
 from fastmetrics.errors import InputError, UnknownNameError
 from fastmetrics.text import unicode
 from tests import strategies
@@ -69,7 +70,8 @@ def test_any_text(name: str, rows: list[str | None]) -> None:
 @given(value=strategies.surrogate_texts)
 @settings(max_examples=30)
 def test_lone_surrogates(name: str, value: str) -> None:
-    check(name, ["plain", value, None])
+    assert CUTTERS[name]([value]) == CUTTERS[name]([well_formed(value)])
+    check(name, ["plain", well_formed(value), None])
 
 
 @pytest.fixture(scope="module")

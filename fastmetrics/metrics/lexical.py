@@ -7,7 +7,7 @@ from typing import Annotated
 import numpy as np
 
 from fastmetrics.allowed import Texts
-from fastmetrics.arrays import Bytes, Floats, Ints, Uint64s
+from fastmetrics.arrays import Bytes, Floats, Ints, Uint64s, well_formed
 from fastmetrics.declare import metric
 from fastmetrics.kernels import strings
 from fastmetrics.metrics.counts import divide, harmonic, same, sets, shared
@@ -176,7 +176,7 @@ def politeness(answer: Lowered, *, markers: Markers = MARKERS) -> Floats:
 
 
 def _phrase_tables(markers: tuple[str, ...]) -> tuple[Uint64s, Bytes, Ints]:
-    encoded = [marker.lower().encode("utf-8", "surrogatepass").replace(b"\0", b"\xff") for marker in markers]
+    encoded = [well_formed(marker).lower().encode().replace(b"\0", b"\xff") for marker in markers]
     masks = np.zeros((4, 256), np.uint64)
     for bit, marker in enumerate(encoded):
         for k in range(4):

@@ -65,7 +65,7 @@ def find_claims(text: Text, bounds: Any, roles: Bytes, claims: str | Pipeline) -
     found: list[tuple[int, int, int, bool]] = []
     ends = np.zeros(len(bounds), np.int64)
     for row in range(len(text)):
-        string = text.data[text.starts[row] : text.stops[row]].tobytes().decode("utf-8", "surrogatepass")
+        string = text.data[text.starts[row] : text.stops[row]].tobytes().decode()
         words = _Words(string, int(bounds[row]), roles)
         if string.strip():
             with _turn:

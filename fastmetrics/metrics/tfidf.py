@@ -101,7 +101,7 @@ def fit_idf(batches: Iterable[Batch], options: Options) -> dict[str, Any]:
         n_documents += sum(int(batch.present(column).sum()) for column in ("question", "answer"))
         held = sum(count_documents(t.ids, t.starts, t.stops, len(words)) for t in columns)
         counts.update({word: count for word, count in zip(words, np.asarray(held).tolist(), strict=True) if count})
-    digest = hashlib.blake2b(repr(sorted(counts.items())).encode("utf-8", "surrogatepass"), digest_size=8).hexdigest()
+    digest = hashlib.blake2b(repr(sorted(counts.items())).encode(), digest_size=8).hexdigest()
     return {**options, "idf": Corpus(n_documents, dict(counts), digest)}
 
 

@@ -11,6 +11,7 @@ import pyarrow as pa
 import pyarrow.json as pj
 import pyarrow.types as pt
 
+from fastmetrics.arrays import well_formed
 from fastmetrics.errors import FileFormatError, InputError
 from fastmetrics.intact import check_names
 from fastmetrics.kernels.nesting import deepest
@@ -23,7 +24,6 @@ from fastmetrics.tables.kinds import (
     WrongValueError,
     coerce,
     describe,
-    is_unicode,
     unify,
 )
 from fastmetrics.tables.lines import Block, blocks
@@ -201,7 +201,7 @@ def _infer_by_line(block: bytes, shown: str) -> pa.Schema:
             failure = failure or f"{shown}, line {number}: {error}"
             continue
         for name, value in record.items():
-            if not is_unicode(name):  # no column can be called so
+            if name != well_formed(name):  # no column can be called so
                 continue
             found = _type_of(value)
             types[name] = _join(types[name], found) if name in types else found

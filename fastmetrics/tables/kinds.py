@@ -15,7 +15,9 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.types as pt
 
+from fastmetrics.arrays import well_formed
 from fastmetrics.errors import ColumnError
+from fastmetrics.messages import shown
 
 
 @dataclass(frozen=True)
@@ -236,9 +238,7 @@ def _coerce_list(value: Any, type_: pa.DataType, kind: str) -> Any:
 
 def _coerce_text(value: Any, kind: str) -> str:
     if isinstance(value, str):
-        if not value.isascii():
-            _refuse_surrogates(value)
-        return value
+        return well_formed(value)
     if kind == "texts" and isinstance(value, list):
         raise WiderTypeError(pa.list_(pa.string()))
     if kind == "id" and isinstance(value, int) and not isinstance(value, bool):
@@ -255,34 +255,13 @@ def _as_float(value: float) -> float:
         raise WrongValueError(f"expected a number, got a whole number of {len(str(value))} digits") from None
 
 
-def is_unicode(text: str) -> bool:
-    """Whether a string can be written as UTF-8: whether it has no lone surrogate.
-
-    >>> is_unicode("größte"), is_unicode(chr(0xD800))
-    (True, False)
-    """
-    try:
-        _refuse_surrogates(text)
-    except WrongValueError:
-        return False
-    return True
-
-
-def _refuse_surrogates(value: str) -> None:
-    try:
-        value.encode()
-    except UnicodeEncodeError as error:
-        raise WrongValueError(
-            f"expected Unicode text, got the lone surrogate \\u{ord(value[error.start]):04x} at character {error.start}"
-        ) from None
-
-
 def describe(value: Any) -> str:
     """A JSON value in a few words, for messages."""
     if isinstance(value, bool):
         return str(value).lower()
     if isinstance(value, (int, float)):
-        return f"the number {value}"
+        told = shown(value)
+        return told if told.startswith("a ") else f"the number {told}"
     if isinstance(value, str):
         return f"the string {value[:40]!r}"
     return "a list" if isinstance(value, list) else "an object"

@@ -9,10 +9,8 @@ from __future__ import annotations
 
 import csv
 import gzip
-import json
 import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -23,9 +21,11 @@ import pyarrow.parquet
 
 from fastmetrics.errors import ColumnError, FileFormatError
 from fastmetrics.intact import check
+from fastmetrics.messages import quoted
 from fastmetrics.tables.files import MAX_ROW_BYTES, DataFile, reading
 from fastmetrics.tables.jsonl import JsonLinesReader, record_of
 from fastmetrics.tables.kinds import Selection, Widened, WrongValueError, settle
+from fastmetrics.tables.nested import load, table_of
 from fastmetrics.tables.remote import spooled
 from fastmetrics.tables.stores import plainly
 from fastmetrics.tables.trec import read_trec
@@ -96,9 +96,11 @@ class Triples:
                 wrong = int(np.flatnonzero(plain.is_null().to_numpy(zero_copy_only=False))[0]) + row
                 raise ColumnError(f"{self.name}, row {wrong}: the {name} is null")
         found = value if pa.types.is_float64(value.type) else self._number(value, row)
-        wrong_rows = np.flatnonzero(np.isnan(found.to_numpy()))
+        unfit = np.isnan if self.kind == "score" else lambda grades: ~np.isfinite(grades)
+        wrong_rows = np.flatnonzero(unfit(found.to_numpy()))
         if wrong_rows.size:
-            raise ColumnError(f"{self.name}, row {int(wrong_rows[0]) + row}: the {self.kind} is not a number")
+            wrong, where = found[int(wrong_rows[0])].as_py(), f"{self.name}, row {int(wrong_rows[0]) + row}"
+            raise ColumnError(f"{where}: the {self.kind} is {'not a number' if np.isnan(wrong) else 'infinite'}")
         if not pa.types.is_dictionary(query.type) or not _is_text(query.dictionary.type):
             query = self._text(query, "query")
         return pa.record_batch({"query": query, "doc": self._text(doc, "document"), "value": found})
@@ -138,7 +140,7 @@ class Triples:
         for what in ("query", "doc", self.kind):
             found = [present[name] for name in NAMES[what] if name in present]
             if not found:
-                raise ColumnError(f"{self.name}: no column {' or '.join(NAMES[what])} among {', '.join(names)}")
+                raise ColumnError(f"{self.name}: no column {' or '.join(NAMES[what])} among {quoted(names)}")
             chosen.append(found[0])
         return chosen
 
@@ -153,23 +155,10 @@ class Triples:
             return pa.table(source)
         if isinstance(source, Mapping):
             if source and all(isinstance(docs, Mapping) for docs in source.values()):
-                return self._nested([(query, list(docs.items())) for query, docs in source.items()])
-            return pa.table(dict(source)) if source else self._nested([])
+                pairs = [(query, list(docs.items())) for query, docs in source.items()]
+                return table_of(pairs, self.name, self.kind)
+            return pa.table(dict(source)) if source else table_of([], self.name, self.kind)
         raise ColumnError(f"a path, a table or a dictionary was expected as {self.name}, not {type(source).__name__}")
-
-    def _nested(self, queries: list[tuple[Any, list[tuple[Any, Any]]]]) -> pa.Table:
-        """The table of ``(query, [(document, value), …])``, as dictionaries and JSON hold it."""
-        counts = [len(docs) for _, docs in queries]
-        pairs = list(chain.from_iterable(docs for _, docs in queries))
-        heads = pa.array([str(query) for query, _ in queries], pa.large_string())
-        places = pa.array(np.repeat(np.arange(len(queries), dtype=np.int32), counts))
-        try:
-            values = pa.array([value for _, value in pairs], pa.float64(), from_pandas=False)
-        except (pa.ArrowInvalid, pa.ArrowTypeError, TypeError, OverflowError) as error:
-            raise ColumnError(f"{self.name}: {{query: {{document: number}}}} was expected: {error}") from None
-        docs = pa.array([str(doc) for doc, _ in pairs], pa.large_string())
-        wanted = NAMES["query"][0], NAMES["doc"][0], NAMES[self.kind][0]
-        return pa.table(dict(zip(wanted, (pa.DictionaryArray.from_arrays(places, heads), docs, values), strict=True)))
 
     def _read(self, path: Path) -> Batches:
         try:
@@ -228,7 +217,10 @@ class Triples:
 
     def _read_lines(self, path: Path, compression: str | None) -> Batches:
         reader = JsonLinesReader(DataFile(str(path), self.name, "jsonl", compression))
-        chosen = self._named(reader.schema.names)
+        try:
+            chosen = self._named(reader.schema.names)
+        except ColumnError as error:
+            raise ColumnError(f"{error}; or expected {{query: {{document: {self.kind}}}}}") from None
         types = [settle("any", reader.schema.field(name).type) for name in chosen]
         selection = Selection(pa.schema(list(zip(chosen, types, strict=True))), dict.fromkeys(chosen, "any"))
         start, done = 0, False
@@ -249,26 +241,8 @@ class Triples:
             raise FileFormatError(
                 f"{self.name}: JSON of more than {_LONGEST_JSON:,} bytes is not read; write TREC text or Parquet"
             )
-        try:
-            loaded = json.loads(text, object_pairs_hook=_Pairs)
-        except (ValueError, RecursionError) as error:
-            raise FileFormatError(f"{self.name}: malformed JSON: {error}") from None
-        try:
-            table = self._loaded(loaded)
-        except (UnicodeEncodeError, OverflowError) as error:
-            raise FileFormatError(f"{self.name}: {error}") from None
+        table = load(text, self.name, self.kind, self._named)
         yield from self._columns(iter(table.to_batches(ROWS)), table.schema.names)
-
-    def _loaded(self, loaded: Any) -> pa.Table:
-        if isinstance(loaded, _Pairs) and all(isinstance(docs, _Pairs) for _, docs in loaded):
-            return self._nested(loaded)
-        if type(loaded) is list and all(isinstance(record, _Pairs) for record in loaded):
-            return pa.Table.from_pylist([dict(record) for record in loaded])
-        raise FileFormatError(f"{self.name}: a dictionary {{query: {{document: {self.kind}}}}} was expected")
-
-
-class _Pairs(list[tuple[str, Any]]):
-    """A JSON object as its pairs, so that a document named twice is seen twice."""
 
 
 def _is_text(kind: pa.DataType) -> bool:

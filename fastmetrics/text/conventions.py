@@ -65,7 +65,7 @@ class Convention:
         """The characters that the bytes of a folded word stand for."""
         for character, byte in _PRIVATE.items():
             folded = folded.replace(bytes([byte]), character.encode())
-        return folded.replace(bytes([NUL]), b"\0").decode("utf-8", "surrogatepass")
+        return folded.replace(bytes([NUL]), b"\0").decode()
 
 
 def _build(keep: Flags, delete: Flags | None = None) -> tuple[Ids, Ids]:
