@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 import numpy as np
 import pyarrow as pa
 
-from fastmetrics.arrays import Flags, Floats, Ints, Text, Tokens, decoded, floats_of_arrow, text_of_arrow
+from fastmetrics.arrays import Flags, Floats, Ints, Text, Tokens, floats_of_arrow, text_of_arrow
 from fastmetrics.columns import COLUMNS
 from fastmetrics.text.conventions import convention
 from fastmetrics.text.tokenize import Folded, Vocabulary, Wordbook, fold
@@ -92,6 +92,6 @@ class Batch:
             if COLUMNS[column].kind in ("text", "texts"):
                 text = self.text(column)
                 return text.valid if text.groups is None else text.valid & (np.diff(text.groups) > 0)
-            return decoded(self.columns[column]).is_valid().to_numpy(zero_copy_only=False)
+            return self.columns[column].is_valid().to_numpy(zero_copy_only=False)
 
         return self.remember(("present", column), look)

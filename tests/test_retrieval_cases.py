@@ -101,3 +101,41 @@ def test_float_ids_of_a_run_are_refused_and_those_of_a_text_stay_text(tmp_path: 
         fm.rank(path, judged, "mrr")
     path.write_text("qid,pid,score\n1,9007199254740993,2\n1,9007199254740992,1\n")
     assert fm.rank(path, judged, "mrr").mean["mrr"] == 1.0
+
+
+def test_two_empty_rankings_agree_in_all_and_an_empty_one_with_no_other():
+    for lists, expected in (([[], []], 1.0), ([[], ["a"]], 0.0), ([[], [], ["a"]], 1 / 3), ([["a"], ["a"]], 1.0)):
+        queries, given = ["q"] * len(lists), pa.array(lists, pa.list_(pa.string()))
+        assert fm.retrieval_consistency(queries, given) == expected
+        assert fm.retrieval_rbo(queries, given) == pytest.approx(expected)
+        assert repeats.over_repeats(queries, lists, repeats.jaccard) == expected
+
+
+@pytest.mark.parametrize("blank", [" ", "\t", "\r", "\x0b", "\x0c", "\t \r"])
+def test_any_white_space_parts_the_fields_of_trec_text(tmp_path: Path, blank):
+    """As C's ``isspace`` has it, before the first field, between fields, and before the line's end."""
+    fields = [["q", "Q0", "a", "1", "2.5", "tag"], ["q", "Q0", "b", "2", "1.5", "tag"], ["r", "Q0", "c", "1", "1"]]
+    judged = [["q", "0", "b", "1"], ["r", "0", "c", "2"]]
+    for edge in ("", blank):
+        for name, rows in (("run.txt", fields), ("qrels.txt", judged)):
+            first, *others = rows  # spaces in the first line: tabs there make it a table
+            text = "".join(f"{edge}{blank.join(row)}{edge}\n" for row in others)
+            (tmp_path / name).write_bytes(f"{' '.join(first)}\n{text}{blank}\n".encode())
+        found = fm.rank(tmp_path / "run.txt", tmp_path / "qrels.txt", "mrr,ndcg")
+        assert found.per_query["query_id"].to_pylist() == ["q", "r"]
+        assert found.mean == {"mrr": 0.75, "ndcg": (1 + 1 / LOG3) / 2}
+
+
+def test_scores_with_a_sign_are_the_numbers_without_it(tmp_path: Path):
+    """Arrow reads no plus sign, so another reader does: to the last digit, and it names lines as the first does."""
+    scores = {"d": 1.0000000000000002, "c": 1.0, "b": 1e300, "a": 1.0000000000000004}
+    plain = "".join(f"q Q0 {doc} 0 {score!r} t\n" for doc, score in scores.items())
+    signed = "".join(f"q Q0 {doc} 0 +{score!r} t\n" for doc, score in scores.items())
+    expected = fm.rank({"q": scores}, {"q": {"d": 1}}, "mrr").mean
+    assert expected == {"mrr": 1 / 3}
+    for text in (plain, signed, signed.replace("+", "", 2)):
+        (tmp_path / "run.txt").write_text(text)
+        assert fm.rank(tmp_path / "run.txt", {"q": {"d": 1}}, "mrr").mean == expected
+    (tmp_path / "run.txt").write_text(f"# a comment\n\n{signed}\nq Q0 e 0 +one t\n")
+    with pytest.raises(InputError, match=r"line 8: a number was expected, not '\+one'"):
+        fm.rank(tmp_path / "run.txt", {"q": {"d": 1}}, "mrr")
