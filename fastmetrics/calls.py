@@ -10,6 +10,7 @@ import pyarrow as pa
 
 from fastmetrics.arrays import Floats, as_arrow
 from fastmetrics.batch import Batch
+from fastmetrics.cautions import notes
 from fastmetrics.declare import Metric
 from fastmetrics.frames import aligned_table
 from fastmetrics.planning import Score, parse
@@ -75,3 +76,10 @@ def finish_counts(name: str, counts: Sequence[int]) -> float:
     asked = parse(name)
     assert asked.metric.finish is not None
     return float(asked.metric.finish(counts, **asked.options).score)
+
+
+def caution_notes(counts: Mapping[str, Sequence[int]]) -> list[str]:
+    """What a reader must know of scores: ``counts`` has, for each that has a caution, ``[rows, scored rows]``."""
+    asked = {name: parse(name) for name, (rows, _) in counts.items() if rows}
+    cautions = {name: (one.metric.caution(one.options), one.options) for name, one in asked.items()}
+    return notes(counts, {name: (said, options) for name, (said, options) in cautions.items() if said is not None})

@@ -1,9 +1,10 @@
-"""What is known of scores beside their columns: the counts that corpus metrics are made of, kept in metadata."""
+"""What is known of scores beside their columns, kept in metadata: the counts of corpus metrics and of cautions."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping
+from typing import TypeAlias
 
 import pyarrow as pa
 
@@ -11,18 +12,22 @@ METADATA = b"fastmetrics"
 """The key of a schema's metadata under which scores keep, as JSON, what is known of them beside the columns."""
 
 
-def metadata(rows: Mapping[str, tuple[int, int]], counts: Mapping[str, list[int]]) -> dict[bytes, str]:
-    """Metadata that hold the counts of corpus metrics, and of each column of scores its rows and its nulls."""
+Counts: TypeAlias = Mapping[str, list[int]]
+
+
+def metadata(rows: Mapping[str, tuple[int, int]], counts: Counts, cautions: Counts) -> dict[bytes, str]:
+    """Metadata with the counts of corpus metrics and of cautions, and of each column of scores its rows and nulls."""
     metrics = {
         name: {"n_rows": n_rows, "n_missing": n_missing, "n_undefined": 0, "n_error": 0}
         for name, (n_rows, n_missing) in rows.items()
     }
-    return {METADATA: json.dumps({"metrics": metrics, "counts": dict(counts)})}
+    return {METADATA: json.dumps({"metrics": metrics, "counts": dict(counts), "cautions": dict(cautions)})}
 
 
-def add_counts(batches: Iterable[pa.RecordBatch]) -> dict[str, list[int]]:
-    """The counts of the corpus metrics of scored batches, added up."""
-    return add_up(json.loads((batch.schema.metadata or {}).get(METADATA, b"{}")).get("counts", {}) for batch in batches)
+def add_counts(batches: Iterable[pa.RecordBatch]) -> tuple[dict[str, list[int]], dict[str, list[int]]]:
+    """The counts of the corpus metrics and those of the cautions of scored batches, added up."""
+    held = [json.loads((batch.schema.metadata or {}).get(METADATA, b"{}")) for batch in batches]
+    return add_up(one.get("counts", {}) for one in held), add_up(one.get("cautions", {}) for one in held)
 
 
 def add_up(parts: Iterable[Mapping[str, list[int]]]) -> dict[str, list[int]]:

@@ -21,6 +21,7 @@ import numpy as np
 from fastmetrics.allowed import Allowed, of_hint, option
 from fastmetrics.arrays import Flags, Floats, Ints
 from fastmetrics.batch import Batch
+from fastmetrics.cautions import Caution
 from fastmetrics.columns import COLUMNS
 from fastmetrics.errors import UnknownNameError
 from fastmetrics.needs import Need, Options
@@ -55,6 +56,7 @@ class Metric:
     fit: Callable[[Iterable[Batch], Options], Options] | None = None
     aliases: tuple[str, ...] = ()
     cues: tuple[str, ...] = ()
+    caution: Callable[[Options], Caution | None] = lambda options: None
 
     def __reduce__(self) -> tuple[Callable[..., Metric], tuple[Any, ...]]:
         """Other processes find the declaration by its name, in its module."""
@@ -100,8 +102,16 @@ class Metric:
         counts, present = self._call(batch, options)
         return counts[present].sum(axis=0)
 
-    def _call(self, batch: Batch, options: Options) -> tuple[Any, Flags]:
-        """What the function makes of the rows, and whether each had all it takes."""
+    def cautioned(self, batch: Batch, options: Options) -> list[int] | None:
+        """How many rows the metric's caution speaks of, and how many have all it takes; None without a caution."""
+        caution = self.caution(options)
+        if caution is None:
+            return None
+        batch, columns, present = self._ready(batch, options)
+        return caution.count(batch, options, columns, present)
+
+    def _ready(self, batch: Batch, options: Options) -> tuple[Batch, list[str], Flags]:
+        """The batch to read, the columns it has of those needed, and whether each row has all it takes."""
         if self.prepare is not None:
             batch = self.prepare(batch, options)
         columns = [column for column in self.needs if column in batch.columns]
@@ -109,6 +119,11 @@ class Metric:
         for column in columns:
             if column not in self.optional:
                 present = present & batch.present(column)
+        return batch, columns, present
+
+    def _call(self, batch: Batch, options: Options) -> tuple[Any, Flags]:
+        """What the function makes of the rows, and whether each had all it takes."""
+        batch, columns, present = self._ready(batch, options)
         owner = batch.owners("reference") if "reference" in columns and not self.grouped else None
         arguments = {column: _aligned(batch, column, self.needs[column], options, owner) for column in columns}
         scores = self.function(**arguments, **options)
@@ -157,6 +172,7 @@ def metric(
     fit: Callable[[Iterable[Batch], Options], Options] | None = None,
     aliases: Sequence[str] = (),
     cues: Sequence[str] = (),
+    caution: Callable[[Options], Caution | None] = lambda options: None,
 ) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Declare the decorated function as a metric and make it callable with raw columns.
 
@@ -175,7 +191,7 @@ def metric(
 
     ``aliases`` are other names of the very same number, by which it may be asked for, as it may by its labels.
     ``cues`` are names that do not say which of several metrics is meant, or are those of something similar: an error
-    suggests this metric.
+    suggests this metric.  ``caution`` says of given options what readers of the scores must know of some rows.
     """
 
     def declare(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -202,6 +218,7 @@ def metric(
             fit=fit,
             aliases=tuple(one for one in aliases if one != (name or function.__name__)),
             cues=tuple(cues),
+            caution=caution,
         )
         REGISTRY[declared.name] = declared
         for spelling in (declared.name, *declared.aliases, *declared.labels.values()):

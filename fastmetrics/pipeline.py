@@ -15,7 +15,7 @@ import numpy as np
 import pyarrow as pa
 
 import fastmetrics
-from fastmetrics.calls import finish_counts
+from fastmetrics.calls import caution_notes, finish_counts
 from fastmetrics.columns import COLUMNS, resolve
 from fastmetrics.corpus import add_counts, add_up
 from fastmetrics.engines.jobs import Engine, Job, Progress, RunResult
@@ -198,9 +198,10 @@ def job(planned: Plan, score: Callable[[pa.RecordBatch], pa.RecordBatch]) -> Job
 
 
 def _observe(names: Sequence[str], part: pa.RecordBatch) -> dict[str, Any]:
-    """The sums of a part's scores, and its counts of corpus metrics."""
+    """The sums of a part's scores, and its counts of corpus metrics and of cautions."""
     scores = {name: _state(part.column(name)).to_json() for name in names}
-    return {"scores": scores, "counts": add_counts([part])}
+    counts, cautions = add_counts([part])
+    return {"scores": scores, "counts": counts, "cautions": cautions}
 
 
 def signature(planned: Plan) -> dict[str, Any]:
@@ -248,13 +249,13 @@ def _conclude(observed: Sequence[Mapping[str, Any]], names: Sequence[str], rejec
         }
         for name, state in _merged(observed, names).items()
     }
-    counts = _counts(observed)
-    return {"metrics": rows, "n_rejected": rejected, **({"counts": counts} if counts else {})}
+    counts = {kind: _added(observed, kind) for kind in ("counts", "cautions")}
+    return {"metrics": rows, "n_rejected": rejected, **{kind: added for kind, added in counts.items() if added}}
 
 
-def _counts(observed: Sequence[Mapping[str, Any]]) -> dict[str, list[int]]:
-    """The counts of corpus metrics, added up over the parts."""
-    return add_up(part["counts"] for part in observed)
+def _added(observed: Sequence[Mapping[str, Any]], kind: str) -> dict[str, list[int]]:
+    """The counts of corpus metrics, or those of cautions, added up over the parts."""
+    return add_up(part[kind] for part in observed)
 
 
 def _summary(result: RunResult, planned: Plan, output: str | Path) -> Summary:
@@ -267,6 +268,6 @@ def _summary(result: RunResult, planned: Plan, output: str | Path) -> Summary:
         wanted = fractions(statistics.get(name, ()))
         found = quantiles(partial(column_of, output, name), list(wanted.values())) if wanted else ()
         metrics[name] = MetricSummary.of(state, dict(zip(wanted, map(float, found), strict=True)))
-    corpus = {name: finish_counts(name, counts) for name, counts in _counts(result.observed).items()}
-    labels = declared_labels(states)
-    return Summary(result.rows, metrics, corpus, labels, columns=planned.used, passed_over=planned.passed_over)
+    corpus = {name: finish_counts(name, counts) for name, counts in _added(result.observed, "counts").items()}
+    labels, notes = declared_labels(states), caution_notes(_added(result.observed, "cautions"))
+    return Summary(result.rows, metrics, corpus, labels, notes, planned.used, planned.passed_over)

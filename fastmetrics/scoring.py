@@ -56,22 +56,26 @@ def score_batch(
     """The scores of a record batch: the kept columns, then one float64 column a metric.
 
     A score is null where an input is missing and NaN where it is undefined.  A corpus metric has no column: its counts
-    are in the schema's metadata, as JSON under the key ``fastmetrics``.  The function is pure; ``words`` it has met
-    before save time and change nothing.  A profiler gives ``make`` and ``watch`` to see what is derived, and how long
-    each metric takes.
+    are in the schema's metadata, as JSON under the key ``fastmetrics``, and so are those of cautions.  The function is
+    pure; ``words`` it has met before save time and change nothing.  A profiler gives ``make`` and ``watch`` to see what
+    is derived, and how long each metric takes.
     """
     rows = rows_of(batch, plan, make, words)
     arrays = [batch.column(name) for name in plan.keep]
     counts: dict[str, list[int]] = {}
+    cautions: dict[str, list[int]] = {}
     for score in plan.scores:
         with watch(score.name):
+            told = score.metric.cautioned(rows, score.options)
+            if told is not None:
+                cautions[score.name] = told
             if score.metric.finish is not None:
                 counts[score.name] = score.metric.count(rows, score.options).tolist()
                 continue
             values, present = score.metric.compute(rows, score.options)
         arrays.append(pa.array(values, pa.float64(), mask=~present))
     scored = pa.RecordBatch.from_arrays(arrays, names=[*plan.keep, *plan.names])
-    return scored.replace_schema_metadata(metadata({}, counts)) if counts else scored
+    return scored.replace_schema_metadata(metadata({}, counts, cautions)) if counts or cautions else scored
 
 
 class Shelf:
@@ -170,10 +174,10 @@ def score(
     made = _joined(scored, planned)
     if frame.index is not None:
         made = with_index(made, frame.index)
-    counts = add_counts(scored)
+    counts, cautions = add_counts(scored)
     rows = {name: (made.num_rows, made[name].null_count) for name in planned.names}
-    known = {**(made.schema.metadata or {}), **metadata(rows, counts)}
-    return made.replace_schema_metadata(known) if counts else made
+    known = {**(made.schema.metadata or {}), **metadata(rows, counts, cautions)}
+    return made.replace_schema_metadata(known) if counts or any(rows for rows, _ in cautions.values()) else made
 
 
 def _joined(scored: Sequence[pa.RecordBatch], planned: Plan) -> pa.Table:

@@ -16,7 +16,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from fastmetrics.arrays import floats_of_arrow
-from fastmetrics.calls import finish_counts
+from fastmetrics.calls import caution_notes, finish_counts
 from fastmetrics.declare import Better, Metric
 from fastmetrics.display import Grid, Shown, number, strict
 from fastmetrics.errors import OptionError, UnknownNameError
@@ -193,7 +193,7 @@ def summarize(
     metrics = {name: MetricSummary.of(state, extra.get(name, {})) for name, state in sums.states.items()}
     corpus = {name: float((finish or finish_counts)(name, counts)) for name, counts in sums.counts.items()}
     named = declared_labels(metrics) if labels is None else dict(labels)
-    return Summary(sums.n_rows, metrics, corpus, named, sums.notes)
+    return Summary(sums.n_rows, metrics, corpus, named, [*sums.notes, *caution_notes(sums.cautions)])
 
 
 def asked_of(names: Sequence[str], statistics: Mapping[str, Sequence[str]] | None) -> dict[str, dict[str, float]]:

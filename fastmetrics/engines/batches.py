@@ -61,9 +61,9 @@ class Rows:
             empty = True
             for batch in slices(typed):
                 empty = False
-                yield scorer(batch)
+                yield scorer(batch).replace_schema_metadata()  # the counts of a batch are not those of all
             if empty:
-                yield score_batch(pa.RecordBatch.from_pylist([], typed.schema), self.plan)
+                yield score_batch(pa.RecordBatch.from_pylist([], typed.schema), self.plan).replace_schema_metadata()
 
     def check(self) -> None:
         """Score no rows, which says at once if a column is of a type that some metric cannot take; if all are known."""

@@ -97,8 +97,8 @@ def finish(task: Task, scored: list[Scored]) -> Finished:
     batches = [batch for one in scored for batch in one.batches]
     rejects = sorted((reject for one in scored for reject in one.rejects), key=lambda reject: reject.place)
     part = _one(batches, task.schema)
-    counts = add_counts(batches or [task.score(batch_of(task.selection.schema))])
-    observed = task.observe(part.replace_schema_metadata(metadata({}, counts)) if counts else part)
+    known = add_counts(batches or [task.score(batch_of(task.selection.schema))])
+    observed = task.observe(part.replace_schema_metadata(metadata({}, *known)) if any(known) else part)
     part = undefined_as_null(part, set(task.selection.schema.names))
     with writing("the scores"):
         data = _ipc(part) if task.signed is None else [parquet(part, task.signed)]

@@ -11,6 +11,7 @@ import numpy as np
 from fastmetrics.allowed import Choice, Real, Whole
 from fastmetrics.arrays import Floats, Ints, Text, Tokens, text_of_strings
 from fastmetrics.batch import Batch
+from fastmetrics.cautions import Caution, one_word
 from fastmetrics.declare import metric
 from fastmetrics.errors import OptionError
 from fastmetrics.metrics.counts import clipped
@@ -70,6 +71,13 @@ Bleu = Annotated[Tokens, BleuIn()]
 References = Annotated[Grouped, GroupedIn()]
 
 
+_UNSPACED = one_word("tokenize='zh' cuts Chinese and tokenize='char' every script, as in bleu(tokenize='char')")
+
+
+def _caution(options: Options) -> Caution | None:
+    return _UNSPACED if options["tokenize"] in ("13a", "intl", "none") else None
+
+
 def _foreign(batch: Batch, column: str, name: str, lowercase: bool) -> Tokens:
     """What sacreBLEU's own tokeniser makes of each distinct text."""
     tokenizer = _sacrebleu(tokenize=name).tokenizer
@@ -113,6 +121,7 @@ def _totals(lengths: Ints, orders: int) -> Ints:
     grouped=True,
     aliases=_ALIASES,
     cues=_CUES,
+    caution=_caution,
 )
 def bleu(
     answer: Bleu,
@@ -218,6 +227,7 @@ def _finish(sums: Sequence[int], **options: Any) -> BleuScore:
     grouped=True,
     finish=_finish,
     cues=_CUES,
+    caution=_caution,
 )
 def corpus_bleu(
     answer: Bleu,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Annotated, Any
 
@@ -13,6 +13,7 @@ import pyarrow.compute as pc
 from fastmetrics.allowed import Real
 from fastmetrics.arrays import Flags, Floats, Ints, as_array, decoded
 from fastmetrics.batch import Batch
+from fastmetrics.cautions import Caution
 from fastmetrics.declare import REGISTRY, metric
 from fastmetrics.errors import ColumnError
 from fastmetrics.grounded import (
@@ -135,6 +136,28 @@ def _answerable(batch: Batch, options: Mapping[str, Any]) -> Floats:
     return answerable.astype(np.float64)
 
 
+def _uncited(batch: Batch, options: Mapping[str, Any], columns: Iterable[str]) -> Flags:
+    """The rows whose answer is no "I don't know" and has sentences, none of which cites anything."""
+    grounding: Grounding = GroundingIn().of(batch, "answer", options)
+    sentences = grounding.support.sentences
+    assert sentences.text.groups is not None
+    marks = np.concatenate([[0], np.cumsum(sentences.found[:, 0])])
+    groups = sentences.text.groups
+    return (np.diff(groups) > 0) & (np.diff(marks[groups]) == 0) & ~grounding.abstained
+
+
+_UNCITED = Caution(
+    "cite nothing, so that no sentence counts as supported",
+    "a citation is what the option pattern finds: {pattern}",
+    _uncited,
+    least=0.5,
+)
+
+
+def _caution(options: Options) -> Caution:
+    return _UNCITED
+
+
 @metric(
     bounds=(0, 1),
     better="higher",
@@ -143,6 +166,7 @@ def _answerable(batch: Batch, options: Mapping[str, Any]) -> Floats:
     check=check_phrases,
     prepare=_prepare,
     usual=False,
+    caution=_caution,
     cues=["groundedness"],
 )
 def grounding_overlap(
@@ -178,6 +202,7 @@ def grounding_overlap(
     check=check_phrases,
     prepare=_prepare,
     usual=False,
+    caution=_caution,
     cues=["faithfulness", "groundedness"],
 )
 def overlap_faithfulness(

@@ -8,6 +8,7 @@ import numpy as np
 
 from fastmetrics.allowed import Texts
 from fastmetrics.arrays import Bytes, Floats, Ints, Uint64s, well_formed
+from fastmetrics.cautions import unspaced
 from fastmetrics.declare import metric
 from fastmetrics.kernels import strings
 from fastmetrics.metrics.counts import divide, harmonic, same, sets, shared
@@ -48,7 +49,7 @@ def exact_match(answer: Split, reference: Split) -> Floats:
     return same(answer, reference).astype(np.float64)
 
 
-@metric(bounds=(0, 1), better="higher", source="S0, keyword recall", cues=["keywords"])
+@metric(bounds=(0, 1), better="higher", source="S0, keyword recall", cues=["keywords"], caution=unspaced)
 def keyword_recall(answer: Light, reference: Light) -> Floats:
     """Share of the reference's distinct words that the answer holds.
 
@@ -62,7 +63,13 @@ def keyword_recall(answer: Light, reference: Light) -> Floats:
     return divide(counts.shared, counts.b, empty=0.0)
 
 
-@metric(bounds=(0, 1), better="higher", source="S0, semantic search in the strict semantic-match bot", cues=["cosine"])
+@metric(
+    bounds=(0, 1),
+    better="higher",
+    source="S0, semantic search in the strict semantic-match bot",
+    cues=["cosine"],
+    caution=unspaced,
+)
 def token_cosine(answer: Light, reference: Light) -> Floats:
     """Cosine of the binary word vectors of answer and reference.
 
@@ -76,7 +83,7 @@ def token_cosine(answer: Light, reference: Light) -> Floats:
     return divide(counts.shared, np.sqrt(counts.a * counts.b), empty=0.0)
 
 
-@metric(bounds=(0, 1), better="higher", source="S1, F1 score (Avg F1)", cues=_F1)
+@metric(bounds=(0, 1), better="higher", source="S1, F1 score (Avg F1)", cues=_F1, caution=unspaced)
 def token_f1(answer: Plain, reference: Plain) -> Floats:
     """Harmonic mean of token precision and recall: how much answer and reference overlap, word by word.
 
@@ -93,7 +100,7 @@ def token_f1(answer: Plain, reference: Plain) -> Floats:
     return np.where(both_empty, 1.0, f1)
 
 
-@metric(bounds=(0, 1), better="higher", source="S1, F1 score: its precision")
+@metric(bounds=(0, 1), better="higher", source="S1, F1 score: its precision", caution=unspaced)
 def token_precision(answer: Plain, reference: Plain) -> Floats:
     """Share of the answer's tokens that the reference holds too.
 
@@ -107,7 +114,7 @@ def token_precision(answer: Plain, reference: Plain) -> Floats:
     return np.where(both_empty, 1.0, divide(shared(answer, reference), answer.counts, empty=0.0))
 
 
-@metric(bounds=(0, 1), better="higher", source="S1, F1 score: its recall")
+@metric(bounds=(0, 1), better="higher", source="S1, F1 score: its recall", caution=unspaced)
 def token_recall(answer: Plain, reference: Plain) -> Floats:
     """Share of the reference's tokens that the answer holds too.
 
@@ -121,7 +128,7 @@ def token_recall(answer: Plain, reference: Plain) -> Floats:
     return np.where(both_empty, 1.0, divide(shared(answer, reference), reference.counts, empty=0.0))
 
 
-@metric(bounds=(0, 1), better="higher", source="S3, relevance score")
+@metric(bounds=(0, 1), better="higher", source="S3, relevance score", caution=unspaced)
 def jaccard(question: Words, answer: Words) -> Floats:
     """Share of the distinct words of question and answer that both hold.
 

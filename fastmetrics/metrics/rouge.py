@@ -12,6 +12,7 @@ import pyarrow as pa
 from fastmetrics.allowed import Choice
 from fastmetrics.arrays import Floats, Ids, Ints, Tokens
 from fastmetrics.batch import Batch
+from fastmetrics.cautions import Caution, no_word
 from fastmetrics.declare import metric
 from fastmetrics.errors import OptionError
 from fastmetrics.kernels.unions import Texts, union_hits
@@ -84,6 +85,13 @@ def _summary(batch: Batch, column: str, name: str) -> Summary:
 def _check(stemmer: bool, tokenizer: str) -> None:
     if stemmer and tokenizer != "rouge":
         raise OptionError(f"rouge: the stemmer is for English words, and tokenizer={tokenizer!r} for all; take one")
+
+
+_LATIN = no_word("tokenizer='unicode' keeps them, as in rougeL_f1(tokenizer='unicode')")
+
+
+def _caution(options: Options) -> Caution | None:
+    return None if options["tokenizer"] == "unicode" else _LATIN
 
 
 def _count(kind: str, answer: Any, reference: Any) -> tuple[Ints, Ints, Ints]:
@@ -193,6 +201,7 @@ def _declare(kind: str, part: str) -> Callable[..., Floats]:
         check=_check,
         best_by=None if part == "f1" else f1,
         usual=kind in ("1", "2", "L", "Lsum"),
+        caution=_caution,
         cues=[f"rouge{kind}", *(["rouge"] if kind in ("1", "2", "L") else [])] if part == "f1" else [],
     )(score)
 

@@ -11,6 +11,7 @@ import pyarrow as pa
 from fastmetrics.allowed import Choice
 from fastmetrics.arrays import Floats
 from fastmetrics.batch import Batch
+from fastmetrics.cautions import unspaced
 from fastmetrics.declare import metric
 from fastmetrics.metrics.counts import divide, harmonic, same, shared
 from fastmetrics.needs import Squad
@@ -64,6 +65,7 @@ def squad_em(answer: Squad, reference: Squad, *, version: Version = 1) -> Floats
     source=_SOURCE,
     prepare=_answerless,
     cues=["f1", "f1_score", "qa_f1", "squad"],
+    caution=unspaced,
 )
 def squad_f1(answer: Squad, reference: Squad, *, version: Version = 1) -> Floats:
     """SQuAD's token F1 after the official normalisation.

@@ -14,6 +14,7 @@ import numpy as np
 from fastmetrics.allowed import Choice
 from fastmetrics.arrays import Flags, Floats, Tokens
 from fastmetrics.batch import Batch
+from fastmetrics.cautions import unspaced
 from fastmetrics.declare import metric
 from fastmetrics.errors import OptionError
 from fastmetrics.kernels.tfidf import count_documents, count_products, weighted_products
@@ -105,7 +106,14 @@ def fit_idf(batches: Iterable[Batch], options: Options) -> dict[str, Any]:
     return {**options, "idf": Corpus(n_documents, dict(counts), digest)}
 
 
-@metric(bounds=(0, 1), better="higher", source="S3, relevance score", fit=fit_idf, cues=["cosine", "tfidf"])
+@metric(
+    bounds=(0, 1),
+    better="higher",
+    source="S3, relevance score",
+    fit=fit_idf,
+    cues=["cosine", "tfidf"],
+    caution=unspaced,
+)
 def tfidf_cosine(question: Tfidf, answer: Tfidf, *, idf: Idf = "pair") -> Floats:
     """Cosine of the TF-IDF vectors of question and answer, as scikit-learn's ``TfidfVectorizer()`` makes them.
 

@@ -12,7 +12,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from fastmetrics.columns import is_id
-from fastmetrics.corpus import METADATA
+from fastmetrics.corpus import METADATA, add_up
 from fastmetrics.errors import ColumnError, FileFormatError, InputError
 from fastmetrics.frames import Frame, aligned_table, index_columns, open_frame
 from fastmetrics.stats.moments import State
@@ -107,12 +107,13 @@ class Claims:
     """What a score file's metadata say of its rows.
 
     ``{"metrics": {name: {"n_rows", "n_missing", "n_undefined", "n_error"}}, "counts": {corpus metric: [integers]},
-    "n_rejected": rows of the input that are not among these}``
+    "cautions": {metric: [rows it speaks of, scored rows]}, "n_rejected": rows of the input that are not among these}``
     """
 
     metrics: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
     counts: Mapping[str, list[int]] = field(default_factory=dict)
     n_rejected: int = 0
+    cautions: Mapping[str, list[int]] = field(default_factory=dict)
 
     @classmethod
     def of(cls, metadata: bytes | None) -> Claims:
@@ -125,11 +126,16 @@ class Claims:
                 name: {key: int(counts[key]) for key in ("n_rows", "n_missing", "n_undefined", "n_error")}
                 for name, counts in fields.get("metrics", {}).items()
             }
-            counts = {name: [int(count) for count in vector] for name, vector in fields.get("counts", {}).items()}
+            counts, cautions = (
+                {name: [int(count) for count in vector] for name, vector in fields.get(kind, {}).items()}
+                for kind in ("counts", "cautions")
+            )
+            if any(len(pair) != 2 for pair in cautions.values()):
+                raise ValueError("cautions: expected pairs of counts")
             n_rejected = int(fields.get("n_rejected", 0))
         except (ValueError, AttributeError, KeyError, TypeError) as error:
             raise FileFormatError(f"the scores' metadata {METADATA.decode()!r} cannot be read: {error!r}") from error
-        return cls(metrics, counts, n_rejected)
+        return cls(metrics, counts, n_rejected, cautions)
 
     @property
     def n_rows(self) -> int | None:
@@ -144,6 +150,7 @@ class Sums:
     def __init__(self, notes: Iterable[str] = ()) -> None:
         self.n_rows = 0
         self.states: dict[str, State] = {}
+        self.cautions: dict[str, list[int]] = {}
         self._counts: dict[str, list[list[int]]] = {}
         self._n_parts = 0
         self._names: list[str] | None = None
@@ -185,6 +192,7 @@ class Sums:
             self.states[name] = self.states[name].merge(state)
         for name, vector in part.claims.counts.items():
             self._counts.setdefault(name, []).extend([vector] if part.whole else [])
+        self.cautions = add_up([self.cautions, part.cautions])
 
     @property
     def counts(self) -> dict[str, list[int]]:
@@ -229,6 +237,12 @@ class _Part:
     def whole(self) -> bool:
         """Whether these are just the rows that the metadata speak of."""
         return self.n_rows == self.claims.n_rows
+
+    @property
+    def cautions(self) -> dict[str, list[int]]:
+        """Of each score the rows that its caution speaks of, none if that is not known, and the scored rows."""
+        scored = {name: [0, state.n + state.n_undefined] for name, state in self.states.items()}
+        return {**scored, **(self.claims.cautions if self.whole else {})}
 
     def settle(self, name: str) -> str | None:
         """Tell a column's nulls apart as the metadata claim; if they cannot be right, say so."""

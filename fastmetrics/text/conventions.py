@@ -31,7 +31,7 @@ _PRIVATE = {character: 0xF8 + i for i, character in enumerate(c for c in LIGHT_S
 LOWER = "_lower"
 """What follows the name of a sacreBLEU tokeniser if text is lower-cased first."""
 
-_UNSPACED = (
+UNSPACED = (
     *((0x0E00, 0x0EFF), (0x0F00, 0x0FFF), (0x1000, 0x109F), (0x1780, 0x17FF)),  # Thai, Lao, Tibetan, Burmese, Khmer
     *((0x3005, 0x3007), (0x3040, 0x312F), (0x31A0, 0x31FF), (0xFF66, 0xFF9F)),  # kana, bopomofo
     *((0x2E80, 0x2FDF), (0x3400, 0x4DBF), (0x4E00, 0x9FFF), (0xF900, 0xFAFF), (0x20000, 0x323AF)),  # Han
@@ -137,7 +137,7 @@ def _rouge() -> tuple[Ids, Ids]:
 
 def _unicode() -> tuple[Ids, Ids]:
     bytemap, codemap = _words()
-    for first, last in _UNSPACED:
+    for first, last in UNSPACED:
         kept = codemap[first : last + 1] & words.CODE != 0x20
         codemap[first : last + 1][kept] |= words.ALONE
     return bytemap, codemap

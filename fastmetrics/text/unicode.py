@@ -65,6 +65,12 @@ def is_lower() -> Flags:
 
 
 @functools.cache
+def is_letter() -> Flags:
+    """Whether each code point is a letter to ``str.isalpha``."""
+    return np.strings.isalpha(_each())
+
+
+@functools.cache
 def is_upper() -> Flags:
     """Whether each code point is upper case to ``str.isupper``."""
     return np.strings.isupper(_each())

@@ -1,0 +1,47 @@
+"""Which scripts a text is mostly written in, by what Unicode calls its first letters."""
+
+from __future__ import annotations
+
+import unicodedata
+
+LOOK = 32
+
+# First words of the names of letters of scripts that write no spaces between words.
+UNSPACED = (
+    "THAI",
+    "LAO",
+    "TIBETAN",
+    "MYANMAR",
+    "KHMER",
+    "HIRAGANA",
+    "KATAKANA",
+    "BOPOMOFO",
+    "CJK",
+    "IDEOGRAPHIC",
+    "HALFWIDTH KATAKANA",
+)
+
+
+def beginning(text: str) -> str:
+    """The characters that begin within the first bytes."""
+    kept, size = "", 0
+    for character in text:
+        if size >= LOOK:
+            break
+        kept += character
+        size += len(character.encode("utf-8", "surrogatepass"))
+    return kept
+
+
+def kinds(text: str) -> tuple[bool, bool]:
+    """Whether most of the letters are not Latin, and whether most are of scripts without spaces."""
+    letters = [one for one in beginning(text) if one.isalpha() and not 0x2000 <= ord(one) < 0x2C00]
+    names = [unicodedata.name(one, "") for one in letters]
+    latin = sum(is_latin(letter, name) for letter, name in zip(letters, names, strict=True))
+    unspaced = sum(name.startswith(UNSPACED) for name in names)
+    return 2 * (len(letters) - latin) > len(letters), 2 * unspaced > len(letters)
+
+
+def is_latin(letter: str, name: str) -> bool:
+    """Whether a letter is Latin: ASCII, Latin with marks, or of the phonetic alphabet."""
+    return ord(letter) < 0x300 or name.startswith(("LATIN", "MODIFIER LETTER SMALL", "MODIFIER LETTER CAPITAL"))

@@ -1,0 +1,216 @@
+"""Rows that a metric cannot do justice to are counted exactly, however they are cut, and told of once."""
+
+import itertools
+import json
+import sys
+import unicodedata
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import fastmetrics as fm
+from fastmetrics.arrays import text_of_arrow, text_of_strings
+from fastmetrics.kernels.scripts import FOREIGN, ONE_WORD
+from fastmetrics.pipeline import score_files
+from fastmetrics.summary import summarize
+from fastmetrics.tables.chunks import Limits
+from fastmetrics.text.scripts import _classes, scripts
+from tests.program import program
+from tests.reference.scripts import UNSPACED, is_latin, kinds
+from tests.strategies import texts
+
+MIXED = st.text(st.sampled_from("ab é.’“ 1٣日本ไทยカカنжΩ한ｱ😀ℝ々〇ເລາ"), max_size=40)
+ANY = st.one_of(MIXED, texts, st.sampled_from(["巴黎是法国的首都", "Париж", "in Paris", ""]))
+ROWS = st.lists(st.tuples(st.none() | ANY, st.none() | st.lists(st.none() | ANY, max_size=3)), max_size=12)
+CHINESE, RUSSIAN = ("巴黎是法国的首都", "巴黎"), ("Париж", "в Париже")
+RARE = {0x1D, 0xA7, 0xA9, 0xAA, 0xAB, 0x107, 0x1AF, 0x1B0, 0x1B1, 0x1DF}
+
+
+def bits(text: str) -> int:
+    foreign, unspaced = kinds(text)
+    return foreign * FOREIGN + unspaced * ONE_WORD
+
+
+def counts_of(table: pa.Table) -> dict[str, list[int]]:
+    return json.loads(table.schema.metadata[b"fastmetrics"])["cautions"]
+
+
+def test_letters_are_of_the_scripts_that_unicode_names():
+    classes = _classes()
+    for code in range(sys.maxunicode + 1):
+        letter = chr(code)
+        expected = 0
+        if letter.isalpha() and not 0x2000 <= code < 0x2C00:
+            name = unicodedata.name(letter, "")
+            expected = 1 if is_latin(letter, name) else 3 if name.startswith(UNSPACED) else 2
+        assert classes[code] == expected or code >> 8 in RARE, (hex(code), classes[code])
+
+
+@given(st.lists(ANY, max_size=30), st.integers(0, 9))
+def test_texts_are_judged_by_their_first_letters(strings, offset):
+    expected = [bits(string) for string in strings]
+    found = scripts(text_of_strings(strings))
+    assert (found is None and not any(expected)) or found.tolist() == expected
+    # bytes that begin anywhere in memory
+    encoded = [string.encode("utf-8", "surrogatepass") for string in strings]
+    buffer = pa.py_buffer(b"x" * offset + b"".join(encoded)).slice(offset)
+    bounds = pa.py_buffer(np.cumsum([0, *map(len, encoded)]).astype(np.int64))
+    array = pa.Array.from_buffers(pa.large_binary(), len(strings), [None, bounds, buffer]).view(pa.large_string())
+    again = scripts(text_of_arrow(array, "answer"))
+    assert (again is None) == (found is None)
+    assert again is None or again.tolist() == expected
+
+
+@settings(deadline=None)
+@given(ROWS, st.lists(st.integers(0, 12), max_size=3), st.integers(1, 3))
+def test_the_counts_are_those_of_the_definition_however_the_rows_are_cut(rows, cuts, threads):
+    bounds = sorted({0, len(rows), *(min(cut, len(rows)) for cut in cuts)})
+    types = {"answer": pa.string(), "reference": pa.list_(pa.string())}
+    columns = zip(types.items(), zip(*rows, strict=True) if rows else ((), ()), strict=True)
+    whole = pa.table({name: pa.array(values, type_) for (name, type_), values in columns})
+    pieces = [whole.slice(first, last - first) for first, last in itertools.pairwise(bounds)]
+    table = pa.concat_tables(pieces) if pieces else whole
+    expected = {"token_f1": [0, 0], "rouge1_f1": [0, 0]}
+    for answer, references in rows:
+        given = [one for one in references or [] if one is not None]
+        if answer is None or not given:
+            continue
+        row = np.bitwise_or.reduce([bits(one) for one in (answer, *given)])
+        for name, bit in (("token_f1", ONE_WORD), ("rouge1_f1", FOREIGN)):
+            expected[name][0] += bool(row & bit)
+            expected[name][1] += 1
+    scored = fm.score(table, metrics="token_f1,rouge1_f1,rouge1_f1(tokenizer='unicode')", threads=threads)
+    if any(count for count, _ in expected.values()):
+        assert counts_of(scored) == expected
+    else:
+        assert scored.schema.metadata is None
+
+
+def rows_of(*kinds: tuple[tuple[str, str], int]) -> dict[str, list[str]]:
+    pairs = [pair for pair, times in kinds for _ in range(times)]
+    return {"answer": [a for a, _ in pairs], "reference": [b for _, b in pairs]}
+
+
+def notes(rows, metrics: str) -> list[str]:
+    return list(summarize(fm.score(rows, metrics=metrics)).notes)
+
+
+def test_one_note_a_cause_says_which_scores_how_many_rows_and_what_helps():
+    rows = rows_of((CHINESE, 30), (("in Paris", "Paris"), 70))
+    found = notes(rows, "token_f1,squad_f1,exact_match,rouge1_f1,rougeL_f1,bleu,corpus_bleu,chrf")
+    assert [note.split(" are ")[0] for note in found] == [
+        "token_f1, squad_f1: 30 of 100 scored rows (30 %)",
+        "rouge1_f1, rougeL_f1: 30 of 100 scored rows (30 %)",
+        "bleu, corpus_bleu: 30 of 100 scored rows (30 %)",
+    ]
+    helps = "rouge1_f1(tokenizer='unicode')", "rougeL_f1(tokenizer='unicode')", "bleu(tokenize='char')"
+    for note, spec in zip(found, helps, strict=True):
+        assert spec in note
+        assert notes(rows, spec) == []
+
+
+@pytest.mark.parametrize(
+    ("pair", "metrics", "told"),
+    [
+        (RUSSIAN, "token_f1,bleu,squad_f1", 0),
+        (RUSSIAN, "rougeL_f1,rougeLsum_recall,rouge2_f1(stemmer=True)", 1),
+        (("ここはパリ", "Paris"), "token_recall", 1),
+        (("Paris", "ปารีส"), "keyword_recall,token_cosine,token_precision", 1),
+        (("café’s “Zürich” — naïve", "Łódź"), "token_f1,rougeL_f1", 0),
+        (CHINESE, "bleu(tokenize='zh'),bleu(tokenize='char'),exact_match,chrf", 0),
+        (CHINESE, "bleu(tokenize='intl'),bleu(tokenize='none')", 1),
+    ],
+)
+def test_each_metric_speaks_of_what_it_cannot_read(pair, metrics, told):
+    assert len(notes(rows_of((pair, 3)), metrics)) == told
+
+
+def test_a_metric_looks_at_its_own_columns_only():
+    rows = {**rows_of((("in Paris", "Paris"), 4)), "question": ["巴黎在哪里"] * 4}
+    (note,) = notes(rows, "token_f1,jaccard,tfidf_cosine")
+    assert note.startswith("jaccard, tfidf_cosine: 4 of 4 scored rows (100 %) are")
+
+
+def test_few_rows_are_no_cause_for_a_note():
+    latin = ("in Paris", "Paris")
+    assert notes(rows_of((CHINESE, 4), (latin, 96)), "token_f1") == []
+    assert len(notes(rows_of((CHINESE, 5), (latin, 95)), "token_f1")) == 1
+    # of files together it is their rows together that count
+    part, rest = (fm.score(rows_of(one), metrics="token_f1") for one in ((CHINESE, 4), (latin, 96)))
+    assert list(summarize([part, rest]).notes) == []
+    assert len(summarize([part, rest.slice(0, 50)]).notes) == 1
+
+
+def test_scores_that_differ_in_their_counts_share_a_note():
+    rows = {"answer": ["巴黎", "巴黎"], "reference": ["巴黎", None], "question": ["where", "where"]}
+    (note,) = notes(rows, "token_f1,jaccard")
+    assert note.startswith("token_f1, jaccard: up to 2 of 2 scored rows (100 %) are")
+
+
+CITED = {"answer": ["Paris is in France (1)."] * 6, "contexts": [["Paris lies in France."]] * 6}
+
+
+def test_answers_without_citations_name_the_pattern():
+    grounded = "grounding_overlap,overlap_faithfulness"
+    embedder = lambda texts: np.ones((len(texts), 2), np.float32)  # noqa: E731
+    (note,) = summarize(fm.score(CITED, metrics=grounded, embedder=embedder)).notes
+    assert note.startswith("grounding_overlap, overlap_faithfulness: 6 of 6 scored rows (100 %) cite nothing")
+    assert note.endswith(r"the option pattern finds: \[([0-9]+)\]")
+    marked = r"grounding_overlap(pattern='\\(([0-9]+)\\)')"
+    assert list(summarize(fm.score(CITED, metrics=marked, embedder=embedder)).notes) == []
+    some = {**CITED, "answer": ["Paris [1].", "Paris [7].", "It is.", "I don't know.", "", "Rome."]}
+    scored = fm.score(some, metrics=grounded, embedder=embedder)
+    assert counts_of(scored)["grounding_overlap"] == [2, 6]
+    assert list(summarize(scored).notes) == []  # not most of them
+
+
+@pytest.fixture
+def table(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    rows = rows_of((CHINESE, 40), (("in Paris", "Paris"), 60), (("巴黎", None), 7))
+    rows = {"id": range(107), **rows}
+    lines = [json.dumps(dict(zip(rows, row, strict=True))) for row in zip(*rows.values(), strict=True)]
+    (tmp_path / "in.jsonl").write_text("\n".join(lines))
+
+
+@pytest.mark.parametrize("output", ["out.parquet", "out.csv", "out.jsonl", "out.arrow", "parts/"])
+@pytest.mark.parametrize("threads", [1, 3])
+def test_the_note_is_in_every_summary_of_a_run(table, output, threads):
+    scored = score_files("in.jsonl", output, metrics="token_f1", threads=threads, batch_rows=7)
+    (note,) = scored.summary.notes
+    assert note.startswith("token_f1: 40 of 100 scored rows (40 %) are in a script without spaces")
+    assert note in str(scored.summary)
+    shown = program("summarize", output, "--json")
+    assert shown.code == 0
+    assert json.loads(shown.out)["notes"] == [note]
+
+
+def test_the_program_prints_it_once(table):
+    done = program("score", "in.jsonl", "-o", "out.parquet", "-m", "token_f1,token_recall")
+    assert done.code == 0
+    assert done.out.count("scored rows (40 %)") == 1
+
+
+def test_a_resumed_run_counts_what_was_done_before(table, monkeypatch):
+    whole = score_files("in.jsonl", "whole.parquet", metrics="token_f1").summary
+    monkeypatch.setattr("fastmetrics.pipeline.limits_of", lambda *_: Limits(part_rows=20))
+
+    def stopping(progress):
+        if progress.rows > 60:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        score_files("in.jsonl", "out.parquet", metrics="token_f1", batch_rows=10, threads=1, progress=stopping)
+    scored = score_files("in.jsonl", "out.parquet", metrics="token_f1", batch_rows=10, threads=1, resume=True)
+    assert scored.run.resumed_rows > 0
+    assert scored.summary.notes == whole.notes
+
+
+def test_counts_that_are_no_pairs_are_refused():
+    claim = {"cautions": {"token_f1": [1]}}
+    table = pa.table({"token_f1": [0.5]}).replace_schema_metadata({"fastmetrics": json.dumps(claim)})
+    with pytest.raises(fm.errors.FileFormatError, match="cautions: expected pairs"):
+        summarize(table)
