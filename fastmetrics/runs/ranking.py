@@ -110,7 +110,7 @@ def rank(
 ) -> RankResult:
     """Evaluate ``run`` by ``qrels``, query by query, with trec_eval's numbers.
 
-    ``run`` and ``qrels`` are paths (TREC text, Parquet, Arrow, JSON lines, CSV, JSON dictionaries, gzipped or not),
+    ``run`` and ``qrels`` are paths (TREC text, Parquet, Arrow, JSON lines, CSV, JSON dictionaries, compressed or not),
     Arrow tables, pandas or polars frames, or dictionaries ``{query: {document: score or grade}}``; columns are found
     by name, queries and documents are matched by their id as text.  Documents rank by score descending, then by id
     descending, byte by byte; scores are 64-bit and grades may be fractions.  ``measures`` are named as trec_eval,

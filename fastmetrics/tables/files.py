@@ -5,13 +5,11 @@ from __future__ import annotations
 import glob
 import os
 import sys
-import tempfile
-import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO, NoReturn
 from urllib.parse import unquote
 
 import pyarrow as pa
@@ -20,6 +18,7 @@ from fastmetrics.errors import FileFormatError, OptionError
 from fastmetrics.messages import Argument
 from fastmetrics.tables import globs, remote
 from fastmetrics.tables.stores import cause, plainly, store
+from fastmetrics.tables.streams import compression_of, is_pipe, spool, unpacked
 from fastmetrics.tables.urls import as_local, is_url, parse
 
 SUFFIXES: Mapping[str, str] = {
@@ -34,13 +33,13 @@ SUFFIXES: Mapping[str, str] = {
     ".ipc": "arrow",
     ".arrows": "arrow",
 }
-COMPRESSIONS: Mapping[str, str] = {".gz": "gzip", ".zst": "zstd"}
+COMPRESSIONS: Mapping[str, str] = {".gz": "gzip", ".zst": "zstd", ".bz2": "bz2", ".xz": "xz"}
+"""What text may be compressed by when it is read."""
 FORMATS = ("parquet", "jsonl", "csv", "tsv", "arrow")
 MAX_ROW_BYTES = 64 << 20
 """The bytes of one row, a line of text or its cells, that are read where nothing else is asked for."""
 WORK_SUFFIX = ".partial"
 """How the name of the folder ends in which a run works; what lies in it is no input."""
-_SPOOL_BLOCK = 1 << 20
 
 
 @dataclass(frozen=True)
@@ -82,8 +81,7 @@ class DataFile:
         """The decompressed bytes as a stream, and how many bytes of the file have been read."""
         with reading(self.shown):
             file = pa.OSFile(self.path) if self.stamp is None else self._remote(self.stamp)
-            stream = file if self.compression is None else pa.CompressedInputStream(file, self.compression)
-            return stream, file.tell
+            return unpacked(file, self.compression), file.tell
 
     def _remote(self, stamp: remote.Stamp) -> pa.PythonFile:
         """The bytes behind an address; the parts of an Arrow file are smaller than what text is read ahead by."""
@@ -117,6 +115,7 @@ def reading(shown: str) -> Iterator[None]:
         raise FileFormatError(f"{shown}: cannot be read: {cause(error)}") from error
 
 
+_HEAD = 4096
 _UNKNOWN = "unknown format; name it with "
 
 
@@ -147,7 +146,7 @@ def expand(inputs: str | Path | Sequence[str | Path], format: str | None = None)
     found: list[DataFile] = []
     for one in map(as_local, given):
         if one == "-":
-            found.append(_spool(format))
+            found.append(_spooled(sys.stdin.buffer, "standard input", format))
         elif is_url(one):
             found.extend(_behind(one, format))
         elif os.path.isdir(one):
@@ -169,12 +168,13 @@ def expand(inputs: str | Path | Sequence[str | Path], format: str | None = None)
 
 
 def _file(path: str, format: str | None, keys: Mapping[str, str | None] | None = None) -> DataFile:
-    with reading(path), open(path, "rb") as stream:
-        head = stream.read(16)
     promised, compression = by_suffix(path)
+    with reading(path), open(path, "rb") as stream:
+        if is_pipe(path):
+            return _spooled(stream, path, format, promised)
+        head = stream.read(16)
     kind = format or promised or sniff(head)
-    if kind is None:
-        raise FileFormatError(f"{path}: {_UNKNOWN}", Argument("format"), f" ({', '.join(FORMATS)})")
+    kind = kind or _unknown(path)
     # Other processes may run in other folders.
     return DataFile(os.path.abspath(path), path, kind, compression, keys or {})
 
@@ -195,9 +195,7 @@ def _behind(address: str, format: str | None) -> list[DataFile]:
         if kind is None:
             with reading(one.url.shown):
                 kind = sniff(remote.RemoteFile(one.url, one.stamp, ahead=16).read(16))
-        if kind is None:
-            raise FileFormatError(f"{one.url.shown}: {_UNKNOWN}", Argument("format"), f" ({', '.join(FORMATS)})")
-        files.append(DataFile(path, one.url.shown, kind, compression, keys, stamp=one.stamp))
+        files.append(DataFile(path, one.url.shown, kind or _unknown(one.url.shown), compression, keys, stamp=one.stamp))
     if not files:
         lacking = "no file matches" if glob.has_magic(parse(address).path) else "the folder holds no table files"
         raise FileFormatError(f"{shown}: {lacking}")
@@ -258,38 +256,21 @@ def sniff(head: bytes) -> str | None:
     return "csv" if b"," in line else None
 
 
-_COMPRESSED = {b"\x1f\x8b": "gzip", b"\x28\xb5\x2f\xfd": "zstd"}
-
-
-def _spool(format: str | None) -> DataFile:
-    """Standard input, copied to an unnamed file: Parquet needs its end first, and resuming a fingerprint."""
-    checksum = 0
-    with tempfile.TemporaryFile() as spool, reading("standard input"):
-        while block := sys.stdin.buffer.read(_SPOOL_BLOCK):
-            checksum = zlib.crc32(block, checksum)
-            spool.write(block)
-        spool.flush()
-        # The copy of the descriptor keeps the unnamed file for as long as the process lives.
-        path = f"/proc/self/fd/{os.dup(spool.fileno())}" if os.path.exists("/proc/self/fd") else _named(spool)
-    with open(path, "rb") as stream:
-        start = stream.read(4)
-    compression = next((name for magic, name in _COMPRESSED.items() if start.startswith(magic)), None)
-    with pa.input_stream(path, compression=compression) as stream, reading("standard input"):
-        head = stream.read(4096)
-    kind = format or sniff(head)
+def _spooled(stream: BinaryIO, path: str, format: str | None, promised: str | None = None) -> DataFile:
+    """The file that a stream is copied to, its format and compression by its first bytes."""
+    with reading(path):
+        first = stream.read(_HEAD)
+    compression, kind = compression_of(first), format or promised
+    if compression is None:  # a stream may never end
+        kind = kind or sniff(first) or _unknown(path)
+    with reading(path):
+        copy, checksum = spool(stream, path, first)
+    made = DataFile(copy, path, "", compression, checksum=checksum)
     if kind is None:
-        raise FileFormatError(f"standard input: {_UNKNOWN}", Argument("format"), f" ({', '.join(FORMATS)})")
-    return DataFile(path, "standard input", kind, compression, checksum=checksum)
+        with reading(path), made.open()[0] as text:
+            kind = sniff(text.read(_HEAD)) or _unknown(path)
+    return replace(made, format=kind)
 
 
-def _named(spool: Any) -> str:
-    """A named copy of the spool, where open descriptors have no path; deleted at exit."""
-    import atexit
-
-    handle, path = tempfile.mkstemp(prefix="fastmetrics-")
-    atexit.register(os.unlink, path)
-    spool.seek(0)
-    with os.fdopen(handle, "wb") as copy:
-        while block := spool.read(_SPOOL_BLOCK):
-            copy.write(block)
-    return path
+def _unknown(path: str) -> NoReturn:
+    raise FileFormatError(f"{path}: {_UNKNOWN}", Argument("format"), f" ({', '.join(FORMATS)})")

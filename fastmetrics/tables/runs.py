@@ -1,15 +1,14 @@
 """Runs and judgements, from files and from tables in memory, as record batches of query, doc and value.
 
 A file is TREC text, Parquet, Arrow IPC, JSON lines, CSV or TSV with a header, or a JSON dictionary
-``{query: {document: value}}``, each (but Parquet and Arrow) gzipped or not; what it holds decides, not its name.
-Columns are found by name.  Ids become text, so that 301 and "301" are one id whatever the format.
+``{query: {document: value}}``, each (but Parquet and Arrow) compressed or not (gz, zst, bz2, xz); what it holds
+decides, not its name.  Columns are found by name.  Ids become text, so that 301 and "301" are one id
+whatever the format.
 """
 
 from __future__ import annotations
 
 import csv
-import gzip
-import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -28,6 +27,7 @@ from fastmetrics.tables.kinds import Selection, Widened, WrongValueError, settle
 from fastmetrics.tables.nested import load, table_of
 from fastmetrics.tables.remote import spooled
 from fastmetrics.tables.stores import plainly
+from fastmetrics.tables.streams import compression_of, is_pipe, open_text, spool
 from fastmetrics.tables.trec import read_trec
 from fastmetrics.tables.urls import as_local, is_url, shown
 from fastmetrics.threads import cores
@@ -36,7 +36,7 @@ ROWS = 1 << 17
 """Rows of a batch."""
 
 _LONGEST_JSON = 1 << 29
-_DAMAGED = (pa.ArrowException, zlib.error, gzip.BadGzipFile, csv.Error, EOFError, UnicodeDecodeError)
+_DAMAGED = (pa.ArrowException, csv.Error, EOFError, UnicodeDecodeError)
 
 NAMES: Mapping[str, tuple[str, ...]] = {
     "query": ("query_id", "qid", "query", "q_id", "topic", "topic_id"),
@@ -70,9 +70,12 @@ class Triples:
             self._open = lambda: self._columns(iter(table.to_batches(ROWS)), table.schema.names)
 
     def _path(self, text: str) -> Path:
-        """Where the file lies; a remote one is copied to this machine first, as it may be read several times."""
+        """Where the file lies; a remote one or a pipe is copied first, as it may be read several times."""
         if not is_url(text):
-            return Path(text)
+            if self._copy is None and is_pipe(text):
+                with reading(self.name), open(text, "rb") as stream:
+                    self._copy, _ = spool(stream, self.name)
+            return Path(self._copy or text)
         if self._copy is None:
             with reading(self.name), plainly():
                 self._copy = spooled(text, self)
@@ -179,7 +182,7 @@ class Triples:
                 parts = (reader.get_batch(part) for part in range(reader.num_record_batches))
                 yield from self._columns(parts, reader.schema.names)
         else:
-            yield from self._read_text(path, gzip.open if magic[:2] == b"\x1f\x8b" else open)
+            yield from self._read_text(path, compression_of(magic))
 
     def _read_parquet(self, path: Path) -> Batches:
         schema = pa.parquet.read_schema(path)
@@ -189,16 +192,16 @@ class Triples:
         with pa.parquet.ParquetFile(path, read_dictionary=texts, pre_buffer=False) as file:
             yield from self._columns(file.iter_batches(ROWS, columns=chosen), chosen)
 
-    def _read_text(self, path: Path, opened: Callable[..., Any]) -> Batches:
-        with opened(path, "rb") as stream:
+    def _read_text(self, path: Path, compression: str | None) -> Batches:
+        with open_text(path, compression) as stream:
             first = stream.readline(MAX_ROW_BYTES)
         head = first.removeprefix(_BOM).strip()
         if len(first) == MAX_ROW_BYTES and head[:1] not in (b"{", b"["):
             raise FileFormatError(f"{self.name}, line 1: a line of more than {MAX_ROW_BYTES:,} bytes")
-        with opened(path, "rb") as stream:
+        with open_text(path, compression) as stream:
             stream.read(len(_BOM) if first.startswith(_BOM) else 0)
             if _is_record(head):
-                yield from self._read_lines(path, None if opened is open else "gzip")
+                yield from self._read_lines(path, compression)
             elif head[:1] in (b"{", b"["):
                 yield from self._read_json(stream)
             elif (mark := _delimiter(head)) is not None:

@@ -17,12 +17,13 @@ import pyarrow.parquet as pq
 import pyarrow.types as pt
 
 from fastmetrics.errors import OptionError, OutputError
-from fastmetrics.tables.files import COMPRESSIONS, by_suffix
+from fastmetrics.tables.files import by_suffix
 from fastmetrics.tables.guard import guarded, holds_text
 from fastmetrics.tables.stores import cause
 from fastmetrics.tables.urls import as_local, is_url, last_name, shown
 
 _SAMPLE_ROWS = 4_096
+_COMPRESSIONS = {".gz": "gzip", ".zst": "zstd"}
 KEY = "fastmetrics"
 CONCLUSION = "fastmetrics.conclusion"
 
@@ -262,10 +263,12 @@ def output_format(path: str | Path) -> tuple[str, str | None]:
     if is_folder or not os.path.splitext(name)[1]:
         return "folder", None
     format, compression = by_suffix(name)
-    if format is None or (compression and format in ("parquet", "arrow")):
+    if format is None or (
+        compression and (format in ("parquet", "arrow") or compression not in _COMPRESSIONS.values())
+    ):
         raise OptionError(
             f"output {shown(text)!r}: expected a name ending in .parquet, .jsonl, .csv, .tsv (these three also "
-            f"{' or '.join(COMPRESSIONS)}), .arrow, .feather or .ipc, or a folder"
+            f"{' or '.join(_COMPRESSIONS)}), .arrow, .feather or .ipc, or a folder"
         )
     return format, compression
 

@@ -259,10 +259,10 @@ def open_source(
     """Open files, folders, globs or ``-`` (standard input) as one table.
 
     Formats go by suffix, then by the first bytes: Parquet, JSON lines, CSV and TSV (with a header), Arrow IPC files
-    and streams; text may be compressed (.gz, .zst).  A folder gives its files in order of path, with the keys of hive
-    folders (``lang=de/``) as columns.  In text formats ids that mix numbers and strings become strings in the whole
-    column.  A row of more than ``max_row_bytes`` bytes, by default 64 MiB, is a bad row.  Raises ``FileFormatError``
-    for a file that is missing, empty, truncated, damaged or of an unknown format.
+    and streams; text may be compressed (.gz, .zst, .bz2, .xz).  A folder gives its files in order of path, with the
+    keys of hive folders (``lang=de/``) as columns.  In text formats ids that mix numbers and strings become strings in
+    the whole column.  A row of more than ``max_row_bytes`` bytes, by default 64 MiB, is a bad row.  Raises
+    ``FileFormatError`` for a file that is missing, empty, truncated, damaged or of an unknown format.
 
     >>> import tempfile, pathlib
     >>> path = pathlib.Path(tempfile.mkdtemp(), "answers.csv")

@@ -1,0 +1,158 @@
+"""Bytes that come once or packed: standard input and pipes copied to the disk, bz2 and xz unpacked."""
+
+from __future__ import annotations
+
+import bz2
+import io
+import lzma
+import os
+import shutil
+import stat
+import tempfile
+import zlib
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any, BinaryIO
+
+import pyarrow as pa
+
+from fastmetrics.errors import FileFormatError
+
+MAGIC = {b"\x1f\x8b": "gzip", b"\x28\xb5\x2f\xfd": "zstd", b"BZh": "bz2", b"\xfd7zXZ\x00": "xz"}
+"""The compressions by their first bytes."""
+SPARE = 1 << 30
+"""The bytes that a copy of a stream leaves free on the disk."""
+_MOST_MEMORY = 1 << 28
+_BLOCK = 1 << 20
+
+PACKED: Mapping[str, Callable[[], Any]] = {
+    "bz2": bz2.BZ2Decompressor,
+    "xz": lambda: lzma.LZMADecompressor(lzma.FORMAT_XZ, memlimit=_MOST_MEMORY),
+}
+"""What unpacks the compressions that Arrow does not know everywhere."""
+
+
+class Unpacked(io.RawIOBase):
+    """The unpacked bytes of a file of one packed stream or several in a row.
+
+    Raises ``OSError`` where the bytes are damaged, or where the file ends before a stream does.
+    """
+
+    def __init__(self, file: Any, compression: str) -> None:
+        self._file = file
+        self._new = PACKED[compression]
+        self._unpacker = self._new()
+        self._name = compression
+        self._begun = False
+
+    def readable(self) -> bool:
+        """Yes."""
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        """Unpack into a buffer as much as there is at hand, at least a byte but at the end."""
+        while True:
+            data = self._packed()
+            if data is None:
+                return 0
+            if self._unpacker.eof:  # zeros behind a stream
+                continue
+            try:
+                found = self._unpacker.decompress(data, len(buffer))
+            except (lzma.LZMAError, OSError, ValueError) as error:
+                raise OSError(f"damaged {self._name} data: {error}") from error
+            if found:
+                buffer[: len(found)] = found
+                return len(found)
+
+    def _packed(self) -> bytes | None:
+        """What to unpack next, or None at the end; between two streams there may be zeros."""
+        old = self._unpacker
+        data = old.unused_data.lstrip(b"\0") if old.eof else b""
+        if not data and (old.eof or old.needs_input):
+            data = self._file.read(_BLOCK)
+            if not data:
+                if self._begun and not old.eof:
+                    raise OSError(f"the {self._name} data ends too early")
+                return None
+            data = data.lstrip(b"\0") if old.eof else data
+        if old.eof and data:
+            self._unpacker = self._new()
+        self._begun = True
+        return data
+
+    def close(self) -> None:
+        """Close the file too."""
+        self._file.close()
+        super().close()
+
+
+def unpacked(file: pa.NativeFile, compression: str | None) -> pa.NativeFile:
+    """The decompressed bytes of a file."""
+    if compression is None:
+        return file
+    if compression in PACKED:
+        return pa.PythonFile(io.BufferedReader(Unpacked(file, compression), _BLOCK), mode="r")
+    return pa.CompressedInputStream(file, compression)
+
+
+def open_text(path: str | Path, compression: str | None) -> BinaryIO:
+    """A file of text as a binary stream of its decompressed bytes."""
+    if compression is None:
+        return open(path, "rb")
+    file: Any = unpacked(pa.OSFile(str(path)), compression)
+    return io.BufferedReader(file, _BLOCK)
+
+
+def compression_of(head: bytes) -> str | None:
+    """The compression that first bytes show, or None."""
+    return next((name for magic, name in MAGIC.items() if head.startswith(magic)), None)
+
+
+def is_pipe(path: str) -> bool:
+    """Whether a file can be read once only: a named pipe, or what a shell makes of ``<(command)``."""
+    try:
+        return stat.S_ISFIFO(os.stat(path).st_mode)
+    except OSError:
+        return False
+
+
+def spool(stream: BinaryIO, shown: str, head: bytes = b"") -> tuple[str, int]:
+    """Copy a stream to an unnamed file: Parquet needs its end first, and resuming a fingerprint; its path and checksum.
+
+    ``head`` has been read of it before.  Raises ``FileFormatError`` for one that does not end before the disk is nearly
+    full.
+    """
+    checksum, size = zlib.crc32(head), 0
+    with tempfile.TemporaryFile() as copy:
+        copy.write(head)
+        while block := stream.read(_BLOCK):
+            if not size % (64 * _BLOCK) and shutil.disk_usage(tempfile.gettempdir()).free < SPARE + 64 * _BLOCK:
+                raise FileFormatError(_too_much(shown, size))
+            checksum = zlib.crc32(block, checksum)
+            size += copy.write(block)
+        copy.flush()
+        if not os.path.exists("/proc/self/fd"):
+            return _named(copy), checksum
+        # The copy of the descriptor keeps the unnamed file for as long as the process lives.
+        return f"/proc/self/fd/{os.dup(copy.fileno())}", checksum
+
+
+def _too_much(shown: str, size: int) -> str:
+    folder = tempfile.gettempdir()
+    return (
+        f"{shown}: the first {size:,} bytes leave too little room in {folder}, where streams are copied to; "
+        "write the data to a file and name that, or let TMPDIR be a folder with more room"
+    )
+
+
+def _named(spool: BinaryIO) -> str:
+    """A named copy of the spool, where open descriptors have no path; deleted at exit."""
+    import atexit
+
+    handle, path = tempfile.mkstemp(prefix="fastmetrics-")
+    atexit.register(os.unlink, path)
+    spool.seek(0)
+    with os.fdopen(handle, "wb") as copy:
+        shutil.copyfileobj(spool, copy, _BLOCK)
+    return path
