@@ -59,6 +59,20 @@ def test_an_error_that_one_sample_cannot_tell_is_not_told():
     assert all(found.estimates[name].standard_error > 0 for name in NEIGHBOURS | PAIRWISE)
 
 
+@pytest.mark.parametrize("pairs", [6, 12])
+def test_few_pairs_state_no_small_error_because_they_fit_well(pairs):
+    """Three figures are fitted to them, so the residuals of far-off pairs say too little unless they are scaled."""
+    matrix = np.random.default_rng(0).standard_normal((400, 3))
+    exact = geometry(matrix, metric="euclidean").avg_pairwise_distance
+    misses = []
+    for seed in range(150):
+        found = geometry(matrix, metric="euclidean", exact_work=1.0, sample=2, pair_sample=pairs, seed=seed, threads=1)
+        error = found.estimates["avg_pairwise_distance"].standard_error
+        misses.append((found.avg_pairwise_distance - exact) / error)
+    assert np.sqrt(np.mean(np.square(misses))) < 2.0
+    assert np.mean(np.abs(misses) < 1.96) > 0.8
+
+
 def test_no_pair_of_a_row_with_itself_is_drawn():
     """Of three rows the control variates fit all three distances, so that any sample has their mean to the end."""
     matrix = [[0.0, 0.0], [3.0, 0.0], [0.0, 8.0]]

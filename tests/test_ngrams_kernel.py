@@ -32,16 +32,19 @@ def lists(rows: list[Row]) -> ngrams.Lists:
 
 @pytest.mark.parametrize("top", [0, 40, ngrams.TOP])
 @pytest.mark.parametrize("several", [False, True])
-@pytest.mark.parametrize(("n_words", "most"), [(3, 9), (12, 40), (600, 400)])
+@pytest.mark.parametrize(("n_words", "most"), [(2, 2), (3, 4), (1, 9), (3, 9), (12, 40), (600, 400)])
 def test_tables_that_rows_share_and_that_start_anew(n_words: int, most: int, several: bool, top: int) -> None:
-    """The longest rows have more n-grams than a dense table holds; ``top`` is where numbers would grow too large."""
+    """The longest rows have more n-grams than a dense table holds, the shortest a word and no pair.
+
+    ``top`` is where numbers would grow too large.
+    """
     rng = np.random.default_rng([n_words, several])
 
     def draw() -> Row:
         size = int(rng.integers(0, most))
         return rng.integers(0, n_words, size).tolist()
 
-    answers = [draw() for _ in range(12)]
+    answers = [draw() for _ in range(12 + 600 // most**2)]
     groups = [[draw() for _ in range(int(rng.integers(1, 4)) if several else 1)] for _ in answers]
     # some words in common, in order
     groups = [

@@ -131,6 +131,8 @@ def test_articles_beside_symbols() -> None:
         "ant",
         "then",
         "tan",
+        "tn",
+        "ahe",
         "t",
         "th",
         "n",

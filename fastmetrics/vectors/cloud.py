@@ -148,7 +148,7 @@ class Cloud:
             yield rows, self.directions(rows)
 
     def pair_halves(self, one: Ids, other: Ids) -> Floats:
-        """Half the squared distance of each pair of the cloud's rows, in float64."""
+        """Half the squared distance of each pair of the cloud's rows, two different ones each, in float64."""
         halves = np.empty(len(one))
         for start in range(0, len(one), 1 << 16):
             here = slice(start, start + (1 << 16))
@@ -161,7 +161,7 @@ class Cloud:
                 index = np.arange(len(i))
                 taken = self.vectors.take(self.rows[i]), self.vectors.take(self.rows[j])
                 pair_halves(*taken, index, index, *scales, halves[here])
-        halves[(self.zero[one] | self.zero[other]) & (one != other)] = 1.0
+        halves[self.zero[one] | self.zero[other]] = 1.0
         return halves
 
     def distance(self, halves: Floats) -> Floats:
