@@ -19,7 +19,7 @@ from fastmetrics.messages import Argument
 from fastmetrics.tables import globs, remote
 from fastmetrics.tables.stores import cause, plainly, store
 from fastmetrics.tables.streams import compression_of, is_pipe, spool, unpacked
-from fastmetrics.tables.urls import as_local, is_url, parse
+from fastmetrics.tables.urls import as_local, as_utf8, is_url, parse
 
 SUFFIXES: Mapping[str, str] = {
     ".parquet": "parquet",
@@ -168,6 +168,7 @@ def expand(inputs: str | Path | Sequence[str | Path], format: str | None = None)
 
 
 def _file(path: str, format: str | None, keys: Mapping[str, str | None] | None = None) -> DataFile:
+    as_utf8(os.path.abspath(path))
     promised, compression = by_suffix(path)
     with reading(path), open(path, "rb") as stream:
         if is_pipe(path):

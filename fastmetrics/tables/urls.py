@@ -110,13 +110,26 @@ def as_text(path: str | Path) -> str:
     return _COLLAPSED.sub(lambda found: f"{found[1]}://{'/' if found[1] == 'file' else ''}", text)
 
 
+def as_utf8(name: str) -> str:
+    """The name of a file, if it is one that Arrow can open; raises ``OptionError`` for bytes that are not UTF-8."""
+    try:
+        name.encode()
+    except UnicodeEncodeError:
+        raise OptionError(
+            f"{name!r}: expected a file name in UTF-8; give the file or its folder another name"
+        ) from None
+    return name
+
+
 def as_local(path: str | Path) -> str:
     """The text of a path, a ``file://`` address as the local path that it means; other addresses as they are.
 
     >>> as_local("file:///data/a%20b.csv"), as_local("s3://bucket/a%20b.csv")
     ('/data/a b.csv', 's3://bucket/a%20b.csv')
+
+    Raises ``OptionError`` for a name that is not UTF-8.
     """
-    text = as_text(path)
+    text = as_utf8(as_text(path))
     if not text.lower().startswith("file://"):
         return text
     rest = text[len("file://") :].removeprefix("localhost")
