@@ -33,9 +33,10 @@ def test_values_per_query_go_to_a_file_and_means_to_the_screen(files, tmp_path):
     out = tmp_path / "per_query.parquet"
     done = invoke(good, qrels, "-m", "ndcg@10,mrr,RBP(p=0.8)", "-o", out, "--no-relevant", "undefined")
     assert done.exit_code == 0, done.output
-    head, row = (line.split() for line in done.output.splitlines())
+    head, row, blank, note = (line.split() for line in done.output.splitlines())
     assert head == ["run", "n", "missing", "unjudged", "ndcg@10", "mrr", "RBP(p=0.8)"]
     assert row == [str(good), "3", "0", "0", "1.0000", "1.0000", "0.2000"]
+    assert (blank, " ".join(note[3:7])) == ([], "1 of 3 queries")
     written = pq.read_table(out)
     assert written.to_pydict() == {
         "query_id": ["q1", "q2", "q3"],
@@ -54,11 +55,17 @@ def test_values_per_query_go_to_a_file_and_means_to_the_screen(files, tmp_path):
     ]
 
 
+def _note(how: str) -> str:
+    leaves = "no_relevant='undefined' leaves them out of the mean, as tables of scores do"
+    return f"mrr, P@1: 1 of 3 queries have no relevant document and {how}; {leaves}"
+
+
 def test_several_runs_make_a_table(files):
     good, poor, qrels = files
     done = invoke(good, poor, qrels, "-m", "mrr", "-m", "P@1", "--missing", "skip")
     rows = [line.split() for line in done.output.splitlines()]
-    assert rows[1:] == [[str(good), "3", "0", "0", "0.6667", "0.6667"], [str(poor), "1", "2", "0", "0.5000", "0.0000"]]
+    assert rows[1:3] == [[str(good), "3", "0", "0", "0.6667", "0.6667"], [str(poor), "1", "2", "0", "0.5000", "0.0000"]]
+    assert [" ".join(row) for row in rows[3:]] == ["", f"{good}: {_note('count as 0')}"]
 
 
 def test_json_and_options(files):

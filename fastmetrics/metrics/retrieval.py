@@ -4,7 +4,9 @@ Every row has a ranking ``retrieved_ids``, best first and taken in the order giv
 are ``relevance`` (absent: all 1).  The formulas are those of :mod:`fastmetrics.formulas.ranked`, the numbers
 trec_eval's.
 
-- A row with nothing relevant is undefined (NaN); an empty ranking scores 0; a missing list gives no score.
+- A row with nothing relevant is undefined (NaN), or 0 with ``no_relevant="zero"``, which is trec_eval's way and
+  the default of ``rank``; a note in the summary says how many there are, and how they count.
+- An empty ranking scores 0; a missing list gives no score.
 - An id retrieved twice counts at its first place only and leaves nothing at the later one; :func:`repeated_ids` counts
   such places.  Ids judged twice count once, with the first grade.
 - ``k`` cuts the ranking; one that is shorter is taken as it is.
@@ -14,50 +16,36 @@ trec_eval's.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Annotated, Any
+from typing import Any
 
 import numpy as np
 
 from fastmetrics.allowed import Cutoff, Gain, Level
 from fastmetrics.arrays import Floats
-from fastmetrics.batch import Batch
 from fastmetrics.declare import metric
 from fastmetrics.formulas import names, ranked
 from fastmetrics.kernels import ids as kernels
-from fastmetrics.needs import Options
-from fastmetrics.rankings import Judged, Rankings, grades_of, judge, rankings
+from fastmetrics.metrics.judged import Grades, NoRelevant, Ranked, nothing_relevant
+from fastmetrics.rankings import Judged, judge
 
 
-@dataclass(frozen=True)
-class RankingsIn:
-    """Lists of ids."""
-
-    def of(self, batch: Batch, column: str, options: Options) -> Rankings:
-        """The column's lists, looked up once a batch."""
-        return batch.remember(("rankings", column), lambda: rankings(batch.columns[column], column))
+def _binary(formula: Callable[..., Floats], judged: Judged, level: float, no_relevant: str, **options: Any) -> Floats:
+    """The formula where something is relevant, elsewhere what ``no_relevant`` says."""
+    found = formula(judged, level=level, **options)
+    return np.where(ranked.relevant(judged, level) > 0, found, _ELSE[no_relevant])
 
 
-@dataclass(frozen=True)
-class GradesIn:
-    """One grade per relevant id."""
-
-    def of(self, batch: Batch, column: str, options: Options) -> Floats:
-        """The column's grades, in the order of the relevant ids."""
-        relevant = batch.columns["relevant_ids"]
-        return batch.remember(("grades", column), lambda: grades_of(batch.columns[column], relevant, column))
+_ELSE = {"undefined": np.nan, "zero": 0.0}
 
 
-Ranked = Annotated[Rankings, RankingsIn()]
-Grades = Annotated[Floats, GradesIn()]
-
-
-def _binary(formula: Callable[..., Floats], judged: Judged, level: float, **options: Any) -> Floats:
-    """The formula where something is relevant, NaN elsewhere."""
-    return np.where(ranked.relevant(judged, level) > 0, formula(judged, level=level, **options), np.nan)
-
-
-@metric(bounds=(0, 1), better="higher", source="S2, tier 1, hit rate", aliases=names.HIT_RATE, cues=["hits"])
+@metric(
+    bounds=(0, 1),
+    better="higher",
+    source="S2, tier 1, hit rate",
+    aliases=names.HIT_RATE,
+    cues=["hits"],
+    caution=nothing_relevant,
+)
 def hit_rate(
     retrieved_ids: Ranked,
     relevant_ids: Ranked,
@@ -65,6 +53,7 @@ def hit_rate(
     *,
     k: Cutoff = None,
     relevance_level: Level = 1,
+    no_relevant: NoRelevant = "undefined",
 ) -> Floats:
     """1 if any of the first ``k`` retrieved documents is relevant, else 0 (trec_eval's success_k).
 
@@ -72,7 +61,8 @@ def hit_rate(
     >>> fm.hit_rate([["a", "b"], ["c", "d"]], [["b"], ["x"]], k=2)
     array([1., 0.])
     """
-    return _binary(ranked.success, judge(retrieved_ids, relevant_ids, relevance), relevance_level, k=k)
+    judged = judge(retrieved_ids, relevant_ids, relevance)
+    return _binary(ranked.success, judged, relevance_level, no_relevant, k=k)
 
 
 @metric(
@@ -81,6 +71,7 @@ def hit_rate(
     source="S2, tier 1, MRR",
     labels={"mean": "mrr"},
     aliases=names.RECIPROCAL_RANK,
+    caution=nothing_relevant,
 )
 def reciprocal_rank(
     retrieved_ids: Ranked,
@@ -89,6 +80,7 @@ def reciprocal_rank(
     *,
     k: Cutoff = None,
     relevance_level: Level = 1,
+    no_relevant: NoRelevant = "undefined",
 ) -> Floats:
     """1 / rank of the first relevant document; 0 if there is none among the first ``k``.  Its mean is MRR.
 
@@ -96,7 +88,8 @@ def reciprocal_rank(
     >>> fm.reciprocal_rank([["a", "b"], ["c"], []], [["b"], [], ["d"]])
     array([0.5, nan, 0. ])
     """
-    return _binary(ranked.reciprocal_rank, judge(retrieved_ids, relevant_ids, relevance), relevance_level, k=k)
+    judged = judge(retrieved_ids, relevant_ids, relevance)
+    return _binary(ranked.reciprocal_rank, judged, relevance_level, no_relevant, k=k)
 
 
 @metric(
@@ -105,6 +98,7 @@ def reciprocal_rank(
     source="S2, tier 1, recall@k",
     aliases=names.RECALL,
     cues=["context_recall"],
+    caution=nothing_relevant,
 )
 def recall(
     retrieved_ids: Ranked,
@@ -113,6 +107,7 @@ def recall(
     *,
     k: Cutoff = None,
     relevance_level: Level = 1,
+    no_relevant: NoRelevant = "undefined",
 ) -> Floats:
     """Share of the relevant documents that are among the first ``k`` retrieved.
 
@@ -122,7 +117,8 @@ def recall(
     >>> fm.recall([[7, 8, 9]], [[9, 7, 5, 4]], k=2)
     array([0.25])
     """
-    return _binary(ranked.recall, judge(retrieved_ids, relevant_ids, relevance), relevance_level, k=k)
+    judged = judge(retrieved_ids, relevant_ids, relevance)
+    return _binary(ranked.recall, judged, relevance_level, no_relevant, k=k)
 
 
 @metric(
@@ -131,6 +127,7 @@ def recall(
     source="S2, tier 1, precision@k",
     aliases=names.PRECISION,
     cues=["context_precision"],
+    caution=nothing_relevant,
 )
 def precision(
     retrieved_ids: Ranked,
@@ -139,6 +136,7 @@ def precision(
     *,
     k: Cutoff = None,
     relevance_level: Level = 1,
+    no_relevant: NoRelevant = "undefined",
 ) -> Floats:
     """Share of the first ``k`` places that hold a relevant document.
 
@@ -149,10 +147,11 @@ def precision(
     >>> fm.precision([["a", "b", "c"]], [["a", "c"]], k=5)
     array([0.4])
     """
-    return _binary(ranked.precision, judge(retrieved_ids, relevant_ids, relevance), relevance_level, k=k)
+    judged = judge(retrieved_ids, relevant_ids, relevance)
+    return _binary(ranked.precision, judged, relevance_level, no_relevant, k=k)
 
 
-@metric(bounds=(0, 1), better="higher", source="S2, tier 1, F1@k")
+@metric(bounds=(0, 1), better="higher", source="S2, tier 1, F1@k", caution=nothing_relevant)
 def f1(
     retrieved_ids: Ranked,
     relevant_ids: Ranked,
@@ -160,6 +159,7 @@ def f1(
     *,
     k: Cutoff = None,
     relevance_level: Level = 1,
+    no_relevant: NoRelevant = "undefined",
 ) -> Floats:
     """Harmonic mean of precision and recall of the first ``k`` documents.
 
@@ -167,7 +167,8 @@ def f1(
     >>> fm.f1([["a", "b"]], [["a", "c"]], k=2)
     array([0.5])
     """
-    return _binary(ranked.f1, judge(retrieved_ids, relevant_ids, relevance), relevance_level, k=k)
+    judged = judge(retrieved_ids, relevant_ids, relevance)
+    return _binary(ranked.f1, judged, relevance_level, no_relevant, k=k)
 
 
 @metric(
@@ -176,6 +177,7 @@ def f1(
     source="S2, tier 1, MAP",
     labels={"mean": "map"},
     aliases=names.AVERAGE_PRECISION,
+    caution=nothing_relevant,
 )
 def average_precision(
     retrieved_ids: Ranked,
@@ -184,6 +186,7 @@ def average_precision(
     *,
     k: Cutoff = None,
     relevance_level: Level = 1,
+    no_relevant: NoRelevant = "undefined",
 ) -> Floats:
     """Sum of the precisions at the relevant documents among the first ``k``, divided by |G|.  Its mean is MAP.
 
@@ -191,16 +194,24 @@ def average_precision(
     >>> fm.average_precision([["a", "x", "b"]], [["a", "b"]]).round(4)
     array([0.8333])
     """
-    return _binary(ranked.average_precision, judge(retrieved_ids, relevant_ids, relevance), relevance_level, k=k)
+    judged = judge(retrieved_ids, relevant_ids, relevance)
+    return _binary(ranked.average_precision, judged, relevance_level, no_relevant, k=k)
 
 
-@metric(bounds=(0, 1), better="higher", source="S2, tier 1, R-precision", aliases=names.R_PRECISION)
+@metric(
+    bounds=(0, 1),
+    better="higher",
+    source="S2, tier 1, R-precision",
+    aliases=names.R_PRECISION,
+    caution=nothing_relevant,
+)
 def r_precision(
     retrieved_ids: Ranked,
     relevant_ids: Ranked,
     relevance: Grades | None = None,
     *,
     relevance_level: Level = 1,
+    no_relevant: NoRelevant = "undefined",
 ) -> Floats:
     """Precision after as many documents as are relevant.
 
@@ -208,10 +219,11 @@ def r_precision(
     >>> fm.r_precision([["a", "x", "b"]], [["a", "b"]])
     array([0.5])
     """
-    return _binary(ranked.r_precision, judge(retrieved_ids, relevant_ids, relevance), relevance_level)
+    judged = judge(retrieved_ids, relevant_ids, relevance)
+    return _binary(ranked.r_precision, judged, relevance_level, no_relevant)
 
 
-@metric(bounds=(0, 1), better="higher", source="S2, tier 1, NDCG@k", aliases=names.NDCG)
+@metric(bounds=(0, 1), better="higher", source="S2, tier 1, NDCG@k", aliases=names.NDCG, caution=nothing_relevant)
 def ndcg(
     retrieved_ids: Ranked,
     relevant_ids: Ranked,
@@ -219,6 +231,7 @@ def ndcg(
     *,
     k: Cutoff = None,
     gain: Gain = "linear",
+    no_relevant: NoRelevant = "undefined",
 ) -> Floats:
     """Discounted gain of the first ``k`` documents, divided by that of the best possible ranking.
 
@@ -232,7 +245,7 @@ def ndcg(
     judged = judge(retrieved_ids, relevant_ids, relevance)
     best = ranked.ideal_dcg(judged, k=k, gain=gain)
     found = ranked.ratio(ranked.dcg(judged, k=k, gain=gain), best)
-    return np.where(best > 0, found, np.nan)
+    return np.where(best > 0, found, _ELSE[no_relevant])
 
 
 @metric(bounds=(0, np.inf), better="lower", source="S2, tier 1, ids retrieved more than once")

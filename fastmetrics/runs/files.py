@@ -31,7 +31,10 @@ class RankReport:
             numbers = [str(result.n), str(len(result.missing)), str(len(result.unjudged))]
             rows.append([name, *numbers, *(f"{result.mean[measure]:.4f}" for measure in measures)])
         widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-        return "\n".join("  ".join(_cells(row, widths)) for row in rows)
+        lines = ["  ".join(_cells(row, widths)) for row in rows]
+        noted = [(name, note) for name, result in self.results.items() for note in result.notes]
+        lines += [f"{name}: {note}" if len(self.results) > 1 else note for name, note in noted]
+        return "\n".join([*lines[: len(rows)], *([""] if noted else []), *lines[len(rows) :]])
 
 
 def rank_files(

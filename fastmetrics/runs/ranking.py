@@ -42,8 +42,8 @@ class RankResult:
     ``per_query`` has a column query_id and one float64 column a measure, named as asked, NaN = undefined.  ``mean``
     puts the defined queries together (num_… measures are summed, gm_… ones have the geometric mean).  ``missing`` are
     the judged queries that the run does not hold, ``unjudged`` the run's queries without a judgement, which are not
-    scored; ``n_undefined`` counts, per measure, the queries with nothing relevant; ``n_duplicates`` the documents
-    retrieved again for the same query.
+    scored; ``n_undefined`` counts, per measure, the queries with nothing relevant, ``notes`` says how these count;
+    ``n_duplicates`` the documents retrieved again for the same query.
     """
 
     per_query: pa.Table
@@ -52,6 +52,23 @@ class RankResult:
     unjudged: list[str]
     n_undefined: dict[str, int]
     n_duplicates: int
+    no_relevant: str = "zero"
+
+    @property
+    def notes(self) -> list[str]:
+        """How queries with nothing relevant count, if there are any: one note for the measures with as many of them."""
+        by_count: dict[int, list[str]] = {}
+        for name, count in self.n_undefined.items():
+            by_count.setdefault(count, []).append(name)
+        how = {
+            "zero": "count as 0; no_relevant='undefined' leaves them out of the mean, as tables of scores do",
+            "undefined": "are left out of the mean; no_relevant='zero' counts them as 0",
+        }[self.no_relevant]
+        return [
+            f"{', '.join(names)}: {count:,} of {self.n:,} queries have no relevant document and {how}"
+            for count, names in by_count.items()
+            if count
+        ]
 
     @property
     def n(self) -> int:
@@ -66,6 +83,7 @@ class RankResult:
             "n_unjudged": len(self.unjudged),
             "n_duplicates": self.n_duplicates,
             "n_undefined": self.n_undefined,
+            "notes": self.notes,
             "mean": {name: None if math.isnan(mean) else mean for name, mean in self.mean.items()},
         }
 
@@ -265,4 +283,4 @@ def _result(found: _Found, plan: Plan, missing: str, no_relevant: str) -> RankRe
         mean[one.name] = one.over(values[~np.isnan(values)])
         undefined[one.name] = int(np.count_nonzero(~defined))
     names = plan.judged.queries.take(pa.array(absent)).to_pylist()
-    return RankResult(pa.table(columns), mean, names, list(found.unjudged), undefined, found.n_duplicates)
+    return RankResult(pa.table(columns), mean, names, list(found.unjudged), undefined, found.n_duplicates, no_relevant)

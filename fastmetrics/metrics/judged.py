@@ -1,0 +1,70 @@
+"""What retrieval metrics read of a batch: rankings and grades; and which rows have nothing relevant."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Annotated
+
+from fastmetrics.allowed import Choice
+from fastmetrics.arrays import Flags, Floats
+from fastmetrics.batch import Batch
+from fastmetrics.cautions import Caution
+from fastmetrics.formulas import ranked
+from fastmetrics.needs import Options
+from fastmetrics.rankings import Rankings, grades_of, judge, rankings
+
+
+@dataclass(frozen=True)
+class RankingsIn:
+    """Lists of ids."""
+
+    def of(self, batch: Batch, column: str, options: Options) -> Rankings:
+        """The column's lists, looked up once a batch."""
+        return batch.remember(("rankings", column), lambda: rankings(batch.columns[column], column))
+
+
+@dataclass(frozen=True)
+class GradesIn:
+    """One grade per relevant id."""
+
+    def of(self, batch: Batch, column: str, options: Options) -> Floats:
+        """The column's grades, in the order of the relevant ids."""
+        relevant = batch.columns["relevant_ids"]
+        return batch.remember(("grades", column), lambda: grades_of(batch.columns[column], relevant, column))
+
+
+NoRelevant = Annotated[str, Choice("undefined", "zero")]
+Ranked = Annotated[Rankings, RankingsIn()]
+Grades = Annotated[Floats, GradesIn()]
+
+
+def _without(batch: Batch, options: Options, columns: Iterable[str]) -> Flags:
+    """The rows with nothing relevant; for gains, with no positive grade."""
+    level = float(options.get("relevance_level", math.ulp(0.0)))
+
+    def look() -> Flags:
+        retrieved, relevant = (RankingsIn().of(batch, name, options) for name in ("retrieved_ids", "relevant_ids"))
+        grades = GradesIn().of(batch, "relevance", options) if "relevance" in batch.columns else None
+        return ranked.relevant(judge(retrieved, relevant, grades), level) == 0
+
+    return batch.remember(("nothing relevant", level), look)
+
+
+_CAUTIONS = {
+    "undefined": Caution(
+        "have no relevant document and are left out of the mean",
+        "no_relevant='zero' counts them as 0, as the ranking of runs does by default",
+        _without,
+        least=0.0,
+    ),
+    "zero": Caution(
+        "have no relevant document and count as 0", "no_relevant='undefined' leaves them out of the mean", _without, 0.0
+    ),
+}
+
+
+def nothing_relevant(options: Options) -> Caution:
+    """How many rows have nothing relevant, and how they count."""
+    return _CAUTIONS[options["no_relevant"]]
