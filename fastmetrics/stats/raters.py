@@ -13,11 +13,14 @@ from numpy.typing import NDArray
 
 from fastmetrics.errors import OptionError
 from fastmetrics.kernels.ratios import squared_ratios
+from fastmetrics.messages import Argument
 from fastmetrics.stats.ratings import Ratings, read_ratings
 
 Weights = Literal["none", "linear", "quadratic"]
 Level = Literal["nominal", "ordinal", "interval", "ratio"]
 _MANY = 20_000  # distinct amounts whose pairs take a fraction of a second
+
+_ORDER = Argument("order"), "[lowest, ..., highest]"
 
 
 def cohen_kappa(first: Any, second: Any, weights: Weights = "none", *, order: Sequence[Any] | None = None) -> float:
@@ -39,10 +42,10 @@ def cohen_kappa(first: Any, second: Any, weights: Weights = "none", *, order: Se
     ``InputError`` for columns of different length, and ``ColumnError`` for columns that are neither numbers nor text.
     """
     if weights not in get_args(Weights):
-        raise OptionError(f"weights={weights!r}: {', '.join(get_args(Weights))} were expected")
+        raise OptionError(Argument("weights", weights), f": {', '.join(get_args(Weights))} were expected")
     ratings = read_ratings([first, second], order)
     if weights != "none" and not ratings.ordered:
-        raise OptionError(f"weights={weights!r}: words have no order by themselves; give order=[lowest, ..., highest]")
+        raise OptionError(Argument("weights", weights), ": words have no order by themselves; give ", *_ORDER)
     return _kappa(ratings, 0, 1, weights)
 
 
@@ -76,12 +79,13 @@ def krippendorff_alpha(
     ``InputError`` for columns of different length, and ``ColumnError`` for columns that are neither numbers nor text.
     """
     if level not in get_args(Level):
-        raise OptionError(f"level={level!r}: {', '.join(get_args(Level))} were expected")
+        raise OptionError(Argument("level", level), f": {', '.join(get_args(Level))} were expected")
     read = read_ratings(ratings, order, raters)
     if level not in _levels(read):
         if level == "ratio" and read.values is not None:
-            raise OptionError(f"level='ratio': amounts of 0 or more were expected, not {float(read.values.min())}")
-        raise OptionError(f"level={level!r}: words are nominal, or ordinal with order=[lowest, ..., highest]")
+            least = float(read.values.min())
+            raise OptionError(Argument("level", level), f": amounts of 0 or more were expected, not {least}")
+        raise OptionError(Argument("level", level), ": words are nominal, or ordinal with ", *_ORDER)
     return _alpha(read, level)
 
 

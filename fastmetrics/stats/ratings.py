@@ -16,6 +16,7 @@ from fastmetrics.columns import is_id
 from fastmetrics.errors import ColumnError, InputError, OptionError, UnknownNameError
 from fastmetrics.frames import index_columns, open_frame
 from fastmetrics.lists import listed
+from fastmetrics.messages import Argument
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,7 +54,8 @@ def read_ratings(
     kinds = {column.type for column in columns if not pa.types.is_null(column.type)} or {pa.float64()}
     if len(kinds) != 1:
         raise ColumnError(
-            "all raters give numbers or all give words; these give both; name the columns of raters with raters="
+            "all raters give numbers or all give words; these give both; name the columns of raters with ",
+            Argument("raters"),
         )
     kind = kinds.pop()
     flat = pa.concat_arrays([column.cast(kind) for column in columns])
@@ -62,7 +64,7 @@ def read_ratings(
     places = pc.index_in(flat, known, skip_nulls=True)
     lacking = flat.filter(pc.and_(places.is_null(), flat.is_valid()))
     if len(lacking):
-        raise OptionError(f"order={known.to_pylist()}: it lacks the rating {lacking[0].as_py()!r}")
+        raise OptionError(Argument("order", known.to_pylist()), f": it lacks the rating {lacking[0].as_py()!r}")
     codes = places.fill_null(-1).to_numpy(zero_copy_only=False).astype(np.int64)
     values = known.to_numpy(zero_copy_only=False) if kind == pa.float64() else None
     return Ratings(list(arrays), codes.reshape(len(columns), -1).T, values, scale is not None)
@@ -73,7 +75,7 @@ def _columns(ratings: Any, raters: Sequence[str] | str | None) -> dict[str, pa.A
     first = ratings[0] if isinstance(ratings, list | tuple) and ratings else ratings
     if not isinstance(first, Mapping) and not any(hasattr(type(first), name) for name in ("schema", "columns")):
         if raters is not None:
-            raise OptionError(f"raters={raters!r}: only the columns of a table have names")
+            raise OptionError(Argument("raters", raters), ": only the columns of a table have names")
         return {f"ratings[{place}]": as_arrow(column, f"ratings[{place}]") for place, column in enumerate(ratings)}
     frame = open_frame(ratings)
     names = frame.names if raters is None else listed(raters)
@@ -115,10 +117,11 @@ def _distinct(flat: pa.Array) -> pa.Array:
 def _scale(order: Sequence[Any], kind: pa.DataType) -> pa.Array:
     """An order that was given, in the type of the ratings."""
     if isinstance(order, str) or not len(order) or len(set(order)) < len(order):
-        raise OptionError(f"order={order!r}: expected a list of all ratings, from the lowest to the highest")
+        raise OptionError(Argument("order", order), ": expected a list of all ratings, from the lowest to the highest")
     scale = _plain("order", as_arrow(order, "order"))
     if scale.type != kind or scale.null_count:
-        raise OptionError(f"order={order!r}: expected {'words' if is_text(kind) else 'numbers'}, as the ratings are")
+        expected = "words" if is_text(kind) else "numbers"
+        raise OptionError(Argument("order", order), f": expected {expected}, as the ratings are")
     return scale
 
 
