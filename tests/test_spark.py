@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from dataclasses import replace
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -66,7 +67,7 @@ def test_scores_and_summary_have_the_same_bits(spark, frame, table, partitions, 
     made = engine.score(frame.repartition(partitions), METRICS).cache()
     try:
         assert bits(made.toArrow()) == bits(expected)
-        assert engine.summarize(made).to_json() == fm.summarize(expected).to_json()
+        assert engine.summarize(made).to_json() == replace(fm.summarize(expected), notes=[]).to_json()
     finally:
         made.unpersist()
 
