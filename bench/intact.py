@@ -5,7 +5,7 @@
     python -m bench.intact --rows 1000000
 
 The same made rows as Parquet and as an Arrow file; the core suite, and one metric that does next to nothing, where the
-share is largest.  The time inside ``fastmetrics.intact.check`` is added up and divided by the run's wall time.
+share is largest.  The time inside ``fastmetrics.core.arrow_checks.check`` is added up and divided by the run's wall time.
 """
 
 from __future__ import annotations
@@ -25,11 +25,11 @@ from unittest.mock import patch
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-import fastmetrics.pipeline
+import fastmetrics.scoring.files
 from bench import data
 from bench.compare import RESULTS
 from bench.machine import machine
-from fastmetrics import intact
+from fastmetrics.core import arrow_checks as intact
 
 METRICS = {"core": None, "answer_words": ["answer_words"]}
 BATCH = 65_536
@@ -57,7 +57,7 @@ def run(source: Path, metrics: list[str] | None, output: Path) -> dict[str, floa
     """Score a file once: the seconds of all of it, and of the checks."""
     start = time.perf_counter()
     with timed_checks() as checks:
-        fastmetrics.pipeline.score_files(source, output, metrics=metrics, threads=1, overwrite=True)
+        fastmetrics.scoring.files.score_files(source, output, metrics=metrics, threads=1, overwrite=True)
     return {"seconds": time.perf_counter() - start, "checks": len(checks), "check_seconds": sum(checks)}
 
 

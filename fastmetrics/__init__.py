@@ -55,7 +55,7 @@ def __getattr__(name: str) -> Any:
 
 def _instead(name: str, metrics: Any) -> str:
     """The public names that somebody may have meant who wrote ``name``."""
-    from fastmetrics.spelling import either, nearest
+    from fastmetrics.errors.spelling import either, nearest
 
     near = nearest(name, [*_HOMES, *metrics.REGISTRY], metrics.meant(name), metrics.SPELLINGS)
     return f"; did you mean {either(near)}?" if near else ""

@@ -29,7 +29,7 @@ from fastmetrics.commands.summarize import summarize
 from fastmetrics.commands.terminal import PrintError, abandon, complain, open_streams, told, watched_streams
 from fastmetrics.commands.validate import validate
 from fastmetrics.errors import FastmetricsError, InputError, MissingExtraError, OutputError, WorkerError
-from fastmetrics.interrupts import CODE, heeded
+from fastmetrics.commands.interrupts import CODE, heeded
 
 app = typer.Typer(
     name="fastmetrics",

@@ -9,7 +9,7 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 
 from fastmetrics.errors import ColumnError, UnknownNameError
-from fastmetrics.messages import Argument
+from fastmetrics.errors.messages import Argument
 
 
 @dataclass(frozen=True)

@@ -24,7 +24,7 @@ import typer.models
 import fastmetrics as fm
 from fastmetrics import cli, errors
 from fastmetrics.columns import COLUMNS, SCHEMAS
-from fastmetrics.declare import Metric
+from fastmetrics.declaration.metric import Metric
 from fastmetrics.metrics import FAMILIES, REGISTRY
 from scripts import scaling_tables, throughput
 

@@ -18,7 +18,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 import fastmetrics as fm
-from fastmetrics.embed import Embedder
+from fastmetrics.vectors.embedder import Embedder
 from fastmetrics.errors import MissingExtraError
 from fastmetrics.metrics.grounding import grounding_evidence
 

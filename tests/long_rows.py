@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 
 from fastmetrics.columns import COLUMNS
-from fastmetrics.embed import Embedder
+from fastmetrics.vectors.embedder import Embedder
 from fastmetrics.metrics import REGISTRY
 
 PLAIN = "The tower was built in 1889 [1]."

@@ -13,7 +13,8 @@ import pytest
 
 import fastmetrics as fm
 from fastmetrics import metrics as families
-from fastmetrics import planning, scoring
+from fastmetrics.plan import plan as planning
+from fastmetrics.plan import score_batch as scoring
 from fastmetrics.columns import COLUMNS
 from fastmetrics.metrics import REGISTRY
 from tests.every_metric import CASES, EXEMPT, columns

@@ -205,7 +205,7 @@ def test_corpus_bleu_is_exact_over_any_number_of_parts(threads: int, monkeypatch
     texts = [" ".join(chance.choices(["a", "b", "c.", "d,", "1.5", "É"], k=12)) for _ in range(60)]
     rows = pa.table({"answer": texts, "reference": texts[1:] + texts[:1]})
     spec, whole = "corpus_bleu(lowercase=True)", fm.corpus_bleu(rows["answer"], rows["reference"], lowercase=True)
-    monkeypatch.setattr("fastmetrics.scoring.BATCH_ROWS", 7)
+    monkeypatch.setattr("fastmetrics.plan.score_batch.BATCH_ROWS", 7)
     assert fm.corpus_bleu(rows["answer"], rows["reference"], lowercase=True, threads=threads) == whole
     scored = fm.score(rows, ["bleu", spec], threads=threads)
     assert scored.column_names == ["bleu"]
@@ -223,7 +223,7 @@ def test_corpus_bleu_through_files(tmp_path: Path) -> None:
     for name in ("scores.parquet", "scores"):
         made = fm.score_files(path, tmp_path / name, metrics=["bleu", "corpus_bleu"], batch_rows=512)
         assert made.summary.figures["corpus_bleu"] == whole.score
-        from fastmetrics.results import summarize_files
+        from fastmetrics.results.score_files import summarize_files
 
         assert summarize_files(tmp_path / name).figures["corpus_bleu"] == whole.score
 

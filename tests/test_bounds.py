@@ -17,7 +17,7 @@ import numpy as np
 import pytest
 
 import fastmetrics as fm
-from fastmetrics.metrics import evidence
+from fastmetrics.metrics.shared import anchors as evidence
 from tests.reference import claims
 from tests.test_rouge import check
 

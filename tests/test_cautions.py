@@ -12,10 +12,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import fastmetrics as fm
-from fastmetrics.arrays import text_of_arrow, text_of_strings
-from fastmetrics.kernels.scripts import FOREIGN, ONE_WORD
-from fastmetrics.pipeline import score_files
-from fastmetrics.summary import summarize
+from fastmetrics.core.arrays import text_of_arrow, text_of_strings
+from fastmetrics.kernels.text.scripts import FOREIGN, ONE_WORD
+from fastmetrics.scoring.files import score_files
+from fastmetrics.results.summary import summarize
 from fastmetrics.tables.chunks import Limits
 from fastmetrics.text.scripts import _classes, scripts
 from tests.program import program
@@ -196,7 +196,7 @@ def test_the_program_prints_it_once(table):
 
 def test_a_resumed_run_counts_what_was_done_before(table, monkeypatch):
     whole = score_files("in.jsonl", "whole.parquet", metrics="token_f1").summary
-    monkeypatch.setattr("fastmetrics.pipeline.limits_of", lambda *_: Limits(part_rows=20))
+    monkeypatch.setattr("fastmetrics.scoring.files.limits_of", lambda *_: Limits(part_rows=20))
 
     def stopping(progress):
         if progress.rows > 60:

@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from fastmetrics.embed import Embedder
+from fastmetrics.vectors.embedder import Embedder
 from fastmetrics.metrics.grounding import grounding_evidence, grounding_overlap, overlap_faithfulness
 
 NAMES = ["Apples", "Bread", "Cheese"]

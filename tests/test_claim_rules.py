@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import fastmetrics as fm
-from fastmetrics.text.senses import Senses
+from fastmetrics.text.word_roles import Senses
 from fastmetrics.text.tokenize import Wordbook
 from tests import made_claims
 from tests.reference import claims

@@ -12,7 +12,7 @@ from sklearn.feature_extraction.text import TfidfVectorizer
 
 import fastmetrics as fm
 from fastmetrics.errors import OptionError
-from fastmetrics.metrics import evidence
+from fastmetrics.metrics.shared import anchors as evidence
 from tests import strategies
 from tests.reference import claims
 

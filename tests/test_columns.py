@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 import fastmetrics as fm
 from fastmetrics.columns import COLUMNS, SCHEMAS, passed_over, resolve
 from fastmetrics.errors import ColumnError
-from fastmetrics.pipeline import score_files
+from fastmetrics.scoring.files import score_files
 from fastmetrics.tables import read_metadata
 from tests.program import jsonl, program
 

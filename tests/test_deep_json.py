@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fastmetrics.kernels.nesting import deepest
-from fastmetrics.tables.jsonl import DEPTH
+from fastmetrics.kernels.text.json_depth import deepest
+from fastmetrics.tables.formats.jsonl import DEPTH
 from tests.program import alone, jsonl, program
 
 GOOD = {"id": 1, "answer": "in Paris", "reference": "Paris"}
@@ -85,7 +85,7 @@ def test_what_nests_as_deep_as_allowed_is_read(tmp_path, monkeypatch, shape):
 @pytest.mark.parametrize("place", [0, 50, 99])
 def test_a_deep_line_is_found_in_any_block(tmp_path, monkeypatch, place):
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr("fastmetrics.tables.lines.BLOCK", 700)
+    monkeypatch.setattr("fastmetrics.tables.formats.lines.BLOCK", 700)
     rows = [{**GOOD, "id": row} for row in range(100)]
     rows[place] = f'{{"x": {nested("lists", 50_000)}}}'
     jsonl(tmp_path / "t.jsonl", *rows)

@@ -124,7 +124,7 @@ def test_the_first_steps_run(folder: Path, monkeypatch: pytest.MonkeyPatch) -> N
 
 def test_the_metric_that_the_design_adds_works(monkeypatch: pytest.MonkeyPatch) -> None:
     declaration = blocks("docs/design.md", "python")[0]
-    monkeypatch.setattr("fastmetrics.declare.REGISTRY", dict(REGISTRY))
+    monkeypatch.setattr("fastmetrics.declaration.metric.REGISTRY", dict(REGISTRY))
     names = dict(vars(lexical))
     exec(declaration, names)
     scores = names["overlap_coefficient"](["in Paris", "", None], ["Paris", "Rome", "Oslo"])

@@ -14,10 +14,10 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from fastmetrics.embed import Embedder, add_embeddings
+from fastmetrics.vectors.embedder import Embedder, add_embeddings
 from fastmetrics.errors import ColumnError, FileFormatError, InputError, MissingExtraError, OptionError, OutputError
 from fastmetrics.errors import UnknownNameError as UnknownName
-from fastmetrics.vectors.cache import VectorCache
+from fastmetrics.vectors.embedding_cache import VectorCache
 
 DATA = os.environ.get("FASTMETRICS_DATA")
 
@@ -125,7 +125,7 @@ def test_a_run_cut_short_goes_on_from_what_it_kept(tmp_path: Path):
 def test_a_process_killed_while_writing_leaves_the_cache_whole(tmp_path: Path):
     code = (
         "import os, sys, numpy as np\n"
-        "import fastmetrics.vectors.cache as module\n"
+        "import fastmetrics.vectors.embedding_cache as module\n"
         "cache = module.VectorCache(sys.argv[1], 2)\n"
         "cache.put([b'a' * 16], [[1, 2]])\n"
         "module.os.fsync = lambda number: os._exit(9)\n"
@@ -240,7 +240,7 @@ def test_a_model_whose_package_is_absent_names_the_extra(monkeypatch):
 
 
 def test_embeddings_become_columns_that_score():
-    from fastmetrics.scoring import score
+    from fastmetrics.plan.score_batch import score
 
     table = pa.table({"answer": ["a b", None, "x"], "reference": ["a b", "c", "yy"]})
     wide = add_embeddings(table, Embedder(Counting()))

@@ -21,7 +21,7 @@ from hypothesis import strategies as st
 from fastmetrics.engines.local import Job, run
 from fastmetrics.errors import FileFormatError, InputError, OptionError
 from fastmetrics.tables import Limits, open_source
-from fastmetrics.threads import ordered
+from fastmetrics.core.threads import ordered
 from tests.toy_scores import JOB, KINDS, choosy, names, score, table
 
 
@@ -124,7 +124,7 @@ def test_faults_of_the_program_are_not_bad_rows(tmp_path, source):
 
 
 def test_late_string_ids_make_all_ids_strings(tmp_path, monkeypatch):
-    monkeypatch.setattr("fastmetrics.tables.lines.BLOCK", 256)
+    monkeypatch.setattr("fastmetrics.tables.formats.lines.BLOCK", 256)
     rows = [{"id": n, "answer": "x"} for n in range(50)] + [
         {"id": "late", "answer": "y"},
         {"id": "late", "answer": "y"},

@@ -13,7 +13,7 @@ from fastmetrics.errors import ColumnError, InputError
 from fastmetrics.stats import quantiles as module
 from fastmetrics.stats.moments import State
 from fastmetrics.stats.quantiles import quantiles
-from fastmetrics.summary import summarize
+from fastmetrics.results.summary import summarize
 
 SMALLEST = 5e-324
 

@@ -17,7 +17,7 @@ from sklearn.metrics import pairwise_distances
 from sklearn.neighbors import NearestNeighbors
 
 from fastmetrics.errors import ColumnError, FastmetricsError, FileFormatError, InputError, OptionError
-from fastmetrics.metrics.geometry import geometry
+from fastmetrics.vectors.geometry import geometry
 from fastmetrics.vectors.arrays import Vectors
 
 DATA = os.environ.get("FASTMETRICS_DATA")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from fastmetrics.metrics.geometry import geometry
+from fastmetrics.vectors.geometry import geometry
 
 PAIRWISE = {"avg_pairwise_distance", "std_pairwise_distance"}
 NEIGHBOURS = {"avg_nn_distance", "std_nn_distance", "density_score"}

@@ -13,10 +13,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fastmetrics import score_files
-from fastmetrics.runs.files import rank_files
+from fastmetrics.retrieval.rank_files import rank_files
 from fastmetrics.tables import open_source
-from fastmetrics.tables.guard import guarded, unguarded
-from fastmetrics.tables.output import read_metadata
+from fastmetrics.tables.output.formula_guard import guarded, unguarded
+from fastmetrics.tables.output.output import read_metadata
 from tests.program import jsonl, program
 
 STARTS = "=+-@\t\r\n＝＋－＠"

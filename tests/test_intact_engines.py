@@ -7,8 +7,8 @@ import pyarrow as pa
 import pytest
 
 from fastmetrics.engines import spark
-from fastmetrics.engines.batches import Rows, pack, plan_rows
-from fastmetrics.engines.datasets import BatchWorker, _batches, _pack
+from fastmetrics.engines.outside_rows import Rows, pack, plan_rows
+from fastmetrics.engines.ray_datasets import BatchWorker, _batches, _pack
 from fastmetrics.errors import InputError
 from tests.test_intact import DAMAGED, UNWRITABLE
 

@@ -160,16 +160,16 @@ except KeyboardInterrupt:
     print("interrupted")
 """
 HELD = """
-from fastmetrics.interrupts import heeded
-from fastmetrics.planning import plan
-from fastmetrics.scoring import score_batch
+from fastmetrics.commands.interrupts import heeded
+from fastmetrics.plan.plan import plan
+from fastmetrics.plan.score_batch import score_batch
 with heeded("last words"):
     score_batch(table.to_batches()[0], plan(table.schema.names, ["rougeL_f1"]))
 """
 
 FINALIZED = """
 import signal, time
-from fastmetrics.interrupts import heeded
+from fastmetrics.commands.interrupts import heeded
 
 class Finalized:
     def __del__(self):

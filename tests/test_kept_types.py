@@ -16,7 +16,7 @@ from fastmetrics import score_files
 from fastmetrics.errors import ColumnError, OutputError
 from fastmetrics.tables import open_source
 from fastmetrics.tables.chunks import cell_bytes
-from fastmetrics.tables.kinds import as_lists
+from fastmetrics.tables.column_types import as_lists
 from tests.table_files import read
 
 _NOON = datetime.datetime(2024, 1, 2, 12)

@@ -14,7 +14,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from fastmetrics import score_files
-from fastmetrics.tables.sinks import undefined_as_null
+from fastmetrics.tables.output.encoders import undefined_as_null
 
 ODD = [math.nan, math.inf, -math.inf, -0.0, 5e-324, 0.1, None, 2.0]
 DAY = datetime.datetime(2020, 2, 2)

@@ -8,8 +8,8 @@ import pytest
 import fastmetrics as fm
 from fastmetrics.errors import OptionError
 from fastmetrics.metrics import REGISTRY
-from fastmetrics.planning import parse
-from fastmetrics.summary import Summary, summarize
+from fastmetrics.plan.plan import parse
+from fastmetrics.results.summary import Summary, summarize
 from tests.program import jsonl, program
 
 LABELLED = sorted(name for name, metric in REGISTRY.items() if metric.labels)

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import fastmetrics as fm
-from fastmetrics.arrays import well_formed
+from fastmetrics.core.arrays import well_formed
 from fastmetrics.errors import ColumnError, InputError
 from tests import strategies
 from tests.reference import cases, lexical

@@ -11,7 +11,8 @@ from pathlib import Path
 import pytest
 
 from fastmetrics.engines.local import Job, run
-from fastmetrics.tables import Limits, open_source, records
+from fastmetrics.tables import Limits, open_source
+from fastmetrics.tables.formats import csv_records as records
 from fastmetrics.tables.chunks import Place
 from tests.toy_scores import KINDS, choosy
 

@@ -14,9 +14,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from pyarrow import parquet
 
-from fastmetrics.bots import StrictMatchBot
+from fastmetrics.faq.bot import StrictMatchBot
 from fastmetrics.errors import ColumnError, InputError, OptionError
-from fastmetrics.faq import Matcher, match
+from fastmetrics.faq.matcher import Matcher, match
 
 DATA = os.environ.get("FASTMETRICS_DATA")
 STRIPPED = ".,!?;:()[]{}\"'`«»“”‘’…"

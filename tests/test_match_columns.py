@@ -7,7 +7,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import fastmetrics as fm
-from fastmetrics.bots import answer_table
+from fastmetrics.faq.bot import answer_table
 from fastmetrics.commands.match import match
 from fastmetrics.errors import ColumnError
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from fastmetrics.neighbors import Index, nearest
+from fastmetrics.vectors.neighbors import Index, nearest
 
 
 def by_distance_and_number(square: np.ndarray, k: int, own: bool = True) -> np.ndarray:
@@ -30,8 +30,8 @@ def test_neighbours_on_a_lattice(monkeypatch, dtype):
     corpus = np.random.default_rng(0).integers(-2, 3, (130, 3))
     square = ((corpus[:, None] - corpus[None]) ** 2).sum(axis=2)
     for tile in (13, 1024):
-        monkeypatch.setattr("fastmetrics.vectors.pairs.TILE", tile)
-        monkeypatch.setattr("fastmetrics.vectors.winners.TILE", tile)
+        monkeypatch.setattr("fastmetrics.vectors.pair_scan.TILE", tile)
+        monkeypatch.setattr("fastmetrics.vectors.exact_winners.TILE", tile)
         for k in (2, 30):
             for ids in searches(corpus.astype(dtype), k, "euclidean"):
                 assert np.array_equal(ids, by_distance_and_number(square, k))

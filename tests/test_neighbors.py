@@ -17,7 +17,7 @@ from pyarrow import feather, parquet
 from sklearn.neighbors import NearestNeighbors
 
 from fastmetrics.errors import FastmetricsError, FileFormatError, InputError, OptionError, OutputError
-from fastmetrics.neighbors import DISTANCES, METHODS, Index, nearest
+from fastmetrics.vectors.neighbors import DISTANCES, METHODS, Index, nearest
 
 DATA = os.environ.get("FASTMETRICS_DATA")
 
@@ -356,9 +356,9 @@ def test_without_a_method_it_goes_by_size_and_by_how_the_rows_lie(monkeypatch):
     loose = np.random.default_rng(0).standard_normal((3000, 16)).astype(np.float32)
     near = clusters(9000, 24, centres=300, size=0.2)
     assert nearest(loose).method == nearest(near).method == "exact"
-    monkeypatch.setattr("fastmetrics.neighbors.EXACT_WORK", 1e8)
+    monkeypatch.setattr("fastmetrics.vectors.neighbors.EXACT_WORK", 1e8)
     assert (nearest(loose).method, nearest(near).method) == ("exact", "ivf")
-    monkeypatch.setattr("fastmetrics.neighbors.EXACT_WORK", 1e7)
+    monkeypatch.setattr("fastmetrics.vectors.neighbors.EXACT_WORK", 1e7)
     assert (nearest(loose).method, nearest(near).method) == ("pq", "ivf")
     assert nearest(loose, metric="dot").method == "pq"
     assert nearest(loose, loose[:500]).method == "pq"
@@ -368,7 +368,7 @@ def test_without_a_method_it_goes_by_size_and_by_how_the_rows_lie(monkeypatch):
 def test_cells_are_compared_the_same_in_tiles_of_any_size(monkeypatch):
     corpus = clusters(9000, 24, centres=300, size=0.2)
     whole = nearest(corpus, method="ivf")
-    monkeypatch.setattr("fastmetrics.vectors.cells.TILE", 48)
+    monkeypatch.setattr("fastmetrics.vectors.cell_neighbors.TILE", 48)
     tiled = nearest(corpus, method="ivf")
     assert tiled.method == "ivf"
     assert np.array_equal(tiled.ids, whole.ids)

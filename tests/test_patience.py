@@ -33,10 +33,10 @@ def failing(monkeypatch, source, error, after, times):
 @pytest.fixture(autouse=True)
 def small_blocks(monkeypatch):
     """Several chunks a file, and no waiting."""
-    monkeypatch.setattr("fastmetrics.tables.parquet.READ_ROWS", 40)
-    monkeypatch.setattr("fastmetrics.tables.lines.BLOCK", 2000)
-    monkeypatch.setattr("fastmetrics.tables.delimited.BLOCK", 2000)
-    monkeypatch.setattr("fastmetrics.tables.remote.PAUSE", 0)
+    monkeypatch.setattr("fastmetrics.tables.formats.parquet.READ_ROWS", 40)
+    monkeypatch.setattr("fastmetrics.tables.formats.lines.BLOCK", 2000)
+    monkeypatch.setattr("fastmetrics.tables.formats.csv_tsv.BLOCK", 2000)
+    monkeypatch.setattr("fastmetrics.tables.remote.files.PAUSE", 0)
 
 
 @pytest.mark.parametrize("name", FORMATS)

@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from fastmetrics.results import summarize_files
+from fastmetrics.results.score_files import summarize_files
 from tests.program import jsonl, program
 
 ROWS = [{"id": n, "answer": "a b", "reference": "a", "gold": "a b"} for n in range(3)]

@@ -17,10 +17,10 @@ import pytest
 
 from bench.memory import workers
 from fastmetrics import score_files
-from fastmetrics.embed import Embedder
-from fastmetrics.engines.jobs import Job
+from fastmetrics.vectors.embedder import Embedder
+from fastmetrics.engines.job import Job
 from fastmetrics.engines.local import run
-from fastmetrics.engines.running import run_on
+from fastmetrics.engines.run import run_on
 from fastmetrics.errors import InputError, OptionError, OutputError, WorkerError
 from fastmetrics.tables import Limits, open_source
 from tests.program import ENVIRONMENT, alone
@@ -143,7 +143,7 @@ def _fail(engine, bad, tmp_path):
 def test_a_late_string_id_widens_the_column_everywhere(tmp_path, bad, monkeypatch):
     for path in bad.iterdir():
         path.write_text("".join(json.dumps({"id": n, "answer": "x"}) + "\n" for n in range(300)))
-    monkeypatch.setattr("fastmetrics.tables.lines.BLOCK", 2000)  # of the type that this process infers
+    monkeypatch.setattr("fastmetrics.tables.formats.lines.BLOCK", 2000)  # of the type that this process infers
     last = bad / "5.jsonl"
     last.write_text(last.read_text() + '{"id": "late", "answer": "y"}\n')
     spans_of_two_files(monkeypatch, bad)

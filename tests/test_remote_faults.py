@@ -14,8 +14,10 @@ import pytest
 from fsspec.implementations.memory import MemoryFileSystem
 
 from fastmetrics.errors import FileFormatError
-from fastmetrics.tables import open_source, remote, stores
-from fastmetrics.tables.urls import parse
+from fastmetrics.tables import open_source
+from fastmetrics.tables.remote import files as remote
+from fastmetrics.tables.remote import stores
+from fastmetrics.tables.remote.addresses import parse
 from tests.loopback import BUCKET, KEY, SECRET, Server, Shelf, shelf
 from tests.program import program
 from tests.table_files import FORMATS, KINDS, read, write
@@ -222,7 +224,7 @@ def test_parquet_goes_on_at_the_row_it_had_come_to(failing: Shelf, tmp_path: Pat
                 raise OSError("AWS Error NETWORK_CONNECTION during GetObject operation: curlCode: 18, Partial file")
             yield batch
 
-    from fastmetrics.tables import parquet
+    from fastmetrics.tables.formats import parquet
 
     monkeypatch.setattr(parquet, "READ_ROWS", 500)
     monkeypatch.setattr(parquet, "_batches", lambda *rest, real=parquet._batches: breaking(*rest, real=real))

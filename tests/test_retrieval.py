@@ -15,9 +15,9 @@ from hypothesis import strategies as st
 
 import fastmetrics as fm
 from fastmetrics.errors import ColumnError, OptionError
-from fastmetrics.kernels import ids as kernels
-from fastmetrics.kernels.ids import Ids
-from fastmetrics.rankings import rankings
+from fastmetrics.kernels.ranking import ids as kernels
+from fastmetrics.kernels.ranking.ids import Ids
+from fastmetrics.retrieval.rankings import rankings
 from tests.reference import repeats
 from tests.reference import retrieval as reference
 

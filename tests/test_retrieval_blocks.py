@@ -9,10 +9,12 @@ import pytest
 
 import fastmetrics as fm
 from fastmetrics.errors import FileFormatError
-from fastmetrics.runs import blocks, ranking
-from fastmetrics.runs.judgements import judgements
-from fastmetrics.tables import runs, trec
-from fastmetrics.tables.runs import Triples
+from fastmetrics.retrieval import query_blocks as blocks
+from fastmetrics.retrieval import evaluate as ranking
+from fastmetrics.retrieval.judgements import judgements
+from fastmetrics.tables import retrieval_runs as runs
+from fastmetrics.tables.formats import trec
+from fastmetrics.tables.retrieval_runs import Triples
 
 
 def documents(path: Path) -> list[str]:

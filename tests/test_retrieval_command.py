@@ -11,7 +11,7 @@ from typer.testing import CliRunner
 
 from fastmetrics.cli import app
 from fastmetrics.errors import OptionError, OutputError
-from fastmetrics.runs.files import rank_files
+from fastmetrics.retrieval.rank_files import rank_files
 
 
 @pytest.fixture

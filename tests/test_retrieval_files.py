@@ -17,8 +17,8 @@ import pytest
 
 import fastmetrics as fm
 from fastmetrics.errors import ColumnError, FileFormatError, InputError
-from fastmetrics.tables import runs
-from fastmetrics.tables.runs import Triples
+from fastmetrics.tables import retrieval_runs as runs
+from fastmetrics.tables.retrieval_runs import Triples
 
 RUN = [("q1", "d2", 1.5), ("q1", "d#1", 0.25), ("ü", "007", 3.0), ("q1", "d3", 1.5)]
 JUDGED = [("q1", "d#1", 1.0), ("q1", "d2", 0.0), ("ü", "007", 2.0), ("ü", "7", 1.0)]
@@ -154,7 +154,7 @@ def test_scores_of_a_text_are_read_to_the_last_digit(tmp_path):
 
 
 def test_blocks_of_a_text_may_end_anywhere(tmp_path, monkeypatch):
-    from fastmetrics.tables import trec as reader
+    from fastmetrics.tables.formats import trec as reader
 
     path = tmp_path / "run.txt"
     path.write_text("# head\n" + trec(RUN * 20, True) + "\n\n" + trec(RUN, True).rstrip())
@@ -209,7 +209,8 @@ def test_broken_judgements_say_what_and_where(tmp_path):
 MEASURE_MEMORY = """
 import re, resource, sys
 from pathlib import Path
-from fastmetrics.runs import blocks, ranking
+from fastmetrics.retrieval import query_blocks as blocks
+from fastmetrics.retrieval import evaluate as ranking
 
 def peak():
     status = Path("/proc/self/status")

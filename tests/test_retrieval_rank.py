@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 import fastmetrics as fm
 from fastmetrics.errors import InputError
-from fastmetrics.runs.measures import FAMILIES, measure
+from fastmetrics.retrieval.measures import FAMILIES, measure
 from tests.reference import retrieval as reference
 
 # (expected output, run, judgements, options), as trec_eval's own quick tests pair them
@@ -180,7 +180,8 @@ def test_a_cut_off_looks_at_the_best_documents_of_an_unsorted_run():
 
 
 def test_a_new_length_of_ids_compiles_nothing():
-    from fastmetrics.kernels import ids, ranking
+    from fastmetrics.kernels.ranking import ids
+    from fastmetrics.kernels.ranking import judge as ranking
 
     fm.rank({"q": {"a": 1.0}}, {"q": {"a": 1}}, "mrr")
     kernels = [ids.hash_texts, ids.repeats, ranking.judge]
@@ -246,8 +247,8 @@ def test_row_order_and_threads_change_no_bit(run, judged, seed, threads):
 
 
 def test_blocks_and_slices_of_any_size_give_the_same(monkeypatch):
-    from fastmetrics.runs import blocks
-    from fastmetrics.tables import runs
+    from fastmetrics.retrieval import query_blocks as blocks
+    from fastmetrics.tables import retrieval_runs as runs
 
     run, judged = fuzzed(3, 30)
     expected = fm.rank(run, judged, list(PYTREC)).per_query

@@ -10,9 +10,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fastmetrics.errors import FastmetricsError, OptionError
-from fastmetrics.tables import Output, open_source, remote, stores
-from fastmetrics.tables.stores import cause
-from fastmetrics.tables.urls import parse, shown
+from fastmetrics.tables import Output, open_source
+from fastmetrics.tables.remote import files as remote
+from fastmetrics.tables.remote import stores
+from fastmetrics.tables.remote.stores import cause
+from fastmetrics.tables.remote.addresses import parse, shown
 from tests.program import program
 
 SHOWN = {

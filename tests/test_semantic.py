@@ -13,7 +13,7 @@ import pytest
 from pyarrow import parquet
 from sklearn.metrics.pairwise import paired_cosine_distances, paired_euclidean_distances
 
-from fastmetrics.embed import Embedder, add_embeddings
+from fastmetrics.vectors.embedder import Embedder, add_embeddings
 from fastmetrics.errors import ColumnError, OptionError
 from fastmetrics.metrics.semantic import (
     dot_similarity,
@@ -22,11 +22,11 @@ from fastmetrics.metrics.semantic import (
     response_semantic_consistency,
     semantic_similarity,
 )
-from fastmetrics.pipeline import score_files
-from fastmetrics.planning import plan
-from fastmetrics.scoring import Scorer, score
+from fastmetrics.scoring.files import score_files
+from fastmetrics.plan.plan import plan
+from fastmetrics.plan.score_batch import Scorer, score
 from fastmetrics.tables import read_metadata
-from fastmetrics.vectors.models import Model
+from fastmetrics.vectors.embedding_models import Model
 
 
 def vectors(rows, dim, seed, dtype=np.float32):

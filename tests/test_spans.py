@@ -22,7 +22,7 @@ LIMITS = Limits(batch_rows=7, part_rows=10)
 @pytest.fixture
 def small_spans(monkeypatch):
     """Spans of 25 rows, or of a file of text."""
-    monkeypatch.setattr("fastmetrics.tables.parquet._SPAN_ROWS", 25)
+    monkeypatch.setattr("fastmetrics.tables.formats.parquet._SPAN_ROWS", 25)
     monkeypatch.setattr("fastmetrics.tables.source._SPAN_BYTES", 100)
 
 
@@ -65,7 +65,7 @@ def rows_of(source, span):
 def test_spans_hold_every_row_once(tmp_path_factory, files, start):
     folder = tmp_path_factory.mktemp("spans")
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("fastmetrics.tables.parquet._SPAN_ROWS", 25)
+        patch.setattr("fastmetrics.tables.formats.parquet._SPAN_ROWS", 25)
         paths = [parquet(folder / f"{n}.parquet", 0, groups) for n, groups in enumerate(files)]
         source = open_source(paths)
         assert source.spans() == expected_spans(files)
@@ -78,7 +78,7 @@ def test_spans_hold_every_row_once(tmp_path_factory, files, start):
 
 
 def test_row_groups_of_long_rows_make_spans_of_fewer(tmp_path, monkeypatch):
-    monkeypatch.setattr("fastmetrics.tables.parquet._SPAN_BYTES", 2500)
+    monkeypatch.setattr("fastmetrics.tables.formats.parquet._SPAN_BYTES", 2500)
     rows = pa.table({"answer": pa.array([f"{n:0400d}" for n in range(10)])})
     pq.write_table(rows, tmp_path / "t.parquet", row_group_size=2, compression="none", use_dictionary=False)
     spans = open_source(tmp_path / "t.parquet").spans()

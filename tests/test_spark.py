@@ -130,7 +130,7 @@ def test_workers_keep_to_one_thread(frame):
         import pyarrow as pa_
         import threadpoolctl
 
-        from fastmetrics.threads import keep_to_one
+        from fastmetrics.core.threads import keep_to_one
 
         keep_to_one()
         for batch in batches:

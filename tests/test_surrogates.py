@@ -13,7 +13,7 @@ import pytest
 
 import fastmetrics as fm
 from fastmetrics import text
-from fastmetrics.arrays import text_of_strings, well_formed
+from fastmetrics.core.arrays import text_of_strings, well_formed
 from fastmetrics.errors import InputError
 from tests.program import jsonl, program
 

@@ -12,8 +12,8 @@ import pytest
 
 from fastmetrics.errors import ColumnError, FileFormatError, OptionError
 from fastmetrics.tables import open_source
-from fastmetrics.tables.kinds import Widened
-from fastmetrics.tables.utf8 import bad_text
+from fastmetrics.tables.column_types import Widened
+from fastmetrics.tables.invalid_utf8 import bad_text
 from tests.table_files import ROWS, read, write
 
 
@@ -185,7 +185,7 @@ def test_types_that_mix_settle_on_the_wider_one_at_once_or_late(tmp_path, lines,
 
 
 def test_a_late_column_of_json_lines_is_found_by_name(tmp_path, monkeypatch):
-    monkeypatch.setattr("fastmetrics.tables.lines.BLOCK", 64)
+    monkeypatch.setattr("fastmetrics.tables.formats.lines.BLOCK", 64)
     path = tmp_path / "t.jsonl"
     path.write_text('{"answer": "a"}\n' * 20 + '{"answer": "b", "latency_ms": 5}\n')
     source = open_source(path)

@@ -13,7 +13,7 @@ from fastmetrics.commands.rank import rank
 from fastmetrics.commands.score import score
 from fastmetrics.commands.terminal import told
 from fastmetrics.errors import FastmetricsError, InputError, MissingExtraError, OptionError, OutputError
-from fastmetrics.messages import Argument, Message, quoted, shown
+from fastmetrics.errors.messages import Argument, Message, quoted, shown
 from tests.program import ENVIRONMENT, command, jsonl, program
 
 WRITTEN = [

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 
 from fastmetrics import text
-from fastmetrics.arrays import well_formed
+from fastmetrics.core.arrays import well_formed
 from fastmetrics.errors import InputError, UnknownNameError
 from fastmetrics.text import unicode
 from tests import strategies

@@ -19,7 +19,7 @@ import fastmetrics as fm
 from fastmetrics.commands.validate import validate as command
 from fastmetrics.errors import ColumnError, OptionError, UnknownNameError
 from fastmetrics.metrics import REGISTRY
-from fastmetrics.results import summarize_files
+from fastmetrics.results.score_files import summarize_files
 from fastmetrics.stats.association import associate
 
 GOOD = [1, 1, 0, 1, 0, 0]

@@ -12,9 +12,9 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from fastmetrics.embed import Embedder
+from fastmetrics.vectors.embedder import Embedder
 from fastmetrics.errors import FileFormatError, OutputError
-from fastmetrics.vectors.cache import VectorCache
+from fastmetrics.vectors.embedding_cache import VectorCache
 
 
 class Sums:
@@ -112,7 +112,7 @@ def test_a_file_is_read_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
 
 
 def test_models_of_other_names_revisions_and_precisions_share_nothing(tmp_path: Path):
-    from fastmetrics.vectors.models import Model
+    from fastmetrics.vectors.embedding_models import Model
 
     asked = []
     for name, revision, precision in (("m", "1", "f"), ("n", "1", "f"), ("m", "2", "f"), ("m", "1", "g")):
@@ -142,7 +142,7 @@ def test_a_file_has_its_name_only_when_it_is_whole(tmp_path: Path):
     """A process that ends just before the renaming leaves no vector, one that cannot rename not even a file."""
     code = (
         "import os, sys\n"
-        "import fastmetrics.vectors.cache as module\n"
+        "import fastmetrics.vectors.embedding_cache as module\n"
         "cache = module.VectorCache(sys.argv[1], 1)\n"
         "module.os.replace = lambda *_: os._exit(9)\n"
         "cache.put([b'a' * 16], [[1]])\n"

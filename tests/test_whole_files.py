@@ -7,7 +7,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import fastmetrics as fm
-from fastmetrics.commands.read import read
+from fastmetrics.commands.read_table import read
 from fastmetrics.errors import OutputError
 from tests.program import program
 

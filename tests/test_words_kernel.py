@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import fastmetrics as fm
-from fastmetrics.arrays import text_of_strings
+from fastmetrics.core.arrays import text_of_strings
 from fastmetrics.text.tokenize import Wordbook
 
 MIX, STIR = 0x9E3779B97F4A7C15, 0xD6E8FEB86659FD93

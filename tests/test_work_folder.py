@@ -11,8 +11,9 @@ import pyarrow as pa
 import pytest
 
 from fastmetrics.errors import OutputError
-from fastmetrics.tables import Place, checkpoint
-from fastmetrics.tables.checkpoint import WorkFolder
+from fastmetrics.tables import Place
+from fastmetrics.tables.output import work_folder as checkpoint
+from fastmetrics.tables.output.work_folder import WorkFolder
 
 REJECT = '{"file": "in.csv", "line": 3}\n'
 

@@ -21,8 +21,8 @@ def geometry(
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")] = False,
 ) -> None:
     """Measure spread, dimensionality, neighbour and pair distances of embeddings."""
-    from fastmetrics.display import strict
-    from fastmetrics.metrics.geometry import geometry as measure
+    from fastmetrics.core.display import strict
+    from fastmetrics.vectors.geometry import geometry as measure
 
     options: dict[str, Any] = {"metric": metric, "k": k, "column": column, "sample": sample, "seed": seed}
     result = measure(vectors, **options, threads=threads)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 if TYPE_CHECKING:
-    from fastmetrics.declare import Metric
+    from fastmetrics.declaration.metric import Metric
 
 
 def metrics(
@@ -18,7 +18,7 @@ def metrics(
 ) -> None:
     """List the metrics, or explain one."""
     from fastmetrics.metrics import REGISTRY
-    from fastmetrics.planning import parse
+    from fastmetrics.plan.plan import parse
 
     if rank:
         _list_measures()
@@ -44,7 +44,7 @@ def _explain(metric: Metric) -> None:
 
 
 def _list_measures() -> None:
-    from fastmetrics.runs.measures import FAMILIES
+    from fastmetrics.retrieval.measures import FAMILIES
 
     width = max(len(family.names[0]) for family in FAMILIES)
     for family in FAMILIES:

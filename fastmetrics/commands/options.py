@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from fastmetrics import lists
+from fastmetrics.core import name_lists as lists
 from fastmetrics.errors import OptionError
 
 GUARD = "Put a quote before text of CSV that a spreadsheet would run as a formula: =, +, -, @ and the like."

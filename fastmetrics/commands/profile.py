@@ -19,7 +19,7 @@ def profile(
 ) -> None:
     """Score a table on one thread, throw the scores away, and print rows/s, MB/s and each stage's share of the time."""
     from fastmetrics.commands.options import pairs, split
-    from fastmetrics.profiling import profile_files
+    from fastmetrics.scoring.profile import profile_files
 
     found = profile_files(
         inputs,

@@ -56,7 +56,7 @@ def rank(
 ) -> None:
     """Evaluate runs by judgements with trec_eval's numbers: means, and values per query if there is one run."""
     from fastmetrics.commands.options import split
-    from fastmetrics.runs.files import rank_files
+    from fastmetrics.retrieval.rank_files import rank_files
 
     found = rank_files(
         runs,

@@ -81,7 +81,7 @@ def score(
 ) -> None:
     """Score every row of a table of answers, and print a summary."""
     from fastmetrics.commands.options import pairs, split
-    from fastmetrics.pipeline import score_files
+    from fastmetrics.scoring.files import score_files
 
     with _bar(quiet) as progress:
         scored = score_files(

@@ -21,8 +21,8 @@ def index(
     threads: Annotated[int | None, typer.Option(min=1, help="Threads; by default one a processor.")] = None,
 ) -> None:
     """Make an index of vectors for searching."""
-    from fastmetrics.neighbors import check_absent
-    from fastmetrics.search_runs import build_index
+    from fastmetrics.vectors.neighbors import check_absent
+    from fastmetrics.vectors.search_files import build_index
 
     check_absent(out)
     options: dict[str, Any] = {"metric": metric, "method": method, "column": column}
@@ -46,9 +46,9 @@ def search(
     guard: Annotated[bool, typer.Option("--guard/--no-guard", help=GUARD)] = True,
 ) -> None:
     """Find the nearest rows of an index for every query, as rankings that the retrieval metrics read."""
-    from fastmetrics.neighbors import Index
-    from fastmetrics.search_runs import search_run
-    from fastmetrics.tables.whole import write_whole
+    from fastmetrics.vectors.neighbors import Index
+    from fastmetrics.vectors.search_files import search_run
+    from fastmetrics.tables.output.write_table import write_whole
 
     run = search_run(Index.load(index, threads=threads), queries, k=k, column=column, recall=recall, threads=threads)
     quoted = write_whole(run.table, out, run.settings, set(run.table.column_names), overwrite=overwrite, guard=guard)

@@ -13,7 +13,7 @@ def summarize(
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")] = False,
 ) -> None:
     """Summarise files of scores: mean, deviation, extremes, and how many rows have no score and why."""
-    from fastmetrics.results import summarize_files
+    from fastmetrics.results.score_files import summarize_files
 
     found = summarize_files(scores)
     typer.echo(found.to_json() if as_json else str(found))

@@ -15,7 +15,7 @@ import typer
 import typer.models
 
 from fastmetrics.errors import FastmetricsError
-from fastmetrics.messages import Argument, shown
+from fastmetrics.errors.messages import Argument, shown
 
 _OTHERWISE = {"suites": "suite", "output": "out"}
 """Arguments of functions that commands have under another name."""

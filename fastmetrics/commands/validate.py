@@ -37,8 +37,8 @@ def validate(
     from rich.console import Console
 
     from fastmetrics.commands.options import pairs, split
-    from fastmetrics.commands.read import read
-    from fastmetrics.validation import validate as hold
+    from fastmetrics.commands.read_table import read
+    from fastmetrics.results.validation import validate as hold
 
     keys = {"id", on or "id", cluster or "id"}  # 007 is not 7
     found = hold(

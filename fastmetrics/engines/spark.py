@@ -13,15 +13,15 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from fastmetrics.arrays import Floats
+from fastmetrics.core.arrays import Floats
 from fastmetrics.columns import is_id
-from fastmetrics.engines.batches import Rows, pack, plan_rows, unpack
+from fastmetrics.engines.outside_rows import Rows, pack, plan_rows, unpack
 from fastmetrics.errors import InputError, MissingExtraError
-from fastmetrics.intact import check_table
-from fastmetrics.planning import Plan
-from fastmetrics.scoring import fit
-from fastmetrics.stats.parts import Collected
-from fastmetrics.threads import keep_to_one
+from fastmetrics.core.arrow_checks import check_table
+from fastmetrics.plan.plan import Plan
+from fastmetrics.plan.score_batch import fit
+from fastmetrics.stats.score_sums import Collected
+from fastmetrics.core.threads import keep_to_one
 
 __all__ = ["score", "summarize"]
 
@@ -71,8 +71,8 @@ def summarize(
         summary = summarize(spark.read.parquet("scores"))
         print(summary["token_f1"].mean)
     """
-    from fastmetrics.summary import asked_of
-    from fastmetrics.summary import summarize as summary_of
+    from fastmetrics.results.summary import asked_of
+    from fastmetrics.results.summary import summarize as summary_of
 
     types = _types()
     _check(df)

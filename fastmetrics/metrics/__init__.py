@@ -6,9 +6,9 @@ import functools
 import importlib
 from collections.abc import Mapping
 
-from fastmetrics.declare import REGISTRY, SPELLINGS, Metric
+from fastmetrics.declaration.metric import REGISTRY, SPELLINGS, Metric
 from fastmetrics.errors import UnknownNameError
-from fastmetrics.spelling import fold
+from fastmetrics.errors.spelling import fold
 
 __all__ = ["CORE", "FAMILIES", "REGISTRY", "SPELLINGS", "SUITES", "find", "lookup", "meant", "suite"]
 

@@ -9,14 +9,14 @@ from typing import Annotated, Any
 
 import numpy as np
 
-from fastmetrics.allowed import Pattern, Texts
-from fastmetrics.arrays import Flags, Floats, Ints, Text, Tokens
-from fastmetrics.batch import Batch
-from fastmetrics.declare import metric
-from fastmetrics.kernels import phrases as kernels
+from fastmetrics.core.allowed_values import Pattern, Texts
+from fastmetrics.core.arrays import Flags, Floats, Ints, Text, Tokens
+from fastmetrics.declaration.batch import Batch
+from fastmetrics.declaration.metric import metric
+from fastmetrics.kernels.text import phrases as kernels
 from fastmetrics.text.lexicons import lexicon
 from fastmetrics.text.phrases import Phrases, compile_phrases
-from fastmetrics.text.segments import statements
+from fastmetrics.text.segmentation import statements
 
 PHRASES = lexicon("abstain")
 """The ways to say "I don't know" in English and Russian that count unless told otherwise."""

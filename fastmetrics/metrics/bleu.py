@@ -8,16 +8,16 @@ from typing import Annotated, Any
 
 import numpy as np
 
-from fastmetrics.allowed import Choice, Real, Whole
-from fastmetrics.arrays import Floats, Ints, Text, Tokens, text_of_strings
-from fastmetrics.batch import Batch
-from fastmetrics.cautions import Caution, one_word
-from fastmetrics.declare import metric
+from fastmetrics.core.allowed_values import Choice, Real, Whole
+from fastmetrics.core.arrays import Floats, Ints, Text, Tokens, text_of_strings
+from fastmetrics.declaration.batch import Batch
+from fastmetrics.declaration.cautions import Caution, one_word
+from fastmetrics.declaration.metric import metric
 from fastmetrics.errors import OptionError
-from fastmetrics.metrics.counts import clipped
-from fastmetrics.needs import Options
+from fastmetrics.metrics.shared.pair_counts import clipped
+from fastmetrics.declaration.representations import Options
 from fastmetrics.text.conventions import LOWER
-from fastmetrics.text.translation import FRAMES
+from fastmetrics.text.sacrebleu_tables import FRAMES
 
 SMOOTHING = {"exp": None, "floor": 0.1, "add-k": 1.0, "none": None}
 """The smoothing methods, with the value that those which take one have by default."""

@@ -7,14 +7,14 @@ from typing import Annotated
 
 import numpy as np
 
-from fastmetrics.allowed import Real, Whole
-from fastmetrics.arrays import Floats, Ints, Tokens
-from fastmetrics.batch import Batch
-from fastmetrics.declare import metric
+from fastmetrics.core.allowed_values import Real, Whole
+from fastmetrics.core.arrays import Floats, Ints, Tokens
+from fastmetrics.declaration.batch import Batch
+from fastmetrics.declaration.metric import metric
 from fastmetrics.errors import OptionError
-from fastmetrics.metrics.counts import ngrams
-from fastmetrics.needs import Options
-from fastmetrics.text import chrf as text
+from fastmetrics.metrics.shared.pair_counts import ngrams
+from fastmetrics.declaration.representations import Options
+from fastmetrics.text import chrf_tokens as text
 
 Order = Annotated[int, Whole(0, 100)]
 Beta = Annotated[float, Real(0.0, 1e6)]

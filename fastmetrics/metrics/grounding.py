@@ -10,13 +10,13 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from fastmetrics.allowed import Real
-from fastmetrics.arrays import Flags, Floats, Ints, as_array, decoded
-from fastmetrics.batch import Batch
-from fastmetrics.cautions import Caution
-from fastmetrics.declare import REGISTRY, metric
+from fastmetrics.core.allowed_values import Real
+from fastmetrics.core.arrays import Flags, Floats, Ints, as_array, decoded
+from fastmetrics.declaration.batch import Batch
+from fastmetrics.declaration.cautions import Caution
+from fastmetrics.declaration.metric import REGISTRY, metric
 from fastmetrics.errors import ColumnError
-from fastmetrics.grounded import (
+from fastmetrics.metrics.shared.cited_support import (
     PATTERN,
     REASONS,
     SUPPORTED,
@@ -29,8 +29,8 @@ from fastmetrics.grounded import (
     support,
 )
 from fastmetrics.metrics.abstention import PHRASES, Citation, Patterns, Refusals, RefusalsIn, check_phrases
-from fastmetrics.metrics.counts import divide
-from fastmetrics.needs import Number, Options, Raw
+from fastmetrics.metrics.shared.pair_counts import divide
+from fastmetrics.declaration.representations import Number, Options, Raw
 
 Cosine = Annotated[float, Real(-1.0, 1.0)]
 

@@ -7,13 +7,13 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Annotated
 
-from fastmetrics.allowed import Choice
-from fastmetrics.arrays import Flags, Floats
-from fastmetrics.batch import Batch
-from fastmetrics.cautions import Caution
-from fastmetrics.formulas import ranked
-from fastmetrics.needs import Options
-from fastmetrics.rankings import Rankings, grades_of, judge, rankings
+from fastmetrics.core.allowed_values import Choice
+from fastmetrics.core.arrays import Flags, Floats
+from fastmetrics.declaration.batch import Batch
+from fastmetrics.declaration.cautions import Caution
+from fastmetrics.retrieval import formulas as ranked
+from fastmetrics.declaration.representations import Options
+from fastmetrics.retrieval.rankings import Rankings, grades_of, judge, rankings
 
 
 @dataclass(frozen=True)

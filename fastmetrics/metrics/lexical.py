@@ -6,13 +6,13 @@ from typing import Annotated
 
 import numpy as np
 
-from fastmetrics.allowed import Texts
-from fastmetrics.arrays import Bytes, Floats, Ints, Uint64s, well_formed
-from fastmetrics.cautions import unspaced
-from fastmetrics.declare import metric
-from fastmetrics.kernels import strings
-from fastmetrics.metrics.counts import divide, harmonic, same, sets, shared
-from fastmetrics.needs import Light, Lowered, Plain, Raw, Split, Words
+from fastmetrics.core.allowed_values import Texts
+from fastmetrics.core.arrays import Bytes, Floats, Ints, Uint64s, well_formed
+from fastmetrics.declaration.cautions import unspaced
+from fastmetrics.declaration.metric import metric
+from fastmetrics.kernels.text import substrings as strings
+from fastmetrics.metrics.shared.pair_counts import divide, harmonic, same, sets, shared
+from fastmetrics.declaration.representations import Light, Lowered, Plain, Raw, Split, Words
 
 MARKERS = (
     "please",

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from fastmetrics.arrays import Floats
-from fastmetrics.declare import metric
-from fastmetrics.needs import Number
+from fastmetrics.core.arrays import Floats
+from fastmetrics.declaration.metric import metric
+from fastmetrics.declaration.representations import Number
 
 
 @metric(

@@ -1,7 +1,7 @@
 """What a search retrieved against what is relevant (S2, tier 1): one number a row.
 
 Every row has a ranking ``retrieved_ids``, best first and taken in the order given, and ``relevant_ids``, whose grades
-are ``relevance`` (absent: all 1).  The formulas are those of :mod:`fastmetrics.formulas.ranked`, the numbers
+are ``relevance`` (absent: all 1).  The formulas are those of :mod:`fastmetrics.retrieval.formulas`, the numbers
 trec_eval's.
 
 - A row with nothing relevant is undefined (NaN), or 0 with ``no_relevant="zero"``, which is trec_eval's way and
@@ -20,13 +20,14 @@ from typing import Any
 
 import numpy as np
 
-from fastmetrics.allowed import Cutoff, Gain, Level
-from fastmetrics.arrays import Floats
-from fastmetrics.declare import metric
-from fastmetrics.formulas import names, ranked
-from fastmetrics.kernels import ids as kernels
+from fastmetrics.core.allowed_values import Cutoff, Gain, Level
+from fastmetrics.core.arrays import Floats
+from fastmetrics.declaration.metric import metric
+from fastmetrics.retrieval import measure_names as names
+from fastmetrics.retrieval import formulas as ranked
+from fastmetrics.kernels.ranking import ids as kernels
 from fastmetrics.metrics.judged import Grades, NoRelevant, Ranked, nothing_relevant
-from fastmetrics.rankings import Judged, judge
+from fastmetrics.retrieval.rankings import Judged, judge
 
 
 def _binary(formula: Callable[..., Floats], judged: Judged, level: float, no_relevant: str, **options: Any) -> Floats:

@@ -9,16 +9,16 @@ from typing import Annotated, Any
 import numpy as np
 import pyarrow as pa
 
-from fastmetrics.allowed import Choice
-from fastmetrics.arrays import Floats, Ids, Ints, Tokens
-from fastmetrics.batch import Batch
-from fastmetrics.cautions import Caution, no_word
-from fastmetrics.declare import metric
+from fastmetrics.core.allowed_values import Choice
+from fastmetrics.core.arrays import Floats, Ids, Ints, Tokens
+from fastmetrics.declaration.batch import Batch
+from fastmetrics.declaration.cautions import Caution, no_word
+from fastmetrics.declaration.metric import metric
 from fastmetrics.errors import OptionError
-from fastmetrics.kernels.unions import Texts, union_hits
-from fastmetrics.metrics.counts import divide, harmonic, lcs, ngrams
-from fastmetrics.needs import Options
-from fastmetrics.text.segments import lines
+from fastmetrics.kernels.pairs.lcs_union import Texts, union_hits
+from fastmetrics.metrics.shared.pair_counts import divide, harmonic, lcs, ngrams
+from fastmetrics.declaration.representations import Options
+from fastmetrics.text.segmentation import lines
 
 Tokenizer = Annotated[str, Choice("rouge", "unicode")]
 KINDS = (*"123456789", "L", "Lsum")

@@ -9,14 +9,14 @@ from typing import Annotated, Any
 import numpy as np
 import pyarrow as pa
 
-from fastmetrics.allowed import of_hint
-from fastmetrics.arrays import Floats, Ints, codes_of, decoded
-from fastmetrics.batch import Batch
-from fastmetrics.declare import Metric, metric
+from fastmetrics.core.allowed_values import of_hint
+from fastmetrics.core.arrays import Floats, Ints, codes_of, decoded
+from fastmetrics.declaration.batch import Batch
+from fastmetrics.declaration.metric import Metric, metric
 from fastmetrics.errors import ColumnError
-from fastmetrics.grounded import Cache, Embeds, embedder_of, strings_of
-from fastmetrics.kernels.geometry import pair_halves, pair_products
-from fastmetrics.needs import Options
+from fastmetrics.metrics.shared.cited_support import Cache, Embeds, embedder_of, strings_of
+from fastmetrics.kernels.vectors.distances import pair_halves, pair_products
+from fastmetrics.declaration.representations import Options
 from fastmetrics.vectors.arrays import Block, Vectors, VectorsLike
 
 

@@ -8,13 +8,13 @@ from typing import Annotated, Any
 import numpy as np
 import pyarrow as pa
 
-from fastmetrics.allowed import Choice
-from fastmetrics.arrays import Floats
-from fastmetrics.batch import Batch
-from fastmetrics.cautions import unspaced
-from fastmetrics.declare import metric
-from fastmetrics.metrics.counts import divide, harmonic, same, shared
-from fastmetrics.needs import Squad
+from fastmetrics.core.allowed_values import Choice
+from fastmetrics.core.arrays import Floats
+from fastmetrics.declaration.batch import Batch
+from fastmetrics.declaration.cautions import unspaced
+from fastmetrics.declaration.metric import metric
+from fastmetrics.metrics.shared.pair_counts import divide, harmonic, same, shared
+from fastmetrics.declaration.representations import Squad
 
 Version = Annotated[int, Choice(1, 2)]
 

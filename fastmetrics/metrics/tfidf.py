@@ -11,15 +11,15 @@ from typing import Annotated, Any
 
 import numpy as np
 
-from fastmetrics.allowed import Choice
-from fastmetrics.arrays import Flags, Floats, Tokens
-from fastmetrics.batch import Batch
-from fastmetrics.cautions import unspaced
-from fastmetrics.declare import metric
+from fastmetrics.core.allowed_values import Choice
+from fastmetrics.core.arrays import Flags, Floats, Tokens
+from fastmetrics.declaration.batch import Batch
+from fastmetrics.declaration.cautions import unspaced
+from fastmetrics.declaration.metric import metric
 from fastmetrics.errors import OptionError
-from fastmetrics.kernels.tfidf import count_documents, count_products, weighted_products
-from fastmetrics.metrics.counts import lists
-from fastmetrics.needs import Options
+from fastmetrics.kernels.pairs.tfidf import count_documents, count_products, weighted_products
+from fastmetrics.metrics.shared.pair_counts import lists
+from fastmetrics.declaration.representations import Options
 from fastmetrics.text.tokenize import Vocabulary
 
 Idf = Annotated[str, Choice("pair", "corpus")]

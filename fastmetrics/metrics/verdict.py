@@ -8,16 +8,16 @@ from typing import Annotated, Any
 
 import numpy as np
 
-from fastmetrics.arrays import Floats, Tokens
-from fastmetrics.batch import Batch
-from fastmetrics.declare import metric
+from fastmetrics.core.arrays import Floats, Tokens
+from fastmetrics.declaration.batch import Batch
+from fastmetrics.declaration.metric import metric
 from fastmetrics.errors import OptionError
-from fastmetrics.metrics.claims import KeywordsIn, Share, StopWords, Window, completeness, unsupported
-from fastmetrics.metrics.counts import divide, sets
-from fastmetrics.metrics.evidence import Passage, PassageIn, Passages
-from fastmetrics.metrics.parses import Parser
+from fastmetrics.metrics.hallucination import KeywordsIn, Share, StopWords, Window, completeness, unsupported
+from fastmetrics.metrics.shared.pair_counts import divide, sets
+from fastmetrics.metrics.shared.anchors import Passage, PassageIn, Passages
+from fastmetrics.metrics.shared.spacy_claims import Parser
 from fastmetrics.metrics.tfidf import Idf, Tfidf, Weighed, WeighedIn, cosine, fit_idf
-from fastmetrics.text.senses import STOP_WORDS
+from fastmetrics.text.word_roles import STOP_WORDS
 
 FAIL, WARN, PASS = 0.0, 0.5, 1.0
 """The verdicts as numbers."""

@@ -12,14 +12,14 @@ from typing import Annotated, Any
 
 import numpy as np
 
-from fastmetrics.allowed import Real, Several
-from fastmetrics.arrays import Floats
-from fastmetrics.declare import metric
+from fastmetrics.core.allowed_values import Real, Several
+from fastmetrics.core.arrays import Floats
+from fastmetrics.declaration.metric import metric
 from fastmetrics.errors import OptionError
-from fastmetrics.messages import shown
-from fastmetrics.metrics.components import OPTIMAL_RATIO, building, fulfilment, kinds, ties
-from fastmetrics.metrics.counts import divide
-from fastmetrics.metrics.prose import Language, Lexicons, Prose, Writing
+from fastmetrics.errors.messages import shown
+from fastmetrics.metrics.writing_components import OPTIMAL_RATIO, building, fulfilment, kinds, ties
+from fastmetrics.metrics.shared.pair_counts import divide
+from fastmetrics.metrics.shared.prose import Language, Lexicons, Prose, Writing
 
 WEIGHTS = (0.25, 0.25, 0.20, 0.15, 0.15)
 """The weights of coherence, writing_completeness, length_score, structure and vocabulary in ``overall_quality``."""

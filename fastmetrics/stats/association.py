@@ -11,13 +11,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fastmetrics.allowed import Real, Seed, Whole, argument
+from fastmetrics.core.allowed_values import Real, Seed, Whole, argument
 from fastmetrics.errors import InputError
-from fastmetrics.kernels.bootstrap import AUC, F1, PEARSON, SPEARMAN, Sample, resample
-from fastmetrics.kernels.concordance import concordance
+from fastmetrics.kernels.stats.bootstrap import AUC, F1, PEARSON, SPEARMAN, Sample, resample
+from fastmetrics.kernels.stats.concordance import concordance
 from fastmetrics.stats.moments import State
-from fastmetrics.stats.raters import cohen_kappa
-from fastmetrics.threads import cores, ordered
+from fastmetrics.stats.agreement import cohen_kappa
+from fastmetrics.core.threads import cores, ordered
 
 
 @dataclass(frozen=True)

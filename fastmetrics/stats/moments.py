@@ -11,7 +11,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from fastmetrics.errors import InputError
-from fastmetrics.kernels import sums
+from fastmetrics.kernels.stats import exact_sums as sums
 
 _UNIT = 1074  # sums are counted in units of 2**-1074, the smallest float64; squares in units of 2**-2148
 _COUNTS = ("n_finite", "n_plus_infinity", "n_minus_infinity", "n_missing", "n_undefined", "n_error")

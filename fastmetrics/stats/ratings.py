@@ -11,12 +11,12 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from fastmetrics.arrays import as_array, as_arrow
+from fastmetrics.core.arrays import as_array, as_arrow
 from fastmetrics.columns import is_id
 from fastmetrics.errors import ColumnError, InputError, OptionError, UnknownNameError
-from fastmetrics.frames import index_columns, open_frame
-from fastmetrics.lists import listed
-from fastmetrics.messages import Argument
+from fastmetrics.core.frames import index_columns, open_frame
+from fastmetrics.core.name_lists import listed
+from fastmetrics.errors.messages import Argument
 
 
 @dataclass(frozen=True, eq=False)

@@ -7,8 +7,8 @@ parts, so that a killed run can go on.
 """
 
 from fastmetrics.tables.chunks import Chunk, Limits, Place, Reject, Span, cut
-from fastmetrics.tables.kinds import Selection
-from fastmetrics.tables.output import Output, read_metadata
+from fastmetrics.tables.column_types import Selection
+from fastmetrics.tables.output.output import Output, read_metadata
 from fastmetrics.tables.source import Source, open_source
 
 __all__ = [

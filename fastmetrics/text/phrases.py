@@ -12,9 +12,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from fastmetrics.arrays import Flags, Ids
+from fastmetrics.core.arrays import Flags, Ids
 from fastmetrics.errors import OptionError
-from fastmetrics.messages import shown
+from fastmetrics.errors.messages import shown
 from fastmetrics.text.tokenize import Vocabulary
 
 START = 0

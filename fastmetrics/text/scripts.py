@@ -6,8 +6,8 @@ import functools
 
 import numpy as np
 
-from fastmetrics.arrays import Bytes, Text
-from fastmetrics.kernels import scripts as kernels
+from fastmetrics.core.arrays import Bytes, Text
+from fastmetrics.kernels.text import scripts as kernels
 from fastmetrics.text import unicode
 from fastmetrics.text.conventions import UNSPACED
 
@@ -35,7 +35,7 @@ def scripts(text: Text) -> Bytes | None:
     """Of each string the bits ``FOREIGN`` (its letters are mostly not Latin) and ``ONE_WORD`` (mostly of scripts
     without spaces between words), by the characters of its first 32 bytes; None if no string has any.
 
-    >>> from fastmetrics.arrays import as_text
+    >>> from fastmetrics.core.arrays import as_text
     >>> scripts(as_text(["Paris", "Париж", "巴黎 2024", "ปารีส"]))
     array([0, 1, 3, 3], dtype=uint8)
     """

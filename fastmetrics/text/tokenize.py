@@ -8,11 +8,14 @@ from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
-from fastmetrics.arrays import Bytes, Ids, Ints, Text, Tokens, text_of_strings
-from fastmetrics.kernels import bleu, rewrite, vocabulary, words
+from fastmetrics.core.arrays import Bytes, Ids, Ints, Text, Tokens, text_of_strings
+from fastmetrics.kernels.text import sacrebleu_tokenizers as bleu
+from fastmetrics.kernels.text import retokenize as rewrite
+from fastmetrics.kernels.text import vocabulary
+from fastmetrics.kernels.text import folding as words
 from fastmetrics.text import unicode
 from fastmetrics.text.conventions import Convention, convention
-from fastmetrics.text.stems import stem
+from fastmetrics.text.stemmer import stem
 
 T = TypeVar("T")
 

@@ -13,7 +13,7 @@ import unicodedata
 
 import numpy as np
 
-from fastmetrics.arrays import Flags, Ids
+from fastmetrics.core.arrays import Flags, Ids
 
 SIZE = sys.maxunicode + 1
 DOTTED_I, SIGMA = 0x130, 0x3A3

@@ -19,8 +19,8 @@ import pyarrow as pa
 import threadpoolctl
 
 from fastmetrics.errors import ColumnError, FileFormatError, InputError, UnknownNameError
-from fastmetrics.intact import check
-from fastmetrics.messages import Argument
+from fastmetrics.core.arrow_checks import check
+from fastmetrics.errors.messages import Argument
 
 Block: TypeAlias = npt.NDArray[np.float32] | npt.NDArray[np.float64]
 Ids: TypeAlias = npt.NDArray[np.int64]

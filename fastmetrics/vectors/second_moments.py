@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from fastmetrics.threads import ordered
-from fastmetrics.vectors.cloud import BLOCK, Cloud
+from fastmetrics.core.threads import ordered
+from fastmetrics.vectors.centred import BLOCK, Cloud
 
 _HELD = 0.95
 _DOUBLE_WORK = 2e10  # up to this many multiplications second moments are worked out in float64 throughout

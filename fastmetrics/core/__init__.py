@@ -1,0 +1,1 @@
+"""What every room stands on: arrays, threads, counts of a whole table."""

@@ -1,0 +1,299 @@
+"""What values an option may have: said once, beside the option, and checked by one function.
+
+An option of a metric says it in its annotation, ``k: Annotated[int | None, Whole(1, 100)] = None``; an argument of a
+function is checked by :func:`argument`.
+"""
+
+from __future__ import annotations
+
+import numbers
+import os
+import re
+import types
+import typing
+import warnings
+from collections.abc import Hashable
+from dataclasses import dataclass
+from typing import Annotated, Any, Protocol
+
+from fastmetrics.errors import OptionError
+from fastmetrics.errors.messages import Argument, shown
+
+
+class NotAllowedError(ValueError):
+    """A value that an option may not have; says more than what is allowed, if anything."""
+
+
+class Allowed(Protocol):
+    """The values an option may have; as text, what is expected: "a whole number from 1 to 100"."""
+
+    def take(self, value: Any) -> Any:
+        """The value, as the option's owner works with it; raises ``NotAllowedError`` for one that is not allowed."""
+
+
+@dataclass(frozen=True)
+class Whole:
+    """Whole numbers from ``low`` to ``high``."""
+
+    low: int
+    high: int
+
+    def take(self, value: Any) -> int:
+        """The number as Python's own."""
+        if isinstance(value, bool) or not isinstance(value, numbers.Integral):
+            raise NotAllowedError
+        if not self.low <= int(value) <= self.high:
+            raise NotAllowedError
+        return int(value)
+
+    def __str__(self) -> str:
+        return f"a whole number from {self.low:,} to {self.high:,}"
+
+
+@dataclass(frozen=True)
+class Real:
+    """Finite numbers from ``low``, or above it if ``above``, to ``high``, or below it if ``below``."""
+
+    low: float
+    high: float
+    above: bool = False
+    below: bool = False
+
+    def take(self, value: Any) -> Any:
+        """The number, a whole one as Python's own."""
+        if isinstance(value, bool) or not isinstance(value, numbers.Real):
+            raise NotAllowedError
+        number = int(value) if isinstance(value, numbers.Integral) else float(value)
+        low = self.low < number if self.above else self.low <= number
+        high = number < self.high if self.below else number <= self.high
+        if not (low and high):  # which NaN is not
+            raise NotAllowedError
+        return number
+
+    def __str__(self) -> str:
+        low, high = f"{self.low:,.15g}", f"{self.high:,.15g}"
+        return f"a number {'above' if self.above else 'from'} {low} {'and below' if self.below else 'to'} {high}"
+
+
+@dataclass(frozen=True)
+class Flag:
+    """True or False."""
+
+    def take(self, value: Any) -> bool:
+        """The truth value as Python's own."""
+        if type(value).__name__ not in ("bool", "bool_"):
+            raise NotAllowedError
+        return bool(value)
+
+    def __str__(self) -> str:
+        return "True or False"
+
+
+class Choice:
+    """One of some words or whole numbers."""
+
+    def __init__(self, *values: str | int) -> None:
+        self.values = values
+
+    def take(self, value: Any) -> str | int:
+        """The one of the values that it equals."""
+        plain = isinstance(value, str) or (isinstance(value, numbers.Integral) and not isinstance(value, bool))
+        for one in self.values if plain else ():
+            if value == one:
+                return one
+        raise NotAllowedError
+
+    def __str__(self) -> str:
+        *others, last = map(repr, self.values)
+        return f"{', '.join(others)} or {last}" if others else last
+
+
+@dataclass(frozen=True)
+class Text:
+    """A text of at most ``longest`` characters."""
+
+    longest: int = 10_000
+    what: str = "text"
+
+    def take(self, value: Any) -> str:
+        """The text."""
+        if not isinstance(value, str) or len(value) > self.longest:
+            raise NotAllowedError
+        return str(value)
+
+    def __str__(self) -> str:
+        return f"{self.what} of at most {self.longest:,} characters"
+
+
+@dataclass(frozen=True)
+class Folder:
+    """The path of a folder, which ``exists`` unless it may be made; or the empty text for none."""
+
+    what: str
+    exists: bool = True
+
+    def take(self, value: Any) -> str:
+        """The path."""
+        path = Text().take(value)
+        if "\0" in path or (self.exists and path and not os.path.isdir(path)):
+            raise NotAllowedError
+        return path
+
+    def __str__(self) -> str:
+        return self.what
+
+
+@dataclass(frozen=True)
+class Texts:
+    """A list of texts that are not blank, of at most ``most`` characters together."""
+
+    most: int = 100_000
+    what: str = "texts"
+
+    def take(self, value: Any) -> tuple[str, ...]:
+        """The texts as a tuple."""
+        if not isinstance(value, list | tuple) or not all(isinstance(one, str) and one.strip() for one in value):
+            raise NotAllowedError
+        if sum(map(len, value)) > self.most:
+            raise NotAllowedError
+        return tuple(map(str, value))
+
+    def __str__(self) -> str:
+        return f"a list of {self.what} that are not blank, of at most {self.most:,} characters together"
+
+
+@dataclass(frozen=True)
+class Several:
+    """A list of ``count`` values, each of which is allowed by ``each``."""
+
+    count: int
+    each: Allowed
+
+    def take(self, value: Any) -> tuple[Any, ...]:
+        """The values as a tuple."""
+        if not isinstance(value, list | tuple) or len(value) != self.count:
+            raise NotAllowedError
+        return tuple(map(self.each.take, value))
+
+    def __str__(self) -> str:
+        return f"a list of {self.count}, each {self.each}"
+
+
+@dataclass(frozen=True)
+class Pattern:
+    """A regular expression of at most ``longest`` characters."""
+
+    longest: int = 1_000
+
+    def take(self, value: Any) -> str:
+        """The expression as text."""
+        if not isinstance(value, str) or len(value) > self.longest:
+            raise NotAllowedError
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                re.compile(value)
+        except (re.error, OverflowError, RecursionError) as error:
+            raise NotAllowedError(str(error)) from error
+        return str(value)
+
+    def __str__(self) -> str:
+        return f"a regular expression of at most {self.longest:,} characters"
+
+
+@dataclass(frozen=True)
+class Source:
+    """A name or an object that makes something, such as an embedder, which may be kept by what it is."""
+
+    what: str
+    kinds: tuple[type, ...] = ()
+    longest: int = 10_000
+
+    def take(self, value: Any) -> Any:
+        """The name, or the object."""
+        named = isinstance(value, str) and 0 < len(value) <= self.longest
+        if not (named or callable(value) or isinstance(value, self.kinds)) or not _is_hashable(value):
+            raise NotAllowedError
+        return value
+
+    def __str__(self) -> str:
+        return self.what
+
+
+def _is_hashable(value: Any) -> bool:
+    try:
+        hash(value)
+    except TypeError:
+        return False
+    return isinstance(value, Hashable)
+
+
+@dataclass(frozen=True)
+class Optional:
+    """What another allows, or None."""
+
+    inner: Allowed
+
+    def take(self, value: Any) -> Any:
+        """None, or the value."""
+        return None if value is None else self.inner.take(value)
+
+    def __str__(self) -> str:
+        return f"{self.inner}, or None"
+
+
+MOST = 1_000_000_000
+"""The largest number that means anything as a count of rows, ranks or words."""
+
+Cutoff = Annotated[int | None, Whole(1, MOST)]
+"""How many ranks to look at; None for all."""
+
+Level = Annotated[float, Real(0.0, float(MOST), above=True)]
+"""The grade from which on a document is relevant."""
+
+Gain = Annotated[str, Choice("linear", "exponential")]
+"""What a grade is worth."""
+
+Threads = Whole(1, 1_024)
+Rows = Whole(1, MOST)
+Neighbours = Whole(1, 100_000)
+Seed = Whole(0, 2**31 - 1)
+
+
+def of_hint(hint: Any) -> Allowed:
+    """What an annotation allows: that of its metadata, or None too where its type does; truth values say so alone.
+
+    Raises ``TypeError`` for an annotation that says nothing.
+    """
+    kind, *metadata = typing.get_args(hint) if hasattr(hint, "__metadata__") else (hint,)
+    allowed = next((one for one in metadata if hasattr(one, "take")), Flag() if kind is bool else None)
+    if allowed is None:
+        raise TypeError(f"{hint}: the annotation of an option says what values are allowed")
+    optional = types.NoneType in typing.get_args(kind) or kind is Any
+    return Optional(allowed) if optional else allowed
+
+
+def argument(name: str, value: Any, allowed: Allowed) -> Any:
+    """The value of an argument; raises ``OptionError`` that names it if it is not allowed.
+
+    >>> argument("threads", 0, Threads)
+    Traceback (most recent call last):
+    fastmetrics.errors.OptionError: threads=0: expected a whole number from 1 to 1,024
+    """
+    try:
+        return allowed.take(value)
+    except NotAllowedError as error:
+        raise OptionError(Argument(name, value), f": expected {allowed}", _more(error)) from error
+
+
+def option(owner: str, name: str, value: Any, allowed: Allowed) -> Any:
+    """The value of a metric's or measure's option; raises ``OptionError`` that names both if it is not allowed."""
+    try:
+        return allowed.take(value)
+    except NotAllowedError as error:
+        said = f"{owner}: option {name!r} expects {allowed}, got {shown(value)}{_more(error)}"
+        raise OptionError(said) from error
+
+
+def _more(error: NotAllowedError) -> str:
+    return f" ({error})" if error.args else ""

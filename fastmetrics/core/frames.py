@@ -1,0 +1,175 @@
+"""Tables as users hand them in: the names of their columns, and the columns asked for as Arrow tables.
+
+A column is converted when it is asked for, so what the other columns hold cannot matter.
+"""
+
+from __future__ import annotations
+
+import itertools
+import json
+import re
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import pyarrow as pa
+
+from fastmetrics.core.arrays import as_arrow
+from fastmetrics.errors import ColumnError
+from fastmetrics.core.arrow_checks import check_table
+
+
+@dataclass(frozen=True)
+class Frame:
+    """An opened table: the names of its columns as text, and how to read some of them, piece by piece."""
+
+    names: list[str]
+    pieces: Callable[[Sequence[str]], Iterable[pa.Table]]
+    index: Any = None
+    """The row labels of a pandas frame."""
+
+    def read(self, names: Sequence[str]) -> tuple[pa.Schema, Iterator[pa.Table]]:
+        """The schema of the columns ``names``, and their rows.  Raises ``ColumnError`` for a name that occurs twice."""
+        _once(self.names, names)
+        pieces = iter(self.pieces(names))
+        first = next(pieces)
+        return first.schema, itertools.chain([first], pieces)
+
+
+def open_frame(table: Any) -> Frame:
+    """A table of any kind, opened; no column is converted yet.
+
+    Taken are Arrow tables, record batches and readers, lists and iterators of tables and batches, pandas and Polars
+    frames, lazy frames, dicts of columns, lists and iterators of dicts, and whatever exports an Arrow stream.  Raises
+    ``ColumnError`` for anything else.
+
+    >>> frame = open_frame({"answer": ["a"], "meta": [object()]})
+    >>> frame.names
+    ['answer', 'meta']
+    >>> frame.read(["answer"])[0]
+    answer: string
+    """
+    if isinstance(table, pa.Table | pa.RecordBatch):
+        return _of_pieces(table.schema, [table])
+    if isinstance(table, pa.RecordBatchReader):
+        return _of_pieces(table.schema, itertools.chain([table.schema.empty_table()], table))
+    if isinstance(table, Mapping):
+        return _of_columns(table, lambda _, key: table[key])
+    if isinstance(table, list | tuple | Iterator):
+        return _of_items(table)
+    if hasattr(table, "collect_schema") and hasattr(table, "collect"):
+        return _of_lazy(table)
+    if hasattr(table, "iloc") and hasattr(table, "columns"):
+        return _of_columns(table.columns, lambda place, _: table.iloc[:, place], table.index)
+    if hasattr(table, "get_column"):
+        return _of_columns(table.columns, lambda _, name: table.get_column(name))
+    kind = f"expected a table, got a value of type {type(table).__name__}"
+    if hasattr(table, "__arrow_c_stream__"):
+        try:
+            return open_frame(pa.RecordBatchReader.from_stream(table))
+        except pa.ArrowInvalid as error:  # a single column
+            raise ColumnError(kind) from error
+    is_path = isinstance(table, str | bytes) or hasattr(table, "__fspath__")
+    raise ColumnError(f"{kind}; score_files scores files" if is_path else kind)
+
+
+def aligned_table(columns: Mapping[str, Any]) -> pa.Table:
+    """Columns side by side; raises ``ColumnError`` if their lengths differ."""
+    lengths = {name: len(array) for name, array in columns.items()}
+    if len(set(lengths.values())) > 1:
+        raise ColumnError(f"columns differ in length: {', '.join(f'{n!r} has {k}' for n, k in lengths.items())}")
+    return pa.table(dict(columns))
+
+
+def _of_columns(keys: Iterable[Any], column: Callable[[int, Any], Any], index: Any = None) -> Frame:
+    """A table of columns: ``column(place, key)`` gives the values of one."""
+    keys = list(keys)
+    names = [str(key) for key in keys]
+
+    def pieces(asked: Sequence[str]) -> list[pa.Table]:
+        places = {name: names.index(name) for name in asked}
+        return [aligned_table({name: as_arrow(column(at, keys[at]), name) for name, at in places.items()})]
+
+    return Frame(names, pieces, index)
+
+
+def _of_items(table: Iterable[Any]) -> Frame:
+    """A list or an iterator of tables, or of dicts, one a row."""
+    items = iter(table)
+    head = list(itertools.islice(items, 1))
+    if head and isinstance(head[0], pa.Table | pa.RecordBatch):
+        return _of_pieces(head[0].schema, table if isinstance(table, list | tuple) else itertools.chain(head, items))
+    rows = [*head, *items]
+    for row in rows:
+        if not isinstance(row, Mapping):
+            kinds = f"a {type(table).__name__} with a {type(row).__name__}"
+            raise ColumnError(f"expected a table, a list of dicts or a list of record batches, got {kinds}")
+    keys = dict.fromkeys(key for row in rows for key in row)
+    return _of_columns(keys, lambda _, key: [row.get(key) for row in rows])
+
+
+def _of_pieces(schema: pa.Schema, tables: Iterable[Any]) -> Frame:
+    """Arrow tables and record batches, one after the other, that have the columns asked for."""
+
+    def pieces(asked: Sequence[str]) -> Iterator[pa.Table]:
+        for place, piece in enumerate(tables):
+            if not isinstance(piece, pa.Table | pa.RecordBatch):
+                raise ColumnError(
+                    f"item {place}: expected an Arrow table or record batch, got a {type(piece).__name__}"
+                )
+            have = piece.schema.names
+            _once(have, asked)
+            for name in asked:
+                if name not in have:
+                    raise ColumnError(f"item {place} lacks the column {name!r}, which the first item has")
+            chosen = piece.select([have.index(name) for name in asked])
+            check_table(chosen)
+            yield chosen if isinstance(chosen, pa.Table) else pa.Table.from_batches([chosen])
+
+    return Frame(schema.names, pieces)
+
+
+def _of_lazy(table: Any) -> Frame:
+    """A lazy frame of Polars, of which only the columns asked for are computed."""
+
+    def pieces(asked: Sequence[str]) -> Iterable[pa.Table]:
+        from polars import selectors
+
+        held = table.select(selectors.by_name(*asked)).collect()
+        return open_frame(held).pieces(asked)
+
+    return Frame(table.collect_schema().names(), pieces)
+
+
+def _once(names: Iterable[str], asked: Sequence[str]) -> None:
+    for name, count in Counter(names).items():
+        if count > 1 and name in asked:
+            raise ColumnError(f"the table has {count} columns {name!r}")
+
+
+def with_index(scores: pa.Table, index: Any) -> pa.Table:
+    """The scores with the row labels of a pandas frame, as Arrow itself keeps them, for ``to_pandas`` to restore.
+
+    They are columns of the table, even where they merely count the rows, so that they stay with their rows when the
+    table is sorted or filtered.  A level that is called as a column of scores loses its name.  Raises ``ColumnError``
+    for labels that no column can hold.
+    """
+    import pandas as pd
+
+    taken = Counter([*scores.column_names, *map(str, index.names)])
+    names = [None if name is None or taken[str(name)] > 1 else str(name) for name in index.names]
+    blank = pd.DataFrame(index=index.set_names(names), columns=pd.Index([], dtype=object))
+    try:
+        labels = pa.Table.from_pandas(blank, preserve_index=True)
+    except (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError) as error:
+        raise ColumnError(f"the frame's index cannot go with the scores: {error}; reset_index() first") from error
+    for field, column in zip(labels.schema, labels.columns, strict=True):
+        scores = scores.append_column(field, column)
+    return scores.replace_schema_metadata({**(scores.schema.metadata or {}), **labels.schema.metadata})
+
+
+def index_columns(schema: pa.Schema) -> set[str]:
+    """The columns of an Arrow table that hold the row labels of a pandas frame."""
+    named = json.loads((schema.metadata or {}).get(b"pandas", b"{}")).get("index_columns", [])
+    return {name for name in schema.names if name in named or re.fullmatch(r"__index_level_\d+__", name)}

@@ -1,0 +1,97 @@
+"""One batch of rows, and everything that was derived from it.
+
+A column is tokenised once per convention, however many metrics ask; what depends on a column is made at the first
+request and remembered for as long as the batch lives.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Hashable, Mapping
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+import numpy as np
+import pyarrow as pa
+
+from fastmetrics.core.arrays import Flags, Floats, Ints, Text, Tokens, floats_of_arrow, text_of_arrow
+from fastmetrics.columns import COLUMNS
+from fastmetrics.text.conventions import convention
+from fastmetrics.text.tokenize import Folded, Vocabulary, Wordbook, fold
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, eq=False)
+class Numbers:
+    """A column of numbers; those of null rows are NaN."""
+
+    values: Floats
+
+    def take(self, rows: Ints) -> Numbers:
+        """The numbers of ``rows``."""
+        return Numbers(self.values[rows])
+
+
+class Batch:
+    """Rows by canonical column name, with a memory of what was derived from them."""
+
+    def __init__(
+        self, columns: Mapping[str, pa.Array], shared: Collection[str] = (), words: Wordbook | None = None
+    ) -> None:
+        """``shared`` are the columns that will be asked for under several conventions: they are cut once for all."""
+        self.columns = columns
+        self.words = Wordbook() if words is None else words
+        self._shared = frozenset(shared)
+        self.n_rows = len(next(iter(columns.values()))) if columns else 0
+        self._memory: dict[Hashable, Any] = {}
+
+    def remember(self, key: Hashable, make: Callable[[], T]) -> T:
+        """What ``make`` returned the first time ``key`` was asked for."""
+        if key not in self._memory:
+            self._memory[key] = make()
+        return self._memory[key]
+
+    def text(self, column: str) -> Text:
+        """The strings of a column; in a column that may hold lists, those of a row are strings of their own."""
+        lists = COLUMNS[column].kind == "texts"
+        return self.remember(("text", column), lambda: text_of_arrow(self.columns[column], column, lists=lists))
+
+    def vocabulary(self, name: str) -> Vocabulary:
+        """The words this batch has under the convention ``name``."""
+        return self.words.vocabulary(name)
+
+    def tokens(self, column: str, name: str) -> Tokens:
+        """The tokens of a column under the convention ``name``."""
+
+        def make() -> Tokens:
+            if name != "split" and column in self._shared and convention(name).by_word:
+                return self.words.rewriter(name).tokens(self.tokens(column, "split"))
+            return self.vocabulary(name).tokenize(self.text(column))
+
+        return self.remember(("tokens", column, name), make)
+
+    def folded(self, column: str, name: str) -> Folded:
+        """The characters of a column under the convention ``name``, not yet cut into words."""
+        return self.remember(("folded", column, name), lambda: fold(self.text(column), convention(name)))
+
+    def numbers(self, column: str) -> Numbers:
+        """A column of numbers as float64."""
+        return self.remember(("numbers", column), lambda: Numbers(floats_of_arrow(self.columns[column], column)))
+
+    def owners(self, column: str) -> Ints | None:
+        """The row of each string of a column of lists; None for a column with one string a row."""
+        groups = self.text(column).groups
+        if groups is None:
+            return None
+        return self.remember(("owners", column), lambda: np.repeat(np.arange(self.n_rows), np.diff(groups)))
+
+    def present(self, column: str) -> Flags:
+        """Whether each row has a value: not null, and for lists not empty."""
+
+        def look() -> Flags:
+            if COLUMNS[column].kind in ("text", "texts"):
+                text = self.text(column)
+                return text.valid if text.groups is None else text.valid & (np.diff(text.groups) > 0)
+            return self.columns[column].is_valid().to_numpy(zero_copy_only=False)
+
+        return self.remember(("present", column), look)

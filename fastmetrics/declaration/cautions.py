@@ -1,0 +1,119 @@
+"""What a reader of scores must know of the rows: how many of them a metric cannot do justice to, and what helps.
+
+A metric declares its caution; the rows that it speaks of are counted batch by batch, as ``[rows, scored rows]``, and
+the counts added up like those of corpus metrics.  They end as one note per cause in the summary.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TypeAlias
+
+import numpy as np
+
+from fastmetrics.core.arrays import Bytes, Flags
+from fastmetrics.declaration.batch import Batch
+from fastmetrics.columns import COLUMNS
+from fastmetrics.kernels.text.scripts import FOREIGN, ONE_WORD
+from fastmetrics.declaration.representations import Options
+from fastmetrics.text.scripts import scripts
+
+MANY = 0.05
+"""The share of the scored rows from which on they are many."""
+
+Finder: TypeAlias = Callable[[Batch, Options, Iterable[str]], Flags | None]
+"""What finds rows in the columns of a metric; None for none."""
+
+
+@dataclass(frozen=True)
+class Caution:
+    """One cause for care, and what helps.
+
+    A note says ``cause`` of the rows that ``rows`` finds, if they are some and at least ``least`` of those scored;
+    ``advice`` may name the metric's options in braces.
+    """
+
+    cause: str
+    advice: str
+    rows: Finder
+    least: float = MANY
+
+    def count(self, batch: Batch, options: Options, columns: Iterable[str], scored: Flags) -> list[int]:
+        """How many of the ``scored`` rows it speaks of, and how many these are."""
+        rows = self.rows(batch, options, columns)
+        return [0 if rows is None else int(np.count_nonzero(rows & scored)), int(np.count_nonzero(scored))]
+
+    def applies(self, rows: int, scored: int) -> bool:
+        """Whether a note is due."""
+        return rows > 0 and rows >= self.least * scored
+
+
+def notes(counts: Mapping[str, Sequence[int]], asked: Mapping[str, tuple[Caution, Options]]) -> list[str]:
+    """One note per cause and advice: of which scores, how many rows, what helps.
+
+    Of several scores that differ in their counts the one with the highest share is told.
+    """
+    found: dict[tuple[str, str], list[tuple[float, int, int, str]]] = {}
+    for name, (caution, options) in asked.items():
+        rows, scored = counts[name]
+        if caution.applies(rows, scored):
+            key = caution.cause, caution.advice.format(**options)
+            found.setdefault(key, []).append((rows / scored, rows, scored, name))
+    return [_note(cause, advice, told) for (cause, advice), told in found.items()]
+
+
+def _note(cause: str, advice: str, told: Sequence[tuple[float, int, int, str]]) -> str:
+    share, rows, scored, _ = max(told, key=lambda one: one[:3])
+    upto = "up to " if len({one[:3] for one in told}) > 1 else ""
+    names = ", ".join(name for *_, name in told)
+    return f"{names}: {upto}{rows:,} of {scored:,} scored rows ({_percent(share)}) {cause}; {advice}"
+
+
+def _percent(share: float) -> str:
+    """A share in whole per cent, of which neither none nor all are claimed wrongly."""
+    return "< 1 %" if share < 0.01 else "> 99 %" if 0.99 < share < 1 else f"{share:.0%}".replace("%", " %")
+
+
+def written(bit: int) -> Finder:
+    """What finds the rows with a text that has a bit of ``scripts``."""
+
+    def rows(batch: Batch, options: Options, columns: Iterable[str]) -> Flags | None:
+        texts = [column for column in columns if COLUMNS[column].kind in ("text", "texts")]
+        found = [bits for bits in (_bits(batch, column) for column in texts) if bits is not None]
+        return np.bitwise_or.reduce(found) & bit != 0 if found else None
+
+    return rows
+
+
+def _bits(batch: Batch, column: str) -> Bytes | None:
+    """The bits of ``scripts`` of each row, of several texts those of all; None if no row has any."""
+
+    def make() -> Bytes | None:
+        bits, owner = scripts(batch.text(column)), batch.owners(column)
+        if bits is None or owner is None:
+            return bits
+        together = np.zeros(batch.n_rows, np.uint8)
+        np.bitwise_or.at(together, owner, bits)
+        return together
+
+    return batch.remember(("scripts", column), make)
+
+
+def one_word(advice: str) -> Caution:
+    """Words are cut at spaces, which some scripts do not write."""
+    cause = "are in a script without spaces between words (as Chinese, Japanese, Thai), where a sentence is one word"
+    return Caution(cause, advice, written(ONE_WORD))
+
+
+def no_word(advice: str) -> Caution:
+    """Words are of Latin letters only."""
+    return Caution("are in another script than Latin, whose words this tokenizer drops", advice, written(FOREIGN))
+
+
+_UNSPACED = one_word("rouge1_f1(tokenizer='unicode') takes each character for a word there, and chrf needs no words")
+
+
+def unspaced(options: Options) -> Caution:
+    """The caution of a metric of words that has no other way to cut them."""
+    return _UNSPACED

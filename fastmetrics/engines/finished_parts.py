@@ -1,0 +1,76 @@
+"""Finished parts into the work folder and into the output, while scoring goes on."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import pyarrow as pa
+
+from fastmetrics.engines.span_parts import Finished
+from fastmetrics.tables.output.work_folder import Part
+from fastmetrics.tables.output.output import Output
+from fastmetrics.tables.output.encoders import Encoder, described, dump, encoder, writing
+
+
+class PartWriter:
+    """Takes parts in order, saves each, and encodes the output file beside; ``signed`` is the output's schema."""
+
+    def __init__(self, output: Output, signed: pa.Schema) -> None:
+        self._output = output
+        self._signed = signed
+        self._encoder: Encoder | None = None
+        self.seconds = 0.0
+        self.guarded = 0
+        """Once the output is complete, how many of its cells got a quote in front."""
+        if not output.folder:
+            with writing(output.path):
+                self._encoder = encoder(output.temporary, signed, output.format, output.compression, guard=output.guard)
+
+    def add(self, number: int, make: Callable[[], Finished]) -> None:
+        """Save a new part, which ``make`` brings to its end, and write it to the output."""
+        began = time.perf_counter()
+        made = make()
+        self._output.work.save(
+            number, made.data, rows=made.rows, rejects=made.rejects, stop=made.stop, observed=made.observed
+        )
+        if self._encoder is not None:
+            self._encode(_read(pa.py_buffer(made.data[0])) if made.batch is None else made.batch)
+        self.seconds += time.perf_counter() - began
+
+    def reuse(self, data: pa.Buffer) -> None:
+        """Write a part that an earlier run saved to the output."""
+        began = time.perf_counter()
+        if not self._output.folder:
+            self._encode(_read(data))
+        self.seconds += time.perf_counter() - began
+
+    def _encode(self, part: pa.RecordBatch) -> None:
+        if self._encoder is not None:
+            with writing(self._output.path):
+                self._encoder.write(part)
+
+    def close(self, signature: Mapping[str, Any], conclusion: Mapping[str, Any]) -> None:
+        """Complete the output under its temporary name and give it its final one."""
+        began = time.perf_counter()
+        parts: dict[int, Part] = self._output.work.parts
+        with writing(self._output.path):
+            if self._encoder is not None:
+                self._encoder.close(conclusion)
+                self.guarded = self._encoder.guarded
+                self._encoder = None
+        beside = {} if self._output.sidecar is None else described(self._signed, self.guarded)
+        self._output.commit(dump({**signature, **conclusion, **beside}), sum(part.rejects for part in parts.values()))
+        self.seconds += time.perf_counter() - began
+
+    def abandon(self) -> None:
+        """Give up the unfinished file; the parts stay."""
+        if self._encoder is not None:
+            self._encoder.abandon()
+            self._encoder = None
+            self._output.temporary.unlink(missing_ok=True)
+
+
+def _read(data: pa.Buffer) -> pa.RecordBatch:
+    return pa.ipc.open_stream(data).read_next_batch()

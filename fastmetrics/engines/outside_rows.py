@@ -1,0 +1,122 @@
+"""Rows that other systems hold and move: what to score of them, batch by batch, and their sums, piece by piece."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from fastmetrics.core.arrays import as_arrow
+from fastmetrics.columns import resolve
+from fastmetrics.errors import OptionError
+from fastmetrics.core.arrow_checks import check, check_table
+from fastmetrics.core.name_lists import listed
+from fastmetrics.plan.plan import Plan, plan
+from fastmetrics.plan.score_batch import Scorer, score_batch, slices
+from fastmetrics.stats.moments import State
+from fastmetrics.stats.score_sums import Sums
+
+
+def plan_rows(
+    names: Sequence[str],
+    metrics: Sequence[str] | str | None,
+    columns: Mapping[str, str] | None,
+    schema: str | None,
+    suites: Sequence[str] | str,
+    keep: Sequence[str] | str = (),
+    embedder: Any = None,
+    cache: str | os.PathLike[str] | None = None,
+) -> Plan:
+    """The plan for rows in columns of these names; keeps the ``id``.  Raises ``OptionError`` for a corpus metric."""
+    found = resolve(names, columns, schema, {"id"})
+    kept = [found["id"]] if "id" in found else []
+    keep = list(dict.fromkeys([*kept, *listed(keep)]))
+    planned = plan(names, metrics, columns, schema, keep, suites, embedder, cache)
+    for score in planned.scores:
+        if score.metric.finish is not None:
+            raise OptionError(
+                f"{score.name} is one value a table, which has no place among rows that come in pieces: "
+                "score files with score_files"
+            )
+    return planned
+
+
+@dataclass(frozen=True)
+class Rows:
+    """What to score of rows; a column that some batch lacks, or that is all null there, has its type in ``types``."""
+
+    plan: Plan
+    types: Mapping[str, pa.DataType]
+
+    def scores(self, tables: Iterable[pa.Table]) -> Iterable[pa.RecordBatch]:
+        """The scores of each table in turn, in batches of bounded size, and at least one of each."""
+        scorer = Scorer(self.plan)
+        for table in tables:
+            typed = self._typed(table)
+            empty = True
+            for batch in slices(typed):
+                empty = False
+                yield scorer(batch).replace_schema_metadata()  # the counts of a batch are not those of all
+            if empty:
+                yield score_batch(pa.RecordBatch.from_pylist([], typed.schema), self.plan).replace_schema_metadata()
+
+    def check(self) -> None:
+        """Score no rows, which says at once if a column is of a type that some metric cannot take; if all are known."""
+        empty = {name: pa.array([], self.types.get(name, pa.null())) for name in self.plan.inputs}
+        if not any(pa.types.is_null(array.type) for name, array in empty.items() if name not in self.plan.keep):
+            list(self.scores([pa.table(empty)]))
+
+    def _typed(self, table: pa.Table) -> pa.Table:
+        return pa.table({name: self._column(table, name) for name in self.plan.inputs})
+
+    def _column(self, table: pa.Table, name: str) -> pa.ChunkedArray:
+        column = table[name] if name in table.column_names else pa.chunked_array([pa.nulls(table.num_rows)])
+        check(column, f"column {name!r}")
+        if name not in self.plan.keep and isinstance(column.type, pa.BaseExtensionType):
+            column = _unwrapped(column, name)
+        return column.cast(self.types[name]) if pa.types.is_null(column.type) and name in self.types else column
+
+
+def _unwrapped(column: pa.ChunkedArray, name: str) -> pa.ChunkedArray:
+    """A column of another package's type as plain values: Ray makes tensors and pickles of lists that met NumPy."""
+    if pa.types.is_list(column.type.storage_type) or pa.types.is_large_list(column.type.storage_type):
+        return pa.chunked_array([chunk.storage for chunk in column.chunks], column.type.storage_type)
+    return pa.chunked_array([as_arrow(column.to_pylist(), name)])
+
+
+def pack(tables: Iterable[pa.Table], names: Sequence[str], asked: Sequence[str]) -> Iterable[pa.RecordBatch]:
+    """The sums of the columns ``names`` over all tables in a last row, after each table's values of those ``asked``."""
+    states, rows = {name: State() for name in names}, 0
+    for table in tables:
+        check_table(table.select(list(names)))
+        rows += table.num_rows
+        for name, state in states.items():
+            state.add(table[name])
+        yield _packed(None, [_bytes(table[name]) for name in asked])
+    yield _packed(json.dumps([rows, [state.to_json() for state in states.values()]]), [])
+
+
+def _packed(sums: str | None, values: list[bytes]) -> pa.RecordBatch:
+    return pa.record_batch({"sums": pa.array([sums], pa.string()), "values": pa.array([values], pa.list_(pa.binary()))})
+
+
+def _bytes(column: pa.ChunkedArray) -> bytes:
+    """Numbers as they lie in memory, NaN where there is none."""
+    return np.asarray(column.to_numpy(), np.float64).tobytes()
+
+
+def unpack(texts: Iterable[str], names: Sequence[str]) -> Sums:
+    """The sums that ``pack`` made, of all pieces together, in whatever order they come."""
+    sums = Sums()
+    sums.states = {name: State() for name in names}
+    for text in texts:
+        rows, states = json.loads(text)
+        sums.n_rows += rows
+        for name, state in zip(names, states, strict=True):
+            sums.states[name] = sums.states[name].merge(State.from_json(state))
+    return sums

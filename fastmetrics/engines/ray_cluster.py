@@ -1,0 +1,119 @@
+"""A Ray cluster to work on: one that is there, or one of this machine's processors that is ended after use."""
+
+from __future__ import annotations
+
+import logging
+import os
+import socket
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from fastmetrics.core.allowed_values import Optional, Whole, argument
+from fastmetrics.errors import MissingExtraError, OptionError, WorkerError
+from fastmetrics.errors.messages import Argument
+from fastmetrics.core.threads import cores
+
+_KNOCK_SECONDS = 10.0
+_SHARED_BYTES = 256 << 20
+_SHARED_BYTES_A_WORKER = 128 << 20
+# Ray's reports on its use are off unless the user asks for them; they are sent, and logged, as late as at the exit.
+_QUIET = {"RAY_USAGE_STATS_ENABLED": "0", "RAY_DATA_USAGE_DISABLED": "1", "RAY_BACKEND_LOG_LEVEL": "fatal"}
+
+
+def ray_data() -> Any:
+    """The package ``ray`` with Ray Data; raises ``MissingExtraError`` where it is not installed."""
+    try:
+        import ray
+        import ray.data
+    except ImportError as error:
+        raise MissingExtraError.of("ray", "ray") from error
+    return ray
+
+
+class Cluster:
+    """``workers`` processes of a cluster: by default one for each of its processors."""
+
+    def __init__(self, workers: int | None, address: str | None) -> None:
+        self._workers = argument("workers", workers, Optional(Whole(1, 100_000)))
+        self._address = address
+        self._started = False
+
+    def start(self) -> int:
+        """Connect, or start a cluster on this machine if there is none; how many workers to use."""
+        ray = ray_data()
+        if not ray.is_initialized():
+            self._connect(ray, self._address or os.environ.get("RAY_ADDRESS"))
+        elif self._address is not None and not self._started:
+            raise OptionError(
+                Argument("address", self._address), ": this process is connected to a Ray cluster already"
+            )
+        return self._workers or max(1, int(ray.cluster_resources().get("CPU", 1)))
+
+    def _connect(self, ray: Any, address: str | None) -> None:
+        if address is not None:
+            _knock(address)
+        how: dict[str, Any] = {"address": address, "logging_level": logging.ERROR, "log_to_driver": False}
+        if address is None:
+            workers = self._workers or cores()
+            shared = _SHARED_BYTES + workers * _SHARED_BYTES_A_WORKER
+            how |= {"address": "local", "num_cpus": workers, "object_store_memory": shared, "include_dashboard": False}
+        try:
+            for name, value in _QUIET.items():
+                os.environ.setdefault(name, value)
+            with _hushed():
+                ray.init(**how)
+        except (ConnectionError, ValueError, RuntimeError) as error:
+            if address is None:
+                raise WorkerError(f"no Ray cluster could be started on this machine: {error}") from error
+            raise OptionError(Argument("address", address), f": no Ray cluster answers: {error}") from error
+        self._started = True
+
+    def close(self) -> None:
+        """End what was started here, and leave the rest alone."""
+        if self._started:
+            ray_data().shutdown()
+            self._started = False
+
+
+def _knock(address: str) -> None:
+    """Raise ``OptionError`` if nobody listens at ``host:port``, for which Ray itself would wait many minutes."""
+    scheme, _, place = address.rpartition("://")
+    if scheme not in ("", "ray") or place in ("auto", "local"):
+        return
+    host, _, port = place.partition("/")[0].rpartition(":")
+    if not (host and port.isdigit()):
+        raise OptionError(Argument("address", address), ": expected host:port, or auto")
+    try:
+        socket.create_connection((host.strip("[]"), int(port)), _KNOCK_SECONDS).close()
+    except (OSError, OverflowError, UnicodeError) as error:
+        raise OptionError(Argument("address", address), f": no Ray cluster answers: {error}") from error
+
+
+@contextmanager
+def quietly() -> Iterator[None]:
+    """Ray Data without its reports on the console: only errors."""
+    handlers = [one for one in logging.getLogger("ray.data").handlers if not isinstance(one, logging.FileHandler)]
+    before = [handler.level for handler in handlers]
+    for handler in handlers:
+        handler.setLevel(logging.ERROR)
+    try:
+        yield
+    finally:
+        for handler, level in zip(handlers, before, strict=True):
+            handler.setLevel(level)
+
+
+@contextmanager
+def _hushed() -> Iterator[None]:
+    """Standard error closed to Ray's own libraries, which write to it past Python that they log nothing."""
+    sys.stderr.flush()
+    kept, nowhere = os.dup(2), os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nowhere, 2)
+    try:
+        yield
+    finally:
+        os.dup2(kept, 2)
+        os.close(kept)
+        os.close(nowhere)

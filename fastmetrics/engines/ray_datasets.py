@@ -1,0 +1,107 @@
+"""Ray Datasets: a Dataset of rows to one of scores, and the sums of a Dataset of scores."""
+
+from __future__ import annotations
+
+import os
+import pickle
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import partial
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from fastmetrics.core.arrays import Floats
+from fastmetrics.engines.outside_rows import Rows, pack, plan_rows, unpack
+from fastmetrics.engines.ray_cluster import ray_data
+from fastmetrics.errors import InputError
+from fastmetrics.core.arrow_checks import check_table
+from fastmetrics.plan.score_batch import fit, slices
+from fastmetrics.stats.score_sums import Collected, score_columns
+from fastmetrics.core.threads import cores, keep_to_one
+
+
+def score_dataset(
+    dataset: Any,
+    metrics: Sequence[str] | str | None = None,
+    columns: Mapping[str, str] | None = None,
+    schema: str | None = None,
+    workers: int | None = None,
+    suites: Sequence[str] | str = (),
+    embedder: Any = None,
+    cache: str | os.PathLike[str] | None = None,
+) -> Any:
+    """A Ray Dataset of the scores of another's rows, made when it is read; see ``fastmetrics.score``."""
+    ray = ray_data()
+    types = _schema(dataset)
+    planned = plan_rows(types.names, metrics, columns, schema, suites, (), embedder, cache)
+    cores(workers)  # which refuses what is no number of them
+    planned = fit(planned, lambda: _batches(dataset.select_columns(list(planned.inputs))))
+    rows = Rows(planned, {field.name: field.type for field in types})
+    rows.check()
+    processors = int(ray.cluster_resources().get("CPU", 1))
+    return dataset.map_batches(
+        BatchWorker,
+        fn_constructor_args=(ray.cloudpickle.dumps(rows),),
+        batch_size=None,
+        batch_format="pyarrow",
+        # Not all at once: what makes the rows, and what becomes of the scores, needs processors too.
+        compute=ray.data.ActorPoolStrategy(min_size=1, max_size=workers or max(1, processors)),
+        num_cpus=1 if processors > 1 else 0.5,
+    )
+
+
+def _schema(dataset: Any) -> pa.Schema:
+    """The columns of a Dataset, of null type where it is not one of Arrow's own."""
+    found = dataset.schema()
+    if found is None:
+        raise InputError("a Dataset with columns was expected; this one has none, as Ray knows none without rows")
+    types = [type_ if _is_arrows(type_) else pa.null() for type_ in found.types]
+    return pa.schema(list(zip(found.names, types, strict=True)))
+
+
+def _is_arrows(type_: Any) -> bool:
+    return isinstance(type_, pa.DataType) and not isinstance(type_, pa.BaseExtensionType)
+
+
+def _batches(dataset: Any) -> Iterator[pa.RecordBatch]:
+    for table in dataset.iter_batches(batch_size=None, batch_format="pyarrow"):
+        check_table(table)
+        yield from slices(table)
+
+
+class BatchWorker:
+    """One process that scores blocks of rows: kernels are loaded once, and it keeps to one processor."""
+
+    def __init__(self, rows: bytes) -> None:
+        keep_to_one()
+        self._rows: Rows = pickle.loads(rows)
+
+    def __call__(self, table: pa.Table) -> pa.Table:
+        """The scores of a block."""
+        return pa.Table.from_batches(self._rows.scores([table]))
+
+
+def collect(dataset: Any, asked: Callable[[Sequence[str]], Iterable[str]]) -> Collected:
+    """The sums of a Dataset's scores, and the values of the columns that are ``asked`` for, from reading it once."""
+    names = score_columns(_schema(dataset))
+    wanted = [name for name in asked(names) if name in names]
+    packed = dataset.select_columns(names).map_batches(
+        _pack, fn_args=(names, wanted), batch_size=None, batch_format="pyarrow"
+    )
+    held = packed.materialize()
+    tables = partial(held.iter_batches, batch_size=None, batch_format="pyarrow")
+    texts = (text for table in tables() for text in table["sums"].drop_null().to_pylist())
+
+    def values(name: str) -> Iterator[Floats]:
+        at = wanted.index(name)
+        for table in tables():
+            for row in table["values"]:
+                if len(row):
+                    yield np.frombuffer(row[at].as_buffer(), np.float64)
+
+    return Collected(unpack(texts, names), values)
+
+
+def _pack(table: pa.Table, names: Sequence[str], asked: Sequence[str]) -> pa.Table:
+    return pa.Table.from_batches(pack([table], names, asked))

@@ -1,0 +1,220 @@
+"""A run, whoever scores: what is done is kept, what is left is scored, and the output appears whole or not at all."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from pathlib import Path
+from time import perf_counter
+from typing import Any
+
+import pyarrow as pa
+
+from fastmetrics.core.allowed_values import Choice, Rows, argument
+from fastmetrics.engines.job import Engine, Job, Progress, RunResult
+from fastmetrics.engines.span_parts import Task, finish
+from fastmetrics.engines.score_chunk import Scored
+from fastmetrics.engines.finished_parts import PartWriter
+from fastmetrics.tables.output.work_folder import compare, decode_schema, encode_schema
+from fastmetrics.tables.chunks import BEGINNING, Limits, Place, batch_of
+from fastmetrics.tables.column_types import Selection, Widened
+from fastmetrics.tables.output.output import Output
+from fastmetrics.tables.output.encoders import KEY, dump
+from fastmetrics.tables.source import Source
+from fastmetrics.core.threads import Background
+
+_FOLDER_PART_ROWS = 131_072
+
+
+def limits_of(target: Output, batch_rows: int | None = None) -> Limits:
+    """The usual limits; how many rows are scored at a time does not change what the parts are."""
+    usual = Limits(part_rows=_FOLDER_PART_ROWS) if target.folder else Limits()
+    return usual if batch_rows is None else replace(usual, batch_rows=argument("batch_rows", batch_rows, Rows))
+
+
+def run_on(
+    engine: Engine,
+    source: Source,
+    job: Job,
+    output: str | Path,
+    *,
+    limits: Limits | None = None,
+    on_error: str = "fail",
+    resume: bool = False,
+    overwrite: bool = False,
+    work: str | Path | None = None,
+    guard: bool = True,
+    progress: Callable[[Progress], None] | None = None,
+) -> RunResult:
+    """Score ``source`` into ``output``, which appears whole or not at all, the same bytes whatever the engine.
+
+    A run that ends early, however it does, leaves ``<output>.partial`` with its finished parts if it has any (of an
+    output in a store, a folder in ``work``), and ``resume=True`` goes on from there, on any engine.  With
+    ``on_error="skip"`` bad rows go to ``<output>.rejects.jsonl``.  ``guard`` puts a quote before text of CSV
+    that a spreadsheet would run.  Raises ``OutputError`` if the output exists or cannot be written or belongs to other
+    settings, ``InputError`` for bad rows.
+    """
+    argument("on_error", on_error, Choice("fail", "skip"))
+    target = Output(output, work, guard=guard)
+    target.check(source.files, resume=resume, overwrite=overwrite)
+    limits = limits_of(target) if limits is None else limits
+    with target.work:
+        return _Run(engine, source, job, target, limits=limits, skip=on_error == "skip", progress=progress).go(resume)
+
+
+class _Run:
+    def __init__(
+        self,
+        engine: Engine,
+        source: Source,
+        job: Job,
+        output: Output,
+        *,
+        limits: Limits,
+        skip: bool,
+        progress: Callable[[Progress], None] | None,
+    ) -> None:
+        self._engine = engine
+        self._source = source
+        self._job = job
+        self._output = output
+        self._limits = limits
+        self._skip = skip
+        self._progress = progress
+        self._work = output.work
+        self._seconds = dict.fromkeys(("start", "read", "score", "write", "total"), 0.0)
+        self._done = 0
+        self._resumed = 0
+        self._guarded = 0
+
+    def go(self, resume: bool) -> RunResult:
+        began = perf_counter()
+        record = self._record()
+        selection = self._source.select(self._job.columns)
+        earlier = self._work.recorded() if resume and self._work.unfinished() else None
+        if earlier is not None:
+            compare(self._output.path, earlier, record)
+            self._work.load()
+            selection = Selection(decode_schema(earlier["schema"]), selection.kinds)
+        else:
+            self._work.start({**record, "schema": encode_schema(selection.schema)})
+        if earlier is not None and self._work.committed():
+            self._output.finish()
+            self._resumed = sum(part.rows for part in self._work.parts.values())
+        else:
+            selection = self._until_wide_enough(selection, record)
+        self._seconds["total"] = perf_counter() - began
+        return self._result()
+
+    def _until_wide_enough(self, selection: Selection, record: Mapping[str, Any]) -> Selection:
+        """Run; a late row that needs a wider column type starts the run again with it."""
+        while True:
+            try:
+                self._all_parts(selection)
+                return selection
+            except Widened as wider:
+                selection = selection.widen(wider.name, wider.type)
+                self._done = self._resumed = 0
+                self._work.start({**record, "schema": encode_schema(selection.schema)})
+
+    def _record(self) -> dict[str, Any]:
+        """What must be the same for a run to be resumed."""
+        limits = self._limits
+        record = {
+            "signature": self._job.signature,
+            "order": list(self._job.signature.get("scores", ())),  # which equal mappings may not have in common
+            "kinds": self._job.columns,
+            "input": self._source.fingerprint,
+            "on_error": "skip" if self._skip else "fail",
+            "part": [limits.part_rows, limits.part_bytes],
+            "max_row_bytes": self._source.max_row_bytes,
+            "pyarrow": pa.__version__,
+        }
+        return dict(json.loads(json.dumps(record)))
+
+    def _result(self) -> RunResult:
+        parts = [self._work.parts[number] for number in sorted(self._work.parts)]
+        rejected = sum(part.rejects for part in parts)
+        return RunResult(
+            output=self._output.path,
+            rejects=self._output.rejects if rejected else None,
+            rows=sum(part.rows for part in parts),
+            rejected=rejected,
+            resumed_rows=self._resumed,
+            observed=[part.observed for part in parts],
+            seconds=dict(self._seconds),
+            guarded=self._guarded,
+        )
+
+    def _task(self, selection: Selection) -> tuple[Task, pa.Schema]:
+        """What workers must know, and the output's schema, signed."""
+        job = self._job
+        schema = job.score(batch_of(selection.schema)).schema.remove_metadata()
+        signed = schema.with_metadata({KEY: dump(job.signature)})
+        whole = signed if self._output.folder else None
+        return Task(
+            self._source, selection, job.score, schema, self._limits, skip=self._skip, observe=job.observe, signed=whole
+        ), signed
+
+    def _all_parts(self, selection: Selection) -> None:
+        began = perf_counter()
+        task, signed = self._task(selection)
+        self.spent("start", perf_counter() - began)
+        writer = PartWriter(self._output, signed)
+        background = Background(self._engine.behind)
+        try:
+            number, place, more = 0, BEGINNING, True
+            while more:
+                number, place = self._reuse(number, place, writer, background)
+                number, more = self._score_parts(number, place, task, writer=writer, background=background)
+                background.finish()
+                place = self._work.parts[number - 1].next if number else place
+            if not number:  # the counts of no rows are known too
+                writer.add(0, lambda: finish(task, [Scored(0, [], [], BEGINNING, 0, 0, 0.0)]))
+                number = 1
+            parts = [self._work.parts[number] for number in range(number)]
+            rejected = sum(part.rejects for part in parts)
+            writer.close(self._job.signature, self._job.conclude([part.observed for part in parts], rejected))
+            self._guarded = writer.guarded
+        finally:
+            background.close()
+            writer.abandon()
+            self._seconds["write"] += writer.seconds
+
+    def _reuse(self, number: int, place: Place, writer: PartWriter, background: Background) -> tuple[int, Place]:
+        """Take over the finished parts from ``number`` on; the number and place of the first that is not."""
+        while (found := self._work.read(number)) is not None:
+            part, data = self._work.parts[number], found[0]
+            background.do(lambda data=data: writer.reuse(data))  # type: ignore[misc]
+            self._resumed += part.rows
+            number, place = number + 1, part.next
+            self.done(part.rows + part.rejects, place, 0)
+        return number, place
+
+    def _score_parts(
+        self, number: int, place: Place, task: Task, *, writer: PartWriter, background: Background
+    ) -> tuple[int, bool]:
+        """Score parts from ``number`` up to the next finished one or the end; its number, and whether there is one."""
+        made = self._engine.parts(task, self._source.spans(place), self)
+        try:
+            for make in made:
+                background.do(lambda number=number, make=make: writer.add(number, make))  # type: ignore[misc]
+                number += 1
+                if number in self._work.parts:
+                    return number, True
+        finally:
+            made.close()
+        return number, False
+
+    def spent(self, stage: str, seconds: float) -> None:
+        """Seconds that a worker spent on a stage."""
+        self._seconds[stage] = self._seconds.get(stage, 0.0) + seconds
+
+    def done(self, rows: int, stop: Place, offset: int) -> None:
+        """Rows done up to a place, ``offset`` bytes into its file."""
+        self._done += rows
+        if self._progress is not None:
+            source = self._source
+            nbytes = source.bytes_before(stop.file) + offset
+            self._progress(Progress(self._done, source.rows, nbytes, source.nbytes))

@@ -1,0 +1,109 @@
+"""One chunk of input to its scores: checked, scored, and, where asked to, its bad rows set aside."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+
+from fastmetrics.errors import FastmetricsError, FileFormatError, InputError
+from fastmetrics.tables.chunks import Chunk, Place, Reject, Rows, long_rows, too_long
+from fastmetrics.tables.column_types import Selection
+from fastmetrics.tables.source import Source
+from fastmetrics.tables.invalid_utf8 import bad_text, raw_text
+
+Score = Callable[[pa.RecordBatch], pa.RecordBatch]
+
+# What bad data makes scoring code raise; anything else is a fault of the program and stops the run.
+_BAD_DATA = (ArithmeticError, LookupError, TypeError, ValueError, pa.ArrowException)
+
+
+@dataclass(frozen=True)
+class Scored:
+    """The scores of one chunk: ``stop`` is the place after its last row."""
+
+    part: int
+    batches: list[pa.RecordBatch]
+    rejects: list[Reject]
+    stop: Place
+    rows: int
+    offset: int
+    seconds: float
+
+
+class Worker:
+    """What each thread does with a chunk; holds nothing that changes."""
+
+    def __init__(self, source: Source, selection: Selection, score: Score, schema: pa.Schema, *, skip: bool) -> None:
+        self._source = source
+        self._selection = selection
+        self._score = score
+        self._schema = schema
+        self._skip = skip
+
+    def __call__(self, item: tuple[int, Chunk]) -> Scored:
+        part, chunk = item
+        began = time.perf_counter()
+        rejects = list(chunk.rejects)
+        if rejects and not self._skip:
+            raise FileFormatError(str(rejects[0]))
+        batches: list[pa.RecordBatch] = []
+        places = [reject.place for reject in rejects]
+        if len(chunk.rows):
+            places.append(Place(chunk.file, int(chunk.rows[-1])))
+            batches = self._score_good(chunk, rejects)
+        last = max(places)
+        seconds = time.perf_counter() - began
+        stop = Place(last.file, last.row + 1)
+        return Scored(part, batches, rejects, stop, len(chunk.rows) + len(chunk.rejects), chunk.offset, seconds)
+
+    def _score_good(self, chunk: Chunk, rejects: list[Reject]) -> list[pa.RecordBatch]:
+        batch = self._source.conform(chunk, self._selection)
+        rows = chunk.rows
+        long = dict.fromkeys(long_rows(batch, self._source.max_row_bytes), (None, too_long(self._source.max_row_bytes)))
+        bad = {**bad_text(batch), **long}
+        if bad:
+            for index in sorted(bad):
+                column, reason = bad[index]
+                raw = "" if index in long else raw_text(batch, index)
+                rejects.append(self._reject(Place(chunk.file, int(rows[index])), column, reason, raw))
+            if not self._skip:
+                raise FileFormatError(str(rejects[0]))
+            good = np.ones(len(rows), dtype=bool)
+            good[list(bad)] = False
+            batch, rows = batch.filter(pa.array(good)), rows[good]
+        return self._by_halves(chunk.file, rows, batch, rejects)
+
+    def _by_halves(self, file: int, rows: Rows, batch: pa.RecordBatch, rejects: list[Reject]) -> list[pa.RecordBatch]:
+        """The scores of all rows that can be scored: a batch that fails is tried again in halves, down to the row."""
+        try:
+            return [self._scores(batch)]
+        except _BAD_DATA as error:
+            if isinstance(error, FastmetricsError) and not isinstance(error, InputError):
+                raise
+            if not (self._skip or isinstance(error, InputError)):
+                raise
+            if len(rows) > 1:
+                middle = len(rows) // 2
+                first = self._by_halves(file, rows[:middle], batch.slice(0, middle), rejects)
+                return first + self._by_halves(file, rows[middle:], batch.slice(middle), rejects)
+            reject = self._reject(
+                Place(file, int(rows[0])), None, str(error) or type(error).__name__, raw_text(batch, 0)
+            )
+            if not self._skip:
+                raise InputError(str(reject)) from error
+            rejects.append(reject)
+            return []
+
+    def _scores(self, batch: pa.RecordBatch) -> pa.RecordBatch:
+        scores = self._score(batch)
+        if scores.num_rows != batch.num_rows or not scores.schema.equals(self._schema):
+            raise AssertionError(f"scoring {batch.num_rows} rows gave {scores.num_rows}, with {scores.schema}")
+        return scores
+
+    def _reject(self, place: Place, column: str | None, reason: str, raw: str) -> Reject:
+        path, where = self._source.where(place)
+        return Reject(place, path, where, column, reason, raw)

@@ -1,0 +1,133 @@
+"""A span of the input to its finished parts: the pure function that every engine maps, wherever its workers are."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import pyarrow as pa
+
+from fastmetrics.core.corpus_counts import add_counts, metadata
+from fastmetrics.engines.score_chunk import Score, Scored, Worker
+from fastmetrics.tables.chunks import Chunk, Limits, Place, Span, batch_of, cut
+from fastmetrics.tables.column_types import Selection
+from fastmetrics.tables.output.encoders import ParquetEncoder, undefined_as_null, writing
+from fastmetrics.tables.source import Source
+
+_END_OF_STREAM = b"\xff\xff\xff\xff\x00\x00\x00\x00"
+
+
+@dataclass(frozen=True)
+class Task:
+    """What a worker must know.  ``signed``, the output's schema, is given if parts are to be whole Parquet files.
+
+    ``observe`` sees each part while undefined (NaN) still differs from missing (null); what it returns is kept with
+    the part as JSON, so that a resumed run has it too.
+    """
+
+    source: Source
+    selection: Selection
+    score: Score
+    schema: pa.Schema
+    limits: Limits
+    skip: bool
+    observe: Callable[[pa.RecordBatch], Any]
+    signed: pa.Schema | None = None
+
+    def worker(self) -> Worker:
+        """What scores chunks."""
+        return Worker(self.source, self.selection, self.score, self.schema, skip=self.skip)
+
+
+@dataclass(frozen=True)
+class Finished:
+    """A part as it is kept: the bytes of its file, the lines of its rejects, and where the next part begins."""
+
+    data: list[pa.Buffer]
+    rows: int
+    rejects: str
+    stop: Place
+    observed: Any
+    batch: pa.RecordBatch | None = None
+    offset: int = 0
+
+
+def pieces(
+    task: Task, spans: Iterable[Span], threads: int, spent: Callable[[str, float], None]
+) -> Iterator[tuple[int, Chunk]]:
+    """The rows of the spans, cut into batches and parts; parts begin anew in each span."""
+    part = 0
+    for span in spans:
+        read = task.source.chunks(task.selection, span.start, threads, span.stop)
+        chunks = cut(read if task.skip else _to_first_reject(read), task.limits, part)
+        while True:
+            began = time.perf_counter()
+            item = next(chunks, None)
+            spent("read", time.perf_counter() - began)
+            if item is None:
+                break
+            part = item[0] + 1
+            yield item
+
+
+def _to_first_reject(chunks: Iterable[Chunk]) -> Iterator[Chunk]:
+    """The chunks up to the first bad row, which ends the run: the rest, which may be endless, is not read."""
+    for chunk in chunks:
+        yield chunk
+        if chunk.rejects:
+            return
+
+
+def by_part(scored: Iterator[Scored]) -> Iterator[list[Scored]]:
+    """The scored chunks of each part together."""
+    together: list[Scored] = []
+    for one in scored:
+        if together and one.part != together[0].part:
+            yield together
+            together = []
+        together.append(one)
+    if together:
+        yield together
+
+
+def finish(task: Task, scored: list[Scored]) -> Finished:
+    """The scored chunks of a part as the part that is kept; copied, so that it does not show how the work was cut."""
+    batches = [batch for one in scored for batch in one.batches]
+    rejects = sorted((reject for one in scored for reject in one.rejects), key=lambda reject: reject.place)
+    part = _one(batches, task.schema)
+    known = add_counts(batches or [task.score(batch_of(task.selection.schema))])
+    observed = task.observe(part.replace_schema_metadata(metadata({}, *known)) if any(known) else part)
+    part = undefined_as_null(part, set(task.selection.schema.names))
+    with writing("the scores"):
+        data = _ipc(part) if task.signed is None else [parquet(part, task.signed)]
+    return Finished(
+        data,
+        part.num_rows,
+        "".join(reject.to_json() + "\n" for reject in rejects),
+        scored[-1].stop,
+        observed,
+        None if task.signed is not None else part,
+        scored[-1].offset,
+    )
+
+
+def parquet(part: pa.RecordBatch, signed: pa.Schema) -> pa.Buffer:
+    """A Parquet file of one part."""
+    sink = pa.BufferOutputStream()
+    file = ParquetEncoder(sink, signed)
+    file.write(part)
+    file.close({})
+    return sink.getvalue()
+
+
+def _one(batches: list[pa.RecordBatch], schema: pa.Schema) -> pa.RecordBatch:
+    table = pa.Table.from_batches(batches, schema=schema)
+    arrays = [pa.concat_arrays([*column.chunks, *[pa.array([], column.type)] * 2]) for column in table.columns]
+    return pa.RecordBatch.from_arrays(arrays, schema=schema)
+
+
+def _ipc(part: pa.RecordBatch) -> list[pa.Buffer]:
+    """The part as an Arrow IPC stream, in pieces whose sizes are known, which a growing buffer's is not."""
+    return [part.schema.serialize(), part.serialize(), pa.py_buffer(_END_OF_STREAM)]

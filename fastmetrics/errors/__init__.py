@@ -1,0 +1,98 @@
+"""Every exception the package raises on purpose.
+
+::
+
+    FastmetricsError                 base of all; its text is ready to show to a user
+    ├── InputError  (ValueError)     data that cannot be scored: names column, row and what was expected
+    │   ├── ColumnError              a column is missing, doubled by aliases, or of the wrong type
+    │   └── FileFormatError          a file is truncated, malformed, of an unknown format, or not readable
+    ├── UnknownNameError (ValueError) a metric, column, option or measure nobody knows; suggests the nearest
+    ├── OptionError (ValueError)     an option has a value that it cannot take
+    ├── OutputError (OSError)        the output exists, cannot be written, or belongs to another run
+    ├── MissingExtraError (ImportError) an optional dependency is needed; says which extra to install
+    └── WorkerError (RuntimeError)   a process of a cluster cannot start, or dies again and again
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+from fastmetrics.errors.messages import Message, shown
+from fastmetrics.errors.spelling import suggestion
+
+
+class FastmetricsError(Exception):
+    """Base of every error the package raises on purpose.
+
+    Its text may be given in pieces, of which those that are an :class:`~fastmetrics.errors.messages.Argument` read
+    ``threads=0`` here and ``--threads 0`` on the command line.
+    """
+
+    def __init__(self, *parts: object) -> None:
+        super().__init__(Message(*parts))
+
+    @property
+    def message(self) -> Message:
+        """The text, with the arguments it names."""
+        return self.args[0] if isinstance(self.args[0], Message) else Message(self.args[0])
+
+
+class InputError(FastmetricsError, ValueError):
+    """Data that cannot be scored."""
+
+
+class ColumnError(InputError):
+    """A column is missing, named twice, or of the wrong type."""
+
+
+class FileFormatError(InputError):
+    """A file cannot be read as what it claims to be."""
+
+
+class UnknownNameError(FastmetricsError, ValueError):
+    """A name that nobody knows."""
+
+    @classmethod
+    def of(
+        cls,
+        kind: str,
+        name: str,
+        known: Iterable[str],
+        first: Iterable[str] = (),
+        aliases: Mapping[str, str] | None = None,
+        listing: str = "",
+    ) -> UnknownNameError:
+        """The error for ``name``, with the nearest known names, those in ``first`` before others.
+
+        ``aliases`` are further spellings, with the names to suggest for them.  Where nothing is near, the text lists
+        what is known if that is little, or says what ``listing`` says of where it is.
+
+        >>> print(UnknownNameError.of("metric", "token_f2", ["token_f1", "jaccard"]))
+        unknown metric 'token_f2'; did you mean 'token_f1'?
+        """
+        return cls(f"unknown {kind} {shown(name)}; {suggestion(name, known, first, aliases, listing)}")
+
+
+class OptionError(FastmetricsError, ValueError):
+    """An option has a value that it cannot take."""
+
+
+class OutputError(FastmetricsError, OSError):
+    """The output exists, cannot be written, or belongs to another run."""
+
+
+class MissingExtraError(FastmetricsError, ImportError):
+    """An optional dependency is not installed."""
+
+    @classmethod
+    def of(cls, package: str, extra: str) -> MissingExtraError:
+        """The error for ``package``, which the extra ``extra`` brings.
+
+        >>> print(MissingExtraError.of("ray", "ray"))
+        this needs ray, which is not installed: pip install 'fastmetrics-eval[ray]'
+        """
+        return cls(f"this needs {package}, which is not installed: pip install 'fastmetrics-eval[{extra}]'")
+
+
+class WorkerError(FastmetricsError, RuntimeError):
+    """A process of a cluster cannot start, or dies again and again."""

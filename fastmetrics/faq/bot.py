@@ -1,0 +1,99 @@
+"""Systems to compare with: a bot that answers with the stored answer of the FAQ row most like the question (S0)."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import pyarrow as pa
+
+from fastmetrics.core.arrays import as_array
+from fastmetrics.columns import resolve
+from fastmetrics.errors import ColumnError, InputError
+from fastmetrics.faq.matcher import Matcher
+
+
+@dataclass(frozen=True)
+class Reply:
+    """What a bot answered, the similarity of the row it took the answer from, that row, and how long it took."""
+
+    answer: str | None
+    score: float
+    index: int
+    latency_ms: float
+
+
+class StrictMatchBot:
+    """Answers with the stored answer of the FAQ row of highest ``token_cosine``; ties go to the first row.
+
+    ``faq`` is an Arrow table, a pandas or Polars frame, or a dict of columns, with a ``question`` and an ``answer``
+    column (or an alias of one; ``columns={canonical: yours}`` names them). A bot may be asked from several threads.
+
+    >>> faq = {"question": ["Where is my card?", "How do I pay?"], "answer": ["In the mail.", "Online."]}
+    >>> bot = StrictMatchBot(faq)
+    >>> bot.answer("how can I pay").answer
+    'Online.'
+
+    Raises ``ColumnError`` where a column is missing, ``InputError`` for an empty FAQ. Source: S0, strict semantic
+    match.
+    """
+
+    def __init__(self, faq: Any, *, columns: Mapping[str, str] | None = None) -> None:
+        if not hasattr(faq, "keys") and not hasattr(faq, "columns"):
+            raise ColumnError(f"faq: expected a table, got {type(faq).__name__}")
+        names = (
+            list(faq.column_names) if isinstance(faq, pa.Table | pa.RecordBatch) else list(getattr(faq, "columns", faq))
+        )
+        found = resolve([str(name) for name in names], columns, needed={"question", "answer"})
+        for needed in ("question", "answer"):
+            if needed not in found:
+                raise ColumnError(f"faq: needs the column {needed!r}; it has: {', '.join(map(repr, names)) or 'none'}")
+        questions, answers = (as_array(faq[found[name]], name) for name in ("question", "answer"))
+        if len(questions) != len(answers):
+            raise InputError(f"faq: {len(questions)} questions and {len(answers)} answers")
+        self._matcher = Matcher(questions)
+        self._answers = answers
+
+    def answer(self, question: str | None) -> Reply:
+        """The stored answer for one question, none (``index`` −1) for None; ``latency_ms`` is the time of this call."""
+        began = time.perf_counter()
+        found = self._matcher.match([question], threads=1)
+        row = int(found.index[0, 0])
+        reply = self._answers[row].as_py() if row >= 0 else None
+        return Reply(reply, float(found.score[0, 0]), row, 1000 * (time.perf_counter() - began))
+
+    def answer_all(self, questions: Any, *, threads: int | None = None) -> pa.Table:
+        """The stored answers for a column of questions: columns answer, score, index, latency_ms.
+
+        A null question has no answer. ``latency_ms`` is each question's even share of the time of the call.
+        """
+        began = time.perf_counter()
+        found = self._matcher.match(questions, threads=threads)
+        rows = pa.array(found.index[:, 0], mask=found.index[:, 0] < 0)
+        answers = self._answers.take(rows)
+        share = 1000 * (time.perf_counter() - began) / max(len(rows), 1)
+        scores = pa.array(found.score[:, 0], mask=found.index[:, 0] < 0)
+        latency = pa.array([share] * len(rows), pa.float64())
+        return pa.table({"answer": answers, "score": scores, "index": rows, "latency_ms": latency})
+
+
+def answer_table(
+    questions: pa.Table, faq: pa.Table, *, columns: Mapping[str, str] | None = None, threads: int | None = None
+) -> pa.Table:
+    """A table of questions with the bot's answers: id (if there is one), question, answer, score, index, latency_ms.
+
+    ``columns={canonical: yours}`` says what the columns are called, of each table those that it has. Raises
+    ``ColumnError`` for a named column that neither has, and where there is no column of questions.
+    """
+    given = {canonical: str(yours) for canonical, yours in (columns or {}).items()}
+    both = [*questions.column_names, *faq.column_names]
+    resolve(dict.fromkeys(both), given, needed=())  # a column that neither table has
+    asked_of, told_of = ({c: y for c, y in given.items() if y in t.column_names} for t in (questions, faq))
+    found = resolve(questions.column_names, asked_of, needed={"id", "question"})
+    if "question" not in found:
+        raise ColumnError(f"questions: needs the column 'question'; it has: {', '.join(questions.column_names)}")
+    asked = {name: questions[found[name]] for name in ("id", "question") if name in found}
+    answered = StrictMatchBot(faq, columns=told_of).answer_all(asked["question"], threads=threads)
+    return pa.table({**asked, **{name: answered[name] for name in answered.column_names}})

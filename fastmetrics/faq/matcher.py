@@ -1,0 +1,151 @@
+"""Questions against a list of frequently asked ones: the rows whose words are most alike, exactly (S0)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from queue import SimpleQueue
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from fastmetrics.core.allowed_values import Neighbours, argument
+from fastmetrics.core.arrays import Text, Tokens, as_array, as_text, text_of_arrow
+from fastmetrics.errors import InputError
+from fastmetrics.kernels.pairs import inverted_index as kernels
+from fastmetrics.text.conventions import convention
+from fastmetrics.text.tokenize import Vocabulary
+from fastmetrics.core.threads import cores, ordered
+
+_CHUNK = 8192
+_RARE = 16  # a word in more than every 16th row has a line of its own
+_LINES = 512  # at most
+_ROOM = 1 << 20  # words met in questions before a vocabulary starts afresh
+
+
+@dataclass(frozen=True, eq=False)
+class Match:
+    """The rows most similar to each question, best first.
+
+    ``index`` (n, k) int64 are row numbers, ``score`` (n, k) float64 their token-set cosines. -1 and NaN where the
+    question is null or there are fewer than k rows.
+    """
+
+    index: npt.NDArray[np.int64]
+    score: npt.NDArray[np.float64]
+
+
+def match(questions: Any, faq_questions: Any, k: int = 1, *, threads: int | None = None) -> Match:
+    """The ``k`` rows of ``faq_questions`` that share most words with each of ``questions``.
+
+    The score is ``token_cosine``: with A and B the sets of words under the convention ``light``,
+    |A ∩ B| / √(|A| · |B|), 0 if either is empty. Exact; equal scores go to the first row, so a question that shares
+    no word with any row gets the first rows with score 0. Both columns are lists, NumPy, pandas, Polars or Arrow.
+
+    >>> found = match(["where is my card?", "hello"], ["Lost card", "Where is my new card"])
+    >>> found.index.tolist(), found.score.round(3).tolist()
+    ([[1], [0]], [[0.894], [0.0]])
+
+    Raises ``InputError`` for an empty FAQ, ``ColumnError`` for columns that are no text, ``OptionError`` for a k below
+    1. Source: S0, strict semantic match.
+    """
+    return Matcher(faq_questions).match(questions, k, threads=threads)
+
+
+class Matcher:
+    """An inverted index over FAQ questions, made once and asked many times, from any number of threads."""
+
+    def __init__(self, faq_questions: Any) -> None:
+        text = as_text(faq_questions, "faq_questions")
+        if not len(text):
+            raise InputError("faq_questions: expected at least one row")
+        self._text = text
+        self._vocabularies: SimpleQueue[Vocabulary] = SimpleQueue()
+        vocabulary = Vocabulary(convention("light"))
+        tokens = vocabulary.tokenize(text)
+        self._vocabularies.put(vocabulary)
+        self._known = len(vocabulary)
+        self._index = _inverted(_distinct(tokens), self._known)
+
+    def __len__(self) -> int:
+        return len(self._text)
+
+    def match(self, questions: Any, k: int = 1, *, threads: int | None = None) -> Match:
+        """See :func:`match`."""
+        k = argument("k", k, Neighbours)
+        text, which = _distinct_texts(questions, "questions")
+
+        def part(start: int) -> Match:
+            rows = np.arange(start, min(start + _CHUNK, len(text)))
+            with self._vocabulary() as vocabulary:
+                return self._found(vocabulary.tokenize(text.take(rows)), k)
+
+        none = Match(np.full((1, k), -1), np.full((1, k), np.nan))  # what a null question, number -1, finds
+        parts = [*ordered(part, range(0, len(text), _CHUNK), cores(threads)), none]
+        index, score = (np.concatenate([getattr(one, name) for one in parts]) for name in ("index", "score"))
+        return Match(index[which], score[which])
+
+    @contextmanager
+    def _vocabulary(self) -> Iterator[Vocabulary]:
+        """A vocabulary that no other thread uses, in which the words of the FAQ have the numbers of the index."""
+        if self._vocabularies.empty():
+            vocabulary = Vocabulary(convention("light"))
+            vocabulary.tokenize(self._text)
+        else:
+            vocabulary = self._vocabularies.get()
+        try:
+            yield vocabulary
+        finally:
+            if len(vocabulary) < self._known + _ROOM:
+                self._vocabularies.put(vocabulary)
+
+    def _found(self, tokens: Tokens, k: int) -> Match:
+        kept, rows = min(k, len(self)), len(tokens)
+        score, index = np.full((rows, k), np.nan), np.full((rows, k), -1, np.int64)
+        best = kernels.Best(np.zeros((rows, kept)), np.tile(np.arange(len(self), len(self) + kept), (rows, 1)))
+        mark = np.full(max(tokens.n_words, self._known) + 1, -1, np.int64)
+        kernels.match_rows(_distinct(tokens), self._index, best, mark, np.empty(len(self), self._index.lines.dtype))
+        kernels.fill(best.rows, len(self))
+        index[:, :kept], score[:, :kept] = best.rows, best.scores
+        return Match(index, score)
+
+
+def _inverted(sets: kernels.Rows, known: int) -> kernels.Index:
+    """The index of token sets over ``known`` words."""
+    sizes = np.diff(sets.bounds)
+    order = np.argsort(sizes, kind="stable")
+    held = np.bincount(sets.words, minlength=known)
+    starts = np.concatenate([[0], np.cumsum(held)])
+    by_place = kernels.Rows(np.empty_like(sets.words), np.zeros_like(sets.bounds))
+    places = np.empty(len(sets.words), np.int32)
+    kernels.invert(sets, order, by_place.words, by_place.bounds, places, starts)
+    frequent = np.argsort(-held, kind="stable")[:_LINES]
+    frequent = frequent[held[frequent] > len(order) // _RARE]
+    slots = np.full(known, -1, np.int32)
+    slots[frequent] = np.arange(len(frequent))
+    lines = np.zeros((len(frequent), len(order)), np.min_scalar_type(int(sizes.max(initial=0))))
+    for line, word in zip(lines, frequent, strict=True):
+        line[places[starts[word] : starts[word + 1]]] = 1
+    groups = np.flatnonzero(np.diff(sizes[order], prepend=-1, append=-1))
+    return kernels.Index(order, by_place, places, starts, groups, slots, lines)
+
+
+def _distinct_texts(values: Any, name: str) -> tuple[Text, npt.NDArray[np.int64]]:
+    """Each text once, and which of them every row holds, -1 where it is null."""
+    array = as_array(values, name)
+    if not any(check(array.type) for check in (pa.types.is_string, pa.types.is_large_string)):
+        text = text_of_arrow(array, name)
+        return text, np.where(text.valid, np.arange(len(text)), -1)
+    encoded = array.dictionary_encode()
+    which = encoded.indices.fill_null(-1).to_numpy(zero_copy_only=False)
+    return text_of_arrow(encoded.dictionary, name), which.astype(np.int64)
+
+
+def _distinct(tokens: Tokens) -> kernels.Rows:
+    words = np.empty(int(tokens.counts.sum()), np.int32)
+    bounds = np.zeros(len(tokens) + 1, np.int64)
+    kernels.distinct(tokens.ids, tokens.starts, tokens.stops, tokens.n_words, words, bounds)
+    return kernels.Rows(words[: bounds[-1]], bounds)

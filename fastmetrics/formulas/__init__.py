@@ -1,1 +1,0 @@
-"""Formulas shared by metrics of rows and measures of runs: counts in, numbers out."""

@@ -1,0 +1,1 @@
+"""Kernels that find numbers, dates, claims and citations, and their support."""

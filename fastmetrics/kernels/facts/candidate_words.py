@@ -1,0 +1,68 @@
+"""The few words of a text that values are made of, picked so that the others cost next to nothing."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from fastmetrics.core.arrays import Bytes, Ids, Ints
+from fastmetrics.kernels.facts import located_words as m
+from fastmetrics.kernels.jit import kernel
+from fastmetrics.kernels.facts.located_words import Marks
+
+OTHER, FOLLOWS, BEGINS = 0, 1, 2
+"""A word may begin a value, or only go on with one, or neither."""
+
+
+class Strings(NamedTuple):
+    """The bytes of texts, and the ids of their words."""
+
+    data: Bytes
+    starts: Ints
+    stops: Ints
+    ids: Ids
+    first: Ints
+
+
+class Picked(NamedTuple):
+    """The words picked: their marks, ids, and places among all words of all texts."""
+
+    marks: Marks
+    ids: Ids
+    places: Ints
+
+
+@kernel
+def pick(strings: Strings, counts: Ints, classes: Bytes, worth: Bytes, picked: Picked) -> int:
+    """Pick the words that begin a value, those that go on with it, and the one after; how many there are.
+
+    ``worth`` says of each id what its word may do.  -1 if a text has not as many words as ``counts`` says.
+    """
+    data, starts, stops, ids, first = strings
+    w_starts, w_stops, before, after, digit, bounds = picked.marks
+    size = m.longest(starts, stops)
+    turns, edges = np.empty(size, np.bool_), np.empty(size + 2, np.int64)
+    n, total = 0, 0
+    for row in range(len(starts)):
+        begin, stop, n_words = starts[row], stops[row], counts[row]
+        if m.find_words(data[begin:stop], classes, turns, edges) != n_words:
+            return -1
+        live = False
+        for w in range(n_words):
+            word = ids[first[row] + w]
+            if not live and worth[word] != BEGINS:
+                continue
+            live = worth[word] != OTHER
+            w_starts[n], w_stops[n] = begin + edges[2 * w], begin + edges[2 * w + 1]
+            digit[n] = 48 <= data[w_starts[n]] <= 57
+            before[n] = m.gap_before(data, classes, edges, w, begin)
+            if w + 1 < n_words:
+                after[n] = m.gap_before(data, classes, edges, w + 1, begin)
+            else:
+                after[n] = m.gap_at_end(data, classes, w_stops[n], stop)
+            picked.ids[n], picked.places[n] = word, total + w
+            n += 1
+        total += n_words
+        bounds[row + 1] = n
+    return n

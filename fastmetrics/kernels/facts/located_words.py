@@ -1,0 +1,169 @@
+"""Texts cut into words that know their place in the bytes and what stands between them."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from fastmetrics.core.arrays import Bytes, Flags, Ids, Ints
+from fastmetrics.kernels.jit import inline, kernel, leaf
+from fastmetrics.kernels.text.folding import decode
+
+# Classes of code points; the first eight are also the kinds of a gap of one character.
+OTHER, SPACE, COMMA, DOT, HYPHEN, SLASH, COLON, APOSTROPHE, PERCENT, QUESTION, END, CLAUSE, OPEN, CLOSE, LINE = range(
+    15
+)
+CURRENCY = 16  # and the number of the currency
+WORD, DIGIT = 24, 25
+
+# What a gap says besides its kind, which is in the low four bits.
+KIND = 15
+HAS_PERCENT, ENDED, DOTTED, PARTED, ASKED, OPENED, CLOSED, NEW_LINE, ITEM, GLUED = (1 << k for k in range(4, 14))
+"""A percent sign, the end of a sentence, a full stop, the end of a clause, a question mark; a bracket that opens last
+or closes first; a line end; a first character as after the number of a list item; a currency sign that comes first."""
+MONEY = 14  # the bits from here on are the currency
+
+_SAYS = np.zeros(32, np.int32)
+_SAYS[[PERCENT, DOT, QUESTION, END, LINE]] = HAS_PERCENT, DOTTED, ENDED | ASKED, ENDED, NEW_LINE
+_SAYS[[COMMA, COLON, CLAUSE, OPEN, CLOSE]] = PARTED
+
+
+class Marks(NamedTuple):
+    """Words: their bytes, the gaps before and after each, whether they begin with a digit; those of text i are
+    ``bounds[i]:bounds[i + 1]``."""
+
+    starts: Ints
+    stops: Ints
+    before: Ids
+    after: Ids
+    digit: Flags
+    bounds: Ints
+
+
+@inline
+def widened(gap: int, code: int, kind: int, length: int) -> int:
+    """A gap with one more character ``code`` of class ``kind``, its place being ``length``."""
+    gap = (gap & ~OPENED) | _SAYS[kind]
+    if length == 0:
+        gap = (gap & ~KIND) | (kind if kind < PERCENT else OTHER)
+        if kind >= CURRENCY:
+            gap |= GLUED
+        elif kind == CLOSE:
+            gap |= CLOSED
+        elif code in (0x29, 0x2E):
+            gap |= ITEM
+    else:
+        gap &= ~KIND
+    if kind == OPEN:
+        gap |= OPENED
+    if kind >= CURRENCY:
+        gap = (gap & ((1 << MONEY) - 1)) | ((kind - CURRENCY) << MONEY)
+    return gap
+
+
+@inline
+def is_ascii_word(byte: int) -> bool:
+    """Whether an ASCII character is a letter, a digit or an underscore."""
+    small, large, figure = (byte >= 97) & (byte <= 122), (byte >= 65) & (byte <= 90), (byte >= 48) & (byte <= 57)
+    return small | large | figure | (byte == 95)
+
+
+@leaf
+def find_words(text: Bytes, classes: Bytes, turns: Flags, edges: Ints) -> int:
+    """Write where the words of a text begin and end, in turn; how many words."""
+    n, high = 0, 0
+    for byte in text:
+        high |= byte
+    if high > 127:
+        return find_any_words(text, classes, edges)
+    for p in range(1, len(text)):
+        turns[p] = is_ascii_word(text[p]) != is_ascii_word(text[p - 1])
+    edges[0] = 0
+    if len(text) > 0:
+        turns[0] = is_ascii_word(text[0])
+    for p in range(len(text)):
+        edges[n] = p  # without a branch for each
+        n += np.int64(turns[p])
+    edges[n] = len(text)
+    return (n + 1) >> 1
+
+
+@leaf
+def find_any_words(text: Bytes, classes: Bytes, edges: Ints) -> int:
+    """As ``find_words``, in text that is not all ASCII."""
+    i, n = 0, 0
+    while i < len(text):
+        code, after = decode(text, i)
+        if (classes[code] >= WORD) != (n & 1 == 1):
+            edges[n] = i
+            n += 1
+        i = after
+    edges[n] = len(text)
+    return (n + 1) >> 1
+
+
+@leaf
+def widen(data: Bytes, classes: Bytes, begin: int, stop: int, gap: int) -> int:
+    """A gap with the characters from byte ``begin`` to ``stop``; that of a text's start begins as a line end."""
+    length = np.int64(gap != 0)
+    while begin < stop:
+        code, begin = decode(data, begin)
+        gap = widened(gap, code, np.int64(classes[code]), length)
+        length += 1
+    return gap
+
+
+@inline
+def gap_between(data: Bytes, classes: Bytes, begin: int, stop: int) -> int:
+    """The gap between two words."""
+    if stop - begin == 1 and data[begin] == 32:
+        return SPACE  # the common gap, told without a look at its classes
+    return widen(data, classes, begin, stop, 0)
+
+
+@inline
+def gap_before(data: Bytes, classes: Bytes, edges: Ints, w: int, begin: int) -> int:
+    """The gap before word ``w`` of the text from byte ``begin`` on."""
+    if w == 0:
+        return widen(data, classes, begin, begin + edges[0], NEW_LINE)
+    return gap_between(data, classes, begin + edges[2 * w - 1], begin + edges[2 * w])
+
+
+@leaf
+def gap_at_end(data: Bytes, classes: Bytes, begin: int, stop: int) -> int:
+    """The gap after the last word of a text."""
+    return (widen(data, classes, begin, stop, 0) & ~(KIND | ITEM)) | NEW_LINE
+
+
+@leaf
+def longest(starts: Ints, stops: Ints) -> int:
+    """Bytes of the longest text."""
+    most = 0
+    for row in range(len(starts)):
+        most = max(most, stops[row] - starts[row])
+    return most
+
+
+@kernel
+def scan(data: Bytes, starts: Ints, stops: Ints, classes: Bytes, marks: Marks) -> int:
+    """Find the words of every text; how many there are."""
+    w_starts, w_stops, before, after, digit, bounds = marks
+    size = longest(starts, stops)
+    turns, edges = np.empty(size, np.bool_), np.empty(size + 2, np.int64)
+    n = 0
+    for row in range(len(starts)):
+        begin, stop = starts[row], stops[row]
+        n_words = find_words(data[begin:stop], classes, turns, edges)
+        for w in range(n_words):
+            w_starts[n + w], w_stops[n + w] = begin + edges[2 * w], begin + edges[2 * w + 1]
+            digit[n + w] = 48 <= data[begin + edges[2 * w]] <= 57
+            gap = gap_before(data, classes, edges, w, begin)
+            before[n + w] = gap
+            if w > 0:
+                after[n + w - 1] = gap
+        if n_words > 0:
+            after[n + n_words - 1] = gap_at_end(data, classes, begin + edges[2 * n_words - 1], stop)
+        n += n_words
+        bounds[row + 1] = n
+    return n

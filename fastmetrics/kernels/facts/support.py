@@ -1,0 +1,127 @@
+"""What the contexts say of an answer: equal values, pairs of words in common."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from fastmetrics.core.arrays import Flags, Ids, Ints
+from fastmetrics.kernels.jit import inline, kernel, leaf
+from fastmetrics.kernels.facts.values import DATE, NUMBER, TIME, WEAK, WEEKDAY, Values
+
+_MIX = np.uint64(0x9E3779B97F4A7C15)
+_U32 = np.uint64(32)
+
+
+class Passages(NamedTuple):
+    """The words of the contexts: those of row i are the texts ``groups[i]:groups[i + 1]``."""
+
+    ids: Ids
+    starts: Ints
+    stops: Ints
+    groups: Ints
+
+
+@inline
+def agrees(asked: int, given: int, year_elsewhere: bool) -> bool:
+    """Whether every part that the date ``asked`` says is the same in ``given``, but for a year said elsewhere."""
+    if asked < 0 or given < 0:
+        return False
+    year, other = asked // 10000, given // 10000
+    same_year = year in (0, other) or (other == 0 and year_elsewhere)
+    month, day = asked // 100 % 100, asked % 100
+    return same_year and (month == 0 or month == given // 100 % 100) and (day == 0 or day == given % 100)
+
+
+@leaf
+def has_number(values: Values, first: int, last: int, number: int) -> bool:
+    """Whether the number is among the values ``first:last``."""
+    found = False
+    for v in range(first, last):
+        found |= values.kinds[v] in (NUMBER, WEAK) and values.a[v] == number
+    return found
+
+
+@leaf
+def date_holds(values: Values, first: int, last: int, date: int, other: int) -> bool:
+    """Whether a date among the values ``first:last`` agrees with one reading of the date."""
+    for asked in (date, other):
+        elsewhere = asked >= 0 and has_number(values, first, last, asked // 10000)
+        for v in range(first, last):
+            if values.kinds[v] == DATE:
+                given, or_this = np.int64(values.a[v]), np.int64(values.b[v])
+                if agrees(asked, given, elsewhere) or agrees(asked, or_this, elsewhere):
+                    return True
+    return False
+
+
+@kernel
+def values_hold(own: Values, known: Values, groups: Ints, most: int) -> tuple[Flags, Flags]:
+    """Whether each value of the answers is among those of the row's contexts, ``groups[row]:groups[row + 1]``; and
+    which rows were left out, as they have more than ``most`` pairs of values to compare."""
+    found, left = np.zeros(len(own.kinds), np.bool_), np.zeros(len(own.bounds) - 1, np.bool_)
+    kinds, a, b = known.kinds, known.a, known.b
+    for row in range(len(own.bounds) - 1):
+        first, last = known.bounds[groups[row]], known.bounds[groups[row + 1]]
+        if (own.bounds[row + 1] - own.bounds[row]) * (last - first) > most:
+            left[row] = True
+            continue
+        for v in range(own.bounds[row], own.bounds[row + 1]):
+            kind, x, y = own.kinds[v], own.a[v], own.b[v]
+            if kind == DATE:
+                found[v] = date_holds(known, first, last, np.int64(x), np.int64(y))
+                continue
+            for w in range(first, last):
+                if kind == NUMBER:
+                    number = kinds[w] in (NUMBER, WEAK)
+                    found[v] |= number and a[w] == x and (b[w] == y or b[w] == 0 or y == 0)
+                elif kind == TIME:
+                    either = (b[w] != 0 or y != 0) and a[w] % 720 == x % 720
+                    found[v] |= kinds[w] == TIME and (a[w] == x or either)
+                elif kind == WEEKDAY:
+                    found[v] |= kinds[w] == WEEKDAY and a[w] == x
+    return found, left
+
+
+@kernel
+def count_pairs(ids: Ids, starts: Ints, stops: Ints, contexts: Passages, n_words: int) -> Ints:
+    """How many pairs of neighbouring words of each answer are neighbours in one of the row's contexts."""
+    c_ids, c_starts, c_stops, groups = contexts
+    counts = np.zeros(len(starts), np.int64)
+    longest_answer, size = 0, 4
+    for row in range(len(starts)):
+        longest_answer = max(longest_answer, stops[row] - starts[row])
+    while size < 4 * longest_answer:
+        size *= 2
+    keys, seen = np.zeros(size, np.int64), np.zeros(size, np.int64)
+    own = np.full(n_words, -1, np.int32)
+    for row in range(len(starts)):
+        none, some = 2 * row + 1, 2 * row + 2
+        for k in range(starts[row], stops[row] - 1):
+            own[ids[k]] = own[ids[k + 1]] = row
+            h = slot(keys, seen, none, np.int64(ids[k]) << 32 | ids[k + 1])
+            seen[h] = none
+        for text in range(groups[row], groups[row + 1]):
+            before = False
+            for k in range(c_starts[text], c_stops[text]):
+                here = own[c_ids[k]] == row
+                if here and before:
+                    h = slot(keys, seen, none, np.int64(c_ids[k - 1]) << 32 | c_ids[k])
+                    if seen[h] >= none:
+                        seen[h] = some
+                before = here
+        for k in range(starts[row], stops[row] - 1):
+            counts[row] += seen[slot(keys, seen, none, np.int64(ids[k]) << 32 | ids[k + 1])] == some
+    return counts
+
+
+@inline
+def slot(keys: Ints, seen: Ints, oldest: int, key: int) -> int:
+    """Where ``key`` is, or the free slot it is written to; slots stamped before ``oldest`` are free."""
+    mixed = np.uint64(key) * _MIX
+    h = np.int64(mixed ^ (mixed >> _U32)) & (len(keys) - 1)
+    while seen[h] >= oldest and keys[h] != key:
+        h = (h + 1) & (len(keys) - 1)
+    keys[h] = key
+    return h

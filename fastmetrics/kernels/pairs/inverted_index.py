@@ -1,0 +1,249 @@
+"""The rows of most similar words, through an inverted index.
+
+Similarity is the cosine of token sets, shared / √(own · other). Rows have places, in the order of their number of
+words: rows too short or too long to reach the score in hand are then skipped together, and rows of one length compare
+by their counts alone.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from fastmetrics.kernels.jit import kernel
+
+Array = npt.NDArray[Any]
+
+SLACK = 1.0 - 1e-9  # bounds are compared with scores rounded otherwise
+WALKED = 32  # with more words a walk hardly ever ends early
+STRETCH = 256  # places passed over together
+
+
+class Rows(NamedTuple):
+    """Token sets: row r has the distinct words ``words[bounds[r]:bounds[r + 1]]``."""
+
+    words: Array
+    bounds: Array
+
+
+class Index(NamedTuple):
+    """Rows by place: shortest first, equally long ones in the order they come; ``order`` has the row at each place.
+
+    Word w is at the places ``places[starts[w]:starts[w + 1]]``; a frequent one also has a line of ``lines`` with a 1
+    for each place that holds it, number ``slots[w]``. ``groups`` are the first places of each length, and the end.
+    """
+
+    order: Array
+    sets: Rows
+    places: Array
+    starts: Array
+    groups: Array
+    slots: Array
+    lines: Array
+
+
+class Best(NamedTuple):
+    """The best rows of each question so far, by (score descending, row ascending); past the last row: none."""
+
+    scores: Array
+    rows: Array
+
+
+@kernel
+def distinct(ids: Array, starts: Array, stops: Array, n_words: int, words: Array, bounds: Array) -> None:
+    """Write the distinct words of each text, in the order they come, to ``words``."""
+    seen = np.full(n_words, -1, np.int64)
+    size = 0
+    for row in range(len(starts)):
+        for place in range(starts[row], stops[row]):
+            word = ids[place]
+            if seen[word] != row:
+                seen[word] = row
+                words[size] = word
+                size += 1
+        bounds[row + 1] = size
+
+
+@kernel
+def invert(sets: Rows, order: Array, words: Array, bounds: Array, places: Array, starts: Array) -> None:
+    """Write the sets in the given order of rows, and which places hold each word; ``starts`` has the word counts."""
+    filled = starts[:-1].copy()
+    size = 0
+    for place in range(len(order)):
+        for at in range(sets.bounds[order[place]], sets.bounds[order[place] + 1]):
+            word = sets.words[at]
+            words[size] = word
+            places[filled[word]] = place
+            filled[word] += 1
+            size += 1
+        bounds[place + 1] = size
+
+
+@kernel
+def keep(scores: Array, rows: Array, score: float, row: int) -> None:
+    """Put a row into one question's list of the best if it belongs there."""
+    place = len(scores) - 1
+    if score < scores[place] or (score == scores[place] and row > rows[place]):
+        return
+    while place > 0 and (score > scores[place - 1] or (score == scores[place - 1] and row < rows[place - 1])):
+        scores[place] = scores[place - 1]
+        rows[place] = rows[place - 1]
+        place -= 1
+    scores[place] = score
+    rows[place] = row
+
+
+@kernel
+def known_words(words: Array, index: Index, known: Array) -> int:
+    """Write the words that the index has to ``known``, the first few rarest first; how many they are."""
+    n = 0
+    for word in words:
+        if word + 1 < len(index.starts):
+            length = index.starts[word + 1] - index.starts[word]
+            place = n
+            while 0 < place <= WALKED and index.starts[known[place - 1] + 1] - index.starts[known[place - 1]] > length:
+                known[place] = known[place - 1]
+                place -= 1
+            known[place] = word
+            n += 1
+    return n
+
+
+@kernel
+def walk(known: Array, own: int, mark: Array, seen: Array, index: Index, scores: Array, rows: Array) -> bool:
+    """Look at the rows of each word, rarest first, until no other row can be better; False if that took too long.
+
+    ``mark`` and ``seen`` hold ``mark[-1]`` for the question's words and for the places met.
+    """
+    sets, question = index.sets, mark[-1]
+    budget = len(seen) // 64
+    for turn in range(len(known)):
+        left = len(known) - turn
+        worst = scores[-1] * SLACK
+        if left < worst * worst * own:
+            break
+        for at in range(index.starts[known[turn]], index.starts[known[turn] + 1]):
+            place = index.places[at]
+            size = sets.bounds[place + 1] - sets.bounds[place]
+            worst = scores[-1] * SLACK
+            if size < worst * worst * own:
+                continue
+            if left < worst * np.sqrt(float(own * size)):
+                break
+            if seen[place] != question:
+                seen[place] = question
+                shared = 0
+                for word in range(sets.bounds[place], sets.bounds[place + 1]):
+                    shared += mark[sets.words[word]] == question
+                keep(scores, rows, shared / np.sqrt(float(own * size)), index.order[place])
+                budget -= size
+                if budget < 0:
+                    return False
+    return True
+
+
+@kernel
+def count(known: Array, index: Index, counts: Array) -> None:
+    """How many of the known words each place holds."""
+    counts[:] = 0
+    for word in known:
+        if index.slots[word] >= 0:
+            line = index.lines[index.slots[word]]
+            for place in range(len(counts)):
+                counts[place] += line[place]
+        else:
+            for at in range(index.starts[word], index.starts[word + 1]):
+                counts[index.places[at]] += 1
+
+
+@kernel
+def peak(counts: Array) -> int:
+    """The largest count."""
+    most = counts[0]
+    for one in counts:
+        most = max(most, one)
+    return int(most)
+
+
+@kernel
+def tops_of(counts: Array, own: int, index: Index, tops: Array) -> None:
+    """The best score of each group of equally long rows."""
+    for group in range(len(tops)):
+        first, stop = index.groups[group], index.groups[group + 1]
+        most = peak(counts[first:stop])
+        size = index.sets.bounds[first + 1] - index.sets.bounds[first]
+        tops[group] = most / np.sqrt(float(own * size)) if most > 0 else 0.0
+
+
+@kernel
+def collect(counts: Array, own: int, index: Index, tops: Array, scores: Array, rows: Array) -> None:
+    """Keep the best rows of all, group by group, that of the best score first."""
+    while True:
+        group = np.argmax(tops)
+        if tops[group] <= 0 or tops[group] < scores[-1]:
+            return
+        tops[group] = 0.0
+        first, stop = index.groups[group], index.groups[group + 1]
+        root = np.sqrt(float(own * (index.sets.bounds[first + 1] - index.sets.bounds[first])))
+        least = max(int(scores[-1] * SLACK * root), 1)
+        for start in range(first, stop, STRETCH):
+            end = min(start + STRETCH, stop)
+            if peak(counts[start:end]) < least:
+                continue
+            for place in range(start, end):
+                if counts[place] >= least:
+                    keep(scores, rows, counts[place] / root, index.order[place])
+                    least = max(least, least_of_use(scores, rows, root, index.order[place]))
+
+
+@kernel
+def least_of_use(scores: Array, rows: Array, root: float, row: int) -> int:
+    """The smallest count with which a row after ``row`` would be kept, where scores are counts / root."""
+    least = int(scores[-1] * SLACK * root)
+    while least / root < scores[-1] or (least / root == scores[-1] and rows[-1] <= row):
+        least += 1
+    return least
+
+
+@kernel
+def match_rows(asked: Rows, index: Index, best: Best, mark: Array, counts: Array) -> None:
+    """The most similar rows of each question: a walk where that ends soon, else by counting the words of all rows."""
+    n, kept = len(index.order), best.rows.shape[1]
+    seen = np.full(n, -1, np.int64)
+    known = np.empty(len(mark), np.int64)
+    tops = np.empty(len(index.groups) - 1)
+    for q in range(len(asked.bounds) - 1):
+        words = asked.words[asked.bounds[q] : asked.bounds[q + 1]]
+        own, scores, rows = len(words), best.scores[q], best.rows[q]
+        found = known[: known_words(words, index, known)]
+        mark[words] = q
+        mark[-1] = q
+        if len(found) > WALKED or not walk(found, own, mark, seen, index, scores, rows):
+            scores[:] = 0.0
+            rows[:] = np.arange(n, n + kept)
+            count(found, index, counts)
+            tops_of(counts, own, index, tops)
+            collect(counts, own, index, tops, scores, rows)
+
+
+@kernel
+def fill(rows: Array, n: int) -> None:
+    """Put the first rows that are not in a list yet where it has none (numbers from ``n`` on)."""
+    kept = rows.shape[1]
+    taken = np.empty(2 * kept, np.bool_)
+    for q in range(len(rows)):
+        if rows[q, kept - 1] < n:
+            continue
+        taken[:] = False
+        for place in range(kept):
+            if rows[q, place] < len(taken):
+                taken[rows[q, place]] = rows[q, place] < n
+        row = 0
+        for place in range(kept):
+            if rows[q, place] >= n:
+                while taken[row]:
+                    row += 1
+                rows[q, place] = row
+                row += 1

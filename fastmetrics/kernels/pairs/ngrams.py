@@ -1,0 +1,224 @@
+"""Counts over pairs of lists of ids: the n-grams they share, order by order."""
+
+from __future__ import annotations
+
+from typing import NamedTuple, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from fastmetrics.core.arrays import Ids, Ints
+from fastmetrics.kernels.jit import inline, kernel
+
+_MIX = np.uint64(0x9E3779B97F4A7C15)
+_U64 = np.uint64(64)
+
+Counts: TypeAlias = npt.NDArray[np.int64]
+Counters: TypeAlias = npt.NDArray[np.int32]
+Shape: TypeAlias = tuple[int, int]
+
+DENSE = 1 << 16
+"""Slots of the largest table that has a row for each shorter n-gram."""
+
+LIMIT, BEST, USED = 0, 1, 2
+"""Of each n-gram: how often it may be matched, has been by the lists before, and has been by this list."""
+
+TOP = 1 << 30
+"""The number in the tables above which the next row has them start anew."""
+
+
+class Lists(NamedTuple):
+    """Lists of ids: list i is ``ids[starts[i]:stops[i]]``."""
+
+    ids: Ids
+    starts: Ints
+    stops: Ints
+
+
+@inline
+def number(ids: Ids, start: int, stop: int, place: Ids, base: int, out: Ids) -> int:
+    """Number the ids of a list 1, 2, … in order of first use, into ``out``; how many there are.
+
+    ``place[id]`` is its number + ``base``; what is not above ``base`` was left by an earlier list.
+    """
+    used = 0
+    for i in range(start, stop):
+        found = place[ids[i]]
+        new = found <= base
+        used += new
+        found = base + used if new else found
+        place[ids[i]] = found
+        out[i - start] = found - base
+    return used
+
+
+@inline
+def slot(gram: int, word: int, width: int, bits: int, keys: Ints, table: Ids, base: int) -> int:
+    """Where the table has, or may put, the n-gram made of a shorter one and a word.
+
+    The table has a row a shorter n-gram if ``bits`` is 0; else it is a hash table of that many bits.
+    """
+    h = gram * np.int64(width) + word
+    if bits:
+        key = h
+        h = np.int64((np.uint64(key) * _MIX) >> (_U64 - np.uint64(bits)))
+        while table[h] > base and keys[h] != key:
+            h = (h + 1) & ((1 << bits) - 1)
+    return h
+
+
+@inline
+def lengthen(grams: Ids, words: Ids, n: int, order: int, row: Shape, keys: Ints, table: Ids, base: int) -> int:
+    """Make the number of the shorter n-gram at each of n positions that of the longer one; how many there are."""
+    width, bits = row
+    used = 0
+    for i in range(n):
+        h = slot(grams[i], words[i + order - 1], width, bits, keys, table, base)
+        found = table[h]
+        new = found <= base
+        used += new
+        found = base + used if new else found
+        table[h] = found
+        if bits:
+            keys[h] = grams[i] * np.int64(width) + words[i + order - 1]
+        grams[i] = found - base
+    return used
+
+
+@inline
+def extend(grams: Ids, words: Ids, n: int, order: int, row: Shape, keys: Ints, table: Ids, base: int) -> None:
+    """As ``lengthen`` by what the table holds, 0 standing for what it has not."""
+    width, bits = row
+    for j in range(n):
+        h = slot(grams[j], words[j + order - 1], width, bits, keys, table, base)
+        grams[j] = max(table[h] - base, 0)
+
+
+@inline
+def look_up(b: Lists, first: int, last: int, place: Ids, base: int, out: Ids) -> int:
+    """Write the numbers that ``number`` gave to the ids of some lists, 0 for other ids; how many there are."""
+    ids, starts, stops = b
+    size = 0
+    for k in range(first, last):
+        for i in range(starts[k], stops[k]):
+            out[size] = max(place[ids[i]] - base, 0)
+            size += 1
+    return size
+
+
+@inline
+def tally(grams: Ids, n: int, different: int, counters: Counters) -> None:
+    """Count each n-gram; none has been matched."""
+    counters[LIMIT, : different + 1] = 0
+    counters[BEST, : different + 1] = 0
+    for i in range(n):
+        counters[LIMIT, grams[i]] += 1
+
+
+@inline
+def match(grams: Ids, first: int, last: int, counters: Counters) -> int:
+    """How many of the n-grams counted are matched by those of one list."""
+    matched = 0
+    for j in range(first, last):
+        have = counters[LIMIT, grams[j]]
+        taken = have > 0
+        matched += taken
+        counters[LIMIT, grams[j]] = have - taken
+    return matched
+
+
+@inline
+def match_more(grams: Ids, first: int, last: int, counters: Counters) -> int:
+    """How many more of the n-grams counted are matched, by those of one of several lists."""
+    more = 0
+    for j in range(first, last):
+        g = grams[j]
+        counters[USED, g] += 1
+        if counters[USED, g] > counters[BEST, g] and counters[BEST, g] < counters[LIMIT, g]:
+            counters[BEST, g] += 1
+            more += 1
+    for j in range(first, last):
+        counters[USED, grams[j]] = 0
+    return more
+
+
+@inline
+def match_each(grams: Ids, first: int, last: int, counters: Counters) -> int:
+    """How many of the n-grams counted are matched by those of one list, as if there were no other."""
+    matched = 0
+    for j in range(first, last):
+        g = grams[j]
+        counters[USED, g] += 1
+        matched += counters[USED, g] <= counters[LIMIT, g]
+    for j in range(first, last):
+        counters[USED, grams[j]] = 0
+    return matched
+
+
+@kernel
+def largest(starts: Ints, stops: Ints, groups: Ints) -> int:
+    """The most ids that the lists of one group have together."""
+    most = 0
+    for row in range(len(groups) - 1):
+        size = 0
+        for k in range(groups[row], groups[row + 1]):
+            size += stops[k] - starts[k]
+        most = max(most, size)
+    return most
+
+
+@kernel
+def table_bits(n: int, width: int) -> int:
+    """The bits of a hash table for n n-grams, 0 if a table with a row for each is small enough."""
+    bits = 0
+    if (n + 1) * width > DENSE:
+        bits = 1
+        while (1 << bits) < 2 * n:
+            bits += 1
+    return bits
+
+
+@kernel
+def count_ngrams(a: Lists, b: Lists, groups: Ints, n_words: int, orders: int, together: bool, top: int = TOP) -> Counts:
+    """Per order and list of b: how many of its n-grams are matched by those of the list of a whose group it is in.
+
+    List i of a has the lists ``groups[i]:groups[i + 1]`` of b.  ``together``, these match its n-grams as one, and the
+    counts are per list of a: an n-gram is matched as often as the list has it that has it most often.  No n-gram is
+    matched more often than a has it.
+    """
+    ids, starts, stops = a
+    b_starts, b_stops = b.starts, b.stops
+    n_rows = len(starts)
+    room, b_room = largest(starts, stops, np.arange(n_rows + 1)) + 1, largest(b_starts, b_stops, groups) + 1
+    shared = np.zeros((orders, n_rows if together else len(b_starts)), np.int64)
+    words, grams, counters = np.zeros(room, np.int32), np.zeros(room, np.int32), np.zeros((3, room), np.int32)
+    others, other_grams = np.zeros(b_room, np.int32), np.zeros(b_room, np.int32)
+    place, base = np.zeros(n_words, np.int32), 0
+    keys, table = np.zeros(4 * room, np.int64), np.zeros(max(4 * room, DENSE), np.int32)
+    for row in range(n_rows):
+        n, begin, end = stops[row] - starts[row], groups[row], groups[row + 1]
+        if base > top:
+            place[:], table[:], base = 0, 0, 0
+        different = number(ids, starts[row], stops[row], place, base, words)
+        size = look_up(b, begin, end, place, base, others)
+        grams[:n], other_grams[:size] = words[:n], others[:size]
+        shape = (different + 1, table_bits(n, different + 1))
+        base += different
+        for order in range(1, min(orders, n) + 1):
+            if order > 1:
+                different = lengthen(grams, words, n - order + 1, order, shape, keys, table, base)
+                extend(other_grams, others, size - order + 1, order, shape, keys, table, base)
+                base += different
+            tally(grams, n - order + 1, different, counters)
+            first = 0
+            for k in range(begin, end):
+                last = first + b_stops[k] - b_starts[k]
+                if together and end - begin > 1:
+                    shared[order - 1, row] += match_more(other_grams, first, last - order + 1, counters)
+                elif end - begin > 1:
+                    shared[order - 1, k] = match_each(other_grams, first, last - order + 1, counters)
+                else:
+                    at = row if together else k
+                    shared[order - 1, at] = match(other_grams, first, last - order + 1, counters)
+                first = last
+    return shared

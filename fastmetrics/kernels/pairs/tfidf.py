@@ -1,0 +1,89 @@
+"""Inner products of the word counts of pairs of texts."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from fastmetrics.core.arrays import Flags, Floats, Ids, Ints
+from fastmetrics.kernels.jit import inline, kernel
+from fastmetrics.kernels.pairs.ngrams import Lists
+
+
+@inline
+def tally(ids: Ids, start: int, stop: int, keep: Flags, counts: Ids) -> None:
+    """Count the kept words of a text."""
+    for i in range(start, stop):
+        counts[ids[i]] += keep[ids[i]]
+
+
+@kernel
+def count_products(a: Lists, b: Lists, keep: Flags) -> Ints:
+    """Per pair, in five rows: the product of the counts of the kept words, and the sums of the squares of those of a
+    in both texts, of a in a alone, of b in both, and of b in b alone."""
+    a_ids, a_starts, a_stops = a
+    b_ids, b_starts, b_stops = b
+    sums = np.zeros((5, len(a_starts)), np.int64)
+    in_a, in_b = np.zeros(len(keep), np.int32), np.zeros(len(keep), np.int32)
+    for row in range(len(a_starts)):
+        tally(a_ids, a_starts[row], a_stops[row], keep, in_a)
+        tally(b_ids, b_starts[row], b_stops[row], keep, in_b)
+        product = a_both = a_alone = b_both = b_alone = 0
+        for i in range(a_starts[row], a_stops[row]):
+            word = a_ids[i]
+            x, y = np.int64(in_a[word]), np.int64(in_b[word])
+            product += x * y
+            a_both += x * x * (y > 0)
+            a_alone += x * x * (y == 0)
+            b_both += y * y * (x > 0)
+            if x > 0:
+                in_a[word] = in_b[word] = 0
+        for i in range(b_starts[row], b_stops[row]):
+            y = np.int64(in_b[b_ids[i]])
+            b_alone += y * y
+            in_b[b_ids[i]] = 0
+        sums[0, row], sums[1, row], sums[2, row] = product, a_both, a_alone
+        sums[3, row], sums[4, row] = b_both, b_alone
+    return sums
+
+
+@kernel
+def weighted_products(a: Lists, b: Lists, weights: Floats) -> Floats:
+    """Per pair, in three rows: the product of the weighted counts, and the sum of the squares of each text's own.
+
+    The weight is that of a word's squared count, 0 for a word that is left out.
+    """
+    a_ids, a_starts, a_stops = a
+    b_ids, b_starts, b_stops = b
+    sums = np.zeros((3, len(a_starts)), np.float64)
+    in_a, in_b = np.zeros(len(weights), np.int32), np.zeros(len(weights), np.int32)
+    keep = weights > 0
+    for row in range(len(a_starts)):
+        tally(a_ids, a_starts[row], a_stops[row], keep, in_a)
+        tally(b_ids, b_starts[row], b_stops[row], keep, in_b)
+        product, a_squares, b_squares = 0.0, 0.0, 0.0
+        for i in range(a_starts[row], a_stops[row]):
+            word = a_ids[i]
+            x = np.float64(in_a[word])
+            product += weights[word] * x * in_b[word]
+            a_squares += weights[word] * x * x
+            in_a[word] = 0
+        for i in range(b_starts[row], b_stops[row]):
+            word = b_ids[i]
+            y = np.float64(in_b[word])
+            b_squares += weights[word] * y * y
+            in_b[word] = 0
+        sums[0, row], sums[1, row], sums[2, row] = product, a_squares, b_squares
+    return sums
+
+
+@kernel
+def count_documents(ids: Ids, starts: Ints, stops: Ints, n_words: int) -> Ints:
+    """How many of the texts hold each word."""
+    counts = np.zeros(n_words, np.int64)
+    last = np.full(n_words, -1, np.int64)
+    for row in range(len(starts)):
+        for i in range(starts[row], stops[row]):
+            word = ids[i]
+            counts[word] += last[word] != row
+            last[word] = row
+    return counts

@@ -1,0 +1,100 @@
+"""Counts over pairs of token lists: what they share, as sets and as multisets, and how many are distinct.
+
+Words index as unsigned numbers, which spares the test for an index below 0.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from fastmetrics.core.arrays import Flags, Ids, Ints
+from fastmetrics.kernels.jit import inline, kernel
+
+
+@inline
+def match_one(left: Ids, of_b: Ids) -> int:
+    """How many of the words left of a are in b, each as often; they are taken away."""
+    shared = 0
+    for word in of_b:
+        have = left[np.uint32(word)]
+        taken = have > 0
+        shared += taken
+        left[np.uint32(word)] = have - taken
+    return shared
+
+
+@inline
+def match_each(left: Ids, used: Ids, of_b: Ids) -> int:
+    """As ``match_one``, but nothing is taken away; ``used`` is 0 for all words, before and after."""
+    shared = 0
+    for word in of_b:
+        used[np.uint32(word)] += 1
+        shared += used[np.uint32(word)] <= left[np.uint32(word)]
+    for word in of_b:
+        used[np.uint32(word)] = 0
+    return shared
+
+
+@kernel
+def count_shared(
+    a: Ids, a_starts: Ints, a_stops: Ints, b: Ids, b_starts: Ints, b_stops: Ints, groups: Ints, n_words: int
+) -> Ints:
+    """Per list of b: size of its multiset intersection with the list of a whose group it is in.
+
+    List i of a has the lists ``groups[i]:groups[i + 1]`` of b, and is counted once for all of them.
+    """
+    common = np.zeros(len(b_starts), np.int64)
+    left, used = np.zeros((2, n_words), np.int32)
+    for row in range(len(a_starts)):
+        of_a = a[a_starts[row] : a_stops[row]]
+        for word in of_a:
+            left[np.uint32(word)] += 1
+        first, last = groups[row], groups[row + 1]
+        if last - first == 1:
+            common[first] = match_one(left, b[b_starts[first] : b_stops[first]])
+        else:
+            for k in range(first, last):
+                common[k] = match_each(left, used, b[b_starts[k] : b_stops[k]])
+        for word in of_a:
+            left[np.uint32(word)] = 0
+    return common
+
+
+@kernel
+def count_sets(
+    a: Ids, a_starts: Ints, a_stops: Ints, b: Ids, b_starts: Ints, b_stops: Ints, groups: Ints, n_words: int
+) -> Ints:
+    """Per list of b, in three rows: distinct tokens of the list of a whose group it is in, of its own, and of both."""
+    counts = np.zeros((3, len(b_starts)), np.int64)
+    in_a, in_b = np.full(n_words, -1, np.int32), np.full(n_words, -1, np.int32)
+    for row in range(len(a_starts)):
+        distinct_a = 0
+        for word in a[a_starts[row] : a_stops[row]]:
+            distinct_a += in_a[np.uint32(word)] != row
+            in_a[np.uint32(word)] = row
+        for k in range(groups[row], groups[row + 1]):
+            distinct_b = shared = 0
+            for word in b[b_starts[k] : b_stops[k]]:
+                new = in_b[np.uint32(word)] != k
+                in_b[np.uint32(word)] = k
+                distinct_b += new
+                shared += new & (in_a[np.uint32(word)] == row)
+            counts[0, k] = distinct_a
+            counts[1, k] = distinct_b
+            counts[2, k] = shared
+    return counts
+
+
+@kernel
+def same_sequence(a: Ids, a_starts: Ints, a_stops: Ints, b: Ids, b_starts: Ints, b_stops: Ints) -> Flags:
+    """Per pair: whether both have the same tokens in the same order."""
+    same = np.zeros(len(a_starts), np.bool_)
+    for row in range(len(a_starts)):
+        n = a_stops[row] - a_starts[row]
+        equal = n == b_stops[row] - b_starts[row]
+        k = 0
+        while equal and k < n:
+            equal = a[a_starts[row] + k] == b[b_starts[row] + k]
+            k += 1
+        same[row] = equal
+    return same

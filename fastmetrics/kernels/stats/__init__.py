@@ -1,0 +1,1 @@
+"""Kernels of statistics: exact sums, resampling, concordant pairs."""

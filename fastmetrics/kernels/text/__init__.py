@@ -1,0 +1,1 @@
+"""Kernels that read text: fold it, cut it, look it up."""

@@ -1,0 +1,80 @@
+"""How deep the brackets of JSON lines nest."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fastmetrics.kernels.jit import inline, kernel
+
+_NEWLINE, _QUOTE, _BACKSLASH = 10, 34, 92
+_OPEN_LIST, _OPEN_OBJECT, _CLOSE_LIST, _CLOSE_OBJECT = 91, 123, 93, 125
+_WINDOW = 128  # few enough for one byte to count them, which lets the processor look at many at a time
+
+
+@inline
+def _opens(window: NDArray[np.uint8]) -> tuple[int, int]:
+    """How many brackets open, within strings or not, and how many lines end."""
+    opens, ends = np.uint8(0), np.uint8(0)
+    for at in range(_WINDOW):
+        opens = np.uint8(opens + np.uint8((window[at] | np.uint8(32)) == np.uint8(_OPEN_OBJECT)))
+        ends = np.uint8(ends + np.uint8(window[at] == np.uint8(_NEWLINE)))
+    return int(opens), int(ends)
+
+
+@kernel
+def _first_deep(data: NDArray[np.uint8], start: int, stop: int, most: int) -> int:
+    """Where the first bracket stands that nests deeper than ``most`` in its line, or -1."""
+    depth, within, at = 0, False, start
+    while at < stop:
+        byte = data[at]
+        if byte == _NEWLINE:
+            depth, within = 0, False
+        elif within:
+            if byte == _BACKSLASH and at + 1 < stop and data[at + 1] != _NEWLINE:
+                at += 1
+            elif byte == _QUOTE:
+                within = False
+        elif byte == _QUOTE:
+            within = True
+        elif byte in (_OPEN_LIST, _OPEN_OBJECT):
+            depth += 1
+            if depth > most:
+                return at
+        elif byte in (_CLOSE_LIST, _CLOSE_OBJECT):
+            depth -= 1
+        at += 1
+    return -1
+
+
+@kernel
+def _line(data: NDArray[np.uint8], start: int, stop: int) -> tuple[int, int]:
+    """The lines that bytes belong to: where they start and stop."""
+    while start > 0 and data[start - 1] != _NEWLINE:
+        start -= 1
+    while stop < data.size and data[stop - 1] != _NEWLINE:
+        stop += 1
+    return start, stop
+
+
+@kernel
+def deepest(data: NDArray[np.uint8], most: int) -> int:
+    """Where the first bracket stands that nests deeper than ``most`` in its line, or -1; ``[`` and ``{`` count alike.
+
+    A line is looked at byte by byte only where so many brackets open that it could be too deep.
+    """
+    bound, at = 0, 0
+    while at < data.size:
+        stop = at + _WINDOW
+        opens, ends = _opens(data[at:stop]) if stop <= data.size else (_WINDOW, 1)
+        bound += opens
+        if bound > most:
+            start, stop = _line(data, at, min(stop, data.size))
+            found = _first_deep(data, start, stop, most)
+            if found >= 0:
+                return found
+            bound = 0
+        elif ends:
+            bound = opens
+        at = stop
+    return -1

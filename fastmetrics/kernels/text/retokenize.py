@@ -1,0 +1,48 @@
+"""Tokens of one convention made from those of another, word by distinct word."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from fastmetrics.core.arrays import Bytes, Ids, Ints
+from fastmetrics.kernels.jit import kernel
+from fastmetrics.kernels.text.vocabulary import Words
+
+
+@kernel
+def spell(vocabulary: Words, first: int, out: Bytes, bounds: Ints) -> None:
+    """Write the bytes of the words from number ``first`` on, one after the other."""
+    _, heads, tails, begins, lengths, _ = vocabulary
+    short, long = heads.view(out.dtype), tails.view(out.dtype)
+    j = 0
+    for i in range(len(bounds) - 1):
+        number = first + i
+        n = lengths[number]
+        for k in range(min(n, 16)):
+            out[j + k] = short[16 * number + k]
+        for k in range(16, n):
+            out[j + k] = long[8 * begins[number] + k - 16]
+        j += n
+        bounds[i + 1] = j
+
+
+@kernel
+def rewrite(split: Ids, starts: Ints, stops: Ints, become: Ids, pieces: Ids, places: Ints, out: Ids) -> Ints:
+    """Replace every id i by ``become[i]``; where each text begins in ``out``.
+
+    -1 stands for no id at all, and -2 - p for several: ``pieces[places[p]:places[p + 1]]``.
+    """
+    bounds = np.zeros(len(starts) + 1, np.int64)
+    j = 0
+    for row in range(len(starts)):
+        for k in range(starts[row], stops[row]):
+            one = become[split[k]]
+            if one >= -1:
+                out[j] = one
+                j += one >= 0
+            else:
+                for piece in range(places[-2 - one], places[-1 - one]):
+                    out[j] = pieces[piece]
+                    j += 1
+        bounds[row + 1] = j
+    return bounds

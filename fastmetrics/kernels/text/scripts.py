@@ -1,0 +1,59 @@
+"""Which kinds of script texts are written in, judged by how they begin."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from fastmetrics.core.arrays import Bytes, Ints, Uint64s
+from fastmetrics.kernels.jit import inline, leaf
+from fastmetrics.kernels.text.folding import decode
+
+LATIN, OTHER, UNSPACED = 1, 2, 3
+"""Classes of letters: Latin, those of other scripts, and those of scripts that write no spaces between words."""
+
+FOREIGN, ONE_WORD = 1, 2
+"""Bits of a text: most of its letters are not Latin; most are of scripts without spaces."""
+
+LOOK = 32
+"""How many bytes of a text are looked at."""
+
+_HIGH = np.uint64(0x8080808080808080)
+
+
+@leaf
+def find_scripts(data: Bytes, words: Uint64s, starts: Ints, stops: Ints, classes: Bytes, bits: Bytes) -> bool:
+    """Set the bits of each text; whether any is set.
+
+    ``words`` are the same bytes as ``data``, eight at a time without the last few; ``classes`` has one entry a code
+    point, 0 for no letter.
+    """
+    some, last = False, len(words) - LOOK // 8 - 1
+    for row in range(len(starts)):
+        place = starts[row] >> 3
+        # A few bytes of its neighbours are looked at too, which costs less than to leave them out.
+        if place > last or _beyond_ascii(words, np.uint64(place)):
+            bits[row] = _judge(data, starts[row], min(stops[row], starts[row] + LOOK), classes)
+            some |= bits[row] != 0
+    return some
+
+
+@inline
+def _beyond_ascii(words: Uint64s, place: np.uint64) -> bool:
+    """Whether one of the ``LOOK`` bytes that begin in a word, or of the others of these words, is not ASCII."""
+    found = np.uint64(0)
+    for k in range(LOOK // 8 + 1):
+        found |= words[place + np.uint64(k)]
+    return found & _HIGH != 0
+
+
+@leaf
+def _judge(data: Bytes, start: int, stop: int, classes: Bytes) -> int:
+    """The bits of the text ``data[start:stop]``, by the letters that begin in it."""
+    letters, foreign, unspaced, i = 0, 0, 0, start
+    while i < stop:
+        code, i = decode(data, i)
+        kind = classes[code]
+        letters += kind > 0
+        foreign += kind > LATIN
+        unspaced += kind == UNSPACED
+    return (2 * foreign > letters) * FOREIGN + (2 * unspaced > letters) * ONE_WORD

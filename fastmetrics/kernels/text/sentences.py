@@ -1,0 +1,181 @@
+"""Texts cut into sentences, paragraphs and statements: positions in, positions out."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from fastmetrics.core.arrays import Bytes, Ints, Uint64s
+from fastmetrics.kernels.text import folding as words
+from fastmetrics.kernels.jit import inline, kernel, leaf
+
+# Classes of code points.
+OTHER, SPACE, BREAK, HALF, STOP, CLOSER, LOWER, UPPER, DIGIT, OPEN, LETTER = range(11)
+"""BREAK ends a piece; two HALFs (line ends) within one run of white space do; STOP is a full stop that may;
+CLOSER may follow an end and stay with it; OPEN begins a citation mark."""
+
+
+@leaf
+def character(data: Bytes, i: int) -> tuple[int, int]:
+    """``decode`` as a call: these kernels use it so often that a copy at each place takes seconds to compile."""
+    return words.decode(data, i)
+
+
+@kernel
+def split(data: Bytes, starts: Ints, stops: Ints, classes: Bytes, pieces: Ints, groups: Ints) -> int:
+    """Cut at every BREAK, and at white space with two HALFs in it; the pieces, stripped and not empty.
+
+    ``pieces`` gets a start and a stop for each, ``groups`` the number of pieces before each text.
+    """
+    n = 0
+    for row in range(len(starts)):
+        i, first, last, halves = starts[row], -1, -1, 0
+        while i < stops[row]:
+            code, after = np.int64(data[i]), i + 1
+            if code > 127:
+                code, after = character(data, i)
+            kind = classes[code]
+            if kind == BREAK or (halves > 1 and kind not in (SPACE, HALF)):
+                n = put(pieces, n, first, last)
+                first = -1
+            halves = halves + 1 if kind == HALF else (halves if kind == SPACE else 0)
+            if kind not in (BREAK, SPACE, HALF):
+                first = i if first < 0 else first
+                last = after
+            i = after
+        n = put(pieces, n, first, last)
+        groups[row + 1] = n
+    return n
+
+
+@inline
+def put(pieces: Ints, n: int, first: int, last: int) -> int:
+    """Add the piece ``first:last`` if there is one; the number of pieces."""
+    if first >= 0:
+        pieces[2 * n] = first
+        pieces[2 * n + 1] = last
+        n += 1
+    return n
+
+
+@kernel
+def split_statements(
+    data: Bytes, starts: Ints, stops: Ints, classes: Bytes, abbreviations: Uint64s, pieces: Ints, groups: Ints
+) -> int:
+    """Cut into sentences that keep the citation marks after them; see ``text.segments.statements`` for the rules."""
+    n = 0
+    for row in range(len(starts)):
+        i, first, last, stop = starts[row], -1, -1, stops[row]
+        while i < stop:
+            code, after = character(data, i)
+            kind = classes[code]
+            if kind == HALF and new_line_cuts(data, after, stop, classes):
+                n = put(pieces, n, first, last)
+                first = -1
+            elif kind in (BREAK, STOP):
+                after = past_marks(data, after, stop, classes)
+                ends = kind == BREAK or after == stop
+                if not ends:
+                    ends = stop_ends(data, first, i, after, stop, classes, abbreviations)
+                if first >= 0:
+                    last = after
+                if ends:
+                    n = put(pieces, n, first, last)
+                    first = -1
+            elif kind not in (SPACE, HALF):
+                first = i if first < 0 else first
+                last = after
+            i = after
+        n = put(pieces, n, first, last)
+        groups[row + 1] = n
+    return n
+
+
+@kernel
+def past_marks(data: Bytes, i: int, stop: int, classes: Bytes) -> int:
+    """The position after further stops, closing quotes and brackets, and citation marks like `` [1]`` or ``[2, 3]``.
+
+    A quote after white space opens the next sentence.
+    """
+    end = i
+    while i < stop:
+        code, after = character(data, i)
+        kind = classes[code]
+        if kind in (STOP, BREAK) or (kind == CLOSER and i == end):
+            i = end = after
+        elif kind == SPACE:
+            i = after
+        elif kind == OPEN:
+            digits = 0
+            i = after
+            while i < stop and (48 <= data[i] <= 57 or ((data[i] == 44 or data[i] == 32) and digits > 0)):
+                digits += 1
+                i += 1
+            if digits == 0 or i >= stop or data[i] != 93:
+                return end
+            i += 1
+            end = i
+        else:
+            return end
+    return end
+
+
+@kernel
+def new_line_cuts(data: Bytes, i: int, stop: int, classes: Bytes) -> bool:
+    """Whether a line end cuts: a blank line or the mark of a list item follows."""
+    while i < stop:
+        code, after = character(data, i)
+        kind = classes[code]
+        if kind == HALF:
+            return True
+        if kind != SPACE:
+            break
+        i = after
+    if i >= stop:
+        return True
+    if data[i] == 45 or data[i] == 42 or code == 0x2022:
+        return after < stop and data[after] == 32
+    digits = 0
+    while i < stop and 48 <= data[i] <= 57:
+        digits += 1
+        i += 1
+    return 0 < digits < 4 and i + 1 < stop and (data[i] == 46 or data[i] == 41) and data[i + 1] == 32
+
+
+@kernel
+def stop_ends(data: Bytes, first: int, i: int, after: int, stop: int, classes: Bytes, abbreviations: Uint64s) -> bool:
+    """Whether the full stop at ``i``, with what clings to it up to ``after``, ends a sentence."""
+    code, j = character(data, after)
+    kind = classes[code]
+    if kind not in (SPACE, HALF):
+        return False
+    while j < stop and (kind in (SPACE, HALF)):
+        code, j = character(data, j)
+        kind = classes[code]
+    if kind == LOWER:
+        return False
+    if data[i] != 46 or first < 0:
+        return True
+    begin, letters, digits, key = i, 0, 0, np.uint64(0)
+    while begin > first and letters < 9:
+        back = begin - 1
+        while back > first and (data[back] & 0xC0) == 0x80:
+            back -= 1
+        code, _ = character(data, back)
+        kind = classes[code]
+        if kind not in (LOWER, UPPER, DIGIT, LETTER):
+            break
+        letters += 1
+        digits += kind == DIGIT
+        begin = back
+    if digits == letters:
+        return digits == 0 or begin > first
+    if letters == 1:
+        return classes[character(data, begin)[0]] != UPPER
+    if i - begin > 8:
+        return True
+    for k in range(begin, i):
+        key = (key << np.uint64(8)) | np.uint64(data[k])
+    known = False
+    for abbreviation in abbreviations:
+        known |= abbreviation == key
+    return not known

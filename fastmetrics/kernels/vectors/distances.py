@@ -1,0 +1,218 @@
+"""Sums over rows and pairs of vectors.
+
+Row sums are folded pairwise in float64: element-wise loops that compile to vector instructions without reordering.
+A tile is a block of scalar products between two groups of centred rows; with ``h`` the half squared norms,
+``h[i] + h[j] - tile[i, j]`` is half the squared distance of the pair (the cosine distance, for unit rows).
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from fastmetrics.kernels.jit import kernel
+
+Array = npt.NDArray[Any]
+
+LANES = 32  # sums kept side by side: vector instructions, and the same bits on every machine
+
+
+class Nearest(NamedTuple):
+    """The nearest of each row found so far: int64 ids and float32 half squared distances, ascending by (half, id)."""
+
+    halves: Array
+    ids: Array
+
+
+class Points(NamedTuple):
+    """Centred rows along one side of a tile: the rows in float32, their half squared norms, their ids."""
+
+    rows: Array
+    halves: Array
+    ids: Array
+
+
+@kernel
+def fold(buffer: Array, width: int) -> float:
+    """Sum of the first ``width`` numbers of ``buffer``, by halves; the buffer is used up."""
+    while width > 1:
+        half = width // 2
+        for j in range(half):
+            buffer[j] += buffer[width - half + j]
+        width -= half
+    return float(buffer[0])
+
+
+@kernel
+def norms_and_sums(rows: Array, norms: Array, total: Array, unit_total: Array) -> None:
+    """Norm of each row (not finite if the row is not), and the sums of the finite rows and of their directions."""
+    dim = rows.shape[1]
+    squares = np.zeros(dim)
+    for i in range(rows.shape[0]):
+        for j in range(dim):
+            value = np.float64(rows[i, j])
+            squares[j] = value * value
+        norms[i] = np.sqrt(fold(squares, dim))
+        if not np.isfinite(norms[i]):
+            continue
+        inverse = 1.0 / norms[i] if norms[i] > 0 else 0.0
+        for j in range(dim):
+            value = np.float64(rows[i, j])
+            total[j] += value
+            unit_total[j] += value * inverse
+
+
+@kernel
+def centre(rows: Array, scales: Array, mean: Array, factor: float, centred: Array, squares: Array) -> None:
+    """``centred`` = (row · its scale − mean) · factor as float32; ``squares`` = the squared norm before the factor."""
+    dim = rows.shape[1]
+    buffer = np.zeros(dim)
+    for i in range(rows.shape[0]):
+        scale = scales[i]
+        for j in range(dim):
+            value = np.float64(rows[i, j]) * scale - mean[j]
+            buffer[j] = value * value
+            centred[i, j] = np.float32(value * factor)
+        squares[i] = fold(buffer, dim)
+
+
+@kernel
+def insert(halves: Array, ids: Array, half: float, new: int) -> None:
+    """Put a neighbour into one row's ascending list if it belongs there; equal distances go by id."""
+    last = halves.shape[0] - 1
+    if half > halves[last] or (half == halves[last] and new > ids[last]):
+        return
+    place = last
+    while place > 0 and (half < halves[place - 1] or (half == halves[place - 1] and new < ids[place - 1])):
+        halves[place] = halves[place - 1]
+        ids[place] = ids[place - 1]
+        place -= 1
+    halves[place] = half
+    ids[place] = new
+
+
+@kernel
+def scan_tile(tile: Array, down: Points, across: Points, near_down: Nearest, near_across: Nearest, far: Array) -> None:
+    """Offer every pair of the tile to both of its rows; keep in ``far`` (half, id, id) the farthest pair.
+
+    A side whose lists have no columns collects nothing.
+    """
+    kept_down = near_down.halves.shape[1]
+    kept_across = near_across.halves.shape[1]
+    limits = np.full(tile.shape[1], np.float32(-np.inf))
+    if kept_across:
+        limits[:] = near_across.halves[:, kept_across - 1]
+    for i in range(tile.shape[0]):
+        own = down.halves[i]
+        limit = near_down.halves[i, kept_down - 1]
+        for j in range(tile.shape[1]):
+            half = own + across.halves[j] - tile[i, j]
+            if half > limit and half > limits[j] and half <= far[0]:
+                continue
+            if down.ids[i] == across.ids[j]:
+                continue
+            if half <= limit:
+                insert(near_down.halves[i], near_down.ids[i], half, across.ids[j])
+                limit = near_down.halves[i, kept_down - 1]
+            if half <= limits[j]:
+                insert(near_across.halves[j], near_across.ids[j], half, down.ids[i])
+                limits[j] = near_across.halves[j, kept_across - 1]
+            if half > far[0]:
+                far[0], far[1], far[2] = half, down.ids[i], across.ids[j]
+
+
+@kernel
+def close_pairs(tile: Array, down: Points, across: Points, met: Nearest, limits: Array, places: Array) -> int:
+    """Write the places of the tile's pairs that may be among the nearest of ``down``; how many they are.
+
+    ``limits`` has per row the value up to which a pair may, and by how much above the last of ``met``, the nearest by
+    their values, that lies at most.
+    """
+    found, last = 0, met.halves.shape[1] - 1
+    for i in range(tile.shape[0]):
+        for j in range(tile.shape[1]):
+            value = down.halves[i] + across.halves[j] - tile[i, j]
+            if value > limits[i, 0] or down.ids[i] == across.ids[j]:  # NaN is not above
+                continue
+            places[0, found], places[1, found] = i, j
+            found += 1
+            if value < met.halves[i, last]:
+                insert(met.halves[i], met.ids[i], value, across.ids[j])
+                limits[i, 0] = min(limits[i, 0], met.halves[i, last] + limits[i, 1])
+    return found
+
+
+@kernel
+def offer(near: Nearest, places: Array, ids: Array, halves: Array) -> None:
+    """Offer each pair of a place and an id to the list of the place."""
+    for pair in range(len(places)):
+        insert(near.halves[places[pair]], near.ids[places[pair]], halves[pair], ids[pair])
+
+
+@kernel
+def distance_sums(
+    tile: Array, down: Points, across: Points, centre_at: float, above_diagonal: bool
+) -> tuple[float, float]:
+    """Sums of (d − centre_at) and its square over the pairs, d = √(2·half); only j > i if ``above_diagonal``."""
+    width = tile.shape[1]
+    buffer = np.zeros(max(width, down.rows.shape[1]))
+    sums, squares = np.zeros(width), np.zeros(width)
+    for i in range(tile.shape[0]):
+        own = down.halves[i]
+        for j in range(i + 1 if above_diagonal else 0, width):
+            both = own + across.halves[j]
+            half = float(both - tile[i, j])
+            if half < 0.01 * both:  # float32 has cancelled: the root would magnify what is left
+                half = near_half(down.rows[i], across.rows[j], buffer)
+            off = np.sqrt(2.0 * half) - centre_at
+            sums[j] += off
+            squares[j] += off * off
+    return fold(sums, width), fold(squares, width)
+
+
+@kernel
+def near_half(one: Array, other: Array, buffer: Array) -> float:
+    """Half the squared distance of two centred rows."""
+    for j in range(one.shape[0]):
+        off = np.float64(one[j]) - np.float64(other[j])
+        buffer[j] = off * off
+    return 0.5 * fold(buffer, one.shape[0])
+
+
+@kernel
+def pair_halves(
+    one: Array, other: Array, one_rows: Array, other_rows: Array, one_scales: Array, other_scales: Array, halves: Array
+) -> None:
+    """Half the squared distance, in float64, of each given pair of rows of ``one`` and ``other``, scaled."""
+    lanes = np.zeros(LANES)
+    whole = one.shape[1] - one.shape[1] % LANES
+    for pair in range(one_rows.shape[0]):
+        a, b = one[one_rows[pair]], other[other_rows[pair]]
+        own, theirs = one_scales[pair], other_scales[pair]
+        lanes[:] = 0.0
+        for first in range(0, whole, LANES):
+            for lane in range(LANES):
+                off = np.float64(a[first + lane]) * own - np.float64(b[first + lane]) * theirs
+                lanes[lane] += off * off
+        for lane in range(one.shape[1] - whole):
+            off = np.float64(a[whole + lane]) * own - np.float64(b[whole + lane]) * theirs
+            lanes[lane] += off * off
+        halves[pair] = 0.5 * fold(lanes, LANES)
+
+
+@kernel
+def pair_products(one: Array, other: Array, one_rows: Array, other_rows: Array, products: Array) -> None:
+    """Scalar product, in float64, of each given pair of rows of ``one`` and ``other``."""
+    lanes = np.zeros(LANES)
+    whole = one.shape[1] - one.shape[1] % LANES
+    for pair in range(one_rows.shape[0]):
+        a, b = one[one_rows[pair]], other[other_rows[pair]]
+        lanes[:] = 0.0
+        for first in range(0, whole, LANES):
+            for lane in range(LANES):
+                lanes[lane] += np.float64(a[first + lane]) * np.float64(b[first + lane])
+        for lane in range(one.shape[1] - whole):
+            lanes[lane] += np.float64(a[whole + lane]) * np.float64(b[whole + lane])
+        products[pair] = fold(lanes, LANES)

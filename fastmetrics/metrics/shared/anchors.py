@@ -1,0 +1,183 @@
+"""The anchors of answers, and which of them the contexts support: what the hallucination scores divide (S3)."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Annotated, Any
+
+import numpy as np
+
+from fastmetrics.core.arrays import Bytes, Flags, Ids, Ints, Text, Tokens
+from fastmetrics.declaration.batch import Batch
+from fastmetrics.kernels.facts import claims as claim_kernels
+from fastmetrics.kernels.facts import support
+from fastmetrics.kernels.facts import values as value_kernels
+from fastmetrics.kernels.facts.claims import Claims
+from fastmetrics.kernels.facts.located_words import Marks
+from fastmetrics.kernels.facts.claim_matches import claims_hold
+from fastmetrics.kernels.facts.numbers import Said
+from fastmetrics.kernels.facts.values import Values
+from fastmetrics.metrics.shared.spacy_claims import Pipeline, find_claims
+from fastmetrics.metrics.shared.value_sets import among
+from fastmetrics.text import unicode
+from fastmetrics.text.located_words import ids_of_marks, pick, scan
+from fastmetrics.text.word_roles import Senses
+from fastmetrics.text.tokenize import Vocabulary
+
+PAIRS = MANY = 1 << 16
+"""Pairs of values of a row up to which each is compared with each; claims × places of their words in its contexts from
+which on frequent words are gone through by themselves."""
+
+KINDS = ("number", "date", "time", "weekday", "claim")
+"""The kinds of anchors."""
+
+
+@dataclass(frozen=True, eq=False)
+class Passage:
+    """A column of text with its words, and their places in the text for those who ask."""
+
+    text: Text
+    tokens: Tokens
+    vocabulary: Vocabulary
+    senses: Senses
+    memo: dict[Any, Any] = field(default_factory=dict, repr=False)
+
+    @functools.cached_property
+    def marks(self) -> Marks:
+        """The words with their places."""
+        return scan(self.text)
+
+    @functools.cached_property
+    def ids(self) -> Ids:
+        """The id of each of ``marks``."""
+        return ids_of_marks(self.text, self.marks, self.tokens, self.vocabulary)
+
+    @property
+    def groups(self) -> Ints:
+        """The strings of each row, as in :class:`fastmetrics.core.arrays.Text`."""
+        return np.arange(len(self.text) + 1) if self.text.groups is None else self.text.groups
+
+    @property
+    def words(self) -> support.Passages:
+        """The words as kernels read them."""
+        return support.Passages(self.tokens.ids, self.tokens.starts, self.tokens.stops, self.groups)
+
+
+@dataclass(frozen=True)
+class PassageIn:
+    """Text with its words and their places."""
+
+    convention: str = "words"
+
+    def of(self, batch: Batch, column: str, options: Mapping[str, Any]) -> Passage:
+        """The column's passages."""
+        return batch.remember(("passage", column), lambda: _passage(batch, column))
+
+
+Passages = Annotated[Passage, PassageIn()]
+
+
+def _passage(batch: Batch, column: str) -> Passage:
+    text, tokens = batch.text(column), batch.tokens(column, "words")
+    return Passage(text, tokens, batch.vocabulary("words"), senses_of(batch))
+
+
+def senses_of(batch: Batch) -> Senses:
+    """What is known of the batch's words."""
+    return batch.words.remember("senses", lambda: Senses(batch.vocabulary("words"))).catch_up()
+
+
+@dataclass(frozen=True, eq=False)
+class Anchors:
+    """The anchors of all answers: row, kind (a number in ``KINDS``), first byte, byte after the last, supported."""
+
+    rows: Ints
+    kinds: Bytes
+    starts: Ints
+    stops: Ints
+    supported: Flags
+
+
+def anchors(answer: Passage, contexts: Passage, window: int, source: str | Pipeline | None = None) -> Anchors:
+    """The anchors of the answers, held against the contexts; numbers and dates first, then claims.
+
+    ``source`` is where the claims are from: rules, or the pipeline that parses the answers.
+    """
+    key = (id(contexts), window, source if isinstance(source, str) else id(source))
+    if key not in answer.memo:
+        answer.memo[key] = (contexts, source, _anchors(answer, contexts, window, source))
+    return answer.memo[key][2]
+
+
+def _anchors(answer: Passage, contexts: Passage, window: int, source: str | Pipeline | None) -> Anchors:
+    senses = answer.senses
+    own, known = _values(answer), _values(contexts)
+    strong = own.kinds != value_kernels.WEAK
+    held = _held(own, known, contexts.groups)
+    mine = senses.roles[answer.ids]
+    claim_kernels.refine(answer.text.data, answer.marks, unicode.is_upper(), mine)
+    roles = np.where(_inside(own, strong, len(mine)), mine | np.uint8(claim_kernels.VALUE), mine)
+    found = _claims(answer, roles) if source is None else find_claims(answer.text, answer.marks.bounds, roles, source)
+    names = (mine & (claim_kernels.STOP | claim_kernels.HEDGE) == 0) | (mine & claim_kernels.PERSON != 0)
+    stems = senses.stems[answer.ids]
+    reach = min(window, len(contexts.tokens.ids))  # of which NumPy knows the size
+    meets = claims_hold(found, stems, names, contexts.words, senses.stems, senses.n_stems, reach, MANY)
+    rows = np.arange(len(answer.text))
+    marks = answer.marks
+    return Anchors(
+        np.concatenate([np.repeat(rows, np.diff(own.bounds))[strong], np.repeat(rows, np.diff(found.bounds))]),
+        np.concatenate([own.kinds[strong] - 1, np.full(len(found.targets), KINDS.index("claim"), np.uint8)]),
+        np.concatenate([marks.starts[own.first[strong]], marks.starts[found.targets]]),
+        np.concatenate([marks.stops[own.last[strong] - 1], marks.stops[found.targets]]),
+        np.concatenate([held[strong], meets]),
+    )
+
+
+def _held(own: Values, known: Values, groups: Ints) -> Flags:
+    """Whether each value of the answers is among those of its contexts."""
+    found, left = support.values_hold(own, known, groups, PAIRS)
+    for row in np.flatnonzero(left).tolist():
+        first, last = own.bounds[row], own.bounds[row + 1]
+        found[first:last] = among(own, first, last, known, known.bounds[groups[row]], known.bounds[groups[row + 1]])
+    return found
+
+
+def _values(passage: Passage) -> Values:
+    """The values of a column; ``first`` and ``last`` count all of its words."""
+    senses, tokens = passage.senses, passage.tokens
+    picked = pick(passage.text, tokens.ids, tokens.starts, tokens.counts, senses.worth)
+    if picked is None:  # a text that is cut otherwise in lower case
+        ids, bounds = passage.ids, passage.marks.bounds
+        picked = pick(passage.text, ids, bounds[:-1], np.diff(bounds), passage.senses.catch_up().worth)
+        assert picked is not None
+    n = len(picked.ids)
+    found = Values(
+        np.empty(n, np.uint8),
+        np.empty(n),
+        np.empty(n),
+        np.empty(n, np.int64),
+        np.empty(n, np.int64),
+        np.zeros(len(passage.text) + 1, np.int64),
+    )
+    said = Said(senses.kinds[picked.ids], senses.amounts[picked.ids])
+    n = value_kernels.find_values(passage.text.data, picked.marks, said, found)
+    first, last = picked.places[found.first[:n]], picked.places[found.last[:n] - 1] + 1
+    return Values(found.kinds[:n], found.a[:n], found.b[:n], first, last, found.bounds)
+
+
+def _inside(values: Values, strong: Flags, n_words: int) -> Flags:
+    """Which words are part of a value that is an anchor."""
+    steps = np.bincount(values.first[strong], minlength=n_words + 1)
+    steps -= np.bincount(values.last[strong], minlength=n_words + 1)
+    return np.cumsum(steps)[:n_words] > 0
+
+
+def _claims(answer: Passage, roles: Bytes) -> Claims:
+    n = len(roles)
+    bounds = np.zeros(len(answer.marks.bounds), np.int64)
+    lows, highs, targets = np.empty((3, n), np.int64)
+    vague = np.empty(n, np.bool_)
+    n = claim_kernels.find_claims(answer.marks, roles, Claims(lows, highs, targets, vague, bounds))
+    return Claims(lows[:n], highs[:n], targets[:n], vague[:n], bounds)

@@ -1,0 +1,194 @@
+"""Which sentences of an answer are supported by the passage they cite (S1)."""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import re
+import tempfile
+import threading
+import weakref
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Annotated, Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from fastmetrics.core.allowed_values import Folder, Source
+from fastmetrics.core.arrays import Bytes, Flags, Floats, Ints, Text
+from fastmetrics.vectors.embedder import Embedder
+from fastmetrics.errors import OptionError
+from fastmetrics.kernels.facts.citations import copy_without, find_citations
+from fastmetrics.kernels.vectors.distances import pair_products
+from fastmetrics.errors.messages import Argument
+from fastmetrics.text.segmentation import statements
+from fastmetrics.vectors.embedding_models import Model
+
+PATTERN = r"\[([0-9]+)\]"
+"""A citation of context n; the first group is n."""
+
+Embeds = Annotated[Any, Source("the name of a model, a function or an Embedder", (Embedder, Model))]
+"""What makes vectors of texts; None for wordllama."""
+
+Cache = Annotated[str, Folder("a folder for vectors", exists=False)]
+"""Where vectors are kept; the empty text for nowhere."""
+
+SUPPORTED, NO_CITATION, SEVERAL, OUT_OF_RANGE, IDK, TOO_FAR = range(6)
+REASONS = (
+    "supported",
+    "no citation",
+    "several citations",
+    "citation out of range",
+    "says it does not know",
+    "below tau_sim",
+)
+"""What became of a sentence, by number."""
+
+
+@dataclass(frozen=True, eq=False)
+class Sentences:
+    """The sentences of a column of answers, and what they cite.
+
+    Row r has the sentences ``text.groups[r]:text.groups[r + 1]``; ``found`` has per sentence the number of citations,
+    and the number, first and past-last byte of the last.
+    """
+
+    text: Text
+    found: Ints
+
+    @property
+    def rows(self) -> Ints:
+        """The row of each sentence."""
+        assert self.text.groups is not None
+        return np.repeat(np.arange(len(self.text.groups) - 1), np.diff(self.text.groups))
+
+    def bare(self, which: Ints) -> pa.Array:
+        """Sentences without their mark and the white space before it."""
+        spans = np.column_stack([self.text.starts, self.found[:, 2:], self.text.stops])[which]
+        return pc.utf8_trim_whitespace(_strings(self.text.data, spans))
+
+
+@dataclass(frozen=True, eq=False)
+class Support:
+    """Per sentence: what became of it (an index of ``REASONS``), the cited string's place, the cosine or NaN."""
+
+    sentences: Sentences
+    outcome: Ints
+    cited: Ints
+    cosine: Floats
+
+    def per_row(self) -> tuple[Ints, Ints]:
+        """Supported sentences and all sentences of each row."""
+        groups = self.sentences.text.groups
+        assert groups is not None
+        supported = np.concatenate([[0], np.cumsum(self.outcome == SUPPORTED)])
+        return np.diff(supported[groups]), np.diff(groups)
+
+
+def cut(answers: Text, pattern: str = PATTERN) -> Sentences:
+    """The sentences of answers and their citations."""
+    text = statements(answers)
+    found = np.zeros((len(text), 4), np.int64)
+    if pattern == PATTERN:
+        find_citations(text.data, text.starts, text.stops, found)
+        return Sentences(text, found)
+    compiled = re.compile(pattern)
+    for row, (start, sentence) in enumerate(zip(text.starts.tolist(), text.strings(), strict=True)):
+        marks = list(compiled.finditer(sentence))
+        if marks:
+            mark = marks[-1]
+            number = next((group for group in mark.groups() if group is not None), "") if compiled.groups else mark[0]
+            cited = int(number[:4000]) if number.isdecimal() else 0  # Python converts no more than 4,300 digits
+            first, last = (start + _size(sentence[:at]) for at in mark.span())
+            found[row] = len(marks), min(cited, 10**9), first, last
+    return Sentences(text, found)
+
+
+def _size(string: str) -> int:
+    return len(string) if string.isascii() else len(string.encode())
+
+
+def support(
+    sentences: Sentences, idk: Flags, contexts: Text, counts: Ints, embedder: Embedder, tau_sim: float
+) -> Support:
+    """Judge each sentence: one citation, in range, no "I don't know", and near enough to what it cites.
+
+    ``counts`` says how many of a row's strings in ``contexts`` are contexts of its own.
+    """
+    assert contexts.groups is not None
+    rows, marks, number = sentences.rows, sentences.found[:, 0], sentences.found[:, 1]
+    tests = [idk, marks == 0, marks > 1, (number < 1) | (number > counts[rows])]
+    outcome = np.select(tests, [IDK, NO_CITATION, SEVERAL, OUT_OF_RANGE], TOO_FAR)
+    cited = np.where((marks == 1) & ~tests[3], contexts.groups[:-1][rows] + number - 1, -1)
+    cosine = np.full(len(outcome), np.nan)
+    valid = np.flatnonzero(outcome == TOO_FAR)
+    cosine[valid] = cosines(embedder, sentences.bare(valid), contexts, cited[valid])
+    outcome[valid[cosine[valid] >= tau_sim]] = SUPPORTED
+    return Support(sentences, outcome, cited, cosine)
+
+
+def strings_of(text: Text) -> pa.Array:
+    """Texts as an Arrow array of their own."""
+    spans = np.column_stack([text.starts, text.stops, text.stops, text.stops])
+    strings = _strings(text.data, spans)
+    if text.groups is not None or text.valid.all():
+        return strings
+    return pc.if_else(pa.array(text.valid), strings, None)
+
+
+def _strings(data: Bytes, spans: Ints) -> pa.Array:
+    """Texts from their bytes without the middle; see ``copy_without``."""
+    out = np.empty(int((spans[:, 3] - spans[:, 0]).sum()), np.uint8)
+    bounds = np.zeros(len(spans) + 1, np.int64)
+    copy_without(data, spans, out, bounds)
+    return pa.LargeStringArray.from_buffers(len(spans), pa.py_buffer(bounds), pa.py_buffer(out))
+
+
+def cosines(embedder: Embedder, texts: pa.Array, passages: Text, which: Ints) -> Floats:
+    """Cosine of each text and the passage ``which`` says; NaN where a vector is zero."""
+    if not len(texts):
+        return np.empty(0)
+    distinct, place = np.unique(which, return_inverse=True)
+    taken = passages.take(distinct)
+    cited = _strings(taken.data, np.column_stack([taken.starts, taken.stops, taken.stops, taken.stops]))
+    one, own = embedder.embed_distinct(texts)
+    other, theirs = embedder.embed_distinct(cited)
+    products = np.empty(len(own))
+    pair_products(one, other, own, theirs[place.ravel()], products)
+    norms = _norms(one)[own] * _norms(other)[theirs[place.ravel()]]
+    return np.divide(products, norms, out=np.full(len(own), np.nan), where=norms > 0)
+
+
+def _norms(vectors: npt.NDArray[np.float32]) -> Floats:
+    rows, squares = np.arange(len(vectors)), np.empty(len(vectors))
+    pair_products(vectors, vectors, rows, rows, squares)
+    return np.sqrt(squares)
+
+
+def embedder_of(options: Mapping[str, Any]) -> Embedder:
+    """The embedder that the options ``embedder`` (wordllama if None) and ``cache`` name; one per process."""
+    asked = "wordllama" if options["embedder"] is None else options["embedder"]
+    if not isinstance(asked, Embedder):
+        with _turn:
+            return _shared(asked, str(options["cache"]))
+    if options["cache"]:
+        raise OptionError(Argument("cache", options["cache"]), ": an Embedder has its own; make it with that")
+    return asked
+
+
+_turn = threading.Lock()  # lru_cache alone would let two threads load the same model
+
+
+@functools.lru_cache(maxsize=4)
+def _shared(model: Any, cache: str) -> Embedder:
+    """An embedder that keeps its vectors: in ``cache``, or else in a folder that goes with it."""
+    if cache:
+        return Embedder(model, cache=cache)
+    with contextlib.ExitStack() as undo:
+        folder = undo.enter_context(tempfile.TemporaryDirectory(prefix="fastmetrics-"))
+        embedder = Embedder(model, cache=folder, revision="this process")
+        weakref.finalize(embedder, undo.pop_all().close)
+    return embedder

@@ -1,0 +1,106 @@
+"""What metrics divide: counts over pairs of texts, made once per pair of columns and remembered."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from fastmetrics.core.arrays import Flags, Floats, Ints, Tokens
+from fastmetrics.kernels.pairs import ngrams as kernels
+from fastmetrics.kernels.pairs import token_overlap as overlap
+from fastmetrics.kernels.pairs.lcs import lcs_lengths
+
+
+class Sets(NamedTuple):
+    """Distinct tokens of each text of a pair, and of both."""
+
+    a: Ints
+    b: Ints
+    shared: Ints
+
+
+def shared(a: Tokens, b: Tokens) -> Ints:
+    """Size of the multiset intersection of each pair."""
+    return _once(overlap.count_shared, a, b)
+
+
+def sets(a: Tokens, b: Tokens) -> Sets:
+    """Distinct tokens of each pair."""
+    return Sets(*_once(overlap.count_sets, a, b))
+
+
+def same(a: Tokens, b: Tokens) -> Flags:
+    """Whether the texts of each pair have the same tokens in the same order."""
+    key = (overlap.same_sequence, id(b))
+    if key not in a.memo:
+        a.memo[key] = (b, overlap.same_sequence(a.ids, a.starts, a.stops, b.ids, b.starts, b.stops))
+    return a.memo[key][1]
+
+
+def ngrams(a: Tokens, b: Tokens, order: int) -> Ints:
+    """Per order up to ``order`` at least, and pair: size of the multiset intersection of the n-grams."""
+    found: Ints | None = a.memo.get(("ngrams", id(b)), (b, None))[1]
+    if found is None and order == 1:
+        return shared(a, b)[np.newaxis]
+    if found is None or len(found) < order:
+        one, groups = _grouped(a)
+        found = kernels.count_ngrams(lists(one), lists(b), groups, max(a.n_words, b.n_words), order, False)
+        a.memo["ngrams", id(b)] = (b, found)
+    return found
+
+
+def clipped(a: Tokens, b: Tokens, groups: Ints, orders: int) -> Ints:
+    """Per order up to ``orders``, and row: n-grams of a that the texts ``groups[row]:groups[row + 1]`` of b match."""
+    key = (clipped, id(b), orders)
+    if key not in a.memo:
+        n_words = max(a.n_words, b.n_words)
+        a.memo[key] = (b, kernels.count_ngrams(lists(a), lists(b), groups, n_words, orders, True))
+    return a.memo[key][1]
+
+
+def lcs(a: Tokens, b: Tokens) -> Ints:
+    """Length of the longest common subsequence of each pair."""
+    key = (lcs_lengths, id(b))
+    if key not in a.memo:
+        a.memo[key] = (b, lcs_lengths(lists(a), lists(b), max(a.n_words, b.n_words)))
+    return a.memo[key][1]
+
+
+def lists(tokens: Tokens) -> kernels.Lists:
+    """The tokens as kernels take them."""
+    return kernels.Lists(tokens.ids, tokens.starts, tokens.stops)
+
+
+def _once(count: Callable[..., Any], a: Tokens, b: Tokens) -> Any:
+    """``count`` of each pair, remembered with ``a``; holding ``b`` keeps its id its own."""
+    key = (count, id(b))
+    if key not in a.memo:
+        one, groups = _grouped(a)
+        n_words = max(a.n_words, b.n_words)
+        a.memo[key] = (b, count(one.ids, one.starts, one.stops, b.ids, b.starts, b.stops, groups, n_words))
+    return a.memo[key][1]
+
+
+def _grouped(tokens: Tokens) -> tuple[Tokens, Ints]:
+    """Texts that are repeated one after the other, as an answer is for each of its references, once; and their groups.
+
+    Text i stands for the texts ``groups[i]:groups[i + 1]``.
+    """
+    new = (np.diff(tokens.starts) != 0) | (np.diff(tokens.stops) != 0)
+    if new.all():
+        return tokens, np.arange(len(tokens) + 1)
+    firsts = np.concatenate([[0], np.flatnonzero(new) + 1])
+    return tokens.take(firsts), np.append(firsts, len(tokens))
+
+
+def divide(counts: Ints, totals: Ints | Floats, empty: float) -> Floats:
+    """``counts / totals``, and ``empty`` where the total is 0."""
+    return np.divide(counts, totals, out=np.full(len(counts), empty), where=totals != 0)
+
+
+def harmonic(precision: Floats, recall: Floats) -> Floats:
+    """F1 of precision and recall, 0 where both are; in the order of operations of the SQuAD script."""
+    total = precision + recall
+    return np.divide(2 * precision * recall, total, out=np.zeros(len(total)), where=total != 0)

@@ -1,0 +1,145 @@
+"""Texts as the writing scores read them: words by sentence, and what each word may be (S4)."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Annotated, Any, TypeVar
+
+import numpy as np
+
+from fastmetrics.core.allowed_values import Choice, Folder
+from fastmetrics.core.arrays import Bytes, Flags, Ids, Ints, Text, Tokens
+from fastmetrics.declaration.batch import Batch
+from fastmetrics.kernels.text import writing as kernels
+from fastmetrics.kernels.text.substrings import count_characters
+from fastmetrics.text import segmentation as segments
+from fastmetrics.text.lexicons import LANGUAGES, lexicons
+from fastmetrics.text.phrases import Phrases, compile_phrases
+from fastmetrics.text.tokenize import Vocabulary
+
+T = TypeVar("T")
+
+Language = Annotated[str, Choice("any", *LANGUAGES)]
+Lexicons = Annotated[str, Folder("a folder of word lists")]
+
+BRIEF, LENGTHY = 2, 6
+"""Characters up to which a word names nothing, and above which it may be sophisticated."""
+
+
+@dataclass(frozen=True, eq=False)
+class Writing:
+    """A column of text, its sentences, and their words."""
+
+    text: Text
+    sentences: Text
+    tokens: Tokens
+    vocabulary: Vocabulary
+    style: Style
+    memo: dict[Any, Any] = field(default_factory=dict, repr=False)
+
+    def remember(self, key: str, other: Any, make: Callable[[], T]) -> T:
+        """What ``make`` returned the first time ``key`` was asked for beside ``other``, which is kept alive with it."""
+        if (key, id(other)) not in self.memo:
+            self.memo[key, id(other)] = other, make()
+        return self.memo[key, id(other)][1]
+
+    @property
+    def groups(self) -> Ints:
+        """The sentences of each row."""
+        assert self.sentences.groups is not None
+        return self.sentences.groups
+
+    @functools.cached_property
+    def counts(self) -> Ints:
+        """Words of each row."""
+        before = np.concatenate([[0], np.cumsum(self.tokens.counts)])
+        return before[self.groups[1:]] - before[self.groups[:-1]]
+
+    @property
+    def prose(self) -> kernels.Prose:
+        """The words as kernels read them; asked for once all columns are tokenised."""
+        roles = self.style.roles(self.vocabulary)
+        return kernels.Prose(self.tokens.ids, self.tokens.starts, self.tokens.stops, self.groups, roles)
+
+    def letters(self, phrases: Phrases) -> tuple[Ids, Ids, Flags]:
+        """The automaton that finds ``phrases``, as kernels read it."""
+        return phrases.letters(self.vocabulary), phrases.table, phrases.final
+
+
+class Style:
+    """The word lists of one language and folder, and what they say of a vocabulary's words."""
+
+    def __init__(self, language: str, folder: str) -> None:
+        self._lists = {
+            kernels.STOP: _words("stop", language, folder),
+            kernels.PRONOUN: _words("pronouns", language, folder),
+            kernels.COMMON: _words("common", language, folder),
+            kernels.TASK: _words("tasks", language, folder),
+            kernels.QUESTION: _words("questions", language, folder),
+        }
+        self.connectors = compile_phrases(lexicons("connectors", language, folder))
+        self.summaries = compile_phrases(lexicons("summary", language, folder))
+        self._roles = np.zeros(0, np.uint8)
+
+    def roles(self, vocabulary: Vocabulary) -> Bytes:
+        """The bits of ``kernels.writing`` for every word of the vocabulary."""
+        first = len(self._roles)
+        ids = {role: vocabulary.ids_of(words) for role, words in self._lists.items()} if first == 0 else {}
+        for phrases in (self.connectors, self.summaries) if first == 0 else ():
+            phrases.letters(vocabulary)
+        if first < len(vocabulary):
+            new = vocabulary.spelled(first)
+            size = count_characters(new.data, new.starts, new.stops)
+            bits = np.where(size <= BRIEF, kernels.BRIEF, 0) + np.where(size > LENGTHY, kernels.LENGTHY, 0)
+            self._roles = np.concatenate([self._roles, bits.astype(np.uint8)])
+        for role, words in ids.items():
+            self._roles[words] |= np.uint8(role)
+        return self._roles
+
+
+def _words(name: str, language: str, folder: str) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(word for line in lexicons(name, language, folder) for word in line.split()))
+
+
+@dataclass(frozen=True)
+class WritingIn:
+    """Text by sentence, with the word lists that the options ``language`` and ``lexicons`` name."""
+
+    convention: str = "words"
+
+    def of(self, batch: Batch, column: str, options: Mapping[str, Any]) -> Writing:
+        """The column's writing."""
+        chosen = options["language"], options["lexicons"]
+        return batch.remember(("writing", column, chosen), lambda: _writing(batch, column, chosen))
+
+
+Prose = Annotated[Writing, WritingIn()]
+
+
+def _writing(batch: Batch, column: str, chosen: tuple[str, str]) -> Writing:
+    text, vocabulary = batch.text(column), batch.vocabulary("words")
+    cut = batch.remember(("sentences", column), lambda: segments.sentences(text))
+    tokens = batch.remember(("sentence tokens", column), lambda: _in_order(vocabulary.tokenize(cut)))
+    style = batch.words.remember(("style", chosen), lambda: Style(*chosen))
+    return Writing(text, cut, tokens, vocabulary, style)
+
+
+def _in_order(tokens: Tokens) -> Tokens:
+    """The tokens one text after the other, where rare strings were tokenised last."""
+    if np.array_equal(tokens.starts[1:], tokens.stops[:-1]):
+        return tokens
+    bounds = np.concatenate([[0], np.cumsum(tokens.counts)])
+    ids = tokens.ids[np.arange(bounds[-1]) + np.repeat(tokens.starts - bounds[:-1], tokens.counts)]
+    return Tokens(ids, bounds[:-1], bounds[1:], tokens.n_words)
+
+
+def asks(writing: Writing) -> Flags:
+    """Whether each sentence ends with a question mark."""
+    n = len(writing.sentences)
+    following = np.empty(n, np.int64)
+    following[:-1] = writing.sentences.starts[1:]
+    last = writing.groups[1:][np.diff(writing.groups) > 0] - 1
+    following[last] = writing.text.stops[np.diff(writing.groups) > 0]
+    return kernels.holds_mark(writing.text.data, writing.sentences.stops, following)

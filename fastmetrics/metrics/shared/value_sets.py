@@ -1,0 +1,61 @@
+"""Values held against values through sets, for rows of so many that comparing each with each takes too long.
+
+The rules are those of ``kernels.support``, which is quicker where values are few.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from fastmetrics.kernels.facts.values import DATE, NUMBER, TIME, WEAK, WEEKDAY, Values
+
+HALF_DAY = 720
+"""Minutes from one reading of a time of day to the other."""
+
+
+def among(own: Values, first: int, last: int, known: Values, known_first: int, known_last: int) -> list[bool]:
+    """Whether each of the values ``first:last`` is among the known ones from ``known_first`` to ``known_last``."""
+    held = {key for value in _of(known, known_first, known_last) for key in _keys(*value)}
+    return [_holds(held, *value) for value in _of(own, first, last)]
+
+
+def _of(values: Values, first: int, last: int) -> Iterator[tuple[int, float, float]]:
+    columns = (values.kinds, values.a, values.b)
+    return zip(*(column[first:last].tolist() for column in columns), strict=True)
+
+
+def _keys(kind: int, a: float, b: float) -> list[tuple[Any, ...]]:
+    """All that a known value answers to."""
+    if kind in (NUMBER, WEAK):
+        return [("number", a), ("number", a, b)]
+    if kind == TIME:
+        return [("time", a), ("either", a % HALF_DAY), *([("open", a % HALF_DAY)] if b else [])]
+    if kind == WEEKDAY:
+        return [("weekday", a)]
+    return [
+        ("date", year, month, day)
+        for date in (a, b)
+        if date >= 0
+        for year in (date // 10000, None)
+        for month in (date // 100 % 100, None)
+        for day in (date % 100, None)
+    ]
+
+
+def _holds(held: set[tuple[Any, ...]], kind: int, a: float, b: float) -> bool:
+    if kind == NUMBER:
+        return ("number", a, b) in held or ("number", a, 0.0) in held if b else ("number", a) in held
+    if kind == TIME:
+        return ("time", a) in held or ("either" if b else "open", a % HALF_DAY) in held
+    if kind == WEEKDAY:
+        return ("weekday", a) in held
+    return kind == DATE and any(_agrees(held, date) for date in (a, b) if date >= 0)
+
+
+def _agrees(held: set[tuple[Any, ...]], date: float) -> bool:
+    """Whether a known date has all the parts that this one says; its year may stand elsewhere."""
+    year, month, day = date // 10000, date // 100 % 100 or None, date % 100 or None
+    if ("date", year or None, month, day) in held:
+        return True
+    return ("number", year) in held and ("date", 0.0, month, day) in held

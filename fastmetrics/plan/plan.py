@@ -1,0 +1,182 @@
+"""What to score, worked out from names: metrics and suites asked for, columns found."""
+
+from __future__ import annotations
+
+import os
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from fastmetrics import metrics as families
+from fastmetrics.declaration import spec as specs
+from fastmetrics.core.allowed_values import argument, of_hint
+from fastmetrics.columns import COLUMNS, SCHEMAS, passed_over, resolve
+from fastmetrics.declaration.metric import Metric
+from fastmetrics.errors import ColumnError, OptionError, UnknownNameError
+from fastmetrics.metrics.shared.cited_support import Embeds
+from fastmetrics.core.name_lists import listed
+from fastmetrics.errors.messages import Argument, quoted, shown
+from fastmetrics.metrics.semantic import from_text
+
+
+@dataclass(frozen=True)
+class Score:
+    """One column to make: a metric with all its options, under the name that was asked for."""
+
+    name: str
+    metric: Metric
+    options: Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What to score: the scores, where each canonical column is found, and the columns copied along."""
+
+    scores: tuple[Score, ...]
+    columns: Mapping[str, str]
+    keep: tuple[str, ...] = ()
+    passed_over: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    """The columns that by their names might be read in the place of some that are, where nobody said which."""
+
+    @property
+    def names(self) -> list[str]:
+        """The columns of scores: one a row metric."""
+        return [score.name for score in self.scores if score.metric.finish is None]
+
+    @property
+    def inputs(self) -> tuple[str, ...]:
+        """The columns of the user's table that the plan reads, each once."""
+        return tuple(dict.fromkeys([*self.keep, *self.used.values()]))
+
+    @property
+    def used(self) -> dict[str, str]:
+        """The canonical columns that some score needs, and where each is found."""
+        needed = (column for score in self.scores for column in score.metric.needs)
+        return {column: self.columns[column] for column in dict.fromkeys(needed) if column in self.columns}
+
+    @property
+    def shared(self) -> frozenset[str]:
+        """The columns whose tokens several text conventions ask for."""
+        asked: dict[str, set[str | None]] = defaultdict(set)
+        for score in self.scores:
+            for column, need in score.metric.needs.items():
+                asked[column].add(getattr(need, "convention", None))
+        return frozenset(column for column, conventions in asked.items() if len(conventions - {None}) > 1)
+
+
+def parse(spec: str) -> Score:
+    """The score that ``spec`` asks for: ``name``, ``name@k`` or ``name(option=value, ...)``.
+
+    The name may be an alias, in any letter case: ``MRR``, ``P@5``, ``ndcg_cut_10``.
+
+    >>> parse("squad_f1(version=2)").options
+    {'version': 2}
+    >>> parse("nDCG@10").metric.name
+    'ndcg'
+
+    Raises ``UnknownNameError`` for a metric or option nobody knows, ``OptionError`` for a value it cannot take.
+    """
+    read = specs.read(spec, lambda name: families.lookup(name) is not None)
+    found = families.find(read.name)
+    given = dict(read.options)
+    if read.level:
+        given["relevance_level"] = int(read.level)
+    if read.at:
+        if "k" not in found.defaults or not isinstance(read.cutoff, int):
+            raise OptionError(f"metric {shown(read.text)}: {found.name} takes no cut-off {shown(read.at)}")
+        given["k"] = read.cutoff
+    return Score(read.text, found, found.options(given))
+
+
+def plan(
+    present: Iterable[str],
+    metrics: Sequence[str] | str | None = None,
+    columns: Mapping[str, str] | None = None,
+    schema: str | None = None,
+    keep: Sequence[str] = (),
+    suites: Sequence[str] | str = (),
+    embedder: Any = None,
+    cache: str | os.PathLike[str] | None = None,
+) -> Plan:
+    """How to score a table that has the columns ``present``.
+
+    ``metrics`` are specs, in a list or separated by commas, and ``suites`` names of
+    :data:`fastmetrics.metrics.SUITES`, each of which stands for its usual metrics whose columns exist; with neither, it
+    is the suite ``core``.  ``embedder`` and ``cache`` are those of every
+    metric that embeds text and does not name its own; with an ``embedder``, embeddings that the table lacks are made of
+    its texts.  Raises ``ColumnError`` naming the column that
+    a metric lacks, or two that could both be one it needs, or if a suite finds none of its columns.
+    """
+    names = list(present)
+    found = resolve(names, columns, schema, needed=())
+    for name in keep:
+        if name not in names:
+            raise UnknownNameError.of("column", name, names)
+    metrics, suites = listed(metrics), listed(suites)
+    if embedder is not None:
+        argument("embedder", embedder, of_hint(Embeds))
+    embedding = {"embedder": embedder, "cache": "" if cache is None else os.path.abspath(cache)}
+    scores = [_embedding(_unambiguous(parse(spec), found), found, embedding) for spec in metrics]
+    for suite in suites if suites or metrics else ["core"]:
+        asked = {score.name for score in scores}
+        scores += [score for score in _able(suite, names, found, embedding) if score.name not in asked]
+    for score in scores:
+        _check_columns(score, names, found)
+    resolve(names, columns, schema, {column for score in scores for column in score.metric.needs})
+    if all(score.metric.finish is not None for score in scores):
+        raise OptionError(f"{scores[0].name} is one value a table: ask for a row metric beside it")
+    twice = {score.name for score in scores if [s.name for s in scores].count(score.name) > 1}
+    if twice:
+        raise OptionError(f"metrics asked for twice: {', '.join(sorted(twice))}")
+    clash = [score.name for score in scores if score.name in keep]
+    if clash:
+        raise OptionError(f"cannot keep the column {clash[0]!r}: a metric has that name")
+    planned = Plan(tuple(scores), found, tuple(keep))
+    said = {*(columns or ()), *SCHEMAS.get(schema or "", ())}
+    others = {name: over for name, over in passed_over(names, planned.used).items() if name not in said}
+    return replace(planned, passed_over=others)
+
+
+def _able(suite: str, names: list[str], found: Mapping[str, str], embedding: Mapping[str, Any]) -> list[Score]:
+    """The usual scores of a suite whose columns exist."""
+    usual = [Score(m.name, m, m.options({})) for m in families.suite(suite) if m.level == "row"]
+    usual = [_embedding(score, found, embedding) for score in usual]
+    able = [score for score in usual if set(score.metric.required) <= set(found)]
+    if not able:
+        some = "no metric" if suite in ("core", "all") else f"no metric of the suite {suite!r}"
+        raise ColumnError(f"{some} can be computed from the columns {quoted(names)}")
+    return able
+
+
+def _unambiguous(score: Score, found: Mapping[str, str]) -> Score:
+    """The score; ``OptionError`` if its bare name may mean another metric too, for which the columns are there."""
+    others = [name for name in families.meant(score.name) if set(families.find(name).required) <= set(found)]
+    if others and score.name == score.metric.name:
+        named = ", ".join([*others, f"{score.name}@k" if "k" in score.metric.defaults else f"{score.name}()"])
+        raise OptionError(f"metric {score.name!r} could be one of {named}; say which")
+    return score
+
+
+def _check_columns(score: Score, names: list[str], found: Mapping[str, str]) -> None:
+    """Raise ``ColumnError`` for a column that a score needs and the table lacks, with the ways to give it."""
+    for column in score.metric.required:
+        if column in found:
+            continue
+        aliases = ", ".join(COLUMNS[column].aliases)
+        also = f" (or {aliases})" if aliases else ""
+        ways: list[object] = ["name yours with ", Argument("columns", {column: ...})]
+        if from_text(score.metric, found) is not score.metric:
+            ways += [", or have it made of the text with ", Argument("embedder", "wordllama")]
+        others = [name for name in families.meant(score.metric.name) if name != score.metric.name]
+        ways += [f"; did you mean {' or '.join(others)}?"] if others and score.name == score.metric.name else []
+        raise ColumnError(f"{score.name} needs the column {column!r}{also}; the table has: {quoted(names)}; ", *ways)
+
+
+def _embedding(score: Score, found: Mapping[str, str], given: Mapping[str, Any]) -> Score:
+    """The score with the embedder and the cache ``given`` where it embeds text and names none of its own."""
+    metric = score.metric if given["embedder"] is None else from_text(score.metric, found)
+    if "embedder" not in metric.defaults:
+        return score
+    own = {name: value for name, value in score.options.items() if value}
+    return Score(score.name, metric, {**metric.defaults, **given, **own})

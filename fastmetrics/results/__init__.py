@@ -1,0 +1,1 @@
+"""What scores say: summaries, agreement with people, tables for a terminal."""

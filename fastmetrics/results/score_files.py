@@ -1,0 +1,165 @@
+"""Scores in files, read back: a column of them, and the summary of one output or of several."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from fastmetrics.core.arrays import floats_of_arrow
+from fastmetrics.core.corpus_counts import METADATA
+from fastmetrics.errors import FileFormatError
+from fastmetrics.stats.score_sums import Claims, score_columns
+from fastmetrics.results.summary import Summary, summarize
+from fastmetrics.tables import Source, open_source
+from fastmetrics.tables.output.run_differences import Difference, differences
+from fastmetrics.tables.output.output import find_metadata, schema_in
+from fastmetrics.tables.source import open_each
+from fastmetrics.tables.remote.addresses import as_local, shown
+
+_SETTINGS = ("fastmetrics", "unicode", "scores", "columns")
+_TOLD = 5
+"""How many files and differences a note names."""
+
+
+@dataclass(frozen=True)
+class ScoreFile:
+    """An opened file or folder of scores: what its metadata say, if a run made it, and which columns are scores."""
+
+    name: str
+    source: Source
+    metadata: Mapping[str, Any] | None
+    scores: Sequence[str]
+
+    @classmethod
+    def open(cls, path: str | Path) -> ScoreFile:
+        """Open what ``path`` means; raises ``FileFormatError`` if it cannot be read or holds no scores."""
+        text = as_local(path)
+        source = open_source(text)
+        return cls._of(shown(text), source, find_metadata(text, source.files))
+
+    @classmethod
+    def open_all(cls, path: str | Path) -> list[ScoreFile]:
+        """Open what ``path`` means: one output, or of a folder or pattern each file, with metadata of its own."""
+        whole = open_source(as_local(path))
+        if len(whole.files) == 1 or find_metadata(path) is not None:
+            return [cls._of(shown(as_local(path)), whole, find_metadata(path, whole.files))]
+        each = open_each(whole.files)
+        return [cls._of(one.files[0].shown, one, find_metadata(one.files[0].path, one.files)) for one in each]
+
+    @classmethod
+    def _of(cls, name: str, source: Source, metadata: Mapping[str, Any] | None) -> ScoreFile:
+        said = said_scores(metadata, name)
+        names = source.schema.names
+        scores = score_columns(source.schema) if said is None else [name for name in names if name in said]
+        if not (scores or (metadata and "metrics" in metadata)):
+            raise FileFormatError(
+                f"{name}: no column of scores (numbers or truth values); "
+                "of a CSV file only the .meta.json beside it says which they are"
+            )
+        return cls(name, source, metadata, scores)
+
+    def batches(self, names: Sequence[str] | None = None) -> Iterator[pa.RecordBatch]:
+        """The batches of the scores, or of ``names`` only, each bearing the metadata.
+
+        The first batch has no rows, so that the columns of an empty file are known too.
+        """
+        chosen = self.scores if names is None else names
+        flags = {field.name for field in self.source.schema if pa.types.is_boolean(field.type)}
+        selection = self.source.select({name: "flag" if name in flags else "number" for name in chosen})
+        borne = {METADATA: json.dumps(self.metadata or {}).encode()}
+        yield pa.RecordBatch.from_pylist([], selection.schema).replace_schema_metadata(borne)
+        for chunk in self.source.chunks(selection):
+            if chunk.rejects:
+                raise FileFormatError(str(chunk.rejects[0]))
+            yield self.source.conform(chunk, selection).replace_schema_metadata(borne)
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """What the scores depend on, as the metadata say."""
+        return {name: value for name, value in (self.metadata or {}).items() if name in _SETTINGS}
+
+    @property
+    def read(self) -> tuple[dict[str, str], dict[str, list[str]]]:
+        """Which columns were scored, and which were passed over, as far as the metadata say."""
+        columns, over = ((self.metadata or {}).get(name) for name in ("columns", "passed_over"))
+        return (
+            {name: str(yours) for name, yours in columns.items()} if isinstance(columns, dict) else {},
+            {name: list(map(str, others)) for name, others in over.items() if isinstance(others, list)}
+            if isinstance(over, dict)
+            else {},
+        )
+
+
+def said_scores(metadata: Mapping[str, Any] | None, name: str) -> list[str] | None:
+    """The columns of scores of a file, as its metadata say, or None if they do not.
+
+    Raises ``FileFormatError`` that bears its name if they are not what a run writes.
+    """
+    try:
+        claims = Claims.of(None if metadata is None else json.dumps(metadata).encode())
+    except FileFormatError as error:
+        raise FileFormatError(f"{name}: {error}") from error
+    if metadata is not None and "metrics" in metadata:
+        return list(claims.metrics)  # another column of numbers was kept
+    if metadata is None or not schema_in(metadata).names:
+        return None
+    return score_columns(schema_in(metadata))
+
+
+def column_of(path: str | Path, name: str) -> Iterator[npt.NDArray[np.float64]]:
+    """The scores of one column of an output, anew at each call."""
+    for batch in ScoreFile.open(path).batches([name]):
+        yield floats_of_arrow(batch.column(0), name)
+
+
+def summarize_files(paths: str | Path | Sequence[str | Path]) -> Summary:
+    """The summary of files and folders of scores; what their metadata count as undefined is told from missing.
+
+    Percentiles are exact, found by reading the files again if need be.  Raises ``FileFormatError`` for a file that
+    cannot be read, ``ColumnError`` if the files differ in their score columns.
+    """
+    given = [paths] if isinstance(paths, str | Path) else list(paths)
+    files = [file for path in given for file in ScoreFile.open_all(path)]
+    rows = [0] * len(files)
+
+    def batches() -> Iterator[pa.RecordBatch]:
+        for place, file in enumerate(files):
+            rows[place] = 0
+            for batch in file.batches():
+                rows[place] += batch.num_rows
+                yield batch
+
+    found = summarize(batches)
+    columns, over = files[0].read if all(file.read == files[0].read for file in files) else ({}, {})
+    pooled = _pooled(files, rows) if len(files) > 1 else []
+    return replace(found, notes=[*found.notes, *pooled], columns=columns, passed_over=over)
+
+
+def _pooled(files: Sequence[ScoreFile], rows: Sequence[int]) -> list[str]:
+    """Which files were added up, and in what their settings differ from those of the first that has any."""
+    named = [f"{file.name} ({count:,} rows)" for file, count in zip(files, rows, strict=True)]
+    notes = [f"{len(files):,} files pooled: {_some(named)}"]
+    known = [file for file in files if file.settings]
+    where: dict[Difference, list[str]] = {}
+    for file in known[1:]:
+        for one in differences(known[0].settings, file.settings):
+            where.setdefault(one, []).append(file.name)
+    notes += [f"{what} is {a} in {known[0].name}, {b} in {_some(names)}" for (what, a, b), names in where.items()][
+        :_TOLD
+    ]
+    notes += [f"{len(where) - _TOLD:,} more differences of settings"] if len(where) > _TOLD else []
+    unknown = [file.name for file in files if not file.settings]
+    return [*notes, *([f"of unknown settings: {_some(unknown)}"] if known and unknown else [])]
+
+
+def _some(names: Sequence[str]) -> str:
+    """The names, or the first of many and how many there are more."""
+    more = f" and {len(names) - _TOLD:,} more" if len(names) > _TOLD else ""
+    return f"{', '.join(names[:_TOLD])}{more}"

@@ -1,0 +1,279 @@
+"""What a table of scores says in a few figures."""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from fastmetrics.core.arrays import floats_of_arrow
+from fastmetrics.scoring.calls import caution_notes, finish_counts
+from fastmetrics.declaration.metric import Better, Metric
+from fastmetrics.core.display import Grid, Shown, number, strict
+from fastmetrics.errors import OptionError, UnknownNameError
+from fastmetrics.metrics import lookup
+from fastmetrics.stats.moments import State
+from fastmetrics.stats.score_sums import Collected, Piece, Scores, Sums, score_columns
+from fastmetrics.stats.quantiles import quantiles
+
+_FIGURES = ("mean", "std", "min", "max")
+_COUNTS = ("n", "n_missing", "n_undefined", "n_error")
+
+
+@dataclass(frozen=True)
+class MetricSummary:
+    """The figures of one metric; ``std`` is the population's (ddof = 0), and a figure without any value is NaN."""
+
+    mean: float
+    std: float
+    min: float
+    max: float
+    n: int
+    n_missing: int
+    n_undefined: int
+    n_error: int
+    extra: Mapping[str, float] = field(default_factory=dict)
+    """Further statistics by name, such as ``p95``."""
+
+    @classmethod
+    def of(cls, state: State, extra: Mapping[str, float]) -> MetricSummary:
+        """The figures of the rows that ``state`` has seen."""
+        return cls(**{name: getattr(state, name) for name in _FIGURES + _COUNTS}, extra=dict(extra))
+
+
+@dataclass(frozen=True)
+class Summary(Shown, Mapping[str, MetricSummary]):
+    """The figures of each metric, by name; prints as a table."""
+
+    n_rows: int
+    metrics: Mapping[str, MetricSummary]
+    corpus: Mapping[str, float] = field(default_factory=dict)
+    """Metrics of the whole table, such as ``corpus_bleu``."""
+    labels: Mapping[str, str] = field(default_factory=dict)
+    """What a statistic is called: ``{"reciprocal_rank.mean": "mrr"}``."""
+    notes: Sequence[str] = ()
+    columns: Mapping[str, str] = field(default_factory=dict)
+    """The columns that were scored, ``{canonical: yours}``, where that is known."""
+    passed_over: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    """The columns that might have been read in the place of some of those, by their names."""
+
+    def __post_init__(self) -> None:
+        """Raise ``OptionError`` if two figures would have one name."""
+        for name, count in Counter(self.labels.get(flat, flat) for flat in self._flat).items():
+            if count > 1:
+                raise OptionError(f"labels: {count} figures would be called {name!r}; give each a name of its own")
+
+    def __getitem__(self, name: str) -> MetricSummary:
+        return self.metrics[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.metrics)
+
+    def __len__(self) -> int:
+        return len(self.metrics)
+
+    @property
+    def figures(self) -> dict[str, float]:
+        """Every statistic under one flat name: ``token_f1.mean``, ``latency_ms.p95``, ``corpus_bleu``, or its label."""
+        return {self.labels.get(name, name): value for name, value in self._flat.items()}
+
+    @property
+    def _flat(self) -> dict[str, float]:
+        """Every statistic by metric and statistic, without labels."""
+        flat = {
+            f"{name}.{statistic}": value
+            for name, metric in self.metrics.items()
+            for statistic, value in [*((f, getattr(metric, f)) for f in _FIGURES), *metric.extra.items()]
+        }
+        return {**flat, **self.corpus}
+
+    def to_dict(self) -> dict[str, Any]:
+        """``{"n_rows", "metrics": {name: {"mean", …, "n_error", "p95", …}}, "figures": {name: value}, …}``.
+
+        Beside those there are "columns", "passed_over" and "notes".
+        """
+        metrics = {
+            name: {**{key: getattr(metric, key) for key in _FIGURES + _COUNTS}, **metric.extra}
+            for name, metric in self.metrics.items()
+        }
+        read = {"columns": dict(self.columns), "passed_over": dict(self.passed_over)}
+        return {"n_rows": self.n_rows, "metrics": metrics, "figures": self.figures, **read, "notes": list(self.notes)}
+
+    def to_json(self) -> str:
+        """The dictionary as JSON: NaN becomes null, an infinity ``"Infinity"`` or ``"-Infinity"``."""
+        return json.dumps(strict(self.to_dict()), ensure_ascii=False, indent=2, allow_nan=False)
+
+    def to_arrow(self) -> pa.Table:
+        """One row per metric; a column per statistic, null where a metric has none; ``corpus`` holds corpus metrics."""
+        extra = list(dict.fromkeys(name for metric in self.metrics.values() for name in metric.extra))
+        rows: list[dict[str, Any]] = [
+            {"metric": name, **{key: getattr(metric, key) for key in _FIGURES + _COUNTS}, **metric.extra}
+            for name, metric in self.metrics.items()
+        ]
+        rows += [{"metric": name, "corpus": value} for name, value in self.corpus.items()]
+        fields = [("metric", pa.string()), *((name, pa.float64()) for name in _FIGURES)]
+        fields += [(name, pa.int64()) for name in _COUNTS]
+        fields += [(name, pa.float64()) for name in ("corpus", *extra)]
+        return pa.Table.from_pylist(rows, pa.schema(fields))
+
+    def remarks(self) -> Sequence[str]:
+        """The notes, and which columns were read."""
+        return [*self.notes, *([f"read: {', '.join(map(self._read, self.columns))}"] if self.columns else [])]
+
+    def _read(self, column: str) -> str:
+        """``reference = gold (not target)``: a column, what it is called, and what else might have been it."""
+        yours, others = self.columns[column], self.passed_over.get(column)
+        named = column if yours == column else f"{column} = {yours}"
+        return f"{named} (not {', '.join(others)})" if others else named
+
+    def grids(self) -> list[Grid]:
+        """The metrics, and the statistics that have a name of their own."""
+        header = ("metric", *_FIGURES, "n", "missing", "undef.", "error")
+        rows = [
+            (name, *(number(getattr(metric, key)) for key in _FIGURES + _COUNTS))
+            for name, metric in self.metrics.items()
+        ]
+        plain = {f"{name}.{key}" for name in self.metrics for key in _FIGURES}
+        named = [(name, number(value)) for name, value in self.figures.items() if name not in plain]
+        return [Grid(header, rows), *([Grid(("figure", "value"), named)] if named else [])]
+
+
+def summarize(
+    scores: Any,
+    *,
+    statistics: Mapping[str, Sequence[str]] | None = None,
+    labels: Mapping[str, str] | None = None,
+    finish: Callable[[str, Sequence[int]], float] | None = None,
+    budget: int = 1 << 22,
+) -> Summary:
+    """Mean, population deviation, extremes and counts of every column of ``scores`` that holds numbers or truth values.
+
+    ``scores`` is an Arrow table, record batch or reader, a pandas or Polars frame, a lazy frame of Polars, a mapping of
+    name to array, a list of dicts, an iterable of the Arrow ones (as from several files), a function that returns such
+    an iterable anew at each call, or a Ray Dataset, whose workers add up its blocks.  The ``id`` and the row labels of
+    pandas are no scores, nor are whole numbers and truth values that a run kept beside its scores.
+    Sums are exact and rounded once, so any order or split of the rows gives the same bits.
+
+    Null means that an input was missing and NaN that the metric is undefined there.  A file written by this package
+    stores both as null, and how many are which in its schema's metadata; a table that no longer has that many rows is
+    taken at its word (null = missing), which a note says.  pandas has one mark for both: missing.
+
+    >>> summary = summarize({"token_f1": [0.5, 1.0, None], "latency_ms": [10.0, 20.0, 40.0]})
+    >>> summary["token_f1"].mean, summary["token_f1"].n_missing, summary.figures["latency_ms.p50"]
+    (0.75, 1, 20.0)
+
+    ``statistics`` asks for percentiles of some columns (``p50``, ``p99.9``: interpolated as by ``numpy.percentile``),
+    found in bounded memory (``budget`` values) if ``scores`` can be read more than once; ``labels`` names statistics
+    (``{"reciprocal_rank.mean": "mrr"}``); both are by default what the metrics declare; ``finish(name, counts)`` gives
+    the value of a corpus metric from the counts that the metadata hold, summed over all parts.
+
+    Raises ``InputError`` for something that is not a table, ``ColumnError`` if the parts differ in their columns,
+    ``UnknownNameError`` for an unknown statistic, and ``OptionError`` for labels that give two figures one name.
+    """
+    asked = partial(asked_of, statistics=statistics)
+    if type(scores).__module__.startswith("ray.data"):
+        from fastmetrics.engines.ray_datasets import collect
+
+        scores = collect(scores, asked)
+    sums, values = (scores.sums, scores.values) if isinstance(scores, Collected) else _added(scores, asked)
+    extra: dict[str, dict[str, float]] = {}
+    for name, wanted in asked(list(sums.states)).items():
+        if name in sums.states:
+            found = quantiles(partial(values, name), list(wanted.values()), budget)
+            extra[name] = dict(zip(wanted, found.tolist(), strict=True))
+    metrics = {name: MetricSummary.of(state, extra.get(name, {})) for name, state in sums.states.items()}
+    corpus = {name: float((finish or finish_counts)(name, counts)) for name, counts in sums.counts.items()}
+    named = declared_labels(metrics) if labels is None else dict(labels)
+    return Summary(sums.n_rows, metrics, corpus, named, [*sums.notes, *caution_notes(sums.cautions)])
+
+
+def asked_of(names: Sequence[str], statistics: Mapping[str, Sequence[str]] | None) -> dict[str, dict[str, float]]:
+    """The percentiles to find of each column, as shares of its values."""
+    wanted = declared_statistics(names) if statistics is None else statistics
+    return {name: fractions(keys) for name, keys in wanted.items()}
+
+
+def _added(
+    scores: Any, asked: Callable[[Sequence[str]], Mapping[str, Any]]
+) -> tuple[Sums, Callable[[str], Iterator[NDArray[np.float64]]]]:
+    """The sums of scores at hand, and the values of a column that is asked for, kept if they come but once."""
+    source = Scores.of(scores)
+    held: dict[str, list[NDArray[np.float64]]] = {}
+    sums = Sums(source.notes)
+    for piece in source.read():
+        sums.add(piece)
+        if not source.again:
+            for name in asked(list(sums.states)):
+                held.setdefault(name, []).extend(_values(piece, name))
+    sums.close()
+    return sums, partial(_reread, source) if source.again else lambda name: iter(held[name])
+
+
+def declared_statistics(names: Iterable[str]) -> dict[str, tuple[str, ...]]:
+    """The percentiles that the metrics of these score columns declare."""
+    return {name: found.statistics for name, found in _declared(names) if found.statistics}
+
+
+def declared_labels(names: Iterable[str]) -> dict[str, str]:
+    """What the sources call the statistics of these score columns: ``{"abstained.mean": "abstain_rate"}``.
+
+    A label names a metric with its default options; the column ``name@k`` has it with the cut-off (``mrr@10``).  A
+    column with any other options keeps its own name, so that no label stands for two of them.
+    """
+    return {
+        f"{name}.{statistic}": label + cutoff
+        for name, found in _declared(names)
+        if re.fullmatch("(@[0-9]+)?", cutoff := name.removeprefix(found.name))
+        for statistic, label in found.labels.items()
+    }
+
+
+def declared_better(names: Iterable[str]) -> dict[str, Better]:
+    """Which scores of these columns are the better ones, where their metrics say: ``{"hallucination": "lower"}``."""
+    return {name: found.better for name, found in _declared(names)}
+
+
+def _declared(names: Iterable[str]) -> Iterator[tuple[str, Metric]]:
+    """The declaration behind each score column that has one; ``ndcg@10`` is a score of ``ndcg``."""
+    for name in names:
+        metric = lookup(re.split(r"[@(]", name)[0])
+        if metric is not None:
+            yield name, metric
+
+
+def fractions(statistics: Sequence[str]) -> dict[str, float]:
+    """The share of the values below each percentile: 0.95 for ``p95``."""
+    return {statistic: _fraction(statistic) for statistic in statistics}
+
+
+def _fraction(statistic: str) -> float:
+    """The share of the values below a percentile: 0.95 for ``p95``."""
+    try:
+        percent = float(statistic.removeprefix("p"))
+    except ValueError:
+        percent = math.nan
+    if not statistic.startswith("p") or not 0 <= percent <= 100:
+        raise UnknownNameError(f"unknown statistic {statistic!r}; known: p0 to p100, as in p50 or p99.9")
+    return percent / 100
+
+
+def _reread(source: Scores, name: str) -> Iterator[NDArray[np.float64]]:
+    for piece in source.read():
+        yield from _values(piece, name)
+
+
+def _values(piece: Piece, name: str) -> Iterator[NDArray[np.float64]]:
+    """The scores of one column, NaN where there is none."""
+    if name in score_columns(piece.schema):
+        column = piece.column(name)
+        for chunk in column.chunks if isinstance(column, pa.ChunkedArray) else [column]:
+            yield floats_of_arrow(chunk, name)

@@ -1,0 +1,150 @@
+"""Scores held against people's labels: which metrics track them, and how far people agree among themselves."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, cast, get_args
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from fastmetrics.declaration.metric import Better, Side
+from fastmetrics.errors import ColumnError, OptionError, UnknownNameError
+from fastmetrics.core.name_lists import listed
+from fastmetrics.errors.messages import Argument
+from fastmetrics.stats.association import associate
+from fastmetrics.stats.human_labels import as_table, clusters_of, join, numbers, positive_from, ratings_of, truth_of
+from fastmetrics.stats.score_sums import score_columns
+from fastmetrics.stats.agreement import agreement
+from fastmetrics.results.summary import declared_better
+from fastmetrics.results.validation_result import MetricValidation, Validation
+
+_SCALE = 20  # a metric with no more values than this, all of them labels too, is a rater on the labels' scale
+
+
+def validate(
+    scores: Any,
+    labels: Any,
+    *,
+    label: str | None = None,
+    raters: Sequence[str] | str = (),
+    on: str | None = None,
+    metrics: Sequence[str] | str | None = None,
+    positive: float | None = None,
+    thresholds: Mapping[str, float] | None = None,
+    resamples: int = 2000,
+    confidence: float = 0.95,
+    seed: int = 0,
+    threads: int | None = None,
+    cluster: str | None = None,
+    better: Mapping[str, str] | None = None,
+) -> Validation:
+    """Each metric of ``scores`` against people's labels: correlations, ROC AUC, best threshold, intervals, agreement.
+
+    ``scores`` is what ``summarize`` takes; ``labels`` as well, or a sequence of labels.  Rows are matched by the column
+    ``on``; by default by ``id`` if both tables have it, otherwise by position, for which the lengths must be equal, or
+    by the row labels of pandas, if both tables have the same ones in another order.
+
+    ``label`` names the column of labels (numbers or truth values; by default the only such column); each of its cells
+    may also be a list with the labels of several people.  ``raters`` names columns with one person's labels each.  The
+    label of a row that several people labelled is the mean of theirs, unless ``label`` names another column.
+
+    High labels are taken for good ones.  Of a metric of which lower is better, as of ``hallucination``, low scores are
+    therefore called positive; correlations keep their sign.  ``better={"name": "lower"}`` says so of a metric that is
+    not declared here, or of the label: rows labelled ``hallucinated`` are found by high scores of ``hallucination``.
+
+    ``cluster`` names the column, of the labels or of the scores, with the group each row belongs to: the session,
+    document or question that several rows share.  The intervals then come of resampling whole groups.
+
+    Labels of at least ``positive`` count as positive; by default 1 for labels that are 0 and 1, the higher one of
+    any other two, and nothing for graded labels.  ``thresholds`` fixes the threshold of some metrics.  The figures and
+    their intervals are those of :func:`fastmetrics.stats.association.associate`.
+
+    >>> found = validate({"token_f1": [0.1, 0.4, 0.35, 0.8]}, [0, 0, 1, 1], resamples=100)
+    >>> found["token_f1"].auc.value
+    0.75
+
+    Raises ``ColumnError`` if no score or no clear label is there, or the tables cannot be matched; ``InputError``
+    for an id that occurs twice or ids none of which is shared; ``UnknownNameError`` for a metric that the scores do
+    not have.
+    """
+    raters, metrics = listed(raters), listed(metrics)
+    keys = [name for name in (on, cluster) if name is not None]
+    left, left_out = as_table(scores, on, [*metrics, *(thresholds or {}), *keys])
+    right, _ = as_table(labels, on, [*raters, *keys, *([label] if label is not None else [])])
+    names = score_columns(left.schema)
+    rows, joined_by = join(left, right, on)
+    groups = clusters_of({"labels": right, "scores": left}, cluster, rows)
+    label, ratings = ratings_of(right, label, raters, keys)
+    chosen = metrics or [name for name in names if name not in (*keys, *raters, label)]
+    if not chosen:
+        kinds = "numbers or truth values"
+        raise ColumnError(f"no column of scores ({kinds}) among {', '.join(left.column_names) or 'none'}")
+    for name in [*metrics, *(thresholds or {})]:
+        if name not in names:
+            raise UnknownNameError.of("metric", name, names)
+    directions = _directions(names, label, better or {})
+    truth = truth_of(right, label, ratings)[rows[rows >= 0]]
+    known = ~np.isnan(truth)
+    positive = positive_from(truth[known]) if positive is None else positive
+    scored = left.filter(pa.array(rows >= 0))
+    found: dict[str, MetricValidation] = {}
+    for name in chosen:
+        values = numbers(scored.column(name))
+        usable = known & np.isfinite(values)
+        opposed = directions[name] is not None and directions[name] != directions[label]
+        association = associate(
+            values[usable],
+            truth[usable],
+            positive=positive,
+            threshold=(thresholds or {}).get(name),
+            resamples=resamples,
+            confidence=confidence,
+            seed=seed,
+            threads=threads,
+            opposed=opposed,
+            clusters=None if groups is None else np.unique(groups[usable], return_inverse=True)[1],
+        )
+        on_scale = not opposed and _on_scale(values[usable], truth[usable])
+        found[name] = MetricValidation(
+            **vars(association),
+            n_no_score=int((known & ~usable).sum()),
+            better=directions[name],
+            opposed=opposed,
+            agreement=agreement({name: values[usable], label: truth[usable]}, raters=[name, label])
+            if on_scale
+            else None,
+        )
+    return Validation(
+        joined_by=joined_by,
+        n_rows=scored.num_rows,
+        n_no_label=int((~known).sum()),
+        n_only_scores=int((rows < 0).sum()),
+        n_only_labels=right.num_rows - scored.num_rows,
+        label=label,
+        positive=positive,
+        confidence=confidence,
+        metrics=found,
+        raters=agreement(ratings, raters=list(ratings)) if len(ratings) > 1 else None,
+        cluster=cluster,
+        n_clusters=None if groups is None else len(np.unique(groups[known])),
+        left_out=left_out,
+    )
+
+
+def _directions(names: Sequence[str], label: str, given: Mapping[str, str]) -> dict[str, Better]:
+    """Which values of each score and of the label are the better ones: as given, or as the metrics declare."""
+    known: dict[str, Better] = {**dict.fromkeys(names), **declared_better(names), label: "higher"}
+    for name, direction in given.items():
+        if name not in (*names, label):
+            raise UnknownNameError.of("metric or label", name, [*names, label])
+        if direction not in get_args(Side):
+            raise OptionError(Argument("better", {name: direction}), ": expected higher or lower")
+        known[name] = cast(Side, direction)
+    return known
+
+
+def _on_scale(values: NDArray[np.float64], truth: NDArray[np.float64]) -> bool:
+    distinct = np.unique(values)
+    return 2 <= len(distinct) <= _SCALE and bool(np.isin(distinct, truth).all())

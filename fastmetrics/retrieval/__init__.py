@@ -1,0 +1,1 @@
+"""Rankings against judgements: ids, measures, runs, ``fm.rank``."""

@@ -1,0 +1,254 @@
+"""The formulas of the retrieval measures: from :class:`~fastmetrics.retrieval.rankings.Judged` to one number per query.
+
+Every function takes the judged rankings of n queries and returns n float64 values; with nothing relevant the value is
+0 here, and the caller says whether that means undefined.  ``k`` cuts the ranking (None = all of it), ``level`` is the
+grade from which on a document is relevant.  The numbers are trec_eval's; where another package defines the measure,
+the function says so.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Annotated, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fastmetrics.core.allowed_values import MOST, Cutoff, Gain, Level, NotAllowedError, Real
+from fastmetrics.core.arrays import Floats, Ints
+from fastmetrics.retrieval.ids import frozen
+from fastmetrics.kernels.ranking import gains as kernels
+from fastmetrics.retrieval.rankings import Judged, descending
+
+
+@dataclass(frozen=True)
+class _GainsOfGrades:
+    """A number for each of some grades."""
+
+    def take(self, value: Any) -> dict[float, float]:
+        """The gains by grade."""
+        if not isinstance(value, Mapping) or len(value) > _MOST_GAINS:
+            raise NotAllowedError
+        return {_NUMBERS.take(grade): _NUMBERS.take(gain) for grade, gain in value.items()}
+
+    def __str__(self) -> str:
+        return "numbers by grade, as in {0: 0, 1: 3}"
+
+
+_NUMBERS = Real(float(-MOST), float(MOST))
+_MOST_GAINS = 1_000
+
+Gains = Annotated[Mapping[float, float] | None, _GainsOfGrades()]
+"""Gains that replace those of some grades."""
+
+Number = Annotated[float, _NUMBERS]
+"""Any number that is not beyond sense."""
+
+Portion = Annotated[float, Real(0.0, 1.0)]
+"""A share, or a probability."""
+
+Multiple = Annotated[float, Real(0.0, 1e6)]
+"""How many times as many."""
+
+TopGrade = Annotated[float, Real(0.0, 1_000.0)]
+"""The highest grade there is."""
+
+OptionalLevel = Annotated[float | None, Real(0.0, float(MOST), above=True)]
+"""The grade from which on a document is relevant; None for gains by grade."""
+
+_EVERYTHING = np.iinfo(np.int64).max // 2
+_SMALLEST = 0.00001
+"""What trec_eval takes the logarithm of in place of 0, and adds to the counts of infAP."""
+
+
+def sizes(judged: Judged) -> Ints:
+    """Number of documents retrieved."""
+    return np.diff(judged.starts)
+
+
+def cuts(judged: Judged, k: int | None) -> Ints:
+    """How many ranks of each query are looked at."""
+    return frozen(np.full(judged.starts.size - 1, _EVERYTHING if k is None else k, np.int64))
+
+
+def relevant(judged: Judged, level: float) -> Ints:
+    """Number of documents judged relevant, retrieved or not."""
+    return kernels.hits(judged.ideal, judged.ideal_starts, cuts(judged, None), level)
+
+
+def hits(judged: Judged, *, k: Cutoff = None, level: Level = 1.0) -> Floats:
+    """Number of relevant documents among the first ``k``."""
+    return _hits(judged, k, level).astype(np.float64)
+
+
+def success(judged: Judged, *, k: Cutoff = None, level: Level = 1.0) -> Floats:
+    """1 if any of the first ``k`` documents is relevant, else 0."""
+    return (_hits(judged, k, level) > 0).astype(np.float64)
+
+
+def precision(judged: Judged, *, k: Cutoff = None, level: Level = 1.0) -> Floats:
+    """Relevant documents among the first ``k``, divided by ``k`` however few were retrieved."""
+    return ratio(_hits(judged, k, level), sizes(judged) if k is None else k)
+
+
+def recall(judged: Judged, *, k: Cutoff = None, level: Level = 1.0) -> Floats:
+    """Relevant documents among the first ``k``, divided by the number of relevant documents."""
+    return ratio(_hits(judged, k, level), relevant(judged, level))
+
+
+def f1(judged: Judged, *, k: Cutoff = None, level: Level = 1.0) -> Floats:
+    """Harmonic mean of precision and recall among the first ``k``."""
+    return ratio(2 * _hits(judged, k, level), (sizes(judged) if k is None else k) + relevant(judged, level))
+
+
+def r_precision(judged: Judged, *, level: Level = 1.0, share: Multiple = 1.0) -> Floats:
+    """Precision after ``share`` times as many documents as are relevant, rounded up as trec_eval does."""
+    depth = (share * relevant(judged, level) + 0.9).astype(np.int64)
+    return ratio(kernels.hits(judged.grades, judged.starts, frozen(depth), level), depth)
+
+
+def reciprocal_rank(judged: Judged, *, k: Cutoff = None, level: Level = 1.0) -> Floats:
+    """1 divided by the rank of the first relevant document; 0 if the first ``k`` hold none."""
+    rank = kernels.first_hit(judged.grades, judged.starts, cuts(judged, k), level)
+    return ratio(np.ones(rank.size), rank)
+
+
+def average_precision(judged: Judged, *, k: Cutoff = None, level: Level = 1.0) -> Floats:
+    """Sum of the precisions at the relevant documents retrieved, divided by the number of relevant ones."""
+    return ratio(kernels.precision_sum(judged.grades, judged.starts, cuts(judged, k), level), relevant(judged, level))
+
+
+def geometric_average_precision(judged: Judged, *, level: Level = 1.0) -> Floats:
+    """Average precision, at least 0.00001, whose mean over the queries is geometric."""
+    return np.maximum(average_precision(judged, level=level), _SMALLEST)
+
+
+def geometric_bpref(judged: Judged, *, level: Level = 1.0) -> Floats:
+    """Binary preference, at least 0.00001, whose mean over the queries is geometric."""
+    return np.maximum(bpref(judged, level=level), _SMALLEST)
+
+
+def dcg(judged: Judged, *, k: Cutoff = None, gain: Gain = "linear", gains: Gains = None) -> Floats:
+    """Sum of gain / log2(rank + 1): the gain is the grade, or 2^grade - 1 if ``gain`` is "exponential"."""
+    return _discounted(gained(judged.grades, gain, gains), judged.starts, cuts(judged, k))
+
+
+def ideal_dcg(judged: Judged, *, k: Cutoff = None, gain: Gain = "linear", gains: Gains = None) -> Floats:
+    """The DCG of the best possible ranking: all judged documents by descending gain."""
+    best = gained(judged.ideal, gain, gains)
+    if gains:
+        best = frozen(descending(best, judged.ideal_starts))
+    return _discounted(best, judged.ideal_starts, cuts(judged, k))
+
+
+def ndcg(judged: Judged, *, k: Cutoff = None, gain: Gain = "linear", gains: Gains = None) -> Floats:
+    """DCG of the first ``k`` documents, divided by that of the best possible ranking."""
+    return ratio(dcg(judged, k=k, gain=gain, gains=gains), ideal_dcg(judged, k=k, gain=gain, gains=gains))
+
+
+def bpref(judged: Judged, *, level: Level = 1.0) -> Floats:
+    """Share of judged non-relevant documents that the relevant ones are ranked above, unjudged ones left out."""
+    wanted = relevant(judged, level)
+    nonrelevant = kernels.hits(judged.ideal, judged.ideal_starts, cuts(judged, None), 0.0) - wanted
+    return ratio(kernels.preference_sum(judged.grades, judged.starts, level, wanted, nonrelevant), wanted)
+
+
+def inferred_ap(judged: Judged, *, level: Level = 1.0) -> Floats:
+    """Average precision inferred from a pool judged in part; a negative grade says pooled but not judged."""
+    total = kernels.inferred_precision_sum(judged.grades, judged.starts, level, _SMALLEST)
+    return ratio(total, relevant(judged, level))
+
+
+def interpolated_precision(judged: Judged, *, recall: Portion, level: Level = 1.0) -> Floats:
+    """Best precision at any rank from which on at least ``recall`` of the relevant documents are found.
+
+    ``recall`` times the number of relevant documents is rounded as in trec_eval 10; version 9, and pytrec_eval with it,
+    adds 0.9 and cuts.
+    """
+    wanted = np.floor(recall * relevant(judged, level) + 0.5).astype(np.int64)
+    return kernels.interpolated_precision(judged.grades, judged.starts, level, wanted, _hits(judged, None, level))
+
+
+def judged_share(judged: Judged, *, k: Cutoff = None) -> Floats:
+    """Share of the first ``k`` documents, or of as many as there are, that were judged (ir_measures)."""
+    depth = np.minimum(cuts(judged, k), sizes(judged))
+    return ratio(_hits(judged, k, -np.inf), depth)
+
+
+def unjudged_share(judged: Judged, *, k: Cutoff = None) -> Floats:
+    """Documents among the first ``k`` without a judgement or with a negative one, divided by ``k``."""
+    depth = np.minimum(cuts(judged, k), sizes(judged))
+    return ratio(depth - _hits(judged, k, 0.0), sizes(judged) if k is None else k)
+
+
+def expected_reciprocal_rank(judged: Judged, *, k: Cutoff = None, max_grade: TopGrade = 4.0) -> Floats:
+    """Expected 1/rank where a reader stops, who stops at grade g with (2^g - 1) / 2^max_grade (gdeval)."""
+    stops = np.exp2(np.clip(judged.grades, 0.0, max_grade)) - 1.0
+    return kernels.expected_reciprocal_rank(frozen(stops / 2.0**max_grade), judged.starts, cuts(judged, k))
+
+
+def rank_biased_precision(judged: Judged, *, p: Portion = 0.9, k: Cutoff = None, level: OptionalLevel = None) -> Floats:
+    """(1 - p) times the sum of gain times p^(rank - 1).
+
+    The gain is the grade divided by the query's highest grade if that is above 1, as trec_eval has it; with ``level``
+    given it is 1 for a relevant document and 0 for another, as ranx and ir_measures have it.
+    """
+    if level is None:
+        best = np.ones(judged.starts.size - 1)
+        has_any = np.diff(judged.ideal_starts) > 0
+        best[has_any] = np.maximum(judged.ideal[judged.ideal_starts[:-1][has_any]], 1.0)
+        gain = judged.grades / np.repeat(best, sizes(judged))
+    else:
+        gain = (judged.grades >= level).astype(np.float64)
+    return (1.0 - p) * kernels.persistent_gain(frozen(gain), judged.starts, cuts(judged, k), p)
+
+
+def rank_biased_residual(judged: Judged, *, p: Portion = 0.9) -> Floats:
+    """How much rank-biased precision would rise at most, were every unjudged document retrieved relevant."""
+    unjudged = frozen((~(judged.grades >= 0.0)).astype(np.float64))
+    total = kernels.persistent_gain(unjudged, judged.starts, cuts(judged, None), p)
+    return np.where(total > 0.0, p ** sizes(judged) + (1.0 - p) * total, 0.0)
+
+
+def num_retrieved(judged: Judged) -> Floats:
+    """Number of documents retrieved."""
+    return sizes(judged).astype(np.float64)
+
+
+def num_relevant(judged: Judged, *, level: Level = 1.0) -> Floats:
+    """Number of documents judged relevant."""
+    return relevant(judged, level).astype(np.float64)
+
+
+def num_nonrelevant_retrieved(judged: Judged, *, level: Level = 1.0) -> Floats:
+    """Number of documents retrieved that were judged and are not relevant."""
+    return (_hits(judged, None, 0.0) - _hits(judged, None, level)).astype(np.float64)
+
+
+def gained(grades: Floats, gain: str, gains: Gains) -> Floats:
+    """The gain of each grade: itself or 2^grade - 1, unless ``gains`` says otherwise."""
+    found = np.exp2(grades) - 1.0 if gain == "exponential" else grades
+    for grade, value in (gains or {}).items():
+        found = np.where(grades == grade, float(value), found)
+    return frozen(found)
+
+
+def ratio(over: NDArray[Any], under: NDArray[Any] | float) -> Floats:
+    """``over`` / ``under``, and 0 where ``under`` is 0."""
+    bottom = np.broadcast_to(np.asarray(under, np.float64), over.shape)
+    found: Floats = np.divide(over, bottom, out=np.zeros(over.shape), where=bottom != 0)
+    return found
+
+
+def logs(starts: Ints) -> Floats:
+    """log2(rank + 1) for every rank that occurs."""
+    return frozen(np.log2(np.arange(2, int(np.diff(starts).max(initial=0)) + 3)))
+
+
+def _discounted(found: Floats, starts: Ints, depth: Ints) -> Floats:
+    return kernels.discounted_gain(found, starts, depth, logs(starts))
+
+
+def _hits(judged: Judged, k: int | None, level: float) -> Ints:
+    return kernels.hits(judged.grades, judged.starts, cuts(judged, k), level)

@@ -1,0 +1,111 @@
+"""A run cut into blocks of whole queries, whatever the order of its rows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from fastmetrics.core.arrays import Floats, Ints
+from fastmetrics.retrieval.ids import frozen, offsets
+from fastmetrics.retrieval.judgements import Judgements
+from fastmetrics.tables.retrieval_runs import ROWS, Triples
+
+HELD_ROWS = 1 << 24
+"""How many rows of a run that is not grouped by query are held at once (or those of one query, if it has more)."""
+
+
+class Block(NamedTuple):
+    """Whole queries of a run: query i has the documents and scores ``starts[i]:starts[i + 1]``, in any order."""
+
+    places: Ints
+    docs: pa.Array
+    scores: Floats
+    starts: Ints
+    names: pa.Array
+
+
+def grouped(rows: Triples, judged: Judgements) -> Iterator[Block]:
+    """Blocks of whole queries of a run whose rows are grouped by query."""
+    held: list[pa.RecordBatch] = []
+    for batch in rows.batches():
+        query = batch["query"]
+        if held and str(held[-1]["query"][-1]) != str(query[0]):
+            yield _block(held, offsets(np.array([sum(part.num_rows for part in held)])), judged)
+            held = []
+        edges = _edges(query)
+        if edges.size:
+            first, last = int(edges[0]), int(edges[-1])
+            held.append(batch.slice(0, first))
+            yield _block(held, offsets(np.array([sum(part.num_rows for part in held)])), judged)
+            if last > first:
+                yield _block([batch.slice(first, last - first)], frozen(edges - first), judged)
+            held = [batch.slice(last)]
+        else:
+            held.append(batch)
+    if held:
+        yield _block(held, offsets(np.array([sum(part.num_rows for part in held)])), judged)
+
+
+def _edges(query: pa.Array) -> Ints:
+    """The rows whose query is another one than that of the row before."""
+    if pa.types.is_dictionary(query.type):
+        codes = query.indices.to_numpy()
+        return np.flatnonzero(codes[1:] != codes[:-1]) + 1
+    changed = pc.not_equal(query.slice(1), query.slice(0, len(query) - 1))
+    return np.flatnonzero(changed.to_numpy(zero_copy_only=False)) + 1
+
+
+def _block(parts: list[pa.RecordBatch], starts: Ints, judged: Judgements) -> Block:
+    names = parts[0]["query"].take(pa.array(starts[:-1])).cast(pa.large_string())
+    docs = pa.concat_arrays([part["doc"] for part in parts]) if len(parts) > 1 else parts[0]["doc"]
+    scores = np.concatenate([part["value"].to_numpy() for part in parts])
+    return Block(judged.places(names), docs, frozen(scores), starts, names)
+
+
+def regrouped(rows: Triples, judged: Judgements) -> Iterator[Block]:
+    """Blocks of whole queries of any run: the judged queries in their order, then each unjudged one's name."""
+    counts = np.zeros(len(judged), np.int64)
+    for batch in rows.batches():
+        places = judged.places(batch["query"])
+        counts += np.bincount(places[places >= 0], minlength=counts.size)
+        names = batch["query"].filter(pa.array(places < 0)).unique().cast(pa.large_string())
+        yield _empty_block(names, judged)
+    first = 0
+    while first < counts.size:
+        last = first + max(1, int(np.searchsorted(np.cumsum(counts[first:]), HELD_ROWS, side="right")))
+        yield from _gathered(rows, judged, counts, first, last)
+        first = last
+
+
+def _gathered(rows: Triples, judged: Judgements, counts: Ints, first: int, last: int) -> Iterator[Block]:
+    """Blocks of the queries whose place is in ``first:last``, after one reading of the run."""
+    codes: list[Ints] = []
+    docs: list[pa.Array] = []
+    scores: list[Floats] = []
+    for batch in rows.batches():
+        places = judged.places(batch["query"])
+        kept = np.flatnonzero((places >= first) & (places < last))
+        codes.append((places[kept] - first).astype(np.int32))
+        docs.append(batch["doc"].take(pa.array(kept)).cast(pa.large_string()))
+        scores.append(batch["value"].to_numpy()[kept])
+    order = np.argsort(np.concatenate(codes), kind="stable")
+    every_doc, every_score = pa.concat_arrays(docs), np.concatenate(scores)
+    del codes, docs, scores
+    starts = offsets(counts[first:last])
+    present = np.flatnonzero(counts[first:last])
+    while present.size:
+        some = present[: max(1, int(np.searchsorted(starts[present + 1], starts[present[0]] + ROWS, side="right")))]
+        picked = order[starts[some[0]] : starts[some[-1] + 1]]
+        names = judged.queries.take(pa.array(some + first))
+        sizes = offsets(counts[first:last][some])
+        yield Block(some + first, every_doc.take(pa.array(picked)), frozen(every_score[picked]), sizes, names)
+        present = present[some.size :]
+
+
+def _empty_block(names: pa.Array, judged: Judgements) -> Block:
+    none = pa.array([], pa.large_string())
+    return Block(np.full(len(names), -1), none, frozen(np.zeros(0)), offsets(np.zeros(len(names), np.int64)), names)

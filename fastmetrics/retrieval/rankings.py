@@ -1,0 +1,180 @@
+"""Columns of rankings: ids of any kind become integer keys and offsets, and meet their judgements.
+
+The only place that validates ids.  Two representations:
+
+- :class:`Rankings`: per row a list of ids, best first (or, of relevant documents, in any order);
+- :class:`Judged`: per row the grade found at each rank, and the grades an ideal ranking would have.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from fastmetrics.core.arrays import Flags, Floats, Ints, as_array, decoded, floats_of_arrow
+from fastmetrics.errors import ColumnError
+from fastmetrics.retrieval.ids import fixed_ids, frozen, ids_of, offsets, spans, take_ids
+from fastmetrics.kernels.ranking import ids as id_kernels
+from fastmetrics.kernels.ranking import judge as kernels
+from fastmetrics.kernels.ranking.ids import Ids
+
+
+@dataclass(frozen=True)
+class Rankings:
+    """Lists of ids: row r holds ``ids[starts[r]:starts[r + 1]]``; where not ``valid`` the row was missing."""
+
+    ids: Ids
+    starts: Ints
+    valid: Flags
+    kind: str
+    """``text``, ``integer``, or ``none`` when there is no id at all."""
+    memory: list[tuple[object, object, Judged]] = field(default_factory=list, repr=False, compare=False)
+
+    @property
+    def sizes(self) -> Ints:
+        """Number of ids of each row."""
+        return np.diff(self.starts)
+
+    def __len__(self) -> int:
+        return int(self.starts.size - 1)
+
+    def take(self, rows: Ints) -> Rankings:
+        """The given rows, in that order; a row of -1 gives an empty one."""
+        sizes = np.where(rows < 0, 0, self.sizes[rows])
+        picked = spans(self.starts[rows], sizes)
+        return Rankings(take_ids(self.ids, picked), offsets(sizes), self.valid[rows] | (rows < 0), self.kind)
+
+
+@dataclass(frozen=True)
+class Judged:
+    """Rankings after the judgements were looked up: all that a measure needs.
+
+    ``grades[starts[q]:starts[q + 1]]`` are the grades of query q's documents in rank order, NaN for one that was not
+    judged; ``ideal[ideal_starts[q]:…]`` are the grades of all its judged documents, from the highest down.
+    """
+
+    grades: Floats
+    starts: Ints
+    ideal: Floats
+    ideal_starts: Ints
+
+
+def rankings(column: Any, name: str = "ids") -> Rankings:
+    """The rankings held by ``column``, called ``name`` in errors.
+
+    Takes an Arrow list array (of strings or integers), a two-dimensional integer array (-1 = none), a list of lists,
+    or a pandas or polars series of lists.  ``None`` for a row says that it is missing.
+
+    >>> rankings([["a", "b"], [], None]).sizes
+    array([2, 0, 0])
+    >>> rankings(np.array([[7, 8], [9, -1]])).sizes
+    array([2, 1])
+    >>> rankings([["a"], ["b", None]], "retrieved_ids")
+    Traceback (most recent call last):
+    fastmetrics.errors.ColumnError: column 'retrieved_ids', row 1: an id is null
+    """
+    array = _lists(column, name)
+    sizes, values = _sizes(array), decoded(array.flatten())
+    if values.null_count:
+        row = int(np.searchsorted(offsets(sizes), np.flatnonzero(_nulls(values))[0], side="right")) - 1
+        raise ColumnError(f"column {name!r}, row {row}: an id is null")
+    ids, kind = ids_of(values, name)
+    there = _there(array)
+    if not there.all():
+        ids = take_ids(ids, np.flatnonzero(there))
+        sizes = np.diff(offsets(there.astype(np.int64))[offsets(sizes)])
+    return Rankings(ids, offsets(sizes), ~_nulls(array), kind)
+
+
+def grades_of(column: Any, relevant: Any, name: str = "relevance") -> Floats:
+    """One grade per id of the column ``relevant``; a missing list means that all are 1.
+
+    >>> grades_of([[2, 0.5], None], [["a", "b"], ["c"]])
+    array([2. , 0.5, 1. ])
+    >>> grades_of([[2]], [["a", "b"]])
+    Traceback (most recent call last):
+    fastmetrics.errors.ColumnError: column 'relevance', row 0: expected a grade for each of 2 relevant ids, got 1
+    """
+    array, ids = _lists(column, name), _lists(relevant, "relevant_ids")
+    sizes, wanted = _sizes(array), _sizes(ids)
+    given = ~_nulls(array) & ~_nulls(ids)
+    wrong = np.flatnonzero(given & (sizes != wanted))
+    if wrong.size:
+        row = int(wrong[0])
+        raise ColumnError(
+            f"column {name!r}, row {row}: expected a grade for each of {wanted[row]} relevant ids, got {sizes[row]}"
+        )
+    values = floats_of_arrow(array.flatten(), name)[np.repeat(given, sizes)]
+    if np.isnan(values).any():
+        row = int(np.repeat(np.arange(given.size), sizes * given)[np.isnan(values)][0])
+        raise ColumnError(f"column {name!r}, row {row}: a grade is not a number")
+    grades = np.ones(int(wanted.sum()))
+    grades[np.repeat(given, wanted)] = values
+    return frozen(grades[_there(ids)])
+
+
+def judge(retrieved: Rankings, relevant: Rankings, grades: Floats | None = None) -> Judged:
+    """Look every retrieved id up among its row's relevant ids, whose ``grades`` are 1 unless given.
+
+    An id that a row retrieves twice counts at its first place, and holds the later one without a grade; an id judged
+    twice counts once, with its first grade.  The result is remembered, so that ten measures cost one look-up.
+    """
+    for known, marks, judged in retrieved.memory:
+        if known is relevant and marks is grades:
+            return judged
+    if len(retrieved) != len(relevant):
+        raise ColumnError(f"column 'retrieved_ids' has {len(retrieved)} rows, column 'relevant_ids' {len(relevant)}")
+    if {retrieved.kind, relevant.kind} == {"text", "integer"}:
+        raise ColumnError(
+            f"column 'retrieved_ids' holds {retrieved.kind} ids, column 'relevant_ids' {relevant.kind} ids"
+        )
+    marks = frozen(np.ones(relevant.ids.keys.size) if grades is None else grades)
+    found, repeated = kernels.judge(retrieved.ids, retrieved.starts, relevant.ids, relevant.starts, marks)
+    ideal, ideal_starts = marks, relevant.starts
+    if repeated:
+        first = ~id_kernels.repeats(relevant.ids, relevant.starts)
+        counted = np.concatenate(([0], np.cumsum(first)))
+        ideal, ideal_starts = marks[first], counted[relevant.starts]
+    if grades is not None:
+        ideal = descending(ideal, ideal_starts)
+    judged = Judged(frozen(found), retrieved.starts, frozen(ideal), frozen(ideal_starts))
+    retrieved.memory[:] = [(relevant, grades, judged)]
+    return judged
+
+
+def descending(grades: Floats, starts: Ints) -> Floats:
+    """Each row's grades from the highest to the lowest."""
+    nobody = fixed_ids(np.zeros(0, np.uint64))
+    return kernels.in_rank_order(frozen(grades), frozen(grades), nobody, frozen(starts))
+
+
+def _lists(column: Any, name: str) -> pa.Array:
+    array = as_array(column, name)
+    kind = array.type
+    if pa.types.is_null(kind):
+        return array.cast(pa.list_(pa.null()))
+    if pa.types.is_list_view(kind) or pa.types.is_large_list_view(kind):
+        return array.cast(pa.large_list(kind.value_type))
+    if not (pa.types.is_list(kind) or pa.types.is_large_list(kind) or pa.types.is_fixed_size_list(kind)):
+        raise ColumnError(f"column {name!r}: expected lists, got {kind}")
+    return array
+
+
+def _sizes(array: pa.Array) -> Ints:
+    return pc.fill_null(pc.list_value_length(array), 0).to_numpy(zero_copy_only=False).astype(np.int64)
+
+
+def _there(array: pa.Array) -> Flags:
+    """Which ids are some: all, but for the -1 that fills up the rows of a two-dimensional integer array."""
+    kind = array.type
+    if not (pa.types.is_fixed_size_list(kind) and pa.types.is_signed_integer(kind.value_type)):
+        return np.ones(int(_sizes(array).sum()), np.bool_)
+    return array.flatten().to_numpy(zero_copy_only=False) != -1
+
+
+def _nulls(array: pa.Array) -> Flags:
+    return array.is_null().to_numpy(zero_copy_only=False)

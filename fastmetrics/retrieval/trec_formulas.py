@@ -1,0 +1,66 @@
+"""Measures that trec_eval alone prints: set measures, multiples of R, and its experiments with gain."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from fastmetrics.core.allowed_values import Cutoff, Level
+from fastmetrics.core.arrays import Floats
+from fastmetrics.retrieval import formulas as ranked
+from fastmetrics.retrieval.formulas import Multiple, Number, ratio
+from fastmetrics.kernels.ranking import trec_gains as kernels
+from fastmetrics.retrieval.rankings import Judged
+
+
+def relative_precision(judged: Judged, *, k: Cutoff = None, level: Level = 1.0) -> Floats:
+    """Relevant documents among the first ``k``, divided by as many as could be there."""
+    depth = ranked.sizes(judged) if k is None else np.full(judged.starts.size - 1, k)
+    return ratio(ranked.hits(judged, k=k, level=level), np.minimum(depth, ranked.relevant(judged, level)))
+
+
+def set_average_precision(judged: Judged, *, level: Level = 1.0) -> Floats:
+    """Precision times recall of the documents retrieved, whatever their order."""
+    return ranked.precision(judged, level=level) * ranked.recall(judged, level=level)
+
+
+def set_f(judged: Judged, *, level: Level = 1.0, weight: Multiple = 1.0) -> Floats:
+    """(weight + 1)·P·R / (R + weight·P) of the documents retrieved."""
+    p, r = ranked.precision(judged, level=level), ranked.recall(judged, level=level)
+    return ratio((weight + 1.0) * p * r, r + weight * p)
+
+
+def utility(
+    judged: Judged, *, level: Level = 1.0, hit: Number = 1.0, junk: Number = -1.0, missed: Number = 0.0
+) -> Floats:
+    """Worth of the documents retrieved: ``hit`` for a relevant one, ``junk`` for another, ``missed`` for one left."""
+    found = ranked.hits(judged, level=level)
+    return hit * found + junk * (ranked.sizes(judged) - found) + missed * (ranked.relevant(judged, level) - found)
+
+
+def eleven_point_average(judged: Judged, *, level: Level = 1.0) -> Floats:
+    """Mean of the interpolated precision at recall 0, 0.1, …, 1."""
+    points = [ranked.interpolated_precision(judged, recall=tenth / 10, level=level) for tenth in range(11)]
+    return np.add.accumulate(points)[-1] / 11.0  # one after the other: a sum's order must not hang on the batch
+
+
+def binary_g(judged: Judged, *, level: Level = 1.0) -> Floats:
+    """Mean over the relevant documents of 1 / log2(2 + number of others ranked above)."""
+    return ratio(kernels.cost_discounted_hits(judged.grades, judged.starts, level), ranked.relevant(judged, level))
+
+
+def g(judged: Judged) -> Floats:
+    """Gain discounted by the gain missed so far, divided by all the gain there is."""
+    found = kernels.cost_discounted_gain(judged.grades, judged.starts, judged.ideal, judged.ideal_starts)
+    owners = np.repeat(np.arange(found.size), np.diff(judged.ideal_starts))
+    return ratio(found, np.bincount(owners, np.maximum(judged.ideal, 0.0), found.size))
+
+
+def ndcg_relevant(judged: Judged) -> Floats:
+    """NDCG averaged over the ranks of the relevant documents."""
+    return kernels.ndcg_at_relevant(judged.grades, judged.starts, judged.ideal, judged.ideal_starts)
+
+
+def ndcg_levels(judged: Judged, *, level: Level = 1.0) -> Floats:
+    """NDCG averaged over the ranks where the ideal gain falls; 0 where no grade reaches ``level``."""
+    found = kernels.ndcg_at_levels(judged.grades, judged.starts, judged.ideal, judged.ideal_starts)
+    return np.where(ranked.relevant(judged, level) > 0, found, 0.0)

@@ -1,0 +1,273 @@
+"""Files in, a file of scores and its summary out: the main job, from names to results."""
+
+from __future__ import annotations
+
+import json
+import unicodedata
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+import fastmetrics
+from fastmetrics.scoring.calls import caution_notes, finish_counts
+from fastmetrics.columns import COLUMNS, resolve
+from fastmetrics.core.corpus_counts import add_counts, add_up
+from fastmetrics.engines.job import Engine, Job, Progress, RunResult
+from fastmetrics.engines.local import Threads
+from fastmetrics.engines.run import limits_of, run_on
+from fastmetrics.errors import OptionError
+from fastmetrics.metrics.shared.cited_support import embedder_of
+from fastmetrics.core.name_lists import listed
+from fastmetrics.errors.messages import Argument
+from fastmetrics.plan.plan import Plan, plan
+from fastmetrics.results.score_files import column_of
+from fastmetrics.plan.score_batch import Scorer, fit
+from fastmetrics.stats.moments import State
+from fastmetrics.stats.quantiles import quantiles
+from fastmetrics.results.summary import MetricSummary, Summary, declared_labels, declared_statistics, fractions
+from fastmetrics.tables import Output, Selection, Source, open_source
+from fastmetrics.tables.chunks import long_rows
+from fastmetrics.tables.column_types import Widened
+from fastmetrics.tables.remote.addresses import is_url
+from fastmetrics.tables.invalid_utf8 import bad_text
+from fastmetrics.core.threads import cores
+
+Paths = str | Path | Sequence[str | Path]
+
+
+@dataclass(frozen=True)
+class ScoredFiles:
+    """What ``score_files`` made: where the files are, how many rows went where, and what the scores say."""
+
+    run: RunResult
+    summary: Summary
+
+
+def score_files(
+    inputs: Paths,
+    output: str | Path,
+    *,
+    metrics: Sequence[str] | str | None = None,
+    columns: Mapping[str, str] | None = None,
+    schema: str | None = None,
+    keep: Sequence[str] | str = (),
+    suites: Sequence[str] | str = (),
+    embedder: Any = None,
+    cache: str | Path | None = None,
+    format: str | None = None,
+    max_row_bytes: int | None = None,
+    threads: int | None = None,
+    batch_rows: int | None = None,
+    on_error: str = "fail",
+    resume: bool = False,
+    overwrite: bool = False,
+    work: str | Path | None = None,
+    guard: bool = True,
+    progress: Callable[[Progress], None] | None = None,
+    engine: str = "local",
+    workers: int | None = None,
+    address: str | None = None,
+) -> ScoredFiles:
+    """Score the rows of files into a file, in memory bounded by batches and threads, however many rows there are.
+
+    ``inputs`` are Parquet, JSON lines, CSV, TSV or Arrow files, folders or globs, or ``"-"``; ``output`` goes by its
+    suffix, or is a folder of Parquet parts.  Both may be addresses (``s3://``, ``gs://``, ``hdfs://``, ``file://`` and
+    those of fsspec); on the way to one the scores are kept in the folder ``work``, by default one in the user's cache.
+    ``metrics``, ``columns``, ``schema``, ``embedder`` and ``cache`` as in ``score``; ``keep`` names columns to copy
+    beside the ``id``.  The output appears whole or not at all; a killed run goes on with ``resume=True`` and ends in
+    the same bytes.  ``on_error="skip"`` puts bad rows, among them any of more than ``max_row_bytes`` (64 MiB by
+    default), into a rejects file and counts them.
+
+    Kept text that a spreadsheet would run as a formula (``=1+1``) gets a quote in front in CSV and TSV, unless
+    ``guard=False``.  The metadata beside the file count such cells, and this package takes the quotes away again when
+    it reads the file.
+
+    >>> import tempfile, pathlib
+    >>> folder = pathlib.Path(tempfile.mkdtemp())
+    >>> rows = folder / "rows.jsonl"
+    >>> _ = rows.write_text('{"answer": "in Paris", "reference": "Paris"}')
+    >>> scored = score_files(rows, folder / "scores.parquet", metrics=["token_f1"])
+    >>> round(scored.summary["token_f1"].mean, 3)
+    0.667
+
+    ``engine="ray"`` scores on ``workers`` processes of the Ray cluster at ``address``, or of one it starts on this
+    machine: the output has the same bytes, and a run begun on one engine may be resumed on the other.
+
+    Raises ``ColumnError``, ``UnknownNameError`` and ``OptionError`` as ``score`` does, ``InputError`` naming file and
+    row for bad data, ``OutputError`` if the output exists or cannot be written, ``MissingExtraError`` where Ray is not
+    installed, and ``WorkerError`` if its workers cannot start or die again and again.
+    """
+    chosen = _engine(engine, threads, workers, address)
+    source = open_source(inputs, format, max_row_bytes)
+    # A plan may have to read all rows first, and a target that cannot be written should not wait for that.
+    target = Output(output, work)
+    target.check(source.files, resume=resume, overwrite=overwrite)
+    planned = plan_files(source, metrics, columns, schema, keep, suites, embedder, cache)
+    with chosen as scoring:
+        result = run_on(
+            scoring,
+            source,
+            job(planned, Scorer(planned)),
+            output,
+            limits=limits_of(target, batch_rows),
+            on_error=on_error,
+            resume=resume,
+            overwrite=overwrite,
+            work=work,
+            guard=guard,
+            progress=progress,
+        )
+    # The result's address would lack the secrets that reading it again may need.
+    return ScoredFiles(result, _summary(result, planned, output if is_url(output) else result.output))
+
+
+def _engine(name: str, threads: int | None, workers: int | None, address: str | None) -> AbstractContextManager[Engine]:
+    """The engine asked for; raises ``OptionError`` for another, or for an option that it has not."""
+    if name == "local":
+        if workers is not None or address is not None:
+            local = Argument("workers"), " and ", Argument("address"), " are of the engine ray; the local one has "
+            raise OptionError(*local, Argument("threads"))
+        return nullcontext(Threads(cores(threads)))
+    if name != "ray":
+        raise OptionError(Argument("engine", name), ": expected local or ray")
+    if threads is not None:
+        alone = Argument("threads"), " is of the local engine; ray has ", Argument("workers"), ", each of one thread"
+        raise OptionError(*alone)
+    from fastmetrics.engines.ray import RayEngine
+
+    return RayEngine(workers, address)
+
+
+def plan_files(
+    source: Source,
+    metrics: Sequence[str] | str | None,
+    columns: Mapping[str, str] | None,
+    schema: str | None,
+    keep: Sequence[str] | str,
+    suites: Sequence[str] | str,
+    embedder: Any = None,
+    cache: str | Path | None = None,
+) -> Plan:
+    """The plan for the columns of an opened input, which is read if a metric must know all rows; keeps the ``id``."""
+    names = source.schema.names
+    found = resolve(names, columns, schema, {"id"})
+    kept = [found["id"]] if "id" in found else []
+    keep = list(dict.fromkeys([*kept, *listed(keep)]))
+    planned = plan(names, metrics, columns, schema, keep, suites, embedder, cache)
+    selection = source.select(_kinds(replace(planned, keep=())))
+    while True:
+        try:
+            return fit(planned, partial(_readable, source, selection))
+        except Widened as wider:  # by a late row, as when the rows are scored
+            selection = selection.widen(wider.name, wider.type)
+
+
+def _readable(source: Source, selection: Selection) -> Iterator[pa.RecordBatch]:
+    """All rows but those that are too long or whose text cannot be read, which scoring will report."""
+    for chunk in source.chunks(selection):
+        if len(chunk.rows):
+            batch = source.conform(chunk, selection)
+            bad = np.isin(np.arange(batch.num_rows), [*bad_text(batch), *long_rows(batch, source.max_row_bytes)])
+            yield batch.filter(pa.array(~bad)) if bad.any() else batch
+
+
+def _kinds(planned: Plan) -> dict[str, str]:
+    """The columns of the input that a plan reads, and what each must hold."""
+    kinds = dict.fromkeys(planned.keep, "any")
+    for canonical, yours in planned.used.items():
+        if kinds.get(yours) != "texts":
+            kinds[yours] = COLUMNS[canonical].kind
+    return kinds
+
+
+def job(planned: Plan, score: Callable[[pa.RecordBatch], pa.RecordBatch]) -> Job:
+    """What an engine needs to know to carry out a plan: ``score`` maps a batch, the rest describes it."""
+    return Job(
+        score=score,
+        columns=_kinds(planned),
+        signature=signature(planned),
+        observe=partial(_observe, planned.names),
+        conclude=lambda observed, rejected: _conclude(observed, planned.names, rejected),
+    )
+
+
+def _observe(names: Sequence[str], part: pa.RecordBatch) -> dict[str, Any]:
+    """The sums of a part's scores, and its counts of corpus metrics and of cautions."""
+    scores = {name: _state(part.column(name)).to_json() for name in names}
+    counts, cautions = add_counts([part])
+    return {"scores": scores, "counts": counts, "cautions": cautions}
+
+
+def signature(planned: Plan) -> dict[str, Any]:
+    """Everything the scores depend on: versions, metrics with all their options, and the columns they read."""
+    return {
+        "fastmetrics": fastmetrics.__version__,
+        "unicode": unicodedata.unidata_version,
+        "scores": {score.name: {"metric": score.metric.name, **_jsonable(score.options)} for score in planned.scores},
+        "columns": planned.used,
+        **({"passed_over": dict(planned.passed_over)} if planned.passed_over else {}),
+        "keep": list(planned.keep),
+    }
+
+
+def _jsonable(options: Mapping[str, Any]) -> dict[str, Any]:
+    told = dict(options)
+    if "embedder" in told:  # its weights and precision; where vectors are kept is no matter
+        told["embedder"] = embedder_of(options).signature
+        del told["cache"]
+    return dict(json.loads(json.dumps(told, default=repr)))
+
+
+def _state(column: Any) -> State:
+    state = State()
+    state.add(column)
+    return state
+
+
+def _merged(observed: Sequence[Mapping[str, Any]], names: Sequence[str]) -> dict[str, State]:
+    states = {name: State() for name in names}
+    for part in observed:
+        for name, text in part["scores"].items():
+            states[name] = states[name].merge(State.from_json(text))
+    return states
+
+
+def _conclude(observed: Sequence[Mapping[str, Any]], names: Sequence[str], rejected: int) -> dict[str, Any]:
+    """What the output's metadata say of its rows, so that a summary tells missing from undefined and from failed."""
+    rows = {
+        name: {
+            "n_rows": state.n + state.n_missing + state.n_undefined,
+            "n_missing": state.n_missing,
+            "n_undefined": state.n_undefined,
+            "n_error": 0,
+        }
+        for name, state in _merged(observed, names).items()
+    }
+    counts = {kind: _added(observed, kind) for kind in ("counts", "cautions")}
+    return {"metrics": rows, "n_rejected": rejected, **{kind: added for kind, added in counts.items() if added}}
+
+
+def _added(observed: Sequence[Mapping[str, Any]], kind: str) -> dict[str, list[int]]:
+    """The counts of corpus metrics, or those of cautions, added up over the parts."""
+    return add_up(part[kind] for part in observed)
+
+
+def _summary(result: RunResult, planned: Plan, output: str | Path) -> Summary:
+    states = _merged(result.observed, planned.names)
+    for state in states.values():
+        state.add_errors(result.rejected)
+    statistics = declared_statistics(states)
+    metrics = {}
+    for name, state in states.items():
+        wanted = fractions(statistics.get(name, ()))
+        found = quantiles(partial(column_of, output, name), list(wanted.values())) if wanted else ()
+        metrics[name] = MetricSummary.of(state, dict(zip(wanted, map(float, found), strict=True)))
+    corpus = {name: finish_counts(name, counts) for name, counts in _added(result.observed, "counts").items()}
+    labels, notes = declared_labels(states), caution_notes(_added(result.observed, "cautions"))
+    return Summary(result.rows, metrics, corpus, labels, notes, planned.used, planned.passed_over)

@@ -1,0 +1,210 @@
+"""How far several people, or a judge and people, agree: Cohen's κ and Krippendorff's α."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, get_args
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fastmetrics.errors import OptionError
+from fastmetrics.kernels.stats.ratio_distances import squared_ratios
+from fastmetrics.errors.messages import Argument
+from fastmetrics.stats.ratings import Ratings, read_ratings
+
+Weights = Literal["none", "linear", "quadratic"]
+Level = Literal["nominal", "ordinal", "interval", "ratio"]
+_MANY = 20_000  # distinct amounts whose pairs take a fraction of a second
+
+_ORDER = Argument("order"), "[lowest, ..., highest]"
+
+
+def cohen_kappa(first: Any, second: Any, weights: Weights = "none", *, order: Sequence[Any] | None = None) -> float:
+    """Cohen's kappa of two raters: κ = 1 − Σ w·observed / Σ w·expected over the pairs of categories.
+
+    A disagreement between the i-th and the j-th category in use, in ascending order, weighs 1, ``linear`` |i − j| or
+    ``quadratic`` (i − j)².  ``order`` lists all categories from the lowest to the highest, as scikit-learn's ``labels``
+    do; words need it for weights, since the alphabet is no scale, unless they are ordered categories of pandas or
+    Polars.  Units that either rater left out (null, NaN) do not count.  NaN if no disagreement could be expected (a
+    single category) or no unit is left.  Source: Cohen 1960 and 1968, as in scikit-learn.
+
+    >>> cohen_kappa([1, 1, 0, 0], [1, 0, 0, 0])
+    0.5
+    >>> scale = ["bad", "fair", "good"]
+    >>> round(cohen_kappa(["bad", "good", "fair"], ["fair", "good", "fair"], "linear", order=scale), 3)
+    0.571
+
+    Raises ``OptionError`` for unknown weights, weights of words without an order, and an order that lacks a rating,
+    ``InputError`` for columns of different length, and ``ColumnError`` for columns that are neither numbers nor text.
+    """
+    if weights not in get_args(Weights):
+        raise OptionError(Argument("weights", weights), f": {', '.join(get_args(Weights))} were expected")
+    ratings = read_ratings([first, second], order)
+    if weights != "none" and not ratings.ordered:
+        raise OptionError(Argument("weights", weights), ": words have no order by themselves; give ", *_ORDER)
+    return _kappa(ratings, 0, 1, weights)
+
+
+def krippendorff_alpha(
+    ratings: Any,
+    level: Level = "nominal",
+    *,
+    order: Sequence[Any] | None = None,
+    raters: Sequence[str] | str | None = None,
+) -> float:
+    """Krippendorff's alpha of any number of raters: α = 1 − observed disagreement / expected disagreement.
+
+    ``ratings`` is a table with a row for each unit and a column for each rater (pandas, Polars, Arrow, a dict): all
+    columns but ``id``, or those that ``raters`` names.  A sequence of columns will do, and an array of raters × units.
+    A long table with a row for each rating becomes such a table by ``pivot`` of pandas or Polars:
+    ``frame.pivot(index="unit", columns="rater", values="rating")``.  Null and NaN mean not rated, and a unit with
+    fewer than two ratings does not count.
+
+    Two ratings differ by 1 (``nominal``), by the square of the number of ratings between them, their own counted half
+    (``ordinal``), by the square of their difference (``interval``), or by the square of their difference divided by
+    their sum (``ratio``, for amounts of 0 or more; its time grows with the square of the number of distinct amounts).
+    Words are nominal, or ordinal by ``order``, which lists all of them from the lowest to the highest.  NaN if all
+    ratings are alike.  Source: Krippendorff 2011, Computing Krippendorff's alpha-reliability.
+
+    >>> krippendorff_alpha([[1, 2, 3, None], [1, 2, 2, 3]])
+    0.5454545454545454
+    >>> round(krippendorff_alpha({"id": [7, 8, 9], "ann": [1, 2, 8], "bob": [1, 2, 9]}, "ratio"), 4)
+    0.9961
+
+    Raises ``OptionError`` for an unknown level, one that these ratings do not have, and an order that lacks a rating,
+    ``InputError`` for columns of different length, and ``ColumnError`` for columns that are neither numbers nor text.
+    """
+    if level not in get_args(Level):
+        raise OptionError(Argument("level", level), f": {', '.join(get_args(Level))} were expected")
+    read = read_ratings(ratings, order, raters)
+    if level not in _levels(read):
+        if level == "ratio" and read.values is not None:
+            least = float(read.values.min())
+            raise OptionError(Argument("level", level), f": amounts of 0 or more were expected, not {least}")
+        raise OptionError(Argument("level", level), ": words are nominal, or ordinal with ", *_ORDER)
+    return _alpha(read, level)
+
+
+@dataclass(frozen=True)
+class PairAgreement:
+    """Cohen's kappa of two raters over the ``n`` units that both rated; NaN where undefined."""
+
+    first: str
+    second: str
+    n: int
+    kappa: float
+    kappa_linear: float
+    kappa_quadratic: float
+
+
+@dataclass(frozen=True)
+class Agreement:
+    """How far raters agree: kappa of each pair, and Krippendorff's alphas.
+
+    NaN are the figures that the ratings do not have: weighted kappas and the ordinal alpha of words without an order,
+    the interval alpha of any words, and the ratio alpha of anything but amounts of 0 or more.  The ratio alpha of more
+    than 20,000 distinct amounts is left out too, since it takes long: ``krippendorff_alpha`` works it out.
+    """
+
+    n_units: int
+    pairs: Sequence[PairAgreement]
+    alpha_nominal: float
+    alpha_ordinal: float
+    alpha_interval: float
+    alpha_ratio: float
+
+
+def agreement(
+    ratings: Any, *, order: Sequence[Any] | None = None, raters: Sequence[str] | str | None = None
+) -> Agreement:
+    """How far the raters agree, whose ratings are those that :func:`krippendorff_alpha` takes.
+
+    ``n_units`` is the number of units with two ratings or more.
+
+    >>> agreement({"ann": [1, 0, 1, 1], "bob": [1, 0, 0, 1]}).pairs[0].kappa
+    0.5
+
+    Raises the errors of :func:`krippendorff_alpha`.
+    """
+    read = read_ratings(ratings, order, raters)
+    rated = read.codes >= 0
+    weights = [weights for weights in get_args(Weights) if weights == "none" or read.ordered]
+    pairs = []
+    for (i, first), (j, second) in itertools.combinations(enumerate(read.names), 2):
+        kappas = [_kappa(read, i, j, weight) for weight in weights]
+        n = int((rated[:, i] & rated[:, j]).sum())
+        pairs.append(PairAgreement(first, second, n, *kappas, *[math.nan] * (3 - len(kappas))))
+    levels = _levels(read)
+    if read.values is not None and len(read.values) > _MANY:
+        levels = [level for level in levels if level != "ratio"]
+    alphas = [_alpha(read, level) if level in levels else math.nan for level in get_args(Level)]
+    return Agreement(int((rated.sum(axis=1) >= 2).sum()), pairs, *alphas)
+
+
+def _levels(ratings: Ratings) -> list[str]:
+    """The levels of measurement that the ratings have."""
+    if ratings.values is None:
+        return ["nominal", "ordinal"] if ratings.ordered else ["nominal"]
+    return [level for level in get_args(Level) if level != "ratio" or ratings.values.min(initial=0.0) >= 0]
+
+
+def _kappa(ratings: Ratings, first: int, second: int, weights: Weights) -> float:
+    """Kappa of two raters; of a scale that was not given, the categories in use are one step apart."""
+    codes = ratings.codes[:, [first, second]]
+    codes = codes[(codes >= 0).all(axis=1)]
+    if not ratings.scaled:
+        codes = np.unique(codes, return_inverse=True)[1]
+    a, b = codes.reshape(-1, 2).T
+    n, places = len(a), range(int(codes.max(initial=0)) + 1)
+    count_a, count_b = (np.bincount(side, minlength=len(places)).tolist() for side in (a, b))
+    if weights == "none":
+        observed = int((a != b).sum())
+        expected = n * n - sum(x * y for x, y in zip(count_a, count_b, strict=True))
+    elif weights == "linear":  # |i − j| counts the boundaries between i and j
+        observed = int(abs(a - b).sum())
+        upto = zip(itertools.accumulate(count_a), itertools.accumulate(count_b), strict=True)
+        expected = sum(x * (n - y) + y * (n - x) for x, y in upto)
+    else:
+        observed = int(((a - b) ** 2).sum())
+        (sum_a, sum_b) = (sum(i * count[i] for i in places) for count in (count_a, count_b))
+        expected = n * sum(i * i * (count_a[i] + count_b[i]) for i in places) - 2 * sum_a * sum_b
+    return (expected - n * observed) / expected if expected else math.nan
+
+
+def _alpha(ratings: Ratings, level: str) -> float:
+    codes = ratings.codes[(ratings.codes >= 0).sum(axis=1) >= 2]
+    units, raters = np.nonzero(codes >= 0)
+    used, flat = np.unique(codes[units, raters], return_inverse=True)
+    if len(used) < 2:
+        return math.nan
+    sizes, n = np.bincount(units).astype(np.float64), len(flat)
+    counts = np.bincount(flat).astype(np.float64)
+    if level in ("nominal", "ratio"):
+        cells, occur = np.unique(units * len(used) + flat, return_counts=True)
+        owners, times = cells // len(used), occur.astype(np.float64)
+    if level == "nominal":
+        within = sizes**2 - np.bincount(owners, times**2)
+        between = float(n) ** 2 - float((counts**2).sum())
+    elif level == "ratio" and ratings.values is not None:
+        amounts = ratings.values[used] / ratings.values[used].max()
+        within = _ratios(owners, amounts[cells % len(used)], times)
+        between = float(_ratios(np.zeros(len(used), np.int64), amounts, counts)[0])
+    else:
+        ranks = np.cumsum(counts) - counts / 2  # the distance between two of them is the ordinal one
+        scale = ranks if level == "ordinal" or ratings.values is None else ratings.values[used]
+        rated = (scale - scale @ counts / n)[flat]
+        within = 2 * (sizes * np.bincount(units, rated**2) - np.bincount(units, rated) ** 2)
+        between = 2 * (n * float((rated**2).sum()) - float(rated.sum()) ** 2)
+    return 1.0 - (n - 1) * float((within / (sizes - 1)).sum()) / between
+
+
+def _ratios(groups: NDArray[np.int64], amounts: NDArray[np.float64], times: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Twice the disagreement of the pairs of each group, whose amounts stand together."""
+    starts = np.append(0, np.cumsum(np.bincount(groups))).astype(np.int64)
+    sums = np.empty(len(starts) - 1)
+    squared_ratios(starts, amounts, times, sums)
+    return sums

@@ -1,0 +1,258 @@
+"""Scores in whatever form they come, taken apart by file and added up part by part."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, TypeAlias
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from fastmetrics.columns import is_id
+from fastmetrics.core.corpus_counts import METADATA, add_up
+from fastmetrics.errors import ColumnError, FileFormatError, InputError
+from fastmetrics.core.frames import Frame, aligned_table, index_columns, open_frame
+from fastmetrics.stats.moments import State
+
+Piece: TypeAlias = "pa.Table | pa.RecordBatch"
+
+
+@dataclass(frozen=True)
+class Scores:
+    """Tables and record batches, one after the other; ``again``: whether they can be read a second time."""
+
+    read: Callable[[], Iterable[Piece]]
+    again: bool
+    notes: Sequence[str] = ()
+    """Which columns were left out, and why."""
+
+    @classmethod
+    def of(cls, scores: Any, wanted: Collection[str] = ()) -> Scores:
+        """The source behind anything that ``summarize`` takes; raises ``InputError`` for anything else.
+
+        A column that cannot be read, as it holds mixed objects, is left out, unless it is ``wanted``.
+        """
+        if isinstance(scores, pa.Table | pa.RecordBatch):
+            return cls(lambda: [scores], again=True)
+        if isinstance(scores, pa.RecordBatchReader):
+            return cls(lambda: _with_schema(scores), again=False)
+        if callable(scores):
+            return cls(lambda: _pieces(scores()), again=True)
+        if isinstance(scores, Mapping) or any(hasattr(type(scores), one) for one in ("columns", "__arrow_c_stream__")):
+            return cls._of_frame(open_frame(scores), wanted)
+        if isinstance(scores, list | tuple) and scores and isinstance(scores[0], Mapping):
+            return cls._of_frame(open_frame(scores), wanted)
+        if isinstance(scores, Iterable) and not isinstance(scores, str | bytes):
+            once = isinstance(scores, Iterator) or any(isinstance(item, pa.RecordBatchReader) for item in scores)
+            return cls(lambda: _pieces(scores), again=not once)
+        raise InputError(f"a table of scores was expected, not {type(scores).__name__}")
+
+    @classmethod
+    def _of_frame(cls, frame: Frame, wanted: Collection[str]) -> Scores:
+        columns, notes = {}, []
+        for name in dict.fromkeys(frame.names):
+            try:
+                columns[name] = pa.concat_tables(frame.read([name])[1]).column(0)
+            except ColumnError as error:
+                if name in wanted:
+                    raise
+                notes.append(f"left out: {error}")
+        table = aligned_table(columns)
+        return cls(lambda: [table], again=True, notes=notes)
+
+    def table(self) -> pa.Table:
+        """Everything in one table."""
+        pieces = [p if isinstance(p, pa.Table) else pa.Table.from_batches([p]) for p in self.read()]
+        return pa.concat_tables(pieces) if pieces else pa.table({})
+
+
+def _with_schema(reader: pa.RecordBatchReader) -> Iterator[Piece]:
+    yield reader.schema.empty_table()
+    yield from reader
+
+
+def _pieces(items: Iterable[Any]) -> Iterator[Piece]:
+    for place, item in enumerate(items):
+        if isinstance(item, pa.RecordBatchReader):
+            yield from _with_schema(item)
+        elif isinstance(item, pa.Table | pa.RecordBatch):
+            yield item
+        else:
+            raise InputError(f"item {place} is no Arrow table or record batch but {type(item).__name__}")
+
+
+def score_columns(schema: pa.Schema) -> list[str]:
+    """The names of the columns that are scores: those of numbers and truth values but the ``id`` and row labels.
+
+    Whole numbers and truth values beside the metrics that the metadata name were kept by a run, and are no scores.
+
+    >>> score_columns(pa.schema({"id": pa.int64(), "token_f1": pa.float64(), "passed": pa.bool_(), "why": pa.string()}))
+    ['token_f1', 'passed']
+    """
+    labels = index_columns(schema)
+    kept = bool(Claims.of((schema.metadata or {}).get(METADATA)).metrics)
+    kinds = _KINDS[:1] if kept else _KINDS
+    others = [one for one in schema if not (is_id(one.name) or one.name in labels)]
+    return [one.name for one in others if any(kind(one.type) for kind in kinds)]
+
+
+_KINDS = (pa.types.is_floating, pa.types.is_integer, pa.types.is_boolean, pa.types.is_decimal)
+
+
+@dataclass(frozen=True)
+class Claims:
+    """What a score file's metadata say of its rows.
+
+    ``{"metrics": {name: {"n_rows", "n_missing", "n_undefined", "n_error"}}, "counts": {corpus metric: [integers]},
+    "cautions": {metric: [rows it speaks of, scored rows]}, "n_rejected": rows of the input that are not among these}``
+    """
+
+    metrics: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
+    counts: Mapping[str, list[int]] = field(default_factory=dict)
+    n_rejected: int = 0
+    cautions: Mapping[str, list[int]] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, metadata: bytes | None) -> Claims:
+        """The claims in the metadata's JSON; raises ``FileFormatError`` if it is something else."""
+        if metadata is None:
+            return cls()
+        try:
+            fields = json.loads(metadata)
+            metrics = {
+                name: {key: int(counts[key]) for key in ("n_rows", "n_missing", "n_undefined", "n_error")}
+                for name, counts in fields.get("metrics", {}).items()
+            }
+            counts, cautions = (
+                {name: [int(count) for count in vector] for name, vector in fields.get(kind, {}).items()}
+                for kind in ("counts", "cautions")
+            )
+            if any(len(pair) != 2 for pair in cautions.values()):
+                raise ValueError("cautions: expected pairs of counts")
+            n_rejected = int(fields.get("n_rejected", 0))
+        except (ValueError, AttributeError, KeyError, TypeError) as error:
+            raise FileFormatError(f"the scores' metadata {METADATA.decode()!r} cannot be read: {error!r}") from error
+        return cls(metrics, counts, n_rejected, cautions)
+
+    @property
+    def n_rows(self) -> int | None:
+        """How many rows they speak of; None if they do not say, or contradict each other."""
+        said = {counts["n_rows"] for counts in self.metrics.values()}
+        return said.pop() if len(said) == 1 else None
+
+
+class Sums:
+    """Parts added up: a state per score column, the counts of the corpus metrics, and notes on what was amiss."""
+
+    def __init__(self, notes: Iterable[str] = ()) -> None:
+        self.n_rows = 0
+        self.states: dict[str, State] = {}
+        self.cautions: dict[str, list[int]] = {}
+        self._counts: dict[str, list[list[int]]] = {}
+        self._n_parts = 0
+        self._names: list[str] | None = None
+        self._notes: dict[str, None] = dict.fromkeys(notes)
+        self._part: _Part | None = None
+
+    def add(self, piece: Piece) -> None:
+        """Add one table or batch; those of one file follow each other, and bear its metadata."""
+        names = score_columns(piece.schema)
+        if self._names is None:
+            self._names = names
+            self.states = {name: State() for name in names}
+        if len(set(names)) < len(names):
+            raise ColumnError(f"two score columns have the same name; found {', '.join(map(repr, names))}")
+        if names != self._names:
+            differing = sorted(set(names) ^ set(self._names)) or names
+            raise ColumnError(f"the parts differ in their score columns: {', '.join(map(repr, differing))}")
+        metadata = (piece.schema.metadata or {}).get(METADATA)
+        if self._part is not None and (self._part.metadata != metadata or (self._part.whole and piece.num_rows)):
+            self.close()
+        if self._part is None:
+            self._part = _Part(metadata, names)
+        self._part.add(piece)
+
+    def close(self) -> None:
+        """End the part that is under way: only now its number of rows is known."""
+        if self._part is None:
+            return
+        part, self._part = self._part, None
+        self.n_rows += part.n_rows
+        if part.n_rows or part.claims.counts:
+            self._n_parts += 1
+        for name, state in part.states.items():
+            note = part.settle(name)
+            if note:
+                self._notes[note] = None
+            if part.whole:
+                state.add_errors(part.claims.n_rejected)
+            self.states[name] = self.states[name].merge(state)
+        for name, vector in part.claims.counts.items():
+            self._counts.setdefault(name, []).extend([vector] if part.whole else [])
+        self.cautions = add_up([self.cautions, part.cautions])
+
+    @property
+    def counts(self) -> dict[str, list[int]]:
+        """The counts of each corpus metric that every part knows, added up."""
+        known = {name: vectors for name, vectors in self._counts.items() if not self._is_torn(vectors)}
+        return {name: [sum(column) for column in zip(*vectors, strict=True)] for name, vectors in known.items()}
+
+    @property
+    def notes(self) -> list[str]:
+        """What a reader of the sums must know."""
+        torn = [name for name, vectors in self._counts.items() if self._is_torn(vectors)]
+        left_out = f"left out, as not every part holds the counts of its rows: {', '.join(torn)}"
+        return [*self._notes, *([left_out] if torn else [])]
+
+    def _is_torn(self, vectors: list[list[int]]) -> bool:
+        return len(vectors) != self._n_parts or len({len(vector) for vector in vectors}) != 1
+
+
+@dataclass(frozen=True)
+class Collected:
+    """Scores that lie elsewhere, already added up; ``values`` gives those of a column anew at each call."""
+
+    sums: Sums
+    values: Callable[[str], Iterator[NDArray[np.float64]]]
+
+
+class _Part:
+    """The rows of one file: what they hold, and what its metadata claim."""
+
+    def __init__(self, metadata: bytes | None, names: Iterable[str]) -> None:
+        self.metadata = metadata
+        self.claims = Claims.of(metadata)
+        self.n_rows = 0
+        self.states = {name: State() for name in names}
+
+    def add(self, piece: Piece) -> None:
+        self.n_rows += piece.num_rows
+        for name, state in self.states.items():
+            state.add(piece.column(name))
+
+    @property
+    def whole(self) -> bool:
+        """Whether these are just the rows that the metadata speak of."""
+        return self.n_rows == self.claims.n_rows
+
+    @property
+    def cautions(self) -> dict[str, list[int]]:
+        """Of each score the rows that its caution speaks of, none if that is not known, and the scored rows."""
+        scored = {name: [0, state.n + state.n_undefined] for name, state in self.states.items()}
+        return {**scored, **(self.claims.cautions if self.whole else {})}
+
+    def settle(self, name: str) -> str | None:
+        """Tell a column's nulls apart as the metadata claim; if they cannot be right, say so."""
+        state, claim = self.states[name], self.claims.metrics.get(name)
+        if claim is None or state.n_missing == 0:
+            return None
+        if claim["n_rows"] != self.n_rows:
+            rows = f"{claim['n_rows']:,} rows, not of these {self.n_rows:,}"
+            return f"every null is counted as missing: the metadata speak of {rows}"
+        if claim["n_missing"] + claim["n_undefined"] + claim["n_error"] != state.n_missing:
+            return f"every null of {name} is counted as missing: the metadata do not count {state.n_missing:,} nulls"
+        state.tell_apart(claim["n_undefined"], claim["n_error"])
+        return None

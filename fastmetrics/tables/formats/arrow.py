@@ -1,0 +1,68 @@
+"""Arrow IPC files and streams, which say of themselves where everything lies: nothing is read before it is checked."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from fastmetrics.errors import FileFormatError
+from fastmetrics.core.arrow_checks import check_names, check_table
+from fastmetrics.tables.chunks import Chunk
+from fastmetrics.tables.input_files import DataFile, reading
+from fastmetrics.tables.column_types import Selection
+
+READ_ROWS = 65_536
+
+
+class ArrowReader:
+    """One Arrow IPC file or stream; also Feather version 2."""
+
+    def __init__(self, file: DataFile) -> None:
+        self.file = file
+        self.rows: int | None = None
+        with reading(file.shown), self._open(None)[0] as arrow:
+            self.schema: pa.Schema = arrow.schema.remove_metadata()
+            check_names(self.schema, file.shown, FileFormatError)
+
+    def _open(self, columns: list[int] | None) -> tuple[Any, Callable[[], int]]:
+        """The file or stream, and how many of its bytes have been read."""
+        stream, tell = self.file.open()
+        options = pa.ipc.IpcReadOptions(use_threads=False, included_fields=columns)
+        if self.file.compression is None:
+            magic = stream.read(6)
+            stream.seek(0)
+            if magic == b"ARROW1":
+                return pa.ipc.open_file(stream, options=options), tell
+        return pa.ipc.open_stream(stream, options=options), tell
+
+    def where(self, row: int) -> str:
+        """The row in messages."""
+        return f"row {row}"
+
+    def read(self, selection: Selection, number: int, start: int, threads: int) -> Iterator[Chunk]:
+        """The rows from ``start`` on."""
+        names = [name for name in selection.schema.names if name in self.schema.names]
+        indices = [self.schema.get_field_index(name) for name in names]
+        with reading(self.file.shown):
+            arrow, tell = self._open(indices)
+            row = 0
+            for batch, offset in _each(arrow, tell, self.file.size):
+                check_table(batch, f"{self.file.shown}, from row {row}, column", FileFormatError)
+                for keep in range(max(0, start - row), batch.num_rows, READ_ROWS):
+                    piece = batch.slice(keep, READ_ROWS)
+                    first = row + keep
+                    yield Chunk(number, np.arange(first, first + len(piece), dtype=np.int64), piece, (), offset)
+                row += batch.num_rows
+
+
+def _each(arrow: Any, tell: Callable[[], int], size: int) -> Iterator[tuple[pa.RecordBatch, int]]:
+    """The batches, each with how many bytes of the file have been read by then, or about so many."""
+    if isinstance(arrow, pa.ipc.RecordBatchFileReader):
+        for index in range(arrow.num_record_batches):
+            yield arrow.get_batch(index), size * (index + 1) // arrow.num_record_batches
+    else:
+        for batch in arrow:
+            yield batch, tell()

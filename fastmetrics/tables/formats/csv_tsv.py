@@ -1,0 +1,193 @@
+"""CSV and TSV: everything is text until a column is asked for as numbers, flags or lists."""
+
+from __future__ import annotations
+
+import csv
+import re
+from collections.abc import Callable, Iterator
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.csv as pacsv
+
+from fastmetrics.errors import FileFormatError
+from fastmetrics.tables.text_columns import parse
+from fastmetrics.tables.chunks import Chunk, Place, Reject, Rows, batch_of, too_long
+from fastmetrics.tables.input_files import DataFile, reading
+from fastmetrics.tables.output.formula_guard import unguarded
+from fastmetrics.tables.column_types import Selection
+from fastmetrics.tables.formats.csv_records import BLOCK, LARGEST, LineNumbers, Stream, coded_name, decoded, plain_bytes, text_lines
+
+_RAGGED = re.compile(r"CSV parse error: .*Expected \d+ columns, got \d+", re.DOTALL)
+
+
+class DelimitedReader:
+    """One CSV or TSV file with a header; a row's number counts the records after it.
+
+    Text may be ``guarded``: quotes that keep spreadsheets from running it are taken away.
+    """
+
+    def __init__(self, file: DataFile, *, guarded: bool = False) -> None:
+        self.file = file
+        self._guarded = guarded
+        self._delimiter = "\t" if file.format == "tsv" else ","
+        self._lines = LineNumbers(file, self._delimiter)
+        header = self._header()
+        self.rows: int | None = None if header else 0
+        names = unguarded(pa.array(header, pa.string())).to_pylist() if guarded else header
+        self.schema = pa.schema([(name, pa.string()) for name in names])
+        self._written = dict(zip(names, header, strict=True))
+
+    def _header(self) -> list[str]:
+        with reading(self.file.shown), self.file.open()[0] as stream:
+            marked = stream.read(3) == b"\xef\xbb\xbf"
+        with reading(self.file.shown), self.file.open()[0] as stream:
+            stream.read(3 if marked else 0)
+            lines = text_lines(stream, self.file.max_row_bytes)
+            try:
+                row = next((row for row in csv.reader(lines, delimiter=self._delimiter) if row), [])
+                names = [name.encode("latin-1").decode() for name in row]
+            except UnicodeDecodeError as error:
+                raise FileFormatError(f"{self.file.shown}, line 1: the header is not UTF-8") from error
+            except csv.Error as error:
+                raise FileFormatError(f"{self.file.shown}, line 1: {error}") from error
+        return names
+
+    def where(self, row: int) -> str:
+        """The row in messages."""
+        return f"line {self._lines.of(row)}"
+
+    def read(self, selection: Selection, number: int, start: int, threads: int) -> Iterator[Chunk]:
+        """The records from ``start`` on."""
+        block, read = BLOCK, self._read
+        while True:
+            try:
+                for chunk in read(selection, number, start, block):
+                    yield chunk
+                    start = max(start, chunk.stop)
+                return
+            except pa.ArrowInvalid as error:
+                if "Empty CSV file" in str(error):  # nothing follows the header, not even the end of its line
+                    return
+                if "straddl" in str(error):
+                    block = self._larger(block, start)
+                elif read == self._read and _RAGGED.search(str(error)):
+                    read = self._read_ragged
+                else:
+                    with reading(self.file.shown):
+                        raise
+
+    def _larger(self, block: int, row: int) -> int:
+        """A larger block, for a record that did not fit into one; raises ``FileFormatError`` if it is too long."""
+        most = min(self.file.max_row_bytes, LARGEST)
+        if block >= most:
+            raise FileFormatError(f"{self.file.shown}, {self.where(row)}: {too_long(most)}; or a quote never closes")
+        return min(4 * block, most)
+
+    def _read(self, selection: Selection, number: int, start: int, block: int) -> Iterator[Chunk]:
+        """The records, if all have the header's number of fields."""
+        row = 0
+        for batch, offset in self._batches(selection, block, None):
+            rows = np.arange(row, row + batch.num_rows, dtype=np.int64)
+            row += batch.num_rows
+            keep = max(0, start - int(rows[0])) if len(rows) else 0
+            if keep < len(rows):
+                yield self._chunk(batch.slice(keep), rows[keep:], selection, number=number, ragged=[], offset=offset)
+
+    def _read_ragged(self, selection: Selection, number: int, start: int, block: int) -> Iterator[Chunk]:
+        """The records, those among them rejected that have more or fewer fields; whatever their bytes."""
+        ragged: list[Reject] = []
+        skipped: list[int] = []
+
+        def note(row: pacsv.InvalidRow) -> str:
+            if row.number - 2 >= start:
+                ragged.append(self._ragged(row, number))
+            else:
+                skipped.append(row.number - 2)
+            return "skip"
+
+        row = 0
+        for batch, offset in self._batches(selection, block, note):
+            rows, row = _number(batch.num_rows, row, [*skipped, *(reject.place.row for reject in ragged)])
+            keep = int(np.searchsorted(rows, start))
+            if keep < len(rows):
+                cells = decoded(batch.slice(keep))
+                yield self._chunk(cells, rows[keep:], selection, number=number, ragged=ragged, offset=offset)
+        if ragged:
+            yield Chunk(number, np.empty(0, np.int64), batch_of(selection.schema), tuple(ragged))
+
+    def _batches(
+        self, selection: Selection, block: int, note: Callable[[pacsv.InvalidRow], str] | None
+    ) -> Iterator[tuple[pa.RecordBatch, int]]:
+        """Arrow's batches of the cells as bytes, and how much of the file has been read by then.
+
+        With a ``note`` of ragged records, the text of which Arrow hands to it as UTF-8, the bytes are coded.
+        """
+        wanted = selection.schema.names or self.schema.names[:1]
+        inside = self._written if note is None else {name: coded_name(one) for name, one in self._written.items()}
+        stream, tell = self.file.open()
+        counted = Stream(stream, coded=note is not None)
+        with counted.stream:
+            reader = pacsv.open_csv(
+                pa.PythonFile(counted, mode="r"),
+                pacsv.ReadOptions(use_threads=False, block_size=block, column_names=None),
+                pacsv.ParseOptions(delimiter=self._delimiter, newlines_in_values=True, invalid_row_handler=note),
+                pacsv.ConvertOptions(
+                    column_types={inside[name]: pa.binary() for name in self.schema.names},
+                    include_columns=[inside[name] for name in wanted],
+                    strings_can_be_null=False,
+                ),
+            )
+            for batch in reader:
+                yield batch.rename_columns(wanted), tell()
+            if counted.count % 2:
+                self._lines.refuse_open_quote()
+
+    def _ragged(self, row: pacsv.InvalidRow, number: int) -> Reject:
+        place = Place(number, row.number - 2)
+        reason = f"expected {row.expected_columns} fields, got {row.actual_columns}"
+        raw = plain_bytes(row.text).decode(errors="replace")
+        return Reject(place, self.file.shown, self.where(place.row), None, reason, raw)
+
+    def _chunk(
+        self, batch: pa.RecordBatch, rows: Rows, selection: Selection, *, number: int, ragged: list[Reject], offset: int
+    ) -> Chunk:
+        last = int(rows[-1])
+        rejects = [reject for reject in ragged if reject.place.row < last]
+        ragged[:] = ragged[len(rejects) :]
+        arrays = []
+        wrong: dict[int, tuple[str, str]] = {}
+        for field in selection.schema:
+            text = batch.column(batch.schema.get_field_index(field.name)).view(pa.string())
+            text = unguarded(text) if self._guarded else text
+            parsed, failures = parse(text, field.type, selection.kinds[field.name])
+            arrays.append(parsed)
+            for index, reason in failures.items():
+                wrong.setdefault(index, (field.name, reason))
+        parsed_batch = pa.RecordBatch.from_arrays(arrays, schema=selection.schema)
+        if wrong:
+            for index in sorted(wrong):
+                column, reason = wrong[index]
+                raw = self._delimiter.join(str(value) for value in _cells(batch, index))
+                place = Place(number, int(rows[index]))
+                rejects.append(Reject(place, self.file.shown, self.where(place.row), column, reason, raw))
+            good = np.ones(len(rows), dtype=bool)
+            good[list(wrong)] = False
+            parsed_batch, rows = parsed_batch.filter(pa.array(good)), rows[good]
+            rejects.sort(key=lambda reject: reject.place)
+        return Chunk(number, rows, parsed_batch, tuple(rejects), offset)
+
+
+def _cells(batch: pa.RecordBatch, index: int) -> Iterator[str]:
+    for column in batch.columns:
+        yield column[index].as_py().decode(errors="replace")
+
+
+def _number(count: int, first: int, skipped: list[int]) -> tuple[Rows, int]:
+    """The numbers of the next ``count`` good records from ``first`` on, and the number to go on from."""
+    bad = [row for row in skipped if row >= first]
+    if not bad or bad[0] >= first + count:
+        return np.arange(first, first + count, dtype=np.int64), first + count
+    candidates = np.arange(first, first + count + len(bad), dtype=np.int64)
+    rows = candidates[~np.isin(candidates, bad)][:count]
+    return rows, int(rows[-1]) + 1 if count else first

@@ -1,0 +1,238 @@
+"""JSON lines: blocks of whole lines through Arrow's parser; a block it refuses, line by line, to name what is wrong."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.json as pj
+import pyarrow.types as pt
+
+from fastmetrics.core.arrays import well_formed
+from fastmetrics.errors import FileFormatError, InputError
+from fastmetrics.core.arrow_checks import check_names
+from fastmetrics.kernels.text.json_depth import deepest
+from fastmetrics.tables.chunks import Chunk, Place, Reject, batch_of, too_long
+from fastmetrics.tables.input_files import DataFile
+from fastmetrics.tables.column_types import (
+    Selection,
+    Widened,
+    WiderTypeError,
+    WrongValueError,
+    coerce,
+    describe,
+    unify,
+)
+from fastmetrics.tables.formats.lines import Block, blocks
+
+DEPTH = 100
+"""How deep brackets may nest: parsers go down as deep as a line does, and end the process at some depth."""
+_PARSE_BLOCK = 1 << 20
+
+
+class NoGoodLineError(FileFormatError):
+    """No line of the first block is a JSON object."""
+
+
+class JsonLinesReader:
+    """One file of JSON lines.
+
+    A row's number is its line's, so blank lines count but give no row.  A column is present if a row of the first
+    8 MB has it; a later one is found when it is asked for by name (``holds``).
+    """
+
+    def __init__(self, file: DataFile) -> None:
+        self.file = file
+        first = next((block for block in blocks(file) if block.cut or block.data.strip()), None)
+        self.rows: int | None = 0 if first is None else None
+        self.schema: pa.Schema = pa.schema([])
+        self.unreadable: FileFormatError | None = None
+        try:
+            self.schema = self.schema if first is None else _infer(first, file)
+        except NoGoodLineError as error:  # whose lines are bad rows like others, if there are other files
+            self.unreadable = error
+
+    def where(self, row: int) -> str:
+        """The row in messages."""
+        return f"line {row + 1}"
+
+    def holds(self, name: str) -> bool:
+        """Whether any line seems to have this key, however late."""
+        keys = {json.dumps(name, ensure_ascii=plain).encode() for plain in (True, False)}
+        for block in blocks(self.file):
+            if block.cut:
+                raise FileFormatError(str(self._cut(block, 0)))
+            if any(key in block.data for key in keys):
+                return True
+        return False
+
+    def read(self, selection: Selection, number: int, start: int, threads: int) -> Iterator[Chunk]:
+        """The lines from ``start`` on."""
+        for block in blocks(self.file):
+            first, data, offset = block.line, block.data, block.offset
+            lines = 1 if block.cut else data.count(b"\n") + (not data.endswith(b"\n"))
+            if first + lines <= start:
+                continue
+            if block.cut:
+                nothing = np.empty(0, np.int64), batch_of(selection.schema)
+                yield Chunk(number, *nothing, (self._cut(block, number),), offset)
+                continue
+            if first < start:
+                data = data.split(b"\n", start - first)[-1]
+                first, lines = start, lines - (start - first)
+            batch = _parse(data, lines, selection.schema, threads)
+            if batch is not None:
+                yield Chunk(number, np.arange(first, first + lines, dtype=np.int64), batch, (), offset)
+            else:
+                yield self._by_line(data, first, offset, number, selection)
+
+    def _cut(self, block: Block, number: int) -> Reject:
+        """Why a line that was cut off is no row."""
+        raw = block.data.decode(errors="replace")
+        where = self.where(block.line)
+        return Reject(Place(number, block.line), self.file.shown, where, None, too_long(self.file.max_row_bytes), raw)
+
+    def _by_line(self, block: bytes, first: int, offset: int, number: int, selection: Selection) -> Chunk:
+        rows: list[int] = []
+        values: dict[str, list[Any]] = {name: [] for name in selection.schema.names}
+        rejects = []
+        for row, line in enumerate(block.split(b"\n"), first):
+            if not line.strip():
+                continue
+            column = None
+            try:
+                record = record_of(line)
+                found = []
+                for column in values:
+                    found.append(_value(record.get(column), column, selection))
+            except WrongValueError as error:
+                raw = line.decode(errors="replace")
+                place = Place(number, row)
+                rejects.append(Reject(place, self.file.shown, self.where(row), column, str(error), raw))
+                continue
+            rows.append(row)
+            for column, value in zip(values, found, strict=True):
+                values[column].append(value)
+        arrays = [pa.array(values[field.name], field.type) for field in selection.schema]
+        batch = pa.RecordBatch.from_arrays(arrays, schema=selection.schema)
+        return Chunk(number, np.asarray(rows, dtype=np.int64), batch, tuple(rejects), offset)
+
+
+def _value(value: Any, column: str, selection: Selection) -> Any:
+    try:
+        return coerce(value, selection.schema.field(column).type, selection.kinds[column])
+    except WiderTypeError as wider:
+        raise Widened(column, wider.type) from None
+
+
+def _parse(block: bytes, lines: int, schema: pa.Schema, threads: int) -> pa.RecordBatch | None:
+    """The block as Arrow's parser reads it, or None if it refuses or if lines and rows are not one to one."""
+    if block.count(b"\n{") + block.startswith(b"{") != lines or _is_deep(block):
+        return None
+    options = pj.ParseOptions(explicit_schema=schema, unexpected_field_behavior="ignore")
+    sizes = [_PARSE_BLOCK, len(block) + 1] if threads > 1 else [len(block) + 1]
+    for size in sizes:
+        try:
+            source = pa.BufferReader(block)
+            table = pj.read_json(source, pj.ReadOptions(use_threads=threads > 1, block_size=size), options)
+        except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
+            continue
+        if table.num_rows != lines:
+            return None
+        table = table.select(schema.names).combine_chunks()
+        arrays = [column.chunk(0) if column.num_chunks else column.combine_chunks() for column in table.columns]
+        return pa.RecordBatch.from_arrays(arrays, schema=schema)
+    return None
+
+
+def _is_deep(block: bytes) -> bool:
+    return bool(deepest(np.frombuffer(block, np.uint8), DEPTH) >= 0)
+
+
+def record_of(line: bytes) -> dict[str, Any]:
+    """The JSON object on a line; raises ``WrongValueError``, which says what is wrong, for anything else."""
+    if _is_deep(line):
+        raise WrongValueError(f"nested more than {DEPTH} levels deep")
+    try:
+        record = json.loads(line.decode())
+    except UnicodeDecodeError as error:
+        raise WrongValueError(f"invalid UTF-8: byte 0x{line[error.start]:02x} at byte {error.start}") from None
+    except json.JSONDecodeError as error:
+        raise WrongValueError(f"malformed JSON: {error.msg} at character {error.pos + 1}") from None
+    except ValueError:
+        raise WrongValueError("malformed JSON: a number of too many digits") from None
+    if record is None:
+        return {}
+    if not isinstance(record, dict):
+        raise WrongValueError(f"expected a JSON object, got {describe(record)}")
+    return record
+
+
+def _infer(block: Block, file: DataFile) -> pa.Schema:
+    """The columns of a block and their types; where rows disagree, the type that holds the most."""
+    data, shown = block.data, file.shown
+    if block.cut:
+        raise NoGoodLineError(f"{shown}, line {block.line + 1}: {too_long(file.max_row_bytes)}")
+    if data.lstrip()[:1] == b"[":
+        raise FileFormatError(f"{shown}, line 1: expected one JSON object a line, got a JSON array")
+    if _is_deep(data):
+        return _infer_by_line(data, shown)
+    try:
+        options = pj.ReadOptions(use_threads=False, block_size=len(data) + 1)
+        schema = pj.read_json(pa.BufferReader(data), options).schema
+        check_names(schema, shown)
+    except (pa.ArrowInvalid, pa.ArrowNotImplementedError, InputError):
+        return _infer_by_line(data, shown)
+    return schema
+
+
+def _infer_by_line(block: bytes, shown: str) -> pa.Schema:
+    types: dict[str, pa.DataType] = {}
+    failure = None
+    for number, line in enumerate(block.split(b"\n"), 1):
+        if not line.strip():
+            continue
+        try:
+            record = record_of(line)
+        except WrongValueError as error:
+            failure = failure or f"{shown}, line {number}: {error}"
+            continue
+        for name, value in record.items():
+            if name != well_formed(name):  # no column can be called so
+                continue
+            found = _type_of(value)
+            types[name] = _join(types[name], found) if name in types else found
+    if not types and failure:
+        raise NoGoodLineError(failure)
+    return pa.schema(list(types.items()))
+
+
+def _join(first: pa.DataType, second: pa.DataType) -> pa.DataType:
+    if pt.is_list(first) != pt.is_list(second) and not (pt.is_null(first) or pt.is_null(second)):
+        return first if pt.is_list(first) else second
+    joined = unify(first, second)
+    if joined is None:
+        return pa.list_(pa.string()) if pt.is_list(first) else pa.string()
+    return pa.string() if pt.is_large_string(joined) else joined
+
+
+def _type_of(value: Any) -> pa.DataType:
+    if value is None:
+        return pa.null()
+    if isinstance(value, bool):
+        return pa.bool_()
+    if isinstance(value, int):
+        return pa.int64()
+    if isinstance(value, float):
+        return pa.float64()
+    return pa.list_(_join_all(map(_type_of, value))) if isinstance(value, list) else pa.string()
+
+
+def _join_all(types: Iterable[pa.DataType]) -> pa.DataType:
+    joined = pa.null()
+    for type_ in types:
+        joined = _join(joined, type_)
+    return joined

@@ -1,0 +1,75 @@
+"""A file of text as blocks of whole lines, in memory bounded whatever the file holds."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+import numpy as np
+
+from fastmetrics.tables.input_files import DataFile, reading
+
+BLOCK = 8 << 20
+_BOM = b"\xef\xbb\xbf"
+_SHOWN = 10_000
+
+
+class Block(NamedTuple):
+    """Whole lines: the number of the first, from 0, and the bytes of the file that had been read by then.
+
+    Or, if ``cut``, the beginning of one line that is longer than a row may be.
+    """
+
+    line: int
+    data: bytes
+    offset: int
+    cut: bool = False
+
+
+def blocks(file: DataFile) -> Iterator[Block]:
+    """The blocks of a file, a byte order mark left out.
+
+    Of a line of more than ``file.max_row_bytes`` a block says at once that it is there; the rest of it is read over.
+    """
+    line = held = 0
+    pending: list[bytes] = []
+    over = False
+    stream, tell = file.open()
+    with reading(file.shown), stream:
+        first = True
+        while data := stream.read(BLOCK):
+            data, first = (data.removeprefix(_BOM) if first else data), False
+            if over:
+                stop = data.find(b"\n") + 1
+                line, over, data = line + bool(stop), not stop, data[stop:] if stop else b""
+            stop = data.rfind(b"\n") + 1
+            if stop:
+                whole = b"".join([*pending, memoryview(data)[:stop]])
+                yield from _apart(Block(line, whole, tell()), file.max_row_bytes)
+                line, held, pending = line + whole.count(b"\n"), 0, []
+            if stop < len(data):
+                pending.append(data[stop:])
+                held += len(pending[-1])
+            if held > file.max_row_bytes:
+                yield Block(line, b"".join(pending)[:_SHOWN], tell(), cut=True)
+                held, pending, over = 0, [], True
+    if pending:
+        yield Block(line, b"".join(pending), file.size)
+
+
+def _apart(block: Block, most: int) -> Iterator[Block]:
+    """The block with the lines of more than ``most`` bytes cut off and set apart."""
+    if len(block.data) <= most:
+        yield block
+        return
+    ends = np.flatnonzero(np.frombuffer(block.data, np.uint8) == ord("\n")) + 1
+    sizes = np.diff(ends, prepend=0)
+    begin = row = 0
+    for at in np.flatnonzero(sizes > most + 1).tolist():
+        start, stop = int(ends[at] - sizes[at]), int(ends[at])
+        if start > begin:
+            yield Block(block.line + row, block.data[begin:start], block.offset)
+        yield Block(block.line + at, block.data[start : min(stop - 1, start + _SHOWN)], block.offset, cut=True)
+        begin, row = stop, at + 1
+    if begin < len(block.data):
+        yield Block(block.line + row, block.data[begin:], block.offset)

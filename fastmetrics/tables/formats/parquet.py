@@ -1,0 +1,155 @@
+"""Parquet files, read in batches whose memory is bounded whatever the file holds."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from fastmetrics.errors import FileFormatError, InputError
+from fastmetrics.core.arrow_checks import check_names, check_table
+from fastmetrics.tables.chunks import Chunk, row_bytes
+from fastmetrics.tables.input_files import DataFile, reading
+from fastmetrics.tables.column_types import Selection
+from fastmetrics.tables.remote.files import AHEAD, patiently
+
+READ_ROWS = 8_192
+READ_BYTES = 16 << 20
+_BUFFER = 1 << 20
+_FETCH_BYTES = 64 << 20
+_RUN_ROWS = 65_536
+_SPAN_ROWS = 131_072
+_SPAN_BYTES = 256 << 20
+_PROBE_ROWS = 8
+_SMALL_DICTIONARY = 16 << 10
+
+
+class ParquetReader:
+    """One Parquet file."""
+
+    def __init__(self, file: DataFile) -> None:
+        self.file = file
+        with reading(file.shown), self._open() as parquet:
+            self.schema: pa.Schema = parquet.schema_arrow.remove_metadata()
+            self.rows: int | None = parquet.metadata.num_rows
+            check_names(self.schema, file.shown, FileFormatError)
+            self.pieces = list(_pieces(parquet.metadata))
+
+    def _open(self) -> pq.ParquetFile:
+        """The file; of a remote one, larger pieces are fetched at a time."""
+        if self.file.is_remote:
+            return patiently(lambda: pq.ParquetFile(self.file.at_random(), buffer_size=AHEAD, pre_buffer=False))
+        return pq.ParquetFile(self.file.path, buffer_size=_BUFFER, pre_buffer=False)
+
+    def _fetching(self, parquet: pq.ParquetFile, names: list[str]) -> pq.ParquetFile:
+        """The file as one that fetches all columns of a run in few requests, where they fit into memory."""
+        if not self.file.is_remote or _largest_run(parquet.metadata, names) > _FETCH_BYTES:
+            return parquet
+        footer = parquet.metadata
+        return patiently(lambda: pq.ParquetFile(self.file.at_random(), metadata=footer, pre_buffer=True))
+
+    def where(self, row: int) -> str:
+        """The row in messages."""
+        return f"row {row}"
+
+    def read(
+        self, selection: Selection, number: int, start: int, threads: int, stop: int | None = None
+    ) -> Iterator[Chunk]:
+        """The rows from ``start`` to before ``stop``, where a row group ends; row groups outside are not read."""
+        names = [name for name in selection.schema.names if name in self.schema.names]
+        with reading(self.file.shown), self._open() as parquet:
+            fetching = self._fetching(parquet, names)
+            for first, groups in _runs(parquet.metadata, start, stop):
+                row = first
+                for batch in _batches(parquet, names, groups, fetching):
+                    check_table(batch, f"{self.file.shown}, from row {row}, column", FileFormatError)
+                    keep = max(0, start - row)
+                    if keep < batch.num_rows:
+                        rows = np.arange(row + keep, row + batch.num_rows, dtype=np.int64)
+                        yield Chunk(number, rows, batch.slice(keep))
+                    row += batch.num_rows
+
+
+def _pieces(metadata: pq.FileMetaData) -> Iterator[tuple[int, float]]:
+    """The first row of each row group, and how large a part of a span it makes, by rows or, if they are long, bytes."""
+    row = 0
+    for number in range(metadata.num_row_groups):
+        group = metadata.row_group(number)
+        yield row, max(group.num_rows / _SPAN_ROWS, group.total_byte_size / _SPAN_BYTES)
+        row += group.num_rows
+
+
+def _runs(metadata: pq.FileMetaData, start: int, stop: int | None) -> Iterator[tuple[int, list[int]]]:
+    """Runs of row groups to read together, so that tiny ones cost little, each with its first row."""
+    row = first = 0
+    groups: list[int] = []
+    for group in range(metadata.num_row_groups):
+        if stop is not None and row >= stop:
+            break
+        rows = metadata.row_group(group).num_rows
+        if row + rows > start:
+            first = row if not groups else first
+            groups.append(group)
+        row += rows
+        if groups and row - first >= _RUN_ROWS:
+            yield first, groups
+            groups = []
+    if groups:
+        yield first, groups
+
+
+def _largest_run(metadata: pq.FileMetaData, names: list[str]) -> int:
+    """The bytes, as they lie in the file, that the columns have in the largest run of row groups read together."""
+    largest = 0
+    for _, groups in _runs(metadata, 0, None):
+        found = (metadata.row_group(group) for group in groups)
+        columns = (group.column(index) for group in found for index in range(group.num_columns))
+        size = sum(one.total_compressed_size for one in columns if one.path_in_schema.split(".")[0] in names)
+        largest = max(largest, size)
+    return largest
+
+
+def _batches(
+    parquet: pq.ParquetFile, names: list[str], groups: list[int], fetching: pq.ParquetFile
+) -> Iterator[pa.RecordBatch]:
+    """Batches of about ``READ_BYTES``, read by ``fetching``, which is the same file.
+
+    The row groups' sizes tell how wide a row is, except where long cells repeat: a dictionary holds each once. So
+    where a dictionary is not small, the first rows are decoded to see.
+    """
+    rows = size = 0
+    doubtful = False
+    for group in groups:
+        metadata = parquet.metadata.row_group(group)
+        rows += metadata.num_rows
+        for index in range(metadata.num_columns):
+            column = metadata.column(index)
+            if column.path_in_schema.split(".")[0] in names:
+                size += column.total_uncompressed_size
+                start = column.dictionary_page_offset
+                doubtful |= start is not None and column.data_page_offset - start > _SMALL_DICTIONARY
+    width = max(1, size // max(1, rows))
+    if doubtful:
+        probe = parquet.iter_batches(_PROBE_ROWS, row_groups=groups[:1], columns=names, use_threads=False)
+        width = max([width, *(_widest(batch) for batch in _first(probe))])
+    fitting = max(1, min(READ_ROWS, READ_BYTES // width))
+    # One thread: decoding in the reader's own thread is as fast, as scoring and writing fill the others.
+    yield from fetching.iter_batches(fitting, row_groups=groups, columns=names, use_threads=False)
+
+
+def _widest(batch: pa.RecordBatch) -> int:
+    """The bytes of the longest row, if the batch is what it seems; reading it again will say what is wrong."""
+    try:
+        check_table(batch)
+    except InputError:
+        return 0
+    return int(row_bytes(batch).max())
+
+
+def _first(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    for batch in batches:
+        if batch.num_rows:
+            yield batch
+        return

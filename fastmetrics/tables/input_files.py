@@ -1,0 +1,278 @@
+"""Which files an input means, what format each has, and how its bytes are opened."""
+
+from __future__ import annotations
+
+import glob
+import os
+import sys
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any, BinaryIO, NoReturn
+from urllib.parse import unquote
+
+import pyarrow as pa
+
+from fastmetrics.errors import FileFormatError, OptionError
+from fastmetrics.errors.messages import Argument
+from fastmetrics.tables.remote import globs
+from fastmetrics.tables.remote import files as remote
+from fastmetrics.tables.remote.stores import cause, plainly, store
+from fastmetrics.tables.input_streams import compression_of, is_pipe, spool, unpacked
+from fastmetrics.tables.remote.addresses import as_local, as_utf8, is_url, parse
+
+SUFFIXES: Mapping[str, str] = {
+    ".parquet": "parquet",
+    ".pq": "parquet",
+    ".jsonl": "jsonl",
+    ".ndjson": "jsonl",
+    ".csv": "csv",
+    ".tsv": "tsv",
+    ".arrow": "arrow",
+    ".feather": "arrow",
+    ".ipc": "arrow",
+    ".arrows": "arrow",
+}
+COMPRESSIONS: Mapping[str, str] = {".gz": "gzip", ".zst": "zstd", ".bz2": "bz2", ".xz": "xz"}
+"""What text may be compressed by when it is read."""
+FORMATS = ("parquet", "jsonl", "csv", "tsv", "arrow")
+MAX_ROW_BYTES = 64 << 20
+"""The bytes of one row, a line of text or its cells, that are read where nothing else is asked for."""
+WORK_SUFFIX = ".partial"
+"""How the name of the folder ends in which a run works; what lies in it is no input."""
+
+
+@dataclass(frozen=True)
+class DataFile:
+    """One file of an input: ``shown`` is its name in messages, ``keys`` its hive partition values.
+
+    ``path`` is a local path or an address, which each process resolves for itself; only an address has a ``stamp``.
+    """
+
+    path: str = field(repr=False)
+    shown: str
+    format: str
+    compression: str | None = None
+    keys: Mapping[str, str | None] = field(default_factory=dict)
+    checksum: int | None = None
+    max_row_bytes: int = MAX_ROW_BYTES
+    stamp: remote.Stamp | None = None
+
+    @property
+    def is_remote(self) -> bool:
+        """Whether the file lies behind an address."""
+        return self.stamp is not None
+
+    @property
+    def size(self) -> int:
+        """Bytes on disk, or in the store."""
+        return os.stat(self.path).st_size if self.stamp is None else self.stamp[0]
+
+    def fingerprint(self) -> list[Any]:
+        """What tells this file from a changed one: path, size and time of change (a checksum for standard input)."""
+        if self.stamp is not None:
+            return [self.shown, *self.stamp]
+        found = os.stat(self.path)
+        if self.checksum is not None:
+            return [self.shown, found.st_size, self.checksum]
+        return [os.path.abspath(self.path), found.st_size, found.st_mtime_ns]
+
+    def open(self) -> tuple[pa.NativeFile, Callable[[], int]]:
+        """The decompressed bytes as a stream, and how many bytes of the file have been read."""
+        with reading(self.shown):
+            file = pa.OSFile(self.path) if self.stamp is None else self._remote(self.stamp)
+            return unpacked(file, self.compression), file.tell
+
+    def _remote(self, stamp: remote.Stamp) -> pa.PythonFile:
+        """The bytes behind an address; the parts of an Arrow file are smaller than what text is read ahead by."""
+        ahead = remote.AHEAD if self.format != "arrow" else remote.AHEAD // 16
+        return pa.PythonFile(remote.RemoteFile(parse(self.path), stamp, ahead), mode="r")
+
+    def at_random(self) -> str | pa.NativeFile:
+        """What Arrow's Parquet reader takes: the local path, or a remote file from which it fetches what it needs."""
+        if self.stamp is None:
+            return self.path
+        place = store(parse(self.path))
+        if not place.native:
+            return self._remote(self.stamp)
+        return remote.unchanged(place, parse(self.path), self.stamp)
+
+
+@contextmanager
+def reading(shown: str) -> Iterator[None]:
+    """Turn what goes wrong while reading a file into ``FileFormatError``."""
+    try:
+        yield
+    except pa.ArrowCancelled:  # an interrupt
+        raise
+    except pa.ArrowMemoryError as error:
+        raise FileFormatError(f"{shown}: cannot be read: it asks for more memory than there is: {error}") from error
+    except (pa.ArrowException, UnicodeDecodeError) as error:
+        raise FileFormatError(f"{shown}: cannot be read: {_first_line(error)}") from error
+    except OSError as error:
+        if error.errno is not None and error.strerror:
+            raise FileFormatError(f"{shown}: cannot be read: {os.strerror(error.errno)}") from error
+        raise FileFormatError(f"{shown}: cannot be read: {cause(error)}") from error
+
+
+_HEAD = 4096
+_UNKNOWN = "unknown format; name it with "
+
+
+def _first_line(error: Exception) -> str:
+    return str(error).splitlines()[0] if str(error) else type(error).__name__
+
+
+def by_suffix(name: str) -> tuple[str | None, str | None]:
+    """The format and the compression that a file's name promises.
+
+    >>> by_suffix("answers.jsonl.gz")
+    ('jsonl', 'gzip')
+    """
+    stem, suffix = os.path.splitext(name.lower())
+    compression = COMPRESSIONS.get(suffix)
+    if compression is not None:
+        suffix = os.path.splitext(stem)[1]
+    return SUFFIXES.get(suffix), compression
+
+
+def expand(inputs: str | Path | Sequence[str | Path], format: str | None = None) -> list[DataFile]:
+    """The files that paths, folders, globs and ``-`` (standard input) stand for, each folder's in order of name."""
+    if format is not None and format not in FORMATS:
+        raise OptionError(Argument("format", format), f": expected one of {', '.join(FORMATS)}")
+    given = [inputs] if isinstance(inputs, (str, Path)) else list(inputs)
+    if not given:
+        raise OptionError("no input was given")
+    found: list[DataFile] = []
+    for one in map(as_local, given):
+        if one == "-":
+            found.append(_spooled(sys.stdin.buffer, "standard input", format))
+        elif is_url(one):
+            found.extend(_behind(one, format))
+        elif os.path.isdir(one):
+            within = _in_folder(one, format)
+            if not within:
+                raise FileFormatError(f"{one}: the folder holds no table files")
+            found.extend(within)
+        elif not os.path.exists(one) and glob.has_magic(one):
+            once: dict[str, DataFile] = {}  # "rows/**" finds a folder and its files too; each counts once
+            for match in globs.on_disk(one):
+                for file in _in_folder(match, format) if os.path.isdir(match) else [_file(match, format)]:
+                    once.setdefault(os.path.normpath(file.path), file)
+            if not once:
+                raise FileFormatError(f"{one}: no file matches")
+            found.extend(once.values())
+        else:
+            found.append(_file(one, format))
+    return found
+
+
+def _file(path: str, format: str | None, keys: Mapping[str, str | None] | None = None) -> DataFile:
+    as_utf8(os.path.abspath(path))
+    promised, compression = by_suffix(path)
+    with reading(path), open(path, "rb") as stream:
+        if is_pipe(path):
+            return _spooled(stream, path, format, promised)
+        head = stream.read(16)
+    kind = format or promised or sniff(head)
+    kind = kind or _unknown(path)
+    # Other processes may run in other folders.
+    return DataFile(os.path.abspath(path), path, kind, compression, keys or {})
+
+
+def _behind(address: str, format: str | None) -> list[DataFile]:
+    """The files that an address stands for."""
+    shown = parse(address).shown
+    with reading(shown), plainly():
+        found = remote.find(address)
+    files = []
+    for one in found:
+        keys, promised, compression = {}, *by_suffix(one.url.name)
+        if one.relative is not None:
+            if promised is None and format is None:
+                continue
+            keys = dict(_hive(step) for step in one.relative.split("/")[:-1] if "=" in step)
+        path, kind = str(one.url), format or promised
+        if kind is None:
+            with reading(one.url.shown):
+                kind = sniff(remote.RemoteFile(one.url, one.stamp, ahead=16).read(16))
+        files.append(DataFile(path, one.url.shown, kind or _unknown(one.url.shown), compression, keys, stamp=one.stamp))
+    if not files:
+        lacking = "no file matches" if glob.has_magic(parse(address).path) else "the folder holds no table files"
+        raise FileFormatError(f"{shown}: {lacking}")
+    return files
+
+
+def _in_folder(folder: str, format: str | None) -> list[DataFile]:
+    files = []
+    for where, folders, names in os.walk(folder, onerror=_refuse, followlinks=True):
+        folders[:] = sorted(name for name in folders if _holds_input(os.path.join(where, name), folder))
+        relative = os.path.relpath(where, folder).split(os.sep)
+        keys = dict(_hive(step) for step in relative if "=" in step)
+        for name in sorted(names):
+            if not name.startswith(("_", ".")) and (by_suffix(name)[0] is not None or format is not None):
+                files.append(_file(os.path.join(where, name), format, keys))
+    return sorted(files, key=lambda file: file.path)
+
+
+def _refuse(error: OSError) -> None:
+    """Rows of a folder that cannot be listed must not go missing in silence."""
+    raise FileFormatError(f"{error.filename}: cannot be read: {os.strerror(error.errno or 0)}") from error
+
+
+def _holds_input(folder: str, top: str) -> bool:
+    """Whether a folder below ``top`` counts: no hidden one, no work folder of a run, no link back up the way here."""
+    name = os.path.basename(folder)
+    if name.startswith(("_", ".")) or name.endswith(WORK_SUFFIX):
+        return False
+    if not os.path.islink(folder):
+        return True
+    steps = os.path.relpath(os.path.dirname(folder), top).split(os.sep)
+    above = (os.path.realpath(os.path.join(top, *steps[:count])) for count in range(len(steps) + 1))
+    target = os.path.join(os.path.realpath(folder), "")
+    return not any(os.path.join(one, "").startswith(target) for one in above)
+
+
+def _hive(step: str) -> tuple[str, str | None]:
+    key, _, value = step.partition("=")
+    return unquote(key), None if value == "__HIVE_DEFAULT_PARTITION__" else unquote(value)
+
+
+def sniff(head: bytes) -> str | None:
+    """The format that a file's first bytes show, or None.
+
+    >>> sniff(b'{"answer": "yes"}'), sniff(b"question,answer")
+    ('jsonl', 'csv')
+    """
+    if head.startswith(b"PAR1"):
+        return "parquet"
+    if head.startswith((b"ARROW1", b"\xff\xff\xff\xff")):
+        return "arrow"
+    text = head.removeprefix(b"\xef\xbb\xbf").lstrip()
+    if text.startswith((b"{", b"[")):  # an array is refused there, by name
+        return "jsonl"
+    line = head.split(b"\n")[0]
+    if b"\t" in line:
+        return "tsv"
+    return "csv" if b"," in line else None
+
+
+def _spooled(stream: BinaryIO, path: str, format: str | None, promised: str | None = None) -> DataFile:
+    """The file that a stream is copied to, its format and compression by its first bytes."""
+    with reading(path):
+        first = stream.read(_HEAD)
+    compression, kind = compression_of(first), format or promised
+    if compression is None:  # a stream may never end
+        kind = kind or sniff(first) or _unknown(path)
+    with reading(path):
+        copy, checksum = spool(stream, path, first)
+    made = DataFile(copy, path, "", compression, checksum=checksum)
+    if kind is None:
+        with reading(path), made.open()[0] as text:
+            kind = sniff(text.read(_HEAD)) or _unknown(path)
+    return replace(made, format=kind)
+
+
+def _unknown(path: str) -> NoReturn:
+    raise FileFormatError(f"{path}: {_UNKNOWN}", Argument("format"), f" ({', '.join(FORMATS)})")

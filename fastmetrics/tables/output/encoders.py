@@ -1,0 +1,282 @@
+"""Scores into files: one encoder a format, each fed one part at a time, so its bytes depend on the parts alone."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, Protocol
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.csv as pacsv
+import pyarrow.parquet as pq
+import pyarrow.types as pt
+
+from fastmetrics.errors import OptionError, OutputError
+from fastmetrics.tables.input_files import by_suffix
+from fastmetrics.tables.output.formula_guard import guarded, holds_text
+from fastmetrics.tables.remote.stores import cause
+from fastmetrics.tables.remote.addresses import as_local, is_url, last_name, shown
+
+_SAMPLE_ROWS = 4_096
+_COMPRESSIONS = {".gz": "gzip", ".zst": "zstd"}
+KEY = "fastmetrics"
+CONCLUSION = "fastmetrics.conclusion"
+
+
+class Encoder(Protocol):
+    """A file being written; ``close`` gets what is only known at the end, for formats that have a place for it.
+
+    ``guarded`` is how many cells, column names among them, got a quote in front so far.
+    """
+
+    def write(self, part: pa.RecordBatch) -> None: ...
+
+    def close(self, conclusion: Mapping[str, Any]) -> None: ...
+
+    def abandon(self) -> None: ...
+
+    @property
+    def guarded(self) -> int: ...
+
+
+@contextmanager
+def writing(path: str | Path) -> Iterator[None]:
+    """Turn what goes wrong while writing a file into ``OutputError``."""
+    try:
+        yield
+    except OutputError:
+        raise
+    except (pa.ArrowInvalid, pa.ArrowNotImplementedError, pa.ArrowTypeError) as error:
+        # A column of the user's that the format has no place for.
+        raise OutputError(f"cannot write {path}: {(str(error).splitlines() or [''])[0]}") from error
+    except OSError as error:
+        reason = os.strerror(error.errno) if error.errno else cause(error)
+        raise OutputError(f"cannot write {path}: {reason}") from error
+
+
+class ParquetEncoder:
+    """Parquet, one row group a part.
+
+    Scores are mostly ratios of small counts: a dictionary makes a column of few distinct values 2-6 times smaller
+    and no slower to write, but one of many distinct values 5-10 times slower.  The first part decides for each column.
+    """
+
+    guarded = 0
+
+    def __init__(self, path: Path | pa.BufferOutputStream, schema: pa.Schema) -> None:
+        self._path = path
+        self._schema = schema
+        self._writer: pq.ParquetWriter | None = None
+
+    def write(self, part: pa.RecordBatch) -> None:
+        if self._writer is None:
+            few = [name for name, column in zip(part.schema.names, part.columns, strict=True) if _repeats(column)]
+            # A column named twice over would be refused; dots in names would be taken for nesting.
+            self._writer = pq.ParquetWriter(
+                self._path, self._schema, use_dictionary=few or False, write_statistics=True
+            )
+        if part.num_rows:
+            self._writer.write_table(pa.Table.from_batches([part]), row_group_size=part.num_rows)
+
+    def close(self, conclusion: Mapping[str, Any]) -> None:
+        if self._writer is None:
+            self._writer = pq.ParquetWriter(self._path, self._schema)
+        if conclusion:
+            self._writer.add_key_value_metadata({CONCLUSION: dump(conclusion)})
+        self._writer.close()
+
+    def abandon(self) -> None:
+        if self._writer is not None:
+            with _quietly():
+                self._writer.close()
+
+
+def _repeats(column: pa.Array) -> bool:
+    sample = column.slice(0, _SAMPLE_ROWS)
+    if pt.is_nested(sample.type) or pt.is_null(sample.type) or isinstance(sample.type, pa.BaseExtensionType):
+        return False
+    return bool(pc.count_distinct(sample, mode="all").as_py() * 4 <= len(sample))
+
+
+class ArrowEncoder:
+    """Arrow IPC file, one record batch a part."""
+
+    guarded = 0
+
+    def __init__(self, path: Path, schema: pa.Schema) -> None:
+        self._sink = pa.OSFile(str(path), "wb")
+        self._writer = pa.ipc.new_file(self._sink, schema)
+
+    def write(self, part: pa.RecordBatch) -> None:
+        self._writer.write_batch(part)
+
+    def close(self, conclusion: Mapping[str, Any]) -> None:
+        self._writer.close()
+        self._sink.close()
+
+    def abandon(self) -> None:
+        with _quietly():
+            self._sink.close()
+
+
+class TextEncoder:
+    """JSON lines, CSV or TSV, compressed or not; ``guard`` keeps spreadsheets from running text of CSV."""
+
+    def __init__(self, path: Path, schema: pa.Schema, format: str, compression: str | None, *, guard: bool) -> None:
+        self._file = pa.OSFile(str(path), "wb")
+        self._sink = pa.CompressedOutputStream(self._file, compression) if compression else self._file
+        self._delimiter = {"csv": ",", "tsv": "\t"}.get(format)
+        self._guard = guard
+        self.guarded = 0
+        if self._delimiter is not None:
+            names = self._guarded(pa.array(schema.names, pa.string())).to_pylist()
+            self._csv(pa.table([pa.array([], pa.string())] * len(names), names=names), header=True)
+
+    def _guarded(self, column: pa.Array) -> pa.Array:
+        """The column as a spreadsheet may see it; the cells that got a quote in front are counted."""
+        if not (self._guard and holds_text(column.type)):
+            return column
+        column, count = guarded(column)
+        self.guarded += count
+        return column
+
+    def _csv(self, table: pa.Table, *, header: bool) -> None:
+        options = pacsv.WriteOptions(include_header=header, delimiter=self._delimiter)
+        block = pa.BufferOutputStream()
+        pacsv.write_csv(table, block, options)
+        self._sink.write(block.getvalue())
+
+    def write(self, part: pa.RecordBatch) -> None:
+        if not part.num_rows:
+            return
+        if self._delimiter is None:
+            self._sink.write("".join(json_lines(part)).encode())
+        else:
+            columns = [self._guarded(_flat(column)) for column in part.columns]
+            self._csv(pa.Table.from_arrays(columns, names=part.schema.names), header=False)
+
+    def close(self, conclusion: Mapping[str, Any]) -> None:
+        self._sink.close()
+        self._file.close()
+
+    def abandon(self) -> None:
+        with _quietly():
+            self._sink.close()
+            self._file.close()
+
+
+@contextmanager
+def _quietly() -> Iterator[None]:
+    """Closing a file that is thrown away may fail once more for the reason that it is thrown away."""
+    try:
+        yield
+    except (OSError, pa.ArrowException):
+        return
+
+
+def _flat(column: pa.Array) -> pa.Array:
+    """A column as CSV can hold it: lists and structs as JSON."""
+    if isinstance(column.type, pa.BaseExtensionType):
+        return pa.array([None if value is None else str(value) for value in column.to_pylist()], pa.string())
+    if not pt.is_nested(column.type):
+        return column
+    return pa.array([None if value is None else _json(value) for value in column.to_pylist()], pa.string())
+
+
+def _json(value: object) -> str:
+    return json.dumps(value, ensure_ascii=False, default=str)
+
+
+def json_lines(batch: pa.RecordBatch) -> list[str]:
+    """Each row as one line of JSON.
+
+    >>> json_lines(pa.record_batch({"id": ["a"], "token_f1": [0.5]}))
+    ['{"id": "a", "token_f1": 0.5}\\n']
+    """
+    pieces: list[object] = []
+    for index, (name, column) in enumerate(zip(batch.schema.names, batch.columns, strict=True)):
+        pieces.append(pa.scalar(f"{', ' if index else '{'}{_json(name)}: ", pa.large_string()))
+        pieces.append(_json_cells(column))
+    pieces.append(pa.scalar("}\n", pa.large_string()))
+    joined: list[str] = pc.binary_join_element_wise(*pieces, pa.scalar("", pa.large_string())).to_pylist()
+    return joined
+
+
+def _json_cells(column: pa.Array) -> pa.Array:
+    if pt.is_floating(column.type):
+        column = pc.if_else(pc.is_finite(column), column, pa.scalar(None, column.type))
+    if pt.is_floating(column.type) or pt.is_integer(column.type) or pt.is_boolean(column.type):
+        return column.cast(pa.large_string()).fill_null("null")
+    return pa.array([_json(value) for value in column.to_pylist()], pa.large_string())
+
+
+def dump(metadata: Mapping[str, Any]) -> str:
+    """Metadata as JSON."""
+    return json.dumps(metadata, ensure_ascii=False)
+
+
+def described(schema: pa.Schema, guarded: int) -> dict[str, Any]:
+    """What metadata that lie beside a file say of it: its columns, as JSON lines without a row do not show them.
+
+    And how many cells were ``guarded``, if any: who reads the file takes their quotes away.
+    """
+    output = {field.name: str(field.type) for field in schema}
+    return {"output": output, **({"guarded": guarded} if guarded else {})}
+
+
+def undefined_as_null(batch: pa.RecordBatch, kept: set[str]) -> pa.RecordBatch:
+    """The batch with NaN as null in every float column but the ``kept`` ones, which are the user's own.
+
+    What lies under a null is made zero or empty, as Arrow files would show whatever the memory held before.
+    """
+    arrays = []
+    for name, column in zip(batch.schema.names, batch.columns, strict=True):
+        if name not in kept and pt.is_floating(column.type):
+            values = np.asarray(column.fill_null(np.nan) if column.null_count else column)
+            missing = np.isnan(values)
+            if missing.any():
+                column = pa.array(np.where(missing, values.dtype.type(0), values), column.type, mask=missing)
+        elif column.null_count or pt.is_nested(column.type):
+            rows = np.arange(len(column))
+            column = column.take(pa.array(rows, mask=np.asarray(column.is_null())))
+        arrays.append(column)
+    return pa.RecordBatch.from_arrays(arrays, schema=batch.schema)
+
+
+def output_format(path: str | Path) -> tuple[str, str | None]:
+    """The format and compression by the output's name; ``folder`` where it has no suffix, ends in / or is one.
+
+    >>> output_format("scores.jsonl.gz"), output_format("scores/")
+    (('jsonl', 'gzip'), ('folder', None))
+    """
+    text = as_local(path)
+    if text in ("", "-"):
+        expected = "expected the name of a file or folder; scores cannot go to standard output"
+        raise OptionError(f"output {text!r}: {expected}")
+    name = last_name(text)
+    is_folder = name.endswith("/") if is_url(text) else text.endswith(("/", os.sep)) or os.path.isdir(text)
+    if is_folder or not os.path.splitext(name)[1]:
+        return "folder", None
+    format, compression = by_suffix(name)
+    if format is None or (
+        compression and (format in ("parquet", "arrow") or compression not in _COMPRESSIONS.values())
+    ):
+        raise OptionError(
+            f"output {shown(text)!r}: expected a name ending in .parquet, .jsonl, .csv, .tsv (these three also "
+            f"{' or '.join(_COMPRESSIONS)}), .arrow, .feather or .ipc, or a folder"
+        )
+    return format, compression
+
+
+def encoder(path: Path, schema: pa.Schema, format: str, compression: str | None, *, guard: bool = True) -> Encoder:
+    """The encoder that writes ``format`` to ``path``; the schema's metadata goes with it if the format has a place."""
+    if format in ("parquet", "folder"):
+        return ParquetEncoder(path, schema)
+    if format == "arrow":
+        return ArrowEncoder(path, schema)
+    return TextEncoder(path, schema, format, compression, guard=guard)

@@ -1,0 +1,154 @@
+"""Where scores go: whether they may, and how a finished file takes its final name, whole or not at all."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from fastmetrics.errors import FileFormatError, OutputError
+from fastmetrics.errors.messages import Argument
+from fastmetrics.tables.output.work_folder import WorkFolder
+from fastmetrics.tables.input_files import DataFile, expand, reading
+from fastmetrics.tables.output.encoders import CONCLUSION, KEY, output_format, writing
+from fastmetrics.tables.output.targets import MARK, read_small, sync, target
+from fastmetrics.tables.remote.addresses import as_local, is_url, last_name, parse, shown
+
+
+class Output:
+    """The file or folder that a run makes, with its rejects file and, where the format has no place, a sidecar.
+
+    ``path``, ``rejects`` and ``sidecar`` are paths, or addresses as messages show them; the run's work folder is beside
+    the path, or, of an address, in ``work`` (by default a folder of the user's cache).  ``guard`` is ``TextEncoder``'s.
+    """
+
+    def __init__(self, path: str | Path, work: str | Path | None = None, *, guard: bool = True) -> None:
+        self.guard = guard
+        self.format, self.compression = output_format(path)
+        self.folder = self.format == "folder"
+        self._target = target(path, self.folder, work)
+        self.path = self._target.path
+        self.rejects = self._target.beside(".rejects.jsonl")
+        self.sidecar = None if self.format in ("parquet", "folder") else self._target.beside(".meta.json")
+        self.work = WorkFolder(self._target.work, self.path, ".parquet" if self.folder else ".arrow")
+
+    @property
+    def temporary(self) -> Path:
+        """The output under the name it has until it is whole."""
+        return self.work.path / ("parts" if self.folder else f"output{self._target.suffix}")
+
+    def check(self, inputs: list[DataFile], *, resume: bool, overwrite: bool) -> None:
+        """Raise ``OutputError`` if the output must not or cannot be written."""
+        self._target.check(inputs, replaceable=resume and self.work.committed(), overwrite=overwrite)
+        if not (resume or overwrite) and self.work.unfinished():
+            raise OutputError(
+                f"{self.work.path} holds an unfinished run; choose ",
+                Argument("resume", True),
+                " to continue it or ",
+                Argument("overwrite", True),
+                " to start again",
+            )
+
+    def commit(self, metadata: str, rejects: int) -> None:
+        """Give everything its final name; a kill between two of them is made good by the next resume."""
+        work = self.work.path
+        moves = []
+        with writing(self.path):
+            if rejects:
+                with open(work / "rejects.jsonl", "wb") as stream:
+                    for number in sorted(self.work.parts):
+                        if self.work.parts[number].rejects:
+                            stream.write(self.work.rejects_path(number).read_bytes())
+                moves.append((work / "rejects.jsonl", self.rejects))
+            else:
+                self._target.drop(".rejects.jsonl")
+            if self.folder:
+                (self.temporary / MARK).write_text(metadata + "\n", encoding="utf-8")
+            elif self.sidecar is not None:
+                (work / "meta.json").write_text(metadata + "\n", encoding="utf-8")
+                moves.append((work / "meta.json", self.sidecar))
+            moves.append((self.temporary, self.path))
+            for temporary, _ in moves:
+                sync(temporary)
+            plan = json.dumps([[temporary.name, last_name(final)] for temporary, final in moves])
+            (work / "commit.tmp").write_text(plan, encoding="utf-8")
+            sync(work / "commit.tmp")
+            os.replace(work / "commit.tmp", work / "commit.json")
+        self.finish()
+
+    def finish(self) -> None:
+        """Do the renames or uploads that are left, and delete the work folder."""
+        with writing(self.path):
+            plan = json.loads((self.work.path / "commit.json").read_text(encoding="utf-8"))
+            self._target.settle(self.work.path, plan)
+            # Deleting the folder may be cut short too, and must not be taken for an output without parts.
+            (self.work.path / "commit.tmp").write_text("[]", encoding="utf-8")
+            os.replace(self.work.path / "commit.tmp", self.work.path / "commit.json")
+        self.work.remove()
+
+
+def read_metadata(path: str | Path) -> dict[str, Any]:
+    """What a run wrote of itself into or beside its output: the signature and the conclusion.
+
+    Raises ``FileFormatError`` for a file that no run made.
+    """
+    text = as_local(path)
+    found = find_metadata(text)
+    if found is None and (is_url(text) or os.path.isfile(text)):
+        found = find_metadata(text, expand(text))
+    if found is None:
+        raise FileFormatError(f"{shown(text)}: holds no metadata of fastmetrics")
+    return found
+
+
+def find_metadata(path: str | Path, files: Sequence[DataFile] = ()) -> dict[str, Any] | None:
+    """The metadata beside a path, or in the one file that it stands for, or None if there are none.
+
+    Raises ``FileFormatError`` for metadata that cannot be read.
+    """
+    for beside in _places_of_metadata(as_local(path)):
+        with reading(shown(beside)):
+            found = read_small(beside)
+        if found is not None:
+            return _object(found, shown(beside))
+    if len(files) != 1 or files[0].format != "parquet":  # of several, each has its own
+        return None
+    with reading(files[0].shown), pq.ParquetFile(files[0].at_random()) as parquet:
+        held = {**(parquet.schema_arrow.metadata or {}), **(parquet.metadata.metadata or {})}
+    if KEY.encode() not in held:
+        return None
+    return _object(held[KEY.encode()], files[0].shown) | _object(held.get(CONCLUSION.encode(), b"{}"), files[0].shown)
+
+
+def metadata_beside(file: DataFile) -> dict[str, Any]:
+    """The metadata that lie beside an output; nothing for a file without any, or one that was copied from a stream."""
+    return (None if file.checksum is not None else find_metadata(file.path)) or {}
+
+
+def schema_in(metadata: Mapping[str, Any]) -> pa.Schema:
+    """The columns that metadata name, those of numbers with their types; none if they do not."""
+    found = metadata.get("output")
+    types = {"double": pa.float64(), "int64": pa.int64()}
+    columns = found.items() if isinstance(found, dict) else ()
+    return pa.schema([(name, types.get(str(type_), pa.null())) for name, type_ in columns])
+
+
+def _object(data: bytes, where: str) -> dict[str, Any]:
+    try:
+        found = json.loads(data)
+    except (ValueError, RecursionError):
+        found = None
+    if not isinstance(found, dict):
+        raise FileFormatError(f"{where}: the metadata of fastmetrics are no JSON object")
+    return found
+
+
+def _places_of_metadata(text: str) -> list[str]:
+    if is_url(text):
+        return [str(parse(text).child(MARK)), str(parse(text).beside(".meta.json"))]
+    return [os.path.join(text, MARK), f"{text}.meta.json"]

@@ -1,0 +1,115 @@
+"""In what two runs differ, in words: their versions, metrics, options, columns and inputs."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import UTC, datetime
+from typing import Any, NamedTuple
+
+from fastmetrics.errors.messages import shown
+
+_NAMES = {
+    "fastmetrics": "the version of fastmetrics",
+    "unicode": "the version of Unicode",
+    "pyarrow": "the version of pyarrow",
+    "columns": "the column of",
+    "kinds": "the kind of column",
+    "passed_over": "what was passed over for",
+    "keep": "the list of kept columns",
+    "order": "the order of the scores",
+    "on_error": "what becomes of bad rows",
+    "part": "the size of a part (rows, bytes)",
+}
+_FOLLOWS = ("order", "kinds", "passed_over")
+"""What differs too where something else does, and then is not worth a word."""
+
+
+class Difference(NamedTuple):
+    """What differs, and what it is on either side."""
+
+    what: str
+    first: str
+    second: str
+
+
+def differences(first: Mapping[str, Any], second: Mapping[str, Any]) -> list[Difference]:
+    """In what two signatures differ, or two runs, whose ``signature`` is one entry of several.
+
+    >>> one = {"scores": {"f1@5": {"metric": "f1", "k": 5}}, "columns": {"reference": "gold"}}
+    >>> for what, first, second in differences(one, {"scores": {"f1@5": {"metric": "f1", "k": 6}}, "columns": {}}):
+    ...     print(f"{what}: {first}, {second}")
+    option 'k' of 'f1@5': 5, 6
+    the column of 'reference': 'gold', none
+    """
+    flat = [{**_mapping(one.get("signature")), **one} for one in (first, second)]
+    names = [name for name in {**flat[0], **flat[1]} if name != "signature"]
+    found = {name: list(_of(name, *(one.get(name) for one in flat))) for name in names}
+    main = [one for name, some in found.items() if name not in _FOLLOWS for one in some]
+    return main or [one for some in found.values() for one in some]
+
+
+def _mapping(value: Any) -> Mapping[str, Any]:
+    return value if isinstance(value, Mapping) else {}
+
+
+def _of(name: str, first: Any, second: Any) -> Iterator[Difference]:
+    title = _NAMES.get(name, name)
+    if first == second:
+        return
+    if name == "input" and _are_files(first) and _are_files(second):
+        yield from _inputs(first, second)
+    elif not (isinstance(first, Mapping) and isinstance(second, Mapping)):
+        yield Difference(title, _told(first), _told(second))
+    elif name == "scores":
+        yield from _scores(first, second)
+    else:
+        for key in dict.fromkeys([*first, *second]):
+            if first.get(key) != second.get(key):
+                yield Difference(f"{title} {shown(key)}", _told(first.get(key)), _told(second.get(key)))
+
+
+def _are_files(value: Any) -> bool:
+    """Whether this is a list of fingerprints: name, size and what else tells a file."""
+    if not isinstance(value, list):
+        return False
+    return all(isinstance(file, list) and len(file) == 3 and list(map(type, file[:2])) == [str, int] for file in value)
+
+
+def _scores(first: Mapping[str, Any], second: Mapping[str, Any]) -> Iterator[Difference]:
+    """Metrics that one side has not, and options that are not the same."""
+    for name in dict.fromkeys([*first, *second]):
+        if name not in first or name not in second:
+            asked = ("asked for" if name in side else "not asked for" for side in (first, second))
+            yield Difference(f"metric {shown(name)}", *asked)
+            continue
+        one, other = _mapping(first[name]), _mapping(second[name])
+        for option in dict.fromkeys([*one, *other]):
+            if one.get(option) != other.get(option):
+                what = f"option {shown(option)} of {shown(name)}"
+                yield Difference(what, _told(one.get(option)), _told(other.get(option)))
+
+
+def _inputs(first: Sequence[Sequence[Any]], second: Sequence[Sequence[Any]]) -> Iterator[Difference]:
+    """Files that one side has not, and files that changed: each is a name, a size and what else tells it."""
+    one, other = sides = [{file[0]: file[1:] for file in side} for side in (first, second)]
+    for name in dict.fromkeys([*one, *other]):
+        if name not in one or name not in other:
+            yield Difference(f"input {name}", *("there" if name in side else "not there" for side in sides))
+        elif one[name][:1] != other[name][:1]:
+            yield Difference(f"the size of {name}", *(f"{side[name][0]:,} bytes" for side in sides))
+        elif one[name] != other[name]:
+            yield Difference(f"the content of {name}", *(_mark(name, side[name][1]) for side in sides))
+    if one == other:
+        yield Difference("the order of the inputs", *(_told([file[0] for file in side]) for side in (first, second)))
+
+
+def _mark(name: str, mark: Any) -> str:
+    """What tells a content from another: of a file on this machine the time of its change, in nanoseconds."""
+    if os.path.isabs(name) and isinstance(mark, int):
+        return f"of {datetime.fromtimestamp(mark / 1e9, UTC):%Y-%m-%d %H:%M:%S.%f} UTC"
+    return f"with the mark {_told(mark)}"
+
+
+def _told(value: Any) -> str:
+    return "none" if value is None or value == [] else shown(value)

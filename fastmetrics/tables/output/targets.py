@@ -1,0 +1,271 @@
+"""Where an output takes its final name: a folder of this machine, or a store behind an address."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import shutil
+from collections.abc import Sequence
+from contextlib import suppress
+from pathlib import Path, PurePosixPath
+from typing import Any
+
+from fastmetrics.errors import OptionError, OutputError
+from fastmetrics.errors.messages import Argument
+from fastmetrics.tables.remote import files as remote
+from fastmetrics.tables.input_files import WORK_SUFFIX, DataFile
+from fastmetrics.tables.output.encoders import writing
+from fastmetrics.tables.remote.stores import cause, plainly, store
+from fastmetrics.tables.remote.addresses import Url, as_local, is_url, parse
+from fastmetrics.core.threads import ordered
+
+MARK = "_fastmetrics.json"
+"""The file of a folder of parts that says that all of them are there."""
+
+_PROBE = ".fastmetrics-probe"
+_OURS = ("part-", MARK, _PROBE)
+_WHOLE = ("s3", "gs", "abfs", "abfss", "memory")
+_TOGETHER = 4
+_BLOCK = 8 << 20
+
+Moves = Sequence[tuple[str, str]]
+"""The names that finished files have in the work folder, and those that they get."""
+
+
+class LocalTarget:
+    """A file or folder of this machine; a run works beside it, so that renaming is all that is left to do."""
+
+    def __init__(self, path: str, folder: bool) -> None:
+        self.path: Path | str = Path(os.path.abspath(path))
+        self.work = Path(f"{self.path}{WORK_SUFFIX}")
+        self.suffix = Path(path).suffix
+        self._path = Path(self.path)
+        self._folder = folder
+
+    def beside(self, suffix: str) -> Path | str:
+        """The path of a file whose name begins with the output's."""
+        return Path(f"{self.path}{suffix}")
+
+    def check(self, inputs: Sequence[DataFile], *, replaceable: bool, overwrite: bool) -> None:
+        """Raise ``OutputError`` if the target must not be written."""
+        for path in (self._path, Path(f"{self._path}.rejects.jsonl")):
+            if path.exists() and any(not file.is_remote and _is_in(file.path, path) for file in inputs):
+                raise OutputError(f"{path} {'holds' if path.is_dir() else 'is'} an input; write to another name")
+        if self._path.exists():
+            if self._folder and (self._path.is_symlink() or os.path.ismount(self._path)):
+                raise OutputError(f"cannot write {self.path}: it is a link or a mounted disk; name a folder inside it")
+            if not replaceable:
+                if self._folder != self._path.is_dir():
+                    raise OutputError(f"{self.path} exists and is {'not a' if self._folder else 'a'} folder")
+                check_existing(self.path, sorted(os.listdir(self._path)) if self._folder else None, overwrite)
+        if not self._path.parent.is_dir():
+            raise OutputError(f"cannot write {self.path}: there is no folder {self._path.parent}")
+
+    def drop(self, suffix: str) -> None:
+        """Delete the file beside the output that an earlier run left."""
+        Path(f"{self.path}{suffix}").unlink(missing_ok=True)
+
+    def settle(self, work: Path, moves: Moves) -> None:
+        """Do the renames that are left."""
+        for temporary, final in moves:
+            source, target = work / temporary, self._path.parent / final
+            if source.exists():
+                if target.is_dir():
+                    shutil.rmtree(target)
+                os.replace(source, target)
+        sync(self._path.parent)
+
+
+def _is_in(path: str, target: Path) -> bool:
+    """Whether a file is the target, or lies in it."""
+    if target.is_dir():
+        return Path(os.path.realpath(path)).is_relative_to(os.path.realpath(target))
+    return os.path.samefile(target, path)
+
+
+def check_existing(path: Path | str, names: list[str] | None, overwrite: bool) -> None:
+    """Raise ``OutputError`` if what is there must stay; ``names`` are those in a folder, None stands for a file."""
+    if names is not None and not names:
+        return
+    if not overwrite:
+        raise OutputError(f"{path} exists; choose ", Argument("overwrite", True), " to replace it")
+    foreign = [name for name in names or [] if not name.startswith(_OURS)]
+    if foreign:
+        raise OutputError(f"{path} holds other files ({foreign[0]!r}); choose another folder")
+
+
+def sync(path: Path) -> None:
+    """Wait until a file, or a folder and the files in it, are on the disk."""
+    for one in [*(sorted(path.iterdir()) if path.is_dir() and path.name == "parts" else []), path]:
+        handle = os.open(one, os.O_RDONLY)
+        try:
+            os.fsync(handle)
+        finally:
+            os.close(handle)
+
+
+class RemoteTarget:
+    """A file or folder behind an address; a run works in a folder of this machine and uploads at the end.
+
+    An object appears whole.  Of a folder the parts come first and ``_fastmetrics.json`` last, so that a folder without
+    it is not finished.
+    """
+
+    def __init__(self, url: Url, folder: bool, work: str | Path | None) -> None:
+        self._url = url
+        self._folder = folder
+        self.path: Path | str = url.shown
+        self.suffix = PurePosixPath(url.name).suffix
+        digest = hashlib.sha256(url.shown.rstrip("/").encode()).hexdigest()[:16]
+        self.work = (cache_folder() if work is None else Path(os.path.abspath(work))) / f"{digest}{WORK_SUFFIX}"
+
+    def beside(self, suffix: str) -> Path | str:
+        """The address of a file whose name begins with the output's."""
+        return self._url.beside(suffix).shown
+
+    def check(self, inputs: Sequence[DataFile], *, replaceable: bool, overwrite: bool) -> None:
+        """Raise ``OutputError`` if the target must not be written, or cannot be: a probe is written and deleted."""
+        if not self._url.name:
+            raise OutputError(f"cannot write {self.path}: expected a name below the bucket")
+        with writing(self.path), plainly():
+            place = store(self._url)
+            bucket = store(Url(self._url.scheme, self._url.authority, "", self._url.query))
+            if self._url.scheme in ("s3", "gs") and remote.look(bucket).type.name == "NotFound":
+                raise OutputError(f"cannot write {self.path}: {remote.missing(self._url, place)}")
+            info = remote.look(place)
+            if any(file.is_remote and self._is_of(parse(file.path)) for file in inputs):
+                raise OutputError(f"{self.path} {'holds' if self._folder else 'is'} an input; write to another name")
+            if not replaceable and info.type.name != "NotFound":
+                if info.is_file == self._folder:
+                    raise OutputError(f"{self.path} exists and is {'not a' if self._folder else 'a'} folder")
+                check_existing(self.path, self._names() if self._folder else None, overwrite)
+            self._probe()
+
+    def _is_of(self, other: Url) -> bool:
+        """Whether an address is the target, or that of a file in it."""
+        if self._url.scheme != other.scheme:
+            return False
+        here, there = store(self._url).path.rstrip("/"), store(other).path
+        return here == there or (self._folder and there.startswith(f"{here}/"))
+
+    def _names(self) -> list[str]:
+        files, folders = remote.listing(store(self._url), deep=False)
+        return sorted({*files, *folders} - {_PROBE})
+
+    def _probe(self) -> None:
+        probe = (self._url if self._folder else self._url.folder).child(_PROBE)
+        place = store(probe)
+        self._make_folder(probe)
+        with place.system.open_output_stream(place.path) as stream:
+            stream.write(b"Whether scores can be written here.\n")
+        # Where nothing may be deleted, or another run was first: a name with a dot is left out by all readers.
+        with suppress(OSError):
+            place.system.delete_file(place.path)
+
+    def _make_folder(self, url: Url) -> None:
+        """Make the folder of a file where folders are more than a part of a name."""
+        if url.scheme not in ("s3", "gs"):
+            place = store(url.folder)
+            place.system.create_dir(place.path, recursive=True)
+
+    def drop(self, suffix: str) -> None:
+        """Delete the file beside the output that an earlier run left."""
+        self._delete(self._url.beside(suffix))
+
+    @staticmethod
+    def _delete(url: Url) -> None:
+        with plainly():
+            place = store(url)
+            if remote.look(place).is_file:
+                place.system.delete_file(place.path)
+
+    def settle(self, work: Path, moves: Moves) -> None:
+        """Upload what is not uploaded yet; done again from the start or from anywhere, it ends in the same."""
+        try:
+            for temporary, final in moves:
+                if (work / temporary).is_dir():
+                    self._upload_folder(work / temporary, work / "uploaded")
+                else:
+                    upload(work / temporary, self._url.folder.child(final))
+        except OSError as error:
+            kept = f"cannot write {self.path}: {cause(error)}; the scores are kept in {work}: "
+            raise OutputError(kept, Argument("resume", True), " uploads them") from error
+
+    def _upload_folder(self, parts: Path, journal: Path) -> None:
+        said = journal.read_text(encoding="utf-8").split() if journal.exists() else []
+        self._delete(self._url.child(MARK))
+        sizes = {path.name: path.stat().st_size for path in parts.iterdir() if path.name != MARK}
+        there, _ = remote.listing(store(self._url), deep=False)
+        for name in there.keys() - sizes.keys():
+            if name.startswith("part-"):
+                self._delete(self._url.child(name))
+        done = {name for name in said if name in there and there[name].size == sizes.get(name)}
+
+        def one(name: str) -> str:
+            upload(parts / name, self._url.child(name))
+            return name
+
+        with open(journal, "a", encoding="utf-8") as notes:
+            for name in ordered(one, sorted(sizes.keys() - done), _TOGETHER):
+                notes.write(f"{name}\n")
+                notes.flush()
+        upload(parts / MARK, self._url.child(MARK))
+
+
+def upload(path: Path, url: Url) -> None:
+    """A file of this machine into a store, whole or not at all; tried again if a connection breaks."""
+    from pyarrow import fs
+
+    size = path.stat().st_size
+    place = store(url)
+    whole = url.scheme in _WHOLE
+    target = place if whole else store(url.folder.child(f".{url.name}.uploading"))
+
+    def copy() -> None:
+        with plainly():
+            # In one call: a stream that is closed because of an exception would leave the half of an object.
+            fs.copy_files(
+                str(path),
+                target.path,
+                source_filesystem=fs.LocalFileSystem(),
+                destination_filesystem=target.system,
+                chunk_size=_BLOCK,
+            )
+            if not whole:
+                if remote.look(place).is_file:
+                    place.system.delete_file(place.path)
+                place.system.move(target.path, place.path)
+            found = remote.look(place).size
+            if found != size:
+                raise OSError(f"{url.shown} has {found} bytes after the upload of {size}")
+
+    remote.patiently(copy)
+
+
+def cache_folder() -> Path:
+    """Where runs whose output is in a store keep their work folders."""
+    base = os.environ.get("XDG_CACHE_HOME") or os.path.join(os.path.expanduser("~"), ".cache")
+    return Path(base) / "fastmetrics" / "runs"
+
+
+def target(path: str | Path, folder: bool, work: str | Path | None = None) -> LocalTarget | RemoteTarget:
+    """The target that a path or address means; ``work`` says where a run works whose output is in a store."""
+    text = as_local(path)
+    if is_url(text):
+        return RemoteTarget(parse(text), folder, work)
+    if work is not None:
+        beside = f" is for outputs in a store; beside {text} lies {text}.partial"
+        raise OptionError(Argument("work", str(work)), beside)
+    return LocalTarget(text, folder)
+
+
+def read_small(path: str | Path) -> bytes | None:
+    """The bytes of a small file, or None if there is none."""
+    if not is_url(path):
+        return Path(path).read_bytes() if Path(path).is_file() else None
+    with plainly():
+        place = store(parse(path))
+        if not remote.look(place).is_file:
+            return None
+        found: Any = remote.patiently(lambda: place.system.open_input_file(place.path).read())
+    return bytes(found)

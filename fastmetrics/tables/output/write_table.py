@@ -1,0 +1,72 @@
+"""A table that is there already, into one file, whole or not at all."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+
+from fastmetrics.errors import OptionError, OutputError
+from fastmetrics.errors.messages import Argument
+from fastmetrics.tables.remote.files import look
+from fastmetrics.tables.output.encoders import KEY, described, dump, encoder, output_format, undefined_as_null, writing
+from fastmetrics.tables.remote.stores import plainly, store
+from fastmetrics.tables.output.targets import upload
+from fastmetrics.tables.remote.addresses import Url, as_local, is_url, parse, shown
+
+
+def write_whole(
+    table: pa.Table,
+    path: str | Path,
+    metadata: Mapping[str, Any],
+    keys: set[str],
+    *,
+    overwrite: bool = False,
+    guard: bool = True,
+) -> int:
+    """Write ``table`` in the format that the suffix of ``path`` says; NaN becomes null in all but the ``keys``.
+
+    The ``metadata`` go into a Parquet file, and of another format into ``<path>.meta.json``.  With a ``guard``, text of
+    CSV that a spreadsheet would run gets a quote in front; how many cells did is returned.
+
+    Raises ``OutputError`` if the file exists, unless ``overwrite``, or cannot be written, ``OptionError`` for a suffix
+    nobody knows.
+    """
+    format, compression = output_format(path)
+    text = as_local(path)
+    if format == "folder":
+        raise OptionError(f"output {shown(text)!r}: expected the name of a file, with a suffix")
+    with writing(shown(text)), plainly():
+        exists = look(store(parse(text))).type.name != "NotFound" if is_url(text) else os.path.exists(text)
+    if exists and not overwrite:
+        raise OutputError(f"{shown(text)} exists; choose ", Argument("overwrite", True), " to replace it")
+    final = parse(text) if is_url(text) else text
+    hidden = Path(text).with_name(f".{Path(text).name}.{os.getpid()}.tmp")
+    with tempfile.TemporaryDirectory() as folder, writing(shown(text)):
+        temporary = Path(folder) / "whole" if is_url(text) else hidden
+        made = encoder(temporary, table.schema.with_metadata({KEY: dump(metadata)}), format, compression, guard=guard)
+        try:
+            for batch in table.to_batches():
+                made.write(undefined_as_null(batch, keys).cast(table.schema))
+            made.close({})
+            if format != "parquet":
+                said = temporary.with_name(f"{temporary.name}.meta")
+                said.write_text(dump({**metadata, **described(table.schema, made.guarded)}) + "\n", encoding="utf-8")
+                _settle(said, final.beside(".meta.json") if isinstance(final, Url) else f"{final}.meta.json")
+            _settle(temporary, final)
+        finally:
+            made.abandon()
+            temporary.unlink(missing_ok=True)
+    return made.guarded
+
+
+def _settle(temporary: Path, final: str | Url) -> None:
+    """Give a file its final name, here or in a store."""
+    if isinstance(final, Url):
+        upload(temporary, final)
+    else:
+        os.replace(temporary, final)

@@ -1,0 +1,1 @@
+"""Files behind addresses: stores, listings, retries."""

@@ -1,0 +1,247 @@
+"""Files behind addresses: which there are, and their bytes, read again where a connection breaks."""
+
+from __future__ import annotations
+
+import io
+import os
+import shutil
+import tempfile
+import time
+import weakref
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
+from glob import has_magic
+from typing import Any, TypeVar
+
+from fastmetrics.errors import FileFormatError
+from fastmetrics.tables.remote import globs
+from fastmetrics.tables.remote.stores import Store, passing, plainly, store
+from fastmetrics.tables.remote.addresses import Url, parse
+from fastmetrics.core.threads import ordered
+
+T = TypeVar("T")
+
+TRIES = 3
+"""How often a read is tried before its failure counts."""
+PAUSE = 0.2
+"""Seconds before the second try; each later one waits twice as long."""
+AHEAD = 4 << 20
+_TOGETHER = 16
+_NO_BUCKET = "there is no bucket"
+_VERSIONS = ("ETag", "etag", "mtime", "modified", "created", "LastModified", "last_modified", "updated")
+
+Stamp = tuple[int, str]
+"""A remote file's size, and what else tells it from a changed one."""
+
+
+@dataclass(frozen=True)
+class Found:
+    """A file: ``relative`` is its path in the folder that an input names, or None where it is named itself."""
+
+    url: Url
+    relative: str | None
+    stamp: Stamp
+
+
+def find(text: str) -> list[Found]:
+    """The files that an address means: a file, all those in a folder, or those that a pattern finds.
+
+    Names that start with ``_`` or a dot are left out of a folder.  Raises ``FileFormatError`` if there are none.
+    """
+    url = parse(text)
+    place = store(url)
+    info = look(place)
+    if info.is_file and not url.path.endswith("/"):
+        return [Found(url, None, _stamp(place, info))]
+    if has_magic(url.path) and info.type.name == "NotFound":
+        return _matching(url, place)
+    if info.type.name != "Directory":
+        raise FileFormatError(f"{url.shown}: cannot be read: {missing(url, place)}")
+    return _folder(url, place, "", listing(place, deep=True)[0])
+
+
+def look(place: Store) -> Any:
+    """What is at a place, as Arrow's ``FileInfo``, seen anew."""
+    if not place.native:
+        place.system.handler.fs.invalidate_cache()
+    return place.system.get_file_info(place.path.rstrip("/") or place.path)
+
+
+def missing(url: Url, place: Store) -> str:
+    """What an address that means nothing lacks: the bucket, or the object in it."""
+    bucket = place.path.partition("/")[0]
+    if url.scheme in ("s3", "gs") and place.system.get_file_info(bucket).type.name == "NotFound":
+        return f"{_NO_BUCKET} {bucket!r}"
+    return "there is no such file or folder"
+
+
+def _matching(url: Url, place: Store) -> list[Found]:
+    """What a pattern finds, each file once, though a folder that holds it may be found as well."""
+    above, rest = globs.fixed(url.path)
+    base = replace(url, path=above)
+    try:
+        files, folders = listing(store(base), deep=globs.is_deep(rest))
+    except NotADirectoryError:  # the fixed beginning is a file, below which nothing is found
+        files, folders = {}, []
+    found_folders, found_files = globs.matching(rest, ["", *folders], files)
+    if found_folders and not globs.is_deep(rest):
+        files, _ = listing(store(base), deep=True)
+    found: dict[str, Found] = {}
+    for name in sorted([*found_folders, *found_files]):
+        if name in found_files:
+            group = [Found(base.child(name), None, _stamp(place, files[name]))]
+        else:
+            group = _folder(base, place, name, files)
+        for one in group:
+            found.setdefault(str(one.url), one)
+    if not found and (lacking := missing(url, place)).startswith(_NO_BUCKET):
+        raise FileFormatError(f"{url.shown}: {lacking}")
+    return list(found.values())
+
+
+def listing(place: Store, *, deep: bool) -> tuple[dict[str, Any], list[str]]:
+    """The files and the folders below a place, by their paths relative to it, in one listing."""
+    from pyarrow import fs
+
+    base = place.path.rstrip("/")
+    selector = fs.FileSelector(base or place.path, recursive=deep, allow_not_found=True)
+    files: dict[str, Any] = {}
+    folders: set[str] = set()
+    for info in place.system.get_file_info(selector):
+        name = info.path[len(base) :].strip("/")
+        if info.is_file and not info.path.endswith("/"):
+            files[name] = info
+        elif name:
+            folders.add(name)
+        steps = name.split("/")
+        folders.update("/".join(steps[:at]) for at in range(1, len(steps)))
+    return files, sorted(folders)
+
+
+def _folder(base: Url, place: Store, folder: str, files: dict[str, Any]) -> list[Found]:
+    found = []
+    for name in sorted(files):
+        if folder and not name.startswith(f"{folder}/"):
+            continue
+        relative = name[len(folder) :].lstrip("/")
+        if not any(step.startswith(("_", ".")) for step in relative.split("/")):
+            found.append(Found(base.child(name), relative, _stamp(place, files[name])))
+    return found
+
+
+def _stamp(place: Store, info: Any) -> Stamp:
+    """Size and time of change in seconds, which a listing and a look at one object give alike."""
+    if info.mtime_ns is not None:
+        return info.size, str(info.mtime_ns // 10**9)
+    if place.native:
+        return info.size, ""
+    known = place.system.handler.fs.info(info.path)
+    return info.size, next((str(known[name]) for name in _VERSIONS if known.get(name) is not None), "")
+
+
+class RemoteFile(io.RawIOBase):
+    """The bytes of a remote file; a read that breaks is tried again at the byte that it had come to.
+
+    Small reads are served from blocks of ``ahead`` bytes.
+    """
+
+    def __init__(self, url: Url, stamp: Stamp, ahead: int = AHEAD) -> None:
+        self._url, self._stamp, self._ahead = url, stamp, ahead
+        self._place = store(url)
+        self._file: Any = None
+        self._at = self._start = 0
+        self._block = b""
+
+    def readable(self) -> bool:
+        """Yes."""
+        return True
+
+    def seekable(self) -> bool:
+        """Yes."""
+        return True
+
+    def tell(self) -> int:
+        """Where the next read begins."""
+        return self._at
+
+    def seek(self, offset: int, whence: int = io.SEEK_SET) -> int:
+        """Go to an offset."""
+        self._at = offset + {io.SEEK_SET: 0, io.SEEK_CUR: self._at, io.SEEK_END: self._stamp[0]}[whence]
+        return self._at
+
+    def read(self, size: int = -1) -> bytes:
+        """The next ``size`` bytes, fewer only at the end."""
+        left = max(0, self._stamp[0] - self._at)
+        size = left if size is None or size < 0 else min(size, left)
+        start = self._at - self._start
+        data = self._block[start : start + size] if start >= 0 else b""
+        if len(data) < size:
+            offset = self._at + len(data)
+            rest = self._fetch(offset, max(size - len(data), min(self._ahead, self._stamp[0] - offset)))
+            if len(rest) <= self._ahead:
+                self._start, self._block = offset, rest
+            data = (data + rest if data else rest)[:size]
+        self._at += len(data)
+        return data
+
+    def _fetch(self, offset: int, size: int) -> bytes:
+        def fetch() -> bytes:
+            try:
+                with plainly():
+                    if self._file is None:
+                        self._file = unchanged(self._place, self._url, self._stamp)
+                    data = bytes(self._file.read_at(size, offset))
+                if len(data) < size:
+                    raise OSError(f"the file ends after {offset + len(data)} of {self._stamp[0]} bytes")
+                return data
+            except OSError:
+                self._file = None
+                raise
+
+        return patiently(fetch)
+
+    def close(self) -> None:
+        """Let the connection go."""
+        self._file = None
+        self._block = b""
+        super().close()
+
+
+def unchanged(place: Store, url: Url, stamp: Stamp) -> Any:
+    """The file opened for random access; raises ``FileFormatError`` if it is not as long as it was when found."""
+    file = place.system.open_input_file(place.path)
+    if file.size() != stamp[0]:
+        raise FileFormatError(f"{url.shown}: was changed while it was read; it had {stamp[0]:,} bytes")
+    return file
+
+
+def spooled(text: str, owner: object) -> str:
+    """The path of a copy on this machine of the one file behind an address; the copy goes when its owner does."""
+    found = find(text)
+    if len(found) != 1:
+        raise FileFormatError(f"{parse(text).shown}: expected one file, found {len(found)}")
+    handle, path = tempfile.mkstemp(prefix="fastmetrics-")
+    weakref.finalize(owner, os.unlink, path)
+    with open(handle, "wb") as copy, RemoteFile(found[0].url, found[0].stamp) as file:
+        shutil.copyfileobj(file, copy, AHEAD)
+    return path
+
+
+def patiently(do: Callable[[], T]) -> T:
+    """What ``do`` returns, tried again a few times if a connection breaks."""
+    for attempt in range(TRIES - 1):
+        try:
+            return do()
+        except OSError as error:
+            if not passing(error):
+                raise
+            time.sleep(PAUSE * 2**attempt)
+    return do()
+
+
+def side_by_side(make: Callable[[Any], T], files: Iterable[Any]) -> list[T]:
+    """``make`` of each file in order; remote ones several at a time, as each takes a round trip or two."""
+    files = list(files)
+    if not any(file.is_remote for file in files):
+        return [make(file) for file in files]
+    return list(ordered(make, files, _TOGETHER))

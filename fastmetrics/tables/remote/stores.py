@@ -1,0 +1,244 @@
+"""Object stores and other file systems behind an address: how each is reached, and what its errors mean in one line.
+
+Credentials come from where each store's own tools look for them, or from the address; nothing here keeps or shows them.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from functools import lru_cache
+from typing import Any, NamedTuple
+from urllib.parse import unquote
+
+import pyarrow as pa
+
+from fastmetrics.errors import FastmetricsError, MissingExtraError, OptionError
+from fastmetrics.tables.remote.addresses import NATIVE, Url, parameters, parse
+
+CONNECT_SECONDS = 5.0
+REQUEST_SECONDS = 30.0
+ATTEMPTS = 3
+_LONGEST = 200
+_FLAGS = {"true": True, "1": True, "false": False, "0": False}
+
+
+class Store(NamedTuple):
+    """A file system of Arrow's, the address's path inside it, and whether Arrow reaches it without Python's help."""
+
+    system: Any
+    path: str
+    native: bool
+
+
+def store(url: Url) -> Store:
+    """The file system behind an address, made once a process for all paths of one bucket or server."""
+    native = url.scheme in NATIVE
+    with plainly():
+        if not native:
+            system, path = _spec(url)
+            return Store(system, path, native)
+        key = hash(tuple(sorted(pair for pair in os.environ.items() if pair[0].startswith(("AWS_", "GOOGLE_")))))
+        system, base = _native(url.scheme, url.authority, url.query, os.getpid(), key)
+    return Store(system, base.rstrip("/") + url.path if url.path.strip("/") else base, native)
+
+
+@lru_cache(64)
+def _native(scheme: str, authority: str, query: str, process: int, environment: int) -> tuple[Any, str]:
+    """The file system of a bucket; a forked process, or one whose credentials changed, makes its own."""
+    from pyarrow import fs
+
+    url = Url(scheme, authority, "", query)
+    if not authority and scheme != "hdfs":
+        raise OptionError(f"{url.shown}: expected the name of a bucket, as in {scheme}://bucket/rows.parquet")
+    if scheme == "s3":
+        return _s3(url)
+    if scheme == "gs" and "retry_limit_seconds" not in parameters(url):
+        url = Url(scheme, authority, "", "&".join(filter(None, [query, f"retry_limit_seconds={REQUEST_SECONDS:g}"])))
+    try:
+        system, base = fs.FileSystem.from_uri(str(url) if scheme != "hdfs" else f"{Url(scheme, authority, '/', query)}")
+    except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
+        # Arrow's message holds the whole address.
+        raise OptionError(f"{url.shown}: not an address that Arrow can read") from None
+    except OSError as error:
+        if "libhdfs" in str(error) or "libjvm" in str(error):
+            raise MissingExtraError(
+                f"{url.shown}: hdfs:// needs Hadoop's client and Java, which were not found: "
+                "set HADOOP_HOME (or ARROW_LIBHDFS_DIR), JAVA_HOME and CLASSPATH"
+            ) from None
+        raise
+    return system, base
+
+
+def _s3(url: Url) -> tuple[Any, str]:
+    from pyarrow import fs
+
+    user, _, bucket = url.authority.rpartition("@")
+    if ":" in bucket:
+        raise OptionError(f"{url.shown}: a secret in an address must have / written as %2F")
+    options: dict[str, Any] = {
+        name: _flag(name, value)
+        if name in ("anonymous", "allow_bucket_creation", "force_virtual_addressing")
+        else value
+        for name, value in parameters(url).items()
+    }
+    endpoint = os.environ.get("AWS_ENDPOINT_URL_S3") or os.environ.get("AWS_ENDPOINT_URL")
+    if endpoint and "endpoint_override" not in options:
+        options["endpoint_override"] = endpoint.rstrip("/")
+    if user:
+        name, _, secret = user.partition(":")
+        options |= (
+            {"anonymous": True} if user == "anonymous" else {"access_key": unquote(name), "secret_key": unquote(secret)}
+        )
+    if "region" not in options and "endpoint_override" not in options:
+        options["region"] = _region(bucket)
+    # Writes in the background would hold as much of a file in memory as the network is behind.
+    settings = {"connect_timeout": CONNECT_SECONDS, "request_timeout": REQUEST_SECONDS, "background_writes": False}
+    try:
+        system = fs.S3FileSystem(
+            **settings, **options, retry_strategy=fs.AwsStandardS3RetryStrategy(max_attempts=ATTEMPTS)
+        )
+    except (TypeError, ValueError) as error:
+        raise OptionError(f"{url.shown}: {error}") from None
+    return system, bucket
+
+
+def _flag(name: str, value: str) -> bool:
+    if value.lower() not in _FLAGS:
+        raise OptionError(f"{name}={value}: expected true or false")
+    return _FLAGS[value.lower()]
+
+
+def _region(bucket: str) -> str | None:
+    """The region of a bucket; where Amazon does not tell, that of the environment or profile."""
+    from pyarrow import fs
+
+    try:
+        return str(fs.resolve_s3_region(bucket))
+    except OSError:
+        if os.environ.get("AWS_REGION") or os.environ.get("AWS_DEFAULT_REGION"):
+            return None
+        raise
+
+
+def _spec(url: Url) -> tuple[Any, str]:
+    """A file system of fsspec's, for the schemes that Arrow does not reach by itself."""
+    from pyarrow import fs
+
+    try:
+        import fsspec
+    except ImportError:
+        raise MissingExtraError.of("fsspec", "fsspec") from None
+    try:
+        system, path = fsspec.core.url_to_fs(str(url), **_limits(url.scheme))
+    except ImportError as error:
+        raise MissingExtraError(
+            f"{url.shown}: {url.scheme}:// needs a package that is not installed: {error}"
+        ) from None
+    except ValueError as error:
+        if "rotocol not known" in str(error):
+            known = "file, s3, gs, hdfs, abfs, and what fsspec knows, as http, https, sftp"
+            raise OptionError(f"{url.shown}: nobody knows the scheme {url.scheme!r}; known: {known}") from None
+        raise
+    return fs.PyFileSystem(fs.FSSpecHandler(system)), path
+
+
+def _limits(scheme: str) -> dict[str, Any]:
+    """How long to wait for the web, where fsspec would for five minutes."""
+    if scheme not in ("http", "https"):
+        return {}
+    from aiohttp import ClientTimeout
+
+    return {"client_kwargs": {"timeout": ClientTimeout(connect=CONNECT_SECONDS, sock_read=REQUEST_SECONDS)}}
+
+
+@contextmanager
+def plainly() -> Iterator[None]:
+    """Make ``OSError`` of what the packages behind fsspec raise, each of which has errors of its own."""
+    try:
+        yield
+    except (OSError, FastmetricsError):
+        raise
+    except pa.ArrowException as error:
+        if type(error) is not pa.ArrowException:
+            raise
+        raise OSError(str(error).removeprefix("Unknown error: ")) from error
+    except Exception as error:
+        raise OSError(f"{type(error).__name__}: {error}") from error
+
+
+_AWS = re.compile(r"AWS Error (\w+)(?: \(HTTP status (\d+)\))? during (\w+) operation: (.*)", re.DOTALL)
+_GOOGLE = re.compile(r"google::cloud::Status\((\w+): (.*)", re.DOTALL)
+_ADDRESS = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+://[^\s'\"<>]+")
+_DENIED = "permission denied; check the credentials and what they allow"
+_REFUSED = "the credentials are not accepted"
+_UNREACHED = "the store cannot be reached"
+_CAUSES: Mapping[str, str] = {
+    "ACCESS_DENIED": _DENIED,
+    "PERMISSION_DENIED": _DENIED,
+    "403": _DENIED,
+    "INVALID_ACCESS_KEY_ID": _REFUSED,
+    "INVALID_CLIENT_TOKEN_ID": _REFUSED,
+    "MISSING_AUTHENTICATION_TOKEN": _REFUSED,
+    "INVALID_SIGNATURE": _REFUSED,
+    "SIGNATURE_DOES_NOT_MATCH": _REFUSED,
+    "UNRECOGNIZED_CLIENT": _REFUSED,
+    "EXPIRED_TOKEN": _REFUSED,
+    "UNAUTHENTICATED": _REFUSED,
+    "401": _REFUSED,
+    "NO_SUCH_BUCKET": "there is no such bucket",
+    "NO_SUCH_KEY": "there is no such object",
+    "RESOURCE_NOT_FOUND": "there is no such object",
+    "NOT_FOUND": "there is no such bucket or object",
+    "404": "there is no such object",
+    "301": "the bucket lies in another region; name it with ?region=",
+    "PERMANENT_REDIRECT": "the bucket lies in another region; name it with ?region=",
+}
+_PASSING = {"NETWORK_CONNECTION": _UNREACHED, "UNAVAILABLE": _UNREACHED, "DEADLINE_EXCEEDED": _UNREACHED}
+
+
+def _code(error: BaseException) -> tuple[str, str]:
+    """The store's name of what went wrong, if there is one, and what it said."""
+    text = str(error)
+    found = _AWS.search(text)
+    if found is not None:
+        named = re.search(r"ExceptionName: (\w+)", found[4])
+        code = _snake(named[1]) if named else (found[2] or found[1]) if found[1] == "UNKNOWN" else found[1]
+        return code, re.split(r" ?\(Request ID|; Details: ", found[4])[0].strip()
+    found = _GOOGLE.search(text)
+    return (found[1], found[2].partition(" error_info=")[0]) if found is not None else ("", text)
+
+
+def _snake(name: str) -> str:
+    return re.sub(r"(?<=[a-z])(?=[A-Z])", "_", name).upper()
+
+
+def cause(error: BaseException) -> str:
+    """What went wrong, in one line.
+
+    >>> cause(OSError("When getting x: AWS Error ACCESS_DENIED during HeadObject operation: No response body."))
+    'permission denied; check the credentials and what they allow'
+    """
+    code, said = _code(error)
+    # Packages put the address into what they say, with all that is secret in it.
+    line = _ADDRESS.sub(lambda found: parse(found[0]).shown, (said.splitlines() or [""])[0])[:_LONGEST]
+    if _ADDRESS.fullmatch(said.strip()):
+        return "the server does not give it"
+    if "OAuth2 access token" in said:
+        return "no credentials of Google Cloud were found; anonymous@ before the bucket's name goes without"
+    if code in _PASSING:
+        return f"{_PASSING[code]}: {re.split(r', |error .[0-9]+.=', line)[-1] or code}"
+    if code:
+        return _CAUSES.get(code) or f"the store answers {code}" + (f": {line}" if line else "")
+    return line or type(error).__name__
+
+
+def passing(error: BaseException | None) -> bool:
+    """Whether trying again may help: a connection that broke or a store that is busy, not one that said no."""
+    if not isinstance(error, OSError) or isinstance(error, FastmetricsError):
+        return False
+    if isinstance(error, FileNotFoundError | PermissionError | IsADirectoryError | NotADirectoryError):
+        return False
+    return _code(error)[0] not in _CAUSES

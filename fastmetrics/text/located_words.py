@@ -1,0 +1,98 @@
+"""Words with their places in the text and the gaps between them."""
+
+from __future__ import annotations
+
+import functools
+
+import numpy as np
+
+from fastmetrics.core.arrays import Bytes, Ids, Ints, Text, Tokens
+from fastmetrics.kernels.facts import candidate_words as figures
+from fastmetrics.kernels.facts import located_words as marks
+from fastmetrics.text import unicode
+from fastmetrics.text.tokenize import Vocabulary
+
+CURRENCIES = "$€£¥₽₹"
+
+_GAPS = {
+    marks.COMMA: ",",
+    marks.DOT: ".",
+    marks.HYPHEN: "-‐‑‒–—−",
+    marks.SLASH: "/",
+    marks.COLON: ":",
+    marks.APOSTROPHE: "'’",
+    marks.PERCENT: "%",
+    marks.QUESTION: "?？",
+    marks.END: "!…。！",
+    marks.CLAUSE: ';()«»“”"',
+    marks.OPEN: "[",
+    marks.CLOSE: "]",
+    marks.LINE: "\n",
+    **{marks.CURRENCY + 1 + place: sign for place, sign in enumerate(CURRENCIES)},
+}
+
+
+@functools.cache
+def _classes() -> Bytes:
+    classes = np.zeros(unicode.SIZE, np.uint8)
+    classes[unicode.is_space()] = marks.SPACE
+    classes[unicode.is_word()] = marks.WORD
+    classes[[ord(digit) for digit in "0123456789"]] = marks.DIGIT
+    for kind, characters in _GAPS.items():
+        classes[[ord(character) for character in characters]] = kind
+    return classes
+
+
+def _room(n_texts: int, n_words: int) -> marks.Marks:
+    """Marks to be written: memory that no word comes to stand in is never touched."""
+    return marks.Marks(
+        np.empty(n_words, np.int64),
+        np.empty(n_words, np.int64),
+        np.empty(n_words, np.int32),
+        np.empty(n_words, np.int32),
+        np.empty(n_words, np.bool_),
+        np.zeros(n_texts + 1, np.int64),
+    )
+
+
+def _first(found: marks.Marks, n: int) -> marks.Marks:
+    """The first ``n`` of the words."""
+    starts, stops, before, after, digit, bounds = found
+    return marks.Marks(starts[:n], stops[:n], before[:n], after[:n], digit[:n], bounds)
+
+
+def scan(text: Text) -> marks.Marks:
+    """The words of every string: runs of word characters in the text as it stands."""
+    found = _room(len(text), int((text.stops - text.starts).sum()) // 2 + len(text))
+    return _first(found, marks.scan(text.data, text.starts, text.stops, _classes(), found))
+
+
+def pick(text: Text, ids: Ids, first: Ints, counts: Ints, worth: Bytes) -> figures.Picked | None:
+    """The words that values may be made of, with their ids and places; None if words and ids do not match.
+
+    The ids of string i are the ``counts[i]`` from ``ids[first[i]]`` on; ``worth`` is that of each id.
+    """
+    n = int(counts.sum())
+    found = figures.Picked(_room(len(text), n), np.empty(n, np.int32), np.empty(n, np.int64))
+    strings = figures.Strings(text.data, text.starts, text.stops, ids, first)
+    n = figures.pick(strings, counts, _classes(), worth, found)
+    return None if n < 0 else figures.Picked(_first(found.marks, n), found.ids[:n], found.places[:n])
+
+
+def ids_of_marks(text: Text, found: marks.Marks, tokens: Tokens, vocabulary: Vocabulary) -> Ids:
+    """The id of each word found by ``scan``: its token, or its first one by itself in a text that is cut otherwise.
+
+    Only a text in which lower case adds characters (U+0130) is cut otherwise as ``words``.
+    """
+    counts = np.diff(found.bounds)
+    same = tokens.counts == counts
+    if same.all() and np.array_equal(tokens.starts, found.bounds[:-1]):
+        return tokens.ids
+    places = np.arange(len(found.starts)) + np.repeat(tokens.starts - found.bounds[:-1], counts)
+    if same.all():
+        return tokens.ids[places]
+    apart = vocabulary.tokenize(Text(text.data, found.starts, found.stops, np.ones(len(found.starts), np.bool_)))
+    alone = apart.ids[apart.starts]
+    kept = np.repeat(same, counts)
+    alone[kept] = tokens.ids[places[kept]]
+    return alone

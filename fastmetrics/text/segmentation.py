@@ -1,0 +1,94 @@
+"""Text cut into sentences, paragraphs, and the statements that citations are checked against."""
+
+from __future__ import annotations
+
+import functools
+
+import numpy as np
+
+from fastmetrics.core.arrays import Bytes, Ints, Text, Uint64s
+from fastmetrics.kernels.text import sentences as segments
+from fastmetrics.text import unicode
+from fastmetrics.text.lexicons import lexicon
+
+SENTENCE_ENDS = ".!?。！？…"
+_CLOSERS = "\"'”’»›)]}」』）"
+
+
+def sentences(text: Text) -> Text:
+    """S4's sentences: cut at every run of ``.!?。！？…``, stripped, the empty ones dropped."""
+    return _split(text, _classes("sentences"))
+
+
+def lines(text: Text) -> Text:
+    r"""Cut at every "\n" and nowhere else, the empty lines dropped."""
+    return _split(text, _classes("lines"))
+
+
+def paragraphs(text: Text) -> Text:
+    """S4's paragraphs: cut at blank lines, stripped, the empty ones dropped."""
+    return _split(text, _classes("paragraphs"))
+
+
+def statements(text: Text) -> Text:
+    """Sentences for grounding (S1), each with its citation marks.
+
+    A run of sentence ends cuts, and takes along the closing quotes, brackets and citation marks (`` [1]``) after it.
+    A full stop cuts only before white space, and not before a small letter, after a single capital (an initial), a
+    known abbreviation, or a number that opens the sentence (a list item).  A line end cuts before a blank line or a
+    list item.
+    """
+    pieces, groups = _room(text)
+    n = segments.split_statements(
+        text.data, text.starts, text.stops, _classes("statements"), _abbreviations(), pieces, groups
+    )
+    return _pieces(text, pieces[: 2 * n], groups)
+
+
+def _split(text: Text, classes: Bytes) -> Text:
+    pieces, groups = _room(text)
+    n = segments.split(text.data, text.starts, text.stops, classes, pieces, groups)
+    return _pieces(text, pieces[: 2 * n], groups)
+
+
+def _room(text: Text) -> tuple[Ints, Ints]:
+    """Arrays for as many pieces as there can be: every other byte may be one."""
+    size = int((text.stops - text.starts).sum())
+    return np.empty(size + 2 * len(text) + 2, np.int64), np.zeros(len(text) + 1, np.int64)
+
+
+def _pieces(text: Text, pieces: Ints, groups: Ints) -> Text:
+    valid = np.ones(len(pieces) // 2, np.bool_)
+    return Text(text.data, pieces[::2].copy(), pieces[1::2].copy(), valid, groups)
+
+
+@functools.cache
+def _classes(kind: str) -> Bytes:
+    classes = np.zeros(unicode.SIZE, np.uint8)
+    if kind == "lines":
+        classes[ord("\n")] = segments.BREAK
+        return classes
+    if kind == "statements":
+        word = unicode.is_word()
+        classes[word] = segments.LETTER
+        classes[word & unicode.is_lower()] = segments.LOWER
+        classes[word & unicode.is_upper()] = segments.UPPER
+        classes[[ord(c) for c in "0123456789"]] = segments.DIGIT
+        classes[[ord(c) for c in _CLOSERS]] = segments.CLOSER
+        classes[ord("[")] = segments.OPEN
+    classes[unicode.is_space()] = segments.SPACE
+    if kind != "sentences":
+        classes[ord("\n")] = segments.HALF
+    if kind != "paragraphs":
+        classes[[ord(c) for c in SENTENCE_ENDS]] = segments.BREAK
+    if kind == "statements":
+        classes[[ord(c) for c in ".!?…"]] = segments.STOP
+    return classes
+
+
+@functools.cache
+def _abbreviations() -> Uint64s:
+    """The known abbreviations as sorted 64-bit keys, in small letters, with a capital, and in capitals."""
+    spellings = {form for word in lexicon("abbreviations") for form in (word, word.capitalize(), word.upper())}
+    keys = [int.from_bytes(word.encode(), "big") for word in spellings if len(word.encode()) <= 8]
+    return np.array(sorted(keys), np.uint64)

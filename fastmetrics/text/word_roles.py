@@ -1,0 +1,129 @@
+"""What the word lists and the spelling say of every word of a vocabulary."""
+
+from __future__ import annotations
+
+import functools
+from typing import Any
+
+import numpy as np
+
+from fastmetrics.core.arrays import Bytes, Floats, Ints, Text, text_of_strings
+from fastmetrics.kernels.facts import claims
+from fastmetrics.kernels.facts import candidate_words as figures
+from fastmetrics.kernels.facts import numbers
+from fastmetrics.kernels.text.substrings import count_characters
+from fastmetrics.text.conventions import convention
+from fastmetrics.text.lexicons import lexicon
+from fastmetrics.text.tokenize import Vocabulary
+
+SUFFIXES = ("ing", "ied", "ies", "ed", "es", "ly", "s", "e", "y")
+"""What an English word may lose, tried in this order."""
+
+KINDS = {
+    "number": numbers.W_NUMBER,
+    "weak": numbers.W_WEAK,
+    "parts": numbers.W_PARTS,
+    "scale": numbers.W_SCALE,
+    "month": numbers.W_MONTH,
+    "weekday": numbers.W_WEEKDAY,
+    "percent": numbers.W_PERCENT,
+    "per": numbers.W_PER,
+    "cent": numbers.W_CENT,
+    "half-day": numbers.W_HALF_DAY,
+    "currency": numbers.W_CURRENCY,
+    "of": numbers.W_OF,
+}
+"""What a word of the lexicon "values" may be."""
+
+BEGINNINGS = [KINDS[kind] for kind in ("number", "weak", "parts", "month", "weekday")]
+"""What may begin a value."""
+
+DIGITS = np.frombuffer(b"0123456789", np.uint8)
+
+
+def word_list(*names: str) -> tuple[str, ...]:
+    """The words of lexicons whose lines hold several."""
+    return tuple(dict.fromkeys(word for name in names for line in lexicon(name) for word in line.split()))
+
+
+STOP_WORDS = word_list("stop_en", "stop_ru")
+"""English and Russian words that carry no topic of their own."""
+
+
+class Senses:
+    """Per word of a vocabulary, up to the words it had at the last ``catch_up``.
+
+    ``roles`` are the bits of ``kernels.claims``; ``stems`` the number of the stem; ``kinds`` and ``amounts`` what
+    ``kernels.numbers`` reads; ``worth`` what ``kernels.figures`` does; ``lengths`` the characters.
+    """
+
+    def __init__(self, vocabulary: Vocabulary) -> None:
+        self._vocabulary = vocabulary
+        self._stems = Vocabulary(convention("words"))
+        self.roles, self.kinds = np.zeros(0, np.uint8), np.zeros(0, np.uint8)
+        self.stems, self.lengths = np.zeros(0, np.int32), np.zeros(0, np.int64)
+        self.amounts, self.worth = np.zeros(0), np.zeros(0, np.uint8)
+        self._lists = [(role, vocabulary.tokenize(words).ids) for role, words in _roles()]
+        words, kinds, amounts = _says()
+        self._said = vocabulary.tokenize(words).ids, kinds, amounts
+        self.catch_up()
+        for role, ids in self._lists:
+            self.roles[ids] |= role
+        self.kinds[self._said[0]], self.amounts[self._said[0]] = kinds, amounts
+        self.worth[self._said[0]] = np.where(np.isin(kinds, BEGINNINGS), figures.BEGINS, figures.FOLLOWS)
+
+    @property
+    def n_stems(self) -> int:
+        """How many stems there are."""
+        return len(self._stems)
+
+    def catch_up(self) -> Senses:
+        """Look at the words that came up since the last time."""
+        first = len(self.roles)
+        if first < len(self._vocabulary):
+            new = self._vocabulary.spelled(first)
+            ends = np.empty(len(new), np.int64)
+            past = claims.endings(new.data, new.starts, new.stops, _suffixes(), ends)
+            stems = self._stems.tokenize(Text(new.data, new.starts, ends, new.valid))
+            self.roles = _longer(self.roles, past * np.uint8(claims.VERB))
+            self.stems = _longer(self.stems, stems.ids[stems.starts])
+            lengths = count_characters(new.data, new.starts, new.stops)
+            digit = np.isin(new.data[new.starts], DIGITS)
+            self.lengths = _longer(self.lengths, lengths)
+            self.worth = _longer(self.worth, np.where(digit, figures.BEGINS, lengths == 1))  # p.m. goes on
+            self.kinds = _longer(self.kinds, np.zeros(len(new), np.uint8))
+            self.amounts = _longer(self.amounts, np.zeros(len(new)))
+        return self
+
+
+def _longer(array: Any, more: Any) -> Any:
+    return np.concatenate([array, more.astype(array.dtype)])
+
+
+@functools.cache
+def _roles() -> tuple[tuple[int, Text], ...]:
+    lists = {
+        claims.STOP: (*STOP_WORDS, *word_list("discourse")),
+        claims.VERB: word_list("assertive"),
+        claims.HEDGE: word_list("hedges"),
+        claims.PERSON: word_list("persons"),
+        claims.ANAPHOR: word_list("anaphors"),
+        claims.ABBREVIATION: lexicon("abbreviations"),
+    }
+    return tuple((role, text_of_strings(words)) for role, words in lists.items())
+
+
+@functools.cache
+def _says() -> tuple[Text, Bytes, Floats]:
+    """The words that say something of values, what each is, and its amount; the last line that names a word counts."""
+    found: dict[str, tuple[int, float]] = {}
+    for line in lexicon("values"):
+        kind, amount, *forms = line.split()
+        found.update(dict.fromkeys(forms, (KINDS[kind], float(amount))))
+    kinds, amounts = zip(*found.values(), strict=True)
+    return text_of_strings(found), np.array(kinds, np.uint8), np.array(amounts)
+
+
+@functools.cache
+def _suffixes() -> Ints:
+    return np.array([int.from_bytes(suffix.encode(), "big") for suffix in SUFFIXES])

@@ -1,0 +1,179 @@
+"""The neighbours of every row, looked for in the cells around it only: cells are compared as whole blocks of rows."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, NamedTuple
+
+import faiss
+import numpy as np
+import numpy.typing as npt
+
+from fastmetrics.kernels.vectors.distances import Nearest, Points, scan_tile
+from fastmetrics.core.threads import ordered
+from fastmetrics.vectors.arrays import Ids
+from fastmetrics.vectors.centred import BLOCK, TILE, Cloud, Floats
+from fastmetrics.vectors.faiss_index import faiss_threads
+from fastmetrics.vectors.pair_scan import scan
+from fastmetrics.vectors.exact_winners import NOTHING, SPARE, nothing, rank
+
+_PER_CELL = 16  # training rows per cell: more make the recall no better
+_ROUNDS = 5
+_LEAST = 128  # rows a cell: fewer make the blocks too small to be compared fast
+_MOST_VISITED = 8  # beyond an eighth of the cells, each pair once (the exact search) is as fast
+
+
+class Wanted(NamedTuple):
+    """The share of the true neighbours to find, measured on so many rows, which ``seed`` draws."""
+
+    recall: float
+    sample: int
+    seed: int
+
+
+class Found(NamedTuple):
+    """Ids and half squared distances of each row's neighbours, and the share of the true ones among a sample's."""
+
+    ids: Ids
+    halves: Floats
+    recall: float
+    sample: int
+
+
+@dataclass(frozen=True, eq=False)
+class Cells:
+    """Rows of a cloud in the cells of their nearest centres; ``order`` lists the rows cell by cell."""
+
+    cloud: Cloud
+    centres: Points
+    points: Points
+    bounds: Ids
+
+    @classmethod
+    def of(cls, cloud: Cloud, k: int, seed: int, threads: int) -> Cells:
+        """Centres by k-means on a sample of rows, then every row in the cell of its nearest centre."""
+        centres = _centres(cloud, k, seed)
+        parts = ordered(
+            lambda start: nearest_centres(cloud.points(start, min(start + BLOCK, len(cloud))), centres, 1).ravel(),
+            range(0, len(cloud), BLOCK),
+            threads,
+        )
+        cell = np.concatenate(list(parts))
+        order = np.argsort(cell, kind="stable")
+        bounds = np.searchsorted(cell[order], np.arange(len(centres.ids) + 1))
+        return cls(cloud, centres, cloud.points_of(order), bounds)
+
+    @cached_property
+    def cell(self) -> Ids:
+        """The cell of each row of the cloud."""
+        found = np.empty(len(self.cloud), np.int64)
+        found[self.points.ids] = np.repeat(np.arange(len(self.centres.ids)), np.diff(self.bounds))
+        return found
+
+    def enough(self, asked: Ids, truth: Ids, target: float) -> int:
+        """How many cells to visit around a row so that ``target`` of the true neighbours are found."""
+        ranks = np.empty((len(asked), len(self.centres.ids)), np.int64)
+        order = nearest_centres(self.cloud.points_of(asked), self.centres, len(self.centres.ids))
+        np.put_along_axis(ranks, order, np.arange(order.shape[1])[None], axis=1)
+        needed = np.take_along_axis(ranks, self.cell[truth], axis=1) + 1
+        for visited in np.unique(needed).tolist():
+            shares = (needed <= visited).mean(axis=1)
+            if shares.mean() - shares.std() / np.sqrt(len(shares)) >= target:
+                return int(visited)
+        return len(self.centres.ids)
+
+    def neighbours(self, k: int, visited: int, threads: int) -> Ids:
+        """The k + SPARE nearest of each row in the cells around it, ``NOTHING`` where there are fewer."""
+        kept = min(k + SPARE, len(self.cloud) - 1)
+        blocks = [
+            (start, min(start + TILE, stop))
+            for first, stop in zip(self.bounds[:-1].tolist(), self.bounds[1:].tolist(), strict=True)
+            for start in range(first, stop, TILE)
+        ]
+        ids = np.empty((len(self.cloud), kept), np.int64)
+
+        def work(block: tuple[int, int]) -> None:
+            down = _part(self.points, slice(*block))
+            near = nothing(len(down.ids), kept)
+            cells = nearest_centres(down, self.centres, visited)
+            rows, flat = np.divmod(np.argsort(cells, axis=None, kind="stable"), visited)[0], np.sort(cells, axis=None)
+            edges = np.flatnonzero(np.diff(flat, prepend=-1, append=len(self.centres.ids)))
+            for first, last in zip(edges[:-1].tolist(), edges[1:].tolist(), strict=True):
+                self._compare(_part(down, rows[first:last]), int(flat[first]), near, rows[first:last])
+            ids[down.ids] = near.ids
+
+        for _ in ordered(work, blocks, threads):
+            pass
+        return ids
+
+    def _compare(self, down: Points, cell: int, near: Nearest, rows: Ids) -> None:
+        """Offer the rows of a cell to the lists of some rows."""
+        found = Nearest(near.halves[rows], near.ids[rows])
+        for start in range(self.bounds[cell], self.bounds[cell + 1], TILE):
+            across = _part(self.points, slice(start, min(start + TILE, self.bounds[cell + 1])))
+            _offer(down, across, found)
+        near.halves[rows], near.ids[rows] = found
+
+
+def _centres(cloud: Cloud, k: int, seed: int) -> Points:
+    """Centres of cells; FAISS's k-means, by one thread, so that they do not depend on how many there are."""
+    count, dim = len(cloud), cloud.vectors.dim
+    number = max(1, min(int(2 * np.sqrt(count)), count // max(_LEAST, 4 * k)))
+    rng = np.random.default_rng(seed)
+    chosen = np.sort(rng.choice(count, min(count, number * _PER_CELL), replace=False))
+    means: Any = faiss.Kmeans(dim, number, niter=_ROUNDS, seed=seed, min_points_per_centroid=1)
+    with faiss_threads(1):
+        means.train(cloud.points_of(chosen).rows)
+    rows = np.asarray(means.centroids, np.float32)
+    halves = 0.5 * np.einsum("ij,ij->i", rows, rows, dtype=np.float64)
+    return Points(rows, halves.astype(np.float32), count + np.arange(number))  # numbers that no row has
+
+
+def nearest_centres(down: Points, centres: Points, wanted: int) -> Ids:
+    """The nearest centres of each row, (n, wanted), nearest first."""
+    near = nothing(len(down.ids), wanted)
+    _offer(down, centres, near)
+    return near.ids - centres.ids[0]
+
+
+def _offer(down: Points, across: Points, near: Nearest) -> None:
+    no_far = np.full(3, np.inf)
+    scan_tile(down.rows @ across.rows.T, down, across, near, nothing(len(across.ids), 0), no_far)
+
+
+def _part(points: Points, which: slice | Ids) -> Points:
+    return Points(points.rows[which], points.halves[which], points.ids[which])
+
+
+def near_by_cells(cloud: Cloud, k: int, wanted: Wanted, threads: int) -> Found | None:
+    """The k nearest rows of every row, as many of them true as asked for; None where the exact search is as fast.
+
+    Whether a true neighbour is found depends only on whether its cell is visited, so that a sample of rows with their
+    true neighbours tells how many cells it takes, before any search.
+    """
+    rng = np.random.default_rng(wanted.seed)
+    asked = np.sort(rng.choice(len(cloud), min(wanted.sample, len(cloud)), replace=False))
+    truth = scan(cloud, asked, k, threads)
+    cells = Cells.of(cloud, k, wanted.seed, threads)
+    visited = cells.enough(asked, truth.ids, wanted.recall)
+    if visited * _MOST_VISITED > len(cells.centres.ids):
+        return None
+    candidates = cells.neighbours(k, visited, threads)
+    short = np.flatnonzero(candidates[:, k - 1] == NOTHING)  # rows around which the cells hold too few
+    for start in range(0, len(short), BLOCK):
+        rows = short[start : start + BLOCK]
+        candidates[rows, :k] = scan(cloud, rows, k, threads).ids
+    ids, halves = rank(cloud, np.arange(len(cloud)), np.where(candidates == NOTHING, -1, candidates), k, threads)
+    found = float(share_found(halves[asked], truth.halves).mean())
+    # less than the cells hold: float32 cannot tell apart rows much nearer to each other than to the centre
+    return Found(ids, halves, found, len(asked)) if found >= wanted.recall else None
+
+
+def share_found(found: Floats, truth: Floats) -> npt.NDArray[np.float64]:
+    """Per query, the share of the true nearest that were found; at equal distance any row is right."""
+    known = np.isfinite(truth)
+    last = np.max(np.where(known, truth, -np.inf), axis=1, keepdims=True, initial=-np.inf)
+    last = np.where(known.any(axis=1, keepdims=True), last, 0.0)
+    hits = np.sum(found <= last + 1e-12 * np.abs(last), axis=1)
+    return np.divide(hits, known.sum(axis=1), out=np.ones(len(found)), where=known.any(axis=1))

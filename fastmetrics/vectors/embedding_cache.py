@@ -1,0 +1,145 @@
+"""Vectors kept on disk by what they were made from: Arrow files that crashes and parallel writers cannot spoil."""
+
+from __future__ import annotations
+
+import contextlib
+import mmap
+import os
+import uuid
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from fastmetrics.core.arrays import Ints, Uint64s
+from fastmetrics.errors import FileFormatError, OutputError
+from fastmetrics.core.arrow_checks import check_table
+from fastmetrics.kernels.vectors.cache_keys import add_keys, find_keys
+
+KEY_BYTES = 16
+_Floats: TypeAlias = npt.NDArray[np.float32]
+
+
+class VectorCache:
+    """Vectors of one length under 16-byte keys, in one folder.
+
+    Every :meth:`put` makes a new file, written under another name, flushed to disk and then renamed: a reader sees all
+    of it or nothing, and writers never touch each other's files. What others wrote since is seen after
+    :meth:`refresh`. Files are mapped, and no more of them stays in memory than one :meth:`take` reads.
+    """
+
+    def __init__(self, folder: str | os.PathLike[str], dim: int) -> None:
+        self.folder = Path(folder)
+        self.dim = dim
+        self._keys: Uint64s = np.empty((0, 2), np.uint64)
+        self._table: Ints = np.full(1024, -1, np.int64)
+        self._count = 0
+        self._vectors: list[_Floats] = []
+        self._maps: list[mmap.mmap] = []
+        self._read: set[str] = set()
+        try:
+            self.folder.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise OutputError(f"{self.folder}: cannot keep vectors here: {error}") from error
+        self.refresh()
+
+    def __len__(self) -> int:
+        return self._count
+
+    def __contains__(self, key: bytes) -> bool:
+        return bool(self.find(as_keys([key]))[0] >= 0)
+
+    def refresh(self) -> None:
+        """Read the files that have appeared since."""
+        new = [path for path in sorted(self.folder.glob("*.arrow")) if path.name not in self._read]
+        self._open(new)
+
+    def _open(self, paths: Sequence[Path]) -> None:
+        opened = [(path.name, *self._contents(path)) for path in paths]  # all of them, before one is taken in
+        for name, _, vectors, mapped in opened:
+            self._read.add(name)
+            self._vectors.append(vectors)
+            self._maps.append(mapped)
+            _forget(mapped)
+        first, self._keys = len(self._keys), np.concatenate([self._keys, *(keys for _, keys, _, _ in opened)])
+        if 2 * len(self._keys) > len(self._table):
+            first, self._count = 0, 0
+            self._table = np.full(1 << int(4 * len(self._keys)).bit_length(), -1, np.int64)
+        self._count += add_keys(self._table, self._keys, first)
+
+    def _contents(self, path: Path) -> tuple[Uint64s, _Floats, mmap.mmap]:
+        """The keys and vectors of a file, and the map that these lie in."""
+        try:
+            with path.open("rb") as file:
+                mapped = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+            batch = pa.ipc.open_file(pa.BufferReader(pa.py_buffer(mapped))).get_batch(0)
+            check_table(batch)
+            keys = as_keys(batch.column("key").to_pylist())
+            vectors = batch.column("vector").values.to_numpy()
+            if vectors.dtype != np.float32 or len(keys) * self.dim != vectors.size:
+                raise ValueError(f"it holds {vectors.size} numbers of {vectors.dtype} for {len(keys)} keys")
+        except OSError as error:
+            raise FileFormatError(f"{path}: cannot be read: {error.strerror or error}") from error
+        except (pa.ArrowException, AttributeError, LookupError, TypeError, ValueError) as error:
+            raise FileFormatError(f"{path}: not vectors of {self.dim} numbers by key; delete it: {error}") from error
+        return keys, vectors.reshape(len(keys), self.dim), mapped
+
+    def find(self, keys: Uint64s) -> Ints:
+        """Where the vector of each key is, -1 where there is none; keys as of :func:`as_keys`."""
+        rows = np.empty(len(keys), np.int64)
+        find_keys(self._table, self._keys, keys, rows)
+        return rows
+
+    def take(self, rows: Ints) -> _Floats:
+        """The vectors at places that :meth:`find` found."""
+        found = np.empty((len(rows), self.dim), np.float32)
+        starts = np.cumsum([0, *map(len, self._vectors)])
+        files = np.searchsorted(starts, rows, "right") - 1
+        order = np.argsort(files, kind="stable")
+        for here in np.split(order, np.flatnonzero(np.diff(files[order])) + 1):
+            for number in files[here[:1]]:
+                found[here] = self._vectors[number][rows[here] - starts[number]]
+                _forget(self._maps[number])
+        return found
+
+    def get(self, keys: Sequence[bytes]) -> _Floats:
+        """The vectors of keys that are all in the cache; raises ``KeyError`` for one that is not."""
+        rows = self.find(as_keys(keys))
+        if (rows < 0).any():
+            raise KeyError(keys[int(np.argmin(rows))])
+        return self.take(rows)
+
+    def put(self, keys: Sequence[bytes], vectors: npt.ArrayLike) -> None:
+        """Keep one vector per key."""
+        rows = np.ascontiguousarray(vectors, np.float32)
+        column = pa.FixedSizeListArray.from_arrays(pa.array(rows.ravel()), self.dim)
+        table = pa.table({"key": pa.array(list(keys), pa.binary(KEY_BYTES)), "vector": column})
+        partial = self.folder / f"{uuid.uuid4().hex}.partial"
+        final = partial.with_suffix(".arrow")
+        try:
+            with partial.open("xb") as file:
+                with pa.ipc.new_file(file, table.schema) as writer:
+                    writer.write_table(table)
+                file.flush()
+                os.fsync(file.fileno())
+            os.replace(partial, final)
+        except OSError as error:
+            raise OutputError(f"{self.folder}: cannot keep vectors here: {error.strerror or error}") from error
+        finally:
+            with contextlib.suppress(OSError):
+                partial.unlink(missing_ok=True)
+        self._open([final])
+
+
+def _forget(mapped: mmap.mmap) -> None:
+    """Let the pages of a file go, which are read again at need."""
+    if hasattr(mmap, "MADV_DONTNEED"):
+        mapped.madvise(mmap.MADV_DONTNEED)
+
+
+def as_keys(keys: Sequence[bytes]) -> Uint64s:
+    """Keys of 16 bytes as pairs of numbers."""
+    return np.frombuffer(b"".join(keys), np.uint64).reshape(len(keys), 2)

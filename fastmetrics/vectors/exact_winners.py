@@ -1,0 +1,136 @@
+"""Who is nearest among candidates, by float64, and who float32 may have kept from being one.
+
+Candidates come from half squared distances h_i + h_j − v_i·v_j in float32, which cancel where neighbours are much
+nearer to each other than to the centre. Where a row left out may be nearer than a winner, the same in float64 leaves
+few that may, and these are compared exactly. Equal rows, which may be many, are found by their digests.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+from fastmetrics.kernels.vectors.distances import Nearest, Points, close_pairs, offer
+from fastmetrics.core.threads import ordered
+from fastmetrics.vectors.arrays import Block, Ids
+from fastmetrics.vectors.centred import BLOCK, TILE, Cloud, Floats, digests
+
+_SINGLE, _DOUBLE = 2.0**-24, 2.0**-53  # float32 and float64 round by at most so much of a number
+
+NOTHING = np.iinfo(np.int64).max
+SPARE = 8  # float32 decides who is a candidate, float64 who wins: the spare places absorb its rounding
+
+
+def nothing(rows: int, kept: int) -> Nearest:
+    """Empty lists of ``kept`` neighbours; ``NOTHING`` stands where a neighbour will."""
+    return Nearest(np.full((rows, kept), np.inf, np.float32), np.full((rows, kept), NOTHING))
+
+
+def blur(norms: Floats, last: Floats, dim: int) -> Floats:
+    """How far off float32 may be in the half squared distance of a row and one no farther than ``last``."""
+    reach = norms + np.sqrt(2.0 * np.maximum(last, 0.0))
+    return np.asarray((8.0 + 2.0 * np.sqrt(dim)) * _SINGLE * reach**2)
+
+
+def fine_blur(norms: Floats, last: Floats, dim: int, middle: float) -> Floats:
+    """:func:`blur` of float64; the centre, from which rows were told, is ``middle`` away from 0."""
+    reach = norms + np.sqrt(2.0 * np.maximum(last, 0.0))
+    unit = (8.0 + 2.0 * np.sqrt(dim)) * _DOUBLE
+    return np.asarray(unit * reach * (2.0 * reach + middle) + (unit * middle) ** 2)
+
+
+def settled(
+    down: Points, last: Floats, error: Floats, tiles: Iterable[Points], exact: Callable[[Ids, Ids], Floats], k: int
+) -> Nearest:
+    """The k nearest of each row among the rows of ``tiles``, the k-th being no farther than ``last``.
+
+    ``error`` is how far off the values of ``down`` and ``tiles`` may be; ``exact`` says, of places in ``down`` and ids,
+    how far apart they are. ``NOTHING`` stands where fewer than k were met.
+    """
+    near, met = (Nearest(np.full((len(last), k), np.inf), np.full((len(last), k), NOTHING)) for _ in range(2))
+    limits = np.column_stack([last + error, 2.0 * error])
+    for across in tiles:
+        places = np.empty((2, len(last) * len(across.ids)), np.int32)
+        with np.errstate(over="ignore", invalid="ignore"):  # what overflows is compared
+            found = close_pairs(down.rows @ across.rows.T, down, across, met, limits, places)
+        one, other = places[0, :found].astype(np.int64), across.ids[places[1, :found]]
+        offer(near, one, other, exact(one, other))
+    return near
+
+
+def alike(asked: Block, own: Ids, stretches: Iterable[tuple[Ids, Block]], k: int) -> Ids:
+    """The first k rows, by number, that equal each row asked for, but for its ``own``; ``NOTHING`` beyond the last.
+
+    ``stretches`` are the numbers, ascending, and the rows to choose from.
+    """
+    keys = digests(asked)
+    members: dict[bytes, list[int]] = {key: [] for key in keys}
+    for numbers, rows in stretches:
+        for number, key in zip(numbers.tolist(), digests(rows), strict=True):
+            if key in members and len(members[key]) <= k:
+                members[key].append(number)
+    found = np.full((len(keys), k), NOTHING)
+    for place, (key, itself) in enumerate(zip(keys, own.tolist(), strict=True)):
+        equal = [number for number in members[key] if number != itself][:k]
+        found[place, : len(equal)] = equal
+    return found
+
+
+def _merge(found: Sequence[Nearest]) -> Nearest:
+    """The best of several lists for the same rows, by (distance, id)."""
+    if len(found) == 1:
+        return found[0]
+    halves = np.concatenate([one.halves for one in found], axis=1)
+    ids = np.concatenate([one.ids for one in found], axis=1)
+    best = np.lexsort((ids, halves), axis=1)[:, : found[0].ids.shape[1]]
+    return Nearest(np.take_along_axis(halves, best, axis=1), np.take_along_axis(ids, best, axis=1))
+
+
+def winners(
+    cloud: Cloud, queries: Ids, own: npt.NDArray[np.float32], found: Sequence[Nearest], k: int, threads: int
+) -> tuple[Ids, Floats]:
+    """The k nearest of each query, from what float32 found among all rows; ``own`` are the queries' ``halves``."""
+    near = _merge(found)
+    ids, halves = rank(cloud, queries, near.ids, k, threads)
+    if near.ids.shape[1] == len(cloud) - 1:
+        return ids, halves
+    last = halves[:, -1] * cloud.factor**2
+    error = blur(np.sqrt(2.0 * own), last, cloud.vectors.dim)
+    zero = cloud.zero[queries]  # equally far from all rows
+    unsure = ~(near.halves[:, -1] - error > last) & ~zero
+    ids[zero] = np.arange(k) + (np.arange(k) >= queries[zero, None])
+    equal = np.flatnonzero(unsure & (last == 0))  # nothing can be nearer, but a row left out may come before
+    if len(equal):
+        first = alike(cloud.directions(queries[equal]), queries[equal], cloud.stretches(), k)
+        ids[equal] = np.where(first[:, -1:] == NOTHING, ids[equal], first)
+    doubt = np.flatnonzero(unsure & (last > 0))
+
+    def part(start: int) -> Nearest:
+        places = doubt[start : start + TILE]
+        asked = queries[places]
+        down = cloud.fine_points(asked)
+        middle = float(np.linalg.norm(cloud.mean)) * cloud.factor
+        fine = fine_blur(np.sqrt(2.0 * down.halves), last[places], cloud.vectors.dim, middle)
+        tiles = (cloud.fine_points(np.arange(at, min(at + TILE, len(cloud)))) for at in range(0, len(cloud), TILE))
+        return settled(down, last[places], fine, tiles, lambda one, other: cloud.pair_halves(asked[one], other), k)
+
+    for start, best in zip(range(0, len(doubt), TILE), ordered(part, range(0, len(doubt), TILE), threads), strict=True):
+        ids[doubt[start : start + TILE]], halves[doubt[start : start + TILE]] = best.ids, best.halves
+    return ids, halves
+
+
+def rank(cloud: Cloud, queries: Ids, candidates: Ids, k: int, threads: int) -> tuple[Ids, Floats]:
+    """The k nearest of each query's candidates (−1 = none), by distances worked out again in float64, ties by id."""
+
+    def part(start: int) -> tuple[Ids, Floats]:
+        ids = candidates[start : start + BLOCK]
+        one = np.repeat(queries[start : start + BLOCK], ids.shape[1])
+        halves = cloud.pair_halves(one, np.maximum(ids, 0).ravel()).reshape(ids.shape)
+        halves[ids < 0] = np.nan
+        best = np.lexsort((ids, halves), axis=1)[:, :k]
+        return np.take_along_axis(ids, best, axis=1), np.take_along_axis(halves, best, axis=1)
+
+    parts = list(ordered(part, range(0, len(queries), BLOCK), threads))
+    return np.concatenate([ids for ids, _ in parts]), np.concatenate([halves for _, halves in parts])

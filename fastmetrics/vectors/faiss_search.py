@@ -1,0 +1,148 @@
+"""Searching a FAISS index: candidates by its codes, winners by exact distances, and how far to look for a recall."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from typing import Any, NamedTuple
+
+import faiss
+import numpy as np
+
+from fastmetrics.core.threads import ordered
+from fastmetrics.vectors.arrays import Block, Ids, Vectors
+from fastmetrics.vectors.cell_neighbors import share_found
+from fastmetrics.vectors.centred import Floats
+from fastmetrics.vectors.faiss_index import BATCH, flat
+from fastmetrics.vectors.search_space import Space
+from fastmetrics.vectors.exact_winners import NOTHING, SPARE, alike, settled
+
+_BLOCK = 1024
+_MOST_CANDIDATES = 4096
+_FAISS: Any = faiss  # its stubs do not know the search parameters
+
+
+class Effort(NamedTuple):
+    """How far a search looks: inverted lists (or a graph's candidates) visited, and ``refine`` · k rows compared."""
+
+    visited: int
+    refine: int
+
+
+EXACT = Effort(1, 1)
+_START = {"exact": EXACT, "ivf": Effort(8, 1), "pq": Effort(8, 4), "hnsw": Effort(64, 1)}
+
+
+class Tuned(NamedTuple):
+    """An effort and the recall it was measured to reach."""
+
+    effort: Effort
+    recall: float
+
+
+@dataclass(frozen=True, eq=False)
+class Seeker:
+    """A FAISS index over the rows ``kept`` of a space, and rows that are in none (``extra``)."""
+
+    space: Space
+    index: Any
+    kept: Ids
+    method: str
+    extra: Ids = field(default_factory=lambda: np.empty(0, np.int64))
+
+    def search(self, asked: Vectors, own: Ids | None, k: int, effort: Effort, threads: int) -> tuple[Ids, Floats]:
+        """The k nearest of each row of ``asked``, by exact distances; row r does not find row ``own[r]``."""
+        wanted = min(effort.refine * k + SPARE + (own is not None), len(self.kept))
+
+        def part(start: int) -> tuple[Ids, Floats]:
+            faiss.omp_set_num_threads(1)  # of this thread alone: the blocks are what runs side by side
+            block = asked.block(start, min(start + _BLOCK, asked.rows))
+            own_ids = None if own is None else own[start : start + len(block)]
+            down = self.space.queries(block, own_ids, start)
+            far, near = np.empty((len(block), 0), np.float32), np.empty((len(block), 0), np.int64)
+            if wanted:
+                far, near = self.index.search(down.rows, wanted, params=self._params(effort))
+            near[self.space.directionless(block)] = np.arange(wanted)  # all rows are equally far from those
+            ids, distances = self.space.rank(block, self._with_extra(np.append(self.kept, -1)[near], down.ids, k), k)
+            if isinstance(self.index, faiss.IndexFlat) and 0 < wanted < len(self.kept):
+                doubt, last = self.space.doubt(block, down, far[:, -1].astype(np.float64), distances[:, -1])
+                near_all = (distances[doubt, -1] == 0) & (self.space.metric != "dot")
+                equal, doubt, last = doubt[near_all], doubt[~near_all], last[~near_all]
+                if len(equal):
+                    ids[equal] = self._alike(block[equal], down.ids[equal], ids[equal])
+                if len(doubt):
+                    ids[doubt], distances[doubt] = self._settled(block[doubt], down.ids[doubt], last, k)
+            return ids, distances
+
+        parts = list(ordered(part, range(0, asked.rows, _BLOCK), threads))
+        if not parts:
+            return np.empty((0, k), np.int64), np.empty((0, k))
+        return np.concatenate([ids for ids, _ in parts]), np.concatenate([distances for _, distances in parts])
+
+    def _alike(self, asked: Block, own: Ids, ids: Ids) -> Ids:
+        """The first rows at distance 0 from queries, for whom ``ids``, perhaps not the first, were found there."""
+        tiles = (self.kept[at : at + _BLOCK] for at in range(0, len(self.kept), _BLOCK))
+        stretches = ((rows, self.space.directions(self.space.vectors.take(rows))) for rows in tiles)
+        first = alike(self.space.directions(asked), own, stretches, ids.shape[1])
+        return np.where(first[:, -1:] == NOTHING, ids, first)
+
+    def _settled(self, asked: Block, own: Ids, last: Floats, k: int) -> tuple[Ids, Floats]:
+        """The k nearest of queries for which float32 left it in doubt; ``last`` are the values of the k-th it found."""
+        norms = self.space.norms_of(asked)
+        down, error = self.space.fine_queries(asked, own, last)
+        tiles = (self.space.fine_points(self.kept[at : at + _BLOCK]) for at in range(0, len(self.kept), _BLOCK))
+        found = settled(
+            down, last, error, tiles, lambda one, other: self.space.distances(asked, norms, one, other), k
+        ).ids
+        return self.space.rank(asked, self._with_extra(np.where(found == NOTHING, -1, found), own, k), k)
+
+    def _with_extra(self, candidates: Ids, own: Ids, k: int) -> Ids:
+        """Candidates and the rows that are in no index, all of which are at one distance, but for each row's own."""
+        extra = self.extra[: k + 1]
+        candidates = np.hstack([candidates, np.broadcast_to(extra, (len(candidates), len(extra)))])
+        return np.where(candidates == own[:, None], -1, candidates)
+
+    def _params(self, effort: Effort) -> Any:
+        if isinstance(self.index, faiss.IndexIVF):
+            return _FAISS.SearchParametersIVF(nprobe=min(effort.visited, self.index.nlist))
+        if isinstance(self.index, faiss.IndexHNSW):
+            return _FAISS.SearchParametersHNSW(efSearch=effort.visited)
+        return None
+
+    def true_distances(self, asked: Vectors, own: Ids | None, k: int, threads: int) -> Floats:
+        """The distances of the true k nearest, from every row, a stretch of rows at a time."""
+        best = np.full((asked.rows, 0), np.nan)
+        for start in range(0, max(len(self.kept), 1), 16 * BATCH):
+            kept = self.kept[start : start + 16 * BATCH]
+            index = flat(self.space)
+            index.add(self.space.points(kept).rows)
+            part = replace(self, index=index, kept=kept, extra=self.extra if start == 0 else self.extra[:0])
+            found = part.search(asked, own, k, EXACT, threads)[1]
+            best = np.sort(np.hstack([best, found]), axis=1)[:, :k]
+        return best
+
+    def tuned(self, asked: Vectors, own: Ids | None, k: int, target: float, threads: int) -> Tuned:
+        """The least effort tried that reaches ``target`` by more than the error of its measurement, or the greatest."""
+        truth = self.true_distances(asked, own, k, threads)
+
+        def measured(effort: Effort) -> tuple[float, float, Effort]:
+            shares = share_found(self.search(asked, own, k, effort, threads)[1], truth)
+            error = float(shares.std() / np.sqrt(len(shares)))
+            return float(shares.mean()), error, effort
+
+        recall, error, effort = measured(_START[self.method])
+        while recall - error < target:
+            steps = [measured(step) for step in self._steps(effort, k)]
+            if not steps:
+                break
+            recall, error, effort = max(steps)
+        return Tuned(effort, recall)
+
+    def _steps(self, effort: Effort, k: int) -> Iterator[Effort]:
+        """What can be tried after an effort that was too little."""
+        lists = self.index.nlist if isinstance(self.index, faiss.IndexIVF) else 0
+        most = lists if lists else len(self.kept) * (self.method == "hnsw")
+        if effort.visited < most:
+            yield Effort(min(2 * effort.visited, most), effort.refine)
+        if self.method == "pq" and effort.refine * k < min(len(self.kept), _MOST_CANDIDATES):
+            yield Effort(effort.visited, effort.refine + (effort.refine + 1) // 2)

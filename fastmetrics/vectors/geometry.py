@@ -1,0 +1,242 @@
+"""How a set of embeddings fills its space: spread, dimensionality, neighbour and pair distances (S2, Tier 0)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from fastmetrics.core.allowed_values import Neighbours, Seed, Whole, argument
+from fastmetrics.errors import InputError, UnknownNameError
+from fastmetrics.vectors.geometry_result import Estimate, Geometry
+from fastmetrics.core.threads import cores
+from fastmetrics.vectors.arrays import Vectors, VectorsLike, one_blas_thread
+from fastmetrics.vectors.centred import BLOCK, Cloud, Floats, Metric, Survey, digests, survey
+from fastmetrics.vectors.pair_scan import Join, farthest, join, scan
+from fastmetrics.vectors.second_moments import Moments
+
+METRICS = ("cosine", "euclidean")
+EXACT_WORK = 5e11
+"""Up to this many multiplications (N² · D / 2) every pair is looked at: some seconds on one CPU."""
+
+
+@dataclass(frozen=True)
+class _Pairs:
+    """What is learnt of pairs: neighbours' distances (rows × k), the smallest and largest distance, estimates."""
+
+    neighbours: Floats
+    mean: float
+    std: float
+    least: float
+    most: float
+    estimates: dict[str, Estimate]
+
+
+class _Samples(NamedTuple):
+    rows: int
+    pairs: int
+    seed: int
+
+
+def geometry(
+    matrix: VectorsLike,
+    *,
+    metric: Metric = "cosine",
+    k: int = 10,
+    column: str | None = None,
+    exact_work: float = EXACT_WORK,
+    sample: int = 4096,
+    pair_sample: int = 200_000,
+    seed: int = 0,
+    threads: int | None = None,
+) -> Geometry:
+    """Measure the embedding space of N vectors of D numbers.
+
+    ``avg_nn_distance`` and ``std_nn_distance`` are taken over the N·k distances to the k nearest other rows (itself
+    excluded by index, so a duplicate is a neighbour at distance 0); ``density_score`` = 1/(avg_nn_distance + 1e-12);
+    ``avg_spread``, ``max_spread``, ``spread_std`` are of the Euclidean distances to the centroid, whatever the metric;
+    ``effective_dimensionality`` is the number of eigenvalues of the covariance that hold 95 % of the variance;
+    ``avg|std|min|max_pairwise_distance`` are over the N(N−1)/2 pairs. Standard deviations divide by the count.
+
+    Rows that are not finite are left out and counted in ``n_nonfinite``; ``total_samples`` counts the rest. A zero
+    vector has cosine distance 1 to every row. With fewer than k+1 rows, k is N−1; ``k`` in the result says so.
+
+    Spread, dimensionality, and the mean and standard deviation of the cosine distances of all pairs are exact at any
+    size. The rest is exact while N²·D/2 ≤ ``exact_work``; beyond, neighbours are the exact neighbours of ``sample``
+    random rows, the Euclidean mean comes from ``pair_sample`` random pairs with the exactly known mean squares as
+    control variates, and the smallest and largest distance are an upper and a lower bound; ``estimates`` in the
+    result says so.
+
+    ``matrix`` is a 2-D array of float16, float32 or float64, a table or column of lists, or the path of a .npy,
+    Parquet or Arrow file; ``column`` names the list column of a table.
+
+    >>> result = geometry([[1.0, 0.0], [0.0, 1.0], [-1.0, 0.0]], k=1)
+    >>> round(result.avg_pairwise_distance, 6), result.max_pairwise_distance, result.effective_dimensionality
+    (1.333333, 2.0, 2)
+
+    Raises ``InputError`` where no finite row is left, ``ColumnError`` for rows of different lengths,
+    ``UnknownNameError`` for a distance other than cosine and euclidean. Source: S2, Tier 0.
+    """
+    if metric not in METRICS:
+        raise UnknownNameError.of("distance", metric, METRICS)
+    k = argument("k", k, Neighbours)
+    for name, value in (("sample", sample), ("pair_sample", pair_sample)):
+        argument(name, value, Whole(1, 100_000_000))
+    argument("seed", seed, Seed)
+    vectors = Vectors.of(matrix, column)
+    workers = cores(threads)
+    with one_blas_thread():
+        found = survey(vectors, workers)
+        if not found.finite.any() or not vectors.dim:
+            raise InputError(f"geometry: none of the {vectors.rows} rows is a finite vector")
+        cloud = Cloud(vectors, found, metric)
+        moments = Moments(cloud, workers)
+        plain = moments if _same_space(cloud, found) else Moments(Cloud(vectors, found, "euclidean"), workers)
+        neighbours = min(k, len(cloud) - 1)
+        budget = 0.5 * len(cloud) ** 2 * vectors.dim <= exact_work
+        n_duplicates = _duplicates(cloud, found)
+        if neighbours == 0:
+            pairs = _Pairs(np.empty((0, 0)), np.nan, np.nan, np.nan, np.nan, {})
+        elif budget:
+            pairs = _all_pairs(cloud, moments, neighbours, workers)
+        else:
+            pairs = _some_pairs(cloud, moments, neighbours, _Samples(sample, pair_sample, seed), workers)
+    spread = np.sqrt(plain.squares)
+    near = pairs.neighbours
+    n_zero_norm = int((found.norms == 0).sum())
+    least, estimates = pairs.least, pairs.estimates
+    if n_duplicates > (max(n_zero_norm - 1, 0) if metric == "cosine" else 0):
+        least, estimates = 0.0, _without(estimates, "min_pairwise_distance")
+    avg_nn = float(near.mean()) if near.size else np.nan
+    return Geometry(
+        metric=metric,
+        k=neighbours,
+        total_samples=len(cloud),
+        avg_nn_distance=avg_nn,
+        std_nn_distance=float(near.std()) if near.size else np.nan,
+        density_score=1.0 / (avg_nn + 1e-12),
+        avg_spread=float(spread.mean()),
+        max_spread=float(spread.max()),
+        spread_std=float(spread.std()),
+        effective_dimensionality=plain.dimensionality() if n_duplicates < len(cloud) - 1 else 0,
+        avg_pairwise_distance=pairs.mean,
+        std_pairwise_distance=pairs.std,
+        min_pairwise_distance=least,
+        max_pairwise_distance=pairs.most,
+        n_duplicates=n_duplicates,
+        n_nonfinite=vectors.rows - len(cloud),
+        n_zero_norm=n_zero_norm,
+        estimates=estimates,
+    )
+
+
+def _same_space(cloud: Cloud, found: Survey) -> bool:
+    """Whether the cloud's rows are, to within the rounding of float32, the rows as given."""
+    if cloud.metric == "euclidean":
+        return True
+    off = float(np.abs(found.norms[cloud.rows] - 1.0).max())
+    return off <= 5e-7 and off * cloud.factor <= 5e-4  # the factor is 1 / the spread
+
+
+def _duplicates(cloud: Cloud, found: Survey) -> int:
+    """How many finite rows equal an earlier one: only rows of the same norm are compared."""
+    norms = found.norms[cloud.rows]
+    order = np.argsort(norms, kind="stable")
+    equal = norms[order][1:] == norms[order][:-1]
+    suspects = order[np.append(False, equal) | np.append(equal, False)]
+    seen: set[bytes] = set()
+    for start in range(0, len(suspects), BLOCK):
+        seen.update(digests(cloud.vectors.take(cloud.rows[suspects[start : start + BLOCK]])))
+    return len(suspects) - len(seen)
+
+
+def _extremes(cloud: Cloud, found: Join) -> tuple[float, float]:
+    far = cloud.pair_halves(*(np.array([row]) for row in found.farthest))
+    return float(cloud.distance(found.halves[:, 0]).min()), float(cloud.distance(far)[0])
+
+
+def _all_pairs(cloud: Cloud, moments: Moments, k: int, threads: int) -> _Pairs:
+    mean, variance = moments.of_halves()
+    if cloud.metric == "cosine":
+        found = join(cloud, k, threads)
+        std = np.sqrt(variance)
+    else:
+        middle = float(np.sqrt(2 * mean))
+        found = join(cloud, k, threads, centre_at=middle)
+        pairs = 0.5 * len(cloud) * (len(cloud) - 1)
+        off = found.sums[0] / pairs
+        mean, std = middle + off, np.sqrt(max(found.sums[1] / pairs - off**2, 0.0))
+    return _Pairs(cloud.distance(found.halves), mean, float(std), *_extremes(cloud, found), {})
+
+
+def _some_pairs(cloud: Cloud, moments: Moments, k: int, samples: _Samples, threads: int) -> _Pairs:
+    count = len(cloud)
+    rng = np.random.default_rng(samples.seed)
+    asked = np.sort(rng.choice(count, min(samples.rows, count), replace=False))
+    found = scan(cloud, asked, k, threads)
+    outer = np.argsort(-moments.squares, kind="stable")[:16]
+    pair = farthest(cloud, np.unique(np.append(outer, found.farthest)), 3, threads)
+    least, most = _extremes(cloud, Join(found.ids, found.halves, pair))
+    near = cloud.distance(found.halves)
+    estimates = _neighbour_estimates(near, count)
+    estimates["min_pairwise_distance"] = Estimate("nearest of the sampled rows", len(asked), low=0.0, high=least)
+    ceiling = moments.diameter_bound()
+    estimates["max_pairwise_distance"] = Estimate("farthest-point sweeps", low=most, high=max(ceiling, most))
+    mean, variance = moments.of_halves()
+    std = float(np.sqrt(variance))
+    if cloud.metric == "euclidean":
+        square = 2 * mean
+        mean, error = _mean_distance(cloud, (mean, variance), samples.pairs, rng)
+        std = float(np.sqrt(max(square - mean**2, 0.0)))
+        method = "random pairs, squared distances as control variates"
+        estimates["avg_pairwise_distance"] = Estimate(method, samples.pairs, error)
+        slope = mean / std if std > 0 else 0.0
+        estimates["std_pairwise_distance"] = Estimate(
+            "from the mean and the exact mean square", samples.pairs, None if error is None else slope * error
+        )
+    return _Pairs(near, mean, std, least, most, estimates)
+
+
+def _neighbour_estimates(near: Floats, count: int) -> dict[str, Estimate]:
+    """Standard errors of the neighbour values of a sample of rows, drawn without replacement; one row has none."""
+    rows, method = len(near), "exact neighbours of random rows"
+    if rows == 1:
+        return {name: Estimate(method, 1) for name in ("avg_nn_distance", "std_nn_distance", "density_score")}
+    mean, std = near.mean(), near.std()
+    left = np.sqrt((count - rows) / (count - 1) / rows)
+    of_mean = float(near.mean(axis=1).std(ddof=1) * left)
+    influence = (((near - mean) ** 2).mean(axis=1) - std**2) / (2 * std if std > 0 else 1.0)
+    of_std = float(influence.std(ddof=1) * left)
+    return {
+        "avg_nn_distance": Estimate(method, rows, of_mean),
+        "std_nn_distance": Estimate(method, rows, of_std),
+        "density_score": Estimate(method, rows, of_mean / float(mean + 1e-12) ** 2),
+    }
+
+
+def _mean_distance(
+    cloud: Cloud, exact: tuple[float, float], pairs: int, rng: np.random.Generator
+) -> tuple[float, float | None]:
+    """Mean distance over all pairs and its standard error, from random pairs; so few that they fit exactly have none.
+
+    The half squared distance t and its square, whose means over all pairs are known, explain nearly all of √(2t).
+    """
+    count = len(cloud)
+    one = rng.integers(0, count, pairs)
+    other = (one + rng.integers(1, count, pairs)) % count
+    halves = cloud.pair_halves(one, other)
+    mean, variance = exact
+    scale = np.sqrt(variance) or 1.0
+    off = (halves - mean) / scale
+    controls = np.column_stack([np.ones(pairs), off, off**2 - variance / scale**2])
+    distances = np.sqrt(2 * halves)
+    inverse = np.linalg.pinv(controls)
+    fit = inverse @ distances
+    spare = np.maximum(1.0 - np.sum(controls * inverse.T, axis=1), 1e-9)  # rare near pairs weigh heavily: HC3
+    error = np.linalg.norm(inverse[0] * (distances - controls @ fit) / spare)
+    return float(fit[0]), float(error) if pairs > controls.shape[1] else None
+
+
+def _without(estimates: dict[str, Estimate], name: str) -> dict[str, Estimate]:
+    return {key: estimate for key, estimate in estimates.items() if key != name}

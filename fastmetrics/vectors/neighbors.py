@@ -1,0 +1,286 @@
+"""The nearest of many vectors: exact, or approximate with its recall measured (FAISS behind one function)."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import uuid
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, Literal, NamedTuple, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+from pyarrow import feather
+
+from fastmetrics.core.allowed_values import Neighbours, Real, Rows, Seed, argument
+from fastmetrics.errors import FileFormatError, InputError, OutputError, UnknownNameError
+from fastmetrics.core.threads import cores
+from fastmetrics.vectors.arrays import (
+    Ids,
+    Vectors,
+    VectorsLike,
+    check_same_width,
+    one_blas_thread,
+)
+from fastmetrics.vectors.cell_neighbors import Found, Wanted, near_by_cells
+from fastmetrics.vectors.centred import Cloud, Floats, survey
+from fastmetrics.vectors.faiss_index import faiss_threads, filled, read_index, write_index
+from fastmetrics.vectors.pair_scan import join
+from fastmetrics.vectors.faiss_search import EXACT, Seeker, Tuned
+from fastmetrics.vectors.search_space import Space, check_finite, padded
+
+Distance: TypeAlias = Literal["cosine", "euclidean", "dot"]
+DISTANCES = ("cosine", "euclidean", "dot")
+METHODS = ("exact", "ivf", "hnsw", "pq")
+
+EXACT_WORK = 1e12
+"""Up to this many multiplications (queries · rows · D) the search is exact unless a method is named."""
+
+RECALL = 0.98
+"""The share of the true neighbours that an approximate search is to find, where nothing else is asked."""
+
+
+class Neighbors(NamedTuple):
+    """The k nearest rows of each query, nearest first, ties by row number.
+
+    ``ids`` (n, k) int64 are row numbers, −1 where there were fewer than k rows; ``distances`` (n, k) float64 are
+    exact for the rows found, ascending, NaN beside −1: cosine distance, Euclidean distance, or the negated scalar
+    product. ``recall`` is the measured share of the true k nearest that were found, on ``recall_sample`` queries
+    (1.0 and all queries for an exact search); below the recall asked for, no effort tried reached that.
+    """
+
+    ids: Ids
+    distances: Floats
+    method: str
+    metric: str
+    recall: float
+    recall_sample: int
+
+    @property
+    def scores(self) -> Floats:
+        """Higher is nearer: cosine similarity, negated Euclidean distance, scalar product."""
+        return 1.0 - self.distances if self.metric == "cosine" else -self.distances
+
+
+def nearest(
+    corpus: VectorsLike,
+    queries: VectorsLike | None = None,
+    *,
+    k: int = 10,
+    metric: Distance = "cosine",
+    method: str | None = None,
+    recall: float = RECALL,
+    recall_sample: int = 1000,
+    seed: int = 0,
+    threads: int | None = None,
+) -> Neighbors:
+    """The ``k`` nearest rows of ``corpus`` for each of ``queries``, or for each of its own rows, itself excluded by id.
+
+    ``method`` is exact, ivf (inverted lists of half-precision rows), hnsw (a navigable graph) or pq (inverted lists
+    of 4-bit codes, the best of them compared exactly). By default exact while queries · rows · D ≤ 10¹²; beyond, pq,
+    or ivf for a corpus's own rows, whose lists are compared list by list. Rows that lie too loosely for that are
+    compared each pair once up to 10¹³ multiplications or where ivf was named (``method`` of the result is exact then),
+    else by pq. An approximate search looks as far as it takes to find the share ``recall`` of the true neighbours of
+    ``recall_sample`` queries, and says which share it found. Distances of the rows found are worked out in float64.
+    The same call gives the same rows for any number of threads.
+
+    >>> found = nearest([[1.0, 0.0], [0.0, 1.0], [0.8, 0.6]], k=1)
+    >>> found.ids.ravel().tolist(), found.distances.round(6).ravel().tolist(), found.recall
+    ([2, 2, 0], [0.2, 0.4, 0.2], 1.0)
+
+    Rows of the corpus that are not finite are never found; a query that is not finite raises ``InputError``.
+    ``UnknownNameError`` for an unknown metric or method, ``OptionError`` for a k below 1 or a recall that is no share.
+    """
+    vectors = Vectors.of(corpus)
+    asked = vectors if queries is None else Vectors.of(queries)
+    work = float(asked.rows) * vectors.rows * vectors.dim
+    alone = queries is None and metric != "dot"
+    chosen = method or ("exact" if work <= EXACT_WORK else "ivf" if alone else "pq")
+    if alone and chosen in ("exact", "ivf"):
+        _check(metric, chosen, k, recall, recall_sample, seed)
+        wanted = None if chosen == "exact" else Wanted(recall, recall_sample, seed)
+        too_many = method is None and work > 10 * EXACT_WORK
+        found = _self_join(vectors, k, metric, wanted, too_many, cores(threads))
+        if found is not None:
+            return found
+        chosen = "pq"
+    index = Index.build(vectors, metric=metric, method=chosen, seed=seed, threads=threads)
+    own = np.arange(asked.rows) if queries is None else None
+    return index.search(asked, k=k, exclude=own, recall=recall, recall_sample=recall_sample, threads=threads)
+
+
+def _self_join(
+    vectors: Vectors, k: int, metric: str, wanted: Wanted | None, too_many: bool, threads: int
+) -> Neighbors | None:
+    """Each row's neighbours; where cells do not help, from each pair once, or None if the pairs are too many."""
+    with one_blas_thread():
+        if vectors.rows and not vectors.dim:
+            raise InputError(f"nearest: the {vectors.rows} rows hold no number")
+        found = survey(vectors, threads)
+        check_finite(found.norms, "row")
+        cloud = Cloud(vectors, found, "cosine" if metric == "cosine" else "euclidean")
+        if len(cloud) < 2:
+            ids, distances = np.empty((len(cloud), 0), np.int64), np.empty((len(cloud), 0))
+            return Neighbors(*padded(ids, distances, k), "exact", metric, 1.0, vectors.rows)
+        most = min(k, len(cloud) - 1)
+        near = near_by_cells(cloud, most, wanted, threads) if wanted else None
+        method = "ivf" if near else "exact"
+        if near is None and too_many:
+            return None
+        if near is None:
+            joined = join(cloud, most, threads)
+            near = Found(joined.ids, joined.halves, 1.0, vectors.rows)
+        distances = cloud.distance(near.halves)
+    return Neighbors(*padded(near.ids, distances, k), method, metric, near.recall, near.sample)
+
+
+class Index:
+    """Vectors made ready for search. Made by :meth:`build` or :meth:`load`; immutable.
+
+    >>> index = Index.build([[0.0, 0.0], [3.0, 4.0]], metric="euclidean")
+    >>> index.search([[3.0, 0.0]], k=2).distances.tolist()
+    [[3.0, 4.0]]
+    """
+
+    def __init__(self, space: Space, faiss_index: Any, kept: Ids, settings: dict[str, Any], names: pa.Array) -> None:
+        self._space = space
+        self._seeker = Seeker(space, faiss_index, kept, str(settings["method"]), np.flatnonzero(space.zero))
+        self._settings = settings
+        self.names = names
+        """What the rows are called: the ids given to :meth:`build`, or their numbers."""
+
+    @property
+    def rows(self) -> int:
+        """How many rows the index was built from."""
+        return self._space.vectors.rows
+
+    @property
+    def metric(self) -> str:
+        """cosine, euclidean or dot."""
+        return self._space.metric
+
+    @property
+    def method(self) -> str:
+        """exact, ivf, hnsw or pq."""
+        return str(self._settings["method"])
+
+    @classmethod
+    def build(
+        cls,
+        corpus: VectorsLike,
+        *,
+        metric: Distance = "cosine",
+        method: str | None = None,
+        seed: int = 0,
+        names: pa.Array | None = None,
+        threads: int | None = None,
+    ) -> Index:
+        """An index of ``corpus``; ``names`` are the ids of its rows (their numbers, by default).
+
+        Without a ``method``, exact up to 50,000 rows and pq beyond.
+        """
+        vectors = Vectors.of(corpus)
+        method = method or ("exact" if vectors.rows <= 50_000 else "pq")
+        _check(metric, method, 1, seed=seed)
+        if vectors.rows and not vectors.dim:
+            raise InputError(f"index: the {vectors.rows} rows hold no number")
+        if names is not None and len(names) != vectors.rows:
+            raise InputError(f"index: {len(names)} names for {vectors.rows} rows")
+        space = Space.of(vectors, metric, cores(threads))
+        kept = np.flatnonzero(np.isfinite(space.norms) & ~space.zero)
+        settings = {"metric": metric, "method": method, "seed": seed, "factor": space.factor}
+        with faiss_threads(cores(threads), build_alone=method == "hnsw"):
+            index = filled(space, kept, settings)
+        return cls(space, index, kept, settings, pa.array(np.arange(vectors.rows)) if names is None else names)
+
+    def search(
+        self,
+        queries: VectorsLike,
+        *,
+        k: int = 10,
+        exclude: npt.ArrayLike | None = None,
+        recall: float = RECALL,
+        recall_sample: int = 1000,
+        threads: int | None = None,
+    ) -> Neighbors:
+        """The ``k`` nearest rows of each query, batch by batch.
+
+        ``exclude`` names one row per query that it must not find (its own, where the queries are the rows).
+        ``recall`` and ``recall_sample`` as in :func:`nearest`.
+        """
+        _check(self.metric, self.method, k, recall, recall_sample)
+        asked = Vectors.of(queries)
+        check_same_width(asked, self._space.vectors, "search")
+        own = None if exclude is None else np.asarray(exclude, np.int64)
+        if own is not None and len(own) != asked.rows:
+            raise InputError(f"exclude: {len(own)} rows for {asked.rows} queries")
+        workers = cores(threads)
+        rows = np.arange(asked.rows)
+        with faiss_threads(workers):
+            found = Tuned(EXACT, 1.0)
+            if self.method != "exact" and asked.rows:
+                rng = np.random.default_rng(int(self._settings["seed"]))
+                rows = np.sort(rng.choice(asked.rows, min(recall_sample, asked.rows), replace=False))
+                sample = Vectors.of(asked.take(rows))
+                found = self._seeker.tuned(sample, None if own is None else own[rows], k, recall, workers)
+            ids, distances = self._seeker.search(asked, own, k, found.effort, workers)
+        return Neighbors(ids, distances, self.method, self.metric, found.recall, len(rows))
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the index to a new folder, all of it or nothing."""
+        target = check_absent(path)
+        partial = target.with_name(f".{target.name}-{uuid.uuid4().hex}")
+        try:
+            partial.mkdir(parents=True)
+            np.save(partial / "vectors.npy", self._space.vectors.all())
+            digest = write_index(self._seeker.index, partial / "index.faiss")
+            feather.write_feather(pa.table({"id": self.names}), partial / "names.arrow")
+            (partial / "settings.json").write_text(json.dumps({**self._settings, "sha256": digest}), "utf-8")
+            partial.rename(target)
+        except (OSError, RuntimeError) as error:  # FAISS raises the latter
+            reason = os.strerror(error.errno) if isinstance(error, OSError) and error.errno else error
+            raise OutputError(f"cannot write {target}: {reason}") from error
+        finally:
+            shutil.rmtree(partial, ignore_errors=True)
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str], *, threads: int | None = None) -> Index:
+        """Open an index that :meth:`save` wrote; its vectors are memory-mapped."""
+        folder = Path(path)
+        try:
+            settings = json.loads((folder / "settings.json").read_text("utf-8"))
+            vectors = Vectors.of(folder / "vectors.npy")
+            index = read_index(folder / "index.faiss", settings["sha256"])
+            names = feather.read_table(folder / "names.arrow").column("id").combine_chunks()
+            _check(settings["metric"], settings["method"], 1, seed=settings["seed"])
+            factor = float(settings.get("factor", 1.0))
+        except (OSError, ValueError, RuntimeError, LookupError, TypeError) as error:
+            raise FileFormatError(f"{folder}: not an index written by this library: {error}") from error
+        space = Space.of(vectors, settings["metric"], cores(threads))
+        space = replace(space, factor=factor)
+        kept = np.flatnonzero(np.isfinite(space.norms) & ~space.zero)
+        if (index.ntotal, index.d, len(names)) != (len(kept), vectors.dim, vectors.rows):
+            raise FileFormatError(f"{folder}: not an index written by this library: its files do not fit together")
+        return cls(space, index, kept, settings, names)
+
+
+def check_absent(path: str | os.PathLike[str]) -> Path:
+    """The path of a folder that is to be made; raises ``OutputError`` if it is there."""
+    target = Path(path)
+    if os.path.lexists(target):
+        raise OutputError(f"{target}: exists already")
+    return target
+
+
+def _check(metric: str, method: str, k: int, recall: float = RECALL, recall_sample: int = 1, seed: int = 0) -> None:
+    if metric not in DISTANCES:
+        raise UnknownNameError.of("distance", metric, DISTANCES)
+    if method not in METHODS:
+        raise UnknownNameError.of("method", method, METHODS)
+    argument("k", k, Neighbours)
+    argument("recall", recall, Real(0.0, 1.0, above=True))
+    argument("recall_sample", recall_sample, Rows)
+    argument("seed", seed, Seed)

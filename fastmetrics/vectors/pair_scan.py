@@ -1,0 +1,127 @@
+"""All pairs of many vectors: who is near to whom, how far apart they are, in tiles of scalar products."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import partial
+
+import numpy as np
+import numpy.typing as npt
+
+from fastmetrics.kernels.vectors.distances import Nearest, Points, distance_sums, scan_tile
+from fastmetrics.core.threads import ordered
+from fastmetrics.vectors.arrays import Ids
+from fastmetrics.vectors.centred import BLOCK, TILE, Cloud, Floats
+from fastmetrics.vectors.exact_winners import SPARE, nothing, winners
+
+
+@dataclass(frozen=True)
+class Join:
+    """The neighbours of some rows, (n, k) ascending; the farthest pair met; sums over all pairs where asked for."""
+
+    ids: Ids
+    halves: Floats
+    farthest: tuple[int, int]
+    sums: tuple[float, float] = (np.nan, np.nan)
+
+
+@dataclass(frozen=True)
+class _Tile:
+    """What one tile told: its farthest pair as (half, id, id), and its sums."""
+
+    number: int
+    far: Floats
+    sums: tuple[float, float] = (np.nan, np.nan)
+
+
+def join(cloud: Cloud, k: int, threads: int, centre_at: float | None = None) -> Join:
+    """Exact: the k nearest other rows of every row, from each pair's scalar product worked out once.
+
+    With ``centre_at``, also the sums over all pairs of (distance − centre_at) and of its square.
+    """
+    count = len(cloud)
+    points = [cloud.points(start, min(start + TILE, count)) for start in range(0, count, TILE)]
+    tiles = [(i, j) for i in range(len(points)) for j in range(i, len(points))]
+    kept = min(k + SPARE, count - 1)
+
+    def work(worker: int) -> tuple[Nearest, list[_Tile]]:
+        near = nothing(count, kept)
+        met = []
+        for number in range(worker, len(tiles), threads):
+            i, j = tiles[number]
+            down, across = points[i], points[j]
+            tile = down.rows @ across.rows.T
+            rows, columns = (slice(n * TILE, n * TILE + len(points[n].ids)) for n in (i, j))
+            near_across = nothing(len(across.ids), 0) if i == j else Nearest(near.halves[columns], near.ids[columns])
+            far = np.full(3, -np.inf)
+            scan_tile(tile, down, across, Nearest(near.halves[rows], near.ids[rows]), near_across, far)
+            sums = (np.nan, np.nan)
+            if centre_at is not None:
+                sums = distance_sums(tile, down, across, centre_at * cloud.factor, i == j)
+            met.append(_Tile(number, far, sums))
+        return near, met
+
+    done = list(ordered(work, range(threads), threads))
+    met = sorted((one for _, mets in done for one in mets), key=lambda one: one.number)
+    ids, halves = winners(
+        cloud, np.arange(count), np.concatenate([one.halves for one in points]), [near for near, _ in done], k, threads
+    )
+    first = float(np.sum([one.sums[0] for one in met])) / cloud.factor
+    second = float(np.sum([one.sums[1] for one in met])) / cloud.factor**2
+    return Join(ids, halves, _farthest_of(met), (first, second))
+
+
+def scan(cloud: Cloud, queries: Ids, k: int, threads: int) -> Join:
+    """Exact: the k nearest other rows of the given rows of the cloud, streaming over all rows once."""
+    count = len(cloud)
+    kept = min(k + SPARE, count - 1)
+    down = cloud.points_of(queries)
+
+    def work(worker: int) -> tuple[Nearest, list[_Tile]]:
+        near = nothing(len(queries), kept)
+        met = []
+        for start in range(worker * TILE, count, threads * TILE):
+            across = cloud.points(start, min(start + TILE, count))
+            far = np.full(3, -np.inf)
+            scan_tile(down.rows @ across.rows.T, down, across, near, nothing(len(across.ids), 0), far)
+            met.append(_Tile(start, far))
+        return near, met
+
+    done = list(ordered(work, range(threads), threads))
+    met = sorted((one for _, mets in done for one in mets), key=lambda one: one.number)
+    ids, halves = winners(cloud, queries, down.halves, [near for near, _ in done], k, threads)
+    return Join(ids, halves, _farthest_of(met))
+
+
+def _farthest_of(tiles: Sequence[_Tile]) -> tuple[int, int]:
+    best = max(tiles, key=lambda one: float(one.far[0])).far
+    return int(best[1]), int(best[2])
+
+
+def farthest(cloud: Cloud, starts: Ids, sweeps: int, threads: int) -> tuple[int, int]:
+    """A pair that is far apart: from each start to its farthest row, and on from there, ``sweeps`` times.
+
+    Its distance is a lower bound of the diameter, and most often the diameter.
+    """
+    best = (-np.inf, int(starts[0]), int(starts[0]))
+    for _ in range(sweeps):
+        down = cloud.points_of(starts)
+        part = partial(_farthest_in_block, cloud, down)
+        parts = list(ordered(part, range(0, len(cloud), BLOCK), threads))
+        halves = np.stack([half for half, _ in parts])
+        ends = np.stack([ids for _, ids in parts])[np.argmax(halves, axis=0), np.arange(len(starts))]
+        tops = halves.max(axis=0)
+        top = int(np.argmax(tops))
+        if tops[top] > best[0]:
+            best = (float(tops[top]), int(starts[top]), int(ends[top]))
+        starts = np.unique(ends)
+    return best[1], best[2]
+
+
+def _farthest_in_block(cloud: Cloud, down: Points, start: int) -> tuple[npt.NDArray[np.float32], Ids]:
+    across = cloud.points(start, min(start + BLOCK, len(cloud)))
+    halves = down.halves[:, None] + across.halves - down.rows @ across.rows.T
+    halves[down.ids[:, None] == across.ids] = -np.inf  # a zero vector would be 1 from itself
+    ends = np.argmax(halves, axis=1)
+    return halves[np.arange(len(down.ids)), ends], ends + start

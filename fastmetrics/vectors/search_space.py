@@ -1,0 +1,159 @@
+"""Where the rows of a corpus and of queries are compared: as directions or as they are, around one centre."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from fastmetrics.errors import InputError
+from fastmetrics.kernels.vectors.distances import Points, centre, pair_halves, pair_products
+from fastmetrics.vectors.arrays import Block, Ids, Vectors
+from fastmetrics.vectors.centred import Cloud, Floats, survey
+from fastmetrics.vectors.exact_winners import blur, fine_blur
+
+
+@dataclass(frozen=True)
+class Space:
+    """Where rows are compared: their directions or themselves, moved to the corpus's centre unless for ``dot``."""
+
+    vectors: Vectors
+    metric: str
+    norms: Floats
+    mean: Floats
+    factor: float
+    """Brings rows to norms of about 1, so that float32 neither overflows nor underflows."""
+
+    @classmethod
+    def of(cls, vectors: Vectors, metric: str, threads: int) -> Space:
+        found = survey(vectors, threads)
+        single = vectors if vectors.single else Vectors.of(np.array(vectors.all()))
+        if metric != "dot":
+            cloud = Cloud(vectors, found, "cosine" if metric == "cosine" else "euclidean")
+            return cls(single, metric, found.norms, cloud.mean, cloud.factor)
+        largest = float(np.max(found.norms[found.finite], initial=0.0))
+        return cls(single, metric, found.norms, np.zeros(vectors.dim), 1.0 / largest if largest > 0 else 1.0)
+
+    @property
+    def zero(self) -> npt.NDArray[np.bool_]:
+        """Rows without a direction, where directions are compared."""
+        return np.asarray((self.norms == 0) & (self.metric == "cosine"))
+
+    @staticmethod
+    def norms_of(block: Block) -> Floats:
+        """The norm of each row."""
+        return survey(Vectors.of(block), 1).norms
+
+    def directionless(self, block: Block) -> npt.NDArray[np.bool_]:
+        """Which rows are equally far from all others: zero vectors, but for Euclidean distances."""
+        return np.asarray((self.norms_of(block) == 0) & (self.metric != "euclidean"))
+
+    def directions(self, block: Block) -> Floats:
+        """Rows as pairs of them are compared: scaled, in float64."""
+        return np.asarray(block.astype(np.float64) * self.scales(self.norms_of(block))[:, None])
+
+    def scales(self, norms: Floats) -> Floats:
+        """What rows of these norms are multiplied by."""
+        if self.metric != "cosine":
+            return np.ones(len(norms))
+        return np.divide(1.0, norms, out=np.zeros(len(norms)), where=norms > 0)
+
+    def points(self, ids: Ids) -> Points:
+        """Rows of the corpus as FAISS compares them."""
+        return self._placed(self.vectors.take(ids), self.scales(self.norms[ids]), ids)
+
+    def queries(self, block: Block, own: Ids | None = None, first: int = 0) -> Points:
+        """Queries as FAISS compares them; ``own`` are the ids that they must not find."""
+        norms = self.norms_of(block)
+        check_finite(norms, "query", first)
+        return self._placed(block, self._query_scales(norms), own)
+
+    def _query_scales(self, norms: Floats) -> Floats:
+        if self.metric != "dot":
+            return self.scales(norms)
+        # its length does not change what is nearest to a query
+        return np.divide(1.0 / self.factor, norms, out=np.zeros(len(norms)), where=norms > 0)
+
+    def _placed(self, block: Block, scales: Floats, ids: Ids | None = None) -> Points:
+        rows, squares = np.empty(block.shape, np.float32), np.empty(len(block))
+        centre(block, scales, self.mean, self.factor, rows, squares)
+        with np.errstate(over="ignore"):  # a query may be far away
+            halves = (0.5 * self.factor**2 * squares).astype(np.float32)
+        if self.metric == "dot":
+            halves = np.zeros(len(block), np.float32)
+        return Points(rows, halves, np.full(len(block), -1) if ids is None else ids)
+
+    def fine_points(self, ids: Ids) -> Points:
+        """:meth:`points` in float64."""
+        return self._fine(self.vectors.take(ids), self.scales(self.norms[ids]), ids)
+
+    def fine_queries(self, block: Block, own: Ids, last: Floats) -> tuple[Points, Floats]:
+        """:meth:`queries` in float64, and how far off values up to ``last`` may be."""
+        norms = self.norms_of(block)
+        down = self._fine(block, self._query_scales(norms), own)
+        if self.metric == "dot":
+            return down, fine_blur(np.ones(len(norms)), np.zeros(1), block.shape[1], 0.0)
+        middle = float(np.linalg.norm(self.mean)) * self.factor
+        return down, fine_blur(np.sqrt(2.0 * down.halves), last, block.shape[1], middle)
+
+    def _fine(self, block: Block, scales: Floats, ids: Ids) -> Points:
+        rows = (block.astype(np.float64) * scales[:, None] - self.mean) * self.factor
+        halves = np.zeros(len(rows)) if self.metric == "dot" else 0.5 * np.einsum("ij,ij->i", rows, rows)
+        return Points(rows, halves, ids)
+
+    def distances(self, block: Block, norms: Floats, one: Ids, other: Ids) -> Floats:
+        """How far rows of the block, which have these norms, are from rows of the corpus, in float64."""
+        corpus = self.vectors.all()
+        distances = np.empty(len(one))
+        if self.metric == "dot":
+            pair_products(block, corpus, one, other, distances)
+            return np.negative(distances, out=distances)
+        scales = self.scales(norms[one]), self.scales(self.norms[other])
+        pair_halves(block, corpus, one, other, *scales, distances)
+        if self.metric == "cosine":
+            distances[(norms[one] == 0) | (self.norms[other] == 0)] = 1.0
+            return distances
+        return np.sqrt(2.0 * distances, out=distances)
+
+    def doubt(self, block: Block, down: Points, edge: Floats, last: Floats) -> tuple[Ids, Floats]:
+        """Queries of a block that may have a row before the k-th that was found, and the value of that one.
+
+        ``edge`` are the values FAISS found last, ``last`` the distances of the k-th rows found.
+        """
+        norms = self.norms_of(block)
+        if self.metric == "dot":
+            limits = -edge
+            bounds = np.divide(last * self.factor, norms, out=np.zeros(len(norms)), where=norms > 0)
+            error = blur(np.ones(len(norms)), np.zeros(1), block.shape[1])
+        else:
+            limits = 0.5 * edge
+            bounds = self.factor**2 * (last if self.metric == "cosine" else 0.5 * last**2)
+            error = blur(np.sqrt(2.0 * down.halves.astype(np.float64)), bounds, block.shape[1])
+        doubt = np.flatnonzero(~(limits - error > bounds) & ~self.directionless(block))
+        return doubt, bounds[doubt]
+
+    def rank(self, block: Block, candidates: Ids, k: int) -> tuple[Ids, Floats]:
+        """The k nearest of each row's candidates (−1 = none), by distances worked out in float64."""
+        norms = self.norms_of(block)
+        one = np.repeat(np.arange(len(candidates)), candidates.shape[1])
+        distances = self.distances(block, norms, one, np.maximum(candidates.ravel(), 0))
+        distances[candidates.ravel() < 0] = np.inf
+        table = distances.reshape(candidates.shape)
+        ordered = np.lexsort((candidates, table), axis=1)[:, :k]
+        best = np.take_along_axis(table, ordered, axis=1)
+        ids = np.take_along_axis(candidates, ordered, axis=1)
+        return padded(ids, np.where(np.isinf(best), np.nan, best), k)
+
+
+def check_finite(norms: Floats, what: str, first: int = 0) -> None:
+    """Raise ``InputError`` naming the first row whose norm is not finite."""
+    bad = np.flatnonzero(~np.isfinite(norms))
+    if len(bad):
+        raise InputError(f"{what} {first + int(bad[0])} is not finite")
+
+
+def padded(ids: Ids, distances: Floats, k: int) -> tuple[Ids, Floats]:
+    """Both widened to k columns: id -1 and distance NaN where there were fewer neighbours."""
+    missing = ((0, 0), (0, k - ids.shape[1]))
+    return np.pad(ids, missing, constant_values=-1), np.pad(distances, missing, constant_values=np.nan)
