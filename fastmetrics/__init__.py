@@ -9,32 +9,33 @@ from __future__ import annotations
 import importlib
 from typing import Any
 
-__version__ = "0.1.0"
+from fastmetrics.core.version import __version__ as __version__
 
 _HOMES = {
-    "rouge": "generation",
-    "score": "scoring",
-    "score_files": "pipeline",
-    "anchors": "reasons",
-    "verdicts": "reasons",
-    "summarize": "summary",
-    "validate": "validation",
-    "agreement": "stats.raters",
-    "cohen_kappa": "stats.raters",
-    "krippendorff_alpha": "stats.raters",
+    "rouge": "scoring.rouge_call",
+    "score": "scoring.score",
+    "score_files": "scoring.files",
+    "anchors": "scoring.verdict_reasons",
+    "verdicts": "scoring.verdict_reasons",
+    "summarize": "results.summary",
+    "summarize_files": "results.score_files",
+    "validate": "results.validation",
+    "agreement": "stats.agreement",
+    "cohen_kappa": "stats.agreement",
+    "krippendorff_alpha": "stats.agreement",
     "precision_at_k": "metrics.retrieval",
-    "rank": "runs.ranking",
-    "rank_runs": "runs.ranking",
+    "rank": "retrieval.evaluate",
+    "rank_runs": "retrieval.evaluate",
     "recall_at_k": "metrics.retrieval",
-    "retrieval_consistency": "metrics.repeats",
-    "retrieval_rbo": "metrics.repeats",
-    "geometry": "metrics.geometry",
-    "nearest": "neighbors",
-    "Index": "neighbors",
-    "Embedder": "embed",
-    "add_embeddings": "embed",
-    "match": "faq",
-    "StrictMatchBot": "bots",
+    "retrieval_consistency": "metrics.retrieval_consistency",
+    "retrieval_rbo": "metrics.retrieval_consistency",
+    "geometry": "vectors.geometry",
+    "nearest": "vectors.neighbors",
+    "Index": "vectors.neighbors",
+    "Embedder": "vectors.embedder",
+    "add_embeddings": "vectors.embedder",
+    "match": "faq.matcher",
+    "StrictMatchBot": "faq.bot",
     "grounding_evidence": "metrics.grounding",
     "response_exact_match_rate": "metrics.semantic",
     "response_semantic_consistency": "metrics.semantic",
@@ -49,7 +50,7 @@ def __getattr__(name: str) -> Any:
         raise AttributeError(f"module 'fastmetrics' has no attribute {name!r}")
     metrics = importlib.import_module("fastmetrics.metrics")
     if name in metrics.REGISTRY:
-        return getattr(importlib.import_module(metrics.REGISTRY[name].function.__module__), name)
+        return importlib.import_module("fastmetrics.scoring.calls").callable_of(name)
     raise AttributeError(f"module 'fastmetrics' has no attribute {name!r}{_instead(name, metrics)}")
 
 

@@ -17,8 +17,8 @@ from typing import Annotated, Any
 
 import typer
 
-from fastmetrics import __version__
 from fastmetrics.commands.geometry import geometry
+from fastmetrics.commands.interrupts import CODE, heeded
 from fastmetrics.commands.match import match
 from fastmetrics.commands.metrics import metrics
 from fastmetrics.commands.profile import profile
@@ -28,8 +28,8 @@ from fastmetrics.commands.search import index, search
 from fastmetrics.commands.summarize import summarize
 from fastmetrics.commands.terminal import PrintError, abandon, complain, open_streams, told, watched_streams
 from fastmetrics.commands.validate import validate
+from fastmetrics.core.version import __version__
 from fastmetrics.errors import FastmetricsError, InputError, MissingExtraError, OutputError, WorkerError
-from fastmetrics.commands.interrupts import CODE, heeded
 
 app = typer.Typer(
     name="fastmetrics",

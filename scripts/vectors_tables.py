@@ -18,9 +18,9 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 import fastmetrics as fm
-from fastmetrics.vectors.embedder import Embedder
 from fastmetrics.errors import MissingExtraError
 from fastmetrics.metrics.grounding import grounding_evidence
+from fastmetrics.vectors.embedder import Embedder
 
 DATA = Path(os.environ.get("FASTMETRICS_DATA", "."))
 OUT = Path(__file__).parent.parent / "docs" / "vectors.md"

@@ -9,8 +9,8 @@ import numpy as np
 import pyarrow as pa
 
 from fastmetrics.columns import COLUMNS
-from fastmetrics.vectors.embedder import Embedder
 from fastmetrics.metrics import REGISTRY
+from fastmetrics.vectors.embedder import Embedder
 
 PLAIN = "The tower was built in 1889 [1]."
 CHANGING = "#"

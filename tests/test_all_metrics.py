@@ -13,10 +13,10 @@ import pytest
 
 import fastmetrics as fm
 from fastmetrics import metrics as families
-from fastmetrics.plan import plan as planning
-from fastmetrics.plan import score_batch as scoring
 from fastmetrics.columns import COLUMNS
 from fastmetrics.metrics import REGISTRY
+from fastmetrics.plan import plan as planning
+from fastmetrics.plan import score_batch as scoring
 from tests.every_metric import CASES, EXEMPT, columns
 
 EVERY = pytest.mark.parametrize("name", sorted(CASES))

@@ -15,12 +15,23 @@ from hypothesis import strategies as st
 
 import fastmetrics as fm
 from fastmetrics.core import allowed_values as allowed
-from fastmetrics.core.allowed_values import Choice, Folder, NotAllowedError, Optional, Real, Several, Source, Text, Texts, Whole
+from fastmetrics.core.allowed_values import (
+    Choice,
+    Folder,
+    NotAllowedError,
+    Optional,
+    Real,
+    Several,
+    Source,
+    Text,
+    Texts,
+    Whole,
+)
 from fastmetrics.errors import FastmetricsError, OptionError, UnknownNameError
-from fastmetrics.retrieval.formulas import Gains
 from fastmetrics.metrics import REGISTRY
 from fastmetrics.metrics.bleu import OTHER_TOKENIZERS
 from fastmetrics.plan.plan import parse
+from fastmetrics.retrieval.formulas import Gains
 from fastmetrics.retrieval.measures import FAMILIES, measure
 from fastmetrics.stats.association import associate
 from fastmetrics.text.phrases import compile_phrases

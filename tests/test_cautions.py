@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 import fastmetrics as fm
 from fastmetrics.core.arrays import text_of_arrow, text_of_strings
 from fastmetrics.kernels.text.scripts import FOREIGN, ONE_WORD
-from fastmetrics.scoring.files import score_files
 from fastmetrics.results.summary import summarize
+from fastmetrics.scoring.files import score_files
 from fastmetrics.tables.chunks import Limits
 from fastmetrics.text.scripts import _classes, scripts
 from tests.program import program

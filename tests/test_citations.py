@@ -8,8 +8,8 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from fastmetrics.vectors.embedder import Embedder
 from fastmetrics.metrics.grounding import grounding_evidence, grounding_overlap, overlap_faithfulness
+from fastmetrics.vectors.embedder import Embedder
 
 NAMES = ["Apples", "Bread", "Cheese"]
 

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 import fastmetrics as fm
-from fastmetrics.text.word_roles import Senses
 from fastmetrics.text.tokenize import Wordbook
+from fastmetrics.text.word_roles import Senses
 from tests import made_claims
 from tests.reference import claims
 

@@ -13,10 +13,10 @@ import pytest
 
 import fastmetrics as fm
 from fastmetrics.columns import COLUMNS
-from fastmetrics.vectors.embedder import Embedder
 from fastmetrics.errors import ColumnError
 from fastmetrics.metrics.grounding import grounding_evidence
 from fastmetrics.stats.human_labels import clusters_of
+from fastmetrics.vectors.embedder import Embedder
 from tests.every_metric import CASES, columns
 from tests.strategies import coded, coded_lists
 

@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fastmetrics.errors import OutputError
-from fastmetrics.tables.output.work_folder import compare
 from fastmetrics.tables.output.run_differences import differences
+from fastmetrics.tables.output.work_folder import compare
 from tests.program import jsonl, program
 
 RUN = {

@@ -14,9 +14,9 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from fastmetrics.vectors.embedder import Embedder, add_embeddings
 from fastmetrics.errors import ColumnError, FileFormatError, InputError, MissingExtraError, OptionError, OutputError
 from fastmetrics.errors import UnknownNameError as UnknownName
+from fastmetrics.vectors.embedder import Embedder, add_embeddings
 from fastmetrics.vectors.embedding_cache import VectorCache
 
 DATA = os.environ.get("FASTMETRICS_DATA")
@@ -240,7 +240,7 @@ def test_a_model_whose_package_is_absent_names_the_extra(monkeypatch):
 
 
 def test_embeddings_become_columns_that_score():
-    from fastmetrics.plan.score_batch import score
+    from fastmetrics.scoring.score import score
 
     table = pa.table({"answer": ["a b", None, "x"], "reference": ["a b", "c", "yy"]})
     wide = add_embeddings(table, Embedder(Counting()))

@@ -18,10 +18,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from fastmetrics.core.threads import ordered
 from fastmetrics.engines.local import Job, run
 from fastmetrics.errors import FileFormatError, InputError, OptionError
 from fastmetrics.tables import Limits, open_source
-from fastmetrics.core.threads import ordered
 from tests.toy_scores import JOB, KINDS, choosy, names, score, table
 
 

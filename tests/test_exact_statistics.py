@@ -10,10 +10,10 @@ import pyarrow as pa
 import pytest
 
 from fastmetrics.errors import ColumnError, InputError
+from fastmetrics.results.summary import summarize
 from fastmetrics.stats import quantiles as module
 from fastmetrics.stats.moments import State
 from fastmetrics.stats.quantiles import quantiles
-from fastmetrics.results.summary import summarize
 
 SMALLEST = 5e-324
 

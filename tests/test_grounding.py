@@ -15,10 +15,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.metrics import roc_auc_score
 
-from fastmetrics.vectors.embedder import Embedder
 from fastmetrics.errors import FastmetricsError, OptionError
 from fastmetrics.metrics.grounding import grounding_evidence, grounding_overlap, overlap_faithfulness
 from fastmetrics.plan.plan import plan
+from fastmetrics.vectors.embedder import Embedder
 
 DATA = os.environ.get("FASTMETRICS_DATA")
 WORDS = ["Apples", "Bread", "Cheese", "Dates"]

@@ -12,8 +12,8 @@ import pytest
 
 from fastmetrics.engines.local import Job, run
 from fastmetrics.tables import Limits, open_source
-from fastmetrics.tables.formats import csv_records as records
 from fastmetrics.tables.chunks import Place
+from fastmetrics.tables.formats import csv_records as records
 from tests.toy_scores import KINDS, choosy
 
 N = 3000

@@ -14,8 +14,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from pyarrow import parquet
 
-from fastmetrics.faq.bot import StrictMatchBot
 from fastmetrics.errors import ColumnError, InputError, OptionError
+from fastmetrics.faq.bot import StrictMatchBot
 from fastmetrics.faq.matcher import Matcher, match
 
 DATA = os.environ.get("FASTMETRICS_DATA")

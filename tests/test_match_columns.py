@@ -7,9 +7,9 @@ import pyarrow.parquet as pq
 import pytest
 
 import fastmetrics as fm
-from fastmetrics.faq.bot import answer_table
 from fastmetrics.commands.match import match
 from fastmetrics.errors import ColumnError
+from fastmetrics.faq.bot import answer_table
 
 ASKED, STORED = ["where is it", "how to pay"], ["Where is it?", "How to pay"]
 TEXTS = ["in the mail", "online"]

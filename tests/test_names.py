@@ -10,10 +10,10 @@ import fastmetrics as fm
 from fastmetrics import metrics as families
 from fastmetrics.declaration import spec as specs
 from fastmetrics.errors import ColumnError, OptionError, UnknownNameError
+from fastmetrics.errors.spelling import fold, nearest
 from fastmetrics.metrics import REGISTRY, SPELLINGS
 from fastmetrics.plan.plan import parse, plan
 from fastmetrics.retrieval.measures import FAMILIES, measure
-from fastmetrics.errors.spelling import fold, nearest
 from tests.program import jsonl, program
 
 SAME = [

@@ -17,12 +17,12 @@ import pytest
 
 from bench.memory import workers
 from fastmetrics import score_files
-from fastmetrics.vectors.embedder import Embedder
 from fastmetrics.engines.job import Job
 from fastmetrics.engines.local import run
 from fastmetrics.engines.run import run_on
 from fastmetrics.errors import InputError, OptionError, OutputError, WorkerError
 from fastmetrics.tables import Limits, open_source
+from fastmetrics.vectors.embedder import Embedder
 from tests.program import ENVIRONMENT, alone
 from tests.toy_scores import JOB, KINDS, choosy
 

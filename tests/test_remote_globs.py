@@ -19,8 +19,8 @@ from hypothesis import strategies as st
 from fastmetrics.errors import FileFormatError
 from fastmetrics.results.score_files import summarize_files
 from fastmetrics.tables import open_source
-from fastmetrics.tables.remote import globs
 from fastmetrics.tables.input_files import expand
+from fastmetrics.tables.remote import globs
 from tests.loopback import BUCKET, Server
 from tests.table_files import tree
 

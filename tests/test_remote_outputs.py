@@ -17,8 +17,8 @@ import pytest
 
 from fastmetrics.engines.local import Job, run
 from fastmetrics.errors import InputError, OptionError, OutputError
-from fastmetrics.scoring.files import score_files
 from fastmetrics.results.score_files import summarize_files
+from fastmetrics.scoring.files import score_files
 from fastmetrics.tables import Limits, open_source, read_metadata
 from fastmetrics.tables.output import targets
 from fastmetrics.tables.remote.addresses import as_local

@@ -21,8 +21,8 @@ from fastmetrics.errors import FileFormatError, MissingExtraError, OptionError
 from fastmetrics.tables import open_source
 from fastmetrics.tables.formats import parquet
 from fastmetrics.tables.input_files import expand
-from fastmetrics.tables.remote.stores import store
 from fastmetrics.tables.remote.addresses import parse
+from fastmetrics.tables.remote.stores import store
 from tests.loopback import BUCKET, KEY, SECRET, Server, shelf
 from tests.program import ENVIRONMENT, alone, program
 from tests.table_files import FORMATS, KINDS, ROWS, read, tree, write

@@ -9,8 +9,8 @@ import pytest
 
 import fastmetrics as fm
 from fastmetrics.errors import FileFormatError
-from fastmetrics.retrieval import query_blocks as blocks
 from fastmetrics.retrieval import evaluate as ranking
+from fastmetrics.retrieval import query_blocks as blocks
 from fastmetrics.retrieval.judgements import judgements
 from fastmetrics.tables import retrieval_runs as runs
 from fastmetrics.tables.formats import trec

@@ -15,8 +15,8 @@ from fastmetrics.engines.local import Job, run
 from fastmetrics.errors import FileFormatError, OptionError, OutputError
 from fastmetrics.tables import open_source
 from fastmetrics.tables.chunks import Limits
-from fastmetrics.tables.input_files import MAX_ROW_BYTES, DataFile
 from fastmetrics.tables.formats.lines import blocks
+from fastmetrics.tables.input_files import MAX_ROW_BYTES, DataFile
 from tests.program import ENVIRONMENT, command, jsonl, program
 from tests.table_files import read, write
 

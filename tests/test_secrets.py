@@ -13,8 +13,8 @@ from fastmetrics.errors import FastmetricsError, OptionError
 from fastmetrics.tables import Output, open_source
 from fastmetrics.tables.remote import files as remote
 from fastmetrics.tables.remote import stores
-from fastmetrics.tables.remote.stores import cause
 from fastmetrics.tables.remote.addresses import parse, shown
+from fastmetrics.tables.remote.stores import cause
 from tests.program import program
 
 SHOWN = {

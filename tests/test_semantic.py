@@ -13,7 +13,6 @@ import pytest
 from pyarrow import parquet
 from sklearn.metrics.pairwise import paired_cosine_distances, paired_euclidean_distances
 
-from fastmetrics.vectors.embedder import Embedder, add_embeddings
 from fastmetrics.errors import ColumnError, OptionError
 from fastmetrics.metrics.semantic import (
     dot_similarity,
@@ -22,10 +21,12 @@ from fastmetrics.metrics.semantic import (
     response_semantic_consistency,
     semantic_similarity,
 )
-from fastmetrics.scoring.files import score_files
 from fastmetrics.plan.plan import plan
-from fastmetrics.plan.score_batch import Scorer, score
+from fastmetrics.plan.score_batch import Scorer
+from fastmetrics.scoring.files import score_files
+from fastmetrics.scoring.score import score
 from fastmetrics.tables import read_metadata
+from fastmetrics.vectors.embedder import Embedder, add_embeddings
 from fastmetrics.vectors.embedding_models import Model
 
 

@@ -15,12 +15,12 @@ import pyarrow.compute as pc
 import pytest
 
 from fastmetrics.engines import ray as engine
-from fastmetrics.engines.span_parts import Finished, Task, by_part, finish, pieces
 from fastmetrics.engines.score_chunk import Scored
+from fastmetrics.engines.span_parts import Finished, Task, by_part, finish, pieces
 from fastmetrics.errors import FileFormatError, InputError, OptionError, WorkerError
 from fastmetrics.tables import Limits, Place, Source, Span, open_source
-from fastmetrics.tables.formats.csv_tsv import batch_of
 from fastmetrics.tables.column_types import Widened
+from fastmetrics.tables.formats.csv_tsv import batch_of
 from tests.toy_scores import KINDS, choosy
 
 LIMITS = Limits(batch_rows=7, part_rows=20)

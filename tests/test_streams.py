@@ -18,8 +18,8 @@ import pytest
 
 import fastmetrics as fm
 from fastmetrics.errors import FastmetricsError, FileFormatError
-from fastmetrics.tables import open_source
 from fastmetrics.tables import input_streams as streams
+from fastmetrics.tables import open_source
 from tests.program import ENVIRONMENT, command, program
 from tests.table_files import write
 
@@ -210,7 +210,9 @@ class Endless(io.RawIOBase):
 def test_an_endless_stream_of_no_format_is_refused_at_once(monkeypatch):
     stream = Endless(b"y\n")
     monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO()))
-    monkeypatch.setattr("fastmetrics.tables.input_files.sys", type("Sys", (), {"stdin": type("In", (), {"buffer": stream})}))
+    monkeypatch.setattr(
+        "fastmetrics.tables.input_files.sys", type("Sys", (), {"stdin": type("In", (), {"buffer": stream})})
+    )
     with pytest.raises(FileFormatError, match="standard input: unknown format"):
         open_source("-")
     assert stream.count < 10_000
@@ -220,7 +222,9 @@ def test_an_endless_stream_leaves_room_on_the_disk(monkeypatch):
     free = iter([streams.SPARE + (1 << 30), streams.SPARE + (1 << 20)])
     monkeypatch.setattr(streams.shutil, "disk_usage", lambda folder: type("Usage", (), {"free": next(free)}))
     stream = Endless(b'{"answer": "a"}\n')
-    monkeypatch.setattr("fastmetrics.tables.input_files.sys", type("Sys", (), {"stdin": type("In", (), {"buffer": stream})}))
+    monkeypatch.setattr(
+        "fastmetrics.tables.input_files.sys", type("Sys", (), {"stdin": type("In", (), {"buffer": stream})})
+    )
     with pytest.raises(
         FileFormatError, match=r"^standard input: the first .* bytes leave too little room in /.*TMPDIR"
     ):

@@ -27,9 +27,9 @@ from fastmetrics.commands.read_table import read
 from fastmetrics.commands.validate import validate as command
 from fastmetrics.errors import ColumnError, FileFormatError, InputError, OptionError, UnknownNameError
 from fastmetrics.kernels.stats.bootstrap import draw
-from fastmetrics.stats.association import associate
-from fastmetrics.stats.agreement import cohen_kappa, krippendorff_alpha
 from fastmetrics.results.validation import validate
+from fastmetrics.stats.agreement import cohen_kappa, krippendorff_alpha
+from fastmetrics.stats.association import associate
 
 DATA = os.environ.get("FASTMETRICS_DATA")
 SCORES = st.one_of(st.integers(-3, 3).map(float), st.floats(-100, 100).map(lambda x: round(x, 3)))

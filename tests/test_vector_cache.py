@@ -12,8 +12,8 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from fastmetrics.vectors.embedder import Embedder
 from fastmetrics.errors import FileFormatError, OutputError
+from fastmetrics.vectors.embedder import Embedder
 from fastmetrics.vectors.embedding_cache import VectorCache
 
 

@@ -10,8 +10,8 @@ import pyarrow as pa
 import pytest
 
 import fastmetrics as fm
-from fastmetrics.plan import score_batch as scoring
 from fastmetrics.core.arrays import Tokens, text_of_strings
+from fastmetrics.plan import score_batch as scoring
 from fastmetrics.text.conventions import CONVENTIONS, convention
 from fastmetrics.text.tokenize import Vocabulary, Wordbook
 from tests.edge_tokens import EDGE_TOKENS

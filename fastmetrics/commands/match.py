@@ -22,9 +22,9 @@ def match(
     guard: Annotated[bool, typer.Option("--guard/--no-guard", help=GUARD)] = True,
 ) -> None:
     """Answer every question with the stored answer of the FAQ row whose words are most alike."""
-    from fastmetrics.faq.bot import answer_table
     from fastmetrics.commands.options import pairs
     from fastmetrics.commands.read_table import read
+    from fastmetrics.faq.bot import answer_table
     from fastmetrics.tables.output.write_table import write_whole
 
     found = answer_table(read(questions), read(faq), columns=pairs(columns), threads=threads)

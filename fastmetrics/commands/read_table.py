@@ -10,11 +10,11 @@ import pyarrow as pa
 from fastmetrics.errors import FileFormatError
 from fastmetrics.results.score_files import said_scores
 from fastmetrics.tables import Place, Selection, Source, open_source
-from fastmetrics.tables.text_columns import as_it_looks
 from fastmetrics.tables.column_types import Widened
+from fastmetrics.tables.invalid_utf8 import bad_text
 from fastmetrics.tables.output.output import find_metadata
 from fastmetrics.tables.remote.addresses import as_local, shown
-from fastmetrics.tables.invalid_utf8 import bad_text
+from fastmetrics.tables.text_columns import as_it_looks
 
 
 def read(path: str | Path, text: Collection[str] | None = None) -> pa.Table:

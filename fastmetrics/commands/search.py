@@ -46,9 +46,9 @@ def search(
     guard: Annotated[bool, typer.Option("--guard/--no-guard", help=GUARD)] = True,
 ) -> None:
     """Find the nearest rows of an index for every query, as rankings that the retrieval metrics read."""
+    from fastmetrics.tables.output.write_table import write_whole
     from fastmetrics.vectors.neighbors import Index
     from fastmetrics.vectors.search_files import search_run
-    from fastmetrics.tables.output.write_table import write_whole
 
     run = search_run(Index.load(index, threads=threads), queries, k=k, column=column, recall=recall, threads=threads)
     quoted = write_whole(run.table, out, run.settings, set(run.table.column_names), overwrite=overwrite, guard=guard)

@@ -15,8 +15,8 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from fastmetrics.errors import ColumnError, InputError
 from fastmetrics.core.arrow_checks import check
+from fastmetrics.errors import ColumnError, InputError
 
 Bytes: TypeAlias = npt.NDArray[np.uint8]
 Ints: TypeAlias = npt.NDArray[np.int64]

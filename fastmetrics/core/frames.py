@@ -16,8 +16,8 @@ from typing import Any
 import pyarrow as pa
 
 from fastmetrics.core.arrays import as_arrow
-from fastmetrics.errors import ColumnError
 from fastmetrics.core.arrow_checks import check_table
+from fastmetrics.errors import ColumnError
 
 
 @dataclass(frozen=True)

@@ -12,11 +12,11 @@ from typing import TypeAlias
 
 import numpy as np
 
+from fastmetrics.columns import COLUMNS
 from fastmetrics.core.arrays import Bytes, Flags
 from fastmetrics.declaration.batch import Batch
-from fastmetrics.columns import COLUMNS
-from fastmetrics.kernels.text.scripts import FOREIGN, ONE_WORD
 from fastmetrics.declaration.representations import Options
+from fastmetrics.kernels.text.scripts import FOREIGN, ONE_WORD
 from fastmetrics.text.scripts import scripts
 
 MANY = 0.05

@@ -7,7 +7,6 @@ called by ``score`` it gets what the batch already holds.
 
 from __future__ import annotations
 
-import functools
 import importlib
 import inspect
 import os
@@ -18,13 +17,13 @@ from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
+from fastmetrics.columns import COLUMNS
 from fastmetrics.core.allowed_values import Allowed, of_hint, option
 from fastmetrics.core.arrays import Flags, Floats, Ints
 from fastmetrics.declaration.batch import Batch
 from fastmetrics.declaration.cautions import Caution
-from fastmetrics.columns import COLUMNS
-from fastmetrics.errors import UnknownNameError
 from fastmetrics.declaration.representations import Need, Options
+from fastmetrics.errors import UnknownNameError
 
 Side: TypeAlias = Literal["higher", "lower"]
 Better: TypeAlias = Side | None
@@ -174,7 +173,7 @@ def metric(
     cues: Sequence[str] = (),
     caution: Callable[[Options], Caution | None] = lambda options: None,
 ) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Declare the decorated function as a metric and make it callable with raw columns.
+    """Declare the decorated function as a metric; ``fastmetrics.<name>`` then calls it with raw columns.
 
     ``better`` says which scores are the better ones, ``"higher"`` or ``"lower"``; None if a score alone does not tell.
     ``statistics`` are what a summary adds to mean, std, min and max (``"p50"``, …); ``labels`` are the sources' own
@@ -224,25 +223,7 @@ def metric(
         for spelling in (declared.name, *declared.aliases, *declared.labels.values()):
             SPELLINGS[spelling] = declared.name
 
-        @functools.wraps(function)
-        def call(*columns: Any, threads: int | None = None, **named: Any) -> Any:
-            from fastmetrics.scoring.calls import count_columns, score_columns
-
-            given = dict(zip(needs, columns, strict=False))
-            if len(columns) > len(needs):
-                raise TypeError(
-                    f"{declared.name}() takes {len(needs)} columns ({', '.join(needs)}), got {len(columns)}"
-                )
-            options: dict[str, Any] = {}
-            for key, value in named.items():
-                (given if key in needs and key not in given else options)[key] = value
-            lacking = [column for column in declared.required if given.get(column) is None]
-            if lacking:
-                raise TypeError(f"{declared.name}() needs the columns {', '.join(lacking)}")
-            return (score_columns if finish is None else count_columns)(declared, given, options, threads)
-
-        call.__signature__ = _public_signature(declared)  # type: ignore[attr-defined]
-        return call
+        return function
 
     return declare
 
@@ -283,17 +264,3 @@ def _need(hint: Any) -> Need:
         if hasattr(candidate, "__metadata__"):
             return candidate.__metadata__[0]
     raise TypeError(f"expected an Annotated representation, got {hint}")
-
-
-def _public_signature(declared: Metric) -> inspect.Signature:
-    keyword = inspect.Parameter.KEYWORD_ONLY
-    columns = [
-        inspect.Parameter(
-            column,
-            inspect.Parameter.POSITIONAL_OR_KEYWORD,
-            default=None if column in declared.optional else inspect.Parameter.empty,
-        )
-        for column in declared.needs
-    ]
-    options = [inspect.Parameter(name, keyword, default=value) for name, value in declared.defaults.items()]
-    return inspect.Signature([*columns, *options, inspect.Parameter("threads", keyword, default=None)])

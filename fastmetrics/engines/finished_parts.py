@@ -9,9 +9,9 @@ from typing import Any
 import pyarrow as pa
 
 from fastmetrics.engines.span_parts import Finished
-from fastmetrics.tables.output.work_folder import Part
-from fastmetrics.tables.output.output import Output
 from fastmetrics.tables.output.encoders import Encoder, described, dump, encoder, writing
+from fastmetrics.tables.output.output import Output
+from fastmetrics.tables.output.work_folder import Part
 
 
 class PartWriter:

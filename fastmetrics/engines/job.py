@@ -9,8 +9,8 @@ from typing import Any, Protocol
 
 import pyarrow as pa
 
-from fastmetrics.engines.span_parts import Finished, Task
 from fastmetrics.engines.score_chunk import Score
+from fastmetrics.engines.span_parts import Finished, Task
 from fastmetrics.tables.chunks import Place, Span
 
 

@@ -6,13 +6,13 @@ from collections.abc import Callable, Generator, Iterator, Sequence
 from functools import partial
 from pathlib import Path
 
+from fastmetrics.core.threads import cores, ordered
 from fastmetrics.engines.job import Job, Progress, RunResult, Watcher
-from fastmetrics.engines.span_parts import Finished, Task, by_part, finish, pieces
 from fastmetrics.engines.run import run_on
 from fastmetrics.engines.score_chunk import Scored
+from fastmetrics.engines.span_parts import Finished, Task, by_part, finish, pieces
 from fastmetrics.tables.chunks import Limits, Span
 from fastmetrics.tables.source import Source
-from fastmetrics.core.threads import cores, ordered
 
 __all__ = ["Job", "Progress", "RunResult", "Threads", "run"]
 

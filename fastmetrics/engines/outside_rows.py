@@ -11,11 +11,11 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from fastmetrics.core.arrays import as_arrow
 from fastmetrics.columns import resolve
-from fastmetrics.errors import OptionError
+from fastmetrics.core.arrays import as_arrow
 from fastmetrics.core.arrow_checks import check, check_table
 from fastmetrics.core.name_lists import listed
+from fastmetrics.errors import OptionError
 from fastmetrics.plan.plan import Plan, plan
 from fastmetrics.plan.score_batch import Scorer, score_batch, slices
 from fastmetrics.stats.moments import State

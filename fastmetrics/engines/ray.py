@@ -14,13 +14,13 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from fastmetrics.engines.ray_cluster import Cluster, quietly, ray_data
+from fastmetrics.core.threads import keep_to_one
 from fastmetrics.engines.job import Watcher
+from fastmetrics.engines.ray_cluster import Cluster, quietly, ray_data
 from fastmetrics.engines.span_parts import Finished, Task, by_part, finish, pieces
 from fastmetrics.errors import FastmetricsError, OptionError, WorkerError
 from fastmetrics.tables.chunks import Place, Span, batch_of
 from fastmetrics.tables.column_types import Widened
-from fastmetrics.core.threads import keep_to_one
 
 _PARTS_BEHIND = 2
 _BLOCK_BYTES = 1 << 20

@@ -11,9 +11,9 @@ from contextlib import contextmanager
 from typing import Any
 
 from fastmetrics.core.allowed_values import Optional, Whole, argument
+from fastmetrics.core.threads import cores
 from fastmetrics.errors import MissingExtraError, OptionError, WorkerError
 from fastmetrics.errors.messages import Argument
-from fastmetrics.core.threads import cores
 
 _KNOCK_SECONDS = 10.0
 _SHARED_BYTES = 256 << 20

@@ -12,13 +12,13 @@ import numpy as np
 import pyarrow as pa
 
 from fastmetrics.core.arrays import Floats
+from fastmetrics.core.arrow_checks import check_table
+from fastmetrics.core.threads import cores, keep_to_one
 from fastmetrics.engines.outside_rows import Rows, pack, plan_rows, unpack
 from fastmetrics.engines.ray_cluster import ray_data
 from fastmetrics.errors import InputError
-from fastmetrics.core.arrow_checks import check_table
 from fastmetrics.plan.score_batch import fit, slices
 from fastmetrics.stats.score_sums import Collected, score_columns
-from fastmetrics.core.threads import cores, keep_to_one
 
 
 def score_dataset(

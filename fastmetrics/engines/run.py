@@ -12,17 +12,17 @@ from typing import Any
 import pyarrow as pa
 
 from fastmetrics.core.allowed_values import Choice, Rows, argument
-from fastmetrics.engines.job import Engine, Job, Progress, RunResult
-from fastmetrics.engines.span_parts import Task, finish
-from fastmetrics.engines.score_chunk import Scored
+from fastmetrics.core.threads import Background
 from fastmetrics.engines.finished_parts import PartWriter
-from fastmetrics.tables.output.work_folder import compare, decode_schema, encode_schema
+from fastmetrics.engines.job import Engine, Job, Progress, RunResult
+from fastmetrics.engines.score_chunk import Scored
+from fastmetrics.engines.span_parts import Task, finish
 from fastmetrics.tables.chunks import BEGINNING, Limits, Place, batch_of
 from fastmetrics.tables.column_types import Selection, Widened
-from fastmetrics.tables.output.output import Output
 from fastmetrics.tables.output.encoders import KEY, dump
+from fastmetrics.tables.output.output import Output
+from fastmetrics.tables.output.work_folder import compare, decode_schema, encode_schema
 from fastmetrics.tables.source import Source
-from fastmetrics.core.threads import Background
 
 _FOLDER_PART_ROWS = 131_072
 

@@ -12,8 +12,8 @@ import pyarrow as pa
 from fastmetrics.errors import FastmetricsError, FileFormatError, InputError
 from fastmetrics.tables.chunks import Chunk, Place, Reject, Rows, long_rows, too_long
 from fastmetrics.tables.column_types import Selection
-from fastmetrics.tables.source import Source
 from fastmetrics.tables.invalid_utf8 import bad_text, raw_text
+from fastmetrics.tables.source import Source
 
 Score = Callable[[pa.RecordBatch], pa.RecordBatch]
 

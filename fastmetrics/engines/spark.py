@@ -1,4 +1,4 @@
-"""Spark: a DataFrame of rows to one of scores, and the summary of a DataFrame of scores.
+"""Spark: a DataFrame of rows to one of scores, and the sums of a DataFrame of scores.
 
 Spark's own workers do the scoring, over the Arrow batches that it hands them; they must be able to import this package.
 """
@@ -6,24 +6,24 @@ Spark's own workers do the scoring, over the Arrow batches that it hands them; t
 from __future__ import annotations
 
 import pickle
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
-from fastmetrics.core.arrays import Floats
 from fastmetrics.columns import is_id
+from fastmetrics.core.arrays import Floats
+from fastmetrics.core.arrow_checks import check_table
+from fastmetrics.core.threads import keep_to_one
 from fastmetrics.engines.outside_rows import Rows, pack, plan_rows, unpack
 from fastmetrics.errors import InputError, MissingExtraError
-from fastmetrics.core.arrow_checks import check_table
 from fastmetrics.plan.plan import Plan
 from fastmetrics.plan.score_batch import fit
 from fastmetrics.stats.score_sums import Collected
-from fastmetrics.core.threads import keep_to_one
 
-__all__ = ["score", "summarize"]
+__all__ = ["collect", "score"]
 
 
 def score(
@@ -58,27 +58,17 @@ def score(
     return _numbered(df, planned.inputs).mapInArrow(scores, types.StructType(made))
 
 
-def summarize(
-    df: Any, *, statistics: Mapping[str, Sequence[str]] | None = None, labels: Mapping[str, str] | None = None
-) -> Any:
-    """The ``fastmetrics.summarize`` of a DataFrame's columns of numbers and truth values, which are read once.
+def collect(df: Any, asked: Callable[[Sequence[str]], Iterable[str]]) -> Collected:
+    """The sums of a DataFrame's scores, and the values of the columns that are ``asked`` for, from reading it once.
 
-    Spark's workers add up exact sums, so any partitions in any order give the same bits.  The values of columns whose
-    percentiles are asked for are kept on the workers' disks meanwhile.
-
-    ::
-
-        summary = summarize(spark.read.parquet("scores"))
-        print(summary["token_f1"].mean)
+    Spark's workers add up exact sums, so any partitions in any order give the same bits.  The values are kept on the
+    workers' disks until ``release`` is called.
     """
-    from fastmetrics.results.summary import asked_of
-    from fastmetrics.results.summary import summarize as summary_of
-
     types = _types()
     _check(df)
     kinds = types.NumericType | types.BooleanType
     names = [f.name for f in df.schema if isinstance(f.dataType, kinds) and not is_id(f.name)]
-    wanted = [name for name in asked_of(names, statistics) if name in names]
+    wanted = [name for name in asked(names) if name in names]
     made = types.StructType(
         [
             types.StructField("sums", types.StringType()),
@@ -88,10 +78,10 @@ def summarize(
     packed = _numbered(df, names).mapInArrow(partial(_pack, names, wanted), made).persist(_disk())
     try:
         texts = (row["sums"] for row in packed.where("sums is not null").select("sums").toLocalIterator())
-        collected = Collected(unpack(texts, names), partial(_values, packed, wanted))
-        return summary_of(collected, statistics=statistics, labels=labels)
-    finally:
+        return Collected(unpack(texts, names), partial(_values, packed, wanted), packed.unpersist)
+    except BaseException:
         packed.unpersist()
+        raise
 
 
 def _types() -> Any:

@@ -9,8 +9,8 @@ from typing import Any
 
 import pyarrow as pa
 
-from fastmetrics.core.arrays import as_array
 from fastmetrics.columns import resolve
+from fastmetrics.core.arrays import as_array
 from fastmetrics.errors import ColumnError, InputError
 from fastmetrics.faq.matcher import Matcher
 

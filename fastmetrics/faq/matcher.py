@@ -14,11 +14,11 @@ import pyarrow as pa
 
 from fastmetrics.core.allowed_values import Neighbours, argument
 from fastmetrics.core.arrays import Text, Tokens, as_array, as_text, text_of_arrow
+from fastmetrics.core.threads import cores, ordered
 from fastmetrics.errors import InputError
 from fastmetrics.kernels.pairs import inverted_index as kernels
 from fastmetrics.text.conventions import convention
 from fastmetrics.text.tokenize import Vocabulary
-from fastmetrics.core.threads import cores, ordered
 
 _CHUNK = 8192
 _RARE = 16  # a word in more than every 16th row has a line of its own

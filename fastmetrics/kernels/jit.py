@@ -120,7 +120,7 @@ class CheckedFiles(IndexDataCacheFile):
 @functools.cache
 def sources() -> str:
     """A digest of the text of all kernels."""
-    files = sorted(Path(__file__).parent.glob("*.py"))
+    files = sorted(Path(__file__).parent.rglob("*.py"))
     return hashlib.sha256(b"\0".join(file.read_bytes() for file in files)).hexdigest()
 
 

@@ -13,9 +13,9 @@ from fastmetrics.core.arrays import Floats, Ints, Text, Tokens, text_of_strings
 from fastmetrics.declaration.batch import Batch
 from fastmetrics.declaration.cautions import Caution, one_word
 from fastmetrics.declaration.metric import metric
+from fastmetrics.declaration.representations import Options
 from fastmetrics.errors import OptionError
 from fastmetrics.metrics.shared.pair_counts import clipped
-from fastmetrics.declaration.representations import Options
 from fastmetrics.text.conventions import LOWER
 from fastmetrics.text.sacrebleu_tables import FRAMES
 

@@ -11,9 +11,9 @@ from fastmetrics.core.allowed_values import Real, Whole
 from fastmetrics.core.arrays import Floats, Ints, Tokens
 from fastmetrics.declaration.batch import Batch
 from fastmetrics.declaration.metric import metric
+from fastmetrics.declaration.representations import Options
 from fastmetrics.errors import OptionError
 from fastmetrics.metrics.shared.pair_counts import ngrams
-from fastmetrics.declaration.representations import Options
 from fastmetrics.text import chrf_tokens as text
 
 Order = Annotated[int, Whole(0, 100)]

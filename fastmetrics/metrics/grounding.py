@@ -15,7 +15,9 @@ from fastmetrics.core.arrays import Flags, Floats, Ints, as_array, decoded
 from fastmetrics.declaration.batch import Batch
 from fastmetrics.declaration.cautions import Caution
 from fastmetrics.declaration.metric import REGISTRY, metric
+from fastmetrics.declaration.representations import Number, Options, Raw
 from fastmetrics.errors import ColumnError
+from fastmetrics.metrics.abstention import PHRASES, Citation, Patterns, Refusals, RefusalsIn, check_phrases
 from fastmetrics.metrics.shared.cited_support import (
     PATTERN,
     REASONS,
@@ -28,9 +30,7 @@ from fastmetrics.metrics.shared.cited_support import (
     strings_of,
     support,
 )
-from fastmetrics.metrics.abstention import PHRASES, Citation, Patterns, Refusals, RefusalsIn, check_phrases
 from fastmetrics.metrics.shared.pair_counts import divide
-from fastmetrics.declaration.representations import Number, Options, Raw
 
 Cosine = Annotated[float, Real(-1.0, 1.0)]
 

@@ -12,11 +12,11 @@ from fastmetrics.core.allowed_values import MOST, Real, Texts, Whole
 from fastmetrics.core.arrays import Floats, Tokens
 from fastmetrics.declaration.batch import Batch
 from fastmetrics.declaration.metric import metric
-from fastmetrics.kernels.facts import support
-from fastmetrics.metrics.shared.pair_counts import divide, sets
-from fastmetrics.metrics.shared.anchors import Passage, Passages, anchors, senses_of
-from fastmetrics.metrics.shared.spacy_claims import Parser
 from fastmetrics.declaration.representations import Words
+from fastmetrics.kernels.facts import support
+from fastmetrics.metrics.shared.anchors import Passage, Passages, anchors, senses_of
+from fastmetrics.metrics.shared.pair_counts import divide, sets
+from fastmetrics.metrics.shared.spacy_claims import Parser
 from fastmetrics.text.word_roles import STOP_WORDS
 
 StopWords = Annotated[tuple[str, ...], Texts(what="words")]

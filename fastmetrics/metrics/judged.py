@@ -11,8 +11,8 @@ from fastmetrics.core.allowed_values import Choice
 from fastmetrics.core.arrays import Flags, Floats
 from fastmetrics.declaration.batch import Batch
 from fastmetrics.declaration.cautions import Caution
-from fastmetrics.retrieval import formulas as ranked
 from fastmetrics.declaration.representations import Options
+from fastmetrics.retrieval import formulas as ranked
 from fastmetrics.retrieval.rankings import Rankings, grades_of, judge, rankings
 
 

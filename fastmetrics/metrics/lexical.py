@@ -10,9 +10,9 @@ from fastmetrics.core.allowed_values import Texts
 from fastmetrics.core.arrays import Bytes, Floats, Ints, Uint64s, well_formed
 from fastmetrics.declaration.cautions import unspaced
 from fastmetrics.declaration.metric import metric
+from fastmetrics.declaration.representations import Light, Lowered, Plain, Raw, Split, Words
 from fastmetrics.kernels.text import substrings as strings
 from fastmetrics.metrics.shared.pair_counts import divide, harmonic, same, sets, shared
-from fastmetrics.declaration.representations import Light, Lowered, Plain, Raw, Split, Words
 
 MARKERS = (
     "please",

@@ -11,9 +11,9 @@ import numpy as np
 from fastmetrics.core.allowed_values import Real, Rows, argument
 from fastmetrics.core.arrays import Floats, codes_of
 from fastmetrics.errors import ColumnError
-from fastmetrics.retrieval.ids import frozen, offsets, spans, take_ids
 from fastmetrics.kernels.ranking import ids as id_kernels
 from fastmetrics.kernels.ranking import rank_overlap as kernels
+from fastmetrics.retrieval.ids import frozen, offsets, spans, take_ids
 from fastmetrics.retrieval.rankings import Rankings, rankings
 
 

@@ -14,10 +14,10 @@ from fastmetrics.core.arrays import Floats, Ids, Ints, Tokens
 from fastmetrics.declaration.batch import Batch
 from fastmetrics.declaration.cautions import Caution, no_word
 from fastmetrics.declaration.metric import metric
+from fastmetrics.declaration.representations import Options
 from fastmetrics.errors import OptionError
 from fastmetrics.kernels.pairs.lcs_union import Texts, union_hits
 from fastmetrics.metrics.shared.pair_counts import divide, harmonic, lcs, ngrams
-from fastmetrics.declaration.representations import Options
 from fastmetrics.text.segmentation import lines
 
 Tokenizer = Annotated[str, Choice("rouge", "unicode")]

@@ -13,10 +13,10 @@ from fastmetrics.core.allowed_values import of_hint
 from fastmetrics.core.arrays import Floats, Ints, codes_of, decoded
 from fastmetrics.declaration.batch import Batch
 from fastmetrics.declaration.metric import Metric, metric
-from fastmetrics.errors import ColumnError
-from fastmetrics.metrics.shared.cited_support import Cache, Embeds, embedder_of, strings_of
-from fastmetrics.kernels.vectors.distances import pair_halves, pair_products
 from fastmetrics.declaration.representations import Options
+from fastmetrics.errors import ColumnError
+from fastmetrics.kernels.vectors.distances import pair_halves, pair_products
+from fastmetrics.metrics.shared.cited_support import Cache, Embeds, embedder_of, strings_of
 from fastmetrics.vectors.arrays import Block, Vectors, VectorsLike
 
 

@@ -13,8 +13,8 @@ from fastmetrics.core.arrays import Floats
 from fastmetrics.declaration.batch import Batch
 from fastmetrics.declaration.cautions import unspaced
 from fastmetrics.declaration.metric import metric
-from fastmetrics.metrics.shared.pair_counts import divide, harmonic, same, shared
 from fastmetrics.declaration.representations import Squad
+from fastmetrics.metrics.shared.pair_counts import divide, harmonic, same, shared
 
 Version = Annotated[int, Choice(1, 2)]
 

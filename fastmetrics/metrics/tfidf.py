@@ -16,10 +16,10 @@ from fastmetrics.core.arrays import Flags, Floats, Tokens
 from fastmetrics.declaration.batch import Batch
 from fastmetrics.declaration.cautions import unspaced
 from fastmetrics.declaration.metric import metric
+from fastmetrics.declaration.representations import Options
 from fastmetrics.errors import OptionError
 from fastmetrics.kernels.pairs.tfidf import count_documents, count_products, weighted_products
 from fastmetrics.metrics.shared.pair_counts import lists
-from fastmetrics.declaration.representations import Options
 from fastmetrics.text.tokenize import Vocabulary
 
 Idf = Annotated[str, Choice("pair", "corpus")]

@@ -13,8 +13,8 @@ from fastmetrics.declaration.batch import Batch
 from fastmetrics.declaration.metric import metric
 from fastmetrics.errors import OptionError
 from fastmetrics.metrics.hallucination import KeywordsIn, Share, StopWords, Window, completeness, unsupported
-from fastmetrics.metrics.shared.pair_counts import divide, sets
 from fastmetrics.metrics.shared.anchors import Passage, PassageIn, Passages
+from fastmetrics.metrics.shared.pair_counts import divide, sets
 from fastmetrics.metrics.shared.spacy_claims import Parser
 from fastmetrics.metrics.tfidf import Idf, Tfidf, Weighed, WeighedIn, cosine, fit_idf
 from fastmetrics.text.word_roles import STOP_WORDS

@@ -17,9 +17,9 @@ from fastmetrics.core.arrays import Floats
 from fastmetrics.declaration.metric import metric
 from fastmetrics.errors import OptionError
 from fastmetrics.errors.messages import shown
-from fastmetrics.metrics.writing_components import OPTIMAL_RATIO, building, fulfilment, kinds, ties
 from fastmetrics.metrics.shared.pair_counts import divide
 from fastmetrics.metrics.shared.prose import Language, Lexicons, Prose, Writing
+from fastmetrics.metrics.writing_components import OPTIMAL_RATIO, building, fulfilment, kinds, ties
 
 WEIGHTS = (0.25, 0.25, 0.20, 0.15, 0.15)
 """The weights of coherence, writing_completeness, length_score, structure and vocabulary in ``overall_quality``."""

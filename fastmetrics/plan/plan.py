@@ -9,15 +9,15 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from fastmetrics import metrics as families
-from fastmetrics.declaration import spec as specs
-from fastmetrics.core.allowed_values import argument, of_hint
 from fastmetrics.columns import COLUMNS, SCHEMAS, passed_over, resolve
+from fastmetrics.core.allowed_values import argument, of_hint
+from fastmetrics.core.name_lists import listed
+from fastmetrics.declaration import spec as specs
 from fastmetrics.declaration.metric import Metric
 from fastmetrics.errors import ColumnError, OptionError, UnknownNameError
-from fastmetrics.metrics.shared.cited_support import Embeds
-from fastmetrics.core.name_lists import listed
 from fastmetrics.errors.messages import Argument, quoted, shown
 from fastmetrics.metrics.semantic import from_text
+from fastmetrics.metrics.shared.cited_support import Embeds
 
 
 @dataclass(frozen=True)

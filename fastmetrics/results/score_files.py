@@ -15,13 +15,13 @@ import pyarrow as pa
 from fastmetrics.core.arrays import floats_of_arrow
 from fastmetrics.core.corpus_counts import METADATA
 from fastmetrics.errors import FileFormatError
-from fastmetrics.stats.score_sums import Claims, score_columns
 from fastmetrics.results.summary import Summary, summarize
+from fastmetrics.stats.score_sums import Claims, score_columns
 from fastmetrics.tables import Source, open_source
-from fastmetrics.tables.output.run_differences import Difference, differences
 from fastmetrics.tables.output.output import find_metadata, schema_in
-from fastmetrics.tables.source import open_each
+from fastmetrics.tables.output.run_differences import Difference, differences
 from fastmetrics.tables.remote.addresses import as_local, shown
+from fastmetrics.tables.source import open_each
 
 _SETTINGS = ("fastmetrics", "unicode", "scores", "columns")
 _TOLD = 5

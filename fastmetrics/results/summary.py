@@ -16,14 +16,14 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from fastmetrics.core.arrays import floats_of_arrow
-from fastmetrics.scoring.calls import caution_notes, finish_counts
-from fastmetrics.declaration.metric import Better, Metric
 from fastmetrics.core.display import Grid, Shown, number, strict
+from fastmetrics.declaration.metric import Better, Metric
 from fastmetrics.errors import OptionError, UnknownNameError
 from fastmetrics.metrics import lookup
+from fastmetrics.plan.corpus_values import caution_notes, finish_counts
 from fastmetrics.stats.moments import State
-from fastmetrics.stats.score_sums import Collected, Piece, Scores, Sums, score_columns
 from fastmetrics.stats.quantiles import quantiles
+from fastmetrics.stats.score_sums import Collected, Piece, Scores, Sums, score_columns
 
 _FIGURES = ("mean", "std", "min", "max")
 _COUNTS = ("n", "n_missing", "n_undefined", "n_error")
@@ -159,7 +159,7 @@ def summarize(
 
     ``scores`` is an Arrow table, record batch or reader, a pandas or Polars frame, a lazy frame of Polars, a mapping of
     name to array, a list of dicts, an iterable of the Arrow ones (as from several files), a function that returns such
-    an iterable anew at each call, or a Ray Dataset, whose workers add up its blocks.  The ``id`` and the row labels of
+    an iterable anew at each call, or a Ray Dataset or Spark DataFrame, whose workers add up its parts.  The ``id`` and the row labels of
     pandas are no scores, nor are whole numbers and truth values that a run kept beside its scores.
     Sums are exact and rounded once, so any order or split of the rows gives the same bits.
 
@@ -180,16 +180,16 @@ def summarize(
     ``UnknownNameError`` for an unknown statistic, and ``OptionError`` for labels that give two figures one name.
     """
     asked = partial(asked_of, statistics=statistics)
-    if type(scores).__module__.startswith("ray.data"):
-        from fastmetrics.engines.ray_datasets import collect
-
-        scores = collect(scores, asked)
-    sums, values = (scores.sums, scores.values) if isinstance(scores, Collected) else _added(scores, asked)
+    collected = _collected(scores, asked)
+    sums = collected.sums
     extra: dict[str, dict[str, float]] = {}
-    for name, wanted in asked(list(sums.states)).items():
-        if name in sums.states:
-            found = quantiles(partial(values, name), list(wanted.values()), budget)
-            extra[name] = dict(zip(wanted, found.tolist(), strict=True))
+    try:
+        for name, wanted in asked(list(sums.states)).items():
+            if name in sums.states:
+                found = quantiles(partial(collected.values, name), list(wanted.values()), budget)
+                extra[name] = dict(zip(wanted, found.tolist(), strict=True))
+    finally:
+        collected.release()
     metrics = {name: MetricSummary.of(state, extra.get(name, {})) for name, state in sums.states.items()}
     corpus = {name: float((finish or finish_counts)(name, counts)) for name, counts in sums.counts.items()}
     named = declared_labels(metrics) if labels is None else dict(labels)
@@ -202,10 +202,22 @@ def asked_of(names: Sequence[str], statistics: Mapping[str, Sequence[str]] | Non
     return {name: fractions(keys) for name, keys in wanted.items()}
 
 
-def _added(
-    scores: Any, asked: Callable[[Sequence[str]], Mapping[str, Any]]
-) -> tuple[Sums, Callable[[str], Iterator[NDArray[np.float64]]]]:
-    """The sums of scores at hand, and the values of a column that is asked for, kept if they come but once."""
+def _collected(scores: Any, asked: Callable[[Sequence[str]], Mapping[str, Any]]) -> Collected:
+    """The sums of scores, added up by Ray or Spark if they hold the scores, else here."""
+    home = type(scores).__module__
+    if home.startswith("ray.data"):
+        from fastmetrics.engines.ray_datasets import collect as collect_dataset
+
+        return collect_dataset(scores, asked)
+    if home.startswith("pyspark."):
+        from fastmetrics.engines.spark import collect as collect_dataframe
+
+        return collect_dataframe(scores, asked)
+    return scores if isinstance(scores, Collected) else _added(scores, asked)
+
+
+def _added(scores: Any, asked: Callable[[Sequence[str]], Mapping[str, Any]]) -> Collected:
+    """The sums of scores in this process, and the values of the columns asked for, kept if they come only once."""
     source = Scores.of(scores)
     held: dict[str, list[NDArray[np.float64]]] = {}
     sums = Sums(source.notes)
@@ -215,7 +227,7 @@ def _added(
             for name in asked(list(sums.states)):
                 held.setdefault(name, []).extend(_values(piece, name))
     sums.close()
-    return sums, partial(_reread, source) if source.again else lambda name: iter(held[name])
+    return Collected(sums, partial(_reread, source) if source.again else lambda name: iter(held[name]))
 
 
 def declared_statistics(names: Iterable[str]) -> dict[str, tuple[str, ...]]:

@@ -9,16 +9,16 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from fastmetrics.core.name_lists import listed
 from fastmetrics.declaration.metric import Better, Side
 from fastmetrics.errors import ColumnError, OptionError, UnknownNameError
-from fastmetrics.core.name_lists import listed
 from fastmetrics.errors.messages import Argument
+from fastmetrics.results.summary import declared_better
+from fastmetrics.results.validation_result import MetricValidation, Validation
+from fastmetrics.stats.agreement import agreement
 from fastmetrics.stats.association import associate
 from fastmetrics.stats.human_labels import as_table, clusters_of, join, numbers, positive_from, ratings_of, truth_of
 from fastmetrics.stats.score_sums import score_columns
-from fastmetrics.stats.agreement import agreement
-from fastmetrics.results.summary import declared_better
-from fastmetrics.results.validation_result import MetricValidation, Validation
 
 _SCALE = 20  # a metric with no more values than this, all of them labels too, is a rater on the labels' scale
 

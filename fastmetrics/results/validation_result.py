@@ -10,10 +10,10 @@ from typing import Any
 
 import pyarrow as pa
 
-from fastmetrics.declaration.metric import Better
 from fastmetrics.core.display import Grid, Shown, number, strict
-from fastmetrics.stats.association import Association, Decision, Estimate
+from fastmetrics.declaration.metric import Better
 from fastmetrics.stats.agreement import Agreement
+from fastmetrics.stats.association import Association, Decision, Estimate
 
 _ESTIMATES = tuple(f.name for f in fields(Association) if f.type == "Estimate")
 _DECISION = tuple(f.name for f in fields(Decision))

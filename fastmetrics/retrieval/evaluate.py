@@ -17,19 +17,19 @@ import pyarrow as pa
 
 from fastmetrics.core.allowed_values import Choice, Cutoff, Level, argument, of_hint
 from fastmetrics.core.arrays import Flags, Floats, Ints
+from fastmetrics.core.threads import cores, ordered
 from fastmetrics.errors import InputError
-from fastmetrics.retrieval.ids import frozen, offsets, spans, take_ids, text_ids
+from fastmetrics.errors.messages import Argument
 from fastmetrics.kernels.ranking import ids as id_kernels
 from fastmetrics.kernels.ranking import judge as kernels
 from fastmetrics.kernels.ranking.ids import Ids
-from fastmetrics.errors.messages import Argument
-from fastmetrics.retrieval.rankings import Judged, Rankings, judge
-from fastmetrics.retrieval.query_blocks import Block, grouped, regrouped
+from fastmetrics.retrieval.ids import frozen, offsets, spans, take_ids, text_ids
 from fastmetrics.retrieval.judgements import Judgements, judgements
 from fastmetrics.retrieval.measures import Measure
 from fastmetrics.retrieval.measures import measures as named
+from fastmetrics.retrieval.query_blocks import Block, grouped, regrouped
+from fastmetrics.retrieval.rankings import Judged, Rankings, judge
 from fastmetrics.tables.retrieval_runs import Triples
-from fastmetrics.core.threads import cores, ordered
 
 MEASURES = ("ndcg@10", "mrr", "recall@100")
 """What is computed unless something else is asked for."""

@@ -17,8 +17,8 @@ from numpy.typing import NDArray
 
 from fastmetrics.core.allowed_values import MOST, Cutoff, Gain, Level, NotAllowedError, Real
 from fastmetrics.core.arrays import Floats, Ints
-from fastmetrics.retrieval.ids import frozen
 from fastmetrics.kernels.ranking import gains as kernels
+from fastmetrics.retrieval.ids import frozen
 from fastmetrics.retrieval.rankings import Judged, descending
 
 

@@ -11,9 +11,9 @@ import pyarrow as pa
 
 from fastmetrics.core.arrays import Floats, Ints
 from fastmetrics.errors import InputError
-from fastmetrics.retrieval.ids import fixed_ids, frozen, offsets, spans, take_ids, text_ids
-from fastmetrics.kernels.ranking import ids as kernels
 from fastmetrics.errors.messages import Argument
+from fastmetrics.kernels.ranking import ids as kernels
+from fastmetrics.retrieval.ids import fixed_ids, frozen, offsets, spans, take_ids, text_ids
 from fastmetrics.retrieval.rankings import Judged, Rankings, descending
 from fastmetrics.tables.retrieval_runs import Triples
 

@@ -18,17 +18,17 @@ from typing import Any
 
 import numpy as np
 
-from fastmetrics.declaration import spec as specs
 from fastmetrics.core.allowed_values import Allowed, of_hint, option
 from fastmetrics.core.arrays import Flags, Floats
+from fastmetrics.declaration import spec as specs
 from fastmetrics.errors import OptionError, UnknownNameError
-from fastmetrics.retrieval import measure_names as names
+from fastmetrics.errors.messages import shown
+from fastmetrics.errors.spelling import fold
 from fastmetrics.retrieval import formulas as ranked
+from fastmetrics.retrieval import measure_names as names
 from fastmetrics.retrieval import trec_formulas as ranked_trec
 from fastmetrics.retrieval.ids import frozen, offsets
-from fastmetrics.errors.messages import shown
 from fastmetrics.retrieval.rankings import Judged
-from fastmetrics.errors.spelling import fold
 
 
 @dataclass(frozen=True)

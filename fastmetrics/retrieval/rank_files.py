@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from fastmetrics.errors import OptionError
-from fastmetrics.retrieval.judgements import judgements
 from fastmetrics.retrieval.evaluate import MEASURES, RankResult, rank
+from fastmetrics.retrieval.judgements import judgements
 from fastmetrics.tables.output.write_table import write_whole
 
 

@@ -17,10 +17,10 @@ import pyarrow.compute as pc
 
 from fastmetrics.core.arrays import Flags, Floats, Ints, as_array, decoded, floats_of_arrow
 from fastmetrics.errors import ColumnError
-from fastmetrics.retrieval.ids import fixed_ids, frozen, ids_of, offsets, spans, take_ids
 from fastmetrics.kernels.ranking import ids as id_kernels
 from fastmetrics.kernels.ranking import judge as kernels
 from fastmetrics.kernels.ranking.ids import Ids
+from fastmetrics.retrieval.ids import fixed_ids, frozen, ids_of, offsets, spans, take_ids
 
 
 @dataclass(frozen=True)

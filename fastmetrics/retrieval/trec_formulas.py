@@ -6,9 +6,9 @@ import numpy as np
 
 from fastmetrics.core.allowed_values import Cutoff, Level
 from fastmetrics.core.arrays import Floats
+from fastmetrics.kernels.ranking import trec_gains as kernels
 from fastmetrics.retrieval import formulas as ranked
 from fastmetrics.retrieval.formulas import Multiple, Number, ratio
-from fastmetrics.kernels.ranking import trec_gains as kernels
 from fastmetrics.retrieval.rankings import Judged
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+import inspect
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, TypeVar
 
@@ -9,16 +11,51 @@ import numpy as np
 import pyarrow as pa
 
 from fastmetrics.core.arrays import Floats, as_arrow
-from fastmetrics.declaration.batch import Batch
-from fastmetrics.declaration.cautions import notes
-from fastmetrics.declaration.metric import Metric
 from fastmetrics.core.frames import aligned_table
-from fastmetrics.plan.plan import Score, parse
+from fastmetrics.core.threads import cores, ordered
+from fastmetrics.declaration.batch import Batch
+from fastmetrics.declaration.metric import Metric
+from fastmetrics.metrics import REGISTRY
+from fastmetrics.plan.plan import Score
 from fastmetrics.plan.score_batch import Shelf, slices
 from fastmetrics.text.tokenize import Wordbook
-from fastmetrics.core.threads import cores, ordered
 
 T = TypeVar("T")
+
+
+@functools.cache
+def callable_of(name: str) -> Callable[..., Any]:
+    """The function behind ``fastmetrics.<name>``: a metric called with raw columns and its options."""
+    metric = REGISTRY[name]
+
+    @functools.wraps(metric.function)
+    def call(*columns: Any, threads: int | None = None, **named: Any) -> Any:
+        given = dict(zip(metric.needs, columns, strict=False))
+        if len(columns) > len(metric.needs):
+            raise TypeError(
+                f"{metric.name}() takes {len(metric.needs)} columns ({', '.join(metric.needs)}), got {len(columns)}"
+            )
+        options: dict[str, Any] = {}
+        for option, value in named.items():
+            (given if option in metric.needs and option not in given else options)[option] = value
+        lacking = [column for column in metric.required if given.get(column) is None]
+        if lacking:
+            raise TypeError(f"{metric.name}() needs the columns {', '.join(lacking)}")
+        return (score_columns if metric.finish is None else count_columns)(metric, given, options, threads)
+
+    call.__signature__ = _signature(metric)  # type: ignore[attr-defined]
+    return call
+
+
+def _signature(metric: Metric) -> inspect.Signature:
+    """The columns by position or name, then the options and ``threads`` by name."""
+    keyword, either = inspect.Parameter.KEYWORD_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD
+    columns = [
+        inspect.Parameter(name, either, default=None if name in metric.optional else inspect.Parameter.empty)
+        for name in metric.needs
+    ]
+    options = [inspect.Parameter(name, keyword, default=value) for name, value in metric.defaults.items()]
+    return inspect.Signature([*columns, *options, inspect.Parameter("threads", keyword, default=None)])
 
 
 def score_columns(
@@ -69,17 +106,3 @@ def _map(function: Callable[[Batch], T], table: pa.Table, threads: int | None) -
             return function(_batch(batch, words))
 
     return ordered(compute, slices(table), cores(threads))
-
-
-def finish_counts(name: str, counts: Sequence[int]) -> float:
-    """The value of the corpus metric that was asked for as ``name``, from its added counts."""
-    asked = parse(name)
-    assert asked.metric.finish is not None
-    return float(asked.metric.finish(counts, **asked.options).score)
-
-
-def caution_notes(counts: Mapping[str, Sequence[int]]) -> list[str]:
-    """What a reader must know of scores: ``counts`` has, for each that has a caution, ``[rows, scored rows]``."""
-    asked = {name: parse(name) for name, (rows, _) in counts.items() if rows}
-    cautions = {name: (one.metric.caution(one.options), one.options) for name, one in asked.items()}
-    return notes(counts, {name: (said, options) for name, (said, options) in cautions.items() if said is not None})

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-import unicodedata
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
@@ -14,29 +12,28 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-import fastmetrics
-from fastmetrics.scoring.calls import caution_notes, finish_counts
 from fastmetrics.columns import COLUMNS, resolve
 from fastmetrics.core.corpus_counts import add_counts, add_up
+from fastmetrics.core.name_lists import listed
+from fastmetrics.core.threads import cores
 from fastmetrics.engines.job import Engine, Job, Progress, RunResult
 from fastmetrics.engines.local import Threads
 from fastmetrics.engines.run import limits_of, run_on
 from fastmetrics.errors import OptionError
-from fastmetrics.metrics.shared.cited_support import embedder_of
-from fastmetrics.core.name_lists import listed
 from fastmetrics.errors.messages import Argument
+from fastmetrics.plan.corpus_values import caution_notes, finish_counts
 from fastmetrics.plan.plan import Plan, plan
-from fastmetrics.results.score_files import column_of
 from fastmetrics.plan.score_batch import Scorer, fit
+from fastmetrics.plan.signature import signature
+from fastmetrics.results.score_files import column_of
+from fastmetrics.results.summary import MetricSummary, Summary, declared_labels, declared_statistics, fractions
 from fastmetrics.stats.moments import State
 from fastmetrics.stats.quantiles import quantiles
-from fastmetrics.results.summary import MetricSummary, Summary, declared_labels, declared_statistics, fractions
 from fastmetrics.tables import Output, Selection, Source, open_source
 from fastmetrics.tables.chunks import long_rows
 from fastmetrics.tables.column_types import Widened
-from fastmetrics.tables.remote.addresses import is_url
 from fastmetrics.tables.invalid_utf8 import bad_text
-from fastmetrics.core.threads import cores
+from fastmetrics.tables.remote.addresses import is_url
 
 Paths = str | Path | Sequence[str | Path]
 
@@ -202,26 +199,6 @@ def _observe(names: Sequence[str], part: pa.RecordBatch) -> dict[str, Any]:
     scores = {name: _state(part.column(name)).to_json() for name in names}
     counts, cautions = add_counts([part])
     return {"scores": scores, "counts": counts, "cautions": cautions}
-
-
-def signature(planned: Plan) -> dict[str, Any]:
-    """Everything the scores depend on: versions, metrics with all their options, and the columns they read."""
-    return {
-        "fastmetrics": fastmetrics.__version__,
-        "unicode": unicodedata.unidata_version,
-        "scores": {score.name: {"metric": score.metric.name, **_jsonable(score.options)} for score in planned.scores},
-        "columns": planned.used,
-        **({"passed_over": dict(planned.passed_over)} if planned.passed_over else {}),
-        "keep": list(planned.keep),
-    }
-
-
-def _jsonable(options: Mapping[str, Any]) -> dict[str, Any]:
-    told = dict(options)
-    if "embedder" in told:  # its weights and precision; where vectors are kept is no matter
-        told["embedder"] = embedder_of(options).signature
-        del told["cache"]
-    return dict(json.loads(json.dumps(told, default=repr)))
 
 
 def _state(column: Any) -> State:

@@ -15,11 +15,11 @@ from typing import TypeVar
 
 import pyarrow as pa
 
-from fastmetrics.declaration.batch import Batch
 from fastmetrics.core.display import Grid, Shown
+from fastmetrics.declaration.batch import Batch
 from fastmetrics.engines.local import run
-from fastmetrics.scoring.files import Paths, job, plan_files
 from fastmetrics.plan.score_batch import score_batch
+from fastmetrics.scoring.files import Paths, job, plan_files
 from fastmetrics.tables import open_source
 from fastmetrics.text.tokenize import Wordbook
 

@@ -6,12 +6,12 @@ from collections.abc import Sequence
 from typing import Any
 
 from fastmetrics.core.arrays import Floats
-from fastmetrics.scoring.calls import score_together
-from fastmetrics.errors import UnknownNameError
 from fastmetrics.core.name_lists import listed
+from fastmetrics.errors import UnknownNameError
 from fastmetrics.metrics import REGISTRY
 from fastmetrics.metrics.rouge import KINDS, PARTS
 from fastmetrics.plan.plan import Score
+from fastmetrics.scoring.calls import score_together
 
 
 def rouge(

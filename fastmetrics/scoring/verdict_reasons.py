@@ -10,9 +10,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from fastmetrics.core.arrays import as_arrow
+from fastmetrics.core.frames import aligned_table
 from fastmetrics.declaration.batch import Batch
 from fastmetrics.declaration.metric import REGISTRY
-from fastmetrics.core.frames import aligned_table
 from fastmetrics.kernels.text.substrings import count_characters
 from fastmetrics.metrics.shared.anchors import KINDS, PassageIn
 from fastmetrics.metrics.shared.anchors import anchors as find_anchors

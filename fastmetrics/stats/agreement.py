@@ -12,8 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fastmetrics.errors import OptionError
-from fastmetrics.kernels.stats.ratio_distances import squared_ratios
 from fastmetrics.errors.messages import Argument
+from fastmetrics.kernels.stats.ratio_distances import squared_ratios
 from fastmetrics.stats.ratings import Ratings, read_ratings
 
 Weights = Literal["none", "linear", "quadratic"]

@@ -12,12 +12,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fastmetrics.core.allowed_values import Real, Seed, Whole, argument
+from fastmetrics.core.threads import cores, ordered
 from fastmetrics.errors import InputError
 from fastmetrics.kernels.stats.bootstrap import AUC, F1, PEARSON, SPEARMAN, Sample, resample
 from fastmetrics.kernels.stats.concordance import concordance
-from fastmetrics.stats.moments import State
 from fastmetrics.stats.agreement import cohen_kappa
-from fastmetrics.core.threads import cores, ordered
+from fastmetrics.stats.moments import State
 
 
 @dataclass(frozen=True)

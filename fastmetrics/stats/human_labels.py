@@ -10,13 +10,13 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from fastmetrics.core.arrays import as_array
 from fastmetrics.columns import is_id
-from fastmetrics.errors import ColumnError, InputError, UnknownNameError
+from fastmetrics.core.arrays import as_array
 from fastmetrics.core.frames import index_columns, with_index
+from fastmetrics.errors import ColumnError, InputError, UnknownNameError
 from fastmetrics.errors.messages import Argument
-from fastmetrics.stats.score_sums import Scores
 from fastmetrics.stats.ratings import is_text
+from fastmetrics.stats.score_sums import Scores
 
 
 def as_table(given: Any, on: str | None, wanted: Collection[str]) -> tuple[pa.Table, Sequence[str]]:

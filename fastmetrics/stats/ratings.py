@@ -11,11 +11,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from fastmetrics.core.arrays import as_array, as_arrow
 from fastmetrics.columns import is_id
-from fastmetrics.errors import ColumnError, InputError, OptionError, UnknownNameError
+from fastmetrics.core.arrays import as_array, as_arrow
 from fastmetrics.core.frames import index_columns, open_frame
 from fastmetrics.core.name_lists import listed
+from fastmetrics.errors import ColumnError, InputError, OptionError, UnknownNameError
 from fastmetrics.errors.messages import Argument
 
 

@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 
 from fastmetrics.columns import is_id
 from fastmetrics.core.corpus_counts import METADATA, add_up
-from fastmetrics.errors import ColumnError, FileFormatError, InputError
 from fastmetrics.core.frames import Frame, aligned_table, index_columns, open_frame
+from fastmetrics.errors import ColumnError, FileFormatError, InputError
 from fastmetrics.stats.moments import State
 
 Piece: TypeAlias = "pa.Table | pa.RecordBatch"
@@ -213,10 +213,14 @@ class Sums:
 
 @dataclass(frozen=True)
 class Collected:
-    """Scores that lie elsewhere, already added up; ``values`` gives those of a column anew at each call."""
+    """Scores held by another system, already added up.
+
+    ``values`` yields the scores of a column, anew at each call; ``release`` frees what the other system holds.
+    """
 
     sums: Sums
     values: Callable[[str], Iterator[NDArray[np.float64]]]
+    release: Callable[[], Any] = lambda: None
 
 
 class _Part:

@@ -16,11 +16,11 @@ import pyarrow as pa
 
 from fastmetrics.errors import FileFormatError, OptionError
 from fastmetrics.errors.messages import Argument
-from fastmetrics.tables.remote import globs
-from fastmetrics.tables.remote import files as remote
-from fastmetrics.tables.remote.stores import cause, plainly, store
 from fastmetrics.tables.input_streams import compression_of, is_pipe, spool, unpacked
+from fastmetrics.tables.remote import files as remote
+from fastmetrics.tables.remote import globs
 from fastmetrics.tables.remote.addresses import as_local, as_utf8, is_url, parse
+from fastmetrics.tables.remote.stores import cause, plainly, store
 
 SUFFIXES: Mapping[str, str] = {
     ".parquet": "parquet",

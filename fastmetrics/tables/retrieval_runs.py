@@ -18,19 +18,19 @@ import pyarrow as pa
 import pyarrow.csv
 import pyarrow.parquet
 
-from fastmetrics.errors import ColumnError, FileFormatError
 from fastmetrics.core.arrow_checks import check
+from fastmetrics.core.threads import cores
+from fastmetrics.errors import ColumnError, FileFormatError
 from fastmetrics.errors.messages import quoted
-from fastmetrics.tables.input_files import MAX_ROW_BYTES, DataFile, reading
-from fastmetrics.tables.formats.jsonl import JsonLinesReader, record_of
 from fastmetrics.tables.column_types import Selection, Widened, WrongValueError, settle
 from fastmetrics.tables.formats.json_runs import load, table_of
+from fastmetrics.tables.formats.jsonl import JsonLinesReader, record_of
+from fastmetrics.tables.formats.trec import read_trec
+from fastmetrics.tables.input_files import MAX_ROW_BYTES, DataFile, reading
+from fastmetrics.tables.input_streams import compression_of, is_pipe, open_text, spool
+from fastmetrics.tables.remote.addresses import as_local, is_url, shown
 from fastmetrics.tables.remote.files import spooled
 from fastmetrics.tables.remote.stores import plainly
-from fastmetrics.tables.input_streams import compression_of, is_pipe, open_text, spool
-from fastmetrics.tables.formats.trec import read_trec
-from fastmetrics.tables.remote.addresses import as_local, is_url, shown
-from fastmetrics.core.threads import cores
 
 ROWS = 1 << 17
 """Rows of a batch."""

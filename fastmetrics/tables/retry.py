@@ -6,9 +6,9 @@ import time
 from collections.abc import Callable, Iterator
 
 from fastmetrics.errors import FileFormatError
-from fastmetrics.tables.remote import files as remote
 from fastmetrics.tables.chunks import Chunk
 from fastmetrics.tables.input_files import reading
+from fastmetrics.tables.remote import files as remote
 from fastmetrics.tables.remote.stores import passing
 
 

@@ -16,16 +16,16 @@ import pyarrow.types as pt
 
 from fastmetrics.errors import ColumnError, FileFormatError, OptionError, UnknownNameError
 from fastmetrics.errors.messages import Argument
-from fastmetrics.tables.formats.arrow import ArrowReader
 from fastmetrics.tables.chunks import BEGINNING, Chunk, Place, Span
-from fastmetrics.tables.formats.csv_tsv import DelimitedReader
-from fastmetrics.tables.input_files import DataFile, expand, reading
-from fastmetrics.tables.formats.jsonl import JsonLinesReader
 from fastmetrics.tables.column_types import Selection, as_lists, check, is_list, is_list_view, plain, settle, unify
-from fastmetrics.tables.output.output import metadata_beside, schema_in
+from fastmetrics.tables.formats.arrow import ArrowReader
+from fastmetrics.tables.formats.csv_tsv import DelimitedReader
+from fastmetrics.tables.formats.jsonl import JsonLinesReader
 from fastmetrics.tables.formats.parquet import ParquetReader
-from fastmetrics.tables.retry import patient
+from fastmetrics.tables.input_files import DataFile, expand, reading
+from fastmetrics.tables.output.output import metadata_beside, schema_in
 from fastmetrics.tables.remote.files import side_by_side
+from fastmetrics.tables.retry import patient
 
 
 class Reader(Protocol):

@@ -1,7 +1,7 @@
 """The text conventions: which characters a metric keeps, and where it cuts words.
 
-Each is a pair of tables (one entry a byte, one a code point) that :func:`fastmetrics.kernels.text.folding.fold` reads, with
-the characters cut off the ends of words and the words left out.  ``tests/reference.py`` says the same in plain Python.
+Each is a pair of tables (one entry a byte, one a code point) that :func:`fastmetrics.kernels.text.folding.fold` reads,
+with the characters cut off the ends of words and the words left out.  ``tests/reference`` has plain-Python versions.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ import numpy as np
 from fastmetrics.core.arrays import Flags, Ids
 from fastmetrics.errors import UnknownNameError
 from fastmetrics.kernels.text import folding as words
-from fastmetrics.text import unicode
 from fastmetrics.text import sacrebleu_tables as translation
+from fastmetrics.text import unicode
 
 NUL = 0xFF
 """The byte that stands for U+0000 in folded text, which has no zero byte."""

@@ -7,8 +7,8 @@ import functools
 import numpy as np
 
 from fastmetrics.core.arrays import Flags, Ids
-from fastmetrics.kernels.text import sacrebleu_tokenizers as bleu
 from fastmetrics.kernels.text import folding as words
+from fastmetrics.kernels.text import sacrebleu_tokenizers as bleu
 from fastmetrics.text import unicode
 
 _ENTITIES = (("&quot;", '"'), ("&amp;", "&"), ("&lt;", "<"), ("&gt;", ">"))

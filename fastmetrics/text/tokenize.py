@@ -9,10 +9,10 @@ from typing import Any, NamedTuple, TypeVar
 import numpy as np
 
 from fastmetrics.core.arrays import Bytes, Ids, Ints, Text, Tokens, text_of_strings
-from fastmetrics.kernels.text import sacrebleu_tokenizers as bleu
-from fastmetrics.kernels.text import retokenize as rewrite
-from fastmetrics.kernels.text import vocabulary
 from fastmetrics.kernels.text import folding as words
+from fastmetrics.kernels.text import retokenize as rewrite
+from fastmetrics.kernels.text import sacrebleu_tokenizers as bleu
+from fastmetrics.kernels.text import vocabulary
 from fastmetrics.text import unicode
 from fastmetrics.text.conventions import Convention, convention
 from fastmetrics.text.stemmer import stem

@@ -8,9 +8,8 @@ from typing import Any
 import numpy as np
 
 from fastmetrics.core.arrays import Bytes, Floats, Ints, Text, text_of_strings
-from fastmetrics.kernels.facts import claims
 from fastmetrics.kernels.facts import candidate_words as figures
-from fastmetrics.kernels.facts import numbers
+from fastmetrics.kernels.facts import claims, numbers
 from fastmetrics.kernels.text.substrings import count_characters
 from fastmetrics.text.conventions import convention
 from fastmetrics.text.lexicons import lexicon

@@ -18,8 +18,8 @@ import numpy.typing as npt
 import pyarrow as pa
 import threadpoolctl
 
-from fastmetrics.errors import ColumnError, FileFormatError, InputError, UnknownNameError
 from fastmetrics.core.arrow_checks import check
+from fastmetrics.errors import ColumnError, FileFormatError, InputError, UnknownNameError
 from fastmetrics.errors.messages import Argument
 
 Block: TypeAlias = npt.NDArray[np.float32] | npt.NDArray[np.float64]

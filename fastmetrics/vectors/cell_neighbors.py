@@ -10,13 +10,13 @@ import faiss
 import numpy as np
 import numpy.typing as npt
 
-from fastmetrics.kernels.vectors.distances import Nearest, Points, scan_tile
 from fastmetrics.core.threads import ordered
+from fastmetrics.kernels.vectors.distances import Nearest, Points, scan_tile
 from fastmetrics.vectors.arrays import Ids
 from fastmetrics.vectors.centred import BLOCK, TILE, Cloud, Floats
+from fastmetrics.vectors.exact_winners import NOTHING, SPARE, nothing, rank
 from fastmetrics.vectors.faiss_index import faiss_threads
 from fastmetrics.vectors.pair_scan import scan
-from fastmetrics.vectors.exact_winners import NOTHING, SPARE, nothing, rank
 
 _PER_CELL = 16  # training rows per cell: more make the recall no better
 _ROUNDS = 5

@@ -15,8 +15,8 @@ from typing import Literal, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from fastmetrics.kernels.vectors.distances import Points, centre, norms_and_sums, pair_halves
 from fastmetrics.core.threads import ordered
+from fastmetrics.kernels.vectors.distances import Points, centre, norms_and_sums, pair_halves
 from fastmetrics.vectors.arrays import Block, Ids, Vectors
 
 Floats: TypeAlias = npt.NDArray[np.float64]

@@ -15,8 +15,8 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from fastmetrics.core.arrays import Ints, Uint64s
-from fastmetrics.errors import FileFormatError, OutputError
 from fastmetrics.core.arrow_checks import check_table
+from fastmetrics.errors import FileFormatError, OutputError
 from fastmetrics.kernels.vectors.cache_keys import add_keys, find_keys
 
 KEY_BYTES = 16

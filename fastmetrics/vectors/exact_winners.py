@@ -12,8 +12,8 @@ from collections.abc import Callable, Iterable, Sequence
 import numpy as np
 import numpy.typing as npt
 
-from fastmetrics.kernels.vectors.distances import Nearest, Points, close_pairs, offer
 from fastmetrics.core.threads import ordered
+from fastmetrics.kernels.vectors.distances import Nearest, Points, close_pairs, offer
 from fastmetrics.vectors.arrays import Block, Ids
 from fastmetrics.vectors.centred import BLOCK, TILE, Cloud, Floats, digests
 

@@ -13,9 +13,9 @@ from fastmetrics.core.threads import ordered
 from fastmetrics.vectors.arrays import Block, Ids, Vectors
 from fastmetrics.vectors.cell_neighbors import share_found
 from fastmetrics.vectors.centred import Floats
+from fastmetrics.vectors.exact_winners import NOTHING, SPARE, alike, settled
 from fastmetrics.vectors.faiss_index import BATCH, flat
 from fastmetrics.vectors.search_space import Space
-from fastmetrics.vectors.exact_winners import NOTHING, SPARE, alike, settled
 
 _BLOCK = 1024
 _MOST_CANDIDATES = 4096

@@ -8,11 +8,11 @@ from typing import NamedTuple
 import numpy as np
 
 from fastmetrics.core.allowed_values import Neighbours, Seed, Whole, argument
-from fastmetrics.errors import InputError, UnknownNameError
-from fastmetrics.vectors.geometry_result import Estimate, Geometry
 from fastmetrics.core.threads import cores
+from fastmetrics.errors import InputError, UnknownNameError
 from fastmetrics.vectors.arrays import Vectors, VectorsLike, one_blas_thread
 from fastmetrics.vectors.centred import BLOCK, Cloud, Floats, Metric, Survey, digests, survey
+from fastmetrics.vectors.geometry_result import Estimate, Geometry
 from fastmetrics.vectors.pair_scan import Join, farthest, join, scan
 from fastmetrics.vectors.second_moments import Moments
 

@@ -16,8 +16,8 @@ import pyarrow as pa
 from pyarrow import feather
 
 from fastmetrics.core.allowed_values import Neighbours, Real, Rows, Seed, argument
-from fastmetrics.errors import FileFormatError, InputError, OutputError, UnknownNameError
 from fastmetrics.core.threads import cores
+from fastmetrics.errors import FileFormatError, InputError, OutputError, UnknownNameError
 from fastmetrics.vectors.arrays import (
     Ids,
     Vectors,
@@ -28,8 +28,8 @@ from fastmetrics.vectors.arrays import (
 from fastmetrics.vectors.cell_neighbors import Found, Wanted, near_by_cells
 from fastmetrics.vectors.centred import Cloud, Floats, survey
 from fastmetrics.vectors.faiss_index import faiss_threads, filled, read_index, write_index
-from fastmetrics.vectors.pair_scan import join
 from fastmetrics.vectors.faiss_search import EXACT, Seeker, Tuned
+from fastmetrics.vectors.pair_scan import join
 from fastmetrics.vectors.search_space import Space, check_finite, padded
 
 Distance: TypeAlias = Literal["cosine", "euclidean", "dot"]

@@ -9,8 +9,8 @@ from functools import partial
 import numpy as np
 import numpy.typing as npt
 
-from fastmetrics.kernels.vectors.distances import Nearest, Points, distance_sums, scan_tile
 from fastmetrics.core.threads import ordered
+from fastmetrics.kernels.vectors.distances import Nearest, Points, distance_sums, scan_tile
 from fastmetrics.vectors.arrays import Ids
 from fastmetrics.vectors.centred import BLOCK, TILE, Cloud, Floats
 from fastmetrics.vectors.exact_winners import SPARE, nothing, winners

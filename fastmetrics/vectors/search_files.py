@@ -11,11 +11,11 @@ import pyarrow as pa
 from pyarrow import parquet
 
 from fastmetrics.columns import resolve
-from fastmetrics.errors import FileFormatError
 from fastmetrics.core.arrow_checks import check
-from fastmetrics.vectors.neighbors import RECALL, Distance, Index
+from fastmetrics.errors import FileFormatError
 from fastmetrics.tables.input_files import reading
 from fastmetrics.vectors.arrays import Vectors
+from fastmetrics.vectors.neighbors import RECALL, Distance, Index
 
 
 @dataclass(frozen=True)

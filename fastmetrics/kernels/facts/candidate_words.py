@@ -8,8 +8,8 @@ import numpy as np
 
 from fastmetrics.core.arrays import Bytes, Ids, Ints
 from fastmetrics.kernels.facts import located_words as m
-from fastmetrics.kernels.jit import kernel
 from fastmetrics.kernels.facts.located_words import Marks
+from fastmetrics.kernels.jit import kernel
 
 OTHER, FOLLOWS, BEGINS = 0, 1, 2
 """A word may begin a value, or only go on with one, or neither."""

@@ -12,9 +12,9 @@ from typing import NamedTuple
 import numpy as np
 
 from fastmetrics.core.arrays import Flags, Ids, Uint64s
-from fastmetrics.kernels.jit import kernel, leaf
 from fastmetrics.kernels.facts.claims import Claims
 from fastmetrics.kernels.facts.support import Passages
+from fastmetrics.kernels.jit import kernel, leaf
 
 _U0, _U1 = np.uint64(0), np.uint64(1)
 

@@ -8,9 +8,9 @@ import numpy as np
 
 from fastmetrics.core.arrays import Bytes, Flags, Ints
 from fastmetrics.kernels.facts import located_words as m
-from fastmetrics.kernels.jit import inline, kernel, leaf
 from fastmetrics.kernels.facts.located_words import Marks
 from fastmetrics.kernels.facts.numbers import is_mark
+from fastmetrics.kernels.jit import inline, kernel, leaf
 from fastmetrics.kernels.text.folding import decode
 
 # What a word may be in a sentence.

@@ -6,9 +6,9 @@ import numpy as np
 
 from fastmetrics.core.arrays import Bytes
 from fastmetrics.kernels.facts import located_words as m
-from fastmetrics.kernels.jit import inline, leaf
 from fastmetrics.kernels.facts.located_words import Marks
 from fastmetrics.kernels.facts.numbers import W_HALF_DAY, W_MONTH, W_OF, Said, digits, plain, suffix
+from fastmetrics.kernels.jit import inline, leaf
 
 AM, PM = suffix("am"), suffix("pm")
 ORDINALS = tuple(suffix(s) for s in ("st", "nd", "rd", "th"))

@@ -8,8 +8,8 @@ import numpy as np
 
 from fastmetrics.core.arrays import Bytes, Floats
 from fastmetrics.kernels.facts import located_words as m
-from fastmetrics.kernels.jit import leaf
 from fastmetrics.kernels.facts.located_words import Marks
+from fastmetrics.kernels.jit import leaf
 
 # What a word may be.
 (

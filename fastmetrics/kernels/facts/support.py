@@ -7,8 +7,8 @@ from typing import NamedTuple
 import numpy as np
 
 from fastmetrics.core.arrays import Flags, Ids, Ints
-from fastmetrics.kernels.jit import inline, kernel, leaf
 from fastmetrics.kernels.facts.values import DATE, NUMBER, TIME, WEAK, WEEKDAY, Values
+from fastmetrics.kernels.jit import inline, kernel, leaf
 
 _MIX = np.uint64(0x9E3779B97F4A7C15)
 _U32 = np.uint64(32)

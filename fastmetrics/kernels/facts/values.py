@@ -13,7 +13,6 @@ import numpy as np
 
 from fastmetrics.core.arrays import Bytes, Flags, Floats, Ids, Ints
 from fastmetrics.kernels.facts import located_words as m
-from fastmetrics.kernels.jit import inline, kernel, leaf
 from fastmetrics.kernels.facts.dates import clock_time, may_be_verb, named_date, numeric_date
 from fastmetrics.kernels.facts.located_words import Marks
 from fastmetrics.kernels.facts.numbers import (
@@ -36,6 +35,7 @@ from fastmetrics.kernels.facts.numbers import (
     shifted,
     spelled,
 )
+from fastmetrics.kernels.jit import inline, kernel, leaf
 
 NUMBER, DATE, TIME, WEEKDAY, WEAK = (np.int64(kind) for kind in range(1, 6))  # typed, or each is a signature
 """A WEAK number supports others and needs no support itself: "one", "first", the year and the day of a date."""

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from fastmetrics.core.arrays import Bytes, Ints, Uint64s
-from fastmetrics.kernels.text import folding as words
 from fastmetrics.kernels.jit import inline, kernel, leaf
+from fastmetrics.kernels.text import folding as words
 
 # Classes of code points.
 OTHER, SPACE, BREAK, HALF, STOP, CLOSER, LOWER, UPPER, DIGIT, OPEN, LETTER = range(11)

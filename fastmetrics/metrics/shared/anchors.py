@@ -14,17 +14,17 @@ from fastmetrics.declaration.batch import Batch
 from fastmetrics.kernels.facts import claims as claim_kernels
 from fastmetrics.kernels.facts import support
 from fastmetrics.kernels.facts import values as value_kernels
+from fastmetrics.kernels.facts.claim_matches import claims_hold
 from fastmetrics.kernels.facts.claims import Claims
 from fastmetrics.kernels.facts.located_words import Marks
-from fastmetrics.kernels.facts.claim_matches import claims_hold
 from fastmetrics.kernels.facts.numbers import Said
 from fastmetrics.kernels.facts.values import Values
 from fastmetrics.metrics.shared.spacy_claims import Pipeline, find_claims
 from fastmetrics.metrics.shared.value_sets import among
 from fastmetrics.text import unicode
 from fastmetrics.text.located_words import ids_of_marks, pick, scan
-from fastmetrics.text.word_roles import Senses
 from fastmetrics.text.tokenize import Vocabulary
+from fastmetrics.text.word_roles import Senses
 
 PAIRS = MANY = 1 << 16
 """Pairs of values of a row up to which each is compared with each; claims × places of their words in its contexts from

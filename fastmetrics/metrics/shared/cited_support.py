@@ -19,12 +19,12 @@ import pyarrow.compute as pc
 
 from fastmetrics.core.allowed_values import Folder, Source
 from fastmetrics.core.arrays import Bytes, Flags, Floats, Ints, Text
-from fastmetrics.vectors.embedder import Embedder
 from fastmetrics.errors import OptionError
+from fastmetrics.errors.messages import Argument
 from fastmetrics.kernels.facts.citations import copy_without, find_citations
 from fastmetrics.kernels.vectors.distances import pair_products
-from fastmetrics.errors.messages import Argument
 from fastmetrics.text.segmentation import statements
+from fastmetrics.vectors.embedder import Embedder
 from fastmetrics.vectors.embedding_models import Model
 
 PATTERN = r"\[([0-9]+)\]"

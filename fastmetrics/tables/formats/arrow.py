@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from fastmetrics.errors import FileFormatError
 from fastmetrics.core.arrow_checks import check_names, check_table
+from fastmetrics.errors import FileFormatError
 from fastmetrics.tables.chunks import Chunk
-from fastmetrics.tables.input_files import DataFile, reading
 from fastmetrics.tables.column_types import Selection
+from fastmetrics.tables.input_files import DataFile, reading
 
 READ_ROWS = 65_536
 

@@ -11,12 +11,21 @@ import pyarrow as pa
 import pyarrow.csv as pacsv
 
 from fastmetrics.errors import FileFormatError
-from fastmetrics.tables.text_columns import parse
 from fastmetrics.tables.chunks import Chunk, Place, Reject, Rows, batch_of, too_long
+from fastmetrics.tables.column_types import Selection
+from fastmetrics.tables.formats.csv_records import (
+    BLOCK,
+    LARGEST,
+    LineNumbers,
+    Stream,
+    coded_name,
+    decoded,
+    plain_bytes,
+    text_lines,
+)
 from fastmetrics.tables.input_files import DataFile, reading
 from fastmetrics.tables.output.formula_guard import unguarded
-from fastmetrics.tables.column_types import Selection
-from fastmetrics.tables.formats.csv_records import BLOCK, LARGEST, LineNumbers, Stream, coded_name, decoded, plain_bytes, text_lines
+from fastmetrics.tables.text_columns import parse
 
 _RAGGED = re.compile(r"CSV parse error: .*Expected \d+ columns, got \d+", re.DOTALL)
 

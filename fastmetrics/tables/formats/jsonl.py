@@ -12,11 +12,10 @@ import pyarrow.json as pj
 import pyarrow.types as pt
 
 from fastmetrics.core.arrays import well_formed
-from fastmetrics.errors import FileFormatError, InputError
 from fastmetrics.core.arrow_checks import check_names
+from fastmetrics.errors import FileFormatError, InputError
 from fastmetrics.kernels.text.json_depth import deepest
 from fastmetrics.tables.chunks import Chunk, Place, Reject, batch_of, too_long
-from fastmetrics.tables.input_files import DataFile
 from fastmetrics.tables.column_types import (
     Selection,
     Widened,
@@ -27,6 +26,7 @@ from fastmetrics.tables.column_types import (
     unify,
 )
 from fastmetrics.tables.formats.lines import Block, blocks
+from fastmetrics.tables.input_files import DataFile
 
 DEPTH = 100
 """How deep brackets may nest: parsers go down as deep as a line does, and end the process at some depth."""

@@ -8,11 +8,11 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from fastmetrics.errors import FileFormatError, InputError
 from fastmetrics.core.arrow_checks import check_names, check_table
+from fastmetrics.errors import FileFormatError, InputError
 from fastmetrics.tables.chunks import Chunk, row_bytes
-from fastmetrics.tables.input_files import DataFile, reading
 from fastmetrics.tables.column_types import Selection
+from fastmetrics.tables.input_files import DataFile, reading
 from fastmetrics.tables.remote.files import AHEAD, patiently
 
 READ_ROWS = 8_192

@@ -19,8 +19,8 @@ import pyarrow.types as pt
 from fastmetrics.errors import OptionError, OutputError
 from fastmetrics.tables.input_files import by_suffix
 from fastmetrics.tables.output.formula_guard import guarded, holds_text
-from fastmetrics.tables.remote.stores import cause
 from fastmetrics.tables.remote.addresses import as_local, is_url, last_name, shown
+from fastmetrics.tables.remote.stores import cause
 
 _SAMPLE_ROWS = 4_096
 _COMPRESSIONS = {".gz": "gzip", ".zst": "zstd"}

@@ -13,10 +13,10 @@ import pyarrow.parquet as pq
 
 from fastmetrics.errors import FileFormatError, OutputError
 from fastmetrics.errors.messages import Argument
-from fastmetrics.tables.output.work_folder import WorkFolder
 from fastmetrics.tables.input_files import DataFile, expand, reading
 from fastmetrics.tables.output.encoders import CONCLUSION, KEY, output_format, writing
 from fastmetrics.tables.output.targets import MARK, read_small, sync, target
+from fastmetrics.tables.output.work_folder import WorkFolder
 from fastmetrics.tables.remote.addresses import as_local, is_url, last_name, parse, shown
 
 

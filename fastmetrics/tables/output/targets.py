@@ -10,14 +10,14 @@ from contextlib import suppress
 from pathlib import Path, PurePosixPath
 from typing import Any
 
+from fastmetrics.core.threads import ordered
 from fastmetrics.errors import OptionError, OutputError
 from fastmetrics.errors.messages import Argument
-from fastmetrics.tables.remote import files as remote
 from fastmetrics.tables.input_files import WORK_SUFFIX, DataFile
 from fastmetrics.tables.output.encoders import writing
-from fastmetrics.tables.remote.stores import cause, plainly, store
+from fastmetrics.tables.remote import files as remote
 from fastmetrics.tables.remote.addresses import Url, as_local, is_url, parse
-from fastmetrics.core.threads import ordered
+from fastmetrics.tables.remote.stores import cause, plainly, store
 
 MARK = "_fastmetrics.json"
 """The file of a folder of parts that says that all of them are there."""

@@ -25,8 +25,8 @@ import pyarrow as pa
 from fastmetrics.errors import OutputError
 from fastmetrics.errors.messages import Argument
 from fastmetrics.tables.chunks import Place
-from fastmetrics.tables.output.run_differences import differences
 from fastmetrics.tables.output.encoders import writing
+from fastmetrics.tables.output.run_differences import differences
 
 try:
     import fcntl

@@ -12,11 +12,11 @@ import pyarrow as pa
 
 from fastmetrics.errors import OptionError, OutputError
 from fastmetrics.errors.messages import Argument
-from fastmetrics.tables.remote.files import look
 from fastmetrics.tables.output.encoders import KEY, described, dump, encoder, output_format, undefined_as_null, writing
-from fastmetrics.tables.remote.stores import plainly, store
 from fastmetrics.tables.output.targets import upload
 from fastmetrics.tables.remote.addresses import Url, as_local, is_url, parse, shown
+from fastmetrics.tables.remote.files import look
+from fastmetrics.tables.remote.stores import plainly, store
 
 
 def write_whole(

@@ -13,11 +13,11 @@ from dataclasses import dataclass, replace
 from glob import has_magic
 from typing import Any, TypeVar
 
+from fastmetrics.core.threads import ordered
 from fastmetrics.errors import FileFormatError
 from fastmetrics.tables.remote import globs
-from fastmetrics.tables.remote.stores import Store, passing, plainly, store
 from fastmetrics.tables.remote.addresses import Url, parse
-from fastmetrics.core.threads import ordered
+from fastmetrics.tables.remote.stores import Store, passing, plainly, store
 
 T = TypeVar("T")
 

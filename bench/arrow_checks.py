@@ -2,10 +2,10 @@
 
 ::
 
-    python -m bench.intact --rows 1000000
+    python -m bench.arrow_checks --rows 1000000
 
 The same made rows as Parquet and as an Arrow file; the core suite, and one metric that does next to nothing, where the
-share is largest.  The time inside ``fastmetrics.core.arrow_checks.check`` is added up and divided by the run's wall time.
+share is largest.  The seconds inside ``fastmetrics.core.arrow_checks.check`` are added up and divided by the run's.
 """
 
 from __future__ import annotations
@@ -85,13 +85,13 @@ def measure(rows: int, repeats: int) -> list[dict[str, Any]]:
 
 def main() -> None:
     """The command line."""
-    parser = argparse.ArgumentParser(prog="python -m bench.intact", description="Time the checks of Arrow data.")
+    parser = argparse.ArgumentParser(prog="python -m bench.arrow_checks", description="Time the checks of Arrow data.")
     parser.add_argument("--rows", type=int, default=1_000_000)
     parser.add_argument("--repeats", type=int, default=3)
     options = parser.parse_args()
     results = measure(options.rows, options.repeats)
-    report = {"name": "intact", "machine": machine(), "results": results}
-    (RESULTS / "intact.json").write_text(json.dumps(report, indent=2) + "\n")
+    report = {"name": "arrow-checks", "machine": machine(), "results": results}
+    (RESULTS / "arrow-checks.json").write_text(json.dumps(report, indent=2) + "\n")
     for one in results:
         print(
             f"{one['format']:8} {one['metrics']:13} {one['seconds']:8.2f} s, {one['checks']:6.0f} checks"

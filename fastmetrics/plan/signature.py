@@ -1,0 +1,32 @@
+"""The signature of a run: every setting that the scores depend on."""
+
+from __future__ import annotations
+
+import json
+import unicodedata
+from collections.abc import Mapping
+from typing import Any
+
+from fastmetrics.core.version import __version__
+from fastmetrics.metrics.shared.cited_support import embedder_of
+from fastmetrics.plan.plan import Plan
+
+
+def signature(planned: Plan) -> dict[str, Any]:
+    """Everything the scores depend on: versions, metrics with all their options, and the columns they read."""
+    return {
+        "fastmetrics": __version__,
+        "unicode": unicodedata.unidata_version,
+        "scores": {score.name: {"metric": score.metric.name, **_jsonable(score.options)} for score in planned.scores},
+        "columns": planned.used,
+        **({"passed_over": dict(planned.passed_over)} if planned.passed_over else {}),
+        "keep": list(planned.keep),
+    }
+
+
+def _jsonable(options: Mapping[str, Any]) -> dict[str, Any]:
+    told = dict(options)
+    if "embedder" in told:  # its weights and precision; where vectors are kept is no matter
+        told["embedder"] = embedder_of(options).signature
+        del told["cache"]
+    return dict(json.loads(json.dumps(told, default=repr)))

@@ -1,0 +1,98 @@
+"""``fm.score``: a table in memory, of whatever kind, to a table of scores."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import pyarrow as pa
+
+from fastmetrics.columns import resolve
+from fastmetrics.core.corpus_counts import add_counts, metadata
+from fastmetrics.core.frames import open_frame, with_index
+from fastmetrics.core.threads import cores, ordered
+from fastmetrics.errors import ColumnError, OptionError
+from fastmetrics.plan.plan import Plan, plan
+from fastmetrics.plan.score_batch import Scorer, fit, score_batch, slices
+
+
+def score(
+    table: Any,
+    metrics: Sequence[str] | str | None = None,
+    columns: Mapping[str, str] | None = None,
+    schema: str | None = None,
+    threads: int | None = None,
+    suites: Sequence[str] | str = (),
+    embedder: Any = None,
+    cache: str | os.PathLike[str] | None = None,
+) -> pa.Table:
+    """Score every row of a table.
+
+    ``table`` is an Arrow table, record batch or record batch reader, a pandas or Polars frame, a lazy frame of Polars,
+    a dict of columns, a list of dicts, or a list or generator of record batches.  Only the columns that a metric needs
+    are converted, so the others may hold anything.  ``metrics`` are names, with options if need be, in a list or
+    separated by commas: ``"token_f1,squad_f1(version=2)"``; and ``suites`` whole families whose columns exist: lexical,
+    grounding, generation, verdict, writing, retrieval, semantic, operations, all.  With neither, it is ``core``:
+    lexical, retrieval, semantic and operations.
+    ``columns={canonical: yours}`` and the preset ``schema`` say what your columns are called where their names do not.
+    ``embedder`` (a name, a function, an ``Embedder``) turns texts into the embeddings that the table lacks; grounding
+    uses it too, and ``wordllama`` without it. ``cache`` is a folder that keeps what was embedded.
+
+    Returns an Arrow table with the ``id`` column, if there is one, and one float64 column a metric: null where an input
+    is missing, NaN where the metric is undefined.  The counts of a corpus metric go into the table's metadata, for
+    ``summarize`` to make its value of.  The scores of a pandas frame hold its row labels too, in the columns where
+    Arrow keeps them: ``to_pandas`` makes them the index again, so ``frame.join(scores.to_pandas()[["token_f1"]])``
+    puts each score on its row, whatever was filtered or sorted before and after.  Polars has no row labels: join its
+    frames by ``id``.
+
+    >>> import fastmetrics as fm
+    >>> fm.score({"answer": ["Paris", None], "reference": ["paris", "Rome"]}, metrics=["exact_match"]).to_pydict()
+    {'exact_match': [1.0, None]}
+
+    A Ray Dataset or Spark DataFrame gives another of scores, computed by its cluster when it is read; corpus metrics
+    cannot be asked for then.  On Ray, ``threads`` is the number of workers, by default one a processor.
+
+    Raises ``ColumnError`` for a column that is missing, doubled or of the wrong type, ``UnknownNameError`` for a metric
+    nobody knows, ``InputError`` for text that is not UTF-8.
+    """
+    if type(table).__module__.startswith("ray.data"):
+        from fastmetrics.engines.ray_datasets import score_dataset
+
+        return score_dataset(table, metrics, columns, schema, threads, suites, embedder, cache)
+    if type(table).__module__.startswith("pyspark."):
+        from fastmetrics.engines.spark import score as score_dataframe
+
+        if embedder is not None:
+            raise OptionError("embedder= is not supported for a Spark DataFrame: add the embeddings as columns first")
+        return score_dataframe(table, metrics, columns, schema, suites)
+    frame = open_frame(table)
+    names = list(dict.fromkeys(frame.names))
+    found = resolve(names, columns, schema, {"id"})
+    keep = [found["id"]] if "id" in found else []
+    planned = plan(names, metrics, columns, schema, keep, suites, embedder, cache)
+    schema_of, pieces = frame.read(planned.inputs)
+    batches: Iterator[pa.RecordBatch] = (batch for piece in pieces for batch in slices(piece))
+    if any(score.metric.fit is not None for score in planned.scores):
+        held = list(batches)
+        batches, planned = iter(held), fit(planned, lambda: held)
+    scored = list(ordered(Scorer(planned), batches, cores(threads)))
+    if not scored:
+        scored = [score_batch(pa.RecordBatch.from_pylist([], schema_of), planned)]
+    made = _joined(scored, planned)
+    if frame.index is not None:
+        made = with_index(made, frame.index)
+    counts, cautions = add_counts(scored)
+    rows = {name: (made.num_rows, made[name].null_count) for name in planned.names}
+    known = {**(made.schema.metadata or {}), **metadata(rows, counts, cautions)}
+    return made.replace_schema_metadata(known) if counts or any(rows for rows, _ in cautions.values()) else made
+
+
+def _joined(scored: Sequence[pa.RecordBatch], planned: Plan) -> pa.Table:
+    """One table of the scores of all batches, whose kept columns may differ in type as the batches did."""
+    tables = [pa.Table.from_batches([batch]).replace_schema_metadata() for batch in scored]
+    try:
+        return pa.concat_tables(tables, promote_options="permissive")
+    except (pa.ArrowInvalid, pa.ArrowTypeError) as error:
+        kept = ", ".join(map(repr, planned.keep))
+        raise ColumnError(f"column {kept}: the batches hold values of different types: {error}") from error
