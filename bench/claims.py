@@ -27,8 +27,15 @@ from bench.machine import machine
 from tests.reference import claims, writing
 
 SUITES = {
-    "verdict": ("relevance", "keyword_completeness", "hallucination", "hallucination_risk", "verdict"),
-    "writing": ("coherence", "writing_completeness", "length_score", "structure", "vocabulary", "overall_quality"),
+    "verdict": ("answer_relevance", "keyword_completeness", "hallucination", "hallucination_risk", "verdict"),
+    "writing": (
+        "coherence",
+        "writing_completeness",
+        "length_score",
+        "structure_score",
+        "vocabulary_score",
+        "overall_quality",
+    ),
 }
 VALUES = [
     "1,000",

@@ -188,12 +188,12 @@ def _match(kind: str, asked: list[str], faq: list[str], repeats: int) -> list[di
     results = [
         calls(
             f"{kind}, against CountVectorizer and a sparse product",
-            lambda: fm.match(questions, faq),
+            lambda: fm.match_faq(questions, faq),
             sparse,
             sizes,
             repeats,
         ),
-        calls(f"{kind}, against bm25s with Numba", lambda: fm.match(questions, faq), bm25, sizes, repeats),
+        calls(f"{kind}, against bm25s with Numba", lambda: fm.match_faq(questions, faq), bm25, sizes, repeats),
     ]
     return [result | distinct for result in results]
 

@@ -166,14 +166,18 @@ PHRASES = {
 
 def filled(topic: Topic, value: str) -> Topic:
     """The topic with its "{x}" filled in."""
+
+    def fill(text: str) -> str:
+        return text.replace("{x}", value)
+
     return Topic(
         topic.language,
-        *(
-            tuple(text.replace("{x}", value) for text in field)
-            if isinstance(field, tuple)
-            else field.replace("{x}", value)
-            for field in (topic.question, topic.references, topic.passage, topic.says, topic.wrong, topic.chatter)
-        ),
+        fill(topic.question),
+        tuple(map(fill, topic.references)),
+        fill(topic.passage),
+        fill(topic.says),
+        fill(topic.wrong),
+        fill(topic.chatter),
     )
 
 

@@ -11,10 +11,11 @@ from typing import Any
 
 from fastmetrics.core.version import __version__ as __version__
 
-_HOMES = {
+HOMES = {
     "rouge": "scoring.rouge_call",
     "score": "scoring.score",
     "score_files": "scoring.files",
+    "profile_files": "scoring.profile",
     "anchors": "scoring.verdict_reasons",
     "verdicts": "scoring.verdict_reasons",
     "summarize": "results.summary",
@@ -23,10 +24,9 @@ _HOMES = {
     "agreement": "stats.agreement",
     "cohen_kappa": "stats.agreement",
     "krippendorff_alpha": "stats.agreement",
-    "precision_at_k": "metrics.retrieval",
     "rank": "retrieval.evaluate",
     "rank_runs": "retrieval.evaluate",
-    "recall_at_k": "metrics.retrieval",
+    "rank_files": "retrieval.rank_files",
     "retrieval_consistency": "metrics.retrieval_consistency",
     "retrieval_rbo": "metrics.retrieval_consistency",
     "geometry": "vectors.geometry",
@@ -34,23 +34,25 @@ _HOMES = {
     "Index": "vectors.neighbors",
     "Embedder": "vectors.embedder",
     "add_embeddings": "vectors.embedder",
-    "match": "faq.matcher",
+    "match_faq": "faq.matcher",
     "StrictMatchBot": "faq.bot",
     "grounding_evidence": "metrics.grounding",
     "response_exact_match_rate": "metrics.semantic",
     "response_semantic_consistency": "metrics.semantic",
 }
-"""The module of each public function that is no metric; metrics are found where they are declared."""
+"""The module of each public function that is not a metric; metrics are found in the registry."""
 
 
 def __getattr__(name: str) -> Any:
-    if name in _HOMES:
-        return getattr(importlib.import_module(f"fastmetrics.{_HOMES[name]}"), name)
+    if name in HOMES:
+        return getattr(importlib.import_module(f"fastmetrics.{HOMES[name]}"), name)
+    if name == "__all__":
+        return public_names()
     if name.startswith("_"):
         raise AttributeError(f"module 'fastmetrics' has no attribute {name!r}")
     metrics = importlib.import_module("fastmetrics.metrics")
-    if name in metrics.REGISTRY:
-        return importlib.import_module("fastmetrics.scoring.calls").callable_of(name)
+    if name in metrics.SPELLINGS:
+        return importlib.import_module("fastmetrics.scoring.calls").callable_of(metrics.SPELLINGS[name])
     raise AttributeError(f"module 'fastmetrics' has no attribute {name!r}{_instead(name, metrics)}")
 
 
@@ -58,10 +60,15 @@ def _instead(name: str, metrics: Any) -> str:
     """The public names that somebody may have meant who wrote ``name``."""
     from fastmetrics.errors.spelling import either, nearest
 
-    near = nearest(name, [*_HOMES, *metrics.REGISTRY], metrics.meant(name), metrics.SPELLINGS)
+    near = nearest(name, public_names(), metrics.meant(name), metrics.SPELLINGS)
     return f"; did you mean {either(near)}?" if near else ""
 
 
-def __dir__() -> list[str]:
+def public_names() -> list[str]:
+    """Every public name: functions, classes and one function a metric whose name Python can write."""
     metrics = importlib.import_module("fastmetrics.metrics")
-    return sorted([*globals(), *_HOMES, *metrics.REGISTRY])
+    return sorted(["__version__", *HOMES, *filter(str.isidentifier, metrics.REGISTRY)])
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *public_names()})

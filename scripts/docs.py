@@ -26,7 +26,7 @@ from fastmetrics import cli, errors
 from fastmetrics.columns import COLUMNS, SCHEMAS
 from fastmetrics.declaration.metric import Metric
 from fastmetrics.metrics import FAMILIES, REGISTRY
-from scripts import scaling_tables, throughput
+from scripts import scaling_tables, stubs, throughput
 
 ROOT = Path(__file__).parent.parent
 
@@ -59,6 +59,7 @@ def pages() -> dict[str, str]:
     readme, scaling = ((ROOT / name).read_text(encoding="utf-8") for name in ("README.md", "docs/scaling.md"))
     measured = scaling_tables.figures(ROOT / "bench" / "results" / "scaling.json")
     return {
+        "fastmetrics/__init__.pyi": stubs.stub(),
         "docs/metrics.md": metrics_page(),
         "docs/columns.md": columns_page(),
         "docs/cli.md": cli_page(),
@@ -257,7 +258,7 @@ def functions_page() -> str:
         "`import fastmetrics as fm`; functions that are metrics are in [metrics.md](metrics.md). Examples that name "
         "a function without `fm.` have it from `from fastmetrics import ...`; `np` and `pa` are NumPy and PyArrow.",
     ]
-    for name in fm._HOMES:
+    for name in fm.HOMES:
         function = getattr(fm, name)
         parts += [f"## {name}", f"```python\n{_signature(name, function)}\n```", markdown(function.__doc__)]
     return "\n\n".join([*parts, "## Errors", markdown(errors.__doc__)]) + "\n"

@@ -87,7 +87,14 @@ RATED = {
     "mtrag_human_eval": ("human_naturalness_mean", "human_appropriateness_mean", "human_completeness_mean"),
     "alce_utility": ("human_utility",),
 }
-WRITING = ("coherence", "writing_completeness", "length_score", "structure", "vocabulary", "overall_quality")
+WRITING = (
+    "coherence",
+    "writing_completeness",
+    "length_score",
+    "structure_score",
+    "vocabulary_score",
+    "overall_quality",
+)
 ASKED = ("relevance", "keyword_completeness", "writing_completeness", "length_score", "overall_quality")
 
 

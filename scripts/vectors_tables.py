@@ -58,9 +58,9 @@ def _table(head: str, lines: list[list[str]]) -> str:
 def _intents(models: dict[str, Embedder]) -> str:
     rows = _read("banking77")
     labels, own = np.array(rows["label_intent"].to_pylist()), np.arange(rows.num_rows)
-    found = fm.match(rows["question"], rows["question"], 2).index
+    found = fm.match_faq(rows["question"], rows["question"], 2).index
     nearest = np.where(found[:, 0] == own, found[:, 1], found[:, 0])
-    lines = [["token cosine (`fm.match`)", f"{np.mean(labels[nearest] == labels):.3f}"]]
+    lines = [["token cosine (`fm.match_faq`)", f"{np.mean(labels[nearest] == labels):.3f}"]]
     for name, model in models.items():
         ids = fm.nearest(model.embed(rows["question"]), k=1).ids[:, 0]
         lines.append([name, f"{np.mean(labels[ids] == labels):.3f}"])
@@ -114,7 +114,7 @@ def _support(models: dict[str, Embedder]) -> str:
         "\n## The cited passage\n\nROC AUC of the cosine of a claim and the passage it cites, for telling claims that\n"
     )
     text += f"experts called completely supported ({share}) from the others, and the share of\n"
-    text += "claims at or above the usual `tau_sim` of 0.65, which does not fit every model alike.\n\n"
+    text += "claims at or above the usual `threshold` of 0.65, which does not fit every model alike.\n\n"
     return text + _table("model | AUC | at or above 0.65", lines)
 
 

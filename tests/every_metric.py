@@ -171,7 +171,7 @@ VERDICT = {
     "hallucination_risk": some(
         each(prose, proses), whole(lambda answer, contexts: float(claims.hallucination(answer, contexts) > 0.6))
     ),
-    "relevance": some(each(prose, prose), whole(claims.relevance)),
+    "answer_relevance": some(each(prose, prose), whole(claims.relevance)),
     "verdict": some(each(prose, prose, proses), whole(claims.verdict)),
 }
 
@@ -189,8 +189,9 @@ WRITING = {
     "paragraph_score": some(each(prose), whole(lambda answer: writing.parts(None, answer)[0])),
     "introduction_score": some(each(prose, prose), by_question(lambda q, a: writing.parts(q, a)[1])),
     "conclusion_score": some(each(prose), whole(lambda answer: writing.parts(None, answer)[2])),
-    "structure": some(each(prose, prose), by_question(writing.structure)),
-    **{name: some(each(prose), whole(getattr(writing, name))) for name in ("coherence", "vocabulary")},
+    "structure_score": some(each(prose, prose), by_question(writing.structure)),
+    "coherence": some(each(prose), whole(writing.coherence)),
+    "vocabulary_score": some(each(prose), whole(writing.vocabulary)),
     **{
         name: some(each(prose, prose), whole(getattr(writing, name)))
         for name in ("writing_completeness", "length_score", "overall_quality")
@@ -224,7 +225,11 @@ CASES = {
     "idk_citations": Case(each(text), lambda answer: refusing().idk_citations(answer)),
     **{
         name: Case(search, ranked(getattr(retrieval, name)), 1e-14)
-        for name in ("reciprocal_rank", "recall", "precision", "f1", "average_precision", "r_precision", "ndcg")
+        for name in ("reciprocal_rank", "average_precision", "r_precision", "ndcg")
+    },
+    **{
+        f"retrieval_{name}": Case(search, ranked(getattr(retrieval, name)), 1e-14)
+        for name in ("recall", "precision", "f1")
     },
     "hit_rate": Case(search, ranked(retrieval.success)),
     "repeated_ids": Case(lambda chance: search(chance)[:1], repeated),

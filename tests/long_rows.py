@@ -134,7 +134,7 @@ SPECS = (
     *("rougeL_f1(stemmer=True)", "rougeLsum_f1(stemmer=True)", "rouge2_f1(stemmer=True)"),
     *("rougeL_f1(tokenizer='unicode')", "rougeLsum_f1(tokenizer='unicode')", "squad_f1(version=2)"),
     *("chrf(whitespace=True)", "chrf(char_order=12)", "chrf(lowercase=True)", "bleu(max_ngram_order=12)"),
-    *(f"bleu(tokenize='{name}')" for name in ("intl", "char", "zh", "none")),
+    *(f"bleu(tokenizer='{name}')" for name in ("intl", "char", "zh", "none")),
     *("verdict(window=0)", "hallucination(window=1000000)", "tfidf_cosine(idf='corpus')", "coherence(language='ru')"),
     *(r"idk_citations(pattern='\\[\\d+\\]|source')", r"grounding_overlap(pattern='\\[(\\d+)\\]|source')"),
 )

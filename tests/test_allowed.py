@@ -246,7 +246,7 @@ FUNCTIONS = [
     lambda **given_: fm.rank({"q": {"a": 1}}, {"q": {"a": 1}}, "mrr", **given_),
     lambda **given_: fm.geometry(np.eye(3), **given_),
     lambda **given_: fm.nearest(np.eye(3), k=1, **given_),
-    lambda **given_: fm.match(["a"], ["a"], **given_),
+    lambda **given_: fm.match_faq(["a"], ["a"], **given_),
 ]
 
 

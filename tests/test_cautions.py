@@ -106,7 +106,7 @@ def test_one_note_a_cause_says_which_scores_how_many_rows_and_what_helps():
         "rouge1_f1, rougeL_f1: 30 of 100 scored rows (30 %)",
         "bleu, corpus_bleu: 30 of 100 scored rows (30 %)",
     ]
-    helps = "rouge1_f1(tokenizer='unicode')", "rougeL_f1(tokenizer='unicode')", "bleu(tokenize='char')"
+    helps = "rouge1_f1(tokenizer='unicode')", "rougeL_f1(tokenizer='unicode')", "bleu(tokenizer='char')"
     for note, spec in zip(found, helps, strict=True):
         assert spec in note
         assert notes(rows, spec) == []
@@ -120,8 +120,8 @@ def test_one_note_a_cause_says_which_scores_how_many_rows_and_what_helps():
         (("ここはパリ", "Paris"), "token_recall", 1),
         (("Paris", "ปารีส"), "keyword_recall,token_cosine,token_precision", 1),
         (("café’s “Zürich” — naïve", "Łódź"), "token_f1,rougeL_f1", 0),
-        (CHINESE, "bleu(tokenize='zh'),bleu(tokenize='char'),exact_match,chrf", 0),
-        (CHINESE, "bleu(tokenize='intl'),bleu(tokenize='none')", 1),
+        (CHINESE, "bleu(tokenizer='zh'),bleu(tokenizer='char'),exact_match,chrf", 0),
+        (CHINESE, "bleu(tokenizer='intl'),bleu(tokenizer='none')", 1),
     ],
 )
 def test_each_metric_speaks_of_what_it_cannot_read(pair, metrics, told):

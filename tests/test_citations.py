@@ -31,7 +31,7 @@ def test_a_cosine_of_tau_supports() -> None:
         for tau in (cosine, np.nextafter(cosine, 2.0), np.nextafter(cosine, -2.0)):
             if not -1.0 <= tau <= 1.0:
                 continue
-            options = {"tau_sim": float(tau), "embedder": Embedder(angles)}
+            options = {"threshold": float(tau), "embedder": Embedder(angles)}
             row = [f"So |{x}|{y}| it is [1]."], [["|1.0|0.0|"]]
             assert grounding_overlap(*row, **options).tolist() == [float(cosine >= tau)], (cosine, tau)
             assert grounding_evidence(*row, **options)["cosine"].to_pylist() == [cosine]

@@ -235,7 +235,7 @@ def test_options_that_cannot_be_are_refused() -> None:
 def test_verdicts_are_those_of_the_plain_definition(table: list[tuple[str, str, list[str]]]) -> None:
     questions, answers, contexts = columns(table)
     expected = [claims.relevance(*row[:2]) for row in table]
-    np.testing.assert_allclose(fm.relevance(questions, answers), expected, rtol=1e-12)
+    np.testing.assert_allclose(fm.answer_relevance(questions, answers), expected, rtol=1e-12)
     numbers = [claims.verdict(*row) for row in table]
     assert fm.verdict(questions, answers, contexts).tolist() == numbers
     names = fm.verdicts(questions, answers, contexts)["verdict"].to_pylist()
@@ -247,7 +247,7 @@ def test_relevance_is_that_of_scikit_learn() -> None:
     for question, answer in pairs:
         matrix = TfidfVectorizer().fit_transform([question, answer])
         expected = (matrix[0].multiply(matrix[1]).sum() + fm.jaccard([question], [answer])[0]) / 2
-        np.testing.assert_allclose(fm.relevance([question], [answer]), expected)
+        np.testing.assert_allclose(fm.answer_relevance([question], [answer]), expected)
 
 
 def test_the_reasons_name_what_no_context_supports() -> None:
@@ -261,9 +261,9 @@ def test_the_reasons_name_what_no_context_supports() -> None:
 def test_thresholds_move_the_verdict() -> None:
     rows = (["When did the tower open?"], ["The tower did open in 1890."], [["The tower opened in 1889."]])
     assert fm.verdict(*rows).tolist() == [0.0]
-    assert fm.verdict(*rows, hallucination_above=1.0).tolist() == [1.0]
-    assert fm.verdict(*rows, hallucination_above=1.0, relevance_below=1.0).tolist() == [0.0]
-    assert fm.verdict(*rows, hallucination_above=1.0, completeness_below=1.0).tolist() == [1.0]
+    assert fm.verdict(*rows, hallucination_threshold=1.0).tolist() == [1.0]
+    assert fm.verdict(*rows, hallucination_threshold=1.0, relevance_threshold=1.0).tolist() == [0.0]
+    assert fm.verdict(*rows, hallucination_threshold=1.0, completeness_threshold=1.0).tolist() == [1.0]
     closed = (["Which tower closed?"], *rows[1:])
-    assert fm.verdict(*closed, hallucination_above=1.0, completeness_below=1.0).tolist() == [0.5]
-    assert fm.hallucination_risk(*rows[1:], above=1.0).tolist() == [0.0]
+    assert fm.verdict(*closed, hallucination_threshold=1.0, completeness_threshold=1.0).tolist() == [0.5]
+    assert fm.hallucination_risk(*rows[1:], threshold=1.0).tolist() == [0.0]

@@ -109,7 +109,7 @@ def test_suites(tmp_path):
     assert named("--suite", "operations", "-m", "jaccard") == ["jaccard", "latency_ms"]
     everything = named("--suite", "all")
     assert everything == usual("all")
-    assert {"token_f1", "bleu", "relevance", "overall_quality", "latency_ms"} <= set(everything)
+    assert {"token_f1", "bleu", "answer_relevance", "overall_quality", "latency_ms"} <= set(everything)
 
 
 @pytest.mark.parametrize("suite", ["retrieval", "semantic"])

@@ -120,12 +120,12 @@ def test_an_id_that_is_null_in_a_dictionary_is_refused_as_any_null_id():
 def test_texts_to_vectors_matches_and_bots():
     _, texts, _ = made(3)
     faq = pa.array([*WORDS, None, "Bread and Cheese"])
-    expected = Embedder(letters).embed(texts), fm.match(texts, faq, k=2)
+    expected = Embedder(letters).embed(texts), fm.match_faq(texts, faq, k=2)
     replies = fm.StrictMatchBot({"question": faq, "answer": faq}).answer_all(texts).drop(["latency_ms"])
     assert replies["answer"].null_count < ROWS
     for (kind, one), other in zip(disguised(texts).items(), disguised(faq).values(), strict=True):
         np.testing.assert_array_equal(Embedder(letters).embed(one), expected[0], kind)
-        found = fm.match(one, other, k=2)
+        found = fm.match_faq(one, other, k=2)
         np.testing.assert_array_equal(found.index, expected[1].index, kind)
         np.testing.assert_array_equal(found.score, expected[1].score, kind)
         bot = fm.StrictMatchBot({"question": other, "answer": other})

@@ -250,7 +250,7 @@ def test_a_single_value_is_to_be_wrapped_in_a_list(single):
         lambda: fm.token_f1(single, ["b"]),
         lambda: fm.score({"answer": single, "reference": ["a"]}, "token_f1"),
         lambda: fm.rouge(single, ["a"]),
-        lambda: fm.match(single, ["a"]),
+        lambda: fm.match_faq(single, ["a"]),
         lambda: fm.anchors(single, [["a"]]),
     ):
         with pytest.raises(ColumnError, match=r"expected one value a row, got a single \w+; wrap it in a list"):

@@ -70,8 +70,8 @@ def test_equals_the_plain_rule(embedder, rows, tau):
         sum(judge(one, passages, tau) for one in sentences) / len(sentences) if sentences else 0.0
         for sentences, passages in rows
     ]
-    assert grounding_overlap(answers, contexts, tau_sim=tau, embedder=embedder).tolist() == expected
-    faithful = overlap_faithfulness(answers, contexts, tau_sim=tau, embedder=embedder)
+    assert grounding_overlap(answers, contexts, threshold=tau, embedder=embedder).tolist() == expected
+    faithful = overlap_faithfulness(answers, contexts, threshold=tau, embedder=embedder)
     assert faithful == pytest.approx([min(1, 0.6 + 0.4 * overlap) for overlap in expected])
 
 
@@ -80,7 +80,7 @@ def test_evidence_says_why(embedder):
     table = grounding_evidence([answer], [["Bread", "Qqq"]], embedder=embedder)
     assert table["reason"].to_pylist() == [
         "supported",
-        "below tau_sim",
+        "below threshold",
         "no citation",
         "several citations",
         "citation out of range",
@@ -158,10 +158,14 @@ def test_the_mark_is_left_out_whatever_its_bytes():
 
 def test_a_row_without_contexts_has_none_to_cite(embedder):
     contexts = pa.array([[], ["Bread"]], pa.list_(pa.string()))
-    found = grounding_evidence(["Bread [1]."] * 2, contexts, tau_sim=-1.0, embedder=Embedder(lambda t: letters(t) + 1))
+    found = grounding_evidence(
+        ["Bread [1]."] * 2, contexts, threshold=-1.0, embedder=Embedder(lambda t: letters(t) + 1)
+    )
     assert found["reason"].to_pylist() == ["citation out of range", "supported"]
     assert found["context"].to_pylist() == [None, "Bread"]
-    overlap = grounding_overlap(["Bread [1]."] * 2, contexts, tau_sim=-1.0, embedder=Embedder(lambda t: letters(t) + 1))
+    overlap = grounding_overlap(
+        ["Bread [1]."] * 2, contexts, threshold=-1.0, embedder=Embedder(lambda t: letters(t) + 1)
+    )
     assert overlap.tolist() == [0.0, 1.0]
 
 
@@ -194,14 +198,14 @@ def test_the_same_for_any_number_of_threads(embedder):
 
 
 def test_only_asked_for_by_name():
-    named = plan(["answer", "contexts"], ["grounding_overlap(tau_sim=0.5)"])
-    assert named.scores[0].options["tau_sim"] == 0.5
+    named = plan(["answer", "contexts"], ["grounding_overlap(threshold=0.5)"])
+    assert named.scores[0].options["threshold"] == 0.5
     assert "grounding_overlap" not in [one.name for one in plan(["answer", "contexts"]).scores]
 
 
 def test_options_are_checked():
     for options, message in (
-        ({"tau_sim": 2.0}, "tau_sim' expects a number from -1 to 1, got 2.0"),
+        ({"threshold": 2.0}, "threshold' expects a number from -1 to 1, got 2.0"),
         ({"pattern": "("}, "regular"),
         ({"phrases": "a"}, "phrases"),
     ):

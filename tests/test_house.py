@@ -77,9 +77,10 @@ def test_no_file_is_long(path):
 def test_every_family_and_every_public_name_is_there():
     declared = {name for family in FAMILIES for name in _declared(family)}
     assert declared == set(REGISTRY)
-    for name in (*fm._HOMES, *REGISTRY):
+    assert {*fm.HOMES, *filter(str.isidentifier, REGISTRY)} < set(fm.__all__)
+    for name in fm.__all__:
         assert name in dir(fm)
-        assert callable(getattr(fm, name))
+        assert callable(getattr(fm, name)) or name == "__version__"
     with pytest.raises(AttributeError, match=r"^module 'fastmetrics' has no attribute 'nonsense'$"):
         _ = fm.nonsense
 
@@ -104,7 +105,7 @@ def test_what_a_module_offers_is_there_and_documented(name):
             assert inspect.getdoc(value), key
 
 
-@pytest.mark.parametrize("name", [*fm._HOMES, *REGISTRY])
+@pytest.mark.parametrize("name", [*fm.HOMES, *REGISTRY])
 def test_every_public_function_has_an_example(name):
     function = getattr(fm, name)  # which may have two names
     described = inspect.getdoc(function) or ""
@@ -124,6 +125,8 @@ def test_no_file_names_a_place_on_somebodys_machine(path):
 
 def test_the_kernels_import_nothing_but_numpy_and_each_other():
     for path in (PACKAGE / "kernels").rglob("[!_]*.py"):
+        if path.stem == "jit":
+            continue
         tree = ast.parse(path.read_text(encoding="utf-8"))
         for node in ast.walk(tree):
             if isinstance(node, ast.Import):

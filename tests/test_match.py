@@ -16,7 +16,7 @@ from pyarrow import parquet
 
 from fastmetrics.errors import ColumnError, InputError, OptionError
 from fastmetrics.faq.bot import StrictMatchBot
-from fastmetrics.faq.matcher import Matcher, match
+from fastmetrics.faq.matcher import Matcher, match_faq
 
 DATA = os.environ.get("FASTMETRICS_DATA")
 STRIPPED = ".,!?;:()[]{}\"'`«»“”‘’…"
@@ -56,7 +56,7 @@ def by_words(faq):
 
 
 def assert_plain(questions, faq, k, **options):
-    found = match(questions, faq, k, **options)
+    found = match_faq(questions, faq, k, **options)
     sets = [words(row) for row in faq]
     for at, question in enumerate(questions):
         rows, scores = plain(question, sets, k)
@@ -97,31 +97,31 @@ def test_long_texts_and_many_ties(rows):
 
 
 def test_ties_go_to_the_first_row_and_no_common_word_scores_zero():
-    found = match(["x y", "nothing", ""], ["q", "y x!", "X, Y"], 2)
+    found = match_faq(["x y", "nothing", ""], ["q", "y x!", "X, Y"], 2)
     assert found.index.tolist() == [[1, 2], [0, 1], [0, 1]]
     assert found.score.tolist() == [[1.0, 1.0], [0.0, 0.0], [0.0, 0.0]]
 
 
 def test_a_null_question_and_too_few_rows():
-    found = match(pa.array(["a", None, "a"]), ["a", "b"], 3)
+    found = match_faq(pa.array(["a", None, "a"]), ["a", "b"], 3)
     assert found.index.tolist() == [[0, 1, -1], [-1, -1, -1], [0, 1, -1]]
     assert np.isnan(found.score[0, 2])
     assert np.isnan(found.score[1]).all()
-    assert match([], ["a"], 2).index.shape == (0, 2)
+    assert match_faq([], ["a"], 2).index.shape == (0, 2)
 
 
 def test_any_container_thread_count_and_order_gives_the_same():
     faq = [f"question number {number} about {number % 7}" for number in range(500)]
     questions = [f"about {number % 7} number {number}" for number in range(20_000)]
-    one = match(questions, faq, threads=1)
+    one = match_faq(questions, faq, threads=1)
     for other in (
-        match(questions, faq, threads=3),
-        match(pa.chunked_array([questions[:9], questions[9:]]), pa.array(faq, pa.large_string())),
-        match(np.array(questions), pa.array(faq).dictionary_encode()),
+        match_faq(questions, faq, threads=3),
+        match_faq(pa.chunked_array([questions[:9], questions[9:]]), pa.array(faq, pa.large_string())),
+        match_faq(np.array(questions), pa.array(faq).dictionary_encode()),
     ):
         assert np.array_equal(one.index, other.index)
         assert np.array_equal(one.score, other.score)
-    backwards = match(questions[::-1], faq)
+    backwards = match_faq(questions[::-1], faq)
     assert np.array_equal(one.index, backwards.index[::-1])
 
 
@@ -143,13 +143,13 @@ def test_a_matcher_is_safe_in_several_threads():
 
 def test_errors_name_what_is_wrong():
     with pytest.raises(InputError, match="faq_questions: expected at least one row"):
-        match(["a"], [])
+        match_faq(["a"], [])
     with pytest.raises(OptionError, match="k=0"):
-        match(["a"], ["b"], 0)
+        match_faq(["a"], ["b"], 0)
     with pytest.raises(ColumnError, match="'questions': expected text"):
-        match([1, 2], ["b"])
+        match_faq([1, 2], ["b"])
     with pytest.raises(ColumnError, match="'faq_questions': expected text, got list"):
-        match(["a"], [["b"]])
+        match_faq(["a"], [["b"]])
     with pytest.raises(ColumnError, match="needs the column 'answer'"):
         StrictMatchBot({"question": ["a"]})
     with pytest.raises(ColumnError, match="expected a table, got str"):
@@ -207,7 +207,7 @@ def test_five_thousand_real_questions_answered_as_the_plain_bot_would():
 def test_nearest_question_finds_the_intent():
     table = parquet.read_table(Path(DATA) / "dev" / "banking77.parquet")
     labels = np.array(table["label_intent"].to_pylist())
-    found = match(table["question"], table["question"], 2)
+    found = match_faq(table["question"], table["question"], 2)
     own = np.arange(len(labels))
     other = np.where(found.index[:, 0] == own, found.index[:, 1], found.index[:, 0])
     assert np.mean(labels[other] == labels) == pytest.approx(0.69, abs=0.02)

@@ -12,7 +12,7 @@ import fastmetrics
 ROOT = Path(fastmetrics.__file__).parent
 SPELLED = re.compile(r"(?<![\w.&?(])[a-z_]+=(?!=)")
 SAME_EVERYWHERE = {
-    "fastmetrics/metrics/": "options of metrics, which the command line writes so too: bleu(tokenize='char')",
+    "fastmetrics/metrics/": "options of metrics, which the command line writes so too: bleu(tokenizer='char')",
     "expected option=value": "options of metrics and measures",
     "fm.Embedder with download=True": "a call that has no like on the command line",
 }

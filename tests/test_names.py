@@ -18,13 +18,17 @@ from tests.program import jsonl, program
 
 SAME = [
     ("mrr", "reciprocal_rank", None),
+    ("answer_relevancy", "answer_relevance", None),
+    ("structure", "structure_score", None),
     ("MRR@10", "reciprocal_rank", 10),
     ("map", "average_precision", None),
     ("MAP", "average_precision", None),
-    ("P@5", "precision", 5),
-    ("P_5", "precision", 5),
-    ("recall_at_k", "recall", None),
-    ("recall_at_5", "recall", 5),
+    ("P@5", "retrieval_precision", 5),
+    ("precision@5", "retrieval_precision", 5),
+    ("P_5", "retrieval_precision", 5),
+    ("recall@5", "retrieval_recall", 5),
+    ("recall_at_k", "retrieval_recall", None),
+    ("recall_at_5", "retrieval_recall", 5),
     ("hit@5", "hit_rate", 5),
     ("success@1", "hit_rate", 1),
     ("success_1", "hit_rate", 1),
@@ -32,7 +36,7 @@ SAME = [
     ("ndcg_cut_10", "ndcg", 10),
     ("ndcg_cut.10", "ndcg", 10),
     ("Hit-Rate@3", "hit_rate", 3),
-    ("f1@5", "f1", 5),
+    ("f1@5", "retrieval_f1", 5),
     ("bleu4", "bleu", None),
     ("BLEU-4", "bleu", None),
     ("bleu_4", "bleu", None),
@@ -46,7 +50,10 @@ SAME = [
     ("latency", "latency_ms", None),
 ]
 MEANT = [
-    ("f1_score", ["token_f1", "squad_f1"]),
+    ("f1", ["token_f1", "squad_f1", "retrieval_f1"]),
+    ("f1_score", ["token_f1", "squad_f1", "retrieval_f1"]),
+    ("recall", ["token_recall", "retrieval_recall", "keyword_recall"]),
+    ("precision", ["token_precision", "retrieval_precision", "average_precision"]),
     ("em", ["exact_match", "squad_em"]),
     ("EM", ["exact_match", "squad_em"]),
     ("rouge1", ["rouge1_f1"]),
@@ -57,7 +64,6 @@ MEANT = [
     ("bert_score", ["semantic_similarity"]),
     ("BERTScore", ["semantic_similarity"]),
     ("faithfulness", ["overlap_faithfulness", "hallucination"]),
-    ("answer_relevancy", ["relevance"]),
     ("token_fl", ["token_f1"]),
     ("jacard", ["jaccard"]),
     ("rouge1fl", ["rouge1_f1"]),
@@ -77,8 +83,7 @@ def test_a_synonym_is_the_metric(typed, name, k):
 def test_every_spelling_of_every_name_is_found(name):
     for spelling in (name, *REGISTRY[name].others):
         for written in (spelling, spelling.upper(), spelling.replace("_", "-"), spelling.replace("_", "")):
-            if written.lower() != "f1":
-                assert parse(written).metric.name == name
+            assert parse(written.replace("@k", "@5").replace("@K", "@5")).metric.name == name
 
 
 def test_no_two_metrics_share_a_spelling_and_no_cue_is_one():
@@ -86,7 +91,7 @@ def test_no_two_metrics_share_a_spelling_and_no_cue_is_one():
     for spelling, name in SPELLINGS.items():
         assert owners.setdefault(fold(spelling), name) == name, spelling
     cues = {fold(cue) for metric in REGISTRY.values() for cue in metric.cues}
-    assert cues & set(owners) == {"f1"}, "the one name that says too little, and is taken"
+    assert not cues & set(owners)
 
 
 @pytest.mark.parametrize(("typed", "first"), MEANT)
@@ -130,26 +135,34 @@ def test_scores_and_runs_take_the_same_names(tmp_path, typed):
     assert program("metrics", typed).out.split(":")[0] == parse(typed).metric.name
 
 
+def metric_names(metric):
+    return [one.replace("@k", "@5") for one in (metric.name, *metric.others)]
+
+
 def test_every_retrieval_metric_goes_by_its_names_in_runs_too():
     names = {fold(name): family.names[0] for family in FAMILIES for name in family.names}
     for metric in families.suite("retrieval"):
         if metric.name != "repeated_ids":
-            assert {measure(one).family.names[0] for one in (metric.name, *metric.others)} == {names[fold(metric.name)]}
+            assert {measure(one).family.names[0] for one in metric_names(metric)} == {names[fold(metric.name)]}
 
 
-def test_a_bare_f1_is_refused_where_it_may_be_that_of_texts():
-    with pytest.raises(OptionError, match=r"^metric 'f1' could be one of token_f1, squad_f1, f1@k; say which$"):
-        plan([*RANKED, *TEXTS], "f1")
-    with pytest.raises(OptionError, match="could be one of token_f1, squad_f1, f1@k"):
-        plan(TEXTS, "f1")
-    with pytest.raises(ColumnError, match=r"did you mean token_f1 or squad_f1\?$"):
-        plan(["answer"], "f1")
-    assert plan(RANKED, "f1").scores[0].metric.name == "f1"
+@pytest.mark.parametrize("columns", [[*RANKED, *TEXTS], TEXTS, RANKED, ["answer"]])
+def test_a_bare_f1_is_refused(columns):
+    """With a cut-off it can only be that of retrieval."""
+    message = r"^unknown metric 'f1'; did you mean 'token_f1', 'squad_f1' or 'retrieval_f1'\?$"
+    with pytest.raises(UnknownNameError, match=message):
+        plan(columns, "f1")
     assert plan([*RANKED, *TEXTS], "f1@5").scores[0].options["k"] == 5
-    assert "f1" in plan([*RANKED, *TEXTS], suites="retrieval").names
+    assert "retrieval_f1" in plan([*RANKED, *TEXTS], suites="retrieval").names
 
 
-ATTRIBUTES = [("token_fl", "token_f1"), ("mrr", "reciprocal_rank"), ("rouge1", "rouge1_f1"), ("ROUGE", "rouge")]
+@pytest.mark.parametrize("typed", ["mrr", "recall_at_k", "relevance", "structure"])
+def test_a_spelling_is_an_attribute(typed):
+    assert getattr(fm, typed) is getattr(fm, SPELLINGS[typed])
+    assert typed not in fm.__all__
+
+
+ATTRIBUTES = [("token_fl", "token_f1"), ("f1", "token_f1"), ("rouge1", "rouge1_f1"), ("ROUGE", "rouge")]
 
 
 @pytest.mark.parametrize(("typed", "first"), [*ATTRIBUTES, ("summarise", "summarize"), ("bert_score", "semantic_si")])

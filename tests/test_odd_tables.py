@@ -89,4 +89,4 @@ def test_scores_and_labels_that_do_not_meet():
 def test_a_k_that_is_no_number_of_rows():
     for wrong in (1.5, 0):
         with pytest.raises(OptionError, match=f"k={wrong}: expected a whole number from 1 to 100,000"):
-            fm.match(["a"], ["a"], k=wrong)  # type: ignore[arg-type]
+            fm.match_faq(["a"], ["a"], k=wrong)  # type: ignore[arg-type]

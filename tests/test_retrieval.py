@@ -27,9 +27,9 @@ METRICS = [
     for name, define in (
         ("hit_rate", reference.success),
         ("reciprocal_rank", reference.reciprocal_rank),
-        ("recall", reference.recall),
-        ("precision", reference.precision),
-        ("f1", reference.f1),
+        ("retrieval_recall", reference.recall),
+        ("retrieval_precision", reference.precision),
+        ("retrieval_f1", reference.f1),
         ("average_precision", reference.average_precision),
     )
     for k in (None, 1, 3, 50)
@@ -102,7 +102,7 @@ def test_matrices_of_integers_fill_up_with_minus_one():
         np.testing.assert_array_equal(found, fm.ndcg(*lists, k=10))
     graded = fm.ndcg(retrieved, relevant, np.array([[2.0, 1.0], [3.0, 9.0], [1.0, 9.0]]))
     np.testing.assert_array_equal(graded, fm.ndcg(*lists, [[2, 1], [3], [1]]))
-    assert fm.precision(retrieved, relevant, k=2).tolist() == [0.5, 0.5, 0.0]
+    assert fm.retrieval_precision(retrieved, relevant, k=2).tolist() == [0.5, 0.5, 0.0]
     unsigned = fm.hit_rate(retrieved[:1].astype(np.uint64), relevant[:1].astype(np.uint64))
     assert unsigned.tolist() == [1.0]
     assert rankings([[5, -1]]).sizes.tolist() == [2]
@@ -143,8 +143,8 @@ def test_score_takes_cut_offs_options_and_grades():
 
 def test_a_repeated_id_counts_at_its_first_place_and_keeps_the_others():
     retrieved, relevant = [["a", "a", "b"]], [["a", "b", "b"]]
-    assert fm.precision(retrieved, relevant, k=2).tolist() == [0.5]
-    assert fm.recall(retrieved, relevant, k=3).tolist() == [1.0]
+    assert fm.retrieval_precision(retrieved, relevant, k=2).tolist() == [0.5]
+    assert fm.retrieval_recall(retrieved, relevant, k=3).tolist() == [1.0]
     assert fm.average_precision(retrieved, relevant).tolist() == [(1 + 2 / 3) / 2]
     assert fm.repeated_ids(retrieved).tolist() == [1.0]
 
@@ -195,12 +195,12 @@ def test_columns_that_hold_no_rankings(arguments, says):
 )
 def test_options_that_make_no_sense(options):
     with pytest.raises(OptionError):
-        fm.recall([["a"]], [["a"]], **options)
+        fm.retrieval_recall([["a"]], [["a"]], **options)
 
 
 def test_the_long_names_are_the_same_functions():
-    assert fm.recall_at_k is fm.recall
-    assert fm.precision_at_k is fm.precision
+    assert fm.recall_at_k is fm.retrieval_recall
+    assert fm.precision_at_k is fm.retrieval_precision
 
 
 def test_real_runs(data_folder):

@@ -24,7 +24,7 @@ def test_of_an_id_judged_twice_the_first_grade_counts_in_the_ranking_and_in_the_
     a, b = ids
     retrieved, relevant, grades = [[b, a]], [[b, a, a, b]], [[1, 2, 3, 0]]
     assert fm.ndcg(retrieved, relevant, grades).tolist() == [(1 + 2 / LOG3) / (2 + 1 / LOG3)]
-    assert fm.recall(retrieved, relevant, grades, k=1, relevance_level=1).tolist() == [0.5]
+    assert fm.retrieval_recall(retrieved, relevant, grades, k=1, relevance_level=1).tolist() == [0.5]
     assert fm.hit_rate(retrieved, relevant, grades, relevance_level=3).tolist() == [
         pytest.approx(math.nan, nan_ok=True)
     ]
@@ -85,7 +85,7 @@ def test_ids_that_came_as_floats_are_refused_even_where_they_are_whole(column):
     """Beyond 2⁵³ neighbouring integers have become one float: what was meant is not known any more."""
     for arguments in ((column, [[1]]), ([[1]], column)):
         with pytest.raises(ColumnError, match=r"expected ids that are strings or integers, got (double|float)"):
-            fm.recall(*arguments)
+            fm.retrieval_recall(*arguments)
 
 
 def test_float_ids_of_a_run_are_refused_and_those_of_a_text_stay_text(tmp_path: Path):

@@ -37,7 +37,7 @@ made = st.lists(st.tuples(st.sampled_from(PIECES), st.sampled_from(GAPS)), max_s
 texts = st.one_of(made, made, strategies.salad, strategies.edges)
 pairs = st.lists(st.tuples(texts, texts), min_size=1, max_size=4)
 languages = st.sampled_from(["any", "en", "ru"])
-FIVE = ("coherence", "writing_completeness", "length_score", "structure", "vocabulary")
+FIVE = ("coherence", "writing_completeness", "length_score", "structure_score", "vocabulary_score")
 
 
 def same(ours: Any, theirs: list[float]) -> None:
@@ -49,16 +49,18 @@ def test_scores_are_those_of_the_plain_definitions(table: list[tuple[str, str]],
     questions, answers = (list(column) for column in zip(*table, strict=True))
     expected = {
         "coherence": [writing.coherence(a, language) for a in answers],
-        "vocabulary": [writing.vocabulary(a, language) for a in answers],
+        "vocabulary_score": [writing.vocabulary(a, language) for a in answers],
         "writing_completeness": [writing.writing_completeness(q, a, language) for q, a in table],
         "overall_quality": [writing.overall_quality(q, a, language) for q, a in table],
         "length_score": [writing.length_score(q, a) for q, a in table],
     }
     for name, theirs in expected.items():
-        columns = (answers,) if name in ("coherence", "vocabulary") else (questions, answers)
+        columns = (answers,) if name in ("coherence", "vocabulary_score") else (questions, answers)
         same(getattr(fm, name)(*columns, language=language), theirs)
-    same(fm.structure(answers, questions, language=language), [writing.structure(q, a, language) for q, a in table])
-    same(fm.structure(answers, language=language), [writing.structure(None, a, language) for a in answers])
+    same(
+        fm.structure_score(answers, questions, language=language), [writing.structure(q, a, language) for q, a in table]
+    )
+    same(fm.structure_score(answers, language=language), [writing.structure(None, a, language) for a in answers])
 
 
 @given(pairs)
@@ -91,7 +93,7 @@ def test_the_four_cases_of_the_source_hold() -> None:
 
 def test_an_answer_without_words_scores_zero() -> None:
     for name in FIVE:
-        columns = (["..."],) if name in ("coherence", "vocabulary") else (["..."], ["What?"])
+        columns = (["..."],) if name in ("coherence", "vocabulary_score") else (["..."], ["What?"])
         if name in ("writing_completeness", "length_score"):
             columns = columns[::-1]
         assert getattr(fm, name)(*columns).tolist() == [0.0]
@@ -102,7 +104,7 @@ def test_weights_shift_the_overall_score() -> None:
     for place, name in enumerate(FIVE):
         weights = tuple(float(place == i) for i in range(5))
         columns = (question, answer) if name in ("writing_completeness", "length_score") else (answer,)
-        columns = (answer, question) if name == "structure" else columns
+        columns = (answer, question) if name == "structure_score" else columns
         assert fm.overall_quality(question, answer, weights=weights) == getattr(fm, name)(*columns)
 
 
@@ -126,5 +128,7 @@ def test_a_folder_of_your_own_replaces_a_list(tmp_path: Path) -> None:
 
 
 def test_a_missing_question_is_no_question() -> None:
-    assert fm.structure(["The tower is old and tall."], [None]) == fm.structure(["The tower is old and tall."])
+    assert fm.structure_score(["The tower is old and tall."], [None]) == fm.structure_score(
+        ["The tower is old and tall."]
+    )
     assert math.isnan(fm.length_score([None], ["a"])[0])

@@ -38,14 +38,14 @@ class Match:
     score: npt.NDArray[np.float64]
 
 
-def match(questions: Any, faq_questions: Any, k: int = 1, *, threads: int | None = None) -> Match:
+def match_faq(questions: Any, faq_questions: Any, k: int = 1, *, threads: int | None = None) -> Match:
     """The ``k`` rows of ``faq_questions`` that share most words with each of ``questions``.
 
     The score is ``token_cosine``: with A and B the sets of words under the convention ``light``,
     |A ∩ B| / √(|A| · |B|), 0 if either is empty. Exact; equal scores go to the first row, so a question that shares
     no word with any row gets the first rows with score 0. Both columns are lists, NumPy, pandas, Polars or Arrow.
 
-    >>> found = match(["where is my card?", "hello"], ["Lost card", "Where is my new card"])
+    >>> found = match_faq(["where is my card?", "hello"], ["Lost card", "Where is my new card"])
     >>> found.index.tolist(), found.score.round(3).tolist()
     ([[1], [0]], [[0.894], [0.0]])
 

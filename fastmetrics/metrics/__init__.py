@@ -37,22 +37,26 @@ for _family in FAMILIES:
     importlib.import_module(f"fastmetrics.metrics.{_family}")
 
 
-def lookup(name: str) -> Metric | None:
-    """The metric called ``name``, by its own name, an alias or a label, whatever its letter case; None if unknown."""
-    exact = SPELLINGS.get(name)
-    return REGISTRY.get(exact or _folded().get(fold(name), ""))
+def lookup(name: str, cut: bool = False) -> Metric | None:
+    """The metric called ``name``, by its own name, an alias or a label, whatever its letter case; None if unknown.
+
+    Some names, such as ``precision``, say which metric is meant only if a cut-off follows them: ``cut`` tells.
+    """
+    spellings = (name, f"{name}@k") if cut else (name,)
+    found = (SPELLINGS.get(spelling) or _folded().get(fold(spelling)) for spelling in spellings)
+    return REGISTRY.get(next(filter(None, found), ""))
 
 
-def find(name: str) -> Metric:
-    """The metric called ``name``, or ``UnknownNameError``.
+def find(name: str, cut: bool = False) -> Metric:
+    """The metric called ``name``, followed by a cut-off if ``cut``, or ``UnknownNameError``.
 
     >>> find("jacard")
     Traceback (most recent call last):
     fastmetrics.errors.UnknownNameError: unknown metric 'jacard'; did you mean 'jaccard'?
-    >>> find("MRR").name
-    'reciprocal_rank'
+    >>> find("MRR").name, find("precision", cut=True).name
+    ('reciprocal_rank', 'retrieval_precision')
     """
-    found = lookup(name)
+    found = lookup(name, cut)
     if found is None:
         listing = f"`fastmetrics metrics` lists all {len(REGISTRY)}"
         raise UnknownNameError.of("metric", name, REGISTRY, meant(name), SPELLINGS, listing)
@@ -63,7 +67,7 @@ def meant(name: str) -> list[str]:
     """The metrics that may be meant by a name that says not which, or is that of something similar.
 
     >>> meant("f1"), meant("EM"), meant("bert-score")
-    (['token_f1', 'squad_f1'], ['exact_match', 'squad_em'], ['semantic_similarity'])
+    (['token_f1', 'squad_f1', 'retrieval_f1'], ['exact_match', 'squad_em'], ['semantic_similarity'])
     """
     folded = fold(name)
     return [metric.name for metric in REGISTRY.values() if folded in map(fold, metric.cues)]

@@ -45,11 +45,11 @@ class Grouped:
 
 @dataclass(frozen=True)
 class BleuIn:
-    """Tokens as the options ``tokenize`` and ``lowercase`` say."""
+    """Tokens as the options ``tokenizer`` and ``lowercase`` say."""
 
     def of(self, batch: Batch, column: str, options: Options) -> Tokens:
         """The column's tokens."""
-        name, lowercase = options["tokenize"], options["lowercase"]
+        name, lowercase = options["tokenizer"], options["lowercase"]
         if name == "none":
             return batch.tokens(column, "split" if lowercase else "none")
         if name in FRAMES:
@@ -71,16 +71,16 @@ Bleu = Annotated[Tokens, BleuIn()]
 References = Annotated[Grouped, GroupedIn()]
 
 
-_UNSPACED = one_word("tokenize='zh' cuts Chinese and tokenize='char' every script, as in bleu(tokenize='char')")
+_UNSPACED = one_word("tokenize='zh' cuts Chinese and tokenize='char' every script, as in bleu(tokenizer='char')")
 
 
 def _caution(options: Options) -> Caution | None:
-    return _UNSPACED if options["tokenize"] in ("13a", "intl", "none") else None
+    return _UNSPACED if options["tokenizer"] in ("13a", "intl", "none") else None
 
 
 def _foreign(batch: Batch, column: str, name: str, lowercase: bool) -> Tokens:
     """What sacreBLEU's own tokeniser makes of each distinct text."""
-    tokenizer = _sacrebleu(tokenize=name).tokenizer
+    tokenizer = _sacrebleu(name).tokenizer
     cut: dict[str, str] = {}
     strings = batch.text(column).strings()
     for string in strings:
@@ -90,13 +90,13 @@ def _foreign(batch: Batch, column: str, name: str, lowercase: bool) -> Tokens:
     return batch.vocabulary("none").tokenize(text)
 
 
-def _sacrebleu(**options: Any) -> Any:
+def _sacrebleu(tokenizer: str, **options: Any) -> Any:
     from sacrebleu.metrics.bleu import BLEU
 
     try:
-        return BLEU(**options)
+        return BLEU(tokenize=tokenizer, **options)
     except (ImportError, RuntimeError) as error:
-        raise OptionError(f"bleu: tokenize={options['tokenize']!r} needs more: {str(error).strip()}") from error
+        raise OptionError(f"bleu: tokenizer={tokenizer!r} needs more: {str(error).strip()}") from error
 
 
 def _closest(lengths: Ints, references: Grouped) -> Ints:
@@ -127,7 +127,7 @@ def bleu(
     answer: Bleu,
     reference: References,
     *,
-    tokenize: Tokenizer = "13a",
+    tokenizer: Tokenizer = "13a",
     lowercase: bool = False,
     smooth_method: Smoothing = "exp",
     smooth_value: SmoothValue = None,
@@ -139,7 +139,7 @@ def bleu(
     BLEU = BP · exp(Σ ln pₙ / N) over the clipped n-gram precisions pₙ, n = 1 … N (``max_ngram_order``, or the highest
     order the answer has with ``effective_order``), BP = min(1, exp(1 - r/c)) with the closest reference length r;
     0 if no word is shared.  An n-gram may match as often as the reference has it that has it most often.
-    ``smooth_method`` is exp, floor, add-k or none; ``tokenize`` 13a, intl, char, zh, none, or one that sacreBLEU must
+    ``smooth_method`` is exp, floor, add-k or none; ``tokenizer`` 13a, intl, char, zh, none, or one that sacreBLEU must
     run itself.  Raises ``OptionError`` for any other.
 
     >>> import fastmetrics as fm
@@ -233,7 +233,7 @@ def corpus_bleu(
     answer: Bleu,
     reference: References,
     *,
-    tokenize: Tokenizer = "13a",
+    tokenizer: Tokenizer = "13a",
     lowercase: bool = False,
     smooth_method: Smoothing = "exp",
     smooth_value: SmoothValue = None,

@@ -58,7 +58,7 @@ class GroundingIn:
 
 Grounded = Annotated[Grounding, GroundingIn()]
 _COUNTS = "counts of contexts"
-_OPTIONS = ("tau_sim", "phrases", "pattern", "embedder", "cache")
+_OPTIONS = ("threshold", "phrases", "pattern", "embedder", "cache")
 
 
 def _hashable(value: Any) -> Any:
@@ -74,8 +74,8 @@ def _grounding(batch: Batch, column: str, options: Options) -> Grounding:
     sizes = np.diff(refusals.groups)
     within = np.arange(len(refusals.idk)) - np.repeat(refusals.groups[:-1], sizes)
     idk[np.repeat(groups[refusals.rows], sizes) + within] = refusals.idk
-    counts, tau_sim = batch.remember(_COUNTS, lambda: _counts(batch.columns["contexts"])), float(options["tau_sim"])
-    judged = support(sentences, idk, batch.text("contexts"), counts, embedder_of(options), tau_sim)
+    counts, threshold = batch.remember(_COUNTS, lambda: _counts(batch.columns["contexts"])), float(options["threshold"])
+    judged = support(sentences, idk, batch.text("contexts"), counts, embedder_of(options), threshold)
     return Grounding(judged, REGISTRY["abstained"].function(refusals, phrases=options["phrases"]) > 0)
 
 
@@ -173,7 +173,7 @@ def grounding_overlap(
     answer: Grounded,
     contexts: Raw,
     *,
-    tau_sim: Cosine = TAU_SIM,
+    threshold: Cosine = TAU_SIM,
     phrases: Patterns = PHRASES,
     pattern: Citation = PATTERN,
     embedder: Embeds = None,
@@ -183,7 +183,7 @@ def grounding_overlap(
 
     A sentence is supported if it has exactly one citation ``[n]``, 1 ≤ n ≤ number of contexts, does not say "I don't
     know" (``phrases``, as in ``abstained``), and the cosine of its embedding, the mark left out, and that of the
-    context is at least ``tau_sim``. 0 for an answer without sentences or a row without contexts; null where answer
+    context is at least ``threshold``. 0 for an answer without sentences or a row without contexts; null where answer
     or contexts are null. ``pattern`` is the regular expression of a citation, its first group the number;
     ``embedder`` (a name, a function or an ``Embedder``; wordllama by default) and ``cache`` as in ``Embedder``.
 
@@ -211,7 +211,7 @@ def overlap_faithfulness(
     answerable: Number = None,  # type: ignore[assignment]
     reference: Raw = None,  # type: ignore[assignment]
     *,
-    tau_sim: Cosine = TAU_SIM,
+    threshold: Cosine = TAU_SIM,
     phrases: Patterns = PHRASES,
     pattern: Citation = PATTERN,
     embedder: Embeds = None,
@@ -235,7 +235,7 @@ def grounding_evidence(
     answers: Any,
     contexts: Any,
     *,
-    tau_sim: Cosine = TAU_SIM,
+    threshold: Cosine = TAU_SIM,
     phrases: Patterns = PHRASES,
     pattern: Citation = PATTERN,
     embedder: Embeds = None,
@@ -246,12 +246,12 @@ def grounding_evidence(
     Columns: ``row`` of the answer, ``sentence``, ``citation`` (its number, null unless there is exactly one),
     ``context`` (what it cites, null if out of range), ``cosine`` (null where none was needed), ``supported``, and
     ``reason`` (supported, no citation, several citations, citation out of range, says it does not know, below
-    tau_sim). Options as in ``grounding_overlap``.
+    threshold). Options as in ``grounding_overlap``.
 
     >>> grounding_evidence(["Paris is in France [1]. I like it."], [["Paris lies in France."]])["reason"].to_pylist()
     ['supported', 'no citation']
     """
-    options = {"tau_sim": tau_sim, "phrases": phrases, "pattern": pattern, "embedder": embedder, "cache": cache}
+    options = {"threshold": threshold, "phrases": phrases, "pattern": pattern, "embedder": embedder, "cache": cache}
     options = REGISTRY["grounding_overlap"].options(options)
     table = {"answer": as_array(answers, "answer"), "contexts": as_array(contexts, "contexts")}
     if len(table["answer"]) != len(table["contexts"]):

@@ -131,12 +131,12 @@ def unsupported(answer: Passage, contexts: Passage, window: int, claims: Any) ->
 
 @metric(bounds=(0, 1), better="lower", source="S3, high hallucination risk")
 def hallucination_risk(
-    answer: Passages, contexts: Passages, *, above: Share = 0.6, window: Window = 30, claims: Parser = None
+    answer: Passages, contexts: Passages, *, threshold: Share = 0.6, window: Window = 30, claims: Parser = None
 ) -> Floats:
-    """1 if ``hallucination`` is higher than ``above``, else 0; its options are taken too.
+    """1 if ``hallucination`` is higher than ``threshold``, else 0; its options are taken too.
 
     >>> import fastmetrics as fm
     >>> fm.hallucination_risk(["It opened in 1890."], [["The tower opened in 1889."]])
     array([1.])
     """
-    return (unsupported(answer, contexts, window, claims) > above).astype(np.float64)
+    return (unsupported(answer, contexts, window, claims) > threshold).astype(np.float64)

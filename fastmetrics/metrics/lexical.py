@@ -100,7 +100,7 @@ def token_f1(answer: Plain, reference: Plain) -> Floats:
     return np.where(both_empty, 1.0, f1)
 
 
-@metric(bounds=(0, 1), better="higher", source="S1, F1 score: its precision", caution=unspaced)
+@metric(bounds=(0, 1), better="higher", source="S1, F1 score: its precision", cues=["precision"], caution=unspaced)
 def token_precision(answer: Plain, reference: Plain) -> Floats:
     """Share of the answer's tokens that the reference holds too.
 
@@ -114,7 +114,7 @@ def token_precision(answer: Plain, reference: Plain) -> Floats:
     return np.where(both_empty, 1.0, divide(shared(answer, reference), answer.counts, empty=0.0))
 
 
-@metric(bounds=(0, 1), better="higher", source="S1, F1 score: its recall", caution=unspaced)
+@metric(bounds=(0, 1), better="higher", source="S1, F1 score: its recall", cues=["recall"], caution=unspaced)
 def token_recall(answer: Plain, reference: Plain) -> Floats:
     """Share of the reference's tokens that the answer holds too.
 

@@ -15,7 +15,7 @@ trec_eval's.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -37,6 +37,11 @@ def _binary(formula: Callable[..., Floats], judged: Judged, level: float, no_rel
 
 
 _ELSE = {"undefined": np.nan, "zero": 0.0}
+
+
+def _at_k(bare: str, spellings: Sequence[str]) -> list[str]:
+    """The spellings, ``bare`` with a cut-off only: without one it may as well mean that of text."""
+    return [f"{bare}@k", *(name for name in spellings if name != bare)]
 
 
 @metric(
@@ -97,11 +102,11 @@ def reciprocal_rank(
     bounds=(0, 1),
     better="higher",
     source="S2, tier 1, recall@k",
-    aliases=names.RECALL,
-    cues=["context_recall"],
+    aliases=_at_k("recall", names.RECALL),
+    cues=["recall", "context_recall"],
     caution=nothing_relevant,
 )
-def recall(
+def retrieval_recall(
     retrieved_ids: Ranked,
     relevant_ids: Ranked,
     relevance: Grades | None = None,
@@ -115,7 +120,7 @@ def recall(
     recall@k = |first k ∩ G| / |G|; also called :func:`recall_at_k`.
 
     >>> import fastmetrics as fm
-    >>> fm.recall([[7, 8, 9]], [[9, 7, 5, 4]], k=2)
+    >>> fm.retrieval_recall([[7, 8, 9]], [[9, 7, 5, 4]], k=2)
     array([0.25])
     """
     judged = judge(retrieved_ids, relevant_ids, relevance)
@@ -126,11 +131,11 @@ def recall(
     bounds=(0, 1),
     better="higher",
     source="S2, tier 1, precision@k",
-    aliases=names.PRECISION,
-    cues=["context_precision"],
+    aliases=_at_k("precision", names.PRECISION),
+    cues=["precision", "context_precision"],
     caution=nothing_relevant,
 )
-def precision(
+def retrieval_precision(
     retrieved_ids: Ranked,
     relevant_ids: Ranked,
     relevance: Grades | None = None,
@@ -145,15 +150,22 @@ def precision(
     retrieved.  Also called :func:`precision_at_k`.
 
     >>> import fastmetrics as fm
-    >>> fm.precision([["a", "b", "c"]], [["a", "c"]], k=5)
+    >>> fm.retrieval_precision([["a", "b", "c"]], [["a", "c"]], k=5)
     array([0.4])
     """
     judged = judge(retrieved_ids, relevant_ids, relevance)
     return _binary(ranked.precision, judged, relevance_level, no_relevant, k=k)
 
 
-@metric(bounds=(0, 1), better="higher", source="S2, tier 1, F1@k", caution=nothing_relevant)
-def f1(
+@metric(
+    bounds=(0, 1),
+    better="higher",
+    source="S2, tier 1, F1@k",
+    aliases=_at_k("f1", names.F1),
+    cues=["f1", "f1_score"],
+    caution=nothing_relevant,
+)
+def retrieval_f1(
     retrieved_ids: Ranked,
     relevant_ids: Ranked,
     relevance: Grades | None = None,
@@ -165,7 +177,7 @@ def f1(
     """Harmonic mean of precision and recall of the first ``k`` documents.
 
     >>> import fastmetrics as fm
-    >>> fm.f1([["a", "b"]], [["a", "c"]], k=2)
+    >>> fm.retrieval_f1([["a", "b"]], [["a", "c"]], k=2)
     array([0.5])
     """
     judged = judge(retrieved_ids, relevant_ids, relevance)
@@ -262,5 +274,5 @@ def repeated_ids(retrieved_ids: Ranked) -> Floats:
     return np.bincount(rows, again, len(retrieved_ids)).astype(np.float64)
 
 
-recall_at_k = recall
-precision_at_k = precision
+recall_at_k = retrieval_recall
+precision_at_k = retrieval_precision

@@ -72,16 +72,16 @@ Answers = Annotated[Answered, AnsweredIn()]
     better="higher",
     source="S3, relevance score",
     fit=fit_idf,
-    cues=["answer_relevance", "answer_relevancy"],
+    aliases=["answer_relevancy", "relevance"],
 )
-def relevance(question: Tfidf, answer: Tfidf, *, idf: Idf = "pair") -> Floats:
+def answer_relevance(question: Tfidf, answer: Tfidf, *, idf: Idf = "pair") -> Floats:
     """How much question and answer are about the same words: (``tfidf_cosine`` + ``jaccard``) / 2.
 
     Below 0.1 an answer is irrelevant.  A cosine that is undefined, neither text having words, counts as 0.  ``idf`` as
     in ``tfidf_cosine``.
 
     >>> import fastmetrics as fm
-    >>> fm.relevance(["who wrote Emma"], ["Jane Austen wrote Emma"]).round(3)
+    >>> fm.answer_relevance(["who wrote Emma"], ["Jane Austen wrote Emma"]).round(3)
     array([0.406])
     """
     if idf == "corpus":
@@ -101,16 +101,16 @@ def verdict(
     answer: Answers,
     contexts: Passages,
     *,
-    hallucination_above: Share = 0.5,
-    relevance_below: Share = 0.1,
-    completeness_below: Share = 0.6,
+    hallucination_threshold: Share = 0.5,
+    relevance_threshold: Share = 0.1,
+    completeness_threshold: Share = 0.6,
     window: Window = 30,
     stop_words: StopWords = STOP_WORDS,
     claims: Parser = None,
 ) -> Floats:
     """1 for PASS, 0.5 for WARN, 0 for FAIL; ``fm.verdicts`` says it in words and gives the reasons.
 
-    FAIL if ``hallucination`` is above 0.5, else FAIL if ``relevance`` is below 0.1, else WARN if
+    FAIL if ``hallucination`` is above 0.5, else FAIL if ``answer_relevance`` is below 0.1, else WARN if
     ``keyword_completeness`` is below 0.6, else PASS; all three thresholds are options, as are
     those of the three scores.
 
@@ -119,7 +119,7 @@ def verdict(
     >>> fm.verdict(["When did the tower open?"] * 2, ["The tower did open in 1889.", "It opened in 1890."], contexts)
     array([1., 0.])
     """
-    failed = unsupported(answer.passage, contexts, window, claims) > hallucination_above
-    failed |= _relevance(question.weighed, answer.weighed) < relevance_below
-    thin = completeness(question.keywords, answer.weighed.tokens) < completeness_below
+    failed = unsupported(answer.passage, contexts, window, claims) > hallucination_threshold
+    failed |= _relevance(question.weighed, answer.weighed) < relevance_threshold
+    thin = completeness(question.keywords, answer.weighed.tokens) < completeness_threshold
     return np.where(failed, FAIL, np.where(thin, WARN, PASS))

@@ -22,7 +22,7 @@ from fastmetrics.metrics.shared.prose import Language, Lexicons, Prose, Writing
 from fastmetrics.metrics.writing_components import OPTIMAL_RATIO, building, fulfilment, kinds, ties
 
 WEIGHTS = (0.25, 0.25, 0.20, 0.15, 0.15)
-"""The weights of coherence, writing_completeness, length_score, structure and vocabulary in ``overall_quality``."""
+"""The weights in ``overall_quality`` of coherence, completeness, length, structure and vocabulary, in this order."""
 
 Weights = Annotated[tuple[float, ...], Several(len(WEIGHTS), Real(0.0, 1.0))]
 
@@ -74,8 +74,8 @@ def length_score(question: Prose, answer: Prose, *, language: Language = "any", 
     return np.maximum(0.0, 1.0 - np.abs(logs))
 
 
-@metric(bounds=(0, 1), better="higher", source="S4, structure score")
-def structure(
+@metric(bounds=(0, 1), better="higher", source="S4, structure score", aliases=["structure"])
+def structure_score(
     answer: Prose,
     question: Prose = None,  # type: ignore[assignment]
     *,
@@ -85,18 +85,18 @@ def structure(
     """How the answer is built: mean of ``paragraph_score``, ``introduction_score`` and ``conclusion_score``.
 
     >>> import fastmetrics as fm
-    >>> fm.structure(["Machines learn from data these days. In conclusion, machines learn."]).round(3)
+    >>> fm.structure_score(["Machines learn from data these days. In conclusion, machines learn."]).round(3)
     array([1.])
     """
     return _mean(building(question, answer), answer)
 
 
-@metric(bounds=(0, 1), better="higher", source="S4, vocabulary score")
-def vocabulary(answer: Prose, *, language: Language = "any", lexicons: Lexicons = "") -> Floats:
+@metric(bounds=(0, 1), better="higher", source="S4, vocabulary score", aliases=["vocabulary"])
+def vocabulary_score(answer: Prose, *, language: Language = "any", lexicons: Lexicons = "") -> Floats:
     """How rich the words are: mean of ``diversity_score``, ``sophistication_score`` and ``repetition_score``.
 
     >>> import fastmetrics as fm
-    >>> fm.vocabulary(["The sophisticated algorithm demonstrates remarkable efficiency and effectiveness."]).round(3)
+    >>> fm.vocabulary_score(["The sophisticated algorithm shows remarkable efficiency and effectiveness."]).round(3)
     array([0.917])
     """
     return _mean(kinds(answer), answer)
@@ -118,7 +118,8 @@ def overall_quality(
 ) -> Floats:
     """Weighted mean of the five writing scores.
 
-    0.25 · coherence + 0.25 · writing_completeness + 0.20 · length_score + 0.15 · structure + 0.15 · vocabulary.
+    0.25 · coherence + 0.25 · writing_completeness + 0.20 · length_score + 0.15 · structure_score +
+    0.15 · vocabulary_score.
     Raises ``OptionError`` for weights that do not sum to 1.
 
     >>> import fastmetrics as fm

@@ -77,8 +77,8 @@ def parse(spec: str) -> Score:
 
     Raises ``UnknownNameError`` for a metric or option nobody knows, ``OptionError`` for a value it cannot take.
     """
-    read = specs.read(spec, lambda name: families.lookup(name) is not None)
-    found = families.find(read.name)
+    read = specs.read(spec, lambda name: families.lookup(name, cut=True) is not None)
+    found = families.find(read.name, cut=bool(read.at))
     given = dict(read.options)
     if read.level:
         given["relevance_level"] = int(read.level)
@@ -117,7 +117,7 @@ def plan(
     if embedder is not None:
         argument("embedder", embedder, of_hint(Embeds))
     embedding = {"embedder": embedder, "cache": "" if cache is None else os.path.abspath(cache)}
-    scores = [_embedding(_unambiguous(parse(spec), found), found, embedding) for spec in metrics]
+    scores = [_embedding(parse(spec), found, embedding) for spec in metrics]
     for suite in suites if suites or metrics else ["core"]:
         asked = {score.name for score in scores}
         scores += [score for score in _able(suite, names, found, embedding) if score.name not in asked]
@@ -149,15 +149,6 @@ def _able(suite: str, names: list[str], found: Mapping[str, str], embedding: Map
     return able
 
 
-def _unambiguous(score: Score, found: Mapping[str, str]) -> Score:
-    """The score; ``OptionError`` if its bare name may mean another metric too, for which the columns are there."""
-    others = [name for name in families.meant(score.name) if set(families.find(name).required) <= set(found)]
-    if others and score.name == score.metric.name:
-        named = ", ".join([*others, f"{score.name}@k" if "k" in score.metric.defaults else f"{score.name}()"])
-        raise OptionError(f"metric {score.name!r} could be one of {named}; say which")
-    return score
-
-
 def _check_columns(score: Score, names: list[str], found: Mapping[str, str]) -> None:
     """Raise ``ColumnError`` for a column that a score needs and the table lacks, with the ways to give it."""
     for column in score.metric.required:
@@ -168,8 +159,6 @@ def _check_columns(score: Score, names: list[str], found: Mapping[str, str]) -> 
         ways: list[object] = ["name yours with ", Argument("columns", {column: ...})]
         if from_text(score.metric, found) is not score.metric:
             ways += [", or have it made of the text with ", Argument("embedder", "wordllama")]
-        others = [name for name in families.meant(score.metric.name) if name != score.metric.name]
-        ways += [f"; did you mean {' or '.join(others)}?"] if others and score.name == score.metric.name else []
         raise ColumnError(f"{score.name} needs the column {column!r}{also}; the table has: {quoted(names)}; ", *ways)
 
 

@@ -159,8 +159,8 @@ def summarize(
 
     ``scores`` is an Arrow table, record batch or reader, a pandas or Polars frame, a lazy frame of Polars, a mapping of
     name to array, a list of dicts, an iterable of the Arrow ones (as from several files), a function that returns such
-    an iterable anew at each call, or a Ray Dataset or Spark DataFrame, whose workers add up its parts.  The ``id`` and the row labels of
-    pandas are no scores, nor are whole numbers and truth values that a run kept beside its scores.
+    an iterable anew at each call, or a Ray Dataset or Spark DataFrame, whose workers add up its parts.  The ``id`` and
+    the row labels of pandas are no scores, nor are whole numbers and truth values that a run kept beside its scores.
     Sums are exact and rounded once, so any order or split of the rows gives the same bits.
 
     Null means that an input was missing and NaN that the metric is undefined there.  A file written by this package

@@ -73,7 +73,7 @@ FAMILIES = (
     Family(ranked.average_precision, names.AVERAGE_PRECISION, "k"),
     Family(ranked.precision, names.PRECISION, "k"),
     Family(ranked.recall, names.RECALL, "k"),
-    Family(ranked.f1, ("f1",), "k"),
+    Family(ranked.f1, names.F1, "k"),
     Family(ranked.success, names.HIT_RATE, "k"),
     Family(ranked.hits, ("hits", "num_rel_ret"), "k", mean="sum"),
     Family(ranked.r_precision, names.R_PRECISION, fixed={"share": 1.0}),

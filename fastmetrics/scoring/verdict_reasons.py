@@ -65,7 +65,7 @@ def verdicts(question: Any, answer: Any, contexts: Any, **options: Any) -> pa.Ta
     Raises ``ColumnError`` for columns that differ in length or hold no text, ``OptionError`` for an option it refuses.
     """
     complete = REGISTRY["verdict"].options(options)
-    parts = {name: REGISTRY[name] for name in ("verdict", "hallucination", "relevance", "keyword_completeness")}
+    parts = {name: REGISTRY[name] for name in ("verdict", "hallucination", "answer_relevance", "keyword_completeness")}
     pieces: dict[str, list[pa.Array]] = {name: [] for name in (*parts, "unsupported")}
     for batch in _batches({"question": question, "answer": answer, "contexts": contexts}):
         for name, metric in parts.items():

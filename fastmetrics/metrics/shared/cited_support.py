@@ -43,7 +43,7 @@ REASONS = (
     "several citations",
     "citation out of range",
     "says it does not know",
-    "below tau_sim",
+    "below threshold",
 )
 """What became of a sentence, by number."""
 
@@ -112,7 +112,7 @@ def _size(string: str) -> int:
 
 
 def support(
-    sentences: Sentences, idk: Flags, contexts: Text, counts: Ints, embedder: Embedder, tau_sim: float
+    sentences: Sentences, idk: Flags, contexts: Text, counts: Ints, embedder: Embedder, threshold: float
 ) -> Support:
     """Judge each sentence: one citation, in range, no "I don't know", and near enough to what it cites.
 
@@ -126,7 +126,7 @@ def support(
     cosine = np.full(len(outcome), np.nan)
     valid = np.flatnonzero(outcome == TOO_FAR)
     cosine[valid] = cosines(embedder, sentences.bare(valid), contexts, cited[valid])
-    outcome[valid[cosine[valid] >= tau_sim]] = SUPPORTED
+    outcome[valid[cosine[valid] >= threshold]] = SUPPORTED
     return Support(sentences, outcome, cited, cosine)
 
 

@@ -1,0 +1,72 @@
+"""The type stub of the public names: what editors complete and type checkers read, from the declarations themselves."""
+
+from __future__ import annotations
+
+import inspect
+import typing
+from typing import Any
+
+import fastmetrics as fm
+from fastmetrics.core.allowed_values import Choice
+from fastmetrics.declaration.metric import Metric
+from fastmetrics.metrics import REGISTRY
+
+HEADER = '''"""Public names of fastmetrics.  Written by scripts/docs.py from the declarations; edit those."""
+
+from collections.abc import Sequence
+from typing import Any, Literal, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+'''
+
+NAMES = '''
+__version__: str
+HOMES: dict[str, str]
+
+def public_names() -> list[str]: ...
+
+Column: TypeAlias = Any
+"""A column: an Arrow array, a NumPy array, a pandas or Polars series, or a list with one value a row."""
+'''
+
+
+def stub() -> str:
+    """The text of ``fastmetrics/__init__.pyi``."""
+    metrics = [metric for metric in REGISTRY.values() if metric.name.isidentifier()]
+    imports = [f"from fastmetrics.{home} import {name} as {name}" for name, home in fm.HOMES.items()]
+    finishes = [metric.finish for metric in metrics if metric.finish is not None]
+    imports += [f"from {finish.__module__} import {_returned(finish)}" for finish in finishes]
+    listed = "__all__ = [\n" + "".join(f'    "{name}",\n' for name in fm.public_names()) + "]\n"
+    return "\n".join([HEADER, *sorted(imports), "", listed + NAMES, *map(_function, metrics)])
+
+
+def _function(metric: Metric) -> str:
+    """The signature of a metric called with raw columns, and the first line of its docstring."""
+    columns = [f"{name}: Column" + (" = None" if name in metric.optional else "") for name in metric.needs]
+    hints = typing.get_type_hints(metric.function)
+    options = [
+        f"{name}: {_annotation(metric.allowed[name], hints[name])} = {_default(default)}"
+        for name, default in metric.defaults.items()
+    ]
+    given = ", ".join([*columns, "*", *options, "threads: int | None = None"])
+    result = "NDArray[np.float64]" if metric.finish is None else _returned(metric.finish)
+    return f'def {metric.name}({given}) -> {result}:\n    """{metric.summary}"""\n'
+
+
+def _annotation(allowed: Any, hint: Any) -> str:
+    """The type of an option: the values themselves if they are few."""
+    if isinstance(allowed, Choice):
+        return f"Literal[{', '.join(map(repr, allowed.values))}]"
+    if typing.get_origin(hint) is tuple:
+        return f"Sequence[{typing.get_args(hint)[0].__name__}]"
+    return hint.__name__ if isinstance(hint, type) else str(hint).replace("typing.", "")
+
+
+def _default(value: Any) -> str:
+    """The default, unless it is long."""
+    return repr(value) if len(repr(value)) < 20 else "..."
+
+
+def _returned(finish: Any) -> str:
+    return str(inspect.signature(finish).return_annotation)
