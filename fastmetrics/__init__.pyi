@@ -1,0 +1,447 @@
+"""Public names of fastmetrics.  Written by scripts/docs.py from the declarations; edit those."""
+
+from collections.abc import Sequence
+from typing import Any, Literal, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fastmetrics.faq.bot import StrictMatchBot as StrictMatchBot
+from fastmetrics.faq.matcher import match_faq as match_faq
+from fastmetrics.metrics.bleu import BleuScore
+from fastmetrics.metrics.grounding import grounding_evidence as grounding_evidence
+from fastmetrics.metrics.retrieval_consistency import retrieval_consistency as retrieval_consistency
+from fastmetrics.metrics.retrieval_consistency import retrieval_rbo as retrieval_rbo
+from fastmetrics.metrics.semantic import response_exact_match_rate as response_exact_match_rate
+from fastmetrics.metrics.semantic import response_semantic_consistency as response_semantic_consistency
+from fastmetrics.results.score_files import summarize_files as summarize_files
+from fastmetrics.results.summary import summarize as summarize
+from fastmetrics.results.validation import validate as validate
+from fastmetrics.retrieval.evaluate import rank as rank
+from fastmetrics.retrieval.evaluate import rank_runs as rank_runs
+from fastmetrics.retrieval.rank_files import rank_files as rank_files
+from fastmetrics.scoring.files import score_files as score_files
+from fastmetrics.scoring.profile import profile_files as profile_files
+from fastmetrics.scoring.rouge_call import rouge as rouge
+from fastmetrics.scoring.score import score as score
+from fastmetrics.scoring.verdict_reasons import anchors as anchors
+from fastmetrics.scoring.verdict_reasons import verdicts as verdicts
+from fastmetrics.stats.agreement import agreement as agreement
+from fastmetrics.stats.agreement import cohen_kappa as cohen_kappa
+from fastmetrics.stats.agreement import krippendorff_alpha as krippendorff_alpha
+from fastmetrics.vectors.embedder import Embedder as Embedder
+from fastmetrics.vectors.embedder import add_embeddings as add_embeddings
+from fastmetrics.vectors.geometry import geometry as geometry
+from fastmetrics.vectors.neighbors import Index as Index
+from fastmetrics.vectors.neighbors import nearest as nearest
+
+__all__ = [
+    "Embedder",
+    "Index",
+    "StrictMatchBot",
+    "__version__",
+    "abstained",
+    "add_embeddings",
+    "agreement",
+    "anchors",
+    "answer_length",
+    "answer_relevance",
+    "answer_words",
+    "average_precision",
+    "bleu",
+    "chrf",
+    "cohen_kappa",
+    "coherence",
+    "completion_tokens",
+    "conclusion_score",
+    "connector_score",
+    "corpus_bleu",
+    "diversity_score",
+    "dot_similarity",
+    "drift",
+    "euclidean_distance",
+    "exact_match",
+    "geometry",
+    "grounding_evidence",
+    "grounding_overlap",
+    "hallucination",
+    "hallucination_risk",
+    "hit_rate",
+    "idk_citations",
+    "introduction_score",
+    "jaccard",
+    "keyword_completeness",
+    "keyword_coverage",
+    "keyword_recall",
+    "krippendorff_alpha",
+    "latency_ms",
+    "length_score",
+    "match_faq",
+    "ndcg",
+    "nearest",
+    "overall_quality",
+    "overlap_faithfulness",
+    "paragraph_score",
+    "politeness",
+    "profile_files",
+    "prompt_tokens",
+    "pronoun_score",
+    "question_score",
+    "r_precision",
+    "rank",
+    "rank_files",
+    "rank_runs",
+    "reciprocal_rank",
+    "repeated_ids",
+    "repetition_score",
+    "response_exact_match_rate",
+    "response_semantic_consistency",
+    "retrieval_consistency",
+    "retrieval_f1",
+    "retrieval_precision",
+    "retrieval_rbo",
+    "retrieval_recall",
+    "rouge",
+    "rouge1_f1",
+    "rouge1_precision",
+    "rouge1_recall",
+    "rouge2_f1",
+    "rouge2_precision",
+    "rouge2_recall",
+    "rouge3_f1",
+    "rouge3_precision",
+    "rouge3_recall",
+    "rouge4_f1",
+    "rouge4_precision",
+    "rouge4_recall",
+    "rouge5_f1",
+    "rouge5_precision",
+    "rouge5_recall",
+    "rouge6_f1",
+    "rouge6_precision",
+    "rouge6_recall",
+    "rouge7_f1",
+    "rouge7_precision",
+    "rouge7_recall",
+    "rouge8_f1",
+    "rouge8_precision",
+    "rouge8_recall",
+    "rouge9_f1",
+    "rouge9_precision",
+    "rouge9_recall",
+    "rougeL_f1",
+    "rougeL_precision",
+    "rougeL_recall",
+    "rougeLsum_f1",
+    "rougeLsum_precision",
+    "rougeLsum_recall",
+    "score",
+    "score_files",
+    "semantic_similarity",
+    "sophistication_score",
+    "squad_em",
+    "squad_f1",
+    "structure_score",
+    "summarize",
+    "summarize_files",
+    "task_score",
+    "tfidf_cosine",
+    "token_cosine",
+    "token_f1",
+    "token_precision",
+    "token_recall",
+    "topic_score",
+    "total_tokens",
+    "validate",
+    "verdict",
+    "verdicts",
+    "vocabulary_score",
+    "writing_completeness",
+]
+
+__version__: str
+HOMES: dict[str, str]
+
+def public_names() -> list[str]: ...
+
+Column: TypeAlias = Any
+"""A column: an Arrow array, a NumPy array, a pandas or Polars series, or a list with one value a row."""
+
+def exact_match(answer: Column, reference: Column, *, threads: int | None = None) -> NDArray[np.float64]:
+    """1 if answer and reference are equal after normalisation, else 0."""
+
+def keyword_recall(answer: Column, reference: Column, *, threads: int | None = None) -> NDArray[np.float64]:
+    """Share of the reference's distinct words that the answer holds."""
+
+def token_cosine(answer: Column, reference: Column, *, threads: int | None = None) -> NDArray[np.float64]:
+    """Cosine of the binary word vectors of answer and reference."""
+
+def token_f1(answer: Column, reference: Column, *, threads: int | None = None) -> NDArray[np.float64]:
+    """Harmonic mean of token precision and recall: how much answer and reference overlap, word by word."""
+
+def token_precision(answer: Column, reference: Column, *, threads: int | None = None) -> NDArray[np.float64]:
+    """Share of the answer's tokens that the reference holds too."""
+
+def token_recall(answer: Column, reference: Column, *, threads: int | None = None) -> NDArray[np.float64]:
+    """Share of the reference's tokens that the answer holds too."""
+
+def jaccard(question: Column, answer: Column, *, threads: int | None = None) -> NDArray[np.float64]:
+    """Share of the distinct words of question and answer that both hold."""
+
+def answer_length(answer: Column, *, threads: int | None = None) -> NDArray[np.float64]:
+    """Number of characters (Unicode code points) of the answer."""
+
+def answer_words(answer: Column, *, threads: int | None = None) -> NDArray[np.float64]:
+    """Number of ``words`` (maximal runs of ``\w``) of the answer."""
+
+def politeness(answer: Column, *, markers: Sequence[str] = ..., threads: int | None = None) -> NDArray[np.float64]:
+    """How many politeness markers the answer holds, two being enough for the full score."""
+
+def squad_em(answer: Column, reference: Column, *, version: Literal[1, 2] = 1, threads: int | None = None) -> NDArray[np.float64]:
+    """SQuAD's exact match: 1 if answer and reference are equal after the official normalisation."""
+
+def squad_f1(answer: Column, reference: Column, *, version: Literal[1, 2] = 1, threads: int | None = None) -> NDArray[np.float64]:
+    """SQuAD's token F1 after the official normalisation."""
+
+def abstained(answer: Column, *, phrases: Sequence[str] = ..., threads: int | None = None) -> NDArray[np.float64]:
+    """1 if the answer as a whole is an "I don't know", else 0; its mean is S1's abstain rate."""
+
+def idk_citations(answer: Column, *, phrases: Sequence[str] = ..., pattern: str = '\\[\\d+\\]', threads: int | None = None) -> NDArray[np.float64]:
+    """Number of "I don't know" sentences of the answer that carry a citation; the sum over a table must be 0."""
+
+def grounding_overlap(answer: Column, contexts: Column, *, threshold: float = 0.65, phrases: Sequence[str] = ..., pattern: str = '\\[([0-9]+)\\]', embedder: Any = None, cache: str = '', threads: int | None = None) -> NDArray[np.float64]:
+    """Share of the answer's sentences that are supported by the context they cite."""
+
+def overlap_faithfulness(answer: Column, contexts: Column, answerable: Column = None, reference: Column = None, *, threshold: float = 0.65, phrases: Sequence[str] = ..., pattern: str = '\\[([0-9]+)\\]', embedder: Any = None, cache: str = '', threads: int | None = None) -> NDArray[np.float64]:
+    """Faithfulness from grounding: min(1, 0.6 + 0.4·grounding_overlap), 0 for abstaining from an answerable question."""
+
+def rouge1_precision(answer: Column, reference: Column, *, stemmer: bool = False, tokenizer: Literal['rouge', 'unicode'] = 'rouge', threads: int | None = None) -> NDArray[np.float64]:
+    """Share of the answer's words that the reference has too."""
+
+def rouge1_recall(answer: Column, reference: Column, *, stemmer: bool = False, tokenizer: Literal['rouge', 'unicode'] = 'rouge', threads: int | None = None) -> NDArray[np.float64]:
+    """Share of the reference's words that the answer has too."""
+
+def rouge1_f1(answer: Column, reference: Column, *, stemmer: bool = False, tokenizer: Literal['rouge', 'unicode'] = 'rouge', threads: int | None = None) -> NDArray[np.float64]:
+    """Harmonic mean of ROUGE-1 precision and recall, over words."""
+
+def rouge2_precision(answer: Column, reference: Column, *, stemmer: bool = False, tokenizer: Literal['rouge', 'unicode'] = 'rouge', threads: int | None = None) -> NDArray[np.float64]:
+    """Share of the answer's 2-grams that the reference has too."""
+
+def rouge2_recall(answer: Column, reference: Column, *, stemmer: bool = False, tokenizer: Literal['rouge', 'unicode'] = 'rouge', threads: int | None = None) -> NDArray[np.float64]:
+    """Share of the reference's 2-grams that the answer has too."""
+
+def rouge2_f1(answer: Column, reference: Column, *, stemmer: bool = False, tokenizer: Literal['rouge', 'unicode'] = 'rouge', threads: int | None = None) -> NDArray[np.float64]:
+    """Harmonic mean of ROUGE-2 precision and recall, over 2-grams."""
+
+def rouge3_precision(answer: Column, reference: Column, *, stemmer: bool = False, tokenizer: Literal['rouge', 'unicode'] = 'rouge', threads: int | None = None) -> NDArray[np.float64]:
+    """Share of the answer's 3-grams that the reference has too."""
+
+def rouge3_recall(answer: Column, reference: Column, *, stemmer: bool = False, tokenizer: Literal['rouge', 'unicode'] = 'rouge', threads: int | None = None) -> NDArray[np.float64]:
+    """Share of the reference's 3-grams that the answer has too."""
+
+def rouge3_f1(answer: Column, reference: Column, *, stemmer: bool = False, tokenizer: Literal['rouge', 'unicode'] = 'rouge', threads: int | None = None) -> NDArray[np.float64]:
+    """Harmonic mean of ROUGE-3 precision and recall, over 3-grams."""
+
+def rouge4_precision(answer: Column, reference: Column, *, stemmer: bool = False, tokenizer: Literal['rouge', 'unicode'] = 'rouge', threads: int | None = None) -> NDArray[np.float64]:
+    """Share of the answer's 4-grams that the reference has too."""
+
+def rouge4_recall(answer: Column, reference: Column, *, stemmer: bool = False, tokenizer: Literal['rouge', 'unicode'] = 'rouge', threads: int | None = None) -> NDArray[np.float64]:
+    """Share of the reference's 4-grams that the answer has too."""
+
+def rouge4_f1(answer: Column, reference: Column, *, stemmer: bool = False, tokenizer: Literal['rouge', 'unicode'] = 'rouge', threads: int | None = None) -> NDArray[np.float64]:
+    """Harmonic mean of ROUGE-4 precision and recall, over 4-grams."""
+
+def rouge5_precision(answer: Column, reference: Column, *, stemmer: bool = False, tokenizer: Literal['rouge', 'unicode'] = 'rouge', threads: int | None = None) -> NDArray[np.float64]:
+    """Share of the answer's 5-grams that the reference has too."""
+
+def rouge5_recall(answer: Column, reference: Column, *, stemmer: bool = False, tokenizer: Literal['rouge', 'unicode'] = 'rouge', threads: int | None = None) -> NDArray[np.float64]:
+    """Share of the reference's 5-grams that the answer has too."""
+
+def rouge5_f1(answer: Column, reference: Column, *, stemmer: bool = False, tokenizer: Literal['rouge', 'unicode'] = 'rouge', threads: int | None = None) -> NDArray[np.float64]:
+    """Harmonic mean of ROUGE-5 precision and recall, over 5-grams."""
+
+def rouge6_precision(answer: Column, reference: Column, *, stemmer: bool = False, tokenizer: Literal['rouge', 'unicode'] = 'rouge', threads: int | None = None) -> NDArray[np.float64]:
+    """Share of the answer's 6-grams that the reference has too."""
+
+def rouge6_recall(answer: Column, reference: Column, *, stemmer: bool = False, tokenizer: Literal['rouge', 'unicode'] = 'rouge', threads: int | None = None) -> NDArray[np.float64]:
+    """Share of the reference's 6-grams that the answer has too."""
+
+def rouge6_f1(answer: Column, reference: Column, *, stemmer: bool = False, tokenizer: Literal['rouge', 'unicode'] = 'rouge', threads: int | None = None) -> NDArray[np.float64]:
+    """Harmonic mean of ROUGE-6 precision and recall, over 6-grams."""
+
+def rouge7_precision(answer: Column, reference: Column, *, stemmer: bool = False, tokenizer: Literal['rouge', 'unicode'] = 'rouge', threads: int | None = None) -> NDArray[np.float64]:
+    """Share of the answer's 7-grams that the reference has too."""
+
+def rouge7_recall(answer: Column, reference: Column, *, stemmer: bool = False, tokenizer: Literal['rouge', 'unicode'] = 'rouge', threads: int | None = None) -> NDArray[np.float64]:
+    """Share of the reference's 7-grams that the answer has too."""
+
+def rouge7_f1(answer: Column, reference: Column, *, stemmer: bool = False, tokenizer: Literal['rouge', 'unicode'] = 'rouge', threads: int | None = None) -> NDArray[np.float64]:
+    """Harmonic mean of ROUGE-7 precision and recall, over 7-grams."""
+
+def rouge8_precision(answer: Column, reference: Column, *, stemmer: bool = False, tokenizer: Literal['rouge', 'unicode'] = 'rouge', threads: int | None = None) -> NDArray[np.float64]:
+    """Share of the answer's 8-grams that the reference has too."""
+
+def rouge8_recall(answer: Column, reference: Column, *, stemmer: bool = False, tokenizer: Literal['rouge', 'unicode'] = 'rouge', threads: int | None = None) -> NDArray[np.float64]:
+    """Share of the reference's 8-grams that the answer has too."""
+
+def rouge8_f1(answer: Column, reference: Column, *, stemmer: bool = False, tokenizer: Literal['rouge', 'unicode'] = 'rouge', threads: int | None = None) -> NDArray[np.float64]:
+    """Harmonic mean of ROUGE-8 precision and recall, over 8-grams."""
+
+def rouge9_precision(answer: Column, reference: Column, *, stemmer: bool = False, tokenizer: Literal['rouge', 'unicode'] = 'rouge', threads: int | None = None) -> NDArray[np.float64]:
+    """Share of the answer's 9-grams that the reference has too."""
+
+def rouge9_recall(answer: Column, reference: Column, *, stemmer: bool = False, tokenizer: Literal['rouge', 'unicode'] = 'rouge', threads: int | None = None) -> NDArray[np.float64]:
+    """Share of the reference's 9-grams that the answer has too."""
+
+def rouge9_f1(answer: Column, reference: Column, *, stemmer: bool = False, tokenizer: Literal['rouge', 'unicode'] = 'rouge', threads: int | None = None) -> NDArray[np.float64]:
+    """Harmonic mean of ROUGE-9 precision and recall, over 9-grams."""
+
+def rougeL_precision(answer: Column, reference: Column, *, stemmer: bool = False, tokenizer: Literal['rouge', 'unicode'] = 'rouge', threads: int | None = None) -> NDArray[np.float64]:
+    """Share of the answer's words in common order that the reference has too."""
+
+def rougeL_recall(answer: Column, reference: Column, *, stemmer: bool = False, tokenizer: Literal['rouge', 'unicode'] = 'rouge', threads: int | None = None) -> NDArray[np.float64]:
+    """Share of the reference's words in common order that the answer has too."""
+
+def rougeL_f1(answer: Column, reference: Column, *, stemmer: bool = False, tokenizer: Literal['rouge', 'unicode'] = 'rouge', threads: int | None = None) -> NDArray[np.float64]:
+    """Harmonic mean of ROUGE-L precision and recall, over words in common order."""
+
+def rougeLsum_precision(answer: Column, reference: Column, *, stemmer: bool = False, tokenizer: Literal['rouge', 'unicode'] = 'rouge', threads: int | None = None) -> NDArray[np.float64]:
+    """Share of the answer's words in common order that the reference has too."""
+
+def rougeLsum_recall(answer: Column, reference: Column, *, stemmer: bool = False, tokenizer: Literal['rouge', 'unicode'] = 'rouge', threads: int | None = None) -> NDArray[np.float64]:
+    """Share of the reference's words in common order that the answer has too."""
+
+def rougeLsum_f1(answer: Column, reference: Column, *, stemmer: bool = False, tokenizer: Literal['rouge', 'unicode'] = 'rouge', threads: int | None = None) -> NDArray[np.float64]:
+    """Harmonic mean of ROUGE-Lsum precision and recall, over words in common order."""
+
+def bleu(answer: Column, reference: Column, *, tokenizer: Literal['13a', 'zh', 'intl', 'char', 'none', 'ja-mecab', 'ko-mecab', 'spm', 'flores101', 'flores200', 'spBLEU-1K'] = '13a', lowercase: bool = False, smooth_method: Literal['exp', 'floor', 'add-k', 'none'] = 'exp', smooth_value: float | None = None, max_ngram_order: int = 4, effective_order: bool = True, threads: int | None = None) -> NDArray[np.float64]:
+    """BLEU of each answer against all its references, from 0 to 100: sacreBLEU's ``sentence_bleu``."""
+
+def corpus_bleu(answer: Column, reference: Column, *, tokenizer: Literal['13a', 'zh', 'intl', 'char', 'none', 'ja-mecab', 'ko-mecab', 'spm', 'flores101', 'flores200', 'spBLEU-1K'] = '13a', lowercase: bool = False, smooth_method: Literal['exp', 'floor', 'add-k', 'none'] = 'exp', smooth_value: float | None = None, max_ngram_order: int = 4, effective_order: bool = False, threads: int | None = None) -> BleuScore:
+    """BLEU of all answers together, from 0 to 100: sacreBLEU's ``corpus_bleu``."""
+
+def chrf(answer: Column, reference: Column, *, char_order: int = 6, word_order: int = 0, beta: float = 2, lowercase: bool = False, whitespace: bool = False, eps_smoothing: bool = False, threads: int | None = None) -> NDArray[np.float64]:
+    """Character n-gram F-score of each answer, from 0 to 100: sacreBLEU's ``sentence_chrf``."""
+
+def tfidf_cosine(question: Column, answer: Column, *, idf: Literal['pair', 'corpus'] = 'pair', threads: int | None = None) -> NDArray[np.float64]:
+    """Cosine of the TF-IDF vectors of question and answer, as scikit-learn's ``TfidfVectorizer()`` makes them."""
+
+def keyword_completeness(question: Column, answer: Column, *, stop_words: Sequence[str] = ..., threads: int | None = None) -> NDArray[np.float64]:
+    """Share of the question's keywords that the answer holds."""
+
+def drift(answer: Column, contexts: Column, *, threads: int | None = None) -> NDArray[np.float64]:
+    """0.2 if less than a fifth of the answer's word pairs stand in the contexts, else 0."""
+
+def hallucination(answer: Column, contexts: Column, *, window: int = 30, claims: Any = None, threads: int | None = None) -> NDArray[np.float64]:
+    """Share of the answer's checkable facts that its contexts do not support; 0 is best."""
+
+def hallucination_risk(answer: Column, contexts: Column, *, threshold: float = 0.6, window: int = 30, claims: Any = None, threads: int | None = None) -> NDArray[np.float64]:
+    """1 if ``hallucination`` is higher than ``threshold``, else 0; its options are taken too."""
+
+def answer_relevance(question: Column, answer: Column, *, idf: Literal['pair', 'corpus'] = 'pair', threads: int | None = None) -> NDArray[np.float64]:
+    """How much question and answer are about the same words: (``tfidf_cosine`` + ``jaccard``) / 2."""
+
+def verdict(question: Column, answer: Column, contexts: Column, *, hallucination_threshold: float = 0.5, relevance_threshold: float = 0.1, completeness_threshold: float = 0.6, window: int = 30, stop_words: Sequence[str] = ..., claims: Any = None, threads: int | None = None) -> NDArray[np.float64]:
+    """1 for PASS, 0.5 for WARN, 0 for FAIL; ``fm.verdicts`` says it in words and gives the reasons."""
+
+def connector_score(answer: Column, *, language: Literal['any', 'en', 'ru'] = 'any', lexicons: str = '', threads: int | None = None) -> NDArray[np.float64]:
+    """Connectors ("however", "as a result") against three in ten sentences: min(connectors / (0.3 · sentences), 1)."""
+
+def pronoun_score(answer: Column, *, language: Literal['any', 'en', 'ru'] = 'any', lexicons: str = '', threads: int | None = None) -> NDArray[np.float64]:
+    """Share of third-person pronouns that may refer to something: 1 - unclear / total, 1 if there are none."""
+
+def topic_score(answer: Column, *, language: Literal['any', 'en', 'ru'] = 'any', lexicons: str = '', threads: int | None = None) -> NDArray[np.float64]:
+    """Share of sentences that continue a topic: 1 - shifts / sentences; undefined for fewer than two sentences."""
+
+def keyword_coverage(question: Column, answer: Column, *, language: Literal['any', 'en', 'ru'] = 'any', lexicons: str = '', threads: int | None = None) -> NDArray[np.float64]:
+    """0.6 · share of the prompt's keywords in the answer + 0.4 · min(1, words / (2.5 · words of the prompt))."""
+
+def question_score(question: Column, answer: Column, *, language: Literal['any', 'en', 'ru'] = 'any', lexicons: str = '', threads: int | None = None) -> NDArray[np.float64]:
+    """Share of the prompt's questions whose keywords the answer holds at least half of; undefined without questions."""
+
+def task_score(question: Column, answer: Column, *, language: Literal['any', 'en', 'ru'] = 'any', lexicons: str = '', threads: int | None = None) -> NDArray[np.float64]:
+    """Share of the prompt's tasks whose object the answer covers; undefined without tasks."""
+
+def paragraph_score(answer: Column, *, language: Literal['any', 'en', 'ru'] = 'any', lexicons: str = '', threads: int | None = None) -> NDArray[np.float64]:
+    """min(paragraphs / ⌈words / 100⌉, 1)."""
+
+def introduction_score(answer: Column, question: Column = None, *, language: Literal['any', 'en', 'ru'] = 'any', lexicons: str = '', threads: int | None = None) -> NDArray[np.float64]:
+    """1 if the first sentence is longer than 20 characters and holds a keyword of the question, else 0."""
+
+def conclusion_score(answer: Column, *, language: Literal['any', 'en', 'ru'] = 'any', lexicons: str = '', threads: int | None = None) -> NDArray[np.float64]:
+    """1 if the last sentence is longer than 15 characters and holds a summary word ("overall"), else 0."""
+
+def diversity_score(answer: Column, *, language: Literal['any', 'en', 'ru'] = 'any', lexicons: str = '', threads: int | None = None) -> NDArray[np.float64]:
+    """Distinct words / words; undefined without words."""
+
+def sophistication_score(answer: Column, *, language: Literal['any', 'en', 'ru'] = 'any', lexicons: str = '', threads: int | None = None) -> NDArray[np.float64]:
+    """Words of more than six letters that are not common / words; undefined without words."""
+
+def repetition_score(answer: Column, *, language: Literal['any', 'en', 'ru'] = 'any', lexicons: str = '', threads: int | None = None) -> NDArray[np.float64]:
+    """1 - distinct words that occur more than three times / words; undefined without words."""
+
+def coherence(answer: Column, *, language: Literal['any', 'en', 'ru'] = 'any', lexicons: str = '', threads: int | None = None) -> NDArray[np.float64]:
+    """How well the sentences hang together: mean of ``connector_score``, ``pronoun_score`` and ``topic_score``."""
+
+def writing_completeness(question: Column, answer: Column, *, language: Literal['any', 'en', 'ru'] = 'any', lexicons: str = '', threads: int | None = None) -> NDArray[np.float64]:
+    """How much of the prompt is dealt with: mean of ``keyword_coverage``, ``question_score`` and ``task_score``."""
+
+def length_score(question: Column, answer: Column, *, language: Literal['any', 'en', 'ru'] = 'any', lexicons: str = '', threads: int | None = None) -> NDArray[np.float64]:
+    """How near the answer is to 2.5 words per word of the question: max(0, 1 - \|ln(words / (2.5 · words of it))\|)."""
+
+def structure_score(answer: Column, question: Column = None, *, language: Literal['any', 'en', 'ru'] = 'any', lexicons: str = '', threads: int | None = None) -> NDArray[np.float64]:
+    """How the answer is built: mean of ``paragraph_score``, ``introduction_score`` and ``conclusion_score``."""
+
+def vocabulary_score(answer: Column, *, language: Literal['any', 'en', 'ru'] = 'any', lexicons: str = '', threads: int | None = None) -> NDArray[np.float64]:
+    """How rich the words are: mean of ``diversity_score``, ``sophistication_score`` and ``repetition_score``."""
+
+def overall_quality(question: Column, answer: Column, *, weights: Sequence[float] = ..., language: Literal['any', 'en', 'ru'] = 'any', lexicons: str = '', threads: int | None = None) -> NDArray[np.float64]:
+    """Weighted mean of the five writing scores."""
+
+def hit_rate(retrieved_ids: Column, relevant_ids: Column, relevance: Column = None, *, k: int | None = None, relevance_level: float = 1, no_relevant: Literal['undefined', 'zero'] = 'undefined', threads: int | None = None) -> NDArray[np.float64]:
+    """1 if any of the first ``k`` retrieved documents is relevant, else 0 (trec_eval's success_k)."""
+
+def reciprocal_rank(retrieved_ids: Column, relevant_ids: Column, relevance: Column = None, *, k: int | None = None, relevance_level: float = 1, no_relevant: Literal['undefined', 'zero'] = 'undefined', threads: int | None = None) -> NDArray[np.float64]:
+    """1 / rank of the first relevant document; 0 if there is none among the first ``k``.  Its mean is MRR."""
+
+def retrieval_recall(retrieved_ids: Column, relevant_ids: Column, relevance: Column = None, *, k: int | None = None, relevance_level: float = 1, no_relevant: Literal['undefined', 'zero'] = 'undefined', threads: int | None = None) -> NDArray[np.float64]:
+    """Share of the relevant documents that are among the first ``k`` retrieved."""
+
+def retrieval_precision(retrieved_ids: Column, relevant_ids: Column, relevance: Column = None, *, k: int | None = None, relevance_level: float = 1, no_relevant: Literal['undefined', 'zero'] = 'undefined', threads: int | None = None) -> NDArray[np.float64]:
+    """Share of the first ``k`` places that hold a relevant document."""
+
+def retrieval_f1(retrieved_ids: Column, relevant_ids: Column, relevance: Column = None, *, k: int | None = None, relevance_level: float = 1, no_relevant: Literal['undefined', 'zero'] = 'undefined', threads: int | None = None) -> NDArray[np.float64]:
+    """Harmonic mean of precision and recall of the first ``k`` documents."""
+
+def average_precision(retrieved_ids: Column, relevant_ids: Column, relevance: Column = None, *, k: int | None = None, relevance_level: float = 1, no_relevant: Literal['undefined', 'zero'] = 'undefined', threads: int | None = None) -> NDArray[np.float64]:
+    """Sum of the precisions at the relevant documents among the first ``k``, divided by |G|.  Its mean is MAP."""
+
+def r_precision(retrieved_ids: Column, relevant_ids: Column, relevance: Column = None, *, relevance_level: float = 1, no_relevant: Literal['undefined', 'zero'] = 'undefined', threads: int | None = None) -> NDArray[np.float64]:
+    """Precision after as many documents as are relevant."""
+
+def ndcg(retrieved_ids: Column, relevant_ids: Column, relevance: Column = None, *, k: int | None = None, gain: Literal['linear', 'exponential'] = 'linear', no_relevant: Literal['undefined', 'zero'] = 'undefined', threads: int | None = None) -> NDArray[np.float64]:
+    """Discounted gain of the first ``k`` documents, divided by that of the best possible ranking."""
+
+def repeated_ids(retrieved_ids: Column, *, threads: int | None = None) -> NDArray[np.float64]:
+    """Number of places of a ranking that repeat an id from a better one, and so count for nothing."""
+
+def semantic_similarity(answer_embedding: Column, reference_embedding: Column, *, threads: int | None = None) -> NDArray[np.float64]:
+    """Cosine of the embeddings of answer and reference."""
+
+def dot_similarity(answer_embedding: Column, reference_embedding: Column, *, threads: int | None = None) -> NDArray[np.float64]:
+    """Scalar product of the embeddings of answer and reference."""
+
+def euclidean_distance(answer_embedding: Column, reference_embedding: Column, *, threads: int | None = None) -> NDArray[np.float64]:
+    """Euclidean distance of the embeddings of answer and reference; lower is nearer."""
+
+def latency_ms(latency_ms: Column, *, threads: int | None = None) -> NDArray[np.float64]:
+    """Milliseconds from request to answer, as logged."""
+
+def prompt_tokens(prompt_tokens: Column, *, threads: int | None = None) -> NDArray[np.float64]:
+    """Tokens of the prompt, as logged."""
+
+def completion_tokens(completion_tokens: Column, *, threads: int | None = None) -> NDArray[np.float64]:
+    """Tokens of the answer, as logged."""
+
+def total_tokens(total_tokens: Column, *, threads: int | None = None) -> NDArray[np.float64]:
+    """Tokens of prompt and answer together, as logged."""
