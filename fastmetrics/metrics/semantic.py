@@ -75,9 +75,8 @@ def from_text(metric: Metric, columns: Collection[str]) -> Metric:
 
     used = [name.removesuffix("_embedding") if name in absent else name for name in metric.needs]
     needs = {name: EmbeddedIn() if name in texts else metric.needs[name] for name in used}
-    merit = (lambda **arguments: -function(**arguments)) if metric.name == "euclidean_distance" else None
     own = {field.name: getattr(metric, field.name) for field in fields(metric)}
-    own |= {"function": function, "needs": needs, "best_by": merit, "prepare": None}
+    own |= {"function": function, "needs": needs, "best_by": None, "prepare": None}
     own |= {"defaults": {"embedder": None, "cache": ""}}
     own |= {"allowed": {"embedder": of_hint(Embeds), "cache": of_hint(Cache)}}
     return _FromText(**own, made_of=(metric, tuple(columns)))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, cast, get_args
 
 import numpy as np
@@ -69,9 +70,9 @@ def validate(
     for an id that occurs twice or ids none of which is shared; ``UnknownNameError`` for a metric that the scores do
     not have.
     """
-    raters, metrics = listed(raters), listed(metrics)
+    raters, metrics, fixed = listed(raters), listed(metrics), dict(thresholds or {})
     keys = [name for name in (on, cluster) if name is not None]
-    left, left_out = as_table(scores, on, [*metrics, *(thresholds or {}), *keys])
+    left, left_out = as_table(scores, on, [*metrics, *fixed, *keys])
     right, _ = as_table(labels, on, [*raters, *keys, *([label] if label is not None else [])])
     names = score_columns(left.schema)
     rows, joined_by = join(left, right, on)
@@ -81,7 +82,7 @@ def validate(
     if not chosen:
         kinds = "numbers or truth values"
         raise ColumnError(f"no column of scores ({kinds}) among {', '.join(left.column_names) or 'none'}")
-    for name in [*metrics, *(thresholds or {})]:
+    for name in [*metrics, *fixed]:
         if name not in names:
             raise UnknownNameError.of("metric", name, names)
     directions = _directions(names, label, better or {})
@@ -89,33 +90,12 @@ def validate(
     known = ~np.isnan(truth)
     positive = positive_from(truth[known]) if positive is None else positive
     scored = left.filter(pa.array(rows >= 0))
-    found: dict[str, MetricValidation] = {}
-    for name in chosen:
-        values = numbers(scored.column(name))
-        usable = known & np.isfinite(values)
-        opposed = directions[name] is not None and directions[name] != directions[label]
-        association = associate(
-            values[usable],
-            truth[usable],
-            positive=positive,
-            threshold=(thresholds or {}).get(name),
-            resamples=resamples,
-            confidence=confidence,
-            seed=seed,
-            threads=threads,
-            opposed=opposed,
-            clusters=None if groups is None else np.unique(groups[usable], return_inverse=True)[1],
-        )
-        on_scale = not opposed and _on_scale(values[usable], truth[usable])
-        found[name] = MetricValidation(
-            **vars(association),
-            n_no_score=int((known & ~usable).sum()),
-            better=directions[name],
-            opposed=opposed,
-            agreement=agreement({name: values[usable], label: truth[usable]}, raters=[name, label])
-            if on_scale
-            else None,
-        )
+    labelled = _Labelled(label, truth, positive, groups)
+    how: dict[str, Any] = {"resamples": resamples, "confidence": confidence, "seed": seed, "threads": threads}
+    found = {
+        name: _validated(name, numbers(scored.column(name)), labelled, directions, threshold=fixed.get(name), **how)
+        for name in chosen
+    }
     return Validation(
         joined_by=joined_by,
         n_rows=scored.num_rows,
@@ -130,6 +110,36 @@ def validate(
         cluster=cluster,
         n_clusters=None if groups is None else len(np.unique(groups[known])),
         left_out=left_out,
+    )
+
+
+@dataclass(frozen=True)
+class _Labelled:
+    """The labels of the rows, NaN for a row without one, from which value on they are positive, the rows' groups."""
+
+    name: str
+    truth: NDArray[np.float64]
+    positive: float | None
+    groups: NDArray[Any] | None
+
+
+def _validated(
+    name: str, values: NDArray[np.float64], labels: _Labelled, directions: Mapping[str, Better], **options: Any
+) -> MetricValidation:
+    """One metric's scores against the labels; ``options`` are those of ``associate``."""
+    known = ~np.isnan(labels.truth)
+    usable = known & np.isfinite(values)
+    scores, truth = values[usable], labels.truth[usable]
+    opposed = directions[name] is not None and directions[name] != directions[labels.name]
+    clusters = None if labels.groups is None else np.unique(labels.groups[usable], return_inverse=True)[1]
+    found = associate(scores, truth, positive=labels.positive, opposed=opposed, clusters=clusters, **options)
+    on_scale = not opposed and _on_scale(scores, truth)
+    return MetricValidation(
+        **vars(found),
+        n_no_score=int((known & ~usable).sum()),
+        better=directions[name],
+        opposed=opposed,
+        agreement=agreement({name: scores, labels.name: truth}, raters=[name, labels.name]) if on_scale else None,
     )
 
 

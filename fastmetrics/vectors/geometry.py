@@ -102,15 +102,21 @@ def geometry(
             pairs = _all_pairs(cloud, moments, neighbours, workers)
         else:
             pairs = _some_pairs(cloud, moments, neighbours, _Samples(sample, pair_sample, seed), workers)
-    spread = np.sqrt(plain.squares)
-    near = pairs.neighbours
+    return _result(cloud, found, plain, pairs, neighbours, n_duplicates)
+
+
+def _result(cloud: Cloud, found: Survey, plain: Moments, pairs: _Pairs, neighbours: int, n_duplicates: int) -> Geometry:
+    """The twelve values; ``plain`` are the moments of the rows as given."""
     n_zero_norm = int((found.norms == 0).sum())
     least, estimates = pairs.least, pairs.estimates
-    if n_duplicates > (max(n_zero_norm - 1, 0) if metric == "cosine" else 0):
-        least, estimates = 0.0, _without(estimates, "min_pairwise_distance")
+    if n_duplicates > (max(n_zero_norm - 1, 0) if cloud.metric == "cosine" else 0):
+        least = 0.0
+        estimates = {name: one for name, one in estimates.items() if name != "min_pairwise_distance"}
+    spread = np.sqrt(plain.squares)
+    near = pairs.neighbours
     avg_nn = float(near.mean()) if near.size else np.nan
     return Geometry(
-        metric=metric,
+        metric=cloud.metric,
         k=neighbours,
         total_samples=len(cloud),
         avg_nn_distance=avg_nn,
@@ -125,7 +131,7 @@ def geometry(
         min_pairwise_distance=least,
         max_pairwise_distance=pairs.most,
         n_duplicates=n_duplicates,
-        n_nonfinite=vectors.rows - len(cloud),
+        n_nonfinite=len(found.norms) - len(cloud),
         n_zero_norm=n_zero_norm,
         estimates=estimates,
     )
@@ -236,7 +242,3 @@ def _mean_distance(
     spare = np.maximum(1.0 - np.sum(controls * inverse.T, axis=1), 1e-9)  # rare near pairs weigh heavily: HC3
     error = np.linalg.norm(inverse[0] * (distances - controls @ fit) / spare)
     return float(fit[0]), float(error) if pairs > controls.shape[1] else None
-
-
-def _without(estimates: dict[str, Estimate], name: str) -> dict[str, Estimate]:
-    return {key: estimate for key, estimate in estimates.items() if key != name}
