@@ -12,6 +12,8 @@ from typing import Any
 from fastmetrics.core.version import __version__ as __version__
 
 HOMES = {
+    "metric": "declaration.metric",
+    "load_plugin": "declaration.plugins",
     "rouge": "scoring.rouge_call",
     "score": "scoring.score",
     "score_files": "scoring.files",

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from fastmetrics.commands.options import Plugins
+
 if TYPE_CHECKING:
     from fastmetrics.declaration.metric import Metric
 
@@ -14,12 +16,15 @@ if TYPE_CHECKING:
 def metrics(
     name: Annotated[str | None, typer.Argument(help="The metric to explain.")] = None,
     *,
+    plugin: Plugins = None,
     rank: Annotated[bool, typer.Option("--rank", help="List the measures of the command rank instead.")] = False,
 ) -> None:
     """List the metrics, or explain one."""
+    from fastmetrics.commands.options import load_plugins
     from fastmetrics.metrics import REGISTRY
     from fastmetrics.plan.plan import parse
 
+    load_plugins(plugin)
     if rank:
         _list_measures()
     elif name is not None:

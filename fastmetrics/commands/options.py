@@ -2,8 +2,17 @@
 
 from __future__ import annotations
 
+from typing import Annotated
+
+import typer
+
 from fastmetrics.core import name_lists as lists
 from fastmetrics.errors import OptionError
+
+Plugins = Annotated[
+    list[str] | None,
+    typer.Option("--plugin", help="Files of Python that declare metrics of your own.", metavar="FILE"),
+]
 
 GUARD = "Put a quote before text of CSV that a spreadsheet would run as a formula: =, +, -, @ and the like."
 
@@ -16,6 +25,14 @@ def guarded(cells: int) -> str:
     """
     noun, verb, left = ("cell", "begins", "it as it is") if cells == 1 else ("cells", "begin", "them as they are")
     return f"{cells:,} {noun} that a spreadsheet would run {verb} with a quote ('); --no-guard leaves {left}"
+
+
+def load_plugins(paths: list[str] | None) -> None:
+    """Load the files that ``--plugin`` names."""
+    from fastmetrics.declaration.plugins import load_plugin
+
+    for path in paths or ():
+        load_plugin(path)
 
 
 def split(values: list[str] | None) -> list[str]:

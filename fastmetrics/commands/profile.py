@@ -6,6 +6,8 @@ from typing import Annotated
 
 import typer
 
+from fastmetrics.commands.options import Plugins
+
 
 def profile(
     inputs: Annotated[list[str], typer.Argument(help="Files, folders, globs, or -.", metavar="INPUT...")],
@@ -15,12 +17,14 @@ def profile(
     columns: Annotated[list[str] | None, typer.Option(help="What your columns are called: answer=text,...")] = None,
     schema: Annotated[str | None, typer.Option(help="Whose column names these are.")] = None,
     format: Annotated[str | None, typer.Option(help="The input's format where its name does not tell.")] = None,
+    plugin: Plugins = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of tables.")] = False,
 ) -> None:
     """Score a table on one thread, throw the scores away, and print rows/s, MB/s and each stage's share of the time."""
-    from fastmetrics.commands.options import pairs, split
+    from fastmetrics.commands.options import load_plugins, pairs, split
     from fastmetrics.scoring.profile import profile_files
 
+    load_plugins(plugin)
     found = profile_files(
         inputs,
         metrics=split(metrics) or None,

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from fastmetrics.commands.options import GUARD, guarded
+from fastmetrics.commands.options import GUARD, Plugins, guarded
 
 if TYPE_CHECKING:
     from fastmetrics.engines.local import Progress
@@ -77,12 +77,14 @@ def score(
     address: Annotated[
         str | None, typer.Option(help="The Ray cluster's address; by default one is started on this machine.")
     ] = None,
+    plugin: Plugins = None,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing but errors.")] = False,
 ) -> None:
     """Score every row of a table of answers, and print a summary."""
-    from fastmetrics.commands.options import pairs, split
+    from fastmetrics.commands.options import load_plugins, pairs, split
     from fastmetrics.scoring.files import score_files
 
+    load_plugins(plugin)
     with _bar(quiet) as progress:
         scored = score_files(
             inputs,

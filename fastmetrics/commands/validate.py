@@ -6,6 +6,8 @@ from typing import Annotated
 
 import typer
 
+from fastmetrics.commands.options import Plugins
+
 
 def validate(
     scores: Annotated[str, typer.Argument(help="The file of scores, or its address.", show_default=False)],
@@ -30,16 +32,18 @@ def validate(
         list[str] | None,
         typer.Option(help="Which scores, or labels, are the better ones: my_score=lower,hallucinated=lower."),
     ] = None,
+    plugin: Plugins = None,
     threads: Annotated[int | None, typer.Option(min=1, help="Threads; by default one per processor.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of tables.")] = False,
 ) -> None:
     """Hold every metric against people's labels: correlations, ROC AUC, best threshold, intervals, agreement."""
     from rich.console import Console
 
-    from fastmetrics.commands.options import pairs, split
+    from fastmetrics.commands.options import load_plugins, pairs, split
     from fastmetrics.commands.read_table import read
     from fastmetrics.results.validation import validate as hold
 
+    load_plugins(plugin)
     keys = {"id", on or "id", cluster or "id"}  # 007 is not 7
     found = hold(
         read(scores, keys),

@@ -7,23 +7,24 @@ called by ``score`` it gets what the batch already holds.
 
 from __future__ import annotations
 
+import hashlib
 import importlib
 import inspect
 import os
-import typing
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
-from fastmetrics.columns import COLUMNS
-from fastmetrics.core.allowed_values import Allowed, of_hint, option
+from fastmetrics.core.allowed_values import Allowed, option
 from fastmetrics.core.arrays import Flags, Floats, Ints
 from fastmetrics.declaration.batch import Batch
 from fastmetrics.declaration.cautions import Caution
+from fastmetrics.declaration.parameters import parameters
+from fastmetrics.declaration.plugin_files import LOADED, execute
 from fastmetrics.declaration.representations import Need, Options
-from fastmetrics.errors import UnknownNameError
+from fastmetrics.errors import PluginError, UnknownNameError
 
 Side: TypeAlias = Literal["higher", "lower"]
 Better: TypeAlias = Side | None
@@ -36,7 +37,6 @@ class Metric:
 
     name: str
     function: Callable[..., Any]
-    level: str
     bounds: tuple[float, float]
     better: Better
     source: str
@@ -58,8 +58,28 @@ class Metric:
     caution: Callable[[Options], Caution | None] = lambda options: None
 
     def __reduce__(self) -> tuple[Callable[..., Metric], tuple[Any, ...]]:
-        """Other processes find the declaration by its name, in its module."""
-        return _declared, (self.function.__module__, self.name)
+        """Other processes find the declaration by its name, in its module, or run the plugin that declares it."""
+        module = self.function.__module__
+        if module in LOADED:
+            return _of_plugin, (*LOADED[module], self.name)
+        if module == "__main__":
+            raise PluginError(
+                f"metric {self.name!r} is declared in the main program, which workers cannot import: "
+                "move it into a file and load that with fastmetrics.load_plugin, or --plugin"
+            )
+        return _declared, (module, self.name)
+
+    @property
+    def level(self) -> str:
+        """``row`` for one score a row, ``corpus`` for one a table."""
+        return "row" if self.finish is None else "corpus"
+
+    @property
+    def code(self) -> str | None:
+        """A digest of the code of a metric from outside this package, as that is known by no version; else None."""
+        if self.function.__module__.startswith("fastmetrics."):
+            return None
+        return hashlib.sha256(inspect.getsource(inspect.unwrap(self.function)).encode()).hexdigest()[:16]
 
     @property
     def required(self) -> tuple[str, ...]:
@@ -155,10 +175,9 @@ def _best(scores: Floats, merit: Floats, owner: Ints, n_rows: int) -> Floats:
 
 def metric(
     *,
-    level: str = "row",
     bounds: tuple[float, float],
     better: Better,
-    source: str,
+    source: str = "",
     statistics: Sequence[str] = (),
     labels: Mapping[str, str] | None = None,
     check: Callable[..., None] | None = None,
@@ -175,6 +194,27 @@ def metric(
 ) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Declare the decorated function as a metric; ``fastmetrics.<name>`` then calls it with raw columns.
 
+    The names of its positional parameters are the columns it reads, those of ``docs/columns.md``; one whose default is
+    None can be absent.  Keyword-only parameters are options, with a default and an annotation (``int``, ``float``,
+    ``str``, ``bool``, or one that says what is allowed).  The columns' annotations say what it is called with:
+
+    - ``str``, ``float``, ``int``, ``bool`` or ``list[...]``: the values of one row, as Python objects.  It returns a
+      number, or None where it is undefined.  This is as slow as Python: about a million simple calls a second.
+    - ``pyarrow.Array``: whole columns of a batch of some thousand rows.  It returns one number a row, NaN where it is
+      undefined.
+    - what this package's own metrics ask for (``fastmetrics.declaration.representations``), which may change.
+
+    Rows that lack a column are not scored.  Of several references the best score counts, unless ``reference`` is a
+    ``list[str]``, which is all of a row's.  A file of such functions is loaded by :func:`fastmetrics.load_plugin`.
+
+    >>> import fastmetrics as fm
+    >>> @fm.metric(bounds=(0, 1), better="higher")
+    ... def shares_first_word(answer: str, reference: str) -> float:
+    ...     return float(answer.split()[:1] == reference.split()[:1])
+    >>> fm.score({"answer": ["in Rome", "Rome"], "reference": ["in Paris", None]}, "shares_first_word")[0].to_pylist()
+    [1.0, None]
+
+    ``bounds`` are the least and the greatest score; ``source`` says where the definition comes from.
     ``better`` says which scores are the better ones, ``"higher"`` or ``"lower"``; None if a score alone does not tell.
     ``statistics`` are what a summary adds to mean, std, min and max (``"p50"``, …); ``labels`` are the sources' own
     names for summary values; ``check`` is called with all options, each of which is what its annotation allows, and
@@ -191,27 +231,29 @@ def metric(
     ``aliases`` are other names of the very same number, by which it may be asked for, as it may by its labels.
     ``cues`` are names that do not say which of several metrics is meant, or are those of something similar: an error
     suggests this metric.  ``caution`` says of given options what readers of the scores must know of some rows.
+
+    Raises ``PluginError`` for a name that is taken, ``UnknownNameError`` for a parameter that is no column, and
+    ``TypeError`` for an annotation that says nothing.
     """
 
     def declare(function: Callable[..., Any]) -> Callable[..., Any]:
-        needs, optional, defaults, allowed = _read(function)
+        read = parameters(function, bounds)
         declared = Metric(
             name=name or function.__name__,
-            function=function,
-            level=level,
+            function=read.call,
             bounds=bounds,
             better=better,
             source=source,
-            needs=needs,
-            optional=optional,
-            defaults=defaults,
-            allowed=allowed,
+            needs=read.needs,
+            optional=read.optional,
+            defaults=read.defaults,
+            allowed=read.allowed,
             statistics=tuple(statistics),
             labels=dict(labels or {}),
             check=check,
             prepare=prepare,
             best_by=best_by,
-            grouped=grouped,
+            grouped=grouped or read.grouped,
             usual=usual,
             finish=finish,
             fit=fit,
@@ -219,10 +261,10 @@ def metric(
             cues=tuple(cues),
             caution=caution,
         )
+        _check_free(declared)
         REGISTRY[declared.name] = declared
         for spelling in (declared.name, *declared.aliases, *declared.labels.values()):
             SPELLINGS[spelling] = declared.name
-
         return function
 
     return declare
@@ -235,32 +277,35 @@ SPELLINGS: dict[str, str] = {}
 """The metric that each name, alias and label stands for."""
 
 
-def _declared(module: str, name: str) -> Metric:
-    importlib.import_module(module)
+def forget(declared: Metric) -> None:
+    """Take a metric and its spellings out of the registry."""
+    del REGISTRY[declared.name]
+    for spelling in [one for one, name in SPELLINGS.items() if name == declared.name]:
+        del SPELLINGS[spelling]
+
+
+def _check_free(declared: Metric) -> None:
+    """Raise ``PluginError`` if a name is that of another metric; one declared again in the same place is replaced."""
+    for spelling in (declared.name, *declared.aliases, *declared.labels.values()):
+        other = REGISTRY.get(SPELLINGS.get(spelling, ""))
+        if other is not None and (other.name != declared.name or _home(other) != _home(declared)):
+            raise PluginError(
+                f"metric {declared.name!r}: {spelling!r} is taken by the metric {other.name!r} of {_home(other)}; "
+                "choose another name"
+            )
+
+
+def _home(declared: Metric) -> str:
+    """The file or module that declares a metric."""
+    module = declared.function.__module__
+    return LOADED[module][0] if module in LOADED else module
+
+
+def _of_plugin(path: str, text: str, name: str) -> Metric:
+    execute(path, text)
     return REGISTRY[name]
 
 
-def _read(
-    function: Callable[..., Any],
-) -> tuple[dict[str, Need], frozenset[str], dict[str, Any], dict[str, Allowed]]:
-    """The columns a function needs, those it can do without, its options' defaults, and what is allowed of them."""
-    hints = typing.get_type_hints(function, include_extras=True)
-    needs: dict[str, Need] = {}
-    optional, defaults = set(), {}
-    for name, parameter in inspect.signature(function).parameters.items():
-        if parameter.kind is inspect.Parameter.KEYWORD_ONLY:
-            defaults[name] = parameter.default
-            continue
-        if name not in COLUMNS:
-            raise UnknownNameError.of("column", name, COLUMNS)
-        needs[name] = _need(hints[name])
-        if parameter.default is None:
-            optional.add(name)
-    return needs, frozenset(optional), defaults, {name: of_hint(hints[name]) for name in defaults}
-
-
-def _need(hint: Any) -> Need:
-    for candidate in (hint, *typing.get_args(hint)):
-        if hasattr(candidate, "__metadata__"):
-            return candidate.__metadata__[0]
-    raise TypeError(f"expected an Annotated representation, got {hint}")
+def _declared(module: str, name: str) -> Metric:
+    importlib.import_module(module)
+    return REGISTRY[name]

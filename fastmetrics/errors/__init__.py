@@ -9,6 +9,7 @@
     ├── UnknownNameError (ValueError) a metric, column, option or measure nobody knows; suggests the nearest
     ├── OptionError (ValueError)     an option has a value that it cannot take
     ├── OutputError (OSError)        the output exists, cannot be written, or belongs to another run
+    ├── PluginError (ValueError)     a metric of one's own cannot be declared, or does not give scores
     ├── MissingExtraError (ImportError) an optional dependency is needed; says which extra to install
     └── WorkerError (RuntimeError)   a process of a cluster cannot start, or dies again and again
 """
@@ -75,6 +76,10 @@ class UnknownNameError(FastmetricsError, ValueError):
 
 class OptionError(FastmetricsError, ValueError):
     """An option has a value that it cannot take."""
+
+
+class PluginError(FastmetricsError, ValueError):
+    """A metric of one's own cannot be declared, or does not give scores."""
 
 
 class OutputError(FastmetricsError, OSError):

@@ -7,6 +7,7 @@ import importlib
 from collections.abc import Mapping
 
 from fastmetrics.declaration.metric import REGISTRY, SPELLINGS, Metric
+from fastmetrics.declaration.plugins import load_entry_points
 from fastmetrics.errors import UnknownNameError
 from fastmetrics.errors.spelling import fold
 
@@ -35,6 +36,7 @@ FAMILIES = tuple(dict.fromkeys(family for families in SUITES.values() for family
 
 for _family in FAMILIES:
     importlib.import_module(f"fastmetrics.metrics.{_family}")
+load_entry_points()
 
 
 def lookup(name: str, cut: bool = False) -> Metric | None:

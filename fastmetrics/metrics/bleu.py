@@ -220,7 +220,6 @@ def _finish(sums: Sequence[int], **options: Any) -> BleuScore:
 
 
 @metric(
-    level="corpus",
     bounds=(0, 100),
     better="higher",
     source="S2, BLEU; sacreBLEU 2.6",

@@ -83,7 +83,6 @@ def from_text(metric: Metric, columns: Collection[str]) -> Metric:
 
 
 @metric(
-    level="row",
     bounds=(-1, 1),
     better="higher",
     source="S2, Tier 3",
@@ -105,9 +104,7 @@ def semantic_similarity(answer_embedding: Vector, reference_embedding: Vector) -
     return np.clip(np.divide(products, norms, out=np.full(len(a), np.nan), where=defined), -1.0, 1.0)
 
 
-@metric(
-    level="row", bounds=(-np.inf, np.inf), better="higher", source="S2, Tier 3", cues=["dot_product", "inner_product"]
-)
+@metric(bounds=(-np.inf, np.inf), better="higher", source="S2, Tier 3", cues=["dot_product", "inner_product"])
 def dot_similarity(answer_embedding: Vector, reference_embedding: Vector) -> Floats:
     """Scalar product of the embeddings of answer and reference.
 
@@ -120,7 +117,7 @@ def dot_similarity(answer_embedding: Vector, reference_embedding: Vector) -> Flo
     return _finite(_products(*_paired(answer_embedding, reference_embedding)))
 
 
-@metric(level="row", bounds=(0, np.inf), better="lower", source="S2, Tier 3", cues=["l2_distance"])
+@metric(bounds=(0, np.inf), better="lower", source="S2, Tier 3", cues=["l2_distance"])
 def euclidean_distance(answer_embedding: Vector, reference_embedding: Vector) -> Floats:
     """Euclidean distance of the embeddings of answer and reference; lower is nearer.
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from fastmetrics.core.version import __version__
 from fastmetrics.metrics.shared.cited_support import embedder_of
-from fastmetrics.plan.plan import Plan
+from fastmetrics.plan.plan import Plan, Score
 
 
 def signature(planned: Plan) -> dict[str, Any]:
@@ -17,11 +17,17 @@ def signature(planned: Plan) -> dict[str, Any]:
     return {
         "fastmetrics": __version__,
         "unicode": unicodedata.unidata_version,
-        "scores": {score.name: {"metric": score.metric.name, **_jsonable(score.options)} for score in planned.scores},
+        "scores": {score.name: _settings(score) for score in planned.scores},
         "columns": planned.used,
         **({"passed_over": dict(planned.passed_over)} if planned.passed_over else {}),
         "keep": list(planned.keep),
     }
+
+
+def _settings(score: Score) -> dict[str, Any]:
+    """The metric and its options; of a metric from outside this package its code too, which no version tells."""
+    code = {} if score.metric.code is None else {"code": score.metric.code}
+    return {"metric": score.metric.name, **code, **_jsonable(score.options)}
 
 
 def _jsonable(options: Mapping[str, Any]) -> dict[str, Any]:

@@ -23,10 +23,19 @@ from fastmetrics.text.tokenize import Wordbook
 T = TypeVar("T")
 
 
-@functools.cache
+_CALLS: dict[str, tuple[Metric, Callable[..., Any]]] = {}
+
+
 def callable_of(name: str) -> Callable[..., Any]:
-    """The function behind ``fastmetrics.<name>``: a metric called with raw columns and its options."""
+    """The function behind ``fastmetrics.<name>``, the same at each request as long as the declaration is the same."""
     metric = REGISTRY[name]
+    if _CALLS.get(name, (None,))[0] is not metric:
+        _CALLS[name] = metric, _called_with_columns(metric)
+    return _CALLS[name][1]
+
+
+def _called_with_columns(metric: Metric) -> Callable[..., Any]:
+    """A metric called with raw columns and its options."""
 
     @functools.wraps(metric.function)
     def call(*columns: Any, threads: int | None = None, **named: Any) -> Any:

@@ -1,0 +1,87 @@
+"""What the parameters of a declared function say: the columns it reads, the form it wants them in, its options."""
+
+from __future__ import annotations
+
+import inspect
+import typing
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from fastmetrics.columns import COLUMNS
+from fastmetrics.core.allowed_values import Allowed
+from fastmetrics.declaration.plain_python import ArrowIn, ValuesIn, by_array, by_row, need_of, option_of
+from fastmetrics.declaration.representations import Need
+from fastmetrics.errors import UnknownNameError
+
+
+@dataclass(frozen=True)
+class Parameters:
+    """The columns a function reads, those it can do without, its options' defaults and what is allowed of them.
+
+    ``call`` takes the columns in the form that ``needs`` make; ``grouped`` says that it takes all references at once.
+    """
+
+    call: Callable[..., Any]
+    needs: Mapping[str, Need]
+    optional: frozenset[str]
+    defaults: Mapping[str, Any]
+    allowed: Mapping[str, Allowed]
+    grouped: bool
+
+
+def parameters(function: Callable[..., Any], bounds: tuple[float, float]) -> Parameters:
+    """Read them off the signature.
+
+    Raises ``UnknownNameError`` for a parameter that is no column, ``TypeError`` for an annotation that says nothing.
+    """
+    hints = typing.get_type_hints(function, include_extras=True)
+    needs: dict[str, Need] = {}
+    optional, defaults = set(), {}
+    for name, parameter in inspect.signature(function).parameters.items():
+        if name not in hints:
+            raise TypeError(f"{function.__name__}: the parameter {name!r} has no annotation")
+        if parameter.kind is inspect.Parameter.KEYWORD_ONLY:
+            defaults[name] = parameter.default
+            continue
+        if name not in COLUMNS:
+            raise UnknownNameError.of("column", name, COLUMNS)
+        needs[name] = _need(hints[name], name)
+        if parameter.default is None:
+            optional.add(name)
+    if not needs:
+        raise TypeError(f"{function.__name__}: expected a parameter that is a column, such as answer")
+    reference = needs.get("reference")
+    return Parameters(
+        call=_callable(function, needs, [name for name in needs if name not in optional], bounds),
+        needs=needs,
+        optional=frozenset(optional),
+        defaults=defaults,
+        allowed={name: option_of(hints[name]) for name in defaults},
+        grouped=isinstance(reference, ValuesIn) and reference.lists,
+    )
+
+
+def _callable(
+    function: Callable[..., Any], needs: Mapping[str, Need], required: list[str], bounds: tuple[float, float]
+) -> Callable[..., Any]:
+    """The function over a batch, whatever it is written for."""
+    kinds = {type(need) for need in needs.values()}
+    if kinds == {ValuesIn}:
+        return by_row(function, required, bounds)
+    if kinds == {ArrowIn}:
+        return by_array(function, bounds)
+    if kinds & {ValuesIn, ArrowIn}:
+        raise TypeError(f"{function.__name__}: expected columns of one form: Python values, or Arrow arrays")
+    return function
+
+
+def _need(hint: Any, column: str) -> Need:
+    for candidate in (hint, *typing.get_args(hint)):
+        if hasattr(candidate, "__metadata__"):
+            need: Need = candidate.__metadata__[0]
+            return need
+    plain = need_of(hint, column)
+    if plain is None:
+        raise TypeError(f"{column}: expected str, float, int, bool, list or pyarrow.Array, got {hint}")
+    return plain

@@ -1,0 +1,158 @@
+"""Columns as plain Python values or Arrow arrays, which metrics of one's own may ask for, and calls row by row."""
+
+from __future__ import annotations
+
+import functools
+import math
+import typing
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from fastmetrics.columns import COLUMNS
+from fastmetrics.core.allowed_values import Allowed, Real, Text, Whole, of_hint
+from fastmetrics.core.arrays import Floats, decoded
+from fastmetrics.declaration.batch import Batch
+from fastmetrics.declaration.representations import Options
+from fastmetrics.errors import PluginError
+from fastmetrics.errors.messages import shown
+
+VALUES = (str, float, int, bool, list)
+"""The annotations of a function of one row; a list may say of what: ``list[str]``."""
+
+_LARGEST = float(np.finfo(np.float64).max)
+_OPTIONS: dict[Any, Allowed] = {int: Whole(-(2**63), 2**63 - 1), float: Real(-_LARGEST, _LARGEST), str: Text()}
+
+
+@dataclass(frozen=True)
+class ValuesIn:
+    """One Python value a row, None for null; or with ``lists`` the whole list of a row."""
+
+    lists: bool
+
+    def of(self, batch: Batch, column: str, options: Options) -> NDArray[np.object_]:
+        """The column's values, or those of each of its strings if it holds lists and one at a time is asked for."""
+        return batch.remember(("values", column, self.lists), lambda: _objects(self._values(batch, column)))
+
+    def _values(self, batch: Batch, column: str) -> list[Any]:
+        kind = COLUMNS[column].kind
+        if self.lists:
+            lists: list[Any] = batch.columns[column].to_pylist()
+            return [one if one is None or isinstance(one, list) else [one] for one in lists]
+        if kind in ("text", "texts"):
+            text = batch.text(column)
+            found: list[Any] = text.strings()
+            return found if text.groups is not None else _nulls(found, text.valid.tolist())
+        if kind in ("number", "flag"):
+            numbers = batch.numbers(column).values.tolist()
+            return _nulls(numbers, batch.present(column).tolist())
+        return list(batch.columns[column].to_pylist())
+
+
+@dataclass(frozen=True)
+class ArrowIn:
+    """The column as an Arrow array; of ``reference`` the strings of all lists, one after the other."""
+
+    def of(self, batch: Batch, column: str, options: Options) -> pa.Array:
+        """The array, without a dictionary."""
+
+        def make() -> pa.Array:
+            if column == "reference" and batch.owners(column) is not None:
+                return pa.array(batch.text(column).strings(), pa.string())
+            return decoded(batch.columns[column])
+
+        return batch.remember(("arrow", column), make)
+
+
+def need_of(hint: Any, column: str) -> ValuesIn | ArrowIn | None:
+    """What a plain annotation asks for: ``str``, ``float``, ``int``, ``bool``, ``list[...]`` or ``pa.Array``."""
+    kinds = [kind for kind in (typing.get_args(hint) or (hint,)) if kind is not type(None)]
+    plain = hint if typing.get_origin(hint) is list else kinds[0]
+    if isinstance(plain, type) and issubclass(plain, pa.Array):
+        return ArrowIn()
+    lists = plain is list or typing.get_origin(plain) is list
+    if not lists and plain not in VALUES:
+        return None
+    if lists != (COLUMNS[column].kind in ("texts", "ids", "numbers", "vector")) and column != "reference":
+        expected = "a list" if not lists else "one value a row"
+        raise TypeError(f"{column}: {plain} does not fit the column, which holds {expected}")
+    return ValuesIn(lists)
+
+
+def option_of(hint: Any) -> Allowed:
+    """What the annotation of an option allows; ``int``, ``float`` and ``str`` allow any of their values."""
+    return _OPTIONS[hint] if hint in (int, float, str) else of_hint(hint)
+
+
+def by_row(function: Callable[..., Any], required: Sequence[str], bounds: tuple[float, float]) -> Callable[..., Floats]:
+    """The function called once a row with that row's values: slow, as Python is; rows that lack one give NaN."""
+
+    @functools.wraps(function)
+    def rows(**arguments: Any) -> Floats:
+        columns = {name: values for name, values in arguments.items() if isinstance(values, np.ndarray)}
+        options = {name: value for name, value in arguments.items() if name not in columns}
+        scores = np.full(len(next(iter(columns.values()))), np.nan)
+        for at in range(len(scores)):
+            row = {name: values[at] for name, values in columns.items()}
+            if all(row[name] is not None for name in required):
+                scores[at] = _score(function, row, options, bounds)
+        return scores
+
+    return rows
+
+
+def by_array(function: Callable[..., Any], bounds: tuple[float, float]) -> Callable[..., Floats]:
+    """The function called with whole columns, what it returns checked: one number a row, within the bounds."""
+
+    @functools.wraps(function)
+    def whole(**arguments: Any) -> Floats:
+        rows = len(next(value for value in arguments.values() if isinstance(value, pa.Array | np.ndarray)))
+        returned = function(**arguments)
+        try:
+            scores = np.asarray(returned, np.float64)
+        except (TypeError, ValueError) as error:
+            said = f"metric {function.__name__}: expected one number a row, got {shown(returned)}"
+            raise PluginError(said) from error
+        if scores.shape != (rows,):
+            raise PluginError(f"metric {function.__name__}: expected {rows:,} scores, got an array of {scores.shape}")
+        low, high = bounds
+        outside = np.flatnonzero((scores < low) | (scores > high))
+        if len(outside):
+            raise PluginError(_outside(function, scores[outside[0]], bounds))
+        return scores
+
+    return whole
+
+
+def _score(function: Callable[..., Any], row: dict[str, Any], options: dict[str, Any], bounds: Any) -> float:
+    """What the function makes of one row; raises ``PluginError`` that shows the row if that is not a score."""
+    given = ", ".join(f"{name}={shown(value)}" for name, value in row.items())
+    try:
+        score = function(**row, **options)
+    except Exception as error:
+        raise PluginError(f"metric {function.__name__} of {given}: {type(error).__name__}: {error}") from error
+    if score is None:
+        return math.nan
+    if not isinstance(score, int | float | np.number | np.bool_):
+        raise PluginError(f"metric {function.__name__} of {given}: expected a number or None, got {shown(score)}")
+    if score < bounds[0] or score > bounds[1]:
+        raise PluginError(f"{_outside(function, score, bounds)}, of {given}")
+    return float(score)
+
+
+def _outside(function: Callable[..., Any], score: Any, bounds: tuple[float, float]) -> str:
+    return f"metric {function.__name__}: the score {score:g} is outside its bounds, {bounds[0]:g} to {bounds[1]:g}"
+
+
+def _objects(values: list[Any]) -> NDArray[np.object_]:
+    made = np.empty(len(values), object)
+    made[:] = values
+    return made
+
+
+def _nulls(values: list[Any], present: list[bool]) -> list[Any]:
+    return [value if there else None for value, there in zip(values, present, strict=True)]

@@ -1,0 +1,34 @@
+"""Files of Python that declare metrics, run as modules of their own."""
+
+from __future__ import annotations
+
+import hashlib
+import sys
+import types
+
+from fastmetrics.errors import PluginError
+
+LOADED: dict[str, tuple[str, str]] = {}
+"""The path and the text of each file, by the name of the module that it became."""
+
+
+def execute(path: str, text: str) -> str:
+    """Run the text of a file as a module, unless that was done before; the module's name.
+
+    Raises ``PluginError`` if it fails.
+    """
+    name = "fastmetrics_plugin_" + hashlib.sha256(f"{path}\0{text}".encode()).hexdigest()[:16]
+    if name in LOADED:
+        return name
+    module = types.ModuleType(name)
+    module.__file__ = path
+    sys.modules[name] = module
+    LOADED[name] = (path, text)
+    try:
+        exec(compile(text, path, "exec"), vars(module))
+    except BaseException as error:
+        del sys.modules[name], LOADED[name]
+        if isinstance(error, PluginError) or not isinstance(error, Exception):
+            raise
+        raise PluginError(f"plugin {path}: {type(error).__name__}: {error}") from error
+    return name

@@ -1,0 +1,76 @@
+"""Metrics of one's own: files of Python that declare some, and packages that offer theirs as entry points."""
+
+from __future__ import annotations
+
+import importlib.metadata
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from fastmetrics.declaration.metric import REGISTRY, SPELLINGS, forget
+from fastmetrics.declaration.plugin_files import LOADED, execute
+from fastmetrics.errors import PluginError
+
+ENTRY_POINTS = "fastmetrics.metrics"
+"""The group of entry points whose modules declare metrics."""
+
+
+def load_plugin(path: str | os.PathLike[str]) -> list[str]:
+    """Run a file of Python that declares metrics with :func:`fastmetrics.metric`; returns their names.
+
+    From then on they are metrics like any other: in ``fm.score``, ``fm.score_files`` and ``fm.summarize``, and as
+    ``fm.<name>``.  On the command line it is ``--plugin PATH``.  The workers of Ray and Spark get the file's text.  A
+    file is run once; after a change it is run again, and its metrics replace those it declared before.
+
+    >>> import fastmetrics as fm
+    >>> import tempfile, pathlib
+    >>> file = pathlib.Path(tempfile.mkdtemp(), "mine.py")
+    >>> lines = ["import fastmetrics as fm", "@fm.metric(bounds=(0, 1), better='higher')"]
+    >>> lines += ["def ends_well(answer: str) -> float:", "    return float(answer.endswith('.'))"]
+    >>> _ = file.write_text("\\n".join(lines))
+    >>> fm.load_plugin(file), fm.ends_well(["Yes.", "No"]).tolist()
+    (['ends_well'], [1.0, 0.0])
+
+    Raises ``PluginError`` if the file cannot be read, fails, or declares no metric, or if a name is taken.
+    """
+    name = os.path.abspath(os.fspath(path))
+    try:
+        text = Path(name).read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise PluginError(f"plugin {os.fspath(path)}: cannot be read: {error}") from error
+    before = dict(REGISTRY), dict(SPELLINGS)
+    earlier = {module for module, (file, said) in LOADED.items() if file == name and said != text}
+    for metric in [one for one in REGISTRY.values() if one.function.__module__ in earlier]:
+        forget(metric)
+    replaced = {module: LOADED.pop(module) for module in earlier}
+    try:
+        module = execute(name, text)
+    except BaseException:  # with some of its metrics declared
+        _restore(*before)
+        LOADED.update(replaced)
+        raise
+    declared = [metric.name for metric in REGISTRY.values() if metric.function.__module__ == module]
+    if not declared:
+        raise PluginError(f"plugin {os.fspath(path)}: no metric; expected a function under @fastmetrics.metric(...)")
+    return declared
+
+
+def _restore(metrics: Mapping[str, Any], spellings: Mapping[str, str]) -> None:
+    for registry, before in ((REGISTRY, metrics), (SPELLINGS, spellings)):
+        registry.clear()
+        registry.update(before)
+
+
+def load_entry_points() -> None:
+    """Import the modules that installed packages offer under ``fastmetrics.metrics``.
+
+    Raises ``PluginError`` that names the package if one fails.
+    """
+    for entry in importlib.metadata.entry_points(group=ENTRY_POINTS):
+        try:
+            entry.load()
+        except Exception as error:
+            package = entry.dist.name if entry.dist is not None else entry.name
+            said = f"{type(error).__name__}: {error}"
+            raise PluginError(f"package {package}: its metrics ({entry.value}) cannot be loaded: {said}") from error
