@@ -6,6 +6,8 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from fastmetrics.declaration.metric import metric as metric
+from fastmetrics.declaration.plugins import load_plugin as load_plugin
 from fastmetrics.faq.bot import StrictMatchBot as StrictMatchBot
 from fastmetrics.faq.matcher import match_faq as match_faq
 from fastmetrics.metrics.bleu import BleuScore
@@ -76,7 +78,9 @@ __all__ = [
     "krippendorff_alpha",
     "latency_ms",
     "length_score",
+    "load_plugin",
     "match_faq",
+    "metric",
     "ndcg",
     "nearest",
     "overall_quality",

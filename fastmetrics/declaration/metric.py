@@ -23,6 +23,7 @@ from fastmetrics.declaration.batch import Batch
 from fastmetrics.declaration.cautions import Caution
 from fastmetrics.declaration.parameters import parameters
 from fastmetrics.declaration.plugin_files import LOADED, execute
+from fastmetrics.declaration.references import aligned, best_of
 from fastmetrics.declaration.representations import Need, Options
 from fastmetrics.errors import PluginError, UnknownNameError
 
@@ -144,33 +145,15 @@ class Metric:
         """What the function makes of the rows, and whether each had all it takes."""
         batch, columns, present = self._ready(batch, options)
         owner = batch.owners("reference") if "reference" in columns and not self.grouped else None
-        arguments = {column: _aligned(batch, column, self.needs[column], options, owner) for column in columns}
+        arguments = {column: aligned(batch, column, self.needs[column], options, owner) for column in columns}
         scores = self.function(**arguments, **options)
         if owner is not None:
             if self.best_by is not None:
                 merit = self.best_by(**arguments, **options)
             else:
                 merit = -scores if self.better == "lower" else scores
-            scores = _best(scores, merit, owner, batch.n_rows)
+            scores = best_of(scores, merit, owner, batch.n_rows)
         return scores, present
-
-
-def _aligned(batch: Batch, column: str, need: Need, options: Options, owner: Ints | None) -> Any:
-    value = need.of(batch, column, options)
-    if owner is None or column == "reference":
-        return value
-    # the pair keeps ``value`` alive, so that its id stays its own
-    return batch.remember(("aligned", id(value)), lambda: (value, value.take(owner)))[1]
-
-
-def _best(scores: Floats, merit: Floats, owner: Ints, n_rows: int) -> Floats:
-    """The score of each row's first reference of highest defined merit."""
-    highest = np.full(n_rows, np.nan)
-    np.fmax.at(highest, owner, merit)
-    best = np.flatnonzero(merit == highest[owner])[::-1]
-    chosen = np.full(n_rows, np.nan)
-    chosen[owner[best]] = scores[best]
-    return chosen
 
 
 def metric(

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import importlib.metadata
 import os
-from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
 from fastmetrics.declaration.metric import REGISTRY, SPELLINGS, forget
 from fastmetrics.declaration.plugin_files import LOADED, execute
@@ -47,19 +45,16 @@ def load_plugin(path: str | os.PathLike[str]) -> list[str]:
     try:
         module = execute(name, text)
     except BaseException:  # with some of its metrics declared
-        _restore(*before)
+        REGISTRY.clear()
+        REGISTRY.update(before[0])
+        SPELLINGS.clear()
+        SPELLINGS.update(before[1])
         LOADED.update(replaced)
         raise
     declared = [metric.name for metric in REGISTRY.values() if metric.function.__module__ == module]
     if not declared:
         raise PluginError(f"plugin {os.fspath(path)}: no metric; expected a function under @fastmetrics.metric(...)")
     return declared
-
-
-def _restore(metrics: Mapping[str, Any], spellings: Mapping[str, str]) -> None:
-    for registry, before in ((REGISTRY, metrics), (SPELLINGS, spellings)):
-        registry.clear()
-        registry.update(before)
 
 
 def load_entry_points() -> None:

@@ -1,0 +1,30 @@
+"""Rows with several references: each is scored by itself, and the best score counts."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from fastmetrics.core.arrays import Floats, Ints
+from fastmetrics.declaration.batch import Batch
+from fastmetrics.declaration.representations import Need, Options
+
+
+def aligned(batch: Batch, column: str, need: Need, options: Options, owner: Ints | None) -> Any:
+    """A column's representation: as it is, or once for each reference of its row if ``owner`` says whose those are."""
+    value = need.of(batch, column, options)
+    if owner is None or column == "reference":
+        return value
+    # the pair keeps ``value`` alive, so that its id stays its own
+    return batch.remember(("aligned", id(value)), lambda: (value, value.take(owner)))[1]
+
+
+def best_of(scores: Floats, merit: Floats, owner: Ints, n_rows: int) -> Floats:
+    """The score of each row's first reference of highest defined merit."""
+    highest = np.full(n_rows, np.nan)
+    np.fmax.at(highest, owner, merit)
+    best = np.flatnonzero(merit == highest[owner])[::-1]
+    chosen = np.full(n_rows, np.nan)
+    chosen[owner[best]] = scores[best]
+    return chosen
