@@ -147,5 +147,5 @@ def test_answers_of_a_faq_are_guarded_too(tmp_path, option):
 def test_query_ids_are_guarded_too(tmp_path):
     (tmp_path / "run").write_text("=q1 Q0 d1 1 0.5 me\n")
     (tmp_path / "qrels").write_text("=q1 0 d1 1\n")
-    rank_files([tmp_path / "run", tmp_path / "qrels"], tmp_path / "a.csv", "mrr")
+    rank_files(tmp_path / "run", tmp_path / "qrels", tmp_path / "a.csv", measures="mrr")
     assert "'=q1" in (tmp_path / "a.csv").read_text()

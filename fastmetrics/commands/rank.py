@@ -56,12 +56,15 @@ def rank(
 ) -> None:
     """Evaluate runs by judgements with trec_eval's numbers: means, and values per query if there is one run."""
     from fastmetrics.commands.options import split
+    from fastmetrics.retrieval.evaluate import MEASURES
     from fastmetrics.retrieval.rank_files import rank_files
 
+    *ranked, qrels = runs
     found = rank_files(
-        runs,
+        ranked,
+        qrels,
         out,
-        split(measures) or None,
+        measures=split(measures) or MEASURES,
         overwrite=overwrite,
         guard=guard,
         relevance_level=relevance_level,

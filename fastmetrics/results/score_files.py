@@ -122,8 +122,18 @@ def column_of(path: str | Path, name: str) -> Iterator[npt.NDArray[np.float64]]:
 def summarize_files(paths: str | Path | Sequence[str | Path]) -> Summary:
     """The summary of files and folders of scores; what their metadata count as undefined is told from missing.
 
-    Percentiles are exact, found by reading the files again if need be.  Raises ``FileFormatError`` for a file that
-    cannot be read, ``ColumnError`` if the files differ in their score columns.
+    Percentiles are exact, found by reading the files again if need be.  Several files are pooled, and the notes of the
+    summary name them and in what their settings differ.
+
+    >>> import fastmetrics as fm
+    >>> import tempfile, pathlib
+    >>> folder = pathlib.Path(tempfile.mkdtemp())
+    >>> _ = (folder / "rows.jsonl").write_text('{"answer": "in Paris", "reference": "Paris"}')
+    >>> _ = fm.score_files(folder / "rows.jsonl", folder / "scores.parquet", metrics="token_precision")
+    >>> summarize_files(folder / "scores.parquet")["token_precision"].mean
+    0.5
+
+    Raises ``FileFormatError`` for a file that cannot be read, ``ColumnError`` if the files differ in their columns.
     """
     given = [paths] if isinstance(paths, str | Path) else list(paths)
     files = [file for path in given for file in ScoreFile.open_all(path)]

@@ -6,8 +6,9 @@ import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
+from fastmetrics.core.display import Grid, Shown
 from fastmetrics.errors import OptionError
 from fastmetrics.retrieval.evaluate import MEASURES, RankResult, rank
 from fastmetrics.retrieval.judgements import judgements
@@ -15,7 +16,7 @@ from fastmetrics.tables.output.write_table import write_whole
 
 
 @dataclass(frozen=True)
-class RankReport:
+class RankReport(Shown):
     """What :func:`rank_files` found, by run; as text it is a table of runs × measures."""
 
     results: dict[str, RankResult]
@@ -24,50 +25,76 @@ class RankReport:
         """Means and counts of each run."""
         return json.dumps({name: result.to_dict() for name, result in self.results.items()}, indent=2)
 
-    def __str__(self) -> str:
+    def grids(self) -> list[Grid]:
+        """One row a run."""
         measures = list(next(iter(self.results.values())).mean)
-        rows = [["run", "n", "missing", "unjudged", *measures]]
-        for name, result in self.results.items():
-            numbers = [str(result.n), str(len(result.missing)), str(len(result.unjudged))]
-            rows.append([name, *numbers, *(f"{result.mean[measure]:.4f}" for measure in measures)])
-        widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-        lines = ["  ".join(_cells(row, widths)) for row in rows]
+        rows = [
+            (
+                name,
+                *(str(count) for count in (result.n, len(result.missing), len(result.unjudged))),
+                *(f"{result.mean[measure]:.4f}" for measure in measures),
+            )
+            for name, result in self.results.items()
+        ]
+        return [Grid(("run", "n", "missing", "unjudged", *measures), rows)]
+
+    def remarks(self) -> list[str]:
+        """The notes of each run, by its name if there are several."""
         noted = [(name, note) for name, result in self.results.items() for note in result.notes]
-        lines += [f"{name}: {note}" if len(self.results) > 1 else note for name, note in noted]
-        return "\n".join([*lines[: len(rows)], *([""] if noted else []), *lines[len(rows) :]])
+        return [f"{name}: {note}" if len(self.results) > 1 else note for name, note in noted]
 
 
 def rank_files(
-    paths: Sequence[str | Path],
-    out: str | Path | None = None,
-    measures: str | Sequence[str] | None = None,
+    runs: str | Path | Sequence[str | Path],
+    qrels: str | Path,
+    output: str | Path | None = None,
     *,
+    measures: str | Sequence[str] = MEASURES,
+    relevance_level: float = 1,
+    missing: Literal["zero", "skip"] = "zero",
+    no_relevant: Literal["zero", "undefined"] = "zero",
+    duplicates: Literal["error", "first"] = "error",
+    depth: int | None = None,
+    threads: int | None = None,
     overwrite: bool = False,
     guard: bool = True,
-    **options: Any,
 ) -> RankReport:
-    """Evaluate the runs ``paths[:-1]`` by the judgements ``paths[-1]``; ``options`` are those of ``rank``.
+    """Evaluate the runs in some files by the judgements in another, with the options of :func:`rank`.
 
-    The values per query of a run go to ``out``; there, undefined is null, and the metadata hold means and counts.  Ids
-    that a spreadsheet would run get a quote in front in CSV and TSV, unless ``guard=False``.
-    Raises ``OptionError`` for less than one run, or for ``out`` with more than one.
+    ``output`` is a file for the values per query of a single run: Parquet, Arrow, JSON lines, CSV or TSV by its suffix.
+    There, undefined is null, and the metadata hold means and counts; ids that a spreadsheet would run get a quote in
+    front in CSV and TSV, unless ``guard=False``.  A file that exists is replaced with ``overwrite=True`` only.
+
+    >>> import tempfile, pathlib
+    >>> folder = pathlib.Path(tempfile.mkdtemp())
+    >>> _ = (folder / "run").write_text("q1 Q0 d1 1 0.5 bm25\\nq1 Q0 d2 2 0.4 bm25\\n")
+    >>> _ = (folder / "qrels").write_text("q1 0 d2 1\\n")
+    >>> report = rank_files(folder / "run", folder / "qrels", measures="mrr")
+    >>> report.results[str(folder / "run")].mean
+    {'mrr': 0.5}
+
+    Raises ``OptionError`` for no run, for one named twice, or for an ``output`` with more than one, ``OutputError`` if
+    that cannot be written, and what ``rank`` raises.
     """
-    *runs, qrels = paths
-    if not runs:
-        raise OptionError("expected at least one run and the judgements")
-    if len({str(run) for run in runs}) < len(runs):
+    paths = [runs] if isinstance(runs, str | Path) else list(runs)
+    if not paths:
+        raise OptionError("expected at least one run beside the judgements")
+    if len({str(run) for run in paths}) < len(paths):
         raise OptionError("a run is named twice")
-    if out is not None and len(runs) > 1:
-        raise OptionError(f"values per query are written of one run, not of {len(runs)}")
-    judged = judgements(qrels, options.get("duplicates", "error"))
-    results = {str(run): rank(run, judged, measures or MEASURES, **options) for run in runs}
-    if out is not None:
+    if output is not None and len(paths) > 1:
+        raise OptionError(f"values per query are written of one run, not of {len(paths)}")
+    options: dict[str, Any] = {
+        "relevance_level": relevance_level,
+        "missing": missing,
+        "no_relevant": no_relevant,
+        "duplicates": duplicates,
+        "depth": depth,
+        "threads": threads,
+    }
+    judged = judgements(qrels, duplicates)
+    results = {str(run): rank(run, judged, measures, **options) for run in paths}
+    if output is not None:
         (result,) = results.values()
         metadata = {"options": options, **result.to_dict()}
-        write_whole(result.per_query, out, metadata, {"query_id"}, overwrite=overwrite, guard=guard)
+        write_whole(result.per_query, output, metadata, {"query_id"}, overwrite=overwrite, guard=guard)
     return RankReport(results)
-
-
-def _cells(row: list[str], widths: list[int]) -> list[str]:
-    first, *rest = (cell.rjust(width) for cell, width in zip(row, widths, strict=True))
-    return [first.strip().ljust(widths[0]), *rest]

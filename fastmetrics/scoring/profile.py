@@ -122,7 +122,17 @@ def profile_files(
 ) -> Profile:
     """Score files on one thread into a file that is thrown away, timing every stage and metric.
 
-    Kernels are compiled, or loaded, on a few rows before the clock starts.  Raises what ``score_files`` raises.
+    The arguments are those of ``score_files``.  Kernels are compiled, or loaded, on a few rows before the clock starts.
+    Times are seconds.
+
+    >>> import tempfile, pathlib
+    >>> rows = pathlib.Path(tempfile.mkdtemp(), "rows.jsonl")
+    >>> _ = rows.write_text('{"answer": "in Paris", "reference": "Paris"}')
+    >>> found = profile_files(rows, metrics="token_f1")
+    >>> found.rows, list(found.stages), list(found.metrics)
+    (1, ['read', 'tokenise', 'kernels', 'write'], ['token_f1'])
+
+    Raises what ``score_files`` raises.
     """
     source = open_source(inputs, format)
     planned = plan_files(source, metrics, columns, schema, (), suites)
