@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 from typing import Annotated
 
 import typer
@@ -44,16 +45,36 @@ def split(values: list[str] | None) -> list[str]:
     return [piece for value in values or [] for piece in lists.split(value)]
 
 
+def columns(values: list[str] | None, option: str) -> list[str]:
+    """The names of columns of a repeatable, comma-separated option; as in CSV, quotes keep a comma within a name.
+
+    >>> columns(["id, user", '"last, first",note'], "--keep")
+    ['id', 'user', 'last, first', 'note']
+
+    Raises ``OptionError`` for a quote that is not closed.
+    """
+    found: list[str] = []
+    for value in values or []:
+        try:
+            [names] = csv.reader([value], strict=True, skipinitialspace=True) if value.strip() else [[]]
+        except (csv.Error, ValueError) as error:
+            raise OptionError(f"{option} {value!r}: cannot be read as a line of CSV: {error}") from error
+        found += [name if '"' in value else name.strip() for name in names if name.strip()]
+    return found
+
+
 def pairs(values: list[str] | None, option: str = "--columns", form: str = "canonical=yours") -> dict[str, str]:
-    """The pairs of a repeatable, comma-separated option.
+    """The pairs of a repeatable, comma-separated option, cut as ``columns`` does and each at its first ``=``.
 
     >>> pairs(["answer=text,reference=gold"])
     {'answer': 'text', 'reference': 'gold'}
+    >>> pairs(['"answer=text, cleaned",reference=a=b'])
+    {'answer': 'text, cleaned', 'reference': 'a=b'}
 
     Raises ``OptionError`` for an item without ``=`` and for a name given twice.
     """
     found: dict[str, str] = {}
-    for piece in split(values):
+    for piece in columns(values, option):
         canonical, equals, yours = piece.partition("=")
         if not equals or not canonical or not yours:
             raise OptionError(f"{option} {piece!r}: expected {form}")

