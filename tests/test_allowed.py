@@ -180,7 +180,7 @@ BEYOND = [
     ),
     ("chrf(char_order=100000000)", "chrf: option 'char_order' expects a whole number from 0 to 100, got 100000000"),
     ("chrf(beta=1e308)", "chrf: option 'beta' expects a number from 0 to 1,000,000, got 1e+308"),
-    ("recall(relevance_level=1e999)", "expects a number above 0 to 1,000,000,000, got inf"),
+    ("retrieval_recall(relevance_level=1e999)", "expects a number above 0 to 1,000,000,000, got inf"),
     ("tfidf_cosine(idf={})", "tfidf_cosine: option 'idf' expects 'pair' or 'corpus', got {}"),
     ("rouge1_f1(tokenizer=[])", "rouge1_f1: option 'tokenizer' expects 'rouge' or 'unicode', got []"),
     ("hallucination(claims={})", "expects 'spacy', 'spacy:MODEL' or a spaCy pipeline, or None, got {}"),

@@ -8,7 +8,7 @@ An answer without words scores 0.
 from __future__ import annotations
 
 import math
-from typing import Annotated, Any
+from typing import Annotated
 
 import numpy as np
 
@@ -126,11 +126,10 @@ def overall_quality(
     >>> fm.overall_quality(["What is AI?"], ["AI is artificial intelligence that simulates human thinking."]).round(3)
     array([0.787])
     """
-    length: Any = length_score
     scores = (
         _mean(ties(answer), answer),
         _mean(fulfilment(question, answer), answer),
-        length.__wrapped__(question, answer),
+        length_score(question, answer),
         _mean(building(question, answer), answer),
         _mean(kinds(answer), answer),
     )
