@@ -148,7 +148,7 @@ def test_rows_that_come_in_pieces_or_late(table):
     scores = fm.score(table(), "token_f1")
     assert scores["token_f1"].to_pylist() == EXPECTED
     assert scores["id"].to_pylist() == ROWS["id"]
-    both = fm.score(table(), ["relevance(idf='corpus')"], columns={"question": "id"})
+    both = fm.score(table(), ["answer_relevance(idf='corpus')"], columns={"question": "id"})
     assert both.num_rows == 3
 
 

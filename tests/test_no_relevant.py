@@ -86,4 +86,4 @@ def test_both_commands_say_it(tmp_path, monkeypatch):
 
 def test_a_value_that_is_none_is_refused():
     with pytest.raises(fm.errors.OptionError, match="no_relevant"):
-        fm.score(ROWS, metrics=["recall(no_relevant='skip')"])
+        fm.score(ROWS, metrics=["retrieval_recall(no_relevant='skip')"])
