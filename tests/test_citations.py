@@ -8,7 +8,8 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from fastmetrics.metrics.grounding import grounding_evidence, grounding_overlap, overlap_faithfulness
+import fastmetrics as fm
+from fastmetrics.metrics.grounding import grounding_evidence
 from fastmetrics.vectors.embedder import Embedder
 
 NAMES = ["Apples", "Bread", "Cheese"]
@@ -33,7 +34,7 @@ def test_a_cosine_of_tau_supports() -> None:
                 continue
             options = {"threshold": float(tau), "embedder": Embedder(angles)}
             row = [f"So |{x}|{y}| it is [1]."], [["|1.0|0.0|"]]
-            assert grounding_overlap(*row, **options).tolist() == [float(cosine >= tau)], (cosine, tau)
+            assert fm.grounding_overlap(*row, **options).tolist() == [float(cosine >= tau)], (cosine, tau)
             assert grounding_evidence(*row, **options)["cosine"].to_pylist() == [cosine]
 
 
@@ -50,7 +51,7 @@ def test_passages_keep_their_numbers_whatever_is_missing_before_them(holes: tupl
         for n in range(3)
     ]
     assert ranges == [{1, 2, 3, 4, 5}, {1, 2}, {1}]
-    overlap = grounding_overlap(answers, contexts, embedder=Embedder(one_hot))
+    overlap = fm.grounding_overlap(answers, contexts, embedder=Embedder(one_hot))
     assert overlap.tolist() == [2 / 21, 1 / 21, 0.0]
 
 
@@ -77,7 +78,7 @@ def test_an_empty_list_of_references_makes_no_question_answerable() -> None:
     expected = [0.6, 0.6, 0.6, 0.0, 0.0, 0.6, 0.6, 0.0]
     for order in (slice(None), slice(None, None, -1)):
         rows = len(expected)
-        found = overlap_faithfulness(
+        found = fm.overlap_faithfulness(
             ["I don't know."] * rows,
             [["Bread"]] * rows,
             reference=pa.array(references.to_pylist()[order]),

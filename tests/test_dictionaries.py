@@ -112,9 +112,9 @@ def test_an_id_that_is_null_in_a_dictionary_is_refused_as_any_null_id():
     holes = pa.DictionaryArray.from_arrays(pa.array([0, 1, 0]), pa.array(["a", None]))
     lists = pa.ListArray.from_arrays(pa.array([0, 1, 3]), holes)
     with pytest.raises(ColumnError, match="column 'retrieved_ids', row 1: an id is null"):
-        fm.recall(lists, [["a"], ["a"]])
+        fm.retrieval_recall(lists, [["a"], ["a"]])
     with pytest.raises(ColumnError, match="column 'relevant_ids', row 1: an id is null"):
-        fm.recall([["a"], ["a"]], lists)
+        fm.retrieval_recall([["a"], ["a"]], lists)
 
 
 def test_texts_to_vectors_matches_and_bots():

@@ -14,6 +14,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
+import fastmetrics as fm
 from fastmetrics.errors import ColumnError, FileFormatError, InputError, MissingExtraError, OptionError, OutputError
 from fastmetrics.errors import UnknownNameError as UnknownName
 from fastmetrics.vectors.embedder import Embedder, add_embeddings
@@ -298,12 +299,10 @@ def test_model2vec_from_a_folder():
 def test_sentence_transformers_equals_its_own_similarity():
     from sentence_transformers import util
 
-    from fastmetrics.metrics.semantic import semantic_similarity
-
     embedder = Embedder("minilm")
     one, other = ["A man is eating food.", "Two dogs run."], ["Someone eats a meal.", "The stock market fell."]
     a, b = embedder.embed(one), embedder.embed(other)
-    assert semantic_similarity(a, b) == pytest.approx(util.pairwise_cos_sim(a, b).numpy(), abs=1e-6)
+    assert fm.semantic_similarity(a, b) == pytest.approx(util.pairwise_cos_sim(a, b).numpy(), abs=1e-6)
     assert embedder.dim == 384
     # the hash of the weights that the pinned version of the package carries
     assert embedder.signature == "minilm|revision:c0ea33e8ff1e4653|float32"

@@ -15,8 +15,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.metrics import roc_auc_score
 
+import fastmetrics as fm
 from fastmetrics.errors import FastmetricsError, OptionError
-from fastmetrics.metrics.grounding import grounding_evidence, grounding_overlap, overlap_faithfulness
+from fastmetrics.metrics.grounding import grounding_evidence
 from fastmetrics.plan.plan import plan
 from fastmetrics.vectors.embedder import Embedder
 
@@ -70,8 +71,8 @@ def test_equals_the_plain_rule(embedder, rows, tau):
         sum(judge(one, passages, tau) for one in sentences) / len(sentences) if sentences else 0.0
         for sentences, passages in rows
     ]
-    assert grounding_overlap(answers, contexts, threshold=tau, embedder=embedder).tolist() == expected
-    faithful = overlap_faithfulness(answers, contexts, threshold=tau, embedder=embedder)
+    assert fm.grounding_overlap(answers, contexts, threshold=tau, embedder=embedder).tolist() == expected
+    faithful = fm.overlap_faithfulness(answers, contexts, threshold=tau, embedder=embedder)
     assert faithful == pytest.approx([min(1, 0.6 + 0.4 * overlap) for overlap in expected])
 
 
@@ -92,7 +93,7 @@ def test_evidence_says_why(embedder):
     assert table["context"].to_pylist() == ["Bread", "Qqq", None, None, None, "Bread", None]
     assert table["cosine"].to_pylist() == [pytest.approx(1.0), 0.0, None, None, None, None, None]
     assert table["sentence"].to_pylist()[3] == "Bread [1][2]."
-    assert grounding_overlap([answer], [["Bread", "Qqq"]], embedder=embedder).tolist() == [1 / 7]
+    assert fm.grounding_overlap([answer], [["Bread", "Qqq"]], embedder=embedder).tolist() == [1 / 7]
 
 
 def test_abstaining_from_an_answerable_question_is_unfaithful(embedder):
@@ -101,9 +102,9 @@ def test_abstaining_from_an_answerable_question_is_unfaithful(embedder):
     flags = [True, False, None, None, None, None, None]
     references = [None, "Bread", ["Bread"], None, ["I don't know."], ["I don't know.", "Bread"], None]
     references = [one if one is None or isinstance(one, list) else [one] for one in references]
-    found = overlap_faithfulness(answers, contexts, flags, pa.array(references), embedder=embedder)
+    found = fm.overlap_faithfulness(answers, contexts, flags, pa.array(references), embedder=embedder)
     assert found.tolist() == [0.0, 0.6, 0.0, 0.6, 0.6, 0.0, 1.0]
-    alone = overlap_faithfulness(answers, contexts, reference=["Bread"] * 7, embedder=embedder)
+    alone = fm.overlap_faithfulness(answers, contexts, reference=["Bread"] * 7, embedder=embedder)
     assert alone.tolist() == [0.0] * 6 + [1.0]
 
 
@@ -114,17 +115,17 @@ def test_missing_inputs_are_null_and_no_contexts_score_zero(embedder):
             "contexts": pa.array([["Bread"], ["Bread"], [], [None, "Bread"], ["Bread"], None], pa.list_(pa.string())),
         }
     )
-    found = grounding_overlap(table["answer"], table["contexts"], embedder=embedder)
+    found = fm.grounding_overlap(table["answer"], table["contexts"], embedder=embedder)
     assert found[[0, 2, 3, 4]].tolist() == [1.0, 0.0, 1.0, 0.0]
     assert np.isnan(found[[1, 5]]).all()
-    single = grounding_overlap(["Bread [1]."], ["Bread"], embedder=embedder)
+    single = fm.grounding_overlap(["Bread [1]."], ["Bread"], embedder=embedder)
     assert single.tolist() == [1.0]
 
 
 def test_another_citation_pattern(embedder):
     answers = ["Bread (source 1). Bread [1]."]
     options = {"pattern": r"\(source (\d+)\)", "embedder": embedder}
-    assert grounding_overlap(answers, [["Bread"]], **options).tolist() == [0.5]
+    assert fm.grounding_overlap(answers, [["Bread"]], **options).tolist() == [0.5]
 
 
 @pytest.mark.parametrize(
@@ -152,7 +153,7 @@ def test_the_mark_is_left_out_whatever_its_bytes():
         asked.extend(texts)
         return letters(texts)
 
-    grounding_overlap(["Хлеб ［1］."], [["Хлеб"]], pattern=r"[\[［](\d+)[\]］]", embedder=Embedder(model))
+    fm.grounding_overlap(["Хлеб ［1］."], [["Хлеб"]], pattern=r"[\[［](\d+)[\]］]", embedder=Embedder(model))
     assert "Хлеб." in asked
 
 
@@ -163,14 +164,14 @@ def test_a_row_without_contexts_has_none_to_cite(embedder):
     )
     assert found["reason"].to_pylist() == ["citation out of range", "supported"]
     assert found["context"].to_pylist() == [None, "Bread"]
-    overlap = grounding_overlap(
+    overlap = fm.grounding_overlap(
         ["Bread [1]."] * 2, contexts, threshold=-1.0, embedder=Embedder(lambda t: letters(t) + 1)
     )
     assert overlap.tolist() == [0.0, 1.0]
 
 
 def test_lone_surrogates(embedder):
-    found = grounding_overlap(["Bread\ud800 [1].", "Bread [1]."], [["Bread"], ["Bread\udc00"]], embedder=embedder)
+    found = fm.grounding_overlap(["Bread\ud800 [1].", "Bread [1]."], [["Bread"], ["Bread\udc00"]], embedder=embedder)
     assert found.tolist() == [1.0, 1.0]
     assert grounding_evidence(["Bread\ud800 [1]."], [["Bread"]], embedder=embedder)["supported"].to_pylist() == [True]
 
@@ -184,7 +185,7 @@ def test_each_distinct_text_is_embedded_once():
         return letters(texts)
 
     answers = [f"Bread number {'abcdefghij'[row % 10]} [1]." for row in range(9000)]
-    grounding_overlap(answers, [["Bread"]] * 9000, embedder=model, threads=2)
+    fm.grounding_overlap(answers, [["Bread"]] * 9000, embedder=model, threads=2)
     assert len(asked) == 1 + 10 + 1
     assert len(set(asked)) == 12
 
@@ -193,7 +194,7 @@ def test_the_same_for_any_number_of_threads(embedder):
     rng = np.random.default_rng(0)
     answers = [" ".join(f"{rng.choice(WORDS)} [{rng.integers(1, 4)}]." for _ in range(5)) for _ in range(9000)]
     contexts = [list(rng.choice(WORDS, 2)) for _ in range(9000)]
-    one, two = (grounding_overlap(answers, contexts, embedder=embedder, threads=threads) for threads in (1, 2))
+    one, two = (fm.grounding_overlap(answers, contexts, embedder=embedder, threads=threads) for threads in (1, 2))
     assert np.array_equal(one, two)
 
 
@@ -210,7 +211,7 @@ def test_options_are_checked():
         ({"phrases": "a"}, "phrases"),
     ):
         with pytest.raises(OptionError, match=message):
-            grounding_overlap(["a"], [["b"]], **options)
+            fm.grounding_overlap(["a"], [["b"]], **options)
     with pytest.raises(FastmetricsError, match="1 answers, 2 contexts"):
         grounding_evidence(["a"], [["b"], ["c"]])
 

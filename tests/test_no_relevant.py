@@ -23,7 +23,7 @@ JUDGED = {
 NAMES = {
     "hit_rate": "success",
     "reciprocal_rank": "mrr",
-    "recall": "recall",
+    "retrieval_recall": "recall",
     "precision@1": "P@1",
     "f1@2": "f1@2",
     "average_precision": "map",
@@ -33,8 +33,8 @@ NAMES = {
 
 
 def option(spec: str, value: str) -> str:
-    name, _, k = spec.partition("@")
-    return f"{name}({f'k={k}, ' if k else ''}no_relevant='{value}')"
+    name, at, k = spec.partition("@")
+    return f"{name}(no_relevant='{value}'){at}{k}"
 
 
 @pytest.mark.parametrize("value", ["zero", "undefined"])
@@ -53,15 +53,15 @@ def test_tables_and_runs_have_one_mean_under_one_option(name, value):
 
 
 def test_tables_leave_them_out_and_runs_count_them_unless_told_otherwise():
-    assert summarize(fm.score(ROWS, metrics=["recall"]))["recall"].mean == 1.0
+    assert summarize(fm.score(ROWS, metrics=["retrieval_recall"]))["retrieval_recall"].mean == 1.0
     assert fm.rank(RUN, JUDGED, "recall").mean["recall"] == 0.5
 
 
 def test_metrics_share_a_note_and_levels_have_their_own_count():
     (note,) = summarize(fm.score(ROWS, metrics="mrr,ndcg,recall@5")).notes
     assert note.startswith("mrr, ndcg, recall@5: 2 of 4 scored rows (50 %) have")
-    (note,) = summarize(fm.score(ROWS, metrics="mrr,recall(relevance_level=2)")).notes
-    assert note.startswith("mrr, recall(relevance_level=2): up to 3 of 4 scored rows (75 %) have")
+    (note,) = summarize(fm.score(ROWS, metrics="mrr,retrieval_recall(relevance_level=2)")).notes
+    assert note.startswith("mrr, retrieval_recall(relevance_level=2): up to 3 of 4 scored rows (75 %) have")
 
 
 def test_nothing_is_said_where_each_query_has_one():
@@ -76,7 +76,7 @@ def test_both_commands_say_it(tmp_path, monkeypatch):
     (tmp_path / "in.jsonl").write_text("\n".join(map(json.dumps, rows)))
     (tmp_path / "run.json").write_text(json.dumps(RUN))
     (tmp_path / "qrels.json").write_text(json.dumps(JUDGED))
-    done = program("score", "in.jsonl", "-o", "out.parquet", "-m", "mrr,recall")
+    done = program("score", "in.jsonl", "-o", "out.parquet", "-m", "mrr,recall_at_k")
     assert done.out.count("2 of 4 scored rows (50 %) have no relevant document and are left out of the mean") == 1
     done = program("rank", "run.json", "qrels.json", "-m", "mrr,recall")
     assert done.out.count("mrr, recall: 2 of 4 queries have no relevant document and count as 0") == 1

@@ -13,14 +13,9 @@ import pytest
 from pyarrow import parquet
 from sklearn.metrics.pairwise import paired_cosine_distances, paired_euclidean_distances
 
+import fastmetrics as fm
 from fastmetrics.errors import ColumnError, OptionError
-from fastmetrics.metrics.semantic import (
-    dot_similarity,
-    euclidean_distance,
-    response_exact_match_rate,
-    response_semantic_consistency,
-    semantic_similarity,
-)
+from fastmetrics.metrics.semantic import response_exact_match_rate, response_semantic_consistency
 from fastmetrics.plan.plan import plan
 from fastmetrics.plan.score_batch import Scorer
 from fastmetrics.scoring.files import score_files
@@ -38,9 +33,9 @@ def vectors(rows, dim, seed, dtype=np.float32):
 def test_equal_scikit_learn(dtype):
     a, b = vectors(9000, 7, 0, dtype), vectors(9000, 7, 1, dtype)
     x, y = a.astype(np.float64), b.astype(np.float64)
-    assert semantic_similarity(a, b) == pytest.approx(1 - paired_cosine_distances(x, y), abs=1e-12)
-    assert euclidean_distance(a, b) == pytest.approx(paired_euclidean_distances(x, y), rel=1e-12)
-    assert dot_similarity(a, b) == pytest.approx((x * y).sum(axis=1), rel=1e-9, abs=1e-12)
+    assert fm.semantic_similarity(a, b) == pytest.approx(1 - paired_cosine_distances(x, y), abs=1e-12)
+    assert fm.euclidean_distance(a, b) == pytest.approx(paired_euclidean_distances(x, y), rel=1e-12)
+    assert fm.dot_similarity(a, b) == pytest.approx((x * y).sum(axis=1), rel=1e-9, abs=1e-12)
 
 
 def test_as_columns_of_a_table():
@@ -52,44 +47,44 @@ def test_as_columns_of_a_table():
         }
     )
     scored = score(table, metrics=["semantic_similarity", "dot_similarity", "euclidean_distance"])
-    assert scored["semantic_similarity"].to_pylist()[:-1] == semantic_similarity(a, b)[:-1].tolist()
+    assert scored["semantic_similarity"].to_pylist()[:-1] == fm.semantic_similarity(a, b)[:-1].tolist()
     assert scored["dot_similarity"].null_count == scored["euclidean_distance"].null_count == 1
 
 
 def test_undefined_where_a_vector_is_zero_or_not_finite():
     a = [[0.0, 0.0], [np.nan, 1.0], [np.inf, 1.0], [1.0, 1.0]]
     b = [[1.0, 0.0]] * 4
-    assert np.isnan(semantic_similarity(a, b)).tolist() == [True, True, True, False]
-    assert np.isnan(dot_similarity(a, b)).tolist() == [False, True, True, False]
-    assert np.isnan(euclidean_distance(a, b)).tolist() == [False, True, True, False]
+    assert np.isnan(fm.semantic_similarity(a, b)).tolist() == [True, True, True, False]
+    assert np.isnan(fm.dot_similarity(a, b)).tolist() == [False, True, True, False]
+    assert np.isnan(fm.euclidean_distance(a, b)).tolist() == [False, True, True, False]
 
 
 def test_the_same_vector_is_exactly_alike():
     a = vectors(200, 33, 3)
-    assert (semantic_similarity(a, a) <= 1).all()
-    assert semantic_similarity(a, a) == pytest.approx(1.0, abs=1e-15)
-    assert (euclidean_distance(a, a) == 0).all()
+    assert (fm.semantic_similarity(a, a) <= 1).all()
+    assert fm.semantic_similarity(a, a) == pytest.approx(1.0, abs=1e-15)
+    assert (fm.euclidean_distance(a, a) == 0).all()
 
 
 def test_a_batch_without_a_single_vector_has_no_scores():
     nothing, some = [[None] * 3, pa.array([None] * 3, pa.list_(pa.float32()))], [[1.0, 2.0]] * 3
     for column in nothing:
         for pair in ((column, some), (some, column), (column, column)):
-            assert np.isnan(semantic_similarity(*pair)).all()
-            assert np.isnan(euclidean_distance(*pair)).all()
+            assert np.isnan(fm.semantic_similarity(*pair)).all()
+            assert np.isnan(fm.euclidean_distance(*pair)).all()
             scored = score(dict(zip(("answer_embedding", "reference_embedding"), pair, strict=True)), "dot_similarity")
             assert scored["dot_similarity"].null_count == 3
 
 
 def test_errors_name_the_column():
     with pytest.raises(ColumnError, match="answer_embedding has 0 numbers a row, reference_embedding 1"):
-        semantic_similarity(pa.array([[]], pa.list_(pa.float32())), [[1.0]])
+        fm.semantic_similarity(pa.array([[]], pa.list_(pa.float32())), [[1.0]])
     with pytest.raises(ColumnError, match="answer_embedding has 2 numbers a row, reference_embedding 3"):
-        semantic_similarity([[1.0, 2.0]], [[1.0, 2.0, 3.0]])
+        fm.semantic_similarity([[1.0, 2.0]], [[1.0, 2.0, 3.0]])
     with pytest.raises(ColumnError, match="reference_embedding: row 1 has 1 numbers, expected 2"):
-        semantic_similarity([[1.0, 2.0], [1.0, 2.0]], [[1.0, 2.0], [1.0]])
+        fm.semantic_similarity([[1.0, 2.0], [1.0, 2.0]], [[1.0, 2.0], [1.0]])
     with pytest.raises(ColumnError, match="answer_embedding: expected a column of lists"):
-        semantic_similarity(["a"], [[1.0]])
+        fm.semantic_similarity(["a"], [[1.0]])
 
 
 def test_repeats_equal_all_pairs():
