@@ -23,8 +23,7 @@ from fastmetrics.tables.formats.csv_tsv import DelimitedReader
 from fastmetrics.tables.formats.jsonl import JsonLinesReader
 from fastmetrics.tables.formats.parquet import ParquetReader
 from fastmetrics.tables.input_files import DataFile, expand, reading
-from fastmetrics.tables.output.output import metadata_beside, schema_in
-from fastmetrics.tables.remote.addresses import is_url
+from fastmetrics.tables.output.output import is_guarded, metadata_beside, schema_in
 from fastmetrics.tables.remote.files import side_by_side
 from fastmetrics.tables.retry import patient
 
@@ -290,8 +289,7 @@ def open_each(files: Sequence[DataFile]) -> list[Source]:
 def _reader(file: DataFile) -> Reader:
     """The reader of a file; what wrote text may have said beside it which columns it has, and how they are written."""
     if file.format in ("csv", "tsv"):
-        beside = {} if is_url(file.path) else metadata_beside(file)  # a store would be asked for files of strangers
-        return DelimitedReader(file, guarded=bool(beside.get("guarded")))
+        return DelimitedReader(file, guarded=is_guarded(file))
     reader: Reader = _READERS[file.format](file)
     if isinstance(reader, JsonLinesReader) and reader.rows == 0:
         reader.schema = schema_in(metadata_beside(file))

@@ -130,6 +130,17 @@ def metadata_beside(file: DataFile) -> dict[str, Any]:
     return (None if file.checksum is not None else find_metadata(file.path)) or {}
 
 
+def is_guarded(file: DataFile) -> bool:
+    """Whether the metadata beside a file of this machine say that its text has quotes in front.
+
+    A file that happens to lie there says nothing; whoever wants the metadata is told that they cannot be read.
+    """
+    try:
+        return not is_url(file.path) and bool(metadata_beside(file).get("guarded"))
+    except FileFormatError:
+        return False
+
+
 def schema_in(metadata: Mapping[str, Any]) -> pa.Schema:
     """The columns that metadata name, those of numbers with their types; none if they do not."""
     found = metadata.get("output")
