@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -18,12 +19,13 @@ import pyarrow.types as pt
 
 from fastmetrics.errors import OptionError, OutputError
 from fastmetrics.tables.input_files import by_suffix
-from fastmetrics.tables.output.formula_guard import guarded, holds_text
+from fastmetrics.tables.output.formula_guard import guarded, holds_text, plain_text
 from fastmetrics.tables.remote.addresses import as_local, is_url, last_name, shown
 from fastmetrics.tables.remote.stores import cause
 
 _SAMPLE_ROWS = 4_096
 _COMPRESSIONS = {".gz": "gzip", ".zst": "zstd"}
+_BLANK_LINE = re.compile(rb"^\n", re.MULTILINE)
 KEY = "fastmetrics"
 CONCLUSION = "fastmetrics.conclusion"
 
@@ -148,8 +150,13 @@ class TextEncoder:
     def _csv(self, table: pa.Table, *, header: bool) -> None:
         options = pacsv.WriteOptions(include_header=header, delimiter=self._delimiter)
         block = pa.BufferOutputStream()
+        lone = table.num_columns == 1
+        table = _null_text_as_empty(table) if lone else table
         pacsv.write_csv(table, block, options)
-        self._sink.write(block.getvalue())
+        made = block.getvalue()
+        if lone and table.column(0).null_count:  # a row that is one null would be a blank line, which readers pass over
+            made = _BLANK_LINE.sub(b'""\n', made.to_pybytes())
+        self._sink.write(made)
 
     def write(self, part: pa.RecordBatch) -> None:
         if not part.num_rows:
@@ -177,6 +184,14 @@ def _quietly() -> Iterator[None]:
         yield
     except (OSError, pa.ArrowException):
         return
+
+
+def _null_text_as_empty(table: pa.Table) -> pa.Table:
+    """A column of text with empty text for null, so that blank lines within a text are not taken for rows."""
+    if not holds_text(table.column(0).type):
+        return table
+    text = plain_text(table.column(0))
+    return pa.table([text.fill_null(pa.scalar("", text.type))], table.schema.names)
 
 
 def _flat(column: pa.Array) -> pa.Array:

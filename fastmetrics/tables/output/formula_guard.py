@@ -22,6 +22,12 @@ def holds_text(type_: pa.DataType) -> bool:
     return is_text(type_) or any(test(type_) for test in (pt.is_binary, pt.is_large_binary, pt.is_fixed_size_binary))
 
 
+def plain_text(text: pa.Array) -> pa.Array:
+    """Text of any layout as strings or bytes that follow each other."""
+    text = text.cast(plain(text.type))
+    return text.cast(pa.binary()) if pt.is_fixed_size_binary(text.type) else text
+
+
 def guarded(text: pa.Array) -> tuple[pa.Array, int]:
     """The texts, those that would be run with a quote in front, and how many got one.
 
@@ -31,9 +37,7 @@ def guarded(text: pa.Array) -> tuple[pa.Array, int]:
     >>> texts.to_pylist(), count
     (["'=1+1", '-5', "'- five", "''=1", 'five'], 3)
     """
-    text = text.cast(plain(text.type))
-    if pt.is_fixed_size_binary(text.type):
-        text = text.cast(pa.binary())
+    text = plain_text(text)
     seen = text.view(pa.large_string() if pt.is_large_binary(text.type) else pa.string()) if _is_bytes(text) else text
     begins = pc.match_substring_regex(seen, f"^'*{_RISKY}")
     risky = pc.and_not(begins, pc.match_substring_regex(seen, _NUMBER)) if pc.any(begins).as_py() else begins
