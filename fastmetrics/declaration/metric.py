@@ -56,7 +56,7 @@ class Metric:
     fit: Callable[[Iterable[Batch], Options], Options] | None = None
     aliases: tuple[str, ...] = ()
     cues: tuple[str, ...] = ()
-    caution: Callable[[Options], Caution | None] = lambda options: None
+    caution: Callable[[Options], Caution | None] | None = None
 
     def __reduce__(self) -> tuple[Callable[..., Metric], tuple[Any, ...]]:
         """Other processes find the declaration by its name, in its module, or run the plugin that declares it."""
@@ -124,7 +124,7 @@ class Metric:
 
     def cautioned(self, batch: Batch, options: Options) -> list[int] | None:
         """How many rows the metric's caution speaks of, and how many have all it takes; None without a caution."""
-        caution = self.caution(options)
+        caution = None if self.caution is None else self.caution(options)
         if caution is None:
             return None
         batch, columns, present = self._ready(batch, options)
@@ -173,7 +173,7 @@ def metric(
     fit: Callable[[Iterable[Batch], Options], Options] | None = None,
     aliases: Sequence[str] = (),
     cues: Sequence[str] = (),
-    caution: Callable[[Options], Caution | None] = lambda options: None,
+    caution: Callable[[Options], Caution | None] | None = None,
 ) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Declare the decorated function as a metric; ``fastmetrics.<name>`` then calls it with raw columns.
 

@@ -18,5 +18,6 @@ def finish_counts(name: str, counts: Sequence[int]) -> float:
 def caution_notes(counts: Mapping[str, Sequence[int]]) -> list[str]:
     """What a reader must know of scores: ``counts`` has, for each that has a caution, ``[rows, scored rows]``."""
     asked = {name: parse(name) for name, (rows, _) in counts.items() if rows}
-    cautions = {name: (one.metric.caution(one.options), one.options) for name, one in asked.items()}
+    speaking = [(name, one, one.metric.caution) for name, one in asked.items()]
+    cautions = {name: (caution(one.options), one.options) for name, one, caution in speaking if caution is not None}
     return notes(counts, {name: (said, options) for name, (said, options) in cautions.items() if said is not None})
