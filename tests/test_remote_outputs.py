@@ -205,7 +205,7 @@ def test_a_process_killed_while_it_uploads_is_made_good(s3: Server, tmp_path: Pa
     address = f"s3://{BUCKET}/killed/s"
     script = (
         "import os, signal, sys\n"
-        "from fastmetrics.tables import targets\n"
+        "from fastmetrics.tables.output import targets\n"
         "from tests.test_remote_outputs import score\n"
         "real, count = targets.upload, [0]\n"
         "def upload(path, url):\n"
