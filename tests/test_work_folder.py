@@ -5,8 +5,11 @@ from __future__ import annotations
 import io
 import json
 import os
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
+import filelock
 import pyarrow as pa
 import pytest
 
@@ -166,7 +169,7 @@ def test_a_new_start_forgets_all_that_was_done(path: Path) -> None:
         work.start({"version": 2})
         assert (work.parts, work.recorded()) == ({}, {"version": 2})
         assert sorted(one.relative_to(path).as_posix() for one in path.rglob("*")) == [
-            *("lock", "parts", "rejects", "run.json")
+            *("lock", "owner", "parts", "rejects", "run.json")
         ]
         assert not work.unfinished()
     assert not path.exists(), "nothing was done, so nothing is left"
@@ -188,12 +191,90 @@ def test_a_folder_is_of_an_unfinished_run_once_there_is_something_to_go_on_from(
 
 def test_who_holds_the_lock_is_named(path: Path) -> None:
     path.mkdir()
-    (path / "lock").write_text("123456789012345678901")  # of an earlier run, whose number was longer
+    (path / "owner").write_text("123456789012345678901")  # of an earlier run, whose number was longer
     with again(path), pytest.raises(OutputError) as caught, again(path):
         pass
     assert str(caught.value) == f"another run (process {os.getpid()}) is writing {path.with_suffix('')}"
     with again(path):
         pass
+
+
+@pytest.mark.parametrize("owner", [None, b"", b"\xff"])
+def test_who_took_the_lock_a_moment_ago_is_unknown(path: Path, owner: bytes | None) -> None:
+    path.mkdir()
+    with filelock.FileLock(path / "lock"):
+        if owner is not None:
+            (path / "owner").write_bytes(owner)
+        with pytest.raises(OutputError, match=r"^another run \(process unknown\) is writing "), again(path):
+            pass
+
+
+@pytest.mark.parametrize("names", [["notes.txt"], ["lock", "notes.txt"], ["parts"], ["run.json", "journal.jsonl"]])
+def test_a_folder_without_an_owner_that_holds_more_than_a_lock_is_not_entered(path: Path, names: list[str]) -> None:
+    path.mkdir()
+    for name in names:
+        (path / name).write_text("mine")
+    with pytest.raises(OutputError, match=f"^{path} is no work folder of a run"), again(path):
+        pass
+    assert sorted(one.name for one in path.iterdir()) == sorted(names)
+
+
+def test_a_crash_anywhere_in_entering_leaves_a_folder_that_the_next_run_enters(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for owner, call in ((filelock.BaseFileLock, "acquire"), (Path, "write_text"), (os, "mkdir")):
+        done = getattr(owner, call)
+
+        def crash(*arguments: Any, done: Callable[..., object] = done, call: str = call, **options: Any) -> None:
+            if call != "mkdir" or Path(arguments[0]).name == "rejects":
+                raise CrashError
+            done(*arguments, **options)
+
+        with monkeypatch.context() as patch:
+            patch.setattr(owner, call, crash)
+            with pytest.raises(CrashError):
+                again(path).__enter__()
+        with again(path):
+            assert (path / "owner").read_text() == str(os.getpid())
+
+
+def test_the_lock_is_deleted_last(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whatever is there beside it, another run must not enter before the end, nor take the folder for the user's."""
+    work, left = begun(path), []
+    unlink = os.unlink
+
+    def look(file: str | Path, *arguments: Any, **options: Any) -> None:
+        unlink(file, *arguments, **options)
+        left.append({one.name for one in path.iterdir()})
+
+    with work:
+        monkeypatch.setattr(os, "unlink", look)
+        work.remove()
+    assert not path.exists()
+    assert left[-3:] == [{"lock", "owner"}, {"lock"}, set()]
+
+
+def test_where_a_locked_file_cannot_be_deleted_its_release_leaves_no_folder(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As on Windows: whoever holds the lock deletes its file as it lets go of it."""
+    unlink, release, held = os.unlink, filelock.FileLock._release, [True]
+
+    def refuse(file: str | Path, *arguments: Any, **options: Any) -> None:
+        if Path(file).name == "lock" and held:
+            raise PermissionError(13, "Permission denied")
+        unlink(file, *arguments, **options)
+
+    def let_go(lock: filelock.FileLock) -> None:
+        release(lock)
+        held.clear()
+        unlink(path / "lock")
+
+    monkeypatch.setattr(os, "unlink", refuse)
+    monkeypatch.setattr(filelock.FileLock, "_release", let_go)
+    with again(path):
+        pass
+    assert not path.exists()
 
 
 @pytest.mark.parametrize("text", ["", "{", "[]", "7", "\udcff"])

@@ -57,11 +57,19 @@ def _raised_again(hook: Callable[[Any], object], lost: Any) -> None:
     By then the main thread may wait for something, which only a signal from outside ends.
     """
     if isinstance(lost.exc_value, KeyboardInterrupt):
-        again = threading.Timer(MOMENT, os.kill, (os.getpid(), signal.SIGINT))
+        again = threading.Timer(MOMENT, _interrupt)
         again.daemon = True
         again.start()
     else:
         hook(lost)
+
+
+def _interrupt() -> None:
+    """Interrupt the main thread, whatever it waits for; on Windows, whose threads hear no signals, once it goes on."""
+    if hasattr(signal, "pthread_kill"):
+        signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGINT)
+    else:
+        signal.raise_signal(signal.SIGINT)
 
 
 def _watch(heard: socket.socket, answered: threading.Event, last_words: str) -> None:

@@ -97,7 +97,9 @@ def check_existing(path: Path | str, names: list[str] | None, overwrite: bool) -
 def sync(path: Path) -> None:
     """Wait until a file, or a folder and the files in it, are on the disk."""
     for one in [*(sorted(path.iterdir()) if path.is_dir() and path.name == "parts" else []), path]:
-        handle = os.open(one, os.O_RDONLY)
+        if one.is_dir() and not hasattr(os, "O_DIRECTORY"):
+            continue  # Windows opens no folders, and its file systems keep their own journal of names
+        handle = os.open(one, os.O_RDONLY if one.is_dir() else os.O_RDWR)  # Windows flushes what it may write
         try:
             os.fsync(handle)
         finally:

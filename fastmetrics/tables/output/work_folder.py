@@ -1,9 +1,10 @@
 """The work folder of a run: finished parts with checksums, what made them, and a lock.
 
 ``scores.parquet.partial/`` (of an output in a store, a folder in the user's cache) holds ``run.json`` (settings, input,
-limits), ``journal.jsonl`` (one line a finished part), ``parts/part-000000.arrow`` …, ``rejects/part-000000.jsonl`` …
-and ``lock``.  A part counts once its journal line is whole, and its bytes agree with it; all else in the folder can be
-lost at any moment without harm.
+limits), ``journal.jsonl`` (one line a finished part), ``parts/part-000000.arrow`` …, ``rejects/part-000000.jsonl`` …,
+``lock`` and ``owner``, the number of the process that holds the lock (which has a file of its own since Windows lets
+nobody read a locked one).  A part counts once its journal line is whole, and its bytes agree with it; all else in the
+folder can be lost at any moment without harm.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
@@ -28,10 +29,8 @@ from fastmetrics.tables.chunks import Place
 from fastmetrics.tables.output.encoders import writing
 from fastmetrics.tables.output.run_differences import differences
 
-try:
-    import fcntl
-except ImportError:  # Windows has no flock: there two runs must be kept apart by their user
-    fcntl = None  # type: ignore[assignment]
+if TYPE_CHECKING:
+    from filelock import BaseFileLock
 
 
 _TOLD = 5
@@ -74,36 +73,43 @@ class WorkFolder:
         self.path = path
         self.parts: dict[int, Part] = {}
         self._suffix = part_suffix
-        self._lock: int | None = None
+        self._lock: BaseFileLock | None = None
 
     def __enter__(self) -> WorkFolder:
+        import filelock
+
         with writing(self.output):
-            if self.path.exists() and any(self.path.iterdir()) and not (self.path / "lock").exists():
-                raise OutputError(f"{self.path} is no work folder of a run, and a run would empty it; move it away")
             self.path.mkdir(parents=True, exist_ok=True)
+            names = {entry.name for entry in self.path.iterdir()}
+            if names - {"lock"} and "owner" not in names:
+                raise OutputError(f"{self.path} is no work folder of a run, and a run would empty it; move it away")
+            lock = filelock.FileLock(self.path / "lock", thread_local=False)
+            try:
+                lock.acquire(blocking=False)
+            except filelock.Timeout:
+                raise OutputError(f"another run (process {self._owner()}) is writing {self.output}") from None
+            self._lock = lock
+            (self.path / "owner").write_text(str(os.getpid()), encoding="ascii")
             # Where only renames are left, a folder of parts that is gone has got its final name.
             for name in () if self.committed() else ("parts", "rejects"):
                 (self.path / name).mkdir(exist_ok=True)
-            self._lock = os.open(self.path / "lock", os.O_RDWR | os.O_CREAT, 0o644)
-        if fcntl is not None:
-            try:
-                fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except OSError:
-                owner = os.read(self._lock, 32).decode() or "unknown"
-                os.close(self._lock)
-                self._lock = None
-                raise OutputError(f"another run (process {owner}) is writing {self.output}") from None
-        with writing(self.output):
-            os.ftruncate(self._lock, 0)
-            os.pwrite(self._lock, str(os.getpid()).encode(), 0)
         return self
 
     def __exit__(self, *exc: object) -> None:
         if not self.unfinished():
             self.remove()
         if self._lock is not None:
-            os.close(self._lock)
+            self._lock.release()
             self._lock = None
+        with suppress(OSError):
+            self.path.rmdir()  # where a file that is locked cannot be deleted, the folder is empty only now
+
+    def _owner(self) -> str:
+        """The number of the process that holds the lock."""
+        try:
+            return (self.path / "owner").read_text(encoding="ascii") or "unknown"
+        except (OSError, ValueError):  # it took the lock a moment ago
+            return "unknown"
 
     def unfinished(self) -> bool:
         """Whether a run left finished parts, or nothing to do but renaming."""
@@ -191,19 +197,21 @@ class WorkFolder:
         return pa.py_buffer(data), text.decode()
 
     def remove(self) -> None:
-        """Delete the folder, the lock last: what has none is no work folder."""
-        with suppress(OSError):
+        """Delete the folder, the lock last: a folder that holds nothing else is a run's too."""
+        with suppress(OSError):  # what cannot be deleted is left for the next run to empty
             self._clear()
-        shutil.rmtree(self.path, ignore_errors=True)
+            (self.path / "owner").unlink(missing_ok=True)
+            (self.path / "lock").unlink(missing_ok=True)  # on Windows its release deletes it
+            self.path.rmdir()
 
     def _clear(self) -> None:
-        """Delete all but the lock; cut short, it leaves nothing that says more than there is."""
+        """Delete all but the lock and its owner; cut short, it leaves nothing that says more than there is."""
         last = ["run.json", "journal.jsonl", "commit.json"]
         found = sorted(self.path.iterdir(), key=lambda entry: last.index(entry.name) if entry.name in last else -1)
         for entry in found:
             if entry.is_dir():
                 shutil.rmtree(entry)
-            elif entry.name != "lock":
+            elif entry.name not in ("lock", "owner"):
                 entry.unlink()
 
 
