@@ -5,6 +5,7 @@ import json
 import pytest
 
 import fastmetrics as fm
+from fastmetrics.results.score_files import summarize_files
 from fastmetrics.results.summary import summarize
 from tests.program import program
 
@@ -87,3 +88,65 @@ def test_both_commands_say_it(tmp_path, monkeypatch):
 def test_a_value_that_is_none_is_refused():
     with pytest.raises(fm.errors.OptionError, match="no_relevant"):
         fm.score(ROWS, metrics=["retrieval_recall(no_relevant='skip')"])
+
+
+@pytest.fixture
+def table(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    rows = [dict(zip(ROWS, row, strict=True)) for row in zip(*ROWS.values(), strict=True)]
+    (tmp_path / "in.jsonl").write_text("\n".join(map(json.dumps, rows)))
+
+
+@pytest.mark.parametrize("value", ["zero", "undefined"])
+def test_one_option_is_that_of_every_metric_that_sets_none(value):
+    other = {"zero": "undefined", "undefined": "zero"}[value]
+    for spec in NAMES:
+        asked = [spec, option(spec, value), option(spec, other)]
+        found = fm.score(ROWS, metrics=asked, no_relevant=value)
+        assert found[spec].to_pylist()[1] == (0.0 if value == "zero" else pytest.approx(float("nan"), nan_ok=True))
+        assert str(found[spec].to_pylist()) == str(found[option(spec, value)].to_pylist())
+        assert str(found[option(spec, other)].to_pylist()) == str(fm.score(ROWS, asked[2:])[asked[2]].to_pylist())
+    suite = fm.score(ROWS, suites="retrieval", no_relevant=value)
+    for name in ("reciprocal_rank", "ndcg"):
+        assert str(suite[name].to_pylist()) == str(fm.score(ROWS, [option(name, value)])[0].to_pylist())
+
+
+def test_the_note_says_how_they_were_counted_and_names_the_column():
+    told = {}
+    for value in (None, "zero", "undefined"):
+        (told[value],) = summarize(fm.score(ROWS, metrics="mrr,ndcg@10", no_relevant=value)).notes
+        assert told[value].startswith("mrr, ndcg@10: 2 of 4 scored rows (50 %) have no relevant document and ")
+    assert told[None] == told["undefined"] != told["zero"]
+    assert "count as 0; no_relevant='undefined' leaves them out" in told["zero"]
+    both = summarize([fm.score(ROWS, metrics="mrr", no_relevant=value) for value in ("zero", "undefined")]).notes
+    assert [note.split(" have ")[0] for note in both] == ["mrr: 2 of 4 scored rows (50 %)"] * 2
+
+
+@pytest.mark.parametrize("output", ["out.parquet", "out.csv", "out.jsonl", "out.arrow", "out/"])
+def test_the_program_and_files_have_the_option_of_rank(table, output):
+    done = program("score", "in.jsonl", "-o", output, "-m", "mrr,recall@1", "--no-relevant", "zero")
+    assert (done.code, done.err) == (0, "")
+    (note,) = json.loads(program("summarize", output, "--json").out)["notes"]
+    assert "count as 0" in note
+    assert note in done.out
+    made = fm.score_files("in.jsonl", "again.parquet", metrics="mrr,recall@1", no_relevant="zero").summary
+    assert made["mrr"].mean == summarize_files(output)["mrr"].mean == 0.5
+    assert list(made.notes) == [note]
+
+
+def test_other_values_are_refused_and_runs_that_count_otherwise_are_told_apart(table):
+    for score in (fm.score, lambda rows, **given: fm.score_files("in.jsonl", "o.csv", **given)):
+        with pytest.raises(fm.errors.OptionError, match="no_relevant='skip': expected 'undefined' or 'zero'"):
+            score(ROWS, no_relevant="skip")
+    assert program("score", "in.jsonl", "-o", "o.csv", "--no-relevant", "skip").code == 2
+    for value in ("zero", "undefined"):
+        fm.score_files("in.jsonl", f"{value}.parquet", metrics="mrr", no_relevant=value)
+    fm.score_files("in.jsonl", "usual.parquet", metrics="mrr")
+    _, _, note = fm.summarize_files(["undefined.parquet", "usual.parquet", "zero.parquet"]).notes[-3:]
+    assert note == "option 'no_relevant' of 'mrr' is 'undefined' in undefined.parquet, 'zero' in zero.parquet"
+
+
+def test_the_profile_takes_it_too(table):
+    assert list(fm.profile_files("in.jsonl", metrics="mrr", no_relevant="zero").metrics) == ["mrr"]
+    done = program("profile", "in.jsonl", "-m", "mrr", "--no-relevant", "undefined", "--json")
+    assert (done.code, done.err) == (0, "")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+from enum import StrEnum
 from typing import Annotated
 
 import typer
@@ -13,6 +14,21 @@ from fastmetrics.errors import OptionError
 Plugins = Annotated[
     list[str] | None,
     typer.Option("--plugin", help="Files of Python that declare metrics of your own.", metavar="FILE"),
+]
+
+
+class NoRelevant(StrEnum):
+    """What becomes of a query with nothing relevant."""
+
+    zero = "zero"
+    undefined = "undefined"
+
+
+NoRelevantRows = Annotated[
+    NoRelevant | None,
+    typer.Option(
+        "--no-relevant", help="A row with nothing relevant: zero, or undefined, which is the default of all metrics."
+    ),
 ]
 
 GUARD = "Put a quote before text of CSV that a spreadsheet would run as a formula: =, +, -, @ and the like."

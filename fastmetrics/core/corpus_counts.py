@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import pyarrow as pa
 
@@ -15,13 +15,19 @@ METADATA = b"fastmetrics"
 Counts: TypeAlias = Mapping[str, list[int]]
 
 
-def metadata(rows: Mapping[str, tuple[int, int]], counts: Counts, cautions: Counts) -> dict[bytes, str]:
-    """Metadata with the counts of corpus metrics and of cautions, and of each column of scores its rows and nulls."""
+def metadata(
+    rows: Mapping[str, tuple[int, int]], counts: Counts, cautions: Counts, options: Mapping[str, Any] | None = None
+) -> dict[bytes, str]:
+    """Metadata with the counts of corpus metrics and of cautions, and of each column of scores its rows and nulls.
+
+    And with the ``options`` that were given to all metrics, if any.
+    """
     metrics = {
         name: {"n_rows": n_rows, "n_missing": n_missing, "n_undefined": 0, "n_error": 0}
         for name, (n_rows, n_missing) in rows.items()
     }
-    return {METADATA: json.dumps({"metrics": metrics, "counts": dict(counts), "cautions": dict(cautions)})}
+    given = {"options": dict(options)} if options else {}
+    return {METADATA: json.dumps({"metrics": metrics, "counts": dict(counts), "cautions": dict(cautions), **given})}
 
 
 def add_counts(batches: Iterable[pa.RecordBatch]) -> tuple[dict[str, list[int]], dict[str, list[int]]]:

@@ -31,12 +31,13 @@ def plan_rows(
     keep: Sequence[str] | str = (),
     embedder: Any = None,
     cache: str | os.PathLike[str] | None = None,
+    no_relevant: str | None = None,
 ) -> Plan:
     """The plan for rows in columns of these names; keeps the ``id``.  Raises ``OptionError`` for a corpus metric."""
     found = resolve(names, columns, schema, {"id"})
     kept = [found["id"]] if "id" in found else []
     keep = list(dict.fromkeys([*kept, *listed(keep)]))
-    planned = plan(names, metrics, columns, schema, keep, suites, embedder, cache)
+    planned = plan(names, metrics, columns, schema, keep, suites, embedder, cache, no_relevant)
     for score in planned.scores:
         if score.metric.finish is not None:
             raise OptionError(

@@ -30,11 +30,12 @@ def score_dataset(
     suites: Sequence[str] | str = (),
     embedder: Any = None,
     cache: str | os.PathLike[str] | None = None,
+    no_relevant: str | None = None,
 ) -> Any:
     """A Ray Dataset of the scores of another's rows, made when it is read; see ``fastmetrics.score``."""
     ray = ray_data()
     types = _schema(dataset)
-    planned = plan_rows(types.names, metrics, columns, schema, suites, (), embedder, cache)
+    planned = plan_rows(types.names, metrics, columns, schema, suites, (), embedder, cache, no_relevant)
     cores(workers)  # which refuses what is no number of them
     planned = fit(planned, lambda: _batches(dataset.select_columns(list(planned.inputs))))
     rows = Rows(planned, {field.name: field.type for field in types})

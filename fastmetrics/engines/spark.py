@@ -33,14 +33,15 @@ def score(
     schema: str | None = None,
     suites: Sequence[str] | str = (),
     keep: Sequence[str] | str = (),
+    no_relevant: str | None = None,
 ) -> Any:
     """A DataFrame of the scores of another's rows, with the bits of ``fastmetrics.score``, made when it is used.
 
-    ``metrics``, ``columns``, ``schema`` and ``suites`` as in ``fastmetrics.score``; ``keep`` names columns to copy
-    beside the ``id``.  A score is null where an input is missing, NaN where it is undefined.  A metric that must know
-    all rows first (``tfidf_cosine``) has them read once, now.  Raises ``ColumnError`` and ``UnknownNameError`` as
-    ``fastmetrics.score`` does, ``OptionError`` for a corpus metric, which has no place among rows, and
-    ``MissingExtraError`` where Spark is not installed.
+    ``metrics``, ``columns``, ``schema``, ``suites`` and ``no_relevant`` as in ``fastmetrics.score``; ``keep`` names
+    columns to copy beside the ``id``.  A score is null where an input is missing, NaN where it is undefined.  A metric
+    that must know all rows first (``tfidf_cosine``) has them read once, now.  Raises ``ColumnError`` and
+    ``UnknownNameError`` as ``fastmetrics.score`` does, ``OptionError`` for a corpus metric, which has no place among
+    rows, and ``MissingExtraError`` where Spark is not installed.
 
     ::
 
@@ -49,7 +50,7 @@ def score(
     """
     types = _types()
     _check(df)
-    planned = plan_rows(df.columns, metrics, columns, schema, suites, keep)
+    planned = plan_rows(df.columns, metrics, columns, schema, suites, keep, no_relevant=no_relevant)
     planned = fit(planned, lambda: _local(df, planned.inputs))
     _rows(df, planned).check()
     made = [df.schema[name] for name in planned.keep]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 from fastmetrics.declaration.cautions import notes
 from fastmetrics.plan.plan import parse
@@ -15,9 +16,12 @@ def finish_counts(name: str, counts: Sequence[int]) -> float:
     return float(asked.metric.finish(counts, **asked.options).score)
 
 
-def caution_notes(counts: Mapping[str, Sequence[int]]) -> list[str]:
-    """What a reader must know of scores: ``counts`` has, for each that has a caution, ``[rows, scored rows]``."""
-    asked = {name: parse(name) for name, (rows, _) in counts.items() if rows}
+def caution_notes(counts: Mapping[str, Sequence[int]], common: Mapping[str, Any]) -> list[str]:
+    """What a reader must know of scores: ``counts`` has, for each that has a caution, ``[rows, scored rows]``.
+
+    ``common`` are the options of all metrics that have them and whose name sets no other.
+    """
+    asked = {name: parse(name, common) for name, (rows, _) in counts.items() if rows}
     speaking = [(name, one, one.metric.caution) for name, one in asked.items()]
     cautions = {name: (caution(one.options), one.options) for name, one, caution in speaking if caution is not None}
     return notes(counts, {name: (said, options) for name, (said, options) in cautions.items() if said is not None})

@@ -10,12 +10,13 @@ from typing import Any
 
 from fastmetrics import metrics as families
 from fastmetrics.columns import COLUMNS, SCHEMAS, passed_over, resolve
-from fastmetrics.core.allowed_values import argument, of_hint
+from fastmetrics.core.allowed_values import Optional, argument, of_hint
 from fastmetrics.core.name_lists import listed
 from fastmetrics.declaration import spec as specs
 from fastmetrics.declaration.metric import Metric
 from fastmetrics.errors import ColumnError, OptionError, UnknownNameError
 from fastmetrics.errors.messages import Argument, quoted, shown
+from fastmetrics.metrics.judged import NoRelevant
 from fastmetrics.metrics.semantic import from_text
 from fastmetrics.metrics.shared.cited_support import Embeds
 
@@ -38,6 +39,8 @@ class Plan:
     keep: tuple[str, ...] = ()
     passed_over: Mapping[str, Sequence[str]] = field(default_factory=dict)
     """The columns that by their names might be read in the place of some that are, where nobody said which."""
+    common: Mapping[str, Any] = field(default_factory=dict)
+    """The options of every score that has them and whose name sets no other."""
 
     @property
     def names(self) -> list[str]:
@@ -65,10 +68,11 @@ class Plan:
         return frozenset(column for column, conventions in asked.items() if len(conventions - {None}) > 1)
 
 
-def parse(spec: str) -> Score:
+def parse(spec: str, common: Mapping[str, Any] | None = None) -> Score:
     """The score that ``spec`` asks for: ``name``, ``name@k`` or ``name(option=value, ...)``.
 
-    The name may be an alias, in any letter case: ``MRR``, ``P@5``, ``ndcg_cut_10``.
+    The name may be an alias, in any letter case: ``MRR``, ``P@5``, ``ndcg_cut_10``.  The ``common`` options are those
+    of any metric that has them, unless the spec sets its own.
 
     >>> parse("squad_f1(version=2)").options
     {'version': 2}
@@ -86,7 +90,12 @@ def parse(spec: str) -> Score:
         if "k" not in found.defaults or not isinstance(read.cutoff, int):
             raise OptionError(f"metric {shown(read.text)}: {found.name} takes no cut-off {shown(read.at)}")
         given["k"] = read.cutoff
-    return Score(read.text, found, found.options(given))
+    return Score(read.text, found, found.options({**_those_of(found, common or {}), **given}))
+
+
+def _those_of(metric: Metric, common: Mapping[str, Any]) -> dict[str, Any]:
+    """Those of the options of all metrics that one of them has."""
+    return {name: value for name, value in common.items() if name in metric.defaults}
 
 
 def plan(
@@ -98,15 +107,18 @@ def plan(
     suites: Sequence[str] | str = (),
     embedder: Any = None,
     cache: str | os.PathLike[str] | None = None,
+    no_relevant: str | None = None,
 ) -> Plan:
     """How to score a table that has the columns ``present``.
 
     ``metrics`` are specs, in a list or separated by commas, and ``suites`` names of
     :data:`fastmetrics.metrics.SUITES`, each of which stands for its usual metrics whose columns exist; with neither, it
-    is the suite ``core``.  ``embedder`` and ``cache`` are those of every
-    metric that embeds text and does not name its own; with an ``embedder``, embeddings that the table lacks are made of
-    its texts.  Raises ``ColumnError`` naming the column that
-    a metric lacks, or two that could both be one it needs, or if a suite finds none of its columns.
+    is the suite ``core``.  ``embedder`` and ``cache`` are those of every metric that embeds text and does not name its
+    own; with an ``embedder``, embeddings that the table lacks are made of its texts.  ``no_relevant`` is that of every
+    retrieval metric that sets none of its own.
+
+    Raises ``ColumnError`` naming the column that a metric lacks, or two that could both be one it needs, or if a suite
+    finds none of its columns, ``OptionError`` for a value that ``no_relevant`` cannot have.
     """
     names = list(present)
     found = resolve(names, columns, schema, needed=())
@@ -117,10 +129,12 @@ def plan(
     if embedder is not None:
         argument("embedder", embedder, of_hint(Embeds))
     embedding = {"embedder": embedder, "cache": "" if cache is None else os.path.abspath(cache)}
-    scores = [_embedding(parse(spec), found, embedding) for spec in metrics]
+    no_relevant = argument("no_relevant", no_relevant, Optional(of_hint(NoRelevant)))
+    common = {} if no_relevant is None else {"no_relevant": no_relevant}
+    scores = [_embedding(parse(spec, common), found, embedding) for spec in metrics]
     for suite in suites if suites or metrics else ["core"]:
         asked = {score.name for score in scores}
-        scores += [score for score in _able(suite, names, found, embedding) if score.name not in asked]
+        scores += [score for score in _able(suite, names, found, embedding, common) if score.name not in asked]
     for score in scores:
         _check_columns(score, names, found)
     resolve(names, columns, schema, {column for score in scores for column in score.metric.needs})
@@ -132,15 +146,17 @@ def plan(
     clash = [score.name for score in scores if score.name in keep]
     if clash:
         raise OptionError(f"cannot keep the column {clash[0]!r}: a metric has that name")
-    planned = Plan(tuple(scores), found, tuple(keep))
+    planned = Plan(tuple(scores), found, tuple(keep), common=common)
     said = {*(columns or ()), *SCHEMAS.get(schema or "", ())}
     others = {name: over for name, over in passed_over(names, planned.used).items() if name not in said}
     return replace(planned, passed_over=others)
 
 
-def _able(suite: str, names: list[str], found: Mapping[str, str], embedding: Mapping[str, Any]) -> list[Score]:
+def _able(
+    suite: str, names: list[str], found: Mapping[str, str], embedding: Mapping[str, Any], common: Mapping[str, Any]
+) -> list[Score]:
     """The usual scores of a suite whose columns exist."""
-    usual = [Score(m.name, m, m.options({})) for m in families.suite(suite) if m.level == "row"]
+    usual = [Score(m.name, m, m.options(_those_of(m, common))) for m in families.suite(suite) if m.level == "row"]
     usual = [_embedding(score, found, embedding) for score in usual]
     able = [score for score in usual if set(score.metric.required) <= set(found)]
     if not able:

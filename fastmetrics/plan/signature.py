@@ -21,6 +21,7 @@ def signature(planned: Plan) -> dict[str, Any]:
         "columns": planned.used,
         **({"passed_over": dict(planned.passed_over)} if planned.passed_over else {}),
         "keep": list(planned.keep),
+        **({"options": dict(planned.common)} if planned.common else {}),
     }
 
 

@@ -193,7 +193,8 @@ def summarize(
     metrics = {name: MetricSummary.of(state, extra.get(name, {})) for name, state in sums.states.items()}
     corpus = {name: float((finish or finish_counts)(name, counts)) for name, counts in sums.counts.items()}
     named = declared_labels(metrics) if labels is None else dict(labels)
-    return Summary(sums.n_rows, metrics, corpus, named, [*sums.notes, *caution_notes(sums.cautions)])
+    cautions = [note for options, counts in sums.cautions for note in caution_notes(counts, options)]
+    return Summary(sums.n_rows, metrics, corpus, named, [*sums.notes, *cautions])
 
 
 def asked_of(names: Sequence[str], statistics: Mapping[str, Sequence[str]] | None) -> dict[str, dict[str, float]]:

@@ -57,6 +57,7 @@ def score_files(
     suites: Sequence[str] | str = (),
     embedder: Any = None,
     cache: str | Path | None = None,
+    no_relevant: str | None = None,
     format: str | None = None,
     max_row_bytes: int | None = None,
     threads: int | None = None,
@@ -76,10 +77,10 @@ def score_files(
     ``inputs`` are Parquet, JSON lines, CSV, TSV or Arrow files, folders or globs, or ``"-"``; ``output`` goes by its
     suffix, or is a folder of Parquet parts.  Both may be addresses (``s3://``, ``gs://``, ``hdfs://``, ``file://`` and
     those of fsspec); on the way to one the scores are kept in the folder ``work``, by default one in the user's cache.
-    ``metrics``, ``columns``, ``schema``, ``embedder`` and ``cache`` as in ``score``; ``keep`` names columns to copy
-    beside the ``id``.  The output appears whole or not at all; a killed run goes on with ``resume=True`` and ends in
-    the same bytes.  ``on_error="skip"`` puts bad rows, among them any of more than ``max_row_bytes`` (64 MiB by
-    default), into a rejects file and counts them.
+    ``metrics``, ``columns``, ``schema``, ``embedder``, ``cache`` and ``no_relevant`` as in ``score``; ``keep`` names
+    columns to copy beside the ``id``.  The output appears whole or not at all; a killed run goes on with
+    ``resume=True`` and ends in the same bytes.  ``on_error="skip"`` puts bad rows, among them any of more than
+    ``max_row_bytes`` (64 MiB by default), into a rejects file and counts them.
 
     Kept text that a spreadsheet would run as a formula (``=1+1``) gets a quote in front in CSV and TSV, unless
     ``guard=False``.  The metadata beside the file count such cells, and this package takes the quotes away again when
@@ -105,7 +106,7 @@ def score_files(
     # A plan may have to read all rows first, and a target that cannot be written should not wait for that.
     target = Output(output, work)
     target.check(source.files, resume=resume, overwrite=overwrite)
-    planned = plan_files(source, metrics, columns, schema, keep, suites, embedder, cache)
+    planned = plan_files(source, metrics, columns, schema, keep, suites, embedder, cache, no_relevant)
     with chosen as scoring:
         result = run_on(
             scoring,
@@ -150,13 +151,14 @@ def plan_files(
     suites: Sequence[str] | str,
     embedder: Any = None,
     cache: str | Path | None = None,
+    no_relevant: str | None = None,
 ) -> Plan:
     """The plan for the columns of an opened input, which is read if a metric must know all rows; keeps the ``id``."""
     names = source.schema.names
     found = resolve(names, columns, schema, {"id"})
     kept = [found["id"]] if "id" in found else []
     keep = list(dict.fromkeys([*kept, *listed(keep)]))
-    planned = plan(names, metrics, columns, schema, keep, suites, embedder, cache)
+    planned = plan(names, metrics, columns, schema, keep, suites, embedder, cache, no_relevant)
     selection = source.select(_kinds(replace(planned, keep=())))
     while True:
         try:
@@ -246,5 +248,5 @@ def _summary(result: RunResult, planned: Plan, output: str | Path) -> Summary:
         found = quantiles(partial(column_of, output, name), list(wanted.values())) if wanted else ()
         metrics[name] = MetricSummary.of(state, dict(zip(wanted, map(float, found), strict=True)))
     corpus = {name: finish_counts(name, counts) for name, counts in _added(result.observed, "counts").items()}
-    labels, notes = declared_labels(states), caution_notes(_added(result.observed, "cautions"))
+    labels, notes = declared_labels(states), caution_notes(_added(result.observed, "cautions"), planned.common)
     return Summary(result.rows, metrics, corpus, labels, notes, planned.used, planned.passed_over)

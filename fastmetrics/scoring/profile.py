@@ -118,6 +118,7 @@ def profile_files(
     columns: Mapping[str, str] | None = None,
     schema: str | None = None,
     suites: Sequence[str] | str = (),
+    no_relevant: str | None = None,
     format: str | None = None,
 ) -> Profile:
     """Score files on one thread into a file that is thrown away, timing every stage and metric.
@@ -135,7 +136,7 @@ def profile_files(
     Raises what ``score_files`` raises.
     """
     source = open_source(inputs, format)
-    planned = plan_files(source, metrics, columns, schema, (), suites)
+    planned = plan_files(source, metrics, columns, schema, (), suites, no_relevant=no_relevant)
     watch, sizes, words = Watch(), [0], Wordbook()
 
     def timed(batch: pa.RecordBatch) -> pa.RecordBatch:

@@ -26,6 +26,7 @@ def score(
     suites: Sequence[str] | str = (),
     embedder: Any = None,
     cache: str | os.PathLike[str] | None = None,
+    no_relevant: str | None = None,
 ) -> pa.Table:
     """Score every row of a table.
 
@@ -38,6 +39,8 @@ def score(
     ``columns={canonical: yours}`` and the preset ``schema`` say what your columns are called where their names do not.
     ``embedder`` (a name, a function, an ``Embedder``) turns texts into the embeddings that the table lacks; grounding
     uses it too, and ``wordllama`` without it. ``cache`` is a folder that keeps what was embedded.
+    ``no_relevant`` says how retrieval metrics count a row with nothing relevant, unless they set their own: ``"zero"``,
+    or ``"undefined"`` (NaN, the default), which leaves it out of the mean.
 
     Returns an Arrow table with the ``id`` column, if there is one, and one float64 column a metric: null where an input
     is missing, NaN where the metric is undefined.  The counts of a corpus metric go into the table's metadata, for
@@ -59,18 +62,18 @@ def score(
     if type(table).__module__.startswith("ray.data"):
         from fastmetrics.engines.ray_datasets import score_dataset
 
-        return score_dataset(table, metrics, columns, schema, threads, suites, embedder, cache)
+        return score_dataset(table, metrics, columns, schema, threads, suites, embedder, cache, no_relevant)
     if type(table).__module__.startswith("pyspark."):
         from fastmetrics.engines.spark import score as score_dataframe
 
         if embedder is not None:
             raise OptionError("embedder= is not supported for a Spark DataFrame: add the embeddings as columns first")
-        return score_dataframe(table, metrics, columns, schema, suites)
+        return score_dataframe(table, metrics, columns, schema, suites, no_relevant=no_relevant)
     frame = open_frame(table)
     names = list(dict.fromkeys(frame.names))
     found = resolve(names, columns, schema, {"id"})
     keep = [found["id"]] if "id" in found else []
-    planned = plan(names, metrics, columns, schema, keep, suites, embedder, cache)
+    planned = plan(names, metrics, columns, schema, keep, suites, embedder, cache, no_relevant)
     schema_of, pieces = frame.read(planned.inputs)
     batches: Iterator[pa.RecordBatch] = (batch for piece in pieces for batch in slices(piece))
     if any(score.metric.fit is not None for score in planned.scores):
@@ -84,7 +87,7 @@ def score(
         made = with_index(made, frame.index)
     counts, cautions = add_counts(scored)
     rows = {name: (made.num_rows, made[name].null_count) for name in planned.names}
-    known = {**(made.schema.metadata or {}), **metadata(rows, counts, cautions)}
+    known = {**(made.schema.metadata or {}), **metadata(rows, counts, cautions, planned.common)}
     return made.replace_schema_metadata(known) if counts or any(rows for rows, _ in cautions.values()) else made
 
 

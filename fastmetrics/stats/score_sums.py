@@ -107,13 +107,15 @@ class Claims:
     """What a score file's metadata say of its rows.
 
     ``{"metrics": {name: {"n_rows", "n_missing", "n_undefined", "n_error"}}, "counts": {corpus metric: [integers]},
-    "cautions": {metric: [rows it speaks of, scored rows]}, "n_rejected": rows of the input that are not among these}``
+    "cautions": {metric: [rows it speaks of, scored rows]}, "n_rejected": rows of the input that are not among these,
+    "options": {name: the value that all metrics have whose names set no other}}``
     """
 
     metrics: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
     counts: Mapping[str, list[int]] = field(default_factory=dict)
     n_rejected: int = 0
     cautions: Mapping[str, list[int]] = field(default_factory=dict)
+    options: Mapping[str, Any] = field(default_factory=dict)
 
     @classmethod
     def of(cls, metadata: bytes | None) -> Claims:
@@ -133,9 +135,10 @@ class Claims:
             if any(len(pair) != 2 for pair in cautions.values()):
                 raise ValueError("cautions: expected pairs of counts")
             n_rejected = int(fields.get("n_rejected", 0))
+            options = dict(fields.get("options", {}))
         except (ValueError, AttributeError, KeyError, TypeError) as error:
             raise FileFormatError(f"the scores' metadata {METADATA.decode()!r} cannot be read: {error!r}") from error
-        return cls(metrics, counts, n_rejected, cautions)
+        return cls(metrics, counts, n_rejected, cautions, options)
 
     @property
     def n_rows(self) -> int | None:
@@ -150,7 +153,8 @@ class Sums:
     def __init__(self, notes: Iterable[str] = ()) -> None:
         self.n_rows = 0
         self.states: dict[str, State] = {}
-        self.cautions: dict[str, list[int]] = {}
+        self.cautions: list[tuple[Mapping[str, Any], dict[str, list[int]]]] = []
+        """The counts of cautions, added up over the parts whose metrics were all given the same options."""
         self._counts: dict[str, list[list[int]]] = {}
         self._n_parts = 0
         self._names: list[str] | None = None
@@ -192,7 +196,9 @@ class Sums:
             self.states[name] = self.states[name].merge(state)
         for name, vector in part.claims.counts.items():
             self._counts.setdefault(name, []).extend([vector] if part.whole else [])
-        self.cautions = add_up([self.cautions, part.cautions])
+        alike = [counts for options, counts in self.cautions if options == part.claims.options]
+        others = [one for one in self.cautions if one[0] != part.claims.options]
+        self.cautions = [*others, (part.claims.options, add_up([*alike, part.cautions]))]
 
     @property
     def counts(self) -> dict[str, list[int]]:

@@ -21,7 +21,7 @@ _NAMES = {
     "on_error": "what becomes of bad rows",
     "part": "the size of a part (rows, bytes)",
 }
-_FOLLOWS = ("order", "kinds", "passed_over")
+_FOLLOWS = ("order", "kinds", "passed_over", "options")
 """What differs too where something else does, and then is not worth a word."""
 
 
