@@ -12,9 +12,11 @@ import pyarrow.parquet as pq
 import pytest
 
 import fastmetrics as fm
+from fastmetrics.declaration.metric import REGISTRY, SPELLINGS
 from fastmetrics.errors import ColumnError, InputError, OptionError, UnknownNameError
 from tests.many_rows import METRICS, bits, rows
 from tests.program import ENVIRONMENT
+from tests.test_plugins import OWN
 
 pytest.importorskip("pyspark")
 
@@ -67,7 +69,7 @@ def test_scores_and_summary_have_the_same_bits(spark, frame, table, partitions, 
     made = engine.score(frame.repartition(partitions), METRICS).cache()
     try:
         assert bits(made.toArrow()) == bits(expected)
-        assert engine.summarize(made).to_json() == replace(fm.summarize(expected), notes=[]).to_json()
+        assert fm.summarize(made).to_json() == replace(fm.summarize(expected), notes=[]).to_json()
     finally:
         made.unpersist()
 
@@ -95,7 +97,7 @@ def test_names_that_mean_something_to_spark(spark):
 def test_no_rows_give_none(frame, table):
     none = frame.where("id is null")
     assert engine.score(none, METRICS).toArrow().num_rows == 0
-    summary = engine.summarize(engine.score(none, METRICS))
+    summary = fm.summarize(engine.score(none, METRICS))
     assert summary.to_json() == fm.summarize(fm.score(table.slice(0, 0), METRICS)).to_json()
 
 
@@ -113,8 +115,8 @@ def test_large_types_and_nulls_alone(spark, frame, table):
 def test_what_cannot_be_is_said_at_once(frame):
     with pytest.raises(ColumnError, match="column 'answer': expected text, got int64"):
         engine.score(frame.selectExpr("id", "1L as answer", "reference"), ["token_f1"])
-    with pytest.raises(ColumnError, match=r"score it with fastmetrics.engines.spark.score"):
-        fm.score(frame, ["token_f1"])
+    with pytest.raises(OptionError, match="embedder='wordllama': a Spark DataFrame needs its embeddings as columns"):
+        fm.score(frame, ["token_f1"], embedder="wordllama")
     with pytest.raises(ColumnError, match="needs the column 'contexts'"):
         engine.score(frame, ["grounding_overlap"])
     with pytest.raises(OptionError, match="corpus_bleu is one value a table"):
@@ -122,7 +124,25 @@ def test_what_cannot_be_is_said_at_once(frame):
     with pytest.raises(InputError, match="a Spark DataFrame was expected, not dict"):
         engine.score({"answer": ["a"]})
     with pytest.raises(UnknownNameError, match="unknown statistic"):
-        engine.summarize(engine.score(frame, ["token_f1"]), statistics={"token_f1": ["q9"]})
+        fm.summarize(engine.score(frame, ["token_f1"]), statistics={"token_f1": ["q9"]})
+
+
+def test_the_main_function_takes_dataframes(frame, table):
+    made = fm.score(frame, ["token_f1"])
+    assert bits(made.toArrow()) == bits(fm.score(table, ["token_f1"]))
+
+
+def test_metrics_of_ones_own_go_to_the_workers(frame, table, tmp_path):
+    declared = dict(REGISTRY), dict(SPELLINGS)
+    (tmp_path / "mine.py").write_text(OWN)
+    try:
+        fm.load_plugin(tmp_path / "mine.py")
+        (tmp_path / "mine.py").unlink()
+        assert bits(fm.score(frame, ["own_overlap"]).toArrow()) == bits(fm.score(table, ["own_overlap"]))
+    finally:
+        for registry, before in zip((REGISTRY, SPELLINGS), declared, strict=True):
+            registry.clear()
+            registry.update(before)
 
 
 def test_workers_keep_to_one_thread(frame):

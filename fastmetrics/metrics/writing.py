@@ -97,7 +97,7 @@ def vocabulary_score(answer: Prose, *, language: Language = "any", lexicons: Lex
 
     >>> import fastmetrics as fm
     >>> fm.vocabulary_score(["The sophisticated algorithm shows remarkable efficiency and effectiveness."]).round(3)
-    array([0.917])
+    array([0.875])
     """
     return _mean(kinds(answer), answer)
 

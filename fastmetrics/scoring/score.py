@@ -13,6 +13,7 @@ from fastmetrics.core.corpus_counts import add_counts, metadata
 from fastmetrics.core.frames import open_frame, with_index
 from fastmetrics.core.threads import cores, ordered
 from fastmetrics.errors import ColumnError, OptionError
+from fastmetrics.errors.messages import Argument
 from fastmetrics.plan.plan import Plan, plan
 from fastmetrics.plan.score_batch import Scorer, fit, score_batch, slices
 
@@ -67,7 +68,7 @@ def score(
         from fastmetrics.engines.spark import score as score_dataframe
 
         if embedder is not None:
-            raise OptionError("embedder= is not supported for a Spark DataFrame: add the embeddings as columns first")
+            raise OptionError(Argument("embedder", embedder), ": a Spark DataFrame needs its embeddings as columns")
         return score_dataframe(table, metrics, columns, schema, suites, no_relevant=no_relevant)
     frame = open_frame(table)
     names = list(dict.fromkeys(frame.names))
