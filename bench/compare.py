@@ -75,7 +75,7 @@ def calls(
 
 def processes(name: str, ours: list[str], peer: list[str], rows: tuple[int, int], repeats: int) -> dict[str, Any]:
     """Two whole processes in turns, start-up and all, after one run of ours that fills the kernels' cache."""
-    sides = Side(" ".join(ours[:3]), rows[0], []), Side(" ".join(peer[:3]), rows[1], [])
+    sides = Side(_label(ours), rows[0], []), Side(_label(peer), rows[1], [])
     run(ours)
     for _ in range(repeats):
         for side, command in zip(sides, (ours, peer), strict=True):
@@ -83,6 +83,11 @@ def processes(name: str, ours: list[str], peer: list[str], rows: tuple[int, int]
             side.seconds.append(seconds)
             side.peak_mb = max(side.peak_mb or 0.0, peak)
     return contest(name, *sides)
+
+
+def _label(command: list[str]) -> str:
+    """How a command begins, of paths the file's name: the folder is another in every run."""
+    return " ".join(Path(word).name for word in command[:3])
 
 
 # in a small process between, as a child's peak memory counts from that of the process that started it

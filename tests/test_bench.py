@@ -9,7 +9,7 @@ from pathlib import Path
 import pyarrow.parquet as pq
 import pytest
 
-from bench import data, peers
+from bench import compare, data, peers
 from tests.reference import lexical
 
 
@@ -20,6 +20,19 @@ def test_rows_depend_on_the_seed_alone(tmp_path: Path) -> None:
     assert Path(one).read_bytes() == Path(two).read_bytes()
     assert pq.read_table(one).equals(data.table(2000, seed=3))
     assert not data.table(2000, seed=4)["answer"].equals(data.table(2000, seed=3)["answer"])
+
+
+@pytest.mark.parametrize("path", sorted(compare.RESULTS.iterdir()), ids=lambda path: path.name)
+def test_committed_results_name_no_place_on_a_machine(path: Path) -> None:
+    assert re.findall(r'(?<![\w.])/\w+/[^"]*', path.read_text(encoding="utf-8")) == []
+
+
+def test_what_processes_are_called_does_not_depend_on_where_they_work(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(compare, "run", lambda command: (1.0, 2.0))
+    made = compare.processes("name", ["-m", "ours", "score"], ["-m", "theirs", str(tmp_path / "rows")], (1, 1), 1)
+    assert (made["ours"]["label"], made["peer"]["label"]) == ("-m ours score", "-m theirs rows")
 
 
 def test_shape_of_the_rows() -> None:
