@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import functools
 import hashlib
-import pickle
+import re
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, TypeVar, cast
 
 import numba
 import numpy as np
-from numba.core.caching import FunctionCache, IndexDataCacheFile
 
 F = TypeVar("F", bound=Callable[..., Any])
+
+TRIED = (0, 61), (0, 69)
+"""The versions of Numba whose private classes are known, from the first on and before the second."""
 
 
 def kernel(function: F) -> F:
@@ -30,9 +33,13 @@ def leaf(function: F) -> F:
     return _compiled(function, _nrt=False)
 
 
-def _compiled(function: F, **options: Any) -> F:
-    config: Any = numba.config
-    if config.DISABLE_JIT:
+def inline(function: F) -> F:
+    """A part of a kernel: compiled into each kernel that calls it, so that passing arrays to it costs nothing."""
+    return function if _interpreted() else _jit(function, inline="always")
+
+
+def _compiled(function: F, **private: Any) -> F:
+    if _interpreted():
 
         @functools.wraps(function)
         def interpreted(*args: Any) -> Any:
@@ -40,81 +47,53 @@ def _compiled(function: F, **options: Any) -> F:
                 return function(*args)
 
         return cast(F, interpreted)
-    compiled: Any = numba.njit(nogil=True, error_model="numpy", **options)(function)
+    cache = _checked_cache()
+    if cache is None:
+        return _publicly(function)
+    compiled = _jit(function, nogil=True, **private)
+    with suppress(RuntimeError):  # Numba's "no locator available": neither the package nor the user's cache is writable
+        cast(Any, compiled)._cache = cache(function, sources())
+    return compiled
+
+
+def _publicly(function: F) -> F:
+    """A kernel by public options alone; its name in the cache tells the text of all kernels, not of its own file."""
+    function.__qualname__ += f".{sources()[:16]}"
     try:
-        compiled._cache = KernelCache(function)
-    except RuntimeError:  # Numba's "no locator available": neither the package nor the user's cache is writable
-        return cast(F, compiled)
-    return cast(F, compiled)
+        return _jit(function, nogil=True, cache=True)
+    except RuntimeError:  # no locator available
+        return _jit(function, nogil=True)
 
 
-class KernelCache(FunctionCache):
-    """Numba's cache on disk, but one that a change in any kernel makes stale, and that may fail.
+def _interpreted() -> bool:
+    config: Any = numba.config
+    return bool(config.DISABLE_JIT)
 
-    Numba looks at the file of the kernel alone, which would keep machine code of helpers that a new version changed.
-    A damaged file, or a disk without room, means compiling, not failing.
+
+def _jit(function: F, **options: Any) -> F:
+    return cast(F, numba.njit(error_model="numpy", **options)(function))
+
+
+@functools.cache
+def _checked_cache() -> Callable[[Callable[..., Any], str], Any] | None:
+    """The cache that can do more than Numba's own, or None with a Numba that has not been tried."""
+    if not tried(numba.__version__):
+        return None
+    try:
+        from fastmetrics.kernels.jit_cache import KernelCache
+    except ImportError:
+        return None
+    return KernelCache
+
+
+def tried(version: str) -> bool:
+    """Whether a version of Numba is one whose private classes are known.
+
+    >>> tried("0.68.1"), tried("0.99.0")
+    (True, False)
     """
-
-    def __init__(self, function: Callable[..., Any]) -> None:
-        super().__init__(function)
-        self._cache_file = CheckedFiles(self._cache_path, self._impl.filename_base, sources())
-
-    def load_overload(self, sig: Any, target_context: Any) -> Any:
-        """The machine code on disk, if there is any that can be read."""
-        try:
-            return super().load_overload(sig, target_context)
-        except (OSError, EOFError, pickle.UnpicklingError):
-            return None
-
-    def save_overload(self, sig: Any, data: Any) -> None:
-        """Keep the machine code, if there is room."""
-        try:
-            super().save_overload(sig, data)
-        except (OSError, EOFError, pickle.UnpicklingError):
-            self.disable()
-
-
-class CheckedFiles(IndexDataCacheFile):
-    """Numba's index and data files, each with a digest before its bytes: damaged ones are not unpickled, but absent.
-
-    An entry holds its key too, since two processes that compile at once may choose one file name for two entries.
-    """
-
-    def load(self, key: Any) -> Any:
-        """The entry of ``key``, or None."""
-        name = self._load_index().get(key)
-        entry = None if name is None else self._read(self._data_path(name))
-        return entry[1] if entry is not None and entry[0] == key else None
-
-    def save(self, key: Any, data: Any) -> None:
-        """Keep an entry under ``key``."""
-        super().save(key, (key, data))
-
-    def _load_index(self) -> dict[Any, str]:
-        stamp, overloads = self._read(self._index_path) or ("", {})
-        return overloads if stamp == self._source_stamp else {}
-
-    def _save_index(self, overloads: dict[Any, str]) -> None:
-        self._write(self._index_path, (self._source_stamp, overloads))
-
-    def _save_data(self, name: str, data: Any) -> None:
-        self._write(self._data_path(name), data)
-
-    def _read(self, path: str) -> Any:
-        try:
-            data = Path(path).read_bytes()
-        except FileNotFoundError:
-            return None
-        return pickle.loads(data[32:]) if data[:32] == self._digest(data[32:]) else None
-
-    def _write(self, path: str, content: Any) -> None:
-        data = self._dump(content)
-        with self._open_for_write(path) as file:
-            file.write(self._digest(data) + data)
-
-    def _digest(self, data: bytes) -> bytes:
-        """A digest that another version of Numba would not make."""
-        return hashlib.sha256(self._version.encode() + data).digest()
+    found = re.match(r"(\d+)\.(\d+)\.", version)
+    return found is not None and TRIED[0] <= (int(found[1]), int(found[2])) < TRIED[1]
 
 
 @functools.cache
@@ -122,9 +101,3 @@ def sources() -> str:
     """A digest of the text of all kernels."""
     files = sorted(Path(__file__).parent.rglob("*.py"))
     return hashlib.sha256(b"\0".join(file.read_bytes() for file in files)).hexdigest()
-
-
-def inline(function: F) -> F:
-    """A part of a kernel: compiled into each kernel that calls it, so that passing arrays to it costs nothing."""
-    config: Any = numba.config
-    return function if config.DISABLE_JIT else cast(F, numba.njit(inline="always", error_model="numpy")(function))

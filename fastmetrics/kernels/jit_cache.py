@@ -1,0 +1,80 @@
+"""The machine code of kernels on disk, by classes of Numba that are no public API; ``jit`` says which are known."""
+
+from __future__ import annotations
+
+import hashlib
+import pickle
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from numba.core.caching import FunctionCache, IndexDataCacheFile
+
+
+class KernelCache(FunctionCache):
+    """Numba's cache on disk, but one that a change in any kernel makes stale, and that may fail.
+
+    Numba looks at the file of the kernel alone, which would keep machine code of helpers that a new version changed;
+    ``stamp`` tells the text of all kernels.  A damaged file, or a disk without room, means compiling, not failing.
+    """
+
+    def __init__(self, function: Callable[..., Any], stamp: str) -> None:
+        super().__init__(function)
+        self._cache_file = CheckedFiles(self._cache_path, self._impl.filename_base, stamp)
+
+    def load_overload(self, sig: Any, target_context: Any) -> Any:
+        """The machine code on disk, if there is any that can be read."""
+        try:
+            return super().load_overload(sig, target_context)
+        except (OSError, EOFError, pickle.UnpicklingError):
+            return None
+
+    def save_overload(self, sig: Any, data: Any) -> None:
+        """Keep the machine code, if there is room."""
+        try:
+            super().save_overload(sig, data)
+        except (OSError, EOFError, pickle.UnpicklingError):
+            self.disable()
+
+
+class CheckedFiles(IndexDataCacheFile):
+    """Numba's index and data files, each with a digest before its bytes: damaged ones are not unpickled, but absent.
+
+    An entry holds its key too, since two processes that compile at once may choose one file name for two entries.
+    """
+
+    def load(self, key: Any) -> Any:
+        """The entry of ``key``, or None."""
+        name = self._load_index().get(key)
+        entry = None if name is None else self._read(self._data_path(name))
+        return entry[1] if entry is not None and entry[0] == key else None
+
+    def save(self, key: Any, data: Any) -> None:
+        """Keep an entry under ``key``."""
+        super().save(key, (key, data))
+
+    def _load_index(self) -> dict[Any, str]:
+        stamp, overloads = self._read(self._index_path) or ("", {})
+        return overloads if stamp == self._source_stamp else {}
+
+    def _save_index(self, overloads: dict[Any, str]) -> None:
+        self._write(self._index_path, (self._source_stamp, overloads))
+
+    def _save_data(self, name: str, data: Any) -> None:
+        self._write(self._data_path(name), data)
+
+    def _read(self, path: str) -> Any:
+        try:
+            data = Path(path).read_bytes()
+        except FileNotFoundError:
+            return None
+        return pickle.loads(data[32:]) if data[:32] == self._digest(data[32:]) else None
+
+    def _write(self, path: str, content: Any) -> None:
+        data = self._dump(content)
+        with self._open_for_write(path) as file:
+            file.write(self._digest(data) + data)
+
+    def _digest(self, data: bytes) -> bytes:
+        """A digest that another version of Numba would not make."""
+        return hashlib.sha256(self._version.encode() + data).digest()
