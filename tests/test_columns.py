@@ -44,6 +44,14 @@ def test_two_aliases_are_ambiguous_unless_one_is_named_or_none_is_needed(name, o
     assert resolve([one, other], {name: other}) == {name: other}
 
 
+@pytest.mark.parametrize(("name", "alias"), ALIASES)
+def test_a_column_that_was_given_to_another_is_not_read_twice(name, alias):
+    other = "question" if name != "question" else "answer"
+    present = [name, alias]
+    assert resolve(present, {other: name}) == {other: name, name: alias}
+    assert resolve(present, {other: alias}) == {other: alias, name: name}
+
+
 @pytest.mark.parametrize("name", COLUMNS)
 def test_another_case_of_the_name_is_ambiguous(name):
     for present in ([name, name.upper()], [name.upper(), name]):

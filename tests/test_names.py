@@ -10,7 +10,7 @@ import fastmetrics as fm
 from fastmetrics import metrics as families
 from fastmetrics.declaration import spec as specs
 from fastmetrics.errors import ColumnError, OptionError, UnknownNameError
-from fastmetrics.errors.spelling import fold, nearest
+from fastmetrics.errors.spelling import FEW, fold, nearest, suggestion
 from fastmetrics.metrics import REGISTRY, SPELLINGS
 from fastmetrics.plan.plan import parse, plan
 from fastmetrics.retrieval.measures import FAMILIES, measure
@@ -244,3 +244,10 @@ def test_a_spec_is_taken_apart(spec, name, at, options):
     known = {"ap", "ndcg", "iprec_at_recall", "11pt_avg"}
     read = specs.read(spec, lambda one: one.lower() in known)
     assert (read.name, read.at, read.options) == (name, at, options)
+
+
+@pytest.mark.parametrize("count", [0, 1, FEW - 1, FEW, FEW + 1, 3 * FEW])
+def test_a_name_like_no_other_is_told_the_first_few_and_how_many_there_are(count):
+    names = [f"n{place:03}" for place in range(count)]
+    shown = ", ".join(names[:FEW]) or "none"
+    assert suggestion("x", reversed(names)) == f"known: {shown}" + f" and {count - FEW} more" * (count > FEW)

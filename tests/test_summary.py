@@ -305,19 +305,18 @@ def test_corpus_counts_of_some_parts_only_are_left_out() -> None:
 
 
 def test_dictionary_json_and_arrow_agree() -> None:
-    summary = summarize(
-        {"f1": [0.5, 1.0], "none": pa.array([None], pa.float64()).take(pa.array([0, 0])), "inf": [math.inf, 0.0]}
-    )
+    none = pa.array([None], pa.float64()).take(pa.array([0, 0]))
+    summary = summarize({"f1": [0.5, 1.0], "none": none, "inf": [math.inf, 0.0], "less": [-math.inf, 0.0]})
     fields = json.loads(summary.to_json())
     assert fields["metrics"]["f1"] == {
         "mean": 0.75, "std": 0.25, "min": 0.5, "max": 1.0, "n": 2, "n_missing": 0, "n_undefined": 0, "n_error": 0,
     }  # fmt: skip
     assert fields["metrics"]["none"]["mean"] is None
-    assert fields["metrics"]["inf"]["max"] == "Infinity"
+    assert (fields["metrics"]["inf"]["max"], fields["metrics"]["less"]["min"]) == ("Infinity", "-Infinity")
     assert fields["figures"]["f1.mean"] == 0.75
     table = summary.to_arrow()
-    assert table["metric"].to_pylist() == ["f1", "none", "inf"]
-    assert table["n_missing"].to_pylist() == [0, 2, 0]
+    assert table["metric"].to_pylist() == ["f1", "none", "inf", "less"]
+    assert table["n_missing"].to_pylist() == [0, 2, 0, 0]
     assert table["mean"][0].as_py() == 0.75
 
 
