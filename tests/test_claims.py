@@ -258,6 +258,19 @@ def test_the_reasons_name_what_no_context_supports() -> None:
     assert {(anchor["text"], anchor["start"], anchor["stop"]) for anchor in first} == {("1890", 13, 17)}
 
 
+@pytest.mark.parametrize(
+    "answer", ["The tower did open in 1889.", "The tower closed in 1889.", "It opened in May 1889."]
+)
+def test_a_score_at_its_threshold_is_good_enough(answer: str) -> None:
+    rows = (["When did the old tower open?"], [answer], [["The tower opened in May 1889."]])
+    scores = fm.hallucination(*rows[1:])[0], fm.answer_relevance(*rows[:2])[0], fm.keyword_completeness(*rows[:2])[0]
+    names = ("hallucination_threshold", "relevance_threshold", "completeness_threshold")
+    at = dict(zip(names, map(float, scores), strict=True))
+    assert fm.verdict(*rows, **at).tolist() == [1.0]
+    for name, verdict in (("relevance_threshold", 0.0), ("completeness_threshold", 0.5)):
+        assert fm.verdict(*rows, **{**at, name: float(np.nextafter(at[name], 2.0))}).tolist() == [verdict]
+
+
 def test_thresholds_move_the_verdict() -> None:
     rows = (["When did the tower open?"], ["The tower did open in 1890."], [["The tower opened in 1889."]])
     assert fm.verdict(*rows).tolist() == [0.0]

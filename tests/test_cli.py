@@ -3,6 +3,7 @@
 import gzip
 import json
 from io import BytesIO
+from types import SimpleNamespace
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -11,6 +12,7 @@ import pytest
 import fastmetrics
 from fastmetrics import metrics as families
 from fastmetrics.metrics import REGISTRY
+from fastmetrics.scoring.profile import Watch
 from tests.program import jsonl, program
 
 ROWS = [
@@ -286,6 +288,19 @@ def test_an_interrupt_names_resume_only_where_there_is_one(monkeypatch):
     assert program("summarize", "o.parquet").err == "interrupted\n"
     done = program("score", "t.jsonl", "-o", "o.parquet")
     assert (done.code, done.err) == (130, "interrupted; run again with --resume to go on\n")
+
+
+def test_profile_counts_no_time_twice(monkeypatch):
+    """What is made within a metric's time, and within the making of something else, is that much less of theirs."""
+    clock = iter([0.0, 1.0, 2.0, 3.0, 5.0, 6.0, 7.0, 10.0])
+    monkeypatch.setattr("fastmetrics.scoring.profile.time", SimpleNamespace(perf_counter=clock.__next__))
+    watch = Watch()
+    with watch.on("metric"):
+        with watch.on("tokens"), watch.on("text"):
+            pass
+        with watch.on("tokens"):
+            pass
+    assert watch.seconds == {"metric": 5.0, "tokens": 4.0, "text": 1.0}
 
 
 def test_profile_gives_every_stage_and_metric():

@@ -6,6 +6,7 @@ import math
 import os
 import threading
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pyarrow as pa
@@ -172,6 +173,13 @@ def test_the_bot_answers_with_the_stored_answer():
     assert (nothing.answer, nothing.index) == (None, -1)
     assert math.isnan(nothing.score)
     assert StrictMatchBot(pa.RecordBatch.from_pydict(faq)).answer("card").answer == "In the mail."
+
+
+@pytest.mark.parametrize("n", [0, 1, 4])
+def test_the_latency_of_many_questions_is_an_even_share(monkeypatch, n):
+    bot = StrictMatchBot({"question": ["where"], "answer": ["here"]})
+    monkeypatch.setattr("fastmetrics.faq.bot.time", SimpleNamespace(perf_counter=iter([10.0, 12.0]).__next__))
+    assert bot.answer_all(pa.array(["where"] * n, pa.string()))["latency_ms"].to_pylist() == [2000 / (n or 1)] * n
 
 
 @pytest.mark.skipif(not DATA, reason="FASTMETRICS_DATA is not set")

@@ -330,6 +330,13 @@ def test_lists_of_any_length_in_slices_and_chunks() -> None:
     assert mixed["f1"].decision.threshold == 0.3
 
 
+def test_rows_without_a_finite_score_are_left_out_and_counted() -> None:
+    scores = [0.1, math.inf, 0.4, -math.inf, math.nan, 0.8]
+    found = validate({"f1": scores}, [0, 1, 1, 0, 1, 1], resamples=5)["f1"]
+    assert (found.n, found.n_no_score) == (3, 3)
+    assert found.auc.value == 1.0
+
+
 def test_an_infinite_label_is_refused() -> None:
     with pytest.raises(ColumnError, match="column 'label' of the labels, row 1: a label is not infinite"):
         validate({"f1": [0.1, 0.2]}, [1.0, math.inf])
