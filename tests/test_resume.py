@@ -300,3 +300,24 @@ def test_a_full_disk_leaves_a_resumable_run(tmp_path, numbers, small_disk):
     assert start(numbers, output, 0).communicate() == ("", "")
     assert output.read_bytes() == (tmp_path / "whole.parquet").read_bytes()
     assert sorted(one.name for one in small_disk.iterdir()) == ["o.parquet"]
+
+
+def test_a_resumed_run_that_a_late_id_starts_again_was_not_scored_earlier(tmp_path, monkeypatch):
+    monkeypatch.setattr("fastmetrics.tables.formats.lines.BLOCK", 2000)
+    rows = [{"id": n if n < 700 else f"q{n}", "answer": "x"} for n in range(1000)]
+    (tmp_path / "in.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+
+    def score(batch: pa.RecordBatch) -> pa.RecordBatch:
+        return pa.record_batch({"id": batch["id"], "score": pa.array([1.0] * batch.num_rows, pa.float64())})
+
+    def stopping(batch: pa.RecordBatch) -> pa.RecordBatch:
+        if 450 in batch["id"].to_pylist():
+            raise StopError
+        return score(batch)
+
+    with pytest.raises(StopError):
+        go(tmp_path / "in.jsonl", tmp_path / "o.parquet", stopping)
+    seen = []
+    made = go(tmp_path / "in.jsonl", tmp_path / "o.parquet", score, resume=True, progress=seen.append)
+    assert (made.rows, made.resumed_rows, seen[-1].rows) == (1000, 0, 1000)
+    assert max(done.rows for done in seen) == 1000

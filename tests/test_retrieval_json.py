@@ -7,7 +7,7 @@ import json
 import pytest
 
 import fastmetrics as fm
-from fastmetrics.errors import InputError
+from fastmetrics.errors import ColumnError, InputError
 from tests.program import program
 
 RECORD = {"qid": "q1", "docid": "d1"}
@@ -95,3 +95,11 @@ def test_grades_are_finite(grade):
     with pytest.raises(InputError, match="judgements, row 1: the grade is infinite"):
         fm.rank({"q1": {"d1": 1}}, {"q1": {"d1": 1, "d2": grade}}, "ndcg")
     assert fm.rank({"q1": {"d1": -grade, "d2": 0}}, {"q1": {"d1": 1}}, "mrr").n == 1
+
+
+@pytest.mark.parametrize("key", ["qid", "docid"])
+@pytest.mark.parametrize("value", [True, False, 1.0, ["a"], {}])
+def test_ids_of_records_are_strings_or_whole_numbers(tmp_path, key, value):
+    (tmp_path / "r.json").write_text(json.dumps([{**RECORD, "score": 1}, {**RECORD, "score": 1, key: value}]))
+    with pytest.raises(ColumnError, match=rf"r\.json, row 1: expected a string or a whole number as '{key}', got "):
+        fm.rank(tmp_path / "r.json", {"q1": {"d1": 1}}, "mrr")

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from fastmetrics.errors import FileFormatError
 from fastmetrics.tables import Limits, Place, cut, open_source
-from fastmetrics.tables.chunks import cell_bytes
+from fastmetrics.tables.chunks import Chunk, cell_bytes
 from tests.table_files import FORMATS, KINDS, ROWS, read, write
 
 
@@ -171,3 +171,12 @@ def test_a_long_cell_that_repeats_is_read_a_few_rows_at_a_time(tmp_path):
     source = open_source(path)
     first = next(iter(source.chunks(source.select({"contexts": "texts"}))))
     assert first.batch.nbytes < 32 << 20
+
+
+@pytest.mark.parametrize("rows", [1, 2, 7, 20])
+def test_a_part_is_filled_to_the_last_byte_however_its_rows_come(rows):
+    batch = pa.record_batch({"a": ["x" * 10] * 20})
+    chunks = [Chunk(0, np.arange(at, min(at + rows, 20)), batch.slice(at, rows)) for at in range(0, 20, rows)]
+    for most, part_rows in ((30, 3), (39, 3), (29, 2), (5, 1), (200, 20)):
+        parts = [part for part, piece in cut(chunks, Limits(part_bytes=most)) for _ in piece.rows]
+        assert parts == [row // part_rows for row in range(20)]
