@@ -17,6 +17,7 @@ import pytest
 from fastmetrics.engines.local import Job, run
 from fastmetrics.errors import OptionError, OutputError
 from fastmetrics.tables import Limits, open_source, read_metadata
+from fastmetrics.tables.output.run_differences import describe_inputs
 from tests.toy_scores import JOB, KINDS, choosy, names, score, table
 
 
@@ -55,7 +56,9 @@ def test_every_output_format_holds_the_same_scores(tmp_path, source, name):
     selection = made.select(kinds)
     batches = [made.conform(chunk, selection) for chunk in made.chunks(selection)]
     assert pa.Table.from_batches(batches).to_pydict() == expected.to_pydict()
-    beside = {**JOB.signature, "output": {"id": "string", "length": "double", "ratio": "double"}}
+    inputs = describe_inputs([("in.parquet", source.stat().st_size)])
+    assert read_metadata(tmp_path / "o.parquet") == {**JOB.signature, "inputs": inputs}
+    beside = {**JOB.signature, "inputs": inputs, "output": {"id": "string", "length": "double", "ratio": "double"}}
     assert json.loads((tmp_path / f"{name}.meta.json").read_text()) == beside
     assert read_metadata(tmp_path / name) == beside
 
@@ -78,7 +81,8 @@ def test_a_folder_gets_parts_and_the_metadata(tmp_path, source):
         parts = ["_fastmetrics.json", *(f"part-{n:06d}.parquet" for n in range(3))]
         assert names(result.output) == parts
         assert pq.read_table(result.output).num_rows == 1000
-    assert json.loads((tmp_path / "out" / "_fastmetrics.json").read_text()) == JOB.signature
+    inputs = describe_inputs([("in.parquet", source.stat().st_size)])
+    assert json.loads((tmp_path / "out" / "_fastmetrics.json").read_text()) == {**JOB.signature, "inputs": inputs}
     with pytest.raises(OutputError) as caught:
         run(open_source(source), JOB, tmp_path / "out")
     assert str(caught.value) == f"{tmp_path}/out exists; choose overwrite=True to replace it"
@@ -171,6 +175,7 @@ def test_observations_reach_the_conclusion_in_order_with_nan_and_null_apart(tmp_
     job = Job(score, KINDS, {"version": "1"}, observe, conclude)
     result = run(open_source(source), job, tmp_path / "o.parquet", limits=Limits(part_rows=300))
     made = read_metadata(result.output)
+    del made["inputs"]
     answers = table(1000)["answer"].to_pylist()
     assert made == {"version": "1", "counts": [1000, answers.count(None), answers.count("")], "parts": 4, "rejected": 0}
     assert [rows for rows, _, _ in result.observed] == [300, 300, 300, 100]

@@ -7,9 +7,15 @@ import json
 import pytest
 
 from fastmetrics.results.score_files import summarize_files
+from fastmetrics.tables import read_metadata
+from fastmetrics.tables.input_files import DataFile
+from fastmetrics.tables.remote.addresses import parse
 from tests.program import jsonl, program
 
 ROWS = [{"id": n, "answer": "a b", "reference": "a", "gold": "a b"} for n in range(3)]
+
+SIZES = [sum(len(json.dumps(row)) + 1 for row in rows) for rows in (ROWS, ROWS[:2])]
+THREE, TWO = (f"{name}.jsonl ({size} bytes)" for name, size in zip(("three", "two"), SIZES, strict=True))
 
 
 @pytest.fixture(autouse=True)
@@ -17,6 +23,12 @@ def _here(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     jsonl(tmp_path / "three.jsonl", *ROWS)
     jsonl(tmp_path / "two.jsonl", *ROWS[:2])
+
+
+STRANGE = [
+    {"inputs": said, "scores": {}}
+    for said in (7, [1], {}, {"first": 7}, {"first": [7], "files": 1, "bytes": 1}, {"first": [[1, 2]], "files": 2})
+]
 
 
 def scored(name, out, *options, metrics="token_f1"):
@@ -37,7 +49,10 @@ def test_files_of_one_kind_are_named_with_their_rows(suffix):
     scored("three.jsonl", f"a{suffix}")
     scored("two.jsonl", f"b{suffix}")
     assert notes(f"a{suffix}") == []
-    assert notes(f"a{suffix}", f"b{suffix}") == [f"2 files pooled: a{suffix} (3 rows), b{suffix} (2 rows)"]
+    assert notes(f"a{suffix}", f"b{suffix}") == [
+        f"2 files pooled: a{suffix} (3 rows), b{suffix} (2 rows)",
+        f"other inputs: a{suffix} from {THREE}; b{suffix} from {TWO}",
+    ]
     assert "read: answer, reference (not gold)" in program("summarize", f"a{suffix}", f"b{suffix}").out.splitlines()
 
 
@@ -66,7 +81,10 @@ def test_undefined_scores_behind_a_pattern_are_told_from_missing(tmp_path):
 def test_other_settings_are_named(tmp_path):
     scored("three.jsonl", "a.csv", metrics="squad_f1(version=1)")
     scored("two.jsonl", "b.csv", "--columns", "reference=gold", metrics="squad_f1(version=1)")
-    assert notes("a.csv", "b.csv")[1:] == ["the column of 'reference' is 'reference' in a.csv, 'gold' in b.csv"]
+    assert notes("a.csv", "b.csv")[1:] == [
+        "the column of 'reference' is 'reference' in a.csv, 'gold' in b.csv",
+        f"other inputs: a.csv from {THREE}; b.csv from {TWO}",
+    ]
     path = tmp_path / "b.csv.meta.json"
     told = json.loads(path.read_text())
     told["fastmetrics"] = "0.0.1"
@@ -77,6 +95,8 @@ def test_other_settings_are_named(tmp_path):
         f"the version of fastmetrics is '{now}' in a.csv, '0.0.1' in b.csv, b.csv",
         "option 'version' of 'squad_f1(version=1)' is 1 in a.csv, 2 in b.csv, b.csv",
         "the column of 'reference' is 'reference' in a.csv, 'gold' in b.csv, b.csv",
+        f"other inputs: a.csv from {THREE}; b.csv, b.csv from {TWO}",
+        f"of one input by name and size, whose rows count each time: b.csv, b.csv from {TWO}",
     ]
 
 
@@ -96,8 +116,57 @@ def test_of_many_files_the_first_are_named(tmp_path):
 
 
 def test_strange_metadata_end_in_no_trace(tmp_path):
-    for n, said in enumerate(({"columns": 7}, {"passed_over": {"a": 7}, "columns": {"a": None}}, {"scores": [1]})):
+    for n, said in enumerate(
+        ({"columns": 7}, {"passed_over": {"a": 7}, "columns": {"a": None}}, {"scores": [1]}, *STRANGE)
+    ):
         jsonl(tmp_path / f"f{n}.jsonl", {"token_f1": 0.5})
         (tmp_path / f"f{n}.jsonl.meta.json").write_text(json.dumps(said))
         assert program("summarize", f"f{n}.jsonl").code == 0
-    assert program("summarize", "f0.jsonl", "f1.jsonl", "f2.jsonl").code == 0
+    assert program("summarize", *(f"f{n}.jsonl" for n in range(3 + len(STRANGE)))).code == 0
+
+
+def inputs_of(path):
+    return read_metadata(path)["inputs"]
+
+
+def test_the_same_data_at_another_place_make_the_same_bytes(tmp_path):
+    for place in ("here", "there/deep"):
+        (tmp_path / place).mkdir(parents=True)
+        jsonl(tmp_path / place / "three.jsonl", *ROWS)
+        for suffix in (".parquet", ".csv", ".arrow"):
+            scored(tmp_path / place / "three.jsonl", f"{place}/o{suffix}")
+            assert "here" not in json.dumps(inputs_of(f"{place}/o{suffix}"))
+    for name in ("o.parquet", "o.csv", "o.csv.meta.json", "o.arrow", "o.arrow.meta.json"):
+        assert (tmp_path / "here" / name).read_bytes() == (tmp_path / "there/deep" / name).read_bytes()
+    assert notes("here/o.csv", "there/deep/o.csv")[1:] == [
+        f"of one input by name and size, whose rows count each time: here/o.csv, there/deep/o.csv from {THREE}"
+    ]
+
+
+@pytest.mark.parametrize("count", [1, 5, 6, 40])
+def test_of_many_inputs_the_first_are_named_and_all_are_told_apart(tmp_path, count):
+    for n in range(count):
+        for side in "ab":
+            (tmp_path / side).mkdir(exist_ok=True)
+            jsonl(
+                tmp_path / side / f"{n:02}.jsonl",
+                {"answer": "a" * (1 + (side == "b" and n == count - 1)), "reference": "a"},
+            )
+    for side in "ab":
+        scored(side, f"{side}.parquet")
+    found = inputs_of("a.parquet")
+    assert (found["files"], len(found["first"])) == (count, min(count, 5))
+    assert found["bytes"] == sum(path.stat().st_size for path in (tmp_path / "a").iterdir())
+    (note,) = notes("a.parquet", "b.parquet")[1:]
+    assert note.startswith("other inputs: a.parquet from 00.jsonl (")
+    assert (f" and {count - 5} more, " in note) == (count > 5)
+
+
+def test_addresses_and_streams_are_named_without_secrets(tmp_path):
+    rows = b"".join(json.dumps(row).encode() + b"\n" for row in ROWS)
+    scored_in = program("score", "-", "-o", "o.csv", "-m", "token_f1", stdin=rows)
+    assert scored_in.code == 0
+    assert inputs_of("o.csv")["first"] == [["stream", len(rows)]]
+    for address in ("s3://key:secret@bucket/in/rows.csv?region=x", "http://me:secret@host/rows.csv?token=secret"):
+        shown = parse(address).shown
+        assert DataFile(address, shown, "csv", stamp=(7, None)).name == "rows.csv"

@@ -21,6 +21,7 @@ from fastmetrics.tables.chunks import BEGINNING, Limits, Place, batch_of
 from fastmetrics.tables.column_types import Selection, Widened
 from fastmetrics.tables.output.encoders import KEY, dump
 from fastmetrics.tables.output.output import Output
+from fastmetrics.tables.output.run_differences import describe_inputs
 from fastmetrics.tables.output.work_folder import compare, decode_schema, encode_schema
 from fastmetrics.tables.source import Source
 
@@ -77,6 +78,7 @@ class _Run:
     ) -> None:
         self._engine = engine
         self._source = source
+        self._inputs = describe_inputs([(file.name, file.size) for file in source.files])
         self._job = job
         self._output = output
         self._limits = limits
@@ -175,7 +177,8 @@ class _Run:
                 number = 1
             parts = [self._work.parts[number] for number in range(number)]
             rejected = sum(part.rejects for part in parts)
-            writer.close(self._job.signature, self._job.conclude([part.observed for part in parts], rejected))
+            concluded = self._job.conclude([part.observed for part in parts], rejected)
+            writer.close(self._job.signature, {**concluded, "inputs": self._inputs})
             self._guarded = writer.guarded
         finally:
             background.close()

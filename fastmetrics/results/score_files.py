@@ -19,7 +19,7 @@ from fastmetrics.results.summary import Summary, summarize
 from fastmetrics.stats.score_sums import Claims, score_columns
 from fastmetrics.tables import Source, open_source
 from fastmetrics.tables.output.output import find_metadata, schema_in
-from fastmetrics.tables.output.run_differences import Difference, differences
+from fastmetrics.tables.output.run_differences import Difference, differences, told_inputs
 from fastmetrics.tables.remote.addresses import as_local, shown
 from fastmetrics.tables.source import open_each
 
@@ -123,7 +123,7 @@ def summarize_files(paths: str | Path | Sequence[str | Path]) -> Summary:
     """The summary of files and folders of scores; what their metadata count as undefined is told from missing.
 
     Percentiles are exact, found by reading the files again if need be.  Several files are pooled, and the notes of the
-    summary name them and in what their settings differ.
+    summary name them, the inputs they were scored from and in what their settings differ.
 
     >>> import fastmetrics as fm
     >>> import tempfile, pathlib
@@ -165,11 +165,25 @@ def _pooled(files: Sequence[ScoreFile], rows: Sequence[int]) -> list[str]:
         :_TOLD
     ]
     notes += [f"{len(where) - _TOLD:,} more differences of settings"] if len(where) > _TOLD else []
+    notes += _inputs(files)
     unknown = [file.name for file in files if not file.settings]
     return [*notes, *([f"of unknown settings: {_some(unknown)}"] if known and unknown else [])]
 
 
-def _some(names: Sequence[str]) -> str:
+def _inputs(files: Sequence[ScoreFile]) -> list[str]:
+    """Which files were scored from different inputs, and which from one, as far as their metadata say."""
+    made: dict[str, list[str]] = {}
+    for file in files:
+        told = told_inputs((file.metadata or {}).get("inputs"))
+        if told is not None:
+            made.setdefault(told, []).append(file.name)
+    pairs = [f"{_some(names)} from {told}" for told, names in made.items()]
+    notes = [f"other inputs: {_some(pairs, '; ')}"] if len(made) > 1 else []
+    again = "of one input by name and size, whose rows count each time"
+    return notes + [f"{again}: {_some(names)} from {told}" for told, names in made.items() if len(names) > 1][:_TOLD]
+
+
+def _some(names: Sequence[str], between: str = ", ") -> str:
     """The names, or the first of many and how many there are more."""
     more = f" and {len(names) - _TOLD:,} more" if len(names) > _TOLD else ""
-    return f"{', '.join(names[:_TOLD])}{more}"
+    return f"{between.join(names[:_TOLD])}{more}"

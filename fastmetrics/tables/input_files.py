@@ -19,7 +19,7 @@ from fastmetrics.errors.messages import Argument
 from fastmetrics.tables.input_streams import compression_of, is_pipe, spool, unpacked
 from fastmetrics.tables.remote import files as remote
 from fastmetrics.tables.remote import globs
-from fastmetrics.tables.remote.addresses import as_local, as_utf8, is_url, parse
+from fastmetrics.tables.remote.addresses import as_local, as_utf8, is_url, last_name, parse
 from fastmetrics.tables.remote.stores import cause, plainly, store
 
 SUFFIXES: Mapping[str, str] = {
@@ -63,6 +63,11 @@ class DataFile:
     def is_remote(self) -> bool:
         """Whether the file lies behind an address."""
         return self.stamp is not None
+
+    @property
+    def name(self) -> str:
+        """The name without folders, which says nothing of this machine; a pipe's would say nothing at all."""
+        return last_name(self.shown) if self.checksum is None else "stream"
 
     @property
     def size(self) -> int:

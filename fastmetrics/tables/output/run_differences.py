@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
@@ -23,6 +25,10 @@ _NAMES = {
 }
 _FOLLOWS = ("order", "kinds", "passed_over", "options")
 """What differs too where something else does, and then is not worth a word."""
+
+
+_NAMED = 5
+"""How many files of an input scores name."""
 
 
 class Difference(NamedTuple):
@@ -102,6 +108,33 @@ def _inputs(first: Sequence[Sequence[Any]], second: Sequence[Sequence[Any]]) -> 
             yield Difference(f"the content of {name}", *(_mark(name, side[name][1]) for side in sides))
     if one == other:
         yield Difference("the order of the inputs", *(_told([file[0] for file in side]) for side in (first, second)))
+
+
+def describe_inputs(files: Sequence[tuple[str, int]]) -> dict[str, Any]:
+    """What scores say of the files that they were made from, by name and size: some of them, and a digest of all."""
+    listed = [list(file) for file in files]
+    digest = hashlib.sha256(json.dumps(listed).encode()).hexdigest()[:16]
+    return {"files": len(files), "bytes": sum(size for _, size in files), "first": listed[:_NAMED], "digest": digest}
+
+
+def told_inputs(described: Any) -> str | None:
+    """The files that a score file's metadata say it was made from, in words; None if they do not say.
+
+    >>> told_inputs({"files": 1, "bytes": 1200, "first": [["rows.jsonl", 1200]], "digest": "89ab"})
+    'rows.jsonl (1,200 bytes)'
+    >>> told_inputs({"files": 9, "bytes": 9900, "first": [["0.csv", 1100]], "digest": "89ab"})
+    '0.csv (1,100 bytes) and 8 more, 9,900 bytes in all, digest 89ab'
+    """
+    said = _mapping(described)
+    first, count, size = said.get("first"), said.get("files"), said.get("bytes")
+    if not (first and isinstance(first, list) and isinstance(count, int) and isinstance(size, int)):
+        return None
+    if not _are_files([[*file, None] if isinstance(file, list) else file for file in first]):
+        return None
+    named = ", ".join(f"{name} ({size:,} bytes)" for name, size in first)
+    if count <= len(first):
+        return named
+    return f"{named} and {count - len(first):,} more, {size:,} bytes in all, digest {said.get('digest')}"
 
 
 def _mark(name: str, mark: Any) -> str:
