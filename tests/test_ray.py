@@ -16,7 +16,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from bench.memory import workers
-from fastmetrics import score_files
+from fastmetrics import score_files, summarize_files
 from fastmetrics.engines.job import Job
 from fastmetrics.engines.local import run
 from fastmetrics.engines.run import run_on
@@ -77,6 +77,34 @@ def test_the_bytes_and_the_summary_are_those_of_the_local_engine(tmp_path, rows,
     assert there.summary.to_json() == here.summary.to_json()
     assert there.run.observed == here.run.observed
     assert set(there.run.seconds) == {*here.run.seconds, "finish", "transfer"}
+
+
+@pytest.mark.parametrize("name", ["o.parquet", "o.csv", "o/"])
+def test_the_notes_are_those_of_the_local_engine(tmp_path, monkeypatch, name):
+    folder = tmp_path / "in"
+    folder.mkdir()
+    for number in range(3):
+        lines = [{"answer": "巴黎是法国的首都", "reference": "巴黎"}] * 10 + [
+            {"answer": "in Paris", "reference": "Paris"}
+        ] * 20
+        lines += [{"answer": None, "reference": "Paris"}] * number
+        ids = [{"retrieved_ids": ["a"], "relevant_ids": ["a"] * (n % 3)} for n in range(len(lines))]
+        text = (json.dumps({**line, **one}) + "\n" for line, one in zip(lines, ids, strict=True))
+        (folder / f"{number}.jsonl").write_text("".join(text))
+    monkeypatch.setattr("fastmetrics.tables.source._SPAN_BYTES", 1)
+    made = []
+    for engine in ("local", "ray"):
+        (tmp_path / engine).mkdir()
+        options = {"metrics": "token_f1,rouge1_f1,mrr", "no_relevant": "zero", "engine": engine}
+        made.append(score_files(folder, f"{tmp_path}/{engine}/{name}", **options))
+    here, there = made
+    assert [note.split(" rows ")[0] for note in there.summary.notes] == [
+        "token_f1: 30 of 90 scored",
+        "rouge1_f1: 30 of 90 scored",
+        "mrr: 32 of 93 scored",
+    ]
+    assert there.summary.notes == here.summary.notes == summarize_files(there.run.output).notes
+    assert files(there.run.output) == files(here.run.output)
 
 
 @pytest.fixture
