@@ -50,6 +50,15 @@ def test_reading_goes_on_after_a_passing_fault(tmp_path, monkeypatch, name):
             assert left == [0] or after
 
 
+@pytest.mark.parametrize("name", [name for name in FORMATS if name.endswith((".parquet", ".jsonl"))])
+def test_faults_with_rows_between_them_may_be_many(tmp_path, monkeypatch, name):
+    source = open_source(write(ROWS, tmp_path / name))
+    expected = read(source, KINDS)
+    left = failing(monkeypatch, source, OSError(5, "Input/output error"), 1, 4)
+    assert read(source, KINDS) == expected
+    assert left == [0]
+
+
 def test_bad_rows_are_met_once(tmp_path, monkeypatch):
     lines = [f'{{"id": {n}, "answer": "x"}}' if n % 30 else "bad" for n in range(1, 200)]
     (tmp_path / "in.jsonl").write_text("\n".join(lines))
