@@ -280,3 +280,8 @@ def test_thresholds_move_the_verdict() -> None:
     closed = (["Which tower closed?"], *rows[1:])
     assert fm.verdict(*closed, hallucination_threshold=1.0, completeness_threshold=1.0).tolist() == [0.5]
     assert fm.hallucination_risk(*rows[1:], threshold=1.0).tolist() == [0.0]
+
+
+def test_rows_without_contexts_or_answer_have_no_anchors() -> None:
+    found = fm.anchors(["In 1890.", "In 1890.", None, "In 1890."], [["In 1889."], None, ["In 1889."], []])["anchors"]
+    assert found.is_null().to_pylist() == [False, True, True, True]

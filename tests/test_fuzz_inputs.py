@@ -19,7 +19,7 @@ def ending():
     {code}
 
 fuzz_trials.cli.main = ending
-outcome = fuzz_trials.attempt(["score"], Path(sys.argv[1]), seconds=2)
+outcome = fuzz_trials.attempt(["score"], Path(sys.argv[1]), seconds={seconds})
 print(outcome.kind, outcome.failed)
 """
 ENDINGS = [
@@ -38,7 +38,7 @@ ENDINGS = [
 
 @pytest.mark.parametrize(("code", "ends"), ENDINGS)
 def test_how_a_command_ends_is_told(tmp_path, code, ends):
-    program = TRIAL.format(code=code)
+    program = TRIAL.format(code=code, seconds=2 if ends == "hang True" else 60)
     run = subprocess.run(
         [sys.executable, "-c", program, str(tmp_path)], env=ENVIRONMENT, capture_output=True, text=True, check=False
     )

@@ -14,6 +14,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from fastmetrics import score_files
+from fastmetrics.engines import run
 from fastmetrics.tables.output.encoders import undefined_as_null
 
 ODD = [math.nan, math.inf, -math.inf, -0.0, 5e-324, 0.1, None, 2.0]
@@ -68,8 +69,9 @@ def _entries(maps: pa.MapArray) -> pa.StructArray:
 
 
 @pytest.mark.parametrize("kind", TYPES)
-def test_what_lies_under_a_null_does_not_show(tmp_path: Path, kind: str) -> None:
+def test_what_lies_under_a_null_does_not_show(tmp_path: Path, kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Whatever it is, the bytes of the output are the same: a run that goes on may have read other memory."""
+    monkeypatch.setattr(run, "describe_inputs", lambda files: [])  # the metadata tell the input's size, which differs
     numbers = [1, None, 2, None, None, 3, 1, None]
     made = []
     for hidden in (1, 4, 7):

@@ -13,6 +13,7 @@ import pytest
 
 import fastmetrics as fm
 from fastmetrics.errors import ColumnError, InputError
+from fastmetrics.retrieval.rankings import judge, rankings
 from tests.reference import repeats
 from tests.reference import retrieval as reference
 
@@ -139,3 +140,27 @@ def test_scores_with_a_sign_are_the_numbers_without_it(tmp_path: Path):
     (tmp_path / "run.txt").write_text(f"# a comment\n\n{signed}\nq Q0 e 0 +one t\n")
     with pytest.raises(InputError, match=r"line 8: a number was expected, not '\+one'"):
         fm.rank(tmp_path / "run.txt", {"q": {"d": 1}}, "mrr")
+
+
+def test_grades_of_their_own_are_not_forgotten_for_others():
+    """A ranking remembers its judgement: of the same relevant ids with other grades it is another one."""
+    retrieved, relevant = rankings(pa.array([["a", "b"]]), "r"), rankings(pa.array([["b", "a"]]), "g")
+    for grades in ([1.0, 2.0], [3.0, 4.0], None):
+        given = None if grades is None else np.array(grades)
+        found = judge(retrieved, relevant, given)
+        assert found.grades.tolist() == ([1.0, 1.0] if grades is None else grades[::-1])
+
+
+def test_f_of_sets_weighs_recall():
+    """One of two retrieved is relevant, of three that are: P = 1/2, R = 1/3."""
+    run, judged = {"q": {"a": 2.0, "x": 1.0}}, {"q": {"a": 1, "b": 1, "c": 1}}
+    for weight in (0.5, 1.0, 3.0):
+        name = f"set_F(weight={weight})"
+        expected = (weight + 1) * (1 / 6) / (1 / 3 + weight / 2)
+        assert fm.rank(run, judged, name).mean[name] == pytest.approx(expected)
+
+
+def test_documents_of_grade_0_are_judged():
+    """bpref and the like leave out what nobody judged, not what was judged to be of no use."""
+    run, judged = {"q": {"x": 3.0, "bad": 2.0, "a": 1.0}}, {"q": {"a": 1, "bad": 0}}
+    assert fm.rank(run, judged, "P(judged_only=True)@1").mean["P(judged_only=True)@1"] == 0.0

@@ -54,8 +54,8 @@ def verdicts(question: Any, answer: Any, contexts: Any, **options: Any) -> pa.Ta
     """The verdict on each answer in words, the scores it is made of, and the anchors that no context supports.
 
     Takes the options of ``verdict``.  Returns the columns ``verdict`` (PASS, WARN or FAIL), ``hallucination``,
-    ``relevance``, ``keyword_completeness`` and ``unsupported`` (as in ``anchors``); null where an input of theirs is
-    missing.
+    ``answer_relevance``, ``keyword_completeness`` and ``unsupported`` (as in ``anchors``); null where an input of
+    theirs is missing.
 
     >>> import fastmetrics as fm
     >>> table = fm.verdicts(["When did it open?"], ["The tower opened in 1890."], [["The tower opened in 1889."]])
