@@ -10,6 +10,7 @@ from fastmetrics.declaration.metric import metric as metric
 from fastmetrics.declaration.plugins import load_plugin as load_plugin
 from fastmetrics.faq.bot import StrictMatchBot as StrictMatchBot
 from fastmetrics.faq.matcher import match_faq as match_faq
+from fastmetrics.metrics.answerability import AbstentionF1
 from fastmetrics.metrics.bleu import BleuScore
 from fastmetrics.metrics.grounding import grounding_evidence as grounding_evidence
 from fastmetrics.metrics.retrieval_consistency import retrieval_consistency as retrieval_consistency
@@ -43,12 +44,15 @@ __all__ = [
     "StrictMatchBot",
     "__version__",
     "abstained",
+    "abstention_f1",
     "add_embeddings",
     "agreement",
     "anchors",
     "answer_length",
+    "answer_rate",
     "answer_relevance",
     "answer_words",
+    "answered_unanswerable",
     "average_precision",
     "bleu",
     "chrf",
@@ -58,6 +62,7 @@ __all__ = [
     "conclusion_score",
     "connector_score",
     "corpus_bleu",
+    "correct_abstention",
     "diversity_score",
     "dot_similarity",
     "drift",
@@ -83,6 +88,7 @@ __all__ = [
     "metric",
     "ndcg",
     "nearest",
+    "overall_accuracy",
     "overall_quality",
     "overlap_faithfulness",
     "paragraph_score",
@@ -161,6 +167,7 @@ __all__ = [
     "verdicts",
     "vocabulary_score",
     "writing_completeness",
+    "wrong_on_answerable",
 ]
 
 __version__: str
@@ -212,6 +219,24 @@ def abstained(answer: Column, *, phrases: Sequence[str] = ..., threads: int | No
 
 def idk_citations(answer: Column, *, phrases: Sequence[str] = ..., pattern: str = '\\[\\d+\\]', threads: int | None = None) -> NDArray[np.float64]:
     """Number of "I don't know" sentences of the answer that carry a citation; the sum over a table must be 0."""
+
+def correct_abstention(answer: Column, answerable: Column = None, reference: Column = None, *, phrases: Sequence[str] = ..., threads: int | None = None) -> NDArray[np.float64]:
+    """1 if the answer to an unanswerable question abstains, 0 if it does not; NaN for a question that can be answered."""
+
+def answered_unanswerable(answer: Column, answerable: Column = None, reference: Column = None, *, phrases: Sequence[str] = ..., threads: int | None = None) -> NDArray[np.float64]:
+    """1 if an unanswerable question is answered, 0 if the answer abstains; NaN for a question that can be answered."""
+
+def wrong_on_answerable(answer: Column, answerable: Column = None, reference: Column = None, *, phrases: Sequence[str] = ..., threads: int | None = None) -> NDArray[np.float64]:
+    """1 if a question that can be answered got an answer without a word of any reference, else 0."""
+
+def answer_rate(answer: Column, *, phrases: Sequence[str] = ..., threads: int | None = None) -> NDArray[np.float64]:
+    """1 if the answer does not abstain, else 0: 1 - ``abstained``; its mean is the share of questions answered."""
+
+def overall_accuracy(answer: Column, answerable: Column = None, reference: Column = None, *, phrases: Sequence[str] = ..., threads: int | None = None) -> NDArray[np.float64]:
+    """1 if the system did right: it abstained from an unanswerable question, or matched the reference of another."""
+
+def abstention_f1(answer: Column, answerable: Column = None, reference: Column = None, *, phrases: Sequence[str] = ..., threads: int | None = None) -> AbstentionF1:
+    """F1 of abstaining as a decision, over a table; positive are the unanswerable questions."""
 
 def grounding_overlap(answer: Column, contexts: Column, *, threshold: float = 0.65, phrases: Sequence[str] = ..., pattern: str = '\\[([0-9]+)\\]', embedder: Any = None, cache: str = '', threads: int | None = None) -> NDArray[np.float64]:
     """Share of the answer's sentences that are supported by the context they cite."""

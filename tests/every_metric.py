@@ -15,7 +15,7 @@ from fastmetrics.metrics import REGISTRY
 from fastmetrics.metrics.abstention import PHRASES
 from fastmetrics.text.lexicons import lexicon
 from tests.edge_tokens import EDGE_TOKENS
-from tests.reference import claims, lexical, packages, retrieval, writing
+from tests.reference import answerability, claims, lexical, packages, retrieval, writing
 from tests.reference.abstention import Refusing
 
 TALK = [
@@ -53,6 +53,11 @@ def prose(chance: random.Random) -> str:
 def proses(chance: random.Random) -> list[str]:
     """One or a few such texts."""
     return [prose(chance) for _ in range(chance.choice((1, 1, 3)))]
+
+
+def maybe(chance: random.Random) -> bool | None:
+    """Yes, no, or nothing said."""
+    return chance.choice((True, False, None))
 
 
 def vector(chance: random.Random) -> list[float]:
@@ -207,8 +212,16 @@ SEMANTIC = {
     )
 }
 
+ANSWERABILITY = {
+    name: Case(
+        each(text, maybe, texts), lambda *row, name=name: getattr(answerability, name)(refusing().abstained, *row)
+    )
+    for name in ("correct_abstention", "answered_unanswerable", "wrong_on_answerable", "overall_accuracy")
+}
+
 CASES = {
     **GENERATION,
+    **ANSWERABILITY,
     **VERDICT,
     **WRITING,
     **SEMANTIC,
@@ -221,6 +234,7 @@ CASES = {
     "answer_length": Case(each(text), lexical.answer_length),
     "answer_words": Case(each(text), lexical.answer_words),
     "politeness": Case(each(text), lexical.politeness),
+    "answer_rate": Case(each(text), whole(lambda answer: 1.0 - refusing().abstained(answer))),
     "abstained": Case(each(text), lambda answer: refusing().abstained(answer)),
     "idk_citations": Case(each(text), lambda answer: refusing().idk_citations(answer)),
     **{

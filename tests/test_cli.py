@@ -103,7 +103,7 @@ def usual(*suites):
     """The metrics of the suites whose columns the table has."""
     members = [metric for suite in suites for metric in families.suite(suite)]
     columns = {column for row in ROWS for column in row}
-    return [metric.name for metric in members if metric.level == "row" and columns.issuperset(metric.required)]
+    return [metric.name for metric in members if metric.level == "row" and metric.fits(columns)]
 
 
 def test_suites(tmp_path):

@@ -34,7 +34,13 @@ ROWS = SHARED | {
     "total_tokens": [20, 40],
 }
 TELLING = [name for name, metric in REGISTRY.items() if metric.better is not None]
-SILENT = {"abstained", "answer_length", "answer_words"}
+SILENT = {"abstained", "answer_rate", "answer_length", "answer_words"}
+UNANSWERABLE = {"answer": ["I don't know.", GOOD], "answerable": [False] * 2, "reference": [None] * 2}
+OTHERS = {
+    **dict.fromkeys(["correct_abstention", "answered_unanswerable", "abstention_f1"], UNANSWERABLE),
+    "wrong_on_answerable": {"answer": [GOOD, "Bananas"]},
+}
+"""The rows of metrics that say nothing of those above."""
 
 
 def test_what_says_nothing_of_quality_has_no_direction():
@@ -43,11 +49,11 @@ def test_what_says_nothing_of_quality_has_no_direction():
 
 @pytest.mark.parametrize("name", TELLING)
 def test_the_good_answer_scores_better(name):
-    metric = REGISTRY[name]
+    metric, rows = REGISTRY[name], ROWS | OTHERS.get(name, {})
     if metric.level == "corpus":
-        good, bad = (getattr(fm, name)(*([ROWS[column][place]] for column in metric.needs)).score for place in (0, 1))
+        good, bad = (getattr(fm, name)(*([rows[column][place]] for column in metric.needs)).score for place in (0, 1))
     else:
-        good, bad = getattr(fm, name)(**{column: ROWS[column] for column in metric.needs})
+        good, bad = getattr(fm, name)(**{column: rows[column] for column in metric.needs})
     assert metric.better in ("higher", "lower")
     assert good > bad if metric.better == "higher" else good < bad, (good, bad)
 

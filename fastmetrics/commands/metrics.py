@@ -32,7 +32,7 @@ def metrics(
     else:
         width = max(map(len, REGISTRY))
         for metric in REGISTRY.values():
-            typer.echo(f"{metric.name:{width}}  {', '.join(metric.required)}: {metric.summary}")
+            typer.echo(f"{metric.name:{width}}  {_columns(metric)}: {metric.summary}")
 
 
 def _explain(metric: Metric) -> None:
@@ -41,11 +41,23 @@ def _explain(metric: Metric) -> None:
     typer.echo(f"{metric.better} is better" if metric.better else "neither higher nor lower is better by itself")
     if metric.others:
         typer.echo(f"also called: {', '.join(metric.others)}")
-    typer.echo(f"columns: {', '.join(metric.required)}" + "".join(f", {c} (optional)" for c in sorted(metric.optional)))
+    typer.echo(f"columns: {_columns(metric)}" + "".join(f", {c} (optional)" for c in _others(metric)))
     for option, default in metric.defaults.items():
         shown = repr(default)
         typer.echo(f"option: {option}={shown if len(shown) < 90 else shown[:87] + '...'}: {metric.allowed[option]}")
     typer.echo("\n" + inspect.cleandoc(metric.function.__doc__ or ""))
+
+
+def _columns(metric: Metric) -> str:
+    """The columns without which there is no score."""
+    alternatives = "" if metric.either is None else str(metric.either).replace("'", "")
+    return ", ".join(filter(None, [*metric.required, alternatives]))
+
+
+def _others(metric: Metric) -> list[str]:
+    """The columns that may be absent, whatever else there is."""
+    sets = () if metric.either is None else metric.either.sets
+    return sorted(metric.optional - {column for one in sets for column in one})
 
 
 def _list_measures() -> None:

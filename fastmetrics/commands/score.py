@@ -38,8 +38,9 @@ def score(
     suite: Annotated[
         list[str] | None,
         typer.Option(
-            help="Whole suites, as far as the columns allow: lexical, grounding, generation, verdict, writing, "
-            "retrieval, semantic, operations, all. Default: core, which is lexical, retrieval, semantic and operations."
+            help="Whole suites, as far as the columns allow: lexical, answerability, grounding, generation, verdict, "
+            "writing, retrieval, semantic, operations, all. Default: core, which is lexical, retrieval, semantic and "
+            "operations."
         ),
     ] = None,
     embedder: Annotated[

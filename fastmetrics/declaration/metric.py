@@ -7,11 +7,9 @@ called by ``score`` it gets what the batch already holds.
 
 from __future__ import annotations
 
-import hashlib
 import importlib
-import inspect
 import os
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 
@@ -21,6 +19,7 @@ from fastmetrics.core.allowed_values import Allowed, option
 from fastmetrics.core.arrays import Flags, Floats, Ints
 from fastmetrics.declaration.batch import Batch
 from fastmetrics.declaration.cautions import Caution
+from fastmetrics.declaration.either import Either
 from fastmetrics.declaration.parameters import parameters
 from fastmetrics.declaration.plugin_files import LOADED, execute
 from fastmetrics.declaration.references import aligned, best_of
@@ -57,6 +56,7 @@ class Metric:
     aliases: tuple[str, ...] = ()
     cues: tuple[str, ...] = ()
     caution: Callable[[Options], Caution | None] | None = None
+    either: Either | None = None
 
     def __reduce__(self) -> tuple[Callable[..., Metric], tuple[Any, ...]]:
         """Other processes find the declaration by its name, in its module, or run the plugin that declares it."""
@@ -76,16 +76,13 @@ class Metric:
         return "row" if self.finish is None else "corpus"
 
     @property
-    def code(self) -> str | None:
-        """A digest of the code of a metric from outside this package, as that is known by no version; else None."""
-        if self.function.__module__.startswith("fastmetrics."):
-            return None
-        return hashlib.sha256(inspect.getsource(inspect.unwrap(self.function)).encode()).hexdigest()[:16]
-
-    @property
     def required(self) -> tuple[str, ...]:
         """The columns without which there is no score."""
         return tuple(column for column in self.needs if column not in self.optional)
+
+    def fits(self, columns: Collection[str]) -> bool:
+        """Whether it can be computed from these columns."""
+        return set(self.required) <= set(columns) and (self.either is None or self.either.met_by(columns))
 
     @property
     def summary(self) -> str:
@@ -139,6 +136,8 @@ class Metric:
         for column in columns:
             if column not in self.optional:
                 present = present & batch.present(column)
+        if self.either is not None:
+            present = present & self.either.rows(batch, options)
         return batch, columns, present
 
     def _call(self, batch: Batch, options: Options) -> tuple[Any, Flags]:
@@ -174,6 +173,7 @@ def metric(
     aliases: Sequence[str] = (),
     cues: Sequence[str] = (),
     caution: Callable[[Options], Caution | None] | None = None,
+    either: Either | None = None,
 ) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Declare the decorated function as a metric; ``fastmetrics.<name>`` then calls it with raw columns.
 
@@ -214,6 +214,7 @@ def metric(
     ``aliases`` are other names of the very same number, by which it may be asked for, as it may by its labels.
     ``cues`` are names that do not say which of several metrics is meant, or are those of something similar: an error
     suggests this metric.  ``caution`` says of given options what readers of the scores must know of some rows.
+    ``either`` names sets of columns that can be absent of which one must be there.
 
     Raises ``PluginError`` for a name that is taken, ``UnknownNameError`` for a parameter that is no column, and
     ``TypeError`` for an annotation that says nothing.
@@ -243,6 +244,7 @@ def metric(
             aliases=tuple(one for one in aliases if one != (name or function.__name__)),
             cues=tuple(cues),
             caution=caution,
+            either=either,
         )
         _check_free(declared)
         REGISTRY[declared.name] = declared

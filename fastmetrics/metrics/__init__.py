@@ -15,6 +15,7 @@ __all__ = ["CORE", "FAMILIES", "REGISTRY", "SPELLINGS", "SUITES", "find", "looku
 
 SUITES: Mapping[str, tuple[str, ...]] = {
     "lexical": ("lexical", "squad", "abstention"),
+    "answerability": ("abstention", "answerability"),
     "grounding": ("abstention", "grounding"),
     "generation": ("rouge", "bleu", "chrf", "tfidf"),
     "verdict": ("hallucination", "verdict"),

@@ -30,6 +30,7 @@ from fastmetrics.metrics.shared.cited_support import (
     strings_of,
     support,
 )
+from fastmetrics.metrics.shared.decisions import answerable
 from fastmetrics.metrics.shared.pair_counts import divide
 
 Cosine = Annotated[float, Real(-1.0, 1.0)]
@@ -88,7 +89,7 @@ def _prepare(batch: Batch, options: Mapping[str, Any]) -> Batch:
 def _prepared(batch: Batch, options: Mapping[str, Any]) -> Batch:
     contexts = decoded(batch.columns["contexts"])
     columns = {"answer": batch.columns["answer"], "contexts": _listed(contexts)}
-    columns["answerable"] = pa.array(_answerable(batch, options))
+    columns["answerable"] = pa.array((answerable(batch, options) == 1).astype(np.float64))
     prepared = Batch(columns)
     prepared.remember(_COUNTS, lambda: _counts(contexts))
     return prepared
@@ -115,25 +116,6 @@ def _listed(contexts: pa.Array) -> pa.Array:
     places = np.repeat(np.where(sizes > 0, starts, len(flat)) - offsets[:-1], np.maximum(sizes, 1))
     strings = padded.take(pa.array(places + np.arange(offsets[-1])))
     return pa.LargeListArray.from_arrays(offsets, strings, mask=contexts.is_null())
-
-
-def _answerable(batch: Batch, options: Mapping[str, Any]) -> Floats:
-    """1 where the question can be answered: as given, or else where a reference exists that does not abstain."""
-    known = np.full(batch.n_rows, np.nan)
-    if "answerable" in batch.columns:
-        known = batch.numbers("answerable").values
-    answerable = known == 1
-    if "reference" not in batch.columns or not np.isnan(known).any():
-        return answerable.astype(np.float64)
-    text = batch.text("reference")
-    owner = batch.owners("reference")
-    rows = np.arange(batch.n_rows) if owner is None else owner
-    asked = np.flatnonzero(np.isnan(known)[rows] & text.valid[rows])
-    references = Batch({"answer": pa.array(text.take(asked).strings(), pa.large_string())})
-    refusals = RefusalsIn().of(references, "answer", options)
-    abstain = REGISTRY["abstained"].function(refusals, phrases=options["phrases"])
-    answerable[rows[asked[abstain == 0]]] = True
-    return answerable.astype(np.float64)
 
 
 def _uncited(batch: Batch, options: Mapping[str, Any], columns: Iterable[str]) -> Flags:

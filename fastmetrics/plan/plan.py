@@ -158,7 +158,7 @@ def _able(
     """The usual scores of a suite whose columns exist."""
     usual = [Score(m.name, m, m.options(_those_of(m, common))) for m in families.suite(suite) if m.level == "row"]
     usual = [_embedding(score, found, embedding) for score in usual]
-    able = [score for score in usual if set(score.metric.required) <= set(found)]
+    able = [score for score in usual if score.metric.fits(found)]
     if not able:
         some = "no metric" if suite in ("core", "all") else f"no metric of the suite {suite!r}"
         raise ColumnError(f"{some} can be computed from the columns {quoted(names)}")
@@ -176,6 +176,12 @@ def _check_columns(score: Score, names: list[str], found: Mapping[str, str]) -> 
         if from_text(score.metric, found) is not score.metric:
             ways += [", or have it made of the text with ", Argument("embedder", "wordllama")]
         raise ColumnError(f"{score.name} needs the column {column!r}{also}; the table has: {quoted(names)}; ", *ways)
+    either = score.metric.either
+    if either is not None and not either.met_by(found):
+        way = Argument("columns", {either.sets[0][0]: ...})
+        raise ColumnError(
+            f"{score.name} needs the column {either}; the table has: {quoted(names)}; name yours with ", way
+        )
 
 
 def _embedding(score: Score, found: Mapping[str, str], given: Mapping[str, Any]) -> Score:

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import hashlib
+import inspect
 import json
 import unicodedata
 from collections.abc import Mapping
 from typing import Any
 
 from fastmetrics.core.version import __version__
+from fastmetrics.declaration.metric import Metric
 from fastmetrics.metrics.shared.cited_support import embedder_of
 from fastmetrics.plan.plan import Plan, Score
 
@@ -27,8 +30,15 @@ def signature(planned: Plan) -> dict[str, Any]:
 
 def _settings(score: Score) -> dict[str, Any]:
     """The metric and its options; of a metric from outside this package its code too, which no version tells."""
-    code = {} if score.metric.code is None else {"code": score.metric.code}
-    return {"metric": score.metric.name, **code, **_jsonable(score.options)}
+    code = code_of(score.metric)
+    return {"metric": score.metric.name, **({} if code is None else {"code": code}), **_jsonable(score.options)}
+
+
+def code_of(metric: Metric) -> str | None:
+    """A digest of the code of a metric from outside this package, as that is known by no version; else None."""
+    if metric.function.__module__.startswith("fastmetrics."):
+        return None
+    return hashlib.sha256(inspect.getsource(inspect.unwrap(metric.function)).encode()).hexdigest()[:16]
 
 
 def _jsonable(options: Mapping[str, Any]) -> dict[str, Any]:

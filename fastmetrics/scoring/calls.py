@@ -50,6 +50,8 @@ def _called_with_columns(metric: Metric) -> Callable[..., Any]:
         lacking = [column for column in metric.required if given.get(column) is None]
         if lacking:
             raise TypeError(f"{metric.name}() needs the columns {', '.join(lacking)}")
+        if not metric.fits([column for column, values in given.items() if values is not None]):
+            raise TypeError(f"{metric.name}() needs the columns {metric.either}")
         return (score_columns if metric.finish is None else count_columns)(metric, given, options, threads)
 
     call.__signature__ = _signature(metric)  # type: ignore[attr-defined]

@@ -35,8 +35,8 @@ def score(
     a dict of columns, a list of dicts, or a list or generator of record batches.  Only the columns that a metric needs
     are converted, so the others may hold anything.  ``metrics`` are names, with options if need be, in a list or
     separated by commas: ``"token_f1,squad_f1(version=2)"``; and ``suites`` whole families whose columns exist: lexical,
-    grounding, generation, verdict, writing, retrieval, semantic, operations, all.  With neither, it is ``core``:
-    lexical, retrieval, semantic and operations.
+    answerability, grounding, generation, verdict, writing, retrieval, semantic, operations, all.  With neither, it is
+    ``core``: lexical, retrieval, semantic and operations.
     ``columns={canonical: yours}`` and the preset ``schema`` say what your columns are called where their names do not.
     ``embedder`` (a name, a function, an ``Embedder``) turns texts into the embeddings that the table lacks; grounding
     uses it too, and ``wordllama`` without it. ``cache`` is a folder that keeps what was embedded.

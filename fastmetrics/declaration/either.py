@@ -1,0 +1,29 @@
+"""Columns that may take each other's place: a metric needs one set of them, whichever the table has."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection
+from dataclasses import dataclass
+
+from fastmetrics.core.arrays import Flags
+from fastmetrics.declaration.batch import Batch
+from fastmetrics.declaration.representations import Options
+
+
+@dataclass(frozen=True)
+class Either:
+    """The ``sets`` of optional columns of which a table must have one; ``rows`` says which rows have all it takes.
+
+    >>> str(Either((("total_tokens",), ("prompt_tokens", "completion_tokens")), lambda batch, options: None))
+    "'total_tokens', or 'prompt_tokens' and 'completion_tokens'"
+    """
+
+    sets: tuple[tuple[str, ...], ...]
+    rows: Callable[[Batch, Options], Flags]
+
+    def met_by(self, columns: Collection[str]) -> bool:
+        """Whether one of the sets is among the columns."""
+        return any(set(one) <= set(columns) for one in self.sets)
+
+    def __str__(self) -> str:
+        return ", or ".join(" and ".join(map(repr, one)) for one in self.sets)

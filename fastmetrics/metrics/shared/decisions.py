@@ -1,0 +1,115 @@
+"""What a system decided about each question, to answer or to abstain, and whether the question can be answered (S1)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+
+from fastmetrics.core.arrays import Flags, Floats
+from fastmetrics.declaration.batch import Batch
+from fastmetrics.declaration.either import Either
+from fastmetrics.declaration.metric import REGISTRY
+from fastmetrics.declaration.representations import Options
+from fastmetrics.errors import InputError
+from fastmetrics.metrics.abstention import RefusalsIn
+
+
+@dataclass(frozen=True, eq=False)
+class Decisions:
+    """Per row whether the answer abstains, and whether the question can be answered: 1, 0, or NaN if unknown."""
+
+    abstained: Flags
+    answerable: Floats
+
+
+@dataclass(frozen=True)
+class DecisionsIn:
+    """Answers, and whether their questions can be answered."""
+
+    convention: str = "words"
+
+    def of(self, batch: Batch, column: str, options: Options) -> Decisions:
+        """The decisions under the option ``phrases``."""
+        return Decisions(_abstained(batch, column, options), answerable(batch, options))
+
+
+@dataclass(frozen=True, eq=False)
+class Judged(Decisions):
+    """Decisions, and the best score over a row's references, NaN without any."""
+
+    score: Floats
+
+
+@dataclass(frozen=True)
+class JudgedIn:
+    """Answers, whether their questions can be answered, and their scores by another metric."""
+
+    metric: str
+    convention: str = "words"
+
+    def of(self, batch: Batch, column: str, options: Options) -> Judged:
+        """The decisions under the option ``phrases``, and the scores."""
+        decided = DecisionsIn().of(batch, column, options)
+        return Judged(decided.abstained, decided.answerable, _scores(batch, self.metric))
+
+
+def _abstained(batch: Batch, column: str, options: Options) -> Flags:
+    refusals = RefusalsIn().of(batch, column, options)
+    return REGISTRY["abstained"].function(refusals, phrases=options["phrases"]) > 0
+
+
+def _scores(batch: Batch, name: str) -> Floats:
+    """The scores of a metric of answer and reference, NaN in a table without references."""
+    if "reference" not in batch.columns:
+        return np.full(batch.n_rows, np.nan)
+    return batch.remember(("scores", name), lambda: REGISTRY[name].compute(batch, {})[0])
+
+
+def answerable(batch: Batch, options: Options) -> Floats:
+    """1 where the question can be answered, 0 where it cannot, NaN where nothing tells.
+
+    The column ``answerable`` tells, or where that is null, in a table with references, whether the row has one that
+    does not itself abstain.
+    """
+    return batch.remember(("can be answered", tuple(options["phrases"])), lambda: _answerable(batch, options))
+
+
+def _answerable(batch: Batch, options: Options) -> Floats:
+    known = np.full(batch.n_rows, np.nan)
+    if "answerable" in batch.columns:
+        known = batch.numbers("answerable").values.copy()
+        odd = np.flatnonzero(~np.isnan(known) & (known != 0) & (known != 1))
+        if odd.size:
+            raise InputError(f"column 'answerable', row {odd[0]}: expected true or false, got {known[odd[0]]:g}")
+    unknown = np.isnan(known)
+    if "reference" not in batch.columns or not unknown.any():
+        return known
+    text, owner = batch.text("reference"), batch.owners("reference")
+    rows = np.arange(batch.n_rows) if owner is None else owner
+    asked = np.flatnonzero(unknown[rows] & text.valid[rows])
+    references = Batch({"answer": pa.array(text.take(asked).strings(), pa.large_string())})
+    known[unknown] = 0.0
+    known[rows[asked[~_abstained(references, "answer", options)]]] = 1.0
+    return known
+
+
+def _told(batch: Batch, options: Options) -> Flags:
+    """The rows of which it is known whether the question can be answered."""
+    return ~np.isnan(answerable(batch, options))
+
+
+def judged_by(name: str) -> Either:
+    """Where ``answerable`` or ``reference`` will do, but a question that can be answered needs a score by ``name``."""
+
+    def rows(batch: Batch, options: Options) -> Flags:
+        can = answerable(batch, options)
+        return (can == 0) | ((can == 1) & ~np.isnan(_scores(batch, name)))
+
+    return Either(_COLUMNS, rows)
+
+
+_COLUMNS = (("answerable",), ("reference",))
+TOLD = Either(_COLUMNS, _told)
+"""The columns that tell whether a question can be answered, and the rows of which they do."""
