@@ -39,6 +39,7 @@ HOMES = {
     "match_faq": "faq.matcher",
     "StrictMatchBot": "faq.bot",
     "grounding_evidence": "metrics.grounding",
+    "tokens_by_id": "metrics.operations",
     "response_exact_match_rate": "metrics.semantic",
     "response_semantic_consistency": "metrics.semantic",
 }

@@ -13,6 +13,7 @@ from fastmetrics.faq.matcher import match_faq as match_faq
 from fastmetrics.metrics.answerability import AbstentionF1
 from fastmetrics.metrics.bleu import BleuScore
 from fastmetrics.metrics.grounding import grounding_evidence as grounding_evidence
+from fastmetrics.metrics.operations import tokens_by_id as tokens_by_id
 from fastmetrics.metrics.retrieval_consistency import retrieval_consistency as retrieval_consistency
 from fastmetrics.metrics.retrieval_consistency import retrieval_rbo as retrieval_rbo
 from fastmetrics.metrics.semantic import response_exact_match_rate as response_exact_match_rate
@@ -160,6 +161,7 @@ __all__ = [
     "token_f1",
     "token_precision",
     "token_recall",
+    "tokens_by_id",
     "topic_score",
     "total_tokens",
     "validate",
@@ -467,10 +469,10 @@ def latency_ms(latency_ms: Column, *, threads: int | None = None) -> NDArray[np.
     """Milliseconds from request to answer, as logged."""
 
 def prompt_tokens(prompt_tokens: Column, *, threads: int | None = None) -> NDArray[np.float64]:
-    """Tokens of the prompt, as logged."""
+    """Tokens of the prompt, as logged; of several rounds, in a list, their sum."""
 
 def completion_tokens(completion_tokens: Column, *, threads: int | None = None) -> NDArray[np.float64]:
-    """Tokens of the answer, as logged."""
+    """Tokens of the answer, as logged; of several rounds, in a list, their sum."""
 
-def total_tokens(total_tokens: Column, *, threads: int | None = None) -> NDArray[np.float64]:
-    """Tokens of prompt and answer together, as logged."""
+def total_tokens(total_tokens: Column = None, prompt_tokens: Column = None, completion_tokens: Column = None, *, threads: int | None = None) -> NDArray[np.float64]:
+    """Tokens of prompt and answer together: as logged, or else ``prompt_tokens`` + ``completion_tokens``."""

@@ -14,7 +14,7 @@ from fastmetrics.errors.messages import Argument
 
 @dataclass(frozen=True)
 class Column:
-    """One input column. ``kind`` is one of text, texts, ids, id, number, numbers, flag, vector."""
+    """One input column. ``kind`` is one of text, texts, ids, id, number, amounts, numbers, flag, vector."""
 
     name: str
     kind: str
@@ -67,9 +67,9 @@ _ALL = (
     Column("relevance", "numbers", "one grade per relevant id; absent = all 1"),
     Column("answerable", "flag", "whether the question can be answered", ("label_answerable",)),
     Column("latency_ms", "number", "milliseconds from request to answer", ("latency",)),
-    Column("prompt_tokens", "number", "tokens of the prompt, as the model counts them"),
-    Column("completion_tokens", "number", "tokens of the answer, as the model counts them"),
-    Column("total_tokens", "number", "tokens of prompt and answer together"),
+    Column("prompt_tokens", "amounts", "tokens of the prompt, as the model counts them; of several rounds a list"),
+    Column("completion_tokens", "amounts", "tokens of the answer, as the model counts them; of several rounds a list"),
+    Column("total_tokens", "amounts", "tokens of prompt and answer together; of several rounds a list"),
     Column("answer_embedding", "vector", "embedding of the answer"),
     Column("reference_embedding", "vector", "embedding of the reference"),
     Column("question_embedding", "vector", "embedding of the question"),

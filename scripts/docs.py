@@ -46,8 +46,7 @@ KINDS = {
     "texts": "text, or a list of texts",
     "id": "text or whole number",
     "ids": "list of texts or whole numbers",
-    "number": "number",
-    "numbers": "list of numbers",
+    **{"number": "number", "amounts": "number, or a list of numbers", "numbers": "list of numbers"},
     "flag": "true or false",
     "vector": "list of numbers, fixed or variable in length",
 }

@@ -15,7 +15,7 @@ from fastmetrics.metrics import REGISTRY
 from fastmetrics.metrics.abstention import PHRASES
 from fastmetrics.text.lexicons import lexicon
 from tests.edge_tokens import EDGE_TOKENS
-from tests.reference import answerability, claims, lexical, packages, retrieval, writing
+from tests.reference import answerability, claims, lexical, operations, packages, retrieval, writing
 from tests.reference.abstention import Refusing
 
 TALK = [
@@ -68,6 +68,12 @@ def vector(chance: random.Random) -> list[float]:
 def number(chance: random.Random) -> float:
     """A number as logs hold them: whole or not, small or large."""
     return chance.choice((0.0, 1.0, 12.5, 1e9, round(chance.random() * 1000, 2)))
+
+
+def rounds(chance: random.Random) -> list[float | None] | None:
+    """A number for each round, some of them unknown, or nothing."""
+    numbers = [number(chance) for _ in range(chance.choice((0, 1, 1, 2, 5)))]
+    return chance.choice((numbers, numbers, numbers, [*numbers, None], None))
 
 
 def identity(value: float | None) -> float | None:
@@ -247,10 +253,9 @@ CASES = {
     },
     "hit_rate": Case(search, ranked(retrieval.success)),
     "repeated_ids": Case(lambda chance: search(chance)[:1], repeated),
-    **{
-        name: Case(each(number), identity)
-        for name in ("latency_ms", "prompt_tokens", "completion_tokens", "total_tokens")
-    },
+    "latency_ms": Case(each(number), identity),
+    **{name: Case(each(rounds), operations.amount) for name in ("prompt_tokens", "completion_tokens")},
+    "total_tokens": Case(each(rounds, rounds, rounds), operations.total_tokens),
 }
 
 EXEMPT = frozenset({"grounding_overlap", "overlap_faithfulness"})

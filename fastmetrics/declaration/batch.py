@@ -14,6 +14,7 @@ import numpy as np
 import pyarrow as pa
 
 from fastmetrics.columns import COLUMNS
+from fastmetrics.core.amounts import totals
 from fastmetrics.core.arrays import Flags, Floats, Ints, Text, Tokens, floats_of_arrow, text_of_arrow
 from fastmetrics.text.conventions import convention
 from fastmetrics.text.tokenize import Folded, Vocabulary, Wordbook, fold
@@ -75,8 +76,14 @@ class Batch:
         return self.remember(("folded", column, name), lambda: fold(self.text(column), convention(name)))
 
     def numbers(self, column: str) -> Numbers:
-        """A column of numbers as float64."""
-        return self.remember(("numbers", column), lambda: Numbers(floats_of_arrow(self.columns[column], column)))
+        """A column of numbers as float64, the sum of each list."""
+        return self.remember(("numbers", column), lambda: Numbers(floats_of_arrow(self._amounts(column), column)))
+
+    def _amounts(self, column: str) -> pa.Array:
+        array = self.columns[column]
+        if COLUMNS[column].kind != "amounts":
+            return array
+        return self.remember(("amounts", column), lambda: totals(array, column))
 
     def owners(self, column: str) -> Ints | None:
         """The row of each string of a column of lists; None for a column with one string a row."""
@@ -86,12 +93,12 @@ class Batch:
         return self.remember(("owners", column), lambda: np.repeat(np.arange(self.n_rows), np.diff(groups)))
 
     def present(self, column: str) -> Flags:
-        """Whether each row has a value: not null, and for lists not empty."""
+        """Whether each row has a value: not null, and for lists not empty, nor with a null among amounts."""
 
         def look() -> Flags:
             if COLUMNS[column].kind in ("text", "texts"):
                 text = self.text(column)
                 return text.valid if text.groups is None else text.valid & (np.diff(text.groups) > 0)
-            return self.columns[column].is_valid().to_numpy(zero_copy_only=False)
+            return self._amounts(column).is_valid().to_numpy(zero_copy_only=False)
 
         return self.remember(("present", column), look)

@@ -47,7 +47,7 @@ class ValuesIn:
             text = batch.text(column)
             found: list[Any] = text.strings()
             return found if text.groups is not None else _nulls(found, text.valid.tolist())
-        if kind in ("number", "flag"):
+        if kind in ("number", "amounts", "flag"):
             numbers = batch.numbers(column).values.tolist()
             return _nulls(numbers, batch.present(column).tolist())
         return list(batch.columns[column].to_pylist())

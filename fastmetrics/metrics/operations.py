@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
-import numpy as np
+from typing import Any
 
-from fastmetrics.core.arrays import Floats
-from fastmetrics.declaration.metric import metric
-from fastmetrics.declaration.representations import Number
+import numpy as np
+import pyarrow as pa
+
+from fastmetrics.core.arrays import Flags, Floats, as_array, codes_of
+from fastmetrics.declaration.batch import Batch
+from fastmetrics.declaration.either import Either
+from fastmetrics.declaration.metric import REGISTRY, metric
+from fastmetrics.declaration.representations import Number, Options
+from fastmetrics.errors import ColumnError
 
 
 @metric(
@@ -30,7 +36,7 @@ def latency_ms(latency_ms: Number) -> Floats:
 
 @metric(bounds=(0, np.inf), better="lower", source="S1, total tokens")
 def prompt_tokens(prompt_tokens: Number) -> Floats:
-    """Tokens of the prompt, as logged.
+    """Tokens of the prompt, as logged; of several rounds, in a list, their sum.
 
     >>> import fastmetrics as fm
     >>> fm.prompt_tokens([512, 498])
@@ -41,7 +47,7 @@ def prompt_tokens(prompt_tokens: Number) -> Floats:
 
 @metric(bounds=(0, np.inf), better="lower", source="S1, total tokens")
 def completion_tokens(completion_tokens: Number) -> Floats:
-    """Tokens of the answer, as logged.
+    """Tokens of the answer, as logged; of several rounds, in a list, their sum.
 
     >>> import fastmetrics as fm
     >>> fm.completion_tokens([24, 31])
@@ -50,18 +56,76 @@ def completion_tokens(completion_tokens: Number) -> Floats:
     return completion_tokens.values
 
 
+def _counted(batch: Batch, options: Options) -> Flags:
+    """The rows whose tokens are known, in all or by their parts."""
+    known = [
+        np.logical_and.reduce([batch.present(column) for column in one])
+        for one in _TOTALS
+        if set(one) <= set(batch.columns)
+    ]
+    return np.logical_or.reduce(known)
+
+
+_TOTALS = (("total_tokens",), ("prompt_tokens", "completion_tokens"))
+
+
 @metric(
     bounds=(0, np.inf),
     better="lower",
     source="S1, total tokens (Avg Total Tokens)",
     labels={"mean": "avg_total_tokens"},
     cues=["tokens"],
+    either=Either(_TOTALS, _counted),
 )
-def total_tokens(total_tokens: Number) -> Floats:
-    """Tokens of prompt and answer together, as logged.
+def total_tokens(
+    total_tokens: Number = None,  # type: ignore[assignment]
+    prompt_tokens: Number = None,  # type: ignore[assignment]
+    completion_tokens: Number = None,  # type: ignore[assignment]
+) -> Floats:
+    """Tokens of prompt and answer together: as logged, or else ``prompt_tokens`` + ``completion_tokens``.
+
+    The sum of a list, which has a number for each round of a question; null for a list that is empty or holds null, as
+    a sum without some round would be too small.  Rows are scored one by one: of a table with a row for each round
+    ``fm.tokens_by_id`` makes one with a row for each question.
 
     >>> import fastmetrics as fm
-    >>> fm.total_tokens([536, 529])
-    array([536., 529.])
+    >>> fm.total_tokens([536, None], prompt_tokens=[512, [498, 20]], completion_tokens=[24, [31, 1]])
+    array([536., 550.])
     """
-    return total_tokens.values
+    parts = (
+        None if prompt_tokens is None or completion_tokens is None else prompt_tokens.values + completion_tokens.values
+    )
+    if parts is None:
+        return total_tokens.values
+    return parts if total_tokens is None else np.where(np.isnan(total_tokens.values), parts, total_tokens.values)
+
+
+def tokens_by_id(
+    id: Any, *, total_tokens: Any = None, prompt_tokens: Any = None, completion_tokens: Any = None
+) -> pa.Table:
+    """The tokens of each question whose rounds are rows of a table: the sum of ``total_tokens`` over its rows.
+
+    Columns: ``id``, in the order of first occurrence, ``rounds`` (its rows) and ``total_tokens``, null if a round's
+    tokens are not known.  Rows without an id are left out.  All rows are held in memory.
+
+    >>> tokens_by_id(["q1", "q2", "q1"], prompt_tokens=[10, 20, 30], completion_tokens=[1, 2, 3]).to_pylist()
+    [{'id': 'q1', 'rounds': 2, 'total_tokens': 44.0}, {'id': 'q2', 'rounds': 1, 'total_tokens': 22.0}]
+
+    Raises ``ColumnError`` for columns of different lengths, or without ``total_tokens`` or both its parts.  Source: S1.
+    """
+    given = {"total_tokens": total_tokens, "prompt_tokens": prompt_tokens, "completion_tokens": completion_tokens}
+    columns = {name: as_array(values, name) for name, values in given.items() if values is not None}
+    declared = REGISTRY["total_tokens"]
+    if not declared.fits(columns):
+        raise ColumnError(f"tokens_by_id needs the column {declared.either}")
+    ids = as_array(id, "id")
+    for name, values in columns.items():
+        if len(values) != len(ids):
+            raise ColumnError(f"columns differ in length: {len(ids):,} ids, {len(values):,} {name}")
+    tokens, known = declared.compute(Batch(columns), {})
+    codes = codes_of(ids, "id")
+    rows = np.flatnonzero(codes >= 0)
+    _, firsts, owner, sizes = np.unique(codes[rows], return_index=True, return_inverse=True, return_counts=True)
+    sums = np.bincount(owner, np.where(known, tokens, 0.0)[rows], len(sizes))
+    unknown = np.bincount(owner, ~known[rows], len(sizes)) > 0
+    return pa.table({"id": ids.take(rows[firsts]), "rounds": sizes, "total_tokens": pa.array(sums, mask=unknown)})

@@ -1,7 +1,7 @@
 """What a column may hold: kinds, the Arrow types that fit them, and values brought to a type.
 
-A *kind* is what ``fastmetrics.columns`` says of a column (text, texts, ids, id, number, numbers, flag, vector), or
-``any`` for a column that is only copied.
+A *kind* is what ``fastmetrics.columns`` says of a column (text, texts, ids, id, number, amounts,
+numbers, flag, vector), or ``any`` for a column that is only copied.
 """
 
 from __future__ import annotations
@@ -103,13 +103,14 @@ _FITS: Mapping[str, tuple[str, Callable[[pa.DataType], bool]]] = {
     "ids": ("lists of strings or of whole numbers", _list_of(_is_id)),
     "id": ("strings or whole numbers", _is_id),
     "number": ("numbers", _is_number),
+    "amounts": ("numbers or lists of numbers", lambda type_: _is_number(type_) or _list_of(_is_number)(type_)),
     "numbers": ("lists of numbers", _list_of(_is_number)),
     "flag": ("true or false", lambda type_: bool(pt.is_boolean(type_) or pt.is_integer(type_))),
     "vector": ("lists of numbers", _list_of(_is_number)),
     "any": ("anything but unions", lambda type_: not pt.is_union(type_)),
 }
 
-_ELEMENT = {"texts": "text", "ids": "id", "numbers": "number", "vector": "number", "any": "any"}
+_ELEMENT = {"texts": "text", "ids": "id", "amounts": "number", "numbers": "number", "vector": "number", "any": "any"}
 
 
 def check(path: str, name: str, kind: str, type_: pa.DataType) -> None:
@@ -165,6 +166,8 @@ def settle(kind: str, inferred: pa.DataType | None) -> pa.DataType:
         return pa.list_(pa.int64() if whole and listed else pa.string())
     if kind == "number":
         return pa.float64()
+    if kind == "amounts":
+        return pa.list_(pa.float64()) if listed else pa.float64()
     if kind in ("numbers", "vector"):
         return pa.list_(pa.float64())
     if kind == "flag":
@@ -202,6 +205,8 @@ def coerce(value: Any, type_: pa.DataType, kind: str) -> Any:
         return _as_float(value)
     if pt.is_boolean(type_) and (isinstance(value, bool) or (kind == "flag" and number and value in (0, 1))):
         return bool(value)
+    if kind == "amounts" and isinstance(value, list):
+        raise WiderTypeError(pa.list_(pa.float64()))
     if kind == "id" and (isinstance(value, str) or (number and isinstance(value, int))):
         raise WiderTypeError(pa.string())
     if kind == "any":
@@ -217,6 +222,7 @@ _EXPECTED = {
     "ids": "a list of ids",
     "id": "a string or a whole number",
     "number": "a number",
+    "amounts": "a number or a list of numbers",
     "numbers": "a list of numbers",
     "flag": "true or false",
     "vector": "a list of numbers",
@@ -224,7 +230,7 @@ _EXPECTED = {
 
 
 def _coerce_list(value: Any, type_: pa.DataType, kind: str) -> Any:
-    if isinstance(value, str) and kind == "texts":
+    if (isinstance(value, str) and kind == "texts") or (isinstance(value, int | float) and kind == "amounts"):
         value = [value]
     if not isinstance(value, list):
         if kind == "any":

@@ -1,0 +1,30 @@
+"""Columns of amounts: one number a row, or a list of them, one for each round, that add up."""
+
+from __future__ import annotations
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from fastmetrics.core.arrays import decoded, floats_of_arrow
+
+
+def totals(array: pa.Array, name: str) -> pa.Array:
+    """The numbers of a column, of a list the sum of its numbers.
+
+    Null for null, and for a list that is empty or holds null: an amount that is not known would make the sum too small.
+    Raises ``ColumnError`` for a type that holds no numbers.
+
+    >>> totals(pa.array([[1.0, 2.0], [3.0, None], [], None]), "total_tokens").to_pylist()
+    [3.0, None, None, None]
+    """
+    array = decoded(array)
+    kind = array.type
+    if not (pa.types.is_list(kind) or pa.types.is_large_list(kind) or pa.types.is_fixed_size_list(kind)):
+        return array
+    sizes = pc.list_value_length(array).fill_null(0).to_numpy(zero_copy_only=False).astype(np.int64)
+    flat, rows = array.flatten(), np.repeat(np.arange(len(array)), sizes)
+    unknown = flat.is_null().to_numpy(zero_copy_only=False)
+    numbers = np.where(unknown, 0.0, floats_of_arrow(flat, name))
+    whole = (sizes > 0) & (np.bincount(rows[unknown], minlength=len(array)) == 0)
+    return pa.array(np.bincount(rows, numbers, len(array)), mask=~whole)
