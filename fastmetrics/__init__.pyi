@@ -57,6 +57,8 @@ __all__ = [
     "average_precision",
     "bleu",
     "chrf",
+    "citation_precision",
+    "citation_recall",
     "cohen_kappa",
     "coherence",
     "completion_tokens",
@@ -240,11 +242,17 @@ def overall_accuracy(answer: Column, answerable: Column = None, reference: Colum
 def abstention_f1(answer: Column, answerable: Column = None, reference: Column = None, *, phrases: Sequence[str] = ..., threads: int | None = None) -> AbstentionF1:
     """F1 of abstaining as a decision, over a table; positive are the unanswerable questions."""
 
-def grounding_overlap(answer: Column, contexts: Column, *, threshold: float = 0.65, phrases: Sequence[str] = ..., pattern: str = '\\[([0-9]+)\\]', embedder: Any = None, cache: str = '', threads: int | None = None) -> NDArray[np.float64]:
+def grounding_overlap(answer: Column, contexts: Column, context_ids: Column = None, *, threshold: float = 0.65, phrases: Sequence[str] = ..., pattern: str = '\\[([0-9]+)\\]', embedder: Any = None, cache: str = '', threads: int | None = None) -> NDArray[np.float64]:
     """Share of the answer's sentences that are supported by the context they cite."""
 
-def overlap_faithfulness(answer: Column, contexts: Column, answerable: Column = None, reference: Column = None, *, threshold: float = 0.65, phrases: Sequence[str] = ..., pattern: str = '\\[([0-9]+)\\]', embedder: Any = None, cache: str = '', threads: int | None = None) -> NDArray[np.float64]:
+def overlap_faithfulness(answer: Column, contexts: Column, answerable: Column = None, reference: Column = None, context_ids: Column = None, *, threshold: float = 0.65, phrases: Sequence[str] = ..., pattern: str = '\\[([0-9]+)\\]', embedder: Any = None, cache: str = '', threads: int | None = None) -> NDArray[np.float64]:
     """Faithfulness from grounding: min(1, 0.6 + 0.4·grounding_overlap), 0 for abstaining from an answerable question."""
+
+def citation_precision(answer: Column, contexts: Column, context_ids: Column = None, *, threshold: float = 0.65, phrases: Sequence[str] = ..., pattern: str = '\\[([0-9]+)\\]', embedder: Any = None, cache: str = '', threads: int | None = None) -> NDArray[np.float64]:
+    """Share of the answer's citations that support the sentence they stand in."""
+
+def citation_recall(answer: Column, contexts: Column, context_ids: Column = None, *, threshold: float = 0.65, phrases: Sequence[str] = ..., pattern: str = '\\[([0-9]+)\\]', embedder: Any = None, cache: str = '', threads: int | None = None) -> NDArray[np.float64]:
+    """Share of the answer's statements that a context they cite supports."""
 
 def rouge1_precision(answer: Column, reference: Column, *, stemmer: bool = False, tokenizer: Literal['rouge', 'unicode'] = 'rouge', threads: int | None = None) -> NDArray[np.float64]:
     """Share of the answer's words that the reference has too."""

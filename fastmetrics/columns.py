@@ -61,6 +61,12 @@ _ALL = (
         "the passages given to the system; a single string is a list of one",
         ("retrieved_contexts", "retrieval_context", "retrieved_context", "documents"),
     ),
+    Column(
+        "context_ids",
+        "ids",
+        "ids of the contexts, one for each, which an answer may cite instead of their numbers",
+        ("document_ids",),
+    ),
     Column("retrieved_ids", "ids", "ids of the retrieved documents, best first", ("retrieved_context_ids",)),
     Column("retrieved_scores", "numbers", "one score per retrieved id"),
     Column("relevant_ids", "ids", "ids of the relevant documents", ("reference_context_ids", "retrieval_gt", "qrels")),

@@ -258,8 +258,9 @@ CASES = {
     "total_tokens": Case(each(rounds, rounds, rounds), operations.total_tokens),
 }
 
-EXEMPT = frozenset({"grounding_overlap", "overlap_faithfulness"})
-"""Metrics that take an embedder, which no spec can hold and no row decides: ``tests/test_grounding.py`` covers them."""
+EXEMPT = frozenset({"grounding_overlap", "overlap_faithfulness", "citation_precision", "citation_recall"})
+"""Metrics that take an embedder, which no spec can hold and no row decides: ``tests/test_grounding.py`` and
+``tests/test_citation_scores.py`` cover them."""
 
 
 def columns(name: str, rows: int, seed: int = 0) -> dict[str, list[Any]]:

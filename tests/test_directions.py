@@ -19,6 +19,7 @@ SHARED = {
     * 2,
     "reference": [GOOD] * 2,
     "contexts": [[GOOD]] * 2,
+    "context_ids": [["a"]] * 2,
     "answerable": [True] * 2,
     "relevant_ids": [["a", "b"]] * 2,
     "relevance": [[1, 2]] * 2,

@@ -16,7 +16,7 @@ __all__ = ["CORE", "FAMILIES", "REGISTRY", "SPELLINGS", "SUITES", "find", "looku
 SUITES: Mapping[str, tuple[str, ...]] = {
     "lexical": ("lexical", "squad", "abstention"),
     "answerability": ("abstention", "answerability"),
-    "grounding": ("abstention", "grounding"),
+    "grounding": ("abstention", "grounding", "citations"),
     "generation": ("rouge", "bleu", "chrf", "tfidf"),
     "verdict": ("hallucination", "verdict"),
     "writing": ("writing_components", "writing"),

@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from fastmetrics.core.allowed_values import Real
-from fastmetrics.core.arrays import Flags, Floats, Ints, as_array, decoded
+from fastmetrics.core.arrays import Flags, Floats, Ints, Text, as_array, decoded
 from fastmetrics.declaration.batch import Batch
 from fastmetrics.declaration.cautions import Caution
 from fastmetrics.declaration.metric import REGISTRY, metric
@@ -24,6 +24,7 @@ from fastmetrics.metrics.shared.cited_support import (
     SUPPORTED,
     Cache,
     Embeds,
+    Sentences,
     Support,
     cut,
     embedder_of,
@@ -31,6 +32,7 @@ from fastmetrics.metrics.shared.cited_support import (
     support,
 )
 from fastmetrics.metrics.shared.decisions import answerable
+from fastmetrics.metrics.shared.document_ids import Ids, with_numbers
 from fastmetrics.metrics.shared.pair_counts import divide
 
 Cosine = Annotated[float, Real(-1.0, 1.0)]
@@ -67,31 +69,57 @@ def _hashable(value: Any) -> Any:
 
 
 def _grounding(batch: Batch, column: str, options: Options) -> Grounding:
+    sentences, idk = sentences_of(batch, column, options)
+    refusals = RefusalsIn().of(batch, column, options)
+    contexts, counts = contexts_of(batch)
+    judged = support(sentences, idk, contexts, counts, embedder_of(options), float(options["threshold"]))
+    return Grounding(judged, REGISTRY["abstained"].function(refusals, phrases=options["phrases"]) > 0)
+
+
+def sentences_of(batch: Batch, column: str, options: Options) -> tuple[Sentences, Flags]:
+    """The sentences of answers with what they cite, and which of them say "I don't know"."""
     refusals: Refusals = RefusalsIn().of(batch, column, options)
-    sentences = cut(batch.text(column), options["pattern"])
+    sentences = cut(batch.text(column), pattern_of(batch, options))
     groups = sentences.text.groups
     assert groups is not None
     idk = np.zeros(len(sentences.text), np.bool_)
     sizes = np.diff(refusals.groups)
     within = np.arange(len(refusals.idk)) - np.repeat(refusals.groups[:-1], sizes)
     idk[np.repeat(groups[refusals.rows], sizes) + within] = refusals.idk
-    counts, threshold = batch.remember(_COUNTS, lambda: _counts(batch.columns["contexts"])), float(options["threshold"])
-    judged = support(sentences, idk, batch.text("contexts"), counts, embedder_of(options), threshold)
-    return Grounding(judged, REGISTRY["abstained"].function(refusals, phrases=options["phrases"]) > 0)
+    return sentences, idk
 
 
-def _prepare(batch: Batch, options: Mapping[str, Any]) -> Batch:
-    """The batch with lists of contexts, and with ``answerable`` found from the references where it is not given."""
-    phrases = _hashable(options["phrases"])
-    return batch.remember(("answerable", phrases), lambda: _prepared(batch, options))
+def contexts_of(batch: Batch) -> tuple[Text, Ints]:
+    """The contexts, and how many each row has, of a batch that is prepared."""
+    return batch.text("contexts"), batch.remember(_COUNTS, lambda: _counts(batch.columns["contexts"]))
+
+
+def pattern_of(batch: Batch, options: Options) -> str:
+    """The pattern of citations; of ids, numbers have taken the place."""
+    return PATTERN if "context_ids" in batch.columns else str(options["pattern"])
+
+
+def prepare(batch: Batch, options: Mapping[str, Any]) -> Batch:
+    """The batch with lists of contexts, and with ``answerable`` found from the references where it is not given.
+
+    Where it has ids of contexts, citations that name one have its number instead.
+    """
+    key = ("grounded", _hashable(options["phrases"]), options["pattern"])
+    return batch.remember(key, lambda: _prepared(batch, options))
 
 
 def _prepared(batch: Batch, options: Mapping[str, Any]) -> Batch:
     contexts = decoded(batch.columns["contexts"])
     columns = {"answer": batch.columns["answer"], "contexts": _listed(contexts)}
     columns["answerable"] = pa.array((answerable(batch, options) == 1).astype(np.float64))
+    counts = _counts(contexts)
+    if "context_ids" in batch.columns:
+        columns["context_ids"] = batch.columns["context_ids"]
+        columns["answer"] = with_numbers(
+            columns["answer"], columns["context_ids"], contexts, counts, options["pattern"]
+        )
     prepared = Batch(columns)
-    prepared.remember(_COUNTS, lambda: _counts(contexts))
+    prepared.remember(_COUNTS, lambda: counts)
     return prepared
 
 
@@ -146,7 +174,7 @@ def _caution(options: Options) -> Caution:
     source="S1, overlap",
     labels={"mean": "final_o"},
     check=check_phrases,
-    prepare=_prepare,
+    prepare=prepare,
     usual=False,
     caution=_caution,
     cues=["groundedness"],
@@ -154,6 +182,7 @@ def _caution(options: Options) -> Caution:
 def grounding_overlap(
     answer: Grounded,
     contexts: Raw,
+    context_ids: Ids = None,
     *,
     threshold: Cosine = TAU_SIM,
     phrases: Patterns = PHRASES,
@@ -166,8 +195,9 @@ def grounding_overlap(
     A sentence is supported if it has exactly one citation ``[n]``, 1 ≤ n ≤ number of contexts, does not say "I don't
     know" (``phrases``, as in ``abstained``), and the cosine of its embedding, the mark left out, and that of the
     context is at least ``threshold``. 0 for an answer without sentences or a row without contexts; null where answer
-    or contexts are null. ``pattern`` is the regular expression of a citation, its first group the number;
-    ``embedder`` (a name, a function or an ``Embedder``; wordllama by default) and ``cache`` as in ``Embedder``.
+    or contexts are null. ``pattern`` is the regular expression of a citation, its first group the number, or the id of
+    one of the ``context_ids``, as ``citation_precision`` says; ``embedder`` (a name, a function or an ``Embedder``;
+    wordllama by default) and ``cache`` as in ``Embedder``.
 
     >>> import fastmetrics as fm
     >>> fm.grounding_overlap(["Paris is in France [1]. I like it."], [["Paris lies in France."]])
@@ -182,7 +212,7 @@ def grounding_overlap(
     source="S1, faithfulness (fallback)",
     labels={"mean": "final_f"},
     check=check_phrases,
-    prepare=_prepare,
+    prepare=prepare,
     usual=False,
     caution=_caution,
     cues=["faithfulness", "groundedness"],
@@ -192,6 +222,7 @@ def overlap_faithfulness(
     contexts: Raw,
     answerable: Number = None,  # type: ignore[assignment]
     reference: Raw = None,  # type: ignore[assignment]
+    context_ids: Ids = None,
     *,
     threshold: Cosine = TAU_SIM,
     phrases: Patterns = PHRASES,
@@ -240,7 +271,7 @@ def grounding_evidence(
         raise ColumnError(
             f"columns differ in length: {len(table['answer'])} answers, {len(table['contexts'])} contexts"
         )
-    batch = _prepare(Batch(table), options)
+    batch = prepare(Batch(table), options)
     judged = GroundingIn().of(batch, "answer", options).support
     found, text = judged.sentences.found, batch.text("contexts")
     cited = judged.cited >= 0

@@ -66,8 +66,9 @@ class Sentences:
         return np.repeat(np.arange(len(self.text.groups) - 1), np.diff(self.text.groups))
 
     def bare(self, which: Ints) -> pa.Array:
-        """Sentences without their mark and the white space before it."""
-        spans = np.column_stack([self.text.starts, self.found[:, 2:], self.text.stops])[which]
+        """Sentences without their last mark and the white space before it."""
+        marks = np.where(self.found[:, :1] > 0, self.found[:, 2:], self.text.stops[:, np.newaxis])
+        spans = np.column_stack([self.text.starts, marks, self.text.stops])[which]
         return pc.utf8_trim_whitespace(_strings(self.text.data, spans))
 
 
@@ -99,12 +100,41 @@ def cut(answers: Text, pattern: str = PATTERN) -> Sentences:
     for row, (start, sentence) in enumerate(zip(text.starts.tolist(), text.strings(), strict=True)):
         marks = list(compiled.finditer(sentence))
         if marks:
-            mark = marks[-1]
-            number = next((group for group in mark.groups() if group is not None), "") if compiled.groups else mark[0]
-            cited = int(number[:4000]) if number.isdecimal() else 0  # Python converts no more than 4,300 digits
-            first, last = (start + _size(sentence[:at]) for at in mark.span())
-            found[row] = len(marks), min(cited, 10**9), first, last
+            first, last = (start + _size(sentence[:at]) for at in marks[-1].span())
+            found[row] = len(marks), number_of(cited(marks[-1])), first, last
     return Sentences(text, found)
+
+
+def cited(mark: re.Match[str]) -> str:
+    """What a mark says: its first group that matched, or all of it in a pattern without groups."""
+    return next((group for group in mark.groups() if group is not None), "") if mark.re.groups else mark[0]
+
+
+def number_of(text: str) -> int:
+    """The number that a mark says, at most 10⁹, which no context has; 0 for no number."""
+    # Python converts no more than 4,300 digits
+    return min(int(text[:4000]), 10**9) if text.isdecimal() else 0
+
+
+def citations(sentences: Sentences, pattern: str) -> tuple[Ints, Ints, pa.Array]:
+    """The sentence and the number of every mark, and all sentences without their marks."""
+    counts = sentences.found[:, 0]
+    one, several = np.flatnonzero(counts == 1), np.flatnonzero(counts > 1)
+    compiled, numbers, bare = re.compile(pattern), sentences.found[one, 1].tolist(), []
+    for sentence in sentences.text.take(several).strings():
+        marks = list(compiled.finditer(sentence))
+        numbers += [number_of(cited(mark)) for mark in marks]
+        ends = [0, *(mark.end() for mark in marks)]
+        begins = [*(mark.start() for mark in marks), len(sentence)]
+        pieces = [sentence[a:b] for a, b in zip(ends, begins, strict=True)]
+        bare.append("".join([*(piece.rstrip(_SPACE) for piece in pieces[:-1]), pieces[-1]]))
+    owners = np.concatenate([one, np.repeat(several, counts[several])])
+    texts = pc.utf8_trim_whitespace(pa.array(bare, pa.large_string()))
+    bare_texts = pc.replace_with_mask(sentences.bare(np.arange(len(counts))), pa.array(counts > 1), texts)
+    return owners, np.array(numbers, np.int64), bare_texts
+
+
+_SPACE = " \t\n\v\f\r"
 
 
 def _size(string: str) -> int:

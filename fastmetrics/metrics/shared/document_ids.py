@@ -1,0 +1,89 @@
+"""Citations that name documents by their ids, brought to numbers of contexts."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Annotated
+
+import pyarrow as pa
+
+from fastmetrics.core.arrays import Ints, decoded
+from fastmetrics.declaration.batch import Batch
+from fastmetrics.declaration.representations import Options
+from fastmetrics.errors import ColumnError
+from fastmetrics.metrics.shared.cited_support import PATTERN, cited, number_of
+
+_BRACKETS = re.compile(r"\[([^\[\]]+)\]")
+_UNKNOWN = 10**9
+"""The number of the first id that no context of the row has; it counts down for others."""
+
+
+@dataclass(frozen=True)
+class IdsIn:
+    """Lists of ids as they are, which :func:`with_numbers` has read already."""
+
+    def of(self, batch: Batch, column: str, options: Options) -> pa.Array:
+        """The column."""
+        return batch.columns[column]
+
+
+Ids = Annotated[pa.Array | None, IdsIn()]
+
+
+def with_numbers(answers: pa.Array, ids: pa.Array, contexts: pa.Array, counts: Ints, pattern: str) -> pa.Array:
+    """Answers whose citations all read ``[n]``: those that name an id, by its place among the row's ``ids``.
+
+    What a mark says is an id if the row has it, or else a number.  Of the default pattern ``[...]`` is a mark if it
+    holds an id of the row or a number; any other pattern finds marks only, and an id that the row has not is out of
+    range.  Raises ``ColumnError`` for a row whose ids are not one for each context.
+    """
+    places = _places(ids, contexts, counts)
+    default = pattern == PATTERN
+    marks = _BRACKETS if default else re.compile(pattern)
+    answers = decoded(answers)
+    found = [
+        answer if answer is None else _numbered(answer, place, marks, default)
+        for answer, place in zip(answers.to_pylist(), places, strict=True)
+    ]
+    return pa.array(found, pa.large_string())
+
+
+def _places(ids: pa.Array, contexts: pa.Array, counts: Ints) -> list[dict[str, int]]:
+    """The number of the context that each id of a row stands for; of an id that stands for two, the first."""
+    ids = decoded(ids)
+    if not (pa.types.is_null(ids.type) or hasattr(ids.type, "value_type")):
+        raise ColumnError(f"column 'context_ids': expected lists of ids, got {ids.type}")
+    rows = []
+    for row, own in enumerate(ids.to_pylist()):
+        if own is not None and contexts[row].is_valid and len(own) != counts[row]:
+            raise ColumnError(
+                f"column 'context_ids', row {row}: expected an id for each of {counts[row]} contexts, got {len(own)}"
+            )
+        places: dict[str, int] = {}
+        for place, one in enumerate(own or (), 1):
+            if one is not None:
+                places.setdefault(str(one), place)
+        rows.append(places)
+    return rows
+
+
+def _numbered(answer: str, places: Mapping[str, int], marks: re.Pattern[str], default: bool) -> str:
+    pieces, end = [], 0
+    unknown: dict[str, int] = {}
+    for mark in marks.finditer(answer):
+        said = cited(mark).strip()
+        if default and said not in places and not re.fullmatch(PATTERN, mark[0]):
+            continue
+        number = places.get(said) or number_of(said)
+        if not number and not said.isdecimal():
+            number = _UNKNOWN - unknown.setdefault(said, len(unknown))
+        pieces += [_plain(answer[end : mark.start()], default), f"[{number}]"]
+        end = mark.end()
+    return "".join([*pieces, _plain(answer[end:], default)])
+
+
+def _plain(text: str, default: bool) -> str:
+    """Text between marks of another pattern, in which numbers in brackets are no marks."""
+    return text if default else re.sub(PATTERN, r"(\1)", text)
