@@ -23,6 +23,7 @@ HOMES = {
     "summarize": "results.summary",
     "summarize_files": "results.score_files",
     "validate": "results.validation",
+    "compare": "results.comparison",
     "agreement": "stats.agreement",
     "cohen_kappa": "stats.agreement",
     "krippendorff_alpha": "stats.agreement",

@@ -18,6 +18,7 @@ from fastmetrics.metrics.retrieval_consistency import retrieval_consistency as r
 from fastmetrics.metrics.retrieval_consistency import retrieval_rbo as retrieval_rbo
 from fastmetrics.metrics.semantic import response_exact_match_rate as response_exact_match_rate
 from fastmetrics.metrics.semantic import response_semantic_consistency as response_semantic_consistency
+from fastmetrics.results.comparison import compare as compare
 from fastmetrics.results.score_files import summarize_files as summarize_files
 from fastmetrics.results.summary import summarize as summarize
 from fastmetrics.results.validation import validate as validate
@@ -61,6 +62,7 @@ __all__ = [
     "citation_recall",
     "cohen_kappa",
     "coherence",
+    "compare",
     "completion_tokens",
     "conclusion_score",
     "connector_score",

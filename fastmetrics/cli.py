@@ -17,6 +17,7 @@ from typing import Annotated, Any
 
 import typer
 
+from fastmetrics.commands.compare import compare
 from fastmetrics.commands.geometry import geometry
 from fastmetrics.commands.interrupts import CODE, heeded
 from fastmetrics.commands.match import match
@@ -61,7 +62,7 @@ def _ending_well(command: Callable[..., None]) -> Callable[..., None]:
     return run
 
 
-for _command in (score, metrics, summarize, profile, validate, rank, geometry, index, search, match):
+for _command in (score, metrics, summarize, compare, profile, validate, rank, geometry, index, search, match):
     app.command()(_ending_well(_command))
 
 

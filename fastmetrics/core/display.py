@@ -62,6 +62,15 @@ class Grid:
         body = "".join(line("td", row) for row in self.rows)
         return f"<table><thead>{line('th', self.header)}</thead><tbody>{body}</tbody></table>"
 
+    def markdown(self) -> str:
+        """The table in GitHub's Markdown; a bar within a cell is escaped."""
+
+        def line(cells: Sequence[str]) -> str:
+            return f"| {' | '.join(' '.join(cell.split()).replace('|', chr(92) + '|') for cell in cells)} |"
+
+        rule = line(["---", *["---:"] * (len(self.header) - 1)])
+        return "\n".join([line(self.header), rule, *map(line, self.rows)])
+
     def rich(self) -> Table:
         """The table for a rich console."""
         from rich.box import SIMPLE_HEAD

@@ -1,0 +1,110 @@
+"""``fastmetrics compare``: which system is better, by how much, and is it more than chance."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import Annotated
+
+import typer
+
+from fastmetrics.commands.options import Plugins
+
+
+class Correction(StrEnum):
+    """How p's are corrected for their number."""
+
+    holm = "holm"
+    bh = "bh"
+    none = "none"
+
+
+class Interval(StrEnum):
+    """How the bounds are taken from the bootstrap samples."""
+
+    percentile = "percentile"
+    bca = "bca"
+
+
+def compare(
+    runs: Annotated[
+        list[str],
+        typer.Argument(
+            help="Files or folders of scores, or addresses: the baseline, then others.", metavar="BASE OTHER..."
+        ),
+    ],
+    *,
+    metrics: Annotated[list[str] | None, typer.Option("--metrics", "-m", help="Only these: token_f1,mrr.")] = None,
+    by: Annotated[
+        list[str] | None,
+        typer.Option(help="Columns whose values cut the rows into segments; again for another cut: --by a,b --by c."),
+    ] = None,
+    segments: Annotated[str | None, typer.Option(help="A file with ids and the columns of --by.")] = None,
+    cluster: Annotated[
+        str | None, typer.Option(help="The column with the document, session or question that rows share.")
+    ] = None,
+    tests: Annotated[
+        list[str] | None, typer.Option("--tests", help="fisher (the default), t, mcnemar, wilcoxon.")
+    ] = None,
+    correction: Annotated[Correction, typer.Option(help="Of p for the number of comparisons.")] = Correction.holm,
+    resamples: Annotated[int, typer.Option(min=1, help="Patterns of flipped signs behind each p.")] = 10_000,
+    bootstrap: Annotated[int, typer.Option(min=1, help="Bootstrap samples behind each interval.")] = 2_000,
+    confidence: Annotated[float, typer.Option(help="Confidence of the intervals.")] = 0.95,
+    interval: Annotated[Interval, typer.Option(help="How the interval is taken from them.")] = Interval.percentile,
+    names: Annotated[
+        list[str] | None, typer.Option("--names", help="What to call the runs, in order: old,new.")
+    ] = None,
+    baseline: Annotated[str | None, typer.Option(help="The run that comes first, by its name.")] = None,
+    system: Annotated[str | None, typer.Option(help="The column of one file that names the systems.")] = None,
+    on: Annotated[str | None, typer.Option(help="The column to match rows by; by default the id.")] = None,
+    by_position: Annotated[bool, typer.Option("--by-position", help="Row i of each run is the same question.")] = False,
+    better: Annotated[list[str] | None, typer.Option(help="Which scores are the better ones: my_score=lower.")] = None,
+    allow_differences: Annotated[
+        bool, typer.Option("--allow-differences", help="Compare runs scored with other options or versions.")
+    ] = False,
+    seed: Annotated[int, typer.Option(help="Seed of all draws.")] = 0,
+    threads: Annotated[int | None, typer.Option(min=1, help="Threads; by default one per processor.")] = None,
+    plugin: Plugins = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of tables.")] = False,
+    as_markdown: Annotated[bool, typer.Option("--markdown", help="Print Markdown.")] = False,
+    as_latex: Annotated[bool, typer.Option("--latex", help="Print a table of systems and metrics in LaTeX.")] = False,
+) -> None:
+    """Compare systems on the same rows: differences, intervals, p, segments; a baseline and one or more others."""
+    from fastmetrics.commands.options import columns, load_plugins, pairs, split
+    from fastmetrics.errors import OptionError
+    from fastmetrics.results.comparison import compare as compared
+
+    if as_json + as_markdown + as_latex > 1:
+        raise OptionError("choose one of --json, --markdown and --latex")
+    called = columns(names, "--names")
+    if called and len(called) != len(runs):
+        raise OptionError(f"--names has {len(called)} names for {len(runs)} runs")
+    if system is not None and len(runs) > 1:
+        raise OptionError("--system names the systems of one file; give that file alone")
+    load_plugins(plugin)
+    found = compared(
+        runs[0] if system is not None else dict(zip(called, runs, strict=True)) if called else runs,
+        baseline=baseline,
+        metrics=split(metrics) or None,
+        by=[columns([one], "--by") for one in by or ()] or None,
+        segments=segments,
+        cluster=cluster,
+        tests=split(tests) or "fisher",
+        correction=correction.value,
+        resamples=resamples,
+        bootstrap=bootstrap,
+        confidence=confidence,
+        interval=interval.value,
+        system=system,
+        on=on,
+        by_position=by_position,
+        better=pairs(better, "--better", "NAME=lower or NAME=higher"),
+        allow_differences=allow_differences,
+        seed=seed,
+        threads=threads,
+    )
+    if as_json:
+        typer.echo(found.to_json())
+    elif as_markdown or as_latex:
+        typer.echo(found.to_markdown() if as_markdown else found.to_latex(), nl=False)
+    else:
+        typer.echo(str(found))

@@ -1,0 +1,53 @@
+"""Sums of numbers whose signs are flipped at random, for Fisher's randomisation test.
+
+Signs come 64 rows at a time, as the bits of one draw.  The sums of all subsets of 8 rows are tabulated once, so that a
+byte of signs costs one look-up for each resample ("Four Russians").  Whole numbers make the sums exact in any order.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fastmetrics.kernels.jit import kernel, leaf
+from fastmetrics.kernels.stats.draws import GOLDEN, mix, stream
+
+
+@leaf
+def subset_sums(values: NDArray[np.int64], start: int, tables: NDArray[np.int64]) -> int:
+    """Sum every subset of each 8 rows of the 64 from ``start`` on into ``tables``; return the sum of the 64."""
+    total = 0
+    for byte in range(8):
+        tables[byte, 0] = 0
+        for bit in range(8):
+            row = start + 8 * byte + bit
+            value = values[row] if row < values.shape[0] else np.int64(0)
+            width = 1 << bit
+            for subset in range(width):
+                tables[byte, width + subset] = tables[byte, subset] + value
+        total += tables[byte, 255]
+    return total
+
+
+@leaf
+def looked_up(tables: NDArray[np.int64], bits: np.uint64) -> int:
+    """The sum of the rows whose bit is set."""
+    total = np.int64(0)
+    for byte in range(8):
+        total += tables[byte, (bits >> np.uint64(8 * byte)) & np.uint64(255)]
+    return total
+
+
+@kernel
+def flipped_sums(values: NDArray[np.int64], seed: np.uint64, first: int, out: NDArray[np.int64]) -> None:
+    """Σ ±value for the resamples from number ``first`` on; each sign is a bit of a draw of its resample."""
+    tables = np.empty((8, 256), np.int64)
+    states = np.empty(out.shape[0], np.uint64)
+    for place in range(out.shape[0]):
+        states[place] = stream(seed, first + place)
+        out[place] = 0
+    for start in range(0, values.shape[0], 64):
+        total = subset_sums(values, start, tables)
+        for place in range(out.shape[0]):
+            states[place] += GOLDEN
+            out[place] += total - 2 * looked_up(tables, mix(states[place]))

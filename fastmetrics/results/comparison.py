@@ -1,0 +1,226 @@
+"""Systems compared by their scores on the same rows: which is better, by how much, and is it more than chance."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any, cast, get_args
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from fastmetrics.core.allowed_values import Choice, Real, Seed, Whole, argument
+from fastmetrics.core.arrays import Ints
+from fastmetrics.core.name_lists import listed
+from fastmetrics.core.threads import cores
+from fastmetrics.declaration.metric import Better, Side
+from fastmetrics.errors import ColumnError, OptionError, UnknownNameError
+from fastmetrics.errors.messages import Argument
+from fastmetrics.metrics import lookup
+from fastmetrics.results.compared_cell import Cell, HowToCompare
+from fastmetrics.results.comparison_result import Compared, Comparison, Ranking
+from fastmetrics.results.pairing import PairedRuns, check_settings, pair_runs
+from fastmetrics.results.score_runs import ScoreRun, open_run, open_runs, shared_metrics
+from fastmetrics.results.segments import Segment, segments_of
+from fastmetrics.results.summary import declared_better
+from fastmetrics.stats.multiple_tests import CORRECTIONS, corrected
+from fastmetrics.stats.paired_tests import TESTS
+
+
+def compare(
+    runs: Any,
+    *,
+    baseline: str | None = None,
+    metrics: Sequence[str] | str | None = None,
+    by: Sequence[str] | str | Sequence[Sequence[str]] | None = None,
+    cluster: str | None = None,
+    tests: Sequence[str] | str = "fisher",
+    correction: str = "holm",
+    resamples: int = 10_000,
+    bootstrap: int = 2_000,
+    confidence: float = 0.95,
+    interval: str = "percentile",
+    system: str | None = None,
+    on: str | None = None,
+    by_position: bool = False,
+    segments: Any = None,
+    better: Mapping[str, str] | None = None,
+    allow_differences: bool = False,
+    seed: int = 0,
+    threads: int | None = None,
+) -> Comparison:
+    """Compare systems by their scores on the same rows; nothing is scored again.
+
+    ``runs`` are score files, folders, addresses, tables of scores or results of ``fm.rank``, in a list or by name in a
+    dict; or one table with a column ``system`` that tells the systems apart.  Rows meet by the column ``on``, by
+    default the id; with ``by_position=True`` row i meets row i.  Each pair of systems is compared, the ``baseline`` (by
+    default the first) before the others.
+
+    For each metric, over the n rows where both systems have a score: Δ = mean(other − baseline); its interval, from
+    ``bootstrap`` samples of rows (``interval="bca"`` corrects for bias and skewness); d_z = mean/sd of the differences;
+    rows won, tied and lost, by which way the metric is better (as declared, or ``better={"name": "lower"}``; else
+    higher); the p of each of the ``tests``; and ``detectable``, the smallest true difference that n such rows would
+    show with power 0.8.  Rows with a score on one side only are counted, and a note says where they could turn Δ round.
+
+    ``tests``: ``fisher``, the randomisation test with ``resamples`` patterns of flipped signs (all 2ⁿ up to 20 rows);
+    ``t``, the paired t-test; ``mcnemar``, exact, for scores of 0 and 1; ``wilcoxon``, the signed-rank test.  The p's of
+    a test are corrected together over metrics, segments and pairs: ``holm``, ``bh`` (Benjamini and Hochberg) or
+    ``none``.  Of three systems or more each metric also has a ranking by the randomised Tukey HSD test, which needs no
+    correction for the pairs: systems with a common letter are not told apart.
+
+    ``by`` names columns whose values cut the rows into segments: ``"language"``, ``["language", "length"]`` for each
+    combination, ``[["language"], ["length"]]`` for one after the other.  They are columns that a run kept, or of the
+    table ``segments`` with ids; of numbers of more than 12 values, quarters.  ``cluster`` names the column with the
+    document, session or question that rows share: they flip and are drawn together.
+
+    The same ``seed`` gives the same bits for any order of the rows and any number of ``threads``.
+
+    >>> import fastmetrics as fm
+    >>> a = {"id": range(8), "token_f1": [0.1, 0.4, 0.5, 0.3, 0.2, 0.6, 0.4, 0.0]}
+    >>> b = {"id": range(8), "token_f1": [0.3, 0.6, 0.5, 0.4, 0.5, 0.7, 0.6, 0.2]}
+    >>> found = fm.compare({"old": a, "new": b})["token_f1"]
+    >>> round(found.delta, 4), found.wins, found.ties, found.p
+    (0.1625, 7, 1, 0.015625)
+
+    Raises ``ColumnError`` for runs without ids or without a common metric, ``InputError`` for ids that are missing,
+    doubled or not shared and for other questions under the same id, ``OptionError`` for runs scored with other options
+    or versions unless ``allow_differences``, and ``UnknownNameError`` for names that nobody knows.
+
+    Sources: Smucker, Allan and Carterette 2007; Carterette 2012; Efron 1987; Holm 1979; Piepho 2004.
+    """
+    how = _how(tests, resamples, bootstrap, confidence, interval, seed, threads)
+    if cluster is not None and not {"fisher", "t"} >= set(how.tests):
+        raise OptionError(Argument("cluster", cluster), " goes with the tests fisher and t")
+    argument("correction", correction, Choice(*CORRECTIONS))
+    opened = _baseline_first(open_runs(runs, system), baseline)
+    names = shared_metrics(opened, listed(metrics))
+    groupings = _groupings(by)
+    beside = [name for grouping in groupings for name in grouping] + ([cluster] if cluster else [])
+    names = names if metrics else [name for name in names if name not in (*beside, on)]
+    keys = [one for run in opened for one in (run.id_column, run.question_column, on) if one]
+    held = [run.held([*names, *keys, *beside]) for run in opened]
+    notes = check_settings(held, names, allow_differences)
+    paired = pair_runs(held, on, by_position)
+    side = None if segments is None else _side_table(paired, segments, on)
+    clusters = None if cluster is None else _clusters(paired, cluster, side)
+    directions = _directions(names, better or {})
+    parts = [Segment(None, np.arange(paired.n))]
+    for grouping in groupings:
+        parts += segments_of([(name, _column(paired, name, side)) for name in grouping])
+    found: list[Compared] = []
+    rankings: list[Ranking] = []
+    for name in names:
+        scores = np.stack([paired.scores(at, name) for at in range(len(held))])
+        for part in parts:
+            some = None if clusters is None else clusters[part.rows]
+            cell = Cell(name, part.name, directions[name], scores[:, part.rows], some)
+            found += cell.compared([run.name for run in held], how)
+            if len(held) > 2 and part.name is None:
+                rankings.append(cell.ranking([run.name for run in held], how))
+    return Comparison(
+        systems=[run.name for run in held],
+        joined_by=paired.joined_by,
+        n_rows={run.name: int((rows >= 0).sum()) for run, rows in zip(held, paired.rows, strict=True)},
+        comparisons=_corrected(found, how.tests, correction),
+        rankings=rankings,
+        better=directions,
+        bounds={name: _bounds(name) for name in names},
+        correction=correction,
+        confidence=confidence,
+        cluster=cluster,
+        differences=notes,
+    )
+
+
+def _how(
+    tests: Sequence[str] | str,
+    resamples: int,
+    bootstrap: int,
+    confidence: float,
+    interval: str,
+    seed: int,
+    threads: Any,
+) -> HowToCompare:
+    chosen = listed(tests)
+    for name in chosen:
+        if name not in TESTS:
+            raise UnknownNameError.of("test", name, TESTS)
+    argument("resamples", resamples, Whole(1, 100_000_000))
+    argument("bootstrap", bootstrap, Whole(1, 10_000_000))
+    argument("confidence", confidence, Real(0.0, 1.0, above=True, below=True))
+    argument("interval", interval, Choice("percentile", "bca"))
+    argument("seed", seed, Seed)
+    cores(threads)
+    return HowToCompare(chosen or ["fisher"], resamples, bootstrap, confidence, interval, seed, threads)
+
+
+def _baseline_first(runs: list[ScoreRun], baseline: str | None) -> list[ScoreRun]:
+    names = [run.name for run in runs]
+    if baseline is None:
+        return runs
+    if baseline not in names:
+        raise UnknownNameError.of("run", baseline, names)
+    return sorted(runs, key=lambda run: run.name != baseline)
+
+
+def _groupings(by: Any) -> list[list[str]]:
+    if by is None or isinstance(by, str):
+        return [listed(by)] if by else []
+    nested = [one for one in by if not isinstance(one, str)]
+    return [listed(one) for one in by] if nested else [listed(by)] if len(by) else []
+
+
+def _side_table(paired: PairedRuns, table: Any, on: str | None) -> tuple[ScoreRun, Ints]:
+    """A table beside the runs, and the row of it that belongs to each question, or −1."""
+    side = open_run(table)
+    if paired.ids is None:
+        raise OptionError(Argument("segments"), " needs rows with ids; ", Argument("by_position"), " has none")
+    key = on or side.id_column
+    if key is None:
+        raise ColumnError("the table of segments has no id column to match rows by; name one with ", Argument("on"))
+    rows = pc.index_in(paired.ids, value_set=side.ids(key)).fill_null(-1)
+    return side, rows.to_numpy().astype(np.int64)
+
+
+def _column(paired: PairedRuns, name: str, side: tuple[ScoreRun, Ints] | None) -> pa.Array:
+    if side is None or name not in side[0].columns:
+        return paired.column(name)
+    table, rows = side
+    return table.column(name, "").take(pa.array(rows, mask=rows < 0))
+
+
+def _clusters(paired: PairedRuns, name: str, side: tuple[ScoreRun, Ints] | None) -> Ints:
+    """The number of the cluster of each row; a row without one is a cluster of its own."""
+    column = _column(paired, name, side)
+    if pa.types.is_nested(column.type):
+        raise ColumnError(f"column {name!r} holds {column.type}, which names no groups")
+    numbers = pc.rank(column, tiebreaker="dense").to_numpy().astype(np.int64)
+    alone = column.is_null(nan_is_null=True).to_numpy(zero_copy_only=False)
+    numbers[alone] = numbers.max(initial=0) + 1 + np.arange(int(alone.sum()))
+    return numbers
+
+
+def _directions(names: Sequence[str], given: Mapping[str, str]) -> dict[str, Better]:
+    known: dict[str, Better] = {**dict.fromkeys(names), **declared_better(names)}
+    for name, direction in given.items():
+        if name not in names:
+            raise UnknownNameError.of("metric", name, names)
+        if direction not in get_args(Side):
+            raise OptionError(Argument("better", {name: direction}), ": expected higher or lower")
+        known[name] = cast(Side, direction)
+    return known
+
+
+def _bounds(name: str) -> tuple[float, float] | None:
+    declared = lookup(name.split("@", maxsplit=1)[0].split("(", maxsplit=1)[0])
+    return None if declared is None or declared.bounds is None else (declared.bounds[0], declared.bounds[1])
+
+
+def _corrected(found: Sequence[Compared], tests: Sequence[str], correction: str) -> list[Compared]:
+    """The comparisons with the p's of each test corrected together."""
+    better: dict[int, float] = {}
+    for test in tests:
+        places = [place for place, one in enumerate(found) if one.test == test]
+        better |= dict(zip(places, corrected([found[place].p for place in places], correction), strict=True))
+    return [replace(one, p_corrected=better[place]) for place, one in enumerate(found)]

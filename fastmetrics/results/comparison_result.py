@@ -1,0 +1,293 @@
+"""What comes of comparing systems: figures of each pair, rankings, notes; printed, and as JSON, Markdown and LaTeX."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, fields
+from typing import Any
+
+import pyarrow as pa
+
+from fastmetrics.core.display import Grid, Shown, number, strict
+from fastmetrics.declaration.metric import Better
+from fastmetrics.results.comparison_latex import latex_table
+
+_FEW = 30
+_NOTED = 8
+
+
+@dataclass(frozen=True)
+class Compared:
+    """One metric of two systems over one segment (None: all rows), by one test."""
+
+    metric: str
+    baseline: str
+    other: str
+    segment: str | None
+    n_paired: int
+    """Rows where both have a score; every figure but the counts beside is of these."""
+    n_only_baseline: int
+    n_only_other: int
+    mean_baseline: float
+    mean_other: float
+    delta: float
+    """mean_other − mean_baseline."""
+    low: float
+    high: float
+    d_z: float
+    wins: int
+    ties: int
+    losses: int
+    test: str
+    p: float
+    p_corrected: float
+    detectable: float
+    all_baseline: float
+    """The mean of all rows where the baseline has a score."""
+    all_other: float
+
+    def to_dict(self) -> dict[str, Any]:
+        """The figures by name, without those of unpaired rows."""
+        return {name: value for name, value in asdict(self).items() if name not in ("all_baseline", "all_other")}
+
+
+@dataclass(frozen=True)
+class Ranking:
+    """The systems by one metric, best first, over the ``n`` rows where all have a score.
+
+    Systems with a common letter are not told apart by the randomised Tukey HSD test; ``p`` has its p for each pair.
+    """
+
+    metric: str
+    n: int
+    systems: Sequence[str]
+    means: Sequence[float]
+    letters: Sequence[str]
+    p: Sequence[Sequence[float]]
+
+
+@dataclass(frozen=True)
+class Comparison(Shown, Sequence[Compared]):
+    """Systems compared by each metric; prints as tables, indexed by the name of a metric or by place."""
+
+    systems: Sequence[str]
+    joined_by: str
+    n_rows: Mapping[str, int]
+    """The rows of each system."""
+    comparisons: Sequence[Compared]
+    rankings: Sequence[Ranking]
+    better: Mapping[str, Better]
+    bounds: Mapping[str, tuple[float, float] | None]
+    correction: str
+    confidence: float
+    cluster: str | None = None
+    differences: Sequence[str] = ()
+    """In what the runs were not scored alike."""
+
+    def __len__(self) -> int:
+        return len(self.comparisons)
+
+    def __iter__(self) -> Iterator[Compared]:
+        return iter(self.comparisons)
+
+    def __getitem__(self, key: Any) -> Any:
+        """The comparison at a place, or the first one of a metric over all rows; raises ``KeyError`` for no metric."""
+        if not isinstance(key, str):
+            return self.comparisons[key]
+        for one in self.comparisons:
+            if one.metric == key and one.segment is None:
+                return one
+        raise KeyError(key)
+
+    @property
+    def alpha(self) -> float:
+        """What a p is held against: 1 − confidence."""
+        return 1 - self.confidence
+
+    def verdict(self, one: Compared) -> str:
+        """``better``, ``worse`` (or ``higher``, ``lower`` where neither is said) or ``–`` if it may be chance."""
+        if math.isnan(one.p_corrected) or one.p_corrected > self.alpha or one.delta == 0:
+            return "–"
+        words = {"higher": ("better", "worse"), "lower": ("worse", "better"), None: ("higher", "lower")}
+        return words[self.better[one.metric]][0 if one.delta > 0 else 1]
+
+    @property
+    def notes(self) -> list[str]:
+        """How rows met and what is missing; where that could turn a difference round; how p's were corrected."""
+        counts = ", ".join(f"{name} {count:,}" for name, count in self.n_rows.items())
+        notes = [f"rows joined by {self.joined_by}: {counts}"]
+        of = "" if self.cluster is None else f", rows of one {self.cluster!r} kept together"
+        how = {"holm": "corrected by Holm", "bh": "corrected by Benjamini and Hochberg", "none": "not corrected"}
+        tests = ", ".join(dict.fromkeys(one.test for one in self.comparisons))
+        family = len(self.comparisons) // max(1, len(tests.split(", ")))
+        notes.append(
+            f"{self.confidence * 100:g} % bootstrap intervals; p of {tests}, "
+            f"{how[self.correction]} over {family:,} comparison{'s' * (family != 1)}{of}"
+        )
+        turned = [text for one in self._once() if (text := self._could_turn(one))]
+        notes += turned[:_NOTED]
+        notes += [f"{len(turned) - _NOTED:,} more differences that unpaired rows could turn round"] * (
+            len(turned) > _NOTED
+        )
+        small = sum(one.segment is not None and one.n_paired < _FEW for one in self._once())
+        notes += [f"* fewer than {_FEW} rows: {small:,} segment{'s' * (small != 1)}"] if small else []
+        odd = dict.fromkeys(one.metric for one in self.comparisons if one.test == "mcnemar" and math.isnan(one.p))
+        notes += [f"mcnemar needs scores of 0 and 1, which these are not: {', '.join(odd)}"] if odd else []
+        unsaid = [name for name, better in self.better.items() if better is None]
+        notes += [f"taken as better when higher, as nothing says: {', '.join(unsaid)}"] if unsaid else []
+        return [*notes, *self.differences]
+
+    def _once(self) -> list[Compared]:
+        """The comparisons, those once that differ in the test alone."""
+        return list({(one.metric, one.baseline, one.other, one.segment): one for one in self.comparisons}.values())
+
+    def _could_turn(self, one: Compared) -> str | None:
+        """What to say where the rows with one score only could turn Δ round, whatever the missing scores are."""
+        alone = one.n_only_baseline + one.n_only_other
+        bounds = self.bounds.get(one.metric)
+        if not alone or not one.n_paired or one.delta == 0:
+            return None
+        where = f"{one.metric}{'' if one.segment is None else f' ({one.segment})'}, {one.other} against {one.baseline}"
+        counts = (
+            f"{one.n_only_baseline:,} rows with a score of {one.baseline} alone, {one.n_only_other:,} of {one.other}"
+        )
+        if bounds is None or not all(map(math.isfinite, bounds)):
+            return f"{where}: {counts}; they could turn Δ round"
+        low, high = (self._extreme(one, bounds[0], bounds[1]), self._extreme(one, bounds[1], bounds[0]))
+        if low * high > 0:
+            return None
+        return f"{where}: {counts}; they could turn Δ round, to between {low:+.4f} and {high:+.4f}"
+
+    @staticmethod
+    def _extreme(one: Compared, missing_other: float, missing_baseline: float) -> float:
+        """Δ over all rows with any score if the missing scores were these."""
+        total = one.n_paired * one.delta
+        for alone, paired_mean, all_mean, sign, missing in (
+            (one.n_only_baseline, one.mean_baseline, one.all_baseline, -1, missing_other),
+            (one.n_only_other, one.mean_other, one.all_other, 1, missing_baseline),
+        ):
+            if alone:
+                known = (all_mean * (one.n_paired + alone) - paired_mean * one.n_paired) / alone
+                total += sign * alone * (known - missing)
+        return total / (one.n_paired + one.n_only_baseline + one.n_only_other)
+
+    def to_dict(self) -> dict[str, Any]:
+        """``{"comparisons": [{"metric", "baseline", …}], "rankings": […], "notes": […]}`` and how they came about."""
+        return {
+            "comparisons": [one.to_dict() for one in self.comparisons],
+            "rankings": [asdict(one) for one in self.rankings],
+            "systems": list(self.systems),
+            "correction": self.correction,
+            "confidence": self.confidence,
+            "joined_by": self.joined_by,
+            "notes": self.notes,
+        }
+
+    def to_json(self) -> str:
+        """The dictionary as JSON: NaN becomes null, an infinity ``"Infinity"`` or ``"-Infinity"``."""
+        return json.dumps(strict(self.to_dict()), ensure_ascii=False, indent=2, allow_nan=False)
+
+    def to_arrow(self) -> pa.Table:
+        """A row for each comparison, with the columns of ``comparisons`` in the JSON."""
+        types = {"str": pa.string(), "str | None": pa.string(), "int": pa.int64(), "float": pa.float64()}
+        shown = [one for one in fields(Compared) if not one.name.startswith("all_")]
+        schema = pa.schema([(one.name, types[str(one.type)]) for one in shown])
+        return pa.Table.from_pylist([one.to_dict() for one in self.comparisons], schema)
+
+    def to_markdown(self) -> str:
+        """The tables in GitHub's Markdown, and the notes as a list."""
+        tables = [grid.markdown() for grid in self.grids()]
+        return "\n\n".join([*tables, "\n".join(f"- {note}" for note in self.notes)]) + "\n"
+
+    def to_latex(self) -> str:
+        """A table of systems and metrics: means, and in superscript the systems a mean is significantly better than."""
+        whole = [one for one in self._once() if one.segment is None]
+        means = {(one.baseline, one.metric): one.all_baseline for one in whole}
+        means |= {(one.other, one.metric): one.all_other for one in whole}
+        beaten: dict[tuple[str, str], list[str]] = {}
+        for one in whole:
+            verdict = self.verdict(one)
+            if verdict in ("better", "higher"):
+                beaten.setdefault((one.other, one.metric), []).append(one.baseline)
+            elif verdict in ("worse", "lower"):
+                beaten.setdefault((one.baseline, one.metric), []).append(one.other)
+        return latex_table(self.systems, list(dict.fromkeys(one.metric for one in whole)), means, beaten)
+
+    def remarks(self) -> Sequence[str]:
+        """The notes."""
+        return self.notes
+
+    def grids(self) -> list[Grid]:
+        """Differences with their intervals, counts behind them, segments (worst first), rankings."""
+        whole = [one for one in self.comparisons if one.segment is None]
+        several = len(self.systems) > 2
+        found = [self._differences(whole, several), self._counts(whole, several)]
+        found += [self._segments(metric) for metric in self.better if any(one.segment for one in self.comparisons)]
+        return [*found, *map(_ranked, self.rankings)]
+
+    def _differences(self, whole: Sequence[Compared], several: bool) -> Grid:
+        tests = len({one.test for one in whole}) > 1
+        first = ("metric", *(("baseline", "other") if several else self.systems), "Δ")
+        header = (*first, "interval", *(("test",) if tests else ()), "p", "verdict")
+        rows = [
+            (
+                one.metric,
+                *((one.baseline, one.other) if several else map(number, (one.mean_baseline, one.mean_other))),
+                _signed(one.delta),
+                _interval(one),
+                *((one.test,) if tests else ()),
+                _p(one.p_corrected),
+                self.verdict(one),
+            )
+            for one in whole
+        ]
+        return Grid(header, rows)
+
+    def _counts(self, whole: Sequence[Compared], several: bool) -> Grid:
+        header = ("metric", *(("baseline", "other") if several else ()), "n", "only base", "only other")
+        rows = []
+        for one in {(o.metric, o.baseline, o.other): o for o in whole}.values():
+            pair = (one.baseline, one.other) if several else ()
+            counts = map(number, (one.n_paired, one.n_only_baseline, one.n_only_other))
+            won = f"{one.wins:,}/{one.ties:,}/{one.losses:,}"
+            rows.append((one.metric, *pair, *counts, won, number(one.d_z), number(one.detectable)))
+        return Grid((*header, "won/tied/lost", "d_z", "detectable"), rows)
+
+    def _segments(self, metric: str) -> Grid:
+        """The segments of a metric, those where the other system does worst first; small ones marked."""
+        sign = -1 if self.better[metric] == "lower" else 1
+        some = [one for one in self._once() if one.metric == metric and one.segment is not None]
+        some.sort(key=lambda one: (math.isnan(one.delta), sign * one.delta, one.segment or ""))
+        several = len(self.systems) > 2
+        rows = [
+            (
+                str(one.segment),
+                *((one.baseline, one.other) if several else map(number, (one.mean_baseline, one.mean_other))),
+                _signed(one.delta),
+                _interval(one),
+                number(one.n_paired) + ("*" if one.n_paired < _FEW else ""),
+                self.verdict(one),
+            )
+            for one in some
+        ]
+        pair = ("baseline", "other") if several else tuple(self.systems)
+        return Grid((metric, *pair, "Δ", "interval", "n", "verdict"), rows)
+
+
+def _ranked(ranking: Ranking) -> Grid:
+    rows = list(zip(ranking.systems, map(number, ranking.means), ranking.letters, strict=True))
+    return Grid((f"{ranking.metric}, {ranking.n:,} rows of all", "mean", "group"), rows)
+
+
+def _signed(value: float) -> str:
+    return "–" if math.isnan(value) else ("+" if value > 0 else "") + number(value)
+
+
+def _interval(one: Compared) -> str:
+    return "–" if math.isnan(one.low) else f"[{_signed(one.low)}, {_signed(one.high)}]"
+
+
+def _p(value: float) -> str:
+    return "–" if math.isnan(value) else "<0.0001" if value < 0.0001 else f"{value:.4f}"

@@ -1,0 +1,148 @@
+"""Rows of several runs brought side by side by their ids, and what stands in the way of comparing them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from fastmetrics.core.arrays import Floats, Ints
+from fastmetrics.errors import ColumnError, InputError, OptionError
+from fastmetrics.errors.messages import Argument
+from fastmetrics.results.score_runs import ScoreRun
+from fastmetrics.tables.output.run_differences import differences
+
+_TOLD = 5
+
+
+@dataclass(frozen=True)
+class PairedRuns:
+    """Runs whose rows meet: ``rows[i][r]`` is the row of run i that belongs to the r-th question, or −1.
+
+    The questions are in the order of their ids, so that the order of the rows in the runs cannot show; without ids
+    in the order of the rows.
+    """
+
+    runs: Sequence[ScoreRun]
+    rows: Sequence[Ints]
+    ids: pa.Array | None
+    joined_by: str
+
+    @property
+    def n(self) -> int:
+        """The number of questions that any run has."""
+        return len(self.rows[0])
+
+    def scores(self, run: int, metric: str) -> Floats:
+        """The scores of a metric in the common order, NaN where the run has none that is finite."""
+        values, rows = self.runs[run].values(metric), self.rows[run]
+        found = np.full(self.n, np.nan)
+        found[rows >= 0] = values[rows[rows >= 0]]
+        found[np.isinf(found)] = np.nan
+        return found
+
+    def column(self, name: str) -> pa.Array:
+        """A column of any of the runs in the common order: the first run's value where it has the row."""
+        holders = [at for at, run in enumerate(self.runs) if name in run.columns]
+        if not holders:
+            known = ", ".join(dict.fromkeys(column for run in self.runs for column in run.columns))
+            raise ColumnError(f"no run has the column {name!r} (score with ", Argument("keep", [name]), f"): {known}")
+        found = self._placed(holders[0], name)
+        for at in holders[1:]:
+            if found.null_count == 0:
+                break
+            found = pc.coalesce(found, self._placed(at, name).cast(found.type))
+        return found
+
+    def _placed(self, run: int, name: str) -> pa.Array:
+        rows = pa.array(self.rows[run], mask=self.rows[run] < 0)
+        column = self.runs[run].column(name, "")
+        return column.cast(pa.large_string()).take(rows) if pa.types.is_string(column.type) else column.take(rows)
+
+
+def pair_runs(runs: Sequence[ScoreRun], on: str | None, by_position: bool) -> PairedRuns:
+    """Bring the rows of the runs side by side: by the column ``on``, by default the id, or by position if asked.
+
+    Raises ``ColumnError`` where a run has no ids, ``InputError`` for doubled ids, for runs that share none, and for
+    other questions under the same id.
+    """
+    if by_position:
+        return _by_position(runs)
+    keys = [on or run.id_column for run in runs]
+    for run, key in zip(runs, keys, strict=True):
+        if key is None:
+            ways = Argument("on"), " or, if row i of each run is the same question, pair rows with "
+            raise ColumnError(
+                f"{run.name} has no id column to match rows by; name one with ", *ways, Argument("by_position", True)
+            )
+    ids = [run.ids(str(key)) for run, key in zip(runs, keys, strict=True)]
+    _share_ids(runs, ids)
+    every = ids[0] if all(one.equals(ids[0]) for one in ids[1:]) else pc.unique(pa.chunked_array(ids))
+    every = every.take(pc.sort_indices(every))
+    rows = [pc.index_in(every, value_set=one).fill_null(-1).to_numpy().astype(np.int64) for one in ids]
+    paired = PairedRuns(runs, rows, every, str(keys[0]))
+    _same_questions(paired)
+    return paired
+
+
+def _by_position(runs: Sequence[ScoreRun]) -> PairedRuns:
+    lengths = [run.read([run.scores[0]]).num_rows for run in runs]
+    for run, length in zip(runs, lengths, strict=True):
+        if length != lengths[0]:
+            both = f"{runs[0].name} has {lengths[0]:,} rows and {run.name} {length:,}"
+            raise InputError(f"{both}: rows of unequal number cannot be paired by position")
+    paired = PairedRuns(runs, [np.arange(lengths[0])] * len(runs), None, "position")
+    _same_questions(paired)
+    return paired
+
+
+def _share_ids(runs: Sequence[ScoreRun], ids: Sequence[pa.Array]) -> None:
+    for run, mine in zip(runs[1:], ids[1:], strict=True):
+        if len(mine) and len(ids[0]) and not pc.any(pc.is_in(mine, value_set=ids[0])).as_py():
+            has = f"{runs[0].name} has {ids[0][0].as_py()!r}, {run.name} has {mine[0].as_py()!r}"
+            raise InputError(f"{runs[0].name} and {run.name} share no id: {has}")
+
+
+def _same_questions(paired: PairedRuns) -> None:
+    """Raise ``InputError`` if two runs that kept their questions have another one in a row that meets."""
+    asked = [(at, run.question_column) for at, run in enumerate(paired.runs) if run.question_column is not None]
+    columns = [(at, paired._placed(at, str(name))) for at, name in asked]
+    for at, other in columns[1:]:
+        first = columns[0][1]
+        differ = pc.not_equal(first, other.cast(first.type)).fill_null(False).to_numpy(zero_copy_only=False)
+        if differ.any():
+            row = int(differ.argmax())
+            where = f"row {row}" if paired.ids is None else f"id {paired.ids[row].as_py()!r}"
+            names = f"{paired.runs[columns[0][0]].name} and {paired.runs[at].name}"
+            raise InputError(
+                f"{names} answer other questions in {int(differ.sum()):,} rows of one id, first in {where}: "
+                f"{first[row].as_py()[:80]!r} and {other[row].as_py()[:80]!r}"
+            )
+
+
+def _other_settings(runs: Sequence[ScoreRun], metrics: Sequence[str]) -> list[str]:
+    """What differs in the settings of these metrics, in words: versions and options, as far as the metadata say."""
+    known = [(run, run.settings(metrics)) for run in runs]
+    known = [(run, settings) for run, settings in known if settings]
+    found = []
+    for run, settings in known[1:]:
+        first = {name: value for name, value in known[0][1].items() if name in settings}
+        mine = {name: value for name, value in settings.items() if name in first}
+        found += [f"{what} is {a} in {known[0][0].name}, {b} in {run.name}" for what, a, b in differences(first, mine)]
+    return found
+
+
+def check_settings(runs: Sequence[ScoreRun], metrics: Sequence[str], allow: bool) -> list[str]:
+    """Notes on what differs; raises ``OptionError`` that names it unless ``allow``."""
+    found = _other_settings(runs, metrics)
+    if found and not allow:
+        more = f"; and {len(found) - _TOLD} more" if len(found) > _TOLD else ""
+        raise OptionError(
+            f"the runs were not scored alike: {'; '.join(found[:_TOLD])}{more}. Score them alike, or compare all the "
+            "same with ",
+            Argument("allow_differences", True),
+        )
+    return found

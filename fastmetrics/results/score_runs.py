@@ -1,0 +1,214 @@
+"""Runs to be compared: score files and tables brought to one form, a row each with an id, scores, and other columns."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from fastmetrics.columns import COLUMNS, is_id
+from fastmetrics.core.arrays import Floats, as_array
+from fastmetrics.core.corpus_counts import METADATA
+from fastmetrics.core.frames import open_frame
+from fastmetrics.errors import ColumnError, FileFormatError, InputError, OptionError, UnknownNameError
+from fastmetrics.errors.messages import Argument
+from fastmetrics.results.score_files import ScoreFile, said_scores
+from fastmetrics.stats.human_labels import numbers
+from fastmetrics.stats.ratings import is_text
+from fastmetrics.stats.score_sums import score_columns
+from fastmetrics.tables.column_types import Widened
+from fastmetrics.tables.remote.addresses import last_name
+from fastmetrics.tables.text_columns import as_it_looks
+
+QUESTION = ("question", *COLUMNS["question"].aliases)
+
+
+@dataclass(frozen=True)
+class ScoreRun:
+    """The scores of one system: ``columns`` says what there is, ``read`` gives some of it as a table."""
+
+    name: str
+    columns: Sequence[str]
+    scores: Sequence[str]
+    metadata: Mapping[str, Any]
+    read: Callable[[Sequence[str]], pa.Table]
+
+    @property
+    def id_column(self) -> str | None:
+        """The column that identifies the rows, if one is called so."""
+        return next((name for name in self.columns if is_id(name)), None)
+
+    @property
+    def question_column(self) -> str | None:
+        """The column with the questions, if a run kept it."""
+        return next((name for name in self.columns if name.lower() in QUESTION), None)
+
+    def held(self, names: Sequence[str]) -> ScoreRun:
+        """The run with these of its columns in memory, read at once."""
+        wanted = [name for name in dict.fromkeys(names) if name in self.columns]
+        return replace(self, read=self.read(wanted).select)
+
+    def settings(self, metrics: Sequence[str]) -> dict[str, Any]:
+        """The versions and options that these metrics were scored with, as far as the metadata say."""
+        said = self.metadata.get("scores")
+        scores = {name: said[name] for name in metrics if name in said} if isinstance(said, Mapping) else None
+        known = {key: self.metadata[key] for key in ("fastmetrics", "unicode") if key in self.metadata}
+        return {**known, **({"scores": scores} if scores is not None else {})}
+
+    def column(self, name: str, purpose: str) -> pa.Array:
+        """One column; raises ``ColumnError`` that says what it is needed for."""
+        if name not in self.columns:
+            raise ColumnError(f"{self.name} has no column {name!r} {purpose}; it has {', '.join(self.columns)}")
+        return as_array(self.read([name]).column(0), name)
+
+    def values(self, name: str) -> Floats:
+        """The scores of one metric, NaN where there is none."""
+        return numbers(self.read([name]).column(0))
+
+    def ids(self, name: str) -> pa.Array:
+        """The ids as text; raises ``ColumnError`` for another type and ``InputError`` for one missing or doubled."""
+        found = self.column(name, "to match rows by")
+        if not (pa.types.is_integer(found.type) or is_text(found.type)):
+            raise ColumnError(f"column {name!r} of {self.name} holds {found.type}, not ids (text or integers)")
+        if found.null_count:
+            row = int(np.flatnonzero(found.is_null().to_numpy(zero_copy_only=False))[0])
+            raise InputError(f"column {name!r} of {self.name}, row {row}: an id is missing (null)")
+        found = found.cast(pa.large_string())
+        counts = pc.value_counts(found)
+        twice = counts.filter(pc.greater(counts.field("counts"), 1))
+        if len(twice):
+            first, count = twice[0]["values"].as_py(), twice[0]["counts"].as_py()
+            others = f"; {len(twice) - 1:,} more ids are doubled" if len(twice) > 1 else ""
+            raise InputError(f"column {name!r} of {self.name}: the id {first!r} stands in {count:,} rows{others}")
+        return found
+
+
+def open_runs(runs: Any, system: str | None = None) -> list[ScoreRun]:
+    """Runs in any form: paths and tables in a list, by name in a dict, or one table whose column ``system`` names them.
+
+    Raises ``InputError`` for fewer than two runs and ``OptionError`` for two of one name.
+    """
+    if system is not None:
+        opened = _by_system(runs, system)
+    elif isinstance(runs, Mapping):
+        opened = [_open(one, str(name)) for name, one in runs.items()]
+    elif isinstance(runs, Sequence) and not isinstance(runs, str | bytes):
+        opened = [_open(one, None, place) for place, one in enumerate(runs, 1)]
+    else:
+        way = Argument("system")
+        raise InputError("compare takes two runs or more: a list, a dict of name and run, or one table with ", way)
+    if len(opened) < 2:
+        raise InputError(f"two runs or more can be compared; there {'is one' if opened else 'is none'}")
+    return _named_apart(opened)
+
+
+def open_run(run: Any) -> ScoreRun:
+    """One run in any form."""
+    return _open(run, None)
+
+
+def _open(run: Any, name: str | None, place: int = 1) -> ScoreRun:
+    if isinstance(run, str | Path):
+        return _of_file(ScoreFile.open(run), name)
+    return _of_table(getattr(run, "per_query", run), name or f"run {place}")
+
+
+def _of_file(file: ScoreFile, name: str | None) -> ScoreRun:
+    metadata = file.metadata or {}
+    said = metadata.get("name")
+    called = name or (said if isinstance(said, str) and said else last_name(file.name))
+    read = _reader(file)
+    return ScoreRun(called, file.source.schema.names, list(file.scores), metadata, read)
+
+
+def _reader(file: ScoreFile) -> Callable[[Sequence[str]], pa.Table]:
+    """What reads some columns of a file: scores as numbers, others as they are, or of CSV as they look."""
+    plain = {one.format for one in file.source.files} <= {"csv", "tsv"}
+
+    def read(names: Sequence[str]) -> pa.Table:
+        table = _whole(file, {name: "number" if name in file.scores else "any" for name in names})
+        for at, name in enumerate(table.column_names):
+            if plain and name not in file.scores and not is_id(name):
+                table = table.set_column(at, name, as_it_looks(table.column(at)))
+        return table
+
+    return read
+
+
+def _whole(file: ScoreFile, kinds: Mapping[str, str]) -> pa.Table:
+    flags = {field.name for field in file.source.schema if pa.types.is_boolean(field.type)}
+    selection = file.source.select(
+        {name: "flag" if kind == "number" and name in flags else kind for name, kind in kinds.items()}
+    )
+
+    def batches() -> Iterator[pa.RecordBatch]:
+        for chunk in file.source.chunks(selection):
+            if chunk.rejects:
+                raise FileFormatError(str(chunk.rejects[0]))
+            yield file.source.conform(chunk, selection)
+
+    while True:
+        try:
+            return pa.Table.from_batches(batches(), schema=selection.schema)
+        except Widened as wider:
+            selection = selection.widen(wider.name, wider.type)
+
+
+def _of_table(table: Any, name: str) -> ScoreRun:
+    frame = open_frame(table)
+    metadata: Mapping[bytes, bytes] = getattr(getattr(table, "schema", None), "metadata", None) or {}
+    said = json.loads(metadata[METADATA]) if METADATA in metadata else {}
+
+    def read(names: Sequence[str]) -> pa.Table:
+        return pa.concat_tables(frame.read(names)[1])
+
+    held = read(list(dict.fromkeys(frame.names)))
+    scores = said_scores(said or None, name) or score_columns(held.schema)
+    return ScoreRun(name, held.column_names, [one for one in scores if one in held.column_names], said, held.select)
+
+
+def _by_system(table: Any, system: str) -> list[ScoreRun]:
+    """A run for each value of a column, in the order in which they first appear."""
+    whole = open_run(table)
+    names = whole.column(system, "to tell systems apart").cast(pa.large_string())
+    if names.null_count:
+        row = int(np.flatnonzero(names.is_null().to_numpy(zero_copy_only=False))[0])
+        raise InputError(f"column {system!r}, row {row}: the system is missing (null)")
+
+    def reader(rows: pa.Array) -> Callable[[Sequence[str]], pa.Table]:
+        return lambda columns: whole.read(columns).filter(rows)
+
+    scores = [name for name in whole.scores if name != system]
+    return [
+        ScoreRun(one, whole.columns, scores, whole.metadata, reader(pc.equal(names, one)))
+        for one in pc.unique(names).to_pylist()
+    ]
+
+
+def _named_apart(runs: list[ScoreRun]) -> list[ScoreRun]:
+    twice = [name for name, count in Counter(run.name for run in runs).items() if count > 1]
+    if twice:
+        way = Argument("runs", {"name": ...})
+        raise OptionError(f"two runs are called {twice[0]!r}; give each a name of its own: ", way)
+    return runs
+
+
+def shared_metrics(runs: Sequence[ScoreRun], asked: Sequence[str]) -> list[str]:
+    """The metrics to compare: those asked for, or all that every run has."""
+    for name in asked:
+        for run in runs:
+            if name not in run.scores:
+                near = UnknownNameError.of("metric", name, run.scores).message
+                raise UnknownNameError(f"{run.name} has no scores of {name!r}: ", near)
+    found = list(asked) or [name for name in runs[0].scores if all(name in run.scores for run in runs)]
+    if not found:
+        held = "; ".join(f"{run.name} has {', '.join(run.scores) or 'none'}" for run in runs[:5])
+        raise ColumnError(f"the runs share no column of scores: {held}")
+    return found

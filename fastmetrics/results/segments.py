@@ -1,0 +1,87 @@
+"""Segments of rows: the groups that columns tell apart, numbers cut into quarters."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from fastmetrics.core.arrays import Ints
+from fastmetrics.core.display import number
+from fastmetrics.errors import ColumnError
+
+_DISTINCT = 12
+"""Numbers of more distinct values than this are cut into quarters."""
+_QUARTERS = 4
+
+
+@dataclass(frozen=True)
+class Segment:
+    """Some rows: what is said of them, and which they are, in ascending order."""
+
+    name: str | None
+    rows: Ints
+
+
+def segments_of(columns: Sequence[tuple[str, pa.Array]]) -> list[Segment]:
+    """The rows in groups of equal values in all columns, named ``language=en, length=[10, 20)``, in order of the names.
+
+    A null is a value of its own.  Raises ``ColumnError`` for a column of lists or other values without an order.
+    """
+    parts = [_cut(name, column) for name, column in columns]
+    codes = np.zeros(len(columns[0][1]), np.int64)
+    for numbers, labels in parts:
+        codes = codes * len(labels) + numbers
+    distinct, places = np.unique(codes, return_inverse=True)
+    order = np.argsort(places, kind="stable")
+    ends = np.cumsum(np.bincount(places, minlength=len(distinct)))
+    groups = np.split(order, ends[:-1])
+    return [
+        Segment(_name(int(code), [labels for _, labels in parts]), rows)
+        for code, rows in zip(distinct, groups, strict=True)
+    ]
+
+
+def _name(code: int, labels: Sequence[Sequence[str]]) -> str:
+    found = []
+    for some in reversed(labels):
+        code, place = divmod(code, len(some))
+        found.append(some[place])
+    return ", ".join(reversed(found))
+
+
+def _cut(name: str, column: pa.Array) -> tuple[Ints, list[str]]:
+    """For each row the number of its group, and the groups' names."""
+    kind = column.type
+    if pa.types.is_nested(kind):
+        raise ColumnError(
+            f"column {name!r} holds {kind}; segments are told apart by text, numbers, dates or truth values"
+        )
+    numeric = pa.types.is_floating(kind) or pa.types.is_integer(kind) or pa.types.is_decimal(kind)
+    if numeric and pc.count_distinct(column).as_py() > _DISTINCT:
+        return _quarters(name, column)
+    distinct = pc.unique(column)
+    distinct = distinct.take(pc.sort_indices(distinct))
+    numbers = pc.index_in(column, value_set=distinct).to_numpy(zero_copy_only=False).astype(np.int64)
+    return numbers, [f"{name}={'null' if value is None else value}" for value in distinct.to_pylist()]
+
+
+def _quarters(name: str, column: pa.Array) -> tuple[Ints, list[str]]:
+    """Numbers cut at their quartiles: each part from its lower bound to below its upper one, the last includes it."""
+    values = np.asarray(column.cast(pa.float64(), safe=False).to_numpy(zero_copy_only=False), np.float64)
+    known = ~np.isnan(values)
+    edges = np.unique(np.quantile(values[known], np.linspace(0, 1, _QUARTERS + 1)))
+    inner = edges[1:-1]
+    numbers = np.searchsorted(inner, values, side="right").astype(np.int64)
+    labels = [
+        f"{name}=[{number(float(low))}, {number(float(high))}{']' if at == len(edges) - 2 else ')'}"
+        for at, (low, high) in enumerate(itertools.pairwise(edges))
+    ]
+    if not known.all():
+        numbers[~known] = len(labels)
+        labels.append(f"{name}=null")
+    return numbers, labels

@@ -1,0 +1,74 @@
+"""P values corrected for the number of tests, and systems in groups that no test tells apart."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from string import ascii_lowercase
+
+import numpy as np
+
+from fastmetrics.core.arrays import Floats
+
+CORRECTIONS = ("holm", "bh", "none")
+
+
+def corrected(p_values: Sequence[float], correction: str) -> list[float]:
+    """P values corrected together: ``holm`` (family-wise error), ``bh`` (Benjamini and Hochberg's rate), ``none``.
+
+    NaN stays NaN and is not counted.
+
+    >>> corrected([0.01, 0.04, 0.03], "holm")
+    [0.03, 0.06, 0.06]
+    >>> corrected([0.01, 0.04, 0.03], "bh")
+    [0.03, 0.04, 0.04]
+    """
+    given = np.asarray(p_values, np.float64)
+    found = given.copy()
+    known = np.flatnonzero(~np.isnan(given))
+    order = known[np.argsort(given[known], kind="stable")]
+    if correction != "none" and len(order):
+        found[order] = {"holm": _holm, "bh": _benjamini_hochberg}[correction](given[order])
+    return [float(p) for p in found]
+
+
+def _holm(ascending: Floats) -> Floats:
+    return np.minimum(1.0, np.maximum.accumulate(ascending * np.arange(len(ascending), 0, -1)))
+
+
+def _benjamini_hochberg(ascending: Floats) -> Floats:
+    n = len(ascending)
+    scaled = ascending * n / np.arange(1, n + 1)
+    return np.minimum(1.0, np.minimum.accumulate(scaled[::-1])[::-1])
+
+
+def compact_letters(count: int, differ: Callable[[int, int], bool]) -> list[str]:
+    """Letters for ``count`` systems, in the order given: two share a letter where no test tells them apart.
+
+    By insertion and absorption (Piepho 2004).
+
+    >>> compact_letters(3, lambda a, b: {a, b} == {0, 2})
+    ['a', 'ab', 'b']
+    """
+    groups = [set(range(count))]
+    for a in range(count):
+        for b in range(a + 1, count):
+            if differ(a, b):
+                cut = [part for group in groups for part in _split(group, a, b)]
+                groups = [one for at, one in enumerate(cut) if not _absorbed(at, cut)]
+    groups.sort(key=sorted)
+    return ["".join(_letter(at) for at, group in enumerate(groups) if one in group) for one in range(count)]
+
+
+def _split(group: set[int], a: int, b: int) -> list[set[int]]:
+    return [group - {a}, group - {b}] if a in group and b in group else [group]
+
+
+def _absorbed(at: int, groups: list[set[int]]) -> bool:
+    """Whether another group holds all of this one; of equal ones the first stays."""
+    mine = groups[at]
+    return any(mine < other or (mine == other and place < at) for place, other in enumerate(groups))
+
+
+def _letter(place: int) -> str:
+    """a to z, then a1 to z1 and so on."""
+    return ascii_lowercase[place % 26] + (str(place // 26) if place >= 26 else "")

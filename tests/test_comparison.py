@@ -1,0 +1,357 @@
+"""Systems compared by their scores: rows that meet, figures, segments, notes, and what is refused."""
+
+from __future__ import annotations
+
+import json
+import math
+
+import numpy as np
+import polars as pl
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+import fastmetrics as fm
+from fastmetrics.errors import ColumnError, InputError, OptionError, UnknownNameError
+from tests.program import program
+
+KEYS = [
+    "metric",
+    "baseline",
+    "other",
+    "segment",
+    "n_paired",
+    "n_only_baseline",
+    "n_only_other",
+    "mean_baseline",
+    "mean_other",
+    "delta",
+    "low",
+    "high",
+    "d_z",
+    "wins",
+    "ties",
+    "losses",
+    "test",
+    "p",
+    "p_corrected",
+    "detectable",
+]
+RNG = np.random.default_rng(3)
+N = 240
+IDS = [f"q{n}" for n in range(N)]
+LANGUAGE = ["en", "ru", "zh", "de"] * (N // 4)
+FIRST = RNG.random(N).round(3)
+SECOND = np.clip(FIRST + RNG.normal(0.05, 0.1, N), 0, 1).round(3)
+
+
+def run(values, ids=IDS, **columns):
+    return pa.table({"id": ids, "token_f1": values, **columns})
+
+
+OLD, NEW = run(FIRST, language=LANGUAGE), run(SECOND, language=LANGUAGE)
+SMALL = {"resamples": 500, "bootstrap": 300}
+
+
+def test_the_figures_are_those_of_the_definitions():
+    found = fm.compare({"old": OLD, "new": NEW})["token_f1"]
+    differences = SECOND - FIRST
+    assert (found.baseline, found.other, found.segment, found.test) == ("old", "new", None, "fisher")
+    assert (found.n_paired, found.n_only_baseline, found.n_only_other) == (N, 0, 0)
+    assert found.mean_baseline == pytest.approx(FIRST.mean(), rel=1e-12)
+    assert found.delta == pytest.approx(differences.mean(), rel=1e-12)
+    assert found.d_z == pytest.approx(differences.mean() / differences.std(ddof=1), rel=1e-12)
+    assert (found.wins, found.ties, found.losses) == tuple(
+        int(one.sum()) for one in (SECOND > FIRST, SECOND == FIRST, SECOND < FIRST)
+    )
+    assert found.low < found.delta < found.high
+    assert found.p == 1 / 10_001
+
+
+def test_json_and_arrow_have_the_same_columns():
+    found = fm.compare({"old": OLD, "new": NEW}, by="language", **SMALL)
+    told = json.loads(found.to_json())["comparisons"]
+    assert [list(one) for one in told] == [KEYS] * 5
+    assert found.to_arrow().schema.names == KEYS
+    assert [dict(one.items()) for one in found.to_arrow().to_pylist()] == told
+
+
+def shuffled(table, seed):
+    return table.take(np.random.default_rng(seed).permutation(table.num_rows))
+
+
+def test_the_order_of_rows_and_the_kind_of_table_do_not_show(tmp_path):
+    expected = fm.compare({"old": OLD, "new": NEW}, by="language", threads=1, **SMALL).to_json()
+    pq.write_table(shuffled(OLD, 1), tmp_path / "old.parquet", row_group_size=17)
+    shuffled(NEW, 2).to_pandas().to_csv(tmp_path / "new.csv", index=False)
+    (tmp_path / "new.csv.meta.json").write_text(
+        json.dumps({"metrics": {"token_f1": {"n_rows": N, "n_missing": 0, "n_undefined": 0, "n_error": 0}}})
+    )
+    forms = [
+        (shuffled(OLD, 5), shuffled(NEW, 6)),
+        (shuffled(OLD, 5).to_pandas(), pl.from_arrow(shuffled(NEW, 9))),
+        (OLD.to_pylist(), NEW.to_pydict()),
+        (tmp_path / "old.parquet", tmp_path / "new.csv"),
+        (pa.concat_tables([OLD.slice(100), OLD.slice(0, 100)]), NEW),
+    ]
+    for old, new in forms:
+        assert fm.compare({"old": old, "new": new}, by="language", threads=2, **SMALL).to_json() == expected
+
+
+def test_one_table_with_a_column_of_systems_is_the_same():
+    both = pa.concat_tables(
+        [OLD.append_column("system", pa.array(["old"] * N)), NEW.append_column("system", pa.array(["new"] * N))]
+    )
+    expected = fm.compare({"old": OLD, "new": NEW}, **SMALL).to_json()
+    assert fm.compare(both, system="system", **SMALL).to_json() == expected
+    turned = fm.compare(both, system="system", baseline="new", **SMALL)["token_f1"]
+    assert (turned.baseline, turned.delta) == ("new", -fm.compare({"old": OLD, "new": NEW}, **SMALL)["token_f1"].delta)
+
+
+def test_rows_of_one_side_are_counted_and_a_note_says_where_they_matter():
+    values = [None if n < 40 else value for n, value in enumerate(SECOND)]
+    found = fm.compare({"old": OLD, "new": run(values)}, **SMALL)
+    assert (found["token_f1"].n_paired, found["token_f1"].n_only_baseline) == (N - 40, 40)
+    fewer = fm.compare({"old": OLD, "new": run(SECOND[40:], IDS[40:])}, **SMALL)
+    assert fewer["token_f1"] == found["token_f1"]
+    note = next(note for note in found.notes if "turn" in note)
+    known = float((SECOND[40:] - FIRST[40:]).sum())
+    low, high = ((known + float((filled - FIRST[:40]).sum())) / N for filled in (0.0, 1.0))
+    assert "40 rows with a score of old alone, 0 of new" in note
+    assert f"between {low:+.4f} and {high:+.4f}" in note
+    clear = fm.compare({"old": run(np.zeros(N)), "new": run([None, *np.ones(N - 1)])}, **SMALL)
+    assert not any("turn" in note for note in clear.notes)
+
+
+def test_lower_is_better_where_it_is_declared():
+    old = pa.table({"id": IDS, "hallucination": np.full(N, 0.5), "own": FIRST})
+    new = pa.table({"id": IDS, "hallucination": np.full(N, 0.4), "own": SECOND})
+    found = fm.compare({"old": old, "new": new}, **SMALL)
+    assert (found["hallucination"].delta < 0, found["hallucination"].wins) == (True, N)
+    assert found.verdict(found["hallucination"]) == "better"
+    assert found.verdict(found["own"]) == "higher"
+    assert any("taken as better when higher, as nothing says: own" in note for note in found.notes)
+    given = fm.compare({"old": old, "new": new}, better={"own": "lower"}, **SMALL)
+    assert given.verdict(given["own"]) == "worse"
+    assert given["own"].wins == found["own"].losses
+
+
+def test_segments_are_the_comparisons_of_their_rows():
+    found = fm.compare({"old": OLD, "new": NEW}, by=["language"], correction="none", **SMALL)
+    for one in found.comparisons[1:]:
+        rows = np.array([f"language={language}" == one.segment for language in LANGUAGE])
+        assert one.n_paired == rows.sum()
+        assert one.delta == pytest.approx((SECOND - FIRST)[rows].mean(), rel=1e-12)
+    assert [one.segment for one in found] == [None, "language=de", "language=en", "language=ru", "language=zh"]
+    pairs = fm.compare({"old": OLD, "new": NEW}, by=[["language"], ["language", "length"]], segments=SIDE, **SMALL)
+    assert len(pairs) == 1 + 4 + 4 * 4
+    assert sum(one.n_paired for one in pairs.comparisons[5:]) == N
+    assert "language=de, length=[" in pairs.comparisons[5].segment
+
+
+SIDE = pa.table({"id": IDS[::-1], "length": np.arange(N, dtype=float)[::-1], "few": [1, 2] * (N // 2)})
+
+
+def test_numbers_are_cut_at_their_quartiles_and_few_stay_as_they_are():
+    found = fm.compare({"old": OLD, "new": NEW}, by=[["length"], ["few"]], segments=SIDE, **SMALL)
+    assert [one.n_paired for one in found][1:] == [60, 60, 60, 60, 120, 120]
+    names = [one.segment for one in found]
+    assert names[-2:] == ["few=1", "few=2"]
+    assert names[4].endswith("239.0]")
+    assert names[1].startswith("length=[0.0000, 59.7")
+    lacking = fm.compare({"old": OLD, "new": NEW}, by="length", segments=SIDE.slice(0, 200), **SMALL)
+    assert [one.n_paired for one in lacking if one.segment == "length=null"] == [40]
+
+
+def test_p_is_corrected_over_metrics_segments_and_pairs():
+    table = OLD.append_column("own", pa.array(SECOND))
+    found = fm.compare(
+        {"a": table, "b": NEW.append_column("own", pa.array(FIRST))}, by="language", tests="t,fisher", **SMALL
+    )
+    for test in ("t", "fisher"):
+        some = [one for one in found if one.test == test]
+        assert len(some) == 10
+        ascending = sorted(some, key=lambda one: one.p)
+        assert ascending[0].p_corrected == min(1, ascending[0].p * 10)
+        assert all(one.p_corrected >= one.p for one in some)
+
+
+def test_several_systems_are_compared_in_pairs_and_ranked():
+    found = fm.compare({"old": OLD, "new": NEW, "same": NEW}, **SMALL)
+    assert [(one.baseline, one.other) for one in found] == [("old", "new"), ("old", "same"), ("new", "same")]
+    (ranking,) = found.rankings
+    assert list(ranking.systems) == ["new", "same", "old"]
+    assert list(ranking.letters) == ["a", "a", "b"]
+    assert ranking.n == N
+    assert found.to_latex().count("$^{a}$") == 2
+    assert "new" in str(found)
+
+
+def test_results_of_rank_are_runs():
+    qrels = {f"q{n}": {"d1": 1} for n in range(30)}
+    good = {query: {"d1": 2.0, "d2": 1.0} for query in qrels}
+    poor = {query: {"d1": 1.0, "d2": 2.0} for query in qrels}
+    runs = {name: fm.rank(one, qrels, "mrr,ndcg@10") for name, one in {"poor": poor, "good": good}.items()}
+    found = fm.compare(runs, **SMALL)
+    assert found["mrr"].delta == 0.5
+    assert found.verdict(found["mrr"]) == "better"
+    assert fm.compare({name: one.per_query for name, one in runs.items()}, **SMALL).to_json() == found.to_json()
+
+
+def test_rows_meet_by_position_only_when_asked():
+    old, new = OLD.drop(["id"]), NEW.drop(["id"])
+    with pytest.raises(ColumnError, match=r"run 1 has no id column.*by_position=True"):
+        fm.compare([old, new])
+    assert fm.compare([old, new], by_position=True, **SMALL)["token_f1"].n_paired == N
+    with pytest.raises(InputError, match="run 1 has 240 rows and run 2 239"):
+        fm.compare([old, new.slice(1)], by_position=True)
+
+
+@pytest.mark.parametrize(
+    ("other", "message"),
+    [
+        (run(FIRST, [f"x{n}" for n in range(N)]), "share no id: old has 'q0', new has 'x0'"),
+        (run(FIRST, [*IDS[1:], "q5"]), "the id 'q5' stands in 2 rows"),
+        (run(FIRST, [*IDS[1:], None]), "row 239: an id is missing"),
+        (run(FIRST, np.arange(N) / 2), "holds double, not ids"),
+    ],
+)
+def test_ids_that_cannot_be_matched_are_refused(other, message):
+    with pytest.raises(InputError, match=message):
+        fm.compare({"old": OLD, "new": other})
+
+
+def test_numbers_and_text_that_look_alike_are_one_id():
+    left = run(FIRST, range(N))
+    assert fm.compare([left, run(SECOND, [str(n) for n in range(N)])], **SMALL)["token_f1"].n_paired == N
+
+
+def test_other_questions_under_one_id_are_refused():
+    asked = [f"What is {n}?" for n in range(N)]
+    other = ["Why 7?" if n == 7 else text for n, text in enumerate(asked)]
+    with pytest.raises(InputError, match="answer other questions in 1 rows of one id, first in id 'q7'"):
+        fm.compare([run(FIRST, question=asked), shuffled(run(SECOND, query=other), 1)])
+    assert fm.compare([run(FIRST, question=asked), run(SECOND, question=asked)], **SMALL)["token_f1"].n_paired == N
+
+
+def test_runs_scored_otherwise_are_refused_unless_allowed(tmp_path):
+    rows = tmp_path / "rows.jsonl"
+    queries = [{"id": n, "retrieved_ids": ["a", "b"], "relevant_ids": ["b"] * (n % 2)} for n in range(30)]
+    rows.write_text("".join(json.dumps(one) + "\n" for one in queries))
+    for name in ("zero", "undefined"):
+        fm.score_files(rows, tmp_path / f"{name}.parquet", metrics="mrr,precision@1", no_relevant=name)
+    files = {name: tmp_path / f"{name}.parquet" for name in ("zero", "undefined")}
+    what = "option 'no_relevant' of 'mrr' is 'zero' in zero, 'undefined' in undefined"
+    with pytest.raises(OptionError, match=rf"{what}.*allow_differences=True"):
+        fm.compare(files)
+    assert what in fm.compare(files, allow_differences=True, **SMALL).notes
+    table = pq.read_table(files["zero"])
+    metadata = json.loads(table.schema.metadata[b"fastmetrics"]) | {"fastmetrics": "0.0.1"}
+    older = table.replace_schema_metadata({b"fastmetrics": json.dumps(metadata)})
+    with pytest.raises(OptionError, match=r"the version of fastmetrics is '.*' in zero, '0\.0\.1' in older"):
+        fm.compare({"zero": files["zero"], "older": older})
+
+
+def test_a_metric_that_a_run_lacks_is_named():
+    with pytest.raises(UnknownNameError, match=r"new has no scores of 'jaccard'"):
+        fm.compare({"old": OLD.append_column("jaccard", pa.array(FIRST)), "new": NEW}, metrics="jaccard")
+    with pytest.raises(ColumnError, match="the runs share no column of scores: old has token_f1; new has own"):
+        fm.compare({"old": OLD, "new": pa.table({"id": IDS, "own": FIRST})})
+
+
+@pytest.mark.parametrize("values", [[None] * N, [math.nan] * N, [math.inf] * N])
+def test_runs_without_a_score_are_undefined_not_wrong(values):
+    found = fm.compare({"old": OLD, "new": run(pa.array(values, pa.float64()))}, **SMALL)
+    one = found["token_f1"]
+    assert (one.n_paired, one.n_only_baseline) == (0, N)
+    assert all(map(math.isnan, (one.delta, one.low, one.p, one.p_corrected, one.d_z, one.detectable)))
+    assert json.loads(found.to_json())["comparisons"][0]["delta"] is None
+    assert "–" in str(found)
+
+
+def test_constant_scores_and_one_pair():
+    same = fm.compare([run(np.ones(N)), run(np.ones(N))], **SMALL)["token_f1"]
+    assert (same.delta, same.p, same.ties) == (0.0, 1.0, N)
+    assert math.isnan(same.d_z)
+    one = fm.compare([run([0.1], ["a"]), run([0.9], ["a"])], **SMALL)["token_f1"]
+    assert (one.n_paired, one.p) == (1, 1.0)
+    assert math.isnan(one.low)
+
+
+def test_many_runs_of_one_row():
+    runs = {f"r{n}": run([n / 60], ["a"]) for n in range(60)}
+    found = fm.compare(runs, resamples=200, bootstrap=50)
+    assert len(found) == 60 * 59 // 2
+    assert {*found.rankings[0].letters} == {"a"}
+
+
+def test_clusters_widen_the_interval():
+    cluster = np.repeat(np.arange(N // 8), 8)
+    noise = np.repeat(RNG.normal(0.02, 0.1, N // 8), 8)
+    old, new = run(np.full(N, 0.5), session=cluster), run(0.5 + noise, session=cluster)
+    alone, grouped = (fm.compare([old, new], cluster=name, tests="fisher,t") for name in (None, "session"))
+    assert grouped["token_f1"].high - grouped["token_f1"].low > 2 * (alone["token_f1"].high - alone["token_f1"].low)
+    assert grouped["token_f1"].p > alone["token_f1"].p
+    assert grouped["token_f1"].detectable > 2 * alone["token_f1"].detectable
+    assert any("kept together" in note for note in grouped.notes)
+    with pytest.raises(OptionError, match="cluster='session' goes with the tests fisher and t"):
+        fm.compare([old, new], cluster="session", tests="wilcoxon")
+
+
+def test_mcnemar_says_where_it_does_not_fit():
+    flags = [run((values > 0.5).astype(float)) for values in (FIRST, SECOND)]
+    assert fm.compare(flags, tests="mcnemar")["token_f1"].p < 1
+    odd = fm.compare([OLD, NEW], tests="mcnemar", **SMALL)
+    assert math.isnan(odd["token_f1"].p)
+    assert "mcnemar needs scores of 0 and 1, which these are not: token_f1" in odd.notes
+
+
+def test_bad_options_are_named():
+    for options, message in [
+        ({"tests": "fischer"}, "fisher"),
+        ({"correction": "bonferoni"}, "correction='bonferoni'"),
+        ({"confidence": 1.0}, "confidence=1.0"),
+        ({"baseline": "odl"}, "old"),
+        ({"by": "langage"}, "language"),
+        ({"better": {"token_f1": "more"}}, "expected higher or lower"),
+        ({"threads": -1}, "threads=-1"),
+        ({"resamples": 0}, "resamples=0"),
+        ({"cluster": "sesion"}, "no run has the column 'sesion'"),
+    ]:
+        with pytest.raises(fm.errors.FastmetricsError, match=message):
+            fm.compare({"old": OLD, "new": NEW}, **options)
+    with pytest.raises(InputError, match="two runs or more"):
+        fm.compare([OLD])
+    with pytest.raises(InputError, match="two runs or more"):
+        fm.compare(OLD)
+
+
+@pytest.fixture
+def files(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    pq.write_table(OLD, "old.parquet")
+    pq.write_table(NEW, "new.parquet")
+
+
+def test_the_program_prints_tables_json_markdown_and_latex(files):
+    arguments = ("compare", "old.parquet", "new.parquet", "--by", "language", "--names", "old,new")
+    text = program(*arguments)
+    assert text.code == 0
+    assert all(len(line) <= 80 for line in text.out.split("rows joined")[0].splitlines())
+    assert text.out == str(fm.compare({"old": OLD, "new": NEW}, by="language")) + "\n"
+    told = json.loads(program(*arguments, "--json", "--threads", "1").out)
+    assert told == json.loads(fm.compare({"old": OLD, "new": NEW}, by="language").to_json())
+    assert program(*arguments, "--markdown").out.startswith(
+        "| metric | old | new | Δ | interval | p | verdict |\n| --- |"
+    )
+    assert program(*arguments, "--latex").out.startswith("\\begin{tabular}{llr}")
+
+
+def test_the_program_says_what_to_do(files):
+    assert "choose one of --json" in program("compare", "old.parquet", "new.parquet", "--json", "--latex").err
+    lonely = program("compare", "old.parquet")
+    assert (lonely.code, "two runs or more can be compared" in lonely.err) == (3, True)
+    pq.write_table(NEW.drop(["id"]), "noid.parquet")
+    refused = program("compare", "old.parquet", "noid.parquet")
+    assert (refused.code, "pair rows with --by-position" in refused.err) == (3, True)
+    assert program("compare", "old.parquet", "new.parquet", "-m", "token_f2").code == 2

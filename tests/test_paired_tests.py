@@ -1,0 +1,198 @@
+"""Tests and intervals of paired differences, held against SciPy, statsmodels, every pattern of signs, and chance."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import stats
+from statsmodels.stats.contingency_tables import mcnemar
+
+from fastmetrics.kernels.stats.resampled_sums import resampled_clusters, resampled_sums
+from fastmetrics.kernels.stats.sign_flips import flipped_sums
+from fastmetrics.stats.paired_tests import (
+    Differences,
+    bootstrap_interval,
+    detectable,
+    effect_size,
+    p_value,
+    randomisation_p,
+)
+
+RNG = np.random.default_rng(7)
+SOME = st.lists(st.sampled_from([0.0, 0.1, 0.2, 0.3, -0.1, -0.3, 0.5, 1.0, 1 / 3, 1e-9, 7e5]), min_size=1, max_size=9)
+
+
+def of(values, clusters=None):
+    return Differences.of(np.asarray(values, np.float64), None if clusters is None else np.asarray(clusters))
+
+
+@given(SOME)
+def test_few_rows_try_every_pattern_of_signs(values):
+    """The twin counts in fractions (0.1 is a tenth), so that sums that are equal on paper are equal."""
+    exact = [Fraction(value).limit_denominator(10**10) for value in values]
+    sums = [
+        sum(s * v for s, v in zip(signs, exact, strict=True)) for signs in itertools.product((1, -1), repeat=len(exact))
+    ]
+    assert randomisation_p(of(values), 10, 0, 1) == sum(abs(one) >= abs(sum(exact)) for one in sums) / len(sums)
+
+
+def test_many_rows_agree_with_scipy():
+    values = RNG.normal(0.12, 1, 300)
+    mine = randomisation_p(of(values), 200_000, 3, 2)
+    theirs = stats.permutation_test(
+        (values, np.zeros(300)),
+        lambda a, b, axis: np.mean(a - b, axis=axis),
+        permutation_type="samples",
+        n_resamples=50_000,
+        rng=np.random.default_rng(0),
+    ).pvalue
+    assert mine == pytest.approx(theirs, abs=5 * math.sqrt(theirs * (1 - theirs) / 50_000))
+
+
+def test_p_is_never_zero_and_counts_itself():
+    assert randomisation_p(of(np.ones(100)), 999, 0, 1) == 1 / 1000
+    assert randomisation_p(of(np.zeros(100)), 999, 0, 1) == 1.0
+
+
+def test_equal_sums_count_as_equal():
+    """Of ±0.1, …, with many patterns of the same sum, none may be lost to rounding."""
+    values = np.tile([0.1, 0.2, -0.3], 8)[:21]
+    shares = [randomisation_p(of(values * scale), 20_000, 5, 1) for scale in (1.0, 1e-300, 1e300, 0.7)]
+    assert len(set(shares)) == 1
+    assert shares[0] == 1.0
+
+
+@pytest.mark.parametrize("n", [1, 8, 63, 64, 65, 129, 200])
+def test_signs_are_fair_and_unrelated(n):
+    """Of powers of 2 each sum tells all the signs."""
+    draws = 4000
+    seen = np.zeros((draws, n), np.int64)
+    for row in range(0, n, 40):
+        values = np.zeros(n, np.int64)
+        some = np.arange(row, min(row + 40, n))
+        values[some] = 1 << np.arange(len(some))
+        out = np.empty(draws, np.int64)
+        flipped_sums(values, np.uint64(9), 0, out)
+        total = int(values.sum())
+        subset = (total - out) // 2
+        seen[:, some] = 1 - 2 * ((subset[:, None] >> np.arange(len(some))) & 1)
+    assert np.isin(seen, (-1, 1)).all()
+    assert np.abs(seen.mean(axis=0)).max() < 5.5 / math.sqrt(draws)
+    related = np.corrcoef(seen.T) if n > 1 else np.ones((1, 1))
+    assert np.abs(related - np.eye(n)).max() < 6 / math.sqrt(draws)
+    shifted = (seen[1:] * seen[:-1]).mean(axis=0)
+    assert np.abs(shifted).max() < 5.5 / math.sqrt(draws)
+
+
+@pytest.mark.parametrize("n", [2, 5, 1023, 1024, 1025, 2500])
+def test_each_row_is_drawn_once_on_average(n):
+    """Whole numbers tell how often some rows were drawn; the counts are those of a multinomial distribution."""
+    draws = 3000
+    watched = sorted({0, 1, n // 2, min(1023, n - 1), n - 2, n - 1})
+    counts = []
+    for row in watched:
+        values = np.zeros(n, np.int64)
+        values[row] = 1
+        out = np.empty(draws, np.int64)
+        resampled_sums(values, np.uint64(4), 0, out)
+        counts.append(out)
+    everything = np.empty(draws, np.int64)
+    resampled_sums(np.ones(n, np.int64), np.uint64(4), 0, everything)
+    assert (everything == n).all()
+    spread = 1 - 1 / n
+    for one in counts:
+        assert one.mean() == pytest.approx(1, abs=5 * math.sqrt(spread / draws))
+        assert one.var() == pytest.approx(spread, abs=0.25)
+    if n > 2:
+        assert np.cov(counts[0], counts[-1])[0, 1] == pytest.approx(-1 / n, abs=5 / math.sqrt(draws))
+
+
+def test_clusters_are_drawn_whole():
+    values, sizes = np.array([5, 7, 11]), np.array([1, 2, 3])
+    out, rows = np.empty(500, np.int64), np.empty(500, np.int64)
+    resampled_clusters(values, sizes, np.uint64(1), 0, out, rows)
+    of_counts = {
+        (5 * a + 7 * b + 11 * c, a + 2 * b + 3 * c): (a, b, c)
+        for a, b, c in itertools.product(range(4), repeat=3)
+        if a + b + c == 3
+    }
+    assert {*zip(out.tolist(), rows.tolist(), strict=True)} == {*of_counts}
+
+
+@pytest.mark.parametrize("bca", [False, True])
+def test_intervals_agree_with_scipy(bca):
+    values = RNG.exponential(1, 80) - 0.8
+    mine = bootstrap_interval(of(values), 0.9, 200_000, 1, 2, bca=bca)
+    theirs = stats.bootstrap(
+        (values,),
+        np.mean,
+        n_resamples=200_000,
+        confidence_level=0.9,
+        method="BCa" if bca else "percentile",
+        rng=np.random.default_rng(2),
+        batch=10_000,
+    ).confidence_interval
+    assert mine == pytest.approx((theirs.low, theirs.high), abs=0.003)
+
+
+def test_the_other_tests_are_those_of_the_packages():
+    values = RNG.normal(0.1, 1, 60)
+    values[:5] = 0.0
+    assert p_value("t", of(values), 1, 0, 1) == pytest.approx(stats.ttest_1samp(values, 0).pvalue, rel=1e-9)
+    assert p_value("wilcoxon", of(values), 1, 0, 1) == stats.wilcoxon(values[5:]).pvalue
+    for wins, losses in ((9, 2), (4, 4), (1, 0), (30, 55)):
+        flags = np.r_[np.ones(wins), -np.ones(losses), np.zeros(11)]
+        theirs = mcnemar([[0, wins], [losses, 0]], exact=True).pvalue
+        assert p_value("mcnemar", of(flags), 1, 0, 1) == pytest.approx(theirs, rel=1e-9)
+
+
+@pytest.mark.parametrize("test", ["fisher", "t", "mcnemar", "wilcoxon"])
+def test_where_nothing_differs_p_is_1_and_without_rows_undefined(test):
+    assert p_value(test, of(np.zeros(50)), 100, 0, 1) == 1.0
+    assert math.isnan(p_value(test, of([]), 100, 0, 1))
+
+
+def test_one_pair_says_little():
+    one = of([0.5])
+    assert randomisation_p(one, 100, 0, 1) == 1.0
+    assert all(map(math.isnan, (*bootstrap_interval(one, 0.95, 100, 0, 1), effect_size(one.values), detectable(one))))
+    assert math.isnan(p_value("t", one, 1, 0, 1))
+
+
+def test_clusters_flip_together():
+    """Rows of one cluster are one draw: the p is that of the clusters' sums, and there are 2³ patterns of three."""
+    values, clusters = [0.1, 0.2, 0.3, 0.4, 0.5, 0.6], [7, 7, 3, 3, 5, 5]
+    assert randomisation_p(of(values, clusters), 10, 0, 1) == 2 / 8
+    assert randomisation_p(of([0.3, 0.7, 1.1]), 10, 0, 1) == 2 / 8
+    alone = of(values, range(6))
+    assert alone.standard_error == pytest.approx(of(values).standard_error, rel=1e-9)
+    together = of(np.repeat([0.1, 0.5, -0.2, 0.4], 25), np.repeat(range(4), 25))
+    assert together.standard_error == pytest.approx(of([0.1, 0.5, -0.2, 0.4]).standard_error, rel=1e-9)
+    low, high = bootstrap_interval(together, 0.95, 4000, 0, 1)
+    assert (low, high) == pytest.approx(bootstrap_interval(of([0.1, 0.5, -0.2, 0.4]), 0.95, 4000, 0, 1), abs=0.06)
+
+
+@pytest.mark.parametrize("n", [21, 1000, 3000])
+def test_threads_do_not_show(n):
+    values = RNG.normal(0, 1, n)
+    clusters = np.arange(n) // 3
+    for differences in (of(values), of(values, clusters)):
+        found = {
+            (randomisation_p(differences, 777, 1, t), *bootstrap_interval(differences, 0.9, 777, 1, t))
+            for t in (1, 2, 5)
+        }
+        assert len(found) == 1
+
+
+def test_effect_and_detectable_by_hand():
+    values = np.array([0.0, 1.0, 2.0, 3.0])
+    assert effect_size(values) == pytest.approx(1.5 / np.std(values, ddof=1))
+    error = np.std(values, ddof=1) / 2
+    expected = (stats.t.ppf(0.975, 3) + stats.t.ppf(0.8, 3)) * error
+    assert detectable(of(values)) == pytest.approx(expected, rel=1e-9)
