@@ -284,10 +284,17 @@ def test_errors_name_what_is_wrong(tmp_path: Path):
     (tmp_path / "bad.npy").write_bytes(b"\x93NUMPY")
     (tmp_path / "bad.parquet").write_bytes(b"PAR1 nothing")
     (tmp_path / "v.csv").write_text("1,2")
-    for name, message in (("bad.npy", "not a readable npy"), ("bad.parquet", "not a readable"), ("v.csv", "are read")):
-        with pytest.raises(FileFormatError, match=message):
+    (tmp_path / "v.bin").write_bytes(b"1 2")
+    for name, message in (
+        ("bad.npy", "cannot be read: not a .npy file"),
+        ("bad.parquet", "cannot be read: "),
+        ("v.bin", "unknown format"),
+    ):
+        with pytest.raises(FileFormatError, match=f"{name}: {message}"):
             geometry(tmp_path / name)
-    with pytest.raises(FileFormatError, match="no such file"):
+    with pytest.raises(ColumnError, match=r"v\.csv: expected one column of lists of numbers, found none"):
+        geometry(tmp_path / "v.csv")
+    with pytest.raises(FileFormatError, match=r"absent\.npy: cannot be read: No such file"):
         geometry(tmp_path / "absent.npy")
     with pytest.raises(ColumnError, match="expected a 2-D array"):
         geometry(np.ones(3))

@@ -55,10 +55,10 @@ def test_two_aliases_of_one_column(tmp_path):
 @pytest.mark.parametrize(
     ("column", "values", "message"),
     [
-        ("answer", [5], "column 'answer' holds int64; expected strings"),
-        ("answer", [["a"]], "column 'answer' holds list<item: string>; expected strings"),
-        ("reference", [1.5], "column 'reference' holds double; expected strings or lists of strings"),
-        ("latency_ms", ["fast"], "column 'latency_ms' holds string; expected numbers"),
+        ("answer", [5], "column 'answer': expected text, got int64"),
+        ("answer", [["a"]], "column 'answer': expected text, got list<item: string>"),
+        ("reference", [1.5], "column 'reference': expected text or lists of it, got double"),
+        ("latency_ms", ["fast"], "column 'latency_ms': expected numbers, got string"),
     ],
 )
 def test_a_wrong_type(tmp_path, column, values, message):

@@ -9,8 +9,10 @@ import pytest
 
 from fastmetrics.errors import FileFormatError
 from fastmetrics.tables import open_source
+from fastmetrics.tables.read_sizes import ReadSizes
 from tests.table_files import FORMATS, KINDS, read, write
 
+SMALL = ReadSizes(parquet_rows=40)
 ROWS = pa.table({"id": range(200), "answer": [f"answer {n}" for n in range(200)], "reference": ["x"] * 200})
 
 
@@ -33,7 +35,6 @@ def failing(monkeypatch, source, error, after, times):
 @pytest.fixture(autouse=True)
 def small_blocks(monkeypatch):
     """Several chunks a file, and no waiting."""
-    monkeypatch.setattr("fastmetrics.tables.formats.parquet.READ_ROWS", 40)
     monkeypatch.setattr("fastmetrics.tables.formats.lines.BLOCK", 2000)
     monkeypatch.setattr("fastmetrics.tables.formats.csv_tsv.BLOCK", 2000)
     monkeypatch.setattr("fastmetrics.tables.remote.files.PAUSE", 0)
@@ -41,7 +42,7 @@ def small_blocks(monkeypatch):
 
 @pytest.mark.parametrize("name", FORMATS)
 def test_reading_goes_on_after_a_passing_fault(tmp_path, monkeypatch, name):
-    source = open_source(write(ROWS, tmp_path / name))
+    source = open_source(write(ROWS, tmp_path / name), sizes=SMALL)
     expected = read(source, KINDS)
     for after in (0, 1):
         with monkeypatch.context() as patch:
@@ -52,7 +53,7 @@ def test_reading_goes_on_after_a_passing_fault(tmp_path, monkeypatch, name):
 
 @pytest.mark.parametrize("name", [name for name in FORMATS if name.endswith((".parquet", ".jsonl"))])
 def test_faults_with_rows_between_them_may_be_many(tmp_path, monkeypatch, name):
-    source = open_source(write(ROWS, tmp_path / name))
+    source = open_source(write(ROWS, tmp_path / name), sizes=SMALL)
     expected = read(source, KINDS)
     left = failing(monkeypatch, source, OSError(5, "Input/output error"), 1, 4)
     assert read(source, KINDS) == expected
@@ -80,7 +81,7 @@ def test_bad_rows_are_met_once(tmp_path, monkeypatch):
     ],
 )
 def test_a_lasting_fault_is_named(tmp_path, monkeypatch, error, left, said):
-    source = open_source(write(ROWS, tmp_path / "t.parquet"))
+    source = open_source(write(ROWS, tmp_path / "t.parquet"), sizes=SMALL)
     counted = failing(monkeypatch, source, error, 0, 3)
     with pytest.raises(FileFormatError) as caught:
         read(source, KINDS)
@@ -90,7 +91,7 @@ def test_a_lasting_fault_is_named(tmp_path, monkeypatch, error, left, said):
 
 @pytest.mark.parametrize("name", FORMATS)
 def test_a_source_can_go_to_another_process(tmp_path, name):
-    source = open_source(write(ROWS, tmp_path / name))
+    source = open_source(write(ROWS, tmp_path / name), sizes=SMALL)
     source.where(source.spans()[0].start)
     again = pickle.loads(pickle.dumps(source))
     assert read(again, KINDS) == read(source, KINDS)

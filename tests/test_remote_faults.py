@@ -15,6 +15,7 @@ from fsspec.implementations.memory import MemoryFileSystem
 
 from fastmetrics.errors import FileFormatError
 from fastmetrics.tables import open_source
+from fastmetrics.tables.read_sizes import ReadSizes
 from fastmetrics.tables.remote import files as remote
 from fastmetrics.tables.remote import stores
 from fastmetrics.tables.remote.addresses import parse
@@ -214,7 +215,8 @@ def test_a_read_that_comes_up_short_is_made_again(tmp_path: Path, monkeypatch, n
 def test_parquet_goes_on_at_the_row_it_had_come_to(failing: Shelf, tmp_path: Path, monkeypatch, rows: int) -> None:
     pq.write_table(TABLE, tmp_path / "t.parquet", row_group_size=500)
     failing.objects["/bkt/t.parquet"] = (tmp_path / "t.parquet").read_bytes()
-    source = open_source(address(failing, "t.parquet"))
+    sizes = ReadSizes(parquet_rows=500)
+    source = open_source(address(failing, "t.parquet"), sizes=sizes)
     failures, first = [remote.TRIES - 1], [rows]
 
     def breaking(parquet, *rest, real=None):
@@ -226,11 +228,10 @@ def test_parquet_goes_on_at_the_row_it_had_come_to(failing: Shelf, tmp_path: Pat
 
     from fastmetrics.tables.formats import parquet
 
-    monkeypatch.setattr(parquet, "READ_ROWS", 500)
     monkeypatch.setattr(parquet, "_batches", lambda *rest, real=parquet._batches: breaking(*rest, real=real))
     assert read(source, KINDS)[0].equals(TABLE)
     assert failures == [0]
-    local = open_source(tmp_path / "t.parquet")
+    local = open_source(tmp_path / "t.parquet", sizes=sizes)
     failures[0] = remote.TRIES
     with pytest.raises(FileFormatError, match="the store cannot be reached"):
         read(local, KINDS)

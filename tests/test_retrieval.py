@@ -174,10 +174,10 @@ def test_kernels_run_without_a_compiler():
     ("arguments", "says"),
     [
         (([["a"], [1]], [["a"], ["b"]]), "retrieved_ids"),
-        (([[1.5]], [[1]]), "expected ids that are strings or integers, got double"),
+        (([[1.5]], [[1]]), "expected lists of strings or of whole numbers, got list<.*double>"),
         (([["a"]], [[1]]), "'retrieved_ids' holds text ids, column 'relevant_ids' integer ids"),
         (([["a", None]], [["a"]]), "column 'retrieved_ids', row 0: an id is null"),
-        ((["a"], [["a"]]), "column 'retrieved_ids': expected lists, got string"),
+        ((["a"], [["a"]]), "column 'retrieved_ids': expected lists of strings or of whole numbers, got string"),
         (([["a"]], [["a"]], [[1, 2]]), "column 'relevance', row 0: expected a grade for each of 1 relevant ids, got 2"),
         (([["a"]], [["a"]], [[None]]), "column 'relevance', row 0: a grade is not a number"),
         (([["a"]], [["a"], ["b"]]), "differ in length"),

@@ -200,7 +200,7 @@ def test_broken_judgements_say_what_and_where(tmp_path):
     for empty in ({}, {"q": {}}):
         with pytest.raises(InputError, match="no judgement"):
             fm.rank({"q": {"a": 1}}, empty, "mrr")
-    with pytest.raises(FileFormatError, match=r"absent\.txt cannot be read"):
+    with pytest.raises(FileFormatError, match=r"absent\.txt: cannot be read"):
         fm.rank(tmp_path / "absent.txt", {"q": {"a": 1}}, "mrr")
     with pytest.raises(ColumnError, match="a path, a table or a dictionary"):
         fm.rank(3, {"q": {"a": 1}}, "mrr")

@@ -191,7 +191,7 @@ def test_runs_from_pipes_and_packed(tmp_path, kind):
         }
     if kind in ("bz2", "xz"):
         (tmp_path / "trec").write_bytes((tmp_path / "trec").read_bytes()[:-3])
-        with pytest.raises(FileFormatError, match=f"trec cannot be read: the {kind} data ends too early"):
+        with pytest.raises(FileFormatError, match=f"trec: cannot be read: the {kind} data ends too early"):
             fm.rank(tmp_path / "trec", {"q1": {"d1": 1}}, "mrr")
 
 

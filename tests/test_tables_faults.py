@@ -39,7 +39,7 @@ def test_a_column_of_the_wrong_type_is_refused(tmp_path):
     path = write(pa.table({"answer": [1.5]}), tmp_path / "t.parquet")
     with pytest.raises(ColumnError) as caught:
         open_source(path).select({"answer": "text"})
-    assert str(caught.value) == f"{path}: column 'answer' holds double; expected strings"
+    assert str(caught.value) == f"{path}: column 'answer': expected text, got double"
     write(pa.table({"answer": [1.5]}), tmp_path / "t.jsonl")
     _, rejects = read(open_source(tmp_path / "t.jsonl"), {"answer": "text"})
     assert rejects == [f"{tmp_path}/t.jsonl, line 1, column 'answer': expected a string, got the number 1.5"]

@@ -102,7 +102,10 @@ def test_scores_of_every_format_are_validated_alike(name):
 )
 def test_a_bad_row_is_named_by_every_command(tmp_path, name, data, reason):
     (tmp_path / name).write_bytes(data)
-    for arguments in (["validate", "s.parquet", name], ["match", name, "s.csv", "-o", "m.csv"]):
+    for arguments in (
+        ["validate", "s.parquet", name],
+        ["match", name, "s.csv", "--columns", "question=id", "-o", "m.csv"],
+    ):
         assert program(*arguments).err == f"error: {name}, {reason}\n"
 
 

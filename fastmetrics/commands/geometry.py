@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
+from fastmetrics.commands.options import VECTORS
+
 
 def geometry(
-    vectors: Annotated[Path, typer.Argument(help="A .npy, Parquet or Arrow file of vectors.", show_default=False)],
+    vectors: Annotated[str, typer.Argument(help=VECTORS, show_default=False)],
     *,
     metric: Annotated[str, typer.Option(help="Distance: cosine or euclidean.")] = "cosine",
     k: Annotated[int, typer.Option("-k", help="Neighbours of each row.")] = 10,

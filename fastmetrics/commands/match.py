@@ -23,11 +23,10 @@ def match(
 ) -> None:
     """Answer every question with the stored answer of the FAQ row whose words are most alike."""
     from fastmetrics.commands.options import pairs
-    from fastmetrics.commands.read_table import read
-    from fastmetrics.faq.bot import answer_table
+    from fastmetrics.faq.match_files import match_files
     from fastmetrics.tables.output.write_table import write_whole
 
-    found = answer_table(read(questions), read(faq), columns=pairs(columns), threads=threads)
+    found = match_files(questions, faq, columns=pairs(columns), threads=threads)
     quoted = write_whole(found, out, {"bot": "strict match"}, set(found.column_names), overwrite=overwrite, guard=guard)
     typer.echo(f"{found.num_rows:,} questions answered: {out}")
     if quoted:

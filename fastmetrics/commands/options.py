@@ -31,6 +31,7 @@ NoRelevantRows = Annotated[
     ),
 ]
 
+VECTORS = "Vectors: a file, folder, glob or address of tables in any format or of .npy arrays, or -."
 GUARD = "Put a quote before text of CSV that a spreadsheet would run as a formula: =, +, -, @ and the like."
 
 

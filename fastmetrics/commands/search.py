@@ -7,12 +7,12 @@ from typing import Annotated, Any
 
 import typer
 
-from fastmetrics.commands.options import GUARD, guarded
+from fastmetrics.commands.options import GUARD, VECTORS, guarded
 from fastmetrics.commands.terminal import complain
 
 
 def index(
-    vectors: Annotated[Path, typer.Argument(help="A .npy, Parquet or Arrow file of vectors.", show_default=False)],
+    vectors: Annotated[str, typer.Argument(help=VECTORS, show_default=False)],
     *,
     out: Annotated[Path, typer.Option("--out", "-o", help="The folder of the index.")],
     metric: Annotated[str, typer.Option(help="Distance: cosine, euclidean or dot.")] = "cosine",
@@ -33,7 +33,7 @@ def index(
 
 def search(
     index: Annotated[Path, typer.Argument(help="A folder made by the index command.", show_default=False)],
-    queries: Annotated[Path, typer.Argument(help="A .npy, Parquet or Arrow file of vectors.", show_default=False)],
+    queries: Annotated[str, typer.Argument(help=VECTORS, show_default=False)],
     *,
     out: Annotated[str, typer.Option("--out", "-o", help="The file of rankings.", metavar="PATH")],
     k: Annotated[int, typer.Option("-k", help="Rows per query.")] = 10,

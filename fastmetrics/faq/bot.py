@@ -11,6 +11,7 @@ import pyarrow as pa
 
 from fastmetrics.columns import resolve
 from fastmetrics.core.arrays import as_array
+from fastmetrics.core.column_kinds import check
 from fastmetrics.errors import ColumnError, InputError
 from fastmetrics.faq.matcher import Matcher
 
@@ -53,6 +54,7 @@ class StrictMatchBot:
         questions, answers = (as_array(faq[found[name]], name) for name in ("question", "answer"))
         if len(questions) != len(answers):
             raise InputError(f"faq: {len(questions)} questions and {len(answers)} answers")
+        check("", found["question"], "text", questions.type)
         self._matcher = Matcher(questions)
         self._answers = answers
 
@@ -95,5 +97,6 @@ def answer_table(
     if "question" not in found:
         raise ColumnError(f"questions: needs the column 'question'; it has: {', '.join(questions.column_names)}")
     asked = {name: questions[found[name]] for name in ("id", "question") if name in found}
+    check("", found["question"], "text", asked["question"].type)
     answered = StrictMatchBot(faq, columns=told_of).answer_all(asked["question"], threads=threads)
     return pa.table({**asked, **{name: answered[name] for name in answered.column_names}})

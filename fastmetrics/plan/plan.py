@@ -59,6 +59,15 @@ class Plan:
         return {column: self.columns[column] for column in dict.fromkeys(needed) if column in self.columns}
 
     @property
+    def kinds(self) -> dict[str, str]:
+        """What each column of the user's table must hold that some score needs."""
+        found: dict[str, str] = {}
+        for canonical, yours in self.used.items():
+            if found.get(yours) != "texts":
+                found[yours] = COLUMNS[canonical].kind
+        return found
+
+    @property
     def shared(self) -> frozenset[str]:
         """The columns whose tokens several text conventions ask for."""
         asked: dict[str, set[str | None]] = defaultdict(set)

@@ -13,6 +13,7 @@ from fastmetrics.errors import OptionError
 from fastmetrics.retrieval.evaluate import MEASURES, RankResult, rank
 from fastmetrics.retrieval.judgements import judgements
 from fastmetrics.tables.output.write_table import write_whole
+from fastmetrics.tables.remote.addresses import shown
 
 
 @dataclass(frozen=True)
@@ -61,6 +62,9 @@ def rank_files(
 ) -> RankReport:
     """Evaluate the runs in some files by the judgements in another, with the options of :func:`rank`.
 
+    A run is a file, or several: a folder, a glob, here or behind an address, or ``-`` for standard input; so are the
+    judgements.
+
     ``output`` is a file for the values per query of a single run: Parquet, Arrow, JSON lines, CSV or TSV by its suffix.
     There, undefined is null, and the metadata hold means and counts; ids that a spreadsheet would run get a quote in
     front in CSV and TSV, unless ``guard=False``.  A file that exists is replaced with ``overwrite=True`` only.
@@ -92,7 +96,7 @@ def rank_files(
         "threads": threads,
     }
     judged = judgements(qrels, duplicates)
-    results = {str(run): rank(run, judged, measures, **options) for run in paths}
+    results = {shown(run): rank(run, judged, measures, **options) for run in paths}
     if output is not None:
         (result,) = results.values()
         metadata = {"options": options, **result.to_dict()}

@@ -10,7 +10,9 @@ from typing import Any, TypeVar
 import numpy as np
 import pyarrow as pa
 
+from fastmetrics.columns import COLUMNS
 from fastmetrics.core.arrays import Floats, as_arrow
+from fastmetrics.core.column_kinds import check
 from fastmetrics.core.frames import aligned_table
 from fastmetrics.core.threads import cores, ordered
 from fastmetrics.declaration.batch import Batch
@@ -101,7 +103,10 @@ def score_together(scores: Sequence[Score], columns: Mapping[str, Any], threads:
 
 def _table_of(columns: Mapping[str, Any]) -> pa.Table:
     """Raw columns by canonical name, without those that were not given."""
-    return aligned_table({name: as_arrow(values, name) for name, values in columns.items() if values is not None})
+    table = aligned_table({name: as_arrow(values, name) for name, values in columns.items() if values is not None})
+    for field in table.schema:
+        check("", field.name, COLUMNS[field.name].kind, field.type)
+    return table
 
 
 def _batch(batch: pa.RecordBatch, words: Wordbook | None = None) -> Batch:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from fastmetrics.columns import COLUMNS, resolve
+from fastmetrics.columns import resolve
 from fastmetrics.core.corpus_counts import add_counts, add_up
 from fastmetrics.core.name_lists import listed
 from fastmetrics.core.threads import cores
@@ -159,7 +159,7 @@ def plan_files(
     kept = [found["id"]] if "id" in found else []
     keep = list(dict.fromkeys([*kept, *listed(keep)]))
     planned = plan(names, metrics, columns, schema, keep, suites, embedder, cache, no_relevant)
-    selection = source.select(_kinds(replace(planned, keep=())))
+    selection = source.select(planned.kinds)
     while True:
         try:
             return fit(planned, partial(_readable, source, selection))
@@ -176,20 +176,11 @@ def _readable(source: Source, selection: Selection) -> Iterator[pa.RecordBatch]:
             yield batch.filter(pa.array(~bad)) if bad.any() else batch
 
 
-def _kinds(planned: Plan) -> dict[str, str]:
-    """The columns of the input that a plan reads, and what each must hold."""
-    kinds = dict.fromkeys(planned.keep, "any")
-    for canonical, yours in planned.used.items():
-        if kinds.get(yours) != "texts":
-            kinds[yours] = COLUMNS[canonical].kind
-    return kinds
-
-
 def job(planned: Plan, score: Callable[[pa.RecordBatch], pa.RecordBatch]) -> Job:
     """What an engine needs to know to carry out a plan: ``score`` maps a batch, the rest describes it."""
     return Job(
         score=score,
-        columns=_kinds(planned),
+        columns={**dict.fromkeys(planned.keep, "any"), **planned.kinds},
         signature=signature(planned),
         observe=partial(_observe, planned.names),
         conclude=lambda observed, rejected: _conclude(observed, planned.names, rejected),

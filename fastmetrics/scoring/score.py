@@ -9,6 +9,7 @@ from typing import Any
 import pyarrow as pa
 
 from fastmetrics.columns import resolve
+from fastmetrics.core.column_kinds import check
 from fastmetrics.core.corpus_counts import add_counts, metadata
 from fastmetrics.core.frames import open_frame, with_index
 from fastmetrics.core.threads import cores, ordered
@@ -76,6 +77,8 @@ def score(
     keep = [found["id"]] if "id" in found else []
     planned = plan(names, metrics, columns, schema, keep, suites, embedder, cache, no_relevant)
     schema_of, pieces = frame.read(planned.inputs)
+    for name, kind in planned.kinds.items():
+        check("", name, kind, schema_of.field(name).type)
     batches: Iterator[pa.RecordBatch] = (batch for piece in pieces for batch in slices(piece))
     if any(score.metric.fit is not None for score in planned.scores):
         held = list(batches)

@@ -13,7 +13,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.types as pt
 
-from fastmetrics.tables.column_types import is_list, is_list_view
+from fastmetrics.core.column_kinds import is_list, is_list_view
 
 Rows = npt.NDArray[np.int64]
 

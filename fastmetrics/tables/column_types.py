@@ -1,22 +1,19 @@
-"""What a column may hold: kinds, the Arrow types that fit them, and values brought to a type.
-
-A *kind* is what ``fastmetrics.columns`` says of a column (text, texts, ids, id, number, amounts,
-numbers, flag, vector), or ``any`` for a column that is only copied.
-"""
+"""Columns on their way from files: what is selected, and types and values brought to that of their column."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.types as pt
 
 from fastmetrics.core.arrays import well_formed
-from fastmetrics.errors import ColumnError
+from fastmetrics.core.column_kinds import is_list, is_list_view, is_number, is_text, plain
 from fastmetrics.errors.messages import shown
 
 
@@ -61,23 +58,6 @@ class WiderTypeError(ValueError):
         self.type = type_
 
 
-def is_text(type_: pa.DataType) -> bool:
-    """Whether the type holds strings, in whichever layout."""
-    if pt.is_dictionary(type_):
-        return is_text(type_.value_type)
-    return bool(pt.is_string(type_) or pt.is_large_string(type_) or pt.is_string_view(type_))
-
-
-def is_list(type_: pa.DataType) -> bool:
-    """Whether the type holds lists, in whichever layout."""
-    return bool(pt.is_list(type_) or pt.is_large_list(type_) or pt.is_fixed_size_list(type_))
-
-
-def is_list_view(type_: pa.DataType) -> bool:
-    """Whether the type holds lists that may lie in any order."""
-    return bool(pt.is_list_view(type_) or pt.is_large_list_view(type_))
-
-
 def as_lists(array: pa.Array) -> pa.Array:
     """An array of lists of any layout as one whose lists follow each other; Arrow's own cast of views is broken."""
     ends = np.concatenate([[0], np.cumsum(np.asarray(array.value_lengths().fill_null(0)))])
@@ -85,52 +65,7 @@ def as_lists(array: pa.Array) -> pa.Array:
     return pa.ListArray.from_arrays(pa.array(ends, pa.int32()), array.flatten(), mask=mask)
 
 
-def _is_number(type_: pa.DataType) -> bool:
-    return bool(pt.is_integer(type_) or pt.is_floating(type_) or pt.is_decimal(type_))
-
-
-def _list_of(test: Callable[[pa.DataType], bool]) -> Callable[[pa.DataType], bool]:
-    return lambda type_: is_list(type_) and (pt.is_null(type_.value_type) or test(type_.value_type))
-
-
-def _is_id(type_: pa.DataType) -> bool:
-    return is_text(type_) or bool(pt.is_integer(type_))
-
-
-_FITS: Mapping[str, tuple[str, Callable[[pa.DataType], bool]]] = {
-    "text": ("strings", is_text),
-    "texts": ("strings or lists of strings", lambda type_: is_text(type_) or _list_of(is_text)(type_)),
-    "ids": ("lists of strings or of whole numbers", _list_of(_is_id)),
-    "id": ("strings or whole numbers", _is_id),
-    "number": ("numbers", _is_number),
-    "amounts": ("numbers or lists of numbers", lambda type_: _is_number(type_) or _list_of(_is_number)(type_)),
-    "numbers": ("lists of numbers", _list_of(_is_number)),
-    "flag": ("true or false", lambda type_: bool(pt.is_boolean(type_) or pt.is_integer(type_))),
-    "vector": ("lists of numbers", _list_of(_is_number)),
-    "any": ("anything but unions", lambda type_: not pt.is_union(type_)),
-}
-
 _ELEMENT = {"texts": "text", "ids": "id", "amounts": "number", "numbers": "number", "vector": "number", "any": "any"}
-
-
-def check(path: str, name: str, kind: str, type_: pa.DataType) -> None:
-    """Raise ``ColumnError`` unless a column of this type can be of this kind."""
-    expected, fits = _FITS[kind]
-    if not (pt.is_null(type_) or fits(plain(type_))):
-        raise ColumnError(f"{path}: column {name!r} holds {type_}; expected {expected}")
-
-
-def plain(type_: pa.DataType) -> pa.DataType:
-    """The type with dictionaries, runs and views replaced by what they stand for."""
-    if pt.is_dictionary(type_) or pt.is_run_end_encoded(type_):
-        return plain(type_.value_type)
-    if pt.is_string_view(type_):
-        return pa.string()
-    if pt.is_binary_view(type_):
-        return pa.binary()
-    if is_list_view(type_) or (is_list(type_) and plain(type_.value_type) != type_.value_type):
-        return pa.list_(plain(type_.value_type))
-    return type_
 
 
 def unify(first: pa.DataType, second: pa.DataType) -> pa.DataType | None:
@@ -144,12 +79,29 @@ def unify(first: pa.DataType, second: pa.DataType) -> pa.DataType | None:
         return pa.large_string()
     if pt.is_integer(first) and pt.is_integer(second):
         return pa.int64()
-    if _is_number(first) and _is_number(second):
+    if is_number(first) and is_number(second):
         return pa.float64()
     if is_list(first) and is_list(second):
         inner = unify(first.value_type, second.value_type)
         return None if inner is None else pa.list_(inner)
     return None
+
+
+def cast(array: pa.Array, type_: pa.DataType) -> pa.Array:
+    """An array of any layout as one of the type, which is of the same kind."""
+    if pt.is_run_end_encoded(array.type):
+        array = pc.run_end_decode(array)
+    if pt.is_dictionary(array.type):
+        array = array.dictionary_decode()
+    if is_list(type_) and (is_list_view(array.type) or (is_list(array.type) and _is_coded(array.type.value_type))):
+        lists = as_lists(array)
+        mask = lists.is_null() if lists.null_count else None
+        array = pa.ListArray.from_arrays(lists.offsets, cast(lists.values, type_.value_type), mask=mask)
+    return array if array.type == type_ else array.cast(type_)
+
+
+def _is_coded(type_: pa.DataType) -> bool:
+    return bool(pt.is_dictionary(type_) or pt.is_run_end_encoded(type_) or is_list_view(type_))
 
 
 def settle(kind: str, inferred: pa.DataType | None) -> pa.DataType:

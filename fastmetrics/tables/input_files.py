@@ -9,34 +9,21 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, BinaryIO, NoReturn
+from typing import Any, BinaryIO
 from urllib.parse import unquote
 
 import pyarrow as pa
 
 from fastmetrics.errors import FileFormatError, OptionError
 from fastmetrics.errors.messages import Argument
+from fastmetrics.tables.file_formats import FORMATS, Wanted
 from fastmetrics.tables.input_streams import compression_of, is_pipe, spool, unpacked
+from fastmetrics.tables.read_sizes import STANDARD, ReadSizes
 from fastmetrics.tables.remote import files as remote
 from fastmetrics.tables.remote import globs
 from fastmetrics.tables.remote.addresses import as_local, as_utf8, is_url, last_name, parse
 from fastmetrics.tables.remote.stores import cause, plainly, store
 
-SUFFIXES: Mapping[str, str] = {
-    ".parquet": "parquet",
-    ".pq": "parquet",
-    ".jsonl": "jsonl",
-    ".ndjson": "jsonl",
-    ".csv": "csv",
-    ".tsv": "tsv",
-    ".arrow": "arrow",
-    ".feather": "arrow",
-    ".ipc": "arrow",
-    ".arrows": "arrow",
-}
-COMPRESSIONS: Mapping[str, str] = {".gz": "gzip", ".zst": "zstd", ".bz2": "bz2", ".xz": "xz"}
-"""What text may be compressed by when it is read."""
-FORMATS = ("parquet", "jsonl", "csv", "tsv", "arrow")
 MAX_ROW_BYTES = 64 << 20
 """The bytes of one row, a line of text or its cells, that are read where nothing else is asked for."""
 WORK_SUFFIX = ".partial"
@@ -58,6 +45,7 @@ class DataFile:
     checksum: int | None = None
     max_row_bytes: int = MAX_ROW_BYTES
     stamp: remote.Stamp | None = None
+    sizes: ReadSizes = STANDARD
 
     @property
     def is_remote(self) -> bool:
@@ -122,102 +110,97 @@ def reading(shown: str) -> Iterator[None]:
 
 
 _HEAD = 4096
-_UNKNOWN = "unknown format; name it with "
 
 
 def _first_line(error: Exception) -> str:
     return str(error).splitlines()[0] if str(error) else type(error).__name__
 
 
-def by_suffix(name: str) -> tuple[str | None, str | None]:
-    """The format and the compression that a file's name promises.
+def expand(
+    inputs: str | Path | Sequence[str | Path], format: str | None = None, formats: Sequence[str] = FORMATS
+) -> list[DataFile]:
+    """The files that paths, folders, globs and ``-`` (standard input) stand for, each folder's in order of name.
 
-    >>> by_suffix("answers.jsonl.gz")
-    ('jsonl', 'gzip')
+    Each has one of the ``formats``, and all have ``format`` if it is named.
     """
-    stem, suffix = os.path.splitext(name.lower())
-    compression = COMPRESSIONS.get(suffix)
-    if compression is not None:
-        suffix = os.path.splitext(stem)[1]
-    return SUFFIXES.get(suffix), compression
-
-
-def expand(inputs: str | Path | Sequence[str | Path], format: str | None = None) -> list[DataFile]:
-    """The files that paths, folders, globs and ``-`` (standard input) stand for, each folder's in order of name."""
-    if format is not None and format not in FORMATS:
-        raise OptionError(Argument("format", format), f": expected one of {', '.join(FORMATS)}")
+    if format is not None and format not in formats:
+        raise OptionError(Argument("format", format), f": expected one of {', '.join(formats)}")
+    wanted = Wanted(format, formats)
     given = [inputs] if isinstance(inputs, (str, Path)) else list(inputs)
     if not given:
         raise OptionError("no input was given")
     found: list[DataFile] = []
     for one in map(as_local, given):
         if one == "-":
-            found.append(_spooled(sys.stdin.buffer, "standard input", format))
+            found.append(_spooled(sys.stdin.buffer, "standard input", wanted))
         elif is_url(one):
-            found.extend(_behind(one, format))
+            found.extend(_behind(one, wanted))
         elif os.path.isdir(one):
-            within = _in_folder(one, format)
+            within = _in_folder(one, wanted)
             if not within:
-                raise FileFormatError(f"{one}: the folder holds no table files")
+                raise FileFormatError(f"{one}: {_no_file(wanted)}")
             found.extend(within)
         elif not os.path.exists(one) and glob.has_magic(one):
             once: dict[str, DataFile] = {}  # "rows/**" finds a folder and its files too; each counts once
             for match in globs.on_disk(one):
-                for file in _in_folder(match, format) if os.path.isdir(match) else [_file(match, format)]:
+                for file in _in_folder(match, wanted) if os.path.isdir(match) else [_file(match, wanted)]:
                     once.setdefault(os.path.normpath(file.path), file)
             if not once:
                 raise FileFormatError(f"{one}: no file matches")
             found.extend(once.values())
         else:
-            found.append(_file(one, format))
+            found.append(_file(one, wanted))
     return found
 
 
-def _file(path: str, format: str | None, keys: Mapping[str, str | None] | None = None) -> DataFile:
+def _no_file(wanted: Wanted) -> str:
+    """What a folder without any of the files that are wanted lacks."""
+    kind = "table files" if wanted.formats == FORMATS else f"files of the formats {', '.join(wanted.formats)}"
+    return f"the folder holds no {kind}"
+
+
+def _file(path: str, wanted: Wanted, keys: Mapping[str, str | None] | None = None) -> DataFile:
     as_utf8(os.path.abspath(path))
-    promised, compression = by_suffix(path)
+    kind, compression = wanted.by_name(path)
     with reading(path), open(path, "rb") as stream:
         if is_pipe(path):
-            return _spooled(stream, path, format, promised)
+            return _spooled(stream, path, wanted)
         head = stream.read(16)
-    kind = format or promised or sniff(head)
-    kind = kind or _unknown(path)
     # Other processes may run in other folders.
-    return DataFile(os.path.abspath(path), path, kind, compression, keys or {})
+    return DataFile(os.path.abspath(path), path, kind or wanted.by_bytes(head, path), compression, keys or {})
 
 
-def _behind(address: str, format: str | None) -> list[DataFile]:
+def _behind(address: str, wanted: Wanted) -> list[DataFile]:
     """The files that an address stands for."""
     shown = parse(address).shown
     with reading(shown), plainly():
         found = remote.find(address)
     files = []
     for one in found:
-        keys, promised, compression = {}, *by_suffix(one.url.name)
+        keys, kind, compression = {}, *wanted.by_name(one.url.name)
         if one.relative is not None:
-            if promised is None and format is None:
+            if kind is None:
                 continue
             keys = dict(_hive(step) for step in one.relative.split("/")[:-1] if "=" in step)
-        path, kind = str(one.url), format or promised
         if kind is None:
             with reading(one.url.shown):
-                kind = sniff(remote.RemoteFile(one.url, one.stamp, ahead=16).read(16))
-        files.append(DataFile(path, one.url.shown, kind or _unknown(one.url.shown), compression, keys, stamp=one.stamp))
+                kind = wanted.by_bytes(remote.RemoteFile(one.url, one.stamp, ahead=16).read(16), one.url.shown)
+        files.append(DataFile(str(one.url), one.url.shown, kind, compression, keys, stamp=one.stamp))
     if not files:
-        lacking = "no file matches" if glob.has_magic(parse(address).path) else "the folder holds no table files"
+        lacking = "no file matches" if glob.has_magic(parse(address).path) else _no_file(wanted)
         raise FileFormatError(f"{shown}: {lacking}")
     return files
 
 
-def _in_folder(folder: str, format: str | None) -> list[DataFile]:
+def _in_folder(folder: str, wanted: Wanted) -> list[DataFile]:
     files = []
     for where, folders, names in os.walk(folder, onerror=_refuse, followlinks=True):
         folders[:] = sorted(name for name in folders if _holds_input(os.path.join(where, name), folder))
         relative = os.path.relpath(where, folder).split(os.sep)
         keys = dict(_hive(step) for step in relative if "=" in step)
         for name in sorted(names):
-            if not name.startswith(("_", ".")) and (by_suffix(name)[0] is not None or format is not None):
-                files.append(_file(os.path.join(where, name), format, keys))
+            if not name.startswith(("_", ".")) and wanted.by_name(name)[0] is not None:
+                files.append(_file(os.path.join(where, name), wanted, keys))
     return sorted(files, key=lambda file: file.path)
 
 
@@ -244,40 +227,18 @@ def _hive(step: str) -> tuple[str, str | None]:
     return unquote(key), None if value == "__HIVE_DEFAULT_PARTITION__" else unquote(value)
 
 
-def sniff(head: bytes) -> str | None:
-    """The format that a file's first bytes show, or None.
-
-    >>> sniff(b'{"answer": "yes"}'), sniff(b"question,answer")
-    ('jsonl', 'csv')
-    """
-    if head.startswith(b"PAR1"):
-        return "parquet"
-    if head.startswith((b"ARROW1", b"\xff\xff\xff\xff")):
-        return "arrow"
-    text = head.removeprefix(b"\xef\xbb\xbf").lstrip()
-    if text.startswith((b"{", b"[")):  # an array is refused there, by name
-        return "jsonl"
-    line = head.split(b"\n")[0]
-    if b"\t" in line:
-        return "tsv"
-    return "csv" if b"," in line else None
-
-
-def _spooled(stream: BinaryIO, path: str, format: str | None, promised: str | None = None) -> DataFile:
+def _spooled(stream: BinaryIO, path: str, wanted: Wanted) -> DataFile:
     """The file that a stream is copied to, its format and compression by its first bytes."""
     with reading(path):
         first = stream.read(_HEAD)
-    compression, kind = compression_of(first), format or promised
+    compression, kind = compression_of(first), wanted.by_name(path)[0]
     if compression is None:  # a stream may never end
-        kind = kind or sniff(first) or _unknown(path)
+        kind = kind or wanted.by_bytes(first, path)
     with reading(path):
         copy, checksum = spool(stream, path, first)
     made = DataFile(copy, path, "", compression, checksum=checksum)
     if kind is None:
         with reading(path), made.open()[0] as text:
-            kind = sniff(text.read(_HEAD)) or _unknown(path)
+            head = text.read(_HEAD)
+        kind = wanted.by_bytes(head, path)
     return replace(made, format=kind)
-
-
-def _unknown(path: str) -> NoReturn:
-    raise FileFormatError(f"{path}: {_UNKNOWN}", Argument("format"), f" ({', '.join(FORMATS)})")

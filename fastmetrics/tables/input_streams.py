@@ -11,7 +11,6 @@ import stat
 import tempfile
 import zlib
 from collections.abc import Callable, Mapping
-from pathlib import Path
 from typing import Any, BinaryIO
 
 import pyarrow as pa
@@ -94,14 +93,6 @@ def unpacked(file: pa.NativeFile, compression: str | None) -> pa.NativeFile:
     if compression in PACKED:
         return pa.PythonFile(io.BufferedReader(Unpacked(file, compression), _BLOCK), mode="r")
     return pa.CompressedInputStream(file, compression)
-
-
-def open_text(path: str | Path, compression: str | None) -> BinaryIO:
-    """A file of text as a binary stream of its decompressed bytes."""
-    if compression is None:
-        return open(path, "rb")
-    file: Any = unpacked(pa.OSFile(str(path)), compression)
-    return io.BufferedReader(file, _BLOCK)
 
 
 def compression_of(head: bytes) -> str | None:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import pyarrow as pa
 import pyarrow.types as pt
 
-from fastmetrics.tables.column_types import is_list, is_text
+from fastmetrics.core.column_kinds import is_list, is_text
 
 
 def bad_text(batch: pa.RecordBatch) -> dict[int, tuple[str, str]]:

@@ -11,19 +11,19 @@ from typing import Any, Protocol
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
-import pyarrow.types as pt
 
+from fastmetrics.core.column_kinds import check, is_list, plain
 from fastmetrics.errors import ColumnError, FileFormatError, OptionError, UnknownNameError
 from fastmetrics.errors.messages import Argument
 from fastmetrics.tables.chunks import BEGINNING, Chunk, Place, Span
-from fastmetrics.tables.column_types import Selection, as_lists, check, is_list, is_list_view, plain, settle, unify
+from fastmetrics.tables.column_types import Selection, cast, settle, unify
 from fastmetrics.tables.formats.arrow import ArrowReader
 from fastmetrics.tables.formats.csv_tsv import DelimitedReader
 from fastmetrics.tables.formats.jsonl import JsonLinesReader
 from fastmetrics.tables.formats.parquet import ParquetReader
 from fastmetrics.tables.input_files import DataFile, expand, reading
 from fastmetrics.tables.output.output import is_guarded, metadata_beside, schema_in
+from fastmetrics.tables.read_sizes import STANDARD, ReadSizes
 from fastmetrics.tables.remote.files import side_by_side
 from fastmetrics.tables.retry import patient
 
@@ -133,7 +133,7 @@ class Source:
             return
         if name in reader.schema.names:
             if not self._textual(reader):
-                check(reader.file.shown, name, kind, reader.schema.field(name).type)
+                check(f"{reader.file.shown}: ", name, kind, reader.schema.field(name).type)
         elif not (isinstance(reader, JsonLinesReader) and (name in self.schema.names or reader.holds(name))):
             nearest = UnknownNameError.of("column", name, reader.schema.names)
             raise ColumnError(f"{reader.file.shown}: {nearest}")
@@ -205,25 +205,9 @@ class Source:
                 array = batch.column(batch.schema.get_field_index(field.name))
                 if array.type != field.type:
                     with reading(reader.file.shown):
-                        array = _cast(array, field.type)
+                        array = cast(array, field.type)
             arrays.append(array)
         return pa.RecordBatch.from_arrays(arrays, schema=selection.schema)
-
-
-def _cast(array: pa.Array, type_: pa.DataType) -> pa.Array:
-    if pt.is_run_end_encoded(array.type):
-        array = pc.run_end_decode(array)
-    if pt.is_dictionary(array.type):
-        array = array.dictionary_decode()
-    if is_list(type_) and (is_list_view(array.type) or (is_list(array.type) and _is_coded(array.type.value_type))):
-        lists = as_lists(array)
-        mask = lists.is_null() if lists.null_count else None
-        array = pa.ListArray.from_arrays(lists.offsets, _cast(lists.values, type_.value_type), mask=mask)
-    return array if array.type == type_ else array.cast(type_)
-
-
-def _is_coded(type_: pa.DataType) -> bool:
-    return bool(pt.is_dictionary(type_) or pt.is_run_end_encoded(type_) or is_list_view(type_))
 
 
 def _loose(known: pa.DataType, type_: pa.DataType) -> pa.DataType:
@@ -254,15 +238,19 @@ def _without_empty(readers: Sequence[Reader]) -> list[Reader]:
 
 
 def open_source(
-    inputs: str | Path | Sequence[str | Path], format: str | None = None, max_row_bytes: int | None = None
+    inputs: str | Path | Sequence[str | Path],
+    format: str | None = None,
+    max_row_bytes: int | None = None,
+    sizes: ReadSizes = STANDARD,
 ) -> Source:
     """Open files, folders, globs or ``-`` (standard input) as one table.
 
     Formats go by suffix, then by the first bytes: Parquet, JSON lines, CSV and TSV (with a header), Arrow IPC files
     and streams; text may be compressed (.gz, .zst, .bz2, .xz).  A folder gives its files in order of path, with the
     keys of hive folders (``lang=de/``) as columns.  In text formats ids that mix numbers and strings become strings in
-    the whole column.  A row of more than ``max_row_bytes`` bytes, by default 64 MiB, is a bad row.  Raises
-    ``FileFormatError`` for a file that is missing, empty, truncated, damaged or of an unknown format.
+    the whole column.  A row of more than ``max_row_bytes`` bytes, by default 64 MiB, is a bad row.  ``sizes``
+    say how much is read at a time.  Raises ``FileFormatError`` for a file that is missing, empty, truncated, damaged or
+    of an unknown format.
 
     >>> import tempfile, pathlib
     >>> path = pathlib.Path(tempfile.mkdtemp(), "answers.csv")
@@ -273,11 +261,16 @@ def open_source(
     >>> [chunk.batch.to_pylist() for chunk in source.chunks(source.select({"answer": "text"}))]
     [[{'answer': 'yes'}]]
     """
-    files = expand(inputs, format)
+    files = [replace(file, sizes=sizes) for file in expand(inputs, format)]
     if max_row_bytes is not None:
         if max_row_bytes < 1:
             raise OptionError(Argument("max_row_bytes", max_row_bytes), ": expected at least 1")
         files = [replace(file, max_row_bytes=max_row_bytes) for file in files]
+    return open_files(files)
+
+
+def open_files(files: Sequence[DataFile]) -> Source:
+    """Files of known formats as one table."""
     return Source(side_by_side(_reader, files))
 
 

@@ -11,7 +11,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.types as pt
 
-from fastmetrics.tables.column_types import WrongValueError, coerce, is_list
+from fastmetrics.core.column_kinds import is_list
+from fastmetrics.tables.column_types import WrongValueError, coerce
 
 _FLAGS = {"true": True, "false": False, "1": True, "0": False}
 _NOTHING = ["", "NA", "N/A", "n/a", "NULL", "null", "None"]

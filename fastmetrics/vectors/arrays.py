@@ -9,9 +9,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from pathlib import Path
-from tokenize import TokenError
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -19,8 +17,11 @@ import pyarrow as pa
 import threadpoolctl
 
 from fastmetrics.core.arrow_checks import check
-from fastmetrics.errors import ColumnError, FileFormatError, InputError, UnknownNameError
-from fastmetrics.errors.messages import Argument
+from fastmetrics.errors import ColumnError, InputError
+from fastmetrics.vectors.vector_columns import holds_vectors, vector_column
+
+if TYPE_CHECKING:
+    from fastmetrics.vectors.vector_files import VectorFiles
 
 Block: TypeAlias = npt.NDArray[np.float32] | npt.NDArray[np.float64]
 Ids: TypeAlias = npt.NDArray[np.int64]
@@ -50,27 +51,42 @@ class Vectors:
     def of(cls, source: VectorsLike, column: str | None = None, *, name: str = "vectors") -> Vectors:
         """The vectors in ``source``: a 2-D array, rows of numbers, an Arrow or data-frame table or column, or a path.
 
-        A path ends in ``.npy`` (memory-mapped) or is a Parquet, Arrow IPC or Feather file.  ``column`` names the
-        list column of a table; without it the table must have exactly one. ``name`` is what errors call the vectors.
+        A path means what it means to ``score``: a file, folder, glob or address of tables in any format, or of ``.npy``
+        arrays (memory-mapped where they lie on this machine).  ``column`` names the column of vectors of a table;
+        without it the table must have exactly one. ``name`` is what errors call the vectors.
 
         Raises ``ColumnError`` (a ``ValueError``) where rows differ in length or hold something that is not a number,
-        ``FileFormatError`` for a file that cannot be read as what it claims to be.
+        ``FileFormatError`` for a file that cannot be read, or has a bad row.
         """
         if isinstance(source, Vectors):
             return source
         if isinstance(source, str | os.PathLike):
-            return cls._of_path(Path(source), column)
+            from fastmetrics.vectors.vector_files import read_vectors
+
+            return cls.of_files(read_vectors(source, column))
         if isinstance(source, pa.Table | pa.RecordBatch):
-            return cls._of_column(source.column(_vector_column(source.schema, column)))
+            chosen = vector_column(source.schema, column)
+            return cls.of_column(source.column(chosen), f"column {chosen!r}")
         if isinstance(source, pa.Array | pa.ChunkedArray):
-            return cls._of_column(source, name)
+            return cls.of_column(source, name)
         if not isinstance(source, np.ndarray) and hasattr(source, "__arrow_c_stream__"):
             read = pa.chunked_array(source) if not hasattr(source, "columns") else pa.table(source)
             return cls.of(read, column)
-        return cls._of_array(source, name)
+        return cls.of_array(source, name)
 
     @classmethod
-    def _of_array(cls, source: Any, name: str = "vectors") -> Vectors:
+    def of_files(cls, read: VectorFiles) -> Vectors:
+        """The vectors that were read from files."""
+        if read.column is not None:
+            return cls.of_column(read.column, read.name)
+        each = [cls.of_array(array, read.name) for array in read.arrays]
+        for one in each:
+            check_same_width(each[0], one, read.name)
+        return cls([part for one in each for part in one._parts], each[0].dim)
+
+    @classmethod
+    def of_array(cls, source: Any, name: str = "vectors") -> Vectors:
+        """The rows of a 2-D array, or of what NumPy makes one of."""
         try:
             array = np.asanyarray(source)
         except ValueError as error:
@@ -85,32 +101,11 @@ class Vectors:
         return cls([array], array.shape[1])
 
     @classmethod
-    def _of_path(cls, path: Path, column: str | None) -> Vectors:
-        if not path.exists():
-            raise FileFormatError(f"{path}: no such file")
-        suffix = path.suffix.lower()
-        try:
-            if suffix == ".npy":
-                return cls._of_array(_mapped(path))
-            if suffix in (".parquet", ".pq"):
-                from pyarrow import parquet
-
-                name = _vector_column(parquet.read_schema(path), column)
-                return cls._of_column(parquet.read_table(path, columns=[name]).column(name))
-            if suffix in (".arrow", ".feather", ".ipc"):
-                with pa.memory_map(str(path)) as mapped:
-                    return cls.of(pa.ipc.open_file(mapped).read_all(), column)
-        except (ColumnError, UnknownNameError) as error:
-            raise type(error)(f"{path}: {error}") from error
-        except (ValueError, EOFError, OSError, pa.ArrowException) as error:
-            raise FileFormatError(f"{path}: not a readable {suffix[1:]} file: {error}") from error
-        raise FileFormatError(f"{path}: vectors are read from .npy, .parquet, .arrow and .feather files")
-
-    @classmethod
-    def _of_column(cls, column: pa.Array | pa.ChunkedArray, name: str = "vectors") -> Vectors:
+    def of_column(cls, column: pa.Array | pa.ChunkedArray, name: str = "vectors") -> Vectors:
+        """The rows of an Arrow column of lists."""
         chunks = column.chunks if isinstance(column, pa.ChunkedArray) else [column]
-        if not _holds_vectors(column.type):
-            raise ColumnError(f"{name}: expected a column of lists of numbers, not {column.type}")
+        if not holds_vectors(column.type):
+            raise ColumnError(f"{name}: expected lists of numbers, got {column.type}")
         check(column, name)
         widths = [_width(chunk) for chunk in chunks]
         dim = next((width for width in widths if width >= 0), 0)
@@ -159,33 +154,6 @@ class Vectors:
         block = block[:]  # a view of our own: freezing it leaves the caller's array writeable
         block.setflags(write=False)
         return block
-
-
-def _mapped(path: Path) -> npt.NDArray[Any]:
-    """The array in a ``.npy`` file; raises ``ValueError`` for a header that is none, whatever NumPy makes of it."""
-    try:
-        array: npt.NDArray[Any] = np.load(path, mmap_mode="r", allow_pickle=False)
-    except (IndexError, TypeError, TokenError) as error:
-        raise ValueError(f"a damaged header: {error}") from error
-    return array
-
-
-def _holds_vectors(kind: pa.DataType) -> bool:
-    if not (pa.types.is_list(kind) or pa.types.is_large_list(kind) or pa.types.is_fixed_size_list(kind)):
-        return False
-    return bool(pa.types.is_floating(kind.value_type) or pa.types.is_integer(kind.value_type))
-
-
-def _vector_column(schema: pa.Schema, column: str | None) -> str:
-    if column is not None:
-        if column not in schema.names:
-            raise UnknownNameError.of("column", column, schema.names)
-        return column
-    fitting = [field.name for field in schema if _holds_vectors(field.type)]
-    if len(fitting) != 1:
-        found = ", ".join(map(repr, fitting)) or "none"
-        raise ColumnError(f"expected one column of lists of numbers, found {found}; name one with ", Argument("column"))
-    return str(fitting[0])
 
 
 def _width(chunk: pa.Array) -> int:

@@ -68,8 +68,9 @@ def geometry(
     control variates, and the smallest and largest distance are an upper and a lower bound; ``estimates`` in the
     result says so.
 
-    ``matrix`` is a 2-D array of float16, float32 or float64, a table or column of lists, or the path of a .npy,
-    Parquet or Arrow file; ``column`` names the list column of a table.
+    ``matrix`` is a 2-D array of float16, float32 or float64, a table or column of lists, or a path: a file,
+    folder, glob or address of tables in any format that ``score`` reads, or of .npy arrays; ``column`` names the column
+    of vectors of a table.
 
     >>> result = geometry([[1.0, 0.0], [0.0, 1.0], [-1.0, 0.0]], k=1)
     >>> round(result.avg_pairwise_distance, 6), result.max_pairwise_distance, result.effective_dimensionality

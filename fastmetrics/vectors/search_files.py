@@ -8,14 +8,10 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-from pyarrow import parquet
 
-from fastmetrics.columns import resolve
-from fastmetrics.core.arrow_checks import check
-from fastmetrics.errors import FileFormatError
-from fastmetrics.tables.input_files import reading
 from fastmetrics.vectors.arrays import Vectors
 from fastmetrics.vectors.neighbors import RECALL, Distance, Index
+from fastmetrics.vectors.vector_files import read_vectors
 
 
 @dataclass(frozen=True)
@@ -40,32 +36,35 @@ class Run:
 
 
 def build_index(
-    vectors: Path,
+    vectors: str | Path,
     *,
     metric: Distance = "cosine",
     method: str | None = None,
     column: str | None = None,
     threads: int | None = None,
 ) -> Index:
-    """An index of a file of vectors; its rows are called by the file's id column, or else by their numbers."""
-    source = Vectors.of(vectors, column)
-    return Index.build(source, metric=metric, method=method, names=_ids(vectors, source.rows), threads=threads)
+    """An index of the vectors in files; its rows are called by the tables' id column, or else by their numbers.
+
+    ``vectors`` is a file, folder, glob, address or ``-`` (standard input), of tables of any format or ``.npy`` arrays.
+    """
+    source, ids = _read(vectors, column)
+    return Index.build(source, metric=metric, method=method, names=ids, threads=threads)
 
 
 def search_run(
     index: Index,
-    queries: Path,
+    queries: str | Path,
     *,
     k: int = 10,
     column: str | None = None,
     recall: float = RECALL,
     threads: int | None = None,
 ) -> Run:
-    """The ``k`` nearest rows of an index for every vector in a file, by their names and scores, best first.
+    """The ``k`` nearest rows of an index for every vector in files, by their names and scores, best first.
 
     An approximate index is searched as far as it takes for the share ``recall`` of the true neighbours.
     """
-    asked = Vectors.of(queries, column)
+    asked, ids = _read(queries, column)
     found = index.search(asked, k=k, recall=recall, threads=threads)
     kept = found.ids >= 0
     offsets = pa.array(np.concatenate([[0], np.cumsum(kept.sum(axis=1))]), pa.int64())
@@ -73,7 +72,7 @@ def search_run(
     scores = pa.array(found.scores[kept])
     table = pa.table(
         {
-            "id": _ids(queries, asked.rows),
+            "id": ids,
             "retrieved_ids": pa.LargeListArray.from_arrays(offsets, names),
             "retrieved_scores": pa.LargeListArray.from_arrays(offsets, scores),
         }
@@ -81,24 +80,8 @@ def search_run(
     return Run(table, found.method, found.metric, found.recall, found.recall_sample)
 
 
-def _ids(path: Path, rows: int) -> pa.Array:
-    """The file's id column, or row numbers where it has none."""
-    with reading(str(path)):
-        found = _id_column(path)
-        if found is None:
-            return pa.array(np.arange(rows))
-        check(found, f"{path}: column 'id'", FileFormatError)
-        found.validate(full=True)
-        return found.combine_chunks()
-
-
-def _id_column(path: Path) -> pa.ChunkedArray | None:
-    if path.suffix.lower() in (".parquet", ".pq"):
-        name = resolve(parquet.read_schema(path).names, needed={"id"}).get("id")
-        return None if name is None else parquet.read_table(path, columns=[name]).column(name)
-    if path.suffix.lower() in (".arrow", ".feather", ".ipc"):
-        with pa.memory_map(str(path)) as mapped:
-            table = pa.ipc.open_file(mapped).read_all()
-        name = resolve(table.schema.names, needed={"id"}).get("id")
-        return None if name is None else table.column(name)
-    return None
+def _read(path: str | Path, column: str | None) -> tuple[Vectors, pa.Array]:
+    """The vectors of files and their ids, or the numbers of the rows where they have none."""
+    read = read_vectors(path, column)
+    vectors = Vectors.of_files(read)
+    return vectors, pa.array(np.arange(vectors.rows)) if read.ids is None else read.ids

@@ -14,8 +14,6 @@ from fastmetrics.tables.chunks import Chunk
 from fastmetrics.tables.column_types import Selection
 from fastmetrics.tables.input_files import DataFile, reading
 
-READ_ROWS = 65_536
-
 
 class ArrowReader:
     """One Arrow IPC file or stream; also Feather version 2."""
@@ -48,11 +46,11 @@ class ArrowReader:
         indices = [self.schema.get_field_index(name) for name in names]
         with reading(self.file.shown):
             arrow, tell = self._open(indices)
-            row = 0
+            row, most = 0, self.file.sizes.arrow_rows
             for batch, offset in _each(arrow, tell, self.file.size):
                 check_table(batch, f"{self.file.shown}, from row {row}, column", FileFormatError)
-                for keep in range(max(0, start - row), batch.num_rows, READ_ROWS):
-                    piece = batch.slice(keep, READ_ROWS)
+                for keep in range(max(0, start - row), batch.num_rows, most):
+                    piece = batch.slice(keep, most)
                     first = row + keep
                     yield Chunk(number, np.arange(first, first + len(piece), dtype=np.int64), piece, (), offset)
                 row += batch.num_rows

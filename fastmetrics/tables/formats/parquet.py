@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 import pyarrow as pa
@@ -13,10 +13,9 @@ from fastmetrics.errors import FileFormatError, InputError
 from fastmetrics.tables.chunks import Chunk, row_bytes
 from fastmetrics.tables.column_types import Selection
 from fastmetrics.tables.input_files import DataFile, reading
+from fastmetrics.tables.read_sizes import ReadSizes
 from fastmetrics.tables.remote.files import AHEAD, patiently
 
-READ_ROWS = 8_192
-READ_BYTES = 16 << 20
 _BUFFER = 1 << 20
 _FETCH_BYTES = 64 << 20
 _RUN_ROWS = 65_536
@@ -37,18 +36,19 @@ class ParquetReader:
             check_names(self.schema, file.shown, FileFormatError)
             self.pieces = list(_pieces(parquet.metadata))
 
-    def _open(self) -> pq.ParquetFile:
-        """The file; of a remote one, larger pieces are fetched at a time."""
+    def _open(self, coded: Sequence[str] = ()) -> pq.ParquetFile:
+        """The file, the columns ``coded`` as dictionaries; of a remote one, larger pieces are fetched at a time."""
+        options = {"pre_buffer": False, "read_dictionary": coded}
         if self.file.is_remote:
-            return patiently(lambda: pq.ParquetFile(self.file.at_random(), buffer_size=AHEAD, pre_buffer=False))
-        return pq.ParquetFile(self.file.path, buffer_size=_BUFFER, pre_buffer=False)
+            return patiently(lambda: pq.ParquetFile(self.file.at_random(), buffer_size=AHEAD, **options))
+        return pq.ParquetFile(self.file.path, buffer_size=_BUFFER, **options)
 
-    def _fetching(self, parquet: pq.ParquetFile, names: list[str]) -> pq.ParquetFile:
+    def _fetching(self, parquet: pq.ParquetFile, names: list[str], coded: Sequence[str]) -> pq.ParquetFile:
         """The file as one that fetches all columns of a run in few requests, where they fit into memory."""
         if not self.file.is_remote or _largest_run(parquet.metadata, names) > _FETCH_BYTES:
             return parquet
-        footer = parquet.metadata
-        return patiently(lambda: pq.ParquetFile(self.file.at_random(), metadata=footer, pre_buffer=True))
+        options = {"metadata": parquet.metadata, "pre_buffer": True, "read_dictionary": coded}
+        return patiently(lambda: pq.ParquetFile(self.file.at_random(), **options))
 
     def where(self, row: int) -> str:
         """The row in messages."""
@@ -57,13 +57,17 @@ class ParquetReader:
     def read(
         self, selection: Selection, number: int, start: int, threads: int, stop: int | None = None
     ) -> Iterator[Chunk]:
-        """The rows from ``start`` to before ``stop``, where a row group ends; row groups outside are not read."""
+        """The rows from ``start`` to before ``stop``, where a row group ends; row groups outside are not read.
+
+        What is selected as a dictionary is read as one, if it is text.
+        """
         names = [name for name in selection.schema.names if name in self.schema.names]
-        with reading(self.file.shown), self._open() as parquet:
-            fetching = self._fetching(parquet, names)
+        coded = [field.name for field in selection.schema if pa.types.is_dictionary(field.type)]
+        with reading(self.file.shown), self._open(coded) as parquet:
+            fetching = self._fetching(parquet, names, coded)
             for first, groups in _runs(parquet.metadata, start, stop):
                 row = first
-                for batch in _batches(parquet, names, groups, fetching):
+                for batch in _batches(parquet, names, groups, fetching, self.file.sizes):
                     check_table(batch, f"{self.file.shown}, from row {row}, column", FileFormatError)
                     keep = max(0, start - row)
                     if keep < batch.num_rows:
@@ -112,9 +116,9 @@ def _largest_run(metadata: pq.FileMetaData, names: list[str]) -> int:
 
 
 def _batches(
-    parquet: pq.ParquetFile, names: list[str], groups: list[int], fetching: pq.ParquetFile
+    parquet: pq.ParquetFile, names: list[str], groups: list[int], fetching: pq.ParquetFile, most: ReadSizes
 ) -> Iterator[pa.RecordBatch]:
-    """Batches of about ``READ_BYTES``, read by ``fetching``, which is the same file.
+    """Batches of about ``most.parquet_bytes``, read by ``fetching``, which is the same file.
 
     The row groups' sizes tell how wide a row is, except where long cells repeat: a dictionary holds each once. So
     where a dictionary is not small, the first rows are decoded to see.
@@ -134,7 +138,7 @@ def _batches(
     if doubtful:
         probe = parquet.iter_batches(_PROBE_ROWS, row_groups=groups[:1], columns=names, use_threads=False)
         width = max([width, *(_widest(batch) for batch in _first(probe))])
-    fitting = max(1, min(READ_ROWS, READ_BYTES // width))
+    fitting = max(1, min(rows, most.parquet_rows, most.parquet_bytes // width))
     # One thread: decoding in the reader's own thread is as fast, as scoring and writing fill the others.
     yield from fetching.iter_batches(fitting, row_groups=groups, columns=names, use_threads=False)
 

@@ -18,7 +18,7 @@ import pyarrow.parquet as pq
 import pyarrow.types as pt
 
 from fastmetrics.errors import OptionError, OutputError
-from fastmetrics.tables.input_files import by_suffix
+from fastmetrics.tables.file_formats import FORMATS, by_suffix
 from fastmetrics.tables.output.formula_guard import guarded, holds_text, plain_text
 from fastmetrics.tables.remote.addresses import as_local, is_url, last_name, shown
 from fastmetrics.tables.remote.stores import cause
@@ -278,7 +278,7 @@ def output_format(path: str | Path) -> tuple[str, str | None]:
     if is_folder or not os.path.splitext(name)[1]:
         return "folder", None
     format, compression = by_suffix(name)
-    if format is None or (
+    if format not in FORMATS or (
         compression and (format in ("parquet", "arrow") or compression not in _COMPRESSIONS.values())
     ):
         raise OptionError(

@@ -3,11 +3,7 @@
 from __future__ import annotations
 
 import io
-import os
-import shutil
-import tempfile
 import time
-import weakref
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from glob import has_magic
@@ -213,18 +209,6 @@ def unchanged(place: Store, url: Url, stamp: Stamp) -> Any:
     if file.size() != stamp[0]:
         raise FileFormatError(f"{url.shown}: was changed while it was read; it had {stamp[0]:,} bytes")
     return file
-
-
-def spooled(text: str, owner: object) -> str:
-    """The path of a copy on this machine of the one file behind an address; the copy goes when its owner does."""
-    found = find(text)
-    if len(found) != 1:
-        raise FileFormatError(f"{parse(text).shown}: expected one file, found {len(found)}")
-    handle, path = tempfile.mkstemp(prefix="fastmetrics-")
-    weakref.finalize(owner, os.unlink, path)
-    with open(handle, "wb") as copy, RemoteFile(found[0].url, found[0].stamp) as file:
-        shutil.copyfileobj(file, copy, AHEAD)
-    return path
 
 
 def patiently(do: Callable[[], T]) -> T:

@@ -1,0 +1,94 @@
+"""The Arrow types that a column of each kind may have, in memory and in files.
+
+A *kind* is what ``fastmetrics.columns`` says of a column (text, texts, ids, id, number, amounts, numbers, flag,
+vector), or ``any`` for a column that is only copied.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+import pyarrow as pa
+import pyarrow.types as pt
+
+from fastmetrics.errors import ColumnError
+
+
+def is_text(type_: pa.DataType) -> bool:
+    """Whether the type holds strings, in whichever layout."""
+    if pt.is_dictionary(type_):
+        return is_text(type_.value_type)
+    return bool(pt.is_string(type_) or pt.is_large_string(type_) or pt.is_string_view(type_))
+
+
+def is_list(type_: pa.DataType) -> bool:
+    """Whether the type holds lists, in whichever layout."""
+    return bool(pt.is_list(type_) or pt.is_large_list(type_) or pt.is_fixed_size_list(type_))
+
+
+def is_list_view(type_: pa.DataType) -> bool:
+    """Whether the type holds lists that may lie in any order."""
+    return bool(pt.is_list_view(type_) or pt.is_large_list_view(type_))
+
+
+def is_number(type_: pa.DataType) -> bool:
+    """Whether the type holds whole numbers, floats or decimals."""
+    return bool(pt.is_integer(type_) or pt.is_floating(type_) or pt.is_decimal(type_))
+
+
+def _is_flag(type_: pa.DataType) -> bool:
+    return bool(pt.is_boolean(type_) or pt.is_integer(type_) or pt.is_floating(type_))
+
+
+def _is_count(type_: pa.DataType) -> bool:
+    return is_number(type_) or bool(pt.is_boolean(type_))
+
+
+def _is_coordinate(type_: pa.DataType) -> bool:
+    return bool(pt.is_integer(type_) or pt.is_floating(type_))
+
+
+def _list_of(test: Callable[[pa.DataType], bool]) -> Callable[[pa.DataType], bool]:
+    return lambda type_: is_list(type_) and (pt.is_null(type_.value_type) or test(type_.value_type))
+
+
+def _is_id(type_: pa.DataType) -> bool:
+    return is_text(type_) or bool(pt.is_integer(type_))
+
+
+_FITS: Mapping[str, tuple[str, Callable[[pa.DataType], bool]]] = {
+    "text": ("text", is_text),
+    "texts": ("text or lists of it", lambda type_: is_text(type_) or _list_of(is_text)(type_)),
+    "ids": ("lists of strings or of whole numbers", _list_of(_is_id)),
+    "id": ("strings or whole numbers", _is_id),
+    "number": ("numbers", _is_count),
+    "amounts": ("numbers or lists of numbers", lambda type_: _is_count(type_) or _list_of(_is_count)(type_)),
+    "numbers": ("lists of numbers", _list_of(_is_count)),
+    "flag": ("true or false", _is_flag),
+    "vector": ("lists of numbers", _list_of(_is_coordinate)),
+    "any": ("anything but unions", lambda type_: not pt.is_union(type_)),
+}
+
+
+def fits(kind: str, type_: pa.DataType) -> bool:
+    """Whether a column of this type can be of this kind."""
+    return pt.is_null(type_) or _FITS[kind][1](plain(type_))
+
+
+def check(where: str, name: str, kind: str, type_: pa.DataType) -> None:
+    """Raise ``ColumnError`` unless a column of this type can be of this kind; ``where`` begins the message."""
+    if not fits(kind, type_):
+        raise ColumnError(f"{where}column {name!r}: expected {_FITS[kind][0]}, got {type_}")
+
+
+def plain(type_: pa.DataType) -> pa.DataType:
+    """The type with dictionaries, runs and views replaced by what they stand for."""
+    if pt.is_dictionary(type_) or pt.is_run_end_encoded(type_):
+        return plain(type_.value_type)
+    if pt.is_string_view(type_):
+        return pa.string()
+    if pt.is_binary_view(type_):
+        return pa.binary()
+    if is_list_view(type_) or (is_list(type_) and plain(type_.value_type) != type_.value_type):
+        return pa.list_(plain(type_.value_type))
+    return type_

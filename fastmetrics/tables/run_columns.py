@@ -1,0 +1,106 @@
+"""The columns of runs and judgements: how they are called, and what they must hold."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+
+from fastmetrics.core.arrow_checks import check
+from fastmetrics.errors import ColumnError, FileFormatError
+from fastmetrics.errors.messages import quoted
+
+NAMES: Mapping[str, tuple[str, ...]] = {
+    "query": ("query_id", "qid", "query", "q_id", "topic", "topic_id"),
+    "doc": ("doc_id", "docno", "docid", "pid", "doc", "document_id", "passage_id", "corpus_id"),
+    "score": ("score", "sim", "similarity"),
+    "grade": ("relevance", "rel", "label", "grade", "judgment", "judgement", "score"),
+}
+"""What a column may be called, in any letter case and with hyphens for underscores; the first that is there counts."""
+
+Batches = Iterator[pa.RecordBatch]
+
+
+def canonical(name: str) -> str:
+    """A column's name as ``NAMES`` has it."""
+    return name.lower().replace("-", "_")
+
+
+def is_text(kind: pa.DataType) -> bool:
+    """Whether the type holds strings laid out one after the other."""
+    return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind))
+
+
+@dataclass(frozen=True)
+class RunColumns:
+    """The columns of one table or file, which messages call ``name``; ``kind`` is "score" of a run, or "grade"."""
+
+    name: str
+    kind: str
+
+    def named(self, names: Sequence[str]) -> list[str]:
+        """The columns of query, document and value among ``names``; raises ``ColumnError`` where one is missing."""
+        present = {canonical(name): name for name in reversed(names)}
+        chosen = []
+        for what in ("query", "doc", self.kind):
+            found = [present[name] for name in NAMES[what] if name in present]
+            if not found:
+                raise ColumnError(f"{self.name}: no column {' or '.join(NAMES[what])} among {quoted(names)}")
+            chosen.append(found[0])
+        return chosen
+
+    def of_table(self, table: pa.Table, rows: int) -> Batches:
+        """The three columns of a table in memory, so many rows at a time."""
+        chosen = self.named(table.schema.names)
+        for name in chosen:
+            check(table.column(name), f"{self.name}: column {name!r}", FileFormatError)
+        return self.of(iter(table.select(chosen).to_batches(rows)), chosen)
+
+    def of(self, batches: Batches, names: Sequence[str]) -> Batches:
+        """The three columns of batches that have the columns ``names``, as query, doc and value."""
+        chosen = self.named(names)
+        for batch in batches:
+            columns = [batch.column(name) for name in chosen]
+            found = pa.record_batch(dict(zip(("query", "doc", "value"), columns, strict=True)))
+            try:
+                found.validate(full=True)
+            except pa.ArrowInvalid as error:
+                raise FileFormatError(f"{self.name}: an id is not UTF-8: {error}") from None
+            yield found
+
+    def checked(self, batch: pa.RecordBatch, row: int) -> pa.RecordBatch:
+        """The rows from number ``row`` on, ids as text and values as float64; raises ``ColumnError`` for a bad one."""
+        query, doc, value = batch.columns
+        for name, column in (("query", query), ("document", doc), (self.kind, value)):
+            holes = pa.types.is_dictionary(column.type) and column.dictionary.null_count
+            plain = column.cast(column.type.value_type) if holes else column
+            if plain.null_count:
+                wrong = int(np.flatnonzero(plain.is_null().to_numpy(zero_copy_only=False))[0]) + row
+                raise ColumnError(f"{self.name}, row {wrong}: the {name} is null")
+        found = value if pa.types.is_float64(value.type) else self._number(value, row)
+        unfit = np.isnan if self.kind == "score" else lambda grades: ~np.isfinite(grades)
+        wrong_rows = np.flatnonzero(unfit(found.to_numpy()))
+        if wrong_rows.size:
+            bad, where = found[int(wrong_rows[0])].as_py(), f"{self.name}, row {int(wrong_rows[0]) + row}"
+            raise ColumnError(f"{where}: the {self.kind} is {'not a number' if np.isnan(bad) else 'infinite'}")
+        if not pa.types.is_dictionary(query.type) or not is_text(query.dictionary.type):
+            query = self._text(query, "query")
+        return pa.record_batch({"query": query, "doc": self._text(doc, "document"), "value": found})
+
+    def _text(self, column: pa.Array, what: str) -> pa.Array:
+        kind = column.type
+        if pa.types.is_dictionary(kind):
+            return self._text(column.cast(kind.value_type), what)
+        if is_text(kind):
+            return column
+        if pa.types.is_string_view(kind) or pa.types.is_integer(kind):
+            return column.cast(pa.large_string())
+        raise ColumnError(f"{self.name}: {what} ids are strings or integers, not {kind}")
+
+    def _number(self, column: pa.Array, row: int) -> pa.Array:
+        try:
+            return column.cast(pa.float64(), safe=False)
+        except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:
+            raise ColumnError(f"{self.name}, from row {row}: the {self.kind} is a number: {error}") from None

@@ -1,0 +1,30 @@
+"""Which column of a table holds vectors."""
+
+from __future__ import annotations
+
+import pyarrow as pa
+
+from fastmetrics.core.column_kinds import fits, is_list
+from fastmetrics.errors import ColumnError, UnknownNameError
+from fastmetrics.errors.messages import Argument
+
+
+def holds_vectors(kind: pa.DataType) -> bool:
+    """Whether a column of this type holds lists of numbers, one after the other."""
+    return is_list(kind) and not pa.types.is_null(kind.value_type) and fits("vector", kind)
+
+
+def vector_column(schema: pa.Schema, column: str | None) -> str:
+    """The name of a table's column of vectors: the one that is named, or else the only one.
+
+    Raises ``UnknownNameError`` for a name that no column has, ``ColumnError`` where none or several could be meant.
+    """
+    if column is not None:
+        if column not in schema.names:
+            raise UnknownNameError.of("column", column, schema.names)
+        return column
+    fitting = [field.name for field in schema if holds_vectors(field.type)]
+    if len(fitting) != 1:
+        found = ", ".join(map(repr, fitting)) or "none"
+        raise ColumnError(f"expected one column of lists of numbers, found {found}; name one with ", Argument("column"))
+    return str(fitting[0])

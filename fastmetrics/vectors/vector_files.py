@@ -1,0 +1,89 @@
+"""Vectors in files: a column of tables of any format, or the arrays of ``.npy`` files, here or behind addresses."""
+
+from __future__ import annotations
+
+import io
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from tokenize import TokenError
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from fastmetrics.columns import resolve
+from fastmetrics.errors import ColumnError, FileFormatError, UnknownNameError
+from fastmetrics.tables.file_formats import FORMATS
+from fastmetrics.tables.input_files import DataFile, expand, reading
+from fastmetrics.tables.read_sizes import WHOLE
+from fastmetrics.tables.remote.addresses import as_local, shown
+from fastmetrics.tables.source import Source, open_files
+from fastmetrics.tables.whole_table import whole_table
+from fastmetrics.vectors.vector_columns import vector_column
+
+
+@dataclass(frozen=True)
+class VectorFiles:
+    """What files hold: ``arrays`` of two dimensions, or a ``column`` of lists; and the tables' ids, if they have any.
+
+    ``name`` is what messages call the vectors.
+    """
+
+    name: str
+    arrays: Sequence[npt.NDArray[Any]]
+    column: pa.ChunkedArray | None = None
+    ids: pa.Array | None = None
+
+
+def read_vectors(path: str | os.PathLike[str], column: str | None = None) -> VectorFiles:
+    """The vectors of a file, folder, glob, address or ``-`` (standard input), and their ids.
+
+    Arrays that lie on this machine are memory-mapped.  ``column`` as in :func:`vector_column`.
+
+    Raises ``FileFormatError`` for a file that cannot be read or has a bad row, ``ColumnError`` for a column of another
+    type, or if it is not clear which one is meant.
+    """
+    path = path if isinstance(path, str) else Path(path)
+    files = expand(path, formats=(*FORMATS, "npy"))
+    name = files[0].shown if len(files) == 1 else shown(as_local(path))
+    arrays = [file for file in files if file.format == "npy"]
+    if len(arrays) == len(files):
+        return VectorFiles(name, [_array(file) for file in arrays])
+    if arrays:
+        raise FileFormatError(f"{name}: expected .npy files or tables, got both, such as {arrays[0].shown}")
+    source = open_files([replace(file, sizes=WHOLE) for file in files])
+    try:
+        chosen = vector_column(_as_it_looks(source), column)
+    except (ColumnError, UnknownNameError) as error:
+        raise type(error)(f"{name}: ", error.message) from error
+    named = resolve(source.schema.names, needed={"id"}).get("id")
+    kinds = {**({} if named is None else {named: "any"}), chosen: "vector"}
+    table = whole_table(source, kinds)
+    ids = None if named is None else table[named].combine_chunks()
+    return VectorFiles(f"{name}: column {chosen!r}", [], table[chosen], ids)
+
+
+def _array(file: DataFile) -> npt.NDArray[Any]:
+    """The array in a ``.npy`` file; raises ``FileFormatError`` for a damaged header, whatever NumPy makes of it."""
+    with reading(file.shown):
+        try:
+            if not file.is_remote and file.compression is None:
+                return np.asanyarray(np.load(file.path, mmap_mode="r", allow_pickle=False))
+            with file.open()[0] as stream:
+                return np.asanyarray(np.load(io.BytesIO(stream.read()), allow_pickle=False))
+        except (ValueError, EOFError, IndexError, TypeError, TokenError) as error:
+            raise FileFormatError(f"{file.shown}: cannot be read: not a .npy file of numbers: {error}") from error
+
+
+def _as_it_looks(source: Source) -> pa.Schema:
+    """The columns, those of CSV and TSV whose first cell is a list in brackets as lists."""
+    if any(file.format not in ("csv", "tsv") for file in source.files):
+        return source.schema
+    first = next(source.chunks(source.select(dict.fromkeys(source.schema.names, "text"))), None)
+    cells = first.batch.slice(0, 1).to_pylist() if first is not None else []
+    listed = {name for cell in cells for name, text in cell.items() if text.lstrip().startswith("[")}
+    vectors = pa.list_(pa.float64())
+    return pa.schema([(f.name, vectors if f.name in listed else f.type) for f in source.schema])
