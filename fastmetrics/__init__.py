@@ -41,6 +41,7 @@ HOMES = {
     "StrictMatchBot": "faq.bot",
     "grounding_evidence": "metrics.grounding",
     "tokens_by_id": "metrics.operations",
+    "risk_coverage": "stats.risk_coverage",
     "response_exact_match_rate": "metrics.semantic",
     "response_semantic_consistency": "metrics.semantic",
 }

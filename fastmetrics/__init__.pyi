@@ -16,6 +16,7 @@ from fastmetrics.metrics.grounding import grounding_evidence as grounding_eviden
 from fastmetrics.metrics.operations import tokens_by_id as tokens_by_id
 from fastmetrics.metrics.retrieval_consistency import retrieval_consistency as retrieval_consistency
 from fastmetrics.metrics.retrieval_consistency import retrieval_rbo as retrieval_rbo
+from fastmetrics.metrics.risk import Aurc
 from fastmetrics.metrics.semantic import response_exact_match_rate as response_exact_match_rate
 from fastmetrics.metrics.semantic import response_semantic_consistency as response_semantic_consistency
 from fastmetrics.results.comparison import compare as compare
@@ -34,6 +35,7 @@ from fastmetrics.scoring.verdict_reasons import verdicts as verdicts
 from fastmetrics.stats.agreement import agreement as agreement
 from fastmetrics.stats.agreement import cohen_kappa as cohen_kappa
 from fastmetrics.stats.agreement import krippendorff_alpha as krippendorff_alpha
+from fastmetrics.stats.risk_coverage import risk_coverage as risk_coverage
 from fastmetrics.vectors.embedder import Embedder as Embedder
 from fastmetrics.vectors.embedder import add_embeddings as add_embeddings
 from fastmetrics.vectors.geometry import geometry as geometry
@@ -55,6 +57,7 @@ __all__ = [
     "answer_relevance",
     "answer_words",
     "answered_unanswerable",
+    "aurc",
     "average_precision",
     "bleu",
     "chrf",
@@ -65,6 +68,7 @@ __all__ = [
     "compare",
     "completion_tokens",
     "conclusion_score",
+    "confidence",
     "connector_score",
     "corpus_bleu",
     "correct_abstention",
@@ -116,6 +120,7 @@ __all__ = [
     "retrieval_precision",
     "retrieval_rbo",
     "retrieval_recall",
+    "risk_coverage",
     "rouge",
     "rouge1_f1",
     "rouge1_precision",
@@ -243,6 +248,12 @@ def overall_accuracy(answer: Column, answerable: Column = None, reference: Colum
 
 def abstention_f1(answer: Column, answerable: Column = None, reference: Column = None, *, phrases: Sequence[str] = ..., threads: int | None = None) -> AbstentionF1:
     """F1 of abstaining as a decision, over a table; positive are the unanswerable questions."""
+
+def confidence(confidence: Column, *, threads: int | None = None) -> NDArray[np.float64]:
+    """How sure the system was of its answer, as logged; larger is surer."""
+
+def aurc(confidence: Column, answer: Column = None, reference: Column = None, answerable: Column = None, *, quality: str = 'token_f1', threads: int | None = None) -> Aurc:
+    """Area under the risk-coverage curve: the mean risk among the i most confident rows, over all i from 1 to n."""
 
 def grounding_overlap(answer: Column, contexts: Column, context_ids: Column = None, *, threshold: float = 0.65, phrases: Sequence[str] = ..., pattern: str = '\\[([0-9]+)\\]', embedder: Any = None, cache: str = '', threads: int | None = None) -> NDArray[np.float64]:
     """Share of the answer's sentences that are supported by the context they cite."""

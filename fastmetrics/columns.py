@@ -72,6 +72,12 @@ _ALL = (
     Column("relevant_ids", "ids", "ids of the relevant documents", ("reference_context_ids", "retrieval_gt", "qrels")),
     Column("relevance", "numbers", "one grade per relevant id; absent = all 1"),
     Column("answerable", "flag", "whether the question can be answered", ("label_answerable",)),
+    Column(
+        "confidence",
+        "number",
+        "how sure the system was of its answer, on any scale; larger is surer",
+        ("answer_confidence", "confidence_score", "certainty"),
+    ),
     Column("latency_ms", "number", "milliseconds from request to answer", ("latency",)),
     Column("prompt_tokens", "amounts", "tokens of the prompt, as the model counts them; of several rounds a list"),
     Column("completion_tokens", "amounts", "tokens of the answer, as the model counts them; of several rounds a list"),

@@ -254,6 +254,7 @@ CASES = {
     "hit_rate": Case(search, ranked(retrieval.success)),
     "repeated_ids": Case(lambda chance: search(chance)[:1], repeated),
     "latency_ms": Case(each(number), identity),
+    "confidence": Case(each(number), identity),
     **{name: Case(each(rounds), operations.amount) for name in ("prompt_tokens", "completion_tokens")},
     "total_tokens": Case(each(rounds, rounds, rounds), operations.total_tokens),
 }

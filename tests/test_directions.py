@@ -35,10 +35,11 @@ ROWS = SHARED | {
     "total_tokens": [20, 40],
 }
 TELLING = [name for name, metric in REGISTRY.items() if metric.better is not None]
-SILENT = {"abstained", "answer_rate", "answer_length", "answer_words"}
+SILENT = {"abstained", "answer_rate", "confidence", "answer_length", "answer_words"}
 UNANSWERABLE = {"answer": ["I don't know.", GOOD], "answerable": [False] * 2, "reference": [None] * 2}
 OTHERS = {
     **dict.fromkeys(["correct_abstention", "answered_unanswerable", "abstention_f1"], UNANSWERABLE),
+    "aurc": {"confidence": [0.9] * 2},
     "wrong_on_answerable": {"answer": [GOOD, "Bananas"]},
 }
 """The rows of metrics that say nothing of those above."""

@@ -16,7 +16,7 @@ import pytest
 import fastmetrics as fm
 from fastmetrics import errors
 from fastmetrics.columns import COLUMNS, SCHEMAS
-from fastmetrics.declaration.metric import forget
+from fastmetrics.declaration.plugins import forget
 from fastmetrics.metrics import REGISTRY, lexical
 from scripts import docs, throughput
 from tests.program import program

@@ -164,7 +164,8 @@ def test_a_metric_of_ones_own_reads_the_sum():
     try:
         assert fm.own_cost([[1, 2], [3]]).tolist() == [6, 6]
     finally:
-        from fastmetrics.declaration.metric import REGISTRY, forget
+        from fastmetrics.declaration.metric import REGISTRY
+        from fastmetrics.declaration.plugins import forget
 
         forget(REGISTRY["own_cost"])
 

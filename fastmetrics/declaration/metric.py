@@ -57,6 +57,7 @@ class Metric:
     cues: tuple[str, ...] = ()
     caution: Callable[[Options], Caution | None] | None = None
     either: Either | None = None
+    over: Callable[[Options], tuple[str, ...]] | None = None
 
     def __reduce__(self) -> tuple[Callable[..., Metric], tuple[Any, ...]]:
         """Other processes find the declaration by its name, in its module, or run the plugin that declares it."""
@@ -79,6 +80,10 @@ class Metric:
     def required(self) -> tuple[str, ...]:
         """The columns without which there is no score."""
         return tuple(column for column in self.needs if column not in self.optional)
+
+    def reads(self, options: Options) -> tuple[str, ...]:
+        """The row metrics of whose scores it is made."""
+        return () if self.over is None else self.over(options)
 
     def fits(self, columns: Collection[str]) -> bool:
         """Whether it can be computed from these columns."""
@@ -174,6 +179,7 @@ def metric(
     cues: Sequence[str] = (),
     caution: Callable[[Options], Caution | None] | None = None,
     either: Either | None = None,
+    over: Callable[[Options], tuple[str, ...]] | None = None,
 ) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Declare the decorated function as a metric; ``fastmetrics.<name>`` then calls it with raw columns.
 
@@ -214,7 +220,8 @@ def metric(
     ``aliases`` are other names of the very same number, by which it may be asked for, as it may by its labels.
     ``cues`` are names that do not say which of several metrics is meant, or are those of something similar: an error
     suggests this metric.  ``caution`` says of given options what readers of the scores must know of some rows.
-    ``either`` names sets of columns that can be absent of which one must be there.
+    ``either`` names sets of columns that can be absent of which one must be there.  ``over`` names, for given options,
+    the row metrics whose scores ``finish`` is called with in the place of counts, by a function that reads them.
 
     Raises ``PluginError`` for a name that is taken, ``UnknownNameError`` for a parameter that is no column, and
     ``TypeError`` for an annotation that says nothing.
@@ -245,6 +252,7 @@ def metric(
             cues=tuple(cues),
             caution=caution,
             either=either,
+            over=over,
         )
         _check_free(declared)
         REGISTRY[declared.name] = declared
@@ -260,13 +268,6 @@ REGISTRY: dict[str, Metric] = {}
 
 SPELLINGS: dict[str, str] = {}
 """The metric that each name, alias and label stands for."""
-
-
-def forget(declared: Metric) -> None:
-    """Take a metric and its spellings out of the registry."""
-    del REGISTRY[declared.name]
-    for spelling in [one for one, name in SPELLINGS.items() if name == declared.name]:
-        del SPELLINGS[spelling]
 
 
 def _check_free(declared: Metric) -> None:

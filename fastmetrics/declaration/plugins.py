@@ -6,7 +6,7 @@ import importlib.metadata
 import os
 from pathlib import Path
 
-from fastmetrics.declaration.metric import REGISTRY, SPELLINGS, forget
+from fastmetrics.declaration.metric import REGISTRY, SPELLINGS, Metric
 from fastmetrics.declaration.plugin_files import LOADED, execute
 from fastmetrics.errors import PluginError
 
@@ -55,6 +55,13 @@ def load_plugin(path: str | os.PathLike[str]) -> list[str]:
     if not declared:
         raise PluginError(f"plugin {os.fspath(path)}: no metric; expected a function under @fastmetrics.metric(...)")
     return declared
+
+
+def forget(declared: Metric) -> None:
+    """Take a metric and its spellings out of the registry."""
+    del REGISTRY[declared.name]
+    for spelling in [one for one, name in SPELLINGS.items() if name == declared.name]:
+        del SPELLINGS[spelling]
 
 
 def load_entry_points() -> None:

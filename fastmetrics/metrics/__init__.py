@@ -15,7 +15,7 @@ __all__ = ["CORE", "FAMILIES", "REGISTRY", "SPELLINGS", "SUITES", "find", "looku
 
 SUITES: Mapping[str, tuple[str, ...]] = {
     "lexical": ("lexical", "squad", "abstention"),
-    "answerability": ("abstention", "answerability"),
+    "answerability": ("abstention", "answerability", "risk"),
     "grounding": ("abstention", "grounding", "citations"),
     "generation": ("rouge", "bleu", "chrf", "tfidf"),
     "verdict": ("hallucination", "verdict"),

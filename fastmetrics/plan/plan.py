@@ -144,6 +144,9 @@ def plan(
     for suite in suites if suites or metrics else ["core"]:
         asked = {score.name for score in scores}
         scores += [score for score in _able(suite, names, found, embedding, common) if score.name not in asked]
+    for spec in dict.fromkeys(spec for score in scores for spec in score.metric.reads(score.options)):
+        if spec not in {score.name for score in scores}:
+            scores.append(_embedding(parse(spec, common), found, embedding))
     for score in scores:
         _check_columns(score, names, found)
     resolve(names, columns, schema, {column for score in scores for column in score.metric.needs})

@@ -20,7 +20,7 @@ from fastmetrics.core.display import Grid, Shown, number, strict
 from fastmetrics.declaration.metric import Better, Metric
 from fastmetrics.errors import OptionError, UnknownNameError
 from fastmetrics.metrics import lookup
-from fastmetrics.plan.corpus_values import caution_notes, finish_counts
+from fastmetrics.plan.corpus_values import caution_notes, finish_all, scores_read
 from fastmetrics.stats.moments import State
 from fastmetrics.stats.quantiles import quantiles
 from fastmetrics.stats.score_sums import Collected, Piece, Scores, Sums, score_columns
@@ -188,13 +188,16 @@ def summarize(
             if name in sums.states:
                 found = quantiles(partial(collected.values, name), list(wanted.values()), budget)
                 extra[name] = dict(zip(wanted, found.tolist(), strict=True))
+        if finish is None:
+            corpus, left_out = finish_all(sums.counts, collected.values, sums.states)
+        else:
+            corpus, left_out = {name: float(finish(name, counts)) for name, counts in sums.counts.items()}, []
     finally:
         collected.release()
     metrics = {name: MetricSummary.of(state, extra.get(name, {})) for name, state in sums.states.items()}
-    corpus = {name: float((finish or finish_counts)(name, counts)) for name, counts in sums.counts.items()}
     named = declared_labels(metrics) if labels is None else dict(labels)
     cautions = [note for options, counts in sums.cautions for note in caution_notes(counts, options)]
-    return Summary(sums.n_rows, metrics, corpus, named, [*sums.notes, *cautions])
+    return Summary(sums.n_rows, metrics, corpus, named, [*sums.notes, *left_out, *cautions])
 
 
 def asked_of(names: Sequence[str], statistics: Mapping[str, Sequence[str]] | None) -> dict[str, dict[str, float]]:
@@ -225,7 +228,7 @@ def _added(scores: Any, asked: Callable[[Sequence[str]], Mapping[str, Any]]) -> 
     for piece in source.read():
         sums.add(piece)
         if not source.again:
-            for name in asked(list(sums.states)):
+            for name in {*asked(list(sums.states)), *scores_read(sums.corpus)}:
                 held.setdefault(name, []).extend(_values(piece, name))
     sums.close()
     return Collected(sums, partial(_reread, source) if source.again else lambda name: iter(held[name]))

@@ -18,7 +18,7 @@ from fastmetrics.core.threads import cores, ordered
 from fastmetrics.declaration.batch import Batch
 from fastmetrics.declaration.metric import Metric
 from fastmetrics.metrics import REGISTRY
-from fastmetrics.plan.plan import Score
+from fastmetrics.plan.plan import Score, parse
 from fastmetrics.plan.score_batch import Shelf, slices
 from fastmetrics.text.tokenize import Wordbook
 
@@ -82,6 +82,13 @@ def count_columns(metric: Metric, columns: Mapping[str, Any], options: Mapping[s
     """One corpus metric over raw columns, which must be of one length: what its ``finish`` makes of their counts."""
     complete = metric.options(options)
     assert metric.finish is not None
+    if metric.over is not None:
+        read = [parse(spec) for spec in metric.reads(complete)]
+        for score in read:
+            if not score.metric.fits([column for column, values in columns.items() if values is not None]):
+                raise TypeError(f"{metric.name}() needs the columns of {score.name}: {', '.join(score.metric.needs)}")
+        scores = score_together(read, columns, threads)
+        return metric.finish(lambda: [tuple(scores[score.name] for score in read)], **complete)
     counts = list(_map(lambda rows: metric.count(rows, complete), _table_of(columns), threads))
     return metric.finish(np.sum(counts, axis=0).tolist() if counts else [], **complete)
 

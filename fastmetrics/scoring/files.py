@@ -238,6 +238,7 @@ def _summary(result: RunResult, planned: Plan, output: str | Path) -> Summary:
         wanted = fractions(statistics.get(name, ()))
         found = quantiles(partial(column_of, output, name), list(wanted.values())) if wanted else ()
         metrics[name] = MetricSummary.of(state, dict(zip(wanted, map(float, found), strict=True)))
-    corpus = {name: finish_counts(name, counts) for name, counts in _added(result.observed, "counts").items()}
+    added = _added(result.observed, "counts")
+    corpus = {name: finish_counts(name, counts, partial(column_of, output)) for name, counts in added.items()}
     labels, notes = declared_labels(states), caution_notes(_added(result.observed, "cautions"), planned.common)
     return Summary(result.rows, metrics, corpus, labels, notes, planned.used, planned.passed_over)

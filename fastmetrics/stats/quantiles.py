@@ -48,13 +48,13 @@ def quantiles(batches: Batches, qs: Sequence[float], budget: int = 1 << 22) -> N
         places = (n - 1) * wanted
         below = np.floor(places).astype(np.int64)
         above = np.minimum(below + 1, n - 1)
-        found = _select(batches, sorted({*below.tolist(), *above.tolist()}), budget)
+        found = order_statistics(batches, sorted({*below.tolist(), *above.tolist()}), budget)
         pairs = [(found[a], found[b], place - a) for a, b, place in zip(below, above, places, strict=True)]
         return np.array([np.quantile([a, b], part) for a, b, part in pairs])  # NumPy's own interpolation
 
 
-def _select(batches: Batches, ranks: Sequence[int], budget: int) -> dict[int, float]:
-    """The values at the ``ranks`` (from 0) of the sorted values."""
+def order_statistics(batches: Batches, ranks: Sequence[int], budget: int) -> dict[int, float]:
+    """The values at the ``ranks`` (from 0) of the sorted values, NaN left out; see :func:`quantiles`."""
     inside = {rank: (0, rank) for rank in ranks}  # rank -> the leading digits of its key, its rank among their values
     for digit in range(_DIGITS):
         counts = _histograms(batches, sorted({prefix for prefix, _ in inside.values()}), digit)

@@ -207,6 +207,11 @@ class Sums:
         return {name: [sum(column) for column in zip(*vectors, strict=True)] for name, vectors in known.items()}
 
     @property
+    def corpus(self) -> list[str]:
+        """The corpus metrics that some part so far knows."""
+        return [*self._counts, *(() if self._part is None else self._part.claims.counts)]
+
+    @property
     def notes(self) -> list[str]:
         """What a reader of the sums must know."""
         torn = [name for name, vectors in self._counts.items() if self._is_torn(vectors)]

@@ -1,0 +1,171 @@
+"""Risk among the rows that a system is surest of, for every share of them: exact, in bounded memory."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+import numpy as np
+import pyarrow as pa
+
+from fastmetrics.core.arrays import Flags, Floats, Ints, as_array, floats_of_arrow
+from fastmetrics.errors import ColumnError, InputError
+from fastmetrics.stats.quantiles import order_statistics
+
+Pairs: TypeAlias = Callable[[], Iterable[tuple[Floats, Floats]]]
+"""Gives the same rows, confidence and quality, in batches, each time it is called."""
+
+BUDGET = 1 << 21
+"""Rows held at a time."""
+
+_HALF = 26  # a loss is a whole number of units of 2⁻⁵², summed in two halves of 26 bits
+_BLOCK = 1 << 18
+
+
+def risk_coverage(confidence: Any, quality: Any) -> pa.Table:
+    """The risk among the most confident rows, for each number of them: the risk-coverage curve.
+
+    The risk of rows is the mean of 1 - ``quality``, which lies from 0 to 1.  The table has a row for each i from 1 to
+    n: ``coverage`` (i/n), ``risk`` (of the i rows of highest ``confidence``) and ``confidence`` (the least among them).
+    Rows of equal confidence have no order: the risk within them is the mean over all orders, so that none shows.  Rows
+    without a confidence or a quality (null, NaN) are left out.  The mean of ``risk`` is ``aurc``.
+
+    >>> risk_coverage([0.9, 0.2, 0.5, 0.5], [1, 0, 1, 0])["risk"].to_pylist()
+    [0.0, 0.25, 0.3333333333333333, 0.5]
+
+    Raises ``ColumnError`` for columns of different lengths, ``InputError`` for a quality outside 0 to 1.  Source: S1,
+    uncertainty gate; El-Yaniv and Wiener 2010, selective prediction; Geifman and El-Yaniv 2017.
+    """
+    sure, good = (
+        floats_of_arrow(as_array(values, name), name)
+        for values, name in ((confidence, "confidence"), (quality, "quality"))
+    )
+    if len(sure) != len(good):
+        raise ColumnError(f"columns differ in length: {len(sure):,} rows of confidence, {len(good):,} of quality")
+    rows = _Rows.of(sure, good)
+    risks = np.concatenate([np.zeros(0), *_Curve().add(rows)])
+    n = len(risks)
+    return pa.table(
+        {"coverage": np.arange(1, n + 1) / max(n, 1), "risk": risks, "confidence": -np.sort(-rows.confidence)}
+    )
+
+
+def risks(pairs: Pairs, budget: int = BUDGET) -> Iterator[Floats]:
+    """The risks of the whole curve, in pieces, of rows of which at most about ``budget`` are held at once.
+
+    Beyond that the rows are read again and again: once for each half a budget of rows, and at most seven times more, to
+    count them and to find where to cut.  Batches and their order show in no bit.
+    """
+    n, held = 0, list[_Rows]()
+    for rows in _read(pairs):
+        n += len(rows)
+        held = [*held, rows] if n <= budget else []
+    curve = _Curve()
+    if n <= budget:
+        yield from curve.add(_Rows.join(held))
+        return
+    parts = -(-n // max(budget // 2, 1))
+    ranks = sorted({n * part // parts for part in range(1, parts)})
+    found = order_statistics(lambda: (rows.confidence for rows in _read(pairs)), ranks, budget)
+    cuts = [np.inf, *sorted({value for value in found.values() if np.isfinite(value)}, reverse=True), -np.inf]
+    for high, low in itertools.pairwise(cuts):
+        between, level = [], _Level()
+        for rows in _read(pairs):
+            level.add(rows.where(rows.confidence == high))
+            between.append(rows.where((rows.confidence < high) & (rows.confidence > low)))
+        yield from curve.add_level(level)
+        yield from curve.add(_Rows.join(between))
+    level = _Level()
+    for rows in _read(pairs):
+        level.add(rows.where(rows.confidence == -np.inf))
+    yield from curve.add_level(level)
+
+
+def _read(pairs: Pairs) -> Iterator[_Rows]:
+    return (_Rows.of(confidence, quality) for confidence, quality in pairs())
+
+
+@dataclass(frozen=True, eq=False)
+class _Rows:
+    """Rows with a confidence and a loss, in units of 2⁻⁵², by its two halves."""
+
+    confidence: Floats
+    upper: Ints
+    lower: Ints
+
+    @classmethod
+    def of(cls, confidence: Floats, quality: Floats) -> _Rows:
+        """The rows that have both; raises ``InputError`` for a quality that is none."""
+        there = ~(np.isnan(confidence) | np.isnan(quality))
+        confidence, quality = confidence[there] + 0.0, quality[there]  # −0.0 and 0.0 are one confidence
+        outside = (quality < 0) | (quality > 1 + 1e-12)
+        if outside.any():
+            raise InputError(f"quality: expected numbers from 0 to 1, got {quality[outside][0]:g}")
+        units = np.rint((1.0 - np.minimum(quality, 1.0)) * (1 << 2 * _HALF)).astype(np.int64)
+        return cls(confidence, units >> _HALF, units & ((1 << _HALF) - 1))
+
+    @classmethod
+    def join(cls, pieces: list[_Rows]) -> _Rows:
+        """All rows of the pieces."""
+        pieces = [cls.of(np.zeros(0), np.zeros(0)), *pieces]
+        return cls(
+            *(np.concatenate([getattr(one, name) for one in pieces]) for name in ("confidence", "upper", "lower"))
+        )
+
+    def where(self, keep: Flags) -> _Rows:
+        """Those of the rows."""
+        return _Rows(self.confidence[keep], self.upper[keep], self.lower[keep])
+
+    def __len__(self) -> int:
+        return len(self.confidence)
+
+
+class _Level:
+    """Any number of rows of one confidence: how many, and the sums of the halves of their losses."""
+
+    def __init__(self) -> None:
+        self.size = self.upper = self.lower = 0
+
+    def add(self, rows: _Rows) -> None:
+        """Count further rows."""
+        self.size += len(rows)
+        self.upper += int(rows.upper.sum())
+        self.lower += int(rows.lower.sum())
+
+
+class _Curve:
+    """The curve so far: its rows, and the sums of the halves of their losses."""
+
+    def __init__(self) -> None:
+        self._rows = self._upper = self._lower = 0
+
+    def add(self, rows: _Rows) -> Iterator[Floats]:
+        """The risks with further rows, all less confident than those before."""
+        order = np.argsort(-rows.confidence, kind="stable")
+        sorted_by = rows.confidence[order]
+        ends = np.flatnonzero(np.append(sorted_by[1:] != sorted_by[:-1], np.ones(min(len(rows), 1), np.bool_)))
+        upper, lower = (np.cumsum(half[order])[ends] for half in (rows.upper, rows.lower))
+        return self._extend(np.diff(ends, prepend=-1), upper, lower)
+
+    def add_level(self, level: _Level) -> Iterator[Floats]:
+        """The risks with further rows that are equally confident."""
+        sums = (np.array([one], np.int64) for one in (level.size, level.upper, level.lower))
+        return self._extend(*sums) if level.size else iter(())
+
+    def _extend(self, sizes: Ints, upper: Ints, lower: Ints) -> Iterator[Floats]:
+        """The risks with further ties: their sizes, and the sums of losses up to the end of each."""
+        uppers, lowers = (
+            np.concatenate([[before], before + sums]) for before, sums in ((self._upper, upper), (self._lower, lower))
+        )
+        losses = np.ldexp(uppers.astype(np.float64), -_HALF) + np.ldexp(lowers.astype(np.float64), -2 * _HALF)
+        edges = np.concatenate([[0], np.cumsum(sizes)])
+        before, total = self._rows, int(edges[-1])
+        self._rows, self._upper, self._lower = before + total, int(uppers[-1]), int(lowers[-1])
+        for start in range(0, total, _BLOCK):
+            place = np.arange(start, min(start + _BLOCK, total))
+            tie = np.searchsorted(edges, place, side="right") - 1
+            into = place + 1 - edges[tie]
+            mean = losses[tie] + (losses[tie + 1] - losses[tie]) * (into / sizes[tie])
+            yield np.where(into == sizes[tie], losses[tie + 1], mean) / (before + place + 1)
