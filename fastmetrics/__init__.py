@@ -24,6 +24,8 @@ HOMES = {
     "summarize_files": "results.score_files",
     "validate": "results.validation",
     "compare": "results.comparison",
+    "gate": "results.gate",
+    "assert_scores": "scoring.assert_scores",
     "agreement": "stats.agreement",
     "cohen_kappa": "stats.agreement",
     "krippendorff_alpha": "stats.agreement",

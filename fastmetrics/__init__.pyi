@@ -20,12 +20,14 @@ from fastmetrics.metrics.risk import Aurc
 from fastmetrics.metrics.semantic import response_exact_match_rate as response_exact_match_rate
 from fastmetrics.metrics.semantic import response_semantic_consistency as response_semantic_consistency
 from fastmetrics.results.comparison import compare as compare
+from fastmetrics.results.gate import gate as gate
 from fastmetrics.results.score_files import summarize_files as summarize_files
 from fastmetrics.results.summary import summarize as summarize
 from fastmetrics.results.validation import validate as validate
 from fastmetrics.retrieval.evaluate import rank as rank
 from fastmetrics.retrieval.evaluate import rank_runs as rank_runs
 from fastmetrics.retrieval.rank_files import rank_files as rank_files
+from fastmetrics.scoring.assert_scores import assert_scores as assert_scores
 from fastmetrics.scoring.files import score_files as score_files
 from fastmetrics.scoring.profile import profile_files as profile_files
 from fastmetrics.scoring.rouge_call import rouge as rouge
@@ -57,6 +59,7 @@ __all__ = [
     "answer_relevance",
     "answer_words",
     "answered_unanswerable",
+    "assert_scores",
     "aurc",
     "average_precision",
     "bleu",
@@ -77,6 +80,7 @@ __all__ = [
     "drift",
     "euclidean_distance",
     "exact_match",
+    "gate",
     "geometry",
     "grounding_evidence",
     "grounding_overlap",

@@ -1,7 +1,8 @@
 """The ``fastmetrics`` program.  Its commands live in ``fastmetrics.commands``; errors become messages and exit codes.
 
-Exit codes: 0 done; 2 wrong usage, an unknown name or option; 3 input that cannot be scored; 4 output that cannot be
-written; 5 an optional dependency is missing; 6 the workers of a cluster failed; 130 interrupted.
+Exit codes: 0 done; 1 scores do not meet a rule of ``gate``; 2 wrong usage, an unknown name or option; 3 input that
+cannot be scored; 4 output that cannot be written; 5 an optional dependency is missing; 6 the workers of a cluster
+failed; 130 interrupted.
 
 Where standard output is full, the code is 4, and output files are complete all the same.  Where standard output or
 standard error is closed (``>&-``, ``2>&-``), or its reader has gone away, nothing is printed there and the code is that
@@ -18,6 +19,7 @@ from typing import Annotated, Any
 import typer
 
 from fastmetrics.commands.compare import compare
+from fastmetrics.commands.gate import gate
 from fastmetrics.commands.geometry import geometry
 from fastmetrics.commands.interrupts import CODE, heeded
 from fastmetrics.commands.match import match
@@ -62,7 +64,7 @@ def _ending_well(command: Callable[..., None]) -> Callable[..., None]:
     return run
 
 
-for _command in (score, metrics, summarize, compare, profile, validate, rank, geometry, index, search, match):
+for _command in (score, metrics, summarize, compare, gate, profile, validate, rank, geometry, index, search, match):
     app.command()(_ending_well(_command))
 
 

@@ -115,6 +115,8 @@ def open_run(run: Any) -> ScoreRun:
 
 
 def _open(run: Any, name: str | None, place: int = 1) -> ScoreRun:
+    if isinstance(run, ScoreRun):
+        return replace(run, name=name or run.name)
     if isinstance(run, str | Path):
         return _of_file(ScoreFile.open(run), name)
     return _of_table(getattr(run, "per_query", run), name or f"run {place}")

@@ -183,8 +183,13 @@ def bootstrap_interval(
     tails = np.array([(1 - confidence) / 2, (1 + confidence) / 2])
     if bca:
         tails = _corrected(tails, differences, means)
-    low, high = np.quantile(means, tails).tolist()
-    return low, high
+    low, high = np.quantile(means, tails) + _rounding(differences)
+    return float(low), float(high)
+
+
+def _rounding(differences: Differences) -> float:
+    """How much the mean lost when the differences became whole numbers."""
+    return differences.mean - float(differences.units.sum() / (differences.scale * differences.n))
 
 
 def _clustered(differences: Differences, sizes: Ints, resamples: int, seed: int, threads: int | None) -> Floats:

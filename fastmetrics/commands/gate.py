@@ -1,0 +1,64 @@
+"""``fastmetrics gate``: scores held against rules, with an exit code for CI."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from fastmetrics.commands.options import Plugins
+
+
+def gate(
+    scores: Annotated[str, typer.Argument(help="The file or folder of scores, or its address.", show_default=False)],
+    *,
+    require: Annotated[
+        list[str] | None, typer.Option("--require", "-r", help="A rule; again for more: 'token_f1.mean >= 0.6'.")
+    ] = None,
+    rules: Annotated[str | None, typer.Option(help="A TOML file of rules.")] = None,
+    baseline: Annotated[str | None, typer.Option(help="The scores that rules on delta and drop refer to.")] = None,
+    cluster: Annotated[
+        str | None, typer.Option(help="The column with the document, session or question that rows share.")
+    ] = None,
+    confidence: Annotated[float, typer.Option(help="Confidence of the intervals that changes are judged by.")] = 0.95,
+    on: Annotated[str | None, typer.Option(help="The column to match rows by; by default the id.")] = None,
+    by_position: Annotated[bool, typer.Option("--by-position", help="Row i of both is the same question.")] = False,
+    allow_differences: Annotated[
+        bool, typer.Option("--allow-differences", help="Compare runs scored with other options or versions.")
+    ] = False,
+    seed: Annotated[int, typer.Option(help="Seed of the bootstrap.")] = 0,
+    threads: Annotated[int | None, typer.Option(min=1, help="Threads; by default one per processor.")] = None,
+    junit: Annotated[str | None, typer.Option(help="Write JUnit XML to this file too.", metavar="FILE")] = None,
+    plugin: Plugins = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")] = False,
+    as_markdown: Annotated[bool, typer.Option("--markdown", help="Print Markdown for a pull request.")] = False,
+) -> None:
+    """Hold scores against rules: exit code 0 if all are met, 1 if one is not."""
+    from fastmetrics.commands.options import load_plugins
+    from fastmetrics.errors import OptionError
+    from fastmetrics.results.gate import gate as held_against
+    from fastmetrics.tables.output.small_file import write_small
+
+    if as_json and as_markdown:
+        raise OptionError("choose one of --json and --markdown")
+    if not (require or rules):
+        raise OptionError("no rule was given; add --require 'token_f1.mean >= 0.6' or --rules FILE")
+    load_plugins(plugin)
+    found = held_against(
+        scores,
+        require or (),
+        rules=rules,
+        baseline=baseline,
+        cluster=cluster,
+        confidence=confidence,
+        on=on,
+        by_position=by_position,
+        allow_differences=allow_differences,
+        seed=seed,
+        threads=threads,
+    )
+    if junit is not None:
+        write_small(junit, found.to_junit())
+    typer.echo(found.to_json() if as_json else found.to_markdown().rstrip() if as_markdown else str(found))
+    if not found.passed:
+        raise typer.Exit(1)

@@ -1,0 +1,41 @@
+"""A test's last line: the scores meet these rules."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from fastmetrics.core.frames import open_frame
+from fastmetrics.results.gate import gate
+from fastmetrics.results.gate_rules import parse_rules
+from fastmetrics.scoring.score import score
+
+
+def assert_scores(table: Any, *rules: str, baseline: Any = None, **options: Any) -> None:
+    """Raise ``AssertionError`` with a readable table unless scores meet every rule, for use in pytest.
+
+    ``table`` is a score file or a table of scores; a table of answers without the columns that the rules name is
+    scored first, by just these metrics.  ``rules`` and ``options`` are those of :func:`fastmetrics.results.gate.gate`.
+
+    >>> import fastmetrics as fm
+    >>> fm.assert_scores({"answer": ["in Paris"], "reference": ["Paris"]}, "token_recall >= 1", "token_f1 > 0.6")
+    >>> fm.assert_scores({"token_f1": [0.2, 0.4]}, "token_f1 >= 0.6")
+    Traceback (most recent call last):
+    AssertionError: run 1 FAILED: 1 of 1 check not met
+    token_f1 >= 0.6: 0.3000 over 2 rows; expected >= 0.6
+
+    Raises what ``gate`` and ``score`` raise for rules and tables that they cannot read.
+    """
+    found = gate(_scored(table, rules), list(rules), baseline=baseline, **options)
+    if not found.passed:
+        lines = [f"{one.title}: {one.reason}" for one in found.failures]
+        raise AssertionError("\n".join([f"{found.scores} {found.verdict}", *lines, *found.notes]))
+
+
+def _scored(table: Any, rules: tuple[str, ...]) -> Any:
+    """The table, or its scores where it lacks columns that the rules name."""
+    if isinstance(table, str | Path):
+        return table
+    asked = list(dict.fromkeys(rule.metric for rule in parse_rules(rules) if rule.metric is not None))
+    held = open_frame(table).names
+    return table if not asked or any(name in held for name in asked) else score(table, metrics=asked)
