@@ -31,6 +31,7 @@ from fastmetrics.commands.search import index, search
 from fastmetrics.commands.summarize import summarize
 from fastmetrics.commands.terminal import PrintError, abandon, complain, open_streams, told, watched_streams
 from fastmetrics.commands.validate import validate
+from fastmetrics.core.threads import cores
 from fastmetrics.core.version import __version__
 from fastmetrics.errors import FastmetricsError, InputError, MissingExtraError, OutputError, WorkerError
 
@@ -51,6 +52,7 @@ def _ending_well(command: Callable[..., None]) -> Callable[..., None]:
         last_words = "interrupted; run again with --resume to go on" if command is score else "interrupted"
         try:
             with heeded(last_words):
+                cores(named.get("threads"))  # before anything is read
                 command(*args, **named)
         except KeyboardInterrupt:
             complain(last_words)

@@ -240,24 +240,6 @@ def test_a_command_names_the_option_and_what_it_may_be(tmp_path, monkeypatch, ar
     assert ": expected " in done.err
 
 
-FUNCTIONS = [
-    lambda **given_: fm.token_f1(["a"], ["a"], **given_),
-    lambda **given_: fm.score({"answer": ["a"], "reference": ["a"]}, "token_f1", **given_),
-    lambda **given_: fm.rank({"q": {"a": 1}}, {"q": {"a": 1}}, "mrr", **given_),
-    lambda **given_: fm.geometry(np.eye(3), **given_),
-    lambda **given_: fm.nearest(np.eye(3), k=1, **given_),
-    lambda **given_: fm.match_faq(["a"], ["a"], **given_),
-]
-
-
-@pytest.mark.parametrize("function", FUNCTIONS)
-@pytest.mark.parametrize("threads", [0, -1, 1025, 10**30, 1.5, math.nan, "2", True, [], {}])
-def test_every_function_takes_the_same_numbers_of_threads(function, threads):
-    with pytest.raises(OptionError, match=r"^threads=.*: expected a whole number from 1 to 1,024$"):
-        function(threads=threads)
-    function(threads=np.int64(1))
-
-
 def test_other_functions_say_what_they_take():
     for call, name in (
         (lambda: associate([1.0], [1.0], resamples=0), "resamples"),

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from fastmetrics.commands.options import Plugins
+from fastmetrics.commands.options import Plugins, Threads
 
 
 class Correction(StrEnum):
@@ -62,7 +62,7 @@ def compare(
         bool, typer.Option("--allow-differences", help="Compare runs scored with other options or versions.")
     ] = False,
     seed: Annotated[int, typer.Option(help="Seed of all draws.")] = 0,
-    threads: Annotated[int | None, typer.Option(min=1, help="Threads; by default one per processor.")] = None,
+    threads: Threads = None,
     plugin: Plugins = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of tables.")] = False,
     as_markdown: Annotated[bool, typer.Option("--markdown", help="Print Markdown.")] = False,

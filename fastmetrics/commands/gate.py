@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from fastmetrics.commands.options import Plugins
+from fastmetrics.commands.options import Plugins, Threads
 
 
 def gate(
@@ -27,7 +27,7 @@ def gate(
         bool, typer.Option("--allow-differences", help="Compare runs scored with other options or versions.")
     ] = False,
     seed: Annotated[int, typer.Option(help="Seed of the bootstrap.")] = 0,
-    threads: Annotated[int | None, typer.Option(min=1, help="Threads; by default one per processor.")] = None,
+    threads: Threads = None,
     junit: Annotated[str | None, typer.Option(help="Write JUnit XML to this file too.", metavar="FILE")] = None,
     plugin: Plugins = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")] = False,

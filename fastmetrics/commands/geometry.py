@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
-from fastmetrics.commands.options import VECTORS
+from fastmetrics.commands.options import VECTORS, Threads
 
 
 def geometry(
@@ -18,7 +18,7 @@ def geometry(
     column: Annotated[str | None, typer.Option(help="The column of vectors; by default the only one.")] = None,
     sample: Annotated[int, typer.Option(help="Rows whose neighbours are found when there are too many.")] = 4096,
     seed: Annotated[int, typer.Option(help="Seed of the samples.")] = 0,
-    threads: Annotated[int | None, typer.Option(min=1, help="Threads; by default one a processor.")] = None,
+    threads: Threads = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")] = False,
 ) -> None:
     """Measure spread, dimensionality, neighbour and pair distances of embeddings."""

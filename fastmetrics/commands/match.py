@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from fastmetrics.commands.options import GUARD, guarded
+from fastmetrics.commands.options import GUARD, Threads, guarded
 
 
 def match(
@@ -17,7 +17,7 @@ def match(
     columns: Annotated[
         list[str] | None, typer.Option(help="What your columns are called, of both files: question=text,answer=reply.")
     ] = None,
-    threads: Annotated[int | None, typer.Option(min=1, help="Threads; by default one a processor.")] = None,
+    threads: Threads = None,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the output if it exists.")] = False,
     guard: Annotated[bool, typer.Option("--guard/--no-guard", help=GUARD)] = True,
 ) -> None:

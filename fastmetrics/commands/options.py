@@ -15,6 +15,10 @@ Plugins = Annotated[
     list[str] | None,
     typer.Option("--plugin", help="Files of Python that declare metrics of your own.", metavar="FILE"),
 ]
+Threads = Annotated[
+    int | None,
+    typer.Option(help="Threads, from 1 to 1,024; by default one for every processor this process may use."),
+]
 
 
 class NoRelevant(StrEnum):

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from fastmetrics.commands.options import GUARD, NoRelevant
+from fastmetrics.commands.options import GUARD, NoRelevant, Threads
 
 
 class Missing(StrEnum):
@@ -42,7 +42,7 @@ def rank(
         Duplicates, typer.Option(help="A document there twice: error, or only the first counts.")
     ] = Duplicates.error,
     depth: Annotated[int | None, typer.Option("--depth", "-M", help="Look at this many documents a query.")] = None,
-    threads: Annotated[int | None, typer.Option(min=1, help="Threads; by default one a processor.")] = None,
+    threads: Threads = None,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the output if it exists.")] = False,
     guard: Annotated[bool, typer.Option("--guard/--no-guard", help=GUARD)] = True,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")] = False,

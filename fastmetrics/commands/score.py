@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from fastmetrics.commands.options import GUARD, NoRelevantRows, Plugins, guarded
+from fastmetrics.commands.options import GUARD, NoRelevantRows, Plugins, Threads, guarded
 
 if TYPE_CHECKING:
     from fastmetrics.engines.local import Progress
@@ -65,10 +65,10 @@ def score(
         typer.Option(help="The input's format where its name does not tell: parquet, jsonl, csv, tsv, arrow."),
     ] = None,
     max_row_bytes: Annotated[
-        int | None, typer.Option(min=1, help="A row of more bytes than this is a bad row. Default: 67108864 (64 MiB).")
+        int | None, typer.Option(help="A row of more bytes than this is a bad row. Default: 67108864 (64 MiB).")
     ] = None,
-    threads: Annotated[int | None, typer.Option(min=1, help="Threads; by default one a processor.")] = None,
-    batch_rows: Annotated[int | None, typer.Option(min=1, help="Rows scored at a time, at most.")] = None,
+    threads: Threads = None,
+    batch_rows: Annotated[int | None, typer.Option(help="Rows scored at a time, at most.")] = None,
     resume: Annotated[bool, typer.Option("--resume", help="Go on with a run that was cut short.")] = False,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the output if it exists.")] = False,
     guard: Annotated[bool, typer.Option("--guard/--no-guard", help=GUARD)] = True,
@@ -80,7 +80,7 @@ def score(
         str, typer.Option(help="local, which is threads of this process, or ray: the processes of a Ray cluster.")
     ] = "local",
     workers: Annotated[
-        int | None, typer.Option(min=1, help="Processes of the Ray cluster; by default one a processor.")
+        int | None, typer.Option(help="Processes of the Ray cluster; by default one a processor.")
     ] = None,
     address: Annotated[
         str | None, typer.Option(help="The Ray cluster's address; by default one is started on this machine.")

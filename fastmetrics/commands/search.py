@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
-from fastmetrics.commands.options import GUARD, VECTORS, guarded
+from fastmetrics.commands.options import GUARD, VECTORS, Threads, guarded
 from fastmetrics.commands.terminal import complain
 
 
@@ -18,7 +18,7 @@ def index(
     metric: Annotated[str, typer.Option(help="Distance: cosine, euclidean or dot.")] = "cosine",
     method: Annotated[str | None, typer.Option(help="exact, ivf, hnsw or pq; by default by size.")] = None,
     column: Annotated[str | None, typer.Option(help="The column of vectors; by default the only one.")] = None,
-    threads: Annotated[int | None, typer.Option(min=1, help="Threads; by default one a processor.")] = None,
+    threads: Threads = None,
 ) -> None:
     """Make an index of vectors for searching."""
     from fastmetrics.vectors.neighbors import check_absent
@@ -41,7 +41,7 @@ def search(
     recall: Annotated[
         float, typer.Option(help="Share of the true neighbours that an approximate index is to find.")
     ] = 0.98,
-    threads: Annotated[int | None, typer.Option(min=1, help="Threads; by default one a processor.")] = None,
+    threads: Threads = None,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the output if it exists.")] = False,
     guard: Annotated[bool, typer.Option("--guard/--no-guard", help=GUARD)] = True,
 ) -> None:

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from fastmetrics.commands.options import Plugins
+from fastmetrics.commands.options import Plugins, Threads
 
 
 def validate(
@@ -33,7 +33,7 @@ def validate(
         typer.Option(help="Which scores, or labels, are the better ones: my_score=lower,hallucinated=lower."),
     ] = None,
     plugin: Plugins = None,
-    threads: Annotated[int | None, typer.Option(min=1, help="Threads; by default one per processor.")] = None,
+    threads: Threads = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of tables.")] = False,
 ) -> None:
     """Hold every metric against people's labels: correlations, ROC AUC, best threshold, intervals, agreement."""

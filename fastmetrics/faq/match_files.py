@@ -8,6 +8,7 @@ from pathlib import Path
 import pyarrow as pa
 
 from fastmetrics.columns import resolve
+from fastmetrics.core.threads import cores
 from fastmetrics.errors import ColumnError
 from fastmetrics.errors.messages import quoted
 from fastmetrics.faq.bot import answer_table
@@ -36,6 +37,7 @@ def match_files(
     Raises ``FileFormatError`` for a file that cannot be read or has a bad row, ``ColumnError`` for a column that is
     missing or of the wrong type.
     """
+    workers = cores(threads)
     asked, told = open_source(questions), open_source(faq)
     given = {canonical: str(yours) for canonical, yours in (columns or {}).items()}
     resolve(dict.fromkeys([*asked.schema.names, *told.schema.names]), given, needed=())  # a column that neither has
@@ -46,7 +48,7 @@ def match_files(
             (told, "faq", ("question", "answer"), ()),
         )
     ]
-    return answer_table(*tables, threads=threads)
+    return answer_table(*tables, threads=workers)
 
 
 def _read(

@@ -75,7 +75,7 @@ class Matcher:
 
     def match(self, questions: Any, k: int = 1, *, threads: int | None = None) -> Match:
         """See :func:`match`."""
-        k = argument("k", k, Neighbours)
+        k, workers = argument("k", k, Neighbours), cores(threads)
         text, which = _distinct_texts(questions, "questions")
 
         def part(start: int) -> Match:
@@ -84,7 +84,7 @@ class Matcher:
                 return self._found(vocabulary.tokenize(text.take(rows)), k)
 
         none = Match(np.full((1, k), -1), np.full((1, k), np.nan))  # what a null question, number -1, finds
-        parts = [*ordered(part, range(0, len(text), _CHUNK), cores(threads)), none]
+        parts = [*ordered(part, range(0, len(text), _CHUNK), workers), none]
         index, score = (np.concatenate([getattr(one, name) for one in parts]) for name in ("index", "score"))
         return Match(index[which], score[which])
 

@@ -11,6 +11,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from fastmetrics.core.name_lists import listed
+from fastmetrics.core.threads import cores
 from fastmetrics.declaration.metric import Better, Side
 from fastmetrics.errors import ColumnError, OptionError, UnknownNameError
 from fastmetrics.errors.messages import Argument
@@ -70,6 +71,7 @@ def validate(
     for an id that occurs twice or ids none of which is shared; ``UnknownNameError`` for a metric that the scores do
     not have.
     """
+    workers = cores(threads)
     raters, metrics, fixed = listed(raters), listed(metrics), dict(thresholds or {})
     keys = [name for name in (on, cluster) if name is not None]
     left, left_out = as_table(scores, on, [*metrics, *fixed, *keys])
@@ -91,7 +93,7 @@ def validate(
     positive = positive_from(truth[known]) if positive is None else positive
     scored = left.filter(pa.array(rows >= 0))
     labelled = _Labelled(label, truth, positive, groups)
-    how: dict[str, Any] = {"resamples": resamples, "confidence": confidence, "seed": seed, "threads": threads}
+    how: dict[str, Any] = {"resamples": resamples, "confidence": confidence, "seed": seed, "threads": workers}
     found = {
         name: _validated(name, numbers(scored.column(name)), labelled, directions, threshold=fixed.get(name), **how)
         for name in chosen

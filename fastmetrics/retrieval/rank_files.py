@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from fastmetrics.core.display import Grid, Shown
+from fastmetrics.core.threads import cores
 from fastmetrics.errors import OptionError
 from fastmetrics.retrieval.evaluate import MEASURES, RankResult, rank
 from fastmetrics.retrieval.judgements import judgements
@@ -95,6 +96,7 @@ def rank_files(
         "depth": depth,
         "threads": threads,
     }
+    cores(threads)  # before anything is read
     judged = judgements(qrels, duplicates)
     results = {shown(run): rank(run, judged, measures, **options) for run in paths}
     if output is not None:

@@ -80,6 +80,7 @@ def score_columns(
 
 def count_columns(metric: Metric, columns: Mapping[str, Any], options: Mapping[str, Any], threads: int | None) -> Any:
     """One corpus metric over raw columns, which must be of one length: what its ``finish`` makes of their counts."""
+    workers = cores(threads)
     complete = metric.options(options)
     assert metric.finish is not None
     if metric.over is not None:
@@ -87,14 +88,15 @@ def count_columns(metric: Metric, columns: Mapping[str, Any], options: Mapping[s
         for score in read:
             if not score.metric.fits([column for column, values in columns.items() if values is not None]):
                 raise TypeError(f"{metric.name}() needs the columns of {score.name}: {', '.join(score.metric.needs)}")
-        scores = score_together(read, columns, threads)
+        scores = score_together(read, columns, workers)
         return metric.finish(lambda: [tuple(scores[score.name] for score in read)], **complete)
-    counts = list(_map(lambda rows: metric.count(rows, complete), _table_of(columns), threads))
+    counts = list(_map(lambda rows: metric.count(rows, complete), _table_of(columns), workers))
     return metric.finish(np.sum(counts, axis=0).tolist() if counts else [], **complete)
 
 
 def score_together(scores: Sequence[Score], columns: Mapping[str, Any], threads: int | None) -> dict[str, Floats]:
     """Several metrics over the same raw columns, sharing what is derived from them; by the scores' names."""
+    workers = cores(threads)
     table = _table_of(columns)
     fitted = []
     for score in scores:
@@ -104,7 +106,7 @@ def score_together(scores: Sequence[Score], columns: Mapping[str, Any], threads:
     def compute(rows: Batch) -> list[Floats]:
         return [score.metric.compute(rows, options)[0] for score, options in zip(scores, fitted, strict=True)]
 
-    pieces = list(_map(compute, table, threads))
+    pieces = list(_map(compute, table, workers))
     return {s.name: np.concatenate([piece[i] for piece in pieces] or [np.zeros(0)]) for i, s in enumerate(scores)}
 
 
@@ -120,7 +122,7 @@ def _batch(batch: pa.RecordBatch, words: Wordbook | None = None) -> Batch:
     return Batch(dict(zip(batch.schema.names, batch.columns, strict=True)), words=words)
 
 
-def _map(function: Callable[[Batch], T], table: pa.Table, threads: int | None) -> Iterator[T]:
+def _map(function: Callable[[Batch], T], table: pa.Table, threads: int) -> Iterator[T]:
     """``function`` of each batch of a table."""
     shelf = Shelf()
 
@@ -128,4 +130,4 @@ def _map(function: Callable[[Batch], T], table: pa.Table, threads: int | None) -
         with shelf.book() as words:
             return function(_batch(batch, words))
 
-    return ordered(compute, slices(table), cores(threads))
+    return ordered(compute, slices(table), threads)

@@ -71,6 +71,7 @@ def score(
         if embedder is not None:
             raise OptionError(Argument("embedder", embedder), ": a Spark DataFrame needs its embeddings as columns")
         return score_dataframe(table, metrics, columns, schema, suites, no_relevant=no_relevant)
+    workers = cores(threads)
     frame = open_frame(table)
     names = list(dict.fromkeys(frame.names))
     found = resolve(names, columns, schema, {"id"})
@@ -83,7 +84,7 @@ def score(
     if any(score.metric.fit is not None for score in planned.scores):
         held = list(batches)
         batches, planned = iter(held), fit(planned, lambda: held)
-    scored = list(ordered(Scorer(planned), batches, cores(threads)))
+    scored = list(ordered(Scorer(planned), batches, workers))
     if not scored:
         scored = [score_batch(pa.RecordBatch.from_pylist([], schema_of), planned)]
     made = _joined(scored, planned)

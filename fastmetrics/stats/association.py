@@ -96,6 +96,7 @@ def associate(
     Raises ``InputError`` for columns of different length or with values that are not finite, and ``OptionError`` for
     fewer than 1 resample or a confidence not between 0 and 1.
     """
+    workers = cores(threads)
     argument("resamples", resamples, Whole(1, 1_000_000))
     argument("confidence", confidence, Real(0.0, 1.0, above=True, below=True))
     argument("seed", seed, Seed)
@@ -112,7 +113,7 @@ def associate(
     x, y = x[order] + 0.0, y[order] + 0.0
     values, sample = _sample(x, y, positive, np.arange(len(x)) if clusters is None else groups[order])
     cut, reached = _cut(values, sample, threshold)
-    figures = _bootstrap(sample, cut, seed, resamples, threads)
+    figures = _bootstrap(sample, cut, seed, resamples, workers)
     tails = [(1 - confidence) / 2, (1 + confidence) / 2]
     pearson, spearman, auc, f1 = (_estimate(figures[:, which], tails) for which in (PEARSON, SPEARMAN, AUC, F1))
     if positive is None:
@@ -161,7 +162,7 @@ def _cut(values: NDArray[np.float64], sample: Sample, threshold: float | None) -
     return cut, float(values[cut])
 
 
-def _bootstrap(sample: Sample, cut: int, seed: int, resamples: int, threads: int | None) -> NDArray[np.float64]:
+def _bootstrap(sample: Sample, cut: int, seed: int, resamples: int, threads: int) -> NDArray[np.float64]:
     """The figures of the sample, and then of each resample."""
     for array in sample:
         array.setflags(write=False)
@@ -171,7 +172,7 @@ def _bootstrap(sample: Sample, cut: int, seed: int, resamples: int, threads: int
     def fill(start: int) -> None:
         resample(sample, cut, key, start, figures[start : start + 64])
 
-    deque(ordered(fill, range(0, resamples + 1, 64), cores(threads)), maxlen=0)
+    deque(ordered(fill, range(0, resamples + 1, 64), threads), maxlen=0)
     return figures
 
 

@@ -85,8 +85,8 @@ def geometry(
     for name, value in (("sample", sample), ("pair_sample", pair_sample)):
         argument(name, value, Whole(1, 100_000_000))
     argument("seed", seed, Seed)
-    vectors = Vectors.of(matrix, column)
     workers = cores(threads)
+    vectors = Vectors.of(matrix, column)
     with one_blas_thread():
         found = survey(vectors, workers)
         if not found.finite.any() or not vectors.dim:

@@ -94,6 +94,7 @@ def nearest(
     Rows of the corpus that are not finite are never found; a query that is not finite raises ``InputError``.
     ``UnknownNameError`` for an unknown metric or method, ``OptionError`` for a k below 1 or a recall that is no share.
     """
+    workers = cores(threads)
     vectors = Vectors.of(corpus)
     asked = vectors if queries is None else Vectors.of(queries)
     work = float(asked.rows) * vectors.rows * vectors.dim
@@ -103,13 +104,13 @@ def nearest(
         _check(metric, chosen, k, recall, recall_sample, seed)
         wanted = None if chosen == "exact" else Wanted(recall, recall_sample, seed)
         too_many = method is None and work > 10 * EXACT_WORK
-        found = _self_join(vectors, k, metric, wanted, too_many, cores(threads))
+        found = _self_join(vectors, k, metric, wanted, too_many, workers)
         if found is not None:
             return found
         chosen = "pq"
-    index = Index.build(vectors, metric=metric, method=chosen, seed=seed, threads=threads)
+    index = Index.build(vectors, metric=metric, method=chosen, seed=seed, threads=workers)
     own = np.arange(asked.rows) if queries is None else None
-    return index.search(asked, k=k, exclude=own, recall=recall, recall_sample=recall_sample, threads=threads)
+    return index.search(asked, k=k, exclude=own, recall=recall, recall_sample=recall_sample, threads=workers)
 
 
 def _self_join(
@@ -182,6 +183,7 @@ class Index:
 
         Without a ``method``, exact up to 50,000 rows and pq beyond.
         """
+        workers = cores(threads)
         vectors = Vectors.of(corpus)
         method = method or ("exact" if vectors.rows <= 50_000 else "pq")
         _check(metric, method, 1, seed=seed)
@@ -189,10 +191,10 @@ class Index:
             raise InputError(f"index: the {vectors.rows} rows hold no number")
         if names is not None and len(names) != vectors.rows:
             raise InputError(f"index: {len(names)} names for {vectors.rows} rows")
-        space = Space.of(vectors, metric, cores(threads))
+        space = Space.of(vectors, metric, workers)
         kept = np.flatnonzero(np.isfinite(space.norms) & ~space.zero)
         settings = {"metric": metric, "method": method, "seed": seed, "factor": space.factor}
-        with faiss_threads(cores(threads), build_alone=method == "hnsw"):
+        with faiss_threads(workers, build_alone=method == "hnsw"):
             index = filled(space, kept, settings)
         return cls(space, index, kept, settings, pa.array(np.arange(vectors.rows)) if names is None else names)
 
@@ -211,13 +213,13 @@ class Index:
         ``exclude`` names one row per query that it must not find (its own, where the queries are the rows).
         ``recall`` and ``recall_sample`` as in :func:`nearest`.
         """
+        workers = cores(threads)
         _check(self.metric, self.method, k, recall, recall_sample)
         asked = Vectors.of(queries)
         check_same_width(asked, self._space.vectors, "search")
         own = None if exclude is None else np.asarray(exclude, np.int64)
         if own is not None and len(own) != asked.rows:
             raise InputError(f"exclude: {len(own)} rows for {asked.rows} queries")
-        workers = cores(threads)
         rows = np.arange(asked.rows)
         with faiss_threads(workers):
             found = Tuned(EXACT, 1.0)
@@ -249,7 +251,7 @@ class Index:
     @classmethod
     def load(cls, path: str | os.PathLike[str], *, threads: int | None = None) -> Index:
         """Open an index that :meth:`save` wrote; its vectors are memory-mapped."""
-        folder = Path(path)
+        workers, folder = cores(threads), Path(path)
         try:
             settings = json.loads((folder / "settings.json").read_text("utf-8"))
             vectors = Vectors.of(folder / "vectors.npy")
@@ -259,7 +261,7 @@ class Index:
             factor = float(settings.get("factor", 1.0))
         except (OSError, ValueError, RuntimeError, LookupError, TypeError) as error:
             raise FileFormatError(f"{folder}: not an index written by this library: {error}") from error
-        space = Space.of(vectors, settings["metric"], cores(threads))
+        space = Space.of(vectors, settings["metric"], workers)
         space = replace(space, factor=factor)
         kept = np.flatnonzero(np.isfinite(space.norms) & ~space.zero)
         if (index.ntotal, index.d, len(names)) != (len(kept), vectors.dim, vectors.rows):

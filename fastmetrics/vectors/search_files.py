@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from fastmetrics.core.threads import cores
 from fastmetrics.vectors.arrays import Vectors
 from fastmetrics.vectors.neighbors import RECALL, Distance, Index
 from fastmetrics.vectors.vector_files import read_vectors
@@ -47,8 +48,9 @@ def build_index(
 
     ``vectors`` is a file, folder, glob, address or ``-`` (standard input), of tables of any format or ``.npy`` arrays.
     """
+    workers = cores(threads)
     source, ids = _read(vectors, column)
-    return Index.build(source, metric=metric, method=method, names=ids, threads=threads)
+    return Index.build(source, metric=metric, method=method, names=ids, threads=workers)
 
 
 def search_run(
@@ -64,8 +66,9 @@ def search_run(
 
     An approximate index is searched as far as it takes for the share ``recall`` of the true neighbours.
     """
+    workers = cores(threads)
     asked, ids = _read(queries, column)
-    found = index.search(asked, k=k, recall=recall, threads=threads)
+    found = index.search(asked, k=k, recall=recall, threads=workers)
     kept = found.ids >= 0
     offsets = pa.array(np.concatenate([[0], np.cumsum(kept.sum(axis=1))]), pa.int64())
     names = index.names.take(pa.array(found.ids[kept]))
