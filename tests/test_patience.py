@@ -37,7 +37,7 @@ def small_blocks(monkeypatch):
     """Several chunks a file, and no waiting."""
     monkeypatch.setattr("fastmetrics.tables.formats.lines.BLOCK", 2000)
     monkeypatch.setattr("fastmetrics.tables.formats.csv_tsv.BLOCK", 2000)
-    monkeypatch.setattr("fastmetrics.tables.remote.files.PAUSE", 0)
+    monkeypatch.setattr("fastmetrics.tables.retry.PAUSE", 0)
 
 
 @pytest.mark.parametrize("name", FORMATS)

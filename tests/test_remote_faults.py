@@ -14,7 +14,7 @@ import pytest
 from fsspec.implementations.memory import MemoryFileSystem
 
 from fastmetrics.errors import FileFormatError
-from fastmetrics.tables import open_source
+from fastmetrics.tables import open_source, retry
 from fastmetrics.tables.read_sizes import ReadSizes
 from fastmetrics.tables.remote import files as remote
 from fastmetrics.tables.remote import stores
@@ -29,7 +29,7 @@ TABLE = pa.table({"id": [f"{n}" for n in range(5000)], "answer": ["yes"] * 5000,
 @pytest.fixture(autouse=True)
 def hasty(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Nobody waits between two tries; how long an answer may take is left alone, as a busy machine's may take long."""
-    monkeypatch.setattr(remote, "PAUSE", 0.001)
+    monkeypatch.setattr(retry, "PAUSE", 0.001)
     monkeypatch.setattr(stores, "ATTEMPTS", 1)
     stores._native.cache_clear()
     yield
@@ -132,7 +132,7 @@ def test_a_refusal_is_an_error(failing: Shelf, tmp_path: Path, status: int, caus
     with pytest.raises(FileFormatError, match=cause):
         open_source(address(failing, "t.csv"))
     tries = 20 - len(failing.faults["GET"])
-    assert tries == (remote.TRIES if status == 503 else 1), "what would fail again is not tried again"
+    assert tries == (retry.TRIES if status == 503 else 1), "what would fail again is not tried again"
 
 
 def test_an_object_that_changes_on_the_way_is_an_error(failing: Shelf, tmp_path: Path) -> None:
@@ -186,7 +186,7 @@ def test_a_reader_that_fails_in_the_middle_goes_on(tmp_path: Path, monkeypatch, 
         pq.write_table(TABLE, path, row_group_size=500)
     fsspec.filesystem("memory").put_file(str(path), f"/flaky/{name}")
     for spared in (0, 1, 2, 5, 9):
-        Flaky.spared, Flaky.faults = spared, remote.TRIES - 1
+        Flaky.spared, Flaky.faults = spared, retry.TRIES - 1
         assert read(open_source(f"flaky://flaky/{name}"), KINDS)[0].equals(TABLE)
     Flaky.spared, Flaky.faults = 1, 10**6
     with pytest.raises(FileFormatError, match=rf"flaky://flaky/{name}: cannot be read: RuntimeError: the package"):
@@ -200,7 +200,7 @@ def test_a_read_that_comes_up_short_is_made_again(tmp_path: Path, monkeypatch, n
     fsspec.register_implementation("flaky", Flaky, clobber=True)
     monkeypatch.setattr(remote, "AHEAD", 4 << 10)
     fsspec.filesystem("memory").put_file(str(write(TABLE, tmp_path / name)), f"/short/{name}")
-    for short in range(1, remote.TRIES):
+    for short in range(1, retry.TRIES):
         source = open_source(f"flaky://short/{name}")
         Flaky.short = short
         assert read(source, KINDS)[0].equals(TABLE)
@@ -217,7 +217,7 @@ def test_parquet_goes_on_at_the_row_it_had_come_to(failing: Shelf, tmp_path: Pat
     failing.objects["/bkt/t.parquet"] = (tmp_path / "t.parquet").read_bytes()
     sizes = ReadSizes(parquet_rows=500)
     source = open_source(address(failing, "t.parquet"), sizes=sizes)
-    failures, first = [remote.TRIES - 1], [rows]
+    failures, first = [retry.TRIES - 1], [rows]
 
     def breaking(parquet, *rest, real=None):
         for seen, batch in enumerate(real(parquet, *rest)):
@@ -232,7 +232,7 @@ def test_parquet_goes_on_at_the_row_it_had_come_to(failing: Shelf, tmp_path: Pat
     assert read(source, KINDS)[0].equals(TABLE)
     assert failures == [0]
     local = open_source(tmp_path / "t.parquet", sizes=sizes)
-    failures[0] = remote.TRIES
+    failures[0] = retry.TRIES
     with pytest.raises(FileFormatError, match="the store cannot be reached"):
         read(local, KINDS)
 

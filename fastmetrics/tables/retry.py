@@ -1,32 +1,69 @@
-"""Reading that goes on after a fault that may pass, such as a network's, where it stopped."""
+"""What is tried again after a fault that may pass, such as a network's: a call, or reading from where it stopped."""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator
+from typing import TypeVar
 
 from fastmetrics.errors import FileFormatError
 from fastmetrics.tables.chunks import Chunk
-from fastmetrics.tables.input_files import reading
-from fastmetrics.tables.remote import files as remote
 from fastmetrics.tables.remote.stores import passing
 
+T = TypeVar("T")
 
-def patient(read: Callable[[int], Iterator[Chunk]], start: int, shown: str) -> Iterator[Chunk]:
+TRIES = 3
+"""How often a read is tried before its failure counts."""
+PAUSE = 0.2
+"""Seconds before the second try; each later one waits twice as long."""
+
+
+class Tries:
+    """The tries of one thing: how many failed since it last went on."""
+
+    def __init__(self) -> None:
+        self._failures = 0
+
+    def went_on(self) -> None:
+        """Forget the failures before."""
+        self._failures = 0
+
+    def over(self, error: BaseException | None) -> bool:
+        """Whether a failure is final: the last of several, or one that will not pass."""
+        self._failures += 1
+        return self._failures == TRIES or not passing(error)
+
+    def wait(self) -> None:
+        """Let time pass before the next try."""
+        time.sleep(PAUSE * 2 ** (self._failures - 1))
+
+
+def patiently(do: Callable[[], T]) -> T:
+    """What ``do`` returns, tried again a few times if a connection breaks."""
+    tries = Tries()
+    while True:
+        try:
+            return do()
+        except OSError as error:
+            if tries.over(error):
+                raise
+        tries.wait()
+
+
+def patient(read: Callable[[int], Iterator[Chunk]], start: int) -> Iterator[Chunk]:
     """The chunks that ``read`` gives from row ``start`` on, read again from behind the last if the system fails.
 
     Raises ``FileFormatError`` at once if the fault will not pass, else after three failures without a row between.
     """
-    failures = 0
+    tries = Tries()
     while True:
         try:
-            with reading(shown):
-                for chunk in read(start):
-                    yield chunk
-                    start, failures = max(start, chunk.stop), 0
+            for chunk in read(start):
+                yield chunk
+                start = max(start, chunk.stop)
+                tries.went_on()
             return
         except FileFormatError as error:
-            failures += 1
-            if failures == remote.TRIES or not passing(error.__cause__):
+            if tries.over(error.__cause__):
                 raise
-        time.sleep(remote.PAUSE * 2 ** (failures - 1))
+        tries.wait()

@@ -178,13 +178,17 @@ class Source:
             # What a folder's name says of a column is not looked for in its files.
             within = selection.without(reader.file.keys) if reader.file.keys else selection
             read = self._read(reader, within, number, threads, *ends)
-            yield from patient(read, row, reader.file.shown)
+            yield from patient(read, row)
 
     @staticmethod
     def _read(
         reader: Any, selection: Selection, number: int, threads: int, *ends: int
     ) -> Callable[[int], Iterator[Chunk]]:
-        return lambda row: reader.read(selection, number, row, threads, *ends)
+        def read(row: int) -> Iterator[Chunk]:
+            with reading(reader.file.shown):
+                yield from reader.read(selection, number, row, threads, *ends)
+
+        return read
 
     def where(self, place: Place) -> tuple[str, str]:
         """The file and row of a place, for messages."""

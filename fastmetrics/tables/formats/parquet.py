@@ -14,7 +14,8 @@ from fastmetrics.tables.chunks import Chunk, row_bytes
 from fastmetrics.tables.column_types import Selection
 from fastmetrics.tables.input_files import DataFile, reading
 from fastmetrics.tables.read_sizes import ReadSizes
-from fastmetrics.tables.remote.files import AHEAD, patiently
+from fastmetrics.tables.remote.files import AHEAD
+from fastmetrics.tables.retry import patiently
 
 _BUFFER = 1 << 20
 _FETCH_BYTES = 64 << 20

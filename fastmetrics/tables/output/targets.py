@@ -18,6 +18,7 @@ from fastmetrics.tables.output.encoders import writing
 from fastmetrics.tables.remote import files as remote
 from fastmetrics.tables.remote.addresses import Url, as_local, is_url, parse
 from fastmetrics.tables.remote.stores import cause, plainly, store
+from fastmetrics.tables.retry import patiently
 
 MARK = "_fastmetrics.json"
 """The file of a folder of parts that says that all of them are there."""
@@ -241,7 +242,7 @@ def upload(path: Path, url: Url) -> None:
             if found != size:
                 raise OSError(f"{url.shown} has {found} bytes after the upload of {size}")
 
-    remote.patiently(copy)
+    patiently(copy)
 
 
 def cache_folder() -> Path:
@@ -269,5 +270,5 @@ def read_small(path: str | Path) -> bytes | None:
         place = store(parse(path))
         if not remote.look(place).is_file:
             return None
-        found: Any = remote.patiently(lambda: place.system.open_input_file(place.path).read())
+        found: Any = patiently(lambda: place.system.open_input_file(place.path).read())
     return bytes(found)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-import time
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from glob import has_magic
@@ -13,14 +12,11 @@ from fastmetrics.core.threads import ordered
 from fastmetrics.errors import FileFormatError
 from fastmetrics.tables.remote import globs
 from fastmetrics.tables.remote.addresses import Url, parse
-from fastmetrics.tables.remote.stores import Store, passing, plainly, store
+from fastmetrics.tables.remote.stores import Store, plainly, store
+from fastmetrics.tables.retry import patiently
 
 T = TypeVar("T")
 
-TRIES = 3
-"""How often a read is tried before its failure counts."""
-PAUSE = 0.2
-"""Seconds before the second try; each later one waits twice as long."""
 AHEAD = 4 << 20
 _TOGETHER = 16
 _NO_BUCKET = "there is no bucket"
@@ -209,18 +205,6 @@ def unchanged(place: Store, url: Url, stamp: Stamp) -> Any:
     if file.size() != stamp[0]:
         raise FileFormatError(f"{url.shown}: was changed while it was read; it had {stamp[0]:,} bytes")
     return file
-
-
-def patiently(do: Callable[[], T]) -> T:
-    """What ``do`` returns, tried again a few times if a connection breaks."""
-    for attempt in range(TRIES - 1):
-        try:
-            return do()
-        except OSError as error:
-            if not passing(error):
-                raise
-            time.sleep(PAUSE * 2**attempt)
-    return do()
 
 
 def side_by_side(make: Callable[[Any], T], files: Iterable[Any]) -> list[T]:
