@@ -1,4 +1,5 @@
-"""Write ``answers.jsonl``: a few hundred answers of a made-up support assistant, in six languages.
+"""Write ``answers.jsonl``, a few hundred answers of a made-up support assistant in six languages, and the answers of
+a second one that gives the first sentence of each, ``brief_answers.jsonl``.
 
 Run it from the repository: ``python examples/make_answers.py``.  The same file comes out every time.
 """
@@ -12,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 OUT = Path(__file__).with_name("answers.jsonl")
+BRIEF = Path(__file__).with_name("brief_answers.jsonl")
 ROWS = 300
 LANGUAGES = ("en",) * 6 + ("ru",) * 2 + ("de", "es", "zh", "ar")
 
@@ -231,11 +233,22 @@ def row(chance: random.Random, number: int) -> dict[str, Any]:
     }
 
 
+def brief(row: dict[str, Any]) -> dict[str, Any]:
+    """The second assistant's row: the answer up to its first full stop."""
+    return row if row["answer"] is None else {**row, "answer": row["answer"].split(". ")[0]}
+
+
+def write(path: Path, rows: list[dict[str, Any]]) -> None:
+    """Write rows as JSON lines."""
+    path.write_text("".join(json.dumps(one, ensure_ascii=False) + "\n" for one in rows), encoding="utf-8")
+
+
 def main() -> None:
-    """Write the file beside this script."""
+    """Write the files beside this script."""
     chance = random.Random(2026)
-    lines = [json.dumps(row(chance, number), ensure_ascii=False) for number in range(1, ROWS + 1)]
-    OUT.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    rows = [row(chance, number) for number in range(1, ROWS + 1)]
+    write(OUT, rows)
+    write(BRIEF, [brief(one) for one in rows])
 
 
 if __name__ == "__main__":

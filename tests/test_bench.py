@@ -75,8 +75,9 @@ def test_peers_score_a_file_and_copy_it(tmp_path: Path) -> None:
         assert pq.read_schema(path).names == list(peers.METRICS)
 
 
-def test_the_example_file_is_what_its_script_writes(tmp_path: Path) -> None:
+def test_the_example_files_are_what_their_script_writes(tmp_path: Path) -> None:
     folder = Path(__file__).parent.parent / "examples"
     script = shutil.copy(folder / "make_answers.py", tmp_path)
     subprocess.run([sys.executable, script], check=True)
-    assert (tmp_path / "answers.jsonl").read_bytes() == (folder / "answers.jsonl").read_bytes()
+    for name in ("answers.jsonl", "brief_answers.jsonl"):
+        assert (tmp_path / name).read_bytes() == (folder / name).read_bytes()

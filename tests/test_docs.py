@@ -8,6 +8,7 @@ import shlex
 import shutil
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
 import numpy as np
@@ -51,7 +52,8 @@ def blocks(name: str, language: str) -> list[str]:
 def folder(tmp_path: Path) -> Path:
     """A working folder with the example rows in it, as a clone has them."""
     (tmp_path / "examples").mkdir()
-    shutil.copy(ROOT / "examples" / "answers.jsonl", tmp_path / "examples")
+    for name in ("answers.jsonl", "brief_answers.jsonl"):
+        shutil.copy(ROOT / "examples" / name, tmp_path / "examples")
     return tmp_path
 
 
@@ -93,22 +95,16 @@ def test_first_python_of_the_readme_runs(folder: Path, monkeypatch: pytest.Monke
     assert names["worst"]["token_f1"].to_pylist() == [0.0] * 5  # type: ignore[index]
 
 
-def test_shell_lines_of_the_readme_run(folder: Path) -> None:
+def test_shell_lines_of_the_readme_run(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     lines = [line for block in blocks("README.md", "sh") for line in block.splitlines()]
     lines = [line for line in lines if line.startswith("fastmetrics ")]
-    assert len(lines) == 3
+    assert [line.split()[1] for line in lines] == ["score", "score", "compare", "gate"]
+    monkeypatch.chdir(folder)
     for line in lines:
-        done = subprocess.run(
-            [sys.executable, "-m", *line.split()],
-            cwd=folder,
-            env=os.environ | {"PYTHONPATH": str(ROOT)},
-            capture_output=True,
-            text=True,
-            check=False,
-        )
-        assert done.returncode == 0, f"{line}: {done.stderr}"
-        assert done.stdout
-    assert (folder / "scores.parquet").exists()
+        done = program(*shlex.split(line, comments=True)[1:])
+        assert (done.code, done.err) == (int("exit code 1" in line), ""), line
+        assert done.out
+    assert "keyword_recall.drop <= 0.02  0.0746 [0.0468, 0.1054]  292  FAILED" in done.out
 
 
 def test_the_first_steps_run(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -122,6 +118,12 @@ def test_the_first_steps_run(folder: Path, monkeypatch: pytest.MonkeyPatch) -> N
         for line in block.splitlines():
             done = program(*shlex.split(line)[1:])
             assert (done.code, done.err) == (0, ""), line
+
+
+def test_the_page_on_comparing_runs() -> None:
+    exec(blocks("docs/comparing.md", "python")[0], {})
+    rules = blocks("docs/comparing.md", "toml")[0]
+    assert len(tomllib.loads(rules)["require"]) == 4
 
 
 def test_the_metric_that_the_design_adds_works() -> None:

@@ -1,0 +1,126 @@
+"""Made scores of systems that are alike, or differ by a known amount: how often the tests and intervals are right."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from fastmetrics.core.arrays import Floats, Ints
+from fastmetrics.stats.paired_tests import Differences, bootstrap_interval, detectable, p_value
+from fastmetrics.stats.tukey import tukey_p
+
+PAGE = Path(__file__).resolve().parent.parent / "docs" / "comparing.md"
+BEGIN, END = "<!-- simulation, written by scripts/simulate_comparisons -->", "<!-- end of simulation -->"
+RESAMPLES = 1000
+Make = Callable[[np.random.Generator], tuple[Floats, "Ints | None"]]
+
+
+def normal(rng: np.random.Generator) -> tuple[Floats, Ints | None]:
+    """100 differences of a normal distribution."""
+    return rng.normal(0, 0.2, 100), None
+
+
+def skewed(rng: np.random.Generator) -> tuple[Floats, Ints | None]:
+    """200 differences of a skewed distribution: most are small, some are large."""
+    return 0.1 * (rng.exponential(1, 200) - 1), None
+
+
+def binary(rng: np.random.Generator) -> tuple[Floats, Ints | None]:
+    """200 differences of scores of 0 and 1 that agree in seven rows of ten."""
+    return rng.choice([-1.0, 0.0, 1.0], 200, p=[0.15, 0.7, 0.15]), None
+
+
+def sessions(rng: np.random.Generator) -> tuple[Floats, Ints | None]:
+    """60 sessions of 1 to 9 rows that share most of their difference."""
+    sizes = rng.integers(1, 10, 60)
+    shared = np.repeat(rng.normal(0, 0.2, 60), sizes)
+    return shared + rng.normal(0, 0.1, len(shared)), np.repeat(np.arange(60), sizes)
+
+
+def rejections(make: Make, test: str, trials: int, shift: float = 0.0, flat: bool = False) -> float:
+    """The share of trials in which a test at 5 % tells the systems apart."""
+    found = 0
+    for trial in range(trials):
+        values, clusters = make(np.random.default_rng([1, trial]))
+        differences = Differences.of(values + shift, None if flat else clusters)
+        found += p_value(test, differences, RESAMPLES, trial, 1) <= 0.05
+    return found / trials
+
+
+def coverage(make: Make, trials: int, bca: bool = False) -> float:
+    """The share of trials whose 95 % interval holds the true difference, 0."""
+    held = 0
+    for trial in range(trials):
+        differences = Differences.of(*make(np.random.default_rng([2, trial])))
+        low, high = bootstrap_interval(differences, 0.95, RESAMPLES, trial, 1, bca=bca)
+        held += low <= 0 <= high
+    return held / trials
+
+
+def family_errors(trials: int) -> float:
+    """The share of trials in which Tukey's test tells any two of five like systems apart."""
+    found = 0
+    for trial in range(trials):
+        rng = np.random.default_rng([3, trial])
+        scores = rng.normal(0.5, 0.2, (60, 1)) + rng.normal(0, 0.1, (60, 5))
+        found += bool((tukey_p(scores, RESAMPLES, trial, 1) <= 0.05).any())
+    return found / trials
+
+
+def power(make: Make, trials: int) -> float:
+    """The share of trials in which a true difference as large as ``detectable`` says is found by Fisher's test."""
+    sizes = [detectable(Differences.of(*make(np.random.default_rng([4, trial])))) for trial in range(200)]
+    return rejections(make, "fisher", trials, shift=float(np.mean(sizes)))
+
+
+def figures(trials: int) -> list[tuple[str, str, float, float]]:
+    """What was simulated, of which rows, the share found and the share promised."""
+    rows: list[tuple[str, str, float, float]] = []
+    for test, make in [("fisher", normal), ("fisher", skewed), ("t", normal), ("t", skewed), ("wilcoxon", normal)]:
+        rows.append((f"{test}: tells like systems apart", _said(make), rejections(make, test, trials), 0.05))
+    for test in ("fisher", "mcnemar"):
+        rows.append((f"{test}: tells like systems apart", _said(binary), rejections(binary, test, trials), 0.05))
+    for test in ("fisher", "t"):
+        rows.append(
+            (f"{test}, cluster=: tells like systems apart", _said(sessions), rejections(sessions, test, trials), 0.05)
+        )
+    rows.append(("fisher without cluster=", _said(sessions), rejections(sessions, "fisher", trials, flat=True), 0.05))
+    rows.append(("tukey: tells any two apart", "60 rows of five like systems", family_errors(trials), 0.05))
+    for make in (normal, skewed, binary, sessions):
+        rows.append(("95 % interval holds Δ", _said(make), coverage(make, trials), 0.95))
+    rows.append(("95 % interval holds Δ, BCa", _said(skewed), coverage(skewed, trials, bca=True), 0.95))
+    for make in (normal, skewed, binary, sessions):
+        rows.append(("power at `detectable`, fisher", _said(make), power(make, trials), 0.80))
+    return rows
+
+
+def _said(make: Make) -> str:
+    return str(make.__doc__).rstrip(".")
+
+
+def section(rows: Any, trials: int) -> str:
+    """The table for the page."""
+    lines = [f"{what} | {of} | {share:.3f} | {promised:.2f}" for what, of, share, promised in rows]
+    head = ["what | of | found | promised", "--- | --- | ---: | ---:"]
+    table = "\n".join(f"| {line} |" for line in [*head, *lines])
+    return f"{BEGIN}\n{table}\n\nEach of {trials:,} trials, {RESAMPLES:,} resamples a test and an interval.\n{END}"
+
+
+def main() -> None:
+    """The command line."""
+    parser = argparse.ArgumentParser(prog="scripts/simulate_comparisons", description="Simulate comparisons.")
+    parser.add_argument("--trials", type=int, default=1000)
+    options = parser.parse_args()
+    made = section(figures(options.trials), options.trials)
+    text = PAGE.read_text(encoding="utf-8")
+    before, after = text.partition(BEGIN)[0], text.partition(END)[2]
+    PAGE.write_text(before + made + after, encoding="utf-8")
+    print(made)
+
+
+if __name__ == "__main__":
+    main()
