@@ -25,6 +25,7 @@ HOMES = {
     "validate": "results.validation",
     "compare": "results.comparison",
     "gate": "results.gate",
+    "worst_rows": "results.worst_rows",
     "assert_scores": "scoring.assert_scores",
     "agreement": "stats.agreement",
     "cohen_kappa": "stats.agreement",

@@ -24,6 +24,7 @@ from fastmetrics.results.gate import gate as gate
 from fastmetrics.results.score_files import summarize_files as summarize_files
 from fastmetrics.results.summary import summarize as summarize
 from fastmetrics.results.validation import validate as validate
+from fastmetrics.results.worst_rows import worst_rows as worst_rows
 from fastmetrics.retrieval.evaluate import rank as rank
 from fastmetrics.retrieval.evaluate import rank_runs as rank_runs
 from fastmetrics.retrieval.rank_files import rank_files as rank_files
@@ -181,6 +182,7 @@ __all__ = [
     "verdict",
     "verdicts",
     "vocabulary_score",
+    "worst_rows",
     "writing_completeness",
     "wrong_on_answerable",
 ]

@@ -26,6 +26,7 @@ from fastmetrics.commands.match import match
 from fastmetrics.commands.metrics import metrics
 from fastmetrics.commands.profile import profile
 from fastmetrics.commands.rank import rank
+from fastmetrics.commands.rows import rows
 from fastmetrics.commands.score import score
 from fastmetrics.commands.search import index, search
 from fastmetrics.commands.summarize import summarize
@@ -66,7 +67,21 @@ def _ending_well(command: Callable[..., None]) -> Callable[..., None]:
     return run
 
 
-for _command in (score, metrics, summarize, compare, gate, profile, validate, rank, geometry, index, search, match):
+for _command in (
+    score,
+    metrics,
+    summarize,
+    compare,
+    gate,
+    rows,
+    profile,
+    validate,
+    rank,
+    geometry,
+    index,
+    search,
+    match,
+):
     app.command()(_ending_well(_command))
 
 

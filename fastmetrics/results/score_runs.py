@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -17,15 +17,15 @@ from fastmetrics.columns import COLUMNS, is_id
 from fastmetrics.core.arrays import Floats, as_array
 from fastmetrics.core.corpus_counts import METADATA
 from fastmetrics.core.frames import open_frame
-from fastmetrics.errors import ColumnError, FileFormatError, InputError, OptionError, UnknownNameError
+from fastmetrics.errors import ColumnError, InputError, OptionError, UnknownNameError
 from fastmetrics.errors.messages import Argument
 from fastmetrics.results.score_files import ScoreFile, said_scores
 from fastmetrics.stats.human_labels import numbers
 from fastmetrics.stats.ratings import is_text
 from fastmetrics.stats.score_sums import score_columns
-from fastmetrics.tables.column_types import Widened
 from fastmetrics.tables.remote.addresses import last_name
 from fastmetrics.tables.text_columns import as_it_looks
+from fastmetrics.tables.whole_table import whole_table
 
 QUESTION = ("question", *COLUMNS["question"].aliases)
 
@@ -132,35 +132,18 @@ def _of_file(file: ScoreFile, name: str | None) -> ScoreRun:
 
 def _reader(file: ScoreFile) -> Callable[[Sequence[str]], pa.Table]:
     """What reads some columns of a file: scores as numbers, others as they are, or of CSV as they look."""
+    flags = {field.name for field in file.source.schema if pa.types.is_boolean(field.type)}
     plain = {one.format for one in file.source.files} <= {"csv", "tsv"}
 
     def read(names: Sequence[str]) -> pa.Table:
-        table = _whole(file, {name: "number" if name in file.scores else "any" for name in names})
+        kinds = {name: "any" if name not in file.scores else "flag" if name in flags else "number" for name in names}
+        table = whole_table(file.source, kinds)
         for at, name in enumerate(table.column_names):
             if plain and name not in file.scores and not is_id(name):
                 table = table.set_column(at, name, as_it_looks(table.column(at)))
         return table
 
     return read
-
-
-def _whole(file: ScoreFile, kinds: Mapping[str, str]) -> pa.Table:
-    flags = {field.name for field in file.source.schema if pa.types.is_boolean(field.type)}
-    selection = file.source.select(
-        {name: "flag" if kind == "number" and name in flags else kind for name, kind in kinds.items()}
-    )
-
-    def batches() -> Iterator[pa.RecordBatch]:
-        for chunk in file.source.chunks(selection):
-            if chunk.rejects:
-                raise FileFormatError(str(chunk.rejects[0]))
-            yield file.source.conform(chunk, selection)
-
-    while True:
-        try:
-            return pa.Table.from_batches(batches(), schema=selection.schema)
-        except Widened as wider:
-            selection = selection.widen(wider.name, wider.type)
 
 
 def _of_table(table: Any, name: str) -> ScoreRun:

@@ -1,0 +1,143 @@
+"""The rows behind a figure: which they are, in which order, and with which texts."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.csv
+import pyarrow.parquet as pq
+import pytest
+
+import fastmetrics as fm
+from fastmetrics.errors import ColumnError, InputError, OptionError, UnknownNameError
+from tests.program import program
+
+N = 500
+RNG = np.random.default_rng(2)
+IDS = [f"q{n:03}" for n in range(N)]
+VALUES = RNG.integers(0, 20, N) / 20
+SCORES = pa.table(
+    {
+        "id": IDS,
+        "token_f1": pa.array([None if n % 50 == 0 else v for n, v in enumerate(VALUES)]),
+        "hallucination": VALUES,
+    }
+)
+OTHER = pa.table({"id": IDS, "token_f1": RNG.integers(0, 20, N) / 20, "hallucination": VALUES})
+ANSWERS = [
+    {"id": one, "question": f"Why {one}?", "answer": f"As {one}.", "reference": [one, "x"], "contexts": ["a", "b"]}
+    for one in IDS
+]
+
+
+def expected(values, reverse=False):
+    known = [(one, value) for one, value in zip(IDS, values, strict=True) if value is not None]
+    return sorted(known, key=lambda pair: (-pair[1] if reverse else pair[1], pair[0]))
+
+
+def shuffled(table):
+    return table.take(np.random.default_rng(4).permutation(table.num_rows))
+
+
+@pytest.mark.parametrize(
+    ("metric", "best", "reverse"),
+    [
+        ("token_f1", False, False),
+        ("token_f1", True, True),
+        ("hallucination", False, True),
+        ("hallucination", True, False),
+    ],
+)
+def test_worst_by_which_way_is_better_ties_by_id(metric, best, reverse):
+    found = fm.worst_rows(shuffled(SCORES), metric, n=60, best=best)
+    pairs = list(zip(found["id"].to_pylist(), found[metric].to_pylist(), strict=True))
+    assert pairs == expected(SCORES[metric].to_pylist(), reverse)[:60]
+
+
+def test_what_changed_most_against_a_baseline():
+    found = fm.worst_rows(shuffled(OTHER), "token_f1", n=N, baseline=SCORES)
+    before, after = SCORES["token_f1"].to_pylist(), OTHER["token_f1"].to_pylist()
+    changes = [None if a is None else b - a for a, b in zip(before, after, strict=True)]
+    assert list(zip(found["id"].to_pylist(), found["change"].to_pylist(), strict=True)) == expected(changes)
+    assert found.column_names == ["id", "baseline", "score", "change"]
+
+
+@pytest.mark.parametrize("kind", ["parquet", "jsonl", "csv", "table"])
+def test_texts_come_by_id_from_any_file(tmp_path, kind):
+    rows = [ANSWERS[n] for n in np.random.default_rng(8).permutation(N)]
+    answers = tmp_path / f"answers.{kind}"
+    if kind == "jsonl":
+        answers.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    elif kind == "parquet":
+        pq.write_table(pa.Table.from_pylist(rows), answers, row_group_size=33)
+    elif kind == "csv":  # a cell of CSV is one text
+        rows = [{**row, "reference": row["id"], "contexts": "a"} for row in rows]
+        pa.csv.write_csv(pa.Table.from_pylist(rows), answers)
+    found = fm.worst_rows(SCORES, "token_f1", n=7, answers=rows if kind == "table" else answers).to_pylist()
+    plain = fm.worst_rows(SCORES, "token_f1", n=7).to_pylist()
+    for row, other in zip(found, plain, strict=True):
+        assert row == {**other, **next(one for one in rows if one["id"] == row["id"])}
+
+
+def test_rows_that_the_answers_lack_have_no_texts():
+    found = fm.worst_rows(SCORES, "token_f1", n=N, answers=ANSWERS[:100])
+    assert found["answer"].null_count == found.num_rows - 98
+    with pytest.raises(InputError, match="the answers have none of the ids of the scores, such as 'q"):
+        fm.worst_rows(SCORES, "token_f1", answers=[{"id": "z", "answer": "a"}])
+
+
+def test_numbers_are_ids_too():
+    scores = {"id": [3, 1, 2], "token_f1": [0.3, 0.1, 0.2]}
+    found = fm.worst_rows(scores, "token_f1", n=2, answers={"id": [1, 2, 3], "answer": ["a", "b", "c"]})
+    assert found["answer"].to_pylist() == ["a", "b"]
+
+
+def test_what_cannot_be_shown_is_refused():
+    with pytest.raises(UnknownNameError, match="token_f1"):
+        fm.worst_rows(SCORES, "token_f2")
+    with pytest.raises(ColumnError, match="no id column"):
+        fm.worst_rows(SCORES.drop(["id"]), "token_f1")
+    with pytest.raises(ColumnError, match="the answers have no id column"):
+        fm.worst_rows(SCORES, "token_f1", answers={"answer": ["a"]})
+    with pytest.raises(OptionError, match="n=0"):
+        fm.worst_rows(SCORES, "token_f1", n=0)
+    assert fm.worst_rows({"id": ["a"], "token_f1": pa.array([None], pa.float64())}, "token_f1").num_rows == 0
+
+
+@pytest.fixture
+def files(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    pq.write_table(SCORES, "scores.parquet")
+    pq.write_table(OTHER, "other.parquet")
+    odd = {"question": "Long " * 200, "answer": "\x1b[31mred\x00\u202e</script>", "reference": [], "contexts": None}
+    (tmp_path / "answers.jsonl").write_text("".join(json.dumps({**row, **odd}) + "\n" for row in ANSWERS))
+
+
+def test_the_program_prints_rows_to_be_read(files):
+    done = program("rows", "scores.parquet", "answers.jsonl", "--worst", "token_f1", "-n", "3")
+    blocks = done.out.split("\n\n")
+    assert (done.code, len(blocks)) == (0, 3)
+    assert all(len(line) <= 80 for line in done.out.splitlines())
+    assert "\x1b" not in done.out
+    assert "\u202e" not in done.out
+    first = fm.worst_rows(SCORES, "token_f1", n=1)["id"][0].as_py()
+    assert blocks[0].splitlines()[0] == f"{first}  token_f1 0.0000"
+    assert "  question   Long Long" in blocks[0]
+    assert blocks[0].count("Long") < 60
+    assert "…" in blocks[0]
+
+
+def test_the_program_writes_rows(files):
+    arguments = ("rows", "other.parquet", "answers.jsonl", "--worst", "token_f1", "--baseline", "scores.parquet")
+    assert program(*arguments, "-o", "rows.parquet", "-n", "5").out == "5 rows: rows.parquet\n"
+    written = pq.read_table("rows.parquet")
+    assert written.column_names[:4] == ["id", "baseline", "score", "change"]
+    assert written.drop(["contexts"]).equals(
+        fm.worst_rows(OTHER, "token_f1", n=5, baseline=SCORES, answers="answers.jsonl").drop(["contexts"])
+    )
+    again = program(*arguments, "-o", "rows.parquet")
+    assert (again.code, "--overwrite" in again.err) == (4, True)
+    neither = program("rows", "scores.parquet")
+    assert (neither.code, "--worst or --best" in neither.err) == (2, True)
