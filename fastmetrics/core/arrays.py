@@ -16,6 +16,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from fastmetrics.core.arrow_checks import check
+from fastmetrics.core.memo import Memo
 from fastmetrics.errors import ColumnError, InputError
 
 Bytes: TypeAlias = npt.NDArray[np.uint8]
@@ -60,15 +61,14 @@ class Text:
 class Tokens:
     """Token ids: those of text i are ``ids[starts[i]:stops[i]]``, all below ``n_words``.
 
-    Equal tokens have equal ids in all columns of one batch under one convention.  ``memo`` remembers what kernels
-    found out about these tokens.
+    Equal tokens have equal ids in all columns of one batch under one convention.  ``memo`` has what kernels found out.
     """
 
     ids: Ids
     starts: Ints
     stops: Ints
     n_words: int
-    memo: dict[Any, Any] = field(default_factory=dict, repr=False)
+    memo: Memo = field(default_factory=Memo, repr=False)
 
     def __len__(self) -> int:
         return len(self.starts)
@@ -80,13 +80,13 @@ class Tokens:
 
     def take(self, rows: Ints) -> Tokens:
         """The texts ``rows``, which may repeat; the ids are shared."""
-        return replace(self, starts=self.starts[rows], stops=self.stops[rows], memo={})
+        return replace(self, starts=self.starts[rows], stops=self.stops[rows], memo=Memo())
 
     def where(self, keep: Flags) -> Tokens:
         """The same texts without the tokens for whose id ``keep`` is False."""
         kept = keep[self.ids]
         before = np.concatenate([[0], np.cumsum(kept)])
-        return replace(self, ids=self.ids[kept], starts=before[self.starts], stops=before[self.stops], memo={})
+        return replace(self, ids=self.ids[kept], starts=before[self.starts], stops=before[self.stops], memo=Memo())
 
 
 def well_formed(string: str) -> str:

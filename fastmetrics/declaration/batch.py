@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Hashable, Mapping
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import numpy as np
 import pyarrow as pa
@@ -16,6 +16,7 @@ import pyarrow as pa
 from fastmetrics.columns import COLUMNS
 from fastmetrics.core.amounts import totals
 from fastmetrics.core.arrays import Flags, Floats, Ints, Text, Tokens, floats_of_arrow, text_of_arrow
+from fastmetrics.core.memo import Memo
 from fastmetrics.text.conventions import convention
 from fastmetrics.text.tokenize import Folded, Vocabulary, Wordbook, fold
 
@@ -44,13 +45,11 @@ class Batch:
         self.words = Wordbook() if words is None else words
         self._shared = frozenset(shared)
         self.n_rows = len(next(iter(columns.values()))) if columns else 0
-        self._memory: dict[Hashable, Any] = {}
+        self._memory = Memo()
 
-    def remember(self, key: Hashable, make: Callable[[], T]) -> T:
-        """What ``make`` returned the first time ``key`` was asked for."""
-        if key not in self._memory:
-            self._memory[key] = make()
-        return self._memory[key]
+    def remember(self, key: Hashable, make: Callable[[], T], *beside: object) -> T:
+        """What ``make`` returned the first time ``key`` was asked for, of the objects ``beside`` it."""
+        return self._memory.of(key, beside, make)
 
     def text(self, column: str) -> Text:
         """The strings of a column; in a column that may hold lists, those of a row are strings of their own."""

@@ -16,8 +16,7 @@ def aligned(batch: Batch, column: str, need: Need, options: Options, owner: Ints
     value = need.of(batch, column, options)
     if owner is None or column == "reference":
         return value
-    # the pair keeps ``value`` alive, so that its id stays its own
-    return batch.remember(("aligned", id(value)), lambda: (value, value.take(owner)))[1]
+    return batch.remember("aligned", lambda: value.take(owner), value)
 
 
 def best_of(scores: Floats, merit: Floats, owner: Ints, n_rows: int) -> Floats:

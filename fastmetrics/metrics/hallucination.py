@@ -87,12 +87,13 @@ def drift(answer: Words, contexts: Passages) -> Floats:
 
 
 def _drift(answer: Tokens, contexts: Passage) -> Floats:
-    key = (support.count_pairs, id(contexts))
-    if key not in answer.memo:  # the memo keeps the contexts alive, so that their id stays their own
-        n_words = max(answer.n_words, contexts.tokens.n_words)
-        found = support.count_pairs(answer.ids, answer.starts, answer.stops, contexts.words, n_words)
-        answer.memo[key] = contexts, found
-    share = divide(answer.memo[key][1], np.maximum(answer.counts - 1, 0), empty=1.0)
+    n_words = max(answer.n_words, contexts.tokens.n_words)
+    pairs = answer.memo.of(
+        support.count_pairs,
+        (contexts,),
+        lambda: support.count_pairs(answer.ids, answer.starts, answer.stops, contexts.words, n_words),
+    )
+    share = divide(pairs, np.maximum(answer.counts - 1, 0), empty=1.0)
     return np.where(share < LOW_OVERLAP, DRIFT, 0.0)
 
 

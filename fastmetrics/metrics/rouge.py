@@ -11,6 +11,7 @@ import pyarrow as pa
 
 from fastmetrics.core.allowed_values import Choice
 from fastmetrics.core.arrays import Floats, Ids, Ints, Tokens
+from fastmetrics.core.memo import Memo
 from fastmetrics.declaration.batch import Batch
 from fastmetrics.declaration.cautions import Caution, no_word
 from fastmetrics.declaration.metric import metric
@@ -33,7 +34,7 @@ class Summary:
     lines: Tokens
     firsts: Ints
     lasts: Ints
-    memo: dict[Any, Any] = field(default_factory=dict, repr=False)
+    memo: Memo = field(default_factory=Memo, repr=False)
 
     def take(self, rows: Ints) -> Summary:
         """The texts ``rows``, which may repeat."""
@@ -119,9 +120,8 @@ def _union(answer: Summary, reference: Summary) -> Ints:
 
 def _texts(summary: Summary) -> Texts:
     lines = summary.lines
-    if "numbers" not in lines.memo:
-        lines.memo["numbers"] = _numbers(lines)
-    return Texts(lines.ids, lines.starts, lines.stops, lines.memo["numbers"], summary.firsts, summary.lasts)
+    numbers = lines.memo.of("numbers", (), lambda: _numbers(lines))
+    return Texts(lines.ids, lines.starts, lines.stops, numbers, summary.firsts, summary.lasts)
 
 
 def _numbers(lines: Tokens) -> Ids:
@@ -135,13 +135,15 @@ def _numbers(lines: Tokens) -> Ids:
 
 
 def _scores(kind: str, answer: Any, reference: Any) -> dict[str, Floats]:
-    """All parts of one kind, divided once and remembered; holding ``reference`` keeps its id its own."""
-    memo, key = answer.memo, ("rouge", kind, id(reference))
-    if key not in memo:
+    """All parts of one kind, divided once and remembered."""
+
+    def divided() -> dict[str, Floats]:
         hits, wanted, held = _count(kind, answer, reference)
         precision, recall = divide(hits, wanted, empty=0.0), divide(hits, held, empty=0.0)
-        memo[key] = (reference, {"precision": precision, "recall": recall, "f1": harmonic(precision, recall)})
-    return memo[key][1]
+        return {"precision": precision, "recall": recall, "f1": harmonic(precision, recall)}
+
+    found: dict[str, Floats] = answer.memo.of(("rouge", kind), (reference,), divided)
+    return found
 
 
 _UNITS = {"L": "longest common subsequence", "Lsum": "union of the longest common subsequences of the lines"}

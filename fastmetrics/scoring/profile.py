@@ -102,13 +102,13 @@ class WatchedBatch(Batch):
         super().__init__(columns, shared, words)
         self._watch = watch
 
-    def remember(self, key: Hashable, make: Callable[[], T]) -> T:
+    def remember(self, key: Hashable, make: Callable[[], T], *beside: object) -> T:
         """As a batch does, on the watch."""
-        if key in self._memory:
-            return super().remember(key, make)
+        if self._memory.holds(key, beside):
+            return super().remember(key, make, *beside)
         name = " ".join(part for part in key if isinstance(part, str)) if isinstance(key, tuple) else str(key)
         with self._watch.on(f"make {name}"):
-            return super().remember(key, make)
+            return super().remember(key, make, *beside)
 
 
 def profile_files(

@@ -10,6 +10,7 @@ from typing import Annotated, Any
 import numpy as np
 
 from fastmetrics.core.arrays import Bytes, Flags, Ids, Ints, Text, Tokens
+from fastmetrics.core.memo import Memo
 from fastmetrics.declaration.batch import Batch
 from fastmetrics.kernels.facts import claims as claim_kernels
 from fastmetrics.kernels.facts import support
@@ -42,7 +43,7 @@ class Passage:
     tokens: Tokens
     vocabulary: Vocabulary
     senses: Senses
-    memo: dict[Any, Any] = field(default_factory=dict, repr=False)
+    memo: Memo = field(default_factory=Memo, repr=False)
 
     @functools.cached_property
     def marks(self) -> Marks:
@@ -105,10 +106,9 @@ def anchors(answer: Passage, contexts: Passage, window: int, source: str | Pipel
 
     ``source`` is where the claims are from: rules, or the pipeline that parses the answers.
     """
-    key = (id(contexts), window, source if isinstance(source, str) else id(source))
-    if key not in answer.memo:
-        answer.memo[key] = (contexts, source, _anchors(answer, contexts, window, source))
-    return answer.memo[key][2]
+    named = source if isinstance(source, str) else None
+    beside = (contexts,) if source is named else (contexts, source)
+    return answer.memo.of(("anchors", window, named), beside, lambda: _anchors(answer, contexts, window, source))
 
 
 def _anchors(answer: Passage, contexts: Passage, window: int, source: str | Pipeline | None) -> Anchors:

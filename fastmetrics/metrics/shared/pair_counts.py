@@ -33,39 +33,39 @@ def sets(a: Tokens, b: Tokens) -> Sets:
 
 def same(a: Tokens, b: Tokens) -> Flags:
     """Whether the texts of each pair have the same tokens in the same order."""
-    key = (overlap.same_sequence, id(b))
-    if key not in a.memo:
-        a.memo[key] = (b, overlap.same_sequence(a.ids, a.starts, a.stops, b.ids, b.starts, b.stops))
-    return a.memo[key][1]
+    return a.memo.of(
+        overlap.same_sequence,
+        (b,),
+        lambda: overlap.same_sequence(a.ids, a.starts, a.stops, b.ids, b.starts, b.stops),
+    )
 
 
 def ngrams(a: Tokens, b: Tokens, order: int) -> Ints:
     """Per order up to ``order`` at least, and pair: size of the multiset intersection of the n-grams."""
-    found: Ints | None = a.memo.get(("ngrams", id(b)), (b, None))[1]
+    counted: dict[str, Ints] = a.memo.of(kernels.count_ngrams, (b,), dict)
+    found = counted.get("longest")
     if found is None and order == 1:
         return shared(a, b)[np.newaxis]
     if found is None or len(found) < order:
         one, groups = _grouped(a)
         found = kernels.count_ngrams(lists(one), lists(b), groups, max(a.n_words, b.n_words), order, False)
-        a.memo["ngrams", id(b)] = (b, found)
+        counted["longest"] = found
     return found
 
 
 def clipped(a: Tokens, b: Tokens, groups: Ints, orders: int) -> Ints:
     """Per order up to ``orders``, and row: n-grams of a that the texts ``groups[row]:groups[row + 1]`` of b match."""
-    key = (clipped, id(b), orders)
-    if key not in a.memo:
-        n_words = max(a.n_words, b.n_words)
-        a.memo[key] = (b, kernels.count_ngrams(lists(a), lists(b), groups, n_words, orders, True))
-    return a.memo[key][1]
+    n_words = max(a.n_words, b.n_words)
+    return a.memo.of(
+        (clipped, orders),
+        (b,),
+        lambda: kernels.count_ngrams(lists(a), lists(b), groups, n_words, orders, True),
+    )
 
 
 def lcs(a: Tokens, b: Tokens) -> Ints:
     """Length of the longest common subsequence of each pair."""
-    key = (lcs_lengths, id(b))
-    if key not in a.memo:
-        a.memo[key] = (b, lcs_lengths(lists(a), lists(b), max(a.n_words, b.n_words)))
-    return a.memo[key][1]
+    return a.memo.of(lcs_lengths, (b,), lambda: lcs_lengths(lists(a), lists(b), max(a.n_words, b.n_words)))
 
 
 def lists(tokens: Tokens) -> kernels.Lists:
@@ -74,13 +74,14 @@ def lists(tokens: Tokens) -> kernels.Lists:
 
 
 def _once(count: Callable[..., Any], a: Tokens, b: Tokens) -> Any:
-    """``count`` of each pair, remembered with ``a``; holding ``b`` keeps its id its own."""
-    key = (count, id(b))
-    if key not in a.memo:
+    """``count`` of each pair, remembered with ``a``."""
+
+    def found() -> Any:
         one, groups = _grouped(a)
         n_words = max(a.n_words, b.n_words)
-        a.memo[key] = (b, count(one.ids, one.starts, one.stops, b.ids, b.starts, b.stops, groups, n_words))
-    return a.memo[key][1]
+        return count(one.ids, one.starts, one.stops, b.ids, b.starts, b.stops, groups, n_words)
+
+    return a.memo.of(count, (b,), found)
 
 
 def _grouped(tokens: Tokens) -> tuple[Tokens, Ints]:

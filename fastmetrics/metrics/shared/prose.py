@@ -11,6 +11,7 @@ import numpy as np
 
 from fastmetrics.core.allowed_values import Choice, Folder
 from fastmetrics.core.arrays import Bytes, Flags, Ids, Ints, Text, Tokens
+from fastmetrics.core.memo import Memo
 from fastmetrics.declaration.batch import Batch
 from fastmetrics.kernels.text import writing as kernels
 from fastmetrics.kernels.text.substrings import count_characters
@@ -37,13 +38,11 @@ class Writing:
     tokens: Tokens
     vocabulary: Vocabulary
     style: Style
-    memo: dict[Any, Any] = field(default_factory=dict, repr=False)
+    memo: Memo = field(default_factory=Memo, repr=False)
 
     def remember(self, key: str, other: Any, make: Callable[[], T]) -> T:
         """What ``make`` returned the first time ``key`` was asked for beside ``other``, which is kept alive with it."""
-        if (key, id(other)) not in self.memo:
-            self.memo[key, id(other)] = other, make()
-        return self.memo[key, id(other)][1]
+        return self.memo.of(key, (other,), make)
 
     @property
     def groups(self) -> Ints:
