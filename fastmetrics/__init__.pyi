@@ -21,6 +21,7 @@ from fastmetrics.metrics.semantic import response_exact_match_rate as response_e
 from fastmetrics.metrics.semantic import response_semantic_consistency as response_semantic_consistency
 from fastmetrics.results.comparison import compare as compare
 from fastmetrics.results.gate import gate as gate
+from fastmetrics.results.run_list import list_runs as list_runs
 from fastmetrics.results.score_files import summarize_files as summarize_files
 from fastmetrics.results.summary import summarize as summarize
 from fastmetrics.results.validation import validate as validate
@@ -97,6 +98,7 @@ __all__ = [
     "krippendorff_alpha",
     "latency_ms",
     "length_score",
+    "list_runs",
     "load_plugin",
     "match_faq",
     "metric",

@@ -27,6 +27,7 @@ from fastmetrics.commands.metrics import metrics
 from fastmetrics.commands.profile import profile
 from fastmetrics.commands.rank import rank
 from fastmetrics.commands.rows import rows
+from fastmetrics.commands.runs import runs
 from fastmetrics.commands.score import score
 from fastmetrics.commands.search import index, search
 from fastmetrics.commands.summarize import summarize
@@ -74,6 +75,7 @@ for _command in (
     compare,
     gate,
     rows,
+    runs,
     profile,
     validate,
     rank,

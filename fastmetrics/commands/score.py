@@ -85,6 +85,10 @@ def score(
     address: Annotated[
         str | None, typer.Option(help="The Ray cluster's address; by default one is started on this machine.")
     ] = None,
+    name: Annotated[str | None, typer.Option(help="A name for the run, kept in the output's metadata.")] = None,
+    times: Annotated[
+        bool, typer.Option("--times", help="Keep when the run began and ended too, which makes other bytes each time.")
+    ] = False,
     plugin: Plugins = None,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing but errors.")] = False,
 ) -> None:
@@ -119,6 +123,8 @@ def score(
             engine=engine,
             workers=workers,
             address=address,
+            name=name,
+            times=times,
         )
     if quiet:
         return

@@ -16,24 +16,32 @@ Counts: TypeAlias = Mapping[str, list[int]]
 
 
 def metadata(
-    rows: Mapping[str, tuple[int, int]], counts: Counts, cautions: Counts, options: Mapping[str, Any] | None = None
+    rows: Mapping[str, tuple[int, int]],
+    counts: Counts,
+    cautions: Counts,
+    fingerprint: Counts | None = None,
+    options: Mapping[str, Any] | None = None,
 ) -> dict[bytes, str]:
     """Metadata with the counts of corpus metrics and of cautions, and of each column of scores its rows and nulls.
 
-    And with the ``options`` that were given to all metrics, if any.
+    And with the sums that make the ``fingerprint`` of the rows, and the ``options`` given to all metrics, if any.
     """
     metrics = {
         name: {"n_rows": n_rows, "n_missing": n_missing, "n_undefined": 0, "n_error": 0}
         for name, (n_rows, n_missing) in rows.items()
     }
-    given = {"options": dict(options)} if options else {}
+    more = {"fingerprint": fingerprint, "options": options}
+    given = {name: dict(values) for name, values in more.items() if values}
     return {METADATA: json.dumps({"metrics": metrics, "counts": dict(counts), "cautions": dict(cautions), **given})}
 
 
-def add_counts(batches: Iterable[pa.RecordBatch]) -> tuple[dict[str, list[int]], dict[str, list[int]]]:
-    """The counts of the corpus metrics and those of the cautions of scored batches, added up."""
+KINDS = ("counts", "cautions", "fingerprint")
+
+
+def add_counts(batches: Iterable[pa.RecordBatch]) -> list[dict[str, list[int]]]:
+    """Of scored batches the counts of the corpus metrics, those of the cautions, and the fingerprint, added up."""
     held = [json.loads((batch.schema.metadata or {}).get(METADATA, b"{}")) for batch in batches]
-    return add_up(one.get("counts", {}) for one in held), add_up(one.get("cautions", {}) for one in held)
+    return [add_up(one.get(kind, {}) for one in held) for kind in KINDS]
 
 
 def add_up(parts: Iterable[Mapping[str, list[int]]]) -> dict[str, list[int]]:

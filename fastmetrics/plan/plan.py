@@ -42,6 +42,9 @@ class Plan:
     common: Mapping[str, Any] = field(default_factory=dict)
     """The options of every score that has them and whose name sets no other."""
 
+    identity: Mapping[str, str] = field(default_factory=dict)
+    """The columns of the fingerprint of the rows, and where each is found; none without a fingerprint."""
+
     @property
     def names(self) -> list[str]:
         """The columns of scores: one a row metric."""
@@ -50,7 +53,7 @@ class Plan:
     @property
     def inputs(self) -> tuple[str, ...]:
         """The columns of the user's table that the plan reads, each once."""
-        return tuple(dict.fromkeys([*self.keep, *self.used.values()]))
+        return tuple(dict.fromkeys([*self.keep, *self.used.values(), *self.identity.values()]))
 
     @property
     def used(self) -> dict[str, str]:

@@ -17,6 +17,7 @@ import pyarrow as pa
 from fastmetrics.core.corpus_counts import metadata
 from fastmetrics.declaration.batch import Batch
 from fastmetrics.plan.plan import Plan
+from fastmetrics.stats.fingerprint import fingerprint, is_hashable
 from fastmetrics.text.tokenize import Wordbook
 
 BATCH_ROWS = 4096
@@ -51,9 +52,9 @@ def score_batch(
     """The scores of a record batch: the kept columns, then one float64 column a metric.
 
     A score is null where an input is missing and NaN where it is undefined.  A corpus metric has no column: its counts
-    are in the schema's metadata, as JSON under the key ``fastmetrics``, and so are those of cautions.  The function is
-    pure; ``words`` it has met before save time and change nothing.  A profiler gives ``make`` and ``watch`` to see what
-    is derived, and how long each metric takes.
+    are in the schema's metadata, as JSON under the key ``fastmetrics``, and so are those of cautions and the sums of
+    fingerprints.  The function is pure; ``words`` it has met before save time and change nothing.  A profiler gives
+    ``make`` and ``watch`` to see what is derived, and how long each metric takes.
     """
     rows = rows_of(batch, plan, make, words)
     arrays = [batch.column(name) for name in plan.keep]
@@ -70,7 +71,16 @@ def score_batch(
             values, present = score.metric.compute(rows, score.options)
         arrays.append(pa.array(values, pa.float64(), mask=~present))
     scored = pa.RecordBatch.from_arrays(arrays, names=[*plan.keep, *plan.names])
-    return scored.replace_schema_metadata(metadata({}, counts, cautions)) if counts or cautions else scored
+    known = counts, cautions, fingerprints(batch, plan.identity)
+    return scored.replace_schema_metadata(metadata({}, *known)) if any(known) else scored
+
+
+def fingerprints(batch: pa.RecordBatch, identity: Mapping[str, str]) -> dict[str, list[int]]:
+    """The fingerprints of the rows: by id, and by id and question, as far as there is what tells them apart."""
+    columns = {name: batch.column(yours) for name, yours in identity.items()}
+    there = {name: column for name, column in columns.items() if is_hashable(column.type)}
+    made = {"ids": fingerprint([there["id"]])} if "id" in there else {}
+    return {**made, "questions": fingerprint(list(there.values()))} if "question" in there else made
 
 
 class Shelf:

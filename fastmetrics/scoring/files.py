@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -13,7 +14,8 @@ import numpy as np
 import pyarrow as pa
 
 from fastmetrics.columns import resolve
-from fastmetrics.core.corpus_counts import add_counts, add_up
+from fastmetrics.core.allowed_values import Text, argument
+from fastmetrics.core.corpus_counts import KINDS, add_counts, add_up
 from fastmetrics.core.name_lists import listed
 from fastmetrics.core.threads import cores
 from fastmetrics.engines.job import Engine, Job, Progress, RunResult
@@ -27,6 +29,7 @@ from fastmetrics.plan.score_batch import Scorer, fit
 from fastmetrics.plan.signature import signature
 from fastmetrics.results.score_files import column_of
 from fastmetrics.results.summary import MetricSummary, Summary, declared_labels, declared_statistics, fractions
+from fastmetrics.stats.fingerprint import told
 from fastmetrics.stats.moments import State
 from fastmetrics.stats.quantiles import quantiles
 from fastmetrics.tables import Output, Selection, Source, open_source
@@ -71,6 +74,8 @@ def score_files(
     engine: str = "local",
     workers: int | None = None,
     address: str | None = None,
+    name: str | None = None,
+    times: bool = False,
 ) -> ScoredFiles:
     """Score the rows of files into a file, in memory bounded by batches and threads, however many rows there are.
 
@@ -81,6 +86,11 @@ def score_files(
     columns to copy beside the ``id``.  The output appears whole or not at all; a killed run goes on with
     ``resume=True`` and ends in the same bytes.  ``on_error="skip"`` puts bad rows, among them any of more than
     ``max_row_bytes`` (64 MiB by default), into a rejects file and counts them.
+
+    The metadata of the output hold fingerprints of its rows that do not depend on their order: of the ids, and of ids
+    and questions if the run reads the questions, as one that has a ``name`` does.  The name is kept there too, and with
+    ``times`` when the run began and ended; without, runs of the same rows give the same bytes.  ``list_runs`` shows the
+    outputs of a folder by them.
 
     Kept text that a spreadsheet would run as a formula (``=1+1``) gets a quote in front in CSV and TSV, unless
     ``guard=False``.  The metadata beside the file count such cells, and this package takes the quotes away again when
@@ -106,12 +116,15 @@ def score_files(
     # A plan may have to read all rows first, and a target that cannot be written should not wait for that.
     target = Output(output, work)
     target.check(source.files, resume=resume, overwrite=overwrite)
+    if name is not None:
+        argument("name", name, Text(200, "a name"))
     planned = plan_files(source, metrics, columns, schema, keep, suites, embedder, cache, no_relevant)
+    planned = replace(planned, identity=_identity(planned, named=name is not None))
     with chosen as scoring:
         result = run_on(
             scoring,
             source,
-            job(planned, Scorer(planned)),
+            job(planned, Scorer(planned), partial(_about, name, _now() if times else None)),
             output,
             limits=limits_of(target, batch_rows),
             on_error=on_error,
@@ -176,22 +189,44 @@ def _readable(source: Source, selection: Selection) -> Iterator[pa.RecordBatch]:
             yield batch.filter(pa.array(~bad)) if bad.any() else batch
 
 
-def job(planned: Plan, score: Callable[[pa.RecordBatch], pa.RecordBatch]) -> Job:
-    """What an engine needs to know to carry out a plan: ``score`` maps a batch, the rest describes it."""
+def _identity(planned: Plan, *, named: bool) -> dict[str, str]:
+    """The columns by which rows are told apart: the id, and the question if it is read anyway or the run has a name."""
+    found = {name: planned.columns[name] for name in ("id", "question") if name in planned.columns}
+    return {name: yours for name, yours in found.items() if named or yours in planned.inputs}
+
+
+def _about(name: str | None, began: str | None) -> dict[str, Any]:
+    """What the metadata say of the run itself."""
+    named = {} if name is None else {"name": name}
+    return named if began is None else {**named, "began": began, "ended": _now()}
+
+
+def _now() -> str:
+    return datetime.now(UTC).isoformat(timespec="seconds")
+
+
+def job(
+    planned: Plan,
+    score: Callable[[pa.RecordBatch], pa.RecordBatch],
+    about: Callable[[], Mapping[str, Any]] = dict,
+) -> Job:
+    """What an engine needs to know to carry out a plan: ``score`` maps a batch, the rest describes it.
+
+    ``about`` gives what the metadata say of the run, when all rows are scored.
+    """
     return Job(
         score=score,
-        columns={**dict.fromkeys(planned.keep, "any"), **planned.kinds},
+        columns={**dict.fromkeys([*planned.keep, *planned.identity.values()], "any"), **planned.kinds},
         signature=signature(planned),
         observe=partial(_observe, planned.names),
-        conclude=lambda observed, rejected: _conclude(observed, planned.names, rejected),
+        conclude=lambda observed, rejected: {**_conclude(observed, planned.names, rejected), **about()},
     )
 
 
 def _observe(names: Sequence[str], part: pa.RecordBatch) -> dict[str, Any]:
-    """The sums of a part's scores, and its counts of corpus metrics and of cautions."""
+    """The sums of a part's scores, its counts of corpus metrics and of cautions, and its fingerprints."""
     scores = {name: _state(part.column(name)).to_json() for name in names}
-    counts, cautions = add_counts([part])
-    return {"scores": scores, "counts": counts, "cautions": cautions}
+    return {"scores": scores, **dict(zip(KINDS, add_counts([part]), strict=True))}
 
 
 def _state(column: Any) -> State:
@@ -220,7 +255,9 @@ def _conclude(observed: Sequence[Mapping[str, Any]], names: Sequence[str], rejec
         for name, state in _merged(observed, names).items()
     }
     counts = {kind: _added(observed, kind) for kind in ("counts", "cautions")}
-    return {"metrics": rows, "n_rejected": rejected, **{kind: added for kind, added in counts.items() if added}}
+    known: dict[str, Any] = {kind: added for kind, added in counts.items() if added}
+    prints = {what: told(sums) for what, sums in _added(observed, "fingerprint").items()}
+    return {"metrics": rows, "n_rejected": rejected, **known, **({"fingerprint": prints} if prints else {})}
 
 
 def _added(observed: Sequence[Mapping[str, Any]], kind: str) -> dict[str, list[int]]:

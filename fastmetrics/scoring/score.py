@@ -90,9 +90,9 @@ def score(
     made = _joined(scored, planned)
     if frame.index is not None:
         made = with_index(made, frame.index)
-    counts, cautions = add_counts(scored)
+    counts, cautions, _ = add_counts(scored)
     rows = {name: (made.num_rows, made[name].null_count) for name in planned.names}
-    known = {**(made.schema.metadata or {}), **metadata(rows, counts, cautions, planned.common)}
+    known = {**(made.schema.metadata or {}), **metadata(rows, counts, cautions, options=planned.common)}
     return made.replace_schema_metadata(known) if counts or any(rows for rows, _ in cautions.values()) else made
 
 

@@ -1,0 +1,34 @@
+"""``fastmetrics runs``: the outputs of runs in a folder."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+
+def runs(
+    folder: Annotated[Path, typer.Argument(help="The folder that holds outputs of score.", metavar="FOLDER")],
+    *,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")] = False,
+) -> None:
+    """List the runs whose outputs lie in a folder: names, times where they were kept, rows, fingerprints, inputs."""
+    from fastmetrics.core.display import Grid
+    from fastmetrics.results.run_list import list_runs
+
+    found = list_runs(folder).to_pylist()
+    if as_json:
+        typer.echo(json.dumps(found, ensure_ascii=False, indent=2))
+        return
+    header = ("file", "name", "began", "ended", "rows", "metrics", "ids", "questions")
+    cells = [{**run, "rows": f"{run['rows']:,}", "metrics": str(len(run["metrics"]))} for run in found]
+    typer.echo(str(Grid(header, [[_short(run[name], name) for name in header] for run in cells])))
+
+
+def _short(value: str | None, column: str) -> str:
+    """A cell; of a fingerprint as much as tells runs apart."""
+    if value is None:
+        return "–"
+    return value[:12] if column in ("ids", "questions") else value

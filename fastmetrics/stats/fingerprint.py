@@ -1,0 +1,64 @@
+"""A fingerprint of the rows of a run: the same for the same ids and questions in any order, and added up by parts."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import pyarrow as pa
+
+from fastmetrics.core.arrays import Uint64s, decoded, text_of_arrow
+from fastmetrics.kernels.ranking.ids import hash_texts
+
+_HALF = 64
+_ODD, _FIRST, _SECOND = (np.uint64(number) for number in (0x9E3779B97F4A7C15, 0xBF58476D1CE4E5B9, 0x94D049BB133111EB))
+
+
+def fingerprint(columns: Sequence[pa.Array]) -> list[int]:
+    """The rows of the columns counted: how many, and two sums of a number of 64 bits that stands for each.
+
+    What stands for a row depends on the texts in the columns and on their places; whole numbers count as the texts that
+    they are written as, null as nothing.  The sums of parts added up are those of the whole.
+
+    >>> one, other = fingerprint([pa.array(["a", "b"])]), fingerprint([pa.array(["b", "a"])])
+    >>> one == other, told(one) == told([2 * count for count in one])
+    (True, False)
+    """
+    rows = len(columns[0])
+    first, second = (np.full(rows, start) for start in (_FIRST, _SECOND))
+    for column in columns:
+        keys = _keys(column)
+        first, second = _mixed((first ^ keys) * _ODD), _mixed((second + keys) * _FIRST)
+    return [rows, *(_sum(numbers) for numbers in (first, second))]
+
+
+def told(sums: Sequence[int]) -> str:
+    """The fingerprint as text: the number of rows, and both sums modulo 2⁶⁴ as 32 digits."""
+    rows, first, second = sums
+    return f"{rows:x}-{first % (1 << _HALF):016x}{second % (1 << _HALF):016x}"
+
+
+def is_hashable(type_: pa.DataType) -> bool:
+    """Whether a column of this type has a fingerprint: texts and whole numbers."""
+    if pa.types.is_dictionary(type_):
+        return is_hashable(type_.value_type)
+    texts = (pa.types.is_string, pa.types.is_large_string, pa.types.is_string_view)
+    return pa.types.is_null(type_) or pa.types.is_integer(type_) or any(test(type_) for test in texts)
+
+
+def _keys(column: pa.Array) -> Uint64s:
+    array = decoded(column)
+    text = text_of_arrow(array.cast(pa.large_string()) if pa.types.is_integer(array.type) else array, "column")
+    keys: Uint64s = hash_texts(text.data, np.ascontiguousarray(text.starts), np.ascontiguousarray(text.stops))
+    return np.where(text.valid, keys, np.uint64(0))
+
+
+def _mixed(numbers: Uint64s) -> Uint64s:
+    """Numbers all of whose bits depend on all bits of those given."""
+    numbers = (numbers ^ (numbers >> np.uint64(30))) * _FIRST
+    numbers = (numbers ^ (numbers >> np.uint64(27))) * _SECOND
+    return numbers ^ (numbers >> np.uint64(31))
+
+
+def _sum(numbers: Uint64s) -> int:
+    return int(np.add.reduce(numbers, dtype=np.uint64))

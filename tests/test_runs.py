@@ -1,0 +1,171 @@
+"""What outputs say of the runs that made them: fingerprints, names, times; and the list of a folder's runs."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import random
+import re
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import fastmetrics as fm
+from fastmetrics.errors import FileFormatError, OptionError
+from fastmetrics.stats.fingerprint import fingerprint, is_hashable, told
+from fastmetrics.tables.output.output import read_metadata
+from tests.program import program
+
+texts = st.none() | st.text(max_size=12)
+ROWS = [{"id": f"q{n}", "question": f"what is {n}?", "answer": "Paris", "reference": "Paris"} for n in range(50)]
+
+
+def write(path, rows):
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    return path
+
+
+def prints(path):
+    return read_metadata(path).get("fingerprint")
+
+
+def added(*parts):
+    return [sum(numbers) for numbers in zip(*parts, strict=True)]
+
+
+@given(st.lists(st.tuples(texts, texts), max_size=10), st.integers(0, 10), st.randoms(use_true_random=False))
+def test_order_and_parts_do_not_show(rows, cut, chance):
+    def of(rows):
+        return fingerprint([pa.array([row[at] for row in rows], pa.string()) for at in (0, 1)])
+
+    mixed = chance.sample(rows, len(rows))
+    assert told(of(mixed)) == told(of(rows)) == told(added(of(rows[:cut]), of(rows[cut:])))
+
+
+def test_other_rows_have_another_fingerprint():
+    """Texts, nulls, empty texts, places in the row, and how often a row is there."""
+    cells = ["", None, "a", "b", "ab", "aa", "\0", "1"]
+    pairs = list(itertools.product(cells, repeat=2))
+    tables = [[pair] for pair in pairs] + [[pair] * 2 for pair in pairs] + list(itertools.combinations(pairs, 2)) + [[]]
+    found = [told(fingerprint([pa.array([row[at] for row in rows], pa.string()) for at in (0, 1)])) for rows in tables]
+    assert len(set(found)) == len(tables)
+
+
+def test_many_random_rows_never_meet():
+    chance = random.Random(0)
+    words = ["".join(chance.choices("ab", k=chance.randint(0, 20))) for _ in range(3000)]
+    found = {told(fingerprint([pa.array([word])])) for word in words}
+    assert len(found) == len(set(words))
+
+
+@pytest.mark.parametrize("kind", [pa.large_string(), pa.string_view(), pa.dictionary(pa.int8(), pa.string())], ids=str)
+def test_any_layout_of_text_has_one_fingerprint(kind):
+    column = pa.array(["7", None, "12", "7"])
+    assert fingerprint([column]) == fingerprint([column.cast(kind)]) == fingerprint([column.cast(pa.int64())])
+    assert is_hashable(kind)
+    assert not is_hashable(pa.float64())
+
+
+@pytest.mark.parametrize("suffix", ["parquet", "jsonl", "csv", "tsv", "arrow", ""])
+def test_every_form_of_output_has_fingerprints(tmp_path, suffix):
+    rows = write(tmp_path / "rows.jsonl", ROWS)
+    out = tmp_path / f"scores.{suffix}" if suffix else tmp_path / "scores"
+    fm.score_files(rows, out, metrics="token_f1", name="mine")
+    expected = {
+        "ids": told(fingerprint([pa.array([row["id"] for row in ROWS])])),
+        "questions": told(fingerprint([pa.array([row[name] for row in ROWS]) for name in ("id", "question")])),
+    }
+    assert prints(out) == expected
+    assert read_metadata(out)["name"] == "mine"
+    assert not {"began", "ended"} & set(read_metadata(out))
+
+
+def test_questions_are_read_only_where_something_asks_for_them(tmp_path):
+    rows = write(tmp_path / "rows.jsonl", ROWS)
+    asked = {"plain": {}, "kept": {"keep": "question"}, "named": {"name": "a"}, "read": {"metrics": "jaccard"}}
+    for name, options in asked.items():
+        fm.score_files(rows, tmp_path / f"{name}.parquet", **{"metrics": "token_f1", **options})
+    found = {name: prints(tmp_path / f"{name}.parquet") for name in asked}
+    assert set(found["plain"]) == {"ids"}
+    assert found["kept"] == found["named"] == found["read"]
+    assert found["plain"]["ids"] == found["read"]["ids"]
+
+
+def test_forms_of_the_input_order_parts_and_threads_give_one_fingerprint(tmp_path):
+    shuffled = random.Random(1).sample(ROWS, len(ROWS))
+    inputs = [write(tmp_path / "a.jsonl", ROWS), write(tmp_path / "b.jsonl", shuffled)]
+    pq.write_table(pa.Table.from_pylist(ROWS), tmp_path / "c.parquet", row_group_size=7)
+    (tmp_path / "d.csv").write_text(
+        "\n".join(",".join(row.values()) for row in [{name: name for name in ROWS[0]}, *ROWS]) + "\n"
+    )
+    found = []
+    for place, path in enumerate([*inputs, tmp_path / "c.parquet", tmp_path / "d.csv"]):
+        for size, threads in ((3, 1), (1000, 2)):
+            out = tmp_path / f"out{place}{size}.parquet"
+            fm.score_files(path, out, metrics="token_f1", name="n", batch_rows=size, threads=threads)
+            found.append(prints(out))
+    assert all(one == found[0] for one in found)
+
+
+def test_whole_numbers_count_as_their_texts_and_odd_columns_for_nothing(tmp_path):
+    numbers = write(tmp_path / "a.jsonl", [{"id": 7, "answer": "a"}])
+    strings = write(tmp_path / "b.jsonl", [{"id": "7", "answer": "a"}])
+    lists = write(tmp_path / "c.jsonl", [{"question": [1, 2], "answer": "a"}])
+    for path in (numbers, strings, lists):
+        fm.score_files(path, path.with_suffix(".parquet"), metrics="answer_words", name="n")
+    assert prints(tmp_path / "a.parquet") == prints(tmp_path / "b.parquet") != None  # noqa: E711
+    assert prints(tmp_path / "c.parquet") is None
+
+
+def test_rejected_rows_are_not_among_those_of_the_fingerprint(tmp_path):
+    rows = write(tmp_path / "a.jsonl", ROWS)
+    rows.write_text(rows.read_text() + '{"id": "bad", "answer": 7}\n')
+    fm.score_files(rows, tmp_path / "a.parquet", metrics="answer_words", on_error="skip")
+    fm.score_files(write(tmp_path / "b.jsonl", ROWS), tmp_path / "b.parquet", metrics="answer_words")
+    assert prints(tmp_path / "a.parquet") == prints(tmp_path / "b.parquet")
+
+
+def test_the_same_run_gives_the_same_bytes_unless_times_are_asked_for(tmp_path):
+    rows = write(tmp_path / "rows.jsonl", ROWS)
+    outs = [tmp_path / "one" / "s.parquet", tmp_path / "two" / "s.parquet"]
+    for out in outs:
+        out.parent.mkdir()
+        fm.score_files(rows, out, metrics="token_f1", name="n")
+    assert outs[0].read_bytes() == outs[1].read_bytes()
+    fm.score_files(rows, tmp_path / "t.parquet", metrics="token_f1", times=True)
+    about = read_metadata(tmp_path / "t.parquet")
+    assert about["began"] <= about["ended"]
+    assert re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\+00:00", about["began"])
+
+
+def test_the_list_of_a_folder(tmp_path):
+    rows = write(tmp_path / "rows.jsonl", ROWS)
+    fm.score_files(rows, tmp_path / "b.parquet", metrics="token_f1", name="second", times=True)
+    fm.score_files(rows, tmp_path / "a.csv", metrics="token_f1,exact_match")
+    fm.score_files(rows, tmp_path / "parts", metrics="token_f1", name="third")
+    (tmp_path / "notes.txt").write_text("no run")
+    (tmp_path / "empty").mkdir()
+    found = fm.list_runs(tmp_path).to_pylist()
+    assert [(run["file"], run["name"], run["rows"]) for run in found] == [
+        ("b.parquet", "second", 50),
+        ("a.csv", None, 50),
+        ("parts", "third", 50),
+    ]
+    assert found[1]["metrics"] == ["token_f1", "exact_match"]
+    assert len({run["ids"] for run in found}) == 1
+    assert found[0]["inputs"].startswith("rows.jsonl (")
+    printed = program("runs", tmp_path)
+    assert printed.code == 0
+    assert [line.split()[0] for line in printed.out.splitlines()] == ["file", "b.parquet", "a.csv", "parts"]
+    assert json.loads(program("runs", tmp_path, "--json").out) == found
+
+
+def test_what_is_no_folder_of_runs(tmp_path):
+    assert fm.list_runs(tmp_path).num_rows == 0
+    with pytest.raises(FileFormatError, match="nowhere: cannot be read"):
+        fm.list_runs(tmp_path / "nowhere")
+    with pytest.raises(OptionError, match="name='x"):
+        fm.score_files(write(tmp_path / "rows.jsonl", ROWS), tmp_path / "o.parquet", name="x" * 300)
