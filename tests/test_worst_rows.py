@@ -141,3 +141,14 @@ def test_the_program_writes_rows(files):
     assert (again.code, "--overwrite" in again.err) == (4, True)
     neither = program("rows", "scores.parquet")
     assert (neither.code, "--worst or --best" in neither.err) == (2, True)
+
+
+def test_compare_writes_the_rows_that_changed_most(files):
+    arguments = ("compare", "scores.parquet", "other.parquet", "--of", "token_f1", "--texts", "answers.jsonl")
+    assert program(*arguments, "--rows", "worst=6", "-o", "rows.csv").out == "6 rows: rows.csv\n"
+    expected = fm.worst_rows("other.parquet", "token_f1", n=6, baseline="scores.parquet")
+    assert pa.csv.read_csv("rows.csv")["id"].to_pylist() == expected["id"].to_pylist()
+    assert program(*arguments, "--rows", "best=6", "-o", "best.parquet").code == 0
+    assert pq.read_table("best.parquet")["change"].to_pylist() > expected["change"].to_pylist()
+    for wrong in (("--rows", "last=6", "-o", "x.csv"), ("--rows", "worst=6"), ("--rows", "worst=0", "-o", "x.csv")):
+        assert program(*arguments, *wrong).code == 2

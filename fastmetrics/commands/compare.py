@@ -63,6 +63,13 @@ def compare(
     ] = False,
     seed: Annotated[int, typer.Option(help="Seed of all draws.")] = 0,
     threads: Threads = None,
+    rows: Annotated[
+        str | None, typer.Option(help="Write the rows that changed most to --out instead: worst=20 or best=20.")
+    ] = None,
+    of: Annotated[str | None, typer.Option("--of", help="The metric of --rows.", metavar="METRIC")] = None,
+    texts: Annotated[str | None, typer.Option(help="The answers of the other run, for the texts of --rows.")] = None,
+    out: Annotated[str | None, typer.Option("--out", "-o", help="The file for --rows.", metavar="PATH")] = None,
+    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the file if it exists.")] = False,
     plugin: Plugins = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of tables.")] = False,
     as_markdown: Annotated[bool, typer.Option("--markdown", help="Print Markdown.")] = False,
@@ -81,6 +88,9 @@ def compare(
     if system is not None and len(runs) > 1:
         raise OptionError("--system names the systems of one file; give that file alone")
     load_plugins(plugin)
+    if rows is not None or out is not None:
+        _write_rows(runs, rows, of, out, answers=texts, on=on, allow=allow_differences, overwrite=overwrite)
+        return
     found = compared(
         runs[0] if system is not None else dict(zip(called, runs, strict=True)) if called else runs,
         baseline=baseline,
@@ -108,3 +118,38 @@ def compare(
         typer.echo(found.to_markdown() if as_markdown else found.to_latex(), nl=False)
     else:
         typer.echo(str(found))
+
+
+def _write_rows(
+    runs: list[str],
+    rows: str | None,
+    metric: str | None,
+    out: str | None,
+    *,
+    answers: str | None,
+    on: str | None,
+    allow: bool,
+    overwrite: bool,
+) -> None:
+    """Write the rows of the second run that became worst, or best, against the first."""
+    from fastmetrics.errors import OptionError
+    from fastmetrics.results.worst_rows import worst_rows
+    from fastmetrics.tables.output.write_table import write_whole
+
+    which, _, count = (rows or "worst=20").partition("=")
+    if which not in ("worst", "best") or not count.isdecimal() or int(count) == 0:
+        raise OptionError(f"--rows {rows}: expected worst=20 or best=20")
+    if metric is None or out is None or len(runs) != 2:
+        raise OptionError("--rows needs two runs, a metric (--of token_f1) and a file (--out rows.parquet)")
+    found = worst_rows(
+        runs[1],
+        metric,
+        n=int(count),
+        best=which == "best",
+        answers=answers,
+        baseline=runs[0],
+        on=on,
+        allow_differences=allow,
+    )
+    write_whole(found, out, {"rows": metric}, {"id"}, overwrite=overwrite)
+    typer.echo(f"{found.num_rows:,} rows: {out}")
