@@ -22,6 +22,7 @@ HOMES = {
     "verdicts": "scoring.verdict_reasons",
     "summarize": "results.summary",
     "summarize_files": "results.score_files",
+    "summarize_by": "results.interval_summary",
     "list_runs": "results.run_list",
     "validate": "results.validation",
     "compare": "results.comparison",

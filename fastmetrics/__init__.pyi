@@ -21,6 +21,7 @@ from fastmetrics.metrics.semantic import response_exact_match_rate as response_e
 from fastmetrics.metrics.semantic import response_semantic_consistency as response_semantic_consistency
 from fastmetrics.results.comparison import compare as compare
 from fastmetrics.results.gate import gate as gate
+from fastmetrics.results.interval_summary import summarize_by as summarize_by
 from fastmetrics.results.run_list import list_runs as list_runs
 from fastmetrics.results.score_files import summarize_files as summarize_files
 from fastmetrics.results.summary import summarize as summarize
@@ -170,6 +171,7 @@ __all__ = [
     "squad_f1",
     "structure_score",
     "summarize",
+    "summarize_by",
     "summarize_files",
     "task_score",
     "tfidf_cosine",

@@ -22,7 +22,7 @@ from fastmetrics.results.compared_cell import Cell, HowToCompare
 from fastmetrics.results.comparison_result import Compared, Comparison, Ranking
 from fastmetrics.results.pairing import PairedRuns, check_settings, pair_runs
 from fastmetrics.results.score_runs import ScoreRun, open_run, open_runs, shared_metrics
-from fastmetrics.results.segments import Segment, segments_of
+from fastmetrics.results.segments import Segment, cluster_numbers, segments_of
 from fastmetrics.results.summary import declared_better
 from fastmetrics.stats.multiple_tests import CORRECTIONS, corrected
 from fastmetrics.stats.paired_tests import TESTS
@@ -103,7 +103,7 @@ def compare(
     notes = check_settings(held, names, allow_differences)
     paired = pair_runs(held, on, by_position)
     side = None if segments is None else _side_table(paired, segments, on)
-    clusters = None if cluster is None else _clusters(paired, cluster, side)
+    clusters = None if cluster is None else cluster_numbers(cluster, _column(paired, cluster, side))
     directions = _directions(names, better or {})
     parts = [Segment(None, np.arange(paired.n))]
     for grouping in groupings:
@@ -188,17 +188,6 @@ def _column(paired: PairedRuns, name: str, side: tuple[ScoreRun, Ints] | None) -
         return paired.column(name)
     table, rows = side
     return table.column(name, "").take(pa.array(rows, mask=rows < 0))
-
-
-def _clusters(paired: PairedRuns, name: str, side: tuple[ScoreRun, Ints] | None) -> Ints:
-    """The number of the cluster of each row; a row without one is a cluster of its own."""
-    column = _column(paired, name, side)
-    if pa.types.is_nested(column.type):
-        raise ColumnError(f"column {name!r} holds {column.type}, which names no groups")
-    numbers = pc.rank(column, tiebreaker="dense").to_numpy().astype(np.int64)
-    alone = column.is_null(nan_is_null=True).to_numpy(zero_copy_only=False)
-    numbers[alone] = numbers.max(initial=0) + 1 + np.arange(int(alone.sum()))
-    return numbers
 
 
 def _directions(names: Sequence[str], given: Mapping[str, str]) -> dict[str, Better]:

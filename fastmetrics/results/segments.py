@@ -85,3 +85,16 @@ def _quarters(name: str, column: pa.Array) -> tuple[Ints, list[str]]:
         numbers[~known] = len(labels)
         labels.append(f"{name}=null")
     return numbers, labels
+
+
+def cluster_numbers(name: str, column: pa.Array) -> Ints:
+    """The number of the group that each row belongs to; a row without one (null) is a group of its own.
+
+    Raises ``ColumnError`` for a column of lists or other values without an order.
+    """
+    if pa.types.is_nested(column.type):
+        raise ColumnError(f"column {name!r} holds {column.type}, which names no groups")
+    numbers = np.array(pc.rank(column, tiebreaker="dense").to_numpy(), np.int64)
+    alone = column.is_null(nan_is_null=True).to_numpy(zero_copy_only=False)
+    numbers[alone] = numbers.max(initial=0) + 1 + np.arange(int(alone.sum()))
+    return numbers

@@ -1,0 +1,153 @@
+"""Means of scores with their intervals, of all rows and of segments of them."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, fields
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from fastmetrics.core.allowed_values import Real, Seed, Whole, argument
+from fastmetrics.core.display import Grid, Shown, number, strict
+from fastmetrics.core.name_lists import listed
+from fastmetrics.core.threads import cores
+from fastmetrics.declaration.metric import Better
+from fastmetrics.results.score_runs import ScoreRun, open_run, shared_metrics
+from fastmetrics.results.segments import Segment, cluster_numbers, segments_of
+from fastmetrics.results.summary import declared_better
+from fastmetrics.stats.paired_tests import Differences, bootstrap_interval
+
+_FEW = 30
+
+
+@dataclass(frozen=True)
+class MeanInterval:
+    """The mean of a metric over a segment (None: all rows), and the bootstrap interval of it."""
+
+    metric: str
+    segment: str | None
+    n: int
+    n_missing: int
+    """Rows without a finite score, for whatever reason."""
+    mean: float
+    low: float
+    high: float
+
+
+@dataclass(frozen=True)
+class IntervalSummary(Shown, Sequence[MeanInterval]):
+    """Means with intervals; prints as a table for each metric, the worst segment first."""
+
+    scores: str
+    means: Sequence[MeanInterval]
+    better: Mapping[str, Better]
+    confidence: float
+    cluster: str | None
+
+    def __len__(self) -> int:
+        return len(self.means)
+
+    def __iter__(self) -> Iterator[MeanInterval]:
+        return iter(self.means)
+
+    def __getitem__(self, place: Any) -> Any:
+        return self.means[place]
+
+    def grids(self) -> list[Grid]:
+        """The means over all rows, then those of the segments of each metric."""
+        header = ("mean", "interval", "n", "no score")
+        whole = [(one.metric, *_cells(one)) for one in self.means if one.segment is None]
+        grids = [Grid(("metric", *header), whole)]
+        for metric in dict.fromkeys(one.metric for one in self.means):
+            sign = -1 if self.better[metric] == "lower" else 1
+            some = [one for one in self.means if one.metric == metric and one.segment is not None]
+            some.sort(key=lambda one: (math.isnan(one.mean), sign * one.mean, str(one.segment)))
+            grids += [Grid((metric, *header), [(str(one.segment), *_cells(one)) for one in some])] if some else []
+        return grids
+
+    def remarks(self) -> Sequence[str]:
+        """How the intervals were made, and which segments are small."""
+        of = "" if self.cluster is None else f", rows of one {self.cluster!r} drawn together"
+        notes = [f"{self.scores}: {self.confidence * 100:g} % bootstrap intervals of means{of}"]
+        small = sum(one.segment is not None and one.n < _FEW for one in self.means)
+        return [*notes, *([f"* fewer than {_FEW} rows: {small:,} segment{'s' * (small != 1)}"] if small else [])]
+
+    def to_json(self) -> str:
+        """``{"means": [{"metric", "segment", "n", "n_missing", "mean", "low", "high"}, …], "notes": […]}``."""
+        told = {"means": [asdict(one) for one in self.means], "notes": list(self.remarks())}
+        return json.dumps(strict(told), ensure_ascii=False, indent=2, allow_nan=False)
+
+    def to_arrow(self) -> pa.Table:
+        """A row for each mean."""
+        types = {"str": pa.string(), "str | None": pa.string(), "int": pa.int64(), "float": pa.float64()}
+        schema = pa.schema([(one.name, types[str(one.type)]) for one in fields(MeanInterval)])
+        return pa.Table.from_pylist([asdict(one) for one in self.means], schema)
+
+
+def _cells(one: MeanInterval) -> tuple[str, str, str, str]:
+    interval = "–" if math.isnan(one.low) else f"[{number(one.low)}, {number(one.high)}]"
+    small = "*" if one.segment is not None and one.n < _FEW else ""
+    return number(one.mean), interval, number(one.n) + small, number(one.n_missing)
+
+
+def summarize_by(
+    scores: Any,
+    by: Sequence[str] | str | None = None,
+    *,
+    metrics: Sequence[str] | str | None = None,
+    cluster: str | None = None,
+    confidence: float = 0.95,
+    bootstrap: int = 2_000,
+    seed: int = 0,
+    threads: int | None = None,
+) -> IntervalSummary:
+    """The mean of each metric with its bootstrap interval, over all rows and over each segment.
+
+    ``scores`` is a score file, folder, address or table; ``by`` names the columns, kept by the run, whose values cut
+    the rows into segments, together (numbers of more than 12 values into quarters).  Rows whose score is missing,
+    undefined or infinite are counted.  ``cluster``, ``confidence``, ``bootstrap``, ``seed`` and ``threads`` are those
+    of :func:`fastmetrics.results.comparison.compare`.
+
+    >>> import fastmetrics as fm
+    >>> scores = {"token_f1": [0.2, 0.4, 0.9, 0.7], "language": ["ru", "ru", "en", "en"]}
+    >>> [(one.segment, round(one.mean, 3), one.n) for one in fm.summarize_by(scores, "language")]
+    [(None, 0.55, 4), ('language=en', 0.8, 2), ('language=ru', 0.3, 2)]
+
+    Raises ``UnknownNameError`` for a metric that the scores lack, ``ColumnError`` for a column that they lack.
+    """
+    argument("confidence", confidence, Real(0.0, 1.0, above=True, below=True))
+    argument("bootstrap", bootstrap, Whole(1, 10_000_000))
+    argument("seed", seed, Seed)
+    cores(threads)
+    run, columns = open_run(scores), listed(by)
+    beside = [*columns, *([cluster] if cluster else [])]
+    names = shared_metrics([run], listed(metrics))
+    names = names if metrics else [name for name in names if name not in beside]
+    held = run.held([*names, *beside])
+    parts = _parts(held, columns, names)
+    groups = None if cluster is None else cluster_numbers(cluster, held.column(cluster, "to keep rows together by"))
+    found = []
+    for name in names:
+        values = held.values(name)
+        for part in parts:
+            some = values[part.rows]
+            known = np.isfinite(some)
+            rows = Differences.of(some[known], None if groups is None else groups[part.rows][known])
+            low, high = bootstrap_interval(rows, confidence, bootstrap, seed, threads)
+            found.append(MeanInterval(name, part.name, rows.n, len(some) - rows.n, rows.mean, low, high))
+    better: dict[str, Better] = {**dict.fromkeys(names), **declared_better(names)}
+    return IntervalSummary(run.name, found, better, confidence, cluster)
+
+
+def _parts(run: ScoreRun, columns: Sequence[str], names: Sequence[str]) -> list[Segment]:
+    whole = Segment(None, np.arange(len(run.values(names[0]))))
+    if not columns:
+        return [whole]
+    return [
+        whole,
+        *segments_of([(name, run.column(name, "to cut the rows by; keep it when scoring")) for name in columns]),
+    ]
