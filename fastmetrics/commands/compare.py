@@ -138,7 +138,7 @@ def _write_rows(
 
     which, _, count = (rows or "worst=20").partition("=")
     if which not in ("worst", "best") or not count.isdecimal() or int(count) == 0:
-        raise OptionError(f"--rows {rows}: expected worst=20 or best=20")
+        raise OptionError(f"--rows {rows}: expected worst or best, = and a number of rows")
     if metric is None or out is None or len(runs) != 2:
         raise OptionError("--rows needs two runs, a metric (--of token_f1) and a file (--out rows.parquet)")
     found = worst_rows(
