@@ -196,7 +196,7 @@ def test_the_program_prints_it_once(table):
 
 def test_a_resumed_run_counts_what_was_done_before(table, monkeypatch):
     whole = score_files("in.jsonl", "whole.parquet", metrics="token_f1").summary
-    monkeypatch.setattr("fastmetrics.scoring.files.limits_of", lambda *_: Limits(part_rows=20))
+    monkeypatch.setattr("fastmetrics.engines.run._limits", lambda *_: Limits(part_rows=20))
 
     def stopping(progress):
         if progress.rows > 60:

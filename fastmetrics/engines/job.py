@@ -9,9 +9,10 @@ from typing import Any, Protocol
 
 import pyarrow as pa
 
+from fastmetrics.core.allowed_values import Choice, Optional, Rows, argument
 from fastmetrics.engines.score_chunk import Score
 from fastmetrics.engines.span_parts import Finished, Task
-from fastmetrics.tables.chunks import Place, Span
+from fastmetrics.tables.chunks import Limits, Place, Span
 
 
 @dataclass(frozen=True)
@@ -40,6 +41,31 @@ class Job:
     signature: Mapping[str, Any] = field(default_factory=dict)
     observe: Callable[[pa.RecordBatch], Any] = lambda part: None
     conclude: Callable[[list[Any], int], Mapping[str, Any]] = lambda observed, rejected: {}
+
+
+@dataclass(frozen=True)
+class RunOptions:
+    """How a run goes about its work, from the command line to the engine; nothing here changes a score.
+
+    ``on_error="skip"`` sends bad rows to a file of rejects; ``resume`` goes on with a run that was cut short, and
+    ``overwrite`` replaces an output.  ``work`` is where the parts of an output in a store are kept, ``guard`` puts a
+    quote before text of CSV that a spreadsheet would run, ``progress`` hears how far the run is.  At most
+    ``batch_rows`` are scored at a time; ``limits`` says more of batches and parts.
+    """
+
+    on_error: str = "fail"
+    resume: bool = False
+    overwrite: bool = False
+    work: str | Path | None = None
+    guard: bool = True
+    progress: Callable[[Progress], None] | None = None
+    batch_rows: int | None = None
+    limits: Limits | None = None
+
+    def __post_init__(self) -> None:
+        """Raise ``OptionError`` for a value that an option cannot have."""
+        argument("on_error", self.on_error, Choice("fail", "skip"))
+        argument("batch_rows", self.batch_rows, Optional(Rows))
 
 
 @dataclass(frozen=True)

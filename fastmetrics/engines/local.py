@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Generator, Iterator, Sequence
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 from fastmetrics.core.threads import cores, ordered
-from fastmetrics.engines.job import Job, Progress, RunResult, Watcher
-from fastmetrics.engines.run import run_on
+from fastmetrics.engines.job import Job, Progress, RunOptions, RunResult, Watcher
+from fastmetrics.engines.run import open_output, run_on
 from fastmetrics.engines.score_chunk import Scored
 from fastmetrics.engines.span_parts import Finished, Task, by_part, finish, pieces
-from fastmetrics.tables.chunks import Limits, Span
+from fastmetrics.tables.chunks import Span
 from fastmetrics.tables.source import Source
 
 __all__ = ["Job", "Progress", "RunResult", "Threads", "run"]
@@ -46,20 +47,8 @@ def _watched(results: Iterator[Scored], watcher: Watcher) -> Iterator[Scored]:
         yield scored
 
 
-def run(
-    source: Source,
-    job: Job,
-    output: str | Path,
-    *,
-    threads: int = 1,
-    limits: Limits | None = None,
-    on_error: str = "fail",
-    resume: bool = False,
-    overwrite: bool = False,
-    work: str | Path | None = None,
-    progress: Callable[[Progress], None] | None = None,
-) -> RunResult:
-    """Score ``source`` into ``output`` on threads of this process, as ``run_on`` does.
+def run(source: Source, job: Job, output: str | Path, *, threads: int = 1, **options: Any) -> RunResult:
+    """Score ``source`` into ``output`` on threads of this process, as ``run_on`` does with ``RunOptions(**options)``.
 
     >>> import pathlib, tempfile, pyarrow as pa, pyarrow.compute as pc
     >>> from fastmetrics.tables import open_source
@@ -71,15 +60,5 @@ def run(
     >>> result.rows, result.output.read_text()
     (1, '{"length": 3}\\n')
     """
-    return run_on(
-        Threads(threads),
-        source,
-        job,
-        output,
-        limits=limits,
-        on_error=on_error,
-        resume=resume,
-        overwrite=overwrite,
-        work=work,
-        progress=progress,
-    )
+    chosen = RunOptions(**options)
+    return run_on(Threads(threads), source, job, open_output(output, source, chosen), chosen)

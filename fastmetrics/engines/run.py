@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from time import perf_counter
@@ -11,10 +11,9 @@ from typing import Any
 
 import pyarrow as pa
 
-from fastmetrics.core.allowed_values import Choice, Rows, argument
 from fastmetrics.core.threads import Background
 from fastmetrics.engines.finished_parts import PartWriter
-from fastmetrics.engines.job import Engine, Job, Progress, RunResult
+from fastmetrics.engines.job import Engine, Job, Progress, RunOptions, RunResult
 from fastmetrics.engines.score_chunk import Scored
 from fastmetrics.engines.span_parts import Task, finish
 from fastmetrics.tables.chunks import BEGINNING, Limits, Place, batch_of
@@ -28,73 +27,53 @@ from fastmetrics.tables.source import Source
 _FOLDER_PART_ROWS = 131_072
 
 
-def limits_of(target: Output, batch_rows: int | None = None) -> Limits:
-    """The usual limits; how many rows are scored at a time does not change what the parts are."""
-    usual = Limits(part_rows=_FOLDER_PART_ROWS) if target.folder else Limits()
-    return usual if batch_rows is None else replace(usual, batch_rows=argument("batch_rows", batch_rows, Rows))
+def _limits(target: Output, options: RunOptions) -> Limits:
+    """The limits asked for, or the usual ones; how many rows are scored at a time does not change what parts are."""
+    limits = options.limits or (Limits(part_rows=_FOLDER_PART_ROWS) if target.folder else Limits())
+    return limits if options.batch_rows is None else replace(limits, batch_rows=options.batch_rows)
 
 
-def run_on(
-    engine: Engine,
-    source: Source,
-    job: Job,
-    output: str | Path,
-    *,
-    limits: Limits | None = None,
-    on_error: str = "fail",
-    resume: bool = False,
-    overwrite: bool = False,
-    work: str | Path | None = None,
-    guard: bool = True,
-    progress: Callable[[Progress], None] | None = None,
-) -> RunResult:
-    """Score ``source`` into ``output``, which appears whole or not at all, the same bytes whatever the engine.
+def open_output(output: str | Path, source: Source, options: RunOptions) -> Output:
+    """The output of a run; raises ``OutputError`` if it exists or cannot be written."""
+    target = Output(output, options.work, guard=options.guard)
+    target.check(source.files, resume=options.resume, overwrite=options.overwrite)
+    return target
+
+
+def run_on(engine: Engine, source: Source, job: Job, output: Output, options: RunOptions) -> RunResult:
+    """Score ``source`` into an open ``output``, which appears whole or not at all, the same bytes whatever the engine.
 
     A run that ends early, however it does, leaves ``<output>.partial`` with its finished parts if it has any (of an
     output in a store, a folder in ``work``), and ``resume=True`` goes on from there, on any engine.  With
-    ``on_error="skip"`` bad rows go to ``<output>.rejects.jsonl``.  ``guard`` puts a quote before text of CSV
-    that a spreadsheet would run.  Raises ``OutputError`` if the output exists or cannot be written or belongs to other
-    settings, ``InputError`` for bad rows.
+    ``on_error="skip"`` bad rows go to ``<output>.rejects.jsonl``.  Raises ``OutputError`` if the output cannot be
+    written or belongs to other settings, ``InputError`` for bad rows.
     """
-    argument("on_error", on_error, Choice("fail", "skip"))
-    target = Output(output, work, guard=guard)
-    target.check(source.files, resume=resume, overwrite=overwrite)
-    limits = limits_of(target) if limits is None else limits
-    with target.work:
-        return _Run(engine, source, job, target, limits=limits, skip=on_error == "skip", progress=progress).go(resume)
+    with output.work:
+        return _Run(engine, source, job, output, options).go()
 
 
 class _Run:
-    def __init__(
-        self,
-        engine: Engine,
-        source: Source,
-        job: Job,
-        output: Output,
-        *,
-        limits: Limits,
-        skip: bool,
-        progress: Callable[[Progress], None] | None,
-    ) -> None:
+    def __init__(self, engine: Engine, source: Source, job: Job, output: Output, options: RunOptions) -> None:
         self._engine = engine
         self._source = source
         self._inputs = describe_inputs([(file.name, file.size) for file in source.files])
         self._job = job
         self._output = output
-        self._limits = limits
-        self._skip = skip
-        self._progress = progress
+        self._limits = _limits(output, options)
+        self._skip = options.on_error == "skip"
+        self._resume = options.resume
+        self._progress = options.progress
         self._work = output.work
         self._seconds = dict.fromkeys(("start", "read", "score", "write", "total"), 0.0)
         self._done = 0
         self._resumed = 0
         self._guarded = 0
 
-    def go(self, resume: bool) -> RunResult:
+    def go(self) -> RunResult:
         began = perf_counter()
         record = self._record()
         selection = self._source.select(self._job.columns)
-        earlier = self._work.recorded() if resume and self._work.unfinished() else None
+        earlier = self._work.recorded() if self._resume and self._work.unfinished() else None
         if earlier is not None:
             compare(self._output.path, earlier, record)
             self._work.load()

@@ -18,9 +18,9 @@ from fastmetrics.core.allowed_values import Text, argument
 from fastmetrics.core.corpus_counts import KINDS, add_counts, add_up
 from fastmetrics.core.name_lists import listed
 from fastmetrics.core.threads import cores
-from fastmetrics.engines.job import Engine, Job, Progress, RunResult
+from fastmetrics.engines.job import Engine, Job, Progress, RunOptions, RunResult
 from fastmetrics.engines.local import Threads
-from fastmetrics.engines.run import limits_of, run_on
+from fastmetrics.engines.run import open_output, run_on
 from fastmetrics.errors import OptionError
 from fastmetrics.errors.messages import Argument
 from fastmetrics.plan.corpus_values import caution_notes, finish_counts
@@ -32,7 +32,7 @@ from fastmetrics.results.summary import MetricSummary, Summary, declared_labels,
 from fastmetrics.stats.fingerprint import told
 from fastmetrics.stats.moments import State
 from fastmetrics.stats.quantiles import quantiles
-from fastmetrics.tables import Output, Selection, Source, open_source
+from fastmetrics.tables import Selection, Source, open_source
 from fastmetrics.tables.chunks import long_rows
 from fastmetrics.tables.column_types import Widened
 from fastmetrics.tables.invalid_utf8 import bad_text
@@ -112,28 +112,17 @@ def score_files(
     installed, and ``WorkerError`` if its workers cannot start or die again and again.
     """
     chosen = _engine(engine, threads, workers, address)
+    options = RunOptions(on_error, resume, overwrite, work, guard, progress, batch_rows)
     source = open_source(inputs, format, max_row_bytes)
     # A plan may have to read all rows first, and a target that cannot be written should not wait for that.
-    target = Output(output, work)
-    target.check(source.files, resume=resume, overwrite=overwrite)
+    target = open_output(output, source, options)
     if name is not None:
         argument("name", name, Text(200, "a name"))
     planned = plan_files(source, metrics, columns, schema, keep, suites, embedder, cache, no_relevant)
     planned = replace(planned, identity=_identity(planned, named=name is not None))
     with chosen as scoring:
-        result = run_on(
-            scoring,
-            source,
-            job(planned, Scorer(planned), partial(_about, name, _now() if times else None)),
-            output,
-            limits=limits_of(target, batch_rows),
-            on_error=on_error,
-            resume=resume,
-            overwrite=overwrite,
-            work=work,
-            guard=guard,
-            progress=progress,
-        )
+        asked = job(planned, Scorer(planned), partial(_about, name, _now() if times else None))
+        result = run_on(scoring, source, asked, target, options)
     # The result's address would lack the secrets that reading it again may need.
     return ScoredFiles(result, _summary(result, planned, output if is_url(output) else result.output))
 
