@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from pathlib import Path
 
 import numpy as np
 import polars as pl
@@ -345,6 +346,14 @@ def test_the_program_prints_tables_json_markdown_and_latex(files):
         "| metric | old | new | Δ | interval | p | verdict |\n| --- |"
     )
     assert program(*arguments, "--latex").out.startswith("\\begin{tabular}{llr}")
+
+
+def test_runs_of_one_name_go_by_their_paths(files):
+    for folder in ("a", "b"):
+        Path(folder).mkdir()
+        pq.write_table(NEW, f"{folder}/scores.parquet")
+    found = fm.compare(["a/scores.parquet", "b/scores.parquet", "old.parquet", "old.parquet"], **SMALL)
+    assert list(found.systems) == ["a/scores.parquet", "b/scores.parquet", "old.parquet", "old.parquet (2)"]
 
 
 def test_the_program_says_what_to_do(files):

@@ -49,7 +49,7 @@ class PairedRuns:
         holders = [at for at, run in enumerate(self.runs) if name in run.columns]
         if not holders:
             known = ", ".join(dict.fromkeys(column for run in self.runs for column in run.columns))
-            raise ColumnError(f"no run has the column {name!r} (score with ", Argument("keep", [name]), f"): {known}")
+            raise ColumnError(f"no run has the column {name!r}; keep it when scoring; there are {known}")
         found = self._placed(holders[0], name)
         for at in holders[1:]:
             if found.null_count == 0:

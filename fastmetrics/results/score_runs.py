@@ -17,7 +17,7 @@ from fastmetrics.columns import COLUMNS, is_id
 from fastmetrics.core.arrays import Floats, as_array
 from fastmetrics.core.corpus_counts import METADATA
 from fastmetrics.core.frames import open_frame
-from fastmetrics.errors import ColumnError, InputError, OptionError, UnknownNameError
+from fastmetrics.errors import ColumnError, InputError, UnknownNameError
 from fastmetrics.errors.messages import Argument
 from fastmetrics.results.score_files import ScoreFile, said_scores
 from fastmetrics.stats.human_labels import numbers
@@ -39,6 +39,7 @@ class ScoreRun:
     scores: Sequence[str]
     metadata: Mapping[str, Any]
     read: Callable[[Sequence[str]], pa.Table]
+    path: str | None = None
 
     @property
     def id_column(self) -> str | None:
@@ -93,7 +94,7 @@ class ScoreRun:
 def open_runs(runs: Any, system: str | None = None) -> list[ScoreRun]:
     """Runs in any form: paths and tables in a list, by name in a dict, or one table whose column ``system`` names them.
 
-    Raises ``InputError`` for fewer than two runs and ``OptionError`` for two of one name.
+    Two files of one name go by their paths.  Raises ``InputError`` for fewer than two runs.
     """
     if system is not None:
         opened = _by_system(runs, system)
@@ -127,7 +128,7 @@ def _of_file(file: ScoreFile, name: str | None) -> ScoreRun:
     said = metadata.get("name")
     called = name or (said if isinstance(said, str) and said else last_name(file.name))
     read = _reader(file)
-    return ScoreRun(called, file.source.schema.names, list(file.scores), metadata, read)
+    return ScoreRun(called, file.source.schema.names, list(file.scores), metadata, read, file.name)
 
 
 def _reader(file: ScoreFile) -> Callable[[Sequence[str]], pa.Table]:
@@ -177,12 +178,16 @@ def _by_system(table: Any, system: str) -> list[ScoreRun]:
     ]
 
 
-def _named_apart(runs: list[ScoreRun]) -> list[ScoreRun]:
-    twice = [name for name, count in Counter(run.name for run in runs).items() if count > 1]
-    if twice:
-        way = Argument("runs", {"name": ...})
-        raise OptionError(f"two runs are called {twice[0]!r}; give each a name of its own: ", way)
-    return runs
+def _named_apart(runs: Sequence[ScoreRun]) -> list[ScoreRun]:
+    """Files of one name under their paths, and what still has one name with a number."""
+    counts = Counter(run.name for run in runs)
+    named = [replace(run, name=run.path) if counts[run.name] > 1 and run.path else run for run in runs]
+    seen: Counter[str] = Counter()
+    found = []
+    for run in named:
+        seen[run.name] += 1
+        found.append(run if seen[run.name] == 1 else replace(run, name=f"{run.name} ({seen[run.name]})"))
+    return found
 
 
 def shared_metrics(runs: Sequence[ScoreRun], asked: Sequence[str]) -> list[str]:
