@@ -178,5 +178,8 @@ def tables(spec: str, shape: Shape, size: int) -> Iterator[tuple[str, pa.Table]]
 
 
 def table(row: Mapping[str, Any]) -> pa.Table:
-    """One row, of which a list is one cell."""
+    """One row, of which a list is one cell; ids of contexts are one for each."""
+    if "context_ids" in row:
+        contexts = row["contexts"]
+        row = {**row, "context_ids": [f"d{n}" for n in range(len(contexts) if isinstance(contexts, list) else 1)]}
     return pa.table({name: pa.array([cell]) for name, cell in row.items()})
