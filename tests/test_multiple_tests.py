@@ -93,4 +93,5 @@ def test_tukey_deals_clusters_out_alike_and_threads_do_not_show():
     repeated, clusters = np.repeat(rows, 10, axis=0), np.repeat(np.arange(8), 10)
     whole = tukey_p(repeated, 3000, 0, clusters=clusters)
     assert whole.tolist() == tukey_p(rows, 3000, 0).tolist()
-    assert tukey_p(repeated, 700, 0, 1).tolist() == tukey_p(repeated, 700, 0, 3).tolist()
+    many = rng.normal(0, 1, (2000, 3))
+    assert tukey_p(many, 900, 0, 1).tolist() == tukey_p(many, 900, 0, 3).tolist()

@@ -29,6 +29,8 @@ _BITS = 56
 _EXACT = 20
 """Up to so many rows (or clusters) every pattern of signs is tried."""
 _RESAMPLES_AT_ONCE = 256
+_ALONE = 1 << 22
+"""Up to so many cells times resamples, threads would take longer to start than the work does."""
 
 
 @dataclass(frozen=True)
@@ -133,7 +135,7 @@ def randomisation_p(differences: Differences, resamples: int, seed: int, threads
         for unit in units:
             sums = np.concatenate([sums - unit, sums + unit])
         return float(np.mean(np.abs(sums) >= reached))
-    found = drawn(partial(flipped_sums, units), resamples, seed, threads)
+    found = drawn(partial(flipped_sums, units), len(units), resamples, seed, threads)
     return (1 + int((np.abs(found) >= reached).sum())) / (1 + resamples)
 
 
@@ -176,7 +178,7 @@ def bootstrap_interval(
     if len(units) < 2:
         return math.nan, math.nan
     if differences.sizes is None:
-        sums = drawn(partial(resampled_sums, units), resamples, seed, threads)
+        sums = drawn(partial(resampled_sums, units), len(units), resamples, seed, threads)
         means = sums / (differences.scale * len(units))
     else:
         means = _clustered(differences, differences.sizes, resamples, seed, threads)
@@ -198,7 +200,7 @@ def _clustered(differences: Differences, sizes: Ints, resamples: int, seed: int,
     def draw(key: np.uint64, first: int, out: Ints) -> None:
         resampled_clusters(differences.units, sizes, key, first, out, rows[first : first + len(out)])
 
-    sums = drawn(draw, resamples, seed, threads)
+    sums = drawn(draw, len(sizes), resamples, seed, threads)
     means: Floats = sums / (differences.scale * rows)
     return means
 
@@ -218,9 +220,14 @@ def _corrected(tails: Floats, differences: Differences, means: Floats) -> Floats
     return np.array([normal.cdf(bias + one / (1 - skew * one)) for one in shifted])
 
 
-def drawn(fill: Callable[[np.uint64, int, Any], None], resamples: int, seed: int, threads: int | None) -> Ints:
-    """One whole number for each resample, by threads that share the resamples among them."""
+def drawn(
+    fill: Callable[[np.uint64, int, Any], None], cells: int, resamples: int, seed: int, threads: int | None
+) -> Ints:
+    """One whole number for each resample of so many cells, by threads that share the resamples where they are many."""
     out = np.empty(resamples, np.int64)
+    if cells * resamples <= _ALONE:
+        fill(np.uint64(seed), 0, out)
+        return out
     size = max(1, min(_RESAMPLES_AT_ONCE, -(-resamples // cores(threads))))
 
     def part(first: int) -> None:

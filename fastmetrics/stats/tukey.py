@@ -30,7 +30,7 @@ def tukey_p(
         np.add.at(table, numbers, scores)
     units, _ = whole(table)
     sums = units.sum(axis=0)
-    ranges = np.sort(drawn(partial(permuted_ranges, units), resamples, seed, threads))
+    ranges = np.sort(drawn(partial(permuted_ranges, units), units.size, resamples, seed, threads))
     reached = np.abs(sums[:, None] - sums[None, :]) - len(units)
     as_large = resamples - np.searchsorted(ranges, reached)
     found: Floats = (1 + as_large) / (1 + resamples)
