@@ -230,9 +230,25 @@ def test_numbers_and_text_that_look_alike_are_one_id():
 def test_other_questions_under_one_id_are_refused():
     asked = [f"What is {n}?" for n in range(N)]
     other = ["Why 7?" if n == 7 else text for n, text in enumerate(asked)]
-    with pytest.raises(InputError, match="answer other questions in 1 rows of one id, first in id 'q7'"):
+    with pytest.raises(InputError, match="answer other questions in 1 rows, first in id 'q7'"):
         fm.compare([run(FIRST, question=asked), shuffled(run(SECOND, query=other), 1)])
     assert fm.compare([run(FIRST, question=asked), run(SECOND, question=asked)], **SMALL)["token_f1"].n_paired == N
+    allowed = fm.compare([run(FIRST, question=asked), run(SECOND, query=other)], allow_differences=True, **SMALL)
+    assert any("answer other questions in 1 rows" in note for note in allowed.notes)
+
+
+def test_fingerprints_tell_other_questions_that_were_not_kept(tmp_path):
+    made = {}
+    for name, question in (("first", "Why {}?"), ("second", "Why {}?"), ("third", "Who is {}?")):
+        rows = [{"id": n, "question": question.format(n), "answer": "a b", "reference": "a"} for n in range(20)]
+        made[name] = tmp_path / f"{name}.parquet"
+        (tmp_path / "rows.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+        fm.score_files(tmp_path / "rows.jsonl", made[name], metrics="token_f1", name=name)
+    found = fm.compare([made["first"], made["second"]], **SMALL)
+    assert list(found.systems) == ["first", "second"]
+    with pytest.raises(InputError, match="first and third have the same ids, but answer other questions"):
+        fm.compare([made["first"], made["third"]])
+    assert fm.compare([made["first"], made["third"]], allow_differences=True, **SMALL)["token_f1"].ties == 20
 
 
 def test_runs_scored_otherwise_are_refused_unless_allowed(tmp_path):

@@ -84,8 +84,8 @@ def compare(
     (0.1625, 7, 1, 0.015625)
 
     Raises ``ColumnError`` for runs without ids or without a common metric, ``InputError`` for ids that are missing,
-    doubled or not shared and for other questions under the same id, ``OptionError`` for runs scored with other options
-    or versions unless ``allow_differences``, and ``UnknownNameError`` for names that nobody knows.
+    doubled or not shared, for other questions under the same id and ``OptionError`` for runs scored with other options
+    or versions (these two unless ``allow_differences``), and ``UnknownNameError`` for names that nobody knows.
 
     Sources: Smucker, Allan and Carterette 2007; Carterette 2012; Efron 1987; Holm 1979; Piepho 2004.
     """
@@ -101,7 +101,7 @@ def compare(
     keys = [one for run in opened for one in (run.id_column, run.question_column, on) if one]
     held = [run.held([*names, *keys, *beside]) for run in opened]
     notes = check_settings(held, names, allow_differences)
-    paired = pair_runs(held, on, by_position)
+    paired = pair_runs(held, on, by_position, allow_differences)
     side = None if segments is None else _side_table(paired, segments, on)
     clusters = None if cluster is None else cluster_numbers(cluster, _column(paired, cluster, side))
     directions = _directions(names, better or {})
@@ -129,7 +129,7 @@ def compare(
         correction=correction,
         confidence=confidence,
         cluster=cluster,
-        differences=notes,
+        differences=[*notes, *paired.notes],
     )
 
 

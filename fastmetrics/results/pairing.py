@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pyarrow as pa
@@ -30,6 +30,8 @@ class PairedRuns:
     rows: Sequence[Ints]
     ids: pa.Array | None
     joined_by: str
+    notes: Sequence[str] = ()
+    """What differs in the questions, where that was allowed."""
 
     @property
     def n(self) -> int:
@@ -63,14 +65,20 @@ class PairedRuns:
         return column.cast(pa.large_string()).take(rows) if pa.types.is_string(column.type) else column.take(rows)
 
 
-def pair_runs(runs: Sequence[ScoreRun], on: str | None, by_position: bool) -> PairedRuns:
+def pair_runs(runs: Sequence[ScoreRun], on: str | None, by_position: bool, allow: bool = False) -> PairedRuns:
     """Bring the rows of the runs side by side: by the column ``on``, by default the id, or by position if asked.
 
     Raises ``ColumnError`` where a run has no ids, ``InputError`` for doubled ids, for runs that share none, and for
-    other questions under the same id.
+    other questions under the same id, unless ``allow``.
     """
-    if by_position:
-        return _by_position(runs)
+    paired = _by_position(runs) if by_position else _by_id(runs, on)
+    found = [*_other_questions(paired), *_other_fingerprints(runs)]
+    if found and not allow:
+        raise InputError(f"{found[0]}; compare them all the same with ", Argument("allow_differences", True))
+    return replace(paired, notes=found)
+
+
+def _by_id(runs: Sequence[ScoreRun], on: str | None) -> PairedRuns:
     keys = [on or run.id_column for run in runs]
     for run, key in zip(runs, keys, strict=True):
         if key is None:
@@ -83,9 +91,7 @@ def pair_runs(runs: Sequence[ScoreRun], on: str | None, by_position: bool) -> Pa
     every = ids[0] if all(one.equals(ids[0]) for one in ids[1:]) else pc.unique(pa.chunked_array(ids))
     every = every.take(pc.sort_indices(every))
     rows = [pc.index_in(every, value_set=one).fill_null(-1).to_numpy().astype(np.int64) for one in ids]
-    paired = PairedRuns(runs, rows, every, str(keys[0]))
-    _same_questions(paired)
-    return paired
+    return PairedRuns(runs, rows, every, str(keys[0]))
 
 
 def _by_position(runs: Sequence[ScoreRun]) -> PairedRuns:
@@ -94,9 +100,7 @@ def _by_position(runs: Sequence[ScoreRun]) -> PairedRuns:
         if length != lengths[0]:
             both = f"{runs[0].name} has {lengths[0]:,} rows and {run.name} {length:,}"
             raise InputError(f"{both}: rows of unequal number cannot be paired by position")
-    paired = PairedRuns(runs, [np.arange(lengths[0])] * len(runs), None, "position")
-    _same_questions(paired)
-    return paired
+    return PairedRuns(runs, [np.arange(lengths[0])] * len(runs), None, "position")
 
 
 def _share_ids(runs: Sequence[ScoreRun], ids: Sequence[pa.Array]) -> None:
@@ -106,10 +110,11 @@ def _share_ids(runs: Sequence[ScoreRun], ids: Sequence[pa.Array]) -> None:
             raise InputError(f"{runs[0].name} and {run.name} share no id: {has}")
 
 
-def _same_questions(paired: PairedRuns) -> None:
-    """Raise ``InputError`` if two runs that kept their questions have another one in a row that meets."""
+def _other_questions(paired: PairedRuns) -> list[str]:
+    """Which runs that kept their questions have another one in a row that meets."""
     asked = [(at, run.question_column) for at, run in enumerate(paired.runs) if run.question_column is not None]
     columns = [(at, paired._placed(at, str(name))) for at, name in asked]
+    found = []
     for at, other in columns[1:]:
         first = columns[0][1]
         differ = pc.not_equal(first, other.cast(first.type)).fill_null(False).to_numpy(zero_copy_only=False)
@@ -117,10 +122,20 @@ def _same_questions(paired: PairedRuns) -> None:
             row = int(differ.argmax())
             where = f"row {row}" if paired.ids is None else f"id {paired.ids[row].as_py()!r}"
             names = f"{paired.runs[columns[0][0]].name} and {paired.runs[at].name}"
-            raise InputError(
-                f"{names} answer other questions in {int(differ.sum()):,} rows of one id, first in {where}: "
-                f"{first[row].as_py()[:80]!r} and {other[row].as_py()[:80]!r}"
-            )
+            texts = " and ".join(repr(one[row].as_py()[:80]) for one in (first, other))
+            found.append(f"{names} answer other questions in {int(differ.sum()):,} rows, first in {where}: {texts}")
+    return found
+
+
+def _other_fingerprints(runs: Sequence[ScoreRun]) -> list[str]:
+    """Which runs have the ids of another and other questions, as the fingerprints in their metadata tell."""
+    told = [(run, run.metadata.get("fingerprint")) for run in runs]
+    known = [(run, one) for run, one in told if isinstance(one, Mapping) and {"ids", "questions"} <= one.keys()]
+    return [
+        f"{known[0][0].name} and {run.name} have the same ids, but answer other questions, as their fingerprints tell"
+        for run, one in known[1:]
+        if one["ids"] == known[0][1]["ids"] and one["questions"] != known[0][1]["questions"]
+    ]
 
 
 def _other_settings(runs: Sequence[ScoreRun], metrics: Sequence[str]) -> list[str]:

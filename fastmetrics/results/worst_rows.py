@@ -72,7 +72,7 @@ def _changed(
     shared_metrics(runs, [metric])
     held = [run.held([metric, *_keys(run, on)]) for run in runs]
     check_settings(held, [metric], allow_differences)
-    paired = pair_runs(held, on, by_position=False)
+    paired = pair_runs(held, on, by_position=False, allow=allow_differences)
     assert paired.ids is not None
     before, after = (paired.scores(at, metric) for at in range(2))
     chosen = _chosen(after - before, paired.ids, _sign(metric, best), n)
