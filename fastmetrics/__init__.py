@@ -23,6 +23,7 @@ HOMES = {
     "summarize": "results.summary",
     "summarize_files": "results.score_files",
     "summarize_by": "results.interval_summary",
+    "trend": "results.trend",
     "list_runs": "results.run_list",
     "validate": "results.validation",
     "compare": "results.comparison",

@@ -25,6 +25,7 @@ from fastmetrics.results.interval_summary import summarize_by as summarize_by
 from fastmetrics.results.run_list import list_runs as list_runs
 from fastmetrics.results.score_files import summarize_files as summarize_files
 from fastmetrics.results.summary import summarize as summarize
+from fastmetrics.results.trend import trend as trend
 from fastmetrics.results.validation import validate as validate
 from fastmetrics.results.worst_rows import worst_rows as worst_rows
 from fastmetrics.retrieval.evaluate import rank as rank
@@ -182,6 +183,7 @@ __all__ = [
     "tokens_by_id",
     "topic_score",
     "total_tokens",
+    "trend",
     "validate",
     "verdict",
     "verdicts",

@@ -32,6 +32,7 @@ from fastmetrics.commands.score import score
 from fastmetrics.commands.search import index, search
 from fastmetrics.commands.summarize import summarize
 from fastmetrics.commands.terminal import PrintError, abandon, complain, open_streams, told, watched_streams
+from fastmetrics.commands.trend import trend
 from fastmetrics.commands.validate import validate
 from fastmetrics.core.threads import cores
 from fastmetrics.core.version import __version__
@@ -76,6 +77,7 @@ for _command in (
     gate,
     rows,
     runs,
+    trend,
     profile,
     validate,
     rank,

@@ -1,0 +1,29 @@
+"""``fastmetrics trend``: a metric over the runs in a folder."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from fastmetrics.commands.options import Plugins, Threads
+
+
+def trend(
+    folder: Annotated[Path, typer.Argument(help="The folder that holds outputs of score.", metavar="FOLDER")],
+    *,
+    metric: Annotated[str, typer.Option("--metric", "-m", help="The metric to show.", metavar="METRIC")],
+    confidence: Annotated[float, typer.Option(help="Confidence of the intervals.")] = 0.95,
+    seed: Annotated[int, typer.Option(help="Seed of the bootstrap.")] = 0,
+    threads: Threads = None,
+    plugin: Plugins = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")] = False,
+) -> None:
+    """Show the mean of a metric with its interval for each run in a folder, first to last."""
+    from fastmetrics.commands.options import load_plugins
+    from fastmetrics.results.trend import trend as over_runs
+
+    load_plugins(plugin)
+    found = over_runs(folder, metric, confidence=confidence, seed=seed, threads=threads)
+    typer.echo(found.to_json() if as_json else str(found))

@@ -1,0 +1,148 @@
+"""A metric over the runs of a folder, in the order in which they began."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass, fields
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+
+from fastmetrics.core.display import Grid, Shown, number, strict
+from fastmetrics.errors import UnknownNameError
+from fastmetrics.results.interval_summary import summarize_by
+from fastmetrics.results.run_list import list_runs
+
+_WIDTH = 24
+
+
+@dataclass(frozen=True)
+class TrendPoint:
+    """One run: the mean of the metric, its interval, and whether its rows are those of the run before."""
+
+    file: str
+    name: str | None
+    began: str | None
+    n: int
+    mean: float
+    low: float
+    high: float
+    other_rows: bool | None
+    """Whether the ids or questions differ from those of the run before; None where nothing tells."""
+
+
+@dataclass(frozen=True)
+class Trend(Shown, Sequence[TrendPoint]):
+    """A metric over runs; prints as a table with the intervals drawn to scale."""
+
+    metric: str
+    points: Sequence[TrendPoint]
+    confidence: float
+
+    def __len__(self) -> int:
+        return len(self.points)
+
+    def __iter__(self) -> Iterator[TrendPoint]:
+        return iter(self.points)
+
+    def __getitem__(self, place: Any) -> Any:
+        return self.points[place]
+
+    def grids(self) -> list[Grid]:
+        """The runs, first to last."""
+        known = [value for one in self.points for value in (one.low, one.high, one.mean) if not math.isnan(value)]
+        least, most = min(known, default=0.0), max(known, default=0.0)
+        rows = [
+            (
+                (one.name or one.file) + ("*" if one.other_rows else ""),
+                (one.began or "–")[:16],
+                number(one.n),
+                number(one.mean),
+                "–" if math.isnan(one.low) else f"[{number(one.low)}, {number(one.high)}]",
+                _drawn(one, least, most),
+            )
+            for one in self.points
+        ]
+        return [Grid(("run", "began", "n", self.metric, "interval", ""), rows)]
+
+    def remarks(self) -> Sequence[str]:
+        """What the intervals are, and which runs scored other rows."""
+        notes = [f"{self.confidence * 100:g} % bootstrap intervals of means"]
+        marked = any(one.other_rows for one in self.points)
+        return [*notes, *(["* other rows than the run before: the means are not of the same questions"] * marked)]
+
+    def to_json(self) -> str:
+        """``{"metric", "runs": [{"file", "name", "began", "n", "mean", "low", "high", "other_rows"}, …]}``."""
+        told = {"metric": self.metric, "runs": [asdict(one) for one in self.points]}
+        return json.dumps(strict(told), ensure_ascii=False, indent=2, allow_nan=False)
+
+    def to_arrow(self) -> pa.Table:
+        """A row for each run."""
+        types = {"str": pa.string(), "str | None": pa.string(), "int": pa.int64(), "float": pa.float64()}
+        types["bool | None"] = pa.bool_()
+        schema = pa.schema([(one.name, types[str(one.type)]) for one in fields(TrendPoint)])
+        return pa.Table.from_pylist([asdict(one) for one in self.points], schema)
+
+
+def _drawn(one: TrendPoint, least: float, most: float) -> str:
+    """The interval as a line and the mean as a point on it, between the least and the greatest bound of all runs."""
+    if math.isnan(one.mean):
+        return " " * _WIDTH
+
+    def place(value: float) -> int:
+        return round((value - least) / (most - least) * (_WIDTH - 1)) if most > least else 0
+
+    low, high = (place(one.mean if math.isnan(bound) else bound) for bound in (one.low, one.high))
+    line = [" "] * low + ["─"] * (high - low + 1) + [" "] * (_WIDTH - 1 - high)
+    line[place(one.mean)] = "●"
+    return "".join(line)
+
+
+def trend(
+    folder: str | Path,
+    metric: str,
+    *,
+    confidence: float = 0.95,
+    bootstrap: int = 2_000,
+    seed: int = 0,
+    threads: int | None = None,
+) -> Trend:
+    """The mean of a metric with its bootstrap interval for each run in a folder, in the order of ``fm.list_runs``.
+
+    Runs without the metric are left out.  Runs that kept no time (``score --times``) come last, by their names.
+
+    >>> import fastmetrics as fm
+    >>> import tempfile, pathlib
+    >>> folder = pathlib.Path(tempfile.mkdtemp())
+    >>> _ = (folder / "rows.jsonl").write_text('{"id": 1, "answer": "in Paris"}')
+    >>> for name in ("a", "b"):
+    ...     _ = fm.score_files(folder / "rows.jsonl", folder / f"{name}.parquet", metrics="answer_words", name=name)
+    >>> [(one.name, one.mean, one.other_rows) for one in fm.trend(folder, "answer_words")]
+    [('a', 2.0, None), ('b', 2.0, False)]
+
+    Raises ``UnknownNameError`` if no run has the metric, and what ``fm.list_runs`` raises.
+    """
+    runs = list_runs(folder).to_pylist()
+    having = [run for run in runs if metric in run["metrics"]]
+    if not having:
+        known = dict.fromkeys(name for run in runs for name in run["metrics"])
+        raise UnknownNameError(f"{folder}: no run has it: ", UnknownNameError.of("metric", metric, known).message)
+    how: dict[str, Any] = {"confidence": confidence, "bootstrap": bootstrap, "seed": seed, "threads": threads}
+    points: list[TrendPoint] = []
+    before: dict[str, Any] | None = None
+    for run in having:
+        (found,) = summarize_by(Path(folder) / run["file"], metrics=[metric], **how)
+        other = None if before is None else _other_rows(before, run)
+        told = {key: run[key] for key in ("file", "name", "began")}
+        points.append(TrendPoint(**told, n=found.n, mean=found.mean, low=found.low, high=found.high, other_rows=other))
+        before = run
+    return Trend(metric, points, confidence)
+
+
+def _other_rows(before: dict[str, Any], run: dict[str, Any]) -> bool | None:
+    """Whether two runs scored other rows, by the fingerprints that both have."""
+    known = [key for key in ("ids", "questions") if before[key] is not None and run[key] is not None]
+    return any(before[key] != run[key] for key in known) if known else None

@@ -1,0 +1,54 @@
+"""A metric over the runs of a folder."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+import fastmetrics as fm
+from fastmetrics.errors import UnknownNameError
+from tests.program import program
+
+
+@pytest.fixture
+def folder(tmp_path):
+    """Runs in the order of their file names, should two begin within a second."""
+    answers, made = tmp_path / "rows.jsonl", tmp_path / "runs"
+    made.mkdir()
+    for place, (name, right, count) in enumerate((("c", 10, 40), ("a", 20, 40), ("b", 30, 40), ("fewer", 30, 38))):
+        rows = [{"id": n, "answer": "yes" if n < right else "no", "reference": "yes"} for n in range(count)]
+        answers.write_text("".join(json.dumps(row) + "\n" for row in rows))
+        fm.score_files(answers, made / f"{place}.parquet", metrics="token_f1", name=name, times=True)
+    fm.score_files(answers, made / "late.parquet", metrics="answer_words")
+    return made
+
+
+def test_runs_come_in_the_order_of_their_beginnings_with_their_means(folder):
+    found = fm.trend(folder, "token_f1")
+    assert [one.name for one in found] == ["c", "a", "b", "fewer"]
+    assert [one.mean for one in found] == [0.25, 0.5, 0.75, 30 / 38]
+    assert [one.other_rows for one in found] == [None, False, False, True]
+    for one in found:
+        alone = fm.summarize_by(folder / one.file, metrics="token_f1")[0]
+        assert (one.n, one.low, one.high) == (alone.n, alone.low, alone.high)
+    assert found.to_arrow().column_names == ["file", "name", "began", "n", "mean", "low", "high", "other_rows"]
+
+
+def test_the_program_draws_the_intervals_to_scale(folder):
+    done = program("trend", str(folder), "-m", "token_f1")
+    lines = done.out.splitlines()
+    assert (done.code, len(lines)) == (0, 8)
+    points = [line.index("●") for line in lines[1:5]]
+    assert points == sorted(points)
+    assert len({*points}) > 2
+    assert all(len(line) <= 80 for line in lines)
+    assert lines[4].startswith("fewer*")
+    told = json.loads(program("trend", str(folder), "-m", "token_f1", "--json").out)
+    assert told == json.loads(fm.trend(folder, "token_f1").to_json())
+
+
+def test_a_metric_that_no_run_has_is_named(folder):
+    with pytest.raises(UnknownNameError, match="no run has it: unknown metric 'token_f2'; did you mean 'token_f1'"):
+        fm.trend(folder, "token_f2")
+    assert program("trend", str(folder), "-m", "token_f2").code == 2
