@@ -16,7 +16,7 @@ from fastmetrics.errors import UnknownNameError
 from fastmetrics.results.interval_summary import summarize_by
 from fastmetrics.results.run_list import list_runs
 
-_WIDTH = 24
+_WIDTH = 20
 
 
 @dataclass(frozen=True)
