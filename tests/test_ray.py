@@ -17,9 +17,9 @@ import pytest
 
 from bench.memory import workers
 from fastmetrics import score_files, summarize_files
-from fastmetrics.engines.job import Job
+from fastmetrics.engines.job import Job, RunOptions
 from fastmetrics.engines.local import run
-from fastmetrics.engines.run import run_on
+from fastmetrics.engines.run import open_output, run_on
 from fastmetrics.errors import InputError, OptionError, OutputError, WorkerError
 from fastmetrics.tables import Limits, open_source
 from fastmetrics.vectors.embedder import Embedder
@@ -126,6 +126,12 @@ def spans_of_two_files(monkeypatch, folder):
     assert len(open_source(folder).spans()) == 3
 
 
+def run_on_ray(source, job, output, **options):
+    """As ``run`` does on threads of this process, on two workers."""
+    opened, chosen = open_source(source), RunOptions(**options)
+    return run_on(RayEngine(2), opened, job, open_output(output, opened, chosen), chosen)
+
+
 def both(source, job, tmp_path, name, **options):
     """The same run on both engines."""
     results = []
@@ -135,7 +141,7 @@ def both(source, job, tmp_path, name, **options):
         if engine == "local":
             results.append(run(open_source(source), job, output, limits=LIMITS, **options))
         else:
-            results.append(run_on(RayEngine(2), open_source(source), job, output, limits=LIMITS, **options))
+            results.append(run_on_ray(source, job, output, limits=LIMITS, **options))
     return results
 
 
@@ -165,7 +171,7 @@ def _fail(engine, bad, tmp_path):
     output = tmp_path / f"{engine}.parquet"
     if engine == "local":
         return run(open_source(bad), Job(choosy, KINDS), output, limits=LIMITS)
-    return run_on(RayEngine(2), open_source(bad), Job(choosy, KINDS), output, limits=LIMITS)
+    return run_on_ray(bad, Job(choosy, KINDS), output, limits=LIMITS)
 
 
 def test_a_late_string_id_widens_the_column_everywhere(tmp_path, bad, monkeypatch):
@@ -239,7 +245,7 @@ def test_killed_workers_change_nothing(tmp_path, rows):
             go.touch()
 
     job = Job(partial(held, go), KINDS)
-    made = run_on(RayEngine(2), open_source(rows), job, tmp_path / "o.parquet", progress=kill)
+    made = run_on_ray(rows, job, tmp_path / "o.parquet", progress=kill)
     assert len(set(killed)) == 2
     assert len(seen) == pq.ParquetFile(whole.output).num_row_groups
     assert made.output.read_bytes() == whole.output.read_bytes()
@@ -258,7 +264,7 @@ def test_a_worker_that_always_dies_is_named(tmp_path, rows, monkeypatch):
         return JOB.score(batch)
 
     with pytest.raises(WorkerError, match=r"^the worker died 2 times on the rows from .*2\.parquet, row 0 on$"):
-        run_on(RayEngine(2), open_source(rows), Job(deadly, KINDS), tmp_path / "o.parquet")
+        run_on_ray(rows, Job(deadly, KINDS), tmp_path / "o.parquet")
     assert deaths.read_text() == "xx", "as often as it says, no more and no less"
     made = run(open_source(rows), Job(JOB.score, KINDS), tmp_path / "o.parquet", resume=True)
     assert made.resumed_rows > 0
@@ -269,7 +275,7 @@ def test_faults_of_the_program_show_where_they_arose(tmp_path, rows):
         return JOB.score(batch).slice(1) if batch.num_rows else JOB.score(batch)
 
     with pytest.raises(AssertionError, match="rows gave") as caught:
-        run_on(RayEngine(2), open_source(rows), Job(broken, KINDS), tmp_path / "o.parquet")
+        run_on_ray(rows, Job(broken, KINDS), tmp_path / "o.parquet")
     assert "in _scores" in caught.value.__notes__[0]
 
 
