@@ -154,7 +154,7 @@ def test_ids_are_one_for_each_context():
         message = f"column 'context_ids', row 1: expected an id for each of 1 contexts, got {got}"
         with pytest.raises(ColumnError, match=message):
             both(["Apples."] * 2, [["Apples"]] * 2, ids)
-    with pytest.raises(ColumnError, match="expected lists of ids"):
+    with pytest.raises(ColumnError, match="expected lists of strings or of whole numbers"):
         both(["Apples."], [["Apples"]], ["a"])
 
 

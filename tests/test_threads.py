@@ -62,7 +62,9 @@ COMMANDS = [
 @pytest.mark.parametrize("command", COMMANDS)
 @pytest.mark.parametrize("threads", ["-1", "0", "1025"])
 def test_every_command_takes_the_same_numbers_of_threads(command, threads):
-    out = ["-o", "out.parquet"] if command in ("score", "index", "search", "match") else []
-    done = program(command, *[MISSING] * IN.get(command, 1), *out, "--threads", threads)
+    more = {"trend": ["-m", "token_f1"]} | {
+        name: ["-o", "out.parquet"] for name in ("score", "index", "search", "match")
+    }
+    done = program(command, *[MISSING] * IN.get(command, 1), *more.get(command, []), "--threads", threads)
     assert (done.code, done.out) == (2, "")
     assert done.err == f"error: --threads {threads}: expected a whole number from 1 to 1,024\n"

@@ -89,7 +89,7 @@ def total_tokens(
     ``fm.tokens_by_id`` makes one with a row for each question.
 
     >>> import fastmetrics as fm
-    >>> fm.total_tokens([536, None], prompt_tokens=[512, [498, 20]], completion_tokens=[24, [31, 1]])
+    >>> fm.total_tokens([536, None], prompt_tokens=[[512], [498, 20]], completion_tokens=[[24], [31, 1]])
     array([536., 550.])
     """
     parts = (

@@ -13,7 +13,7 @@ from fastmetrics.core.arrays import Floats, Ints
 from fastmetrics.declaration import spec
 from fastmetrics.declaration.metric import REGISTRY, SPELLINGS, metric
 from fastmetrics.declaration.representations import Number, Options, Raw
-from fastmetrics.errors import OptionError, UnknownNameError
+from fastmetrics.errors import FastmetricsError, OptionError, UnknownNameError
 from fastmetrics.stats.moments import State
 from fastmetrics.stats.risk_coverage import Pairs, risks
 
@@ -35,11 +35,15 @@ def confidence(confidence: Number) -> Floats:
 
 def _check(quality: str) -> None:
     """Raise for a quality that is no metric of rows from 0 to 1 whose higher scores are better."""
-    asked = spec.read(quality, lambda name: name in SPELLINGS)
+    try:
+        asked = spec.read(quality, lambda name: name in SPELLINGS)
+    except FastmetricsError as error:
+        raise OptionError(f"aurc: option 'quality' expects a metric, got {quality!r}: {error}") from error
     names = (asked.name, f"{asked.name}@k", asked.name.lower())
     found = REGISTRY.get(next((SPELLINGS[name] for name in names if name in SPELLINGS), ""))
     if found is None:
-        raise UnknownNameError.of("metric", asked.name, REGISTRY)
+        unknown = UnknownNameError.of("metric", asked.name, REGISTRY).message
+        raise OptionError(f"aurc: option 'quality' expects a metric, got {quality!r}: {unknown}")
     if found.level != "row" or found.bounds != (0, 1) or found.better != "higher":
         expected = "a metric of rows from 0 to 1 whose higher scores are better"
         raise OptionError(f"aurc: option 'quality' expects {expected}, got {quality!r}")
