@@ -41,3 +41,9 @@ def test_a_sentence_ends_behind_what_closes_it(closer: str) -> None:
 def test_a_unit_that_one_person_rated_is_no_unit_of_agreement() -> None:
     found = agreement({"a": [1, 2, 3, None], "b": [1, 2, None, None]})
     assert found.n_units == 2
+
+
+def test_a_constant_score_is_no_rater() -> None:
+    found = fm.validate({"own": [1.0, 1.0, 1.0, 1.0], "varied": [0.0, 1.0, 1.0, 0.0]}, [0, 1, 1, 0], resamples=10)
+    assert found["own"].agreement is None
+    assert found["varied"].agreement is not None

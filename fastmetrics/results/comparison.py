@@ -84,8 +84,8 @@ def compare(
     (0.1625, 7, 1, 0.015625)
 
     Raises ``ColumnError`` for runs without ids or without a common metric, ``InputError`` for ids that are missing,
-    doubled or not shared, for other questions under the same id and ``OptionError`` for runs scored with other options
-    or versions (these two unless ``allow_differences``), and ``UnknownNameError`` for names that nobody knows.
+    doubled or not shared, and ``UnknownNameError`` for names that nobody knows.  Unless ``allow_differences``, other
+    questions under the same id are an ``InputError``, and other options or versions of a metric an ``OptionError``.
 
     Sources: Smucker, Allan and Carterette 2007; Carterette 2012; Efron 1987; Holm 1979; Piepho 2004.
     """
