@@ -267,16 +267,16 @@ def confidence(confidence: Column, *, threads: int | None = None) -> NDArray[np.
 def aurc(confidence: Column, answer: Column = None, reference: Column = None, answerable: Column = None, *, quality: str = 'token_f1', threads: int | None = None) -> Aurc:
     """Area under the risk-coverage curve: the mean risk among the i most confident rows, over all i from 1 to n."""
 
-def grounding_overlap(answer: Column, contexts: Column, context_ids: Column = None, *, threshold: float = 0.65, phrases: Sequence[str] = ..., pattern: str = '\\[([0-9]+)\\]', embedder: Any = None, cache: str = '', threads: int | None = None) -> NDArray[np.float64]:
+def grounding_overlap(answer: Column, contexts: Column, context_ids: Column = None, *, threshold: float = 0.65, phrases: Sequence[str] = ..., pattern: str = '\\[([0-9]+)\\]', embedder: Any = None, cache: str | None = None, threads: int | None = None) -> NDArray[np.float64]:
     """Share of the answer's sentences that are supported by the context they cite."""
 
-def overlap_faithfulness(answer: Column, contexts: Column, answerable: Column = None, reference: Column = None, context_ids: Column = None, *, threshold: float = 0.65, phrases: Sequence[str] = ..., pattern: str = '\\[([0-9]+)\\]', embedder: Any = None, cache: str = '', threads: int | None = None) -> NDArray[np.float64]:
+def overlap_faithfulness(answer: Column, contexts: Column, answerable: Column = None, reference: Column = None, context_ids: Column = None, *, threshold: float = 0.65, phrases: Sequence[str] = ..., pattern: str = '\\[([0-9]+)\\]', embedder: Any = None, cache: str | None = None, threads: int | None = None) -> NDArray[np.float64]:
     """Faithfulness from grounding: min(1, 0.6 + 0.4·grounding_overlap), 0 for abstaining from an answerable question."""
 
-def citation_precision(answer: Column, contexts: Column, context_ids: Column = None, *, threshold: float = 0.65, phrases: Sequence[str] = ..., pattern: str = '\\[([0-9]+)\\]', embedder: Any = None, cache: str = '', threads: int | None = None) -> NDArray[np.float64]:
+def citation_precision(answer: Column, contexts: Column, context_ids: Column = None, *, threshold: float = 0.65, phrases: Sequence[str] = ..., pattern: str = '\\[([0-9]+)\\]', embedder: Any = None, cache: str | None = None, threads: int | None = None) -> NDArray[np.float64]:
     """Share of the answer's citations that support the sentence they stand in."""
 
-def citation_recall(answer: Column, contexts: Column, context_ids: Column = None, *, threshold: float = 0.65, phrases: Sequence[str] = ..., pattern: str = '\\[([0-9]+)\\]', embedder: Any = None, cache: str = '', threads: int | None = None) -> NDArray[np.float64]:
+def citation_recall(answer: Column, contexts: Column, context_ids: Column = None, *, threshold: float = 0.65, phrases: Sequence[str] = ..., pattern: str = '\\[([0-9]+)\\]', embedder: Any = None, cache: str | None = None, threads: int | None = None) -> NDArray[np.float64]:
     """Share of the answer's statements that a context they cite supports."""
 
 def rouge1_precision(answer: Column, reference: Column, *, stemmer: bool = False, tokenizer: Literal['rouge', 'unicode'] = 'rouge', threads: int | None = None) -> NDArray[np.float64]:
@@ -408,58 +408,58 @@ def answer_relevance(question: Column, answer: Column, *, idf: Literal['pair', '
 def verdict(question: Column, answer: Column, contexts: Column, *, hallucination_threshold: float = 0.5, relevance_threshold: float = 0.1, completeness_threshold: float = 0.6, window: int = 30, stop_words: Sequence[str] = ..., claims: Any = None, threads: int | None = None) -> NDArray[np.float64]:
     """1 for PASS, 0.5 for WARN, 0 for FAIL; ``fm.verdicts`` says it in words and gives the reasons."""
 
-def connector_score(answer: Column, *, language: Literal['any', 'en', 'ru'] = 'any', lexicons: str = '', threads: int | None = None) -> NDArray[np.float64]:
+def connector_score(answer: Column, *, language: Literal['any', 'en', 'ru'] = 'any', lexicons: str | None = None, threads: int | None = None) -> NDArray[np.float64]:
     """Connectors ("however", "as a result") against three in ten sentences: min(connectors / (0.3 · sentences), 1)."""
 
-def pronoun_score(answer: Column, *, language: Literal['any', 'en', 'ru'] = 'any', lexicons: str = '', threads: int | None = None) -> NDArray[np.float64]:
+def pronoun_score(answer: Column, *, language: Literal['any', 'en', 'ru'] = 'any', lexicons: str | None = None, threads: int | None = None) -> NDArray[np.float64]:
     """Share of third-person pronouns that may refer to something: 1 - unclear / total, 1 if there are none."""
 
-def topic_score(answer: Column, *, language: Literal['any', 'en', 'ru'] = 'any', lexicons: str = '', threads: int | None = None) -> NDArray[np.float64]:
+def topic_score(answer: Column, *, language: Literal['any', 'en', 'ru'] = 'any', lexicons: str | None = None, threads: int | None = None) -> NDArray[np.float64]:
     """Share of sentences that continue a topic: 1 - shifts / sentences; undefined for fewer than two sentences."""
 
-def keyword_coverage(question: Column, answer: Column, *, language: Literal['any', 'en', 'ru'] = 'any', lexicons: str = '', threads: int | None = None) -> NDArray[np.float64]:
+def keyword_coverage(question: Column, answer: Column, *, language: Literal['any', 'en', 'ru'] = 'any', lexicons: str | None = None, threads: int | None = None) -> NDArray[np.float64]:
     """0.6 · share of the prompt's keywords in the answer + 0.4 · min(1, words / (2.5 · words of the prompt))."""
 
-def question_score(question: Column, answer: Column, *, language: Literal['any', 'en', 'ru'] = 'any', lexicons: str = '', threads: int | None = None) -> NDArray[np.float64]:
+def question_score(question: Column, answer: Column, *, language: Literal['any', 'en', 'ru'] = 'any', lexicons: str | None = None, threads: int | None = None) -> NDArray[np.float64]:
     """Share of the prompt's questions whose keywords the answer holds at least half of; undefined without questions."""
 
-def task_score(question: Column, answer: Column, *, language: Literal['any', 'en', 'ru'] = 'any', lexicons: str = '', threads: int | None = None) -> NDArray[np.float64]:
+def task_score(question: Column, answer: Column, *, language: Literal['any', 'en', 'ru'] = 'any', lexicons: str | None = None, threads: int | None = None) -> NDArray[np.float64]:
     """Share of the prompt's tasks whose object the answer covers; undefined without tasks."""
 
-def paragraph_score(answer: Column, *, language: Literal['any', 'en', 'ru'] = 'any', lexicons: str = '', threads: int | None = None) -> NDArray[np.float64]:
+def paragraph_score(answer: Column, *, language: Literal['any', 'en', 'ru'] = 'any', lexicons: str | None = None, threads: int | None = None) -> NDArray[np.float64]:
     """min(paragraphs / ⌈words / 100⌉, 1)."""
 
-def introduction_score(answer: Column, question: Column = None, *, language: Literal['any', 'en', 'ru'] = 'any', lexicons: str = '', threads: int | None = None) -> NDArray[np.float64]:
+def introduction_score(answer: Column, question: Column = None, *, language: Literal['any', 'en', 'ru'] = 'any', lexicons: str | None = None, threads: int | None = None) -> NDArray[np.float64]:
     """1 if the first sentence is longer than 20 characters and holds a keyword of the question, else 0."""
 
-def conclusion_score(answer: Column, *, language: Literal['any', 'en', 'ru'] = 'any', lexicons: str = '', threads: int | None = None) -> NDArray[np.float64]:
+def conclusion_score(answer: Column, *, language: Literal['any', 'en', 'ru'] = 'any', lexicons: str | None = None, threads: int | None = None) -> NDArray[np.float64]:
     """1 if the last sentence is longer than 15 characters and holds a summary word ("overall"), else 0."""
 
-def diversity_score(answer: Column, *, language: Literal['any', 'en', 'ru'] = 'any', lexicons: str = '', threads: int | None = None) -> NDArray[np.float64]:
+def diversity_score(answer: Column, *, language: Literal['any', 'en', 'ru'] = 'any', lexicons: str | None = None, threads: int | None = None) -> NDArray[np.float64]:
     """Distinct words / words; undefined without words."""
 
-def sophistication_score(answer: Column, *, language: Literal['any', 'en', 'ru'] = 'any', lexicons: str = '', threads: int | None = None) -> NDArray[np.float64]:
+def sophistication_score(answer: Column, *, language: Literal['any', 'en', 'ru'] = 'any', lexicons: str | None = None, threads: int | None = None) -> NDArray[np.float64]:
     """Words of more than six letters that are not common / words; undefined without words."""
 
-def repetition_score(answer: Column, *, language: Literal['any', 'en', 'ru'] = 'any', lexicons: str = '', threads: int | None = None) -> NDArray[np.float64]:
+def repetition_score(answer: Column, *, language: Literal['any', 'en', 'ru'] = 'any', lexicons: str | None = None, threads: int | None = None) -> NDArray[np.float64]:
     """1 - distinct words that occur more than three times / words; undefined without words."""
 
-def coherence(answer: Column, *, language: Literal['any', 'en', 'ru'] = 'any', lexicons: str = '', threads: int | None = None) -> NDArray[np.float64]:
+def coherence(answer: Column, *, language: Literal['any', 'en', 'ru'] = 'any', lexicons: str | None = None, threads: int | None = None) -> NDArray[np.float64]:
     """How well the sentences hang together: mean of ``connector_score``, ``pronoun_score`` and ``topic_score``."""
 
-def writing_completeness(question: Column, answer: Column, *, language: Literal['any', 'en', 'ru'] = 'any', lexicons: str = '', threads: int | None = None) -> NDArray[np.float64]:
+def writing_completeness(question: Column, answer: Column, *, language: Literal['any', 'en', 'ru'] = 'any', lexicons: str | None = None, threads: int | None = None) -> NDArray[np.float64]:
     """How much of the prompt is dealt with: mean of ``keyword_coverage``, ``question_score`` and ``task_score``."""
 
-def length_score(question: Column, answer: Column, *, language: Literal['any', 'en', 'ru'] = 'any', lexicons: str = '', threads: int | None = None) -> NDArray[np.float64]:
+def length_score(question: Column, answer: Column, *, language: Literal['any', 'en', 'ru'] = 'any', lexicons: str | None = None, threads: int | None = None) -> NDArray[np.float64]:
     """How near the answer is to 2.5 words per word of the question: max(0, 1 - \|ln(words / (2.5 · words of it))\|)."""
 
-def structure_score(answer: Column, question: Column = None, *, language: Literal['any', 'en', 'ru'] = 'any', lexicons: str = '', threads: int | None = None) -> NDArray[np.float64]:
+def structure_score(answer: Column, question: Column = None, *, language: Literal['any', 'en', 'ru'] = 'any', lexicons: str | None = None, threads: int | None = None) -> NDArray[np.float64]:
     """How the answer is built: mean of ``paragraph_score``, ``introduction_score`` and ``conclusion_score``."""
 
-def vocabulary_score(answer: Column, *, language: Literal['any', 'en', 'ru'] = 'any', lexicons: str = '', threads: int | None = None) -> NDArray[np.float64]:
+def vocabulary_score(answer: Column, *, language: Literal['any', 'en', 'ru'] = 'any', lexicons: str | None = None, threads: int | None = None) -> NDArray[np.float64]:
     """How rich the words are: mean of ``diversity_score``, ``sophistication_score`` and ``repetition_score``."""
 
-def overall_quality(question: Column, answer: Column, *, weights: Sequence[float] = ..., language: Literal['any', 'en', 'ru'] = 'any', lexicons: str = '', threads: int | None = None) -> NDArray[np.float64]:
+def overall_quality(question: Column, answer: Column, *, weights: Sequence[float] = ..., language: Literal['any', 'en', 'ru'] = 'any', lexicons: str | None = None, threads: int | None = None) -> NDArray[np.float64]:
     """Weighted mean of the five writing scores."""
 
 def hit_rate(retrieved_ids: Column, relevant_ids: Column, relevance: Column = None, *, k: int | None = None, relevance_level: float = 1, no_relevant: Literal['undefined', 'zero'] = 'undefined', threads: int | None = None) -> NDArray[np.float64]:

@@ -263,7 +263,7 @@ def test_other_functions_say_what_they_take():
         (Text(2), {"": "", "ab": "ab"}, ["abc", 1, b"a"]),
         (Texts(3), {("a", "b"): ("a", "b"), (): ()}, ["a", [""], ["abcd"], [1], None]),
         (Several(2, Real(0, 1)), {(0, 1): (0, 1)}, [(0,), (0, 2), 5]),
-        (Folder("a folder"), {"": "", ".": "."}, ["no such", "\0", 3]),
+        (Folder("a folder"), {".": "."}, ["no such", "", "\0", 3]),
         (Source("a model", (int,)), {"x": "x", 3: 3, len: len}, ["", None, [], {}]),
         (Optional(Whole(1, 1)), {None: None, 1: 1}, [0]),
     ],

@@ -127,15 +127,15 @@ class Text:
 
 @dataclass(frozen=True)
 class Folder:
-    """The path of a folder, which ``exists`` unless it may be made; or the empty text for none."""
+    """The path of a folder, which ``exists`` unless it may be made."""
 
     what: str
     exists: bool = True
 
     def take(self, value: Any) -> str:
         """The path."""
-        path = Text().take(value)
-        if "\0" in path or (self.exists and path and not os.path.isdir(path)):
+        path = Text().take(os.fspath(value) if isinstance(value, os.PathLike) else value)
+        if not path or "\0" in path or (self.exists and not os.path.isdir(path)):
             raise NotAllowedError
         return path
 

@@ -96,7 +96,7 @@ def citation_precision(
     phrases: Patterns = PHRASES,
     pattern: Citation = PATTERN,
     embedder: Embeds = None,
-    cache: Cache = "",
+    cache: Cache = None,
 ) -> Floats:
     r"""Share of the answer's citations that support the sentence they stand in.
 
@@ -133,7 +133,7 @@ def citation_recall(
     phrases: Patterns = PHRASES,
     pattern: Citation = PATTERN,
     embedder: Embeds = None,
-    cache: Cache = "",
+    cache: Cache = None,
 ) -> Floats:
     """Share of the answer's statements that a context they cite supports.
 

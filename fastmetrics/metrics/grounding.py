@@ -188,7 +188,7 @@ def grounding_overlap(
     phrases: Patterns = PHRASES,
     pattern: Citation = PATTERN,
     embedder: Embeds = None,
-    cache: Cache = "",
+    cache: Cache = None,
 ) -> Floats:
     """Share of the answer's sentences that are supported by the context they cite.
 
@@ -228,7 +228,7 @@ def overlap_faithfulness(
     phrases: Patterns = PHRASES,
     pattern: Citation = PATTERN,
     embedder: Embeds = None,
-    cache: Cache = "",
+    cache: Cache = None,
 ) -> Floats:
     """Faithfulness from grounding: min(1, 0.6 + 0.4·grounding_overlap), 0 for abstaining from an answerable question.
 
@@ -252,7 +252,7 @@ def grounding_evidence(
     phrases: Patterns = PHRASES,
     pattern: Citation = PATTERN,
     embedder: Embeds = None,
-    cache: Cache = "",
+    cache: Cache = None,
 ) -> pa.Table:
     """What ``grounding_overlap`` saw: one row per sentence.
 

@@ -77,7 +77,7 @@ def from_text(metric: Metric, columns: Collection[str]) -> Metric:
     needs = {name: EmbeddedIn() if name in texts else metric.needs[name] for name in used}
     own = {field.name: getattr(metric, field.name) for field in fields(metric)}
     own |= {"function": function, "needs": needs, "best_by": None, "prepare": None}
-    own |= {"defaults": {"embedder": None, "cache": ""}}
+    own |= {"defaults": {"embedder": None, "cache": None}}
     own |= {"allowed": {"embedder": of_hint(Embeds), "cache": of_hint(Cache)}}
     return _FromText(**own, made_of=(metric, tuple(columns)))
 

@@ -36,7 +36,7 @@ def _mean(parts: tuple[Floats, ...], answer: Writing) -> Floats:
 
 
 @metric(bounds=(0, 1), better="higher", source="S4, coherence score")
-def coherence(answer: Prose, *, language: Language = "any", lexicons: Lexicons = "") -> Floats:
+def coherence(answer: Prose, *, language: Language = "any", lexicons: Lexicons = None) -> Floats:
     """How well the sentences hang together: mean of ``connector_score``, ``pronoun_score`` and ``topic_score``.
 
     >>> import fastmetrics as fm
@@ -48,7 +48,7 @@ def coherence(answer: Prose, *, language: Language = "any", lexicons: Lexicons =
 
 @metric(bounds=(0, 1), better="higher", source="S4, completeness score", cues=["completeness"])
 def writing_completeness(
-    question: Prose, answer: Prose, *, language: Language = "any", lexicons: Lexicons = ""
+    question: Prose, answer: Prose, *, language: Language = "any", lexicons: Lexicons = None
 ) -> Floats:
     """How much of the prompt is dealt with: mean of ``keyword_coverage``, ``question_score`` and ``task_score``.
 
@@ -60,7 +60,7 @@ def writing_completeness(
 
 
 @metric(bounds=(0, 1), better="higher", source="S4, length score")
-def length_score(question: Prose, answer: Prose, *, language: Language = "any", lexicons: Lexicons = "") -> Floats:
+def length_score(question: Prose, answer: Prose, *, language: Language = "any", lexicons: Lexicons = None) -> Floats:
     """How near the answer is to 2.5 words per word of the question: max(0, 1 - \\|ln(words / (2.5 · words of it))\\|).
 
     0 for an answer or a question without words.
@@ -80,7 +80,7 @@ def structure_score(
     question: Prose = None,  # type: ignore[assignment]
     *,
     language: Language = "any",
-    lexicons: Lexicons = "",
+    lexicons: Lexicons = None,
 ) -> Floats:
     """How the answer is built: mean of ``paragraph_score``, ``introduction_score`` and ``conclusion_score``.
 
@@ -92,7 +92,7 @@ def structure_score(
 
 
 @metric(bounds=(0, 1), better="higher", source="S4, vocabulary score", aliases=["vocabulary"])
-def vocabulary_score(answer: Prose, *, language: Language = "any", lexicons: Lexicons = "") -> Floats:
+def vocabulary_score(answer: Prose, *, language: Language = "any", lexicons: Lexicons = None) -> Floats:
     """How rich the words are: mean of ``diversity_score``, ``sophistication_score`` and ``repetition_score``.
 
     >>> import fastmetrics as fm
@@ -114,7 +114,7 @@ def overall_quality(
     *,
     weights: Weights = WEIGHTS,
     language: Language = "any",
-    lexicons: Lexicons = "",
+    lexicons: Lexicons = None,
 ) -> Floats:
     """Weighted mean of the five writing scores.
 

@@ -37,7 +37,7 @@ def _count_ties(answer: Writing) -> tuple[Floats, Floats, Floats]:
 
 
 @metric(bounds=(0, 1), better="higher", source="S4, connector score", usual=False)
-def connector_score(answer: Prose, *, language: Language = "any", lexicons: Lexicons = "") -> Floats:
+def connector_score(answer: Prose, *, language: Language = "any", lexicons: Lexicons = None) -> Floats:
     """Connectors ("however", "as a result") against three in ten sentences: min(connectors / (0.3 · sentences), 1).
 
     >>> import fastmetrics as fm
@@ -48,7 +48,7 @@ def connector_score(answer: Prose, *, language: Language = "any", lexicons: Lexi
 
 
 @metric(bounds=(0, 1), better="higher", source="S4, pronoun score", usual=False)
-def pronoun_score(answer: Prose, *, language: Language = "any", lexicons: Lexicons = "") -> Floats:
+def pronoun_score(answer: Prose, *, language: Language = "any", lexicons: Lexicons = None) -> Floats:
     """Share of third-person pronouns that may refer to something: 1 - unclear / total, 1 if there are none.
 
     One is unclear if no content word stands before it in its own or the previous sentence.
@@ -61,7 +61,7 @@ def pronoun_score(answer: Prose, *, language: Language = "any", lexicons: Lexico
 
 
 @metric(bounds=(0, 1), better="higher", source="S4, topic score", usual=False)
-def topic_score(answer: Prose, *, language: Language = "any", lexicons: Lexicons = "") -> Floats:
+def topic_score(answer: Prose, *, language: Language = "any", lexicons: Lexicons = None) -> Floats:
     """Share of sentences that continue a topic: 1 - shifts / sentences; undefined for fewer than two sentences.
 
     A sentence shifts if it shares no content word with the one before, which the first cannot, and opens with no
@@ -91,7 +91,7 @@ def _count_fulfilled(question: Writing, answer: Writing) -> tuple[Floats, Floats
 
 
 @metric(bounds=(0, 1), better="higher", source="S4, keyword coverage", usual=False)
-def keyword_coverage(question: Prose, answer: Prose, *, language: Language = "any", lexicons: Lexicons = "") -> Floats:
+def keyword_coverage(question: Prose, answer: Prose, *, language: Language = "any", lexicons: Lexicons = None) -> Floats:
     """0.6 · share of the prompt's keywords in the answer + 0.4 · min(1, words / (2.5 · words of the prompt)).
 
     Keywords are the distinct words of three characters or more that are no stop word, pronoun or task verb.
@@ -104,7 +104,7 @@ def keyword_coverage(question: Prose, answer: Prose, *, language: Language = "an
 
 
 @metric(bounds=(0, 1), better="higher", source="S4, question answering", usual=False)
-def question_score(question: Prose, answer: Prose, *, language: Language = "any", lexicons: Lexicons = "") -> Floats:
+def question_score(question: Prose, answer: Prose, *, language: Language = "any", lexicons: Lexicons = None) -> Floats:
     """Share of the prompt's questions whose keywords the answer holds at least half of; undefined without questions.
 
     A question ends with a question mark or opens with a question word, and has a keyword.
@@ -117,7 +117,7 @@ def question_score(question: Prose, answer: Prose, *, language: Language = "any"
 
 
 @metric(bounds=(0, 1), better="higher", source="S4, task fulfillment", usual=False)
-def task_score(question: Prose, answer: Prose, *, language: Language = "any", lexicons: Lexicons = "") -> Floats:
+def task_score(question: Prose, answer: Prose, *, language: Language = "any", lexicons: Lexicons = None) -> Floats:
     """Share of the prompt's tasks whose object the answer covers; undefined without tasks.
 
     A task is a task verb ("explain", "list") with the keywords up to the next one or the end of the sentence; the
@@ -168,7 +168,7 @@ def _size(answer: Writing, sentence: Ints) -> Ints:
 
 
 @metric(bounds=(0, 1), better="higher", source="S4, paragraph score", usual=False)
-def paragraph_score(answer: Prose, *, language: Language = "any", lexicons: Lexicons = "") -> Floats:
+def paragraph_score(answer: Prose, *, language: Language = "any", lexicons: Lexicons = None) -> Floats:
     """min(paragraphs / ⌈words / 100⌉, 1).
 
     >>> import fastmetrics as fm
@@ -184,7 +184,7 @@ def introduction_score(
     question: Prose = None,  # type: ignore[assignment]
     *,
     language: Language = "any",
-    lexicons: Lexicons = "",
+    lexicons: Lexicons = None,
 ) -> Floats:
     """1 if the first sentence is longer than 20 characters and holds a keyword of the question, else 0.
 
@@ -198,7 +198,7 @@ def introduction_score(
 
 
 @metric(bounds=(0, 1), better="higher", source="S4, conclusion score", usual=False)
-def conclusion_score(answer: Prose, *, language: Language = "any", lexicons: Lexicons = "") -> Floats:
+def conclusion_score(answer: Prose, *, language: Language = "any", lexicons: Lexicons = None) -> Floats:
     """1 if the last sentence is longer than 15 characters and holds a summary word ("overall"), else 0.
 
     >>> import fastmetrics as fm
@@ -222,7 +222,7 @@ def _count_kinds(answer: Writing) -> tuple[Floats, Floats, Floats]:
 
 
 @metric(bounds=(0, 1), better="higher", source="S4, diversity score", usual=False)
-def diversity_score(answer: Prose, *, language: Language = "any", lexicons: Lexicons = "") -> Floats:
+def diversity_score(answer: Prose, *, language: Language = "any", lexicons: Lexicons = None) -> Floats:
     """Distinct words / words; undefined without words.
 
     >>> import fastmetrics as fm
@@ -233,7 +233,7 @@ def diversity_score(answer: Prose, *, language: Language = "any", lexicons: Lexi
 
 
 @metric(bounds=(0, 1), better="higher", source="S4, sophistication score", usual=False)
-def sophistication_score(answer: Prose, *, language: Language = "any", lexicons: Lexicons = "") -> Floats:
+def sophistication_score(answer: Prose, *, language: Language = "any", lexicons: Lexicons = None) -> Floats:
     """Words of more than six letters that are not common / words; undefined without words.
 
     >>> import fastmetrics as fm
@@ -244,7 +244,7 @@ def sophistication_score(answer: Prose, *, language: Language = "any", lexicons:
 
 
 @metric(bounds=(0, 1), better="higher", source="S4, repetition score", usual=False)
-def repetition_score(answer: Prose, *, language: Language = "any", lexicons: Lexicons = "") -> Floats:
+def repetition_score(answer: Prose, *, language: Language = "any", lexicons: Lexicons = None) -> Floats:
     """1 - distinct words that occur more than three times / words; undefined without words.
 
     >>> import fastmetrics as fm

@@ -140,7 +140,7 @@ def plan(
     metrics, suites = listed(metrics), listed(suites)
     if embedder is not None:
         argument("embedder", embedder, of_hint(Embeds))
-    embedding = {"embedder": embedder, "cache": "" if cache is None else os.path.abspath(cache)}
+    embedding = {"embedder": embedder, "cache": None if cache is None else os.path.abspath(cache)}
     no_relevant = argument("no_relevant", no_relevant, Optional(of_hint(NoRelevant)))
     common = {} if no_relevant is None else {"no_relevant": no_relevant}
     scores = [_embedding(parse(spec, common), found, embedding) for spec in metrics]

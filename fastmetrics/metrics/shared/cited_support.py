@@ -33,8 +33,8 @@ PATTERN = r"\[([0-9]+)\]"
 Embeds = Annotated[Any, Source("the name of a model, a function or an Embedder", (Embedder, Model))]
 """What makes vectors of texts; None for wordllama."""
 
-Cache = Annotated[str, Folder("a folder for vectors", exists=False)]
-"""Where vectors are kept; the empty text for nowhere."""
+Cache = Annotated[str | None, Folder("a folder for vectors", exists=False)]
+"""Where vectors are kept; None for nowhere."""
 
 SUPPORTED, NO_CITATION, SEVERAL, OUT_OF_RANGE, IDK, TOO_FAR = range(6)
 REASONS = (
@@ -203,8 +203,8 @@ def embedder_of(options: Mapping[str, Any]) -> Embedder:
     asked = "wordllama" if options["embedder"] is None else options["embedder"]
     if not isinstance(asked, Embedder):
         with _turn:
-            return _shared(asked, str(options["cache"]))
-    if options["cache"]:
+            return _shared(asked, options["cache"])
+    if options["cache"] is not None:
         raise OptionError(Argument("cache", options["cache"]), ": an Embedder has its own; make it with that")
     return asked
 
@@ -213,9 +213,9 @@ _turn = threading.Lock()  # lru_cache alone would let two threads load the same 
 
 
 @functools.lru_cache(maxsize=4)
-def _shared(model: Any, cache: str) -> Embedder:
+def _shared(model: Any, cache: str | None) -> Embedder:
     """An embedder that keeps its vectors: in ``cache``, or else in a folder that goes with it."""
-    if cache:
+    if cache is not None:
         return Embedder(model, cache=cache)
     with contextlib.ExitStack() as undo:
         folder = undo.enter_context(tempfile.TemporaryDirectory(prefix="fastmetrics-"))

@@ -23,7 +23,7 @@ from fastmetrics.text.tokenize import Vocabulary
 T = TypeVar("T")
 
 Language = Annotated[str, Choice("any", *LANGUAGES)]
-Lexicons = Annotated[str, Folder("a folder of word lists")]
+Lexicons = Annotated[str | None, Folder("a folder of word lists")]
 
 BRIEF, LENGTHY = 2, 6
 """Characters up to which a word names nothing, and above which it may be sophisticated."""
@@ -70,7 +70,7 @@ class Writing:
 class Style:
     """The word lists of one language and folder, and what they say of a vocabulary's words."""
 
-    def __init__(self, language: str, folder: str) -> None:
+    def __init__(self, language: str, folder: str | None) -> None:
         self._lists = {
             kernels.STOP: _words("stop", language, folder),
             kernels.PRONOUN: _words("pronouns", language, folder),
@@ -98,7 +98,7 @@ class Style:
         return self._roles
 
 
-def _words(name: str, language: str, folder: str) -> tuple[str, ...]:
+def _words(name: str, language: str, folder: str | None) -> tuple[str, ...]:
     return tuple(dict.fromkeys(word for line in lexicons(name, language, folder) for word in line.split()))
 
 
@@ -117,7 +117,7 @@ class WritingIn:
 Prose = Annotated[Writing, WritingIn()]
 
 
-def _writing(batch: Batch, column: str, chosen: tuple[str, str]) -> Writing:
+def _writing(batch: Batch, column: str, chosen: tuple[str, str | None]) -> Writing:
     text, vocabulary = batch.text(column), batch.vocabulary("words")
     cut = batch.remember(("sentences", column), lambda: segments.sentences(text))
     tokens = batch.remember(("sentence tokens", column), lambda: _in_order(vocabulary.tokenize(cut)))

@@ -16,14 +16,14 @@ LANGUAGES = ("en", "ru")
 
 
 @functools.cache
-def lexicon(name: str, folder: str = "") -> tuple[str, ...]:
+def lexicon(name: str, folder: str | None = None) -> tuple[str, ...]:
     """The entries of the list ``name``, each once, from ``folder`` if it has the file.
 
     >>> "dr" in lexicon("abbreviations")
     True
     """
-    yours = Path(folder) / f"{name}.txt"
-    file = yours if folder and yours.is_file() else resources.files(__name__) / f"{name}.txt"
+    yours = None if folder is None else Path(folder) / f"{name}.txt"
+    file = yours if yours is not None and yours.is_file() else resources.files(__name__) / f"{name}.txt"
     if not file.is_file():
         known = [entry.name[:-4] for entry in resources.files(__name__).iterdir() if entry.name.endswith(".txt")]
         raise UnknownNameError.of("lexicon", name, known)
@@ -31,7 +31,7 @@ def lexicon(name: str, folder: str = "") -> tuple[str, ...]:
     return tuple(dict.fromkeys(line for line in lines if line))
 
 
-def lexicons(name: str, language: str = "any", folder: str = "") -> tuple[str, ...]:
+def lexicons(name: str, language: str = "any", folder: str | None = None) -> tuple[str, ...]:
     """The entries of a list that has one file a language; ``"any"`` takes them all.
 
     >>> "however" in lexicons("connectors", "en"), "however" in lexicons("connectors", "ru")
