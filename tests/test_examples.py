@@ -8,8 +8,11 @@ import sys
 from pathlib import Path
 
 import pyarrow.parquet as pq
+import pytest
 
 import fastmetrics as fm
+
+pytestmark = pytest.mark.slow
 
 FOLDER = Path(__file__).parent.parent / "examples"
 

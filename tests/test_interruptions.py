@@ -15,7 +15,7 @@ import pytest
 
 from tests.program import ENVIRONMENT, Done, alone, command, program
 
-pytestmark = pytest.mark.usefixtures("hears_interrupts")
+pytestmark = [pytest.mark.usefixtures("hears_interrupts"), pytest.mark.slow]
 
 ROWS = 200_000
 

@@ -17,6 +17,8 @@ from fastmetrics.errors import ColumnError, InputError
 from tests import strategies
 from tests.reference import cases, lexical
 
+pytestmark = pytest.mark.slow
+
 AGAINST_REFERENCE = [
     *[(name, {}) for name in ("exact_match", "keyword_recall", "token_cosine")],
     *[(name, {}) for name in ("token_f1", "token_precision", "token_recall")],

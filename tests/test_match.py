@@ -19,6 +19,8 @@ from fastmetrics.errors import ColumnError, InputError, OptionError
 from fastmetrics.faq.bot import StrictMatchBot
 from fastmetrics.faq.matcher import Matcher, match_faq
 
+pytestmark = pytest.mark.slow
+
 DATA = os.environ.get("FASTMETRICS_DATA")
 STRIPPED = ".,!?;:()[]{}\"'`«»“”‘’…"
 

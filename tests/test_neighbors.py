@@ -19,6 +19,8 @@ from sklearn.neighbors import NearestNeighbors
 from fastmetrics.errors import FastmetricsError, FileFormatError, InputError, OptionError, OutputError
 from fastmetrics.vectors.neighbors import DISTANCES, METHODS, Index, nearest
 
+pytestmark = pytest.mark.slow
+
 DATA = os.environ.get("FASTMETRICS_DATA")
 
 

@@ -17,6 +17,8 @@ import pytest
 from tests.every_metric import bits
 from tests.program import ENVIRONMENT, ROOT
 
+pytestmark = pytest.mark.slow
+
 FEW = ("answer_length", "repeated_ids")
 ROWS = 30
 SCORES = f"import json; from tests.every_metric import bits; print(json.dumps(bits({ROWS}, {FEW})))"

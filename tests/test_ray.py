@@ -30,7 +30,10 @@ ray = pytest.importorskip("ray")
 
 from fastmetrics.engines.ray import RayEngine  # noqa: E402
 
-pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning:ray[.]")  # of Ray, to its own modules
+pytestmark = [
+    pytest.mark.filterwarnings("ignore::DeprecationWarning:ray[.]"),
+    pytest.mark.slow,
+]  # of Ray, to its own modules
 
 LIMITS = Limits(batch_rows=64, part_rows=100)
 METRICS = ["token_f1", "exact_match", "latency_ms", "corpus_bleu"]

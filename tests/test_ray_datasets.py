@@ -18,7 +18,10 @@ ray = pytest.importorskip("ray")
 
 from fastmetrics.engines.ray_cluster import Cluster, quietly  # noqa: E402
 
-pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning:ray[.]")  # of Ray, to its own modules
+pytestmark = [
+    pytest.mark.filterwarnings("ignore::DeprecationWarning:ray[.]"),
+    pytest.mark.slow,
+]  # of Ray, to its own modules
 
 
 @pytest.fixture(scope="module", autouse=True)

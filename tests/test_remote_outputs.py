@@ -25,6 +25,8 @@ from fastmetrics.tables.remote.addresses import as_local
 from tests.loopback import BUCKET, KEY, SECRET, Server
 from tests.program import ENVIRONMENT, program
 
+pytestmark = pytest.mark.slow
+
 LIMITS = Limits(batch_rows=64, part_rows=100)
 SUFFIXES = ["s.parquet", "s.jsonl", "s.jsonl.gz", "s.csv.zst", "s.tsv", "s.arrow", "folder/"]
 

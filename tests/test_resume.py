@@ -20,6 +20,8 @@ from fastmetrics.engines.local import Job, run
 from fastmetrics.errors import InputError, OutputError
 from fastmetrics.tables import Limits, open_source
 
+pytestmark = pytest.mark.slow
+
 LIMITS = Limits(batch_rows=64, part_rows=100)
 KINDS = {"id": "id", "answer": "text"}
 

@@ -22,7 +22,10 @@ pytest.importorskip("pyspark")
 
 from fastmetrics.engines import spark as engine
 
-pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning:pyspark[.]", "ignore::FutureWarning:pyspark[.]")
+pytestmark = [
+    pytest.mark.filterwarnings("ignore::DeprecationWarning:pyspark[.]", "ignore::FutureWarning:pyspark[.]"),
+    pytest.mark.slow,
+]
 
 
 @pytest.fixture(scope="module")

@@ -19,6 +19,8 @@ from tests import strategies
 from tests.reference import cases
 from tests.reference import text as reference
 
+pytestmark = pytest.mark.slow
+
 PIECES = {"sentences": reference.sentences, "paragraphs": reference.paragraphs}
 CUTTERS = {name: lambda texts, name=name: text.tokens(texts, name) for name in reference.CONVENTIONS}
 CUTTERS |= {name: getattr(text, name) for name in (*PIECES, "normalize")}

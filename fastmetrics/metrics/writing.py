@@ -1,8 +1,8 @@
 """How well an answer is written: coherence, completeness, length, structure, vocabulary (S4).
 
-``docs/writing.md`` lists where S4's worked examples contradict its formulas.  The word lists are English and Russian;
-``language`` ("any", "en", "ru") takes fewer, ``lexicons`` names a folder whose files replace ours of the same name.
-An answer without words scores 0.
+``docs/studies/writing.md`` lists where S4's worked examples contradict its formulas.  The word lists are English and
+Russian; ``language`` ("any", "en", "ru") takes fewer, ``lexicons`` names a folder whose files replace ours of the same
+name.  An answer without words scores 0.
 """
 
 from __future__ import annotations

@@ -91,7 +91,9 @@ def _count_fulfilled(question: Writing, answer: Writing) -> tuple[Floats, Floats
 
 
 @metric(bounds=(0, 1), better="higher", source="S4, keyword coverage", usual=False)
-def keyword_coverage(question: Prose, answer: Prose, *, language: Language = "any", lexicons: Lexicons = None) -> Floats:
+def keyword_coverage(
+    question: Prose, answer: Prose, *, language: Language = "any", lexicons: Lexicons = None
+) -> Floats:
     """0.6 · share of the prompt's keywords in the answer + 0.4 · min(1, words / (2.5 · words of the prompt)).
 
     Keywords are the distinct words of three characters or more that are no stop word, pronoun or task verb.
