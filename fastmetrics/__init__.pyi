@@ -20,10 +20,14 @@ from fastmetrics.metrics.risk import Aurc
 from fastmetrics.metrics.semantic import response_exact_match_rate as response_exact_match_rate
 from fastmetrics.metrics.semantic import response_semantic_consistency as response_semantic_consistency
 from fastmetrics.results.comparison import compare as compare
+from fastmetrics.results.correlations import correlations as correlations
 from fastmetrics.results.gate import gate as gate
+from fastmetrics.results.histograms import histograms as histograms
 from fastmetrics.results.interval_summary import summarize_by as summarize_by
 from fastmetrics.results.run_list import list_runs as list_runs
 from fastmetrics.results.score_files import summarize_files as summarize_files
+from fastmetrics.results.side_by_side import primary_table as primary_table
+from fastmetrics.results.side_by_side import side_by_side as side_by_side
 from fastmetrics.results.summary import summarize as summarize
 from fastmetrics.results.trend import trend as trend
 from fastmetrics.results.validation import validate as validate
@@ -79,6 +83,7 @@ __all__ = [
     "connector_score",
     "corpus_bleu",
     "correct_abstention",
+    "correlations",
     "diversity_score",
     "dot_similarity",
     "drift",
@@ -90,6 +95,7 @@ __all__ = [
     "grounding_overlap",
     "hallucination",
     "hallucination_risk",
+    "histograms",
     "hit_rate",
     "idk_citations",
     "introduction_score",
@@ -111,6 +117,7 @@ __all__ = [
     "overlap_faithfulness",
     "paragraph_score",
     "politeness",
+    "primary_table",
     "profile_files",
     "prompt_tokens",
     "pronoun_score",
@@ -167,6 +174,7 @@ __all__ = [
     "score",
     "score_files",
     "semantic_similarity",
+    "side_by_side",
     "sophistication_score",
     "squad_em",
     "squad_f1",

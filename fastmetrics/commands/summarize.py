@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from fastmetrics.commands.options import Plugins
 
 if TYPE_CHECKING:
-    from fastmetrics.results.interval_summary import IntervalSummary
-    from fastmetrics.results.summary import Summary
+    from collections.abc import Callable
 
 
 def summarize(
@@ -23,21 +22,44 @@ def summarize(
     cluster: Annotated[
         str | None, typer.Option(help="The column with the session or document of a row, for --by and --ci.")
     ] = None,
+    each: Annotated[bool, typer.Option("--each", help="Show several files side by side instead of pooled.")] = False,
+    primary: Annotated[
+        bool,
+        typer.Option(
+            "--primary", help="Show N, Faithfulness, Overlap, F1, Tokens, Latency, Abstain Rate of each file."
+        ),
+    ] = False,
+    correlations: Annotated[
+        bool, typer.Option("--correlations", help="Show how the metrics go together, and where they disagree.")
+    ] = False,
+    histograms: Annotated[bool, typer.Option("--histograms", help="Draw how the scores are distributed.")] = False,
     plugin: Plugins = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")] = False,
 ) -> None:
     """Summarise files of scores: mean, deviation, extremes, and how many rows have no score and why."""
     from fastmetrics.commands.options import columns, load_plugins
     from fastmetrics.errors import OptionError
+    from fastmetrics.results import correlations as pairs
+    from fastmetrics.results import histograms as bars
     from fastmetrics.results.interval_summary import summarize_by
     from fastmetrics.results.score_files import summarize_files
+    from fastmetrics.results.side_by_side import primary_table, side_by_side
 
     load_plugins(plugin)
-    found: Summary | IntervalSummary
-    if by or ci or cluster:
-        if len(scores) > 1:
-            raise OptionError("--by, --ci and --cluster take one file of scores")
-        found = summarize_by(scores[0], columns(by, "--by"), cluster=cluster)
-    else:
-        found = summarize_files(scores)
+    views: dict[str, tuple[bool, Callable[[], Any]]] = {
+        "--by, --ci and --cluster": (
+            bool(by or ci or cluster),
+            lambda: summarize_by(scores[0], columns(by, "--by"), cluster=cluster),
+        ),
+        "--correlations": (correlations, lambda: pairs.correlations(scores[0])),
+        "--histograms": (histograms, lambda: bars.histograms(scores[0])),
+        "--each": (each, lambda: side_by_side(scores)),
+        "--primary": (primary, lambda: primary_table(scores)),
+    }
+    asked = [name for name, (wanted, _) in views.items() if wanted]
+    if len(asked) > 1:
+        raise OptionError(f"{asked[0]} and {asked[1]} are different tables; ask for one at a time")
+    if asked and asked[0] not in ("--each", "--primary") and len(scores) > 1:
+        raise OptionError(f"{asked[0]}: expected one file of scores, got {len(scores)}")
+    found = views[asked[0]][1]() if asked else summarize_files(scores)
     typer.echo(found.to_json() if as_json else str(found))

@@ -91,10 +91,10 @@ class ScoreRun:
         return found
 
 
-def open_runs(runs: Any, system: str | None = None) -> list[ScoreRun]:
+def open_runs(runs: Any, system: str | None = None, least: int = 2) -> list[ScoreRun]:
     """Runs in any form: paths and tables in a list, by name in a dict, or one table whose column ``system`` names them.
 
-    Two files of one name go by their paths.  Raises ``InputError`` for fewer than two runs.
+    Two files of one name go by their paths.  Raises ``InputError`` for fewer runs than ``least``.
     """
     if system is not None:
         opened = _by_system(runs, system)
@@ -105,7 +105,9 @@ def open_runs(runs: Any, system: str | None = None) -> list[ScoreRun]:
     else:
         way = Argument("system")
         raise InputError("compare takes two runs or more: a list, a dict of name and run, or one table with ", way)
-    if len(opened) < 2:
+    if not opened and least == 1:
+        raise InputError("there are no runs")
+    if len(opened) < least:
         raise InputError(f"two runs or more can be compared; there {'is one' if opened else 'is none'}")
     return _named_apart(opened)
 

@@ -68,7 +68,7 @@ class Summary(Shown, Mapping[str, MetricSummary]):
 
     def __post_init__(self) -> None:
         """Raise ``OptionError`` if two figures would have one name."""
-        for name, count in Counter(self.labels.get(flat, flat) for flat in self._flat).items():
+        for name, count in Counter(self.labels.get(flat, flat) for flat in self.unlabelled).items():
             if count > 1:
                 raise OptionError(f"labels: {count} figures would be called {name!r}; give each a name of its own")
 
@@ -84,11 +84,11 @@ class Summary(Shown, Mapping[str, MetricSummary]):
     @property
     def figures(self) -> dict[str, float]:
         """Every statistic under one flat name: ``token_f1.mean``, ``latency_ms.p95``, ``corpus_bleu``, or its label."""
-        return {self.labels.get(name, name): value for name, value in self._flat.items()}
+        return {self.labels.get(name, name): value for name, value in self.unlabelled.items()}
 
     @property
-    def _flat(self) -> dict[str, float]:
-        """Every statistic by metric and statistic, without labels."""
+    def unlabelled(self) -> dict[str, float]:
+        """Every statistic by metric and statistic, whatever its label: ``reciprocal_rank.mean``."""
         flat = {
             f"{name}.{statistic}": value
             for name, metric in self.metrics.items()

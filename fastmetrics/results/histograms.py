@@ -1,0 +1,113 @@
+"""How the scores of each metric are distributed: exact counts in bins of one width, drawn as a line of blocks."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+
+from fastmetrics.core.allowed_values import Whole, argument
+from fastmetrics.core.arrays import Floats
+from fastmetrics.core.display import Grid, Shown, number, strict
+from fastmetrics.core.name_lists import listed
+from fastmetrics.metrics import lookup
+from fastmetrics.results.score_runs import open_run, shared_metrics
+
+_BLOCKS = "▁▂▃▄▅▆▇█"
+_EMPTY = "·"
+
+
+@dataclass(frozen=True)
+class Histogram:
+    """How many of the ``n`` finite scores of a metric lie in each bin: [edge, next edge), the last one closed."""
+
+    metric: str
+    n: int
+    n_missing: int
+    """Rows without a finite score, for whatever reason."""
+    edges: Sequence[float]
+    counts: Sequence[int]
+
+    def drawn(self) -> str:
+        """A block a bin, as high as its count beside the largest; · for an empty bin."""
+        most = max(self.counts, default=0)
+        return "".join(
+            _BLOCKS[math.ceil(count / most * len(_BLOCKS)) - 1] if count else _EMPTY for count in self.counts
+        )
+
+
+@dataclass(frozen=True)
+class Histograms(Shown, Mapping[str, Histogram]):
+    """The histogram of each metric, by name; prints as a line of blocks for each."""
+
+    scores: str
+    metrics: Mapping[str, Histogram]
+
+    def __getitem__(self, name: str) -> Histogram:
+        return self.metrics[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.metrics)
+
+    def __len__(self) -> int:
+        return len(self.metrics)
+
+    def grids(self) -> list[Grid]:
+        """A line for each metric."""
+        rows = [
+            (
+                one.metric,
+                *((number(one.edges[0]), one.drawn(), number(one.edges[-1])) if one.n else ("–", "", "–")),
+                number(one.n),
+            )
+            for one in self.metrics.values()
+        ]
+        return [Grid(("metric", "from", "", "to", "n"), rows)]
+
+    def remarks(self) -> Sequence[str]:
+        """What the blocks are."""
+        bins = max((len(one.counts) for one in self.metrics.values()), default=0)
+        return [f"{self.scores}: exact counts in {bins} bins of one width; · is an empty bin"]
+
+    def to_json(self) -> str:
+        """``{"histograms": [{"metric", "n", "n_missing", "edges", "counts"}, …]}``."""
+        told = {"histograms": [asdict(one) for one in self.metrics.values()]}
+        return json.dumps(strict(told), ensure_ascii=False, indent=2, allow_nan=False)
+
+
+def histograms(scores: Any, *, metrics: Sequence[str] | str | None = None, bins: int = 20) -> Histograms:
+    """How many rows of a run have which score, for each metric, in ``bins`` bins of one width.
+
+    The bins of a metric with finite bounds lie between them, so that runs can be held against each other; those of
+    others between the least and the greatest score.  A bin holds its lower edge, the last one its upper edge too, as in
+    ``numpy.histogram``.  ``scores`` is a score file, folder, address or table; one metric is in memory at a time.
+
+    >>> import fastmetrics as fm
+    >>> found = fm.histograms({"token_f1": [0.0, 0.1, 0.5, 0.9, 1.0, None]}, bins=2)
+    >>> found["token_f1"].counts, found["token_f1"].n_missing, found["token_f1"].drawn()
+    ([2, 3], 1, '▆█')
+
+    Raises ``UnknownNameError`` for a metric that the scores lack, ``OptionError`` for bins not from 1 to 1,000.
+    """
+    argument("bins", bins, Whole(1, 1_000))
+    run = open_run(scores)
+    names = shared_metrics([run], listed(metrics))
+    return Histograms(run.name, {name: _histogram(name, run.values(name), bins) for name in names})
+
+
+def _histogram(name: str, values: Floats, bins: int) -> Histogram:
+    known = values[np.isfinite(values)]
+    missing = len(values) - len(known)
+    if not len(known):
+        return Histogram(name, 0, missing, [], [0] * bins)
+    declared = lookup(name.partition("@")[0].partition("(")[0])
+    low, high = (-math.inf, math.inf) if declared is None else declared.bounds
+    if not (math.isfinite(low) and math.isfinite(high) and low <= known.min() and known.max() <= high):
+        low, high = float(known.min()), float(known.max())
+    scale = 1.0 if math.isfinite(high - low) else 4.0  # the width of the widest range is beyond a float
+    counts, edges = np.histogram(known / scale, bins, (low / scale, high / scale))
+    return Histogram(name, len(known), missing, (edges * scale).tolist(), counts.tolist())

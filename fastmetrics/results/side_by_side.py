@@ -1,0 +1,209 @@
+"""Summaries of several runs beside each other: every metric, or the primary table of a RAG evaluation (S1)."""
+
+from __future__ import annotations
+
+import json
+import math
+import textwrap
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+
+from fastmetrics.core.display import Grid, Shown, number, strict
+from fastmetrics.errors import ColumnError
+from fastmetrics.results.score_files import summarize_files
+from fastmetrics.results.score_runs import open_runs
+from fastmetrics.results.summary import Summary, summarize
+
+_WIDE = 14
+"""The characters of a run's name that still fits above a column; longer ones are numbered."""
+
+_LINE = 80
+"""The characters of a line of notes."""
+
+PRIMARY: Mapping[str, Sequence[str]] = {
+    "Faithfulness": ("judge_faithfulness.mean", "overlap_faithfulness.mean"),
+    "Overlap": ("grounding_overlap.mean",),
+    "F1": ("token_f1.mean",),
+    "Tokens": ("total_tokens.mean",),
+    "Latency": ("latency_ms.p50",),
+    "Abstain Rate": ("abstained.mean",),
+}
+"""S1's primary table: the figures that can fill each column, the first that a run has."""
+
+
+@dataclass(frozen=True)
+class SideBySide(Shown, Mapping[str, Summary]):
+    """The summary of each run, by name; prints as a table of means, a line a metric and a column a run."""
+
+    summaries: Mapping[str, Summary]
+
+    def __getitem__(self, name: str) -> Summary:
+        return self.summaries[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.summaries)
+
+    def __len__(self) -> int:
+        return len(self.summaries)
+
+    @property
+    def metrics(self) -> list[str]:
+        """Every metric that one of the runs has: those of rows, then those of whole tables."""
+        found = self.summaries.values()
+        return list(
+            dict.fromkeys([*(n for one in found for n in one.metrics), *(n for one in found for n in one.corpus)])
+        )
+
+    def _cell(self, run: str, metric: str) -> str:
+        one = self.summaries[run]
+        if metric in one.corpus:
+            return number(one.corpus[metric])
+        if metric not in one.metrics:
+            return "–"
+        return number(one.metrics[metric].mean) + ("*" if one.metrics[metric].n < one.n_rows else "")
+
+    def grids(self) -> list[Grid]:
+        """The means by metric and run."""
+        names = list(self.summaries)
+        long = any(len(name) > _WIDE for name in names)
+        header = [str(place) if long else name for place, name in enumerate(names, 1)]
+        rows = [(metric, *(self._cell(run, metric) for run in names)) for metric in self.metrics]
+        rows.append(("rows", *(number(one.n_rows) for one in self.summaries.values())))
+        return [Grid(("mean", *header), rows)]
+
+    def remarks(self) -> Sequence[str]:
+        """The names behind numbers, and what a star means."""
+        names = list(self.summaries)
+        numbered = any(len(name) > _WIDE for name in names)
+        notes = [f"{place}: {name}" for place, name in enumerate(names, 1)] if numbered else []
+        starred = any(found.n < one.n_rows for one in self.summaries.values() for found in one.metrics.values())
+        return [*notes, *(["* the mean of a part of the rows: the others have no score"] * starred)]
+
+    def to_dict(self) -> dict[str, Any]:
+        """``{"runs": {name: summary}}``, each as ``Summary.to_dict`` gives it."""
+        return {"runs": {name: one.to_dict() for name, one in self.summaries.items()}}
+
+    def to_json(self) -> str:
+        """The dictionary as JSON: NaN becomes null."""
+        return json.dumps(strict(self.to_dict()), ensure_ascii=False, indent=2, allow_nan=False)
+
+
+@dataclass(frozen=True)
+class PrimaryRow:
+    """A run in the primary table; a figure that the run has no scores for is NaN."""
+
+    run: str
+    n: int
+    figures: Mapping[str, float]
+    """By the names of the table's columns."""
+    sources: Mapping[str, str]
+    """Which figure of the summary fills each: ``{"Latency": "latency_ms.p50"}``."""
+
+
+@dataclass(frozen=True)
+class PrimaryTable(Shown, Sequence[PrimaryRow]):
+    """S1's primary table, a line a run: N, Faithfulness, Overlap, F1, Tokens, Latency, Abstain Rate."""
+
+    rows: Sequence[PrimaryRow]
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def __getitem__(self, place: Any) -> Any:
+        return self.rows[place]
+
+    def grids(self) -> list[Grid]:
+        """The table."""
+        rows = [(one.run, number(one.n), *(number(one.figures[name]) for name in PRIMARY)) for one in self.rows]
+        return [Grid(("run", "N", *PRIMARY), rows)]
+
+    def remarks(self) -> Sequence[str]:
+        """Which metric stands behind each column, and which columns no run can fill."""
+        behind = {
+            name: dict.fromkeys(one.sources[name] for one in self.rows if name in one.sources) for name in PRIMARY
+        }
+        known = [f"{name} = {' or '.join(sources)}" for name, sources in behind.items() if sources]
+        absent = [
+            f"{name} needs {PRIMARY[name][-1].partition('.')[0]}" for name, sources in behind.items() if not sources
+        ]
+        notes = [", ".join(known), *([f"not scored: {', '.join(absent)}"] if absent else [])]
+        return [line for note in notes for line in textwrap.wrap(note, _LINE)]
+
+    def to_arrow(self) -> pa.Table:
+        """A row a run: ``run``, ``N`` and a column for each figure, null where the run has none."""
+        columns: dict[str, Any] = {"run": [one.run for one in self.rows], "N": [one.n for one in self.rows]}
+        for name in PRIMARY:
+            figures = [one.figures[name] for one in self.rows]
+            columns[name] = pa.array([None if math.isnan(one) else one for one in figures], pa.float64())
+        return pa.table(columns)
+
+    def to_json(self) -> str:
+        """``{"runs": [{"run", "N", "Faithfulness", "Overlap", "F1", "Tokens", "Latency", "Abstain Rate"}, …]}``."""
+        return json.dumps(strict({"runs": self.to_arrow().to_pylist()}), ensure_ascii=False, indent=2, allow_nan=False)
+
+
+def side_by_side(runs: Any) -> SideBySide:
+    """The summary of each run, to be read beside each other; nothing is pooled, and rows are not paired.
+
+    ``runs`` is a list of score files, folders, addresses or tables, or a dict of those by name.  Whether a difference
+    is more than chance is for :func:`fastmetrics.results.comparison.compare` to say.
+
+    >>> import fastmetrics as fm
+    >>> print(fm.side_by_side({"old": {"token_f1": [0.5, 0.7]}, "new": {"token_f1": [0.8, None]}}))
+    mean         old      new
+    token_f1  0.6000  0.8000*
+    rows           2        2
+    <BLANKLINE>
+    * the mean of a part of the rows: the others have no score
+
+    Raises ``InputError`` for no run, ``FileFormatError`` for a file that cannot be read.
+    """
+    return SideBySide(_summaries(runs))
+
+
+def primary_table(runs: Any) -> PrimaryTable:
+    """S1's primary table, a line a run: N, Faithfulness, Overlap, F1, Tokens, Latency and Abstain Rate.
+
+    N is the number of rows; Faithfulness is the mean of ``judge_faithfulness``, or of ``overlap_faithfulness`` where
+    no judge was asked; Overlap that of ``grounding_overlap``, F1 of ``token_f1``, Tokens of ``total_tokens``; Latency
+    is the median of ``latency_ms``, Abstain Rate the share of rows that ``abstained``.  A figure whose metric was not
+    scored is NaN, shown as –.  ``runs`` is what :func:`side_by_side` takes, or one run alone.
+
+    >>> import fastmetrics as fm
+    >>> table = fm.primary_table({"new": {"token_f1": [0.5, 0.7], "latency_ms": [120.0, 180.0]}})
+    >>> table[0].n, table[0].figures["F1"], table[0].figures["Latency"]
+    (2, 0.6, 150.0)
+
+    Raises ``InputError`` for no run, ``ColumnError`` if no run has a score that the table shows.
+    """
+    alone = isinstance(runs, str | Path) or not isinstance(runs, Sequence | Mapping)
+    found = _summaries([runs] if alone else runs)
+    rows = [_primary(name, one) for name, one in found.items()]
+    if not any(one.sources for one in rows):
+        needed = ", ".join(source.partition(".")[0] for sources in PRIMARY.values() for source in sources)
+        raise ColumnError(f"the primary table shows {needed}; no run has any of them: score them first")
+    return PrimaryTable(rows)
+
+
+def _primary(name: str, summary: Summary) -> PrimaryRow:
+    """The figures of one run; one whose metric has no value in any row counts as not scored."""
+    flat = summary.unlabelled
+    sources = {
+        column: next((one for one in candidates if not math.isnan(flat.get(one, math.nan))), None)
+        for column, candidates in PRIMARY.items()
+    }
+    known = {column: source for column, source in sources.items() if source is not None}
+    return PrimaryRow(name, summary.n_rows, {c: flat[known[c]] if c in known else math.nan for c in PRIMARY}, known)
+
+
+def _summaries(runs: Any) -> dict[str, Summary]:
+    opened = open_runs(runs, least=1)
+    given = runs.values() if isinstance(runs, Mapping) else runs
+    return {
+        run.name: summarize(getattr(one, "per_query", one)) if run.path is None else summarize_files(one)
+        for run, one in zip(opened, given, strict=True)
+    }

@@ -1,0 +1,69 @@
+"""Pearson's r and Spearman's ρ of every two columns, over the rows that both have."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.stats import rankdata
+
+from fastmetrics.core.arrays import Floats
+
+Mask = NDArray[np.bool_]
+
+
+@dataclass(frozen=True)
+class Correlated:
+    """Two columns by number: the rows where both are finite, and the correlations over those (NaN where undefined)."""
+
+    a: int
+    b: int
+    n: int
+    pearson: float
+    spearman: float
+
+
+def correlate(columns: Sequence[Floats]) -> list[Correlated]:
+    """The correlations of every two columns, of each over the rows where both are finite.
+
+    r = Σ(xᵢ − x̄)(yᵢ − ȳ) / √(Σ(xᵢ − x̄)² · Σ(yᵢ − ȳ)²); ρ is r of the ranks within those rows, ties at their mean rank.
+    Both are undefined where a column is constant there, or fewer than two rows are left.  A column's ranks over the
+    same rows are found once, however many columns miss the same ones.
+
+    >>> found = correlate([np.array([1.0, 2.0, 3.0]), np.array([1.0, 4.0, 9.0]), np.array([2.0, np.nan, 1.0])])
+    >>> [(one.a, one.b, one.n, round(one.pearson, 3), round(one.spearman, 3)) for one in found]
+    [(0, 1, 3, 0.99, 1.0), (0, 2, 2, -1.0, -1.0), (1, 2, 2, -1.0, -1.0)]
+    """
+    known = [np.isfinite(column) for column in columns]
+    held: dict[tuple[int, bytes], tuple[Floats, Floats]] = {}
+    found = []
+    for a in range(len(columns)):
+        for b in range(a + 1, len(columns)):
+            both = known[a] & known[b]
+            rows = np.packbits(both).tobytes()
+            for one in (a, b):
+                if (one, rows) not in held:
+                    held[one, rows] = _standard(columns[one][both])
+            (x, ranked_x), (y, ranked_y) = held[a, rows], held[b, rows]
+            found.append(Correlated(a, b, int(both.sum()), _product(x, y), _product(ranked_x, ranked_y)))
+        held = {key: value for key, value in held.items() if key[0] > a}
+    return found
+
+
+def _standard(values: Floats) -> tuple[Floats, Floats]:
+    """The values and their ranks, each less its mean and of length one; NaN if all are equal."""
+    return _unit(values), _unit(rankdata(values))
+
+
+def _unit(values: Floats) -> Floats:
+    if len(values) == 0 or values.min() == values.max():
+        return np.full(len(values), np.nan)
+    scale = np.abs(values).max()  # squares of large and of tiny values stay within range
+    centred = values / scale - np.mean(values / scale)
+    return np.asarray(centred / np.sqrt(np.sum(centred * centred)))
+
+
+def _product(x: Floats, y: Floats) -> float:
+    return float(np.clip(np.sum(x * y), -1.0, 1.0)) if len(x) > 1 else float("nan")

@@ -1,0 +1,282 @@
+"""Other views of scores: runs side by side, the primary table, correlations of metrics, histograms."""
+
+import json
+import math
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.stats import pearsonr, spearmanr
+
+import fastmetrics as fm
+from fastmetrics.errors import ColumnError, FileFormatError, InputError, OptionError, UnknownNameError
+from fastmetrics.results.correlations import MetricPair
+from fastmetrics.stats.correlation_matrix import correlate
+from tests.program import program
+
+ROWS = {
+    "id": list(range(6)),
+    "answer": ["Paris", "in Rome", "I don't know.", "Bern", "Oslo", "Lima"],
+    "reference": ["Paris", "Rome", "Kyiv", "Basel", "Oslo", None],
+    "contexts": [["Paris is old."], ["Rome."], ["Kyiv."], ["Bern."], ["Oslo."], ["Lima."]],
+    "latency_ms": [100.0, 110.0, 50.0, 120.0, 90.0, 400.0],
+    "total_tokens": [10, 12, 3, 11, 9, 50],
+}
+METRICS = "token_f1,exact_match,abstained,latency_ms,total_tokens"
+
+
+def scored(folder: Path, name: str, **changed: object) -> Path:
+    """A file of scores of the rows, some columns of which are others."""
+    pq.write_table(pa.table({**ROWS, **changed}), folder / "rows.parquet")
+    fm.score_files(folder / "rows.parquet", folder / name, metrics=METRICS)
+    return folder / name
+
+
+def test_side_by_side_holds_the_summary_of_each_file(tmp_path):
+    old, new = scored(tmp_path, "old.parquet"), scored(tmp_path, "new.parquet", answer=ROWS["reference"])
+    found = fm.side_by_side([old, new])
+    assert list(found) == ["old.parquet", "new.parquet"]
+    assert found["old.parquet"].to_dict() == fm.summarize_files(old).to_dict()
+    assert found["new.parquet"].to_dict() == fm.summarize_files(new).to_dict()
+    assert json.loads(found.to_json())["runs"]["old.parquet"]["n_rows"] == 6
+    text = str(found)
+    assert text.splitlines()[0].split() == ["mean", "old.parquet", "new.parquet"]
+    line = next(line for line in text.splitlines() if line.startswith("token_f1"))
+    assert line.split() == ["token_f1", "0.5333*", "1.0000*"]
+    assert "a part of the rows" in text
+    assert "<table>" in found._repr_html_()
+
+
+def test_long_names_of_files_are_numbers_with_a_key(tmp_path):
+    first, second = scored(tmp_path, "answers_of_monday.parquet"), scored(tmp_path, "b.parquet")
+    lines = str(fm.side_by_side([first, second])).splitlines()
+    assert lines[0].split() == ["mean", "1", "2"]
+    assert "1: answers_of_monday.parquet" in lines
+    assert max(map(len, lines)) <= 80
+
+
+def test_runs_with_other_metrics_stand_beside_each_other():
+    found = fm.side_by_side({"a": {"token_f1": [0.5, 1.0]}, "b": {"rougeL_f1": [0.25]}})
+    assert found.metrics == ["token_f1", "rougeL_f1"]
+    assert [line.split() for line in str(found).splitlines()[1:4]] == [
+        ["token_f1", "0.7500", "–"],
+        ["rougeL_f1", "–", "0.2500"],
+        ["rows", "2", "1"],
+    ]
+
+
+def test_corpus_metrics_stand_side_by_side_too(tmp_path):
+    pq.write_table(pa.table(ROWS), tmp_path / "rows.parquet")
+    fm.score_files(tmp_path / "rows.parquet", tmp_path / "s.parquet", metrics="corpus_bleu,token_f1")
+    found = fm.side_by_side([tmp_path / "s.parquet"])
+    assert found.metrics == ["token_f1", "corpus_bleu"]
+    assert "corpus_bleu" in str(found)
+
+
+@pytest.mark.parametrize("view", [fm.side_by_side, fm.primary_table])
+def test_no_runs_are_refused(view):
+    with pytest.raises(InputError, match="there are no runs"):
+        view([])
+
+
+def test_the_primary_table_has_the_columns_and_figures_of_its_source(tmp_path):
+    path = tmp_path / "s.parquet"
+    pq.write_table(pa.table(ROWS), tmp_path / "rows.parquet")
+    fm.score_files(tmp_path / "rows.parquet", path, metrics=f"{METRICS},rouge1_f1", name="monday")
+    summary = fm.summarize_files(path)
+    [row] = fm.primary_table(path)
+    assert (row.run, row.n) == ("monday", 6)
+    assert list(row.figures) == ["Faithfulness", "Overlap", "F1", "Tokens", "Latency", "Abstain Rate"]
+    assert row.figures["F1"] == summary["token_f1"].mean
+    assert row.figures["Tokens"] == np.mean(ROWS["total_tokens"])
+    assert row.figures["Latency"] == np.median(ROWS["latency_ms"])
+    assert row.figures["Abstain Rate"] == 1 / 6
+    assert math.isnan(row.figures["Overlap"])
+    text = str(fm.primary_table([path]))
+    assert text.splitlines()[0].split("  ")[-1] == "Abstain Rate"
+    notes = " ".join(text.split())
+    assert "Latency = latency_ms.p50" in notes
+    assert "not scored: Faithfulness needs overlap_faithfulness, Overlap needs grounding_overlap" in notes
+    assert fm.primary_table(path).to_arrow().column("Overlap").to_pylist() == [None]
+    assert json.loads(fm.primary_table(path).to_json())["runs"][0]["N"] == 6
+
+
+def test_faithfulness_is_the_judges_where_one_was_asked_and_has_a_score():
+    judged = {"judge_faithfulness": [4.0, 5.0], "overlap_faithfulness": [0.5, 0.7]}
+    silent = {"judge_faithfulness": [None, None], "overlap_faithfulness": [0.5, 0.7]}
+    found = fm.primary_table(
+        {"a": pa.table(judged), "b": pa.table({**silent, "judge_faithfulness": pa.nulls(2, pa.float64())})}
+    )
+    assert [row.figures["Faithfulness"] for row in found] == [4.5, 0.6]
+    assert "Faithfulness = judge_faithfulness.mean or overlap_faithfulness.mean" in " ".join(str(found).split())
+
+
+def test_a_run_without_any_figure_of_the_primary_table_is_refused():
+    with pytest.raises(ColumnError, match="no run has any of them: score them first"):
+        fm.primary_table({"a": {"rougeL_f1": [1.0]}})
+
+
+FLOATS = st.one_of(
+    st.none(), st.sampled_from([0.0, -0.0, 1.0, 0.5, math.nan, math.inf, 1e300, 5e-324]), st.floats(-10, 10)
+)
+
+
+@given(st.integers(0, 12).flatmap(lambda n: st.lists(st.lists(FLOATS, min_size=n, max_size=n), min_size=2, max_size=4)))
+def test_correlations_equal_scipys_over_the_rows_that_both_columns_have(columns):
+    arrays = [np.array([np.nan if x is None else x for x in column], float) for column in columns]
+    found = {(one.a, one.b): one for one in correlate(arrays)}
+    assert sorted(found) == [(a, b) for a in range(len(arrays)) for b in range(a + 1, len(arrays))]
+    for (a, b), one in found.items():
+        both = np.isfinite(arrays[a]) & np.isfinite(arrays[b])
+        x, y = arrays[a][both], arrays[b][both]
+        assert one.n == len(x)
+        if len(x) < 2 or np.ptp(x) == 0 or np.ptp(y) == 0:
+            assert math.isnan(one.spearman)
+            continue
+        assert one.spearman == pytest.approx(spearmanr(x, y).statistic, abs=1e-12)
+        if max(np.abs(x).max(), np.abs(y).max()) < 100 and min(np.ptp(x), np.ptp(y)) > 1e-3:
+            assert one.pearson == pytest.approx(pearsonr(x, y).statistic, abs=1e-9)
+
+
+def test_scores_of_any_size_are_correlated():
+    x = np.array([1e300, 2e300, 3e300, -1e300])
+    for scale in (1.0, 1e-300, 1e-320):
+        [one] = correlate([x, np.array([1.0, 2.0, 3.0, -1.0]) * scale])
+        assert one.pearson == pytest.approx(1.0, abs=1e-3)
+        assert one.spearman == 1.0
+
+
+def test_metrics_that_rank_rows_contrarily_come_first_whichever_way_is_better():
+    x = np.linspace(0, 1, 50)
+    scores = {"token_f1": x, "rougeL_f1": 1 - x, "hallucination": 1 - x, "exact_match": np.ones(50)}
+    found = fm.correlations(scores)
+    assert found[0] == MetricPair("token_f1", "rougeL_f1", 50, pytest.approx(-1), pytest.approx(-1), pytest.approx(-1))
+    alike = next(one for one in found if (one.a, one.b) == ("token_f1", "hallucination"))
+    assert (alike.spearman, alike.agreement) == (pytest.approx(-1), pytest.approx(1))
+    assert "hallucination (−)" in str(found)
+    assert "3 pairs are undefined" in str(found)
+    assert found.to_arrow().num_rows == 6
+    assert json.loads(found.to_json())["pairs"][-1]["spearman"] is None
+
+
+def test_many_pairs_are_shown_by_their_ends_within_80_columns():
+    rng = np.random.default_rng(5)
+    names = [
+        "token_f1",
+        "rougeL_f1",
+        "rouge1_f1",
+        "exact_match",
+        "jaccard",
+        "keyword_recall",
+        "abstained",
+        "latency_ms",
+    ]
+    found = fm.correlations({name: rng.random(40) for name in names})
+    assert len(found) == 28
+    text = str(found)
+    assert text.count("\n") < 40
+    assert "least alike" in text
+    assert "most alike" in text
+    assert max(map(len, text.splitlines())) <= 80
+
+
+def test_the_paired_views_hold_cost_and_faith_against_being_right_and_abstaining():
+    scores = {
+        "grounding_overlap": [1.0, 0.8, 0.2, 0.6, None],
+        "exact_match": [1.0, 0.0, 0.0, 1.0, 1.0],
+        "total_tokens": [10.0, 20.0, 30.0, 40.0, 90.0],
+        "abstained": [0.0, 0.0, 1.0, 0.0, math.nan],
+    }
+    faith, cost = fm.correlations(scores).views
+    assert (faith.a, faith.b, faith.n_low, faith.n_high) == ("grounding_overlap", "exact_match", 2, 2)
+    assert (faith.mean_low, faith.mean_high) == (0.5, 0.8)
+    assert (cost.a, cost.b, cost.n_low, cost.mean_high) == ("total_tokens", "abstained", 3, 30.0)
+    assert "0.5000 (2)" in str(fm.correlations(scores))
+
+
+def test_one_metric_alone_correlates_with_nothing():
+    with pytest.raises(ColumnError, match="'token_f1' alone; correlations take two metrics or more"):
+        fm.correlations({"token_f1": [0.5], "rougeL_f1": [0.5]}, metrics="token_f1")
+
+
+@given(st.lists(FLOATS, max_size=30), st.integers(1, 30))
+def test_histograms_count_as_numpy_does_within_the_bounds(values, bins):
+    column = pa.array(values, pa.float64())
+    found = fm.histograms(pa.table({"token_f1": column, "own": column}), bins=bins)
+    known = [x for x in values if x is not None and math.isfinite(x)]
+    for name, one in found.items():
+        assert (one.n, one.n_missing) == (len(known), len(values) - len(known))
+        assert sum(one.counts) == len(known)
+        assert len(one.counts) == len(one.drawn()) == bins
+        if known:
+            within = name == "token_f1" and min(known) >= 0 and max(known) <= 1
+            counts, edges = np.histogram(known, bins, (0, 1) if within else None)
+            assert (list(counts), list(edges)) == (one.counts, one.edges)
+
+
+def test_a_histogram_of_the_widest_range_has_no_infinite_edge():
+    one = fm.histograms({"own": [-1.7e308, 1.7e308, 0.0]}, bins=2)["own"]
+    assert one.counts == [1, 2]
+    assert np.isfinite(one.edges).all()
+
+
+def test_histograms_are_drawn_to_the_largest_count():
+    found = fm.histograms({"token_f1": [0.0] * 8 + [0.4] * 4 + [1.0]}, bins=4)
+    assert found["token_f1"].drawn() == "█▄·▁"
+    assert str(found).splitlines()[1].split() == ["token_f1", "0.0000", "█▄·▁", "1.0000", "13"]
+    empty = fm.histograms({"token_f1": pa.nulls(3, pa.float64())} and pa.table({"token_f1": pa.nulls(3, pa.float64())}))
+    assert empty["token_f1"].n == 0
+    assert "–" in str(empty)
+
+
+@pytest.mark.parametrize("bins", [0, 1001, 2.5, True])
+def test_bins_beyond_sense_are_refused(bins):
+    with pytest.raises(OptionError, match="bins="):
+        fm.histograms({"token_f1": [1.0]}, bins=bins)
+
+
+@pytest.mark.parametrize("view", [fm.correlations, fm.histograms])
+def test_a_metric_that_the_scores_lack_is_named(view):
+    with pytest.raises(UnknownNameError, match="token_f2"):
+        view({"token_f1": [1.0], "rougeL_f1": [0.5]}, metrics="token_f2")
+
+
+@pytest.mark.parametrize("view", [fm.correlations, fm.histograms, fm.primary_table])
+def test_a_file_that_is_missing_is_named(view, tmp_path):
+    with pytest.raises(FileFormatError, match=r"none\.parquet"):
+        view(tmp_path / "none.parquet")
+
+
+@pytest.mark.parametrize(
+    ("option", "function"),
+    [
+        ("--each", lambda path: fm.side_by_side([path])),
+        ("--primary", fm.primary_table),
+        ("--correlations", fm.correlations),
+        ("--histograms", fm.histograms),
+    ],
+)
+def test_the_program_prints_each_view_and_its_json(option, function, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    path = scored(tmp_path, "scores.parquet").name
+    shown = program("summarize", path, option)
+    assert (shown.code, shown.out) == (0, f"{function(path)}\n")
+    assert max(map(len, shown.out.splitlines())) <= 80
+    told = program("summarize", path, option, "--json")
+    assert json.loads(told.out) == json.loads(function(path).to_json())
+
+
+def test_views_are_asked_for_one_at_a_time_and_some_of_one_file(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    path = scored(tmp_path, "scores.parquet").name
+    both = program("summarize", path, "--each", "--primary")
+    assert (both.code, both.err) == (
+        2,
+        "error: --each and --primary are different tables; ask for one at a time\n",
+    )
+    two = program("summarize", path, path, "--histograms")
+    assert (two.code, two.err) == (2, "error: --histograms: expected one file of scores, got 2\n")
