@@ -7,7 +7,6 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.stats import rankdata
 
 from fastmetrics.core.arrays import Floats
 
@@ -54,6 +53,8 @@ def correlate(columns: Sequence[Floats]) -> list[Correlated]:
 
 def _standard(values: Floats) -> tuple[Floats, Floats]:
     """The values and their ranks, each less its mean and of length one; NaN if all are equal."""
+    from scipy.stats import rankdata
+
     return _unit(values), _unit(rankdata(values))
 
 
