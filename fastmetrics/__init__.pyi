@@ -8,6 +8,9 @@ from numpy.typing import NDArray
 
 from fastmetrics.declaration.metric import metric as metric
 from fastmetrics.declaration.plugins import load_plugin as load_plugin
+from fastmetrics.derive.judge import judge as judge
+from fastmetrics.derive.judge_files import judge_files as judge_files
+from fastmetrics.derive.judge_settings import JudgeSettings as JudgeSettings
 from fastmetrics.faq.bot import StrictMatchBot as StrictMatchBot
 from fastmetrics.faq.matcher import match_faq as match_faq
 from fastmetrics.metrics.answerability import AbstentionF1
@@ -55,6 +58,7 @@ from fastmetrics.vectors.neighbors import nearest as nearest
 __all__ = [
     "Embedder",
     "Index",
+    "JudgeSettings",
     "StrictMatchBot",
     "__version__",
     "abstained",
@@ -100,6 +104,8 @@ __all__ = [
     "idk_citations",
     "introduction_score",
     "jaccard",
+    "judge",
+    "judge_files",
     "keyword_completeness",
     "keyword_coverage",
     "keyword_recall",

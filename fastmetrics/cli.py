@@ -2,7 +2,7 @@
 
 Exit codes: 0 done; 1 scores do not meet a rule of ``gate``; 2 wrong usage, an unknown name or option; 3 input that
 cannot be scored; 4 output that cannot be written; 5 an optional dependency is missing; 6 the workers of a cluster
-failed; 130 interrupted.
+failed; 7 a model's server refuses or fails call after call; 130 interrupted.
 
 Where standard output is full, the code is 4, and output files are complete all the same.  Where standard output or
 standard error is closed (``>&-``, ``2>&-``), or its reader has gone away, nothing is printed there and the code is that
@@ -22,6 +22,7 @@ from fastmetrics.commands.compare import compare
 from fastmetrics.commands.gate import gate
 from fastmetrics.commands.geometry import geometry
 from fastmetrics.commands.interrupts import CODE, heeded
+from fastmetrics.commands.judge import judge
 from fastmetrics.commands.match import match
 from fastmetrics.commands.metrics import metrics
 from fastmetrics.commands.profile import profile
@@ -36,7 +37,14 @@ from fastmetrics.commands.trend import trend
 from fastmetrics.commands.validate import validate
 from fastmetrics.core.threads import cores
 from fastmetrics.core.version import __version__
-from fastmetrics.errors import FastmetricsError, InputError, MissingExtraError, OutputError, WorkerError
+from fastmetrics.errors import (
+    FastmetricsError,
+    InputError,
+    MissingExtraError,
+    OutputError,
+    ServiceError,
+    WorkerError,
+)
 
 app = typer.Typer(
     name="fastmetrics",
@@ -52,7 +60,7 @@ def _ending_well(command: Callable[..., None]) -> Callable[..., None]:
 
     @functools.wraps(command)
     def run(*args: Any, **named: Any) -> None:
-        last_words = "interrupted; run again with --resume to go on" if command is score else "interrupted"
+        last_words = "interrupted; run again with --resume to go on" if command in (score, judge) else "interrupted"
         try:
             with heeded(last_words):
                 cores(named.get("threads"))  # before anything is read
@@ -85,6 +93,7 @@ for _command in (
     index,
     search,
     match,
+    judge,
 ):
     app.command()(_ending_well(_command))
 
@@ -126,7 +135,5 @@ def _code_unprinted(error: PrintError) -> int:
 
 
 def _code(error: FastmetricsError) -> int:
-    for kind, code in ((InputError, 3), (OutputError, 4), (MissingExtraError, 5), (WorkerError, 6)):
-        if isinstance(error, kind):
-            return code
-    return 2
+    codes = ((InputError, 3), (OutputError, 4), (MissingExtraError, 5), (WorkerError, 6), (ServiceError, 7))
+    return next((code for kind, code in codes if isinstance(error, kind)), 2)

@@ -17,7 +17,7 @@ import typer.models
 from fastmetrics.errors import FastmetricsError
 from fastmetrics.errors.messages import Argument, shown
 
-_OTHERWISE = {"suites": "suite", "output": "out"}
+_OTHERWISE = {"suites": "suite", "output": "out", "rubrics": "rubric"}
 """Arguments of functions that commands have under another name."""
 
 

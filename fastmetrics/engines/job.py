@@ -33,7 +33,7 @@ class Job:
     of the same schema for any batch.  ``signature`` (JSON) says what made the scores: it goes into the output's
     metadata, and a run resumes only under the same.  ``observe`` sees each part's scores, NaN and null still apart,
     and returns JSON; ``conclude`` makes further metadata of all that was observed, in order, and of the number of rows
-    that were rejected.
+    that were rejected.  ``lasts`` says, from what was observed, whether a resumed run may take a finished part over.
     """
 
     score: Score
@@ -41,6 +41,7 @@ class Job:
     signature: Mapping[str, Any] = field(default_factory=dict)
     observe: Callable[[pa.RecordBatch], Any] = lambda part: None
     conclude: Callable[[list[Any], int], Mapping[str, Any]] = lambda observed, rejected: {}
+    lasts: Callable[[Any], bool] = lambda observed: True
 
 
 @dataclass(frozen=True)

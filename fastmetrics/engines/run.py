@@ -165,8 +165,8 @@ class _Run:
             self._seconds["write"] += writer.seconds
 
     def _reuse(self, number: int, place: Place, writer: PartWriter, background: Background) -> tuple[int, Place]:
-        """Take over the finished parts from ``number`` on; the number and place of the first that is not."""
-        while (found := self._work.read(number)) is not None:
+        """Take over the finished parts from ``number`` on; the number and place of the first that has to be made."""
+        while (found := self._work.read(number)) is not None and self._job.lasts(self._work.parts[number].observed):
             part, data = self._work.parts[number], found[0]
             background.do(lambda data=data: writer.reuse(data))  # type: ignore[misc]
             self._resumed += part.rows

@@ -11,7 +11,8 @@
     ├── OutputError (OSError)        the output exists, cannot be written, or belongs to another run
     ├── PluginError (ValueError)     a metric of one's own cannot be declared, or does not give scores
     ├── MissingExtraError (ImportError) an optional dependency is needed; says which extra to install
-    └── WorkerError (RuntimeError)   a process of a cluster cannot start, or dies again and again
+    ├── WorkerError (RuntimeError)   a process of a cluster cannot start, or dies again and again
+    └── ServiceError (RuntimeError)  a model's server refuses or fails call after call
 """
 
 from __future__ import annotations
@@ -101,3 +102,7 @@ class MissingExtraError(FastmetricsError, ImportError):
 
 class WorkerError(FastmetricsError, RuntimeError):
     """A process of a cluster cannot start, or dies again and again."""
+
+
+class ServiceError(FastmetricsError, RuntimeError):
+    """A service that a run asks, such as a model's server, refuses or fails call after call."""

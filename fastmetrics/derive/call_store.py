@@ -1,0 +1,150 @@
+"""Every call and what came of it, kept on disk under what was asked, so that nothing is paid for twice."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+import threading
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+from fastmetrics.derive.call import REPLY, Answer, Call, Model
+from fastmetrics.errors import OutputError
+
+_PATIENCE = 60.0
+"""Seconds that a process waits for another one to finish writing."""
+
+_KEYS = 500
+"""Keys looked up by one statement."""
+
+_MARK = 0x666D6373
+"""What tells such a store from other databases of SQLite: "fmcs"."""
+
+_COLUMNS = "outcome, body, prompt_tokens, completion_tokens, latency_ms, time, attempt"
+
+_TABLE = """
+create table if not exists calls (
+    key blob primary key,
+    model text not null,
+    endpoint text not null,
+    repeat integer not null,
+    outcome text not null,
+    body text not null,
+    prompt_tokens integer,
+    completion_tokens integer,
+    latency_ms real,
+    time real not null,
+    attempt integer not null
+) strict
+"""
+
+_PUT = f"""
+insert into calls (key, model, endpoint, repeat, {_COLUMNS}) values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+on conflict (key) do update set outcome = excluded.outcome, body = excluded.body,
+    prompt_tokens = excluded.prompt_tokens, completion_tokens = excluded.completion_tokens,
+    latency_ms = excluded.latency_ms, time = excluded.time, attempt = excluded.attempt
+where calls.outcome != '{REPLY}' or (? and excluded.outcome = '{REPLY}')
+"""
+
+
+class CallStore:
+    """A store of calls in one file of SQLite, which several threads and processes may share.
+
+    A reply is final: nothing takes its place but another reply that was asked for on purpose.  A failure is kept for
+    the record until a reply comes.  What ``put`` has written survives the end of the process, however it ends.
+
+    >>> import tempfile, pathlib
+    >>> from fastmetrics.derive.call import CallMaker, Message
+    >>> model = Model("m", "here")
+    >>> call = CallMaker(model, None).call([Message("user", "a")])
+    >>> with CallStore(pathlib.Path(tempfile.mkdtemp()) / "calls.sqlite") as store:
+    ...     _ = store.put(call, model, Answer("reply", "{}", time=1.0, attempt=1))
+    ...     store.find([call.key])[call.key].body
+    '{}'
+
+    Raises ``OutputError`` for a file that is no such store or cannot be written.
+    """
+
+    def __init__(self, path: str | os.PathLike[str], *, create: bool = True) -> None:
+        self.path = Path(path)
+        self._lock = threading.Lock()
+        if not create and not self.path.exists():
+            raise OutputError(f"{self.path}: there is no such store of calls")
+        with self._failing():
+            self.path.parent.mkdir(parents=True, exist_ok=True)
+            self._connection = sqlite3.connect(
+                self.path, timeout=_PATIENCE, isolation_level=None, check_same_thread=False
+            )
+        try:
+            with self._failing():
+                self._open()
+        except BaseException:
+            self._connection.close()
+            raise
+
+    def _open(self) -> None:
+        [mark] = self._connection.execute("pragma application_id").fetchone()
+        [tables] = self._connection.execute("select count(*) from sqlite_master").fetchone()
+        if mark != _MARK and tables:
+            raise OutputError(f"{self.path} is a database, but no store of calls; name another file")
+        self._connection.execute("pragma journal_mode = wal")
+        self._connection.execute("pragma synchronous = normal")
+        if mark != _MARK:
+            self._connection.execute(_TABLE)
+            self._connection.execute(f"pragma application_id = {_MARK}")
+
+    def __enter__(self) -> CallStore:
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Close the file; closing it twice does nothing."""
+        with self._lock:
+            self._connection.close()
+
+    @contextmanager
+    def _failing(self) -> Iterator[None]:
+        try:
+            yield
+        except (sqlite3.Error, OSError) as error:
+            reason = error.strerror if isinstance(error, OSError) and error.strerror else error
+            raise OutputError(f"the store of calls {self.path}: {reason}") from error
+
+    def find(self, keys: Sequence[bytes]) -> dict[bytes, Answer]:
+        """What is known of some calls, by key; looked up hundreds at a time."""
+        found: dict[bytes, Answer] = {}
+        with self._lock, self._failing():
+            for start in range(0, len(keys), _KEYS):
+                some = keys[start : start + _KEYS]
+                marks = ",".join("?" * len(some))
+                rows = self._connection.execute(f"select key, {_COLUMNS} from calls where key in ({marks})", some)
+                for key, *known in rows:
+                    found[key] = Answer(*known)
+        return found
+
+    def put(self, call: Call, model: Model, answer: Answer, *, replace: bool = False) -> Answer:
+        """Keep what came of a call, and return what the store holds of it now.
+
+        That is another answer where a reply was there already, be it another process's, unless ``replace`` says that
+        a new reply takes its place.
+        """
+        row = (call.key, model.name, model.endpoint, call.repeat, *answer, replace)
+        with self._lock, self._failing():
+            if self._connection.execute(_PUT, row).rowcount:
+                return answer
+        return self.find([call.key])[call.key]
+
+    def counts(self) -> list[Mapping[str, object]]:
+        """How many calls there are of each model, endpoint and outcome, with their tokens and first and last times."""
+        query = """
+            select model, endpoint, outcome, count(*) as calls, sum(prompt_tokens) as prompt_tokens,
+                sum(completion_tokens) as completion_tokens, min(time) as first, max(time) as last
+            from calls group by model, endpoint, outcome order by model, endpoint, outcome
+        """
+        with self._lock, self._failing():
+            cursor = self._connection.execute(query)
+            names = [column[0] for column in cursor.description]
+            return [dict(zip(names, row, strict=True)) for row in cursor]

@@ -1,0 +1,70 @@
+"""What the body of a chat completion holds: the text of the reply, why it ended, the tokens it took."""
+
+from __future__ import annotations
+
+import json
+from typing import Any, NamedTuple
+
+
+class Completion(NamedTuple):
+    """The text of a reply, if any; ``refused`` and ``truncated`` say why there is none, or too little.
+
+    ``trace`` is the model's reasoning, where the server tells it.
+    """
+
+    text: str | None
+    refused: str | None = None
+    truncated: bool = False
+    trace: str | None = None
+
+
+def completion(body: str) -> Completion:
+    """The first choice of a chat completion; whatever else a body holds, there is no text then.
+
+    >>> completion('{"choices": [{"message": {"content": "yes"}, "finish_reason": "stop"}]}').text
+    'yes'
+    """
+    try:
+        found = json.loads(body)
+    except (ValueError, RecursionError):
+        return Completion(None)
+    error = _mapping(_mapping(found).get("error"))
+    if error.get("code") == "content_filter":
+        return Completion(None, refused=str(error.get("message")))
+    choices = _mapping(found).get("choices")
+    choice = _mapping(choices[0] if isinstance(choices, list) and choices else None)
+    message = _mapping(choice.get("message"))
+    finish = choice.get("finish_reason")
+    refusal = message.get("refusal")
+    refused = refusal if isinstance(refusal, str) and refusal else None
+    if finish == "content_filter":
+        refused = refused or "held back by the server's filter"
+    trace = next((message[name] for name in ("reasoning_content", "reasoning") if _is_text(message.get(name))), None)
+    return Completion(_text(message.get("content")), refused, finish == "length", trace)
+
+
+def usage(body: str) -> tuple[int | None, int | None]:
+    """The tokens that a completion says it read and wrote."""
+    found = _mapping(_mapping(json.loads(body)).get("usage"))
+    prompt, completion = (_count(found.get(name)) for name in ("prompt_tokens", "completion_tokens"))
+    return prompt, completion
+
+
+def _count(value: Any) -> int | None:
+    return value if isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 2**53 else None
+
+
+def _text(content: Any) -> str | None:
+    """The text of a message, which may come in parts."""
+    if isinstance(content, list):
+        parts = [part.get("text") for part in content if isinstance(part, dict)]
+        return "".join(part for part in parts if isinstance(part, str)) or None
+    return content if isinstance(content, str) else None
+
+
+def _is_text(value: Any) -> bool:
+    return isinstance(value, str) and bool(value)
+
+
+def _mapping(value: Any) -> dict[str, Any]:
+    return value if isinstance(value, dict) else {}

@@ -1,0 +1,94 @@
+"""What a run of a judge would ask and cost, before anything is sent."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from fastmetrics.derive.budget import tokens_of
+from fastmetrics.derive.call import REPLY
+from fastmetrics.derive.call_store import CallStore
+from fastmetrics.derive.judge import ROWS
+from fastmetrics.derive.judge_files import Paths, drawn
+from fastmetrics.derive.judge_maker import JudgeMaker
+from fastmetrics.derive.judge_plan import plan_judging
+from fastmetrics.derive.judge_settings import JudgeSettings
+from fastmetrics.derive.prices import REPLY_TOKENS
+from fastmetrics.errors import FileFormatError
+from fastmetrics.tables import open_source
+from fastmetrics.tables.chunks import Limits, cut
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """What would be asked: rows, calls that are not in the store yet and those that are, tokens, and the cost.
+
+    Tokens are estimated: a token of four bytes for what the model reads, and some 120 for each reply.  The cost is
+    None where no prices are known.
+    """
+
+    rows: int
+    calls: int
+    known: int
+    prompt_tokens: int
+    completion_tokens: int
+    cost: float | None
+
+    def __str__(self) -> str:
+        cost = (
+            "cost unknown: no prices given" if self.cost is None else f"about {self.cost:,.4g} by the table of prices"
+        )
+        return (
+            f"{self.rows:,} rows: {self.calls:,} calls to make, {self.known:,} in the store already\n"
+            f"about {self.prompt_tokens:,} tokens to read and {self.completion_tokens:,} to write; {cost}"
+        )
+
+
+def estimate_judging(
+    inputs: Paths,
+    settings: JudgeSettings,
+    *,
+    columns: Mapping[str, str] | None = None,
+    schema: str | None = None,
+    sample: int | None = None,
+    seed: int = 1,
+    format: str | None = None,
+    max_row_bytes: int | None = None,
+) -> Estimate:
+    """What :func:`judge_files` with the same arguments would ask; reads all rows and sends nothing.
+
+    Tries after failures and questions that follow unreadable replies are not foreseen.
+
+    >>> import tempfile, pathlib
+    >>> folder = pathlib.Path(tempfile.mkdtemp())
+    >>> _ = (folder / "rows.jsonl").write_text('{"question": "Capital of France?", "answer": "Paris"}')
+    >>> settings = JudgeSettings("safety", "m", store=folder / "calls.sqlite")
+    >>> print(estimate_judging(folder / "rows.jsonl", settings))  # doctest: +ELLIPSIS
+    1 rows: 1 calls to make, 0 in the store already
+    about ... tokens to read and 120 to write; cost unknown: no prices given
+
+    Raises what opening and reading the files raises, and ``ColumnError`` for a placeholder without a column.
+    """
+    source, sampling = drawn(open_source(inputs, format, max_row_bytes), sample, seed)
+    names = source.schema.names
+    plan = plan_judging(names, settings, columns, schema, sample=sampling)
+    maker = JudgeMaker(plan)
+    selection = source.select({yours: kind for yours, kind in plan.kinds.items() if yours in plan.columns.values()})
+    rows = known = tokens = 0
+    seen: set[bytes] = set()
+    with CallStore(settings.store_path) as store:
+        for _, chunk in cut(source.chunks(selection), Limits(batch_rows=ROWS)):
+            if chunk.rejects:
+                raise FileFormatError(str(chunk.rejects[0]))
+            if not len(chunk.rows):
+                continue
+            rows += len(chunk.rows)
+            calls = {call.key: call for call in maker.calls(source.conform(chunk, selection)) if call.key not in seen}
+            seen |= set(calls)
+            held = {key for key, answer in store.find(list(calls)).items() if answer.outcome == REPLY}
+            known += len(held)
+            tokens += sum(tokens_of(call) for key, call in calls.items() if key not in held)
+    calls_left = len(seen) - known
+    written = calls_left * REPLY_TOKENS
+    cost = None if settings.price is None else settings.price.cost(tokens, written)
+    return Estimate(rows, calls_left, known, tokens, written, cost)

@@ -1,0 +1,140 @@
+"""Files of answers to a file of judgements: a score file like any other, made from a store of calls."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from fastmetrics.core.allowed_values import Text, argument
+from fastmetrics.core.name_lists import listed
+from fastmetrics.derive.budget import Spending
+from fastmetrics.derive.call_store import CallStore
+from fastmetrics.derive.judge import BEHIND, ROWS
+from fastmetrics.derive.judge_maker import JudgeMaker
+from fastmetrics.derive.judge_plan import JudgePlan, plan_judging
+from fastmetrics.derive.judge_settings import JudgeSettings
+from fastmetrics.derive.judged_counts import conclude, lasts, observe, summary_of
+from fastmetrics.derive.row_sample import SampledSource
+from fastmetrics.engines.job import Job, Progress, RunOptions, RunResult
+from fastmetrics.engines.local import Threads
+from fastmetrics.engines.run import open_output, run_on
+from fastmetrics.results.summary import Summary
+from fastmetrics.tables import Source, open_source
+from fastmetrics.tables.chunks import Limits
+
+Paths = str | Path | Sequence[str | Path]
+
+_PART_ROWS = 8_192
+
+
+@dataclass(frozen=True)
+class JudgedFiles:
+    """What ``judge_files`` made: where the file is, what the judge said, and what was asked and spent for it."""
+
+    run: RunResult
+    summary: Summary
+    spending: Spending
+
+
+def judge_files(
+    inputs: Paths,
+    output: str | Path,
+    settings: JudgeSettings,
+    *,
+    columns: Mapping[str, str] | None = None,
+    schema: str | None = None,
+    keep: Sequence[str] | str = (),
+    sample: int | None = None,
+    seed: int = 1,
+    format: str | None = None,
+    max_row_bytes: int | None = None,
+    on_error: str = "fail",
+    resume: bool = False,
+    overwrite: bool = False,
+    work: str | Path | None = None,
+    guard: bool = True,
+    name: str | None = None,
+    times: bool = False,
+    progress: Callable[[Progress], None] | None = None,
+    watch: Callable[[Spending], None] | None = None,
+) -> JudgedFiles:
+    """Judge the rows of files into a file, as ``judge`` does with tables and ``score_files`` writes scores.
+
+    ``settings`` say who judges, and all other arguments are those of ``score_files``; ``sample`` and ``seed`` take some
+    rows only.  The output appears whole or not at all.  What was asked is in the store whatever happens, so that
+    another run, with ``resume`` or without, pays for nothing twice; rows that failed on the way are asked again.
+    ``watch`` gets the account of what is spent, before the first call.
+
+    >>> import tempfile, pathlib, fastmetrics as fm
+    >>> folder = pathlib.Path(tempfile.mkdtemp())
+    >>> _ = (folder / "rows.jsonl").write_text('{"id": 1, "question": "Capital of France?", "answer": "Paris"}')
+    >>> settings = fm.JudgeSettings(
+    ...     "safety", "m", base_url="http://localhost:1/v1", store=folder / "calls.sqlite", max_calls=0
+    ... )
+    >>> judged = fm.judge_files(folder / "rows.jsonl", folder / "judged.parquet", settings)
+    >>> judged.summary["judge_safety"].n_error, judged.spending.requests
+    (1, 0)
+
+    Raises what ``judge`` and ``score_files`` raise.
+    """
+    options = RunOptions(on_error, resume, overwrite, work, guard, progress, limits=_limits(settings))
+    source = open_source(inputs, format, max_row_bytes)
+    target = open_output(output, source, options)
+    if name is not None:
+        argument("name", name, Text(200, "a name"))
+    source, sampling = drawn(source, sample, seed)
+    plan = plan_judging(
+        source.schema.names,
+        settings,
+        columns,
+        schema,
+        listed(keep),
+        named=name is not None,
+        times=times,
+        sample=sampling,
+    )
+    budget = settings.budget()
+    with CallStore(settings.store_path) as calls, settings.window(calls, budget) as window:
+        if watch is not None:
+            watch(budget.spending)
+        job = _job(plan, JudgeMaker(plan, window), partial(_about, name, _now() if times else None))
+        result = run_on(Threads(BEHIND), source, job, target, options)
+    summary = summary_of(plan.axes, result.observed, result.rejected, plan.columns, plan.passed_over, settings.price)
+    return JudgedFiles(result, summary, budget.spending)
+
+
+def _limits(settings: JudgeSettings) -> Limits:
+    """Batches that fill the window, also while the last calls of one are waited for."""
+    return Limits(batch_rows=max(ROWS, settings.concurrency), part_rows=_PART_ROWS)
+
+
+def drawn(source: Source, sample: int | None, seed: int) -> tuple[Source, dict[str, int]]:
+    """The rows asked for, and what the signature says of the sample, if it is one."""
+    if sample is None:
+        return source, {}
+    return SampledSource(source, sample, seed), {"rows": sample, "seed": seed}
+
+
+def _job(plan: JudgePlan, maker: JudgeMaker, about: Callable[[], Mapping[str, Any]]) -> Job:
+    return Job(
+        score=maker,
+        columns=plan.kinds,
+        signature=plan.signature,
+        observe=partial(observe, plan.axes),
+        conclude=lambda observed, rejected: {**conclude(plan.axes, observed, rejected), **about()},
+        lasts=lasts,
+    )
+
+
+def _about(name: str | None, began: str | None) -> dict[str, Any]:
+    """What the metadata say of the run itself."""
+    named = {} if name is None else {"name": name}
+    return named if began is None else {**named, "began": began, "ended": _now()}
+
+
+def _now() -> str:
+    return datetime.now(UTC).isoformat(timespec="seconds")

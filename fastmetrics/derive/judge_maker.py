@@ -1,0 +1,174 @@
+"""The maker of judged columns: rows to questions, questions to replies, replies to scores, reasons and statuses."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+
+import pyarrow as pa
+
+from fastmetrics.core.corpus_counts import metadata
+from fastmetrics.derive.call import REPLY, Answer, Call, CallMaker, Model
+from fastmetrics.derive.judge_plan import JudgePlan
+from fastmetrics.derive.judged_columns import MISSING, TOO_LONG, Judgement, columns_of
+from fastmetrics.derive.prompt import SCHEMA, Value, once_more, opening, question
+from fastmetrics.derive.reply_parsing import OK, UNPARSED, Reading, grade_of, read_reply
+from fastmetrics.derive.rubric import Rubric
+from fastmetrics.derive.window import Window
+from fastmetrics.plan.score_batch import fingerprints
+
+_SHOWN = 200
+AGAIN = "asked again"
+"""The repair of a reply that could not be read: the model was asked once more."""
+
+
+class _Asker:
+    """One rubric, ready to make calls of rows."""
+
+    def __init__(self, rubric: Rubric, model: Model, *, structured: bool) -> None:
+        self.rubric = rubric
+        self._calls = CallMaker(model, SCHEMA if structured else None, [opening(rubric)])
+
+    def calls(self, row: Mapping[str, Value], repeats: int, most: int) -> list[Call] | Judgement:
+        """The calls of a row, or why it cannot be judged."""
+        rubric = self.rubric
+        lacking = [name for name in rubric.placeholders if row[name] is None and name not in rubric.optional]
+        if not lacking and rubric.one_of and all(row[name] is None for name in rubric.one_of):
+            lacking = list(rubric.one_of)
+        if lacking:
+            return Judgement(MISSING, reason=f"null: {', '.join(lacking)}")
+        message = question(rubric, row)
+        if len(message.content) > most:
+            told = f"{len(message.content):,} characters, of which max_chars allows {most:,}; nothing was sent"
+            return Judgement(TOO_LONG, reason=told)
+        return [self._calls.call([message], repeat) for repeat in range(repeats)]
+
+    def once_more(self, call: Call, text: str) -> Call:
+        """The call that asks a judge again whose reply could not be read."""
+        return self._calls.call([*call.messages[1:], *once_more(self.rubric, text)], call.repeat)
+
+    def read(self, answer: Answer) -> Reading:
+        """What an answer says."""
+        if answer.outcome != REPLY:
+            return Reading(answer.outcome, reason=answer.body or None)
+        low, high = self.rubric.range
+        reading = read_reply(answer.body, partial(grade_of, low=low, high=high))
+        if reading.status == UNPARSED:
+            said = "an empty reply" if not (reading.text or "").strip() else (reading.text or "").strip()[:_SHOWN]
+            return reading._replace(reason=f"no score from {low:g} to {high:g} in: {said}")
+        return reading
+
+
+@dataclass
+class _Asked:
+    """A question under way: what was answered so far, and what it says."""
+
+    asker: _Asker
+    call: Call
+    answers: list[Answer]
+    reading: Reading
+
+    @property
+    def judgement(self) -> Judgement:
+        counted = [(answer.prompt_tokens, answer.completion_tokens) for answer in self.answers]
+        prompt, completion = (_sum(counts) for counts in zip(*counted, strict=True))
+        latency = [answer.latency_ms for answer in self.answers if answer.latency_ms is not None]
+        told = self.reading
+        return Judgement(
+            told.status,
+            told.score,
+            told.reason,
+            told.repairs,
+            told.text,
+            told.trace,
+            prompt,
+            completion,
+            math.fsum(latency) if latency else None,
+        )
+
+
+def _sum(counts: Sequence[int | None]) -> int | None:
+    known = [count for count in counts if count is not None]
+    return sum(known) if known else None
+
+
+class JudgeMaker:
+    """Maps a batch of rows to their judgements, asking through a window; the same batch gives the same calls."""
+
+    def __init__(self, plan: JudgePlan, window: Window | None = None) -> None:
+        self._plan = plan
+        self._window = window
+        self._askers = [_Asker(one, plan.model, structured=plan.structured) for one in plan.rubrics]
+
+    def __call__(self, batch: pa.RecordBatch) -> pa.RecordBatch:
+        """The kept columns, and the columns of every axis."""
+        plan = self._plan
+        cells = [[self._cell(asker, row) for asker in self._askers] for row in self._rows(batch)]
+        asked = iter(self._judged([one for row in cells for cell in row for one in cell]))
+        judged = [[[next(asked) for _ in cell] for cell in row] for row in cells]
+        arrays = {name: batch.column(name) for name in plan.keep}
+        for place, asker in enumerate(self._askers):
+            made = columns_of([row[place] for row in judged], plan.repeats, replies=plan.keep_replies, times=plan.times)
+            arrays |= {asker.rubric.axis + suffix: array for suffix, array in made.items()}
+        prints = fingerprints(batch, plan.identity)
+        return pa.record_batch(arrays).replace_schema_metadata(metadata({}, {}, {}, prints) if prints else None)
+
+    def calls(self, batch: pa.RecordBatch) -> Iterator[Call]:
+        """The calls that a batch asks for, before any reply."""
+        for row in self._rows(batch):
+            for asker in self._askers:
+                yield from (one[1] for one in self._cell(asker, row) if not isinstance(one, Judgement))
+
+    def _rows(self, batch: pa.RecordBatch) -> Iterator[Mapping[str, Value]]:
+        """The texts of each row by placeholder; an empty list is nothing, an empty text is one."""
+        used = self._plan.columns
+        lists = {name: batch.column(yours).to_pylist() for name, yours in used.items()}
+        absent = dict.fromkeys(name for rubric in self._plan.rubrics for name in rubric.placeholders)
+        for place in range(batch.num_rows):
+            held = {name: values[place] for name, values in lists.items()}
+            yield {**absent, **{name: None if value == [] else value for name, value in held.items()}}
+
+    def _cell(self, asker: _Asker, row: Mapping[str, Value]) -> list[Judgement | tuple[_Asker, Call]]:
+        made = asker.calls(row, self._plan.repeats, self._plan.max_chars)
+        return [made] * self._plan.repeats if isinstance(made, Judgement) else [(asker, call) for call in made]
+
+    def _judged(self, cells: Sequence[Judgement | tuple[_Asker, Call]]) -> Iterator[Judgement]:
+        """What becomes of each cell, in order; all calls go through the window together."""
+        wanted = [cell for cell in cells if not isinstance(cell, Judgement)]
+        asked = self._replies(wanted, again=False) if wanted else []
+        retry = self._plan.retry
+        stale = [
+            place
+            for place, one in enumerate(asked)
+            if one.reading.status in retry and one.answers[-1].time < self._asking.began
+        ]
+        if stale:
+            for place, one in zip(stale, self._replies([wanted[at] for at in stale], again=True), strict=True):
+                asked[place] = one
+        found = iter(asked)
+        return (cell if isinstance(cell, Judgement) else next(found).judgement for cell in cells)
+
+    @property
+    def _asking(self) -> Window:
+        assert self._window is not None, "a maker without a window only tells which calls there are"
+        return self._window
+
+    def _replies(self, wanted: Sequence[tuple[_Asker, Call]], *, again: bool) -> list[_Asked]:
+        """The answers to questions, and to those that follow replies that cannot be read."""
+        window = self._asking
+        answers = window.ask([call for _, call in wanted], again=again)
+        asked = [
+            _Asked(asker, call, [answer], asker.read(answer))
+            for (asker, call), answer in zip(wanted, answers, strict=True)
+        ]
+        unread = [one for one in asked if one.reading.status == UNPARSED and (one.reading.text or "").strip()]
+        if unread:
+            more = [one.asker.once_more(one.call, one.reading.text or "") for one in unread]
+            for one, answer in zip(unread, window.ask(more, again=again), strict=True):
+                one.answers.append(answer)
+                reading = one.asker.read(answer)
+                repairs = (AGAIN, *reading.repairs) if reading.status == OK else ()
+                one.reading = reading._replace(repairs=repairs)
+        return asked

@@ -1,0 +1,145 @@
+"""What a judge is asked about a table: the rubrics, the columns they read, and the signature of it all."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from fastmetrics.columns import COLUMNS, passed_over, resolve
+from fastmetrics.core.version import __version__
+from fastmetrics.derive.call import Model
+from fastmetrics.derive.judge_settings import JudgeSettings
+from fastmetrics.derive.rubric import Rubric
+from fastmetrics.errors import ColumnError, UnknownNameError
+from fastmetrics.errors.messages import quoted
+
+_TEXTS = ("text", "texts")
+
+
+@dataclass(frozen=True)
+class JudgePlan:
+    """The rubrics and the columns they read; ``columns`` are yours by placeholder, ``keep`` those that are copied."""
+
+    rubrics: Sequence[Rubric]
+    model: Model
+    columns: Mapping[str, str]
+    keep: Sequence[str]
+    repeats: int = 1
+    structured: bool = True
+    max_chars: int = 400_000
+    retry: tuple[str, ...] = ()
+    keep_replies: bool = False
+    times: bool = False
+    identity: Mapping[str, str] = field(default_factory=dict)
+    passed_over: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    sample: Mapping[str, int] = field(default_factory=dict)
+
+    @property
+    def axes(self) -> list[str]:
+        """The columns of scores that are made."""
+        return [rubric.axis for rubric in self.rubrics]
+
+    @property
+    def kinds(self) -> dict[str, str]:
+        """The columns that are read, and their kinds."""
+        copied = dict.fromkeys([*self.keep, *self.identity.values()], "any")
+        return {**copied, **{yours: _kind(name) for name, yours in self.columns.items()}}
+
+    @property
+    def signature(self) -> dict[str, Any]:
+        """Everything that the judgements depend on."""
+        asked = {
+            "model": self.model.name,
+            "endpoint": self.model.endpoint,
+            "parameters": dict(self.model.parameters),
+            "repeats": self.repeats,
+            "structured": self.structured,
+            "max_chars": self.max_chars,
+        }
+        return {
+            "fastmetrics": __version__,
+            "scores": {one.axis: {"metric": one.axis, **one.settings(), **asked} for one in self.rubrics},
+            "columns": dict(self.columns),
+            **({"passed_over": dict(self.passed_over)} if self.passed_over else {}),
+            "keep": list(self.keep),
+            **({"sample": dict(self.sample)} if self.sample else {}),
+            **({"made": more} if (more := [name for name, asked in self._more.items() if asked]) else {}),
+        }
+
+    @property
+    def _more(self) -> dict[str, bool]:
+        """The columns that are made only if asked for."""
+        return {"replies": self.keep_replies, "times": self.times}
+
+
+def _kind(placeholder: str) -> str:
+    """Text, or of a column that may hold lists of text what it is."""
+    known = COLUMNS.get(placeholder)
+    return known.kind if known is not None and known.kind in _TEXTS else "text"
+
+
+def plan_judging(
+    names: Sequence[str],
+    settings: JudgeSettings,
+    columns: Mapping[str, str] | None = None,
+    schema: str | None = None,
+    keep: Sequence[str] = (),
+    *,
+    named: bool = False,
+    times: bool = False,
+    sample: Mapping[str, int] | None = None,
+) -> JudgePlan:
+    """The plan for a table with columns of these ``names``; the id is kept if there is one.
+
+    ``named`` runs read the question to be told apart by.  Raises ``ColumnError`` for a placeholder without a column,
+    and for a kept column that is not there or that would have the name of one that is made.
+    """
+    rubrics = settings.found_rubrics
+    holders = dict.fromkeys(name for rubric in rubrics for name in rubric.placeholders)
+    found = resolve(names, columns, schema, {"id", *(name for name in holders if name in COLUMNS)})
+    used = {name: found.get(name, name) for name in holders if name in found or name in names}
+    for rubric in rubrics:
+        _check(rubric, used, names)
+    kept = list(dict.fromkeys([*([found["id"]] if "id" in found else []), *keep]))
+    plan = JudgePlan(
+        rubrics=rubrics,
+        model=settings.asked_model,
+        columns=used,
+        keep=kept,
+        repeats=settings.repeats,
+        structured=settings.structured,
+        max_chars=settings.max_chars,
+        retry=settings.statuses_to_retry,
+        keep_replies=settings.keep_replies,
+        times=times,
+        identity={
+            name: found[name]
+            for name in ("id", "question")
+            if name in found and (named or name == "id" or name in used)
+        },
+        passed_over=passed_over(names, {name: yours for name, yours in used.items() if name in COLUMNS}),
+        sample=dict(sample or {}),
+    )
+    _check_kept(kept, names, plan.axes)
+    return plan
+
+
+def _check(rubric: Rubric, used: Mapping[str, str], names: Sequence[str]) -> None:
+    for name in _lacking(rubric, used):
+        has = f"the table has: {quoted(names)}"
+        raise ColumnError(f"the rubric {rubric.name!r} needs the column {name}, which there is none for; {has}")
+
+
+def _lacking(rubric: Rubric, used: Mapping[str, str]) -> Iterator[str]:
+    yield from (repr(name) for name in rubric.placeholders if name not in used and name not in rubric.optional)
+    if rubric.one_of and not any(name in used for name in rubric.one_of):
+        yield " or ".join(map(repr, rubric.one_of))
+
+
+def _check_kept(keep: Sequence[str], names: Sequence[str], axes: Sequence[str]) -> None:
+    for name in keep:
+        if name not in names:
+            raise ColumnError(str(UnknownNameError.of("column", name, names)))
+        if any(name == axis or name.startswith(f"{axis}_") for axis in axes):
+            raise ColumnError(f"the kept column {name!r} has the name of one that is made; rename it")

@@ -1,0 +1,102 @@
+"""Judgements of rows to columns: the score, its reason and status, and what came with them."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+import pyarrow as pa
+
+from fastmetrics.derive.call import BUDGET, HTTP, TIMEOUT
+from fastmetrics.derive.reply_parsing import OK
+
+MISSING, TOO_LONG = "missing", "too_long"
+"""Rows that no call is made for: an input is null, or the question has more characters than are allowed."""
+
+UNSETTLED = (HTTP, TIMEOUT, BUDGET)
+"""Statuses of rows that another run asks again."""
+
+_BETWEEN = ", "
+
+
+class Judgement(NamedTuple):
+    """One opinion on one row, or why there is none."""
+
+    status: str
+    score: float | None = None
+    reason: str | None = None
+    repairs: tuple[str, ...] = ()
+    reply: str | None = None
+    trace: str | None = None
+    prompt_tokens: int | None = None
+    completion_tokens: int | None = None
+    latency_ms: float | None = None
+
+
+def columns_of(rows: Sequence[Sequence[Judgement]], repeats: int, *, replies: bool, times: bool) -> dict[str, pa.Array]:
+    """The columns of one axis, by what their names add to the axis's; each row has its repeats.
+
+    The score is the mean over the repeats that gave one; reason, status and reply are those of the first that did, or
+    of the first of all.  Tokens and milliseconds are summed.
+
+    >>> made = columns_of([[Judgement("ok", 4.0), Judgement("ok", 5.0)]], 2, replies=False, times=False)
+    >>> made[""].to_pylist(), made["_scores"].to_pylist()
+    ([4.5], [[4.0, 5.0]])
+    """
+    first = [next((one for one in row if one.status == OK), row[0]) for row in rows]
+    made = {
+        "": pa.array([_mean(row) for row in rows], pa.float64()),
+        "_reason": pa.array([one.reason for one in first], pa.string()),
+        "_status": pa.array([one.status for one in first], pa.string()),
+        "_repairs": pa.array([_BETWEEN.join(one.repairs) or None for one in first], pa.string()),
+        "_prompt_tokens": pa.array([_sum(row, "prompt_tokens") for row in rows], pa.int64()),
+        "_completion_tokens": pa.array([_sum(row, "completion_tokens") for row in rows], pa.int64()),
+    }
+    if times:
+        made["_latency_ms"] = pa.array([_sum(row, "latency_ms") for row in rows], pa.float64())
+    if replies:
+        made["_reply"] = pa.array([one.reply for one in first], pa.string())
+        made["_trace"] = pa.array([one.trace for one in first], pa.string())
+    if repeats > 1:
+        made["_scores"] = pa.array([[one.score for one in row] for row in rows], pa.list_(pa.float64()))
+        made["_statuses"] = pa.array([[one.status for one in row] for row in rows], pa.list_(pa.string()))
+    if repeats > 1 and replies:
+        made["_replies"] = pa.array([[one.reply for one in row] for row in rows], pa.list_(pa.string()))
+    return made
+
+
+def _mean(row: Sequence[Judgement]) -> float | None:
+    scores = [one.score for one in row if one.score is not None]
+    return math.fsum(scores) / len(scores) if scores else None
+
+
+def _sum(row: Sequence[Judgement], name: str) -> Any:
+    known = [value for one in row if (value := getattr(one, name)) is not None]
+    return sum(known) if known else None
+
+
+def counted(part: pa.RecordBatch | pa.Table, axis: str) -> dict[str, Any]:
+    """What a part says of an axis: how many rows have each status and repair, and their tokens."""
+    statuses = Counter(part.column(f"{axis}_status").to_pylist())
+    told = (repairs for repairs in part.column(f"{axis}_repairs").to_pylist() if repairs)
+    repairs = Counter(repair for one in told for repair in one.split(_BETWEEN))
+    tokens = {
+        name: sum(filter(None, part.column(f"{axis}_{name}").to_pylist()))
+        for name in ("prompt_tokens", "completion_tokens")
+    }
+    return {"statuses": dict(statuses), "repairs": dict(repairs), **tokens}
+
+
+def added(parts: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """The counts of several parts together, the names in alphabetical order."""
+    total: dict[str, Any] = {"statuses": {}, "repairs": {}, "prompt_tokens": 0, "completion_tokens": 0}
+    for kind in ("statuses", "repairs"):
+        counts: Counter[str] = Counter()
+        for part in parts:
+            counts.update(part[kind])
+        total[kind] = dict(sorted(counts.items()))
+    for kind in ("prompt_tokens", "completion_tokens"):
+        total[kind] = sum(part[kind] for part in parts)
+    return total

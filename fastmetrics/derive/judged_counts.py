@@ -1,0 +1,91 @@
+"""What judged rows add up to: sums of scores, rows by status, repairs, tokens; and the summary that says so."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import pyarrow as pa
+
+from fastmetrics.core.corpus_counts import KINDS, add_counts, add_up
+from fastmetrics.derive.judged_columns import MISSING, UNSETTLED, added, counted
+from fastmetrics.derive.prices import Price
+from fastmetrics.derive.reply_parsing import OK
+from fastmetrics.results.summary import MetricSummary, Summary
+from fastmetrics.stats.fingerprint import told
+from fastmetrics.stats.moments import State
+
+
+def observe(
+    axes: Sequence[str], part: pa.RecordBatch | pa.Table, known: Sequence[Mapping[str, list[int]]] | None = None
+) -> dict[str, Any]:
+    """The sums of a part's scores, its rows by status, and its fingerprints, which are in its metadata if not given."""
+    states = {}
+    for axis in axes:
+        states[axis] = State()
+        states[axis].add(part.column(axis))
+    counts = add_counts([part]) if known is None else known
+    return {
+        "scores": {axis: state.to_json() for axis, state in states.items()},
+        "judged": {axis: counted(part, axis) for axis in axes},
+        **dict(zip(KINDS, counts, strict=True)),
+    }
+
+
+def lasts(observed: Mapping[str, Any]) -> bool:
+    """Whether no row of a part is to be asked again."""
+    return not any(status in one["statuses"] for one in observed["judged"].values() for status in UNSETTLED)
+
+
+def conclude(axes: Sequence[str], observed: Sequence[Mapping[str, Any]], rejected: int) -> dict[str, Any]:
+    """What the metadata say of judged rows: missing and failed ones apart, the statuses, repairs and tokens."""
+    judged = judged_of(axes, observed)
+    metrics = {}
+    for axis in axes:
+        statuses = judged[axis]["statuses"]
+        rows, missing = sum(statuses.values()), statuses.get(MISSING, 0)
+        failed = rows - missing - statuses.get(OK, 0)
+        metrics[axis] = {"n_rows": rows, "n_missing": missing, "n_undefined": 0, "n_error": failed}
+    prints = {what: told(sums) for what, sums in add_up(one["fingerprint"] for one in observed).items()}
+    known = {"fingerprint": prints} if prints else {}
+    return {"metrics": metrics, "n_rejected": rejected, "judged": judged, **known}
+
+
+def judged_of(axes: Sequence[str], observed: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """The counts of each axis over all parts."""
+    return {axis: added([one["judged"][axis] for one in observed]) for axis in axes}
+
+
+def summary_of(
+    axes: Sequence[str],
+    observed: Sequence[Mapping[str, Any]],
+    rejected: int,
+    columns: Mapping[str, str],
+    passed_over: Mapping[str, Sequence[str]],
+    price: Price | None,
+) -> Summary:
+    """The summary of judged rows, whose notes say why rows have no score, what was repaired, and what it took."""
+    metrics, notes, total = {}, [], [0, 0]
+    for axis, judged in judged_of(axes, observed).items():
+        state = State()
+        for one in observed:
+            state = state.merge(State.from_json(one["scores"][axis]))
+        statuses = judged["statuses"]
+        state.tell_apart(0, state.n_missing - statuses.get(MISSING, 0))
+        state.add_errors(rejected)
+        metrics[axis] = MetricSummary.of(state, {})
+        notes += _notes(axis, statuses, judged["repairs"])
+        total = [total[0] + judged["prompt_tokens"], total[1] + judged["completion_tokens"]]
+    cost = "" if price is None else f", which cost {price.cost(*total):,.4g} by the table of prices"
+    notes.append(f"tokens of these rows: {total[0]:,} read and {total[1]:,} written by the model{cost}")
+    rows = sum(judged_of(axes[:1], observed)[axes[0]]["statuses"].values())
+    return Summary(rows, metrics, {}, {}, notes, columns, passed_over)
+
+
+def _notes(axis: str, statuses: Mapping[str, int], repairs: Mapping[str, int]) -> list[str]:
+    rows = sum(statuses.values())
+    lost = [f"{count:,} {status}" for status, count in statuses.items() if status != OK]
+    without = sum(count for status, count in statuses.items() if status != OK)
+    made = [f"{count:,} {repair}" for repair, count in repairs.items()]
+    notes = [f"{axis}: {without:,} of {rows:,} rows without a score: {', '.join(lost)}"] if lost else []
+    return notes + ([f"{axis}: replies repaired: {', '.join(made)}"] if made else [])

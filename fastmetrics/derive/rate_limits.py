@@ -1,0 +1,85 @@
+"""How much is asked at a time: calls under way, fewer where the server says so, and requests and tokens a minute."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections import deque
+
+_MINUTE = 60.0
+_LEAST_BETWEEN_CUTS = 1.0
+"""Seconds: the refusals of calls that were sent together are one sign, not many."""
+
+
+class RateLimits:
+    """Who may send when, within one event loop.
+
+    At most ``most`` calls are under way.  A refusal for too many requests halves that number, at most once a second,
+    and each reply raises it again by a share, so that it grows by one a round (additive increase, multiplicative
+    decrease).  ``rpm`` and ``tpm`` are requests and tokens a minute, sent evenly.
+    """
+
+    def __init__(self, most: int, rpm: float | None = None, tpm: float | None = None) -> None:
+        self._most = most
+        self._pace = 0.0 if rpm is None else _MINUTE / rpm
+        self._per_token = 0.0 if tpm is None else _MINUTE / tpm
+        self.allowed = float(most)
+        """How many calls may be under way just now."""
+        self._under_way = 0
+        self._waiting: deque[asyncio.Future[None]] = deque()
+        self._next = self._held = 0.0
+        self._cut = -_LEAST_BETWEEN_CUTS
+
+    async def enter(self, tokens: float) -> None:
+        """Wait until a call of about so many tokens may be sent; ``leave`` when it has come back."""
+        while self._under_way >= int(self.allowed):
+            turn: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+            self._waiting.append(turn)
+            await turn
+        self._under_way += 1
+        try:
+            await self._wait_for_turn(tokens)
+        except BaseException:
+            self.leave()
+            raise
+
+    async def _wait_for_turn(self, tokens: float) -> None:
+        now = time.monotonic()
+        start = max(now, self._next, self._held)
+        if self._pace or self._per_token:
+            self._next = max(now, self._next) + max(self._pace, tokens * self._per_token)
+        while start > now:
+            await asyncio.sleep(start - now)
+            now = time.monotonic()
+            start = max(start, self._held)
+
+    def leave(self) -> None:
+        """A call is no longer under way."""
+        self._under_way -= 1
+        self._wake()
+
+    def _wake(self) -> None:
+        room = int(self.allowed) - self._under_way
+        while room > 0 and self._waiting:
+            turn = self._waiting.popleft()
+            if not turn.done():
+                turn.set_result(None)
+                room -= 1
+
+    def used(self, guessed: float, tokens: float) -> None:
+        """A call took so many tokens, not as many as was guessed."""
+        self._next += (tokens - guessed) * self._per_token
+
+    def worked(self) -> None:
+        """A reply came: a little more may be sent at a time."""
+        self.allowed = min(self._most, self.allowed + 1 / self.allowed)
+        self._wake()
+
+    def limited(self, retry_after: float | None) -> None:
+        """The server refused a call for too many requests: send less, and nothing before it says so."""
+        now = time.monotonic()
+        if now - self._cut >= _LEAST_BETWEEN_CUTS:
+            self._cut = now
+            self.allowed = max(1.0, self.allowed / 2)
+        if retry_after is not None:
+            self._held = max(self._held, now + retry_after)

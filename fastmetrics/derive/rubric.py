@@ -1,0 +1,215 @@
+"""Rubrics: files that say what a judge is asked, on which scale, and what each grade means."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+import re
+import tomllib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+from fastmetrics.errors import FileFormatError, OptionError, UnknownNameError
+from fastmetrics.errors.messages import Argument, shown
+
+SUFFIX = ".toml"
+LANGUAGES = ("en", "ru")
+
+_KINDS = ("score",)
+_FIELDS = {"name", "version", "language", "kind", "range", "instructions", "template", "optional", "one_of", "grades"}
+_NAME = re.compile(r"[a-z][a-z0-9_]{0,60}")
+_PLACEHOLDER = re.compile(r"\{(\w+)\}")
+
+
+@dataclass(frozen=True)
+class Rubric:
+    """What a judge is asked of one axis.
+
+    ``template`` is the message of a row, in which ``{column}`` stands for the row's text; the columns in ``optional``
+    may be absent or null, but not all of those in ``one_of``.  ``instructions`` and the meanings of the ``grades`` go
+    before it.  A score lies within ``range``, both ends included.
+    """
+
+    name: str
+    version: int
+    language: str
+    kind: str
+    range: tuple[float, float]
+    instructions: str
+    template: str
+    optional: tuple[str, ...] = ()
+    one_of: tuple[str, ...] = ()
+    grades: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def axis(self) -> str:
+        """The column that it fills."""
+        return f"judge_{self.name}"
+
+    @property
+    def placeholders(self) -> list[str]:
+        """The columns that the template names, in their order."""
+        return list(dict.fromkeys(_PLACEHOLDER.findall(self.template)))
+
+    @property
+    def digest(self) -> str:
+        """A hash of all that it says."""
+        said = [self.name, self.version, self.language, self.kind, self.range, self.instructions, self.template]
+        text = json.dumps([*said, self.optional, self.one_of, dict(self.grades)])
+        return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+    def filled(self, fenced: Mapping[str, str]) -> str:
+        """The message of a row: the template with its texts, put in at once, so that none is taken for a template."""
+        return _PLACEHOLDER.sub(lambda match: fenced[match[1]], self.template)
+
+    def settings(self) -> dict[str, Any]:
+        """What tells it from other rubrics, for the signature of a run."""
+        return {"rubric": self.name, "version": self.version, "language": self.language, "hash": self.digest}
+
+
+def shipped() -> dict[str, Path]:
+    """The rubrics of this package, ``relevance.en`` and so on, and where their files lie."""
+    folder = Path(str(files("fastmetrics.derive") / "rubrics"))
+    return {path.stem: path for path in sorted(folder.glob(f"*{SUFFIX}"))}
+
+
+def find_rubrics(asked: str | Path | Rubric | Sequence[str | Path | Rubric], language: str = "en") -> list[Rubric]:
+    """The rubrics asked for, each a name of this package's, the path of a file ending in .toml, or a rubric.
+
+    >>> [rubric.axis for rubric in find_rubrics(["relevance", "correctness"])]
+    ['judge_relevance', 'judge_correctness']
+
+    Raises ``UnknownNameError`` for a name nobody knows, ``FileFormatError`` for a file that is no rubric, and
+    ``OptionError`` if there is none, or two fill one column.
+    """
+    given = [asked] if isinstance(asked, str | Path | Rubric) else list(asked)
+    found = [one if isinstance(one, Rubric) else _find(one, language) for one in given]
+    if not found:
+        raise OptionError(Argument("rubrics", []), ": expected at least one rubric")
+    for place, rubric in enumerate(found):
+        if rubric.name in [other.name for other in found[:place]]:
+            raise OptionError(f"two rubrics are called {rubric.name!r}, and would fill one column")
+    return found
+
+
+def _find(asked: str | Path, language: str) -> Rubric:
+    text = str(asked)
+    if isinstance(asked, Path) or text.endswith(SUFFIX):
+        return read_rubric(text)
+    known = shipped()
+    name = text if text in known else f"{text}.{language}"
+    if name not in known:
+        listing = f"a file of your own ends in {SUFFIX}; known: {', '.join(sorted({one[:-3] for one in known}))}"
+        raise UnknownNameError.of("rubric", text, {one.rpartition(".")[0] for one in known}, listing=listing)
+    return read_rubric(known[name])
+
+
+def read_rubric(path: str | Path) -> Rubric:
+    """Read a rubric from a file; raises ``FileFormatError`` that names the file and the field for one that is none."""
+    try:
+        found = tomllib.loads(Path(path).read_text(encoding="utf-8"))
+    except OSError as error:
+        raise FileFormatError(f"{path}: {error.strerror or error}") from error
+    except (ValueError, RecursionError) as error:
+        raise FileFormatError(f"{path}: no rubric: {error}") from error
+    try:
+        return _rubric(found)
+    except _NoRubricError as error:
+        raise FileFormatError(f"{path}: no rubric: {error}") from error
+
+
+class _NoRubricError(ValueError):
+    """What is wrong with a field."""
+
+
+def _rubric(found: Mapping[str, Any]) -> Rubric:
+    for name in found:
+        if name not in _FIELDS:
+            raise _NoRubricError(UnknownNameError.of("field", name, _FIELDS))
+    name = _text(found, "name")
+    if not _NAME.fullmatch(name):
+        raise _NoRubricError(
+            f"name {name!r}: expected small letters, digits and _, as it becomes the column judge_{name}"
+        )
+    version = found.get("version")
+    if isinstance(version, bool) or not isinstance(version, int) or version < 1:
+        raise _NoRubricError(f"version {shown(version)}: expected a whole number from 1 on")
+    kind = found.get("kind", "score")
+    if kind not in _KINDS:
+        raise _NoRubricError(f"kind {shown(kind)}: expected one of {', '.join(map(repr, _KINDS))}")
+    rubric = Rubric(
+        name=name,
+        version=version,
+        language=_text(found, "language"),
+        kind=kind,
+        range=_range(found.get("range")),
+        instructions=_text(found, "instructions"),
+        template=_text(found, "template"),
+        optional=_texts(found, "optional"),
+        one_of=_texts(found, "one_of"),
+        grades=_grades(found.get("grades", {})),
+    )
+    _check_template(rubric)
+    return rubric
+
+
+def _check_template(rubric: Rubric) -> None:
+    holders = rubric.placeholders
+    if not holders:
+        raise _NoRubricError("template: names no column; write {answer} where the answer is to stand")
+    if set(holders) <= set(rubric.optional):
+        raise _NoRubricError("optional: names every column of the template, so that nothing might be judged")
+    for name in rubric.optional:
+        if name not in holders:
+            raise _NoRubricError(f"optional: {name!r} does not stand in the template")
+    for name in rubric.one_of:
+        if name not in rubric.optional:
+            raise _NoRubricError(f"one_of: {name!r} is not optional")
+    low, high = rubric.range
+    for grade in rubric.grades:
+        if not low <= float(grade) <= high:
+            raise _NoRubricError(f"grades: {grade} lies outside of the range from {low:g} to {high:g}")
+
+
+def _text(found: Mapping[str, Any], name: str) -> str:
+    value = found.get(name)
+    if not isinstance(value, str) or not value.strip():
+        raise _NoRubricError(f"{name}: expected a text" + ("" if name in found else ", but there is none"))
+    return value.strip()
+
+
+def _texts(found: Mapping[str, Any], name: str) -> tuple[str, ...]:
+    value = found.get(name, [])
+    if not isinstance(value, list) or not all(isinstance(one, str) for one in value):
+        raise _NoRubricError(f"{name} {shown(value)}: expected a list of names of columns")
+    return tuple(value)
+
+
+def _range(value: Any) -> tuple[float, float]:
+    good = isinstance(value, list) and len(value) == 2 and all(_is_number(one) for one in value)
+    if not good or not value[0] < value[1]:
+        raise _NoRubricError(
+            f"range {shown(value)}: expected two numbers, the lowest score and a higher one, the highest"
+        )
+    return float(value[0]), float(value[1])
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
+
+
+def _grades(value: Any) -> dict[str, str]:
+    if not isinstance(value, dict):
+        raise _NoRubricError(f"grades {shown(value)}: expected a table of grades and their meanings")
+    for grade, meaning in value.items():
+        try:
+            float(grade)
+        except ValueError:
+            raise _NoRubricError(f"grades: {shown(grade)} is no number") from None
+        if not isinstance(meaning, str):
+            raise _NoRubricError(f"grades: the meaning of {grade} is {shown(meaning)}, not a text")
+    return {grade: " ".join(meaning.split()) for grade, meaning in value.items()}

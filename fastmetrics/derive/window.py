@@ -1,0 +1,224 @@
+"""Calls through a bounded window: each distinct one once, those that the store knows not at all."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+import threading
+import time
+from collections.abc import Callable, Coroutine, Sequence
+from concurrent.futures import Future
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from fastmetrics.derive.budget import Budget, tokens_of
+from fastmetrics.derive.call import BUDGET, REPLY, Answer, Call, Model
+from fastmetrics.derive.call_store import CallStore
+from fastmetrics.derive.chat_client import ChatClient, Reply
+from fastmetrics.derive.circuit_breaker import CircuitBreaker
+from fastmetrics.derive.completion import usage
+from fastmetrics.derive.prices import REPLY_TOKENS
+from fastmetrics.derive.rate_limits import RateLimits
+from fastmetrics.errors import ServiceError
+
+Queue: TypeAlias = "asyncio.Queue[tuple[Call, int, bool]]"
+"""Calls to send, each with the requests sent for it before, and whether its reply takes the place of an earlier one."""
+
+_PATIENCE = 1.0
+"""Seconds that calls under way have to be broken off when nobody waits for them any more."""
+
+_LONGEST_WAIT = 300.0
+_MOST_REFUSALS = 30
+"""Refusals for too many requests after which a call is given up; they are no tries of it."""
+
+
+@dataclass(frozen=True)
+class Retries:
+    """How often a call is tried, and how long it waits in between: twice as long each time, with jitter."""
+
+    tries: int = 5
+    pause: float = 0.5
+
+    def wait(self, failures: int, retry_after: float | None) -> float:
+        """Seconds before the next try, as the server asks, or after so many failures."""
+        jitter = 1 + random.random() / 4
+        if retry_after is not None:
+            return min(retry_after, _LONGEST_WAIT) * jitter
+        return min(self.pause * 2 ** (failures - 1), _LONGEST_WAIT) * jitter
+
+
+class Window:
+    """Asks calls of one model, at most ``concurrency`` at a time, from any number of threads.
+
+    A call that the store holds a reply to is not sent; equal calls that are asked at the same time are sent once.
+    Every reply is in the store before it is looked at.  ``connect`` makes the client when the first call has to be
+    sent.  Use as a context: leaving it breaks off what is under way.
+    """
+
+    def __init__(
+        self,
+        model: Model,
+        store: CallStore,
+        connect: Callable[[], ChatClient],
+        budget: Budget,
+        limits: Callable[[], RateLimits],
+        concurrency: int,
+        retries: Retries,
+        breaker: CircuitBreaker,
+    ) -> None:
+        self._model, self._store, self._connect = model, store, connect
+        self._budget, self._limits, self._concurrency = budget, limits, concurrency
+        self._retries, self._breaker = retries, breaker
+        self._lock = threading.Lock()
+        self._under_way: dict[bytes, Future[Answer]] = {}
+        self._failed: dict[bytes, Answer] = {}
+        self._broken: BaseException | None = None
+        self._loop: _Loop | None = None
+
+    @property
+    def began(self) -> float:
+        """Answers from then on are this window's."""
+        return self._began
+
+    def __enter__(self) -> Window:
+        self._began = time.time()
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        self._break(ServiceError("the run has ended"))
+        if self._loop is not None:
+            self._loop.close(_PATIENCE)
+
+    def ask(self, calls: Sequence[Call], *, again: bool = False) -> list[Answer]:
+        """What comes of each call, in their order; blocks until all have come.
+
+        With ``again``, replies from before this window was opened do not count, and make room for new ones.  Raises
+        ``ServiceError`` once the server only fails.
+        """
+        distinct = {call.key: call for call in calls}
+        with self._lock:
+            if self._broken is not None:
+                raise self._broken
+            known = self._store.find(list(distinct))
+            answers = {key: answer for key, answer in known.items() if self._holds(answer, again)}
+            self._budget.spending.found += sum(answer.time < self._began for answer in answers.values())
+            answers |= {key: self._failed[key] for key in distinct if key in self._failed}
+            waiting = {}
+            for key, call in distinct.items():
+                if key not in answers:
+                    before = known[key].attempt if key in known else 0
+                    waiting[key] = self._under_way.get(key) or self._send(call, before, again)
+        answers |= {key: future.result() for key, future in waiting.items()}
+        return [answers[call.key] for call in calls]
+
+    def _holds(self, answer: Answer, again: bool) -> bool:
+        return answer.outcome == REPLY and not (again and answer.time < self._began)
+
+    def _send(self, call: Call, attempt: int, again: bool) -> Future[Answer]:
+        future: Future[Answer] = Future()
+        self._under_way[call.key] = future
+        if self._loop is None:
+            self._loop = _Loop(self._work)
+        self._loop.put((call, attempt, again))
+        return future
+
+    async def _work(self, queue: Queue) -> None:
+        """Make the client, and let ``concurrency`` workers take calls until they are cancelled."""
+        client, limits = None, self._limits()
+        try:
+            client = self._connect()
+            workers = [asyncio.ensure_future(self._worker(client, limits, queue)) for _ in range(self._concurrency)]
+            try:
+                await asyncio.gather(*workers)
+            finally:
+                for worker in workers:
+                    worker.cancel()
+                await asyncio.gather(*workers, return_exceptions=True)
+        except Exception as error:  # noqa: BLE001 - raised where the answers are waited for
+            self._break(error)
+        finally:
+            if client is not None:
+                await client.close()
+
+    async def _worker(self, client: ChatClient, limits: RateLimits, queue: Queue) -> None:
+        while True:
+            call, attempt, again = await queue.get()
+            answer = await self._answer(call, attempt, client, limits)
+            if answer.outcome != BUDGET:
+                answer = self._store.put(call, self._model, answer, replace=again)
+            with self._lock:
+                if answer.outcome != REPLY:
+                    self._failed[call.key] = answer
+                    self._budget.spending.failures[answer.outcome] += 1
+                future = self._under_way.pop(call.key, None)
+            if future is not None:
+                future.set_result(answer)
+
+    async def _answer(self, call: Call, attempt: int, client: ChatClient, limits: RateLimits) -> Answer:
+        """Try a call until there is a reply, or no hope of one."""
+        failures = refusals = 0
+        guessed = tokens_of(call) + REPLY_TOKENS
+        while True:
+            await limits.enter(guessed)
+            try:
+                if not self._budget.take(call):
+                    return Answer(BUDGET, "", attempt=attempt)
+                attempt += 1
+                came = await client.send(call)
+            finally:
+                limits.leave()
+            self._budget.spending.unstructured = not client.structured
+            if isinstance(came, Reply):
+                prompt, completion = usage(came.body)
+                answer = Answer(REPLY, came.body, prompt, completion, came.latency_ms, time.time(), attempt)
+                self._budget.back(call, answer)
+                limits.used(guessed, (prompt or 0) + (completion or 0))
+                limits.worked()
+                self._breaker.worked()
+                return answer
+            self._budget.back(call, None)
+            if came.limited:
+                limits.limited(came.retry_after)
+            failures, refusals = failures + (not came.limited), refusals + came.limited
+            given_up = not came.passing or failures >= self._retries.tries or refusals >= _MOST_REFUSALS
+            error = self._breaker.failed(came, given_up=given_up)
+            if error is not None:
+                raise error
+            if given_up:
+                return Answer(came.outcome, came.reason, time=time.time(), attempt=attempt)
+            await asyncio.sleep(self._retries.wait(max(failures, min(refusals, 6)), came.retry_after))
+
+    def _break(self, error: BaseException) -> None:
+        """From now on nothing is asked: whoever waits gets the error."""
+        with self._lock:
+            self._broken = self._broken or error
+            waiting, self._under_way = list(self._under_way.values()), {}
+        for future in waiting:
+            future.set_exception(self._broken)
+
+
+class _Loop:
+    """An event loop on a thread of its own, and the queue that its workers take from."""
+
+    def __init__(self, work: Callable[[Queue], Coroutine[None, None, None]]) -> None:
+        self._loop = asyncio.new_event_loop()
+        self._queue: Queue = asyncio.Queue()
+        self._task = self._loop.create_task(work(self._queue))
+        self._thread = threading.Thread(target=self._run, name="fastmetrics-calls", daemon=True)
+        self._thread.start()
+
+    def _run(self) -> None:
+        try:
+            self._loop.run_until_complete(asyncio.wait([self._task]))
+        finally:
+            self._loop.close()
+
+    def put(self, item: tuple[Call, int, bool]) -> None:
+        """Give the workers something to do, from any thread."""
+        self._loop.call_soon_threadsafe(self._queue.put_nowait, item)
+
+    def close(self, patience: float) -> None:
+        """End the work, and wait for that no longer than so many seconds."""
+        if not self._loop.is_closed():
+            self._loop.call_soon_threadsafe(self._task.cancel)
+        self._thread.join(patience)

@@ -1,0 +1,174 @@
+"""The store of calls: final replies, failures for the record, and processes that share it."""
+
+from __future__ import annotations
+
+import signal
+import sqlite3
+import subprocess
+import sys
+import threading
+import time
+
+import pytest
+
+from fastmetrics.derive.call import Answer, CallMaker, Message, Model
+from fastmetrics.derive.call_store import CallStore
+from fastmetrics.errors import OutputError
+from tests.program import ENVIRONMENT
+
+MODEL = Model("m", "here", {"temperature": 0})
+MAKER = CallMaker(MODEL, None, [Message("system", "s")])
+GOOD = Answer("reply", '{"a": 1}', 10, 2, 3.5, 100.0, 1)
+
+
+def call(text, repeat=0):
+    """The call that asks this."""
+    return MAKER.call([Message("user", text)], repeat)
+
+
+def test_what_was_put_is_found_also_by_the_next_to_open_it(tmp_path):
+    calls = [call(str(number)) for number in range(1_234)]
+    with CallStore(tmp_path / "new" / "calls.sqlite") as store:
+        for number, one in enumerate(calls):
+            assert store.put(one, MODEL, GOOD._replace(body=str(number))) == GOOD._replace(body=str(number))
+    with CallStore(tmp_path / "new" / "calls.sqlite") as store:
+        found = store.find([one.key for one in [*calls, call("never asked")]])
+    assert {key: answer.body for key, answer in found.items()} == {c.key: str(n) for n, c in enumerate(calls)}
+    assert next(iter(found.values()))._replace(body="") == GOOD._replace(body="")
+
+
+def test_a_reply_is_final_and_a_failure_is_not(tmp_path):
+    failure, other = Answer("http", "500: no", time=1.0, attempt=5), GOOD._replace(body="other", attempt=9)
+    with CallStore(tmp_path / "calls.sqlite") as store:
+        one = call("a")
+        assert store.put(one, MODEL, failure) == failure
+        assert store.put(one, MODEL, failure._replace(attempt=6)).attempt == 6
+        assert store.put(one, MODEL, GOOD) == GOOD
+        assert store.put(one, MODEL, failure) == GOOD
+        assert store.put(one, MODEL, other) == GOOD
+        assert store.put(one, MODEL, failure, replace=True) == GOOD
+        assert store.put(one, MODEL, other, replace=True) == other
+        assert store.find([one.key]) == {one.key: other}
+
+
+def test_the_key_depends_on_all_that_is_asked_and_on_nothing_else():
+    message, split = Message("user", "a"), [Message("user", "x"), Message("user", "y")]
+    schema = {"type": "object", "required": []}
+    keys = [
+        CallMaker(Model("m", "e", parameters), schema_, opening).call(messages, repeat).key
+        for parameters, schema_, opening, messages, repeat in (
+            ({}, None, [], [message], 0),
+            ({"t": 1}, None, [], [message], 0),
+            ({}, schema, [], [message], 0),
+            ({}, None, [message], [message], 0),
+            ({}, None, [], [Message("system", "a")], 0),
+            ({}, None, [], [message], 1),
+            ({}, None, [], split, 0),
+            ({}, None, [], [Message("user", "xy")], 0),
+            ({}, None, [], [Message("user", "xuser 1 y")], 0),
+            ({}, None, [], [Message("user", "\ud800")], 0),
+        )
+    ]
+    others = [CallMaker(Model(*who), None).call([message]).key for who in (("n", "e"), ("m", "f"), ("me", ""))]
+    assert len({*keys, *others}) == len(keys) + len(others)
+    ordered = [
+        CallMaker(Model("m", "e", given), None).call([message]).key for given in ({"a": 1, "b": 2}, {"b": 2, "a": 1})
+    ]
+    assert ordered[0] == ordered[1]
+    assert (
+        CallMaker(Model("m", "e"), None, [message]).call([message]).key
+        == CallMaker(Model("m", "e"), None).call([message, message]).key
+    )
+
+
+@pytest.mark.parametrize("content", [b"no database at all", None])
+def test_files_that_are_no_store(tmp_path, content):
+    path = tmp_path / "calls.sqlite"
+    if content is None:
+        with sqlite3.connect(path) as other:
+            other.execute("create table t (x)")
+        other.close()
+    else:
+        path.write_bytes(content * 100)
+    before = path.read_bytes()
+    with pytest.raises(OutputError, match=r"calls\.sqlite"):
+        CallStore(path)
+    assert path.read_bytes() == before
+
+
+def test_a_store_that_is_not_there_or_cannot_be_made(tmp_path):
+    with pytest.raises(OutputError, match="there is no such store of calls"):
+        CallStore(tmp_path / "none.sqlite", create=False)
+    (tmp_path / "file").write_text("")
+    with pytest.raises(OutputError, match="the store of calls"):
+        CallStore(tmp_path / "file" / "calls.sqlite")
+
+
+WRITER = """
+import sys
+from fastmetrics.derive.call import Answer, CallMaker, Message, Model
+from fastmetrics.derive.call_store import CallStore
+MODEL = Model("m", "here", {"temperature": 0})
+MAKER = CallMaker(MODEL, None, [Message("system", "s")])
+with CallStore(sys.argv[1]) as store:
+    for number in range(int(sys.argv[2]), int(sys.argv[3])):
+        answer = Answer("reply", str(number), 10, 2, 3.5, 100.0, 1)
+        store.put(MAKER.call([Message("user", str(number))]), MODEL, answer)
+        print(number, flush=True)
+"""
+
+
+def writer(path, start, stop):
+    """A process that puts calls one after the other, and tells each when it is put."""
+    return subprocess.Popen(
+        [sys.executable, "-c", WRITER, path, str(start), str(stop)], stdout=subprocess.PIPE, env=ENVIRONMENT, text=True
+    )
+
+
+def test_what_a_killed_process_has_put_is_there(tmp_path):
+    path = str(tmp_path / "calls.sqlite")
+    process = writer(path, 0, 1_000_000)
+    told = [process.stdout.readline() for _ in range(500)]
+    process.send_signal(signal.SIGKILL)
+    told += process.stdout.read().splitlines()
+    process.stdout.close()
+    process.wait()
+    put = [int(line) for line in told if line.strip()]
+    with CallStore(path) as store:
+        found = store.find([call(str(number)).key for number in put])
+        assert sorted(int(answer.body) for answer in found.values()) == put
+        assert store.put(call("after"), MODEL, GOOD) == GOOD
+
+
+def test_processes_and_threads_share_a_store(tmp_path):
+    path = str(tmp_path / "calls.sqlite")
+    processes = [writer(path, start, start + 400) for start in (0, 200, 400)]
+    with CallStore(path) as store:
+        threads = [
+            threading.Thread(target=lambda at=at: [store.put(call(str(n)), MODEL, GOOD) for n in range(at, at + 300)])
+            for at in (1000, 1100)
+        ]
+        for thread in threads:
+            thread.start()
+        for process in processes:
+            assert len(process.stdout.read().splitlines()) == 400
+            process.stdout.close()
+            assert process.wait() == 0
+        for thread in threads:
+            thread.join()
+        [counts] = store.counts()
+    assert (counts["calls"], counts["outcome"], counts["prompt_tokens"]) == (1200, "reply", 12_000)
+
+
+def test_who_finds_a_locked_store_waits(tmp_path):
+    path = tmp_path / "calls.sqlite"
+    with CallStore(path) as store:
+        other = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
+        other.execute("begin immediate")
+        release = threading.Timer(0.3, lambda: other.execute("commit"))
+        release.start()
+        began = time.monotonic()
+        assert store.put(call("a"), MODEL, GOOD) == GOOD
+        assert time.monotonic() > began
+        release.join()
+        other.close()
