@@ -22,6 +22,7 @@ settings.register_profile(
 settings.register_profile(
     "random", settings.get_profile("fastmetrics"), max_examples=300, derandomize=False, print_blob=True
 )
+settings.register_profile("brief", settings.get_profile("fastmetrics"), max_examples=8)
 settings.register_profile("thorough", settings.get_profile("random"), max_examples=2000)
 settings.load_profile(os.environ.get("FASTMETRICS_HYPOTHESIS", "fastmetrics"))
 

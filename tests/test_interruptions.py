@@ -101,7 +101,12 @@ def test_a_full_disk_is_named(tmp_path, rows):
     assert done.stderr == f"error: cannot write {disk}/out.parquet: No space left on device\n"
 
 
-def test_a_terminal_sees_a_bar_on_stderr_alone(tmp_path, rows):
+@pytest.mark.parametrize("name", ["rows.parquet", "rows.jsonl"])
+def test_a_terminal_sees_a_bar_on_stderr_alone(name, tmp_path, rows):
+    """The bar goes by rows where the file tells how many there are, else by bytes."""
+    if name != rows.name:
+        pq.read_table(rows).to_pandas().to_json(tmp_path / name, orient="records", lines=True)
+        rows = tmp_path / name
     screen, terminal = pty.openpty()
     arguments = command("score", rows, "-o", tmp_path / "out.parquet", "-m", "token_f1")
     run = subprocess.Popen(
@@ -113,7 +118,7 @@ def test_a_terminal_sees_a_bar_on_stderr_alone(tmp_path, rows):
     run.stdout.close()
     assert run.wait() == 0
     assert b"rows/s" in seen
-    assert b" %" in seen
+    assert b"100 %" in seen
     assert b"\x1b[" in seen
     assert "\x1b" not in printed
     assert printed.startswith("metric ")

@@ -2,14 +2,22 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
+from pathlib import Path
+
 import pyarrow as pa
 import pytest
 
 import fastmetrics as fm
 from fastmetrics.core.arrays import floats_of_arrow
-from fastmetrics.errors import OptionError
+from fastmetrics.errors import FileFormatError, OptionError, UnknownNameError
+from fastmetrics.results.score_files import column_of
 from fastmetrics.stats.agreement import agreement
+from fastmetrics.tables import open_source
 from fastmetrics.text import statements
+from tests.program import ENVIRONMENT
 
 
 def test_percentiles_leave_out_rows_without_a_score() -> None:
@@ -47,3 +55,74 @@ def test_a_constant_score_is_no_rater() -> None:
     found = fm.validate({"own": [1.0, 1.0, 1.0, 1.0], "varied": [0.0, 1.0, 1.0, 0.0]}, [0, 1, 1, 0], resamples=10)
     assert found["own"].agreement is None
     assert found["varied"].agreement is not None
+
+
+@pytest.mark.parametrize(
+    ("keys", "kind"), [(("007", "8"), pa.string()), (("0", "-8"), pa.int64()), (("-0", "1"), pa.string())]
+)
+def test_keys_of_folders_are_numbers_only_if_they_are_written_as_numbers_are(keys, kind, tmp_path) -> None:
+    for key in keys:
+        (tmp_path / f"code={key}").mkdir()
+        (tmp_path / f"code={key}" / "rows.jsonl").write_text('{"answer": "yes"}\n')
+    assert open_source(tmp_path).schema.field("code").type == kind
+
+
+@pytest.mark.parametrize(
+    ("answer", "abstains"),
+    [
+        ("I don't know the name, but we try it.", True),
+        ("I don't know the name, but we try it again.", False),
+        ("Paris was big and old and rich and but I don't know.", True),
+        ("Paris was big and old and rich and grand but I don't know.", False),
+    ],
+)
+def test_three_words_behind_a_but_are_no_answer_nor_are_eight_before_it(answer: str, abstains: bool) -> None:
+    assert fm.abstained([answer]).tolist() == [abstains]
+
+
+def test_politeness_markers_may_be_written_in_capitals() -> None:
+    assert fm.politeness(["pray wait", "no"], markers=("PRAY",)).tolist() == [0.5, 0.0]
+
+
+def test_the_0th_percentile_is_the_least_score_and_the_100th_the_greatest() -> None:
+    figures = fm.summarize({"own": [2.0, 1.0, 4.0]}, statistics={"own": ["p0", "p100"]}).figures
+    assert (figures["own.p0"], figures["own.p100"]) == (1.0, 4.0)
+    with pytest.raises(UnknownNameError, match="known: p0 to p100"):
+        fm.summarize({"own": [2.0]}, statistics={"own": ["p100.1"]})
+
+
+def test_a_damaged_row_of_a_score_file_is_an_error_and_not_left_out(tmp_path) -> None:
+    path = tmp_path / "scores.jsonl"
+    fm.score_files(write_rows(tmp_path), path, metrics="token_f1")
+    path.write_text(path.read_text() + '{"token_f1": 0.\n')
+    for read in (fm.summarize_files, lambda file: list(column_of(file, "token_f1"))):
+        with pytest.raises(FileFormatError, match=r"scores\.jsonl.*3"):
+            read(path)
+
+
+def write_rows(folder: Path) -> Path:
+    (folder / "rows.jsonl").write_text('{"answer": "a", "reference": "a"}\n{"answer": "b", "reference": "c"}\n')
+    return folder / "rows.jsonl"
+
+
+@pytest.mark.parametrize("answerable", [True, False])
+def test_what_is_said_of_a_question_wins_over_its_reference(answerable: bool) -> None:
+    """Whether a question can be answered is guessed from its reference only where nothing is said."""
+    references = ["I don't know."] if answerable else ["Paris"]
+    found = fm.answered_unanswerable(["Rome"], [answerable], references)
+    assert str(found.tolist()) == ("[nan]" if answerable else "[1.0]")
+
+
+def test_a_reader_that_has_gone_away_is_no_failure() -> None:
+    """As behind ``| head``: the program has done its work, whoever reads on."""
+    reader, writer = os.pipe()
+    os.close(reader)
+    done = subprocess.run(
+        [sys.executable, "-P", "-m", "fastmetrics", "metrics"],
+        stdout=writer,
+        stderr=subprocess.PIPE,
+        env=ENVIRONMENT,
+        check=False,
+    )
+    os.close(writer)
+    assert (done.returncode, done.stderr) == (0, b"")
