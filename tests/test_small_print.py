@@ -5,10 +5,13 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
+import numpy as np
 import pyarrow as pa
 import pytest
+from numpy.typing import NDArray
 
 import fastmetrics as fm
 from fastmetrics.core.arrays import floats_of_arrow
@@ -109,8 +112,8 @@ def write_rows(folder: Path) -> Path:
 def test_what_is_said_of_a_question_wins_over_its_reference(answerable: bool) -> None:
     """Whether a question can be answered is guessed from its reference only where nothing is said."""
     references = ["I don't know."] if answerable else ["Paris"]
-    found = fm.answered_unanswerable(["Rome"], [answerable], references)
-    assert str(found.tolist()) == ("[nan]" if answerable else "[1.0]")
+    found = fm.answered_unanswerable(["Rome", "Oslo"], [answerable, None], [*references, "Oslo"])
+    assert str(found.tolist()) == ("[nan, nan]" if answerable else "[1.0, nan]")
 
 
 def test_a_reader_that_has_gone_away_is_no_failure() -> None:
@@ -126,3 +129,15 @@ def test_a_reader_that_has_gone_away_is_no_failure() -> None:
     )
     os.close(writer)
     assert (done.returncode, done.stderr) == (0, b"")
+
+
+@pytest.mark.parametrize("space", [" ", "\t", "\n", "\v \r"])
+def test_a_sentence_is_embedded_without_its_citation_and_the_space_before_it(space: str) -> None:
+    seen: list[str] = []
+
+    def encode(texts: Sequence[str]) -> NDArray[np.float64]:
+        seen.extend(texts)
+        return np.ones((len(texts), 2))
+
+    fm.grounding_overlap([f"Paris is old{space}[1]."], [["Paris."]], embedder=encode)
+    assert seen[-2:] == ["Paris is old.", "Paris."]  # an embedder is asked for the length of its vectors first
