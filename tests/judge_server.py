@@ -22,8 +22,8 @@ FAULTS = ("429", "429-after", "500", "hang", "cut", "broken", "slow", "close", "
 
 
 def told(body: Body) -> str:
-    """What the user's message of a request says."""
-    return str(body["messages"][-1]["content"])
+    """What the user's first message of a request says."""
+    return str(next(message["content"] for message in body["messages"] if message["role"] == "user"))
 
 
 def drawn(text: str, most: int) -> int:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import math
 import time
 from collections import deque
+from collections.abc import Awaitable, Callable
 
 _MINUTE = 60.0
 _LEAST_BETWEEN_CUTS = 1.0
@@ -16,11 +18,20 @@ class RateLimits:
 
     At most ``most`` calls are under way.  A refusal for too many requests halves that number, at most once a second,
     and each reply raises it again by a share, so that it grows by one a round (additive increase, multiplicative
-    decrease).  ``rpm`` and ``tpm`` are requests and tokens a minute, sent evenly.
+    decrease).  ``rpm`` and ``tpm`` are requests and tokens a minute, sent evenly.  ``clock`` and ``sleep`` tell the
+    time and let it pass, in seconds.
     """
 
-    def __init__(self, most: int, rpm: float | None = None, tpm: float | None = None) -> None:
+    def __init__(
+        self,
+        most: int,
+        rpm: float | None = None,
+        tpm: float | None = None,
+        clock: Callable[[], float] = time.monotonic,
+        sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
+    ) -> None:
         self._most = most
+        self._clock, self._sleep = clock, sleep
         self._pace = 0.0 if rpm is None else _MINUTE / rpm
         self._per_token = 0.0 if tpm is None else _MINUTE / tpm
         self.allowed = float(most)
@@ -28,7 +39,7 @@ class RateLimits:
         self._under_way = 0
         self._waiting: deque[asyncio.Future[None]] = deque()
         self._next = self._held = 0.0
-        self._cut = -_LEAST_BETWEEN_CUTS
+        self._cut = -math.inf
 
     async def enter(self, tokens: float) -> None:
         """Wait until a call of about so many tokens may be sent; ``leave`` when it has come back."""
@@ -44,13 +55,13 @@ class RateLimits:
             raise
 
     async def _wait_for_turn(self, tokens: float) -> None:
-        now = time.monotonic()
+        now = self._clock()
         start = max(now, self._next, self._held)
         if self._pace or self._per_token:
             self._next = max(now, self._next) + max(self._pace, tokens * self._per_token)
         while start > now:
-            await asyncio.sleep(start - now)
-            now = time.monotonic()
+            await self._sleep(start - now)
+            now = self._clock()
             start = max(start, self._held)
 
     def leave(self) -> None:
@@ -77,7 +88,7 @@ class RateLimits:
 
     def limited(self, retry_after: float | None) -> None:
         """The server refused a call for too many requests: send less, and nothing before it says so."""
-        now = time.monotonic()
+        now = self._clock()
         if now - self._cut >= _LEAST_BETWEEN_CUTS:
             self._cut = now
             self.allowed = max(1.0, self.allowed / 2)

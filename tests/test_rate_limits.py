@@ -1,0 +1,164 @@
+"""How much is asked at a time: the number of calls under way, requests and tokens a minute, and holds."""
+
+from __future__ import annotations
+
+import asyncio
+
+from fastmetrics.derive.chat_client import Failure
+from fastmetrics.derive.circuit_breaker import FIRST, IN_A_ROW, CircuitBreaker
+from fastmetrics.derive.rate_limits import RateLimits
+from fastmetrics.derive.window import Retries
+
+
+class Clock:
+    """A time that passes by sleeping only."""
+
+    def __init__(self):
+        self.now = 1000.0
+
+    def __call__(self):
+        return self.now
+
+    async def sleep(self, seconds):
+        """Let the time pass, and others run."""
+        self.now += seconds
+        await asyncio.sleep(0)
+
+
+def limits(most, **options):
+    """Limits under a clock of their own."""
+    clock = Clock()
+    return RateLimits(most, clock=clock, sleep=clock.sleep, **options), clock
+
+
+def test_no_more_calls_than_allowed_are_under_way():
+    async def run():
+        allowed, _ = limits(3)
+        seen, now = [], 0
+
+        async def one():
+            nonlocal now
+            await allowed.enter(1)
+            now += 1
+            seen.append(now)
+            await asyncio.sleep(0)
+            now -= 1
+            allowed.leave()
+
+        await asyncio.gather(*(one() for _ in range(20)))
+        return seen
+
+    seen = asyncio.run(run())
+    assert (len(seen), max(seen)) == (20, 3)
+
+
+def test_a_refusal_halves_what_is_allowed_and_replies_raise_it_by_one_a_round():
+    allowed, clock = limits(16)
+    allowed.limited(None)
+    allowed.limited(None)  # one of the same moment
+    assert allowed.allowed == 8
+    for _ in range(8):
+        allowed.worked()
+    assert 8.8 < allowed.allowed <= 9
+    for _ in range(10):
+        clock.now += 2
+        allowed.limited(None)
+    assert allowed.allowed == 1
+    for _ in range(1000):
+        allowed.worked()
+    assert allowed.allowed == 16
+
+
+def times(count, **options):
+    """When so many calls of 100 tokens may be sent that come back at once."""
+
+    async def run():
+        allowed, clock = limits(8, **options)
+        found = []
+        for _ in range(count):
+            await allowed.enter(100)
+            found.append(clock.now - 1000)
+            allowed.leave()
+        return found
+
+    return [round(at, 6) for at in asyncio.run(run())]
+
+
+def test_requests_and_tokens_a_minute():
+    assert times(4) == [0, 0, 0, 0]
+    assert times(4, rpm=30) == [0, 2, 4, 6]
+    assert times(4, tpm=6000) == [0, 1, 2, 3]
+    assert times(4, rpm=30, tpm=6000) == [0, 2, 4, 6]
+
+
+def test_tokens_that_were_guessed_wrong_are_made_good():
+    async def run():
+        allowed, clock = limits(8, tpm=6000)
+        await allowed.enter(100)
+        allowed.used(100, 400)
+        await allowed.enter(100)
+        return clock.now - 1000
+
+    assert asyncio.run(run()) == 4
+
+
+def test_nothing_is_sent_before_the_server_says_so():
+    async def run():
+        allowed, clock = limits(8)
+        allowed.limited(7.0)
+        await asyncio.gather(*(allowed.enter(1) for _ in range(4)))
+        return clock.now - 1000
+
+    assert asyncio.run(run()) >= 7
+
+
+def test_a_call_that_is_broken_off_leaves_its_place():
+    async def run():
+        allowed = RateLimits(1, rpm=0.01)
+        await allowed.enter(1)
+        waiting = [asyncio.ensure_future(allowed.enter(1)) for _ in range(3)]
+        await asyncio.sleep(0)
+        for one in waiting:
+            one.cancel()
+        await asyncio.gather(*waiting, return_exceptions=True)
+        allowed.leave()
+        return allowed
+
+    assert asyncio.run(run())._under_way == 0
+
+
+def test_waits_double_and_the_server_knows_better():
+    retries = Retries(tries=5, pause=1.0)
+    for failures, least in ((1, 1), (2, 2), (3, 4), (4, 8)):
+        assert least <= retries.wait(failures, None) <= 1.25 * least
+    assert 3 <= retries.wait(4, 3.0) <= 3.75
+    assert retries.wait(60, None) <= 375
+    assert retries.wait(1, 1e9) <= 375
+
+
+def failing(count, *, given_up=False, worked=False, **kind):
+    """What a breaker says of so many failures in a row."""
+    breaker = CircuitBreaker("here")
+    if worked:
+        breaker.worked()
+    return [breaker.failed(Failure("http", "why", **kind), given_up=given_up) for _ in range(count)]
+
+
+def test_a_run_that_only_fails_stops():
+    assert [error is not None for error in failing(FIRST)] == [False] * (FIRST - 1) + [True]
+    assert str(failing(FIRST)[-1]) == f"here: no reply to {FIRST} requests: why"
+    assert failing(1, given_up=True)[0] is not None
+    assert failing(1000, worked=True) == [None] * 1000
+    after = failing(IN_A_ROW, given_up=True, worked=True)
+    assert [error is not None for error in after] == [False] * (IN_A_ROW - 1) + [True]
+    assert failing(IN_A_ROW - 1, given_up=True, passing=False) == [None] * (IN_A_ROW - 1)
+    assert str(failing(1, worked=True, fatal=True, passing=False)[0]) == "here refuses all calls: why"
+    assert failing(1000, limited=True) == [None] * 1000
+
+
+def test_one_reply_makes_failures_forgotten():
+    breaker = CircuitBreaker("here")
+    for _ in range(100):
+        assert breaker.failed(Failure("http", "why"), given_up=False) is None
+        assert breaker.failed(Failure("http", "why"), given_up=False) is None
+        breaker.worked()
