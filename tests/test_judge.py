@@ -237,6 +237,16 @@ def test_the_key_is_nowhere_but_in_the_request(tmp_path):
     assert "your key is [key]" in (folder / "o.jsonl").read_text()
 
 
+def test_a_key_that_is_a_word_does_not_change_the_replies(tmp_path, monkeypatch):
+    for key in ("k", "none", "EMPTY", "ok"):
+        monkeypatch.setenv("OPENAI_API_KEY", key)
+        with judge_server(reply=lambda body: '{"reason": "none of it is ok, k", "score": 2}') as judge:
+            made = fm.judge(rows(1), "safety", model="m", base_url=judge.url, store=tmp_path / "s.sqlite")
+            assert judge.headers[0].count(f"Bearer {key}\r\n") == 1
+        assert made["judge_safety_reason"].to_pylist() == ["none of it is ok, k"]
+        assert made["judge_safety_prompt_tokens"].to_pylist() == [100]
+
+
 def test_no_key_no_server_and_no_package_are_plain_errors(tmp_path, monkeypatch):
     store = tmp_path / "s.sqlite"
     with pytest.raises(ServiceError, match=r"localhost:1/v1: no reply to \d+ requests: the connection failed"):

@@ -25,6 +25,8 @@ ADDRESS = "OPENAI_BASE_URL"
 
 _OPENAI = "https://api.openai.com/v1"
 _LONGEST_REASON = 500
+_SECRET = 12
+"""Characters from which on a key is taken for a secret; shorter ones, such as "none", are words of many replies."""
 
 _FINAL_CODES = ("insufficient_quota", "model_not_found", "invalid_api_key", "unsupported_parameter")
 _FINAL_STATUSES = (401, 402, 403, 404, 405)
@@ -172,7 +174,7 @@ class ChatClient:
 
     def _without_key(self, text: str) -> str:
         """The text without the key, which a server may say again."""
-        return text.replace(self._key, "[key]") if self._key else text
+        return text.replace(self._key, "[key]") if len(self._key) >= _SECRET else text
 
 
 def _is_object(text: str) -> bool:

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import random
+import signal
 import threading
 import time
 from collections.abc import Callable, Coroutine, Sequence
 from concurrent.futures import Future
+from contextlib import suppress
 from dataclasses import dataclass
+from types import FrameType
 from typing import TypeAlias
 
 from fastmetrics.derive.budget import Budget, tokens_of
@@ -69,11 +72,12 @@ class Window:
         self._model, self._store, self._connect = model, store, connect
         self._budget, self._limits, self._concurrency = budget, limits, concurrency
         self._retries, self._breaker = retries, breaker
-        self._lock = threading.Lock()
+        self._lock = threading.RLock()  # an interrupt may fall where it is held
         self._under_way: dict[bytes, Future[Answer]] = {}
         self._failed: dict[bytes, Answer] = {}
         self._broken: BaseException | None = None
         self._loop: _Loop | None = None
+        self._before: Callable[[int, FrameType | None], object] | None = None
 
     @property
     def began(self) -> float:
@@ -82,12 +86,24 @@ class Window:
 
     def __enter__(self) -> Window:
         self._began = time.time()
+        before = signal.getsignal(signal.SIGINT)
+        if threading.current_thread() is threading.main_thread() and callable(before):
+            self._before = before
+            signal.signal(signal.SIGINT, self._interrupted)
         return self
 
     def __exit__(self, *exc: object) -> None:
+        if self._before is not None:
+            signal.signal(signal.SIGINT, self._before)
         self._break(ServiceError("the run has ended"))
         if self._loop is not None:
             self._loop.close(_PATIENCE)
+
+    def _interrupted(self, number: int, frame: FrameType | None) -> None:
+        """Send nothing more, before anything else is brought to its end."""
+        self._break(ServiceError("the run was interrupted"))
+        if self._before is not None:
+            self._before(number, frame)
 
     def ask(self, calls: Sequence[Call], *, again: bool = False) -> list[Answer]:
         """What comes of each call, in their order; blocks until all have come.
@@ -193,6 +209,8 @@ class Window:
         with self._lock:
             self._broken = self._broken or error
             waiting, self._under_way = list(self._under_way.values()), {}
+            if self._loop is not None:
+                self._loop.stop()
         for future in waiting:
             future.set_exception(self._broken)
 
@@ -217,8 +235,11 @@ class _Loop:
         """Give the workers something to do, from any thread."""
         self._loop.call_soon_threadsafe(self._queue.put_nowait, item)
 
-    def close(self, patience: float) -> None:
-        """End the work, and wait for that no longer than so many seconds."""
-        if not self._loop.is_closed():
+    def stop(self) -> None:
+        """Break the work off."""
+        with suppress(RuntimeError):  # the loop has ended by itself
             self._loop.call_soon_threadsafe(self._task.cancel)
+
+    def close(self, patience: float) -> None:
+        """Wait until the work has ended, no longer than so many seconds."""
         self._thread.join(patience)
