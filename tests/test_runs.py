@@ -141,6 +141,31 @@ def test_the_same_run_gives_the_same_bytes_unless_times_are_asked_for(tmp_path):
     assert re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\+00:00", about["began"])
 
 
+class StoppedError(Exception):
+    """What ends a run early here."""
+
+
+def test_a_resumed_run_has_the_name_of_the_call_that_finished_it(tmp_path):
+    table = pa.table({"id": range(300_000), "answer": ["a b"] * 300_000, "reference": ["a"] * 300_000})
+    pq.write_table(table, tmp_path / "rows.parquet")
+
+    def stop(progress):
+        if progress.rows > 140_000:
+            raise StoppedError
+
+    out = tmp_path / "scores.parquet"
+    with pytest.raises(StoppedError):
+        fm.score_files(tmp_path / "rows.parquet", out, metrics="token_f1", name="first", progress=stop)
+    assert fm.list_runs(tmp_path).num_rows == 0  # what is unfinished is no run
+    found = fm.score_files(tmp_path / "rows.parquet", out, metrics="token_f1", name="second", resume=True)
+    assert found.run.resumed_rows > 0
+    undisturbed = tmp_path / "once" / "scores.parquet"
+    undisturbed.parent.mkdir()
+    fm.score_files(tmp_path / "rows.parquet", undisturbed, metrics="token_f1", name="second")
+    assert out.read_bytes() == undisturbed.read_bytes()
+    assert [run["name"] for run in fm.list_runs(tmp_path).to_pylist()] == ["second"]
+
+
 def test_the_list_of_a_folder(tmp_path):
     rows = write(tmp_path / "rows.jsonl", ROWS)
     fm.score_files(rows, tmp_path / "b.parquet", metrics="token_f1", name="second", times=True)

@@ -89,8 +89,8 @@ def score_files(
 
     The metadata of the output hold fingerprints of its rows that do not depend on their order: of the ids, and of ids
     and questions if the run reads the questions, as one that has a ``name`` does.  The name is kept there too, and with
-    ``times`` when the run began and ended; without, runs of the same rows give the same bytes.  ``list_runs`` shows the
-    outputs of a folder by them.
+    ``times`` when the run began and ended; without, runs of the same rows give the same bytes.  A resumed run has the
+    name and the times of the call that finished it.  ``list_runs`` shows the outputs of a folder by them.
 
     Kept text that a spreadsheet would run as a formula (``=1+1``) gets a quote in front in CSV and TSV, unless
     ``guard=False``.  The metadata beside the file count such cells, and this package takes the quotes away again when
