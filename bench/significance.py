@@ -1,4 +1,4 @@
-"""Two systems compared on many rows, beside SciPy and ranx: ``python -m bench.significance``."""
+"""Two systems compared on many rows, beside SciPy, ranx and sacreBLEU: ``python -m bench.significance``."""
 
 from __future__ import annotations
 
@@ -19,6 +19,7 @@ import pyarrow.parquet as pq
 
 from bench.compare import RESULTS
 from bench.machine import machine
+from bench.paired_sacrebleu import paired
 from fastmetrics.stats.paired_tests import Differences, randomisation_p
 
 RESAMPLES = 10_000
@@ -111,9 +112,23 @@ def main() -> None:
     parser.add_argument("--rows", type=int, default=1_000_000)
     parser.add_argument("--peer-rows", type=int, default=10_000)
     parser.add_argument("--repeats", type=int, default=3)
+    parser.add_argument("--sentences", type=int, default=5_000)
+    parser.add_argument("--only", choices=["files", "peers", "sacrebleu"], help="measure this part, keep the others")
     options = parser.parse_args()
-    results = [whole(options.rows, threads, options.repeats) for threads in (1, 2)]
-    results += [contest(peer, options.peer_rows, 2, options.repeats) for peer in ("scipy", "ranx")]
+    parts: dict[str, Callable[[], list[dict[str, Any]]]] = {
+        "files": lambda: [whole(options.rows, threads, options.repeats) for threads in (1, 2)],
+        "peers": lambda: [contest(peer, options.peer_rows, 2, options.repeats) for peer in ("scipy", "ranx")],
+        "sacrebleu": lambda: [
+            paired(metric, test, options.sentences, 2, options.repeats)
+            for metric in ("BLEU", "chrF2")
+            for test in ("bs", "ar")
+        ],
+    }
+    results = [one for name, measure in parts.items() if options.only in (None, name) for one in measure()]
+    if options.only is not None:
+        held = json.loads((RESULTS / "significance.json").read_text())["results"]
+        fresh = {one["what"] for one in results}
+        results = [*(one for one in held if one["what"] not in fresh), *results]
     report = {"name": "significance", "machine": machine(), "results": results}
     (RESULTS / "significance.json").write_text(json.dumps(report, indent=2) + "\n")
     for one in results:

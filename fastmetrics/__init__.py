@@ -31,6 +31,7 @@ HOMES = {
     "list_runs": "results.run_list",
     "validate": "results.validation",
     "compare": "results.comparison",
+    "sacrebleu_paired": "results.sacrebleu_paired",
     "gate": "results.gate",
     "worst_rows": "results.worst_rows",
     "assert_scores": "scoring.assert_scores",

@@ -15,6 +15,7 @@ from fastmetrics.faq.bot import StrictMatchBot as StrictMatchBot
 from fastmetrics.faq.matcher import match_faq as match_faq
 from fastmetrics.metrics.answerability import AbstentionF1
 from fastmetrics.metrics.bleu import BleuScore
+from fastmetrics.metrics.corpus_chrf import ChrfScore
 from fastmetrics.metrics.grounding import grounding_evidence as grounding_evidence
 from fastmetrics.metrics.operations import tokens_by_id as tokens_by_id
 from fastmetrics.metrics.retrieval_consistency import retrieval_consistency as retrieval_consistency
@@ -28,6 +29,7 @@ from fastmetrics.results.gate import gate as gate
 from fastmetrics.results.histograms import histograms as histograms
 from fastmetrics.results.interval_summary import summarize_by as summarize_by
 from fastmetrics.results.run_list import list_runs as list_runs
+from fastmetrics.results.sacrebleu_paired import sacrebleu_paired as sacrebleu_paired
 from fastmetrics.results.score_files import summarize_files as summarize_files
 from fastmetrics.results.side_by_side import primary_table as primary_table
 from fastmetrics.results.side_by_side import side_by_side as side_by_side
@@ -86,6 +88,7 @@ __all__ = [
     "confidence",
     "connector_score",
     "corpus_bleu",
+    "corpus_chrf",
     "correct_abstention",
     "correlations",
     "diversity_score",
@@ -177,6 +180,7 @@ __all__ = [
     "rougeLsum_f1",
     "rougeLsum_precision",
     "rougeLsum_recall",
+    "sacrebleu_paired",
     "score",
     "score_files",
     "semantic_similarity",
@@ -400,6 +404,9 @@ def corpus_bleu(answer: Column, reference: Column, *, tokenizer: Literal['13a', 
 
 def chrf(answer: Column, reference: Column, *, char_order: int = 6, word_order: int = 0, beta: float = 2, lowercase: bool = False, whitespace: bool = False, eps_smoothing: bool = False, threads: int | None = None) -> NDArray[np.float64]:
     """Character n-gram F-score of each answer, from 0 to 100: sacreBLEU's ``sentence_chrf``."""
+
+def corpus_chrf(answer: Column, reference: Column, *, char_order: int = 6, word_order: int = 0, beta: float = 2, lowercase: bool = False, whitespace: bool = False, eps_smoothing: bool = False, threads: int | None = None) -> ChrfScore:
+    """Character n-gram F-score of all answers together, from 0 to 100: sacreBLEU's ``corpus_chrf``."""
 
 def tfidf_cosine(question: Column, answer: Column, *, idf: Literal['pair', 'corpus'] = 'pair', threads: int | None = None) -> NDArray[np.float64]:
     """Cosine of the TF-IDF vectors of question and answer, as scikit-learn's ``TfidfVectorizer()`` makes them."""

@@ -29,6 +29,7 @@ from fastmetrics.commands.profile import profile
 from fastmetrics.commands.rank import rank
 from fastmetrics.commands.rows import rows
 from fastmetrics.commands.runs import runs
+from fastmetrics.commands.sacrebleu import sacrebleu
 from fastmetrics.commands.score import score
 from fastmetrics.commands.search import index, search
 from fastmetrics.commands.summarize import summarize
@@ -82,6 +83,7 @@ for _command in (
     metrics,
     summarize,
     compare,
+    sacrebleu,
     gate,
     rows,
     runs,

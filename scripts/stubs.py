@@ -8,6 +8,7 @@ from typing import Any
 
 import fastmetrics as fm
 from fastmetrics.core.allowed_values import Choice
+from fastmetrics.declaration.formula import Formula
 from fastmetrics.declaration.metric import Metric
 from fastmetrics.metrics import REGISTRY
 
@@ -35,7 +36,7 @@ def stub() -> str:
     """The text of ``fastmetrics/__init__.pyi``."""
     metrics = [metric for metric in REGISTRY.values() if metric.name.isidentifier()]
     imports = [f"from fastmetrics.{home} import {name} as {name}" for name, home in fm.HOMES.items()]
-    finishes = [metric.finish for metric in metrics if metric.finish is not None]
+    finishes = [_one(metric.finish) for metric in metrics if metric.finish is not None]
     imports += [f"from {finish.__module__} import {_returned(finish)}" for finish in finishes]
     listed = "__all__ = [\n" + "".join(f'    "{name}",\n' for name in fm.public_names()) + "]\n"
     return "\n".join([HEADER, *sorted(imports), "", listed + NAMES, *map(_function, metrics)])
@@ -50,7 +51,7 @@ def _function(metric: Metric) -> str:
         for name, default in metric.defaults.items()
     ]
     given = ", ".join([*columns, "*", *options, "threads: int | None = None"])
-    result = "NDArray[np.float64]" if metric.finish is None else _returned(metric.finish)
+    result = "NDArray[np.float64]" if metric.finish is None else _returned(_one(metric.finish))
     return f'def {metric.name}({given}) -> {result}:\n    """{metric.summary}"""\n'
 
 
@@ -66,6 +67,11 @@ def _annotation(allowed: Any, hint: Any) -> str:
 def _default(value: Any) -> str:
     """The default, unless it is long."""
     return repr(value) if len(repr(value)) < 20 else "..."
+
+
+def _one(finish: Any) -> Any:
+    """What makes one value: the function itself, or that of a formula, which knows another for many."""
+    return finish.of if isinstance(finish, Formula) else finish
 
 
 def _returned(finish: Any) -> str:

@@ -48,6 +48,32 @@ def test_any_text(rows: list[tuple[str, list[str]]], given_options: dict[str, An
     check([row[0] for row in rows], [row[1] for row in rows], given_options)
 
 
+@given(
+    rows=st.lists(st.tuples(hostile, st.lists(hostile, min_size=1, max_size=3)), min_size=1, max_size=5),
+    given_options=options,
+)
+def test_corpus_chrf(rows: list[tuple[str, list[str]]], given_options: dict[str, Any]) -> None:
+    """Score, counts, name and signature are sacreBLEU's, of any number of references."""
+    answers, references = [row[0] for row in rows], [row[1] for row in rows]
+    columns = [[one[at] if at < len(one) else None for one in references] for at in range(max(map(len, references)))]
+    scorer = CHRF(**given_options)
+    wanted = scorer.corpus_score(answers, columns)
+    got = fm.corpus_chrf([*answers, None, "a"], [*references, ["a"], []], **given_options)
+    assert (got.score, got.name, got.signature) == (wanted.score, wanted.name, str(scorer.get_signature()))
+    sums = np.sum(scorer._extract_corpus_statistics(answers, columns), axis=0).tolist()
+    assert [sums[0::3], sums[1::3], sums[2::3]] == [got.answered, got.wanted, got.matched]
+
+
+def test_corpus_chrf_plus_plus_and_no_rows() -> None:
+    answers, references = ["the cat sat.", "a mat"], [["the cats sat.", "(the) cat"], ["mat"]]
+    got = getattr(fm, "corpus_chrf++")(answers, references)
+    assert got.score == fm.corpus_chrf(answers, references, word_order=2).score == float(got)
+    assert str(got).startswith("chrF2++|nrefs:var|case:mixed|eff:yes|nc:6|nw:2|space:no|version:")
+    assert fm.corpus_chrf([], []).score == fm.corpus_chrf([None], ["a"]).score == 0
+    with pytest.raises(OptionError, match="cannot both be 0"):
+        fm.corpus_chrf(answers, references, char_order=0)
+
+
 def test_long_texts() -> None:
     """Hash tables in place of dense ones."""
     chance = random.Random(5)

@@ -89,6 +89,9 @@ def score(
     times: Annotated[
         bool, typer.Option("--times", help="Keep when the run began and ended too, which makes other bytes each time.")
     ] = False,
+    keep_counts: Annotated[
+        bool, typer.Option("--keep-counts", help="Keep what each row adds to corpus metrics, for compare.")
+    ] = False,
     plugin: Plugins = None,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing but errors.")] = False,
 ) -> None:
@@ -125,6 +128,7 @@ def score(
             address=address,
             name=name,
             times=times,
+            keep_counts=keep_counts,
         )
     if quiet:
         return

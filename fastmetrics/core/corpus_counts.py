@@ -6,7 +6,10 @@ import json
 from collections.abc import Iterable, Mapping
 from typing import Any, TypeAlias
 
+import numpy as np
 import pyarrow as pa
+
+from fastmetrics.core.arrays import Flags, Ints
 
 METADATA = b"fastmetrics"
 """The key of a schema's metadata under which scores keep, as JSON, what is known of them beside the columns."""
@@ -33,6 +36,24 @@ def metadata(
     more = {"fingerprint": fingerprint, "options": options}
     given = {name: dict(values) for name, values in more.items() if values}
     return {METADATA: json.dumps({"metrics": metrics, "counts": dict(counts), "cautions": dict(cautions), **given})}
+
+
+def counts_column(metric: str) -> str:
+    """The column that keeps what each row adds to the counts of a corpus metric.
+
+    >>> counts_column("corpus_bleu")
+    'corpus_bleu.counts'
+    """
+    return f"{metric}.counts"
+
+
+def counts_array(counts: Ints, present: Flags) -> pa.Array:
+    """The counts of rows as lists, null where a row was not counted."""
+    ends = np.concatenate([[0], np.cumsum(present * np.int64(counts.shape[1]))])
+    mask = None if present.all() else pa.array(~present)
+    return pa.ListArray.from_arrays(
+        pa.array(ends, pa.int32()), pa.array(counts[present].ravel(), pa.int64()), mask=mask
+    )
 
 
 KINDS = ("counts", "cautions", "fingerprint")

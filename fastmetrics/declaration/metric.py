@@ -119,10 +119,9 @@ class Metric:
         scores, present = self._call(batch, options)
         return np.where(present, scores, np.nan), present
 
-    def count(self, batch: Batch, options: Options) -> Ints:
-        """What the rows of a batch that have all it takes add to the counts of a corpus metric."""
-        counts, present = self._call(batch, options)
-        return counts[present].sum(axis=0)
+    def row_counts(self, batch: Batch, options: Options) -> tuple[Ints, Flags]:
+        """What each row adds to the counts of a corpus metric, and whether it had all it takes; if not, nothing."""
+        return self._call(batch, options)
 
     def cautioned(self, batch: Batch, options: Options) -> list[int] | None:
         """How many rows the metric's caution speaks of, and how many have all it takes; None without a caution."""

@@ -17,7 +17,7 @@ SUITES: Mapping[str, tuple[str, ...]] = {
     "lexical": ("lexical", "squad", "abstention"),
     "answerability": ("abstention", "answerability", "risk"),
     "grounding": ("abstention", "grounding", "citations"),
-    "generation": ("rouge", "bleu", "chrf", "tfidf"),
+    "generation": ("rouge", "bleu", "chrf", "corpus_chrf", "tfidf"),
     "verdict": ("hallucination", "verdict"),
     "writing": ("writing_components", "writing"),
     "retrieval": ("retrieval",),

@@ -10,6 +10,7 @@ from typing import Annotated, Any
 import numpy as np
 
 from fastmetrics.core.arrays import Flags, Floats, Ints
+from fastmetrics.declaration.formula import Formula
 from fastmetrics.declaration.metric import REGISTRY, metric
 from fastmetrics.declaration.representations import Number, Raw
 from fastmetrics.metrics.abstention import PHRASES, Answers, Patterns, check_phrases
@@ -182,12 +183,19 @@ def _finish(counts: Sequence[int], **options: Any) -> AbstentionF1:
     return AbstentionF1(f1, precision, recall, tp, fp, fn, tn)
 
 
+def _finish_many(sums: Ints, **options: Any) -> Floats:
+    """F1 of each row of added counts."""
+    tp, fp, fn, _ = sums.T
+    total = 2 * tp + fp + fn
+    return np.divide(2 * tp, total, out=np.full(len(sums), np.nan), where=total > 0)
+
+
 @metric(
     bounds=(0, 1),
     better="higher",
     source="S1, abstain rate, judged by answerability",
     grouped=True,
-    finish=_finish,
+    finish=Formula(_finish, _finish_many),
     check=check_phrases,
     either=TOLD,
 )

@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from fastmetrics.core.allowed_values import Choice, Real, Whole
 from fastmetrics.core.arrays import Floats, Ints, Text, Tokens, text_of_strings
 from fastmetrics.declaration.batch import Batch
 from fastmetrics.declaration.cautions import Caution, one_word
+from fastmetrics.declaration.formula import Formula
 from fastmetrics.declaration.metric import metric
 from fastmetrics.declaration.representations import Options
 from fastmetrics.errors import OptionError
+from fastmetrics.kernels.stats.corpus_formulas import bleu_scores
 from fastmetrics.metrics.shared.pair_counts import clipped
 from fastmetrics.text.conventions import LOWER
 from fastmetrics.text.sacrebleu_tables import FRAMES
@@ -29,6 +33,9 @@ Tokenizer = Annotated[str, Choice(*FRAMES, "none", *OTHER_TOKENIZERS)]
 Smoothing = Annotated[str, Choice(*SMOOTHING)]
 SmoothValue = Annotated[float | None, Real(0.0, 1e6)]
 Order = Annotated[int, Whole(1, 100)]
+
+HEADS = 3
+"""How many counts stand before those of sacreBLEU: rows, references, and the squares of their numbers."""
 
 _LOG_OF_ZERO = -9999999999.0
 
@@ -197,13 +204,21 @@ class BleuScore:
         return f"BLEU|{self.signature} = {self.score:.2f} {precisions} (BP = {self.bp:.3f} {lengths})"
 
 
-def _finish(sums: Sequence[int], **options: Any) -> BleuScore:
-    """The score of added counts, by sacreBLEU's own formula."""
-    orders = options["max_ngram_order"]
-    rows, references, squares, sys_len, ref_len, *rest = sums or [0] * (5 + 2 * orders)
+def bleu_scorer(sums: Sequence[int], **options: Any) -> Any:
+    """sacreBLEU's own BLEU with these options, which knows how many references each row of the added counts has."""
+    rows, references, squares = sums[:HEADS]
     scorer = _sacrebleu(**options)
     # all rows have the same number of references just if the mean of the squares is the square of the mean
     scorer.num_refs = references // max(rows, 1) if rows * squares == references**2 else -1
+    return scorer
+
+
+def _finish(sums: Sequence[int], **options: Any) -> BleuScore:
+    """The score of added counts, by sacreBLEU's own formula."""
+    orders = options["max_ngram_order"]
+    sums = sums or [0] * (HEADS + 2 + 2 * orders)
+    scorer = bleu_scorer(sums, **options)
+    sys_len, ref_len, *rest = sums[HEADS:]
     found = scorer.compute_bleu(
         list(rest[:orders]),
         list(rest[orders:]),
@@ -219,12 +234,37 @@ def _finish(sums: Sequence[int], **options: Any) -> BleuScore:
     return BleuScore(float(found.score), counts, totals, precisions, bp, sys_len, ref_len, signature)
 
 
+def bleu_of_sums(sums: Ints | NDArray[np.float32], value: float | None = None, **options: Any) -> Floats:
+    """BLEU of each row of sums of counts, by sacreBLEU's formula to the bit; of float32 sums as it treats those.
+
+    The sums are answers' and references' lengths, matches and n-grams of each order; ``value`` is that of smoothing.
+    """
+    method = options["smooth_method"]
+    value = (SMOOTHING[method] or 0.0) if value is None else value
+    kind = np.float32 if sums.dtype == np.float32 else np.float64
+    found = np.empty(len(sums))
+    compensated = sys.version_info >= (3, 12)
+    bleu_scores(
+        sums.astype(kind, copy=False),
+        list(SMOOTHING).index(method),
+        float(value),
+        options["effective_order"],
+        compensated,
+        found,
+    )
+    return found
+
+
+def _finish_many(sums: Ints, **options: Any) -> Floats:
+    return bleu_of_sums(sums[:, HEADS:], options["smooth_value"], **options)
+
+
 @metric(
     bounds=(0, 100),
     better="higher",
     source="S2, BLEU; sacreBLEU 2.6",
     grouped=True,
-    finish=_finish,
+    finish=Formula(_finish, _finish_many),
     cues=_CUES,
     caution=_caution,
 )

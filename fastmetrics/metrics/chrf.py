@@ -62,12 +62,13 @@ def _spell(batch: Batch, column: str, lowercase: bool, whitespace: bool, worded:
     return Spelled(characters, words)
 
 
-def _check(char_order: int, word_order: int, **_: object) -> None:
+def check_orders(char_order: int, word_order: int, **_: object) -> None:
+    """Raise ``OptionError`` where no n-gram would be counted."""
     if char_order + word_order == 0:
         raise OptionError("chrf: options 'char_order' and 'word_order' cannot both be 0")
 
 
-def _f_score(hypothesis: Ints, reference: Ints, matched: Ints, beta: float, smoothed: bool) -> Floats:
+def f_score(hypothesis: Ints, reference: Ints, matched: Ints, beta: float, smoothed: bool) -> Floats:
     """chrF from n-gram counts, one row an order; the order of operations is sacreBLEU's."""
     factor = beta**2
     precision_sum, recall_sum, score, effective = np.zeros((4, hypothesis.shape[1]))
@@ -90,7 +91,11 @@ def _f_score(hypothesis: Ints, reference: Ints, matched: Ints, beta: float, smoo
     return 100 * f
 
 
-def _chrf(answer: Spelled, reference: Spelled, char_order: int, word_order: int, beta: float, smoothed: bool) -> Floats:
+def shared_ngrams(answer: Spelled, reference: Spelled, char_order: int, word_order: int) -> tuple[Ints, Ints, Ints]:
+    """Of each pair the n-grams of the answer, of the reference and of both, one row an order; characters come first.
+
+    Those of the answer do not count where the reference has none of the order.
+    """
     hypotheses, references, matches = [], [], []
     for a, b, orders in (
         (answer.characters, reference.characters, char_order),
@@ -102,10 +107,16 @@ def _chrf(answer: Spelled, reference: Spelled, char_order: int, word_order: int,
             hypotheses.append(np.maximum(a.counts - before, 0) * (wanted > 0))
             references.append(wanted)
             matches.append(ngrams(a, b, orders)[:orders])
-    return _f_score(np.concatenate(hypotheses), np.concatenate(references), np.concatenate(matches), beta, smoothed)
+    return np.concatenate(hypotheses), np.concatenate(references), np.concatenate(matches)
 
 
-@metric(bounds=(0, 100), better="higher", source="S2, chrF; sacreBLEU 2.6", check=_check, aliases=["sentence_chrf"])
+def _chrf(answer: Spelled, reference: Spelled, char_order: int, word_order: int, beta: float, smoothed: bool) -> Floats:
+    return f_score(*shared_ngrams(answer, reference, char_order, word_order), beta, smoothed)
+
+
+@metric(
+    bounds=(0, 100), better="higher", source="S2, chrF; sacreBLEU 2.6", check=check_orders, aliases=["sentence_chrf"]
+)
 def chrf(
     answer: Spelling,
     reference: Spelling,
@@ -136,7 +147,7 @@ def chrf(
     bounds=(0, 100),
     better="higher",
     source="S2, chrF++; sacreBLEU 2.6",
-    check=_check,
+    check=check_orders,
     aliases=["chrf_plus_plus", "chrfpp"],
 )
 def chrf_plus_plus(

@@ -8,8 +8,10 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from fastmetrics.core.arrays import Floats
+from fastmetrics.core.arrays import Floats, Ints
 from fastmetrics.declaration.cautions import notes
+from fastmetrics.declaration.formula import values_of
+from fastmetrics.errors import FastmetricsError
 from fastmetrics.plan.plan import parse
 
 Values: TypeAlias = Callable[[str], Iterable[Floats]]
@@ -20,6 +22,29 @@ def scores_read(names: Iterable[str]) -> list[str]:
     """The columns of scores of which the corpus metrics asked for by these names are made."""
     asked = (parse(name) for name in names)
     return list(dict.fromkeys(spec for one in asked for spec in one.metric.reads(one.options)))
+
+
+def is_corpus(name: str) -> bool:
+    """Whether a corpus metric goes by this name, which may have options."""
+    try:
+        return parse(name).metric.finish is not None
+    except FastmetricsError:
+        return False
+
+
+def is_counted(name: str) -> bool:
+    """Whether a corpus metric goes by this name that is made of counts of rows, not of their scores.
+
+    >>> is_counted("corpus_bleu(tokenizer='char')"), is_counted("bleu"), is_counted("aurc")
+    (True, False, False)
+    """
+    return is_corpus(name) and not scores_read([name])
+
+
+def many_values(name: str, sums: Ints) -> Floats:
+    """The values of the corpus metric that was asked for as ``name``, one for each row of sums of its counts."""
+    asked = parse(name)
+    return values_of(asked.metric, sums, asked.options)
 
 
 def finish_counts(name: str, counts: Sequence[int], values: Values) -> float:

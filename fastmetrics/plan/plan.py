@@ -11,6 +11,7 @@ from typing import Any
 from fastmetrics import metrics as families
 from fastmetrics.columns import COLUMNS, SCHEMAS, passed_over, resolve
 from fastmetrics.core.allowed_values import Optional, argument, of_hint
+from fastmetrics.core.corpus_counts import counts_column
 from fastmetrics.core.name_lists import listed
 from fastmetrics.declaration import spec as specs
 from fastmetrics.declaration.metric import Metric
@@ -44,6 +45,15 @@ class Plan:
 
     identity: Mapping[str, str] = field(default_factory=dict)
     """The columns of the fingerprint of the rows, and where each is found; none without a fingerprint."""
+
+    keep_counts: bool = False
+    """Whether the counts of each row are kept beside the scores, for the corpus metrics that are made of counts."""
+
+    @property
+    def kept_counts(self) -> dict[str, str]:
+        """The columns that keep the counts of rows, by corpus metric; those that read scores have no counts."""
+        counted = (one for one in self.scores if one.metric.finish is not None and not one.metric.reads(one.options))
+        return {score.name: counts_column(score.name) for score in counted} if self.keep_counts else {}
 
     @property
     def names(self) -> list[str]:
@@ -165,6 +175,17 @@ def plan(
     said = {*(columns or ()), *SCHEMAS.get(schema or "", ())}
     others = {name: over for name, over in passed_over(names, planned.used).items() if name not in said}
     return replace(planned, passed_over=others)
+
+
+def keeping_counts(planned: Plan) -> Plan:
+    """The plan with the counts of rows kept for its corpus metrics; raises ``OptionError`` if none has any."""
+    found = replace(planned, keep_counts=True)
+    if not found.kept_counts:
+        raise OptionError(Argument("keep_counts", True), " keeps the counts of corpus metrics, and none is asked for")
+    clash = [name for name in found.kept_counts.values() if name in (*planned.keep, *planned.names)]
+    if clash:
+        raise OptionError(f"cannot keep the column {clash[0]!r}: the counts of a metric have that name")
+    return found
 
 
 def _able(

@@ -14,7 +14,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from fastmetrics.core.corpus_counts import metadata
+from fastmetrics.core.corpus_counts import counts_array, metadata
 from fastmetrics.declaration.batch import Batch
 from fastmetrics.plan.plan import Plan
 from fastmetrics.stats.fingerprint import fingerprint, is_hashable
@@ -49,7 +49,7 @@ def score_batch(
     words: Wordbook | None = None,
     watch: Callable[[str], AbstractContextManager[Any]] = nullcontext,
 ) -> pa.RecordBatch:
-    """The scores of a record batch: the kept columns, then one float64 column a metric.
+    """The scores of a record batch: the kept columns, one float64 column a metric, and the counts that are kept.
 
     A score is null where an input is missing and NaN where it is undefined.  A corpus metric has no column: its counts
     are in the schema's metadata, as JSON under the key ``fastmetrics``, and so are those of cautions and the sums of
@@ -59,6 +59,7 @@ def score_batch(
     rows = rows_of(batch, plan, make, words)
     arrays = [batch.column(name) for name in plan.keep]
     counts: dict[str, list[int]] = {}
+    kept: list[pa.Array] = []
     cautions: dict[str, list[int]] = {}
     for score in plan.scores:
         with watch(score.name):
@@ -66,11 +67,15 @@ def score_batch(
             if told is not None:
                 cautions[score.name] = told
             if score.metric.finish is not None:
-                counts[score.name] = score.metric.count(rows, score.options).tolist()
+                added, counted = score.metric.row_counts(rows, score.options)
+                counts[score.name] = added[counted].sum(axis=0).tolist()
+                if score.name in plan.kept_counts:
+                    kept.append(counts_array(added, counted))
                 continue
             values, present = score.metric.compute(rows, score.options)
         arrays.append(pa.array(values, pa.float64(), mask=~present))
-    scored = pa.RecordBatch.from_arrays(arrays, names=[*plan.keep, *plan.names])
+    names = [*plan.keep, *plan.names, *plan.kept_counts.values()]
+    scored = pa.RecordBatch.from_arrays([*arrays, *kept], names=names)
     known = counts, cautions, fingerprints(batch, plan.identity)
     return scored.replace_schema_metadata(metadata({}, *known)) if any(known) else scored
 

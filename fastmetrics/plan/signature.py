@@ -24,6 +24,7 @@ def signature(planned: Plan) -> dict[str, Any]:
         "columns": planned.used,
         **({"passed_over": dict(planned.passed_over)} if planned.passed_over else {}),
         "keep": list(planned.keep),
+        **({"keep_counts": True} if planned.keep_counts else {}),
         **({"options": dict(planned.common)} if planned.common else {}),
     }
 

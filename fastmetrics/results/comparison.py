@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any, cast, get_args
 
 import numpy as np
@@ -12,14 +13,17 @@ import pyarrow.compute as pc
 
 from fastmetrics.core.allowed_values import Choice, Real, Seed, Whole, argument
 from fastmetrics.core.arrays import Ints
+from fastmetrics.core.corpus_counts import counts_column
 from fastmetrics.core.name_lists import listed
 from fastmetrics.core.threads import cores
 from fastmetrics.declaration.metric import Better, Side
 from fastmetrics.errors import ColumnError, OptionError, UnknownNameError
 from fastmetrics.errors.messages import Argument
 from fastmetrics.metrics import lookup
+from fastmetrics.plan.corpus_values import many_values
 from fastmetrics.results.compared_cell import Cell, HowToCompare
 from fastmetrics.results.comparison_result import Compared, Comparison, Ranking
+from fastmetrics.results.counted_cell import CountedCell
 from fastmetrics.results.pairing import PairedRuns, check_settings, pair_runs
 from fastmetrics.results.score_runs import ScoreRun, open_run, open_runs, shared_metrics
 from fastmetrics.results.segments import Segment, cluster_numbers, segments_of
@@ -69,6 +73,12 @@ def compare(
     ``none``.  Of three systems or more each metric also has a ranking by the randomised Tukey HSD test, which needs no
     correction for the pairs: systems with a common letter are not told apart.
 
+    Corpus metrics (``corpus_bleu``, ``corpus_chrf``, …) are compared where the runs keep the counts of their rows
+    (``keep_counts=True``): the means are the metric's values, Δ their difference, the interval is of rows drawn with
+    replacement, and p is that of approximate randomisation (the ``fisher`` test): rows swap systems, and p =
+    (1 + #{|Δ*| ≥ |Δ|})/(1 + N), or the share of all patterns where they are no more than N.  What is of single
+    rows (d_z, wins, ``detectable``, other tests, rankings) they lack.
+
     ``by`` names columns whose values cut the rows into segments: ``"language"``, ``["language", "length"]`` for each
     combination, ``[["language"], ["length"]]`` for one after the other.  They are columns that a run kept, or of the
     table ``segments`` with ids; of numbers of more than 12 values, quarters.  ``cluster`` names the column with the
@@ -93,13 +103,15 @@ def compare(
     if cluster is not None and not {"fisher", "t"} >= set(how.tests):
         raise OptionError(Argument("cluster", cluster), " goes with the tests fisher and t")
     argument("correction", correction, Choice(*CORRECTIONS))
-    opened = _baseline_first(open_runs(runs, system), baseline)
+    opened = baseline_first(open_runs(runs, system), baseline)
     names = shared_metrics(opened, listed(metrics))
     groupings = _groupings(by)
     beside = [name for grouping in groupings for name in grouping] + ([cluster] if cluster else [])
     names = names if metrics else [name for name in names if name not in (*beside, on)]
+    counted = [name for name in names if name not in opened[0].scores]
+    columns = [counts_column(name) if name in counted else name for name in names]
     keys = [one for run in opened for one in (run.id_column, run.question_column, on) if one]
-    held = [run.held([*names, *keys, *beside]) for run in opened]
+    held = [run.held([*columns, *keys, *beside]) for run in opened]
     notes = check_settings(held, names, allow_differences)
     paired = pair_runs(held, on, by_position, allow_differences)
     side = None if segments is None else _side_table(paired, segments, on)
@@ -110,26 +122,25 @@ def compare(
         parts += segments_of([(name, _column(paired, name, side)) for name in grouping])
     found: list[Compared] = []
     rankings: list[Ranking] = []
+    systems = [run.name for run in held]
     for name in names:
-        scores = np.stack([paired.scores(at, name) for at in range(len(held))])
-        for part in parts:
-            some = None if clusters is None else clusters[part.rows]
-            cell = Cell(name, part.name, directions[name], scores[:, part.rows], some)
-            found += cell.compared([run.name for run in held], how)
-            if len(held) > 2 and part.name is None:
-                rankings.append(cell.ranking([run.name for run in held], how))
+        for cell in _cells(paired, name, name in counted, directions[name], parts, clusters):
+            found += cell.compared(systems, how)
+            if len(held) > 2 and isinstance(cell, Cell) and cell.segment is None:
+                rankings.append(cell.ranking(systems, how))
     return Comparison(
-        systems=[run.name for run in held],
+        systems=systems,
         joined_by=paired.joined_by,
         n_rows={run.name: int((rows >= 0).sum()) for run, rows in zip(held, paired.rows, strict=True)},
         comparisons=_corrected(found, how.tests, correction),
         rankings=rankings,
         better=directions,
-        bounds={name: _bounds(name) for name in names},
+        bounds={name: None if name in counted else _bounds(name) for name in names},
         correction=correction,
         confidence=confidence,
         cluster=cluster,
         differences=[*notes, *paired.notes],
+        counted=counted,
     )
 
 
@@ -155,13 +166,29 @@ def _how(
     return HowToCompare(chosen or ["fisher"], resamples, bootstrap, confidence, interval, seed, threads)
 
 
-def _baseline_first(runs: list[ScoreRun], baseline: str | None) -> list[ScoreRun]:
+def baseline_first(runs: list[ScoreRun], baseline: str | None) -> list[ScoreRun]:
+    """The runs with the one of this name first; raises ``UnknownNameError`` for no such."""
     names = [run.name for run in runs]
     if baseline is None:
         return runs
     if baseline not in names:
         raise UnknownNameError.of("run", baseline, names)
     return sorted(runs, key=lambda run: run.name != baseline)
+
+
+def _cells(
+    paired: PairedRuns, name: str, counted: bool, better: Better, parts: Sequence[Segment], clusters: Ints | None
+) -> Iterator[Cell | CountedCell]:
+    """A metric over each of the segments: its scores, or the counts of rows."""
+    counts, has = paired.counts(name) if counted else (None, None)
+    scores = np.stack([np.zeros(0) if counted else paired.scores(at, name) for at in range(len(paired.runs))])
+    for part in parts:
+        some = None if clusters is None else clusters[part.rows]
+        if counts is None or has is None:
+            yield Cell(name, part.name, better, scores[:, part.rows], some)
+        else:
+            formula = partial(many_values, name)
+            yield CountedCell(name, part.name, counts[:, part.rows], has[:, part.rows], formula, some)
 
 
 def _groupings(by: Any) -> list[list[str]]:

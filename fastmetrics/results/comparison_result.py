@@ -13,6 +13,7 @@ import pyarrow as pa
 from fastmetrics.core.display import Grid, Shown, number, strict
 from fastmetrics.declaration.metric import Better
 from fastmetrics.results.comparison_latex import latex_table
+from fastmetrics.results.unpaired_rows import could_turn
 
 _FEW = 30
 _NOTED = 8
@@ -37,9 +38,9 @@ class Compared:
     low: float
     high: float
     d_z: float
-    wins: int
-    ties: int
-    losses: int
+    wins: int | None
+    ties: int | None
+    losses: int | None
     test: str
     p: float
     p_corrected: float
@@ -85,6 +86,8 @@ class Comparison(Shown, Sequence[Compared]):
     cluster: str | None = None
     differences: Sequence[str] = ()
     """In what the runs were not scored alike."""
+    counted: Sequence[str] = ()
+    """The corpus metrics among them."""
 
     def __len__(self) -> int:
         return len(self.comparisons)
@@ -126,52 +129,31 @@ class Comparison(Shown, Sequence[Compared]):
             f"{self.confidence * 100:g} % bootstrap intervals; p of {tests}, "
             f"{how[self.correction]} over {family:,} comparison{'s' * (family != 1)}{of}"
         )
-        turned = [text for one in self._once() if (text := self._could_turn(one))]
+        turned = [text for one in self._once() if (text := could_turn(one, self.bounds.get(one.metric)))]
         notes += turned[:_NOTED]
         notes += [f"{len(turned) - _NOTED:,} more differences that unpaired rows could turn round"] * (
             len(turned) > _NOTED
         )
         small = sum(one.segment is not None and one.n_paired < _FEW for one in self._once())
         notes += [f"* fewer than {_FEW} rows: {small:,} segment{'s' * (small != 1)}"] if small else []
-        odd = dict.fromkeys(one.metric for one in self.comparisons if one.test == "mcnemar" and math.isnan(one.p))
+        odd = dict.fromkeys(one.metric for one in self._of_rows() if one.test == "mcnemar" and math.isnan(one.p))
         notes += [f"mcnemar needs scores of 0 and 1, which these are not: {', '.join(odd)}"] if odd else []
         unsaid = [name for name, better in self.better.items() if better is None]
         notes += [f"taken as better when higher, as nothing says: {', '.join(unsaid)}"] if unsaid else []
+        if self.counted:
+            notes.append(
+                f"made of the counts of all rows, which are swapped for p and drawn for intervals: "
+                f"{', '.join(self.counted)}; they have no wins, no d_z, no ranking and no other test"
+            )
         return [*notes, *self.differences]
+
+    def _of_rows(self) -> list[Compared]:
+        """The comparisons of metrics that score rows."""
+        return [one for one in self.comparisons if one.metric not in self.counted]
 
     def _once(self) -> list[Compared]:
         """The comparisons, those once that differ in the test alone."""
         return list({(one.metric, one.baseline, one.other, one.segment): one for one in self.comparisons}.values())
-
-    def _could_turn(self, one: Compared) -> str | None:
-        """What to say where the rows with one score only could turn Δ round, whatever the missing scores are."""
-        alone = one.n_only_baseline + one.n_only_other
-        bounds = self.bounds.get(one.metric)
-        if not alone or not one.n_paired or one.delta == 0:
-            return None
-        where = f"{one.metric}{'' if one.segment is None else f' ({one.segment})'}, {one.other} against {one.baseline}"
-        counts = (
-            f"{one.n_only_baseline:,} rows with a score of {one.baseline} alone, {one.n_only_other:,} of {one.other}"
-        )
-        if bounds is None or not all(map(math.isfinite, bounds)):
-            return f"{where}: {counts}; they could turn Δ round"
-        low, high = (self._extreme(one, bounds[0], bounds[1]), self._extreme(one, bounds[1], bounds[0]))
-        if low * high > 0:
-            return None
-        return f"{where}: {counts}; they could turn Δ round, to between {low:+.4f} and {high:+.4f}"
-
-    @staticmethod
-    def _extreme(one: Compared, missing_other: float, missing_baseline: float) -> float:
-        """Δ over all rows with any score if the missing scores were these."""
-        total = one.n_paired * one.delta
-        for alone, paired_mean, all_mean, sign, missing in (
-            (one.n_only_baseline, one.mean_baseline, one.all_baseline, -1, missing_other),
-            (one.n_only_other, one.mean_other, one.all_other, 1, missing_baseline),
-        ):
-            if alone:
-                known = (all_mean * (one.n_paired + alone) - paired_mean * one.n_paired) / alone
-                total += sign * alone * (known - missing)
-        return total / (one.n_paired + one.n_only_baseline + one.n_only_other)
 
     def to_dict(self) -> dict[str, Any]:
         """``{"comparisons": [{"metric", "baseline", …}], "rankings": […], "notes": […]}`` and how they came about."""
@@ -191,7 +173,13 @@ class Comparison(Shown, Sequence[Compared]):
 
     def to_arrow(self) -> pa.Table:
         """A row for each comparison, with the columns of ``comparisons`` in the JSON."""
-        types = {"str": pa.string(), "str | None": pa.string(), "int": pa.int64(), "float": pa.float64()}
+        types = {
+            "str": pa.string(),
+            "str | None": pa.string(),
+            "int": pa.int64(),
+            "int | None": pa.int64(),
+            "float": pa.float64(),
+        }
         shown = [one for one in fields(Compared) if not one.name.startswith("all_")]
         schema = pa.schema([(one.name, types[str(one.type)]) for one in shown])
         return pa.Table.from_pylist([one.to_dict() for one in self.comparisons], schema)
@@ -251,7 +239,7 @@ class Comparison(Shown, Sequence[Compared]):
         for one in {(o.metric, o.baseline, o.other): o for o in whole}.values():
             pair = (one.baseline, one.other) if several else ()
             counts = map(number, (one.n_paired, one.n_only_baseline, one.n_only_other))
-            won = f"{one.wins:,}/{one.ties:,}/{one.losses:,}"
+            won = "–" if one.wins is None else f"{one.wins:,}/{one.ties:,}/{one.losses:,}"
             rows.append((one.metric, *pair, *counts, won, number(one.d_z), number(one.detectable)))
         return Grid((*header, "won/tied/lost", "d_z", "detectable"), rows)
 

@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from fastmetrics.core.arrays import Floats, Ints
+from fastmetrics.core.arrays import Flags, Floats, Ints
 from fastmetrics.errors import ColumnError, InputError, OptionError
 from fastmetrics.errors.messages import Argument
 from fastmetrics.results.score_runs import ScoreRun
@@ -45,6 +45,24 @@ class PairedRuns:
         found[rows >= 0] = values[rows[rows >= 0]]
         found[np.isinf(found)] = np.nan
         return found
+
+    def counts(self, metric: str) -> tuple[Ints, Flags]:
+        """The counts of a corpus metric of each run and row in the common order, and which are known.
+
+        Raises ``OptionError`` where the runs do not count alike.
+        """
+        held = [run.counts(metric) for run in self.runs]
+        sizes = sorted({counts.shape[1] for counts, known in held if known.any()})
+        if len(sizes) > 1:
+            many = " and ".join(map(str, sizes))
+            raise OptionError(f"the runs do not count {metric} alike: their rows have {many} counts; score them alike")
+        found = np.zeros((len(held), self.n, sizes[0] if sizes else 0), np.int64)
+        has = np.zeros((len(held), self.n), np.bool_)
+        for run, (counts, known) in enumerate(held):
+            rows = self.rows[run]
+            has[run, rows >= 0] = known[rows[rows >= 0]]
+            found[run, has[run]] = counts[rows[has[run]]]
+        return found, has
 
     def column(self, name: str) -> pa.Array:
         """A column of any of the runs in the common order: the first run's value where it has the row."""
@@ -95,7 +113,7 @@ def _by_id(runs: Sequence[ScoreRun], on: str | None) -> PairedRuns:
 
 
 def _by_position(runs: Sequence[ScoreRun]) -> PairedRuns:
-    lengths = [run.read([run.scores[0]]).num_rows for run in runs]
+    lengths = [run.read([]).num_rows for run in runs]
     for run, length in zip(runs, lengths, strict=True):
         if length != lengths[0]:
             both = f"{runs[0].name} has {lengths[0]:,} rows and {run.name} {length:,}"

@@ -14,11 +14,12 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from fastmetrics.columns import COLUMNS, is_id
-from fastmetrics.core.arrays import Floats, as_array
-from fastmetrics.core.corpus_counts import METADATA
+from fastmetrics.core.arrays import Flags, Floats, Ints, as_array
+from fastmetrics.core.corpus_counts import METADATA, counts_column
 from fastmetrics.core.frames import open_frame
 from fastmetrics.errors import ColumnError, InputError, UnknownNameError
 from fastmetrics.errors.messages import Argument
+from fastmetrics.plan.corpus_values import is_corpus, is_counted
 from fastmetrics.results.score_files import ScoreFile, said_scores
 from fastmetrics.stats.human_labels import numbers
 from fastmetrics.stats.ratings import is_text
@@ -72,6 +73,30 @@ class ScoreRun:
     def values(self, name: str) -> Floats:
         """The scores of one metric, NaN where there is none."""
         return numbers(self.read([name]).column(0))
+
+    @property
+    def counted(self) -> list[str]:
+        """The corpus metrics of which the run keeps the counts of rows."""
+        ending = counts_column("")
+        names = [name.removesuffix(ending) for name in self.columns if name.endswith(ending)]
+        return [name for name in names if is_counted(name)]
+
+    def counts(self, metric: str) -> tuple[Ints, Flags]:
+        """What each row adds to the counts of a corpus metric, and whether it was counted."""
+        name = counts_column(metric)
+        column = self.column(name, f"to compare {metric} by")
+        listed = pa.types.is_list(column.type) or pa.types.is_large_list(column.type)
+        listed = listed or pa.types.is_fixed_size_list(column.type)
+        flat = column.flatten() if listed else None
+        if pa.types.is_null(column.type) or (flat is not None and not len(flat)):
+            return np.zeros((len(column), 0), np.int64), np.zeros(len(column), np.bool_)
+        sizes = pc.unique(pc.list_value_length(column).drop_null()) if listed else []
+        if flat is None or not pa.types.is_integer(flat.type) or flat.null_count or len(sizes) != 1:
+            raise ColumnError(f"column {name!r} of {self.name} does not hold one list of whole numbers a row")
+        known = column.is_valid().to_numpy(zero_copy_only=False)
+        found = np.zeros((len(column), sizes[0].as_py()), np.int64)
+        found[known] = flat.to_numpy().reshape(-1, found.shape[1])
+        return found, known
 
     def ids(self, name: str) -> pa.Array:
         """The ids as text; raises ``ColumnError`` for another type and ``InputError`` for one missing or doubled."""
@@ -193,14 +218,27 @@ def _named_apart(runs: Sequence[ScoreRun]) -> list[ScoreRun]:
 
 
 def shared_metrics(runs: Sequence[ScoreRun], asked: Sequence[str]) -> list[str]:
-    """The metrics to compare: those asked for, or all that every run has."""
+    """The metrics to compare: those asked for, or all that every run has scores of, or the counts of rows."""
     for name in asked:
         for run in runs:
-            if name not in run.scores:
+            if name not in (*run.scores, *run.counted):
+                _check_counted(run, name)
                 near = UnknownNameError.of("metric", name, run.scores).message
                 raise UnknownNameError(f"{run.name} has no scores of {name!r}: ", near)
     found = list(asked) or [name for name in runs[0].scores if all(name in run.scores for run in runs)]
+    found += [] if asked else [name for name in runs[0].counted if all(name in run.counted for run in runs)]
     if not found:
         held = "; ".join(f"{run.name} has {', '.join(run.scores) or 'none'}" for run in runs[:5])
         raise ColumnError(f"the runs share no column of scores: {held}")
     return found
+
+
+def _check_counted(run: ScoreRun, name: str) -> None:
+    """Raise ``ColumnError`` for a corpus metric of which the run does not keep the counts of rows."""
+    if is_counted(name):
+        raise ColumnError(
+            f"{run.name} holds no counts of {name} for each row; keep them when scoring, by `fastmetrics score "
+            "--keep-counts` or keep_counts=True"
+        )
+    if is_corpus(name):
+        raise ColumnError(f"{name} cannot be compared: it is made of all rows by their order, not of counts of rows")

@@ -90,7 +90,8 @@ def count_columns(metric: Metric, columns: Mapping[str, Any], options: Mapping[s
                 raise TypeError(f"{metric.name}() needs the columns of {score.name}: {', '.join(score.metric.needs)}")
         scores = score_together(read, columns, workers)
         return metric.finish(lambda: [tuple(scores[score.name] for score in read)], **complete)
-    counts = list(_map(lambda rows: metric.count(rows, complete), _table_of(columns), workers))
+    counted = _map(lambda rows: metric.row_counts(rows, complete), _table_of(columns), workers)
+    counts = [added[present].sum(axis=0) for added, present in counted]
     return metric.finish(np.sum(counts, axis=0).tolist() if counts else [], **complete)
 
 

@@ -24,7 +24,7 @@ from fastmetrics.engines.run import open_output, run_on
 from fastmetrics.errors import OptionError
 from fastmetrics.errors.messages import Argument
 from fastmetrics.plan.corpus_values import caution_notes, finish_counts
-from fastmetrics.plan.plan import Plan, plan
+from fastmetrics.plan.plan import Plan, keeping_counts, plan
 from fastmetrics.plan.score_batch import Scorer, fit
 from fastmetrics.plan.signature import signature
 from fastmetrics.results.score_files import column_of
@@ -36,6 +36,7 @@ from fastmetrics.tables import Selection, Source, open_source
 from fastmetrics.tables.chunks import long_rows
 from fastmetrics.tables.column_types import Widened
 from fastmetrics.tables.invalid_utf8 import bad_text
+from fastmetrics.tables.output.output import Output
 from fastmetrics.tables.remote.addresses import is_url
 
 Paths = str | Path | Sequence[str | Path]
@@ -76,6 +77,7 @@ def score_files(
     address: str | None = None,
     name: str | None = None,
     times: bool = False,
+    keep_counts: bool = False,
 ) -> ScoredFiles:
     """Score the rows of files into a file, in memory bounded by batches and threads, however many rows there are.
 
@@ -91,6 +93,9 @@ def score_files(
     and questions if the run reads the questions, as one that has a ``name`` does.  The name is kept there too, and with
     ``times`` when the run began and ended; without, runs of the same rows give the same bytes.  A resumed run has the
     name and the times of the call that finished it.  ``list_runs`` shows the outputs of a folder by them.
+
+    ``keep_counts`` adds a column ``<metric>.counts`` for each corpus metric that is made of counts, from which
+    ``compare`` resamples it (docs/comparing.md says what it costs); CSV and TSV have no place for it.
 
     Kept text that a spreadsheet would run as a formula (``=1+1``) gets a quote in front in CSV and TSV, unless
     ``guard=False``.  The metadata beside the file count such cells, and this package takes the quotes away again when
@@ -119,12 +124,21 @@ def score_files(
     if name is not None:
         argument("name", name, Text(200, "a name"))
     planned = plan_files(source, metrics, columns, schema, keep, suites, embedder, cache, no_relevant)
+    planned = _keeping_counts(planned, target) if keep_counts else planned
     planned = replace(planned, identity=_identity(planned, named=name is not None))
     with chosen as scoring:
         asked = job(planned, Scorer(planned), partial(_about, name, _now() if times else None))
         result = run_on(scoring, source, asked, target, options)
     # The result's address would lack the secrets that reading it again may need.
     return ScoredFiles(result, _summary(result, planned, output if is_url(output) else result.output))
+
+
+def _keeping_counts(planned: Plan, target: Output) -> Plan:
+    """The plan with the counts of rows kept; raises ``OptionError`` for an output that has no lists."""
+    if target.format in ("csv", "tsv"):
+        lists = ": lists have no place in CSV and TSV; write Parquet, Arrow or JSON lines"
+        raise OptionError(Argument("keep_counts", True), lists)
+    return keeping_counts(planned)
 
 
 def _engine(name: str, threads: int | None, workers: int | None, address: str | None) -> AbstractContextManager[Engine]:

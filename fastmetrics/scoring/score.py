@@ -15,7 +15,7 @@ from fastmetrics.core.frames import open_frame, with_index
 from fastmetrics.core.threads import cores, ordered
 from fastmetrics.errors import ColumnError, OptionError
 from fastmetrics.errors.messages import Argument
-from fastmetrics.plan.plan import Plan, plan
+from fastmetrics.plan.plan import Plan, keeping_counts, plan
 from fastmetrics.plan.score_batch import Scorer, fit, score_batch, slices
 
 
@@ -29,6 +29,7 @@ def score(
     embedder: Any = None,
     cache: str | os.PathLike[str] | None = None,
     no_relevant: str | None = None,
+    keep_counts: bool = False,
 ) -> pa.Table:
     """Score every row of a table.
 
@@ -43,6 +44,9 @@ def score(
     uses it too, and ``wordllama`` without it. ``cache`` is a folder that keeps what was embedded.
     ``no_relevant`` says how retrieval metrics count a row with nothing relevant, unless they set their own: ``"zero"``,
     or ``"undefined"`` (NaN, the default), which leaves it out of the mean.
+
+    ``keep_counts`` adds a column ``<metric>.counts`` for each corpus metric that is made of counts, a list of whole
+    numbers a row: what :func:`fastmetrics.results.comparison.compare` needs to resample it.
 
     Returns an Arrow table with the ``id`` column, if there is one, and one float64 column a metric: null where an input
     is missing, NaN where the metric is undefined.  The counts of a corpus metric go into the table's metadata, for
@@ -61,6 +65,9 @@ def score(
     Raises ``ColumnError`` for a column that is missing, doubled or of the wrong type, ``UnknownNameError`` for a metric
     nobody knows, ``InputError`` for text that is not UTF-8.
     """
+    outside = type(table).__module__.startswith(("ray.data", "pyspark."))
+    if keep_counts and outside:
+        raise OptionError(Argument("keep_counts", True), ": score files with score_files, or a table in memory")
     if type(table).__module__.startswith("ray.data"):
         from fastmetrics.engines.ray_datasets import score_dataset
 
@@ -77,6 +84,7 @@ def score(
     found = resolve(names, columns, schema, {"id"})
     keep = [found["id"]] if "id" in found else []
     planned = plan(names, metrics, columns, schema, keep, suites, embedder, cache, no_relevant)
+    planned = keeping_counts(planned) if keep_counts else planned
     schema_of, pieces = frame.read(planned.inputs)
     for name, kind in planned.kinds.items():
         check("", name, kind, schema_of.field(name).type)

@@ -207,15 +207,20 @@ def _clustered(differences: Differences, sizes: Ints, resamples: int, seed: int,
 
 def _corrected(tails: Floats, differences: Differences, means: Floats) -> Floats:
     """The tails of BCa: shifted by the share of resamples below the mean, and by the skewness of the differences."""
-    normal = NormalDist()
-    below = float((np.sum(means < differences.mean) + 0.5 * np.sum(means == differences.mean)) / len(means))
-    if not 0 < below < 1:
-        return tails
-    bias = normal.inv_cdf(below)
     sizes = np.ones(len(differences.units)) if differences.sizes is None else differences.sizes
     residuals = differences.units / differences.scale - sizes * differences.mean
     squares = math.fsum(residuals**2)
     skew = math.fsum(residuals**3) / (6 * squares**1.5) if squares else 0.0
+    return shifted_tails(tails, means, differences.mean, skew)
+
+
+def shifted_tails(tails: Floats, resampled: Floats, value: float, skew: float) -> Floats:
+    """The tails of BCa: shifted by the share of resampled values below the ``value``, and by a sixth of the skew."""
+    normal = NormalDist()
+    below = float((np.sum(resampled < value) + 0.5 * np.sum(resampled == value)) / len(resampled))
+    if not 0 < below < 1:
+        return tails
+    bias = normal.inv_cdf(below)
     shifted = [bias + normal.inv_cdf(tail) for tail in tails]
     return np.array([normal.cdf(bias + one / (1 - skew * one)) for one in shifted])
 

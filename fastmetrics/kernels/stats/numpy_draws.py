@@ -1,0 +1,90 @@
+"""What NumPy's default generator makes of its raw draws of 64 bits, and sums over it, for sacreBLEU's own numbers."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fastmetrics.kernels.jit import kernel, leaf
+from fastmetrics.kernels.stats.sign_flips import looked_up, subset_sums
+
+_HALF = np.uint64(0xFFFFFFFF)
+
+
+@leaf
+def half(raw: NDArray[np.uint64], at: int) -> np.uint64:
+    """The draw of 32 bits at a place: each raw draw gives its lower half first."""
+    return (raw[at >> 1] >> np.uint64(32 * (at & 1))) & _HALF
+
+
+@kernel
+def bounded(raw: NDArray[np.uint64], at: int, n: int, out: NDArray[np.int32]) -> tuple[int, int]:
+    """Whole numbers below n from the halves of raw draws from ``at`` on (Lemire 2019); how many, and the next half.
+
+    It ends where ``out`` is full or the draws run out.
+    """
+    below, threshold, ends = np.uint64(n), np.uint64((2**32 - n) % n), 2 * raw.shape[0]
+    filled = 0
+    if not at & 1:  # two at a time, up to the first that is not taken
+        for draw in raw[at >> 1 : min(raw.shape[0], (at + out.shape[0]) >> 1)]:
+            low, high = (draw & _HALF) * below, (draw >> np.uint64(32)) * below
+            if low & _HALF < threshold or high & _HALF < threshold:
+                break
+            out[filled], out[filled + 1] = low >> np.uint64(32), high >> np.uint64(32)
+            filled += 2
+        at += filled
+    while filled < out.shape[0] and at < ends:
+        product = half(raw, at) * below
+        at += 1
+        if product & _HALF >= threshold:
+            out[filled] = product >> np.uint64(32)
+            filled += 1
+    return filled, at
+
+
+@kernel
+def float_sums(table: NDArray[np.float32], rows: NDArray[np.int32], out: NDArray[np.float32]) -> None:
+    """The sums of rows of float32, added one after the other as NumPy does; each sample has as many as there are."""
+    n = table.shape[0]
+    out[:] = 0
+    for place in range(out.shape[0]):
+        for at in range(place * n, (place + 1) * n):
+            for column in range(table.shape[1]):
+                out[place, column] += table[rows[at], column]
+
+
+@kernel
+def word_sums(words: NDArray[np.int64], rows: NDArray[np.int32], out: NDArray[np.int64]) -> None:
+    """The sums of rows of whole numbers; ``words`` are tables of four columns each, small enough for fast memory."""
+    n = words.shape[1]
+    for table in range(words.shape[0]):
+        held = words[table]
+        for place in range(out.shape[0]):
+            a = b = c = d = np.int64(0)
+            for row in rows[place * n : (place + 1) * n]:
+                a += held[row, 0]
+                b += held[row, 1]
+                c += held[row, 2]
+                d += held[row, 3]
+            out[place, 4 * table : 4 * table + 4] = a, b, c, d
+
+
+@leaf
+def bits_from(words: NDArray[np.uint64], place: int) -> np.uint64:
+    """The 64 bits from a place on; zeros after the end."""
+    word, shift = place >> 6, np.uint64(place & 63)
+    found = words[word] >> shift
+    if shift and word + 1 < words.shape[0]:
+        found |= words[word + 1] << (np.uint64(64) - shift)
+    return found
+
+
+@kernel
+def selected_sums(values: NDArray[np.int64], words: NDArray[np.uint64], out: NDArray[np.int64]) -> None:
+    """The sums of the values whose bits are set; each sample has a bit for each value, one sample after the other."""
+    tables, n = np.empty((8, 256), np.int64), values.shape[0]
+    out[:] = 0
+    for start in range(0, n, 64):
+        subset_sums(values, start, tables)
+        for place in range(out.shape[0]):
+            out[place] += looked_up(tables, bits_from(words, place * n + start))

@@ -1,0 +1,181 @@
+"""chrF and chrF++ of whole tables: the n-grams of all rows added up first, as sacreBLEU does."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Annotated, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fastmetrics.core.arrays import Floats, Ints
+from fastmetrics.declaration.batch import Batch
+from fastmetrics.declaration.formula import Formula
+from fastmetrics.declaration.metric import metric
+from fastmetrics.declaration.representations import Options
+from fastmetrics.kernels.stats.corpus_formulas import chrf_scores
+from fastmetrics.metrics.bleu import HEADS
+from fastmetrics.metrics.chrf import Beta, Order, Spelled, SpelledIn, Spelling, check_orders, f_score, shared_ngrams
+
+
+@dataclass(frozen=True, eq=False)
+class Grouped:
+    """The spelling of all references: row r has the texts ``groups[r]:groups[r + 1]``."""
+
+    spelled: Spelled
+    groups: Ints
+
+
+@dataclass(frozen=True)
+class GroupedIn:
+    """As ``SpelledIn``, all references of a row together."""
+
+    def of(self, batch: Batch, column: str, options: Options) -> Grouped:
+        """The column's characters and words, and whose they are."""
+        groups = batch.text(column).groups
+        return Grouped(
+            SpelledIn().of(batch, column, options), np.arange(batch.n_rows + 1) if groups is None else groups
+        )
+
+
+References = Annotated[Grouped, GroupedIn()]
+
+
+@dataclass(frozen=True)
+class ChrfScore:
+    """chrF of a table: the ``score``, the n-grams of the answers, of the references and of both, for each order of
+    characters and then of words, and sacreBLEU's ``name`` and ``signature``."""
+
+    score: float
+    answered: list[int]
+    wanted: list[int]
+    matched: list[int]
+    name: str
+    signature: str
+
+    def __float__(self) -> float:
+        return self.score
+
+    def __str__(self) -> str:
+        return f"{self.name}|{self.signature} = {self.score:.2f}"
+
+
+def chrf_of_sums(
+    sums: Ints | NDArray[np.float32], *, beta: float, eps_smoothing: bool, **_: Any
+) -> tuple[Floats, NDArray[np.bool_]]:
+    """chrF of each row of sums of counts, by sacreBLEU's formula to the bit; of float32 sums as it treats those.
+
+    The sums are, for each order, the n-grams of the answers, of the references and of both.  Beside the scores: whether
+    sacreBLEU's is of the sums' type, and not a float of Python.
+    """
+    found, narrow = np.empty(len(sums)), np.empty(len(sums), np.bool_)
+    kind = np.float32 if sums.dtype == np.float32 else np.float64
+    chrf_scores(sums.astype(kind, copy=False), float(beta**2), eps_smoothing, found, narrow)
+    return found, narrow
+
+
+def _finish_many(sums: Ints, **options: Any) -> Floats:
+    return chrf_of_sums(sums[:, HEADS:], **options)[0]
+
+
+def chrf_scorer(sums: Sequence[int], **options: Any) -> Any:
+    """sacreBLEU's own chrF with these options, which knows how many references each row of the added counts has."""
+    from sacrebleu.metrics.chrf import CHRF
+
+    rows, references, squares = sums[:HEADS]
+    scorer: Any = CHRF(**options)
+    # all rows have the same number of references just if the mean of the squares is the square of the mean
+    scorer.num_refs = references // max(rows, 1) if rows * squares == references**2 else -1
+    return scorer
+
+
+def _finish(sums: Sequence[int], **options: Any) -> ChrfScore:
+    """The score of added counts."""
+    sums = sums or [0] * (HEADS + 3 * (options["char_order"] + options["word_order"]))
+    scorer, rest = chrf_scorer(sums, **options), list(sums[HEADS:])
+    score = float(_finish_many(np.array([sums]), **options)[0])
+    name = f"chrF{options['beta']}{'+' * options['word_order']}"
+    return ChrfScore(score, rest[0::3], rest[1::3], rest[2::3], name, str(scorer.get_signature()))
+
+
+def _counts(answer: Spelled, reference: Grouped, char_order: int, word_order: int, beta: float, smoothed: bool) -> Ints:
+    """The counts of each row with its first reference of highest chrF."""
+    sizes = np.diff(reference.groups)
+    owner = np.repeat(np.arange(len(sizes)), sizes)
+    answers = answer if len(owner) == len(sizes) and (sizes == 1).all() else answer.take(owner)
+    pairs = shared_ngrams(answers, reference.spelled, char_order, word_order)
+    best = np.lexsort((-f_score(*pairs, beta, smoothed), owner))[reference.groups[:-1][sizes > 0]]
+    counts = np.zeros((len(sizes), HEADS + 3 * (char_order + word_order)), np.int64)
+    counts[:, :HEADS] = np.stack([np.ones_like(sizes), sizes, sizes**2], axis=1)
+    of_best = np.stack(pairs, axis=2)[:, best]
+    counts[sizes > 0, HEADS:] = of_best.transpose(1, 0, 2).reshape(len(best), 3 * len(of_best))
+    return counts
+
+
+@metric(
+    bounds=(0, 100),
+    better="higher",
+    source="S2, chrF; sacreBLEU 2.6",
+    check=check_orders,
+    grouped=True,
+    finish=Formula(_finish, _finish_many),
+)
+def corpus_chrf(
+    answer: Spelling,
+    reference: References,
+    *,
+    char_order: Order = 6,
+    word_order: Order = 0,
+    beta: Beta = 2,
+    lowercase: bool = False,
+    whitespace: bool = False,
+    eps_smoothing: bool = False,
+) -> Ints:
+    """Character n-gram F-score of all answers together, from 0 to 100: sacreBLEU's ``corpus_chrf``.
+
+    As ``chrf``, with the n-grams of all rows added up first; of several references of a row the one with the best
+    ``chrf`` counts, the first of equals.  Rows without an answer or any reference are left out, and 0 is the score of
+    none.  Returns a ``ChrfScore``, which has the counts and sacreBLEU's signature; ``OptionError`` where both orders
+    are 0.
+
+    >>> import fastmetrics as fm
+    >>> print(fm.corpus_chrf(["the cat sat", "a mat"], ["the cats sat", "a mat"]))  # doctest: +ELLIPSIS
+    chrF2|nrefs:1|case:mixed|eff:yes|nc:6|nw:0|space:no|version:... = 71.12
+    """
+    return _counts(answer, reference, char_order, word_order, beta, eps_smoothing)
+
+
+@metric(
+    name="corpus_chrf++",
+    bounds=(0, 100),
+    better="higher",
+    source="S2, chrF++; sacreBLEU 2.6",
+    check=check_orders,
+    aliases=["corpus_chrf_plus_plus"],
+    grouped=True,
+    finish=Formula(_finish, _finish_many),
+)
+def corpus_chrf_plus_plus(
+    answer: Spelling,
+    reference: References,
+    *,
+    char_order: Order = 6,
+    word_order: Order = 2,
+    beta: Beta = 2,
+    lowercase: bool = False,
+    whitespace: bool = False,
+    eps_smoothing: bool = False,
+) -> Ints:
+    """Character and word n-gram F-score of all answers together: ``corpus_chrf`` with ``word_order=2``.
+
+    0 if nothing is shared; ``OptionError`` where both orders are 0.
+
+    >>> import fastmetrics as fm
+    >>> getattr(fm, "corpus_chrf++")(["the cat sat", "a mat"], ["the cats sat", "a mat"]).score.__round__(2)
+    67.53
+    """
+    return _counts(answer, reference, char_order, word_order, beta, eps_smoothing)
+
+
+globals()["corpus_chrf++"] = corpus_chrf_plus_plus

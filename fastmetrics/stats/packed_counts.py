@@ -1,0 +1,61 @@
+"""Several columns of whole numbers in one word each, so that one sum of words is the sums of several columns."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from fastmetrics.core.arrays import Ints
+
+_BITS = 63
+
+
+@dataclass(frozen=True)
+class Packed:
+    """``words[w]`` holds, for each row, the fields (w, where it begins, how many bits it has).
+
+    The bits of fields with negative numbers are counted as negative.  ``columns`` says which field each column is:
+    equal columns are one.
+    """
+
+    words: Ints
+    fields: Sequence[tuple[int, int, int]]
+    columns: Sequence[int]
+
+    @classmethod
+    def of(cls, counts: Ints, bounds: Ints) -> Packed:
+        """The columns of ``counts``, whose sums will not be larger than ``bounds``, nor smaller than −``bounds``."""
+        known: dict[bytes, int] = {}
+        columns = [known.setdefault(column.tobytes(), len(known)) for column in np.ascontiguousarray(counts.T)]
+        firsts = [columns.index(field) for field in range(len(known))]
+        fields: list[tuple[int, int, int]] = []
+        word, begins = 0, 0
+        for first in firsts:
+            signed = bool((counts[:, first] < 0).any())
+            bits = int(bounds[first]).bit_length() + signed
+            if begins + bits > _BITS:
+                word, begins = word + 1, 0
+            fields.append((word, begins, -bits if signed else bits))
+            begins += bits
+        words = np.zeros((word + 1, len(counts)), np.int64)
+        for first, (word, begins, _) in zip(firsts, fields, strict=True):
+            words[word] += counts[:, first] << begins
+        return cls(words, fields, columns)
+
+    def unpacked(self, sums: Ints) -> Ints:
+        """The sums of the columns, one row for each row of sums of the words.
+
+        >>> counts = np.array([[1, -2, 3], [10, 20, 30]])
+        >>> packed = Packed.of(counts, np.array([11, 22, 33]))
+        >>> packed.unpacked(packed.words.sum(axis=1, keepdims=True).T).tolist()
+        [[11, 18, 33]]
+        """
+        found = np.empty((len(sums), len(self.fields)), np.int64)
+        rest = sums.T.copy()
+        for field, (word, _, bits) in enumerate(self.fields):
+            spare = 64 - abs(bits)
+            found[:, field] = (rest[word] << spare) >> spare if bits < 0 else rest[word] & ((1 << bits) - 1)
+            rest[word] = (rest[word] - found[:, field]) >> abs(bits)
+        return found[:, self.columns]

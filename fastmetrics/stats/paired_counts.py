@@ -1,0 +1,141 @@
+"""Corpus metrics of two systems: resampled from the counts of each row, by the draws that paired scores have.
+
+A corpus metric is a formula over sums of counts.  Rows drawn with replacement, or swapped between the systems, have
+sums of their own, and these a value; whole numbers make it the same for any order of the work.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from typing import TypeAlias
+
+import numpy as np
+
+from fastmetrics.core.arrays import Flags, Floats, Ints
+from fastmetrics.kernels.stats.resampled_sums import resampled_clusters, resampled_sums
+from fastmetrics.kernels.stats.sign_flips import flipped_sums
+from fastmetrics.stats.packed_counts import Packed
+from fastmetrics.stats.paired_tests import drawn, shifted_tails
+
+Formula: TypeAlias = Callable[[Ints], Floats]
+"""Gives the value of each row of sums, NaN where it is undefined."""
+
+_AT_ONCE = 1 << 16
+"""How many sums a formula is given at a time."""
+
+
+@dataclass(frozen=True)
+class PairedCounts:
+    """The counts of two systems, a row for each question, or for each cluster of them, whose ``sizes`` are its rows."""
+
+    first: Ints
+    second: Ints
+    formula: Formula
+    sizes: Ints | None = None
+
+    @classmethod
+    def of(cls, first: Ints, second: Ints, formula: Formula, clusters: Ints | None = None) -> PairedCounts:
+        """Of rows, with the cluster of each, numbered in any way."""
+        if clusters is None:
+            return cls(first, second, formula)
+        _, numbers = np.unique(clusters, return_inverse=True)
+        sizes = np.bincount(numbers)
+        added = np.zeros((2, len(sizes), first.shape[1]), np.int64)
+        for sums, counts in zip(added, (first, second), strict=True):
+            np.add.at(sums, numbers, counts)
+        return cls(added[0], added[1], formula, sizes)
+
+    @property
+    def values(self) -> tuple[float, float]:
+        """The values of both systems; NaN of no rows."""
+        if not len(self.first):
+            return float("nan"), float("nan")
+        a, b = self.formula(np.stack([self.first.sum(axis=0), self.second.sum(axis=0)])).tolist()
+        return a, b
+
+    def differences(self, first: Ints, second: Ints) -> Floats:
+        """The second system's value less the first's, for each row of sums."""
+        pieces = range(0, len(first), _AT_ONCE)
+        values = [self.formula(sums[at : at + _AT_ONCE]) for sums in (second, first) for at in pieces]
+        both = np.concatenate(values) if values else np.zeros(0)
+        return both[: len(first)] - both[len(first) :]
+
+
+def swap_p(pair: PairedCounts, resamples: int, seed: int, threads: int | None) -> float:
+    """The two-sided p of approximate randomisation: (1 + #{|Δ*| ≥ |Δ|})/(1 + N), Δ* with rows swapped at random.
+
+    Where there are no more than N patterns (of n rows 2ⁿ⁻¹, as the other half has the same |Δ*|) all are counted
+    instead.  Clusters are swapped together.  An undefined Δ* counts as one that is as large, so that it makes no p
+    smaller; NaN where Δ is undefined.
+    """
+    delta = abs(pair.values[1] - pair.values[0])
+    if np.isnan(delta):
+        return float("nan")
+    apart = pair.second - pair.first
+    packed = Packed.of(apart, np.abs(apart).sum(axis=0))
+    exact = 2 ** min(len(apart) - 1, 64) <= resamples
+    if exact:
+        sums = packed.words[:, :1].T
+        for row in range(1, len(apart)):
+            sums = np.concatenate([sums - packed.words[:, row], sums + packed.words[:, row]])
+    else:
+        draws = [drawn(partial(flipped_sums, one), len(one), resamples, seed, threads) for one in packed.words]
+        sums = np.stack(draws, axis=1)
+    reached = sum(_reached(pair, packed, sums[at : at + _AT_ONCE], delta) for at in range(0, len(sums), _AT_ONCE))
+    return reached / len(sums) if exact else (1 + reached) / (1 + resamples)
+
+
+def _reached(pair: PairedCounts, packed: Packed, flipped: Ints, delta: float) -> int:
+    """How many of some patterns have a difference as large; ``flipped`` are sums of the rows' differences, ±."""
+    total, flips = (pair.first + pair.second).sum(axis=0), packed.unpacked(flipped)
+    found = np.abs(pair.differences((total - flips) // 2, (total + flips) // 2))
+    return int((~(found < delta)).sum())
+
+
+def counts_interval(
+    pair: PairedCounts, confidence: float, resamples: int, seed: int, threads: int | None, bca: bool = False
+) -> tuple[float, float]:
+    """The interval of the difference from rows (or clusters) drawn with replacement: percentiles, or BCa.
+
+    BCa takes skewness from the differences without one row each.  Samples of which a value is undefined are left out;
+    NaN of fewer than 2 rows or clusters, or where the difference is undefined.
+    """
+    delta = pair.values[1] - pair.values[0]
+    if len(pair.first) < 2 or np.isnan(delta):
+        return float("nan"), float("nan")
+    counts = np.concatenate([pair.first, pair.second], axis=1)
+    n, least = len(counts), counts.min(axis=0)
+    packed = Packed.of(counts - least, (counts.max(axis=0) - least) * n)
+    draws = [drawn(_resampler(one, pair.sizes), n, resamples, seed, threads) for one in packed.words]
+    first, second = np.split(packed.unpacked(np.stack(draws, axis=1)) + least * n, 2, axis=1)
+    found = pair.differences(first, second)
+    found = found[~np.isnan(found)]
+    if not len(found):
+        return float("nan"), float("nan")
+    tails = np.array([(1 - confidence) / 2, (1 + confidence) / 2])
+    if bca:
+        tails = shifted_tails(tails, found, delta, _skew(pair))
+    low, high = np.quantile(found, tails).tolist()
+    return low, high
+
+
+def _resampler(values: Ints, sizes: Ints | None) -> Callable[[np.uint64, int, Ints], None]:
+    """What draws rows, or clusters, with replacement and adds up their values."""
+    if sizes is None:
+        return partial(resampled_sums, values)
+
+    def draw(key: np.uint64, first: int, out: Ints) -> None:
+        resampled_clusters(values, sizes, key, first, out, np.empty_like(out))
+
+    return draw
+
+
+def _skew(pair: PairedCounts) -> float:
+    """A sixth of the skewness of the differences that are left without one row each (the jackknife's acceleration)."""
+    without = pair.differences(pair.first.sum(axis=0) - pair.first, pair.second.sum(axis=0) - pair.second)
+    defined: Flags = ~np.isnan(without)
+    residuals = without[defined].mean() - without[defined] if defined.any() else np.zeros(1)
+    squares = float((residuals**2).sum())
+    return float((residuals**3).sum()) / (6 * squares**1.5) if squares else 0.0

@@ -1,0 +1,186 @@
+"""sacreBLEU's paired tests from the counts of sentences: its numbers to the bit, its draws and its order of operations.
+
+sacreBLEU 2.6, ``sacrebleu/significance.py``: paired bootstrap resampling (Koehn 2004) and paired approximate
+randomisation (Riezler and Maxwell 2005).  Every system and metric sees the same draws, as each is seeded anew.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fastmetrics.core.arrays import Ints, Uint64s
+from fastmetrics.core.threads import ordered
+from fastmetrics.kernels.stats.numpy_draws import bounded, float_sums, selected_sums, word_sums
+from fastmetrics.stats.packed_counts import Packed
+
+_EXACT = 1 << 24
+"""Below this, float32 holds every whole number."""
+_CELLS = 1 << 19
+"""How many rows are drawn at a time."""
+_SAMPLES = 512
+"""How many trials are drawn at a time, a bit for each row: a multiple of 64, so that they begin with a raw draw."""
+_SPARE = 256
+
+
+@dataclass(frozen=True)
+class Counted:
+    """One metric of one system: the counts of its rows, its value, and sacreBLEU's formula for other sums.
+
+    ``scores`` takes rows of sums of NumPy's int64 or float32, and gives an array of the type that NumPy makes of
+    sacreBLEU's list of scores.
+    """
+
+    counts: Ints
+    value: float
+    scores: Callable[[NDArray[Any]], NDArray[Any]]
+
+
+@dataclass(frozen=True)
+class Tested:
+    """What sacreBLEU tells of one system by one metric; None where its test tells nothing of it."""
+
+    score: float
+    p: float | None = None
+    mean: float | None = None
+    ci: float | None = None
+
+
+class Draws:
+    """The draws of ``numpy.random.default_rng(seed)``, made of the same raw bits."""
+
+    def __init__(self, seed: int) -> None:
+        self._bits = np.random.default_rng(seed).bit_generator
+        self._raw: Uint64s = np.zeros(0, np.uint64)
+        self._at = 0
+
+    def choices(self, n: int, size: int) -> NDArray[np.int32]:
+        """As ``choice(n, size)``."""
+        out = np.zeros(size, np.int32)
+        done = size if n == 1 else 0  # NumPy draws nothing where there is no choice
+        while done < size:
+            if self._at >= 2 * len(self._raw):
+                self._raw, self._at = self._bits.random_raw((size - done) // 2 + _SPARE), 0
+            found, self._at = bounded(self._raw, self._at, n, out[done:])
+            done += found
+        return out
+
+    def flags(self, size: int) -> Uint64s:
+        """As ``integers(2, size=size, dtype=bool)`` of a new generator, or after a multiple of 64 of them; as bits."""
+        words = self._bits.random_raw(-(-size // 64))
+        if -(-size // 32) % 2:  # the other half of the last raw draw is drawn next
+            self._raw, self._at = words[-1:], 1
+        return words
+
+
+def paired_bootstrap(systems: Sequence[Sequence[Counted]], samples: int, seed: int, threads: int) -> list[list[Tested]]:
+    """``--paired-bs``: of each system, the baseline first, what is told by each metric."""
+    drawn = _resampled(systems, Draws(seed), samples, threads)
+    found = [[Tested(one.value, None, *_interval(x)) for one, x in zip(systems[0], drawn[0], strict=True)]]
+    for system, scores in zip(systems[1:], drawn[1:], strict=True):
+        row = []
+        for first, other, x, y in zip(systems[0], system, drawn[0], scores, strict=True):
+            apart = np.abs(y - x)
+            p = _p(apart - apart.mean(), abs(first.value - other.value))
+            row.append(Tested(other.value, p, *_interval(y)))
+        found.append(row)
+    return found
+
+
+def paired_randomisation(
+    systems: Sequence[Sequence[Counted]], samples: int, seed: int, threads: int, confidence: int = 0
+) -> list[list[Tested]]:
+    """``--paired-ar``: the same, with means and intervals of so many resamples if ``confidence`` is not 0."""
+    first, others = systems[0], systems[1:]
+    draws = Draws(seed)
+    pairs = [(one, other) for system in others for one, other in zip(first, system, strict=True)]
+    p = _swap_ps(pairs, draws, samples, threads)
+    told = [[Tested(one.value) for one in first]]
+    told += [[Tested(one.value, p.pop(0)) for one in system] for system in others]
+    if not confidence:
+        return told
+    drawn = [*_resampled([first], Draws(seed), confidence, threads), *_resampled(others, draws, confidence, threads)]
+    return [
+        [Tested(one.score, one.p, *_interval(scores)) for one, scores in zip(row, some, strict=True)]
+        for row, some in zip(told, drawn, strict=True)
+    ]
+
+
+def _swap_ps(pairs: Sequence[tuple[Counted, Counted]], draws: Draws, samples: int, threads: int) -> list[float]:
+    """The p of each pair, from rows that one system has of the other by chance, the same rows for all pairs."""
+    apart = np.concatenate([one.counts - other.counts for one, other in pairs], axis=1)
+    packed = Packed.of(apart, np.abs(apart).sum(axis=0))
+
+    def select(words: Uint64s, n_samples: int) -> Ints:
+        out = np.empty((len(packed.words), n_samples), np.int64)
+        for values, sums in zip(packed.words, out, strict=True):
+            selected_sums(values, words, sums)
+        return out.T
+
+    sizes = [min(_SAMPLES, samples - first) for first in range(0, samples, _SAMPLES)]
+    flags = ((draws.flags(size * len(apart)), size) for size in sizes)
+    taken = packed.unpacked(np.concatenate(list(ordered(lambda given: select(*given), flags, threads))))
+    found = []
+    for (one, other), some in zip(
+        pairs, np.split(taken, np.cumsum([one.counts.shape[1] for one, _ in pairs])[:-1], axis=1), strict=True
+    ):
+        a, b = one.scores(other.counts.sum(axis=0) + some), one.scores(one.counts.sum(axis=0) - some)
+        found.append(_p(np.abs(a - b), abs(one.value - other.value)))
+    return found
+
+
+def _resampled(
+    systems: Sequence[Sequence[Counted]], draws: Draws, samples: int, threads: int
+) -> list[list[NDArray[Any]]]:
+    """The scores of each system and metric over rows drawn with replacement, the same for all."""
+    each = [one for system in systems for one in system]
+    counts = np.concatenate([one.counts for one in each], axis=1)
+    n = len(counts)
+    block = max(1, _CELLS // n)
+    rows = (draws.choices(n, n * min(block, samples - first)) for first in range(0, samples, block))
+    sums = np.concatenate(list(ordered(_adder(counts), rows, threads)))
+    split = np.split(sums, np.cumsum([one.counts.shape[1] for one in each])[:-1], axis=1)
+    scores = iter([one.scores(np.ascontiguousarray(some)) for one, some in zip(each, split, strict=True)])
+    return [[next(scores) for _ in system] for system in systems]
+
+
+def _adder(counts: Ints) -> Callable[[NDArray[np.int32]], NDArray[np.float32]]:
+    """What adds up drawn rows in float32, one after the other; in whole numbers where float32 would lose nothing."""
+    n = len(counts)
+    least, most = counts.min(axis=0), counts.max(axis=0)
+    if most.max() * n < _EXACT:
+        packed = Packed.of(counts - least, (most - least) * n)
+        used = len(packed.words)
+        words = np.zeros((-(-used // 4) * 4, n), np.int64)
+        words[:used] = packed.words
+        words = np.ascontiguousarray(words.reshape(-1, 4, n).transpose(0, 2, 1))
+
+        def add_words(rows: NDArray[np.int32]) -> NDArray[np.float32]:
+            out = np.empty((len(rows) // n, 4 * len(words)), np.int64)
+            word_sums(words, rows, out)
+            return (packed.unpacked(out[:, :used]) + least * n).astype(np.float32)
+
+        return add_words
+    table = counts.astype(np.float32)
+
+    def add_floats(rows: NDArray[np.int32]) -> NDArray[np.float32]:
+        out = np.empty((len(rows) // n, table.shape[1]), np.float32)
+        float_sums(table, rows, out)
+        return out
+
+    return add_floats
+
+
+def _interval(scores: NDArray[Any]) -> tuple[float, float]:
+    """The mean of the scores, and half of the width that 95 % of them have."""
+    scores = np.sort(scores)
+    cut = len(scores) // 40
+    return float(scores.mean()), float(0.5 * (scores[len(scores) - cut - 1] - scores[cut]))
+
+
+def _p(found: NDArray[Any], difference: float) -> float:
+    return (int(np.sum(found > difference)) + 1) / (len(found) + 1)

@@ -1,0 +1,266 @@
+"""Corpus metrics compared: the counts of rows kept beside the scores, and resampled."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import math
+import random
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import fastmetrics as fm
+from fastmetrics.errors import ColumnError, OptionError, UnknownNameError
+from fastmetrics.plan.corpus_values import many_values
+from fastmetrics.plan.plan import parse
+from fastmetrics.stats.packed_counts import Packed
+from fastmetrics.stats.paired_counts import PairedCounts, counts_interval, swap_p
+from tests.reference import resampling
+
+CORPUS = ["corpus_bleu", "corpus_chrf", "corpus_chrf++", "abstention_f1"]
+ASKED = ["bleu", "token_f1", *CORPUS]
+WORDS = [*"abcdefg", "the", "cat.", "sat", "I don't know.", "да", "中"]
+
+
+def rows(n, seed, noise=0.3):
+    """Answers that are their references with noise; some rows lack an answer, some references are several."""
+    chance = random.Random(99)
+    references = [
+        [" ".join(chance.choices(WORDS, k=chance.randint(0, 9))) for _ in range(1 + r % 3 // 2)] for r in range(n)
+    ]
+    chance = random.Random(seed)
+    answers = [
+        " ".join(w if chance.random() > noise else chance.choice(WORDS) for w in some[0].split()) for some in references
+    ]
+    return {
+        "id": [f"q{r}" for r in range(n)],
+        "answer": [None if r % 29 == 7 else one for r, one in enumerate(answers)],
+        "reference": references,
+        "answerable": [r % 2 == 0 for r in range(n)],
+        "language": ["en", "ru", "zh"] * (n // 3) + ["en"] * (n % 3),
+    }
+
+
+def scored(table, metrics=ASKED, **options):
+    made = fm.score(table, metrics, keep_counts=True, **options)
+    return made.append_column("language", pa.array(table["language"]))
+
+
+OLD, NEW = rows(120, 1), rows(120, 2, 0.25)
+RUNS = {"old": scored(OLD), "new": scored(NEW)}
+SMALL = {"resamples": 300, "bootstrap": 200}
+
+
+def counts_of(table, name):
+    return [one for one in table[f"{name}.counts"].to_pylist() if one is not None]
+
+
+@pytest.mark.parametrize("name", CORPUS)
+def test_the_counts_of_rows_add_up_to_the_metric(name):
+    sums = np.sum(counts_of(RUNS["old"], name), axis=0)
+    columns = list(parse(name).metric.needs)
+    wanted = getattr(fm, name)(*(OLD[column] for column in columns)).score
+    assert many_values(name, sums[None])[0] == wanted == fm.summarize(RUNS["old"]).figures[name]
+    missing = [r for r, one in enumerate(RUNS["old"][f"{name}.counts"].to_pylist()) if one is None]
+    assert missing == [r for r, one in enumerate(OLD["answer"]) if one is None]
+
+
+@given(st.sampled_from(CORPUS), st.integers(0, 10**6), st.integers(1, 30))
+def test_many_values_are_those_of_finish(name, seed, n):
+    """The formula for many sums gives the bits of the metric's own, for sums of any rows."""
+    counts = np.array(counts_of(RUNS["new"], name))
+    sums = counts[np.random.default_rng(seed).integers(0, len(counts), (n, 3))].sum(axis=1)
+    asked = parse(name)
+    wanted = [float(asked.metric.finish(row, **asked.options).score) for row in sums.tolist()]
+    assert np.array_equal(many_values(name, sums), wanted, equal_nan=True)
+
+
+@given(st.lists(st.lists(st.integers(-(2**33), 2**33), min_size=4, max_size=4), min_size=1, max_size=9))
+def test_packed_columns_are_taken_apart_again(given_rows):
+    counts = np.array([[*row, row[0], abs(row[1])] for row in given_rows])
+    packed = Packed.of(counts, np.abs(counts).sum(axis=0))
+    assert len(packed.fields) == len({tuple(column) for column in counts.T.tolist()})
+    for size in range(len(counts) + 1):
+        sums = packed.words[:, :size].sum(axis=1)[None]
+        assert packed.unpacked(sums).tolist() == [counts[:size].sum(axis=0).tolist()]
+
+
+@pytest.mark.parametrize("name", CORPUS)
+def test_figures_are_those_of_plain_python(name):
+    pair = [one.filter(RUNS["old"]["corpus_bleu.counts"].is_valid()) for one in RUNS.values()]
+    order = np.argsort(pair[0]["id"].to_pylist())
+    first, second = ([counts_of(one, name)[row] for row in order] for one in pair)
+    found = fm.compare(RUNS, metrics=name, seed=5, **SMALL)[name]
+
+    def value(sums):
+        return float(many_values(name, np.array([sums]))[0])
+
+    everything = range(len(first))
+    assert found.mean_baseline == value(resampling.added(first, everything))
+    assert found.mean_other == value(resampling.added(second, everything))
+    assert found.delta == found.mean_other - found.mean_baseline
+    assert found.p == resampling.swap_p(first, second, value, 300, 5)
+    differences = resampling.bootstrapped(first, second, value, 200, 5)
+    assert [found.low, found.high] == np.quantile(differences, [(1 - 0.95) / 2, (1 + 0.95) / 2]).tolist()
+
+
+@given(st.integers(1, 40), st.integers(0, 2**31 - 1), st.sampled_from(["percentile", "bca"]), st.booleans())
+def test_neither_threads_nor_the_order_of_rows_show(n, seed, interval, clustered):
+    how = {"seed": seed, "interval": interval, "metrics": CORPUS, **SMALL}
+    how["cluster"] = "language" if clustered else None
+    runs = {name: table.slice(0, n) for name, table in RUNS.items()}
+    turned = {name: table.take(list(range(len(table)))[::-1]) for name, table in runs.items()}
+    one = fm.compare(runs, threads=1, **how)
+    assert repr(one) == repr(fm.compare(runs, threads=2, **how)) == repr(fm.compare(turned, threads=2, **how))
+
+
+def test_threads_do_not_show_where_the_work_is_shared_out():
+    counts = np.random.default_rng(1).integers(0, 50, (2, 3000, 13))
+    for clusters in (None, np.arange(3000) // 2):
+        pair = PairedCounts.of(*counts, lambda sums: sums[:, 0] / sums[:, 1], clusters)
+        found = [(swap_p(pair, 3000, 1, n), counts_interval(pair, 0.9, 3000, 1, n)) for n in (1, 2, 3)]
+        assert found[0] == found[1] == found[2]
+
+
+def test_few_rows_try_every_pattern():
+    first, second = (np.array(counts_of(one, "corpus_bleu")[:9]) for one in RUNS.values())
+
+    def formula(sums):
+        return many_values("corpus_bleu", sums)
+
+    pair = PairedCounts.of(first, second, formula)
+    reached = []
+    for keep in itertools.product([True, False], repeat=9):
+        both = [np.where(np.array(keep)[:, None], *two).sum(axis=0) for two in ((first, second), (second, first))]
+        a, b = formula(np.stack(both))
+        reached.append(abs(b - a) >= abs(pair.values[1] - pair.values[0]))
+    assert swap_p(pair, 2**8, 0, 1) == np.mean(reached)
+    assert swap_p(pair, 2**8 - 1, 0, 1) != np.mean(reached)
+
+
+def test_rows_of_a_cluster_stay_together():
+    """A table whose rows are each there three times, as clusters, says what it says with each row once."""
+    first, second = (np.array(counts_of(one, "corpus_chrf")[:60]) for one in RUNS.values())
+    once = PairedCounts.of(first, second, lambda sums: many_values("corpus_chrf", sums))
+    thrice = [np.repeat(counts, 3, axis=0) for counts in (first, second)]
+    clustered = PairedCounts.of(*thrice, once.formula, np.repeat(np.arange(60), 3))
+    assert clustered.values == once.values
+    assert swap_p(clustered, 500, 3, 1) == swap_p(once, 500, 3, 1)
+    for bca in (False, True):
+        wide = counts_interval(once, 0.95, 2000, 3, 1, bca)
+        assert np.allclose(counts_interval(clustered, 0.95, 2000, 3, 1, bca), wide, atol=0.6)
+
+
+def test_means_as_corpus_metrics_have_the_interval_of_means():
+    """A formula that is a mean: percentiles and BCa agree with those of the differences of scores."""
+    values = np.random.default_rng(4).integers(0, 100, (2, 200))
+    runs = {name: {"id": range(200), "s": one} for name, one in zip("ab", values, strict=True)}
+    counts = [np.stack([one, np.ones_like(one)], axis=1) for one in values]
+    pair = PairedCounts.of(*counts, lambda sums: sums[:, 0] / sums[:, 1])
+    for interval in ("percentile", "bca"):
+        wanted = fm.compare(runs, interval=interval, on="id")["s"]
+        order = np.argsort([str(n) for n in range(200)])
+        placed = PairedCounts.of(counts[0][order], counts[1][order], pair.formula)
+        found = counts_interval(placed, 0.95, 2000, 0, 1, interval == "bca")
+        assert np.allclose(found, [wanted.low, wanted.high], rtol=1e-9)
+        assert math.isclose(swap_p(placed, 10_000, 0, 1), wanted.p)
+
+
+def test_what_a_corpus_metric_has_not_is_null():
+    found = fm.compare(
+        {**RUNS, "again": RUNS["old"]}, metrics=["bleu", "corpus_bleu"], tests="fisher,t,wilcoxon", **SMALL
+    )
+    corpus = [one for one in json.loads(found.to_json())["comparisons"] if one["metric"] == "corpus_bleu"]
+    assert len(corpus) == 9
+    for one in corpus:
+        assert [one[key] for key in ("d_z", "wins", "ties", "losses", "detectable")] == [None] * 5
+        assert (one["p"] is None) == (one["p_corrected"] is None) == (one["test"] != "fisher")
+    assert [ranking.metric for ranking in found.rankings] == ["bleu"]
+    assert found.to_arrow()["wins"].null_count == 9
+    assert any("corpus_bleu" in note and "no ranking" in note for note in found.notes)
+    assert "corpus\\_bleu" in found.to_latex()
+    assert "corpus_bleu" in found.to_markdown()
+    assert found.verdict(fm.compare(RUNS, metrics="corpus_bleu")[0]) in ("better", "worse", "–")
+
+
+def test_segments_and_rows_on_one_side():
+    short = scored({name: column[:90] for name, column in NEW.items()})
+    found = fm.compare({"old": RUNS["old"], "new": short}, by="language", metrics=["corpus_bleu", "bleu"], **SMALL)
+    for one in found:
+        beside = next(o for o in found if (o.metric, o.segment) == ("bleu", one.segment))
+        keys = ("n_paired", "n_only_baseline", "n_only_other")
+        assert [getattr(one, key) for key in keys] == [getattr(beside, key) for key in keys]
+    english = [r for r in range(90) if r % 3 == 0 and OLD["answer"][r] is not None]
+    wanted = fm.corpus_bleu([OLD["answer"][r] for r in english], [OLD["reference"][r] for r in english]).score
+    assert next(o for o in found if o.metric == "corpus_bleu" and o.segment == "language=en").mean_baseline == wanted
+    assert any("could turn" in note and "corpus_bleu" in note for note in found.notes)
+
+
+def test_undefined_values():
+    """F1 of abstaining over rows that say nothing of it: no figure, no error; a sample without any is left out."""
+    answers = {"id": range(30), "answer": ["Rome"] * 30, "answerable": [True] * 30, "language": ["en"] * 30}
+    one = scored(answers, "abstained,abstention_f1")
+    found = fm.compare([one, one], metrics="abstention_f1")[0]
+    assert all(map(math.isnan, (found.delta, found.p, found.low, found.high)))
+    some = scored(
+        {**answers, "answer": ["I don't know."] + ["Rome"] * 29, "answerable": [False] + [True] * 29},
+        "abstained,abstention_f1",
+    )
+    found = fm.compare([some, some], metrics="abstention_f1")[0]
+    assert (found.delta, found.p, found.low, found.high) == (0, 1, 0, 0)
+
+
+def test_one_row_and_no_row():
+    one = {name: table.slice(0, 1) for name, table in RUNS.items()}
+    found = fm.compare(one, metrics="corpus_bleu")[0]
+    assert found.p == 1
+    assert math.isnan(found.low)
+    assert found.n_paired == 1
+    none = {name: table.slice(7, 1) for name, table in RUNS.items()}
+    found = fm.compare(none, metrics="corpus_bleu")[0]
+    assert found.n_paired == 0
+    assert all(map(math.isnan, (found.delta, found.p, found.low, found.all_other)))
+
+
+def test_runs_without_counts(tmp_path):
+    bare = fm.score(NEW, ASKED)
+    with pytest.raises(ColumnError, match=r"new holds no counts of corpus_bleu for each row; .*--keep-counts"):
+        fm.compare({"old": RUNS["old"], "new": bare}, metrics="corpus_bleu")
+    assert {one.metric for one in fm.compare({"old": RUNS["old"], "new": bare}, **SMALL)} == {"bleu", "token_f1"}
+    with pytest.raises(ColumnError, match="aurc cannot be compared"):
+        fm.compare(RUNS, metrics="aurc")
+    with pytest.raises(UnknownNameError, match="corpus_blue"):
+        fm.compare(RUNS, metrics="corpus_blue")
+
+
+def test_counts_that_are_none():
+    def run(counts):
+        return {"id": [1, 2], "bleu": [0.1, 0.2], "corpus_bleu.counts": counts}
+
+    good = run(counts_of(RUNS["old"], "corpus_bleu")[:2])
+    for bad in ([1, 2], ["a", "b"], [[1, 2], [1]], [[1.5, 2], [1, 2]], [[1, None], [1, 2]], [{"a": 1}, {"a": 2}]):
+        with pytest.raises(ColumnError, match=r"corpus_bleu\.counts"):
+            fm.compare([good, run(bad)], metrics="corpus_bleu")
+    with pytest.raises(OptionError, match="2 and 13 counts"):
+        fm.compare([good, run([[1, 2], [3, 4]])], metrics="corpus_bleu")
+    other = {"id": [1, 2], "bleu": [0.1, 0.2], "my.counts": [[1], [2]]}
+    assert {one.metric for one in fm.compare([other, other])} == {"bleu"}
+
+
+@pytest.mark.parametrize("name", ["bleu", "token_f1", "corpus_chrf"])
+def test_any_metric_alone_by_position(name):
+    """Also one that is not the first of the runs, whose column alone is read."""
+    found = fm.compare(RUNS, metrics=name, by_position=True, **SMALL)[name]
+    assert found.mean_baseline == fm.compare(RUNS, metrics=name, **SMALL)[name].mean_baseline
+
+
+def test_a_gate_judges_the_drop_of_a_corpus_metric():
+    rule = "corpus_bleu.drop <= 1.5"
+    found = fm.compare({"baseline": RUNS["new"], "scores": RUNS["old"]}, metrics="corpus_bleu")[0]
+    checked = next(iter(fm.gate(RUNS["old"], rule, baseline=RUNS["new"])))
+    assert (checked.value, checked.low, checked.high) == (-found.delta, -found.high, -found.low)
+    assert checked.met == (checked.high <= 1.5)
