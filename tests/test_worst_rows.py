@@ -152,3 +152,63 @@ def test_compare_writes_the_rows_that_changed_most(files):
     assert pq.read_table("best.parquet")["change"].to_pylist() > expected["change"].to_pylist()
     for wrong in (("--rows", "last=6", "-o", "x.csv"), ("--rows", "worst=6"), ("--rows", "worst=0", "-o", "x.csv")):
         assert program(*arguments, *wrong).code == 2
+
+
+LANGUAGE = ["en" if n % 3 else "ru" for n in range(N)]
+
+
+def test_rows_of_one_segment_alone():
+    cut = SCORES.append_column("language", pa.array(LANGUAGE))
+    found = fm.worst_rows(cut, "token_f1", n=9, by="language", segment="language=ru")
+    alone = fm.worst_rows(cut.filter(pa.array([one == "ru" for one in LANGUAGE])), "token_f1", n=9)
+    assert found.equals(alone)
+    assert found.num_rows == 9
+    changed = fm.worst_rows(cut, "token_f1", n=500, baseline=OTHER, by=["language"], segment="language=en")
+    assert {LANGUAGE[IDS.index(one)] for one in changed["id"].to_pylist()} == {"en"}
+    assert changed.num_rows == sum(n % 50 != 0 and n % 3 != 0 for n in range(N))
+
+
+@pytest.mark.parametrize(
+    ("asked", "error", "message"),
+    [
+        ({"by": "language", "segment": "language=rus"}, UnknownNameError, "language=ru"),
+        ({"by": "langage", "segment": "language=ru"}, ColumnError, "no column 'langage' to cut the rows by"),
+        ({"by": "language"}, OptionError, "by= and segment= go together"),
+        ({"segment": "language=ru"}, OptionError, "by= and segment= go together"),
+    ],
+)
+def test_a_segment_that_cannot_be_found_is_refused(asked, error, message):
+    cut = SCORES.append_column("language", pa.array(LANGUAGE))
+    with pytest.raises(error, match=message):
+        fm.worst_rows(cut, "token_f1", **asked)
+
+
+def test_compare_writes_the_rows_of_two_systems_of_one_file_and_one_segment(files):
+    three = [
+        table.append_column("system", pa.array([name] * N)).append_column("language", pa.array(LANGUAGE))
+        for name, table in (("old", SCORES), ("new", OTHER), ("newest", SCORES))
+    ]
+    pq.write_table(pa.concat_tables(three, promote_options="permissive"), "all.parquet")
+    rows = ("compare", "all.parquet", "--system", "system", "--of", "token_f1", "--rows", "worst=7", "-o", "w.parquet")
+    vague = program(*rows)
+    assert vague.code == 2
+    assert "there are 3 runs; name two of them with --baseline and --other: old, new, newest" in vague.err
+    same = program(*rows, "--baseline", "old", "--other", "old")
+    assert (same.code, "this run is the baseline" in same.err) == (2, True)
+    unknown = program(*rows, "--baseline", "old", "--other", "nex")
+    assert (unknown.code, "did you mean" in unknown.err or "new" in unknown.err) == (2, True)
+    named = (*rows, "--baseline", "old", "--other", "new", "--by", "language", "--segment", "language=ru")
+    assert program(*named, "--texts", "answers.jsonl").out == "7 rows: w.parquet\n"
+    cut = [table.append_column("language", pa.array(LANGUAGE)) for table in (SCORES, OTHER)]
+    expected = fm.worst_rows(cut[1], "token_f1", n=7, baseline=cut[0], by="language", segment="language=ru")
+    found = pq.read_table("w.parquet")
+    assert found["id"].to_pylist() == expected["id"].to_pylist()
+    assert all(text.startswith("Long") for text in found["question"].to_pylist())
+    answers = [
+        table.append_column("answer", pa.array([name] * N)) for name, table in zip(("old", "new"), three, strict=False)
+    ]
+    pq.write_table(pa.concat_tables(answers, promote_options="permissive"), "both.parquet")
+    assert program(*named, "--texts", "both.parquet", "--overwrite").code == 0
+    assert set(pq.read_table("w.parquet")["answer"].to_pylist()) == {"new"}
+    with pytest.raises(InputError, match=r"the answers hold the id 'q[0-9]+' in 2 rows; give those of one run"):
+        fm.worst_rows(OTHER, "token_f1", answers="both.parquet")

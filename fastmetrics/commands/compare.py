@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from enum import StrEnum
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -67,6 +67,12 @@ def compare(
         str | None, typer.Option(help="Write the rows that changed most to --out instead: worst=20 or best=20.")
     ] = None,
     of: Annotated[str | None, typer.Option("--of", help="The metric of --rows.", metavar="METRIC")] = None,
+    segment: Annotated[
+        str | None, typer.Option(help="Only these rows in --rows, as the table of --by names them: language=ru.")
+    ] = None,
+    other: Annotated[
+        str | None, typer.Option(help="The run to hold against --baseline in --rows, of several: its name.")
+    ] = None,
     texts: Annotated[str | None, typer.Option(help="The answers of the other run, for the texts of --rows.")] = None,
     out: Annotated[str | None, typer.Option("--out", "-o", help="The file for --rows.", metavar="PATH")] = None,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the file if it exists.")] = False,
@@ -79,6 +85,9 @@ def compare(
     from fastmetrics.commands.options import columns, load_plugins, pairs, split
     from fastmetrics.errors import OptionError
     from fastmetrics.results.comparison import compare as compared
+    from fastmetrics.results.score_runs import open_runs, two_runs
+    from fastmetrics.results.worst_rows import worst_rows
+    from fastmetrics.tables.output.write_table import write_whole
 
     if as_json + as_markdown + as_latex > 1:
         raise OptionError("choose one of --json, --markdown and --latex")
@@ -88,11 +97,27 @@ def compare(
     if system is not None and len(runs) > 1:
         raise OptionError("--system names the systems of one file; give that file alone")
     load_plugins(plugin)
+    given = runs[0] if system is not None else dict(zip(called, runs, strict=True)) if called else runs
     if rows is not None or out is not None:
-        _write_rows(runs, rows, of, out, answers=texts, on=on, allow=allow_differences, overwrite=overwrite)
+        first, second = (baseline, runs[0]) if system else two_runs(open_runs(given), baseline, other)
+        found_rows = worst_rows(
+            second,
+            of or "",
+            **_which(rows, of, out),
+            answers=texts,
+            baseline=first,
+            on=on,
+            by=columns(by, "--by"),
+            segment=segment,
+            system=system,
+            other=other if system else None,
+            allow_differences=allow_differences,
+        )
+        write_whole(found_rows, str(out), {"rows": of}, {"id"}, overwrite=overwrite)
+        typer.echo(f"{found_rows.num_rows:,} rows: {out}")
         return
     found = compared(
-        runs[0] if system is not None else dict(zip(called, runs, strict=True)) if called else runs,
+        given,
         baseline=baseline,
         metrics=split(metrics) or None,
         by=[columns([one], "--by") for one in by or ()] or None,
@@ -120,36 +145,13 @@ def compare(
         typer.echo(str(found))
 
 
-def _write_rows(
-    runs: list[str],
-    rows: str | None,
-    metric: str | None,
-    out: str | None,
-    *,
-    answers: str | None,
-    on: str | None,
-    allow: bool,
-    overwrite: bool,
-) -> None:
-    """Write the rows of the second run that became worst, or best, against the first."""
+def _which(rows: str | None, metric: str | None, out: str | None) -> dict[str, Any]:
+    """How many rows are asked for, and from which end."""
     from fastmetrics.errors import OptionError
-    from fastmetrics.results.worst_rows import worst_rows
-    from fastmetrics.tables.output.write_table import write_whole
 
     which, _, count = (rows or "worst=20").partition("=")
     if which not in ("worst", "best") or not count.isdecimal() or int(count) == 0:
         raise OptionError(f"--rows {rows}: expected worst or best, = and a number of rows")
-    if metric is None or out is None or len(runs) != 2:
-        raise OptionError("--rows needs two runs, a metric (--of token_f1) and a file (--out rows.parquet)")
-    found = worst_rows(
-        runs[1],
-        metric,
-        n=int(count),
-        best=which == "best",
-        answers=answers,
-        baseline=runs[0],
-        on=on,
-        allow_differences=allow,
-    )
-    write_whole(found, out, {"rows": metric}, {"id"}, overwrite=overwrite)
-    typer.echo(f"{found.num_rows:,} rows: {out}")
+    if metric is None or out is None:
+        raise OptionError("--rows needs a metric (--of token_f1) and a file (--out rows.parquet)")
+    return {"n": int(count), "best": which == "best"}

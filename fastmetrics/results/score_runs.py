@@ -17,7 +17,7 @@ from fastmetrics.columns import COLUMNS, is_id
 from fastmetrics.core.arrays import Flags, Floats, Ints, as_array
 from fastmetrics.core.corpus_counts import METADATA, counts_column
 from fastmetrics.core.frames import open_frame
-from fastmetrics.errors import ColumnError, InputError, UnknownNameError
+from fastmetrics.errors import ColumnError, InputError, OptionError, UnknownNameError
 from fastmetrics.errors.messages import Argument
 from fastmetrics.plan.corpus_values import is_corpus, is_counted
 from fastmetrics.results.score_files import ScoreFile, said_scores
@@ -28,6 +28,7 @@ from fastmetrics.tables.remote.addresses import last_name
 from fastmetrics.tables.text_columns import as_it_looks
 from fastmetrics.tables.whole_table import whole_table
 
+_BOTH = (Argument("baseline"), " and ", Argument("other"))
 QUESTION = ("question", *COLUMNS["question"].aliases)
 
 
@@ -135,6 +136,26 @@ def open_runs(runs: Any, system: str | None = None, least: int = 2) -> list[Scor
     if len(opened) < least:
         raise InputError(f"two runs or more can be compared; there {'is one' if opened else 'is none'}")
     return _named_apart(opened)
+
+
+def two_runs(runs: Sequence[ScoreRun], baseline: str | None, other: str | None) -> tuple[ScoreRun, ScoreRun]:
+    """The baseline and the run held against it: by name, or the first and the second of two.
+
+    Raises ``UnknownNameError`` for a name that no run has, ``OptionError`` if names are needed to tell which.
+    """
+    named = {run.name: run for run in runs}
+    for name in (baseline, other):
+        if name is not None and name not in named:
+            raise UnknownNameError.of("run", name, list(named))
+    first = named[baseline] if baseline is not None else next(run for run in runs if run.name != other)
+    left = [run for run in runs if run is not first]
+    if other is None and len(left) > 1:
+        known = ", ".join(run.name for run in left)
+        raise OptionError(f"there are {len(runs)} runs; name two of them with ", *_BOTH, f": {first.name}, {known}")
+    second = named[other] if other is not None else left[0]
+    if second is first:
+        raise OptionError(Argument("other", other), ": this run is the baseline; name another one")
+    return first, second
 
 
 def open_run(run: Any) -> ScoreRun:

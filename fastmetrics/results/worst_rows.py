@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -12,10 +13,14 @@ import pyarrow.compute as pc
 
 from fastmetrics.columns import COLUMNS, resolve
 from fastmetrics.core.allowed_values import Flag, Whole, argument
+from fastmetrics.core.arrays import Flags, Floats, Ints
 from fastmetrics.core.frames import open_frame
-from fastmetrics.errors import ColumnError, FileFormatError, InputError
+from fastmetrics.core.name_lists import listed
+from fastmetrics.errors import ColumnError, FileFormatError, InputError, OptionError, UnknownNameError
+from fastmetrics.errors.messages import Argument
 from fastmetrics.results.pairing import check_settings, pair_runs
-from fastmetrics.results.score_runs import ScoreRun, open_run, open_runs, shared_metrics
+from fastmetrics.results.score_runs import ScoreRun, open_run, open_runs, shared_metrics, two_runs
+from fastmetrics.results.segments import segments_of
 from fastmetrics.results.summary import declared_better
 from fastmetrics.tables import open_source
 
@@ -31,6 +36,10 @@ def worst_rows(
     baseline: Any = None,
     best: bool = False,
     on: str | None = None,
+    by: Sequence[str] | str | None = None,
+    segment: str | None = None,
+    system: str | None = None,
+    other: str | None = None,
     allow_differences: bool = False,
 ) -> pa.Table:
     """The ``n`` rows with the worst scores of a metric, worst first, by which way it is better (else higher).
@@ -39,6 +48,10 @@ def worst_rows(
     against it, with the columns ``baseline``, ``score`` and ``change``.  ``answers``, a file or table with ids, gives
     their question, reference, answer and contexts; it is read once, and of its rows only these are held.  ``best``
     turns the order round.  Rows of equal scores come in the order of their ids; rows without a score are left out.
+    ``by`` and ``segment`` take the rows of one segment alone, named as ``compare`` and ``summarize_by`` print it:
+    ``by="language", segment="language=ru"``.  With ``system``, the column of ``scores`` that names several systems,
+    ``baseline`` and ``other`` are two of those names, and of answers that have this column too only those of ``other``
+    are taken.
 
     >>> import fastmetrics as fm
     >>> scores = {"id": ["a", "b", "c"], "token_f1": [0.9, 0.1, None]}
@@ -46,36 +59,73 @@ def worst_rows(
     >>> fm.worst_rows(scores, "token_f1", n=1, answers=answers).to_pylist()
     [{'id': 'b', 'token_f1': 0.1, 'question': 'Where?', 'answer': 'here'}]
 
-    Raises ``UnknownNameError`` for a metric that the scores lack, ``ColumnError`` for scores or answers without ids,
-    and what ``compare`` raises for two runs that cannot be compared.
+    Raises ``UnknownNameError`` for a metric, a system or a segment that the scores lack, ``ColumnError`` for scores or
+    answers without ids, ``InputError`` for answers that hold a row's id twice, ``OptionError`` for ``by`` without
+    ``segment``, and what ``compare`` raises for two runs that cannot be compared.
     """
     argument("n", n, Whole(1, 1_000_000))
     argument("best", best, Flag())
-    if baseline is None:
-        found = _of_one(open_run(scores), metric, n, best, on)
+    columns = listed(by)
+    if bool(columns) != (segment is not None):
+        raise OptionError(
+            Argument("by"), " and ", Argument("segment"), " go together: a column, and one of its segments"
+        )
+    asked = _Asked(metric, n, best, on, columns, segment)
+    of = None
+    if system is not None:
+        pair = two_runs(open_runs(scores, system), baseline, other)
+        found, of = _changed(pair, asked, allow_differences), (system, pair[1].name)
+    elif baseline is None:
+        found = _of_one(open_run(scores), asked)
     else:
-        found = _changed(open_runs({"baseline": baseline, "scores": scores}), metric, n, best, on, allow_differences)
-    return found if answers is None else _with_texts(found, answers)
+        found = _changed(open_runs({"baseline": baseline, "scores": scores}), asked, allow_differences)
+    return found if answers is None else _with_texts(found, answers, of)
 
 
-def _of_one(run: ScoreRun, metric: str, n: int, best: bool, on: str | None) -> pa.Table:
-    shared_metrics([run], [metric])
-    held = run.held([metric, *_keys(run, on)])
-    ids = held.ids(_key(run, on))
-    chosen = _chosen(held.values(metric), ids, _sign(metric, best), n)
-    return pa.table({"id": ids.take(pa.array(chosen)), metric: held.values(metric)[chosen]})
+@dataclass(frozen=True)
+class _Asked:
+    """Which rows are asked for."""
+
+    metric: str
+    n: int
+    best: bool
+    on: str | None
+    by: Sequence[str]
+    segment: str | None
+
+    def chosen(self, values: Floats, ids: pa.Array, column: Callable[[str], pa.Array]) -> Ints:
+        """The places of the n worst values, or the best, of the segment, ties in the order of ids."""
+        inside = self._inside(column) if self.by else np.ones(len(values), np.bool_)
+        values = np.where(inside, values, np.nan)
+        sign = -1 if (declared_better([self.metric]).get(self.metric) == "lower") != self.best else 1
+        order = np.lexsort((np.asarray(pc.rank(ids, tiebreaker="first").to_numpy()), sign * values))
+        return np.asarray(order[: min(self.n, int((~np.isnan(values)).sum()))])
+
+    def _inside(self, column: Callable[[str], pa.Array]) -> Flags:
+        parts = {str(one.name): one.rows for one in segments_of([(name, column(name)) for name in self.by])}
+        if self.segment not in parts:
+            raise UnknownNameError.of("segment", str(self.segment), list(parts))
+        inside = np.zeros(sum(map(len, parts.values())), np.bool_)
+        inside[parts[self.segment]] = True
+        return inside
 
 
-def _changed(
-    runs: Sequence[ScoreRun], metric: str, n: int, best: bool, on: str | None, allow_differences: bool
-) -> pa.Table:
-    shared_metrics(runs, [metric])
-    held = [run.held([metric, *_keys(run, on)]) for run in runs]
-    check_settings(held, [metric], allow_differences)
-    paired = pair_runs(held, on, by_position=False, allow=allow_differences)
+def _of_one(run: ScoreRun, asked: _Asked) -> pa.Table:
+    shared_metrics([run], [asked.metric])
+    held = run.held([asked.metric, *asked.by, *_keys(run, asked.on)])
+    ids, values = held.ids(_key(run, asked.on)), held.values(asked.metric)
+    chosen = asked.chosen(values, ids, lambda name: held.column(name, "to cut the rows by; keep it when scoring"))
+    return pa.table({"id": ids.take(pa.array(chosen)), asked.metric: values[chosen]})
+
+
+def _changed(runs: Sequence[ScoreRun], asked: _Asked, allow_differences: bool) -> pa.Table:
+    shared_metrics(runs, [asked.metric])
+    held = [run.held([asked.metric, *asked.by, *_keys(run, asked.on)]) for run in runs]
+    check_settings(held, [asked.metric], allow_differences)
+    paired = pair_runs(held, asked.on, by_position=False, allow=allow_differences)
     assert paired.ids is not None
-    before, after = (paired.scores(at, metric) for at in range(2))
-    chosen = _chosen(after - before, paired.ids, _sign(metric, best), n)
+    before, after = (paired.scores(at, asked.metric) for at in range(2))
+    chosen = asked.chosen(after - before, paired.ids, paired.column)
     columns = {"baseline": before, "score": after, "change": after - before}
     return pa.table({"id": paired.ids.take(pa.array(chosen)), **{name: one[chosen] for name, one in columns.items()}})
 
@@ -91,31 +141,30 @@ def _key(run: ScoreRun, on: str | None) -> str:
     return key
 
 
-def _sign(metric: str, best: bool) -> int:
-    return -1 if (declared_better([metric]).get(metric) == "lower") != best else 1
-
-
-def _chosen(values: Any, ids: pa.Array, sign: int, n: int) -> Any:
-    """The places of the n least values times ``sign``, ties in the order of ids."""
-    ranks = np.asarray(pc.rank(ids, tiebreaker="first").to_numpy())
-    order = np.lexsort((ranks, sign * values))
-    return order[: min(n, int((~np.isnan(values)).sum()))]
-
-
-def _with_texts(rows: pa.Table, answers: Any) -> pa.Table:
-    """The rows with the texts of a file or table that has the same ids, null where it lacks one."""
+def _with_texts(rows: pa.Table, answers: Any, of: tuple[str, str] | None) -> pa.Table:
+    """The rows with the texts of a file or table that has the same ids, null where it lacks one; ``of`` one system."""
     wanted = rows["id"].combine_chunks()
-    columns, pieces = _file_pieces(answers) if isinstance(answers, str | Path) else _table_pieces(answers)
+    read = _file_pieces if isinstance(answers, str | Path) else _table_pieces
+    columns, pieces = read(answers, of[0] if of else None)
     found = []
     for piece in pieces:
         ids = piece.column(columns["id"]).cast(pa.large_string())
         here = pc.is_in(ids, value_set=wanted.cast(pa.large_string()))
+        if of is not None and of[0] in columns:
+            here = pc.and_(here, pc.equal(piece.column(of[0]).cast(pa.large_string()), of[1]))
         found.append(piece.set_column(piece.schema.get_field_index(columns["id"]), "id", ids).filter(here))
     held = pa.concat_tables(found) if found else None
     if len(wanted) and (held is None or held.num_rows == 0):
         raise InputError(f"the answers have none of the ids of the scores, such as {wanted[0].as_py()!r}")
     if held is None:
         return rows
+    counts = pc.value_counts(held["id"].combine_chunks())
+    twice = counts.filter(pc.greater(counts.field("counts"), 1))
+    if len(twice):
+        first = twice[0].as_py()
+        raise InputError(
+            f"the answers hold the id {first['values']!r} in {first['counts']:,} rows; give those of one run"
+        )
     places = pc.index_in(wanted.cast(pa.large_string()), value_set=held["id"].combine_chunks())
     for name in TEXTS:
         if name in columns:
@@ -123,17 +172,19 @@ def _with_texts(rows: pa.Table, answers: Any) -> pa.Table:
     return rows
 
 
-def _columns_of(names: Sequence[str]) -> dict[str, str]:
+def _columns_of(names: Sequence[str], system: str | None) -> dict[str, str]:
     found = resolve(names, needed=("id", *TEXTS))
     if "id" not in found:
         raise ColumnError(f"the answers have no id column to match rows by; they have {', '.join(names)}")
-    return {name: found[name] for name in ("id", *TEXTS) if name in found}
+    kept = {name: found[name] for name in ("id", *TEXTS) if name in found}
+    return kept if system is None or system not in names else {**kept, system: system}
 
 
-def _file_pieces(path: str | Path) -> tuple[dict[str, str], Iterator[pa.Table]]:
+def _file_pieces(path: str | Path, system: str | None) -> tuple[dict[str, str], Iterator[pa.Table]]:
     source = open_source(path)
-    columns = _columns_of(source.schema.names)
-    selection = source.select({yours: COLUMNS[name].kind for name, yours in columns.items()})
+    columns = _columns_of(source.schema.names, system)
+    kinds = {yours: COLUMNS[name].kind if name in COLUMNS else "any" for name, yours in columns.items()}
+    selection = source.select(kinds)
 
     def pieces() -> Iterator[pa.Table]:
         for chunk in source.chunks(selection):
@@ -144,7 +195,7 @@ def _file_pieces(path: str | Path) -> tuple[dict[str, str], Iterator[pa.Table]]:
     return columns, pieces()
 
 
-def _table_pieces(table: Any) -> tuple[dict[str, str], Iterator[pa.Table]]:
+def _table_pieces(table: Any, system: str | None) -> tuple[dict[str, str], Iterator[pa.Table]]:
     frame = open_frame(table)
-    columns = _columns_of(frame.names)
+    columns = _columns_of(frame.names, system)
     return columns, frame.read(list(columns.values()))[1]
