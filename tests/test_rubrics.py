@@ -161,7 +161,6 @@ def test_no_text_holds_its_mark(texts):
 
 def test_lists_are_numbered_and_what_is_not_given_says_so():
     rubric = read_rubric(shipped()["faithfulness.en"])
-    row = {"question": "q", "contexts": ["one", None, "two"], "reference": None, "answer": ""}
-    held = fences(question(rubric, row).content)[1]
+    held = fences(question(rubric, ["q", ["one", None, "two"], None, ""]).content)[1]
     assert held == {"question": "q", "contexts": "[1] one\n[2] \n[3] two", "reference": "(not given)", "answer": ""}
     assert "5: every statement follows from the sources" in opening(rubric).content

@@ -28,10 +28,10 @@ def completion(body: str) -> Completion:
         found = json.loads(body)
     except (ValueError, RecursionError):
         return Completion(None)
-    error = _mapping(_mapping(found).get("error"))
-    if error.get("code") == "content_filter":
-        return Completion(None, refused=str(error.get("message")))
     choices = _mapping(found).get("choices")
+    if choices is None:
+        error = _mapping(_mapping(found).get("error"))
+        return Completion(None, str(error.get("message")) if error.get("code") == "content_filter" else None)
     choice = _mapping(choices[0] if isinstance(choices, list) and choices else None)
     message = _mapping(choice.get("message"))
     finish = choice.get("finish_reason")

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
+from typing import Any, TypeAlias
 
 import pyarrow as pa
 
+from fastmetrics.core.column_kinds import is_list
 from fastmetrics.core.corpus_counts import metadata
 from fastmetrics.derive.call import REPLY, Answer, Call, CallMaker, Model
 from fastmetrics.derive.judge_plan import JudgePlan
@@ -31,15 +32,17 @@ class _Asker:
         self.rubric = rubric
         self._calls = CallMaker(model, SCHEMA if structured else None, [opening(rubric)])
 
-    def calls(self, row: Mapping[str, Value], repeats: int, most: int) -> list[Call] | Judgement:
-        """The calls of a row, or why it cannot be judged."""
+    def calls(self, values: Sequence[Value], repeats: int, most: int) -> list[Call] | Judgement:
+        """The calls of a row, given the values of the placeholders, or why it cannot be judged."""
         rubric = self.rubric
-        lacking = [name for name in rubric.placeholders if row[name] is None and name not in rubric.optional]
-        if not lacking and rubric.one_of and all(row[name] is None for name in rubric.one_of):
-            lacking = list(rubric.one_of)
-        if lacking:
-            return Judgement(MISSING, reason=f"null: {', '.join(lacking)}")
-        message = question(rubric, row)
+        if None in values:
+            absent = {name for name, value in zip(rubric.placeholders, values, strict=True) if value is None}
+            lacking = [name for name in rubric.placeholders if name in absent and name not in rubric.optional]
+            if not lacking and rubric.one_of and absent.issuperset(rubric.one_of):
+                lacking = list(rubric.one_of)
+            if lacking:
+                return Judgement(MISSING, reason=f"null: {', '.join(lacking)}")
+        message = question(rubric, values)
         if len(message.content) > most:
             told = f"{len(message.content):,} characters, of which max_chars allows {most:,}; nothing was sent"
             return Judgement(TOO_LONG, reason=told)
@@ -61,7 +64,16 @@ class _Asker:
         return reading
 
 
-@dataclass
+_Cell: TypeAlias = "Judgement | tuple[_Asker, Call]"
+"""A question of a row, or why there is none."""
+
+
+def _values(column: pa.Array) -> list[Value]:
+    values: list[Value] = column.to_pylist()
+    return [None if value == [] else value for value in values] if is_list(column.type) else values
+
+
+@dataclass(slots=True)
 class _Asked:
     """A question under way: what was answered so far, and what it says."""
 
@@ -72,9 +84,7 @@ class _Asked:
 
     @property
     def judgement(self) -> Judgement:
-        counted = [(answer.prompt_tokens, answer.completion_tokens) for answer in self.answers]
-        prompt, completion = (_sum(counts) for counts in zip(*counted, strict=True))
-        latency = [answer.latency_ms for answer in self.answers if answer.latency_ms is not None]
+        prompt, completion, latency = (_sum(counts) for counts in zip(*(one[2:5] for one in self.answers), strict=True))
         told = self.reading
         return Judgement(
             told.status,
@@ -85,11 +95,14 @@ class _Asked:
             told.trace,
             prompt,
             completion,
-            math.fsum(latency) if latency else None,
+            latency,
         )
 
 
-def _sum(counts: Sequence[int | None]) -> int | None:
+def _sum(counts: Sequence[Any]) -> Any:
+    """The sum of those that are known, or None."""
+    if len(counts) == 1:
+        return counts[0]
     known = [count for count in counts if count is not None]
     return sum(known) if known else None
 
@@ -105,9 +118,9 @@ class JudgeMaker:
     def __call__(self, batch: pa.RecordBatch) -> pa.RecordBatch:
         """The kept columns, and the columns of every axis."""
         plan = self._plan
-        cells = [[self._cell(asker, row) for asker in self._askers] for row in self._rows(batch)]
-        asked = iter(self._judged([one for row in cells for cell in row for one in cell]))
-        judged = [[[next(asked) for _ in cell] for cell in row] for row in cells]
+        rows = list(self._rows(batch))
+        asked = self._judged([one for row in rows for cell in row for one in cell])
+        judged = [[[next(asked) for _ in cell] for cell in row] for row in rows]
         arrays = {name: batch.column(name) for name in plan.keep}
         for place, asker in enumerate(self._askers):
             made = columns_of([row[place] for row in judged], plan.repeats, replies=plan.keep_replies, times=plan.times)
@@ -117,24 +130,29 @@ class JudgeMaker:
 
     def calls(self, batch: pa.RecordBatch) -> Iterator[Call]:
         """The calls that a batch asks for, before any reply."""
-        for row in self._rows(batch):
-            for asker in self._askers:
-                yield from (one[1] for one in self._cell(asker, row) if not isinstance(one, Judgement))
+        cells = (one for row in self._rows(batch) for cell in row for one in cell)
+        return (cell[1] for cell in cells if not isinstance(cell, Judgement))
 
-    def _rows(self, batch: pa.RecordBatch) -> Iterator[Mapping[str, Value]]:
-        """The texts of each row by placeholder; an empty list is nothing, an empty text is one."""
-        used = self._plan.columns
-        lists = {name: batch.column(yours).to_pylist() for name, yours in used.items()}
-        absent = dict.fromkeys(name for rubric in self._plan.rubrics for name in rubric.placeholders)
-        for place in range(batch.num_rows):
-            held = {name: values[place] for name, values in lists.items()}
-            yield {**absent, **{name: None if value == [] else value for name, value in held.items()}}
+    def _rows(self, batch: pa.RecordBatch) -> Iterator[tuple[list[_Cell], ...]]:
+        """What is to be asked of each row, by rubric and repeat; an empty list is nothing, an empty text is one."""
+        columns = {name: _values(batch.column(yours)) for name, yours in self._plan.columns.items()}
+        nothing: list[Value] = [None] * batch.num_rows
+        return zip(
+            *(
+                [
+                    self._cells(asker, values)
+                    for values in zip(*(columns.get(name, nothing) for name in asker.rubric.placeholders), strict=True)
+                ]
+                for asker in self._askers
+            ),
+            strict=True,
+        )
 
-    def _cell(self, asker: _Asker, row: Mapping[str, Value]) -> list[Judgement | tuple[_Asker, Call]]:
-        made = asker.calls(row, self._plan.repeats, self._plan.max_chars)
+    def _cells(self, asker: _Asker, values: Sequence[Value]) -> list[_Cell]:
+        made = asker.calls(values, self._plan.repeats, self._plan.max_chars)
         return [made] * self._plan.repeats if isinstance(made, Judgement) else [(asker, call) for call in made]
 
-    def _judged(self, cells: Sequence[Judgement | tuple[_Asker, Call]]) -> Iterator[Judgement]:
+    def _judged(self, cells: Sequence[_Cell]) -> Iterator[Judgement]:
         """What becomes of each cell, in order; all calls go through the window together."""
         wanted = [cell for cell in cells if not isinstance(cell, Judgement)]
         asked = self._replies(wanted, again=False) if wanted else []

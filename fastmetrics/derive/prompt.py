@@ -71,16 +71,21 @@ def opening(rubric: Rubric) -> Message:
     return Message("system", "\n\n".join([rubric.instructions, scale, words.data, words.form.format()]))
 
 
-def question(rubric: Rubric, row: Mapping[str, Value]) -> Message:
-    """The message of one row: its texts by the names of the rubric's placeholders, fenced.
+def question(rubric: Rubric, values: Sequence[Value]) -> Message:
+    """The message of one row: the texts of the rubric's placeholders, in their order, each between two marks.
 
     The marks hold a hash of all the texts, which none of them can contain: it would have to contain its own hash.
     """
     none = _wording(rubric).none
-    texts = {name: none if row[name] is None else _joined(row[name]) for name in rubric.placeholders}
-    code = mark(list(texts.values()))
-    fenced = {name: f"<{name} id={code}>\n{text}\n</{name} id={code}>" for name, text in texts.items()}
-    return Message("user", rubric.filled(fenced))
+    texts = [value if isinstance(value, str) else none if value is None else _joined(value) for value in values]
+    code = mark(texts)
+    fenced = {
+        name: f"<{name} id={code}>\n{text}\n</{name} id={code}>"
+        for name, text in zip(rubric.placeholders, texts, strict=True)
+    }
+    pieces = rubric.pieces.copy()
+    pieces[1::2] = [fenced[name] for name in pieces[1::2]]
+    return Message("user", "".join(pieces))
 
 
 def mark(texts: Sequence[str]) -> str:
@@ -89,9 +94,10 @@ def mark(texts: Sequence[str]) -> str:
     >>> mark(["a"]) == mark(["a"]), mark(["a"]) in mark(["b"])
     (True, False)
     """
-    digest = hashlib.sha256("\0".join(texts).encode("utf-8", "surrogatepass")).hexdigest()
+    together = "\0".join(texts)
+    digest = hashlib.sha256(together.encode("utf-8", "surrogatepass")).hexdigest()
     places = (digest[start : start + _MARK] for start in range(len(digest) - _MARK))
-    return next(code for code in places if not any(code in text for text in texts))
+    return next(code for code in places if code not in together)
 
 
 def once_more(rubric: Rubric, text: str) -> list[Message]:
@@ -100,9 +106,7 @@ def once_more(rubric: Rubric, text: str) -> list[Message]:
     return [Message("assistant", text), Message("user", _wording(rubric).again.format(low=low, high=high))]
 
 
-def _joined(value: Value) -> str:
-    """A text, or texts that are numbered if there are several."""
-    if isinstance(value, str) or value is None:
-        return value or ""
+def _joined(value: Sequence[str | None]) -> str:
+    """Texts that are numbered if there are several."""
     texts = [text or "" for text in value]
     return texts[0] if len(texts) == 1 else "\n".join(f"[{number}] {text}" for number, text in enumerate(texts, 1))

@@ -50,7 +50,7 @@ def read_reply(body: str, score: Score) -> Reading:
         status = REFUSED if found.refused else TRUNCATED if found.truncated else UNPARSED
         return Reading(status, reason=found.refused, text=found.text, trace=found.trace)
     text, trace = found.text, found.trace
-    thought = _THOUGHT.match(text)
+    thought = _THOUGHT.match(text) if "<think" in text else None
     if thought is not None:
         text, trace = text[thought.end() :], trace or thought[1].strip()
     for repairs, held in _objects(text):
@@ -81,12 +81,13 @@ def grade_of(found: Mapping[str, Any], low: float, high: float) -> float | None:
 def _objects(text: str) -> Any:
     """The JSON objects that a text may be meant to be, with the repairs that each took, the least repaired first."""
     for repairs, candidate in _candidates(text):
-        for more, form in (((), candidate), (("commas",), _COMMA.sub(_without_comma, candidate))):
-            if more and form == candidate:
-                continue
-            held = _object(form)
-            if held is not None:
-                yield repairs + more, held
+        held = _object(candidate)
+        if held is not None:
+            yield repairs, held
+        repaired = _COMMA.sub(_without_comma, candidate)
+        held = _object(repaired) if repaired != candidate else None
+        if held is not None:
+            yield (*repairs, "commas"), held
 
 
 def _candidates(text: str) -> Any:

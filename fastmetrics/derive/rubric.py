@@ -9,6 +9,7 @@ import re
 import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
@@ -50,7 +51,7 @@ class Rubric:
         """The column that it fills."""
         return f"judge_{self.name}"
 
-    @property
+    @cached_property
     def placeholders(self) -> list[str]:
         """The columns that the template names, in their order."""
         return list(dict.fromkeys(_PLACEHOLDER.findall(self.template)))
@@ -62,9 +63,10 @@ class Rubric:
         text = json.dumps([*said, self.optional, self.one_of, dict(self.grades)])
         return hashlib.sha256(text.encode()).hexdigest()[:16]
 
-    def filled(self, fenced: Mapping[str, str]) -> str:
-        """The message of a row: the template with its texts, put in at once, so that none is taken for a template."""
-        return _PLACEHOLDER.sub(lambda match: fenced[match[1]], self.template)
+    @cached_property
+    def pieces(self) -> list[str]:
+        """The template cut at its placeholders: text, the name of a column, text, and so on."""
+        return _PLACEHOLDER.split(self.template)
 
     def settings(self) -> dict[str, Any]:
         """What tells it from other rubrics, for the signature of a run."""

@@ -1,0 +1,158 @@
+"""A judge on loopback, asked 20,000 times and then not at all: ``python -m bench.judging``."""
+
+from __future__ import annotations
+
+import argparse
+import cProfile
+import json
+import os
+import pstats
+import resource
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from bench import data
+from bench.compare import RESULTS
+from bench.machine import machine
+
+CONCURRENCY = 32
+MEGABYTE = 1 << 20
+_EVERY = 0.05
+_PACKAGES = ("fastmetrics", "openai", "httpx2", "aiohttp", "asyncio", "pydantic")
+
+
+def rss() -> float:
+    """The megabytes that this process holds just now."""
+    pages = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[1])
+    return pages * os.sysconf("SC_PAGE_SIZE") / MEGABYTE
+
+
+class Watch:
+    """Memory at some numbers of requests, and the processor's seconds by thread."""
+
+    def __init__(self, marks: list[int]) -> None:
+        self.memory: dict[int, float] = {}
+        self.seconds: dict[str, float] = {}
+        self._marks = marks
+        self._done = threading.Event()
+        self._thread: threading.Thread | None = None
+
+    def begin(self, spending: Any) -> None:
+        """Watch an account from now on."""
+        self._thread = threading.Thread(target=self._look, args=(spending,), name="watch", daemon=True)
+        self._thread.start()
+
+    def end(self) -> None:
+        """No more."""
+        self._done.set()
+        if self._thread is not None:
+            self._thread.join()
+
+    def _look(self, spending: Any) -> None:
+        left = list(self._marks)
+        while not self._done.wait(_EVERY):
+            for thread in threading.enumerate():
+                if thread.is_alive() and thread.ident is not None and thread.name.startswith("fastmetrics"):
+                    with suppress(OSError):  # it has just ended
+                        clock = time.pthread_getcpuclockid(thread.ident)
+                        self.seconds[thread.name] = round(time.clock_gettime(clock), 2)
+            while left and spending.requests >= left[0]:
+                self.memory[left.pop(0)] = round(rss(), 1)
+
+
+def shares(profile: cProfile.Profile) -> dict[str, float]:
+    """The share of the calling thread's time that each package takes by itself, as a profiler sees it."""
+    found: Counter[str] = Counter()
+    for (path, _, _), (_, _, own, _, _) in pstats.Stats(profile).stats.items():  # type: ignore[attr-defined]
+        named = next((name for name in _PACKAGES if f"/{name}/" in path), "interpreter and its library")
+        found[named] += own
+    total = sum(found.values())
+    return {name: round(own / total, 3) for name, own in found.most_common()}
+
+
+def child(rows: str, store: str, out: str, url: str, profiled: str) -> None:
+    """Judge a file, and print what it took."""
+    import fastmetrics as fm
+    from fastmetrics.derive import window
+
+    profile = cProfile.Profile()
+    if profiled == "profiled":
+        plain = window._Loop._run
+        window._Loop._run = lambda loop: profile.runcall(plain, loop)  # type: ignore[method-assign]
+    settings = fm.JudgeSettings("correctness", "m", base_url=url, store=store, concurrency=CONCURRENCY)
+    watch = Watch([1_000, 5_000, 10_000, 15_000, 20_000])
+    began, cpu = time.perf_counter(), time.process_time()
+    made = fm.judge_files(rows, out, settings, watch=watch.begin)
+    seconds, cpu = time.perf_counter() - began, time.process_time() - cpu
+    watch.end()
+    found: dict[str, Any] = {
+        "rows": made.run.rows,
+        "requests": made.spending.requests,
+        "found": made.spending.found,
+        "seconds": round(seconds, 2),
+        "cpu_seconds": round(cpu, 2),
+        "cpu_seconds_by_thread": watch.seconds,
+        "rows_per_second": round(made.run.rows / seconds),
+        "rows_per_second_after_loading": round(made.run.rows / made.run.seconds["total"]),
+        "megabytes_at_requests": watch.memory,
+        "peak_megabytes": round(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024, 1),
+    }
+    if profiled == "profiled":
+        found = {"requests": found["requests"], "share_of_the_calling_thread": shares(profile)}
+    print(json.dumps(found))
+
+
+@contextmanager
+def server() -> Iterator[str]:
+    """The judge in a process of its own."""
+    process = subprocess.Popen([sys.executable, "-m", "tests.judge_server"], stdout=subprocess.PIPE, text=True)
+    assert process.stdout is not None
+    try:
+        yield process.stdout.readline().strip()
+    finally:
+        process.terminate()
+        process.wait()
+        process.stdout.close()
+
+
+def main() -> None:
+    """The command line."""
+    parser = argparse.ArgumentParser(prog="python -m bench.judging", description=(__doc__ or "").split(":")[0])
+    parser.add_argument("--rows", type=int, default=20_000)
+    parser.add_argument("--out", type=Path, default=RESULTS / "judging.json")
+    parser.add_argument("--child", nargs=5, help=argparse.SUPPRESS)
+    asked = parser.parse_args()
+    if asked.child:
+        child(*asked.child)
+        return
+    os.environ.setdefault("OPENAI_API_KEY", "none")
+    results = []
+    with tempfile.TemporaryDirectory() as folder, server() as url:
+        table = data.table(asked.rows).select(["question", "answer", "reference"])
+        rows = str(Path(folder, "rows.parquet"))
+        pq.write_table(table.add_column(0, "id", pa.array(range(asked.rows))), rows)
+        turns = ("every question asked", "every reply in the store", "every reply in the store", "profiled")
+        for turn, what in enumerate(turns):
+            out, store = (str(Path(folder, f"{name}{turn}.parquet")) for name in ("judged", "store"))
+            kept = store if what == "profiled" else str(Path(folder, "calls.sqlite"))
+            command = [sys.executable, "-m", "bench.judging", "--child", rows, kept, out, url, what.split()[0]]
+            made = json.loads(subprocess.run(command, stdout=subprocess.PIPE, check=True, text=True).stdout)
+            results.append({"what": what, "concurrency": CONCURRENCY, "load": os.getloadavg()[0], **made})
+            print(json.dumps(results[-1], indent=1))
+    found = {"name": "judging", "machine": machine(), "results": results}
+    asked.out.write_text(json.dumps(found, indent=2) + "\n", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
