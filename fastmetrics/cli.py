@@ -18,6 +18,7 @@ from typing import Annotated, Any
 
 import typer
 
+from fastmetrics.commands.cache import cache
 from fastmetrics.commands.compare import compare
 from fastmetrics.commands.gate import gate
 from fastmetrics.commands.geometry import geometry
@@ -96,6 +97,7 @@ for _command in (
     search,
     match,
     judge,
+    cache,
 ):
     app.command()(_ending_well(_command))
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import math
 import os
 import sqlite3
 import threading
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 from fastmetrics.derive.call import REPLY, Answer, Call, Model
 from fastmetrics.errors import OutputError
@@ -45,6 +47,10 @@ on conflict (key) do update set outcome = excluded.outcome, body = excluded.body
     prompt_tokens = excluded.prompt_tokens, completion_tokens = excluded.completion_tokens,
     latency_ms = excluded.latency_ms, time = excluded.time, attempt = excluded.attempt
 where calls.outcome != '{REPLY}' or (? and excluded.outcome = '{REPLY}')
+"""
+
+_ROWS = f"""
+select key, model, endpoint, repeat, {_COLUMNS} from calls where (time, key) > (?, ?) order by time, key limit ?
 """
 
 
@@ -148,3 +154,23 @@ class CallStore:
             cursor = self._connection.execute(query)
             names = [column[0] for column in cursor.description]
             return [dict(zip(names, row, strict=True)) for row in cursor]
+
+    def rows(self, most: int) -> Iterator[list[tuple[Any, ...]]]:
+        """All calls in the order of their times, at most so many at a time; those put meanwhile may be among them."""
+        last = (-math.inf, b"")
+        while True:
+            with self._lock, self._failing():
+                rows = self._connection.execute(_ROWS, (*last, most)).fetchall()
+            if not rows:
+                return
+            yield rows
+            last = rows[-1][9], rows[-1][0]
+
+    def delete(self, conditions: Sequence[str], values: Sequence[Any]) -> int:
+        """Delete the calls that meet all conditions of SQL, and give their room back; how many there were."""
+        where = " and ".join(conditions) or "false"
+        with self._lock, self._failing():
+            deleted = self._connection.execute(f"delete from calls where {where}", values).rowcount
+            self._connection.execute("vacuum")
+            self._connection.execute("pragma wal_checkpoint(truncate)")
+        return deleted

@@ -1,4 +1,4 @@
-"""A table that is there already, into one file, whole or not at all."""
+"""A table that is there already, or is read as it is written, into one file, whole or not at all."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from fastmetrics.tables.remote.stores import plainly, store
 
 
 def write_whole(
-    table: pa.Table,
+    table: pa.Table | pa.RecordBatchReader,
     path: str | Path,
     metadata: Mapping[str, Any],
     keys: set[str],
@@ -50,7 +50,7 @@ def write_whole(
         temporary = Path(folder) / "whole" if is_url(text) else hidden
         made = encoder(temporary, table.schema.with_metadata({KEY: dump(metadata)}), format, compression, guard=guard)
         try:
-            for batch in table.to_batches():
+            for batch in table.to_batches() if isinstance(table, pa.Table) else table:
                 made.write(undefined_as_null(batch, keys).cast(table.schema))
             made.close({})
             if format != "parquet":

@@ -1,0 +1,46 @@
+"""``fastmetrics cache``: what a store of calls holds, as a table, as a file, or less of it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from fastmetrics.commands.options import GUARD, guarded
+
+
+def cache(
+    store: Annotated[Path, typer.Argument(help="The file that judge --store names.", show_default=False)],
+    *,
+    out: Annotated[
+        str | None, typer.Option("--out", "-o", help="Write all calls to this file, by suffix: a row each.")
+    ] = None,
+    prune: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="Delete calls: failures, or those of one model (model=NAME) or server (endpoint=NAME), or older than "
+            "so many days (days=30). Several conditions hold together."
+        ),
+    ] = None,
+    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the output if it exists.")] = False,
+    guard: Annotated[bool, typer.Option("--guard/--no-guard", help=GUARD)] = True,
+    json: Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")] = False,
+) -> None:
+    """Show, export or prune the store that keeps the calls of a judge."""
+    from fastmetrics.commands.options import columns
+    from fastmetrics.derive.call_store import CallStore
+    from fastmetrics.derive.stored_calls import export, overview, prune_calls
+
+    with CallStore(store, create=False) as calls:
+        if prune:
+            deleted = prune_calls(calls, columns(prune, "--prune"))
+            typer.echo(f"{deleted:,} calls deleted from {store}")
+        if out is not None:
+            rows, quoted = export(calls, out, overwrite=overwrite, guard=guard)
+            typer.echo(f"{rows:,} calls written: {out}")
+            if quoted:
+                typer.echo(guarded(quoted))
+        if out is None and not prune:
+            found = overview(calls)
+            typer.echo(found.to_json() if json else str(found))

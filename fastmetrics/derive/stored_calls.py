@@ -1,0 +1,129 @@
+"""What a store of calls holds: counted, written to a file, or deleted in part."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+
+from fastmetrics.core.display import Grid, Shown
+from fastmetrics.derive.call_store import CallStore
+from fastmetrics.errors import OptionError
+from fastmetrics.errors.messages import Argument
+from fastmetrics.tables.output.write_table import write_whole
+
+_DAY = 86_400.0
+_ROWS = 4_096
+
+SCHEMA = pa.schema(
+    [
+        ("key", pa.string()),
+        ("model", pa.string()),
+        ("endpoint", pa.string()),
+        ("repeat", pa.int64()),
+        ("outcome", pa.string()),
+        ("body", pa.string()),
+        ("prompt_tokens", pa.int64()),
+        ("completion_tokens", pa.int64()),
+        ("latency_ms", pa.float64()),
+        ("time", pa.timestamp("ms", "UTC")),
+        ("attempt", pa.int64()),
+    ]
+)
+"""The columns of an exported store; ``body`` is a reply as the server sent it, or says what failed."""
+
+
+@dataclass(frozen=True)
+class StoredCalls(Shown):
+    """How many calls a store holds, by model, server and outcome; prints as a table."""
+
+    counts: Sequence[dict[str, Any]]
+    nbytes: int
+
+    def grids(self) -> list[Grid]:
+        """One table."""
+        header = ("model", "endpoint", "outcome", "calls", "read", "written", "first", "last")
+        rows = [
+            (
+                one["model"],
+                one["endpoint"],
+                one["outcome"],
+                f"{one['calls']:,}",
+                f"{one['prompt_tokens'] or 0:,}",
+                f"{one['completion_tokens'] or 0:,}",
+                _day(one["first"]),
+                _day(one["last"]),
+            )
+            for one in self.counts
+        ]
+        return [Grid(header, rows)] if rows else []
+
+    def remarks(self) -> list[str]:
+        """How many there are in all."""
+        calls = sum(one["calls"] for one in self.counts)
+        return [f"{calls:,} calls in {self.nbytes:,} bytes; read and written are tokens of the model"]
+
+    def to_json(self) -> str:
+        """The counts as JSON."""
+        return json.dumps({"bytes": self.nbytes, "calls": list(self.counts)}, ensure_ascii=False, indent=2)
+
+
+def _day(seconds: float) -> str:
+    return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%d")
+
+
+def overview(store: CallStore) -> StoredCalls:
+    """What a store holds."""
+    return StoredCalls([dict(one) for one in store.counts()], store.path.stat().st_size)
+
+
+def export(store: CallStore, out: str | Path, *, overwrite: bool = False, guard: bool = True) -> tuple[int, int]:
+    """Write all calls to a file, in the order of their times; how many, and how many cells of CSV were guarded.
+
+    Raises what ``write_whole`` raises.
+    """
+    written = 0
+
+    def batches() -> Iterator[pa.RecordBatch]:
+        nonlocal written
+        for rows in store.rows(_ROWS):
+            columns = list(zip(*rows, strict=True))
+            columns[0] = tuple(key.hex() for key in columns[0])
+            columns[9] = tuple(round(seconds * 1000) for seconds in columns[9])
+            written += len(rows)
+            arrays = [pa.array(values, field.type) for values, field in zip(columns, SCHEMA, strict=True)]
+            yield pa.RecordBatch.from_arrays(arrays, schema=SCHEMA)
+
+    reader = pa.RecordBatchReader.from_batches(SCHEMA, batches())
+    quoted = write_whole(reader, out, {"store of calls": store.path.name}, set(), overwrite=overwrite, guard=guard)
+    return written, quoted
+
+
+def prune_calls(store: CallStore, conditions: Sequence[str]) -> int:
+    """Delete the calls that meet all conditions: ``failures``, ``model=NAME``, ``endpoint=NAME``, ``days=NUMBER``.
+
+    Returns how many there were.  Raises ``OptionError`` for another condition.
+    """
+    clauses: dict[str, Any] = {}
+    for one in conditions:
+        name, _, value = one.partition("=")
+        if one == "failures":
+            clauses["outcome != 'reply'"] = None
+        elif name in ("model", "endpoint") and value:
+            clauses[f"{name} = ?"] = value
+        elif name == "days" and _is_number(value):
+            clauses["time < ?"] = time.time() - float(value) * _DAY
+        else:
+            known = "expected failures, model=NAME, endpoint=NAME or days=NUMBER"
+            raise OptionError(Argument("prune", one), ": ", known)
+    return store.delete(list(clauses), [value for value in clauses.values() if value is not None])
+
+
+def _is_number(text: str) -> bool:
+    return text.replace(".", "", 1).isdecimal()
