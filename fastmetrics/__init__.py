@@ -30,6 +30,7 @@ HOMES = {
     "trend": "results.trend",
     "list_runs": "results.run_list",
     "validate": "results.validation",
+    "estimate": "results.estimate",
     "compare": "results.comparison",
     "sacrebleu_paired": "results.sacrebleu_paired",
     "gate": "results.gate",

@@ -25,6 +25,7 @@ from fastmetrics.metrics.semantic import response_exact_match_rate as response_e
 from fastmetrics.metrics.semantic import response_semantic_consistency as response_semantic_consistency
 from fastmetrics.results.comparison import compare as compare
 from fastmetrics.results.correlations import correlations as correlations
+from fastmetrics.results.estimate import estimate as estimate
 from fastmetrics.results.gate import gate as gate
 from fastmetrics.results.histograms import histograms as histograms
 from fastmetrics.results.interval_summary import summarize_by as summarize_by
@@ -94,6 +95,7 @@ __all__ = [
     "diversity_score",
     "dot_similarity",
     "drift",
+    "estimate",
     "euclidean_distance",
     "exact_match",
     "gate",

@@ -23,10 +23,10 @@ from scipy import stats
 from sklearn import metrics as sk
 from typer.testing import CliRunner
 
-from fastmetrics.commands.read_table import read
 from fastmetrics.commands.validate import validate as command
 from fastmetrics.errors import ColumnError, FileFormatError, InputError, OptionError, UnknownNameError
 from fastmetrics.kernels.stats.bootstrap import draw
+from fastmetrics.results.read_table import read
 from fastmetrics.results.validation import validate
 from fastmetrics.stats.agreement import cohen_kappa, krippendorff_alpha
 from fastmetrics.stats.association import associate

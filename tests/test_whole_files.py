@@ -7,8 +7,8 @@ import pyarrow.parquet as pq
 import pytest
 
 import fastmetrics as fm
-from fastmetrics.commands.read_table import read
 from fastmetrics.errors import OutputError
+from fastmetrics.results.read_table import read
 from tests.program import program
 
 

@@ -41,7 +41,7 @@ def validate(
 
     from fastmetrics.commands.options import columns as names
     from fastmetrics.commands.options import load_plugins, pairs, split
-    from fastmetrics.commands.read_table import read
+    from fastmetrics.results.read_table import read
     from fastmetrics.results.validation import validate as hold
 
     load_plugins(plugin)

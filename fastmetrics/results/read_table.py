@@ -1,4 +1,4 @@
-"""A whole file as one table, for commands that need all of it at once."""
+"""A whole file as one table, for what needs all of it at once."""
 
 from __future__ import annotations
 

@@ -1,0 +1,92 @@
+"""The mean of people's labels over everything that a judge scored, from the rows that people labelled."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from fastmetrics.core.frames import index_columns
+from fastmetrics.errors import ColumnError, UnknownNameError
+from fastmetrics.errors.messages import Argument
+from fastmetrics.results.read_table import read
+from fastmetrics.stats.human_labels import as_table, join, numbers, ratings_of, truth_of
+from fastmetrics.stats.prediction_powered import PoweredMean, powered_mean
+from fastmetrics.stats.score_sums import score_columns
+
+
+def estimate(
+    judged: Any,
+    labels: Any = None,
+    *,
+    score: str | None = None,
+    label: str | None = None,
+    on: str | None = None,
+    confidence: float = 0.95,
+) -> PoweredMean:
+    """The prediction-powered mean of a label over all judged rows, beside the mean of the labels alone.
+
+    ``judged`` is a file of judgements or scores, a table, or a sequence of scores; ``labels`` is a file or table of the
+    rows that people labelled, or a sequence as long as the scores, with null or NaN where there is no label.  Without
+    ``labels`` they are a column of ``judged``.  Rows are matched by the column ``on``, by default by ``id`` if both
+    have it, otherwise by position.  ``score`` and ``label`` name the columns where several could be meant; a label that
+    several people gave (a list) is their mean.  A judge's score that is null counts nowhere.
+
+    Formula, interval and undefined cases: :func:`fastmetrics.stats.prediction_powered.powered_mean`.  The labelled rows
+    must be a random sample of the judged ones.
+
+    >>> found = estimate([1, 2, 3, 4, 5, 5, 4, 5], [1, 2, 3, 5, None, None, None, None])
+    >>> print(found)
+    mean                 value     low    high  rows
+    prediction-powered  3.5561  2.4792  4.6330     8
+    labels alone        2.7500  1.3006  4.1994     4
+    judge alone         3.6250                     8
+    <BLANKLINE>
+    lambda 0.3583; low and high: 95 % confidence intervals
+    holds where the labelled rows were drawn at random from the judged ones
+
+    Raises ``ColumnError`` where it is not clear which column is meant or how rows match, ``InputError`` for doubled
+    ids, ids none of which is shared, and no row with a score and a label.
+    """
+    left = table_of(judged, on)
+    right = left if labels is None else table_of(labels, on)
+    if labels is None and label is None:
+        raise ColumnError(
+            "people's labels are needed: labels=, or the column of the judged table with ", Argument("label")
+        )
+    own = [label] if labels is None and label is not None else []
+    score = score_of(left, score, [*own, *([on] if on is not None else [])])
+    rows = np.arange(left.num_rows) if labels is None else join(left, right, on)[0]
+    name, ratings = ratings_of(right, label, (), [on] if on is not None else [])
+    truth = np.full(left.num_rows, np.nan)
+    truth[rows >= 0] = truth_of(right, name, ratings)[rows[rows >= 0]]
+    return powered_mean(numbers(left.column(score)), truth, confidence)
+
+
+def table_of(given: Any, on: str | None) -> pa.Table:
+    """A file or a table in any form as a table; a mere sequence becomes the column ``label``."""
+    if isinstance(given, str | Path):
+        return read(given, {"id", on or "id"})  # 007 is not 7
+    return as_table(given, on, [on] if on is not None else [])[0]
+
+
+def axes_of(table: pa.Table) -> list[str]:
+    """The columns of a judge's scores: those with a column of their status beside them."""
+    return [name for name in table.column_names if f"{name}_status" in table.column_names]
+
+
+def score_of(table: pa.Table, score: str | None, others: Sequence[str]) -> str:
+    """The column of scores: the one named, the only one that a judge made, or the only one of numbers."""
+    names = [name for name in score_columns(table.schema) if name not in others]
+    if score is not None:
+        if score not in score_columns(table.schema):
+            raise ColumnError(f"scores: {UnknownNameError.of('column', score, names)}")
+        return score
+    fit = axes_of(table) or [name for name in names if name not in index_columns(table.schema)]
+    if len(fit) != 1:
+        could = f"; it could be one of {', '.join(fit) or 'none'}"
+        raise ColumnError("name the column of scores with ", Argument("score"), could)
+    return fit[0]

@@ -1,0 +1,164 @@
+"""The prediction-powered mean: the definition, the package ``ppi-python``, how often its interval holds the truth."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+import fastmetrics as fm
+from fastmetrics.errors import ColumnError, InputError, OptionError
+from fastmetrics.stats.prediction_powered import powered_mean
+
+NAN = math.nan
+
+
+def made(seed, n, more, trust=0.8):
+    rng = np.random.default_rng(seed)
+    truth = rng.integers(1, 6, n + more).astype(float)
+    scores = np.clip(np.rint(trust * truth + (1 - trust) * 3 + rng.normal(0, 0.8, n + more) + 0.4), 1, 5)
+    return scores, np.where(np.arange(n + more) < n, truth, NAN)
+
+
+def plain_definition(scores, labels, z):
+    """The formula in plain Python."""
+    y = [b for b in labels if not math.isnan(b)]
+    f = [a for a, b in zip(scores, labels, strict=True) if not math.isnan(b)]
+    g = [a for a, b in zip(scores, labels, strict=True) if math.isnan(b)]
+
+    def mean(x):
+        return sum(x) / len(x)
+
+    def var(x):
+        return mean([(one - mean(x)) ** 2 for one in x])
+
+    cov = mean([(a - mean(y)) * (b - mean(f)) for a, b in zip(y, f, strict=True)])
+    every = f + g
+    lam = cov / (1 + len(f) / len(g)) / (var(every) * len(every) / (len(every) - 1))
+    lam = min(max(lam, 0), 1)
+    rest = [a - lam * b for a, b in zip(y, f, strict=True)]
+    theta, s = lam * mean(g) + mean(rest), math.sqrt(lam**2 * var(g) / len(g) + var(rest) / len(y))
+    return lam, theta, theta - z * s, theta + z * s
+
+
+# mean, low and high that ppi-python 0.2.3 gives for these columns, at 95 %
+PUBLISHED = {
+    (1, 50, 500): (3.0842305244495636, 2.871590714551729, 3.296870334347398),
+    (2, 30, 200): (3.0027519731500383, 2.6743541670945894, 3.331149779205487),
+    (3, 200, 100): (2.9990267113385047, 2.8254308410051916, 3.172622581671818),
+    (4, 100, 5000, 0.0): (3.218071379144316, 2.9393056567312965, 3.4968371015573356),
+    (5, 40, 300, 1.5): (2.937950163135827, 2.7004159208723415, 3.1754844053993123),
+}
+
+
+@pytest.mark.parametrize("case", PUBLISHED)
+def test_equals_the_package_and_the_definition(case):
+    scores, labels = made(*case)
+    found = powered_mean(scores, labels)
+    mine = (found.lam, found.powered.value, found.powered.low, found.powered.high)
+    assert mine == pytest.approx(plain_definition(scores.tolist(), labels.tolist(), 1.959963984540054), rel=1e-12)
+    assert mine[1:] == pytest.approx(PUBLISHED[case], rel=1e-12)
+
+
+@pytest.mark.parametrize("case", PUBLISHED)
+def test_the_two_ways_to_write_it_are_one(case):
+    scores, labels = made(*case)
+    found = powered_mean(scores, labels)
+    both = ~np.isnan(labels)
+    over_all = found.lam_over_all * scores.mean() + (labels - found.lam_over_all * scores)[both].mean()
+    assert found.powered.value == pytest.approx(over_all, rel=1e-12)
+
+
+def test_the_order_of_the_rows_does_not_show():
+    scores, labels = made(5, 40, 300)
+    order = np.random.default_rng(0).permutation(len(scores))
+    assert powered_mean(scores, labels) == powered_mean(scores[order], labels[order])
+
+
+@pytest.mark.parametrize("trust", [0.0, 0.5, 0.9])
+def test_the_interval_holds_the_truth_in_95_of_100_trials(trust):
+    trials, held, narrower = 1500, 0, 0
+    for seed in range(trials):
+        scores, labels = made(seed, 100, 900, trust)
+        found = powered_mean(scores, labels)
+        held += found.powered.low <= 3.0 <= found.powered.high
+        narrower += found.powered.high - found.powered.low <= found.plain.high - found.plain.low
+    assert held / trials == pytest.approx(0.95, abs=0.02)
+    assert narrower / trials > (0.99 if trust else 0.3)
+
+
+def test_a_judge_that_tells_nothing_leaves_the_labels_alone():
+    for scores in ([3, 3, 3, 3, 3], [5, 4, 3, 2, 1]):
+        found = powered_mean(scores, [1, 2, 3, NAN, NAN])
+        assert (found.lam, found.lam_over_all, found.powered) == (0.0, 0.0, found.plain)
+    whole = powered_mean([1, 2, 4], [1, 2, 3])
+    assert (whole.lam, whole.powered.value, whole.n_judged) == (0.0, 2.0, 3)
+    one = powered_mean([1, 2, 4], [4, NAN, NAN])
+    assert (one.powered.value, math.isnan(one.powered.low), math.isnan(one.plain.high)) == (4.0, True, True)
+
+
+def test_labelled_rows_without_a_score_are_counted_and_left_out():
+    scores, labels = made(1, 20, 100)
+    found = powered_mean(np.append(scores, [NAN, NAN]), np.append(labels, [5.0, NAN]))
+    assert (found.n_no_score, found.n_labelled, found.n_judged) == (1, 20, 120)
+    assert found.powered == powered_mean(scores, labels).powered
+
+
+@pytest.mark.parametrize(
+    ("scores", "labels", "said"),
+    [
+        ([1, 2], [1], "of one length"),
+        ([1, math.inf], [1, 2], "row 1: a score is not infinite"),
+        ([1, 2], [-math.inf, 2], "row 0: a label is not infinite"),
+        ([1, NAN], [NAN, 2], "no row has a score and a label: 1 have a score, 1 a label"),
+        ([], [], "no row has a score and a label"),
+    ],
+)
+def test_what_has_no_mean_is_said(scores, labels, said):
+    with pytest.raises(InputError, match=said):
+        powered_mean(scores, labels)
+
+
+@pytest.mark.parametrize("confidence", [0, 1, NAN, "95"])
+def test_confidence_is_between_0_and_1(confidence):
+    with pytest.raises(OptionError, match="confidence"):
+        powered_mean([1, 2], [1, 2], confidence)
+
+
+def judged_table(scores):
+    count = len(scores)
+    return pa.table(
+        {
+            "id": [f"q{n}" for n in range(count)],
+            "judge_relevance": pa.array(scores, from_pandas=True),
+            "judge_relevance_status": ["ok"] * count,
+            "judge_relevance_prompt_tokens": [10] * count,
+        }
+    )
+
+
+def test_tables_and_files_are_joined_by_their_ids(tmp_path):
+    scores, labels = made(2, 30, 200)
+    judged = judged_table(scores)
+    people = pa.table({"id": [f"q{n}" for n in range(30)][::-1], "human": labels[:30][::-1]})
+    pq.write_table(judged, tmp_path / "judged.parquet")
+    (tmp_path / "people.csv").write_text("id,note,human\n" + "".join(f"q{n},x,{labels[n]:g}\n" for n in range(30)))
+    expected = powered_mean(scores, labels)
+    assert fm.estimate(judged, people) == expected
+    assert fm.estimate(tmp_path / "judged.parquet", tmp_path / "people.csv") == expected
+    assert fm.estimate(judged.append_column("human", pa.array(labels, from_pandas=True)), label="human") == expected
+    assert fm.estimate(scores, labels) == expected
+    three = people.append_column("other", pa.array(np.zeros(30)))
+    with pytest.raises(ColumnError, match=r"column of labels with label=.*human, other"):
+        fm.estimate(judged, three)
+    assert fm.estimate(judged, three, label="human") == expected
+    more = judged.append_column("judge_e2e", pa.array(scores)).append_column("judge_e2e_status", judged.column(2))
+    with pytest.raises(ColumnError, match=r"column of scores with score=.*judge_e2e"):
+        fm.estimate(more, people)
+    with pytest.raises(ColumnError, match="labels are needed"):
+        fm.estimate(judged)
+    with pytest.raises(InputError, match="share no 'id'"):
+        fm.estimate(judged, people.set_column(0, "id", pa.array([f"p{n}" for n in range(30)])))
