@@ -19,6 +19,7 @@ RANGES = {
     **dict.fromkeys(("relevance", "faithfulness", "safety", "robustness", "correctness"), (1.0, 5.0)),
     **dict.fromkeys(("answer_relevance", "e2e"), (0.0, 1.0)),
 }
+OTHERS = {"show": "decision", "supported_claims": "claims", "preference": "pairwise"}
 GOOD = """
 name = "mine"
 version = 1
@@ -33,22 +34,23 @@ optional = ["question"]
 """
 
 
-def test_seven_rubrics_in_two_languages():
-    assert set(shipped()) == {f"{name}.{language}" for name in RANGES for language in ("en", "ru")}
+def test_seven_rubrics_of_scores_and_three_of_other_kinds_in_two_languages():
+    assert set(shipped()) == {f"{name}.{language}" for name in (*RANGES, *OTHERS) for language in ("en", "ru")}
     for stem, path in shipped().items():
         name, _, language = stem.rpartition(".")
         found = read_rubric(path)
-        assert (found.name, found.language, found.range) == (name, language, RANGES[name])
-        assert {float(grade) for grade in found.grades} >= set(found.range)
+        assert (found.name, found.language, found.range) == (name, language, RANGES.get(name, (0.0, 1.0)))
+        assert found.kind == OTHERS.get(name, "score")
+        assert name in OTHERS or {float(grade) for grade in found.grades} >= set(found.range)
         assert bool(re.search("[а-я]", found.instructions)) == (language == "ru")
     digests = {read_rubric(path).digest for path in shipped().values()}
-    assert len(digests) == 14
+    assert len(digests) == 20
 
 
 def test_both_languages_read_the_same_columns():
-    for name in RANGES:
+    for name in (*RANGES, *OTHERS):
         english, russian = (read_rubric(shipped()[f"{name}.{language}"]) for language in ("en", "ru"))
-        fields = ("placeholders", "optional", "one_of", "kind")
+        fields = ("placeholders", "optional", "one_of", "kind", "pair")
         assert [getattr(english, one) for one in fields] == [getattr(russian, one) for one in fields]
         assert list(english.grades) == list(russian.grades)
 
@@ -88,6 +90,11 @@ def test_names_languages_and_files(tmp_path):
         (('"bad"', "7"), "grades: the meaning of 1 is 7, not a text"),
         (("version", 'kind = "essay"\nversion'), "kind 'essay': expected one of"),
         (("version", 'one_of = ["answer"]\nversion'), "one_of: 'answer' is not optional"),
+        (("version", 'kind = "decision"\nversion'), "range: only rubrics of the kind 'score' have one"),
+        (("version", 'pair = ["a", "b"]\nversion'), "pair: only rubrics of the kind 'pairwise' have one"),
+        (("range = [1, 3]", 'kind = "pairwise"'), "pair None: expected the names of two columns"),
+        (("range = [1, 3]", 'kind = "pairwise"\npair = ["a", "a"]'), "pair ['a', 'a']: expected"),
+        (("range = [1, 3]", 'kind = "pairwise"\npair = ["a", "b"]'), "template: expected {first} and {second}"),
         (("version =", "version"), "no rubric"),
     ],
 )

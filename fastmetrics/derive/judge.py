@@ -23,6 +23,7 @@ from fastmetrics.derive.judged_counts import conclude, observe
 from fastmetrics.derive.row_sample import sampled
 from fastmetrics.derive.rubric import Rubric
 from fastmetrics.tables.chunks import batch_of
+from fastmetrics.tables.output.encoders import undefined_as_null
 
 ROWS = 512
 """Rows whose questions are made and looked up together."""
@@ -134,8 +135,9 @@ def judge(
     with CallStore(settings.store_path) as calls, settings.window(calls, settings.budget()) as window:
         maker = JudgeMaker(plan, window)
         made = [maker(batch_of(held.schema)), *ordered(maker, _batches(held), BEHIND)]
-    judged = pa.concat_tables([pa.Table.from_batches([one]).replace_schema_metadata() for one in made])
-    observed = observe(plan.axes, judged.combine_chunks(), add_counts(made))
+    whole = pa.concat_tables([pa.Table.from_batches([one]).replace_schema_metadata() for one in made])
+    observed = observe(plan.axes, whole.combine_chunks(), add_counts(made))
+    judged = pa.Table.from_batches([undefined_as_null(one, set(plan.keep)) for one in whole.to_batches()], whole.schema)
     said = {**plan.signature, **conclude(plan.axes, [observed], 0)}
     if frame.index is not None and sample is None:
         judged = with_index(judged, frame.index)

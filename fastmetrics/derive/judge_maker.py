@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import partial
 from typing import Any, TypeAlias
 
 import pyarrow as pa
@@ -14,8 +13,9 @@ from fastmetrics.core.corpus_counts import metadata
 from fastmetrics.derive.call import REPLY, Answer, Call, CallMaker, Model
 from fastmetrics.derive.judge_plan import JudgePlan
 from fastmetrics.derive.judged_columns import MISSING, TOO_LONG, Judgement, columns_of
-from fastmetrics.derive.prompt import SCHEMA, Value, once_more, opening, question
-from fastmetrics.derive.reply_parsing import OK, UNPARSED, Reading, grade_of, read_reply
+from fastmetrics.derive.prompt import Value, once_more, opening, question
+from fastmetrics.derive.reply_forms import FORMS
+from fastmetrics.derive.reply_parsing import OK, UNPARSED, Reading, read_reply
 from fastmetrics.derive.rubric import Rubric
 from fastmetrics.derive.window import Window
 from fastmetrics.plan.score_batch import fingerprints
@@ -26,22 +26,31 @@ AGAIN = "asked again"
 
 
 class _Asker:
-    """One rubric, ready to make calls of rows."""
+    """One rubric, ready to make calls of rows; ``swapped`` with the second column of its pair in the first place."""
 
-    def __init__(self, rubric: Rubric, model: Model, *, structured: bool) -> None:
+    def __init__(self, rubric: Rubric, model: Model, *, structured: bool, swapped: bool = False) -> None:
         self.rubric = rubric
-        self._calls = CallMaker(model, SCHEMA if structured else None, [opening(rubric)])
+        self._form = FORMS[rubric.kind]
+        self._calls = CallMaker(model, self._form.schema if structured else None, [opening(rubric)])
+        self._swapped = swapped
+        self.mirror: _Asker | None = None
+        if rubric.pair and not swapped:
+            self.mirror = _Asker(rubric, model, structured=structured, swapped=True)
 
     def calls(self, values: Sequence[Value], repeats: int, most: int) -> list[Call] | Judgement:
         """The calls of a row, given the values of the placeholders, or why it cannot be judged."""
         rubric = self.rubric
         if None in values:
-            absent = {name for name, value in zip(rubric.placeholders, values, strict=True) if value is None}
-            lacking = [name for name in rubric.placeholders if name in absent and name not in rubric.optional]
+            absent = {name for name, value in zip(rubric.columns, values, strict=True) if value is None}
+            lacking = [name for name in rubric.columns if name in absent and name not in rubric.optional]
             if not lacking and rubric.one_of and absent.issuperset(rubric.one_of):
                 lacking = list(rubric.one_of)
             if lacking:
                 return Judgement(MISSING, reason=f"null: {', '.join(lacking)}")
+        if self._swapped:
+            first, second = map(rubric.placeholders.index, ("first", "second"))
+            values = list(values)
+            values[first], values[second] = values[second], values[first]
         message = question(rubric, values)
         if len(message.content) > most:
             told = f"{len(message.content):,} characters, of which max_chars allows {most:,}; nothing was sent"
@@ -57,10 +66,13 @@ class _Asker:
         if answer.outcome != REPLY:
             return Reading(answer.outcome, reason=answer.body or None)
         low, high = self.rubric.range
-        reading = read_reply(answer.body, partial(grade_of, low=low, high=high))
+        reading = read_reply(answer.body, lambda found: self._form.score(found, low, high))
         if reading.status == UNPARSED:
             said = "an empty reply" if not (reading.text or "").strip() else (reading.text or "").strip()[:_SHOWN]
-            return reading._replace(reason=f"no score from {low:g} to {high:g} in: {said}")
+            wanted = f"score from {low:g} to {high:g}" if self.rubric.kind == "score" else f'"{self._form.field}"'
+            return reading._replace(reason=f"no {wanted} in: {said}")
+        if self._swapped and reading.score is not None:
+            return reading._replace(score=1 - reading.score)
         return reading
 
 
@@ -123,7 +135,8 @@ class JudgeMaker:
         judged = [[[next(asked) for _ in cell] for cell in row] for row in rows]
         arrays = {name: batch.column(name) for name in plan.keep}
         for place, asker in enumerate(self._askers):
-            made = columns_of([row[place] for row in judged], plan.repeats, replies=plan.keep_replies, times=plan.times)
+            repeats = plan.repeats * (1 if asker.mirror is None else 2)
+            made = columns_of([row[place] for row in judged], repeats, replies=plan.keep_replies, times=plan.times)
             arrays |= {asker.rubric.axis + suffix: array for suffix, array in made.items()}
         prints = fingerprints(batch, plan.identity)
         return pa.record_batch(arrays).replace_schema_metadata(metadata({}, {}, {}, prints) if prints else None)
@@ -141,7 +154,7 @@ class JudgeMaker:
             *(
                 [
                     self._cells(asker, values)
-                    for values in zip(*(columns.get(name, nothing) for name in asker.rubric.placeholders), strict=True)
+                    for values in zip(*(columns.get(name, nothing) for name in asker.rubric.columns), strict=True)
                 ]
                 for asker in self._askers
             ),
@@ -149,8 +162,12 @@ class JudgeMaker:
         )
 
     def _cells(self, asker: _Asker, values: Sequence[Value]) -> list[_Cell]:
-        made = asker.calls(values, self._plan.repeats, self._plan.max_chars)
-        return [made] * self._plan.repeats if isinstance(made, Judgement) else [(asker, call) for call in made]
+        repeats, most = self._plan.repeats, self._plan.max_chars
+        cells: list[_Cell] = []
+        for one in (asker,) if asker.mirror is None else (asker, asker.mirror):
+            made = one.calls(values, repeats, most)
+            cells += [made] * repeats if isinstance(made, Judgement) else [(one, call) for call in made]
+        return cells
 
     def _judged(self, cells: Sequence[_Cell]) -> Iterator[Judgement]:
         """What becomes of each cell, in order; all calls go through the window together."""

@@ -96,7 +96,7 @@ def plan_judging(
     and for a kept column that is not there or that would have the name of one that is made.
     """
     rubrics = settings.found_rubrics
-    holders = dict.fromkeys(name for rubric in rubrics for name in rubric.placeholders)
+    holders = dict.fromkeys(name for rubric in rubrics for name in rubric.columns)
     found = resolve(names, columns, schema, {"id", *(name for name in holders if name in COLUMNS)})
     used = {name: found.get(name, name) for name in holders if name in found or name in names}
     for rubric in rubrics:
@@ -132,7 +132,7 @@ def _check(rubric: Rubric, used: Mapping[str, str], names: Sequence[str]) -> Non
 
 
 def _lacking(rubric: Rubric, used: Mapping[str, str]) -> Iterator[str]:
-    yield from (repr(name) for name in rubric.placeholders if name not in used and name not in rubric.optional)
+    yield from (repr(name) for name in rubric.columns if name not in used and name not in rubric.optional)
     if rubric.one_of and not any(name in used for name in rubric.one_of):
         yield " or ".join(map(repr, rubric.one_of))
 

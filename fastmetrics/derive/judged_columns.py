@@ -60,16 +60,23 @@ def columns_of(rows: Sequence[Sequence[Judgement]], repeats: int, *, replies: bo
         made["_reply"] = pa.array([one.reply for one in first], pa.string())
         made["_trace"] = pa.array([one.trace for one in first], pa.string())
     if repeats > 1:
-        made["_scores"] = pa.array([[one.score for one in row] for row in rows], pa.list_(pa.float64()))
+        made["_scores"] = pa.array([[_null(one.score) for one in row] for row in rows], pa.list_(pa.float64()))
         made["_statuses"] = pa.array([[one.status for one in row] for row in rows], pa.list_(pa.string()))
     if repeats > 1 and replies:
         made["_replies"] = pa.array([[one.reply for one in row] for row in rows], pa.list_(pa.string()))
     return made
 
 
+def _null(score: float | None) -> float | None:
+    return None if score is None or math.isnan(score) else score
+
+
 def _mean(row: Sequence[Judgement]) -> float | None:
     scores = [one.score for one in row if one.score is not None]
-    return math.fsum(scores) / len(scores) if scores else None
+    defined = [score for score in scores if not math.isnan(score)]
+    if defined:
+        return math.fsum(defined) / len(defined)
+    return math.nan if scores else None
 
 
 def _sum(row: Sequence[Judgement], name: str) -> Any:

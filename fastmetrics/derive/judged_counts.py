@@ -44,8 +44,9 @@ def conclude(axes: Sequence[str], observed: Sequence[Mapping[str, Any]], rejecte
     for axis in axes:
         statuses = judged[axis]["statuses"]
         rows, missing = sum(statuses.values()), statuses.get(MISSING, 0)
+        undefined = sum(State.from_json(one["scores"][axis]).n_undefined for one in observed)
         failed = rows - missing - statuses.get(OK, 0)
-        metrics[axis] = {"n_rows": rows, "n_missing": missing, "n_undefined": 0, "n_error": failed}
+        metrics[axis] = {"n_rows": rows, "n_missing": missing, "n_undefined": undefined, "n_error": failed}
     prints = {what: told(sums) for what, sums in add_up(one["fingerprint"] for one in observed).items()}
     known = {"fingerprint": prints} if prints else {}
     return {"metrics": metrics, "n_rejected": rejected, "judged": judged, **known}

@@ -14,14 +14,26 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
+from fastmetrics.derive.reply_forms import FORMS
 from fastmetrics.errors import FileFormatError, OptionError, UnknownNameError
 from fastmetrics.errors.messages import Argument, shown
 
 SUFFIX = ".toml"
 LANGUAGES = ("en", "ru")
 
-_KINDS = ("score",)
-_FIELDS = {"name", "version", "language", "kind", "range", "instructions", "template", "optional", "one_of", "grades"}
+_FIELDS = {
+    "name",
+    "version",
+    "language",
+    "kind",
+    "range",
+    "instructions",
+    "template",
+    "optional",
+    "one_of",
+    "grades",
+    "pair",
+}
 _NAME = re.compile(r"[a-z][a-z0-9_]{0,60}")
 _PLACEHOLDER = re.compile(r"\{(\w+)\}")
 
@@ -33,6 +45,10 @@ class Rubric:
     ``template`` is the message of a row, in which ``{column}`` stands for the row's text; the columns in ``optional``
     may be absent or null, but not all of those in ``one_of``.  ``instructions`` and the meanings of the ``grades`` go
     before it.  A score lies within ``range``, both ends included.
+
+    The ``kind`` is score; decision (show or not: 1 or 0); claims (the share of those that are supported); or pairwise,
+    where ``{first}`` and ``{second}`` stand for the columns of the ``pair``, asked in both orders, and the score is 1
+    where the first column is better, 0 where the second is.
     """
 
     name: str
@@ -44,6 +60,7 @@ class Rubric:
     template: str
     optional: tuple[str, ...] = ()
     one_of: tuple[str, ...] = ()
+    pair: tuple[str, ...] = ()
     grades: Mapping[str, str] = field(default_factory=dict)
 
     @property
@@ -60,8 +77,14 @@ class Rubric:
     def digest(self) -> str:
         """A hash of all that it says."""
         said = [self.name, self.version, self.language, self.kind, self.range, self.instructions, self.template]
-        text = json.dumps([*said, self.optional, self.one_of, dict(self.grades)])
+        text = json.dumps([*said, self.optional, self.one_of, self.pair, dict(self.grades)])
         return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+    @property
+    def columns(self) -> list[str]:
+        """The columns that it reads: its placeholders, the two of a pair under their own names."""
+        meant = dict(zip(("first", "second"), self.pair, strict=False))
+        return [meant.get(name, name) for name in self.placeholders]
 
     @cached_property
     def pieces(self) -> list[str]:
@@ -141,20 +164,24 @@ def _rubric(found: Mapping[str, Any]) -> Rubric:
     if isinstance(version, bool) or not isinstance(version, int) or version < 1:
         raise _NoRubricError(f"version {shown(version)}: expected a whole number from 1 on")
     kind = found.get("kind", "score")
-    if kind not in _KINDS:
-        raise _NoRubricError(f"kind {shown(kind)}: expected one of {', '.join(map(repr, _KINDS))}")
+    if kind not in FORMS:
+        raise _NoRubricError(f"kind {shown(kind)}: expected one of {', '.join(map(repr, FORMS))}")
+    if kind != "score" and "range" in found:
+        raise _NoRubricError(f"range: only rubrics of the kind 'score' have one, a {kind} is from 0 to 1")
     rubric = Rubric(
         name=name,
         version=version,
         language=_text(found, "language"),
         kind=kind,
-        range=_range(found.get("range")),
+        range=_range(found.get("range")) if kind == "score" else (0.0, 1.0),
         instructions=_text(found, "instructions"),
         template=_text(found, "template"),
         optional=_texts(found, "optional"),
         one_of=_texts(found, "one_of"),
+        pair=_texts(found, "pair"),
         grades=_grades(found.get("grades", {})),
     )
+    _check_pair(rubric, found)
     _check_template(rubric)
     return rubric
 
@@ -175,6 +202,17 @@ def _check_template(rubric: Rubric) -> None:
     for grade in rubric.grades:
         if not low <= float(grade) <= high:
             raise _NoRubricError(f"grades: {grade} lies outside of the range from {low:g} to {high:g}")
+
+
+def _check_pair(rubric: Rubric, found: Mapping[str, Any]) -> None:
+    if rubric.kind != "pairwise":
+        if rubric.pair:
+            raise _NoRubricError("pair: only rubrics of the kind 'pairwise' have one")
+        return
+    if len(rubric.pair) != 2 or rubric.pair[0] == rubric.pair[1]:
+        raise _NoRubricError(f"pair {shown(found.get('pair'))}: expected the names of two columns")
+    if not {"first", "second"} <= set(rubric.placeholders):
+        raise _NoRubricError("template: expected {first} and {second}, which stand for the two answers")
 
 
 def _text(found: Mapping[str, Any], name: str) -> str:

@@ -1,0 +1,100 @@
+"""Rubrics that do not ask for a score: decisions, lists of claims, and which of two answers is better."""
+
+from __future__ import annotations
+
+import json
+import math
+
+import pyarrow.parquet as pq
+import pytest
+
+import fastmetrics as fm
+from tests.judge_server import judge_server, told
+from tests.program import jsonl
+
+
+@pytest.fixture(autouse=True)
+def _environment(monkeypatch):
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-test")
+
+
+def asked(folder, reply, rubric, **columns):
+    """The judgements of a table by a judge that replies so, and the judge."""
+    with judge_server(reply=reply) as judge:
+        made = fm.judge(columns, rubric, model="m", base_url=judge.url, store=folder / "s.sqlite")
+    return made, judge
+
+
+@pytest.mark.parametrize("language", ["en", "ru"])
+def test_a_decision_is_one_or_zero(tmp_path, language):
+    replies = {"good": {"show": True}, "bad": {"show": False}, "word": {"show": "Yes"}, "odd": {"show": "perhaps"}}
+
+    def reply(body):
+        found = next(value for name, value in replies.items() if f"the {name} answer" in told(body))
+        return json.dumps({"reason": "so", **found})
+
+    answers = [f"the {name} answer" for name in replies]
+    made, judge = asked(tmp_path, reply, f"show.{language}", question=["q"] * 4, answer=answers)
+    assert made["judge_show"].to_pylist() == [1.0, 0.0, 1.0, None]
+    assert made["judge_show_status"].to_pylist() == ["ok", "ok", "ok", "unparsed"]
+    assert made["judge_show_reason"][3].as_py().startswith('no "show" in: {"reason": "so", "show": "perhaps"}')
+    schema = judge.bodies[0]["response_format"]["json_schema"]["schema"]
+    assert schema["properties"]["show"] == {"type": "boolean"}
+    assert '"show": true' in judge.bodies[0]["messages"][0]["content"]
+
+
+def claims(*marks):
+    """A reply with a claim for each mark."""
+    return json.dumps({"reason": "so", "claims": [{"claim": "c", "supported": mark} for mark in marks]})
+
+
+def test_the_score_of_claims_is_the_share_of_the_supported_ones(tmp_path):
+    replies = {"a0": claims(True, False, False), "a1": claims(True), "a2": claims(), "a3": claims(True, None)}
+    rows = {"id": range(4), "question": ["q"] * 4, "answer": list(replies), "contexts": [["c"]] * 4}
+
+    def reply(body):
+        return next(text for name, text in replies.items() if name in told(body))
+
+    made, _ = asked(tmp_path, reply, "supported_claims", **rows)
+    assert made["judge_supported_claims"].to_pylist() == [1 / 3, 1.0, None, None]
+    assert made["judge_supported_claims_status"].to_pylist() == ["ok", "ok", "ok", "unparsed"]
+    found = fm.summarize(made)["judge_supported_claims"]
+    assert (found.n, found.n_missing, found.n_undefined, found.n_error) == (2, 0, 1, 1)
+    assert math.isclose(found.mean, 2 / 3)
+    path = jsonl(tmp_path / "r.jsonl", *({name: list(values)[n] for name, values in rows.items()} for n in range(4)))
+    with judge_server(reply=reply) as judge:
+        settings = fm.JudgeSettings("supported_claims", "m", base_url=judge.url, store=tmp_path / "t.sqlite")
+        summary = fm.judge_files(path, tmp_path / "o.parquet", settings).summary["judge_supported_claims"]
+    assert fm.summarize_files(tmp_path / "o.parquet")["judge_supported_claims"] == summary == found
+    assert pq.read_table(tmp_path / "o.parquet").equals(made.replace_schema_metadata())
+
+
+def test_a_pair_is_asked_in_both_orders(tmp_path):
+    def first_place(body):
+        return '{"reason": "the first", "better": "first"}'
+
+    def longer(body):
+        first, second = (told(body).partition(f"<{name} id=")[2].partition("</")[0] for name in ("first", "second"))
+        better = "tie" if len(first) == len(second) else "first" if len(first) > len(second) else "second"
+        return json.dumps({"reason": "the longer", "better": better})
+
+    rows = {
+        "question": ["q"] * 3,
+        "answer": ["long long", "short", "equal"],
+        "other_answer": ["brief", "much more", "equal"],
+    }
+    made, judge = asked(tmp_path, longer, "preference", **rows)
+    assert made["judge_preference"].to_pylist() == [1.0, 0.0, 0.5]
+    assert made["judge_preference_scores"].to_pylist() == [[1.0, 1.0], [0.0, 0.0], [0.5, 0.5]]
+    assert len(judge.bodies) == 5  # equal answers are one question
+    made, _ = asked(tmp_path / "other", first_place, "preference", **rows)
+    assert made["judge_preference_scores"].to_pylist() == [[1.0, 0.0]] * 3
+    assert made["judge_preference"].to_pylist() == [0.5] * 3
+
+
+def test_a_pair_lacks_one_of_its_answers(tmp_path):
+    rows = {"question": ["q", "q"], "answer": ["a", None], "other_answer": [None, "b"]}
+    made, judge = asked(tmp_path, lambda body: "", "preference", **rows)
+    assert made["judge_preference_status"].to_pylist() == ["missing", "missing"]
+    assert made["judge_preference_reason"].to_pylist() == ["null: other_answer", "null: answer"]
+    assert judge.count == 0
