@@ -29,6 +29,7 @@ from bench.machine import machine
 CONCURRENCY = 32
 MEGABYTE = 1 << 20
 _EVERY = 0.05
+_PROFILED = 1_000
 _PACKAGES = ("fastmetrics", "openai", "httpx2", "aiohttp", "asyncio", "pydantic")
 
 
@@ -142,11 +143,23 @@ def main() -> None:
         table = data.table(asked.rows).select(["question", "answer", "reference"])
         rows = str(Path(folder, "rows.parquet"))
         pq.write_table(table.add_column(0, "id", pa.array(range(asked.rows))), rows)
+        few = str(Path(folder, "few.parquet"))
+        pq.write_table(pq.read_table(rows).slice(0, _PROFILED), few)
         turns = ("every question asked", "every reply in the store", "every reply in the store", "profiled")
         for turn, what in enumerate(turns):
             out, store = (str(Path(folder, f"{name}{turn}.parquet")) for name in ("judged", "store"))
             kept = store if what == "profiled" else str(Path(folder, "calls.sqlite"))
-            command = [sys.executable, "-m", "bench.judging", "--child", rows, kept, out, url, what.split()[0]]
+            command = [
+                sys.executable,
+                "-m",
+                "bench.judging",
+                "--child",
+                few if what == "profiled" else rows,
+                kept,
+                out,
+                url,
+                what.split()[0],
+            ]
             made = json.loads(subprocess.run(command, stdout=subprocess.PIPE, check=True, text=True).stdout)
             results.append({"what": what, "concurrency": CONCURRENCY, "load": os.getloadavg()[0], **made})
             print(json.dumps(results[-1], indent=1))
