@@ -51,6 +51,12 @@ from fastmetrics.scoring.verdict_reasons import verdicts as verdicts
 from fastmetrics.stats.agreement import agreement as agreement
 from fastmetrics.stats.agreement import cohen_kappa as cohen_kappa
 from fastmetrics.stats.agreement import krippendorff_alpha as krippendorff_alpha
+from fastmetrics.stats.decisions import judge_decisions as judge_decisions
+from fastmetrics.stats.judge_quality import judge_consistency as judge_consistency
+from fastmetrics.stats.judge_quality import judge_error_rate as judge_error_rate
+from fastmetrics.stats.judge_quality import judge_latency as judge_latency
+from fastmetrics.stats.pairwise import bradley_terry as bradley_terry
+from fastmetrics.stats.pairwise import pairwise as pairwise
 from fastmetrics.stats.risk_coverage import risk_coverage as risk_coverage
 from fastmetrics.vectors.embedder import Embedder as Embedder
 from fastmetrics.vectors.embedder import add_embeddings as add_embeddings
@@ -78,6 +84,7 @@ __all__ = [
     "aurc",
     "average_precision",
     "bleu",
+    "bradley_terry",
     "chrf",
     "citation_precision",
     "citation_recall",
@@ -110,7 +117,11 @@ __all__ = [
     "introduction_score",
     "jaccard",
     "judge",
+    "judge_consistency",
+    "judge_decisions",
+    "judge_error_rate",
     "judge_files",
+    "judge_latency",
     "keyword_completeness",
     "keyword_coverage",
     "keyword_recall",
@@ -126,6 +137,7 @@ __all__ = [
     "overall_accuracy",
     "overall_quality",
     "overlap_faithfulness",
+    "pairwise",
     "paragraph_score",
     "politeness",
     "primary_table",

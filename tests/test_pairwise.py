@@ -1,0 +1,128 @@
+"""Judgements in both orders, and the strengths of many systems, against plain counts, choix and published figures."""
+
+from __future__ import annotations
+
+import collections
+import json
+import math
+
+import numpy as np
+import pyarrow.parquet as pq
+import pytest
+from scipy.optimize import minimize
+
+import fastmetrics as fm
+from fastmetrics.errors import InputError
+
+WINS = [[0, 14, 18, 17], [8, 0, 12, 12], [8, 5, 0, 11], [1, 9, 5, 0]]
+CHOIX = [0.8408199107201232, 0.1260804478787562, -0.20730370749674107, -0.7595966511021383]
+"""What ``ilsr_pairwise`` of choix 0.4.1 makes of these wins."""
+
+
+def contests(wins):
+    return [(f"s{i}", f"s{j}", f"s{i}") for i, row in enumerate(wins) for j, n in enumerate(row) for _ in range(n)]
+
+
+def test_counts_are_plain():
+    first = ["A", "A", "B", "tie", None, "A", None]
+    second = ["A", "B", "B", "A", "A", None, None]
+    found = fm.pairwise(first, second)
+    assert (found.n, found.n_one_order, found.n_none) == (4, 2, 1)
+    assert found.win_rate.value == (2 + 1 + 0 + 1.5) / 2 / 4
+    assert found.flips.value == 2 / 4
+    assert found.first_place.value == (3 + 2) / (4 + 5)
+    assert found.wins == {"A, A": 1, "A, B": 1, "B, B": 1, "tie, A": 1}
+    other = fm.pairwise(second, first, a="B", b="A")
+    assert other.win_rate.value == pytest.approx(1 - found.win_rate.value)
+    assert other.first_place == found.first_place
+
+
+def test_a_judge_that_always_takes_the_first_flips_always():
+    found = fm.pairwise(["A"] * 9, ["B"] * 9)
+    assert (found.win_rate.value, found.flips.value, found.first_place.value) == (0.5, 1.0, 1.0)
+    assert found.flips.low > 0.6
+
+
+def test_no_rows_are_undefined_and_odd_verdicts_named():
+    found = fm.pairwise([None], ["A"])
+    assert (found.n, math.isnan(found.win_rate.value), found.n_one_order) == (0, True, 1)
+    with pytest.raises(InputError, match="second order, row 1: expected 'A', 'B', 'tie' or null, not 'C'"):
+        fm.pairwise(["A", "A"], ["A", "C"])
+    with pytest.raises(InputError, match="has 1 verdicts and the second 2"):
+        fm.pairwise(["A"], ["A", "B"])
+
+
+def test_strengths_are_those_of_choix():
+    found = fm.bradley_terry(contests(WINS))
+    assert [found[f"s{i}"].value for i in range(4)] == pytest.approx(CHOIX, abs=1e-12)
+    order = np.random.default_rng(0).permutation(sum(map(sum, WINS)))
+    assert fm.bradley_terry([contests(WINS)[i] for i in order]) == found
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_strengths_are_those_of_greatest_likelihood_with_ties(seed):
+    rng = np.random.default_rng(seed)
+    systems = 3 + seed
+    played = [(f"s{i}", f"s{j}", rng.choice([f"s{i}", f"s{j}", "tie"])) for i in range(systems) for j in range(i)] * 2
+    played += [(f"s{i}", f"s{(i + 1) % systems}", f"s{i}") for i in range(systems)]
+
+    def loss(s):
+        total = 0.0
+        for a, b, winner in played:
+            margin = s[int(a[1:])] - s[int(b[1:])]
+            share = 0.5 if winner == "tie" else float(winner == a)
+            total += math.log1p(math.exp(-margin)) * share + math.log1p(math.exp(margin)) * (1 - share)
+        return total
+
+    best = minimize(loss, np.zeros(systems), tol=1e-12).x
+    found = fm.bradley_terry(played)
+    assert [found[f"s{i}"].value for i in range(systems)] == pytest.approx(best - best.mean(), abs=1e-4)
+    assert sum(one.value for one in found.values()) == pytest.approx(0, abs=1e-12)
+
+
+def test_the_interval_of_strengths_holds_them():
+    rng, true, trials, held = np.random.default_rng(8), np.array([0.8, 0.0, -0.8]), 400, 0
+    for _ in range(trials):
+        wins = np.zeros((3, 3), int)
+        for i, j in ((0, 1), (0, 2), (1, 2)):
+            wins[i, j] = rng.binomial(80, 1 / (1 + math.exp(true[j] - true[i])))
+            wins[j, i] = 80 - wins[i, j]
+        found = fm.bradley_terry(contests(wins))
+        held += sum(found[f"s{i}"].low <= true[i] <= found[f"s{i}"].high for i in range(3))
+    assert held / trials / 3 == pytest.approx(0.95, abs=0.02)
+
+
+@pytest.mark.parametrize(
+    ("played", "said"),
+    [
+        ([], "there are no contests"),
+        ([("a", "b", None)], "there are no contests"),
+        ([("a", "b", "a")], "b lost all contests with a"),
+        ([("a", "b", "tie"), ("b", "c", "b")], "c lost all contests with a, b"),
+        ([("a", "b", "tie"), ("c", "d", "tie")], r"never met, even by way of others: a, b \| c, d"),
+        ([("a", "a", "a")], "contest 0: 'a' meets itself"),
+        ([("a", "b", "c")], "contest 0: expected 'a', 'b', 'tie' or null, not 'c'"),
+    ],
+)
+def test_where_there_are_no_strengths_it_is_said(played, said):
+    with pytest.raises(InputError, match=said):
+        fm.bradley_terry(played)
+
+
+def test_published_figures_of_judges_in_both_orders(data_folder):
+    """Each judge's published count of equal verdicts, as far as the rows at hand, a part of all, can meet it."""
+    published = json.loads((data_folder / "oracles/llmbar/statistics.json").read_text())
+    columns = ["dataset", "judge", "winner_order1", "winner_order2"]
+    judged = collections.defaultdict(list)
+    for row in pq.read_table(data_folder / "dev/llmbar_judgements.parquet", columns=columns).to_pylist():
+        judged[f"{row['dataset']}|{row['judge']}"].append((row["winner_order1"], row["winner_order2"]))
+    mine, expected, rows = 0, 0.0, 0
+    for name, pairs in judged.items():
+        equal, of = (int(count) for count in published[name]["equal"].split("=")[0].split("/"))
+        found = fm.pairwise(*zip(*pairs, strict=True), a="1", b="2")
+        same = found.n - round(found.flips.value * found.n if found.n else 0)
+        same += found.n_none  # two orders without a verdict are published as equal
+        assert equal - (of - len(pairs)) <= same <= equal, name
+        mine, expected, rows = mine + same, expected + equal / of * len(pairs), rows + len(pairs)
+    assert len(judged) == len(published)
+    assert mine / rows == pytest.approx(expected / rows, abs=0.01)
