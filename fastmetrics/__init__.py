@@ -48,6 +48,7 @@ HOMES = {
     "rank": "retrieval.evaluate",
     "rank_runs": "retrieval.evaluate",
     "rank_files": "retrieval.rank_files",
+    "compare_rankings": "results.ranking_comparison",
     "retrieval_consistency": "metrics.retrieval_consistency",
     "retrieval_rbo": "metrics.retrieval_consistency",
     "geometry": "vectors.geometry",

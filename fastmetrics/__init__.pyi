@@ -29,6 +29,7 @@ from fastmetrics.results.estimate import estimate as estimate
 from fastmetrics.results.gate import gate as gate
 from fastmetrics.results.histograms import histograms as histograms
 from fastmetrics.results.interval_summary import summarize_by as summarize_by
+from fastmetrics.results.ranking_comparison import compare_rankings as compare_rankings
 from fastmetrics.results.run_list import list_runs as list_runs
 from fastmetrics.results.sacrebleu_paired import sacrebleu_paired as sacrebleu_paired
 from fastmetrics.results.score_files import summarize_files as summarize_files
@@ -91,6 +92,7 @@ __all__ = [
     "cohen_kappa",
     "coherence",
     "compare",
+    "compare_rankings",
     "completion_tokens",
     "conclusion_score",
     "confidence",

@@ -42,17 +42,55 @@ def rank(
         Duplicates, typer.Option(help="A document there twice: error, or only the first counts.")
     ] = Duplicates.error,
     depth: Annotated[int | None, typer.Option("--depth", "-M", help="Look at this many documents a query.")] = None,
+    compare: Annotated[
+        bool, typer.Option("--compare", help="Compare the runs query by query instead: differences, intervals, p.")
+    ] = False,
+    baseline: Annotated[str | None, typer.Option(help="The run that comes first in --compare, by its name.")] = None,
+    tests: Annotated[
+        list[str] | None, typer.Option(help="Of --compare: fisher (the default), t, mcnemar, wilcoxon.")
+    ] = None,
+    seed: Annotated[int, typer.Option(help="Seed of the draws of --compare.")] = 0,
     threads: Threads = None,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the output if it exists.")] = False,
     guard: Annotated[bool, typer.Option("--guard/--no-guard", help=GUARD)] = True,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")] = False,
+    as_markdown: Annotated[bool, typer.Option("--markdown", help="Print the comparison as Markdown.")] = False,
+    as_latex: Annotated[bool, typer.Option("--latex", help="Print a table of runs and measures in LaTeX.")] = False,
 ) -> None:
-    """Evaluate runs by judgements with trec_eval's numbers: means, and values per query if there is one run."""
+    """Evaluate runs by judgements with trec_eval's numbers: means, values per query of one run, or a comparison."""
     from fastmetrics.commands.options import split
+    from fastmetrics.errors import OptionError
+    from fastmetrics.results.ranking_comparison import compare_rankings
     from fastmetrics.retrieval.evaluate import MEASURES
     from fastmetrics.retrieval.rank_files import rank_files
 
     *ranked, qrels = runs
+    if as_json + as_markdown + as_latex > 1:
+        raise OptionError("choose one of --json, --markdown and --latex")
+    if not compare and (as_markdown or as_latex or baseline is not None or tests):
+        raise OptionError("--baseline, --tests, --markdown and --latex go with --compare")
+    if compare:
+        if out is not None:
+            raise OptionError("--compare writes no file; leave --out off, or evaluate one run")
+        compared = compare_rankings(
+            ranked,
+            qrels,
+            split(measures) or MEASURES,
+            baseline=baseline,
+            tests=split(tests) or "fisher",
+            relevance_level=relevance_level,
+            missing=missing.value,
+            no_relevant=no_relevant.value,
+            duplicates=duplicates.value,
+            depth=depth,
+            seed=seed,
+            threads=threads,
+        )
+        if as_markdown or as_latex:
+            typer.echo(compared.to_markdown() if as_markdown else compared.to_latex(), nl=False)
+        else:
+            typer.echo(compared.to_json() if as_json else str(compared))
+        return
     found = rank_files(
         ranked,
         qrels,
