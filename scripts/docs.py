@@ -23,7 +23,7 @@ import typer.models
 
 import fastmetrics as fm
 from fastmetrics import cli, errors
-from fastmetrics.columns import COLUMNS, SCHEMAS
+from fastmetrics.core.input_columns import COLUMNS, SCHEMAS
 from fastmetrics.declaration.metric import Metric
 from fastmetrics.metrics import FAMILIES, REGISTRY
 from scripts import scaling_tables, stubs, throughput

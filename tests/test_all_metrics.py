@@ -13,7 +13,7 @@ import pytest
 
 import fastmetrics as fm
 from fastmetrics import metrics as families
-from fastmetrics.columns import COLUMNS
+from fastmetrics.core.input_columns import COLUMNS
 from fastmetrics.metrics import REGISTRY
 from fastmetrics.plan import plan as planning
 from fastmetrics.plan import score_batch as scoring

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import fastmetrics as fm
-from fastmetrics.columns import COLUMNS, SCHEMAS, passed_over, resolve
+from fastmetrics.core.input_columns import COLUMNS, SCHEMAS, passed_over, resolve
 from fastmetrics.errors import ColumnError
 from fastmetrics.scoring.files import score_files
 from fastmetrics.tables import read_metadata

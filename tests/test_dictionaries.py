@@ -12,7 +12,7 @@ import pyarrow as pa
 import pytest
 
 import fastmetrics as fm
-from fastmetrics.columns import COLUMNS
+from fastmetrics.core.input_columns import COLUMNS
 from fastmetrics.errors import ColumnError
 from fastmetrics.metrics.grounding import grounding_evidence
 from fastmetrics.stats.human_labels import clusters_of

@@ -16,7 +16,7 @@ import pytest
 
 import fastmetrics as fm
 from fastmetrics import errors
-from fastmetrics.columns import COLUMNS, SCHEMAS
+from fastmetrics.core.input_columns import COLUMNS, SCHEMAS
 from fastmetrics.declaration.plugins import forget
 from fastmetrics.metrics import REGISTRY, lexical
 from scripts import docs, throughput

@@ -1,7 +1,7 @@
 """The Arrow types that a column of each kind may have, in memory and in files.
 
-A *kind* is what ``fastmetrics.columns`` says of a column (text, texts, ids, id, number, amounts, numbers, flag,
-vector), or ``any`` for a column that is only copied.
+A *kind* is what ``fastmetrics.core.input_columns`` says of a column (text, texts, ids, id, number, amounts, numbers,
+flag, vector), or ``any`` for a column that is only copied.
 """
 
 from __future__ import annotations

@@ -13,9 +13,9 @@ from typing import TypeVar
 import numpy as np
 import pyarrow as pa
 
-from fastmetrics.columns import COLUMNS
 from fastmetrics.core.amounts import totals
 from fastmetrics.core.arrays import Flags, Floats, Ints, Text, Tokens, floats_of_arrow, text_of_arrow
+from fastmetrics.core.input_columns import COLUMNS
 from fastmetrics.core.memo import Memo
 from fastmetrics.text.conventions import convention
 from fastmetrics.text.tokenize import Folded, Vocabulary, Wordbook, fold

@@ -12,8 +12,8 @@ from typing import TypeAlias
 
 import numpy as np
 
-from fastmetrics.columns import COLUMNS
 from fastmetrics.core.arrays import Bytes, Flags
+from fastmetrics.core.input_columns import COLUMNS
 from fastmetrics.declaration.batch import Batch
 from fastmetrics.declaration.representations import Options
 from fastmetrics.kernels.text.scripts import FOREIGN, ONE_WORD

@@ -8,8 +8,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from fastmetrics.columns import COLUMNS
 from fastmetrics.core.allowed_values import Allowed
+from fastmetrics.core.input_columns import COLUMNS
 from fastmetrics.declaration.plain_python import ArrowIn, ValuesIn, by_array, by_row, need_of, option_of
 from fastmetrics.declaration.representations import Need
 from fastmetrics.errors import UnknownNameError

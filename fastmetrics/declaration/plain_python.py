@@ -13,9 +13,9 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from fastmetrics.columns import COLUMNS
 from fastmetrics.core.allowed_values import Allowed, Real, Text, Whole, of_hint
 from fastmetrics.core.arrays import Floats, decoded
+from fastmetrics.core.input_columns import COLUMNS
 from fastmetrics.declaration.batch import Batch
 from fastmetrics.declaration.representations import Options
 from fastmetrics.errors import PluginError

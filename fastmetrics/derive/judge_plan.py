@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from fastmetrics.columns import COLUMNS, passed_over, resolve
+from fastmetrics.core.input_columns import COLUMNS, passed_over, resolve
 from fastmetrics.core.version import __version__
 from fastmetrics.derive.call import Model
 from fastmetrics.derive.judge_settings import JudgeSettings

@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from fastmetrics.columns import resolve
 from fastmetrics.core.arrays import as_arrow
 from fastmetrics.core.arrow_checks import check, check_table
+from fastmetrics.core.input_columns import resolve
 from fastmetrics.core.name_lists import listed
 from fastmetrics.errors import OptionError
 from fastmetrics.plan.plan import Plan, plan

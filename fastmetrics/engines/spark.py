@@ -13,9 +13,9 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from fastmetrics.columns import is_id
 from fastmetrics.core.arrays import Floats
 from fastmetrics.core.arrow_checks import check_table
+from fastmetrics.core.input_columns import is_id
 from fastmetrics.core.threads import keep_to_one
 from fastmetrics.engines.outside_rows import Rows, pack, plan_rows, unpack
 from fastmetrics.errors import InputError, MissingExtraError

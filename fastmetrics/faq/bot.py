@@ -9,9 +9,9 @@ from typing import Any
 
 import pyarrow as pa
 
-from fastmetrics.columns import resolve
 from fastmetrics.core.arrays import as_array
 from fastmetrics.core.column_kinds import check
+from fastmetrics.core.input_columns import resolve
 from fastmetrics.errors import ColumnError, InputError
 from fastmetrics.faq.matcher import Matcher
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pyarrow as pa
 
-from fastmetrics.columns import resolve
+from fastmetrics.core.input_columns import resolve
 from fastmetrics.core.threads import cores
 from fastmetrics.errors import ColumnError
 from fastmetrics.errors.messages import quoted

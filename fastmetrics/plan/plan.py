@@ -9,9 +9,9 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from fastmetrics import metrics as families
-from fastmetrics.columns import COLUMNS, SCHEMAS, passed_over, resolve
 from fastmetrics.core.allowed_values import Optional, argument, of_hint
 from fastmetrics.core.corpus_counts import counts_column
+from fastmetrics.core.input_columns import COLUMNS, SCHEMAS, passed_over, resolve
 from fastmetrics.core.name_lists import listed
 from fastmetrics.declaration import spec as specs
 from fastmetrics.declaration.metric import Metric

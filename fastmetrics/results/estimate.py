@@ -55,7 +55,11 @@ def estimate(
     right = left if labels is None else table_of(labels, on)
     if labels is None and label is None:
         raise ColumnError(
-            "people's labels are needed: labels=, or the column of the judged table with ", Argument("label")
+            "people's labels are needed: ",
+            Argument("labels"),
+            ", or as ",
+            Argument("label"),
+            " a column of the judged table",
         )
     own = [label] if labels is None and label is not None else []
     score = score_of(left, score, [*own, *([on] if on is not None else [])])

@@ -13,10 +13,10 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from fastmetrics.columns import COLUMNS, is_id
 from fastmetrics.core.arrays import Flags, Floats, Ints, as_array
 from fastmetrics.core.corpus_counts import METADATA, counts_column
 from fastmetrics.core.frames import open_frame
+from fastmetrics.core.input_columns import COLUMNS, is_id
 from fastmetrics.errors import ColumnError, InputError, OptionError, UnknownNameError
 from fastmetrics.errors.messages import Argument
 from fastmetrics.plan.corpus_values import is_corpus, is_counted
@@ -257,9 +257,9 @@ def shared_metrics(runs: Sequence[ScoreRun], asked: Sequence[str]) -> list[str]:
 def _check_counted(run: ScoreRun, name: str) -> None:
     """Raise ``ColumnError`` for a corpus metric of which the run does not keep the counts of rows."""
     if is_counted(name):
+        again = Argument("keep_counts", True)
         raise ColumnError(
-            f"{run.name} holds no counts of {name} for each row; keep them when scoring, by `fastmetrics score "
-            "--keep-counts` or keep_counts=True"
+            f"{run.name} holds no counts of {name} for each row; score it with --keep-counts (", again, ")"
         )
     if is_corpus(name):
         raise ColumnError(f"{name} cannot be compared: it is made of all rows by their order, not of counts of rows")

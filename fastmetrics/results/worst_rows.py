@@ -11,10 +11,10 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from fastmetrics.columns import COLUMNS, resolve
 from fastmetrics.core.allowed_values import Flag, Whole, argument
 from fastmetrics.core.arrays import Flags, Floats, Ints
 from fastmetrics.core.frames import open_frame
+from fastmetrics.core.input_columns import COLUMNS, resolve
 from fastmetrics.core.name_lists import listed
 from fastmetrics.errors import ColumnError, FileFormatError, InputError, OptionError, UnknownNameError
 from fastmetrics.errors.messages import Argument

@@ -10,10 +10,10 @@ from typing import Any, TypeVar
 import numpy as np
 import pyarrow as pa
 
-from fastmetrics.columns import COLUMNS
 from fastmetrics.core.arrays import Floats, as_arrow
 from fastmetrics.core.column_kinds import check
 from fastmetrics.core.frames import aligned_table
+from fastmetrics.core.input_columns import COLUMNS
 from fastmetrics.core.threads import cores, ordered
 from fastmetrics.declaration.batch import Batch
 from fastmetrics.declaration.metric import Metric

@@ -13,9 +13,9 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from fastmetrics.columns import resolve
 from fastmetrics.core.allowed_values import Text, argument
 from fastmetrics.core.corpus_counts import KINDS, add_counts, add_up
+from fastmetrics.core.input_columns import resolve
 from fastmetrics.core.name_lists import listed
 from fastmetrics.core.threads import cores
 from fastmetrics.engines.job import Engine, Job, Progress, RunOptions, RunResult

@@ -8,10 +8,10 @@ from typing import Any
 
 import pyarrow as pa
 
-from fastmetrics.columns import resolve
 from fastmetrics.core.column_kinds import check
 from fastmetrics.core.corpus_counts import add_counts, metadata
 from fastmetrics.core.frames import open_frame, with_index
+from fastmetrics.core.input_columns import resolve
 from fastmetrics.core.threads import cores, ordered
 from fastmetrics.errors import ColumnError, OptionError
 from fastmetrics.errors.messages import Argument

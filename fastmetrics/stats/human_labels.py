@@ -10,9 +10,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from fastmetrics.columns import is_id
 from fastmetrics.core.arrays import as_array
 from fastmetrics.core.frames import index_columns, with_index
+from fastmetrics.core.input_columns import is_id
 from fastmetrics.errors import ColumnError, InputError, UnknownNameError
 from fastmetrics.errors.messages import Argument
 from fastmetrics.stats.ratings import is_text

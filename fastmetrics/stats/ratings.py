@@ -11,9 +11,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from fastmetrics.columns import is_id
 from fastmetrics.core.arrays import as_array, as_arrow
 from fastmetrics.core.frames import index_columns, open_frame
+from fastmetrics.core.input_columns import is_id
 from fastmetrics.core.name_lists import listed
 from fastmetrics.errors import ColumnError, InputError, OptionError, UnknownNameError
 from fastmetrics.errors.messages import Argument

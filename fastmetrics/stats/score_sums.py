@@ -11,9 +11,9 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from fastmetrics.columns import is_id
 from fastmetrics.core.corpus_counts import METADATA, add_up
 from fastmetrics.core.frames import Frame, aligned_table, index_columns, open_frame
+from fastmetrics.core.input_columns import is_id
 from fastmetrics.errors import ColumnError, FileFormatError, InputError
 from fastmetrics.stats.moments import State
 

@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from fastmetrics.columns import resolve
+from fastmetrics.core.input_columns import resolve
 from fastmetrics.errors import ColumnError, FileFormatError, UnknownNameError
 from fastmetrics.tables.file_formats import FORMATS
 from fastmetrics.tables.input_files import DataFile, expand, reading
