@@ -31,6 +31,7 @@ HOMES = {
     "list_runs": "results.run_list",
     "validate": "results.validation",
     "estimate": "results.estimate",
+    "judge_report": "results.judge_report",
     "judge_consistency": "stats.judge_quality",
     "judge_error_rate": "stats.judge_quality",
     "judge_latency": "stats.judge_quality",

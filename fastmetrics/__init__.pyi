@@ -29,6 +29,7 @@ from fastmetrics.results.estimate import estimate as estimate
 from fastmetrics.results.gate import gate as gate
 from fastmetrics.results.histograms import histograms as histograms
 from fastmetrics.results.interval_summary import summarize_by as summarize_by
+from fastmetrics.results.judge_report import judge_report as judge_report
 from fastmetrics.results.ranking_comparison import compare_rankings as compare_rankings
 from fastmetrics.results.run_list import list_runs as list_runs
 from fastmetrics.results.sacrebleu_paired import sacrebleu_paired as sacrebleu_paired
@@ -124,6 +125,7 @@ __all__ = [
     "judge_error_rate",
     "judge_files",
     "judge_latency",
+    "judge_report",
     "keyword_completeness",
     "keyword_coverage",
     "keyword_recall",

@@ -24,6 +24,7 @@ from fastmetrics.commands.gate import gate
 from fastmetrics.commands.geometry import geometry
 from fastmetrics.commands.interrupts import CODE, heeded
 from fastmetrics.commands.judge import judge
+from fastmetrics.commands.judges import judges
 from fastmetrics.commands.match import match
 from fastmetrics.commands.metrics import metrics
 from fastmetrics.commands.profile import profile
@@ -97,6 +98,7 @@ for _command in (
     search,
     match,
     judge,
+    judges,
     cache,
 ):
     app.command()(_ending_well(_command))

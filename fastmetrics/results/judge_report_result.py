@@ -1,0 +1,193 @@
+"""What is known of judges: figures of each axis, agreement between judges, and tables to print."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from fastmetrics.core.display import Grid, Shown, number, strict
+from fastmetrics.stats.judge_quality import Consistency, Latency
+from fastmetrics.stats.prediction_powered import PoweredMean
+
+_WIDTH = 24
+
+
+@dataclass(frozen=True)
+class PeopleAgreement:
+    """A judge's scores against people's labels over ``n`` rows; NaN where undefined."""
+
+    n: int
+    accuracy: float
+    precision: float
+    recall: float
+    f1: float
+    kappa: float
+    kappa_linear: float
+    kappa_quadratic: float
+    alpha_nominal: float
+    alpha_ordinal: float
+    alpha_interval: float
+    pearson: float
+    spearman: float
+    kendall: float
+
+
+@dataclass(frozen=True)
+class SegmentMean:
+    """The judge's mean over the ``n`` scored rows of a segment."""
+
+    segment: str
+    n: int
+    mean: float
+
+
+@dataclass(frozen=True)
+class AxisReport:
+    """What is known of one judge on one axis; None where the file does not tell."""
+
+    judge: str
+    axis: str
+    n_rows: int
+    n: int
+    """Rows with a score."""
+    mean: float
+    statuses: Mapping[str, int]
+    error_rate: float
+    consistency: Consistency | None
+    latency: Latency | None
+    """Milliseconds of a call."""
+    prompt_tokens: int | None
+    completion_tokens: int | None
+    length_spearman: float | None
+    """Spearman's ρ of the score with the number of words of the answer."""
+    segments: Sequence[SegmentMean]
+    people: PeopleAgreement | None
+    powered: PoweredMean | None
+
+
+@dataclass(frozen=True)
+class JudgePair:
+    """Two judges on one axis, over the ``n`` rows that both scored."""
+
+    axis: str
+    first: str
+    second: str
+    n: int
+    kappa: float
+    kappa_quadratic: float
+    alpha_interval: float
+    spearman: float
+
+
+@dataclass(frozen=True)
+class JudgeReport(Shown):
+    """Every judge on every axis, and the judges against each other; prints as tables."""
+
+    axes: Sequence[AxisReport]
+    pairs: Sequence[JudgePair]
+    notes: Sequence[str]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Everything as nested dictionaries of plain values."""
+        found = asdict(self)
+        for one, axis in zip(found["axes"], self.axes, strict=True):
+            if axis.consistency is not None:
+                one["consistency"]["reading"] = axis.consistency.reading
+        return found
+
+    def to_json(self) -> str:
+        """The dictionary as JSON, NaN as null."""
+        return json.dumps(strict(self.to_dict()), ensure_ascii=False, indent=2, allow_nan=False)
+
+    def grids(self) -> Sequence[Grid]:
+        """For each judge its axes; then people, means, segments and pairs of judges, where there are any."""
+        judges = dict.fromkeys(one.judge for one in self.axes)
+        grids = [
+            Grid((_cut(name), "rows", "scored", "mean", "errors", "steady", "p50 ms"), self._quality(name))
+            for name in judges
+        ]
+        people = [(one, one.people) for one in self.axes if one.people is not None]
+        rows = [
+            (self._name(one), number(p.n), *map(number, (p.accuracy, p.f1, p.kappa, p.kappa_quadratic, p.spearman)))
+            for one, p in people
+        ]
+        grids += [Grid(("against people", "n", "acc.", "f1", "kappa", "quadr.", "rho"), rows)] if rows else []
+        rows = [(self._name(one), *_ends(one.powered)) for one in self.axes if one.powered is not None]
+        grids += [Grid(("mean label", "powered", "low", "high", "plain", "low", "high"), rows)] if rows else []
+        rows = [
+            (self._name(one), _cut(s.segment), number(s.n), number(s.mean)) for one in self.axes for s in one.segments
+        ]
+        grids += [Grid(("by segment", "segment", "n", "mean"), rows)] if rows else []
+        rows = [
+            (
+                _cut(p.axis),
+                f"{_short(p.first)} / {_short(p.second)}",
+                number(p.n),
+                *map(number, (p.kappa, p.alpha_interval, p.spearman)),
+            )
+            for p in self.pairs
+        ]
+        return [*grids, *([Grid(("between judges", "judges", "n", "kappa", "alpha", "rho"), rows)] if rows else [])]
+
+    def _quality(self, judge: str) -> list[tuple[str, ...]]:
+        return [
+            (
+                _cut(one.axis),
+                number(one.n_rows),
+                number(one.n),
+                number(one.mean),
+                number(one.error_rate),
+                number(math.nan if one.consistency is None else one.consistency.share),
+                number(math.nan if one.latency is None else one.latency.percentiles["p50"]),
+            )
+            for one in self.axes
+            if one.judge == judge
+        ]
+
+    def _name(self, one: AxisReport) -> str:
+        several = len({axis.judge for axis in self.axes}) > 1
+        axis = one.axis.removeprefix("judge_")
+        return f"{_short(one.judge)} {_cut(axis, 12)}" if several else _cut(one.axis)
+
+    def remarks(self) -> Sequence[str]:
+        """The notes, and of each axis what no table shows."""
+        return [*[line for one in self.axes for line in self._said(one)], *self.notes]
+
+    def _said(self, one: AxisReport) -> list[str]:
+        counts = ", ".join(f"{count:,} {status}" for status, count in one.statuses.items())
+        said = [f"{self._name(one)}: {counts}"]
+        if one.consistency is not None:
+            said.append(f"  {one.consistency.reading} over {one.consistency.n:,} repeated rows")
+        if one.length_spearman is not None:
+            said.append(f"  rank correlation with the length of the answer: {number(one.length_spearman)}")
+        if one.prompt_tokens is not None and one.completion_tokens is not None:
+            said.append(f"  {one.prompt_tokens:,} + {one.completion_tokens:,} tokens")
+        return said
+
+
+def _ends(one: PoweredMean) -> list[str]:
+    both = (one.powered, one.plain)
+    return [number(value) for mean in both for value in (mean.value, mean.low, mean.high)]
+
+
+def _short(judge: str) -> str:
+    """The judge's name without the suffix of a file, in at most 11 characters.
+
+    >>> _short("judged_by_a_model_2.parquet")
+    'judge…del_2'
+    """
+    stem, dot, suffix = judge.rpartition(".")
+    return _cut(stem if dot and suffix.isalpha() else judge, 11)
+
+
+def _cut(name: str, width: int = _WIDTH) -> str:
+    """A name of at most so many characters, cut in the middle.
+
+    >>> _cut("a_rather_long_name_1", 11)
+    'a_rat…ame_1'
+    """
+    kept = (width - 1) // 2
+    return name if len(name) <= width else f"{name[: width - 1 - kept]}…{name[-kept:]}"

@@ -1,0 +1,136 @@
+"""What is known of judges: every figure that of its own function, in Python and on the command line."""
+
+from __future__ import annotations
+
+import json
+import math
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from scipy import stats
+
+import fastmetrics as fm
+from fastmetrics.errors import ColumnError, InputError
+from tests.program import program
+
+N = 120
+RNG = np.random.default_rng(14)
+TRUE = RNG.integers(1, 6, N).astype(float)
+IDS = [f"q{n}" for n in range(N)]
+
+
+def judged(seed, axis="judge_relevance"):
+    rng = np.random.default_rng(seed)
+    repeats = np.clip(TRUE[:, None] + rng.integers(-1, 2, (N, 2)), 1, 5)
+    failed = np.arange(N) % 10 == 0
+    scores = np.where(failed, np.nan, repeats.mean(axis=1))
+    statuses = [["timeout", "unparsed"] if bad else ["ok", "ok"] for bad in failed]
+    pairs = [[None, None] if bad else row.tolist() for bad, row in zip(failed, repeats, strict=True)]
+    return pa.table(
+        {
+            "id": IDS,
+            "language": [("en", "ru")[n % 2] for n in range(N)],
+            "answer": [" ".join(["word"] * int(3 * one + n % 2)) for n, one in enumerate(TRUE)],
+            axis: pa.array(scores, from_pandas=True),
+            f"{axis}_status": [row[0] for row in statuses],
+            f"{axis}_prompt_tokens": [10] * N,
+            f"{axis}_completion_tokens": [2] * N,
+            f"{axis}_latency_ms": [float(2 * n) for n in range(N)],
+            f"{axis}_scores": pairs,
+            f"{axis}_statuses": statuses,
+        }
+    )
+
+
+PEOPLE = pa.table({"id": IDS[:40][::-1], "human_relevance": TRUE[:40][::-1]})
+
+
+def test_every_figure_is_that_of_its_own_function():
+    table = judged(1)
+    found = fm.judge_report(table, PEOPLE, by="language", positive=4)
+    (one,) = found.axes
+    scores = np.array(table["judge_relevance"].to_numpy())
+    known = ~np.isnan(scores)
+    assert (one.axis, one.n_rows, one.n) == ("judge_relevance", N, int(known.sum()))
+    assert one.mean == pytest.approx(scores[known].mean())
+    assert one.statuses == {"ok": N - N // 10, "timeout": N // 10}
+    assert one.error_rate == pytest.approx(0.1)
+    assert one.consistency == fm.judge_consistency(table["judge_relevance_scores"].to_pylist())
+    assert one.latency == fm.judge_latency(np.arange(N))
+    assert (one.prompt_tokens, one.completion_tokens) == (10 * N, 2 * N)
+    assert one.powered == fm.estimate(table, PEOPLE)
+    words = [len(text.split()) for text in table["answer"].to_pylist()]
+    assert one.length_spearman == pytest.approx(stats.spearmanr(scores[known], np.array(words)[known]).statistic)
+    assert [(s.segment, s.n) for s in one.segments] == [("language=en", 48), ("language=ru", 60)]
+    both = np.flatnonzero(known[:40])
+    a, b = scores[both], TRUE[both]
+    people = one.people
+    assert (people.n, people.pearson) == (len(both), pytest.approx(stats.pearsonr(a, b).statistic))
+    assert people.kendall == pytest.approx(stats.kendalltau(a, b).statistic)
+    assert people.kappa_quadratic == fm.cohen_kappa(a, b, "quadratic")
+    assert people.alpha_interval == fm.krippendorff_alpha([a, b], "interval")
+    decisions = fm.judge_decisions(a >= 4, b >= 4)
+    assert (people.accuracy, people.f1) == (decisions.accuracy.value, pytest.approx(decisions.f1.value))
+    assert (people.precision, people.recall) == (decisions.precision.value, decisions.recall.value)
+
+
+def test_judges_are_held_against_each_other():
+    a, b = judged(1), judged(2)
+    found = fm.judge_report({"one": a, "two": b.take(np.random.default_rng(0).permutation(N))})
+    (pair,) = found.pairs
+    x, y = (np.array(one["judge_relevance"].to_numpy()) for one in (a, b))
+    both = ~np.isnan(x)
+    assert (pair.first, pair.second, pair.n) == ("one", "two", int(both.sum()))
+    assert pair.spearman == pytest.approx(stats.spearmanr(x[both], y[both]).statistic)
+    assert pair.kappa == fm.cohen_kappa(x[both], y[both])
+    assert not fm.judge_report([a, judged(2, "judge_safety")]).pairs
+
+
+def test_labels_off_the_scale_have_correlations_only():
+    people = PEOPLE.set_column(1, "good", pa.array((TRUE[:40] >= 4).astype(float)[::-1]))
+    found = fm.judge_report(judged(1), people)
+    told = found.axes[0].people
+    assert math.isnan(told.kappa)
+    assert math.isnan(told.accuracy)
+    assert told.spearman > 0.5
+    assert any("on the judge's scale" in note for note in found.notes)
+
+
+def test_a_judge_without_a_score_or_a_shared_label_is_told():
+    table = pa.table({"id": IDS, "judge_x": pa.nulls(N, pa.float64()), "judge_x_status": ["http"] * N})
+    (one,) = fm.judge_report(table, PEOPLE).axes
+    assert (one.n, math.isnan(one.mean), one.error_rate, one.people.n, one.powered) == (0, True, 1.0, 0, None)
+    with pytest.raises(ColumnError, match="has no judged axis"):
+        fm.judge_report(pa.table({"id": IDS, "token_f1": TRUE}))
+    with pytest.raises(ColumnError, match=r"by: .*langage"):
+        fm.judge_report(judged(1), by="langage")
+    with pytest.raises(ColumnError, match=r"label=.*could be one of a, b"):
+        fm.judge_report(judged(1), {"id": ["q1"], "a": [1], "b": [2]})
+    with pytest.raises(InputError, match="share no 'id'"):
+        fm.judge_report(judged(1), {"id": ["p1"], "a": [1]})
+
+
+def test_the_command_prints_tables_of_80_columns_and_json(tmp_path):
+    for seed in (1, 2):
+        pq.write_table(judged(seed, "judge_answer_relevance_and_more"), tmp_path / f"a_rather_long_name_{seed}.parquet")
+    pq.write_table(PEOPLE, tmp_path / "people.parquet")
+    paths = sorted(tmp_path.glob("a_*.parquet"))
+    asked = [
+        "judges",
+        *paths,
+        "--labels",
+        tmp_path / "people.parquet",
+        "--label",
+        "human_relevance",
+        "--by",
+        "language",
+    ]
+    done = program(*asked, "--positive", "4")
+    assert (done.code, done.err) == (0, "")
+    assert max(map(len, done.out.splitlines())) <= 80
+    told = json.loads(program(*asked, "--json").out)
+    assert [one["consistency"]["reading"] for one in told["axes"]] == ["unstable", "unstable"]
+    assert all(f"a_rat…ame_{seed} answer…_more" in done.out for seed in (1, 2))
+    assert program("judges", tmp_path / "people.parquet").code == 3
