@@ -32,6 +32,7 @@ HOMES = {
     "validate": "results.validation",
     "estimate": "results.estimate",
     "judge_report": "results.judge_report",
+    "sample_rows": "results.sample_rows",
     "judge_consistency": "stats.judge_quality",
     "judge_error_rate": "stats.judge_quality",
     "judge_latency": "stats.judge_quality",

@@ -33,6 +33,7 @@ from fastmetrics.results.judge_report import judge_report as judge_report
 from fastmetrics.results.ranking_comparison import compare_rankings as compare_rankings
 from fastmetrics.results.run_list import list_runs as list_runs
 from fastmetrics.results.sacrebleu_paired import sacrebleu_paired as sacrebleu_paired
+from fastmetrics.results.sample_rows import sample_rows as sample_rows
 from fastmetrics.results.score_files import summarize_files as summarize_files
 from fastmetrics.results.side_by_side import primary_table as primary_table
 from fastmetrics.results.side_by_side import side_by_side as side_by_side
@@ -199,6 +200,7 @@ __all__ = [
     "rougeLsum_precision",
     "rougeLsum_recall",
     "sacrebleu_paired",
+    "sample_rows",
     "score",
     "score_files",
     "semantic_similarity",

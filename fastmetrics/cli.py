@@ -32,6 +32,7 @@ from fastmetrics.commands.rank import rank
 from fastmetrics.commands.rows import rows
 from fastmetrics.commands.runs import runs
 from fastmetrics.commands.sacrebleu import sacrebleu
+from fastmetrics.commands.sample import sample
 from fastmetrics.commands.score import score
 from fastmetrics.commands.search import index, search
 from fastmetrics.commands.summarize import summarize
@@ -99,6 +100,7 @@ for _command in (
     match,
     judge,
     judges,
+    sample,
     cache,
 ):
     app.command()(_ending_well(_command))

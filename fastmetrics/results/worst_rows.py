@@ -79,7 +79,7 @@ def worst_rows(
         found = _of_one(open_run(scores), asked)
     else:
         found = _changed(open_runs({"baseline": baseline, "scores": scores}), asked, allow_differences)
-    return found if answers is None else _with_texts(found, answers, of)
+    return found if answers is None else with_texts(found, answers, of)
 
 
 @dataclass(frozen=True)
@@ -141,7 +141,7 @@ def _key(run: ScoreRun, on: str | None) -> str:
     return key
 
 
-def _with_texts(rows: pa.Table, answers: Any, of: tuple[str, str] | None) -> pa.Table:
+def with_texts(rows: pa.Table, answers: Any, of: tuple[str, str] | None) -> pa.Table:
     """The rows with the texts of a file or table that has the same ids, null where it lacks one; ``of`` one system."""
     wanted = rows["id"].combine_chunks()
     read = _file_pieces if isinstance(answers, str | Path) else _table_pieces
