@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import random
-from collections.abc import Sequence
 from typing import Any, Literal, get_args
 
 import numpy as np
@@ -91,7 +90,7 @@ def _spread(paired: PairedRuns, score: str) -> Floats:
     judgements: list[list[float]] = [[] for _ in range(paired.n)]
     for at, run in enumerate(paired.runs):
         listed = f"{score}_scores" in run.columns and pa.types.is_list(run.column(f"{score}_scores", "").type)
-        held: Sequence[Any] = run.column(f"{score}_scores", "").to_pylist() if listed else run.values(score)
+        held: Any = run.column(f"{score}_scores", "").to_pylist() if listed else run.values(score)
         for place, row in enumerate(paired.rows[at].tolist()):
             found = held[row] if row >= 0 else None
             several = found if isinstance(found, list) else [found]
