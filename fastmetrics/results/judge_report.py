@@ -35,7 +35,7 @@ from fastmetrics.stats.judge_quality import (
 from fastmetrics.stats.prediction_powered import powered_mean
 
 _FIVE, _UNIT = (1.0, 5.0), (0.0, 1.0)
-_UNITS = ("judge_answer_relevance", "judge_e2e")
+_UNITS = tuple(f"judge_{one}" for one in ("answer_relevance", "e2e", "show", "supported_claims", "preference"))
 _ANSWER = ("answer", *COLUMNS["answer"].aliases)
 _WORD = re.compile(r"\w+")
 
@@ -61,7 +61,7 @@ def judge_report(
     matched by ``on`` or ``id``: correlations, the prediction-powered mean, and, if the labels lie in the axis's range,
     kappas and Krippendorff's alphas.  Scores and labels of at least ``positive`` count as positive in accuracy,
     precision, recall and F1; these are NaN without it if the labels are graded or not in the range.  ``ranges``
-    gives the ranges of axes: by default 0 to 1 of answer_relevance and e2e, 1 to 5 of all others.
+    gives the ranges of axes: by default 0 to 1 of those that ship with it, else 1 to 5.
 
     >>> judged = {"id": [1, 2, 3], "judge_x": [1.0, 4.0, None], "judge_x_status": ["ok", "ok", "timeout"]}
     >>> found = judge_report(judged, {"id": [1, 2], "human": [2, 4]})
