@@ -49,4 +49,4 @@ def test_imports_at_the_top_and_in_functions_are_seen() -> None:
 
 
 def test_the_top_level_has_few_rooms() -> None:
-    assert len(ROOMS) <= 20
+    assert len([room for room in ROOMS if not room.startswith("__")]) <= 20
