@@ -113,7 +113,7 @@ def section(rows: Any, trials: int) -> str:
 def main() -> None:
     """The command line."""
     parser = argparse.ArgumentParser(prog="scripts/simulate_comparisons", description="Simulate comparisons.")
-    parser.add_argument("--trials", type=int, default=1000)
+    parser.add_argument("--trials", type=int, default=4000)
     options = parser.parse_args()
     made = section(figures(options.trials), options.trials)
     text = PAGE.read_text(encoding="utf-8")

@@ -51,7 +51,7 @@ def test_threads_are_whole_numbers_of_any_type():
     assert fm.rank({"q": {"a": 1}}, {"q": {"a": 1}}, "mrr", threads=np.int8(2)).mean == {"mrr": 1.0}
 
 
-IN = {"rank": 2, "match": 2, "search": 2, "validate": 2, "compare": 2}
+IN = {"rank": 2, "match": 2, "search": 2, "validate": 2, "compare": 2, "sacrebleu": 2}
 
 
 COMMANDS = [
@@ -62,7 +62,7 @@ COMMANDS = [
 @pytest.mark.parametrize("command", COMMANDS)
 @pytest.mark.parametrize("threads", ["-1", "0", "1025"])
 def test_every_command_takes_the_same_numbers_of_threads(command, threads):
-    more = {"trend": ["-m", "token_f1"]} | {
+    more = {"trend": ["-m", "token_f1"], "sacrebleu": ["--paired", "bs"]} | {
         name: ["-o", "out.parquet"] for name in ("score", "index", "search", "match")
     }
     done = program(command, *[MISSING] * IN.get(command, 1), *more.get(command, []), "--threads", threads)

@@ -27,7 +27,7 @@ from fastmetrics.plan.plan import Score, parse
 from fastmetrics.results.comparison import baseline_first
 from fastmetrics.results.pairing import PairedRuns, check_settings, pair_runs
 from fastmetrics.results.score_runs import ScoreRun, open_runs, shared_metrics
-from fastmetrics.stats.sacrebleu_tests import Counted, Tested, paired_bootstrap, paired_randomisation
+from fastmetrics.stats.sacrebleu_tests import Counted, PairedScore, paired_bootstrap, paired_randomisation
 
 _METRICS = ("corpus_bleu", "corpus_chrf", "corpus_chrf++")
 _SAMPLES = {"bs": 1_000, "ar": 10_000}
@@ -43,11 +43,11 @@ class SacrebleuPaired(Shown):
     metrics: Sequence[str]
     names: Sequence[str]
     signatures: Sequence[str]
-    results: Sequence[Sequence[Tested]]
+    results: Sequence[Sequence[PairedScore]]
     """One list a metric: the figures of each system."""
     notes: Sequence[str] = ()
 
-    def __getitem__(self, key: tuple[str, str]) -> Tested:
+    def __getitem__(self, key: tuple[str, str]) -> PairedScore:
         """The figures of a metric and a system: ``found["corpus_bleu", "new"]``; raises ``KeyError`` for no such."""
         if key[0] not in self.metrics or key[1] not in self.systems:
             raise KeyError(key)
@@ -90,7 +90,7 @@ class SacrebleuPaired(Shown):
         return [*(f"{name}|{said}" for name, said in zip(self.names, self.signatures, strict=True)), *self.notes]
 
 
-def _cells(one: Tested) -> tuple[str, str]:
+def _cells(one: PairedScore) -> tuple[str, str]:
     around = "" if one.mean is None else f" ({one.mean:.1f} ± {one.ci:.1f})"
     return f"{one.score:.1f}{around}", "" if one.p is None else f"{one.p:.4f}"
 
@@ -133,7 +133,7 @@ def sacrebleu_paired(
     >>> new = scored(["the cat sat on the mat", "it rains in Spain", "no way out of here"])
     >>> found = fm.sacrebleu_paired({"old": old, "new": new})["corpus_bleu", "new"]
     >>> round(found.score, 2), round(found.mean, 2), round(found.p, 4)
-    (93.51, 93.49, 0.001)
+    (93.55, 93.41, 0.001)
 
     Raises ``ColumnError`` for runs that keep no counts, ``InputError`` for a row that a run lacks or that was not
     counted (sacreBLEU compares whole files), ``OptionError`` for other metrics and for a seed that it does not heed.

@@ -41,7 +41,7 @@ class Counted:
 
 
 @dataclass(frozen=True)
-class Tested:
+class PairedScore:
     """What sacreBLEU tells of one system by one metric; None where its test tells nothing of it."""
 
     score: float
@@ -77,35 +77,37 @@ class Draws:
         return words
 
 
-def paired_bootstrap(systems: Sequence[Sequence[Counted]], samples: int, seed: int, threads: int) -> list[list[Tested]]:
+def paired_bootstrap(
+    systems: Sequence[Sequence[Counted]], samples: int, seed: int, threads: int
+) -> list[list[PairedScore]]:
     """``--paired-bs``: of each system, the baseline first, what is told by each metric."""
     drawn = _resampled(systems, Draws(seed), samples, threads)
-    found = [[Tested(one.value, None, *_interval(x)) for one, x in zip(systems[0], drawn[0], strict=True)]]
+    found = [[PairedScore(one.value, None, *_interval(x)) for one, x in zip(systems[0], drawn[0], strict=True)]]
     for system, scores in zip(systems[1:], drawn[1:], strict=True):
         row = []
         for first, other, x, y in zip(systems[0], system, drawn[0], scores, strict=True):
             apart = np.abs(y - x)
             p = _p(apart - apart.mean(), abs(first.value - other.value))
-            row.append(Tested(other.value, p, *_interval(y)))
+            row.append(PairedScore(other.value, p, *_interval(y)))
         found.append(row)
     return found
 
 
 def paired_randomisation(
     systems: Sequence[Sequence[Counted]], samples: int, seed: int, threads: int, confidence: int = 0
-) -> list[list[Tested]]:
+) -> list[list[PairedScore]]:
     """``--paired-ar``: the same, with means and intervals of so many resamples if ``confidence`` is not 0."""
     first, others = systems[0], systems[1:]
     draws = Draws(seed)
     pairs = [(one, other) for system in others for one, other in zip(first, system, strict=True)]
     p = _swap_ps(pairs, draws, samples, threads)
-    told = [[Tested(one.value) for one in first]]
-    told += [[Tested(one.value, p.pop(0)) for one in system] for system in others]
+    told = [[PairedScore(one.value) for one in first]]
+    told += [[PairedScore(one.value, p.pop(0)) for one in system] for system in others]
     if not confidence:
         return told
     drawn = [*_resampled([first], Draws(seed), confidence, threads), *_resampled(others, draws, confidence, threads)]
     return [
-        [Tested(one.score, one.p, *_interval(scores)) for one, scores in zip(row, some, strict=True)]
+        [PairedScore(one.score, one.p, *_interval(scores)) for one, scores in zip(row, some, strict=True)]
         for row, some in zip(told, drawn, strict=True)
     ]
 
