@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import html
 import math
+import textwrap
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -12,6 +13,10 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from rich.console import Group
     from rich.table import Table
+
+
+_LINE = 80
+"""Columns of a terminal that notes fit into."""
 
 
 def number(value: float) -> str:
@@ -97,7 +102,8 @@ class Shown(ABC):
         """What a reader must know."""
 
     def __str__(self) -> str:
-        return "\n\n".join([*map(str, self.grids()), *filter(None, ["\n".join(self.remarks())])])
+        notes = "\n".join(_folded(note) for note in self.remarks())
+        return "\n\n".join([*map(str, self.grids()), *filter(None, [notes])])
 
     def _repr_html_(self) -> str:
         notes = (f"<p>{html.escape(note)}</p>" for note in self.remarks())
@@ -109,6 +115,11 @@ class Shown(ABC):
 
         parts = [part for grid in self.grids() for part in (grid.rich(), Text())]
         return Group(*parts, *map(Text, self.remarks()))
+
+
+def _folded(note: str) -> str:
+    """The note in lines of at most 80 columns, cut at spaces; names and numbers stay whole."""
+    return textwrap.fill(note, _LINE, break_long_words=False, break_on_hyphens=False)
 
 
 def strict(value: Any) -> Any:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import math
-import textwrap
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,9 +19,6 @@ from fastmetrics.results.summary import Summary, summarize
 
 _WIDE = 14
 """The characters of a run's name that still fits above a column; longer ones are numbered."""
-
-_LINE = 80
-"""The characters of a line of notes."""
 
 PRIMARY: Mapping[str, Sequence[str]] = {
     "Faithfulness": ("judge_faithfulness.mean", "overlap_faithfulness.mean"),
@@ -130,8 +126,7 @@ class PrimaryTable(Shown, Sequence[PrimaryRow]):
         absent = [
             f"{name} needs {PRIMARY[name][-1].partition('.')[0]}" for name, sources in behind.items() if not sources
         ]
-        notes = [", ".join(known), *([f"not scored: {', '.join(absent)}"] if absent else [])]
-        return [line for note in notes for line in textwrap.wrap(note, _LINE)]
+        return [", ".join(known), *([f"not scored: {', '.join(absent)}"] if absent else [])]
 
     def to_arrow(self) -> pa.Table:
         """A row a run: ``run``, ``N`` and a column for each figure, null where the run has none."""
