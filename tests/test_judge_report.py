@@ -134,3 +134,43 @@ def test_the_command_prints_tables_of_80_columns_and_json(tmp_path):
     assert [one["consistency"]["reading"] for one in told["axes"]] == ["unstable", "unstable"]
     assert all(f"a_rat…ame_{seed} answer…_more" in done.out for seed in (1, 2))
     assert program("judges", tmp_path / "people.parquet").code == 3
+
+
+def test_the_range_of_an_axis_is_its_rubrics_or_the_one_given_and_a_guess_is_told(tmp_path, monkeypatch):
+    """Two repeats that are 0.3 apart agree on a scale of 1 to 5, and do not on one of 0 to 1."""
+    monkeypatch.chdir(tmp_path)
+    table = pa.table(
+        {
+            "id": ["a", "b"],
+            "judge_style": [0.35, 0.75],
+            "judge_style_status": ["ok", "ok"],
+            "judge_style_scores": [[0.2, 0.5], [0.75, 0.75]],
+        }
+    )
+    said = {"scores": {"judge_style": {"metric": "judge_style", "range": [0.0, 1.0]}}}
+    told = table.replace_schema_metadata({"fastmetrics": json.dumps(said)})
+    assert fm.judge_report(told).axes[0].consistency.share == 0.5
+    assert not any("assumed" in note for note in fm.judge_report(told).remarks())
+    assert fm.judge_report(told, ranges={"judge_style": (1, 5)}).axes[0].consistency.share == 1.0
+    guessed = fm.judge_report(table)
+    assert guessed.axes[0].consistency.share == 1.0
+    assert any("no rubric tells the range of judge_style; 1 to 5 is assumed" in note for note in guessed.remarks())
+    pq.write_table(table, "judged.parquet")
+    asked = program("judges", "judged.parquet", "--ranges", "judge_style=0:1", "--json")
+    assert json.loads(asked.out) == json.loads(
+        fm.judge_report("judged.parquet", ranges={"judge_style": (0, 1)}).to_json()
+    )
+    wrong = program("judges", "judged.parquet", "--ranges", "judge_style=5")
+    assert (wrong.code, wrong.err) == (
+        2,
+        "error: --ranges judge_style=5: expected the lowest and the highest score, as in 1:5\n",
+    )
+
+
+def test_rows_judged_by_a_rubric_tell_its_range(tmp_path):
+    table = {"id": [1], "question": ["Where?"], "answer": ["Here."], "reference": ["There."]}
+    settings = {"model": "m", "base_url": "http://localhost:1/v1", "store": tmp_path / "calls.sqlite", "max_calls": 0}
+    judged_rows = fm.judge(table, ["safety", "e2e"], **settings)
+    assert not any("assumed" in note for note in fm.judge_report(judged_rows).remarks())
+    scores = json.loads(judged_rows.schema.metadata[b"fastmetrics"])["scores"]
+    assert [scores[axis]["range"] for axis in ("judge_safety", "judge_e2e")] == [[1.0, 5.0], [0.0, 1.0]]

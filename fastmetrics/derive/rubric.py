@@ -92,8 +92,9 @@ class Rubric:
         return _PLACEHOLDER.split(self.template)
 
     def settings(self) -> dict[str, Any]:
-        """What tells it from other rubrics, for the signature of a run."""
-        return {"rubric": self.name, "version": self.version, "language": self.language, "hash": self.digest}
+        """What tells it from other rubrics, for the signature of a run, and the range of its scores."""
+        told = {"rubric": self.name, "version": self.version, "language": self.language, "hash": self.digest}
+        return {**told, "range": list(self.range)}
 
 
 def shipped() -> dict[str, Path]:

@@ -34,8 +34,7 @@ from fastmetrics.stats.judge_quality import (
 )
 from fastmetrics.stats.prediction_powered import powered_mean
 
-_FIVE, _UNIT = (1.0, 5.0), (0.0, 1.0)
-_UNITS = tuple(f"judge_{one}" for one in ("answer_relevance", "e2e", "show", "supported_claims", "preference"))
+_FIVE = (1.0, 5.0)
 _ANSWER = ("answer", *COLUMNS["answer"].aliases)
 _WORD = re.compile(r"\w+")
 
@@ -61,7 +60,8 @@ def judge_report(
     matched by ``on`` or ``id``: correlations, the prediction-powered mean, and, if the labels lie in the axis's range,
     kappas and Krippendorff's alphas.  Scores and labels of at least ``positive`` count as positive in accuracy,
     precision, recall and F1; these are NaN without it if the labels are graded or not in the range.  ``ranges``
-    gives the ranges of axes: by default 0 to 1 of those that ship with it, else 1 to 5.
+    gives the ranges of axes; by default they are those of the rubrics, which the metadata of judged rows hold.  Where
+    nothing tells a range, 1 to 5 is assumed, and a note says so.
 
     >>> judged = {"id": [1, 2, 3], "judge_x": [1.0, 4.0, None], "judge_x_status": ["ok", "ok", "timeout"]}
     >>> found = judge_report(judged, {"id": [1, 2], "human": [2, 4]})
@@ -81,11 +81,27 @@ def judge_report(
             raise ColumnError(f"{run.name} has no judged axis (a column of scores with its _status beside it)")
         truth = None if people is None else _truth(table, people, label, on)
         for axis in axes:
-            span = (ranges or {}).get(axis, _UNIT if axis in _UNITS else _FIVE)
+            span = _range(axis, run.metadata, ranges or {})
+            if span is None:
+                notes.append(f"{run.name}: no rubric tells the range of {axis}; 1 to 5 is assumed")
+            span = span or _FIVE
             found.append(_axis(run.name, table, axis, span, listed(by), truth, positive, confidence))
     if people is not None and any(one.people is not None and math.isnan(one.people.accuracy) for one in found):
         notes.append("accuracy and F1 need labels on the judge's scale, and to be told which are positive")
     return JudgeReport(found, _pairs(runs, on), notes)
+
+
+def _range(
+    axis: str, metadata: Mapping[str, Any], given: Mapping[str, tuple[float, float]]
+) -> tuple[float, float] | None:
+    """The range of an axis: as given, or as the settings of its rubric say."""
+    if axis in given:
+        return given[axis]
+    scores = metadata.get("scores")
+    settings = scores.get(axis) if isinstance(scores, Mapping) else None
+    told = settings.get("range") if isinstance(settings, Mapping) else None
+    fits = isinstance(told, list) and len(told) == 2 and all(isinstance(one, int | float) for one in told)
+    return (float(told[0]), float(told[1])) if fits and told is not None else None
 
 
 def _several(judged: Any) -> bool:
