@@ -66,6 +66,7 @@ HOMES = {
     "grounding_evidence": "metrics.grounding",
     "tokens_by_id": "metrics.operations",
     "risk_coverage": "stats.risk_coverage",
+    "chunk_utilization": "usage.chunk_utilization",
     "response_exact_match_rate": "metrics.semantic",
     "response_semantic_consistency": "metrics.semantic",
 }

@@ -61,6 +61,7 @@ from fastmetrics.stats.judge_quality import judge_latency as judge_latency
 from fastmetrics.stats.pairwise import bradley_terry as bradley_terry
 from fastmetrics.stats.pairwise import pairwise as pairwise
 from fastmetrics.stats.risk_coverage import risk_coverage as risk_coverage
+from fastmetrics.usage.chunk_utilization import chunk_utilization as chunk_utilization
 from fastmetrics.vectors.embedder import Embedder as Embedder
 from fastmetrics.vectors.embedder import add_embeddings as add_embeddings
 from fastmetrics.vectors.geometry import geometry as geometry
@@ -89,6 +90,7 @@ __all__ = [
     "bleu",
     "bradley_terry",
     "chrf",
+    "chunk_utilization",
     "citation_precision",
     "citation_recall",
     "cohen_kappa",

@@ -38,6 +38,7 @@ from fastmetrics.commands.search import index, search
 from fastmetrics.commands.summarize import summarize
 from fastmetrics.commands.terminal import PrintError, abandon, complain, open_streams, told, watched_streams
 from fastmetrics.commands.trend import trend
+from fastmetrics.commands.usage import usage
 from fastmetrics.commands.validate import validate
 from fastmetrics.core.threads import cores
 from fastmetrics.core.version import __version__
@@ -101,6 +102,7 @@ for _command in (
     judge,
     judges,
     sample,
+    usage,
     cache,
 ):
     app.command()(_ending_well(_command))

@@ -34,6 +34,7 @@ def commands(folder, name):
     yield "score", bad, "-o", folder / "o.csv"
     yield "summarize", bad
     yield "profile", bad
+    yield "usage", bad
     yield "validate", bad, good
     yield "validate", good, bad
     yield "match", bad, good, "-o", folder / "o.csv"

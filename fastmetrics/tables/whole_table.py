@@ -1,8 +1,9 @@
-"""All rows of an opened input as one table, for those who need them at once."""
+"""All rows of an opened input: as one table, or batch after batch for those who add up as they read."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from typing import TypeVar
 
 import pyarrow as pa
 
@@ -12,22 +13,38 @@ from fastmetrics.tables.column_types import Selection, Widened
 from fastmetrics.tables.invalid_utf8 import bad_text
 from fastmetrics.tables.source import Source
 
+T = TypeVar("T")
+
 
 def whole_table(source: Source, columns: Mapping[str, str]) -> pa.Table:
     """The named columns (yours: kind) of all rows.
 
     Raises ``FileFormatError`` for the first bad row, ``ColumnError`` for a column that is missing or of another kind.
     """
+    return gathered(source, columns, lambda schema, batches: pa.Table.from_batches(batches, schema=schema))
+
+
+def gathered(
+    source: Source,
+    columns: Mapping[str, str],
+    make: Callable[[pa.Schema, Iterator[pa.RecordBatch]], T],
+    threads: int = 1,
+) -> T:
+    """What ``make`` makes of the schema and the batches of the named columns (yours: kind), all rows in order.
+
+    It is called anew, with the first batch again, where a late row shows that a column of text files needs a wider type
+    than the rows before it.  Raises what :func:`whole_table` raises.
+    """
     selection = source.select(columns)
     while True:
         try:
-            return pa.Table.from_batches(_batches(source, selection), schema=selection.schema)
+            return make(selection.schema, _batches(source, selection, threads))
         except Widened as wider:
             selection = selection.widen(wider.name, wider.type)
 
 
-def _batches(source: Source, selection: Selection) -> Iterator[pa.RecordBatch]:
-    for chunk in source.chunks(selection):
+def _batches(source: Source, selection: Selection, threads: int) -> Iterator[pa.RecordBatch]:
+    for chunk in source.chunks(selection, threads=threads):
         if chunk.rejects:
             raise FileFormatError(str(chunk.rejects[0]))
         batch = source.conform(chunk, selection)

@@ -1,0 +1,45 @@
+"""What the commands that read logs have in common: their options, and where their figures go."""
+
+from __future__ import annotations
+
+import os
+from typing import Annotated, Protocol
+
+import typer
+
+from fastmetrics.errors import OutputError
+from fastmetrics.errors.messages import Argument
+
+Logs = Annotated[list[str], typer.Argument(help="Files, folders, globs, or -.", metavar="LOG...", show_default=False)]
+ColumnNames = Annotated[
+    list[str] | None, typer.Option("--columns", help="What your columns are called: question=text,...")
+]
+Schema = Annotated[str | None, typer.Option(help="Whose column names these are.")]
+Format = Annotated[str | None, typer.Option(help="The input's format where its name does not tell.")]
+Scores = Annotated[
+    list[str] | None, typer.Option(help="Columns of numbers whose means to give, too: token_f1,latency_ms.")
+]
+Out = Annotated[str | None, typer.Option("--out", "-o", help="Write the figures as JSON to this file.", metavar="PATH")]
+Overwrite = Annotated[bool, typer.Option("--overwrite", help="Replace outputs that exist.")]
+AsJson = Annotated[bool, typer.Option("--json", help="Print JSON instead of tables.")]
+
+
+class Figures(Protocol):
+    """What a report on a log offers."""
+
+    def to_json(self) -> str: ...
+
+
+def check_out(out: str | None, overwrite: bool) -> None:
+    """Raise ``OutputError``, before anything is read, for an output that exists."""
+    if out is not None and os.path.exists(out) and not overwrite:
+        raise OutputError(f"{out} exists; choose ", Argument("overwrite", True), " to replace it")
+
+
+def show(found: Figures, out: str | None, as_json: bool) -> None:
+    """Write the figures to a file, or print them."""
+    from fastmetrics.tables.output.small_file import write_small
+
+    if out is not None:
+        write_small(out, found.to_json() + "\n")
+    typer.echo(found.to_json() if as_json else str(found))

@@ -1,0 +1,57 @@
+"""``fastmetrics usage``: which chunks of a knowledge base a log uses."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from fastmetrics.commands import log_options as log
+from fastmetrics.commands.options import Threads
+
+
+def usage(
+    inputs: log.Logs,
+    *,
+    chunks: Annotated[
+        str | None, typer.Option(help="The table of all chunks, for those never retrieved.", metavar="CHUNKS")
+    ] = None,
+    k: Annotated[int, typer.Option("-k", help="Places of each ranking that count.")] = 10,
+    scores: log.Scores = None,
+    share: Annotated[float, typer.Option(help="Count the chunks that fill this share of all places.")] = 0.8,
+    chunk_column: Annotated[
+        str | None, typer.Option(help="The column of chunk ids in --chunks; by default chunk_id or id.")
+    ] = None,
+    columns: log.ColumnNames = None,
+    schema: log.Schema = None,
+    format: log.Format = None,
+    out: log.Out = None,
+    table: Annotated[
+        str | None, typer.Option(help="Write the chunks by use to this file, by suffix.", metavar="PATH")
+    ] = None,
+    overwrite: log.Overwrite = False,
+    threads: Threads = None,
+    as_json: log.AsJson = False,
+) -> None:
+    """Count how often a log's rankings retrieve, its answers cite, and its users need each chunk."""
+    from fastmetrics.commands.options import columns as names
+    from fastmetrics.commands.options import pairs
+    from fastmetrics.tables.output.write_table import write_whole
+    from fastmetrics.usage.chunk_utilization import chunk_utilization
+
+    log.check_out(out, overwrite)
+    found = chunk_utilization(
+        inputs,
+        chunks,
+        k,
+        scores=names(scores, "--scores"),
+        share=share,
+        chunk_column=chunk_column,
+        columns=pairs(columns),
+        schema=schema,
+        format=format,
+        threads=threads,
+    )
+    if table is not None:
+        write_whole(found.to_arrow(), table, {"usage": found.k}, {"chunk"}, overwrite=overwrite)
+    log.show(found, out, as_json)

@@ -1,0 +1,98 @@
+"""The ids of all chunks of a knowledge base, and rankings that are given without a table around them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from fastmetrics.core.arrays import as_array
+from fastmetrics.core.frames import open_frame
+from fastmetrics.core.input_columns import COLUMNS
+from fastmetrics.errors import ColumnError, InputError, UnknownNameError
+from fastmetrics.errors.messages import Argument
+from fastmetrics.tables import open_source
+from fastmetrics.tables.whole_table import whole_table
+from fastmetrics.usage.listed_ids import as_ids, as_text
+from fastmetrics.usage.log import is_paths
+
+NAMES = ("chunk_id", "id", "document_id", "doc_id", *COLUMNS["id"].aliases)
+"""The columns of a table of chunks that may hold their ids, the likeliest first."""
+
+
+def as_log(rankings: Any) -> Any:
+    """A table of rankings, where only their column is given."""
+    if is_paths(rankings) or _is_table(rankings):
+        return rankings
+    return {"retrieved_ids": rankings}
+
+
+def _is_table(given: Any) -> bool:
+    """Whether something is a table, not a column."""
+    if isinstance(given, pa.Array | pa.ChunkedArray | np.ndarray) or type(given).__name__ == "Series":
+        return False
+    if isinstance(given, Sequence):
+        return bool(given) and isinstance(given[0], Mapping | pa.Table | pa.RecordBatch)
+    return True
+
+
+def chunk_ids(chunks: Any, column: str | None) -> pa.Array:
+    """The ids of a column, or of a table or file of chunks, each once.
+
+    Raises ``ColumnError`` where no column holds them, and ``InputError`` for an id that is missing or doubled.
+    """
+    if is_paths(chunks) and not (isinstance(chunks, Sequence) and not isinstance(chunks, str)):
+        source = open_source(chunks)
+        name = _named(source.schema.names, column)
+        values = whole_table(source, {name: "id"})[name]
+    elif _is_table(chunks):
+        frame = open_frame(chunks)
+        name = _named(frame.names, column)
+        values = pa.concat_tables(frame.read([name])[1])[name]
+    else:
+        name, values = "chunks", chunks
+    ids = as_ids(as_array(values, name), name)
+    if ids.null_count:
+        row = int(np.flatnonzero(np.asarray(ids.is_null()))[0])
+        raise InputError(f"column {name!r} of the chunks, row {row}: an id is missing (null)")
+    twice = pc.value_counts(ids).filter(pc.greater(pc.value_counts(ids).field("counts"), 1))
+    if len(twice):
+        first, count = twice[0]["values"].as_py(), twice[0]["counts"].as_py()
+        raise InputError(f"column {name!r} of the chunks: the id {first!r} stands in {count:,} rows; give each once")
+    return ids
+
+
+def _named(names: Sequence[str], column: str | None) -> str:
+    if column is not None:
+        if column not in names:
+            raise ColumnError(
+                Argument("chunk_column", column), ": ", UnknownNameError.of("column", column, names).message
+            )
+        return column
+    lowered = {name.lower(): name for name in reversed(names)}
+    found = next((lowered[name] for name in NAMES if name in lowered), names[0] if len(names) == 1 else None)
+    if found is None:
+        have = ", ".join(map(repr, names))
+        raise ColumnError(
+            f"the chunks have no column {NAMES[0]!r} or 'id', but {have}; name it with ", Argument("chunk_column")
+        )
+    return found
+
+
+def comparable(keys: pa.Array, total: pa.Array | None) -> tuple[pa.Array, pa.Array | None]:
+    """Retrieved ids and ids of chunks of one type: text, where either is."""
+    if total is None or keys.type == total.type:
+        return keys, total
+    return as_text(keys), as_text(total)
+
+
+def raise_unknown(keys: pa.Array, total: pa.Array) -> None:
+    """Say that no retrieved id is that of a chunk."""
+    one, other = (repr(ids[0].as_py()) for ids in (keys, total)) if len(total) else (repr(keys[0].as_py()), "none")
+    way = Argument("chunk_column")
+    raise InputError(
+        f"no retrieved id, such as {one}, is that of a chunk, such as {other}; name the chunks' ids with ", way
+    )

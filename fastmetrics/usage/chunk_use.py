@@ -1,0 +1,125 @@
+"""What a log makes of each chunk of a knowledge base: the figures, and the table they are read off."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, fields
+
+import numpy as np
+import pyarrow as pa
+
+from fastmetrics.core.arrays import Ints
+from fastmetrics.core.display import Grid, Shown, strict
+
+_SHOWN = 10
+
+
+@dataclass(frozen=True)
+class ChunkUse(Shown):
+    """How a knowledge base is used, over the first ``k`` places of all rankings of a log.
+
+    Without a table of chunks nobody knows how many there are: then ``total_chunks``, ``unused_chunks`` and
+    ``unused_ids`` are None, ``utilization_rate`` is NaN, and ``gini`` speaks of the used chunks only.
+    """
+
+    k: int
+    rows: int
+    """Rows with a ranking."""
+    missing: int
+    """Rows without one, which count nowhere."""
+    short: int
+    """Rows whose ranking has fewer than ``k`` places."""
+    total_chunks: int | None
+    used_chunks: int
+    """Chunks that stand in the first ``k`` places of at least one row."""
+    unused_chunks: int | None
+    utilization_rate: float
+    """used_chunks / total_chunks."""
+    places: int
+    """Places filled, a chunk that stands in a row twice counting once."""
+    gini: float
+    """Gini coefficient of the chunks' counts: 0 if all are used alike, near 1 if few fill all places; NaN for none."""
+    share: float
+    chunks_filling_share: int
+    """The fewest chunks that together fill the ``share`` of all places."""
+    never_cited: int | None
+    """Used chunks that no answer cites; None for a log without answers."""
+    expected_unseen: float
+    """Chao1: the number of chunks yet unseen that the counts let expect, f1(f1−1) / (2(f2+1))."""
+    unknown_chunks: int
+    """Distinct ids in the first ``k`` places that the table of chunks has not; they count nowhere else."""
+    unused_ids: Sequence[str | int] | None = field(repr=False)
+    never_cited_ids: Sequence[str | int] | None = field(repr=False)
+    hubs: Sequence[str | int] = field(repr=False)
+    """Chunks retrieved more often than the mean of all chunks and two standard deviations, the most used first."""
+    unknown_ids: Sequence[str | int] = field(repr=False)
+    """The first of them, at most 100."""
+    table: pa.Table = field(repr=False)
+
+    def to_arrow(self) -> pa.Table:
+        """A row a chunk, the most used first: ``chunk``, ``retrieved`` (rows), ``mean_rank`` (from 1), and more.
+
+        That is ``cited`` and ``relevant`` (rows whose answer cites it, whose ``relevant_ids`` hold it), and
+        ``mean_<score>``, the mean over the rows that retrieved it.
+        """
+        return self.table
+
+    def to_dict(self) -> dict[str, object]:
+        """All figures and lists of ids, without the table."""
+        return {one.name: getattr(self, one.name) for one in fields(self) if one.name != "table"}
+
+    def to_json(self) -> str:
+        """The figures as JSON."""
+        return json.dumps(strict(self.to_dict()), indent=2, ensure_ascii=False, allow_nan=False)
+
+    def grids(self) -> list[Grid]:
+        """The figures, and the chunks used most."""
+        lists = {"unused_ids", "never_cited_ids", "hubs", "unknown_ids"}
+        figures = {name: one for name, one in self.to_dict().items() if name not in lists and one is not None}
+        rows = [(name, _written(one)) for name, one in {**figures, "hubs": len(self.hubs)}.items()]
+        head = self.table.slice(0, _SHOWN)
+        columns = [list(map(_written, head[name].to_pylist())) for name in head.column_names]
+        return [Grid(("figure", "value"), rows), Grid(tuple(head.column_names), list(zip(*columns, strict=True)))]
+
+    def remarks(self) -> list[str]:
+        """What the figures stand on."""
+        notes = [f"{self.rows:,} rankings, their first {self.k} places"]
+        if self.missing:
+            notes.append(f"{self.missing:,} rows without a ranking were left out")
+        if self.total_chunks is None:
+            notes.append("without a table of chunks nobody knows which were never retrieved; gini is of the used ones")
+        if self.unknown_chunks:
+            some = ", ".join(map(repr, self.unknown_ids[:3]))
+            notes.append(f"{self.unknown_chunks:,} retrieved ids are not in the table of chunks: {some}, ...")
+        return notes
+
+
+def _written(value: object) -> str:
+    if isinstance(value, float):
+        return "" if np.isnan(value) else f"{value:.4g}" if abs(value) < 1000 else f"{value:,.1f}"
+    return f"{value:,}" if isinstance(value, int) else "" if value is None else str(value)
+
+
+def figures(counts: Ints, share: float) -> Mapping[str, float | int]:
+    """What the counts of all chunks, used or not, say as a whole.
+
+    With the counts x in ascending order, Gini's coefficient is Σ(2i − n − 1)·xᵢ / (n·Σx).
+    """
+    ordered = np.sort(counts)
+    n, total = len(ordered), int(ordered.sum())
+    weights = 2 * np.arange(1, n + 1) - n - 1
+    gini = float(sum(map(int, weights * ordered))) / (n * total) if total else float("nan")
+    filled = np.cumsum(ordered[::-1])
+    once, twice = int((counts == 1).sum()), int((counts == 2).sum())
+    return {
+        "places": total,
+        "gini": gini,
+        "chunks_filling_share": int(np.searchsorted(filled, share * total)) + 1 if total else 0,
+        "expected_unseen": once * (once - 1) / (2 * (twice + 1)),
+    }
+
+
+def hub_line(counts: Ints) -> float:
+    """The count above which a chunk is a hub: the mean and two standard deviations, the population's."""
+    return float(counts.mean() + 2 * counts.std()) if len(counts) else 0.0

@@ -1,0 +1,252 @@
+"""``fm.chunk_utilization``: which chunks of a knowledge base the rankings of a log use (S2)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from fastmetrics.core.allowed_values import Real, Rows, argument
+from fastmetrics.core.arrays import Flags, Ints
+from fastmetrics.core.name_lists import listed
+from fastmetrics.core.threads import cores
+from fastmetrics.errors import ColumnError
+from fastmetrics.usage.chunk_ids import as_log, chunk_ids, comparable, raise_unknown
+from fastmetrics.usage.chunk_use import ChunkUse, figures, hub_line
+from fastmetrics.usage.cited_ids import cited_ids
+from fastmetrics.usage.listed_ids import ListedIds, coded, listed_ids, once_a_row
+from fastmetrics.usage.log import Columns, Part, open_log
+from fastmetrics.usage.score_sums import mean_of, score_column, sum_names, summed
+from fastmetrics.usage.tally import KEY, Tally, counted
+
+_EXAMPLES = 100
+
+
+def chunk_utilization(
+    rankings: Any,
+    chunks: Any = None,
+    k: int = 10,
+    *,
+    scores: Sequence[str] | str = (),
+    share: float = 0.8,
+    chunk_column: str | None = None,
+    columns: Mapping[str, str] | None = None,
+    schema: str | None = None,
+    format: str | None = None,
+    threads: int | None = None,
+) -> ChunkUse:
+    """How much of a knowledge base the rankings of a log use: the chunks in the first ``k`` places of some row / all.
+
+    ``rankings`` is a column of lists of ids, or a log: a table or the paths of files, as ``score`` and ``score_files``
+    take them, with a column ``retrieved_ids``.  Of a log the columns ``answer``, ``context_ids``, ``relevant_ids`` and
+    ``relevance`` are read, too, if it has them, and those that ``scores`` names; a score counts for every chunk in the
+    first ``k`` places of its row.  An answer cites what stands in square brackets: an id, or the number of one, of the
+    row's ``context_ids`` or, without that column, of all its ``retrieved_ids``.  A chunk is relevant if its grade is at
+    least 1.
+
+    ``chunks`` are the ids of all chunks: a column, or a table or file with a column ``chunk_id``, ``id`` or
+    ``document_id``, which ``chunk_column`` names otherwise.  An id that a row holds twice counts at its first place.
+    Counts are whole numbers, so threads, files and the order of the rows change no bit.
+
+    Returns a ``ChunkUse``: printed, the figures; ``to_arrow()``, the chunks by use.  Source: S2.
+
+    >>> use = chunk_utilization([["a", "b"], ["a", "c"], None], ["a", "b", "c", "d"], k=1)
+    >>> use.used_chunks, use.total_chunks, use.utilization_rate, use.unused_ids
+    (1, 4, 0.25, ['b', 'c', 'd'])
+    >>> use.to_arrow().slice(0, 2).to_pylist()
+    [{'chunk': 'a', 'retrieved': 2, 'mean_rank': 1.0}, {'chunk': 'b', 'retrieved': 0, 'mean_rank': nan}]
+
+    Raises ``ColumnError`` for a column that is missing or of another kind, and for an id that is null, ``InputError``
+    for chunks whose ids are doubled or none of which is ever retrieved though others are, ``OptionError`` for a ``k``
+    below 1.
+    """
+    workers = cores(threads)
+    k, share = argument("k", k, Rows), float(argument("share", share, Real(0.0, 1.0, above=True)))
+    named = list(dict.fromkeys(listed(scores)))
+    how = Columns(columns, schema, format)
+    wanted = ("answer", "context_ids", "relevant_ids", "relevance")
+    log = open_log(as_log(rankings), ["retrieved_ids"], wanted, named, how)
+    total = None if chunks is None else chunk_ids(chunks, chunk_column)
+    made = Counting(log.has, tuple(named), k)
+    counts = log.parts(made.count, made.add_up, workers)
+    return _result(counts, total, made, share)
+
+
+@dataclass(frozen=True)
+class Counted:
+    """What a part of a log adds: rows with a ranking, without one, with a short one, and the tally of its ids."""
+
+    rows: int
+    missing: int
+    short: int
+    tables: Sequence[pa.Table]
+
+
+@dataclass(frozen=True)
+class Counting:
+    """What is counted of a log that has certain columns."""
+
+    has: frozenset[str]
+    scores: tuple[str, ...]
+    k: int
+
+    @property
+    def names(self) -> list[str]:
+        """The columns of the tally."""
+        known = [name for name, column in (("cited", "answer"), ("relevant", "relevant_ids")) if column in self.has]
+        return ["retrieved", "ranks", *known, *(one for name in self.scores for one in sum_names(name))]
+
+    def count(self, part: Part) -> Counted:
+        """The counts of a part."""
+        rows = part.rows
+        retrieved = listed_ids(rows.column("retrieved_ids"), "retrieved_ids", part.first)
+        sizes = np.bincount(retrieved.rows, minlength=rows.num_rows)[retrieved.valid]
+        tables = [self._retrieved(part, retrieved.where(retrieved.places < self.k))]
+        if "answer" in self.has:
+            held = retrieved
+            if "context_ids" in self.has:
+                held = listed_ids(rows.column("context_ids"), "context_ids", part.first)
+            tables.append(self._once("cited", held, cited_ids(rows.column("answer"), held)))
+        if "relevant_ids" in self.has:
+            relevant = listed_ids(rows.column("relevant_ids"), "relevant_ids", part.first)
+            tables.append(self._once("relevant", relevant, np.flatnonzero(_relevant(part, relevant))))
+        return Counted(len(sizes), rows.num_rows - len(sizes), int((sizes < self.k).sum()), tables)
+
+    def _retrieved(self, part: Part, top: ListedIds) -> pa.Table:
+        codes, ids = coded(top.ids)
+        first = once_a_row(codes, top.rows, part.rows.num_rows)
+        codes, rows, ranks = codes[first], top.rows[first], top.places[first] + 1
+        counts: dict[str, Any] = {
+            "retrieved": np.bincount(codes, minlength=len(ids)),
+            "ranks": np.bincount(codes, ranks, len(ids)),
+        }
+        for name in self.scores:
+            counts |= summed(name, codes, score_column(part.rows, name, part.first)[rows], len(ids))
+        return self._filled(ids, counts)
+
+    def _once(self, name: str, held: ListedIds, places: Ints) -> pa.Table:
+        """How many rows hold each id at some of the places."""
+        codes, ids = coded(held.ids.take(pa.array(places)))
+        first = once_a_row(codes, held.rows[places], len(held.valid))
+        return self._filled(ids, {name: np.bincount(codes[first], minlength=len(ids))})
+
+    def _filled(self, ids: pa.Array, counts: Mapping[str, Any]) -> pa.Table:
+        nothing = np.zeros(len(ids), np.int64)
+        return counted(ids, {name: counts.get(name, nothing) for name in self.names})
+
+    def add_up(self, parts: Any) -> Counted:
+        """The sum of all parts; ids that are numbers here and text there are text."""
+        tally, rows, missing, short = Tally(self.names), 0, 0, 0
+        for part in parts:
+            rows, missing, short = rows + part.rows, missing + part.missing, short + part.short
+            for table in part.tables:
+                tally.add(table)
+        return Counted(rows, missing, short, [tally.table()])
+
+
+def _relevant(part: Part, relevant: ListedIds) -> Flags:
+    """Which of the ids that people judged are relevant."""
+    if "relevance" not in part.rows.schema.names:
+        return np.ones(len(relevant.ids), np.bool_)
+    grades = part.rows.column("relevance")
+    sizes = np.bincount(relevant.rows, minlength=len(relevant.valid))
+    given = np.asarray(grades.is_valid()) & relevant.valid
+    lengths = np.asarray(pc.fill_null(pc.list_value_length(grades), 0)) if not pa.types.is_null(grades.type) else sizes
+    wrong = np.flatnonzero(given & (sizes != lengths))
+    if wrong.size:
+        row = int(wrong[0])
+        of = f"expected a grade for each of {sizes[row]} relevant ids, got {lengths[row]}"
+        raise ColumnError(f"column 'relevance', row {part.first + row}: {of}")
+    if not given.any():
+        return np.ones(len(relevant.ids), np.bool_)
+    kept = grades.filter(pa.array(given)).flatten()
+    values = np.ones(len(relevant.ids))
+    values[given[relevant.rows]] = np.asarray(kept.cast(pa.float64()).fill_null(0.0))
+    return values >= 1
+
+
+def _result(counted: Counted, total: pa.Array | None, made: Counting, share: float) -> ChunkUse:
+    [table] = counted.tables
+    keys, total = comparable(table[KEY].combine_chunks(), total)
+    counts = {name: np.asarray(table[name]) for name in made.names}
+    unknown = np.zeros(len(keys), np.bool_)
+    if total is not None:
+        places = pc.index_in(keys, total)
+        unknown = np.asarray(places.is_null())
+        at = np.asarray(places.fill_null(0)).astype(np.int64)
+        counts = {name: _spread(one, at, ~unknown, len(total)) for name, one in counts.items()}
+        if not (counts["retrieved"] > 0).any() and (np.asarray(table["retrieved"]) > 0).any():
+            raise_unknown(keys, total)
+    strange = np.flatnonzero(unknown & (np.asarray(table["retrieved"]) > 0))
+    ids = keys if total is None else total
+    order = np.lexsort((_places_in_order(ids), -counts["retrieved"]))
+    ids, counts = ids.take(pa.array(order)), {name: one[order] for name, one in counts.items()}
+    return _figures(counted, made, ids, counts, keys.take(pa.array(strange)), share, known=total is not None)
+
+
+def _figures(
+    counted: Counted,
+    made: Counting,
+    ids: pa.Array,
+    counts: Mapping[str, Ints],
+    strange: pa.Array,
+    share: float,
+    *,
+    known: bool,
+) -> ChunkUse:
+    retrieved = counts["retrieved"]
+    used = retrieved > 0
+    pick = partial(_listed, ids)
+    uncited = used & (counts["cited"] == 0) if "cited" in counts else None
+    n_used = int(used.sum())
+    line = hub_line(retrieved if known else retrieved[used])
+    return ChunkUse(
+        k=made.k,
+        rows=counted.rows,
+        missing=counted.missing,
+        short=counted.short,
+        total_chunks=len(ids) if known else None,
+        used_chunks=n_used,
+        unused_chunks=len(ids) - n_used if known else None,
+        utilization_rate=n_used / len(ids) if known and len(ids) else float("nan"),
+        share=share,
+        never_cited=None if uncited is None else int(uncited.sum()),
+        unknown_chunks=len(strange),
+        unused_ids=pick(~used) if known else None,
+        never_cited_ids=None if uncited is None else pick(uncited),
+        hubs=pick(retrieved > line),
+        unknown_ids=strange.sort()[:_EXAMPLES].to_pylist() if len(strange) else [],
+        table=_by_use(ids, counts, made),
+        **figures(retrieved if known else retrieved[used], share),  # type: ignore[arg-type]
+    )
+
+
+def _by_use(ids: pa.Array, counts: Mapping[str, Ints], made: Counting) -> pa.Table:
+    n = counts["retrieved"]
+    ranks = np.divide(counts["ranks"], n, out=np.full(len(n), np.nan), where=n > 0)
+    table = {"chunk": ids, "retrieved": n, **{name: counts[name] for name in ("cited", "relevant") if name in counts}}
+    sums = pa.table({name: pa.array(one) for name, one in counts.items()})
+    return pa.table({**table, "mean_rank": ranks, **{f"mean_{name}": mean_of(sums, name) for name in made.scores}})
+
+
+def _listed(ids: pa.Array, which: Flags) -> list[Any]:
+    return list(ids.filter(pa.array(which)).to_pylist())
+
+
+def _spread(counts: Ints, at: Ints, known: Flags, n: int) -> Ints:
+    """The counts at the places of their chunks."""
+    found = np.zeros(n, np.int64)
+    found[at[known]] = counts[known]
+    return found
+
+
+def _places_in_order(ids: pa.Array) -> Ints:
+    """The place of each id among the ids in order."""
+    ranks = np.empty(len(ids), np.int64)
+    ranks[np.asarray(pc.array_sort_indices(ids))] = np.arange(len(ids))
+    return ranks

@@ -1,0 +1,71 @@
+"""Which ids the answers of a log cite: by number, ``[2]``, or by name, ``[doc-7]``."""
+
+from __future__ import annotations
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from fastmetrics.core.arrays import Ints, Text, text_of_arrow
+from fastmetrics.retrieval.ids import offsets, spans
+from fastmetrics.usage.listed_ids import ListedIds, as_text, coded
+
+_OPEN, _CLOSE = ord("["), ord("]")
+_LONGEST = 9  # digits of a number that a list may be as long as
+
+
+def cited_ids(answers: pa.Array, listed: ListedIds) -> Ints:
+    """The places in ``listed.ids`` that the answers cite, each once, ascending.
+
+    What stands in square brackets is an id of the row's list or, if that has no such id, the number of one, from 1.
+    """
+    text = text_of_arrow(answers, "answer")
+    begins, ends, rows = _brackets(text)
+    if not begins.size or not len(listed.ids):
+        return np.zeros(0, np.int64)
+    said = pc.utf8_trim_whitespace(_strings(text, begins, ends))
+    named = _named(said, rows, listed)
+    numbered = _numbered(said, rows, listed)
+    found = np.where(named >= 0, named, numbered)
+    return np.unique(found[found >= 0])
+
+
+def _brackets(text: Text) -> tuple[Ints, Ints, Ints]:
+    """What stands between brackets without a bracket within: first and past-last byte, and row."""
+    order = np.flatnonzero((text.data == _OPEN) | (text.data == _CLOSE))
+    opens = text.data[order] == _OPEN
+    pairs = np.flatnonzero(opens[:-1] & ~opens[1:])
+    begins, ends = order[pairs] + 1, order[pairs + 1]
+    rows = np.searchsorted(text.starts, begins, side="right") - 1
+    # bytes before the first text, between texts and behind the last belong to no answer, nor does what spans two
+    inside = (rows >= 0) & (ends > begins)
+    inside[inside] = (ends[inside] < text.stops[rows[inside]]) & text.valid[rows[inside]]
+    return begins[inside], ends[inside], rows[inside]
+
+
+def _strings(text: Text, begins: Ints, ends: Ints) -> pa.Array:
+    sizes = ends - begins
+    data = text.data[spans(begins, sizes)]
+    buffers = [None, pa.py_buffer(offsets(sizes).copy()), pa.py_buffer(data)]
+    return pa.Array.from_buffers(pa.large_string(), len(sizes), buffers)
+
+
+def _named(said: pa.Array, rows: Ints, listed: ListedIds) -> Ints:
+    """The place of the first id of the row's list that equals what is said, −1 if none does."""
+    own = as_text(listed.ids)
+    codes, words = coded(pa.concat_arrays([own, said]))
+    keys = listed.rows * len(words) + codes[: len(own)]
+    order = np.argsort(keys, kind="stable")
+    asked = rows * len(words) + codes[len(own) :]
+    at = np.minimum(np.searchsorted(keys[order], asked), len(order) - 1)
+    return np.where(keys[order[at]] == asked, order[at], -1)
+
+
+def _numbered(said: pa.Array, rows: Ints, listed: ListedIds) -> Ints:
+    """The place of the id whose number in the row's list is said, −1 if that is no number or out of range."""
+    said = pc.utf8_ltrim(said, "0")
+    digits = pc.match_substring_regex(said, rf"^[0-9]{{1,{_LONGEST}}}$")
+    numbers = np.asarray(pc.if_else(digits, said, "0").cast(pa.int64()))
+    starts = offsets(np.bincount(listed.rows, minlength=len(listed.valid)).astype(np.int64))
+    inside = (numbers >= 1) & (numbers <= np.diff(starts)[rows])
+    return np.where(inside, starts[:-1][rows] + numbers - 1, -1)

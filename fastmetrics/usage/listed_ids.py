@@ -1,0 +1,89 @@
+"""Columns of lists of ids, flat: which row holds which id at which place."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from fastmetrics.core.arrays import Flags, Ints, decoded
+from fastmetrics.core.column_kinds import is_list
+from fastmetrics.errors import ColumnError
+from fastmetrics.kernels.ranking.ids import repeats
+from fastmetrics.retrieval.ids import fixed_ids, frozen, offsets
+
+
+@dataclass(frozen=True)
+class ListedIds:
+    """The ids of all rows, one after the other: ``ids[i]`` stands in row ``rows[i]`` at place ``places[i]``, from 0."""
+
+    ids: pa.Array
+    rows: Ints
+    places: Ints
+    valid: Flags
+    """Whether each row has a list, which may be empty."""
+
+    def where(self, keep: Flags) -> ListedIds:
+        """Those ids for which ``keep`` is True."""
+        if keep.all():
+            return self
+        return ListedIds(self.ids.filter(pa.array(keep)), self.rows[keep], self.places[keep], self.valid)
+
+
+def listed_ids(column: pa.Array, name: str, first: int = 0) -> ListedIds:
+    """The ids of a column of lists whose first row has the number ``first``; whole numbers or text, as 64 bits either.
+
+    In lists of a fixed length, as a matrix of numbers is, -1 fills up a row that has fewer.  Raises ``ColumnError`` for
+    anything but lists of strings or of whole numbers, and for an id that is null.
+    """
+    kind = column.type
+    if pa.types.is_null(kind):
+        nothing = np.zeros(0, np.int64)
+        return ListedIds(pa.array([], pa.large_string()), nothing, nothing, np.zeros(len(column), np.bool_))
+    if not is_list(kind):
+        raise ColumnError(f"column {name!r}: expected lists of strings or of whole numbers, got {kind}")
+    sizes = np.asarray(pc.fill_null(pc.list_value_length(column), 0)).astype(np.int64)
+    rows = np.repeat(np.arange(len(column)), sizes)
+    places = np.arange(len(rows)) - np.repeat(offsets(sizes)[:-1], sizes)
+    values = decoded(column.flatten())
+    if values.null_count and not pa.types.is_null(values.type):
+        row = int(rows[np.flatnonzero(np.asarray(values.is_null()))[0]])
+        raise ColumnError(f"column {name!r}, row {first + row}: an id is null; give it, or make the whole list null")
+    found = ListedIds(as_ids(values, name), rows, places, np.asarray(column.is_valid()))
+    if pa.types.is_fixed_size_list(kind) and pa.types.is_integer(found.ids.type):
+        return found.where(np.asarray(pc.not_equal(found.ids, -1)))
+    return found
+
+
+def as_ids(values: pa.Array, name: str) -> pa.Array:
+    """Ids as ``large_string`` or ``int64``; raises ``ColumnError`` for what is neither text nor such numbers."""
+    kind = values.type
+    if pa.types.is_null(kind):
+        return pa.array([], pa.large_string()) if not len(values) else values.cast(pa.large_string())
+    try:
+        if pa.types.is_integer(kind):
+            return values.cast(pa.int64())
+        if pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind):
+            return values.cast(pa.large_string())
+    except pa.ArrowInvalid as error:
+        raise ColumnError(f"column {name!r}: expected whole ids below 2**63; give larger ones as strings") from error
+    raise ColumnError(f"column {name!r}: expected ids that are strings or whole numbers, got {kind}")
+
+
+def as_text(ids: pa.Array) -> pa.Array:
+    """Ids as text, in which 7 and "7" are one."""
+    return ids.cast(pa.large_string())
+
+
+def coded(ids: pa.Array) -> tuple[Ints, pa.Array]:
+    """A number for each distinct id, and the ids by number."""
+    found = ids.dictionary_encode()
+    return np.asarray(found.indices).astype(np.int64), found.dictionary
+
+
+def once_a_row(codes: Ints, rows: Ints, n_rows: int) -> Flags:
+    """Which ids are the first of their kind in their row; the rows ascend."""
+    starts = offsets(np.bincount(rows, minlength=n_rows).astype(np.int64))
+    return ~repeats(fixed_ids(codes.view(np.uint64)), frozen(starts))

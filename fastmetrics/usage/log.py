@@ -1,0 +1,135 @@
+"""A log of questions and answers, in files or in memory, as batches of the columns that are asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NamedTuple, TypeVar
+
+import pyarrow as pa
+
+from fastmetrics.core.column_kinds import check, plain
+from fastmetrics.core.frames import open_frame
+from fastmetrics.core.input_columns import COLUMNS, resolve
+from fastmetrics.core.threads import ordered
+from fastmetrics.errors import ColumnError, UnknownNameError
+from fastmetrics.errors.messages import Argument
+from fastmetrics.tables import open_source
+from fastmetrics.tables.column_types import cast
+from fastmetrics.tables.read_sizes import ReadSizes
+from fastmetrics.tables.whole_table import gathered
+
+T = TypeVar("T")
+R = TypeVar("R")
+
+ROWS = 65_536
+_SIZES = ReadSizes(parquet_rows=ROWS, parquet_bytes=64 << 20)
+
+
+class Part(NamedTuple):
+    """Some rows of a log, under canonical names, and the number of the first, from 0."""
+
+    first: int
+    rows: pa.RecordBatch
+
+
+class Columns(NamedTuple):
+    """How a log's columns are found: as in ``score``, ``columns`` (canonical: yours) and the preset ``schema``."""
+
+    columns: Mapping[str, str] | None = None
+    schema: str | None = None
+    format: str | None = None
+
+
+PLAIN = Columns()
+"""As their names say."""
+
+
+@dataclass(frozen=True)
+class Log:
+    """An opened log: ``has`` are the canonical columns found; ``read`` gives their batches to a function."""
+
+    has: frozenset[str]
+    read: Callable[[Callable[[pa.Schema, Iterator[pa.RecordBatch]], Any], int], Any]
+    names: Mapping[str, str]
+
+    def parts(self, work: Callable[[Part], T], add: Callable[[Iterator[T]], R], threads: int) -> R:
+        """What ``add`` makes of what ``work`` made of each part, in order, ``threads`` parts at a time."""
+
+        def make(schema: pa.Schema, batches: Iterator[pa.RecordBatch]) -> R:
+            return add(ordered(work, self._numbered(schema, batches), threads))
+
+        return self.read(make, threads)
+
+    def table(self) -> pa.Table:
+        """All rows at once, under canonical names."""
+        return self.read(
+            lambda schema, batches: pa.Table.from_batches(
+                (one.rows for one in self._numbered(schema, batches)), schema=self._renamed(schema)
+            ),
+            1,
+        )
+
+    def _renamed(self, schema: pa.Schema) -> pa.Schema:
+        return pa.schema([(name, plain(schema.field(yours).type)) for name, yours in self.names.items()])
+
+    def _numbered(self, schema: pa.Schema, batches: Iterator[pa.RecordBatch]) -> Iterator[Part]:
+        first, renamed = 0, self._renamed(schema)
+        for batch in batches:
+            held = [batch.column(yours) for yours in self.names.values()]
+            columns = [
+                one if one.type == field.type else cast(one, field.type)
+                for one, field in zip(held, renamed, strict=True)
+            ]
+            yield Part(first, pa.RecordBatch.from_arrays(columns, schema=renamed))
+            first += batch.num_rows
+
+
+def is_paths(log: Any) -> bool:
+    """Whether a log is named by paths, not given as a table."""
+    several = isinstance(log, Sequence) and not isinstance(log, str) and bool(log)
+    return isinstance(log, str | Path) or (several and all(isinstance(one, str | Path) for one in log))
+
+
+def open_log(
+    log: Any, needed: Sequence[str], wanted: Sequence[str] = (), numbers: Sequence[str] = (), how: Columns = PLAIN
+) -> Log:
+    """The ``needed`` columns of a log and those ``wanted`` that it has, and columns of ``numbers`` by their own names.
+
+    ``log`` is what ``score`` takes, or the paths that ``score_files`` takes.  Raises ``ColumnError`` that names a
+    needed column which is missing, or one of another kind than expected.
+    """
+    paths = is_paths(log)
+    source = open_source(log, how.format, sizes=_SIZES) if paths else None
+    frame = None if paths else open_frame(log)
+    present = list(source.schema.names) if source is not None else list(dict.fromkeys(frame.names if frame else ()))
+    found = resolve(present, how.columns, how.schema, {*needed, *wanted})
+    for name in needed:
+        if name not in found:
+            raise _missing(name, present)
+    taken = {name: found[name] for name in (*needed, *wanted) if name in found}
+    for name in numbers:
+        if name not in present:
+            raise ColumnError(Argument("scores", name), ": ", UnknownNameError.of("column", name, present).message)
+    names = {**taken, **{name: name for name in numbers if name not in taken.values()}}
+    kinds = {yours: COLUMNS[name].kind if name in taken else "number" for name, yours in names.items()}
+
+    def read(make: Callable[[pa.Schema, Iterator[pa.RecordBatch]], R], threads: int) -> R:
+        if source is not None:
+            return gathered(source, kinds, make, threads)
+        assert frame is not None
+        schema, pieces = frame.read(list(kinds))
+        for yours, kind in kinds.items():
+            check("", yours, kind, schema.field(yours).type)
+        return make(schema, (batch for piece in pieces for batch in piece.to_batches(max_chunksize=ROWS)))
+
+    return Log(frozenset(names), read, names)
+
+
+def _missing(name: str, present: Sequence[str]) -> ColumnError:
+    column = COLUMNS[name]
+    others = f" (or {', '.join(column.aliases)})" if column.aliases else ""
+    have = ", ".join(map(repr, present)) or "none"
+    way = Argument("columns", {name: ...})
+    return ColumnError(f"the log has no column {name!r}{others}; it has {have}; name the column with ", way)

@@ -1,0 +1,79 @@
+"""Whole numbers counted by key - an id, a word - in parts that add up exactly, in memory bounded by the keys."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+KEY = "key"
+_MANY = 1 << 20
+
+
+class Tally:
+    """Counts by key: tables of a column ``key`` and columns of whole numbers are added; equal keys become one.
+
+    >>> tally = Tally(["n"])
+    >>> for part in (["a", "b"], ["b", "c"]):
+    ...     tally.add(counted(pa.array(part), {"n": np.ones(2)}))
+    >>> sorted(zip(*tally.table().to_pydict().values()))
+    [('a', 1), ('b', 2), ('c', 1)]
+    """
+
+    def __init__(self, columns: Sequence[str]) -> None:
+        self._columns = list(columns)
+        self._held: list[pa.Table] = []
+        self._rows = 0
+        self._most = _MANY
+
+    def add(self, part: pa.Table | None) -> None:
+        """Add the counts of a part, None if it has none."""
+        if part is None or not part.num_rows:
+            return
+        self._held.append(part)
+        self._rows += part.num_rows
+        if self._rows > self._most:
+            self._one()
+            self._most = max(_MANY, 2 * self._rows)
+
+    def table(self) -> pa.Table:
+        """Every key once, with its counts."""
+        self._one()
+        if not self._held:
+            return pa.table(
+                {KEY: pa.array([], pa.large_string()), **{name: pa.array([], _INT) for name in self._columns}}
+            )
+        return self._held[0]
+
+    def _one(self) -> None:
+        if self._held:
+            joined = pa.concat_tables(_alike(self._held), promote_options="permissive")
+            grouped = joined.group_by(KEY, use_threads=False).aggregate([(name, "sum") for name in self._columns])
+            names = [KEY, *self._columns]
+            self._held = [grouped.select([KEY, *(f"{name}_sum" for name in self._columns)]).rename_columns(names)]
+            self._rows = self._held[0].num_rows
+
+
+_INT = pa.int64()
+
+
+def _alike(parts: Sequence[pa.Table]) -> Sequence[pa.Table]:
+    """The parts with keys of one type: text, where some are numbers and others text."""
+    if len({part.schema.field(KEY).type for part in parts}) == 1:
+        return parts
+    return [part.set_column(0, KEY, part[KEY].cast(pa.large_string())) for part in parts]
+
+
+def counted(keys: pa.Array, counts: Mapping[str, npt.ArrayLike]) -> pa.Table:
+    """A part of a tally: whole numbers, however they are held, beside their keys."""
+    return pa.table({KEY: keys, **{name: pa.array(np.asarray(one).astype(np.int64)) for name, one in counts.items()}})
+
+
+def tallied(parts: Iterable[pa.Table | None], columns: Sequence[str]) -> pa.Table:
+    """The sum of many parts."""
+    tally = Tally(columns)
+    for part in parts:
+        tally.add(part)
+    return tally.table()
