@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import fastmetrics as fm
-from fastmetrics.derive.prompt import mark, opening, question
+from fastmetrics.derive.prompt import Template, mark, opening
 from fastmetrics.derive.rubric import find_rubrics, read_rubric, shipped
 from fastmetrics.errors import FileFormatError, UnknownNameError
 from tests.judge_server import judge_server
@@ -168,6 +168,6 @@ def test_no_text_holds_its_mark(texts):
 
 def test_lists_are_numbered_and_what_is_not_given_says_so():
     rubric = read_rubric(shipped()["faithfulness.en"])
-    held = fences(question(rubric, ["q", ["one", None, "two"], None, ""]).content)[1]
+    held = fences(Template(rubric).filled(["q", ["one", None, "two"], None, ""]).content)[1]
     assert held == {"question": "q", "contexts": "[1] one\n[2] \n[3] two", "reference": "(not given)", "answer": ""}
     assert "5: every statement follows from the sources" in opening(rubric).content

@@ -28,8 +28,7 @@ class Model:
     parameters: Mapping[str, Any] = field(default_factory=dict)
 
 
-@dataclass(frozen=True)
-class Call:
+class Call(NamedTuple):
     """One question to a model, and the ``key`` that its reply is kept under."""
 
     key: bytes
@@ -72,8 +71,7 @@ class CallMaker:
 def _add(digest: Any, message: Message) -> None:
     """The length goes first, so that no message can pass for two."""
     content = message.content.encode("utf-8", "surrogatepass")
-    digest.update(b"%s %d " % (message.role.encode(), len(content)))
-    digest.update(content)
+    digest.update(b"%s %d %s" % (message.role.encode(), len(content), content))
 
 
 REPLY, HTTP, TIMEOUT, BUDGET = "reply", "http", "timeout", "budget"

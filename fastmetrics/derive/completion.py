@@ -35,11 +35,10 @@ def completion(body: str) -> Completion:
     choice = _mapping(choices[0] if isinstance(choices, list) and choices else None)
     message = _mapping(choice.get("message"))
     finish = choice.get("finish_reason")
-    refusal = message.get("refusal")
-    refused = refusal if isinstance(refusal, str) and refusal else None
+    refused = _nonempty(message.get("refusal"))
     if finish == "content_filter":
         refused = refused or "held back by the server's filter"
-    trace = next((message[name] for name in ("reasoning_content", "reasoning") if _is_text(message.get(name))), None)
+    trace = _nonempty(message.get("reasoning_content")) or _nonempty(message.get("reasoning"))
     return Completion(_text(message.get("content")), refused, finish == "length", trace)
 
 
@@ -62,8 +61,8 @@ def _text(content: Any) -> str | None:
     return content if isinstance(content, str) else None
 
 
-def _is_text(value: Any) -> bool:
-    return isinstance(value, str) and bool(value)
+def _nonempty(value: Any) -> str | None:
+    return value if isinstance(value, str) and value else None
 
 
 def _mapping(value: Any) -> dict[str, Any]:

@@ -13,7 +13,7 @@ from fastmetrics.core.corpus_counts import metadata
 from fastmetrics.derive.call import REPLY, Answer, Call, CallMaker, Model
 from fastmetrics.derive.judge_plan import JudgePlan
 from fastmetrics.derive.judged_columns import MISSING, TOO_LONG, Judgement, columns_of
-from fastmetrics.derive.prompt import Value, once_more, opening, question
+from fastmetrics.derive.prompt import Template, Value, once_more, opening
 from fastmetrics.derive.reply_forms import FORMS
 from fastmetrics.derive.reply_parsing import OK, UNPARSED, Reading, read_reply
 from fastmetrics.derive.rubric import Rubric
@@ -32,6 +32,7 @@ class _Asker:
         self.rubric = rubric
         self._form = FORMS[rubric.kind]
         self._calls = CallMaker(model, self._form.schema if structured else None, [opening(rubric)])
+        self._template = Template(rubric)
         self._swapped = swapped
         self.mirror: _Asker | None = None
         if rubric.pair and not swapped:
@@ -51,7 +52,7 @@ class _Asker:
             first, second = map(rubric.placeholders.index, ("first", "second"))
             values = list(values)
             values[first], values[second] = values[second], values[first]
-        message = question(rubric, values)
+        message = self._template.filled(values)
         if len(message.content) > most:
             told = f"{len(message.content):,} characters, of which max_chars allows {most:,}; nothing was sent"
             return Judgement(TOO_LONG, reason=told)

@@ -70,21 +70,31 @@ def _form(rubric: Rubric) -> str:
     return FORMS[rubric.kind].example(rubric.language)
 
 
-def question(rubric: Rubric, values: Sequence[Value]) -> Message:
-    """The message of one row: the texts of the rubric's placeholders, in their order, each between two marks.
+class Template:
+    """The message of a row: the texts of a rubric's placeholders, in their order, each between two marks.
 
     The marks hold a hash of all the texts, which none of them can contain: it would have to contain its own hash.
     """
-    none = _wording(rubric).none
-    texts = [value if isinstance(value, str) else none if value is None else _joined(value) for value in values]
-    code = mark(texts)
-    fenced = {
-        name: f"<{name} id={code}>\n{text}\n</{name} id={code}>"
-        for name, text in zip(rubric.placeholders, texts, strict=True)
-    }
-    pieces = rubric.pieces.copy()
-    pieces[1::2] = [fenced[name] for name in pieces[1::2]]
-    return Message("user", "".join(pieces))
+
+    def __init__(self, rubric: Rubric) -> None:
+        self._none = _wording(rubric).none
+        self._pieces = rubric.pieces
+        self._slots = [(name, rubric.placeholders.index(name)) for name in rubric.pieces[1::2]]
+
+    def filled(self, values: Sequence[Value]) -> Message:
+        """The message for these values of the placeholders; None is told as not given."""
+        texts = [value if isinstance(value, str) else self._text(value) for value in values]
+        code = mark(texts)
+        pieces = self._pieces.copy()
+        pieces[1::2] = [f"<{name} id={code}>\n{texts[place]}\n</{name} id={code}>" for name, place in self._slots]
+        return Message("user", "".join(pieces))
+
+    def _text(self, value: Sequence[str | None] | None) -> str:
+        """Texts that are numbered if there are several."""
+        if value is None:
+            return self._none
+        texts = [text or "" for text in value]
+        return texts[0] if len(texts) == 1 else "\n".join(f"[{number}] {text}" for number, text in enumerate(texts, 1))
 
 
 def mark(texts: Sequence[str]) -> str:
@@ -95,6 +105,8 @@ def mark(texts: Sequence[str]) -> str:
     """
     together = "\0".join(texts)
     digest = hashlib.sha256(together.encode("utf-8", "surrogatepass")).hexdigest()
+    if digest[:_MARK] not in together:
+        return digest[:_MARK]
     places = (digest[start : start + _MARK] for start in range(len(digest) - _MARK))
     return next(code for code in places if code not in together)
 
@@ -102,9 +114,3 @@ def mark(texts: Sequence[str]) -> str:
 def once_more(rubric: Rubric, text: str) -> list[Message]:
     """What a judge is told whose reply could not be read."""
     return [Message("assistant", text), Message("user", _wording(rubric).again + _form(rubric))]
-
-
-def _joined(value: Sequence[str | None]) -> str:
-    """Texts that are numbered if there are several."""
-    texts = [text or "" for text in value]
-    return texts[0] if len(texts) == 1 else "\n".join(f"[{number}] {text}" for number, text in enumerate(texts, 1))
