@@ -8,6 +8,10 @@ from numpy.typing import NDArray
 
 from fastmetrics.declaration.metric import metric as metric
 from fastmetrics.declaration.plugins import load_plugin as load_plugin
+from fastmetrics.derive.answer import answer as answer
+from fastmetrics.derive.answer_files import answer_files as answer_files
+from fastmetrics.derive.full_context_bot import FullContextBot as FullContextBot
+from fastmetrics.derive.function_bot import FunctionBot as FunctionBot
 from fastmetrics.derive.judge import judge as judge
 from fastmetrics.derive.judge_files import judge_files as judge_files
 from fastmetrics.derive.judge_settings import JudgeSettings as JudgeSettings
@@ -70,6 +74,8 @@ from fastmetrics.vectors.neighbors import nearest as nearest
 
 __all__ = [
     "Embedder",
+    "FullContextBot",
+    "FunctionBot",
     "Index",
     "JudgeSettings",
     "StrictMatchBot",
@@ -79,6 +85,8 @@ __all__ = [
     "add_embeddings",
     "agreement",
     "anchors",
+    "answer",
+    "answer_files",
     "answer_length",
     "answer_rate",
     "answer_relevance",

@@ -18,6 +18,7 @@ from typing import Annotated, Any
 
 import typer
 
+from fastmetrics.commands.answer import answer
 from fastmetrics.commands.cache import cache
 from fastmetrics.commands.compare import compare
 from fastmetrics.commands.gate import gate
@@ -65,7 +66,9 @@ def _ending_well(command: Callable[..., None]) -> Callable[..., None]:
 
     @functools.wraps(command)
     def run(*args: Any, **named: Any) -> None:
-        last_words = "interrupted; run again with --resume to go on" if command in (score, judge) else "interrupted"
+        last_words = (
+            "interrupted; run again with --resume to go on" if command in (score, judge, answer) else "interrupted"
+        )
         try:
             with heeded(last_words):
                 cores(named.get("threads"))  # before anything is read
@@ -99,6 +102,7 @@ for _command in (
     index,
     search,
     match,
+    answer,
     judge,
     judges,
     sample,

@@ -31,6 +31,8 @@ FUNCTIONS = {
     "build_index": lambda **options: build_index(MISSING, **options),
     "search_run": lambda **options: search_run(fm.Index.build(np.eye(3)), MISSING, **options),
     "match_faq": lambda **options: fm.match_faq([1], ["a"], **options),
+    "answer": lambda **options: fm.answer(MISSING, str.upper, **options),
+    "answer_files": lambda **options: fm.answer_files(MISSING, "out.parquet", str.upper, **options),
     "match_files": lambda **options: match_files(MISSING, MISSING, **options),
     "answer_all": lambda **options: fm.StrictMatchBot({"question": ["a"], "answer": ["b"]}).answer_all([1], **options),
     "validate": lambda **options: fm.validate({"f1": ["no score"]}, [1], **options),
@@ -62,7 +64,7 @@ COMMANDS = [
 @pytest.mark.parametrize("command", COMMANDS)
 @pytest.mark.parametrize("threads", ["-1", "0", "1025"])
 def test_every_command_takes_the_same_numbers_of_threads(command, threads):
-    more = {"trend": ["-m", "token_f1"], "sacrebleu": ["--paired", "bs"]} | {
+    more = {"trend": ["-m", "token_f1"], "sacrebleu": ["--paired", "bs"], "answer": ["--bot", "faq"]} | {
         name: ["-o", "out.parquet"] for name in ("score", "index", "search", "match")
     }
     done = program(command, *[MISSING] * IN.get(command, 1), *more.get(command, []), "--threads", threads)

@@ -2,22 +2,14 @@
 
 from __future__ import annotations
 
-import json
-import sys
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
+from fastmetrics.commands.calls import progress_of_calls, sent_parameters, spent
 from fastmetrics.commands.options import GUARD, guarded
 from fastmetrics.errors import OptionError
-
-if TYPE_CHECKING:
-    from fastmetrics.derive.budget import Spending
-    from fastmetrics.engines.job import Progress
 
 
 def judge(
@@ -114,7 +106,7 @@ def judge(
         base_url=base_url,
         endpoint=endpoint,
         language=language,
-        parameters=_values(parameters),
+        parameters=sent_parameters(parameters),
         repeats=repeats,
         structured=structured,
         max_chars=max_chars,
@@ -147,7 +139,7 @@ def judge(
         raise OptionError("--out: expected the name of the file of judgements, which only --dry-run can do without")
     from fastmetrics.derive.judge_files import judge_files
 
-    with _bar(quiet) as shown:
+    with progress_of_calls(quiet, "judging") as shown:
         judged = judge_files(
             inputs,
             out,
@@ -178,73 +170,3 @@ def judge(
         typer.echo(f"{run.rejected:,} rows rejected: {run.rejects}")
     if run.guarded:
         typer.echo(guarded(run.guarded))
-
-
-def _values(given: list[str] | None) -> dict[str, Any] | None:
-    """Parameters as JSON has them, or as text."""
-    from fastmetrics.commands.options import pairs
-
-    return {name: _value(text) for name, text in pairs(given, "--parameters", "name=value").items()} or None
-
-
-def _value(text: str) -> Any:
-    try:
-        return json.loads(text)
-    except ValueError:
-        return text
-
-
-def spent(spending: Spending) -> str:
-    """What a run has asked so far, in one line: requests, replies, failures by kind, tokens, cost.
-
-    >>> from fastmetrics.derive.budget import Spending
-    >>> spent(Spending(requests=3, replies=2, found=5, prompt_tokens=1000, cost=0.5))
-    '3 requests, 2 replies, 5 from the store, 1,000 + 0 tokens, cost 0.5'
-    """
-    failed = [f"{count:,} {kind}" for kind, count in sorted(spending.failures.items())]
-    pieces = [f"{spending.requests:,} requests", f"{spending.replies:,} replies", f"{spending.found:,} from the store"]
-    pieces += [f"given up: {', '.join(failed)}"] if failed else []
-    pieces += [f"{spending.prompt_tokens:,} + {spending.completion_tokens:,} tokens"]
-    pieces += [] if spending.cost is None else [f"cost {spending.cost:,.4g}"]
-    return ", ".join(pieces + (["without structured output"] if spending.unstructured else []))
-
-
-@dataclass
-class _Shown:
-    """What a progress bar shows: how many rows are done, and what was spent; without a terminal nothing."""
-
-    rows: Callable[[Progress], None] | None
-    watch: Callable[[Spending], None] | None
-
-
-@contextmanager
-def _bar(quiet: bool) -> Iterator[_Shown]:
-    """A progress bar on standard error, if that is a terminal."""
-    if quiet or not sys.stderr.isatty():
-        yield _Shown(None, None)
-        return
-    from rich.console import Console
-    from rich.progress import BarColumn, TextColumn, TimeRemainingColumn
-    from rich.progress import Progress as Bar
-    from rich.text import Text
-
-    watched: list[Spending] = []
-
-    class Spent(TextColumn):
-        def render(self, task: Any) -> Text:
-            return Text(spent(watched[-1]) if watched else "")
-
-    shown = (TextColumn("{task.description}"), BarColumn(bar_width=20), TimeRemainingColumn(), Spent(""))
-    with Bar(*shown, console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task("judging", total=None)
-
-        def rows(done: Progress) -> None:
-            by_rows = done.total_rows is not None
-            bar.update(
-                task,
-                completed=done.rows if by_rows else done.nbytes,
-                total=done.total_rows if by_rows else done.total_bytes or None,
-                description=f"{done.rows:,} rows",
-            )
-
-        yield _Shown(rows, watched.append)

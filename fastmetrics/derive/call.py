@@ -74,8 +74,9 @@ def _add(digest: Any, message: Message) -> None:
     digest.update(b"%s %d %s" % (message.role.encode(), len(content), content))
 
 
-REPLY, HTTP, TIMEOUT, BUDGET = "reply", "http", "timeout", "budget"
-"""What may come of a call: a reply, a failure on the way, no reply in time, or not asked as the budget was spent."""
+REPLY, HTTP, TIMEOUT, BUDGET, ERROR = "reply", "http", "timeout", "budget", "error"
+"""What may come of a call: a reply, a failure on the way, no reply in time, not asked as the budget was spent, or an
+exception in a function that stands for a server."""
 
 
 class Answer(NamedTuple):

@@ -1,21 +1,26 @@
-"""What a run of a judge would ask and cost, before anything is sent."""
+"""What a run of a judge or of a bot would ask and cost, before anything is sent."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 
+import pyarrow as pa
+
+from fastmetrics.derive.answer_maker import AnswerMaker, Bot, plan_answering
 from fastmetrics.derive.budget import tokens_of
-from fastmetrics.derive.call import REPLY
+from fastmetrics.derive.call import REPLY, Call
+from fastmetrics.derive.call_settings import CallSettings
 from fastmetrics.derive.call_store import CallStore
+from fastmetrics.derive.full_context_bot import FullContextBot
 from fastmetrics.derive.judge import ROWS
 from fastmetrics.derive.judge_files import Paths, drawn
 from fastmetrics.derive.judge_maker import JudgeMaker
 from fastmetrics.derive.judge_plan import plan_judging
 from fastmetrics.derive.judge_settings import JudgeSettings
 from fastmetrics.derive.prices import REPLY_TOKENS
-from fastmetrics.errors import FileFormatError
-from fastmetrics.tables import open_source
+from fastmetrics.errors import FileFormatError, OptionError
+from fastmetrics.tables import Source, open_source
 from fastmetrics.tables.chunks import Limits, cut
 
 
@@ -70,10 +75,40 @@ def estimate_judging(
     Raises what opening and reading the files raises, and ``ColumnError`` for a placeholder without a column.
     """
     source, sampling = drawn(open_source(inputs, format, max_row_bytes), sample, seed)
-    names = source.schema.names
-    plan = plan_judging(names, settings, columns, schema, sample=sampling)
-    maker = JudgeMaker(plan)
-    selection = source.select({yours: kind for yours, kind in plan.kinds.items() if yours in plan.columns.values()})
+    plan = plan_judging(source.schema.names, settings, columns, schema, sample=sampling)
+    kinds = {yours: kind for yours, kind in plan.kinds.items() if yours in plan.columns.values()}
+    return _estimated(source, kinds, JudgeMaker(plan).calls, settings)
+
+
+def estimate_answering(
+    inputs: Paths,
+    bot: Bot,
+    *,
+    columns: Mapping[str, str] | None = None,
+    sample: int | None = None,
+    seed: int = 1,
+    format: str | None = None,
+    max_row_bytes: int | None = None,
+) -> Estimate:
+    """What :func:`answer_files` with the same arguments would ask, as :func:`estimate_judging` tells it.
+
+    Raises ``OptionError`` for a bot that asks no model, and ``InputError`` for a prompt that is too long for it.
+    """
+    if not isinstance(bot, FullContextBot):
+        raise OptionError("only the full-context bot asks a model, whose calls can be estimated")
+    source, _ = drawn(open_source(inputs, format, max_row_bytes), sample, seed)
+    maker = AnswerMaker(plan_answering(source.schema.names, bot, columns=columns, keep=()))
+    return _estimated(source, {maker.question: "text"}, maker.checked_calls, bot)
+
+
+def _estimated(
+    source: Source,
+    kinds: Mapping[str, str],
+    calls_of: Callable[[pa.RecordBatch], Iterable[Call]],
+    settings: CallSettings,
+) -> Estimate:
+    """The calls of all rows, those apart that the store knows."""
+    selection = source.select(kinds)
     rows = known = tokens = 0
     seen: set[bytes] = set()
     with CallStore(settings.store_path) as store:
@@ -83,7 +118,7 @@ def estimate_judging(
             if not len(chunk.rows):
                 continue
             rows += len(chunk.rows)
-            calls = {call.key: call for call in maker.calls(source.conform(chunk, selection)) if call.key not in seen}
+            calls = {call.key: call for call in calls_of(source.conform(chunk, selection)) if call.key not in seen}
             seen |= set(calls)
             held = {key for key, answer in store.find(list(calls)).items() if answer.outcome == REPLY}
             known += len(held)

@@ -9,13 +9,13 @@ from typing import Any, NamedTuple
 
 import pyarrow as pa
 
-from fastmetrics.derive.call import BUDGET, HTTP, TIMEOUT
+from fastmetrics.derive.call import BUDGET, ERROR, HTTP, TIMEOUT
 from fastmetrics.derive.reply_parsing import OK
 
 MISSING, TOO_LONG = "missing", "too_long"
 """Rows that no call is made for: an input is null, or the question has more characters than are allowed."""
 
-UNSETTLED = (HTTP, TIMEOUT, BUDGET)
+UNSETTLED = (HTTP, TIMEOUT, BUDGET, ERROR)
 """Statuses of rows that another run asks again."""
 
 _BETWEEN = ", "

@@ -12,12 +12,12 @@ from concurrent.futures import Future
 from contextlib import suppress
 from dataclasses import dataclass
 from types import FrameType
-from typing import TypeAlias
+from typing import Protocol, TypeAlias
 
 from fastmetrics.derive.budget import Budget, tokens_of
 from fastmetrics.derive.call import BUDGET, REPLY, Answer, Call, Model
 from fastmetrics.derive.call_store import CallStore
-from fastmetrics.derive.chat_client import ChatClient, Reply
+from fastmetrics.derive.chat_client import Failure, Reply
 from fastmetrics.derive.circuit_breaker import CircuitBreaker
 from fastmetrics.derive.completion import usage
 from fastmetrics.derive.prices import REPLY_TOKENS
@@ -33,6 +33,20 @@ _PATIENCE = 1.0
 _LONGEST_WAIT = 300.0
 _MOST_REFUSALS = 30
 """Refusals for too many requests after which a call is given up; they are no tries of it."""
+
+
+class Client(Protocol):
+    """What calls are sent with; ``structured`` says whether replies are asked for in the form of a schema."""
+
+    structured: bool
+
+    async def send(self, call: Call) -> Reply | Failure:
+        """Send one call and wait for its reply."""
+        ...
+
+    async def close(self) -> None:
+        """Let go of all that is held."""
+        ...
 
 
 @dataclass(frozen=True)
@@ -62,7 +76,7 @@ class Window:
         self,
         model: Model,
         store: CallStore,
-        connect: Callable[[], ChatClient],
+        connect: Callable[[], Client],
         budget: Budget,
         limits: Callable[[], RateLimits],
         concurrency: int,
@@ -156,7 +170,7 @@ class Window:
             if client is not None:
                 await client.close()
 
-    async def _worker(self, client: ChatClient, limits: RateLimits, queue: Queue) -> None:
+    async def _worker(self, client: Client, limits: RateLimits, queue: Queue) -> None:
         while True:
             call, attempt, again = await queue.get()
             answer = await self._answer(call, attempt, client, limits)
@@ -170,7 +184,7 @@ class Window:
             if future is not None:
                 future.set_result(answer)
 
-    async def _answer(self, call: Call, attempt: int, client: ChatClient, limits: RateLimits) -> Answer:
+    async def _answer(self, call: Call, attempt: int, client: Client, limits: RateLimits) -> Answer:
         """Try a call until there is a reply, or no hope of one."""
         failures = refusals = 0
         guessed = tokens_of(call) + REPLY_TOKENS

@@ -11,7 +11,7 @@ from fastmetrics.core.input_columns import resolve
 from fastmetrics.core.threads import cores
 from fastmetrics.errors import ColumnError
 from fastmetrics.errors.messages import quoted
-from fastmetrics.faq.bot import answer_table
+from fastmetrics.faq.bot import StrictMatchBot, answer_table
 from fastmetrics.tables.source import Source, open_source
 from fastmetrics.tables.whole_table import whole_table
 
@@ -49,6 +49,14 @@ def match_files(
         )
     ]
     return answer_table(*tables, threads=workers)
+
+
+def read_faq(path: str | Path, columns: Mapping[str, str] | None = None) -> StrictMatchBot:
+    """The strict match bot of a FAQ in files, which are found and read as by :func:`match_files`.
+
+    Of ``columns={canonical: yours}`` those count that the FAQ has.  Raises what ``match_files`` raises.
+    """
+    return StrictMatchBot(_read(open_source(path), "faq", dict(columns or {}), ("question", "answer"), ()))
 
 
 def _read(

@@ -1,0 +1,177 @@
+"""``fastmetrics answer``: a file of questions to a file of a bot's answers."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from fastmetrics.commands.calls import progress_of_calls, sent_parameters, spent
+from fastmetrics.commands.options import GUARD, Threads, guarded
+from fastmetrics.errors import OptionError
+
+_BOTS = ("full-context", "faq")
+
+
+def answer(
+    inputs: Annotated[
+        list[str], typer.Argument(help="Files of questions, as score takes them, or -.", metavar="QUESTIONS...")
+    ],
+    *,
+    out: Annotated[
+        str | None, typer.Option("--out", "-o", help="The file of answers, by suffix, or a folder.", metavar="PATH")
+    ] = None,
+    bot: Annotated[
+        str, typer.Option(help="full-context: a model reads --knowledge and the question; faq: the FAQ row most alike.")
+    ],
+    knowledge: Annotated[
+        list[Path] | None, typer.Option(help="Files of text in UTF-8 that the full-context bot reads, whole.")
+    ] = None,
+    template: Annotated[
+        Path | None, typer.Option(help="A file with the prompt, in which {knowledge} and {question} stand.")
+    ] = None,
+    faq: Annotated[str | None, typer.Option(help="A file with question and answer columns.")] = None,
+    system: Annotated[str | None, typer.Option(help="What the column system says. Default: the bot's name.")] = None,
+    model: Annotated[str | None, typer.Option(help="The model of the full-context bot.")] = None,
+    base_url: Annotated[
+        str | None, typer.Option(help="The server's address. Default: OPENAI_BASE_URL, or OpenAI's own.")
+    ] = None,
+    endpoint: Annotated[
+        str | None, typer.Option(help="What the store calls the server. Default: host and path of its address.")
+    ] = None,
+    parameters: Annotated[
+        list[str] | None, typer.Option(help="Sent with each call: temperature=0.5,max_tokens=200.")
+    ] = None,
+    max_chars: Annotated[int, typer.Option(help="A longer prompt is an error before the first call.")] = 400_000,
+    context_window: Annotated[
+        int | None, typer.Option(help="So is one of more tokens than this, at four bytes a token.")
+    ] = None,
+    keep: Annotated[
+        list[str] | None, typer.Option(help="Columns to copy, beside id and question. Default: all.")
+    ] = None,
+    columns: Annotated[list[str] | None, typer.Option(help="What your columns are called: question=text.")] = None,
+    sample: Annotated[int | None, typer.Option(help="Answer so many rows only, drawn evenly.")] = None,
+    seed: Annotated[int, typer.Option(help="Which sample is drawn.")] = 1,
+    store: Annotated[
+        Path | None, typer.Option(help="The file that keeps all calls. Default: calls.sqlite in ~/.cache/fastmetrics.")
+    ] = None,
+    retry: Annotated[
+        list[str] | None, typer.Option(help="Ask these again though there is a reply: unparsed,truncated,refused.")
+    ] = None,
+    concurrency: Annotated[int, typer.Option(help="Calls under way, at most.")] = 16,
+    rpm: Annotated[float | None, typer.Option(help="Requests a minute, at most.")] = None,
+    tpm: Annotated[float | None, typer.Option(help="Tokens a minute, at most.")] = None,
+    timeout: Annotated[float, typer.Option(help="Seconds that a reply may take.")] = 60.0,
+    tries: Annotated[int, typer.Option(help="How often a call is tried.")] = 5,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Say what would be asked and what it would cost; send nothing.")
+    ] = False,
+    max_calls: Annotated[int | None, typer.Option(help="Requests after which nothing more is asked.")] = None,
+    max_cost: Annotated[float | None, typer.Option(help="What the calls may cost, by the prices.")] = None,
+    prices: Annotated[Path | None, typer.Option(help="Prices of models, TOML or JSON.")] = None,
+    threads: Threads = None,
+    format: Annotated[str | None, typer.Option(help="The format of all files, if their names do not tell.")] = None,
+    max_row_bytes: Annotated[int | None, typer.Option(help="A row of more bytes than this is a bad row.")] = None,
+    on_error: Annotated[str, typer.Option(help="fail, or skip: bad rows go to OUT.rejects.jsonl.")] = "fail",
+    resume: Annotated[bool, typer.Option("--resume", help="Go on with a run that was cut short.")] = False,
+    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the output if it exists.")] = False,
+    guard: Annotated[bool, typer.Option("--guard/--no-guard", help=GUARD)] = True,
+    work: Annotated[Path | None, typer.Option(help="Where parts are kept on the way to an address.")] = None,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing but errors.")] = False,
+) -> None:
+    """Let a bot answer every question, keep all replies of its model, and write a table that score reads."""
+    from fastmetrics.commands.options import columns as names
+    from fastmetrics.commands.options import pairs, split
+    from fastmetrics.core.allowed_values import Choice, argument
+
+    argument("bot", bot, Choice(*_BOTS))
+    asked: Any
+    if bot == "faq":
+        asked = _faq(faq, pairs(columns))
+    else:
+        asked = _full_context(
+            knowledge,
+            model,
+            template,
+            context_window=context_window,
+            base_url=base_url,
+            endpoint=endpoint,
+            parameters=sent_parameters(parameters),
+            max_chars=max_chars,
+            store=store,
+            concurrency=concurrency,
+            rpm=rpm,
+            tpm=tpm,
+            timeout=timeout,
+            tries=tries,
+            max_calls=max_calls,
+            max_cost=max_cost,
+            prices=prices,
+        )
+    reading: dict[str, Any] = {
+        "columns": {name: yours for name, yours in pairs(columns).items() if name != "answer"},
+        "sample": sample,
+        "seed": seed,
+        "format": format,
+        "max_row_bytes": max_row_bytes,
+    }
+    if dry_run:
+        from fastmetrics.derive.dry_run import estimate_answering
+
+        typer.echo(str(estimate_answering(inputs, asked, **reading)))
+        return
+    if out is None:
+        raise OptionError("--out: expected the name of the file of answers, which only --dry-run can do without")
+    from fastmetrics.derive.answer_files import answer_files
+
+    with progress_of_calls(quiet, "answering") as shown:
+        done = answer_files(
+            inputs,
+            out,
+            asked,
+            **reading,
+            system=system,
+            keep=None if keep is None else names(keep, "--keep"),
+            retry=split(retry),
+            threads=threads,
+            on_error=on_error,
+            resume=resume,
+            overwrite=overwrite,
+            guard=guard,
+            work=work,
+            progress=shown.rows,
+            watch=shown.watch,
+        )
+    if quiet:
+        return
+    run = done.run
+    statuses = ", ".join(f"{count:,} {status}" for status, count in done.statuses.items())
+    typer.echo(f"{run.rows:,} questions ({statuses}) in {run.seconds['total']:.1f} s: {run.output}")
+    if bot == "full-context":
+        typer.echo(spent(done.spending))
+    if run.rejects is not None:
+        typer.echo(f"{run.rejected:,} rows rejected: {run.rejects}")
+    if run.guarded:
+        typer.echo(guarded(run.guarded))
+
+
+def _faq(path: str | None, columns: dict[str, str]) -> Any:
+    """The strict match bot over a file."""
+    from fastmetrics.faq.match_files import read_faq
+
+    if path is None:
+        raise OptionError("--bot faq needs --faq, a file with question and answer columns")
+    return read_faq(path, columns)
+
+
+def _full_context(knowledge: list[Path] | None, model: str | None, template: Path | None, **settings: Any) -> Any:
+    """The bot that reads the whole text."""
+    from fastmetrics.derive.full_context_bot import TEMPLATE, FullContextBot, read_knowledge
+
+    if not knowledge:
+        raise OptionError("--bot full-context needs --knowledge, a file of text")
+    if model is None:
+        raise OptionError("--bot full-context needs --model, as the server calls it")
+    text = TEMPLATE if template is None else read_knowledge([template])
+    return FullContextBot(read_knowledge(knowledge), model, template=text, **settings)

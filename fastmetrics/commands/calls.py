@@ -1,0 +1,84 @@
+"""What the commands that ask models share: parameters of calls, what was spent, and progress."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from fastmetrics.derive.budget import Spending
+    from fastmetrics.engines.job import Progress
+
+
+def sent_parameters(given: list[str] | None) -> dict[str, Any] | None:
+    """Parameters as JSON has them, or as text."""
+    from fastmetrics.commands.options import pairs
+
+    return {name: _value(text) for name, text in pairs(given, "--parameters", "name=value").items()} or None
+
+
+def _value(text: str) -> Any:
+    try:
+        return json.loads(text)
+    except ValueError:
+        return text
+
+
+def spent(spending: Spending) -> str:
+    """What a run has asked so far, in one line: requests, replies, failures by kind, tokens, cost.
+
+    >>> from fastmetrics.derive.budget import Spending
+    >>> spent(Spending(requests=3, replies=2, found=5, prompt_tokens=1000, cost=0.5))
+    '3 requests, 2 replies, 5 from the store, 1,000 + 0 tokens, cost 0.5'
+    """
+    failed = [f"{count:,} {kind}" for kind, count in sorted(spending.failures.items())]
+    pieces = [f"{spending.requests:,} requests", f"{spending.replies:,} replies", f"{spending.found:,} from the store"]
+    pieces += [f"given up: {', '.join(failed)}"] if failed else []
+    pieces += [f"{spending.prompt_tokens:,} + {spending.completion_tokens:,} tokens"]
+    pieces += [] if spending.cost is None else [f"cost {spending.cost:,.4g}"]
+    return ", ".join(pieces + (["without structured output"] if spending.unstructured else []))
+
+
+@dataclass
+class _Shown:
+    """What a progress bar shows: how many rows are done, and what was spent; without a terminal nothing."""
+
+    rows: Callable[[Progress], None] | None
+    watch: Callable[[Spending], None] | None
+
+
+@contextmanager
+def progress_of_calls(quiet: bool, work: str) -> Iterator[_Shown]:
+    """A progress bar on standard error, if that is a terminal."""
+    if quiet or not sys.stderr.isatty():
+        yield _Shown(None, None)
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, TextColumn, TimeRemainingColumn
+    from rich.progress import Progress as Bar
+    from rich.text import Text
+
+    watched: list[Spending] = []
+
+    class Spent(TextColumn):
+        def render(self, task: Any) -> Text:
+            return Text(spent(watched[-1]) if watched else "")
+
+    shown = (TextColumn("{task.description}"), BarColumn(bar_width=20), TimeRemainingColumn(), Spent(""))
+    with Bar(*shown, console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task(work, total=None)
+
+        def rows(done: Progress) -> None:
+            by_rows = done.total_rows is not None
+            bar.update(
+                task,
+                completed=done.rows if by_rows else done.nbytes,
+                total=done.total_rows if by_rows else done.total_bytes or None,
+                description=f"{done.rows:,} rows",
+            )
+
+        yield _Shown(rows, watched.append)

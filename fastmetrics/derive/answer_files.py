@@ -1,0 +1,112 @@
+"""Files of questions to a file of a bot's answers, which ``score`` reads like any other."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+
+from fastmetrics.core.threads import cores
+from fastmetrics.derive.answer import asking, bot_of, check_prompts, planned
+from fastmetrics.derive.answer_maker import AnswerPlan, added, lasts, observe
+from fastmetrics.derive.budget import Spending
+from fastmetrics.derive.judge import BEHIND, ROWS
+from fastmetrics.derive.judge_files import Paths, drawn
+from fastmetrics.engines.job import Job, Progress, RunOptions, RunResult
+from fastmetrics.engines.local import Threads
+from fastmetrics.engines.run import open_output, run_on
+from fastmetrics.tables import Source, open_source
+from fastmetrics.tables.chunks import Limits, cut
+
+_PART_ROWS = 8_192
+
+
+@dataclass(frozen=True)
+class AnsweredFiles:
+    """What ``answer_files`` made: where the file is, the rows by status, and what was asked and spent.
+
+    ``latency_ms`` is the sum over the answers, those from the store as long as they took then.
+    """
+
+    run: RunResult
+    statuses: Mapping[str, int]
+    prompt_tokens: int
+    completion_tokens: int
+    latency_ms: float
+    spending: Spending
+
+
+def answer_files(
+    inputs: Paths,
+    output: str | Path,
+    bot: Any,
+    *,
+    system: str | None = None,
+    columns: Mapping[str, str] | None = None,
+    keep: Sequence[str] | str | None = None,
+    retry: Sequence[str] | str = (),
+    sample: int | None = None,
+    seed: int = 1,
+    threads: int | None = None,
+    format: str | None = None,
+    max_row_bytes: int | None = None,
+    on_error: str = "fail",
+    resume: bool = False,
+    overwrite: bool = False,
+    work: str | Path | None = None,
+    guard: bool = True,
+    progress: Callable[[Progress], None] | None = None,
+    watch: Callable[[Spending], None] | None = None,
+) -> AnsweredFiles:
+    """Ask a bot the questions of files into a file, as ``answer`` does with tables and ``score_files`` writes scores.
+
+    The output appears whole or not at all.  A model's replies are in the store whatever happens, so another run, with
+    ``resume`` or without, pays for nothing twice.  ``watch`` gets the account of what is spent, before the first call.
+
+    >>> import tempfile, pathlib, fastmetrics as fm
+    >>> folder = pathlib.Path(tempfile.mkdtemp())
+    >>> _ = (folder / "questions.jsonl").write_text('{"id": 1, "question": "Capital of France?"}')
+    >>> done = fm.answer_files(folder / "questions.jsonl", folder / "answers.jsonl", lambda question: "Paris")
+    >>> done.run.rows, done.statuses
+    (1, {'ok': 1})
+
+    Raises what ``answer`` and ``score_files`` raise.
+    """
+    cores(threads)
+    asked = bot_of(bot)
+    limits = Limits(batch_rows=max(ROWS, getattr(asked, "concurrency", 1)), part_rows=_PART_ROWS)
+    options = RunOptions(on_error, resume, overwrite, work, guard, progress, limits=limits)
+    source = open_source(inputs, format, max_row_bytes)
+    target = open_output(output, source, options)
+    source, drawing = drawn(source, sample, seed)
+    plan = planned(source.schema.names, asked, system, columns, keep, retry, drawing)
+    check_prompts(plan, _questions(source, plan))
+    with asking(plan, threads) as (maker, spending):
+        if watch is not None:
+            watch(spending)
+        job = Job(maker, plan.kinds, plan.signature, observe, _said, lasts)
+        result = run_on(Threads(BEHIND), source, job, target, options)
+    told = added(result.observed)
+    return AnsweredFiles(
+        result,
+        told["statuses"],
+        told["prompt_tokens"],
+        told["completion_tokens"],
+        told["latency_ms"],
+        spending,
+    )
+
+
+def _said(parts: list[Any], rejected: int) -> Mapping[str, Any]:
+    return {"answered": added(parts), "n_rejected": rejected}
+
+
+def _questions(source: Source, plan: AnswerPlan) -> Iterator[pa.RecordBatch]:
+    """The column of questions alone, batch by batch; bad rows are left to the run itself."""
+    selection = source.select({plan.question: "text"})
+    for _, chunk in cut(source.chunks(selection), Limits(batch_rows=ROWS)):
+        if len(chunk.rows):
+            yield source.conform(chunk, selection)

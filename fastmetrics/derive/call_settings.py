@@ -1,0 +1,131 @@
+"""How a model is asked, and how much may be asked and spent: what the settings of judges and of bots share."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from fastmetrics.core.allowed_values import NotAllowedError, Optional, Real, Text, Whole, argument
+from fastmetrics.derive.budget import Budget
+from fastmetrics.derive.call import Model
+from fastmetrics.derive.call_store import CallStore
+from fastmetrics.derive.chat_client import ChatClient, address_of, endpoint_of
+from fastmetrics.derive.circuit_breaker import CircuitBreaker
+from fastmetrics.derive.prices import Price, price_of
+from fastmetrics.derive.rate_limits import RateLimits
+from fastmetrics.derive.window import Retries, Window
+from fastmetrics.errors import OptionError
+from fastmetrics.errors.messages import Argument
+from fastmetrics.tables.output.targets import cache_folder
+
+MANY = 1_000_000_000
+STORE = "calls.sqlite"
+
+_PARAMETERS = {"temperature": 0}
+
+
+@dataclass(frozen=True)
+class _Parameters:
+    """Names and values that JSON can hold, none of which the package sets itself."""
+
+    def take(self, value: Any) -> dict[str, Any]:
+        if not isinstance(value, Mapping) or not all(isinstance(name, str) for name in value):
+            raise NotAllowedError
+        taken = sorted({"model", "messages", "stream", "n", "response_format"} & set(value))
+        if taken:
+            raise NotAllowedError(f"{', '.join(taken)} cannot be set here")
+        return {**value}
+
+    def __str__(self) -> str:
+        return "parameters of a chat completion by name"
+
+
+_ALLOWED: Mapping[str, Any] = {
+    "model": Text(200, "the name of a model"),
+    "endpoint": Optional(Text(200, "a name")),
+    "parameters": Optional(_Parameters()),
+    "max_chars": Whole(1, MANY),
+    "concurrency": Whole(1, 10_000),
+    "rpm": Optional(Real(0.0, float(MANY), above=True)),
+    "tpm": Optional(Real(0.0, float(MANY), above=True)),
+    "timeout": Real(0.0, 86_400.0, above=True),
+    "tries": Whole(1, 100),
+    "max_calls": Optional(Whole(0, MANY)),
+    "max_cost": Optional(Real(0.0, float(MANY))),
+}
+
+
+class CallSettings:
+    """What any class of settings has that a model is asked with; a subclass is a dataclass of these fields."""
+
+    model: str
+    base_url: str | None
+    endpoint: str | None
+    parameters: Mapping[str, Any] | None
+    max_chars: int
+    store: str | os.PathLike[str] | None
+    concurrency: int
+    rpm: float | None
+    tpm: float | None
+    timeout: float
+    tries: int
+    max_calls: int | None
+    max_cost: float | None
+    prices: Mapping[str, Any] | str | os.PathLike[str] | None
+    pause: float
+
+    def check_calls(self) -> None:
+        """Raise ``OptionError`` for a value that one of the fields cannot have."""
+        for name, allowed in _ALLOWED.items():
+            argument(name, getattr(self, name), allowed)
+        if not self.model.strip():
+            raise OptionError(Argument("model", self.model), ": expected the name of a model")
+        address_of(self.base_url)
+        if self.max_cost is not None and self.prices is None:
+            raise OptionError(Argument("max_cost", self.max_cost), " needs ", Argument("prices"), " to know any cost")
+        _ = self.price
+
+    @cached_property
+    def price(self) -> Price | None:
+        """What the model costs, if there is a table of prices."""
+        if self.prices is None:
+            return None
+        return price_of(self.model, self.prices if isinstance(self.prices, Mapping) else Path(self.prices))
+
+    @property
+    def endpoint_name(self) -> str:
+        """What calls are kept under beside the model."""
+        return self.endpoint or endpoint_of(self.base_url)
+
+    @property
+    def asked_model(self) -> Model:
+        """The model, with the parameters that are sent: a temperature of 0 unless others are given; None drops one."""
+        given = {**_PARAMETERS, **(self.parameters or {})}
+        return Model(self.model, self.endpoint_name, {name: one for name, one in given.items() if one is not None})
+
+    @property
+    def store_path(self) -> Path:
+        """Where calls are kept; by default in the user's cache."""
+        return cache_folder().parent / STORE if self.store is None else Path(self.store)
+
+    def budget(self) -> Budget:
+        """A new budget."""
+        return Budget(self.max_calls, self.max_cost, self.price)
+
+    def window(self, store: CallStore, budget: Budget) -> Window:
+        """What asks the model."""
+        model = self.asked_model
+        return Window(
+            model,
+            store,
+            connect=lambda: ChatClient(model, self.base_url, self.timeout),
+            budget=budget,
+            limits=lambda: RateLimits(self.concurrency, self.rpm, self.tpm),
+            concurrency=self.concurrency,
+            retries=Retries(self.tries, self.pause),
+            breaker=CircuitBreaker(self.endpoint_name),
+        )

@@ -1,0 +1,180 @@
+"""A bot that is a Python function of one question, asked through the same window and store as a model."""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+import json
+import os
+import time
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+
+from fastmetrics.core.allowed_values import Choice, Real, Text, Whole, argument
+from fastmetrics.derive.budget import Budget
+from fastmetrics.derive.call import ERROR, TIMEOUT, Call, CallMaker, Message, Model
+from fastmetrics.derive.call_store import CallStore
+from fastmetrics.derive.chat_client import Failure, Reply
+from fastmetrics.derive.circuit_breaker import CircuitBreaker
+from fastmetrics.derive.rate_limits import RateLimits
+from fastmetrics.derive.window import Retries, Window
+from fastmetrics.errors import InputError
+from fastmetrics.errors.messages import Argument
+
+RETURNED: Mapping[str, pa.DataType] = {
+    "contexts": pa.list_(pa.string()),
+    "context_ids": pa.list_(pa.string()),
+    "retrieved_ids": pa.list_(pa.string()),
+    "retrieved_scores": pa.list_(pa.float64()),
+    "confidence": pa.float64(),
+    "total_tokens": pa.int64(),
+}
+"""What a function may return beside its answer and the tokens of it, and the types of the columns."""
+
+_COUNTS = ("prompt_tokens", "completion_tokens")
+_IN_MEMORY = Path(":memory:")
+_LONGEST = 500
+
+
+@dataclass(frozen=True)
+class FunctionBot:
+    """Any function of one question as a bot; it returns a text, None, or a mapping with an ``answer``.
+
+    The mapping may also hold ``prompt_tokens`` and ``completion_tokens``, and what ``returns`` names: ``contexts``,
+    ``context_ids``, ``retrieved_ids`` (lists of text), ``retrieved_scores`` (a list of numbers), ``confidence`` and
+    ``total_tokens`` (numbers).  Up to ``concurrency`` questions are asked at the same time, each in a thread; a
+    coroutine is awaited.  An exception gives its row no answer and the status ``error``, an answer
+    that takes more than ``timeout`` seconds the status ``timeout``; both are asked again by the next run.
+
+    With a ``store``, a file of SQLite, what was answered is kept there under ``name`` and question and not asked
+    again: give a changed function another name, or another store.
+
+    >>> bot = FunctionBot(lambda question: question.upper(), name="loud")
+    >>> import fastmetrics as fm
+    >>> fm.answer({"question": ["why?"]}, bot)["answer"].to_pylist()
+    ['WHY?']
+    """
+
+    function: Callable[[str], Any]
+    name: str = ""
+    returns: Sequence[str] = ()
+    concurrency: int = 1
+    timeout: float = 3_600.0
+    store: str | os.PathLike[str] | None = None
+
+    def __post_init__(self) -> None:
+        """Look at every setting; a bot without a name has its function's."""
+        own = getattr(self.function, "__name__", type(self.function).__name__)
+        object.__setattr__(self, "name", self.name or own.replace("<lambda>", "function"))
+        argument("name", self.name, Text(200, "a name"))
+        argument("concurrency", self.concurrency, Whole(1, 1_000))
+        argument("timeout", self.timeout, Real(0.0, 86_400.0, above=True))
+        for name in self.returns:
+            argument("returns", name, Choice(*RETURNED))
+
+    @cached_property
+    def _maker(self) -> CallMaker:
+        return CallMaker(Model(self.name, "python"), None)
+
+    def call(self, question: str) -> Call:
+        """What the function is asked."""
+        return self._maker.call([Message("user", question)])
+
+    def check(self, question: str, row: int) -> None:
+        """No question is too long."""
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """Everything that is known of what the answers depend on."""
+        return {"bot": "function", "name": self.name}
+
+    @property
+    def store_path(self) -> Path:
+        """Where answers are kept."""
+        return _IN_MEMORY if self.store is None else Path(self.store)
+
+    def budget(self) -> Budget:
+        """A new account, without limits."""
+        return Budget(None, None, None)
+
+    def window(self, store: CallStore, budget: Budget) -> Window:
+        """What asks the function."""
+        return Window(
+            Model(self.name, "python"),
+            store,
+            connect=lambda: _Client(self),
+            budget=budget,
+            limits=lambda: RateLimits(self.concurrency, None, None),
+            concurrency=self.concurrency,
+            retries=Retries(1),
+            breaker=CircuitBreaker(self.name),
+        )
+
+
+class _Client:
+    """Calls the function, and writes down what it returns as a server would."""
+
+    structured = True
+
+    def __init__(self, bot: FunctionBot) -> None:
+        self._bot = bot
+        self._pool = ThreadPoolExecutor(bot.concurrency, thread_name_prefix=bot.name)
+
+    async def close(self) -> None:
+        """Let go of the threads; one that still runs is not waited for."""
+        self._pool.shutdown(wait=False, cancel_futures=True)
+
+    async def send(self, call: Call) -> Reply | Failure:
+        """Ask one question."""
+        question = call.messages[-1].content
+        began = time.perf_counter()
+        try:
+            async with asyncio.timeout(self._bot.timeout):
+                made = await self._made(question)
+        except TimeoutError:
+            return Failure(TIMEOUT, f"no answer within {self._bot.timeout:g} seconds", passing=False)
+        except Exception as error:  # noqa: BLE001 - the user's function may raise anything, and its row says what
+            return Failure(ERROR, f"{type(error).__name__}: {error}"[:_LONGEST], passing=False)
+        latency = (time.perf_counter() - began) * 1000
+        return Reply(self._body(made, question), latency)
+
+    async def _made(self, question: str) -> Any:
+        made = await asyncio.get_running_loop().run_in_executor(self._pool, self._bot.function, question)
+        return await made if inspect.isawaitable(made) else made
+
+    def _body(self, made: Any, question: str) -> str:
+        """What was returned, as the body of a chat completion."""
+        bot = self._bot
+        told = made if isinstance(made, Mapping) else {"answer": made}
+        wrong = [name for name in told if name not in ("answer", *_COUNTS, *bot.returns)]
+        if wrong or "answer" not in told or not isinstance(told["answer"], str | None):
+            got = f"a mapping with {', '.join(map(repr, told))}" if told is made else type(made).__name__
+            kinds = ", ".join(("answer", *_COUNTS, *bot.returns))
+            raise InputError(
+                f"the bot {bot.name!r} returned {got} for {question[:80]!r}: expected a text, None, or a mapping "
+                f"with an answer (text or None) and no more than {kinds}; name further columns in ",
+                Argument("returns"),
+            )
+        message = {"role": "assistant", "content": told["answer"]}
+        usage = {name: told[name] for name in _COUNTS if told.get(name) is not None}
+        returned = {name: self._value(name, told.get(name), question) for name in bot.returns}
+        return json.dumps({"choices": [{"message": message}], "usage": usage, "returned": returned})
+
+    def _value(self, name: str, value: Any, question: str) -> Any:
+        """One returned value, in the type of its column."""
+        listed = value.tolist() if hasattr(value, "tolist") else value
+        try:
+            if isinstance(listed, str):  # which Arrow takes for a list of characters
+                raise pa.ArrowTypeError("a text")
+            return pa.array([listed], RETURNED[name])[0].as_py()
+        except (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError) as error:
+            raise InputError(
+                f"the bot {self._bot.name!r} returned {name} of another kind for {question[:80]!r}: expected "
+                f"{RETURNED[name]}, got {str(value)[:80]}"
+            ) from error

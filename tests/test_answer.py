@@ -1,0 +1,265 @@
+"""Bots answer tables of questions: models with a whole text, a FAQ, and any function; nothing is asked twice."""
+
+from __future__ import annotations
+
+import json
+import threading
+import time
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+import fastmetrics as fm
+from fastmetrics.derive.full_context_bot import TEMPLATE, read_knowledge
+from fastmetrics.errors import ColumnError, FileFormatError, InputError, OptionError, ServiceError
+from tests.judge_server import completion, judge_server, told
+from tests.program import jsonl, program
+
+KNOWLEDGE = "Paris is the capital of France.\n" * 3
+QUESTIONS = {
+    "id": [1, 2, 3, 4],
+    "question": ["a?", None, "b?", "a?"],
+    "reference": ["A", "B", "C", "A"],
+    "day": [1] * 4,
+}
+
+
+@pytest.fixture(autouse=True)
+def _environment(monkeypatch, tmp_path):
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-test")
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+
+
+def asked(body):
+    """The question within a prompt of the usual template."""
+    return told(body).rpartition("Question: ")[2].removesuffix("\nAnswer:")
+
+
+def echo(body):
+    """An answer that depends on the question alone."""
+    return f"about {asked(body)}"
+
+
+def bot(judge, folder, **more):
+    """A full-context bot of little patience."""
+    return fm.FullContextBot(
+        KNOWLEDGE, "m", **{"base_url": judge.url, "store": folder / "s.sqlite", "timeout": 2.0, "pause": 0.01, **more}
+    )
+
+
+def test_a_model_reads_the_whole_text_and_each_question_once(tmp_path):
+    with judge_server(reply=echo) as judge:
+        found = fm.answer(QUESTIONS, bot(judge, tmp_path))
+        assert sorted(judge.questions) == sorted(
+            TEMPLATE.replace("{knowledge}", KNOWLEDGE).replace("{question}", one) for one in ("a?", "b?")
+        )
+        assert all("response_format" not in body for body in judge.bodies)
+        again = fm.answer(QUESTIONS, bot(judge, tmp_path))
+        assert (judge.count, again.equals(found)) == (2, True)
+    assert found.column_names[:4] == ["id", "question", "reference", "day"]
+    assert found["answer"].to_pylist() == ["about a?", None, "about b?", "about a?"]
+    assert found["answer_status"].to_pylist() == ["ok", "missing", "ok", "ok"]
+    assert found["answer_reason"].to_pylist() == [None, "null: question", None, None]
+    assert set(found["system"].to_pylist()) == {"full-context"}
+    assert found["prompt_tokens"].to_pylist() == [100, None, 100, 100]
+    assert all(value > 0 for value in found["latency_ms"].to_pylist() if value is not None)
+    said = json.loads(found.schema.metadata[b"fastmetrics"])
+    assert said["answered"]["statuses"] == {"missing": 1, "ok": 3}
+    assert KNOWLEDGE not in json.dumps(said)
+
+
+def test_replies_without_an_answer_have_a_status_and_may_be_asked_again(tmp_path):
+    replies = {
+        "cut": completion("It is", "length"),
+        "no": completion(None, refusal="I cannot"),
+        "none": completion(None),
+        "empty": completion(""),
+    }
+    with judge_server(reply=lambda body: replies[asked(body)]) as judge:
+        one = bot(judge, tmp_path)
+        table = {"question": list(replies)}
+        found = fm.answer(table, one)
+        assert list(zip(*(found[name].to_pylist() for name in ("answer", "answer_status")), strict=True)) == [
+            ("It is", "truncated"),
+            (None, "refused"),
+            (None, "unparsed"),
+            ("", "ok"),
+        ]
+        fm.answer(table, one)
+        assert judge.count == 4
+        judge.reply = echo
+        found = fm.answer(table, one, retry=["truncated", "refused"])
+        assert judge.count == 6
+        assert found["answer"].to_pylist() == ["about cut", "about no", None, ""]
+
+
+def test_a_prompt_that_is_too_long_is_an_error_before_the_first_call(tmp_path):
+    rows = [{"id": n, "question": "short?" if n != 700 else "long " * 100} for n in range(900)]
+    path = jsonl(tmp_path / "q.jsonl", *rows)
+    with judge_server(reply=echo) as judge:
+        most = len(bot(judge, tmp_path).prompt("long " * 100)) - 1
+        for limit in ({"max_chars": most}, {"context_window": most // 4}):
+            (name,) = limit
+            wanted = rf"^row 701: the knowledge and the question are {most + 1:,} characters, .* {name}="
+            with pytest.raises(InputError, match=wanted):
+                fm.answer(pq.ParquetFile(_parquet(tmp_path, rows)).read(), bot(judge, tmp_path, **limit))
+            with pytest.raises(InputError, match=wanted):
+                fm.answer_files(path, tmp_path / "o.parquet", bot(judge, tmp_path, **limit))
+        knowledge = tmp_path / "k.txt"
+        knowledge.write_text(KNOWLEDGE)
+        done = program(
+            "answer", path, "-o", tmp_path / "o.parquet", "--bot", "full-context", "--knowledge", knowledge, "--model",
+            "m", "--base-url", judge.url, "--max-chars", most - 1, "--store", tmp_path / "s.sqlite",
+        )  # fmt: skip
+        assert (done.code, "row 701" in done.err, "--max-chars" in done.err) == (3, True, True)
+        assert judge.count == 0
+        assert not list(tmp_path.glob("o.parquet*"))
+
+
+def _parquet(folder, rows):
+    path = folder / "q.parquet"
+    pq.write_table(pa.Table.from_pylist(rows), path)
+    return path
+
+
+def test_a_function_may_answer_and_return_further_columns(tmp_path):
+    def rag(question):
+        return {"answer": question.upper(), "contexts": [question], "prompt_tokens": 7, "confidence": len(question)}
+
+    found = fm.answer(QUESTIONS, fm.FunctionBot(rag, returns=("contexts", "confidence")), keep="day")
+    assert found.column_names == [
+        "id", "question", "day", "system", "answer", "answer_status", "answer_reason", "latency_ms", "prompt_tokens",
+        "completion_tokens", "contexts", "confidence",
+    ]  # fmt: skip
+    assert found["system"].to_pylist() == ["rag"] * 4
+    assert found["answer"].to_pylist() == ["A?", None, "B?", "A?"]
+    assert found["contexts"].to_pylist() == [["a?"], None, ["b?"], ["a?"]]
+    assert (found["prompt_tokens"][0].as_py(), found["confidence"][0].as_py()) == (7, 2.0)
+
+
+async def later(question):
+    return question * 2
+
+
+def test_coroutines_are_awaited_and_an_answer_of_none_is_an_answer():
+    assert fm.answer({"question": ["a", "b"]}, later)["answer"].to_pylist() == ["aa", "bb"]
+    found = fm.answer({"question": ["a"]}, fm.FunctionBot(lambda question: None, name="silent"))
+    assert found.select(["system", "answer", "answer_status"]).to_pylist() == [
+        {"system": "silent", "answer": None, "answer_status": "ok"}
+    ]
+
+
+def test_an_exception_costs_its_row_only_and_is_asked_again(tmp_path):
+    seen, broken = [], [True]
+
+    def fragile(question):
+        seen.append(question)
+        if broken[0] and question == "b?":
+            raise KeyError("no such page")
+        return question
+
+    one = fm.FunctionBot(fragile, store=tmp_path / "s.sqlite")
+    found = fm.answer(QUESTIONS, one)
+    assert found["answer_status"].to_pylist() == ["ok", "missing", "error", "ok"]
+    assert found["answer_reason"].to_pylist()[2] == "KeyError: 'no such page'"
+    broken[0] = False
+    assert fm.answer(QUESTIONS, one)["answer_status"].to_pylist() == ["ok", "missing", "ok", "ok"]
+    assert sorted(seen) == ["a?", "b?", "b?"]
+
+
+def test_functions_run_side_by_side_and_stop_at_their_time():
+    barrier = threading.Barrier(4)
+
+    def together(question):
+        barrier.wait(60)
+        return question
+
+    names = [f"{n}" for n in range(4)]
+    assert fm.answer({"question": names}, fm.FunctionBot(together, concurrency=4))["answer"].to_pylist() == names
+    slow = fm.FunctionBot(lambda question: time.sleep(1.0), timeout=0.05, name="slow")
+    found = fm.answer({"question": ["a"]}, slow)
+    assert found.select(["answer_status", "answer_reason"]).to_pylist() == [
+        {"answer_status": "timeout", "answer_reason": "no answer within 0.05 seconds"}
+    ]
+
+
+def test_a_function_that_only_fails_or_returns_something_else_ends_the_run():
+    def lost(question):
+        raise OSError("no route")
+
+    with pytest.raises(ServiceError, match="lost: 20 calls in a row failed: OSError: no route"):
+        fm.answer({"question": [f"{n}" for n in range(50)]}, lost)
+    for made in (5, ["a"], {"text": "a"}, {"answer": 5}, {"answer": "a", "contexts": ["b"]}):
+        with pytest.raises(InputError, match=r"the bot 'function' returned .* for 'why\?': expected a text, None"):
+            fm.answer({"question": ["why?"]}, lambda question, made=made: made)
+    wrong = fm.FunctionBot(lambda question: {"answer": "a", "contexts": "b"}, returns=["contexts"])
+    with pytest.raises(InputError, match=r"returned contexts of another kind for 'why\?': expected list<.*got b"):
+        fm.answer({"question": ["why?"]}, wrong)
+
+
+def test_what_cannot_be_answered_says_so(tmp_path):
+    upper = str.upper
+    with pytest.raises(ColumnError, match="answering needs the column 'question'; the table has: 'a'"):
+        fm.answer({"a": ["x"]}, upper)
+    with pytest.raises(ColumnError, match=r"the kept column 'answer' has the name of one that is made.* keep="):
+        fm.answer({"question": ["x"], "answer": ["y"]}, upper)
+    assert fm.answer({"question": ["x"], "answer": ["y"]}, upper, keep=[])["answer"].to_pylist() == ["X"]
+    with pytest.raises(OptionError, match=r"bot=: expected a bot or a function of one question, got str"):
+        fm.answer({"question": ["x"]}, "faq")
+    with pytest.raises(OptionError, match=r"template=: has no place \{question\}"):
+        fm.FullContextBot("k", "m", template="{knowledge}?")
+    assert fm.answer(pa.table({"question": pa.array([], pa.string())}), upper).num_rows == 0
+    (tmp_path / "k.bin").write_bytes(b"ab\xff")
+    with pytest.raises(FileFormatError, match="byte 2 is not UTF-8"):
+        read_knowledge([tmp_path / "k.bin"])
+    for arguments, message in (
+        (["--bot", "faq"], "--bot faq needs --faq"),
+        (["--bot", "full-context", "--model", "m"], "--bot full-context needs --knowledge"),
+        (["--bot", "none"], "--bot none: expected 'full-context' or 'faq'"),
+    ):
+        done = program("answer", tmp_path / "q.jsonl", "-o", tmp_path / "o.parquet", *arguments)
+        assert (done.code, message in done.err) == (2, True), done.err
+
+
+def test_two_bots_one_score_and_one_comparison_are_the_benchmark(tmp_path):
+    rows = [{"id": n, "question": f"What is {n}?", "reference": f"about What is {n}?"} for n in range(30)]
+    path = jsonl(tmp_path / "q.jsonl", *rows)
+    faq = jsonl(tmp_path / "faq.jsonl", *({"question": f"What is {n}?", "answer": "nothing"} for n in range(30)))
+    (tmp_path / "k.txt").write_text(KNOWLEDGE)
+    with judge_server(reply=echo) as judge:
+        settings = ["--knowledge", tmp_path / "k.txt", "--model", "m", "--base-url", judge.url]
+        settings += ["--store", tmp_path / "s.sqlite"]
+        first = ["answer", path, "--bot", "full-context", *settings]
+        planned = program(*first, "--dry-run")
+        assert (planned.code, "30 rows: 30 calls to make" in planned.out, judge.count) == (0, True, 0), planned.err
+        done = program(*first, "-o", tmp_path / "a.parquet")
+        assert (done.code, "30 questions (30 ok)" in done.out, "30 requests" in done.out) == (0, True, True), done.err
+        plain = (tmp_path / "a.parquet").read_bytes()
+        again = program(*first, "-o", tmp_path / "a.parquet", "--overwrite")
+        assert (judge.count, "30 from the store" in again.out) == (30, True)
+        assert (tmp_path / "a.parquet").read_bytes() == plain
+    done = program("answer", path, "-o", tmp_path / "b.parquet", "--bot", "faq", "--faq", faq)
+    assert (done.code, "30 questions (30 ok)" in done.out) == (0, True), done.err
+    done = program(
+        "score", tmp_path / "a.parquet", tmp_path / "b.parquet", "-m", "token_f1", "--keep", "system", "-o",
+        tmp_path / "s.parquet",
+    )  # fmt: skip
+    assert done.code == 0, done.err
+    done = program("compare", tmp_path / "s.parquet", "--system", "system", "--json")
+    (found,) = json.loads(done.out)["comparisons"]
+    assert ({found["baseline"], found["other"]}, abs(found["delta"])) == ({"full-context", "strict match"}, 1.0)
+
+
+def test_a_run_goes_on_where_it_was_interrupted(tmp_path):
+    path = jsonl(tmp_path / "q.jsonl", *({"id": n, "question": f"{n}?"} for n in range(60)))
+    with judge_server(reply=echo, draw=lambda body, seen: "500" if judge.count > 40 else None) as judge:
+        one = bot(judge, tmp_path, tries=1, concurrency=2)
+        with pytest.raises(ServiceError, match="20 calls in a row failed"):
+            fm.answer_files(path, tmp_path / "o.jsonl", one)
+        assert not (tmp_path / "o.jsonl").exists()
+        judge.draw, before = (lambda body, seen: None), judge.count
+        done = fm.answer_files(path, tmp_path / "o.jsonl", one, resume=True)
+        assert (judge.count - before, done.spending.found, done.statuses) == (20, 40, {"ok": 60})
+    rows = [json.loads(line) for line in (tmp_path / "o.jsonl").read_text().splitlines()]
+    assert [row["answer"] for row in rows] == [f"about {n}?" for n in range(60)]
