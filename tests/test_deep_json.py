@@ -93,13 +93,15 @@ def test_a_deep_line_is_found_in_any_block(tmp_path, monkeypatch, place):
     assert (done.code, pq.read_table("o.parquet")["id"].to_pylist()) == (0, [n for n in range(100) if n != place])
 
 
-@pytest.mark.parametrize("command", ["score", "summarize", "validate", "match", "rank"])
+@pytest.mark.parametrize("command", ["score", "summarize", "validate", "match", "rank", "answer", "judges", "sample"])
 @pytest.mark.parametrize("suffix", ["jsonl", "json"])
 def test_every_command_that_reads_json_refuses_it(tmp_path, command, suffix):
     bad = jsonl(
         tmp_path / f"t.{suffix}", {**GOOD, "question": "a", "score": 1.5}, f'{{"q": {nested("lists", 100_000)}}}'
     )
-    more = {"score": ["-o", tmp_path / "o.parquet"], "match": [bad, "-o", tmp_path / "o.parquet"]}
+    out = ["-o", tmp_path / "o.parquet"]
+    more = {"score": out, "match": [bad, *out], "answer": [*out, "--bot", "faq", "--faq", bad]}
+    more |= {"judges": [], "sample": ["-n", "1", *out]}
     done = alone(command, bad, *more.get(command, [bad] if command in ("validate", "rank") else []))
     assert done.code == 3
     assert str(bad) in done.err

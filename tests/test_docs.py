@@ -126,6 +126,11 @@ def test_the_page_on_comparing_runs() -> None:
     assert len(tomllib.loads(rules)["require"]) == 4
 
 
+def test_the_bot_on_the_page_of_judges_answers(capsys: pytest.CaptureFixture) -> None:
+    exec(blocks("docs/judging.md", "python")[0], {})
+    assert "token_f1  1.0000" in capsys.readouterr().out
+
+
 def test_the_metric_that_the_design_adds_works() -> None:
     exec(blocks("docs/design.md", "python")[0], dict(vars(lexical)))
     try:

@@ -39,6 +39,13 @@ def commands(folder, name):
     yield "validate", good, bad
     yield "match", bad, good, "-o", folder / "o.csv"
     yield "match", good, bad, "-o", folder / "o.csv"
+    yield "answer", bad, "-o", folder / "o.csv", "--bot", "faq", "--faq", good
+    yield "answer", good, "-o", folder / "o.csv", "--bot", "faq", "--faq", bad
+    yield "judge", bad, "-o", folder / "o.csv", "--model", "m", "--rubric", "safety"
+    yield "judges", bad
+    yield "sample", bad, "-n", 1, "-o", folder / "o.csv"
+    yield "compare", bad, good
+    yield "gate", bad, "--require", "token_f1 > 0"
     yield "rank", bad, folder / "qrels"
     yield "rank", folder / "run", bad
 
@@ -54,7 +61,13 @@ def test_inputs(odd, name):
 def test_outputs(odd, suffix):
     out = odd / f"out{ODD}.{suffix}" if suffix else odd / f"out{ODD}"
     good = odd / "good.jsonl"
-    for arguments in (("score", good), ("match", good, good), ("rank", odd / "run", odd / "qrels")):
+    for arguments in (
+        ("score", good),
+        ("match", good, good),
+        ("answer", good, "--bot", "faq", "--faq", good),
+        ("judge", good, "--model", "m", "--rubric", "safety", "--max-calls", 0),
+        ("rank", odd / "run", odd / "qrels"),
+    ):
         done = program(*arguments, "-o", out)
         assert (done.code, SAID in done.err) == (2, True), (arguments, done.err)
     assert not [name for name in os.listdir(odd) if name.startswith("out")]
