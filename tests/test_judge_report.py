@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 
 import numpy as np
 import pyarrow as pa
@@ -13,6 +14,7 @@ from scipy import stats
 
 import fastmetrics as fm
 from fastmetrics.errors import ColumnError, InputError
+from tests.judge_server import judge_server, told
 from tests.program import program
 
 N = 120
@@ -174,3 +176,57 @@ def test_rows_judged_by_a_rubric_tell_its_range(tmp_path):
     assert not any("assumed" in note for note in fm.judge_report(judged_rows).remarks())
     scores = json.loads(judged_rows.schema.metadata[b"fastmetrics"])["scores"]
     assert [scores[axis]["range"] for axis in ("judge_safety", "judge_e2e")] == [[1.0, 5.0], [0.0, 1.0]]
+
+
+def _verdict(body):
+    """A judge that prefers the first place unless a question says otherwise, and shows what it is asked to."""
+    text = told(body)
+    if "<first" in text:
+        return json.dumps({"reason": "", "better": "tie" if "tie?" in text else "first"})
+    return json.dumps({"reason": "", "show": "yes?" in text})
+
+
+def test_rows_that_a_judge_has_judged_tell_orders_decisions_and_cost(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-test")
+    questions = ["yes?", "no?", "tie?", "yes? again", "tie? yes?"]
+    table = {
+        "id": list(range(5)),
+        "question": questions,
+        "answer": ["a"] * 5,
+        "other_answer": ["b"] * 5,
+        "contexts": [["c"]] * 5,
+        "reference": ["r"] * 5,
+    }
+    with judge_server(reply=_verdict) as judge:
+        asked = {"model": "m", "base_url": judge.url, "store": tmp_path / "s.sqlite"}
+        found = fm.judge(table, ["preference", "show"], times=True, **asked)
+    labels = {"id": list(range(5)), "right": [1, 1, 0, 1, 1]}
+    pq.write_table(found, "judged.parquet")
+    pq.write_table(pa.table(labels), "people.parquet")
+    prices = {"m": {"input": 1.0, "output": 2.0}}
+    report = fm.judge_report("judged.parquet", labels, prices=prices)
+    preference, show = report.axes
+    expected = fm.pairwise(["A", "A", "tie", "A", "tie"], ["B", "B", "tie", "B", "tie"])
+    assert (preference.orders, preference.consistency, preference.decisions) == (expected, None, None)
+    assert (expected.flips.value, expected.first_place.value, expected.win_rate.value) == (0.6, 1.0, 0.5)
+    wanted = fm.judge_decisions([1, 0, 0, 1, 1], labels["right"], latency_ms=show.latency and _times(found))
+    assert (show.decisions, show.orders) == (wanted, None)
+    assert (wanted.tp, wanted.fp, wanted.fn, wanted.tn) == (3, 0, 1, 1)
+    assert (preference.cost, show.cost) == (pytest.approx(10 * 140e-6), pytest.approx(5 * 140e-6))
+    (tmp_path / "prices.json").write_text(json.dumps(prices))
+    done = program("judges", "judged.parquet", "--labels", "people.parquet", "--prices", "prices.json")
+    assert (done.code, done.err) == (0, "")
+    assert re.search(
+        r"^both orders +n +wins +low +high +flips +first\n\S*preference +5 +0\.5000", done.out, re.MULTILINE
+    )
+    assert re.search(r"^decisions +tp +fp .*\n\S*show +3 +0 +1 +1 +0\.8000", done.out, re.MULTILINE)
+    assert "500 + 100 tokens, cost 0.0007 by the table of prices" in done.out
+    assert max(map(len, done.out.splitlines())) <= 80
+    assert fm.judge_report("judged.parquet").axes[1].decisions is None
+    wrong = program("judges", "judged.parquet", "--prices", "people.parquet")
+    assert wrong.code == 3
+
+
+def _times(found):
+    return found["judge_show_latency_ms"].to_numpy()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -20,6 +21,7 @@ def judges(
     ranges: Annotated[
         list[str] | None, typer.Option(help="Ranges of scores that no rubric tells: judge_style=0:10,judge_tone=0:1.")
     ] = None,
+    prices: Annotated[Path | None, typer.Option(help="Prices of models, TOML or JSON, as judge takes them.")] = None,
     confidence: Annotated[float, typer.Option(help="Confidence of the intervals.")] = 0.95,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of tables.")] = False,
 ) -> None:
@@ -36,6 +38,7 @@ def judges(
         on=on,
         positive=positive,
         ranges={axis: _span(axis, text) for axis, text in pairs(ranges, "--ranges", "AXIS=LOW:HIGH").items()},
+        prices=prices,
         confidence=confidence,
     )
     typer.echo(found.to_json() if as_json else str(found))

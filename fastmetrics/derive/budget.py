@@ -6,8 +6,8 @@ import threading
 from collections import Counter
 from dataclasses import dataclass, field
 
+from fastmetrics.core.prices import REPLY_TOKENS, Price, estimated_tokens
 from fastmetrics.derive.call import Answer, Call
-from fastmetrics.derive.prices import REPLY_TOKENS, Price, estimated_tokens
 
 
 @dataclass

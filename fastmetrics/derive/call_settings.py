@@ -10,12 +10,12 @@ from pathlib import Path
 from typing import Any
 
 from fastmetrics.core.allowed_values import NotAllowedError, Optional, Real, Text, Whole, argument
+from fastmetrics.core.prices import Price, price_of
 from fastmetrics.derive.budget import Budget
 from fastmetrics.derive.call import Model
 from fastmetrics.derive.call_store import CallStore
 from fastmetrics.derive.chat_client import ChatClient, address_of, endpoint_of
 from fastmetrics.derive.circuit_breaker import CircuitBreaker
-from fastmetrics.derive.prices import Price, price_of
 from fastmetrics.derive.rate_limits import RateLimits
 from fastmetrics.derive.window import Retries, Window
 from fastmetrics.errors import OptionError

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import pyarrow as pa
 
+from fastmetrics.core.prices import REPLY_TOKENS
 from fastmetrics.derive.answer_maker import AnswerMaker, Bot, plan_answering
 from fastmetrics.derive.budget import tokens_of
 from fastmetrics.derive.call import REPLY, Call
@@ -18,7 +19,6 @@ from fastmetrics.derive.judge_files import Paths, drawn
 from fastmetrics.derive.judge_maker import JudgeMaker
 from fastmetrics.derive.judge_plan import plan_judging
 from fastmetrics.derive.judge_settings import JudgeSettings
-from fastmetrics.derive.prices import REPLY_TOKENS
 from fastmetrics.errors import FileFormatError, OptionError
 from fastmetrics.tables import Source, open_source
 from fastmetrics.tables.chunks import Limits, cut

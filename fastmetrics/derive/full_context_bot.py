@@ -12,9 +12,9 @@ from pathlib import Path
 from typing import Any
 
 from fastmetrics.core.allowed_values import Optional, Text, Whole, argument
+from fastmetrics.core.prices import estimated_tokens
 from fastmetrics.derive.call import Call, CallMaker, Message
 from fastmetrics.derive.call_settings import MANY, CallSettings
-from fastmetrics.derive.prices import estimated_tokens
 from fastmetrics.errors import FileFormatError, InputError, OptionError
 from fastmetrics.errors.messages import Argument
 

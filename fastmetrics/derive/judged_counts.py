@@ -8,8 +8,8 @@ from typing import Any
 import pyarrow as pa
 
 from fastmetrics.core.corpus_counts import KINDS, add_counts, add_up
+from fastmetrics.core.prices import Price
 from fastmetrics.derive.judged_columns import MISSING, UNSETTLED, added, counted
-from fastmetrics.derive.prices import Price
 from fastmetrics.derive.reply_parsing import OK
 from fastmetrics.results.summary import MetricSummary, Summary
 from fastmetrics.stats.fingerprint import told

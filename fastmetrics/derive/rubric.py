@@ -92,9 +92,14 @@ class Rubric:
         return _PLACEHOLDER.split(self.template)
 
     def settings(self) -> dict[str, Any]:
-        """What tells it from other rubrics, for the signature of a run, and the range of its scores."""
+        """What tells it from other rubrics, for the signature of a run, its kind and the range of its scores."""
         told = {"rubric": self.name, "version": self.version, "language": self.language, "hash": self.digest}
-        return {**told, "range": list(self.range)}
+        return {
+            **told,
+            "kind": self.kind,
+            "range": list(self.range),
+            **({"pair": list(self.pair)} if self.pair else {}),
+        }
 
 
 def shipped() -> dict[str, Path]:

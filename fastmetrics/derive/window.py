@@ -14,13 +14,13 @@ from dataclasses import dataclass
 from types import FrameType
 from typing import Protocol, TypeAlias
 
+from fastmetrics.core.prices import REPLY_TOKENS
 from fastmetrics.derive.budget import Budget, tokens_of
 from fastmetrics.derive.call import BUDGET, REPLY, Answer, Call, Model
 from fastmetrics.derive.call_store import CallStore
 from fastmetrics.derive.chat_client import Failure, Reply
 from fastmetrics.derive.circuit_breaker import CircuitBreaker
 from fastmetrics.derive.completion import usage
-from fastmetrics.derive.prices import REPLY_TOKENS
 from fastmetrics.derive.rate_limits import RateLimits
 from fastmetrics.errors import ServiceError
 

@@ -4,39 +4,26 @@ from __future__ import annotations
 
 import itertools
 import math
-import re
+import os
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
-from fastmetrics.core.arrays import Floats, as_array
-from fastmetrics.core.input_columns import COLUMNS
+from fastmetrics.core.arrays import Floats
 from fastmetrics.core.name_lists import listed
-from fastmetrics.errors import ColumnError, UnknownNameError
+from fastmetrics.errors import ColumnError
 from fastmetrics.results.estimate import axes_of, table_of
-from fastmetrics.results.judge_report_result import AxisReport, JudgePair, JudgeReport, PeopleAgreement, SegmentMean
+from fastmetrics.results.judge_report_result import JudgePair, JudgeReport
+from fastmetrics.results.judged_axis import Asked, axis_report, price_of_judge, range_of, settings_of
 from fastmetrics.results.pairing import pair_runs
 from fastmetrics.results.score_runs import ScoreRun, open_runs
-from fastmetrics.results.segments import segments_of
 from fastmetrics.stats.agreement import agreement
 from fastmetrics.stats.association import associate
-from fastmetrics.stats.human_labels import join, numbers, positive_from, ratings_of, truth_of
-from fastmetrics.stats.judge_quality import (
-    Consistency,
-    Latency,
-    judge_consistency,
-    judge_error_rate,
-    judge_latency,
-    status_counts,
-)
-from fastmetrics.stats.prediction_powered import powered_mean
+from fastmetrics.stats.human_labels import join, ratings_of, truth_of
 
 _FIVE = (1.0, 5.0)
-_ANSWER = ("answer", *COLUMNS["answer"].aliases)
-_WORD = re.compile(r"\w+")
 
 
 def judge_report(
@@ -48,6 +35,7 @@ def judge_report(
     on: str | None = None,
     positive: float | None = None,
     ranges: Mapping[str, tuple[float, float]] | None = None,
+    prices: Mapping[str, Any] | str | os.PathLike[str] | None = None,
     confidence: float = 0.95,
 ) -> JudgeReport:
     """What is known of judges, from one judged file or table or several, in a list or in a dict by name.
@@ -62,6 +50,11 @@ def judge_report(
     precision, recall and F1; these are NaN without it if the labels are graded or not in the range.  ``ranges``
     gives the ranges of axes; by default they are those of the rubrics, which the metadata of judged rows hold.  Where
     nothing tells a range, 1 to 5 is assumed, and a note says so.
+
+    The rubrics also tell which axes compare two answers, asked in both orders (win rate, flips, preference for the
+    first place, as by :func:`pairwise`), and which are decisions (their confusion table, as by
+    :func:`judge_decisions`, if the labels are 0 and 1).  ``prices``, a table or a file as :func:`judge` takes it, gives
+    the cost of the tokens.
 
     >>> judged = {"id": [1, 2, 3], "judge_x": [1.0, 4.0, None], "judge_x_status": ["ok", "ok", "timeout"]}
     >>> found = judge_report(judged, {"id": [1, 2], "human": [2, 4]})
@@ -81,27 +74,15 @@ def judge_report(
             raise ColumnError(f"{run.name} has no judged axis (a column of scores with its _status beside it)")
         truth = None if people is None else _truth(table, people, label, on)
         for axis in axes:
-            span = _range(axis, run.metadata, ranges or {})
+            told = settings_of(axis, run.metadata)
+            span = (ranges or {}).get(axis) or range_of(told)
             if span is None:
                 notes.append(f"{run.name}: no rubric tells the range of {axis}; 1 to 5 is assumed")
-            span = span or _FIVE
-            found.append(_axis(run.name, table, axis, span, listed(by), truth, positive, confidence))
+            how = Asked(span or _FIVE, told.get("kind"), price_of_judge(told, prices), listed(by), positive, confidence)
+            found.append(axis_report(run.name, table, axis, truth, how))
     if people is not None and any(one.people is not None and math.isnan(one.people.accuracy) for one in found):
         notes.append("accuracy and F1 need labels on the judge's scale, and to be told which are positive")
     return JudgeReport(found, _pairs(runs, on), notes)
-
-
-def _range(
-    axis: str, metadata: Mapping[str, Any], given: Mapping[str, tuple[float, float]]
-) -> tuple[float, float] | None:
-    """The range of an axis: as given, or as the settings of its rubric say."""
-    if axis in given:
-        return given[axis]
-    scores = metadata.get("scores")
-    settings = scores.get(axis) if isinstance(scores, Mapping) else None
-    told = settings.get("range") if isinstance(settings, Mapping) else None
-    fits = isinstance(told, list) and len(told) == 2 and all(isinstance(one, int | float) for one in told)
-    return (float(told[0]), float(told[1])) if fits and told is not None else None
 
 
 def _several(judged: Any) -> bool:
@@ -120,119 +101,6 @@ def _truth(table: pa.Table, people: pa.Table, label: str | None, on: str | None)
     return truth
 
 
-def _axis(
-    judge: str,
-    table: pa.Table,
-    axis: str,
-    span: tuple[float, float],
-    by: Sequence[str],
-    truth: Floats | None,
-    positive: float | None,
-    confidence: float,
-) -> AxisReport:
-    scores = numbers(table.column(axis))
-    statuses = _statuses(table, axis)
-    known = scores[~np.isnan(scores)]
-    both = None if truth is None else ~np.isnan(scores) & ~np.isnan(truth)
-    return AxisReport(
-        judge=judge,
-        axis=axis,
-        n_rows=len(scores),
-        n=len(known),
-        mean=_mean(known),
-        statuses=status_counts(table.column(f"{axis}_status").to_pylist()),
-        error_rate=judge_error_rate(statuses),
-        consistency=_consistency(table, axis, span),
-        latency=_latency(table, axis),
-        prompt_tokens=_total(table, f"{axis}_prompt_tokens"),
-        completion_tokens=_total(table, f"{axis}_completion_tokens"),
-        length_spearman=_with_length(table, scores),
-        segments=_segments(table, scores, by),
-        people=None if truth is None or both is None else _people(scores[both], truth[both], span, positive),
-        powered=None if truth is None or both is None or not both.any() else powered_mean(scores, truth, confidence),
-    )
-
-
-def _statuses(table: pa.Table, axis: str) -> list[str | None]:
-    """The statuses of all calls: those of the repeats, if they are there."""
-    if _has_lists(table, f"{axis}_statuses"):
-        return [one for row in table.column(f"{axis}_statuses").to_pylist() for one in row or ()]
-    return list(table.column(f"{axis}_status").to_pylist())
-
-
-def _has_lists(table: pa.Table, name: str) -> bool:
-    """Whether the repeats are there; CSV has no lists."""
-    return name in table.column_names and bool(pa.types.is_list(table.column(name).type))
-
-
-def _consistency(table: pa.Table, axis: str, span: tuple[float, float]) -> Consistency | None:
-    if not _has_lists(table, f"{axis}_scores"):
-        return None
-    return judge_consistency([row for row in table.column(f"{axis}_scores").to_pylist() if row is not None], range=span)
-
-
-def _latency(table: pa.Table, axis: str) -> Latency | None:
-    """Of a call: a row's milliseconds are those of all its repeats."""
-    if f"{axis}_latency_ms" not in table.column_names:
-        return None
-    times = numbers(table.column(f"{axis}_latency_ms"))
-    if _has_lists(table, f"{axis}_scores"):
-        lengths = pc.list_value_length(table.column(f"{axis}_scores")).fill_null(1)
-        times = times / np.maximum(lengths.to_numpy(), 1)
-    return judge_latency(times)
-
-
-def _total(table: pa.Table, name: str) -> int | None:
-    return int(pc.sum(table.column(name)).as_py() or 0) if name in table.column_names else None
-
-
-def _with_length(table: pa.Table, scores: Floats) -> float | None:
-    name = next((one for one in table.column_names if one.lower() in _ANSWER), None)
-    if "answer_words" in table.column_names:
-        words = numbers(table.column("answer_words"))
-    elif name is not None:
-        texts = table.column(name).to_pylist()
-        words = np.array([math.nan if text is None else len(_WORD.findall(text)) for text in texts], np.float64)
-    else:
-        return None
-    both = ~np.isnan(scores) & ~np.isnan(words)
-    return associate(scores[both], words[both], resamples=1).spearman.value
-
-
-def _segments(table: pa.Table, scores: Floats, by: Sequence[str]) -> list[SegmentMean]:
-    for name in by:
-        if name not in table.column_names:
-            raise ColumnError(f"by: {UnknownNameError.of('column', name, table.column_names)}")
-    if not by:
-        return []
-    found = []
-    for segment in segments_of([(name, as_array(table.column(name), name)) for name in by]):
-        known = scores[segment.rows][~np.isnan(scores[segment.rows])]
-        found.append(SegmentMean(str(segment.name), len(known), _mean(known)))
-    return found
-
-
-def _people(scores: Floats, truth: Floats, span: tuple[float, float], positive: float | None) -> PeopleAgreement:
-    on_scale = len(truth) > 0 and span[0] <= truth.min() and truth.max() <= span[1]
-    least = positive if positive is not None else positive_from(truth) if on_scale else None
-    decided = [math.nan] * 4
-    if least is not None and len(truth):
-        called, good = scores >= least, truth >= least
-        hits = int((called & good).sum())
-        shares = [hits / max(int(one.sum()), 1) for one in (called, good)]
-        f1 = 2 * hits / max(int(called.sum()) + int(good.sum()), 1)
-        decided = [int((called == good).sum()) / len(good), *shares, f1]
-    agreed = [math.nan] * 6
-    if on_scale:
-        both = agreement({"judge": scores, "people": truth})
-        pair = both.pairs[0]
-        agreed = [pair.kappa, pair.kappa_linear, pair.kappa_quadratic]
-        agreed += [both.alpha_nominal, both.alpha_ordinal, both.alpha_interval]
-    found = associate(scores, truth, resamples=1)
-    figures = [*decided, *agreed, found.pearson.value, found.spearman.value, found.kendall.value]
-    return PeopleAgreement(len(scores), *figures)
-
-
 def _pairs(runs: Sequence[ScoreRun], on: str | None) -> list[JudgePair]:
     """Every two judges that share an axis."""
     found = []
@@ -249,7 +117,3 @@ def _pairs(runs: Sequence[ScoreRun], on: str | None) -> list[JudgePair]:
             figures = (pair.n, pair.kappa, pair.kappa_quadratic, agreed.alpha_interval, rho)
             found.append(JudgePair(axis, first.name, second.name, *figures))
     return found
-
-
-def _mean(values: Floats) -> float:
-    return math.fsum(values) / len(values) if len(values) else math.nan

@@ -9,7 +9,9 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from fastmetrics.core.display import Grid, Shown, number, strict
+from fastmetrics.stats.decisions import Decisions
 from fastmetrics.stats.judge_quality import Consistency, Latency
+from fastmetrics.stats.pairwise import Pairwise
 from fastmetrics.stats.prediction_powered import PoweredMean
 
 _WIDTH = 24
@@ -61,11 +63,17 @@ class AxisReport:
     """Milliseconds of a call."""
     prompt_tokens: int | None
     completion_tokens: int | None
+    cost: float | None
+    """Of the tokens, by a table of prices."""
     length_spearman: float | None
     """Spearman's ρ of the score with the number of words of the answer."""
     segments: Sequence[SegmentMean]
     people: PeopleAgreement | None
     powered: PoweredMean | None
+    orders: Pairwise | None
+    """Of an axis that compares two answers: who wins, and how often the order decides."""
+    decisions: Decisions | None
+    """Of an axis that decides what is shown, against labels of 0 and 1."""
 
 
 @dataclass(frozen=True)
@@ -121,6 +129,7 @@ class JudgeReport(Shown):
             (self._name(one), _cut(s.segment), number(s.n), number(s.mean)) for one in self.axes for s in one.segments
         ]
         grids += [Grid(("by segment", "segment", "n", "mean"), rows)] if rows else []
+        grids += [*self._orders(), *self._decisions()]
         rows = [
             (
                 _cut(p.axis),
@@ -131,6 +140,35 @@ class JudgeReport(Shown):
             for p in self.pairs
         ]
         return [*grids, *([Grid(("between judges", "judges", "n", "kappa", "alpha", "rho"), rows)] if rows else [])]
+
+    def _orders(self) -> list[Grid]:
+        """Who wins, over both orders."""
+        rows = [
+            (
+                self._name(one),
+                number(o.n),
+                *(number(end) for end in (o.win_rate.value, o.win_rate.low, o.win_rate.high)),
+                number(o.flips.value),
+                number(o.first_place.value),
+            )
+            for one in self.axes
+            if (o := one.orders) is not None
+        ]
+        return [Grid(("both orders", "n", "wins", "low", "high", "flips", "first"), rows)] if rows else []
+
+    def _decisions(self) -> list[Grid]:
+        """What was shown and held back, rightly or not."""
+        rows = [
+            (
+                self._name(one),
+                *map(number, (d.tp, d.fp, d.fn, d.tn)),
+                *(number(end) for end in (d.accuracy.value, d.accuracy.low, d.accuracy.high)),
+                number(d.f1.value),
+            )
+            for one in self.axes
+            if (d := one.decisions) is not None
+        ]
+        return [Grid(("decisions", "tp", "fp", "fn", "tn", "accuracy", "low", "high", "F1"), rows)] if rows else []
 
     def _quality(self, judge: str) -> list[tuple[str, ...]]:
         return [
@@ -164,7 +202,8 @@ class JudgeReport(Shown):
         if one.length_spearman is not None:
             said.append(f"  rank correlation with the length of the answer: {number(one.length_spearman)}")
         if one.prompt_tokens is not None and one.completion_tokens is not None:
-            said.append(f"  {one.prompt_tokens:,} + {one.completion_tokens:,} tokens")
+            cost = "" if one.cost is None else f", cost {one.cost:,.4g} by the table of prices"
+            said.append(f"  {one.prompt_tokens:,} + {one.completion_tokens:,} tokens{cost}")
         return said
 
 
