@@ -71,6 +71,7 @@ HOMES = {
     "tokens_by_id": "metrics.operations",
     "risk_coverage": "stats.risk_coverage",
     "chunk_utilization": "usage.chunk_utilization",
+    "domain_analysis": "usage.domain",
     "response_exact_match_rate": "metrics.semantic",
     "response_semantic_consistency": "metrics.semantic",
 }

@@ -66,6 +66,7 @@ from fastmetrics.stats.pairwise import bradley_terry as bradley_terry
 from fastmetrics.stats.pairwise import pairwise as pairwise
 from fastmetrics.stats.risk_coverage import risk_coverage as risk_coverage
 from fastmetrics.usage.chunk_utilization import chunk_utilization as chunk_utilization
+from fastmetrics.usage.domain import domain_analysis as domain_analysis
 from fastmetrics.vectors.embedder import Embedder as Embedder
 from fastmetrics.vectors.embedder import add_embeddings as add_embeddings
 from fastmetrics.vectors.geometry import geometry as geometry
@@ -114,6 +115,7 @@ __all__ = [
     "correct_abstention",
     "correlations",
     "diversity_score",
+    "domain_analysis",
     "dot_similarity",
     "drift",
     "estimate",

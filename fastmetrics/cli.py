@@ -21,6 +21,7 @@ import typer
 from fastmetrics.commands.answer import answer
 from fastmetrics.commands.cache import cache
 from fastmetrics.commands.compare import compare
+from fastmetrics.commands.domain import domain
 from fastmetrics.commands.gate import gate
 from fastmetrics.commands.geometry import geometry
 from fastmetrics.commands.interrupts import CODE, heeded
@@ -107,6 +108,7 @@ for _command in (
     judges,
     sample,
     usage,
+    domain,
     cache,
 ):
     app.command()(_ending_well(_command))

@@ -48,6 +48,7 @@ KINDS = {
     "ids": "list of texts or whole numbers",
     **{"number": "number", "amounts": "number, or a list of numbers", "numbers": "list of numbers"},
     "flag": "true or false",
+    "time": "date, time in ISO 8601, or number of seconds since 1970",
     "vector": "list of numbers, fixed or variable in length",
 }
 

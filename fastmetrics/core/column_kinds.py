@@ -1,7 +1,7 @@
 """The Arrow types that a column of each kind may have, in memory and in files.
 
 A *kind* is what ``fastmetrics.core.input_columns`` says of a column (text, texts, ids, id, number, amounts, numbers,
-flag, vector), or ``any`` for a column that is only copied.
+flag, time, vector), or ``any`` for a column that is only copied.
 """
 
 from __future__ import annotations
@@ -44,6 +44,10 @@ def _is_count(type_: pa.DataType) -> bool:
     return is_number(type_) or bool(pt.is_boolean(type_))
 
 
+def _is_time(type_: pa.DataType) -> bool:
+    return is_text(type_) or bool(pt.is_timestamp(type_) or pt.is_date(type_)) or is_number(type_)
+
+
 def _is_coordinate(type_: pa.DataType) -> bool:
     return bool(pt.is_integer(type_) or pt.is_floating(type_))
 
@@ -65,6 +69,7 @@ _FITS: Mapping[str, tuple[str, Callable[[pa.DataType], bool]]] = {
     "amounts": ("numbers or lists of numbers", lambda type_: _is_count(type_) or _list_of(_is_count)(type_)),
     "numbers": ("lists of numbers", _list_of(_is_count)),
     "flag": ("true or false", _is_flag),
+    "time": ("times: dates, ISO 8601, or seconds since 1970", _is_time),
     "vector": ("lists of numbers", _list_of(_is_coordinate)),
     "any": ("anything but unions", lambda type_: not pt.is_union(type_)),
 }

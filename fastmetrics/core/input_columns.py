@@ -14,7 +14,9 @@ from fastmetrics.errors.messages import Argument
 
 @dataclass(frozen=True)
 class Column:
-    """One input column. ``kind`` is one of text, texts, ids, id, number, amounts, numbers, flag, vector."""
+    """One input column. ``kind`` is one of text, texts, ids, id, number, amounts, numbers, flag, time,
+    vector.
+    """
 
     name: str
     kind: str
@@ -82,6 +84,21 @@ _ALL = (
     Column("prompt_tokens", "amounts", "tokens of the prompt, as the model counts them; of several rounds a list"),
     Column("completion_tokens", "amounts", "tokens of the answer, as the model counts them; of several rounds a list"),
     Column("total_tokens", "amounts", "tokens of prompt and answer together; of several rounds a list"),
+    Column(
+        "session_id",
+        "id",
+        "the conversation that the row is a turn of",
+        ("session", "conversation_id", "dialog_id", "dialogue_id", "thread_id", "chat_id"),
+    ),
+    Column("turn", "number", "the row's place within its session", ("turn_id", "turn_index", "turn_number")),
+    Column("round", "number", "which of several rounds of one question the row is", ("round_index", "round_number")),
+    Column("timestamp", "time", "when the question was asked", ("created_at", "datetime", "asked_at")),
+    Column(
+        "rating",
+        "number",
+        "what the user thought of the answer; larger is better",
+        ("user_rating", "feedback", "stars"),
+    ),
     Column("answer_embedding", "vector", "embedding of the answer"),
     Column("reference_embedding", "vector", "embedding of the reference"),
     Column("question_embedding", "vector", "embedding of the question"),

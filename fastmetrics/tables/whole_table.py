@@ -1,14 +1,16 @@
-"""All rows of an opened input: as one table, or batch after batch for those who add up as they read."""
+"""All rows of an opened input: as one table, or piece by piece for those who add up as they read."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import partial
 from typing import TypeVar
 
 import pyarrow as pa
 
 from fastmetrics.errors import FileFormatError
-from fastmetrics.tables.chunks import Place
+from fastmetrics.tables.chunks import Chunk, Place
 from fastmetrics.tables.column_types import Selection, Widened
 from fastmetrics.tables.invalid_utf8 import bad_text
 from fastmetrics.tables.source import Source
@@ -21,34 +23,50 @@ def whole_table(source: Source, columns: Mapping[str, str]) -> pa.Table:
 
     Raises ``FileFormatError`` for the first bad row, ``ColumnError`` for a column that is missing or of another kind.
     """
-    return gathered(source, columns, lambda schema, batches: pa.Table.from_batches(batches, schema=schema))
+
+    def make(schema: pa.Schema, pieces: Iterator[Piece]) -> pa.Table:
+        return pa.Table.from_batches((piece.batch() for piece in pieces), schema=schema)
+
+    return gathered(source, columns, make)
+
+
+@dataclass(frozen=True)
+class Piece:
+    """Some rows on their way: how many, and how to get them, which may be left to another thread."""
+
+    rows: int
+    batch: Callable[[], pa.RecordBatch]
 
 
 def gathered(
     source: Source,
     columns: Mapping[str, str],
-    make: Callable[[pa.Schema, Iterator[pa.RecordBatch]], T],
+    make: Callable[[pa.Schema, Iterator[Piece]], T],
     threads: int = 1,
 ) -> T:
-    """What ``make`` makes of the schema and the batches of the named columns (yours: kind), all rows in order.
+    """What ``make`` makes of the schema and the pieces of the named columns (yours: kind), all rows in order.
 
-    It is called anew, with the first batch again, where a late row shows that a column of text files needs a wider type
+    It is called anew, with the first piece again, where a late row shows that a column of text files needs a wider type
     than the rows before it.  Raises what :func:`whole_table` raises.
     """
     selection = source.select(columns)
     while True:
         try:
-            return make(selection.schema, _batches(source, selection, threads))
+            return make(selection.schema, _pieces(source, selection, threads))
         except Widened as wider:
             selection = selection.widen(wider.name, wider.type)
 
 
-def _batches(source: Source, selection: Selection, threads: int) -> Iterator[pa.RecordBatch]:
+def _pieces(source: Source, selection: Selection, threads: int) -> Iterator[Piece]:
     for chunk in source.chunks(selection, threads=threads):
         if chunk.rejects:
             raise FileFormatError(str(chunk.rejects[0]))
-        batch = source.conform(chunk, selection)
-        for row, (column, reason) in sorted(bad_text(batch).items()):
-            path, where = source.where(Place(chunk.file, int(chunk.rows[row])))
-            raise FileFormatError(f"{path}, {where}, column {column!r}: {reason}")
-        yield batch
+        yield Piece(chunk.batch.num_rows, partial(_checked, source, selection, chunk))
+
+
+def _checked(source: Source, selection: Selection, chunk: Chunk) -> pa.RecordBatch:
+    batch = source.conform(chunk, selection)
+    for row, (column, reason) in sorted(bad_text(batch).items()):
+        path, where = source.where(Place(chunk.file, int(chunk.rows[row])))
+        raise FileFormatError(f"{path}, {where}, column {column!r}: {reason}")
+    return batch

@@ -100,6 +100,10 @@ def _words() -> tuple[Ids, Ids]:
     return _build(unicode.is_word())
 
 
+def _hyphen_words() -> tuple[Ids, Ids]:
+    return _build(unicode.is_word() | _flags("-"))
+
+
 def _ascii_words() -> tuple[Ids, Ids]:
     return _build(_flags(string.ascii_letters + string.digits + "_"))
 
@@ -162,6 +166,7 @@ def _characters() -> tuple[Ids, Ids]:
 _BUILDERS: dict[str, Callable[[], tuple[Ids, Ids]]] = {
     "words": _words,
     "ascii_words": _ascii_words,
+    "hyphen_words": _hyphen_words,
     "split": _split,
     "lower": _lower,
     "light": _light,

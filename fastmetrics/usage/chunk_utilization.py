@@ -19,7 +19,7 @@ from fastmetrics.errors import ColumnError
 from fastmetrics.usage.chunk_ids import as_log, chunk_ids, comparable, raise_unknown
 from fastmetrics.usage.chunk_use import ChunkUse, figures, hub_line
 from fastmetrics.usage.cited_ids import cited_ids
-from fastmetrics.usage.listed_ids import ListedIds, coded, listed_ids, once_a_row
+from fastmetrics.usage.listed_ids import ListedIds, listed_ids
 from fastmetrics.usage.log import Columns, Part, open_log
 from fastmetrics.usage.score_sums import mean_of, score_column, sum_names, summed
 from fastmetrics.usage.tally import KEY, Tally, counted
@@ -106,34 +106,30 @@ class Counting:
         rows = part.rows
         retrieved = listed_ids(rows.column("retrieved_ids"), "retrieved_ids", part.first)
         sizes = np.bincount(retrieved.rows, minlength=rows.num_rows)[retrieved.valid]
-        tables = [self._retrieved(part, retrieved.where(retrieved.places < self.k))]
+        tables = {"": (retrieved, self._retrieved(part, retrieved.where(retrieved.places < self.k).once()))}
         if "answer" in self.has:
-            held = retrieved
+            key, held = "", retrieved
             if "context_ids" in self.has:
-                held = listed_ids(rows.column("context_ids"), "context_ids", part.first)
-            tables.append(self._once("cited", held, cited_ids(rows.column("answer"), held)))
+                key, held = "context", listed_ids(rows.column("context_ids"), "context_ids", part.first)
+            cited = np.zeros(held.codes.size, np.bool_)
+            cited[cited_ids(rows.column("answer"), held)] = True
+            tables.setdefault(key, (held, {}))[1]["cited"] = held.where(cited).once().counts()
         if "relevant_ids" in self.has:
             relevant = listed_ids(rows.column("relevant_ids"), "relevant_ids", part.first)
-            tables.append(self._once("relevant", relevant, np.flatnonzero(_relevant(part, relevant))))
-        return Counted(len(sizes), rows.num_rows - len(sizes), int((sizes < self.k).sum()), tables)
+            tables["relevant"] = relevant, {"relevant": relevant.where(_relevant(part, relevant)).once().counts()}
+        return Counted(
+            len(sizes),
+            rows.num_rows - len(sizes),
+            int((sizes < self.k).sum()),
+            [self._filled(held.words, counts) for held, counts in tables.values()],
+        )
 
-    def _retrieved(self, part: Part, top: ListedIds) -> pa.Table:
-        codes, ids = coded(top.ids)
-        first = once_a_row(codes, top.rows, part.rows.num_rows)
-        codes, rows, ranks = codes[first], top.rows[first], top.places[first] + 1
-        counts: dict[str, Any] = {
-            "retrieved": np.bincount(codes, minlength=len(ids)),
-            "ranks": np.bincount(codes, ranks, len(ids)),
-        }
+    def _retrieved(self, part: Part, top: ListedIds) -> dict[str, Any]:
+        n = len(top.words)
+        counts: dict[str, Any] = {"retrieved": top.counts(), "ranks": np.bincount(top.codes, top.places + 1, n)}
         for name in self.scores:
-            counts |= summed(name, codes, score_column(part.rows, name, part.first)[rows], len(ids))
-        return self._filled(ids, counts)
-
-    def _once(self, name: str, held: ListedIds, places: Ints) -> pa.Table:
-        """How many rows hold each id at some of the places."""
-        codes, ids = coded(held.ids.take(pa.array(places)))
-        first = once_a_row(codes, held.rows[places], len(held.valid))
-        return self._filled(ids, {name: np.bincount(codes[first], minlength=len(ids))})
+            counts |= summed(name, top.codes, score_column(part.rows, name, part.first)[top.rows], n)
+        return counts
 
     def _filled(self, ids: pa.Array, counts: Mapping[str, Any]) -> pa.Table:
         nothing = np.zeros(len(ids), np.int64)
@@ -152,7 +148,7 @@ class Counting:
 def _relevant(part: Part, relevant: ListedIds) -> Flags:
     """Which of the ids that people judged are relevant."""
     if "relevance" not in part.rows.schema.names:
-        return np.ones(len(relevant.ids), np.bool_)
+        return np.ones(relevant.codes.size, np.bool_)
     grades = part.rows.column("relevance")
     sizes = np.bincount(relevant.rows, minlength=len(relevant.valid))
     given = np.asarray(grades.is_valid()) & relevant.valid
@@ -163,9 +159,9 @@ def _relevant(part: Part, relevant: ListedIds) -> Flags:
         of = f"expected a grade for each of {sizes[row]} relevant ids, got {lengths[row]}"
         raise ColumnError(f"column 'relevance', row {part.first + row}: {of}")
     if not given.any():
-        return np.ones(len(relevant.ids), np.bool_)
+        return np.ones(relevant.codes.size, np.bool_)
     kept = grades.filter(pa.array(given)).flatten()
-    values = np.ones(len(relevant.ids))
+    values = np.ones(relevant.codes.size)
     values[given[relevant.rows]] = np.asarray(kept.cast(pa.float64()).fill_null(0.0))
     return values >= 1
 

@@ -8,31 +8,33 @@ import pyarrow.compute as pc
 
 from fastmetrics.core.arrays import Ints, Text, text_of_arrow
 from fastmetrics.retrieval.ids import offsets, spans
-from fastmetrics.usage.listed_ids import ListedIds, as_text, coded
+from fastmetrics.usage.listed_ids import ListedIds, as_text
 
 _OPEN, _CLOSE = ord("["), ord("]")
 _LONGEST = 9  # digits of a number that a list may be as long as
 
 
 def cited_ids(answers: pa.Array, listed: ListedIds) -> Ints:
-    """The places in ``listed.ids`` that the answers cite, each once, ascending.
+    """The places among all listed ids that the answers cite, ascending.
 
     What stands in square brackets is an id of the row's list or, if that has no such id, the number of one, from 1.
     """
     text = text_of_arrow(answers, "answer")
     begins, ends, rows = _brackets(text)
-    if not begins.size or not len(listed.ids):
+    if not begins.size or not listed.codes.size:
         return np.zeros(0, np.int64)
     said = pc.utf8_trim_whitespace(_strings(text, begins, ends))
     named = _named(said, rows, listed)
     numbered = _numbered(said, rows, listed)
     found = np.where(named >= 0, named, numbered)
-    return np.unique(found[found >= 0])
+    cited = np.zeros(listed.codes.size, np.bool_)
+    cited[found[found >= 0]] = True
+    return np.flatnonzero(cited)
 
 
 def _brackets(text: Text) -> tuple[Ints, Ints, Ints]:
     """What stands between brackets without a bracket within: first and past-last byte, and row."""
-    order = np.flatnonzero((text.data == _OPEN) | (text.data == _CLOSE))
+    order = np.flatnonzero(((text.data - np.uint8(_OPEN)) & np.uint8(~(_CLOSE - _OPEN) & 0xFF)) == 0)
     opens = text.data[order] == _OPEN
     pairs = np.flatnonzero(opens[:-1] & ~opens[1:])
     begins, ends = order[pairs] + 1, order[pairs + 1]
@@ -52,13 +54,18 @@ def _strings(text: Text, begins: Ints, ends: Ints) -> pa.Array:
 
 def _named(said: pa.Array, rows: Ints, listed: ListedIds) -> Ints:
     """The place of the first id of the row's list that equals what is said, −1 if none does."""
-    own = as_text(listed.ids)
-    codes, words = coded(pa.concat_arrays([own, said]))
-    keys = listed.rows * len(words) + codes[: len(own)]
+    encoded = said.dictionary_encode()
+    known = np.asarray(pc.index_in(encoded.dictionary, as_text(listed.words)).fill_null(-1)).astype(np.int64)
+    codes = known[np.asarray(encoded.indices)]
+    found, some = np.full(len(codes), -1), np.flatnonzero(codes >= 0)
+    if not some.size:
+        return found
+    keys = listed.rows * len(listed.words) + listed.codes
     order = np.argsort(keys, kind="stable")
-    asked = rows * len(words) + codes[len(own) :]
+    asked = rows[some] * len(listed.words) + codes[some]
     at = np.minimum(np.searchsorted(keys[order], asked), len(order) - 1)
-    return np.where(keys[order[at]] == asked, order[at], -1)
+    found[some] = np.where(keys[order[at]] == asked, order[at], -1)
+    return found
 
 
 def _numbered(said: pa.Array, rows: Ints, listed: ListedIds) -> Ints:

@@ -17,11 +17,14 @@ from fastmetrics.retrieval.ids import fixed_ids, frozen, offsets
 
 @dataclass(frozen=True)
 class ListedIds:
-    """The ids of all rows, one after the other: ``ids[i]`` stands in row ``rows[i]`` at place ``places[i]``, from 0."""
+    """The ids of all rows, one after the other: id i is ``words[codes[i]]``, in row ``rows[i]``."""
 
-    ids: pa.Array
+    codes: Ints
+    words: pa.Array
+    """The distinct ids."""
     rows: Ints
     places: Ints
+    """The place of each id in its row, from 0."""
     valid: Flags
     """Whether each row has a list, which may be empty."""
 
@@ -29,7 +32,16 @@ class ListedIds:
         """Those ids for which ``keep`` is True."""
         if keep.all():
             return self
-        return ListedIds(self.ids.filter(pa.array(keep)), self.rows[keep], self.places[keep], self.valid)
+        return ListedIds(self.codes[keep], self.words, self.rows[keep], self.places[keep], self.valid)
+
+    def once(self) -> ListedIds:
+        """The ids without those that stood in their row before."""
+        starts = offsets(np.bincount(self.rows, minlength=len(self.valid)).astype(np.int64))
+        return self.where(~repeats(fixed_ids(self.codes.view(np.uint64)), frozen(starts)))
+
+    def counts(self) -> Ints:
+        """How often each of the ``words`` occurs."""
+        return np.bincount(self.codes, minlength=len(self.words))
 
 
 def listed_ids(column: pa.Array, name: str, first: int = 0) -> ListedIds:
@@ -41,7 +53,7 @@ def listed_ids(column: pa.Array, name: str, first: int = 0) -> ListedIds:
     kind = column.type
     if pa.types.is_null(kind):
         nothing = np.zeros(0, np.int64)
-        return ListedIds(pa.array([], pa.large_string()), nothing, nothing, np.zeros(len(column), np.bool_))
+        return ListedIds(nothing, pa.array([], pa.large_string()), nothing, nothing, np.zeros(len(column), np.bool_))
     if not is_list(kind):
         raise ColumnError(f"column {name!r}: expected lists of strings or of whole numbers, got {kind}")
     sizes = np.asarray(pc.fill_null(pc.list_value_length(column), 0)).astype(np.int64)
@@ -51,9 +63,11 @@ def listed_ids(column: pa.Array, name: str, first: int = 0) -> ListedIds:
     if values.null_count and not pa.types.is_null(values.type):
         row = int(rows[np.flatnonzero(np.asarray(values.is_null()))[0]])
         raise ColumnError(f"column {name!r}, row {first + row}: an id is null; give it, or make the whole list null")
-    found = ListedIds(as_ids(values, name), rows, places, np.asarray(column.is_valid()))
-    if pa.types.is_fixed_size_list(kind) and pa.types.is_integer(found.ids.type):
-        return found.where(np.asarray(pc.not_equal(found.ids, -1)))
+    encoded = values.dictionary_encode()
+    codes, words = np.asarray(encoded.indices).astype(np.int64), as_ids(encoded.dictionary, name)
+    found = ListedIds(codes, words, rows, places, np.asarray(column.is_valid()))
+    if pa.types.is_fixed_size_list(kind) and pa.types.is_integer(words.type) and len(words):
+        return found.where(np.asarray(pc.not_equal(words, -1))[codes])
     return found
 
 
@@ -75,15 +89,3 @@ def as_ids(values: pa.Array, name: str) -> pa.Array:
 def as_text(ids: pa.Array) -> pa.Array:
     """Ids as text, in which 7 and "7" are one."""
     return ids.cast(pa.large_string())
-
-
-def coded(ids: pa.Array) -> tuple[Ints, pa.Array]:
-    """A number for each distinct id, and the ids by number."""
-    found = ids.dictionary_encode()
-    return np.asarray(found.indices).astype(np.int64), found.dictionary
-
-
-def once_a_row(codes: Ints, rows: Ints, n_rows: int) -> Flags:
-    """Which ids are the first of their kind in their row; the rows ascend."""
-    starts = offsets(np.bincount(rows, minlength=n_rows).astype(np.int64))
-    return ~repeats(fixed_ids(codes.view(np.uint64)), frozen(starts))

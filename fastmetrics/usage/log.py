@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
@@ -18,7 +19,7 @@ from fastmetrics.errors.messages import Argument
 from fastmetrics.tables import open_source
 from fastmetrics.tables.column_types import cast
 from fastmetrics.tables.read_sizes import ReadSizes
-from fastmetrics.tables.whole_table import gathered
+from fastmetrics.tables.whole_table import Piece, gathered
 
 T = TypeVar("T")
 R = TypeVar("R")
@@ -48,42 +49,53 @@ PLAIN = Columns()
 
 @dataclass(frozen=True)
 class Log:
-    """An opened log: ``has`` are the canonical columns found; ``read`` gives their batches to a function."""
+    """An opened log: ``names`` are the canonical columns found and what they are called in it."""
 
-    has: frozenset[str]
-    read: Callable[[Callable[[pa.Schema, Iterator[pa.RecordBatch]], Any], int], Any]
     names: Mapping[str, str]
+    read: Callable[[Callable[[pa.Schema, Iterator[Piece]], Any], int], Any]
+
+    @property
+    def has(self) -> frozenset[str]:
+        """The columns found."""
+        return frozenset(self.names)
 
     def parts(self, work: Callable[[Part], T], add: Callable[[Iterator[T]], R], threads: int) -> R:
         """What ``add`` makes of what ``work`` made of each part, in order, ``threads`` parts at a time."""
 
-        def make(schema: pa.Schema, batches: Iterator[pa.RecordBatch]) -> R:
-            return add(ordered(work, self._numbered(schema, batches), threads))
+        def make(schema: pa.Schema, pieces: Iterator[Piece]) -> R:
+            renamed = self._renamed(schema)
+            return add(ordered(lambda item: work(self._part(*item, renamed)), _numbered(pieces), threads))
 
         return self.read(make, threads)
 
     def table(self) -> pa.Table:
         """All rows at once, under canonical names."""
-        return self.read(
-            lambda schema, batches: pa.Table.from_batches(
-                (one.rows for one in self._numbered(schema, batches)), schema=self._renamed(schema)
-            ),
-            1,
-        )
+
+        def make(schema: pa.Schema, pieces: Iterator[Piece]) -> pa.Table:
+            renamed = self._renamed(schema)
+            rows = (self._part(first, piece, renamed).rows for first, piece in _numbered(pieces))
+            return pa.Table.from_batches(rows, schema=renamed)
+
+        return self.read(make, 1)
 
     def _renamed(self, schema: pa.Schema) -> pa.Schema:
         return pa.schema([(name, plain(schema.field(yours).type)) for name, yours in self.names.items()])
 
-    def _numbered(self, schema: pa.Schema, batches: Iterator[pa.RecordBatch]) -> Iterator[Part]:
-        first, renamed = 0, self._renamed(schema)
-        for batch in batches:
-            held = [batch.column(yours) for yours in self.names.values()]
-            columns = [
-                one if one.type == field.type else cast(one, field.type)
-                for one, field in zip(held, renamed, strict=True)
-            ]
-            yield Part(first, pa.RecordBatch.from_arrays(columns, schema=renamed))
-            first += batch.num_rows
+    def _part(self, first: int, piece: Piece, renamed: pa.Schema) -> Part:
+        batch = piece.batch()
+        held = [batch.column(yours) for yours in self.names.values()]
+        columns = [
+            one if one.type == field.type else cast(one, field.type) for one, field in zip(held, renamed, strict=True)
+        ]
+        return Part(first, pa.RecordBatch.from_arrays(columns, schema=renamed))
+
+
+def _numbered(pieces: Iterator[Piece]) -> Iterator[tuple[int, Piece]]:
+    """Each piece with the number of its first row."""
+    first = 0
+    for piece in pieces:
+        yield first, piece
+        first += piece.rows
 
 
 def is_paths(log: Any) -> bool:
@@ -114,17 +126,26 @@ def open_log(
             raise ColumnError(Argument("scores", name), ": ", UnknownNameError.of("column", name, present).message)
     names = {**taken, **{name: name for name in numbers if name not in taken.values()}}
     kinds = {yours: COLUMNS[name].kind if name in taken else "number" for name, yours in names.items()}
+    for yours, kind in kinds.items():
+        if source is not None and kind == "time" and yours in source.schema.names:
+            check("", yours, "time", source.schema.field(yours).type)
+    as_read = {yours: "any" if kind == "time" else kind for yours, kind in kinds.items()}
 
-    def read(make: Callable[[pa.Schema, Iterator[pa.RecordBatch]], R], threads: int) -> R:
+    def read(make: Callable[[pa.Schema, Iterator[Piece]], R], threads: int) -> R:
         if source is not None:
-            return gathered(source, kinds, make, threads)
+            return gathered(source, as_read, make, threads)
         assert frame is not None
         schema, pieces = frame.read(list(kinds))
         for yours, kind in kinds.items():
             check("", yours, kind, schema.field(yours).type)
-        return make(schema, (batch for piece in pieces for batch in piece.to_batches(max_chunksize=ROWS)))
+        cut = (batch for piece in pieces for batch in piece.to_batches(max_chunksize=ROWS))
+        return make(schema, (Piece(batch.num_rows, partial(_itself, batch)) for batch in cut))
 
-    return Log(frozenset(names), read, names)
+    return Log(names, read)
+
+
+def _itself(batch: pa.RecordBatch) -> pa.RecordBatch:
+    return batch
 
 
 def _missing(name: str, present: Sequence[str]) -> ColumnError:

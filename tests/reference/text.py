@@ -17,6 +17,11 @@ def ascii_words(text: str) -> list[str]:
     return re.sub(r"[^A-Za-z0-9_\s]", " ", text.lower()).split()
 
 
+def hyphen_words(text: str) -> list[str]:
+    """Lower-cased maximal runs of word characters and hyphens."""
+    return re.findall(r"[\w-]+", text.lower())
+
+
 def light(text: str) -> list[str]:
     """Lower-cased white-space tokens with the punctuation at both ends stripped; empty ones dropped."""
     stripped = [token.strip(LIGHT_STRIP) for token in text.lower().split()]
@@ -65,6 +70,7 @@ def paragraphs(text: str) -> list[str]:
 CONVENTIONS = {
     "words": words,
     "ascii_words": ascii_words,
+    "hyphen_words": hyphen_words,
     "light": light,
     "plain": plain,
     "squad": squad,

@@ -1,0 +1,216 @@
+"""``fm.domain_analysis``: what users ask, in which words, languages and scripts, how often, and when (S2)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from fastmetrics.core.allowed_values import Real, Texts, Whole, argument
+from fastmetrics.core.arrays import Ints, Uint64s, floats_of_arrow
+from fastmetrics.core.threads import cores
+from fastmetrics.errors import ColumnError
+from fastmetrics.usage.activity import Activity, activity
+from fastmetrics.usage.answered import answered
+from fastmetrics.usage.domain_result import Domain
+from fastmetrics.usage.languages import check_languages, languages_of
+from fastmetrics.usage.log import Columns, Part, open_log
+from fastmetrics.usage.near_repeats import embedder_of, near_repeats
+from fastmetrics.usage.question_sample import questions_of, sampled, sampled_of
+from fastmetrics.usage.scripts import scripts, scripts_of
+from fastmetrics.usage.tally import Tally
+from fastmetrics.usage.text_keys import group_sizes, plainly, text_keys
+from fastmetrics.usage.word_counts import log_odds, most, word_counts, words_of
+
+ALL, GROUP = 50, 30
+"""How many of the most frequent words are given of all questions, and of those answered and unanswered."""
+
+
+def domain_analysis(
+    log: Any,
+    *,
+    indicators: Sequence[str] = (),
+    languages: Sequence[str] = (),
+    embedder: Any = None,
+    near: float = 0.7,
+    sample: int = 10_000,
+    columns: Mapping[str, str] | None = None,
+    schema: str | None = None,
+    format: str | None = None,
+    threads: int | None = None,
+) -> Domain:
+    r"""What the questions of a log are like: words, answers, ratings, scripts, repeats, activity over time.
+
+    ``log`` is a table or the paths of files, as ``score`` and ``score_files`` take them, with a column ``question``;
+    ``answer``, ``rating`` and ``timestamp`` are read, too, if it has them.  A question is answered if its answer is
+    neither missing nor blank nor abstains (see ``abstained``).  Words are runs of ``[\w-]{3,}`` in lower case: the 50
+    most frequent of all questions, the 30 of those answered and unanswered, and the 30 on each side that tell these
+    apart by the log-odds ratio with an informative prior (Monroe, Colaresi and Quinn 2008).  ``indicators`` are words:
+    the questions that hold each are counted, in any case and in parts of words, too.  A question's script is that of
+    most of its letters.  Repeats are questions that are equal but for case and white space at their ends.
+
+    What takes long is done for an even ``sample`` of the distinct questions, if it is asked for: their languages, among
+    those that ``languages`` names (ISO 639-1; the package py3langid guesses them), and with an ``embedder`` how many of
+    them are near repeats, having another one at a cosine of at least ``near``.
+
+    All counts are whole numbers, so threads, files and the order of rows change none.  Memory grows with the distinct
+    words, and by 16 bytes a question to find repeats.  Source: S2.
+
+    >>> log = {"question": ["How do I pay?", "how do i pay? ", "Где карта"], "answer": ["Online.", None, ""]}
+    >>> found = domain_analysis(log, indicators=["pay"])
+    >>> found.questions, found.answered, found.distinct, dict(found.scripts), dict(found.indicators)
+    (3, 1, 2, {'Latin': 2, 'Cyrillic': 1}, {'pay': 2})
+    >>> found.words[:2]
+    [('how', 2.0), ('pay', 2.0)]
+
+    Raises ``ColumnError`` for a log without questions, and ``InputError`` that names the row for a timestamp that is
+    no time, and for timestamps with a zone among others without.
+    """
+    workers = cores(threads)
+    wanted = argument("indicators", list(indicators), Texts(what="words"))
+    near, size = float(argument("near", near, Real(-1.0, 1.0))), argument("sample", sample, Whole(1, 10_000_000))
+    check_languages(languages)
+    model = None if embedder is None else embedder_of(embedder)
+    opened = open_log(log, ["question"], ["answer", "rating", "timestamp"], (), Columns(columns, schema, format))
+    lowered = tuple(dict.fromkeys(word.lower() for word in wanted))
+    asked = Asked(opened.has, lowered, size if languages or model else 0)
+    found, questions = opened.parts(asked.count, asked.add_up, workers)
+    if languages:
+        found = replace(found, languages=languages_of(questions, languages), sampled=len(questions))
+    if model is not None:
+        n = near_repeats(questions, model, near, workers)
+        found = replace(found, near_repeats=n, near=near, sampled=len(questions))
+    return found
+
+
+@dataclass
+class Counts:
+    """What a part of a log adds."""
+
+    questions: int
+    missing: int
+    answered: int
+    characters: int
+    ratings: Mapping[float | None, int]
+    words: pa.Table
+    indicators: Ints
+    scripts: Ints
+    keys: Uint64s
+    sample: pa.Table
+    activity: Activity | None = None
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What is counted of a log that has certain columns."""
+
+    has: frozenset[str]
+    indicators: tuple[str, ...] = ()
+    sample: int = 0
+
+    def count(self, part: Part) -> Counts:
+        """The counts of a part."""
+        whole = part.rows
+        present = whole.column("question").is_valid()
+        rows = whole if not whole.column("question").null_count else whole.filter(present)
+        questions = rows.column("question")
+        good = answered(rows.column("answer")) if "answer" in self.has else None
+        lowered = plainly(questions)
+        keys = text_keys(lowered)
+        held = [pc.sum(pc.match_substring(lowered, word)).as_py() or 0 for word in self.indicators]
+        return Counts(
+            len(questions),
+            whole.num_rows - len(questions),
+            0 if good is None else int(good.sum()),
+            pc.sum(pc.utf8_length(questions)).as_py() or 0,
+            _ratings(rows.column("rating")) if "rating" in self.has else {},
+            word_counts(words_of(questions), good),
+            np.array(held, np.int64),
+            np.bincount(scripts_of(questions), minlength=len(scripts())),
+            keys,
+            sampled(questions, keys, self.sample),
+            activity(whole.column("timestamp"), part.first, present) if "timestamp" in self.has else None,
+        )
+
+    def add_up(self, parts: Iterable[Counts]) -> tuple[Domain, pa.Array]:
+        """The figures of all parts, and the sample of their questions."""
+        tally = Tally(["all", "answered"])
+        sums = np.zeros(4, np.int64)
+        indicators, by_script = np.zeros(len(self.indicators), np.int64), np.zeros(len(scripts()), np.int64)
+        ratings: dict[float | None, int] = {}
+        samples: list[pa.Table] = []
+        keys, active = [np.zeros((0, 2), np.uint64)], Activity()
+        for part in parts:
+            tally.add(part.words)
+            sums += (part.questions, part.missing, part.answered, part.characters)
+            indicators += part.indicators
+            by_script += part.scripts
+            for rating, n in part.ratings.items():
+                ratings[rating] = ratings.get(rating, 0) + n
+            keys.append(part.keys)
+            samples = [sampled_of([*samples, part.sample], self.sample)]
+            active = active if part.activity is None else active.plus(part.activity)
+        questions, missing, good, characters = map(int, sums)
+        distinct = len(group_sizes(np.concatenate(keys)))
+        judged = "answer" in self.has
+        found = Domain(
+            questions=questions,
+            missing=missing,
+            answered=good if judged else None,
+            answered_share=good / questions if judged and questions else None,
+            mean_characters=characters / questions if questions else float("nan"),
+            ratings=_named(ratings) if "rating" in self.has else None,
+            **_words(tally.table(), judged=judged),
+            indicators=dict(zip(self.indicators, indicators.tolist(), strict=True)),
+            scripts=_by_count(by_script),
+            distinct=distinct,
+            repeated=questions - distinct,
+            near_repeats=None,
+            near=None,
+            languages=None,
+            sampled=None,
+            **active.told(has="timestamp" in self.has),
+        )
+        return found, questions_of(samples)
+
+
+def _ratings(column: pa.Array) -> dict[float | None, int]:
+    values = floats_of_arrow(column, "rating")
+    given, counts = np.unique(values[~np.isnan(values)], return_counts=True)
+    found: dict[float | None, int] = dict(zip(given.tolist(), counts.tolist(), strict=True))
+    if len(found) > 1000:
+        raise ColumnError(f"column 'rating': {len(found):,} different values; expected the few grades users can give")
+    return {**found, None: int(np.isnan(values).sum())}
+
+
+def _named(ratings: Mapping[float | None, int]) -> dict[str, int]:
+    named = {f"{rating:g}": ratings[rating] for rating in sorted(one for one in ratings if one is not None)}
+    return {**named, "none": ratings.get(None, 0)}
+
+
+def _by_count(counts: Ints) -> dict[str, int]:
+    order = [one for one in np.argsort(-counts, kind="stable").tolist() if counts[one]]
+    return {scripts()[one]: int(counts[one]) for one in order}
+
+
+def _words(table: pa.Table, *, judged: bool) -> dict[str, Any]:
+    every = np.asarray(table["all"])
+    found: dict[str, Any] = dict.fromkeys(
+        ("words_answered", "words_unanswered", "telling_answered", "telling_unanswered")
+    )
+    found["words"] = most(table, every, ALL)
+    if judged:
+        good = np.asarray(table["answered"])
+        z = log_odds(good, every - good)
+        sides = {
+            "words_answered": good,
+            "words_unanswered": every - good,
+            "telling_answered": z,
+            "telling_unanswered": -z,
+        }
+        found |= {name: most(table, weights, GROUP) for name, weights in sides.items()}
+    return found

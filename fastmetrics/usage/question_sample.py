@@ -1,0 +1,36 @@
+"""An even sample of a log's distinct questions, the same in any order of the rows: those with the smallest hashes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import pyarrow as pa
+
+from fastmetrics.core.arrays import Uint64s
+
+_KEY, _TEXT = "key", "question"
+
+
+def sampled(questions: pa.Array, keys: Uint64s, size: int) -> pa.Table:
+    """The ``size`` distinct questions of a part with the smallest keys; of those with one key, the first as text."""
+    first = keys[: len(questions) if size else 0, 0]
+    return _smallest(pa.table({_KEY: first, _TEXT: questions[: len(first)].cast(pa.large_string())}), size)
+
+
+def sampled_of(samples: Sequence[pa.Table], size: int) -> pa.Table:
+    """The sample of all parts, given theirs."""
+    return _smallest(pa.concat_tables(samples), size)
+
+
+def questions_of(samples: Sequence[pa.Table]) -> pa.Array:
+    """The questions of samples."""
+    nothing = pa.table({_TEXT: pa.array([], pa.large_string())})
+    return pa.concat_tables([nothing, *(one.select([_TEXT]) for one in samples)])[_TEXT].combine_chunks()
+
+
+def _smallest(table: pa.Table, size: int) -> pa.Table:
+    table = table.sort_by([(_KEY, "ascending"), (_TEXT, "ascending")])
+    keys = np.asarray(table[_KEY])
+    new = np.flatnonzero(np.append(np.ones(min(1, len(keys)), np.bool_), keys[1:] != keys[:-1]))
+    return table.take(pa.array(new[:size]))

@@ -1,0 +1,83 @@
+r"""The words of questions, ``[\w-]{3,}`` in lower case: how often each occurs, and which tell two groups apart."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from fastmetrics.core.arrays import Flags, Floats, Ints, text_of_arrow
+from fastmetrics.text.conventions import convention
+from fastmetrics.text.tokenize import Vocabulary
+from fastmetrics.usage.tally import KEY, counted
+
+SHORTEST = 3
+
+
+class Words(NamedTuple):
+    """The words of some texts: word i of all has the number ``ids[i]`` and stands in text ``rows[i]``."""
+
+    ids: Ints
+    rows: Ints
+    spelled: pa.Array
+
+
+def words_of(texts: pa.Array, name: str = "question") -> Words:
+    """The words of three characters or more."""
+    vocabulary = Vocabulary(convention("hyphen_words"))
+    tokens = vocabulary.tokenize(text_of_arrow(texts, name))
+    text = vocabulary.spelled(0)
+    bounds = np.append(text.starts, text.stops[-1:]).astype(np.int64)
+    bounds = bounds if len(bounds) else np.zeros(1, np.int64)
+    spelled = pa.Array.from_buffers(pa.large_string(), len(text), [None, pa.py_buffer(bounds), pa.py_buffer(text.data)])
+    long = np.asarray(pc.greater_equal(pc.utf8_length(spelled), SHORTEST))
+    kept = tokens.where(long) if len(long) else tokens
+    rows = np.repeat(np.arange(len(kept)), kept.counts)
+    return Words(kept.ids.astype(np.int64), rows, spelled)
+
+
+def word_counts(words: Words, answered: Flags | None) -> pa.Table:
+    """A tally of words: how often they occur in all texts and in those that were answered."""
+    n = len(words.spelled)
+    counts = {"all": np.bincount(words.ids, minlength=n)}
+    counts["answered"] = (
+        counts["all"] if answered is None else np.bincount(words.ids[answered[words.rows]], minlength=n)
+    )
+    present = counts["all"] > 0
+    return counted(words.spelled.filter(pa.array(present)), {name: one[present] for name, one in counts.items()})
+
+
+def log_odds(one: Ints, other: Ints) -> Floats:
+    """z-scores of the log-odds ratio of each word between two groups, the words of both together being the prior.
+
+    With counts y and n = Σy of a group, counts α of both groups and α₀ = Σα: δ = ln((y₁+α)/(n₁+α₀−y₁−α)) −
+    ln((y₂+α)/(n₂+α₀−y₂−α)), z = δ / √(1/(y₁+α) + 1/(y₂+α)).  A logarithm whose denominator is 0, as where there is one
+    word only, counts as 0.  Source: Monroe, Colaresi and Quinn 2008, equations 15 to 22.
+    """
+    prior = (one + other).astype(np.float64)
+    total = prior.sum()
+    delta, variance = np.zeros(len(prior)), np.zeros(len(prior))
+    for sign, counts in ((1.0, one), (-1.0, other)):
+        own = counts + prior
+        rest = counts.sum() + total - own
+        ratio = np.divide(own, rest, out=np.ones(len(own)), where=rest > 0)
+        delta += sign * np.log(ratio)
+        variance += 1 / own
+    return delta / np.sqrt(variance)
+
+
+def most(table: pa.Table, weights: Ints | Floats, count: int) -> list[tuple[str, float]]:
+    """The words of a tally with the largest weights above 0, ties in the order of the words."""
+    return [(word, float(weight)) for word, weight in _ordered(table, weights, count) if weight > 0]
+
+
+def _ordered(table: pa.Table, weights: Ints | Floats, count: int) -> list[tuple[str, float]]:
+    """The largest weights; of all that tie with the last, the first words."""
+    if not len(weights):
+        return []
+    held = pa.table({"weight": weights, KEY: table[KEY]})
+    first = pc.select_k_unstable(held, min(count, len(weights)), [("weight", "descending"), (KEY, "ascending")])
+    found = held.take(first).to_pydict()
+    return list(zip(found[KEY], found["weight"], strict=True))
