@@ -62,6 +62,7 @@ HOMES = {
     "answer_files": "derive.answer_files",
     "FullContextBot": "derive.full_context_bot",
     "FunctionBot": "derive.function_bot",
+    "report": "reporting.report",
     "judge": "derive.judge",
     "judge_files": "derive.judge_files",
     "JudgeSettings": "derive.judge_settings",

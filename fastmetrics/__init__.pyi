@@ -27,6 +27,7 @@ from fastmetrics.metrics.retrieval_consistency import retrieval_rbo as retrieval
 from fastmetrics.metrics.risk import Aurc
 from fastmetrics.metrics.semantic import response_exact_match_rate as response_exact_match_rate
 from fastmetrics.metrics.semantic import response_semantic_consistency as response_semantic_consistency
+from fastmetrics.reporting.report import report as report
 from fastmetrics.results.comparison import compare as compare
 from fastmetrics.results.correlations import correlations as correlations
 from fastmetrics.results.estimate import estimate as estimate
@@ -169,6 +170,7 @@ __all__ = [
     "reciprocal_rank",
     "repeated_ids",
     "repetition_score",
+    "report",
     "response_exact_match_rate",
     "response_semantic_consistency",
     "retrieval_consistency",

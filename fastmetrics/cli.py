@@ -31,6 +31,7 @@ from fastmetrics.commands.match import match
 from fastmetrics.commands.metrics import metrics
 from fastmetrics.commands.profile import profile
 from fastmetrics.commands.rank import rank
+from fastmetrics.commands.report import report
 from fastmetrics.commands.rows import rows
 from fastmetrics.commands.runs import runs
 from fastmetrics.commands.sacrebleu import sacrebleu
@@ -93,6 +94,7 @@ for _command in (
     compare,
     sacrebleu,
     gate,
+    report,
     rows,
     runs,
     trend,

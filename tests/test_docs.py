@@ -98,7 +98,7 @@ def test_first_python_of_the_readme_runs(folder: Path, monkeypatch: pytest.Monke
 def test_shell_lines_of_the_readme_run(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     lines = [line for block in blocks("README.md", "sh") for line in block.splitlines()]
     lines = [line for line in lines if line.startswith("fastmetrics ")]
-    assert [line.split()[1] for line in lines] == ["score", "score", "compare", "gate"]
+    assert [line.split()[1] for line in lines] == ["score", "score", "report", "compare", "gate"]
     monkeypatch.chdir(folder)
     for line in lines:
         done = program(*shlex.split(line, comments=True)[1:])

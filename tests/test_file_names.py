@@ -47,6 +47,7 @@ def commands(folder, name):
     yield "sample", bad, "-n", 1, "-o", folder / "o.csv"
     yield "compare", bad, good
     yield "gate", bad, "--require", "token_f1 > 0"
+    yield "report", bad, "-o", folder / "o.html"
     yield "rank", bad, folder / "qrels"
     yield "rank", folder / "run", bad
 

@@ -64,9 +64,12 @@ COMMANDS = [
 @pytest.mark.parametrize("command", COMMANDS)
 @pytest.mark.parametrize("threads", ["-1", "0", "1025"])
 def test_every_command_takes_the_same_numbers_of_threads(command, threads):
-    more = {"trend": ["-m", "token_f1"], "sacrebleu": ["--paired", "bs"], "answer": ["--bot", "faq"]} | {
-        name: ["-o", "out.parquet"] for name in ("score", "index", "search", "match")
-    }
+    more = {
+        "trend": ["-m", "token_f1"],
+        "sacrebleu": ["--paired", "bs"],
+        "answer": ["--bot", "faq"],
+        "report": ["-o", "out.html"],
+    } | {name: ["-o", "out.parquet"] for name in ("score", "index", "search", "match")}
     done = program(command, *[MISSING] * IN.get(command, 1), *more.get(command, []), "--threads", threads)
     assert (done.code, done.out) == (2, "")
     assert done.err == f"error: --threads {threads}: expected a whole number from 1 to 1,024\n"

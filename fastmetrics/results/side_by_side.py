@@ -157,7 +157,7 @@ def side_by_side(runs: Any) -> SideBySide:
 
     Raises ``InputError`` for no run, ``FileFormatError`` for a file that cannot be read.
     """
-    return SideBySide(_summaries(runs))
+    return SideBySide(summaries_of(runs))
 
 
 def primary_table(runs: Any) -> PrimaryTable:
@@ -176,7 +176,11 @@ def primary_table(runs: Any) -> PrimaryTable:
     Raises ``InputError`` for no run, ``ColumnError`` if no run has a score that the table shows.
     """
     alone = isinstance(runs, str | Path) or not isinstance(runs, Sequence | Mapping)
-    found = _summaries([runs] if alone else runs)
+    return primary_of(summaries_of([runs] if alone else runs))
+
+
+def primary_of(found: Mapping[str, Summary]) -> PrimaryTable:
+    """The primary table of runs whose summaries are known; raises ``ColumnError`` if none has a score it shows."""
     rows = [_primary(name, one) for name, one in found.items()]
     if not any(one.sources for one in rows):
         needed = ", ".join(source.partition(".")[0] for sources in PRIMARY.values() for source in sources)
@@ -195,7 +199,8 @@ def _primary(name: str, summary: Summary) -> PrimaryRow:
     return PrimaryRow(name, summary.n_rows, {c: flat[known[c]] if c in known else math.nan for c in PRIMARY}, known)
 
 
-def _summaries(runs: Any) -> dict[str, Summary]:
+def summaries_of(runs: Any) -> dict[str, Summary]:
+    """The summary of each run, by name."""
     opened = open_runs(runs, least=1)
     given = runs.values() if isinstance(runs, Mapping) else runs
     return {

@@ -141,11 +141,11 @@ def _key(run: ScoreRun, on: str | None) -> str:
     return key
 
 
-def with_texts(rows: pa.Table, answers: Any, of: tuple[str, str] | None) -> pa.Table:
+def with_texts(rows: pa.Table, answers: Any, of: tuple[str, str] | None, texts: Sequence[str] = TEXTS) -> pa.Table:
     """The rows with the texts of a file or table that has the same ids, null where it lacks one; ``of`` one system."""
     wanted = rows["id"].combine_chunks()
     read = _file_pieces if isinstance(answers, str | Path) else _table_pieces
-    columns, pieces = read(answers, of[0] if of else None)
+    columns, pieces = read(answers, of[0] if of else None, texts)
     found = []
     for piece in pieces:
         ids = piece.column(columns["id"]).cast(pa.large_string())
@@ -166,23 +166,25 @@ def with_texts(rows: pa.Table, answers: Any, of: tuple[str, str] | None) -> pa.T
             f"the answers hold the id {first['values']!r} in {first['counts']:,} rows; give those of one run"
         )
     places = pc.index_in(wanted.cast(pa.large_string()), value_set=held["id"].combine_chunks())
-    for name in TEXTS:
+    for name in texts:
         if name in columns:
             rows = rows.append_column(name, held[columns[name]].take(places))
     return rows
 
 
-def _columns_of(names: Sequence[str], system: str | None) -> dict[str, str]:
-    found = resolve(names, needed=("id", *TEXTS))
+def _columns_of(names: Sequence[str], system: str | None, texts: Sequence[str]) -> dict[str, str]:
+    found = resolve(names, needed=("id", *texts))
     if "id" not in found:
         raise ColumnError(f"the answers have no id column to match rows by; they have {', '.join(names)}")
-    kept = {name: found[name] for name in ("id", *TEXTS) if name in found}
+    kept = {name: found[name] for name in ("id", *texts) if name in found}
     return kept if system is None or system not in names else {**kept, system: system}
 
 
-def _file_pieces(path: str | Path, system: str | None) -> tuple[dict[str, str], Iterator[pa.Table]]:
+def _file_pieces(
+    path: str | Path, system: str | None, texts: Sequence[str]
+) -> tuple[dict[str, str], Iterator[pa.Table]]:
     source = open_source(path)
-    columns = _columns_of(source.schema.names, system)
+    columns = _columns_of(source.schema.names, system, texts)
     kinds = {yours: COLUMNS[name].kind if name in COLUMNS else "any" for name, yours in columns.items()}
     selection = source.select(kinds)
 
@@ -195,7 +197,7 @@ def _file_pieces(path: str | Path, system: str | None) -> tuple[dict[str, str], 
     return columns, pieces()
 
 
-def _table_pieces(table: Any, system: str | None) -> tuple[dict[str, str], Iterator[pa.Table]]:
+def _table_pieces(table: Any, system: str | None, texts: Sequence[str]) -> tuple[dict[str, str], Iterator[pa.Table]]:
     frame = open_frame(table)
-    columns = _columns_of(frame.names, system)
+    columns = _columns_of(frame.names, system, texts)
     return columns, frame.read(list(columns.values()))[1]

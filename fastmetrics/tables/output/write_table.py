@@ -40,10 +40,7 @@ def write_whole(
     text = as_local(path)
     if format == "folder":
         raise OptionError(f"output {shown(text)!r}: expected the name of a file, with a suffix")
-    with writing(shown(text)), plainly():
-        exists = look(store(parse(text))).type.name != "NotFound" if is_url(text) else os.path.exists(text)
-    if exists and not overwrite:
-        raise OutputError(f"{shown(text)} exists; choose ", Argument("overwrite", True), " to replace it")
+    check_free(text, overwrite)
     final = parse(text) if is_url(text) else text
     hidden = Path(text).with_name(f".{Path(text).name}.{os.getpid()}.tmp")
     with tempfile.TemporaryDirectory() as folder, writing(shown(text)):
@@ -62,6 +59,31 @@ def write_whole(
             made.abandon()
             temporary.unlink(missing_ok=True)
     return made.guarded
+
+
+def check_free(text: str, overwrite: bool) -> None:
+    """Raise ``OutputError`` if there is something at this path or address, unless ``overwrite``."""
+    with writing(shown(text)), plainly():
+        exists = look(store(parse(text))).type.name != "NotFound" if is_url(text) else os.path.exists(text)
+    if exists and not overwrite:
+        raise OutputError(f"{shown(text)} exists; choose ", Argument("overwrite", True), " to replace it")
+
+
+def write_page(path: str | Path, text: str, *, overwrite: bool = False) -> None:
+    """Write a text to a file or an address, whole or not at all.
+
+    Raises ``OutputError`` if the file exists, unless ``overwrite``, or cannot be written.
+    """
+    where = as_local(path)
+    check_free(where, overwrite)
+    hidden = Path(where).with_name(f".{Path(where).name}.{os.getpid()}.tmp")
+    with tempfile.TemporaryDirectory() as folder, writing(shown(where)):
+        temporary = Path(folder) / "whole" if is_url(where) else hidden
+        try:
+            temporary.write_text(text, encoding="utf-8", newline="\n")
+            _settle(temporary, parse(where) if is_url(where) else where)
+        finally:
+            temporary.unlink(missing_ok=True)
 
 
 def _settle(temporary: Path, final: str | Url) -> None:

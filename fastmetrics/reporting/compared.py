@@ -1,0 +1,101 @@
+"""The page of a comparison: tables of differences, each with its interval drawn, letters, and segments by colour."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from fastmetrics.core.display import Grid, number
+from fastmetrics.reporting.heat_map import HeatMap, heat_of_changes
+from fastmetrics.reporting.plain_text import visible
+from fastmetrics.reporting.readings import turn
+from fastmetrics.results.comparison import compare
+from fastmetrics.results.comparison_result import Comparison
+from fastmetrics.results.score_runs import ScoreRun
+
+_MANY_ROWS = 100_000
+
+
+@dataclass(frozen=True)
+class Difference:
+    """A metric of two systems: its figures as text, how it is to be read, and where its interval is drawn."""
+
+    metric: str
+    pair: str
+    cells: Sequence[str]
+    verdict: str
+    turn: str
+    """gain, loss, change or same: by the verdict, which chance alone does not make."""
+    drawn: tuple[float, float, float] | None
+    """Low, Δ and high in percent of a line whose middle is 0."""
+
+
+@dataclass(frozen=True)
+class Against:
+    """All that the page on a comparison shows."""
+
+    systems: Sequence[str]
+    differences: Sequence[Difference]
+    rankings: Sequence[Grid]
+    heat: HeatMap | None
+    notes: Sequence[str]
+
+
+def compared(systems: Sequence[ScoreRun], asked: Any) -> Against:
+    """The first system against the others."""
+    if any(run.read([]).num_rows == 0 for run in systems):
+        return Against([visible(run.name) for run in systems], [], [], None, ["a run has no rows: nothing to compare"])
+    large = max(run.read([]).num_rows for run in systems) >= _MANY_ROWS
+    found = compare(
+        list(systems),
+        by=[[name] for name in asked.by] or None,
+        tests="t" if large else "fisher",
+        bootstrap=200 if large else 2_000,
+        allow_differences=asked.allow_differences,
+        seed=asked.seed,
+        threads=asked.threads,
+    )
+    whole = [one for one in found if one.segment is None]
+    return Against(
+        [visible(name) for name in found.systems],
+        [_difference(found, one) for one in whole],
+        [_letters(one) for one in found.rankings],
+        heat_of_changes(found),
+        [visible(note) for note in found.remarks()],
+    )
+
+
+def _letters(ranking: Any) -> Grid:
+    cells = zip(map(visible, ranking.systems), map(number, ranking.means), ranking.letters, strict=True)
+    return Grid((visible(ranking.metric), "mean", "group"), list(cells))
+
+
+def _difference(found: Comparison, one: Any) -> Difference:
+    verdict = found.verdict(one)
+    won = "–" if one.wins is None else f"{one.wins:,} / {one.ties:,} / {one.losses:,}"
+    cells = (
+        number(one.mean_baseline),
+        number(one.mean_other),
+        _signed(one.delta),
+        "–" if math.isnan(one.low) else f"[{_signed(one.low)}, {_signed(one.high)}]",
+        number(one.p_corrected),
+        number(one.n_paired),
+        number(one.n_only_baseline),
+        number(one.n_only_other),
+        won,
+        number(one.d_z),
+    )
+    reached = max((abs(value) for value in (one.low, one.delta, one.high) if math.isfinite(value)), default=0.0)
+    drawn = None
+    if reached and not math.isnan(one.low):
+        low, middle, high = (round(50 + 46 * value / reached, 2) for value in (one.low, one.delta, one.high))
+        drawn = (low, middle, high)
+    seen = "same" if verdict == "–" else turn(found.better[one.metric], one.delta)
+    pair = f"{visible(one.baseline)} → {visible(one.other)}" if len(found.systems) > 2 else ""
+    return Difference(visible(one.metric), pair, cells, verdict, seen, drawn)
+
+
+def _signed(value: float) -> str:
+    return "–" if math.isnan(value) else ("+" if value > 0 else "") + number(value)

@@ -1,0 +1,139 @@
+"""What a report says besides figures, in each language."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+_WORDS = {
+    "overview": ("Overview", "Обзор"),
+    "distributions": ("Distributions", "Распределения"),
+    "comparison": ("Comparison", "Сравнение"),
+    "rows": ("Rows", "Строки"),
+    "data": ("Data", "Данные"),
+    "pages": ("Pages of the report", "Разделы отчёта"),
+    "skip": ("Skip to the content", "Перейти к содержанию"),
+    "theme": ("Dark mode", "Тёмная тема"),
+    "rows_scored": ("rows", "строк"),
+    "metrics": ("metrics", "метрик"),
+    "systems": ("systems", "систем"),
+    "primary": ("Primary table", "Главная таблица"),
+    "run": ("run", "запуск"),
+    "every_metric": ("Every metric", "Все метрики"),
+    "metric": ("metric", "метрика"),
+    "mean": ("mean", "среднее"),
+    "std": ("std", "ст. откл."),
+    "min": ("min", "мин."),
+    "max": ("max", "макс."),
+    "n": ("n", "n"),
+    "missing": ("missing", "нет входа"),
+    "undefined": ("undefined", "не определено"),
+    "error": ("failed", "сбой"),
+    "spread": ("spread", "форма"),
+    "reading": ("reading", "чтение"),
+    "good": ("good", "хорошо"),
+    "middling": ("middling", "средне"),
+    "poor": ("poor", "плохо"),
+    "better": ("better", "лучше"),
+    "higher": ("↑ higher", "↑ выше"),
+    "lower": ("↓ lower", "↓ ниже"),
+    "figures": ("Figures of the whole table", "Показатели всей таблицы"),
+    "figure": ("figure", "показатель"),
+    "value": ("value", "значение"),
+    "notes": ("Notes", "Замечания"),
+    "readings_note": (
+        "Readings are S2's bands, a help to the eye and never a truth. Means are of the rows that have a score; the "
+        "counts beside them say how many have none.",
+        "Чтения — полосы S2: подсказка глазу, а не истина. Средние взяты по строкам, у которых есть оценка; сколько "
+        "строк без оценки, видно рядом.",
+    ),
+    "histograms": ("Histograms of all rows", "Гистограммы по всем строкам"),
+    "histograms_note": (
+        "Exact counts over every row, missing scores left out.",
+        "Точные числа по всем строкам; отсутствующие оценки не входят.",
+    ),
+    "correlations": ("Which metrics go together", "Какие метрики согласны"),
+    "correlations_note": (
+        "Spearman's rank correlations, turned round where lower is better for one of the two.",
+        "Ранговые корреляции Спирмена; знак обращён, если для одной из двух меньше — лучше.",
+    ),
+    "no_baseline": (
+        "There is one system: give a baseline to compare it with.",
+        "Система одна: укажите базовую, чтобы сравнить.",
+    ),
+    "segments": ("Segments", "Сегменты"),
+    "segment": ("segment", "сегмент"),
+    "segments_changes": (
+        "Differences from the baseline; bold where they are more than chance. Blue is better, orange worse.",
+        "Разности с базовой системой; жирным — больше случайного. Синее лучше, оранжевое хуже.",
+    ),
+    "segments_means": (
+        "Means; bold where the interval leaves out the mean of all rows. Blue is better, orange worse.",
+        "Средние; жирным — интервал не содержит среднее всех строк. Синее лучше, оранжевое хуже.",
+    ),
+    "shows": ("shows", "показано"),
+    "of": ("of", "из"),
+    "search": ("Find in texts and ids", "Найти в текстах и id"),
+    "stratum": ("Which rows", "Какие строки"),
+    "every_row": ("all that are shown", "все показанные"),
+    "worst": ("worst", "худшие"),
+    "best": ("best", "лучшие"),
+    "median": ("median", "срединные"),
+    "fell": ("fell most", "упали сильнее всего"),
+    "rose": ("rose most", "выросли сильнее всего"),
+    "disagree": ("disagree", "не согласны"),
+    "id": ("id", "id"),
+    "question": ("question", "вопрос"),
+    "answer": ("answer", "ответ"),
+    "reference": ("reference", "эталон"),
+    "contexts": ("contexts", "контексты"),
+    "retrieved_ids": ("retrieved", "найдено"),
+    "relevant_ids": ("relevant", "релевантные"),
+    "baseline": ("baseline", "базовая"),
+    "change": ("change", "изменение"),
+    "score": ("score", "оценка"),
+    "scores": ("Scores", "Оценки"),
+    "no_row": ("Choose a row to see its texts.", "Выберите строку, чтобы увидеть тексты."),
+    "no_texts": ("No texts are known: give them with --texts.", "Тексты неизвестны: укажите их с --texts."),
+    "nothing": ("No row fits.", "Нет подходящих строк."),
+    "baseline_answer": ("baseline's answer", "ответ базовой системы"),
+    "supported": ("supported by the contexts", "подтверждено контекстами"),
+    "unsupported": ("not supported by the contexts", "не подтверждено контекстами"),
+    "same_words": ("words of the reference", "слова эталона"),
+    "rows_keys": (
+        "Arrow keys move, a heading sorts; the address links to what you see.",
+        "Стрелки двигают, заголовок сортирует; адрес ведёт к тому, что видно.",
+    ),
+    "signature": ("What the scores were made from", "Из чего получены оценки"),
+    "no_signature": (
+        "No metadata: another tool may have made these scores.",
+        "Нет метаданных: возможно, другой инструмент.",
+    ),
+    "sampling": ("Which rows this page holds", "Какие строки есть на странице"),
+    "sampling_note": (
+        "Figures, histograms and comparisons are of every row; texts are of a sample.",
+        "Показатели, гистограммы и сравнения — по всем строкам; тексты — выборка.",
+    ),
+    "interval": ("interval", "интервал"),
+    "verdict": ("verdict", "вывод"),
+    "verdict_better": ("better", "лучше"),
+    "verdict_worse": ("worse", "хуже"),
+    "verdict_higher": ("higher", "выше"),
+    "verdict_lower": ("lower", "ниже"),
+    "only_baseline": ("only baseline", "только базовая"),
+    "only_other": ("only other", "только другая"),
+    "won": ("won / tied / lost", "лучше / равно / хуже"),
+    "letters": ("Rankings", "Порядок систем"),
+    "letters_note": (
+        "Systems with a common letter are not told apart (randomised Tukey HSD).",
+        "Системы с общей буквой не различимы (рандомизированный критерий Тьюки).",
+    ),
+    "made_by": ("Made by fastmetrics", "Сделано fastmetrics"),
+}
+
+LANGUAGES = ("en", "ru")
+
+
+def labels(language: str) -> Mapping[str, str]:
+    """The words of a report in a language, by their keys."""
+    place = LANGUAGES.index(language)
+    return {key: words[place] for key, words in _WORDS.items()}

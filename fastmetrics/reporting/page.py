@@ -1,0 +1,86 @@
+"""The page: templates filled in, and all that it needs inside it, under a policy that lets nothing else in."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+from collections.abc import Mapping
+from functools import cache
+from importlib.resources import files
+from typing import TYPE_CHECKING, Any
+
+from fastmetrics.core.display import number
+from fastmetrics.errors import MissingExtraError
+from fastmetrics.reporting.plain_text import embedded, visible
+
+if TYPE_CHECKING:
+    from jinja2 import Environment
+
+STYLES = ("base.css", "tables.css", "rows.css")
+SCRIPTS = ("start.js", "address.js", "words.js", "table.js", "detail.js", "rows.js", "charts.js", "pages.js")
+"""The parts of the page's one script, in order."""
+
+
+def chart_library() -> str:
+    """The text of plotly.js; raises ``MissingExtraError`` where its package is not installed."""
+    try:
+        import plotly
+    except ImportError as error:
+        raise MissingExtraError.of("plotly", "report") from error
+    return files(plotly).joinpath("package_data", "plotly.min.js").read_text(encoding="utf-8")
+
+
+def rendered(parts: Mapping[str, Any], data: Mapping[str, Any], library: str) -> str:
+    """The page of these parts, which templates show, and data, which its script reads."""
+    own = "\n".join(_static(name) for name in SCRIPTS)
+    policy = (
+        f"default-src 'none'; script-src {_digest(own)} {_digest(library)}; style-src 'unsafe-inline'; "
+        "img-src data: blob:; base-uri 'none'; form-action 'none'"
+    )
+    page = _environment().get_template("report.html")
+    return page.render(
+        **parts,
+        policy=policy,
+        styles="\n".join(_static(name) for name in STYLES),
+        script=own,
+        library=library,
+        data=embedded(data),
+    )
+
+
+def _digest(script: str) -> str:
+    return f"'sha256-{base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()}'"
+
+
+def _static(name: str) -> str:
+    return files("fastmetrics.reporting").joinpath("static", name).read_text(encoding="utf-8")
+
+
+@cache
+def _environment() -> Environment:
+    """The templates; raises ``MissingExtraError`` where Jinja2 is not installed."""
+    try:
+        import jinja2
+    except ImportError as error:
+        raise MissingExtraError.of("jinja2", "report") from error
+    made = jinja2.Environment(
+        loader=jinja2.PackageLoader("fastmetrics", "reporting/templates"),
+        autoescape=True,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        undefined=jinja2.StrictUndefined,
+    )
+    made.filters |= {"number": number, "visible": visible, "spark": spark}
+    return made
+
+
+def spark(counts: list[int]) -> str:
+    """The path of a histogram's outline in a box of 100 × 24.
+
+    >>> spark([1, 2])
+    'M0 24V12H50V0H100V24Z'
+    """
+    most = max(counts, default=0) or 1
+    width = 100 / max(1, len(counts))
+    steps = "".join(f"V{24 - 24 * count / most:.3g}H{(place + 1) * width:.4g}" for place, count in enumerate(counts))
+    return f"M0 24{steps}V24Z"

@@ -1,0 +1,117 @@
+"""``fm.report``: scores, their texts and a comparison as one page that opens from a file."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from fastmetrics.core.allowed_values import Choice, Flag, Seed, argument
+from fastmetrics.core.name_lists import listed
+from fastmetrics.core.threads import cores
+from fastmetrics.errors import OptionError
+from fastmetrics.errors.messages import Argument
+from fastmetrics.reporting.collected import Asked, collect
+from fastmetrics.reporting.labels import LANGUAGES, labels
+from fastmetrics.reporting.page import chart_library, rendered
+from fastmetrics.reporting.plain_text import visible
+from fastmetrics.tables.output.write_table import check_free, write_page
+from fastmetrics.tables.remote.addresses import as_local, shown
+
+
+@dataclass(frozen=True)
+class Report:
+    """A report that was written: where, how many rows there are and how many of them it shows, and its weight."""
+
+    path: str
+    n_rows: int
+    n_shown: int
+    n_bytes: int
+    """All of the page but its chart library."""
+    library_bytes: int
+
+    def __str__(self) -> str:
+        sizes = f"{self.n_bytes / 1e6:.1f} MB and {self.library_bytes / 1e6:.1f} MB of plotly.js"
+        return f"{self.n_shown:,} of {self.n_rows:,} rows, {sizes}: {self.path}"
+
+
+def report(
+    scores: Any,
+    output: str | Path,
+    *,
+    texts: Any = None,
+    baseline: Any = None,
+    baseline_texts: Any = None,
+    by: Sequence[str] | str | None = None,
+    title: str | None = None,
+    language: str = "en",
+    allow_differences: bool = False,
+    overwrite: bool = False,
+    seed: int = 0,
+    threads: int | None = None,
+) -> Report:
+    """Write a page that shows scores: means, distributions, a comparison, and the rows behind them with their texts.
+
+    ``scores`` is a score file, folder, address or table, or several of them in a list or by name in a dict; the rows
+    shown are those of the first.  With a ``baseline`` all are compared with it, else several with the first.
+    ``texts``, a file or table with ids, gives question, reference, answer, contexts, retrieved and relevant ids of the
+    rows, and ``baseline_texts`` the baseline's answers; without them the texts that the runs kept are shown.  ``by``
+    names columns that the runs kept, whose values cut the rows into segments.
+
+    Figures are of all rows.  Texts are of a sample: for each metric the worst rows, the best, those around the median,
+    those that fell and rose most against the baseline, and those where metrics disagree, until they weigh 3.6 MB; the
+    page says how many of how many it shows.  It holds all that it needs, sends no request and opens from a file.  From
+    100,000 rows on, p is that of the paired t-test and intervals are of 200 bootstrap samples.
+
+    >>> import fastmetrics as fm
+    >>> import tempfile, pathlib
+    >>> page = pathlib.Path(tempfile.mkdtemp()) / "report.html"
+    >>> made = fm.report({"new": {"id": ["a", "b"], "token_f1": [0.5, 1.0]}}, page)
+    >>> made.n_shown, made.n_rows, page.read_text()[:15]
+    (2, 2, '<!doctype html>')
+
+    Raises ``OutputError`` if the output exists, unless ``overwrite``, ``FileFormatError`` for a file without scores,
+    ``InputError`` for texts with none of the ids, ``MissingExtraError`` where Jinja2 or plotly is not installed, and
+    what ``compare`` raises for runs that cannot be compared.
+    """
+    argument("language", language, Choice(*LANGUAGES))
+    argument("overwrite", overwrite, Flag())
+    argument("allow_differences", allow_differences, Flag())
+    argument("seed", seed, Seed)
+    cores(threads)
+    if baseline_texts is not None and baseline is None:
+        raise OptionError(Argument("baseline_texts"), " goes with ", Argument("baseline"))
+    where = as_local(output)
+    check_free(where, overwrite)
+    library = chart_library()
+    asked = Asked(texts, baseline_texts, listed(by), allow_differences, seed, threads)
+    several = isinstance(scores, Sequence) and not isinstance(scores, str | bytes)
+    several = (several and not _is_rows(scores)) or _is_named(scores)
+    found = collect(scores if several else [scores], baseline, asked)
+    words = labels(language)
+    head = {"L": words, "language": language, "title": visible(title or found.parts["names"][0])}
+    data = {**found.data, "labels": words, "language": language}
+    page = rendered({**found.parts, **head}, data, library)
+    write_page(output, page, overwrite=overwrite)
+    weight = len(library.encode())
+    return Report(shown(where), found.n_rows, found.n_shown, len(page.encode()) - weight, weight)
+
+
+def _is_rows(scores: Sequence[Any]) -> bool:
+    """Whether a list is one table of rows rather than several runs: its items map names to single values."""
+    return bool(scores) and isinstance(scores[0], Mapping) and not _is_table(scores[0])
+
+
+def _is_table(value: Mapping[Any, Any]) -> bool:
+    return any(hasattr(one, "__len__") and not isinstance(one, str | bytes) for one in value.values())
+
+
+def _is_named(scores: Any) -> bool:
+    """Whether a mapping holds runs by name rather than columns: one of its values is a path or a table."""
+    if not isinstance(scores, Mapping):
+        return False
+    return any(
+        isinstance(one, str | Path | Mapping) or hasattr(one, "schema") or hasattr(one, "columns")
+        for one in scores.values()
+    )

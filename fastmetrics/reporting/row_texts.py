@@ -1,0 +1,80 @@
+"""The texts of the rows that a report shows, cut where they are long, with what in them is supported."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import pyarrow as pa
+
+from fastmetrics.core.input_columns import resolve
+from fastmetrics.reporting.plain_text import visible
+from fastmetrics.results.score_runs import ScoreRun
+from fastmetrics.results.worst_rows import with_texts
+from fastmetrics.scoring.verdict_reasons import anchors
+
+TEXTS = ("question", "reference", "answer", "contexts", "retrieved_ids", "relevant_ids")
+
+_LONG = 4_000
+"""The characters of a text that are shown."""
+_MANY = 30
+"""The contexts and ids of a row that are shown."""
+
+
+def row_texts(run: ScoreRun, ids: pa.Array | None, places: Sequence[int], texts: Any) -> list[dict[str, Any]]:
+    """For each of the rows its texts by name: those of ``texts``, which meet by id, else what the run kept itself."""
+    at = pa.array(places, pa.int64())
+    if texts is None:
+        found = resolve(run.columns, needed=())
+        kept = {name: found[name] for name in TEXTS if name in found and found[name] not in run.scores}
+        table = run.read(list(kept.values())).take(at)
+        table = table.rename_columns(list(kept))
+    else:
+        assert ids is not None
+        table = with_texts(pa.table({"id": ids.take(at)}), texts, None, TEXTS).drop_columns("id")
+    rows = table.to_pylist() if table.num_columns else [{} for _ in places]
+    marked = _anchors(rows)
+    return [_shown(row, found) for row, found in zip(rows, marked, strict=True)]
+
+
+def _shown(row: Mapping[str, Any], anchors_found: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """The texts of a row, lists for what may be several; without those that are missing."""
+    made: dict[str, Any] = {}
+    for name, value in row.items():
+        if value is None:
+            continue
+        if name in ("question", "answer"):
+            made[name] = cut(value)
+        else:
+            several = value if isinstance(value, list) else [value]
+            made[name] = [cut(one) for one in several[:_MANY] if one is not None]
+            if len(several) > _MANY:
+                made[f"{name}_more"] = len(several) - _MANY
+    if anchors_found:
+        inside = [one for one in anchors_found if one["stop"] <= _LONG]
+        made["anchors"] = [[one["start"], one["stop"], int(one["supported"]), one["kind"]] for one in inside]
+    return made
+
+
+def cut(value: Any) -> str:
+    """A value as text fit to be shown; of a long one the beginning, and how many characters follow."""
+    text = value if isinstance(value, str) else str(value)
+    beginning = visible(text[:_LONG])
+    return beginning if len(text) <= _LONG else f"{beginning} … [+{len(text) - _LONG:,}]"
+
+
+def _anchors(rows: Sequence[Mapping[str, Any]]) -> list[list[dict[str, Any]]]:
+    """The anchors of each answer whose contexts are known."""
+    found: list[list[dict[str, Any]]] = [[] for _ in rows]
+    having = [at for at, row in enumerate(rows) if isinstance(row.get("answer"), str) and row.get("contexts")]
+    if having:
+        contexts = [_passages(rows[at]["contexts"]) for at in having]
+        told = anchors([rows[at]["answer"][:_LONG] for at in having], contexts)["anchors"].to_pylist()
+        for at, some in zip(having, told, strict=True):
+            found[at] = some or []
+    return found
+
+
+def _passages(value: Any) -> list[str]:
+    several = value if isinstance(value, list) else [value]
+    return [str(one)[: _LONG * 4] for one in several if one is not None]

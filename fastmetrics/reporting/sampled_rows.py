@@ -1,0 +1,96 @@
+"""Which rows a report shows: the worst, best and middle of each metric, those that changed, where metrics disagree."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from fastmetrics.core.arrays import Flags, Floats, Ints
+from fastmetrics.declaration.metric import Better
+
+EACH = 25
+"""How many rows of a stratum are taken at most."""
+
+_CANDIDATES = 3_000
+_PAIRS = 3
+
+
+@dataclass(frozen=True)
+class Stratum:
+    """Rows that stand out: by what, by which metrics, of how many, and the places of the first of them."""
+
+    kind: str
+    """worst, best, median, fell, rose or disagree."""
+    metrics: tuple[str, ...]
+    n: int
+    """The rows that it was chosen from."""
+    places: Ints
+
+
+def strata(
+    columns: Mapping[str, Floats],
+    before: Mapping[str, Floats],
+    better: Mapping[str, Better],
+    pairs: Sequence[tuple[str, str]],
+) -> list[Stratum]:
+    """The strata of all rows: by ``columns`` of scores, by those of a baseline, by ``pairs`` that disagree most."""
+    found = []
+    for name, values in columns.items():
+        sign = -1.0 if better.get(name) == "lower" else 1.0
+        known = int(np.isfinite(values).sum())
+        middle = float(np.median(values[np.isfinite(values)])) if known else 0.0
+        found.append(Stratum("worst", (name,), known, _least(sign * values)))
+        found.append(Stratum("best", (name,), known, _least(-sign * values)))
+        found.append(Stratum("median", (name,), known, _least(np.abs(values - middle))))
+        if name in before:
+            change = sign * (values - before[name])
+            moved = np.where(change == 0, np.nan, change)
+            both = int(np.isfinite(change).sum())
+            found.append(Stratum("fell", (name,), both, _least(np.where(moved < 0, moved, np.nan))))
+            found.append(Stratum("rose", (name,), both, _least(np.where(moved > 0, -moved, np.nan))))
+    for a, b in pairs[:_PAIRS]:
+        both_known = np.isfinite(columns[a]) & np.isfinite(columns[b])
+        turned = -1.0 if (better.get(a) == "lower") != (better.get(b) == "lower") else 1.0
+        apart = np.abs(_ranks(columns[a], both_known) - _ranks(turned * columns[b], both_known))
+        found.append(Stratum("disagree", (a, b), int(both_known.sum()), _least(np.where(both_known, -apart, np.nan))))
+    return [one for one in found if len(one.places)]
+
+
+def candidates(found: Sequence[Stratum], n_rows: int) -> list[int]:
+    """The rows to show, most telling first: every row if they are few, else the first of each stratum, the second, …"""
+    taken = dict.fromkeys(_in_turn(found))
+    some = itertools.islice(itertools.chain(taken, (row for row in range(n_rows) if row not in taken)), _CANDIDATES)
+    return list(some) if n_rows <= _CANDIDATES else list(taken)[:_CANDIDATES]
+
+
+def _in_turn(found: Sequence[Stratum]) -> Iterator[int]:
+    for rank in range(EACH):
+        for one in found:
+            if rank < len(one.places):
+                yield int(one.places[rank])
+
+
+def _least(values: Floats) -> Ints:
+    """The places of the least values, least first, ties by place; those without a finite value are left out."""
+    known = np.flatnonzero(np.isfinite(values))
+    some = values[known]
+    if len(some) > EACH:
+        bound = np.partition(some, EACH - 1)[EACH - 1]
+        below, at = np.flatnonzero(some < bound), np.flatnonzero(some == bound)
+        chosen = np.concatenate([below, at[: EACH - len(below)]])
+    else:
+        chosen = np.arange(len(some))
+    return known[chosen[np.lexsort((chosen, some[chosen]))]]
+
+
+def _ranks(values: Floats, known: Flags) -> Floats:
+    """The ranks of the known values from 0 to 1, ties sharing their mean rank."""
+    found = np.full(len(values), np.nan)
+    some, places, counts = np.unique(values[known], return_inverse=True, return_counts=True)
+    ends = np.cumsum(counts)
+    if len(some):
+        found[known] = ((ends - (counts - 1) / 2) / ends[-1])[places]
+    return found

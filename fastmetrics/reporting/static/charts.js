@@ -1,0 +1,78 @@
+// Charts, drawn with Plotly when they come into view.
+const charts = {
+  drawn: new Map(),
+
+  colour(name) {
+    return getComputedStyle(document.documentElement).getPropertyValue(name).trim();
+  },
+
+  layout(extra) {
+    const axis = { gridcolor: this.colour("--line"), zerolinecolor: this.colour("--line"), fixedrange: true };
+    const font = { color: this.colour("--ink"), family: "system-ui, sans-serif", size: 11 };
+    const base = { paper_bgcolor: "rgba(0,0,0,0)", plot_bgcolor: "rgba(0,0,0,0)", font, showlegend: false };
+    const { xaxis, yaxis, ...rest } = extra;
+    return { ...base, margin: { l: 44, r: 8, t: 8, b: 28 }, xaxis: { ...axis, ...xaxis }, yaxis: { ...axis, ...yaxis }, ...rest };
+  },
+
+  histogram(at) {
+    const { edges, counts } = data.histograms[at];
+    const middles = counts.map((_, place) => (edges[place] + edges[place + 1]) / 2);
+    const widths = counts.map((_, place) => edges[place + 1] - edges[place] || 1);
+    const told = counts.map((many, place) => `[${figure(edges[place])}, ${figure(edges[place + 1])}]: ${count(many)}`);
+    const bars = { type: "bar", x: middles, y: counts, width: widths, text: told, textposition: "none", hovertemplate: "%{text}<extra></extra>" };
+    return [[{ ...bars, marker: { color: this.colour("--bar"), line: { width: 0.5, color: this.colour("--raised") } } }], this.layout({ bargap: 0 })];
+  },
+
+  correlations() {
+    const { names, values } = data.correlations;
+    const scale = [[0, this.colour("--other")], [0.5, this.colour("--paper")], [1, this.colour("--bar")]];
+    const map = { type: "heatmap", x: names, y: names, z: values, zmin: -1, zmax: 1, colorscale: scale, hoverongaps: false };
+    const margin = { l: 10, r: 10, t: 10, b: 10 };
+    const side = { automargin: true, type: "category" };
+    return [[map], this.layout({ margin, xaxis: { ...side, tickangle: -60 }, yaxis: { ...side, autorange: "reversed" } })];
+  },
+
+  // The library waits as text until the first chart is seen, so that the page opens at once.
+  library() {
+    if (!window.Plotly) document.head.append(element("script", {}, byId("library").textContent));
+  },
+
+  draw(home, make) {
+    this.library();
+    const [traces, layout] = make();
+    this.drawn.set(home, make);
+    Plotly.react(home, traces, layout, { displayModeBar: false, responsive: true });
+  },
+
+  redraw() {
+    for (const [home, make] of this.drawn) this.draw(home, make);
+  },
+
+  start() {
+    const wanted = new Map();
+    const seen = new IntersectionObserver((entries) => {
+      for (const entry of entries) {
+        if (entry.isIntersecting && wanted.has(entry.target)) {
+          this.draw(entry.target, wanted.get(entry.target));
+          wanted.delete(entry.target);
+          seen.unobserve(entry.target);
+        }
+      }
+    });
+    const add = (home, name, make) => {
+      home.setAttribute("role", "img");
+      home.setAttribute("aria-label", name);
+      wanted.set(home, make);
+      seen.observe(home);
+    };
+    data.histograms.forEach((one, at) => {
+      const name = data.metrics[at].name;
+      const home = element("div", { class: "chart" });
+      const without = one.missing ? ` · ${words.missing} ${count(one.missing)}` : "";
+      const told = element("p", {}, `n ${count(one.n)}${without}`);
+      byId("histograms").append(element("div", { class: "card" }, element("h3", {}, element("bdi", {}, name)), told, one.n ? home : ""));
+      if (one.n) add(home, `${words.histograms}: ${name}`, () => this.histogram(at));
+    });
+    if (data.correlations) add(byId("correlations"), words.correlations, () => this.correlations());
+  },
+};

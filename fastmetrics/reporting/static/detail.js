@@ -1,0 +1,63 @@
+// One row in full: question, answer, reference, the baseline's answer, contexts, ids and scores.
+function titled(title, ...parts) {
+  return element("section", {}, element("h3", {}, title), ...parts);
+}
+
+function plain(text) {
+  return element("p", { class: "text", dir: "auto" }, text);
+}
+
+function answerParts(row) {
+  const told = row.t;
+  const reference = told.reference?.[0];
+  const shown = [];
+  if (told.answer !== undefined) {
+    const text = told.anchors?.length ? anchored(told.answer, told.anchors) : marked(told.answer, reference);
+    const note = told.anchors?.length ? `${words.supported} / ${words.unsupported}` : reference ? words.same_words : null;
+    shown.push(titled(words.answer, text, note && element("p", { class: "legend" }, note)));
+  }
+  if (row.other !== null && row.other !== undefined) {
+    shown.push(titled(words.baseline_answer, marked(row.other, told.answer)));
+  }
+  for (const one of told.reference ?? []) shown.push(titled(words.reference, marked(one, told.answer)));
+  return shown;
+}
+
+function idList(name, ids, relevant) {
+  const known = new Set(relevant ?? []);
+  const items = ids.map((id) => element("li", { class: known.has(id) ? "relevant" : null }, id));
+  return titled(words[name], element("ul", { class: "ids" }, ...items));
+}
+
+function scoreList(row) {
+  const lines = data.metrics.map((metric, at) => {
+    const before = row.b ? ` (${figure(row.b[at])})` : "";
+    return element("div", {}, element("dt", {}, metric.name), element("dd", {}, figure(row.s[at]) + before));
+  });
+  const name = row.b ? `${words.scores} (${words.baseline})` : words.scores;
+  return titled(name, element("dl", { class: "figures" }, ...lines));
+}
+
+function showDetail(row) {
+  const home = byId("row-detail");
+  if (row === null) {
+    home.replaceChildren(element("p", { class: "note" }, words.no_row));
+    return;
+  }
+  const told = row.t;
+  const parts = [element("h2", {}, element("bdi", {}, row.id))];
+  if (told.question !== undefined) parts.push(titled(words.question, plain(told.question)));
+  const answers = answerParts(row);
+  if (answers.length) parts.push(element("div", { class: "beside" }, ...answers));
+  if (Object.keys(told).length === 0) parts.push(element("p", { class: "note" }, words.no_texts));
+  if (told.contexts?.length) {
+    const items = told.contexts.map((one) => element("li", {}, plain(one)));
+    const more = told.contexts_more ? element("p", { class: "legend" }, `+${count(told.contexts_more)}`) : null;
+    parts.push(titled(words.contexts, element("ol", { class: "passages" }, ...items), more));
+  }
+  if (told.retrieved_ids?.length) parts.push(idList("retrieved_ids", told.retrieved_ids, told.relevant_ids));
+  if (told.relevant_ids?.length) parts.push(idList("relevant_ids", told.relevant_ids));
+  parts.push(scoreList(row));
+  home.replaceChildren(...parts);
+  home.scrollTop = 0;
+}

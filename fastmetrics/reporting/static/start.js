@@ -1,0 +1,26 @@
+"use strict";
+// What every part of the script uses: the data, the words, and elements made without any markup of strings.
+const data = JSON.parse(document.getElementById("report-data").textContent);
+const words = data.labels;
+const byId = (id) => document.getElementById(id);
+
+function element(tag, attributes = {}, ...children) {
+  const made = document.createElement(tag);
+  for (const [name, value] of Object.entries(attributes)) {
+    if (value !== null && value !== undefined && value !== false) made.setAttribute(name, value);
+  }
+  made.append(...children.filter((one) => one !== null && one !== undefined));
+  return made;
+}
+
+function figure(value) {
+  if (value === null || value === undefined) return "–";
+  if (typeof value === "string") return value === "Infinity" ? "∞" : "−∞";
+  const size = Math.abs(value);
+  if (Number.isInteger(value) && size < 1e7) return value.toLocaleString(data.language);
+  if (size !== 0 && (size < 1e-4 || size >= 1e7)) return value.toPrecision(4);
+  return size < 100 ? value.toFixed(4) : value.toFixed(1);
+}
+
+const count = (value) => value.toLocaleString(data.language);
+const signed = (value) => (value > 0 ? "+" : "") + figure(value);

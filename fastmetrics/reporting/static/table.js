@@ -1,0 +1,82 @@
+// A table of any length that draws only the lines that are seen.
+const HIGH = 36;
+
+class Table {
+  constructor(home, columns, onSelect, onSort) {
+    this.home = home;
+    this.columns = columns;
+    this.onSelect = onSelect;
+    this.rows = [];
+    this.chosen = -1;
+    this.top = element("div", { class: "top", role: "row", "aria-rowindex": 1 });
+    this.heads = columns.map((column) => {
+      const button = element("button", { type: "button" }, column.title);
+      const head = element("div", { role: "columnheader", class: column.kind }, button);
+      head.addEventListener("click", () => onSort(column.key));
+      this.top.append(head);
+      return head;
+    });
+    this.lines = element("div", { class: "lines", role: "rowgroup" });
+    home.replaceChildren(element("div", { role: "rowgroup", class: "top" }, this.top), this.lines);
+    home.setAttribute("aria-colcount", columns.length);
+    home.addEventListener("scroll", () => this.draw(), { passive: true });
+    home.addEventListener("keydown", (event) => this.key(event));
+    new ResizeObserver(() => this.draw()).observe(home);
+  }
+
+  show(rows, titles, sorted, descending) {
+    this.rows = rows;
+    this.heads.forEach((head, at) => {
+      const own = this.columns[at].key === sorted;
+      head.firstChild.textContent = titles[at] + (own ? (descending ? " ↓" : " ↑") : "");
+      head.setAttribute("aria-sort", own ? (descending ? "descending" : "ascending") : "none");
+    });
+    this.home.setAttribute("aria-rowcount", rows.length + 1);
+    this.lines.style.height = `${rows.length * HIGH}px`;
+    this.home.scrollTop = 0;
+    this.draw();
+  }
+
+  draw() {
+    const first = Math.max(0, Math.floor(this.home.scrollTop / HIGH) - 4);
+    const last = Math.min(this.rows.length, first + Math.ceil(this.home.clientHeight / HIGH) + 8);
+    const made = [];
+    for (let at = first; at < last; at++) made.push(this.line(at));
+    this.lines.replaceChildren(...made);
+    const seen = this.chosen >= first && this.chosen < last;
+    if (seen) this.home.setAttribute("aria-activedescendant", `line-${this.chosen}`);
+    else this.home.removeAttribute("aria-activedescendant");
+  }
+
+  line(at) {
+    const cells = this.columns.map((column) => {
+      const [text, name] = column.cell(this.rows[at]);
+      return element("span", { role: "gridcell", class: `${column.kind} ${name ?? ""}`.trim() }, text);
+    });
+    const settings = { id: `line-${at}`, role: "row", "aria-rowindex": at + 2, "aria-selected": at === this.chosen };
+    const line = element("div", { ...settings, "aria-selected": String(at === this.chosen) }, ...cells);
+    line.style.top = `${at * HIGH}px`;
+    line.addEventListener("click", () => this.select(at));
+    return line;
+  }
+
+  select(at, told = true) {
+    this.chosen = at;
+    if (at >= 0) {
+      const above = at * HIGH, room = this.home.clientHeight - HIGH;
+      if (above < this.home.scrollTop) this.home.scrollTop = above;
+      else if (above + HIGH > this.home.scrollTop + room) this.home.scrollTop = above + HIGH - room;
+    }
+    this.draw();
+    if (told) this.onSelect(at < 0 ? null : this.rows[at]);
+  }
+
+  key(event) {
+    const page = Math.max(1, Math.floor(this.home.clientHeight / HIGH) - 2);
+    const last = this.rows.length - 1;
+    const moves = { ArrowDown: 1, ArrowUp: -1, PageDown: page, PageUp: -page, Home: -Infinity, End: Infinity };
+    if (!(event.key in moves) || last < 0) return;
+    event.preventDefault();
+    this.select(Math.min(last, Math.max(0, this.chosen + moves[event.key])));
+  }
+}

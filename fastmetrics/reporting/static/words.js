@@ -1,0 +1,58 @@
+// Which words of two texts are common to both, in order: the longest common subsequence of their words.
+const MOST_WORDS = 800;
+
+const wordsOf = (text) => text.match(/[\p{L}\p{N}]+|[^\p{L}\p{N}]+/gu) ?? [];
+const isWord = (piece) => /[\p{L}\p{N}]/u.test(piece);
+
+function commonWords(first, second) {
+  const places = (pieces) => pieces.flatMap((piece, at) => (isWord(piece) ? [at] : [])).slice(0, MOST_WORDS);
+  const a = places(first), b = places(second);
+  const same = (i, j) => first[a[i]].toLowerCase() === second[b[j]].toLowerCase();
+  const wide = b.length + 1;
+  const lengths = new Uint16Array((a.length + 1) * wide);
+  for (let i = a.length - 1; i >= 0; i--) {
+    for (let j = b.length - 1; j >= 0; j--) {
+      lengths[i * wide + j] = same(i, j)
+        ? lengths[(i + 1) * wide + j + 1] + 1
+        : Math.max(lengths[(i + 1) * wide + j], lengths[i * wide + j + 1]);
+    }
+  }
+  const found = [new Set(), new Set()];
+  for (let i = 0, j = 0; i < a.length && j < b.length; ) {
+    if (same(i, j)) {
+      found[0].add(a[i++]);
+      found[1].add(b[j++]);
+    } else if (lengths[(i + 1) * wide + j] >= lengths[i * wide + j + 1]) i++;
+    else j++;
+  }
+  return found;
+}
+
+// A text beside another: the words that both have are marked.
+function marked(text, other) {
+  const made = element("p", { class: "text", dir: "auto" });
+  if (!other) {
+    made.append(text);
+    return made;
+  }
+  const pieces = wordsOf(text);
+  const [common] = commonWords(pieces, wordsOf(other));
+  pieces.forEach((piece, at) => made.append(common.has(at) ? element("mark", {}, piece) : piece));
+  return made;
+}
+
+// A text with its anchors marked by whether the contexts support them; places count characters, not code units.
+function anchored(text, anchors) {
+  const made = element("p", { class: "text", dir: "auto" });
+  const characters = Array.from(text);
+  let at = 0;
+  for (const [start, stop, supported, kind] of [...anchors].sort((a, b) => a[0] - b[0])) {
+    if (start < at) continue;
+    made.append(characters.slice(at, start).join(""));
+    const name = supported ? "supported" : "unsupported";
+    made.append(element("mark", { class: name, title: `${kind}: ${words[name]}` }, characters.slice(start, stop).join("")));
+    at = stop;
+  }
+  made.append(characters.slice(at).join(""));
+  return made;
+}

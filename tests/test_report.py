@@ -1,0 +1,272 @@
+"""The report as a file: what it says, what it shows of hostile texts, and what it makes of odd input."""
+
+from __future__ import annotations
+
+import html
+import json
+import re
+import sys
+from html.parser import HTMLParser
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+import fastmetrics as fm
+from fastmetrics.errors import ColumnError, FileFormatError, InputError, MissingExtraError, OptionError, OutputError
+from fastmetrics.reporting import page as page_module
+from fastmetrics.reporting.labels import _WORDS
+from fastmetrics.reporting.sampled_rows import EACH, candidates, strata
+from tests.program import program
+
+HOSTILE = [
+    "</script><script>document.title='owned'</script>",
+    "<img src=x onerror=\"document.title='owned'\">",
+    "<!--<script>",
+    "]]>&lt;b&gt; {{ 7*7 }} {% raw %}",
+    "a\u202egnp.exe\u2066",
+    "a\x00b\x1b[31m",
+    '=HYPERLINK("http://example.org")',
+    "👩‍👩‍👧 emoji",
+    "x" * 1_000_000,
+    "javascript:alert(1)",
+]
+
+
+class Reader(HTMLParser):
+    """The tags of a page, its data, and whatever an attribute runs or asks for."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.tags: list[str] = []
+        self.asked: list[tuple[str, str, str | None]] = []
+        self.texts: list[str] = []
+        self.scripts: list[tuple[dict[str, str | None], str]] = []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append(tag)
+        self.asked += [
+            (tag, name, value) for name, value in attrs if name in ("src", "href", "style") or name.startswith("on")
+        ]
+        if tag == "script":
+            self.scripts.append((dict(attrs), ""))
+
+    def handle_data(self, text: str) -> None:
+        if self.tags[-1:] == ["script"] and self.scripts and not self.scripts[-1][1]:
+            self.scripts[-1] = (self.scripts[-1][0], text)
+        else:
+            self.texts.append(text)
+
+
+def read(path):
+    page = path.read_text(encoding="utf-8")
+    reader = Reader()
+    reader.feed(page)
+    found = next(json.loads(text) for settings, text in reader.scripts if settings.get("id") == "report-data")
+    return page, reader, found
+
+
+def made(rows, seed=0, metrics=("token_f1", "rougeL_f1", "hallucination")):
+    random = np.random.default_rng(seed)
+    columns = {name: pa.array(random.random(rows), mask=random.random(rows) < 0.1) for name in metrics}
+    return pa.table({"id": [f"q{at}" for at in range(rows)], **columns})
+
+
+def test_the_page_says_what_the_package_says(tmp_path):
+    old, new = made(200), made(200, 1)
+    texts = pa.table(
+        {
+            "id": new["id"],
+            "question": [f"Question {at}?" for at in range(200)],
+            "answer": ["It opened in 1890."] * 200,
+            "contexts": [["The tower opened in 1889."]] * 200,
+            "retrieved_ids": [["d1", "d2"]] * 200,
+            "relevant_ids": [["d2"]] * 200,
+        }
+    )
+    kept = new.append_column("language", pa.array(["en", "ru"] * 100))
+    said = fm.report({"new": kept}, tmp_path / "r.html", texts=texts, baseline=old, by="language")
+    page, reader, data = read(tmp_path / "r.html")
+    assert (said.n_rows, said.n_shown, len(data["rows"])) == (200, 200, 200)
+    assert said.n_bytes + said.library_bytes == len(page.encode())
+    summary = fm.summarize(new)
+    for name, one in summary.metrics.items():
+        line = re.search(rf"<bdi>{name}</bdi></th>.*?</tr>", page, re.S).group()
+        assert f'<td class="mean">{one.mean:.4f}</td>' in line
+        assert f'<td>{one.n}</td>\n<td class="lacking">{one.n_missing}</td>' in line
+    found = fm.compare({"old": old, "new": new})
+    for one in found:
+        assert f"[{one.low:+.4f}, {one.high:+.4f}]" in page
+    assert [one["counts"] for one in data["histograms"]] == [list(one.counts) for one in fm.histograms(new).values()]
+    assert data["correlations"]["values"][0][1] == float(
+        f"{fm.correlations(new, metrics='token_f1,rougeL_f1')[0].agreement:.6g}"
+    )
+    row = next(row for row in data["rows"] if row["id"] == "q7")
+    assert row["t"] | {"anchors": None} == {
+        "question": "Question 7?", "answer": "It opened in 1890.", "contexts": ["The tower opened in 1889."],
+        "retrieved_ids": ["d1", "d2"], "relevant_ids": ["d2"], "anchors": None,
+    }  # fmt: skip
+    assert [13, 17, 0, "number"] in row["t"]["anchors"]
+    scores = [new[name][7].as_py() for name in ("token_f1", "rougeL_f1", "hallucination")]
+    assert row["s"] == [None if value is None else float(f"{value:.6g}") for value in scores]
+    assert "language=ru" in page
+    worst = next(one for one in data["strata"] if (one["kind"], one["metrics"]) == ("worst", ["hallucination"]))
+    assert worst["n"] == summary["hallucination"].n
+    ids = [data["rows"][at]["id"] for at in worst["rows"]]
+    assert ids == fm.worst_rows(new, "hallucination", n=EACH)["id"].to_pylist()
+    assert [one for one in reader.asked if one[1] != "href"] == []
+    assert all(str(value).startswith("#") for _, _, value in reader.asked)
+    policy = re.search(r'Content-Security-Policy" content="([^"]+)"', page).group(1)
+    assert "default-src &#39;none&#39;" in policy
+    assert "unsafe-eval" not in policy
+    assert "script-src &#39;sha256-" in policy
+
+
+def test_the_same_scores_make_the_same_bytes(tmp_path):
+    for name, threads in (("a", 1), ("b", 2)):
+        fm.report({"new": made(50)}, tmp_path / f"{name}.html", baseline=made(50, 1), threads=threads)
+    assert (tmp_path / "a.html").read_bytes() == (tmp_path / "b.html").read_bytes()
+
+
+def test_hostile_texts_are_text(tmp_path):
+    ids = [f"{at} {text[:50]}" for at, text in enumerate(HOSTILE)]
+    name = "<script>alert(1)</script>&'\"\u202e"
+    scores = pa.table({"id": ids, name: np.linspace(0, 1, len(ids)), "b": np.linspace(1, 0, len(ids)), "s": HOSTILE})
+    texts = pa.table({"id": ids, "question": HOSTILE, "answer": HOSTILE, "contexts": [[one] for one in HOSTILE]})
+    fm.report({name: scores}, tmp_path / "r.html", texts=texts, title=HOSTILE[0], by="s")
+    page, reader, data = read(tmp_path / "r.html")
+    assert reader.tags.count("script") == 3
+    assert "img" not in reader.tags
+    assert len(page) < 5_900_000
+    assert not set(page) & {"\x00", "\x1b", "\u202e", "\u2066"}
+    shown = {row["at"]: row["t"]["answer"] for row in data["rows"]}
+    assert shown[0] == HOSTILE[0]
+    assert shown[4] == "a␦gnp.exe␦"
+    assert shown[5] == "a␀b␛[31m"
+    assert shown[8] == "x" * 4_000 + " … [+996,000]"
+    assert shown[7] == HOSTILE[7]
+    assert html.escape(HOSTILE[0]).replace("&#x27;", "&#39;") in page
+
+
+@pytest.mark.parametrize("rows", [0, 1, 2])
+@pytest.mark.parametrize("missing", [False, True])
+def test_few_rows_and_none_that_has_a_score(tmp_path, rows, missing):
+    ids = pa.array([f"q{at}" for at in range(rows)], pa.string())
+    scores = pa.table(
+        {
+            "id": ids,
+            "token_f1": pa.array([None if missing else 0.5] * rows, pa.float64()),
+            "b": pa.array([1.0] * rows, pa.float64()),
+        }
+    )
+    said = fm.report(scores, tmp_path / "one.html")
+    both = fm.report(scores, tmp_path / "two.html", baseline=scores, by=[] if rows else None)
+    assert (said.n_shown, both.n_shown) == (rows, rows)
+    for name in ("one", "two"):
+        data = read(tmp_path / f"{name}.html")[2]
+        assert len(data["rows"]) == rows
+        assert "NaN" not in json.dumps(data)
+
+
+def test_many_metrics_and_segments_stay_within_the_budget(tmp_path):
+    random = np.random.default_rng(0)
+    columns = {f"m{at}": random.random(3_000) for at in range(400)}
+    rows = pa.table({"id": range(3_000), **columns})
+    said = fm.report(rows, tmp_path / "wide.html")
+    assert 0 < said.n_shown < 3_000
+    assert said.n_bytes < 5_000_000
+    many = made(20_000).append_column("session", pa.array([f"s{at // 2}" for at in range(20_000)]))
+    said = fm.report(many, tmp_path / "long.html", by="session")
+    page = (tmp_path / "long.html").read_text()
+    assert said.n_bytes < 5_000_000
+    assert "session: shows 60 of 10,000 segments" in page
+    assert "(9,940 others)" in page
+
+
+def test_strata_hold_the_rows_that_a_full_sort_gives():
+    random = np.random.default_rng(0)
+    values = {"a": random.integers(0, 9, 500) / 8, "hallucination": random.random(500)}
+    values["a"][::7] = np.nan
+    before = {"a": np.roll(values["a"], 1)}
+    found = strata(values, before, {"a": "higher", "hallucination": "lower"}, [("a", "hallucination")])
+    told = {(one.kind, one.metrics): one for one in found}
+    order = np.lexsort((np.arange(500), values["a"]))[:EACH]
+    assert sorted(values["a"][told["worst", ("a",)].places]) == sorted(values["a"][order])
+    assert values["hallucination"][told["worst", ("hallucination",)].places[0]] == values["hallucination"].max()
+    change = values["a"] - before["a"]
+    assert change[told["fell", ("a",)].places].tolist() == sorted(change[np.isfinite(change)])[:EACH]
+    assert (change[told["rose", ("a",)].places] > 0).all()
+    assert told["disagree", ("a", "hallucination")].n == np.isfinite(values["a"]).sum()
+    assert sorted(candidates(found, 500)) == list(range(500))
+    assert len(set(candidates(found, 10_000))) == len(candidates(found, 10_000)) < 500
+
+
+def test_what_cannot_be_shown_is_told(tmp_path):
+    out = tmp_path / "r.html"
+    scores = made(5)
+    with pytest.raises(InputError, match="the answers have none of the ids of the scores, such as 'q"):
+        fm.report(scores, out, texts={"id": ["x"], "answer": ["y"]})
+    with pytest.raises(ColumnError, match="run 1 has no id column"):
+        fm.report(scores.drop_columns("id"), out, texts={"id": ["q0"], "answer": ["y"]})
+    with pytest.raises(OptionError, match=r"^baseline_texts= goes with baseline=$"):
+        fm.report(scores, out, baseline_texts=scores)
+    with pytest.raises(ColumnError, match="no column 'language'"):
+        fm.report(scores, out, by="language")
+    with pytest.raises(OptionError, match="language='de': expected"):
+        fm.report(scores, out, language="de")
+    (tmp_path / "texts.jsonl").write_text('{"id": 1, "name": "no score"}\n')
+    with pytest.raises(FileFormatError, match="no column of scores"):
+        fm.report(tmp_path / "texts.jsonl", out)
+    assert list(tmp_path.glob("*.html")) == []
+    out.write_text("kept")
+    with pytest.raises(OutputError, match=r"r\.html exists; choose overwrite=True to replace it"):
+        fm.report(scores, out)
+    assert out.read_text() == "kept"
+    fm.report(scores, out, overwrite=True)
+    assert out.read_text() != "kept"
+    with pytest.raises(OutputError):
+        fm.report(scores, tmp_path / "no" / "such" / "r.html")
+
+
+def test_scores_of_another_tool_and_without_ids(tmp_path):
+    pq.write_table(pa.table({"faithfulness": [0.5, 1.0], "comment": ["a", "b"]}), tmp_path / "other.parquet")
+    said = fm.report(tmp_path / "other.parquet", tmp_path / "r.html")
+    page, _, data = read(tmp_path / "r.html")
+    assert said.n_shown == 2
+    assert "No metadata" in page
+    assert sorted(row["id"] for row in data["rows"]) == ["0", "1"]
+
+
+@pytest.mark.parametrize("package", ["jinja2", "plotly"])
+def test_the_extra_is_named_where_it_is_missing(tmp_path, monkeypatch, package):
+    monkeypatch.setitem(sys.modules, package, None)
+    page_module._environment.cache_clear()
+    with pytest.raises(MissingExtraError, match=rf"^this needs {package}, .*fastmetrics-eval\[report\]"):
+        fm.report(made(3), tmp_path / "r.html")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_several_systems_have_letters_and_labels_are_in_two_languages(tmp_path):
+    runs = {name: made(60, seed) for seed, name in enumerate(("a", "b", "c"))}
+    fm.report(runs, tmp_path / "r.html", language="ru")
+    page, _, data = read(tmp_path / "r.html")
+    assert '<html lang="ru">' in page
+    assert "Главная таблица" in page
+    assert "Порядок систем" in page
+    assert data["labels"]["rows"] == "Строки"
+    assert all(len(words) == 2 and all(words) for words in _WORDS.values())
+
+
+def test_the_command(tmp_path):
+    for name, seed in (("old", 0), ("new", 1)):
+        pq.write_table(made(20, seed), tmp_path / f"{name}.parquet")
+    out = tmp_path / "r.html"
+    arguments = ("report", tmp_path / "new.parquet", "--baseline", tmp_path / "old.parquet", "-o", out)
+    done = program(*arguments)
+    assert (done.code, done.err) == (0, "")
+    assert re.fullmatch(rf"20 of 20 rows, 0\.\d MB and 4\.\d MB of plotly\.js: {out}\n", done.out)
+    done = program(*arguments)
+    assert (done.code, done.out) == (4, "")
+    assert done.err == f"error: {out} exists; choose --overwrite to replace it\n"
+    assert program(*arguments, "--overwrite", "--language", "ru").code == 0
