@@ -6,6 +6,7 @@ batches, and :func:`score_batch` scores each.
 
 from __future__ import annotations
 
+import math
 from collections import deque
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, nullcontext
@@ -22,6 +23,10 @@ from fastmetrics.text.tokenize import Wordbook
 
 BATCH_ROWS = 4096
 """Rows scored at a time: few enough for a batch's words to stay in the cache."""
+
+_FEW_ROUNDS = 4
+_LEAST_ROWS = 512
+"""A table of few rounds of batches over all threads is cut evenly, but into no batches of fewer rows than this."""
 
 BATCH_BYTES = 8 << 20
 
@@ -123,9 +128,15 @@ class Scorer:
             return score_batch(batch, self.plan, words=words)
 
 
-def slices(table: pa.Table) -> Iterator[pa.RecordBatch]:
-    """The rows of ``table`` in batches of at most ``BATCH_ROWS`` rows and about ``BATCH_BYTES`` bytes."""
+def slices(table: pa.Table, threads: int = 1) -> Iterator[pa.RecordBatch]:
+    """The rows of ``table`` in batches of at most ``BATCH_ROWS`` rows and about ``BATCH_BYTES`` bytes.
+
+    Tables of few batches are cut evenly, so that no thread is left without work while another has most of it.
+    """
     rows = max(1, min(BATCH_ROWS, BATCH_BYTES * table.num_rows // max(table.nbytes, 1)))
+    rounds = math.ceil(table.num_rows / (rows * threads))
+    if threads > 1 and rounds <= _FEW_ROUNDS:
+        rows = min(rows, max(_LEAST_ROWS, math.ceil(table.num_rows / (max(rounds, 1) * threads))))
     for batch in table.to_batches(max_chunksize=rows):
         if batch.num_rows:
             yield batch

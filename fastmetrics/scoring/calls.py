@@ -131,4 +131,4 @@ def _map(function: Callable[[Batch], T], table: pa.Table, threads: int) -> Itera
         with shelf.book() as words:
             return function(_batch(batch, words))
 
-    return ordered(compute, slices(table), threads)
+    return ordered(compute, slices(table, threads), threads)

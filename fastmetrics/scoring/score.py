@@ -88,7 +88,7 @@ def score(
     schema_of, pieces = frame.read(planned.inputs)
     for name, kind in planned.kinds.items():
         check("", name, kind, schema_of.field(name).type)
-    batches: Iterator[pa.RecordBatch] = (batch for piece in pieces for batch in slices(piece))
+    batches: Iterator[pa.RecordBatch] = (batch for piece in pieces for batch in slices(piece, workers))
     if any(score.metric.fit is not None for score in planned.scores):
         held = list(batches)
         batches, planned = iter(held), fit(planned, lambda: held)
