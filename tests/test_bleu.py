@@ -20,6 +20,7 @@ import fastmetrics as fm
 from fastmetrics import text
 from fastmetrics.errors import ColumnError, OptionError
 from tests import strategies
+from tests.program import jsonl, program
 
 TOKENIZERS = ("13a", "intl", "char", "zh", "none")
 PIECES = ["&quot;", "&amp;", "&lt;", "&gt;", "&amp;lt;", "&amp;quot;", "<skipped>", "<SKIPPED>", "-\n", "-<skipped>\n"]
@@ -238,8 +239,31 @@ def test_errors() -> None:
             fm.bleu(["a"], ["a"], **wrong)
     with pytest.raises(ColumnError, match="length"):
         fm.corpus_bleu(["a", "b"], ["a"])
-    with pytest.raises(OptionError, match="one value a table"):
-        fm.score({"answer": ["a"], "reference": ["a"]}, "corpus_bleu")
+
+
+def test_a_corpus_metric_alone_writes_the_counts_of_rows(tmp_path: Path) -> None:
+    """There is nothing else to say of a row; the value and a comparison need no row metric."""
+    table = {"id": [1, 2, 3], "answer": ["a b c d e", "x y z", None], "reference": ["a b c d f", "x y z w", "b"]}
+    table["weight"] = [0.5, 1.5, 2.5]
+    alone, beside = (
+        fm.score(table, names, keep_counts="bleu" in names) for names in (["corpus_bleu"], ["corpus_bleu", "bleu"])
+    )
+    assert alone.column_names == ["id", "corpus_bleu.counts"]
+    assert alone["corpus_bleu.counts"].equals(beside["corpus_bleu.counts"])
+    value = fm.summarize(beside).figures["corpus_bleu"]
+    assert fm.summarize(alone).figures == {"corpus_bleu": value}
+    path = jsonl(tmp_path / "t.jsonl", *pa.table(table).to_pylist())
+    for suffix in ("parquet", "jsonl", "arrow"):
+        done = program("score", path, "-o", tmp_path / f"o.{suffix}", "-m", "corpus_bleu")
+        assert (done.code, "corpus_bleu" in done.out) == (0, True), done.err
+        assert fm.summarize_files(tmp_path / f"o.{suffix}").figures == {"corpus_bleu": value}
+    program("score", path, "-o", tmp_path / "kept.parquet", "-m", "corpus_bleu", "--keep", "weight")
+    assert fm.summarize_files(tmp_path / "kept.parquet").figures == {"corpus_bleu": value}
+    done = program("score", path, "-o", tmp_path / "o.csv", "-m", "corpus_bleu")
+    assert (done.code, "ask for a row metric too" in done.err) == (2, True)
+    assert not (tmp_path / "o.csv").exists()
+    compared = fm.compare([tmp_path / "o.parquet", tmp_path / "o.arrow"], metrics="corpus_bleu")
+    assert compared.to_arrow()["delta"].to_pylist() == [0.0]
 
 
 def test_golden_scores(data_folder: Path) -> None:

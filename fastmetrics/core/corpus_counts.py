@@ -23,19 +23,25 @@ def metadata(
     counts: Counts,
     cautions: Counts,
     fingerprint: Counts | None = None,
+    *,
     options: Mapping[str, Any] | None = None,
+    n_rows: int | None = None,
 ) -> dict[bytes, str]:
     """Metadata with the counts of corpus metrics and of cautions, and of each column of scores its rows and nulls.
 
-    And with the sums that make the ``fingerprint`` of the rows, and the ``options`` given to all metrics, if any.
+    And with the sums that make the ``fingerprint`` of the rows, the ``options`` given to all metrics, and ``n_rows``
+    where no column of scores tells how many there are, if any.
     """
     metrics = {
         name: {"n_rows": n_rows, "n_missing": n_missing, "n_undefined": 0, "n_error": 0}
         for name, (n_rows, n_missing) in rows.items()
     }
     more = {"fingerprint": fingerprint, "options": options}
+    said = {} if n_rows is None or rows else {"n_rows": n_rows}
     given = {name: dict(values) for name, values in more.items() if values}
-    return {METADATA: json.dumps({"metrics": metrics, "counts": dict(counts), "cautions": dict(cautions), **given})}
+    return {
+        METADATA: json.dumps({"metrics": metrics, "counts": dict(counts), "cautions": dict(cautions), **given, **said})
+    }
 
 
 def counts_column(metric: str) -> str:

@@ -56,6 +56,11 @@ class Plan:
         return {score.name: counts_column(score.name) for score in counted} if self.keep_counts else {}
 
     @property
+    def is_all_corpus(self) -> bool:
+        """Whether there is no row metric: the counts of rows are then all that there is to write of a row."""
+        return not self.names
+
+    @property
     def names(self) -> list[str]:
         """The columns of scores: one a row metric."""
         return [score.name for score in self.scores if score.metric.finish is None]
@@ -163,8 +168,6 @@ def plan(
     for score in scores:
         _check_columns(score, names, found)
     resolve(names, columns, schema, {column for score in scores for column in score.metric.needs})
-    if all(score.metric.finish is not None for score in scores):
-        raise OptionError(f"{scores[0].name} is one value a table: ask for a row metric beside it")
     twice = {score.name for score in scores if [s.name for s in scores].count(score.name) > 1}
     if twice:
         raise OptionError(f"metrics asked for twice: {', '.join(sorted(twice))}")

@@ -13,7 +13,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from fastmetrics.core.arrays import floats_of_arrow
-from fastmetrics.core.corpus_counts import METADATA
+from fastmetrics.core.corpus_counts import METADATA, counts_column
 from fastmetrics.errors import FileFormatError
 from fastmetrics.results.summary import Summary, summarize
 from fastmetrics.stats.score_sums import Claims, score_columns
@@ -72,13 +72,20 @@ class ScoreFile:
         """
         chosen = self.scores if names is None else names
         flags = {field.name for field in self.source.schema if pa.types.is_boolean(field.type)}
-        selection = self.source.select({name: "flag" if name in flags else "number" for name in chosen})
+        kinds = {name: "flag" if name in flags else "number" for name in chosen}
+        selection = self.source.select(kinds or dict.fromkeys(self._counts[:1], "any"))
         borne = {METADATA: json.dumps(self.metadata or {}).encode()}
         yield pa.RecordBatch.from_pylist([], selection.schema).replace_schema_metadata(borne)
         for chunk in self.source.chunks(selection):
             if chunk.rejects:
                 raise FileFormatError(str(chunk.rejects[0]))
             yield self.source.conform(chunk, selection).replace_schema_metadata(borne)
+
+    @property
+    def _counts(self) -> list[str]:
+        """The columns of the counts of rows; of corpus metrics alone, they tell how many rows there are."""
+        columns = map(counts_column, (self.metadata or {}).get("counts", {}))
+        return [name for name in columns if name in self.source.schema.names]
 
     @property
     def settings(self) -> dict[str, Any]:

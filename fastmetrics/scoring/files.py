@@ -124,7 +124,7 @@ def score_files(
     if name is not None:
         argument("name", name, Text(200, "a name"))
     planned = plan_files(source, metrics, columns, schema, keep, suites, embedder, cache, no_relevant)
-    planned = _keeping_counts(planned, target) if keep_counts else planned
+    planned = _keeping_counts(planned, target) if keep_counts or planned.is_all_corpus else planned
     planned = replace(planned, identity=_identity(planned, named=name is not None))
     with chosen as scoring:
         asked = job(planned, Scorer(planned), partial(_about, name, _now() if times else None))
@@ -136,8 +136,13 @@ def score_files(
 def _keeping_counts(planned: Plan, target: Output) -> Plan:
     """The plan with the counts of rows kept; raises ``OptionError`` for an output that has no lists."""
     if target.format in ("csv", "tsv"):
-        lists = ": lists have no place in CSV and TSV; write Parquet, Arrow or JSON lines"
-        raise OptionError(Argument("keep_counts", True), lists)
+        lists = "lists have no place in CSV and TSV; write Parquet, Arrow or JSON lines"
+        if planned.is_all_corpus:
+            corpus = planned.scores[0].name
+            raise OptionError(
+                f"{corpus} has one value a table, and of a row its counts, a list; {lists}, or ask for a row metric too"
+            )
+        raise OptionError(Argument("keep_counts", True), ": ", lists)
     return keeping_counts(planned)
 
 
@@ -229,7 +234,7 @@ def job(
 def _observe(names: Sequence[str], part: pa.RecordBatch) -> dict[str, Any]:
     """The sums of a part's scores, its counts of corpus metrics and of cautions, and its fingerprints."""
     scores = {name: _state(part.column(name)).to_json() for name in names}
-    return {"scores": scores, **dict(zip(KINDS, add_counts([part]), strict=True))}
+    return {"scores": scores, "n_rows": part.num_rows, **dict(zip(KINDS, add_counts([part]), strict=True))}
 
 
 def _state(column: Any) -> State:
@@ -260,6 +265,8 @@ def _conclude(observed: Sequence[Mapping[str, Any]], names: Sequence[str], rejec
     counts = {kind: _added(observed, kind) for kind in ("counts", "cautions")}
     known: dict[str, Any] = {kind: added for kind, added in counts.items() if added}
     prints = {what: told(sums) for what, sums in _added(observed, "fingerprint").items()}
+    if not names:  # no column of scores says how many there are
+        known["n_rows"] = sum(part["n_rows"] for part in observed)
     return {"metrics": rows, "n_rejected": rejected, **known, **({"fingerprint": prints} if prints else {})}
 
 

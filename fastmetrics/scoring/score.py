@@ -84,7 +84,7 @@ def score(
     found = resolve(names, columns, schema, {"id"})
     keep = [found["id"]] if "id" in found else []
     planned = plan(names, metrics, columns, schema, keep, suites, embedder, cache, no_relevant)
-    planned = keeping_counts(planned) if keep_counts else planned
+    planned = keeping_counts(planned) if keep_counts or planned.is_all_corpus else planned
     schema_of, pieces = frame.read(planned.inputs)
     for name, kind in planned.kinds.items():
         check("", name, kind, schema_of.field(name).type)
@@ -100,7 +100,10 @@ def score(
         made = with_index(made, frame.index)
     counts, cautions, _ = add_counts(scored)
     rows = {name: (made.num_rows, made[name].null_count) for name in planned.names}
-    known = {**(made.schema.metadata or {}), **metadata(rows, counts, cautions, options=planned.common)}
+    known = {
+        **(made.schema.metadata or {}),
+        **metadata(rows, counts, cautions, options=planned.common, n_rows=made.num_rows),
+    }
     return made.replace_schema_metadata(known) if counts or any(rows for rows, _ in cautions.values()) else made
 
 

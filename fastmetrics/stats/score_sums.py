@@ -93,8 +93,10 @@ def score_columns(schema: pa.Schema) -> list[str]:
     ['token_f1', 'passed']
     """
     labels = index_columns(schema)
-    kept = bool(Claims.of((schema.metadata or {}).get(METADATA)).metrics)
-    kinds = _KINDS[:1] if kept else _KINDS
+    claims = Claims.of((schema.metadata or {}).get(METADATA))
+    if claims.rows is not None and not claims.metrics:
+        return []  # corpus metrics alone
+    kinds = _KINDS[:1] if claims.metrics else _KINDS
     others = [one for one in schema if not (is_id(one.name) or one.name in labels)]
     return [one.name for one in others if any(kind(one.type) for kind in kinds)]
 
@@ -108,7 +110,7 @@ class Claims:
 
     ``{"metrics": {name: {"n_rows", "n_missing", "n_undefined", "n_error"}}, "counts": {corpus metric: [integers]},
     "cautions": {metric: [rows it speaks of, scored rows]}, "n_rejected": rows of the input that are not among these,
-    "options": {name: the value that all metrics have whose names set no other}}``
+    "options": {name: the value that all metrics have whose names set no other}, "n_rows": where no metric says it}``
     """
 
     metrics: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
@@ -116,6 +118,7 @@ class Claims:
     n_rejected: int = 0
     cautions: Mapping[str, list[int]] = field(default_factory=dict)
     options: Mapping[str, Any] = field(default_factory=dict)
+    rows: int | None = None
 
     @classmethod
     def of(cls, metadata: bytes | None) -> Claims:
@@ -136,15 +139,16 @@ class Claims:
                 raise ValueError("cautions: expected pairs of counts")
             n_rejected = int(fields.get("n_rejected", 0))
             options = dict(fields.get("options", {}))
+            rows = None if fields.get("n_rows") is None else int(fields["n_rows"])
         except (ValueError, AttributeError, KeyError, TypeError) as error:
             raise FileFormatError(f"the scores' metadata {METADATA.decode()!r} cannot be read: {error!r}") from error
-        return cls(metrics, counts, n_rejected, cautions, options)
+        return cls(metrics, counts, n_rejected, cautions, options, rows)
 
     @property
     def n_rows(self) -> int | None:
         """How many rows they speak of; None if they do not say, or contradict each other."""
         said = {counts["n_rows"] for counts in self.metrics.values()}
-        return said.pop() if len(said) == 1 else None
+        return said.pop() if len(said) == 1 else None if said else self.rows
 
 
 class Sums:
