@@ -73,6 +73,8 @@ HOMES = {
     "risk_coverage": "stats.risk_coverage",
     "chunk_utilization": "usage.chunk_utilization",
     "domain_analysis": "usage.domain",
+    "cache_hit_rate": "usage.cache_hits",
+    "context_preservation": "usage.sessions",
     "response_exact_match_rate": "metrics.semantic",
     "response_semantic_consistency": "metrics.semantic",
 }

@@ -66,8 +66,10 @@ from fastmetrics.stats.judge_quality import judge_latency as judge_latency
 from fastmetrics.stats.pairwise import bradley_terry as bradley_terry
 from fastmetrics.stats.pairwise import pairwise as pairwise
 from fastmetrics.stats.risk_coverage import risk_coverage as risk_coverage
+from fastmetrics.usage.cache_hits import cache_hit_rate as cache_hit_rate
 from fastmetrics.usage.chunk_utilization import chunk_utilization as chunk_utilization
 from fastmetrics.usage.domain import domain_analysis as domain_analysis
+from fastmetrics.usage.sessions import context_preservation as context_preservation
 from fastmetrics.vectors.embedder import Embedder as Embedder
 from fastmetrics.vectors.embedder import add_embeddings as add_embeddings
 from fastmetrics.vectors.geometry import geometry as geometry
@@ -99,6 +101,7 @@ __all__ = [
     "average_precision",
     "bleu",
     "bradley_terry",
+    "cache_hit_rate",
     "chrf",
     "chunk_utilization",
     "citation_precision",
@@ -111,6 +114,7 @@ __all__ = [
     "conclusion_score",
     "confidence",
     "connector_score",
+    "context_preservation",
     "corpus_bleu",
     "corpus_chrf",
     "correct_abstention",

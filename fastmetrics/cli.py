@@ -42,6 +42,7 @@ from fastmetrics.commands.summarize import summarize
 from fastmetrics.commands.terminal import PrintError, abandon, complain, open_streams, told, watched_streams
 from fastmetrics.commands.trend import trend
 from fastmetrics.commands.usage import usage
+from fastmetrics.commands.ux import ux
 from fastmetrics.commands.validate import validate
 from fastmetrics.core.threads import cores
 from fastmetrics.core.version import __version__
@@ -111,6 +112,7 @@ for _command in (
     sample,
     usage,
     domain,
+    ux,
     cache,
 ):
     app.command()(_ending_well(_command))

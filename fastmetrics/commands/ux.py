@@ -1,0 +1,65 @@
+"""``fastmetrics ux``: what a cache would save, and whether sessions keep to one thread."""
+
+from __future__ import annotations
+
+import json
+from typing import Annotated, Any
+
+import typer
+
+from fastmetrics.commands import log_options as log
+from fastmetrics.commands.options import Threads
+
+WANTED = ("question", "question_embedding", "answer", "rating", "timestamp", "session_id", "turn")
+
+
+def ux(
+    inputs: log.Logs,
+    *,
+    tau: Annotated[
+        float, typer.Option(help="The cosine above which an earlier question is taken for the same.")
+    ] = 0.85,
+    best: Annotated[
+        float | None, typer.Option(help="The rating from which on an answer is stored; by default the highest.")
+    ] = None,
+    embedder: log.Embedder = None,
+    cache: log.Cache = None,
+    columns: log.ColumnNames = None,
+    schema: log.Schema = None,
+    format: log.Format = None,
+    out: log.Out = None,
+    overwrite: log.Overwrite = False,
+    threads: Threads = None,
+    as_json: log.AsJson = False,
+) -> None:
+    """Say how many questions a cache of earlier answers would have hit, and how near questions of a session are."""
+    from fastmetrics.commands.options import pairs
+    from fastmetrics.usage.cache_hits import cache_hit_rate
+    from fastmetrics.usage.log import Columns, open_log
+    from fastmetrics.usage.sessions import context_preservation
+
+    log.check_out(out, overwrite)
+    read = open_log(inputs, [], WANTED, (), Columns(pairs(columns), schema, format))
+    table = read.table()  # once, as a stream can be read no more often
+    made: dict[str, Any] = {"embedder": embedder, "cache": cache}
+    found: list[Any] = [cache_hit_rate(table, tau, best=best, **made, threads=threads)]
+    if "session_id" in read.has:
+        found.append(context_preservation(table, **made))
+    log.show(Together(found), out, as_json)
+
+
+class Together:
+    """Figures of several kinds in one JSON."""
+
+    def __init__(self, found: list[Any]) -> None:
+        self._found = found
+
+    def to_json(self) -> str:
+        """All of them in one object; the names of their fields differ but for the rows left out."""
+        named = ("cache", "sessions")
+        return json.dumps(
+            {name: json.loads(one.to_json()) for name, one in zip(named, self._found, strict=False)}, indent=2
+        )
+
+    def __str__(self) -> str:
+        return "\n\n".join(map(str, self._found))

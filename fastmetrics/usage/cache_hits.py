@@ -1,0 +1,173 @@
+"""``fm.cache_hit_rate``: how many questions a cache of earlier answers would have hit, and how many wrongly (S2)."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, fields
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from fastmetrics.core.allowed_values import Real, argument
+from fastmetrics.core.arrays import Flags, Floats, Ints, floats_of_arrow
+from fastmetrics.core.display import Grid, Shown, strict
+from fastmetrics.core.threads import cores
+from fastmetrics.usage.earlier import nearest_earlier
+from fastmetrics.usage.log import Columns, open_log
+from fastmetrics.usage.question_vectors import check_vectors, question_vectors
+from fastmetrics.usage.times import MISSING, times_of
+
+TAUS = (0.5, 0.6, 0.7, 0.75, 0.8, 0.85, 0.9, 0.95, 0.99)
+"""The thresholds of the curve; the one asked for joins them."""
+
+
+@dataclass(frozen=True)
+class CacheHits(Shown):
+    """What a cache of the best-rated answers would have done for the questions of a log, in the order of time."""
+
+    questions: int
+    left_out: int
+    """Rows without a question or its vector, or without a timestamp in a log that has them."""
+    stored: int
+    """Questions whose answer the cache would have kept: those with the best rating."""
+    best_rating: float | None
+    """None for a log without ratings, of which every answer is kept."""
+    tau: float
+    cache_hit_rate: float
+    """Share of the questions with an earlier stored one at a cosine above ``tau``; above 0.5 high, below 0.1 unused."""
+    wrong_share: float | None
+    """Share of the hits whose stored answer differs from the row's; NaN without hits, None without answers."""
+    curve: Sequence[Mapping[str, float | None]]
+    """For each of several τ: ``tau``, ``cache_hit_rate``, ``wrong_share``."""
+    table: pa.Table = field(repr=False)
+
+    def to_arrow(self) -> pa.Table:
+        """The rows in order: ``cache_hit`` (null if left out), ``cosine`` to the nearest, its ``stored_row`` from 0."""
+        return self.table
+
+    def to_dict(self) -> dict[str, object]:
+        """The figures, without the rows."""
+        return {one.name: getattr(self, one.name) for one in fields(self) if one.name != "table"}
+
+    def to_json(self) -> str:
+        """The figures as JSON."""
+        return json.dumps(strict(self.to_dict()), indent=2, allow_nan=False)
+
+    def grids(self) -> list[Grid]:
+        """The figures, and the curve."""
+        single = [(name, f"{one:,.4g}") for name, one in self.to_dict().items() if isinstance(one, int | float)]
+        lines = [tuple("" if one is None else f"{one:.4g}" for one in point.values()) for point in self.curve]
+        return [Grid(("figure", "value"), single), Grid(("tau", "cache_hit_rate", "wrong_share"), lines)]
+
+    def remarks(self) -> list[str]:
+        """What the figures stand on."""
+        notes = ["a question meets only those that were asked before it"]
+        if self.best_rating is None:
+            notes.append("without a column rating, every earlier answer counts as stored")
+        if self.left_out:
+            notes.append(f"{self.left_out:,} rows without a question, vector or time were left out")
+        return notes
+
+
+def cache_hit_rate(
+    log: Any,
+    tau: float = 0.85,
+    *,
+    best: float | None = None,
+    embedder: Any = None,
+    cache: Any = None,
+    columns: Mapping[str, str] | None = None,
+    schema: str | None = None,
+    format: str | None = None,
+    threads: int | None = None,
+) -> CacheHits:
+    """Share of the questions whose greatest cosine to an earlier one with the users' best rating exceeds ``tau``.
+
+    ``log`` is a table or the paths of files with a column ``question`` or ``question_embedding``; an ``embedder`` makes
+    the vectors that it lacks.  Earlier is by ``timestamp``, strictly, or without that column by row.  ``best`` is the
+    rating from which on an answer is stored, by default the highest of the log.  A hit is wrong if the stored answer is
+    another text than the row's ``answer``.
+
+    The search is exact but for the rounding of float32: blocks of questions are multiplied with all that was stored
+    before them.  That is at most questions · stored · dimensions multiplications, and half of it where the stored ones
+    are spread evenly; memory is that of the vectors (1 GB for 10⁶ of 256 dimensions) and 64 MB a thread.
+    Threads change no bit.  Source: S2.
+
+    >>> log = {"question_embedding": [[1.0, 0.0], [0.9, 0.1], [0.0, 1.0]], "answer": ["a", "a", "b"]}
+    >>> found = cache_hit_rate(log)
+    >>> round(found.cache_hit_rate, 3), found.wrong_share, found.to_arrow()["stored_row"].to_pylist()
+    (0.333, 0.0, [None, 0, 1])
+
+    Raises ``ColumnError`` for a log without vectors where there is no embedder, ``InputError`` for timestamps some of
+    which have a zone and some not.
+    """
+    workers = cores(threads)
+    tau = float(argument("tau", tau, Real(-1.0, 1.0)))
+    needed = ["question"] if embedder is not None else []
+    wanted = ["question_embedding", "question", "answer", "rating", "timestamp"]
+    opened = open_log(log, needed, [one for one in wanted if one not in needed], (), Columns(columns, schema, format))
+    check_vectors(opened, embedder)
+    table = opened.table()
+    units, given = question_vectors(table, embedder, cache)
+    times = np.arange(len(table)) if "timestamp" not in opened.has else _times(table)
+    given = given & (times != MISSING)
+    stored, line = _stored(table, given, best)
+    order = np.flatnonzero(given)[np.argsort(times[given], kind="stable")]
+    cosines, nearest = nearest_earlier(units[order], times[order], stored[order], workers)
+    cosine, row = np.full(len(table), np.nan), np.full(len(table), -1)
+    cosine[order] = cosines
+    row[order] = np.where(nearest < 0, -1, order[nearest])
+    return _result(table, given, stored, line, tau, cosine, row)
+
+
+def _times(table: pa.Table) -> Ints:
+    return times_of(table["timestamp"].combine_chunks(), "timestamp")[0]
+
+
+def _stored(table: pa.Table, given: Flags, best: float | None) -> tuple[Flags, float | None]:
+    """Which rows' answers are kept, and the rating from which on they are."""
+    answered = given
+    if "answer" in table.column_names:
+        answered = given & np.asarray(table["answer"].is_valid())
+    if "rating" not in table.column_names:
+        return answered, None
+    ratings = floats_of_arrow(table["rating"].combine_chunks(), "rating")
+    line = float(np.nanmax(ratings)) if best is None and not np.isnan(ratings).all() else best
+    return answered & (ratings >= (np.nan if line is None else line)), line
+
+
+def _result(
+    table: pa.Table, given: Flags, stored: Flags, line: float | None, tau: float, cosine: Floats, row: Ints
+) -> CacheHits:
+    differs = None
+    if "answer" in table.column_names:
+        own = table["answer"].combine_chunks().fill_null("")
+        differs = np.asarray(pc.not_equal(own, own.take(pa.array(np.maximum(row, 0))))) if len(own) else given
+    found = [_point(one, cosine[given], None if differs is None else differs[given]) for one in sorted({*TAUS, tau})]
+    asked = next(point for point in found if point["tau"] == tau)
+    hit = np.where(np.isnan(cosine), 0.0, cosine > tau)
+    rows = {
+        "cache_hit": pa.array(hit, mask=~given),
+        "cosine": pa.array(cosine, mask=row < 0),
+        "stored_row": pa.array(row, mask=row < 0),
+    }
+    return CacheHits(
+        questions=int(given.sum()),
+        left_out=int((~given).sum()),
+        stored=int(stored.sum()),
+        best_rating=line,
+        tau=tau,
+        cache_hit_rate=float(asked["cache_hit_rate"] or 0.0) if given.any() else float("nan"),
+        wrong_share=asked["wrong_share"],
+        curve=found,
+        table=pa.table(rows),
+    )
+
+
+def _point(tau: float, cosine: Floats, differs: Flags | None) -> dict[str, float | None]:
+    hits = cosine > tau  # NaN, where nothing was stored before, is no hit
+    wrong = None if differs is None else float(differs[hits].mean()) if hits.any() else float("nan")
+    return {"tau": tau, "cache_hit_rate": float(hits.mean()) if len(hits) else float("nan"), "wrong_share": wrong}

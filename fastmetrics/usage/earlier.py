@@ -1,0 +1,52 @@
+"""The nearest of all earlier rows: each block of questions, in the order of time, against what was stored before it."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from fastmetrics.core.arrays import Flags, Floats, Ints
+from fastmetrics.core.threads import ordered
+from fastmetrics.usage.question_vectors import Units
+from fastmetrics.vectors.arrays import one_blas_thread
+
+BLOCK, TILE = 2048, 4096
+"""Rows of a product of two matrices: their sizes are fixed, so that threads change no bit."""
+
+
+def nearest_earlier(units: Units, times: Ints, stored: Flags, threads: int) -> tuple[Floats, Ints]:
+    """The greatest cosine of each row to a stored row of a smaller time, and that row: the first of those as near.
+
+    The rows ascend by time.  NaN and −1 where nothing was stored before.
+    """
+    kept = np.flatnonzero(stored)
+    before = np.searchsorted(times[kept], times, side="left")
+
+    def block(start: int) -> tuple[Floats, Ints]:
+        return _nearest(units[start : start + BLOCK], before[start : start + BLOCK], units, kept)
+
+    with one_blas_thread():
+        found = list(ordered(block, range(0, len(units), BLOCK), threads))
+    nothing = np.zeros(0), np.zeros(0, np.int64)
+    cosines, rows = (np.concatenate(one) for one in zip(nothing, *found, strict=True))
+    return cosines, rows
+
+
+def _nearest(asked: Units, before: Ints, units: Units, kept: Ints) -> tuple[Floats, Ints]:
+    best = np.full(len(asked), -np.inf, np.float32)
+    rows = np.full(len(asked), -1)
+    every = np.arange(len(asked))
+    for start in range(0, int(before.max(initial=0)), TILE):
+        tile = kept[start : start + TILE]
+        products = asked @ units[tile].T
+        late = start + np.arange(len(tile)) >= before[:, None] if before.min() < start + len(tile) else None
+        if late is not None:
+            products[late] = -np.inf
+        place = products.argmax(axis=1)
+        greatest = products[every, place]
+        better = greatest > best
+        best[better], rows[better] = greatest[better], tile[place[better]]
+    cosines = np.full(len(asked), np.nan)
+    some = np.flatnonzero(rows >= 0)
+    pairs = asked[some].astype(np.float64), units[rows[some]].astype(np.float64)
+    cosines[some] = np.clip(np.einsum("ij,ij->i", *pairs), -1.0, 1.0)
+    return cosines, rows

@@ -1,0 +1,45 @@
+"""The vectors of a log's questions: those that it holds, or those that an embedder makes."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from fastmetrics.core.arrays import Flags
+from fastmetrics.errors import ColumnError
+from fastmetrics.errors.messages import Argument
+from fastmetrics.usage.log import Log
+from fastmetrics.usage.near_repeats import embedder_of
+from fastmetrics.vectors.arrays import Vectors
+
+Units = npt.NDArray[np.float32]
+
+
+class QuestionVectors(NamedTuple):
+    """A unit vector a row, in float32; where not ``given`` there is none: no question, or a vector of zeros or NaN."""
+
+    units: Units
+    given: Flags
+
+
+def check_vectors(log: Log, embedder: Any) -> None:
+    """Raise ``ColumnError`` for a log without vectors where no embedder can make them."""
+    if embedder is None and "question_embedding" not in log.has:
+        way = Argument("embedder", "wordllama")
+        raise ColumnError("the log has no column 'question_embedding'; have the questions embedded with ", way)
+
+
+def question_vectors(table: pa.Table, embedder: Any, cache: Any = None) -> QuestionVectors:
+    """The vectors of a log's column ``question_embedding``, or those of its questions if there is an embedder."""
+    if embedder is None:
+        rows = Vectors.of(table["question_embedding"]).all().astype(np.float32)
+    else:
+        rows = embedder_of(embedder, cache).embed(table["question"])
+    norms = np.sqrt(np.einsum("ij,ij->i", rows, rows, dtype=np.float64))
+    given = np.isfinite(norms) & (norms > 0)
+    units = np.zeros(rows.shape, np.float32)
+    np.divide(rows, norms[:, None], out=units, where=given[:, None], casting="same_kind")
+    return QuestionVectors(units, given)

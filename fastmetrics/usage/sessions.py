@@ -1,0 +1,120 @@
+"""``fm.context_preservation``: whether the questions of a session keep to one thread (S2)."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from fastmetrics.core.arrays import Ints, codes_of, floats_of_arrow
+from fastmetrics.core.display import Grid, Shown, strict
+from fastmetrics.usage.log import Columns, open_log
+from fastmetrics.usage.question_vectors import check_vectors, question_vectors
+from fastmetrics.usage.times import MISSING, times_of
+
+
+@dataclass(frozen=True)
+class Sessions(Shown):
+    """How near each question of a session is to the next one."""
+
+    context_preservation: float
+    """Mean over sessions of two questions or more; above 0.7 keeps the thread, below 0.3 jumps; NaN without any."""
+    sessions: int
+    single: int
+    """Sessions of one question, which have no next one."""
+    pairs: int
+    left_out: int
+    """Rows without a session, a question or its vector."""
+    table: pa.Table = field(repr=False)
+
+    def to_arrow(self) -> pa.Table:
+        """A row a session of two questions or more: ``session_id``, ``questions``, ``context_preservation``."""
+        return self.table
+
+    def to_dict(self) -> dict[str, object]:
+        """The figures, without the sessions."""
+        return {one.name: getattr(self, one.name) for one in fields(self) if one.name != "table"}
+
+    def to_json(self) -> str:
+        """The figures as JSON."""
+        return json.dumps(strict(self.to_dict()), indent=2, allow_nan=False)
+
+    def grids(self) -> list[Grid]:
+        """The figures."""
+        return [Grid(("figure", "value"), [(name, f"{one:,.4g}") for name, one in self.to_dict().items()])]
+
+    def remarks(self) -> list[str]:
+        """What the figures stand on."""
+        return [f"{self.left_out:,} rows without a session, question or vector were left out"] if self.left_out else []
+
+
+def context_preservation(
+    log: Any,
+    *,
+    embedder: Any = None,
+    cache: Any = None,
+    columns: Mapping[str, str] | None = None,
+    schema: str | None = None,
+    format: str | None = None,
+) -> Sessions:
+    """Mean cosine of each question of a session and the next one, then the mean over sessions of two or more.
+
+    ``log`` is a table or the paths of files with a column ``session_id`` and ``question`` or ``question_embedding``; an
+    ``embedder`` makes the vectors that it lacks.  The questions of a session follow each other by ``turn``, or without
+    that column by ``timestamp``, or else by row; so do those with equal turns or times.  Source: S2.
+
+    >>> log = {"session_id": [1, 1, 2, 1], "question_embedding": [[1.0, 0.0], [0.0, 2.0], [1.0, 1.0], [0.0, 1.0]]}
+    >>> found = context_preservation(log)
+    >>> found.context_preservation, found.sessions, found.single
+    (0.5, 2, 1)
+
+    Raises ``ColumnError`` for a log without sessions, or without vectors where there is no embedder, and ``InputError``
+    for timestamps some of which have a zone and some not.
+    """
+    needed = ["session_id", *(["question"] if embedder is not None else [])]
+    wanted = [one for one in ("question_embedding", "question", "turn", "timestamp") if one not in needed]
+    opened = open_log(log, needed, wanted, (), Columns(columns, schema, format))
+    check_vectors(opened, embedder)
+    table = opened.table()
+    units, given = question_vectors(table, embedder, cache)
+    session = codes_of(table["session_id"], "session_id")
+    rows = np.flatnonzero(given & (session >= 0))
+    rows = rows[np.lexsort((_order(table)[rows], session[rows]))]
+    codes = session[rows]
+    follows = np.flatnonzero(codes[1:] == codes[:-1])
+    one, other = (units[rows[at]].astype(np.float64) for at in (follows, follows + 1))
+    cosines = np.clip(np.einsum("ij,ij->i", one, other), -1.0, 1.0)
+    numbers, counts = np.unique(codes, return_counts=True)
+    owner = np.searchsorted(numbers, codes[follows])
+    several = counts > 1
+    means = np.bincount(owner, cosines, len(numbers))[several] / (counts[several] - 1)
+    ids = table["session_id"].combine_chunks().take(pa.array(_first(session, numbers[several])))
+    return Sessions(
+        context_preservation=math.fsum(means.tolist()) / len(means) if len(means) else math.nan,
+        sessions=len(numbers),
+        single=int((~several).sum()),
+        pairs=len(follows),
+        left_out=len(table) - len(rows),
+        table=pa.table({"session_id": ids, "questions": counts[several], "context_preservation": means}),
+    )
+
+
+def _order(table: pa.Table) -> Ints | Any:
+    """What the rows of a session are ordered by; those without it come last."""
+    if "turn" in table.column_names:
+        return floats_of_arrow(table["turn"].combine_chunks(), "turn")
+    if "timestamp" in table.column_names:
+        times = times_of(table["timestamp"].combine_chunks(), "timestamp")[0]
+        return np.where(times == MISSING, np.iinfo(np.int64).max, times)
+    return np.arange(len(table))
+
+
+def _first(codes: Ints, numbers: Ints) -> Ints:
+    """The first row of each session."""
+    found, places = np.unique(codes, return_index=True)
+    return places[np.searchsorted(found, numbers)]
