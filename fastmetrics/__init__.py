@@ -73,6 +73,7 @@ HOMES = {
     "risk_coverage": "stats.risk_coverage",
     "chunk_utilization": "usage.chunk_utilization",
     "domain_analysis": "usage.domain",
+    "topic_coverage": "usage.topics",
     "cache_hit_rate": "usage.cache_hits",
     "context_preservation": "usage.sessions",
     "response_exact_match_rate": "metrics.semantic",

@@ -70,6 +70,7 @@ from fastmetrics.usage.cache_hits import cache_hit_rate as cache_hit_rate
 from fastmetrics.usage.chunk_utilization import chunk_utilization as chunk_utilization
 from fastmetrics.usage.domain import domain_analysis as domain_analysis
 from fastmetrics.usage.sessions import context_preservation as context_preservation
+from fastmetrics.usage.topics import topic_coverage as topic_coverage
 from fastmetrics.vectors.embedder import Embedder as Embedder
 from fastmetrics.vectors.embedder import add_embeddings as add_embeddings
 from fastmetrics.vectors.geometry import geometry as geometry
@@ -237,6 +238,7 @@ __all__ = [
     "token_precision",
     "token_recall",
     "tokens_by_id",
+    "topic_coverage",
     "topic_score",
     "total_tokens",
     "trend",

@@ -40,6 +40,7 @@ from fastmetrics.commands.score import score
 from fastmetrics.commands.search import index, search
 from fastmetrics.commands.summarize import summarize
 from fastmetrics.commands.terminal import PrintError, abandon, complain, open_streams, told, watched_streams
+from fastmetrics.commands.topics import topics
 from fastmetrics.commands.trend import trend
 from fastmetrics.commands.usage import usage
 from fastmetrics.commands.ux import ux
@@ -112,6 +113,7 @@ for _command in (
     sample,
     usage,
     domain,
+    topics,
     ux,
     cache,
 ):

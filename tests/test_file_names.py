@@ -37,6 +37,7 @@ def commands(folder, name):
     yield "usage", bad
     yield "domain", bad
     yield "ux", bad
+    yield "topics", bad
     yield "validate", bad, good
     yield "validate", good, bad
     yield "match", bad, good, "-o", folder / "o.csv"

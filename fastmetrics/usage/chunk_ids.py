@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -44,21 +45,45 @@ def chunk_ids(chunks: Any, column: str | None) -> pa.Array:
 
     Raises ``ColumnError`` where no column holds them, and ``InputError`` for an id that is missing or doubled.
     """
-    if is_paths(chunks) and not (isinstance(chunks, Sequence) and not isinstance(chunks, str)):
-        source = open_source(chunks)
-        name = _named(source.schema.names, column)
-        values = whole_table(source, {name: "id"})[name]
-    elif _is_table(chunks):
-        frame = open_frame(chunks)
-        name = _named(frame.names, column)
-        values = pa.concat_tables(frame.read([name])[1])[name]
+    if _is_path(chunks) or _is_table(chunks):
+        return with_column(chunks, column)[0]
+    return _each_once(as_ids(as_array(chunks, "chunks"), "chunks"), "chunks")
+
+
+def with_column(chunks: Any, column: str | None, *others: str) -> list[pa.Array]:
+    """The ids of a table or file of chunks, each once, and other columns of text or ids beside them.
+
+    Raises what :func:`chunk_ids` raises, and ``ColumnError`` for a column that is missing.
+    """
+    source = open_source(chunks) if _is_path(chunks) else None
+    frame = None if source is not None else open_frame(chunks)
+    present = source.schema.names if source is not None else list(frame.names if frame is not None else ())
+    name = _named(present, column)
+    for other in others:
+        if other not in present:
+            unknown = UnknownNameError.of("column", other, present).message
+            raise ColumnError(Argument("source_column", other), ": ", unknown)
+    wanted = list(dict.fromkeys([name, *others]))
+    if source is not None:
+        table = whole_table(source, dict.fromkeys(wanted, "id"))
     else:
-        name, values = "chunks", chunks
-    ids = as_ids(as_array(values, name), name)
+        assert frame is not None
+        table = pa.concat_tables(frame.read(wanted)[1])
+    ids = _each_once(as_ids(as_array(table[name], name), name), name)
+    return [ids, *(as_ids(as_array(table[other], other), other) for other in others)]
+
+
+def _is_path(chunks: Any) -> bool:
+    return isinstance(chunks, str | Path)
+
+
+def _each_once(ids: pa.Array, name: str) -> pa.Array:
+    """The ids, none of which is missing or stands twice."""
     if ids.null_count:
         row = int(np.flatnonzero(np.asarray(ids.is_null()))[0])
         raise InputError(f"column {name!r} of the chunks, row {row}: an id is missing (null)")
-    twice = pc.value_counts(ids).filter(pc.greater(pc.value_counts(ids).field("counts"), 1))
+    counts = pc.value_counts(ids)
+    twice = counts.filter(pc.greater(counts.field("counts"), 1))
     if len(twice):
         first, count = twice[0]["values"].as_py(), twice[0]["counts"].as_py()
         raise InputError(f"column {name!r} of the chunks: the id {first!r} stands in {count:,} rows; give each once")

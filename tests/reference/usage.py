@@ -117,3 +117,16 @@ def context_preservation(rows):
         if pairs:
             means.append(sum(pairs) / len(pairs))
     return sum(means) / len(means) if means else math.nan
+
+
+def typical_words(texts, topics, stop, most=10):
+    """The words of each topic by class-based TF-IDF: counts times ln(1 + A / count in all)."""
+    counts = {}
+    for text, topic in zip(texts, topics, strict=True):
+        counts.setdefault(topic, Counter()).update(word for word in words(text) if word not in stop)
+    every = sum(counts.values(), Counter())
+    mean = sum(every.values()) / len(counts)
+    return {
+        topic: sorted(own, key=lambda word: (-own[word] * math.log1p(mean / every[word]), word))[:most]
+        for topic, own in counts.items()
+    }

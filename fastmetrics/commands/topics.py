@@ -1,0 +1,63 @@
+"""``fastmetrics topics``: what a log's questions are about, and the gaps of the knowledge base."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from fastmetrics.commands import log_options as log
+from fastmetrics.commands.options import Threads
+
+
+def topics(
+    inputs: log.Logs,
+    *,
+    count: Annotated[int, typer.Option("--topics", help="How many topics to find.")] = 20,
+    embedder: log.Embedder = None,
+    cache: log.Cache = None,
+    k: Annotated[int, typer.Option("-k", help="Places of each ranking whose chunks count.")] = 5,
+    seed: Annotated[int, typer.Option(help="Seed of the clusters.")] = 42,
+    chunks: Annotated[
+        str | None, typer.Option(help="The table of chunks, for their sources.", metavar="CHUNKS")
+    ] = None,
+    chunk_column: Annotated[
+        str | None, typer.Option(help="The column of chunk ids in --chunks; by default chunk_id or id.")
+    ] = None,
+    source_column: Annotated[str, typer.Option(help="The column of sources in --chunks.")] = "source",
+    scores: log.Scores = None,
+    failure: Annotated[
+        str | None, typer.Option(help="The score, from 0 to 1, of which 1 - score is failure; by default unanswered.")
+    ] = None,
+    columns: log.ColumnNames = None,
+    schema: log.Schema = None,
+    format: log.Format = None,
+    out: log.Out = None,
+    overwrite: log.Overwrite = False,
+    threads: Threads = None,
+    as_json: log.AsJson = False,
+) -> None:
+    """Find the topics of a log's questions, what the knowledge base has on each, and its gaps."""
+    from fastmetrics.commands.options import columns as names
+    from fastmetrics.commands.options import pairs
+    from fastmetrics.usage.topics import topic_coverage
+
+    log.check_out(out, overwrite)
+    found = topic_coverage(
+        inputs,
+        count,
+        k=k,
+        seed=seed,
+        embedder=embedder,
+        cache=cache,
+        chunks=chunks,
+        chunk_column=chunk_column,
+        source_column=source_column,
+        scores=names(scores, "--scores"),
+        failure=failure,
+        columns=pairs(columns),
+        schema=schema,
+        format=format,
+        threads=threads,
+    )
+    log.show(found, out, as_json)

@@ -1,0 +1,52 @@
+"""k-means of unit vectors: centres found on a sample by FAISS, then every row in one pass; the same for any threads."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import faiss
+import numpy as np
+
+from fastmetrics.core.arrays import Ints
+from fastmetrics.core.threads import ordered
+from fastmetrics.usage.question_vectors import Units
+from fastmetrics.vectors.arrays import one_blas_thread
+from fastmetrics.vectors.faiss_index import faiss_threads
+
+ROUNDS = 25
+TRIES = 5
+SAMPLE = 50_000
+_BLOCK = 8_192
+
+
+def clusters(units: Units, k: int, seed: int, threads: int) -> tuple[Ints, Units]:
+    """The number of each row's centre, and the centres: those nearest to their rows of several tries.
+
+    They are found on an even sample of at most 50,000 rows.  There are as many centres as distinct rows, if that is
+    fewer than ``k``.
+    """
+    rng = np.random.default_rng(seed)
+    some = units if len(units) <= SAMPLE else units[np.sort(rng.choice(len(units), SAMPLE, replace=False))]
+    distinct = np.unique(some, axis=0)
+    centres = distinct if len(distinct) <= k else _trained(some, k, seed)
+    return assigned(units, centres, threads), centres
+
+
+def _trained(rows: Units, k: int, seed: int) -> Units:
+    options: dict[str, Any] = {"niter": ROUNDS, "nredo": TRIES, "seed": seed, "min_points_per_centroid": 1}
+    means: Any = faiss.Kmeans(rows.shape[1], k, max_points_per_centroid=SAMPLE, **options)
+    with faiss_threads(1), one_blas_thread():
+        means.train(np.ascontiguousarray(rows))
+    return np.asarray(means.centroids, np.float32)
+
+
+def assigned(units: Units, centres: Units, threads: int) -> Ints:
+    """The nearest centre of each row by Euclidean distance, the first of those as near."""
+    halves = 0.5 * np.einsum("ij,ij->i", centres, centres)
+
+    def block(start: int) -> Ints:
+        return (units[start : start + _BLOCK] @ centres.T - halves).argmax(axis=1).astype(np.int64)
+
+    with one_blas_thread():
+        found = list(ordered(block, range(0, len(units), _BLOCK), threads))
+    return np.concatenate([np.zeros(0, np.int64), *found])

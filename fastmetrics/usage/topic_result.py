@@ -1,0 +1,104 @@
+"""What a log's questions are about, and where the knowledge base falls short, as figures and as tables to print."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+import pyarrow as pa
+
+from fastmetrics.core.display import Grid, Shown, strict
+
+_WORDS = 6
+
+
+@dataclass(frozen=True)
+class Topic:
+    """One topic; what a column tells that the log has not is None."""
+
+    topic: int
+    """Its number, from 0, the topic with the most questions first."""
+    questions: int
+    words: Sequence[str]
+    """The words that are most typical of it, by class-based TF-IDF."""
+    samples: Sequence[str]
+    """The distinct questions nearest to its middle."""
+    chunks: int | None
+    """Distinct chunks in the first places of its rankings."""
+    sources: int | None
+    """Distinct sources of these chunks; None unless the chunks' sources are given."""
+    abstain_rate: float | None
+    unanswered_rate: float | None
+    """Share of its questions without an answer: missing, blank or abstaining."""
+    gap: float | None
+    """Questions · share of failures: how many of its questions failed."""
+    scores: Mapping[str, float]
+
+
+@dataclass(frozen=True)
+class Topics(Shown):
+    """The topics of a log's questions, the most frequent first, and the ``gaps``: the numbers of topics by failures."""
+
+    questions: int
+    left_out: int
+    """Rows without a question or its vector."""
+    k: int
+    seed: int
+    failure: str | None
+    """What counts as a failure; None for a log that does not tell."""
+    avg_chunks_per_topic: float | None
+    topics: Sequence[Topic]
+    gaps: Sequence[int]
+    assignment: pa.Table = field(repr=False)
+
+    def to_arrow(self) -> pa.Table:
+        """A row a topic."""
+        return pa.Table.from_pylist([{**asdict(one), **asdict(one).pop("scores")} for one in self.topics])
+
+    def to_rows(self) -> pa.Table:
+        """The rows of the log in their order: the number of each question's ``topic``, null where it has none."""
+        return self.assignment
+
+    def to_dict(self) -> dict[str, Any]:
+        """All figures, without the rows."""
+        single = ("questions", "left_out", "k", "seed", "failure", "avg_chunks_per_topic")
+        found: dict[str, Any] = {name: getattr(self, name) for name in single}
+        return {**found, "topics": [asdict(one) for one in self.topics], "gaps": list(self.gaps)}
+
+    def to_json(self) -> str:
+        """The figures as JSON."""
+        return json.dumps(strict(self.to_dict()), indent=2, ensure_ascii=False, allow_nan=False)
+
+    def grids(self) -> list[Grid]:
+        """The topics, and the gaps, the widest first."""
+        scores = list(self.topics[0].scores) if self.topics else []
+        head = ("topic", "questions", "chunks", "sources", "abstain", "unanswered", *scores, "words")
+        found = [Grid(head, [_line(one) for one in self.topics])]
+        worst = [next(one for one in self.topics if one.topic == gap) for gap in self.gaps]
+        if worst:
+            lines = [(str(one.topic), _shown(one.gap), (one.samples or [""])[0]) for one in worst]
+            found.append(Grid(("gap: topic", "failures", "for example"), lines))
+        return found
+
+    def remarks(self) -> list[str]:
+        """What the figures stand on."""
+        notes = [f"{self.questions:,} questions in {len(self.topics)} topics, seed {self.seed}"]
+        if len(self.topics) < self.k:
+            notes.append(f"there are no {self.k} different questions to make so many topics of")
+        notes.append(
+            f"failures: {self.failure}" if self.failure else "no column tells what failed, so there are no gaps"
+        )
+        if self.left_out:
+            notes.append(f"{self.left_out:,} rows without a question or vector were left out")
+        return notes
+
+
+def _line(one: Topic) -> tuple[str, ...]:
+    figures = (one.chunks, one.sources, one.abstain_rate, one.unanswered_rate, *one.scores.values())
+    return str(one.topic), f"{one.questions:,}", *map(_shown, figures), " ".join(one.words[:_WORDS])
+
+
+def _shown(value: float | int | None) -> str:
+    return "" if value is None or value != value else f"{value:,}" if isinstance(value, int) else f"{value:.4g}"  # noqa: PLR0124

@@ -1,0 +1,201 @@
+"""``fm.topic_coverage``: what a log's questions are about, and where the knowledge base falls short (S2)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from fastmetrics.core.allowed_values import Rows, Seed, Whole, argument
+from fastmetrics.core.arrays import Floats, Ints, floats_of_arrow
+from fastmetrics.core.name_lists import listed
+from fastmetrics.core.threads import cores
+from fastmetrics.errors import ColumnError
+from fastmetrics.errors.messages import Argument
+from fastmetrics.usage.answered import abstains, answered
+from fastmetrics.usage.chunk_sources import sources_of, sources_of_words
+from fastmetrics.usage.clusters import clusters
+from fastmetrics.usage.listed_ids import listed_ids
+from fastmetrics.usage.log import Columns, Log, open_log
+from fastmetrics.usage.question_vectors import QuestionVectors, check_vectors, question_vectors
+from fastmetrics.usage.topic_result import Topic, Topics
+from fastmetrics.usage.topic_words import samples, typical_words
+
+UNANSWERED = "unanswered"
+
+
+def topic_coverage(
+    log: Any,
+    topics: int = 20,
+    *,
+    k: int = 5,
+    seed: int = 42,
+    embedder: Any = None,
+    cache: Any = None,
+    chunks: Any = None,
+    chunk_column: str | None = None,
+    source_column: str = "source",
+    scores: Sequence[str] | str = (),
+    failure: str | None = None,
+    columns: Mapping[str, str] | None = None,
+    schema: str | None = None,
+    format: str | None = None,
+    threads: int | None = None,
+) -> Topics:
+    """The topics of a log's questions, what the knowledge base has on each, and its gaps.
+
+    ``log`` is a table or the paths of files with a column ``question`` or ``question_embedding``; an ``embedder`` makes
+    the vectors that it lacks.  Unit vectors fall into at most ``topics`` clusters by k-means (FAISS's, the best of 5
+    tries, found on an even sample of 50,000 questions); every question then has the topic of the nearest centre.  The
+    same ``seed`` gives the same topics for any number of threads.
+
+    Each topic has its number of questions, sample questions, typical words by class-based TF-IDF (count in the topic ·
+    ln(1 + mean number of words of a topic / count in all), without English and Russian stop words), the distinct chunks
+    in the first ``k`` places of ``retrieved_ids`` and, if ``chunks`` is a table of chunks with a ``source_column``,
+    their distinct sources, the rates of abstaining and of unanswered questions, and the means of the columns that
+    ``scores`` names.  Gaps are the topics with failures by their number, questions · mean failure.  A question fails if
+    it is unanswered, or by 1 − the score that ``failure`` names, which lies from 0 to 1.  Source: S2; Grootendorst 2022
+    (class-based TF-IDF).
+
+    >>> vectors = [[1.0, 0.0], [0.9, 0.1], [0.0, 1.0]]
+    >>> log = {"question": ["lost card", "card lost", "pay rent"], "answer": ["", "", "ok"]}
+    >>> found = topic_coverage(log | {"question_embedding": vectors}, 2)
+    >>> [(one.questions, one.words, one.gap) for one in found.topics], found.gaps
+    ([(2, ['card', 'lost'], 2.0), (1, ['pay', 'rent'], 0.0)], [0])
+
+    Raises ``ColumnError`` for a log without vectors where there is no embedder, and for scores that it has not,
+    ``OptionError`` for fewer than 1 topic.
+    """
+    workers = cores(threads)
+    topics, k = argument("topics", topics, Whole(1, 10_000)), argument("k", k, Rows)
+    seed = argument("seed", seed, Seed)
+    named = list(dict.fromkeys(listed(scores)))
+    needed = ["question"] if embedder is not None else []
+    wanted = [one for one in ("question", "question_embedding", "answer", "retrieved_ids") if one not in needed]
+    read = list(dict.fromkeys([*named, *([failure] if failure not in (None, UNANSWERED) else [])]))
+    opened = open_log(log, needed, wanted, read, Columns(columns, schema, format))
+    check_vectors(opened, embedder)
+    if failure == UNANSWERED and "answer" not in opened.has:
+        raise ColumnError(Argument("failure", failure), ": the log has no column 'answer'")
+    sources = None if chunks is None else sources_of(chunks, chunk_column, source_column)
+    whole = opened.table().combine_chunks()
+    vectors = question_vectors(whole, embedder, cache)
+    made = Grouped(opened, whole, vectors, *_topics(vectors, topics, seed, workers))
+    fails = failure or (UNANSWERED if "answer" in opened.has else None)
+    return made.result(topics, seed, k, named, fails, sources)
+
+
+def _topics(vectors: QuestionVectors, topics: int, seed: int, threads: int) -> tuple[Ints, int]:
+    """The number of each row's topic, the most frequent being 0, −1 for rows without; and how many topics there are."""
+    found, _ = clusters(vectors.units[vectors.given], topics, seed, threads)
+    used, which, sizes = np.unique(found, return_inverse=True, return_counts=True)
+    rank = np.empty(len(used), np.int64)
+    rank[np.argsort(-sizes, kind="stable")] = np.arange(len(used))
+    topic = np.full(len(vectors.given), -1)
+    topic[vectors.given] = rank[which.ravel()] if len(used) else which
+    return topic, len(used)
+
+
+class Grouped:
+    """A log's rows by topic."""
+
+    def __init__(self, log: Log, table: pa.Table, vectors: QuestionVectors, topic: Ints, n: int) -> None:
+        self._has = log.has
+        self._table = table
+        self._vectors = vectors
+        self._topic = topic
+        self._rows = np.flatnonzero(topic >= 0)
+        self._n = n
+
+    def result(
+        self, asked: int, seed: int, k: int, scores: Sequence[str], failure: str | None, sources: pa.Table | None
+    ) -> Topics:
+        """The figures of all topics."""
+        n, sizes = self._n, np.bincount(self._topic[self._rows], minlength=self._n)
+        distinct, source = self._chunks(k, sources)
+        rates = self._rates()
+        fails = None if failure is None else self._failures(failure)
+        words: list[list[str]] = [[] for _ in range(n)]
+        questions = words
+        if "question" in self._has:
+            texts = self._column("question")
+            words = typical_words(texts, self._topic, n)
+            questions = samples(texts, self._vectors.units, self._topic, n)
+        means = {name: self._mean(floats_of_arrow(self._column(name), name)) for name in scores}
+        gap = None if fails is None else sizes * np.nan_to_num(self._mean(fails))
+        found = [
+            Topic(
+                topic=at,
+                questions=int(sizes[at]),
+                words=words[at],
+                samples=questions[at],
+                gap=None if gap is None else float(gap[at]),
+                scores={name: float(values[at]) for name, values in means.items()},
+                chunks=None if distinct is None else int(distinct[at]),
+                sources=None if source is None else int(source[at]),
+                abstain_rate=None if rates is None else float(rates[0][at]),
+                unanswered_rate=None if rates is None else float(rates[1][at]),
+            )
+            for at in range(n)
+        ]
+        return Topics(
+            questions=len(self._rows),
+            left_out=len(self._topic) - len(self._rows),
+            k=asked,
+            seed=seed,
+            failure=failure,
+            avg_chunks_per_topic=None if distinct is None or not n else float(distinct.mean()),
+            topics=found,
+            gaps=[] if gap is None else [int(at) for at in np.argsort(-gap, kind="stable") if gap[at] > 0],
+            assignment=pa.table({"topic": pa.array(self._topic, mask=self._topic < 0)}),
+        )
+
+    def _column(self, name: str) -> pa.Array:
+        column = self._table[name]
+        return column.chunk(0) if column.num_chunks else pa.array([], column.type)
+
+    def _mean(self, values: Floats) -> Floats:
+        """The mean of each topic's rows that have a value."""
+        rows = self._rows[~np.isnan(values[self._rows])]
+        counts = np.bincount(self._topic[rows], minlength=self._n)
+        sums = np.bincount(self._topic[rows], values[rows], self._n)
+        return np.divide(sums, counts, out=np.full(self._n, np.nan), where=counts > 0)
+
+    def _rates(self) -> tuple[Floats, Floats] | None:
+        """The share of answers that abstain, and of questions without an answer."""
+        if "answer" not in self._has:
+            return None
+        answers = self._column("answer")
+        said = np.where(np.asarray(answers.is_valid()), abstains(answers).astype(np.float64), np.nan)
+        return self._mean(said), self._mean(self._failures(UNANSWERED))
+
+    def _failures(self, failure: str) -> Floats:
+        if failure == UNANSWERED:
+            return 1.0 - answered(self._column("answer")).astype(np.float64)
+        values = floats_of_arrow(self._column(failure), failure)
+        wrong = np.flatnonzero((values < 0) | (values > 1))
+        if wrong.size:
+            row = int(wrong[0])
+            raise ColumnError(f"column {failure!r}, row {row}: {values[row]:g}; a score that fails lies from 0 to 1")
+        return 1.0 - values
+
+    def _chunks(self, k: int, sources: pa.Table | None) -> tuple[Ints | None, Ints | None]:
+        """How many distinct chunks and sources the topics' rankings hold."""
+        if "retrieved_ids" not in self._has:
+            return None, None
+        held = listed_ids(self._column("retrieved_ids"), "retrieved_ids")
+        held = held.where((held.places < k) & (self._topic[held.rows] >= 0))
+        topics = self._topic[held.rows]
+        chunks = _distinct(topics, held.codes, self._n)
+        if sources is None:
+            return chunks, None
+        source = sources_of_words(held.words, sources)[held.codes]
+        return chunks, _distinct(topics[source >= 0], source[source >= 0], self._n)
+
+
+def _distinct(topics: Ints, codes: Ints, n: int) -> Ints:
+    """How many different codes each topic has."""
+    pairs = np.unique(np.stack([topics, codes]), axis=1)
+    return np.bincount(pairs[0], minlength=n)
