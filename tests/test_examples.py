@@ -73,3 +73,17 @@ def _example_rows(path: Path) -> Path:
 
     pq.write_table(json.read_json(FOLDER / "answers.jsonl"), path)
     return path
+
+
+def test_a_log_becomes_a_list_of_gaps() -> None:
+    printed = run("log_to_gaps.py", FOLDER / "answers.jsonl")
+    rows = [json.loads(line) for line in (FOLDER / "answers.jsonl").read_text().splitlines()]
+    assert f"300 questions, {len({row['question'].lower().strip() for row in rows})} distinct" in printed
+    gaps = re.findall(r"^ +([\d.]+) of +(\d+) +(\d+) chunks  (.*)$", printed, re.MULTILINE)
+    assert len(gaps) == 5
+    lost = [float(gap) for gap, _, _, _ in gaps]
+    assert lost == sorted(lost, reverse=True)
+    assert all(0 < float(gap) <= int(questions) for gap, questions, _, _ in gaps)
+    assert {sample for _, _, _, sample in gaps} <= {row["question"] for row in rows}
+    first = {row["retrieved_ids"][0] for row in rows if row["retrieved_ids"]}
+    assert f"\n{len(first)} chunks came first; " in printed

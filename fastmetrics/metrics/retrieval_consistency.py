@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from fastmetrics.core.allowed_values import Real, Rows, argument
-from fastmetrics.core.arrays import Floats, codes_of
+from fastmetrics.core.allowed_values import Choice, Real, Rows, argument
+from fastmetrics.core.arrays import Floats, Ints, codes_of
 from fastmetrics.errors import ColumnError
 from fastmetrics.kernels.ranking import ids as id_kernels
 from fastmetrics.kernels.ranking import rank_overlap as kernels
@@ -17,19 +17,25 @@ from fastmetrics.retrieval.ids import frozen, offsets, spans, take_ids
 from fastmetrics.retrieval.rankings import Rankings, rankings
 
 
-def retrieval_consistency(question: Any, retrieved_ids: Any, *, k: int = 10) -> float:
+def retrieval_consistency(question: Any, retrieved_ids: Any, *, k: int = 10, against: str = "pairs") -> float:
     """How much the first ``k`` documents of the repeats of a query have in common.
 
     For each query that occurs twice or more, the mean over all pairs of its repeats of |A ∩ B| / |A ∪ B| of their
     first ``k`` documents (1 for two empty ones); then the mean over these queries, NaN if there is none.  ``question``
     holds what tells queries apart, texts or ids; rows that lack it, or their ranking, are left out.
 
+    ``against="first"`` is the reading of S2: the share of all repeats, the first row of each query left out, whose
+    first ``k`` documents are those of that row in the same order.
+
     >>> retrieval_consistency(["q", "q", "r"], [["a", "b"], ["b", "c"], ["d"]], k=2)
     0.3333333333333333
 
-    Raises ``ColumnError`` for columns of different length, ``OptionError`` for k below 1.  Source: S2, tier 1.
+    Raises ``ColumnError`` for columns of different length, ``OptionError`` for k below 1 and for an ``against`` that is
+    neither ``"pairs"`` nor ``"first"``.  Source: S2, tier 1.
     """
     k = argument("k", k, Rows)
+    if argument("against", against, Choice("pairs", "first")) == "first":
+        return _as_the_first(question, retrieved_ids, k)
     return _over_pairs(question, retrieved_ids, k, kernels.shares_in_common)
 
 
@@ -51,13 +57,44 @@ def retrieval_rbo(question: Any, retrieved_ids: Any, *, p: float = 0.9) -> float
     )
 
 
-def _over_pairs(question: Any, retrieved: Any, k: int | None, compare: Callable[..., Floats]) -> float:
+def _by_query(question: Any, retrieved: Any) -> tuple[Rankings, Ints, Ints]:
+    """The rankings, the number of each row's query, and the rows that have both, query after query."""
     lists = rankings(retrieved, "retrieved_ids")
     codes = codes_of(question, "question")
     if codes.size != len(lists):
         raise ColumnError(f"column 'question' has {codes.size} rows, column 'retrieved_ids' {len(lists)}")
     order = np.argsort(codes, kind="stable")
-    order = order[(codes[order] >= 0) & lists.valid[order]]
+    return lists, codes, order[(codes[order] >= 0) & lists.valid[order]]
+
+
+def _as_the_first(question: Any, retrieved: Any, k: int) -> float:
+    """The share of repeats with the same first ``k`` documents as the first row of their query."""
+    lists, codes, order = _by_query(question, retrieved)
+    first = _first(lists, k)
+    starts = np.concatenate([[True], codes[order][1:] != codes[order][:-1]])[: order.size]
+    others = order[~starts]
+    if not others.size:
+        return float("nan")
+    models = order[starts][np.cumsum(starts)[~starts] - 1]
+    sizes = first.sizes
+    alike = sizes[others] == sizes[models]
+    one, other = (spans(first.starts[:-1][rows[alike]], sizes[rows[alike]]) for rows in (others, models))
+    differs = _differ(first, one, other)
+    owner = np.repeat(np.arange(int(alike.sum())), sizes[others[alike]])
+    same = np.bincount(owner, differs, int(alike.sum())) == 0
+    return int(same.sum()) / others.size
+
+
+def _differ(lists: Rankings, one: Ints, other: Ints) -> Floats:
+    """1.0 where the ids at two places differ; of text, equal keys are settled by the bytes."""
+    ids, starts = lists.ids, np.arange(one.size + 1)
+    pairs = np.stack([one, other], axis=1).ravel()
+    repeated = id_kernels.repeats(take_ids(ids, pairs), frozen(2 * starts))
+    return 1.0 - repeated[1::2]
+
+
+def _over_pairs(question: Any, retrieved: Any, k: int | None, compare: Callable[..., Floats]) -> float:
+    lists, codes, order = _by_query(question, retrieved)
     _, counts = np.unique(codes[order], return_counts=True)
     starts = offsets(counts)
     firsts = np.repeat(np.arange(order.size), np.repeat(starts[1:], counts) - np.arange(order.size) - 1)

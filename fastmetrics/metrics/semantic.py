@@ -9,7 +9,7 @@ from typing import Annotated, Any
 import numpy as np
 import pyarrow as pa
 
-from fastmetrics.core.allowed_values import of_hint
+from fastmetrics.core.allowed_values import Choice, argument, of_hint
 from fastmetrics.core.arrays import Floats, Ints, codes_of, decoded
 from fastmetrics.declaration.batch import Batch
 from fastmetrics.declaration.metric import Metric, metric
@@ -144,11 +144,14 @@ class Repeats:
     n_undefined: int = 0
 
 
-def response_exact_match_rate(answers: Any, questions: Any) -> Repeats:
+def response_exact_match_rate(answers: Any, questions: Any, *, against: str = "pairs") -> Repeats:
     """Share of the pairs of answers to one question that are equal strings.
 
     ``questions`` says which rows repeat each other: the question, or its id. Every pair of repeats counts once;
     NaN where no question repeats. A row without answer or question is left out and counted. Source: S2.
+
+    ``against="first"`` is the reading of S2: each repeat is held against the first answer to its question only, and
+    ``n_pairs`` is the number of repeats.
 
     >>> response_exact_match_rate(["a", "a", "b", "c"], ["q1", "q1", "q1", "q2"]).value
     0.3333333333333333
@@ -157,12 +160,22 @@ def response_exact_match_rate(answers: Any, questions: Any) -> Repeats:
     _check_rows(len(answer_codes), len(questions_codes))
     present = (answer_codes >= 0) & (questions_codes >= 0)
     owner, sizes = _grouped(questions_codes[present])
+    if argument("against", against, Choice("pairs", "first")) == "first":
+        return _as_the_first(answer_codes[present], owner, sizes, int((~present).sum()))
     both = np.stack([owner, answer_codes[present]], axis=1)
     equal = np.unique(both, axis=0, return_counts=True)[1]
     pairs = int((sizes * (sizes - 1)).sum()) // 2
     same = int((equal * (equal - 1)).sum()) // 2
     value = same / pairs if pairs else np.nan
     return Repeats(value, int((sizes > 1).sum()), pairs, int((~present).sum()))
+
+
+def _as_the_first(answers: Ints, owner: Ints, sizes: Ints, missing: int) -> Repeats:
+    """The share of repeats whose answer is the first one to their question."""
+    repeats = int((sizes - 1).sum())
+    first = answers[np.unique(owner, return_index=True)[1]] if len(owner) else answers
+    same = int((answers == first[owner]).sum()) - len(sizes)
+    return Repeats(same / repeats if repeats else np.nan, int((sizes > 1).sum()), repeats, missing)
 
 
 def response_semantic_consistency(embeddings: VectorsLike, questions: Any) -> Repeats:

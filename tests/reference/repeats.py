@@ -28,3 +28,13 @@ def over_repeats(queries, lists, compare):
         if pairs:
             means.append(sum(pairs) / len(pairs))
     return sum(means) / len(means) if means else None
+
+
+def as_the_first(queries, values):
+    """The share of repeats that equal the first row of their query; None if no query is repeated."""
+    firsts, same = {}, []
+    for query, value in zip(queries, values, strict=True):
+        if query in firsts:
+            same.append(value == firsts[query])
+        firsts.setdefault(query, value)
+    return sum(same) / len(same) if same else None
