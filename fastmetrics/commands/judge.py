@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -139,6 +140,7 @@ def judge(
         raise OptionError("--out: expected the name of the file of judgements, which only --dry-run can do without")
     from fastmetrics.derive.judge_files import judge_files
 
+    gc.freeze()  # what is loaded stays to the end of this process, and need not be looked through again
     with progress_of_calls(quiet, "judging") as shown:
         judged = judge_files(
             inputs,

@@ -97,8 +97,11 @@ class _Asked:
 
     @property
     def judgement(self) -> Judgement:
-        prompt, completion, latency = (_sum(counts) for counts in zip(*(one[2:5] for one in self.answers), strict=True))
-        told = self.reading
+        told, first = self.reading, self.answers[0]
+        prompt, completion, latency = first.prompt_tokens, first.completion_tokens, first.latency_ms
+        if len(self.answers) > 1:
+            counts = zip(*(one[2:5] for one in self.answers), strict=True)
+            prompt, completion, latency = (_sum(each) for each in counts)
         return Judgement(
             told.status,
             told.score,
@@ -114,8 +117,6 @@ class _Asked:
 
 def _sum(counts: Sequence[Any]) -> Any:
     """The sum of those that are known, or None."""
-    if len(counts) == 1:
-        return counts[0]
     known = [count for count in counts if count is not None]
     return sum(known) if known else None
 

@@ -80,8 +80,11 @@ def grade_of(found: Mapping[str, Any], low: float, high: float) -> float | None:
 
 def _objects(text: str) -> Any:
     """The JSON objects that a text may be meant to be, with the repairs that each took, the least repaired first."""
+    plain = _object(text)
+    if plain is not None:
+        yield (), plain
     for repairs, candidate in _candidates(text):
-        held = _object(candidate)
+        held = _object(candidate) if repairs else None
         if held is not None:
             yield repairs, held
         repaired = _COMMA.sub(_without_comma, candidate)
