@@ -60,6 +60,7 @@ HOMES = {
     "add_embeddings": "vectors.embedder",
     "answer": "derive.answer",
     "answer_files": "derive.answer_files",
+    "embed_files": "derive.embed_files",
     "FullContextBot": "derive.full_context_bot",
     "FunctionBot": "derive.function_bot",
     "report": "reporting.report",

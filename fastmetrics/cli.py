@@ -22,6 +22,7 @@ from fastmetrics.commands.answer import answer
 from fastmetrics.commands.cache import cache
 from fastmetrics.commands.compare import compare
 from fastmetrics.commands.domain import domain
+from fastmetrics.commands.embed import embed
 from fastmetrics.commands.gate import gate
 from fastmetrics.commands.geometry import geometry
 from fastmetrics.commands.interrupts import CODE, heeded
@@ -70,9 +71,8 @@ def _ending_well(command: Callable[..., None]) -> Callable[..., None]:
 
     @functools.wraps(command)
     def run(*args: Any, **named: Any) -> None:
-        last_words = (
-            "interrupted; run again with --resume to go on" if command in (score, judge, answer) else "interrupted"
-        )
+        resumes = command in (score, embed, judge, answer)
+        last_words = "interrupted; run again with --resume to go on" if resumes else "interrupted"
         try:
             with heeded(last_words):
                 cores(named.get("threads"))  # before anything is read
@@ -107,6 +107,7 @@ for _command in (
     index,
     search,
     match,
+    embed,
     answer,
     judge,
     judges,
