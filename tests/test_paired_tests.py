@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from scipy import stats
 from statsmodels.stats.contingency_tables import mcnemar
 
+import fastmetrics as fm
 from fastmetrics.kernels.stats.resampled_sums import resampled_clusters, resampled_sums
 from fastmetrics.kernels.stats.sign_flips import flipped_sums
 from fastmetrics.stats.paired_tests import (
@@ -196,3 +197,14 @@ def test_effect_and_detectable_by_hand():
     error = np.std(values, ddof=1) / 2
     expected = (stats.t.ppf(0.975, 3) + stats.t.ppf(0.8, 3)) * error
     assert detectable(of(values)) == pytest.approx(expected, rel=1e-9)
+
+
+def test_the_t_interval_is_that_of_scipy():
+    random = np.random.default_rng(0)
+    a, b = random.random(50), random.random(50)
+    found = fm.compare({"a": {"id": range(50), "m": a}, "b": {"id": range(50), "m": b}}, interval="t", confidence=0.9)
+    expected = stats.ttest_rel(b, a).confidence_interval(0.9)
+    np.testing.assert_allclose([found[0].low, found[0].high], expected, rtol=1e-12)
+    assert "90 % t intervals" in str(found)
+    one = fm.compare({"a": {"id": [1], "m": [0.5]}, "b": {"id": [1], "m": [0.7]}}, interval="t")[0]
+    assert np.isnan([one.low, one.high]).all()

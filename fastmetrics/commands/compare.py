@@ -19,10 +19,11 @@ class Correction(StrEnum):
 
 
 class Interval(StrEnum):
-    """How the bounds are taken from the bootstrap samples."""
+    """How the bounds are taken: from the bootstrap samples, or by Student's t."""
 
     percentile = "percentile"
     bca = "bca"
+    t = "t"
 
 
 def compare(
@@ -49,7 +50,9 @@ def compare(
     resamples: Annotated[int, typer.Option(min=1, help="Patterns of flipped signs behind each p.")] = 10_000,
     bootstrap: Annotated[int, typer.Option(min=1, help="Bootstrap samples behind each interval.")] = 2_000,
     confidence: Annotated[float, typer.Option(help="Confidence of the intervals.")] = 0.95,
-    interval: Annotated[Interval, typer.Option(help="How the interval is taken from them.")] = Interval.percentile,
+    interval: Annotated[
+        Interval, typer.Option(help="How the interval is taken from them; t takes none.")
+    ] = Interval.percentile,
     names: Annotated[
         list[str] | None, typer.Option("--names", help="What to call the runs, in order: old,new.")
     ] = None,

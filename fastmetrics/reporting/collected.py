@@ -31,6 +31,8 @@ _BUDGET = 3_600_000
 """The bytes of the rows in a page."""
 _CORRELATED = 40
 """How many metrics are correlated, of very many the first."""
+_CORRELATED_ROWS = 20_000
+"""Of how many rows: each pair of metrics that miss other rows ranks its rows anew."""
 
 
 @dataclass(frozen=True)
@@ -69,7 +71,8 @@ def collect(scores: Any, baseline: Any, asked: Asked) -> Collected:
         summaries = {base.name: next(iter(summaries_of([baseline]).values())), **summaries}
     names = [name for name in main.scores if name not in asked.by]
     drawn = histograms(main, metrics=names) if names else {}
-    paired = correlations(main, metrics=names[:_CORRELATED]) if len(names) > 1 else None
+    spread = _spread(main, names[:_CORRELATED])
+    paired = correlations(spread, metrics=names[:_CORRELATED]) if len(names) > 1 else None
     segmented = heat_of_means(_means(main, names, asked)) if asked.by and len(systems) == 1 else None
     rows, some = _rows(main, systems[0] if base else None, names, paired, asked)
     against = compared(systems, asked) if len(systems) > 1 else None
@@ -85,7 +88,7 @@ def collect(scores: Any, baseline: Any, asked: Asked) -> Collected:
         "notes": [visible(note) for note in [*summary.remarks(), *merged]],
         "segmented": segmented,
         "against": against,
-        "correlated": paired is not None,
+        "correlated": None if paired is None else {"n": spread.num_rows, "metrics": len(names[:_CORRELATED])},
         "sampled": some,
         "n_shown": len(rows),
         "signature": [(visible(run.name), _signature(run)) for run in systems],
@@ -111,6 +114,13 @@ def _held(run: ScoreRun, by: Sequence[str]) -> ScoreRun:
     texts = [yours for name, yours in resolve(run.columns, needed=()).items() if name in TEXTS]
     keys = [one for one in (run.id_column, run.question_column) if one]
     return run.held([*run.scores, *map(counts_column, run.counted), *keys, *by, *texts])
+
+
+def _spread(run: ScoreRun, names: Sequence[str]) -> pa.Table:
+    """The scores of all rows, or of very many of some at equal distances."""
+    table = run.read(names)
+    step = -(-table.num_rows // _CORRELATED_ROWS)
+    return table if step < 2 else table.take(pa.array(np.arange(0, table.num_rows, step)))
 
 
 def _means(run: ScoreRun, names: Sequence[str], asked: Asked) -> Any:

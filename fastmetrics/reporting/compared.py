@@ -52,7 +52,7 @@ def compared(systems: Sequence[ScoreRun], asked: Any) -> Against:
         list(systems),
         by=[[name] for name in asked.by] or None,
         tests="t" if large else "fisher",
-        bootstrap=200 if large else 2_000,
+        interval="t" if large else "percentile",
         allow_differences=asked.allow_differences,
         seed=asked.seed,
         threads=asked.threads,

@@ -62,7 +62,7 @@ def report(
     Figures are of all rows.  Texts are of a sample: for each metric the worst rows, the best, those around the median,
     those that fell and rose most against the baseline, and those where metrics disagree, until they weigh 3.6 MB; the
     page says how many of how many it shows.  It holds all that it needs, sends no request and opens from a file.  From
-    100,000 rows on, p is that of the paired t-test and intervals are of 200 bootstrap samples.
+    100,000 rows on, p and intervals are those of the paired t-test.
 
     >>> import fastmetrics as fm
     >>> import tempfile, pathlib

@@ -12,8 +12,9 @@ import numpy as np
 from fastmetrics.core.arrays import Floats, Ints
 from fastmetrics.declaration.metric import Better
 from fastmetrics.results.comparison_result import Compared, Ranking
+from fastmetrics.stats.moments import exact_sum
 from fastmetrics.stats.multiple_tests import compact_letters
-from fastmetrics.stats.paired_tests import Differences, bootstrap_interval, detectable, effect_size, p_value
+from fastmetrics.stats.paired_tests import Differences, bootstrap_interval, detectable, effect_size, p_value, t_interval
 from fastmetrics.stats.tukey import tukey_p
 
 
@@ -50,9 +51,11 @@ class Cell:
         both = has_a & has_b
         x, y = a[both], b[both]
         differences = Differences.of(y - x, None if self.clusters is None else self.clusters[both])
-        low, high = bootstrap_interval(
-            differences, how.confidence, how.bootstrap, how.seed, how.threads, bca=how.interval == "bca"
-        )
+        if how.interval == "t":
+            low, high = t_interval(differences, how.confidence)
+        else:
+            drawn = (how.confidence, how.bootstrap, how.seed, how.threads)
+            low, high = bootstrap_interval(differences, *drawn, bca=how.interval == "bca")
         rises, falls = int((y > x).sum()), int((y < x).sum())
         wins, losses = (falls, rises) if self.better == "lower" else (rises, falls)
         for test in how.tests:
@@ -105,4 +108,4 @@ class Cell:
 
 
 def _mean(values: Floats) -> float:
-    return math.fsum(values) / len(values) if len(values) else math.nan
+    return exact_sum(values) / len(values) if len(values) else math.nan

@@ -62,9 +62,10 @@ def compare(
     default the first) before the others.
 
     For each metric, over the n rows where both systems have a score: Δ = mean(other − baseline); its interval, from
-    ``bootstrap`` samples of rows (``interval="bca"`` corrects for bias and skewness); d_z = mean/sd of the differences;
-    rows won, tied and lost, by which way the metric is better (as declared, or ``better={"name": "lower"}``; else
-    higher); the p of each of the ``tests``; and ``detectable``, the smallest true difference that n such rows would
+    ``bootstrap`` samples of rows (``interval="bca"`` corrects for bias and skewness; ``interval="t"`` is mean ± t·s/√n
+    and takes no samples, which many rows do without); d_z = mean/sd of the differences; rows won, tied and lost, by
+    which way the metric is better (as declared, or ``better={"name": "lower"}``; else higher); the p of each of the
+    ``tests``; and ``detectable``, the smallest true difference that n such rows would
     show with power 0.8.  Rows with a score on one side only are counted, and a note says where they could turn Δ round.
 
     ``tests``: ``fisher``, the randomisation test with ``resamples`` patterns of flipped signs (all 2ⁿ up to 20 rows);
@@ -141,6 +142,7 @@ def compare(
         cluster=cluster,
         differences=[*notes, *paired.notes],
         counted=counted,
+        interval=interval,
     )
 
 
@@ -160,7 +162,7 @@ def _how(
     argument("resamples", resamples, Whole(1, 100_000_000))
     argument("bootstrap", bootstrap, Whole(1, 10_000_000))
     argument("confidence", confidence, Real(0.0, 1.0, above=True, below=True))
-    argument("interval", interval, Choice("percentile", "bca"))
+    argument("interval", interval, Choice("percentile", "bca", "t"))
     argument("seed", seed, Seed)
     cores(threads)
     return HowToCompare(chosen or ["fisher"], resamples, bootstrap, confidence, interval, seed, threads)

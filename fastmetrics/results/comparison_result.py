@@ -88,6 +88,8 @@ class Comparison(Shown, Sequence[Compared]):
     """In what the runs were not scored alike."""
     counted: Sequence[str] = ()
     """The corpus metrics among them."""
+    interval: str = "percentile"
+    """How the intervals were made."""
 
     def __len__(self) -> int:
         return len(self.comparisons)
@@ -126,7 +128,7 @@ class Comparison(Shown, Sequence[Compared]):
         tests = ", ".join(dict.fromkeys(one.test for one in self.comparisons))
         family = len(self.comparisons) // max(1, len(tests.split(", ")))
         notes.append(
-            f"{self.confidence * 100:g} % bootstrap intervals; p of {tests}, "
+            f"{self.confidence * 100:g} % {'t' if self.interval == 't' else 'bootstrap'} intervals; p of {tests}, "
             f"{how[self.correction]} over {family:,} comparison{'s' * (family != 1)}{of}"
         )
         turned = [text for one in self._once() if (text := could_turn(one, self.bounds.get(one.metric)))]

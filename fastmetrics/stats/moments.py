@@ -14,6 +14,8 @@ from fastmetrics.errors import InputError
 from fastmetrics.kernels.stats import exact_sums as sums
 
 _UNIT = 1074  # sums are counted in units of 2**-1074, the smallest float64; squares in units of 2**-2148
+_MANY = 4_096
+"""Values from which on the sum of bins is faster than ``math.fsum``."""
 _COUNTS = ("n_finite", "n_plus_infinity", "n_minus_infinity", "n_missing", "n_undefined", "n_error")
 
 
@@ -133,6 +135,12 @@ class State:
         return self._total / (n << _UNIT)
 
     @property
+    def total(self) -> float:
+        """Σx of the finite scores, correctly rounded; raises ``OverflowError`` beyond the range of a float64."""
+        self._fold()
+        return self._total / (1 << _UNIT)
+
+    @property
     def std(self) -> float:
         """√(n·Σx² − (Σx)²) / n, correctly rounded."""
         n = self.n
@@ -191,6 +199,19 @@ class State:
             self._squares += sum(digit << (18 * place) for place, digit in enumerate(digits[3:])) << (2 * shift)
         self._bins = None
         self._pending = 0
+
+
+def exact_sum(values: NDArray[np.float64]) -> float:
+    """Σx, correctly rounded: the bits of ``math.fsum``, which takes a dozen times as long where values are many.
+
+    >>> exact_sum(np.array([1e308, 1.0, -1e308]))
+    1.0
+    """
+    if values.size < _MANY:
+        return math.fsum(values)
+    state = State()
+    state.add(np.ascontiguousarray(values, np.float64))
+    return state.total if state._counts["n_finite"] == values.size else math.fsum(values)
 
 
 def _float_of_key(key: int) -> float:

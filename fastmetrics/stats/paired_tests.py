@@ -21,6 +21,7 @@ from fastmetrics.core.arrays import Floats, Ints
 from fastmetrics.core.threads import cores, ordered
 from fastmetrics.kernels.stats.resampled_sums import resampled_clusters, resampled_sums
 from fastmetrics.kernels.stats.sign_flips import flipped_sums
+from fastmetrics.stats.moments import exact_sum
 
 TESTS = ("fisher", "t", "mcnemar", "wilcoxon")
 """The tests of one pair of systems."""
@@ -64,7 +65,7 @@ class Differences:
     @property
     def mean(self) -> float:
         """The mean difference, rounded once; NaN of no rows."""
-        return math.fsum(self.values) / self.n if self.n else math.nan
+        return exact_sum(self.values) / self.n if self.n else math.nan
 
     @property
     def standard_error(self) -> float:
@@ -74,12 +75,12 @@ class Differences:
             return math.nan
         sizes = np.ones(count) if self.sizes is None else self.sizes
         residuals = self.units / self.scale - sizes * self.mean
-        return math.sqrt(count / (count - 1) * math.fsum(residuals * residuals)) / self.n
+        return math.sqrt(count / (count - 1) * exact_sum(residuals * residuals)) / self.n
 
 
 def whole(values: NDArray[np.float64]) -> tuple[Ints, float]:
     """Numbers as whole multiples of 1/scale, where scale is the power of 2 that keeps Σ|value| below 2⁵⁶."""
-    size = math.fsum(np.abs(values).ravel())
+    size = exact_sum(np.abs(values).ravel())
     if size == 0:
         return np.zeros(values.shape, np.int64), 1.0
     exponent = min(_BITS - math.frexp(size)[1], 1000)
@@ -95,8 +96,8 @@ def effect_size(values: Floats) -> float:
     """d_z, the mean of the differences divided by their standard deviation (ddof = 1); NaN where that is 0."""
     if len(values) < 2 or np.ptp(values) == 0:
         return math.nan
-    mean = math.fsum(values) / len(values)
-    deviation = math.sqrt(math.fsum((values - mean) ** 2) / (len(values) - 1))
+    mean = exact_sum(values) / len(values)
+    deviation = math.sqrt(exact_sum((values - mean) ** 2) / (len(values) - 1))
     return mean / deviation
 
 
@@ -187,6 +188,17 @@ def bootstrap_interval(
         tails = _corrected(tails, differences, means)
     low, high = np.quantile(means, tails) + _rounding(differences)
     return float(low), float(high)
+
+
+def t_interval(differences: Differences, confidence: float) -> tuple[float, float]:
+    """The interval of the mean difference by Student's t: mean ± t·s/√n; NaN of fewer than 2 rows or clusters."""
+    from scipy.special import stdtrit
+
+    freedom = len(differences.units) - 1
+    if freedom < 1:
+        return math.nan, math.nan
+    reach = float(stdtrit(freedom, (1 + confidence) / 2)) * differences.standard_error
+    return differences.mean - reach, differences.mean + reach
 
 
 def _rounding(differences: Differences) -> float:
