@@ -90,7 +90,7 @@ def _differ(lists: Rankings, one: Ints, other: Ints) -> Floats:
     ids, starts = lists.ids, np.arange(one.size + 1)
     pairs = np.stack([one, other], axis=1).ravel()
     repeated = id_kernels.repeats(take_ids(ids, pairs), frozen(2 * starts))
-    return 1.0 - repeated[1::2]
+    return np.where(repeated[1::2], 0.0, 1.0)
 
 
 def _over_pairs(question: Any, retrieved: Any, k: int | None, compare: Callable[..., Floats]) -> float:
