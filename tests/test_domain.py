@@ -211,3 +211,8 @@ def test_the_command(tmp_path):
     assert (made["questions"], made["indicators"], made["days"]) == (1, {"card": 1, "pay": 0}, {"2024-01-05": 1})
     done = program("domain", log, "--languages", "xx")
     assert (done.code, done.err.startswith("error: --languages")) == (2, True)
+
+
+def test_texts_that_share_one_key_of_two_are_apart():
+    keys = np.array([[1, 5], [1, 4], [1, 5], [2, 4], [1, 4]], np.uint64)
+    assert sorted(group_sizes(keys).tolist()) == [1, 2, 2]

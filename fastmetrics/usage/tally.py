@@ -8,6 +8,8 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from fastmetrics.core.arrays import Ints
+
 KEY = "key"
 _MANY = 1 << 20
 
@@ -50,13 +52,21 @@ class Tally:
     def _one(self) -> None:
         if self._held:
             joined = pa.concat_tables(_alike(self._held), promote_options="permissive")
-            grouped = joined.group_by(KEY, use_threads=False).aggregate([(name, "sum") for name in self._columns])
-            names = [KEY, *self._columns]
-            self._held = [grouped.select([KEY, *(f"{name}_sum" for name in self._columns)]).rename_columns(names)]
+            encoded = joined[KEY].combine_chunks().dictionary_encode()
+            codes, keys = np.asarray(encoded.indices), encoded.dictionary
+            sums = {name: _summed(codes, np.asarray(joined[name]), len(keys)) for name in self._columns}
+            self._held = [pa.table({KEY: keys, **sums})]
             self._rows = self._held[0].num_rows
 
 
 _INT = pa.int64()
+
+
+def _summed(codes: npt.NDArray[np.int32], counts: Ints, n: int) -> Ints:
+    """The sum of each code's counts, in whole numbers."""
+    total = np.zeros(n, np.int64)
+    np.add.at(total, codes, counts)
+    return total
 
 
 def _alike(parts: Sequence[pa.Table]) -> Sequence[pa.Table]:

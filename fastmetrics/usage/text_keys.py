@@ -30,6 +30,12 @@ def group_sizes(keys: Uint64s) -> Ints:
     """How many texts there are of each that occurs."""
     if not len(keys):
         return np.zeros(0, np.int64)
-    ordered = keys[np.lexsort((keys[:, 1], keys[:, 0]))]
-    new = np.flatnonzero(np.concatenate([[True], (ordered[1:] != ordered[:-1]).any(axis=1)]))
+    order = np.argsort(keys[:, 0])
+    first, second = keys[order, 0], keys[order, 1]
+    same = first[1:] == first[:-1]
+    if (second[1:][same] != second[:-1][same]).any():  # two texts share a first key, which is rare
+        order = np.lexsort((keys[:, 1], keys[:, 0]))
+        first, second = keys[order, 0], keys[order, 1]
+        same = (first[1:] == first[:-1]) & (second[1:] == second[:-1])
+    new = np.flatnonzero(np.append(True, ~same))
     return np.diff(np.append(new, len(keys))).astype(np.int64)
