@@ -189,7 +189,13 @@ def test_strata_hold_the_rows_that_a_full_sort_gives():
     values = {"a": random.integers(0, 9, 500) / 8, "hallucination": random.random(500)}
     values["a"][::7] = np.nan
     before = {"a": np.roll(values["a"], 1)}
-    found = strata(values, before, {"a": "higher", "hallucination": "lower"}, [("a", "hallucination")])
+    found = strata(
+        list(values),
+        values.__getitem__,
+        before.get,
+        {"a": "higher", "hallucination": "lower"},
+        [("a", "hallucination")],
+    )
     told = {(one.kind, one.metrics): one for one in found}
     order = np.lexsort((np.arange(500), values["a"]))[:EACH]
     assert sorted(values["a"][told["worst", ("a",)].places]) == sorted(values["a"][order])

@@ -11,6 +11,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from fastmetrics.core.arrays import Floats
 from fastmetrics.core.corpus_counts import counts_column
 from fastmetrics.core.input_columns import resolve
 from fastmetrics.errors import ColumnError
@@ -174,34 +175,36 @@ def _rows(
         raise ColumnError(f"{main.name} has no id column, by which its rows and their texts could meet")
     ids = main.ids(str(main.id_column)) if needs_ids else None
     labels = ids if ids is not None or main.id_column is None else main.column(main.id_column, "")
-    columns = {name: main.values(name) for name in names}
-    n_rows = len(columns[names[0]]) if names else 0
-    before: dict[str, Any] = {}
     partner = None
     if base is not None and ids is not None:
         partner = pc.index_in(ids, value_set=base.ids(str(base.id_column))).fill_null(-1).to_numpy().astype(np.int64)
-        for name in names:
-            if name in base.scores:
-                before[name] = np.append(base.values(name), np.nan)[partner]
+
+    def before(name: str) -> Floats | None:
+        if base is None or partner is None or name not in base.scores:
+            return None
+        return np.append(base.values(name), np.nan)[partner]
+
     pairs = [(one.a, one.b) for one in paired or () if one.agreement < 1]
-    found = strata(columns, before, declared_better(names), pairs)
-    chosen = candidates(found, n_rows)
+    found = strata(names, main.values, before, declared_better(names), pairs)
+    chosen = candidates(found, main.read(names).num_rows if names else 0)
+    after_chosen = [main.values(name)[chosen] for name in names]
+    before_chosen = [None if (one := before(name)) is None else one[chosen] for name in names]
     texts = row_texts(main, ids, chosen, asked.texts)
     others = _baseline_answers(base, partner, ids, chosen, asked.baseline_texts)
     made: list[dict[str, Any]] = []
     weight = 0
-    for at, told, other in zip(chosen, texts, others, strict=True):
+    for place, (at, told, other) in enumerate(zip(chosen, texts, others, strict=True)):
         row = {"at": at, "id": str(at) if labels is None else cut(labels[at].as_py())[:300], "t": told}
-        row["s"] = [_short(float(values[at])) for values in columns.values()]
+        row["s"] = [_short(float(values[place])) for values in after_chosen]
         if base is not None:
-            row["b"] = [_short(float(before[name][at])) if name in before else None for name in names]
+            row["b"] = [None if values is None else _short(float(values[place])) for values in before_chosen]
             row["other"] = other
         weight += len(embedded(row).encode())
         if weight > _BUDGET:
             break
         made.append(row)
-    place = {row["at"]: at for at, row in enumerate(made)}
-    return made, [told for one in found if (told := _told(one, place))["rows"]]
+    held = {row["at"]: at for at, row in enumerate(made)}
+    return made, [told for one in found if (told := _told(one, held))["rows"]]
 
 
 def _told(one: Stratum, place: Mapping[int, int]) -> dict[str, Any]:

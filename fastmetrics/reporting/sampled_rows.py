@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -31,30 +31,36 @@ class Stratum:
 
 
 def strata(
-    columns: Mapping[str, Floats],
-    before: Mapping[str, Floats],
+    names: Sequence[str],
+    scores: Callable[[str], Floats],
+    before: Callable[[str], Floats | None],
     better: Mapping[str, Better],
     pairs: Sequence[tuple[str, str]],
 ) -> list[Stratum]:
-    """The strata of all rows: by ``columns`` of scores, by those of a baseline, by ``pairs`` that disagree most."""
+    """The strata of all rows: by the ``scores`` of each metric, by those of a baseline, by ``pairs`` that disagree.
+
+    A metric's scores are read when it is its turn, so that one or two are in memory at a time.
+    """
     found = []
-    for name, values in columns.items():
+    for name in names:
+        values, earlier = scores(name), before(name)
         sign = -1.0 if better.get(name) == "lower" else 1.0
         known = int(np.isfinite(values).sum())
         middle = float(np.median(values[np.isfinite(values)])) if known else 0.0
         found.append(Stratum("worst", (name,), known, _least(sign * values)))
         found.append(Stratum("best", (name,), known, _least(-sign * values)))
         found.append(Stratum("median", (name,), known, _least(np.abs(values - middle))))
-        if name in before:
-            change = sign * (values - before[name])
+        if earlier is not None:
+            change = sign * (values - earlier)
             moved = np.where(change == 0, np.nan, change)
             both = int(np.isfinite(change).sum())
             found.append(Stratum("fell", (name,), both, _least(np.where(moved < 0, moved, np.nan))))
             found.append(Stratum("rose", (name,), both, _least(np.where(moved > 0, -moved, np.nan))))
     for a, b in pairs[:_PAIRS]:
-        both_known = np.isfinite(columns[a]) & np.isfinite(columns[b])
+        first, second = scores(a), scores(b)
+        both_known = np.isfinite(first) & np.isfinite(second)
         turned = -1.0 if (better.get(a) == "lower") != (better.get(b) == "lower") else 1.0
-        apart = np.abs(_ranks(columns[a], both_known) - _ranks(turned * columns[b], both_known))
+        apart = np.abs(_ranks(first, both_known) - _ranks(turned * second, both_known))
         found.append(Stratum("disagree", (a, b), int(both_known.sum()), _least(np.where(both_known, -apart, np.nan))))
     return [one for one in found if len(one.places)]
 

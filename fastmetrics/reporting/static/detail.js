@@ -13,8 +13,9 @@ function answerParts(row) {
   const shown = [];
   if (told.answer !== undefined) {
     const text = told.anchors?.length ? anchored(told.answer, told.anchors) : marked(told.answer, reference);
-    const note = told.anchors?.length ? `${words.supported} / ${words.unsupported}` : reference ? words.same_words : null;
-    shown.push(titled(words.answer, text, note && element("p", { class: "legend" }, note)));
+    const signs = told.anchors?.length ? ["supported", "unsupported"] : reference ? [null] : [];
+    const legend = (name) => element("mark", { class: name }, words[name ?? "same_words"]);
+    shown.push(titled(words.answer, text, ...signs.map((name) => element("p", { class: "legend" }, legend(name)))));
   }
   if (row.other !== null && row.other !== undefined) {
     shown.push(titled(words.baseline_answer, marked(row.other, told.answer)));
