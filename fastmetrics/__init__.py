@@ -74,6 +74,7 @@ HOMES = {
     "risk_coverage": "stats.risk_coverage",
     "chunk_utilization": "usage.chunk_utilization",
     "domain_analysis": "usage.domain",
+    "check_dataset": "usage.dataset_checks",
     "topic_coverage": "usage.topics",
     "cache_hit_rate": "usage.cache_hits",
     "context_preservation": "usage.sessions",

@@ -69,6 +69,7 @@ from fastmetrics.stats.pairwise import pairwise as pairwise
 from fastmetrics.stats.risk_coverage import risk_coverage as risk_coverage
 from fastmetrics.usage.cache_hits import cache_hit_rate as cache_hit_rate
 from fastmetrics.usage.chunk_utilization import chunk_utilization as chunk_utilization
+from fastmetrics.usage.dataset_checks import check_dataset as check_dataset
 from fastmetrics.usage.domain import domain_analysis as domain_analysis
 from fastmetrics.usage.sessions import context_preservation as context_preservation
 from fastmetrics.usage.topics import topic_coverage as topic_coverage
@@ -104,6 +105,7 @@ __all__ = [
     "bleu",
     "bradley_terry",
     "cache_hit_rate",
+    "check_dataset",
     "chrf",
     "chunk_utilization",
     "citation_precision",

@@ -1,8 +1,9 @@
 """The ``fastmetrics`` program.  Its commands live in ``fastmetrics.commands``; errors become messages and exit codes.
 
-Exit codes: 0 done; 1 scores do not meet a rule of ``gate``; 2 wrong usage, an unknown name or option; 3 input that
-cannot be scored; 4 output that cannot be written; 5 an optional dependency is missing; 6 the workers of a cluster
-failed; 7 a model's server refuses or fails call after call; 130 interrupted.
+Exit codes: 0 done; 1 scores do not meet a rule of ``gate``, or ``check --strict`` found something; 2 wrong
+usage, an unknown name or option; 3 input that cannot be scored; 4 output that cannot be written; 5 an optional
+dependency is missing; 6 the workers of a cluster failed; 7 a model's server refuses or fails call after call; 130
+interrupted.
 
 Where standard output is full, the code is 4, and output files are complete all the same.  Where standard output or
 standard error is closed (``>&-``, ``2>&-``), or its reader has gone away, nothing is printed there and the code is that
@@ -20,6 +21,7 @@ import typer
 
 from fastmetrics.commands.answer import answer
 from fastmetrics.commands.cache import cache
+from fastmetrics.commands.check import check
 from fastmetrics.commands.compare import compare
 from fastmetrics.commands.domain import domain
 from fastmetrics.commands.embed import embed
@@ -112,6 +114,7 @@ for _command in (
     judge,
     judges,
     sample,
+    check,
     usage,
     domain,
     topics,

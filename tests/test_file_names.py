@@ -38,6 +38,7 @@ def commands(folder, name):
     yield "domain", bad
     yield "ux", bad
     yield "topics", bad
+    yield "check", bad
     yield "validate", bad, good
     yield "validate", good, bad
     yield "match", bad, good, "-o", folder / "o.csv"
