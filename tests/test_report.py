@@ -276,3 +276,24 @@ def test_the_command(tmp_path):
     assert (done.code, done.out) == (4, "")
     assert done.err == f"error: {out} exists; choose --overwrite to replace it\n"
     assert program(*arguments, "--overwrite", "--language", "ru").code == 0
+
+
+def test_judges_and_runs_have_pages_where_they_are_given(tmp_path):
+    judged = {"id": [1, 2, 3], "judge_x": [1.0, 4.0, None], "judge_x_status": ["ok", "ok", "timeout"]}
+    folder = tmp_path / "runs"
+    folder.mkdir()
+    rows = tmp_path / "rows.jsonl"
+    rows.write_text('{"id": 1, "answer": "in <b>"}\n{"id": 2, "answer": "in Paris now"}\n')
+    for name in ("first <b>", "second"):
+        fm.score_files(rows, folder / f"{name}.parquet", metrics="answer_words", name=name)
+    fm.report(folder / "second.parquet", tmp_path / "r.html", judged=judged, runs=folder)
+    page, reader, _ = read(tmp_path / "r.html")
+    links = re.findall(r'data-page="(\w+)"', page)
+    assert links == ["overview", "distributions", "comparison", "rows", "judges", "runs", "data"]
+    for grid in fm.judge_report(judged).grids():
+        for cell in {cell for row in grid.rows for cell in row if cell}:
+            assert html.escape(cell, quote=False) in page
+    assert "first &lt;b&gt;" in page
+    assert "b" not in reader.tags
+    fm.report(made(3), tmp_path / "plain.html")
+    assert 'data-page="judges"' not in read(tmp_path / "plain.html")[0]

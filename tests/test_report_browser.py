@@ -22,7 +22,7 @@ from tests.test_report import HOSTILE
 pytestmark = pytest.mark.skipif(CHROMIUM is None and "CI" not in os.environ, reason="Chromium is not installed")
 
 ROWS = 300
-PAGES = ("overview", "distributions", "comparison", "rows", "data")
+PAGES = ("overview", "distributions", "comparison", "rows", "judges", "runs", "data")
 
 
 def made(seed: int) -> pa.Table:
@@ -52,7 +52,13 @@ def texts(answer: str) -> pa.Table:
 def page(tmp_path_factory: pytest.TempPathFactory) -> Path:
     out = tmp_path_factory.mktemp("report") / "report.html"
     runs = {"new </script><b>": made(1), "third": made(2)}
-    given = {"texts": texts("It opened"), "baseline_texts": texts("It closed")}
+    folder = out.parent / "runs"
+    folder.mkdir()
+    (out.parent / "rows.jsonl").write_text('{"answer": "in Paris", "reference": "Paris"}\n' * 3)
+    for name in ("first", HOSTILE[3]):
+        fm.score_files(out.parent / "rows.jsonl", folder / f"{len(name)}.parquet", metrics="token_f1", name=name)
+    judged = {"id": [1, 2, 3], "judge_x": [1.0, 4.0, None], "judge_x_status": ["ok", "ok", "timeout"]}
+    given = {"judged": judged, "runs": folder, "texts": texts("It opened"), "baseline_texts": texts("It closed")}
     fm.report(runs, out, baseline=made(0), by="language", title=HOSTILE[0], **given)
     return out
 

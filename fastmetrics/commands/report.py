@@ -27,6 +27,10 @@ def report(
     texts: Annotated[str | None, typer.Option(help="The file that was scored, for the texts of the rows.")] = None,
     baseline: Annotated[str | None, typer.Option(help="Scores of another run, to compare all with.")] = None,
     baseline_texts: Annotated[str | None, typer.Option(help="The baseline's answers.")] = None,
+    judged: Annotated[str | None, typer.Option(help="What judge wrote, for a page on the judges.")] = None,
+    runs: Annotated[
+        str | None, typer.Option(help="A folder of outputs, for a page on metrics over its runs.", metavar="FOLDER")
+    ] = None,
     by: Annotated[
         list[str] | None, typer.Option(help="Columns that the runs kept, whose values cut the rows into segments.")
     ] = None,
@@ -51,6 +55,8 @@ def report(
         texts=texts,
         baseline=baseline,
         baseline_texts=baseline_texts,
+        judged=judged,
+        runs=runs,
         by=columns(by, "--by"),
         title=title,
         language=language.value,

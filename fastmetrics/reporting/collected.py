@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -24,14 +25,20 @@ from fastmetrics.reporting.sampled_rows import Stratum, candidates, strata
 from fastmetrics.results.correlations import Correlations, correlations
 from fastmetrics.results.histograms import histograms
 from fastmetrics.results.interval_summary import summarize_by
+from fastmetrics.results.judge_report import judge_report
+from fastmetrics.results.run_list import list_runs
 from fastmetrics.results.score_runs import ScoreRun, open_run, open_runs
-from fastmetrics.results.side_by_side import SideBySide, primary_of, summaries_of
+from fastmetrics.results.side_by_side import PRIMARY, SideBySide, primary_of, summaries_of
 from fastmetrics.results.summary import Summary, declared_better
+from fastmetrics.results.trend import trend
 
 _BUDGET = 3_600_000
 """The bytes of the rows in a page."""
 _CORRELATED = 40
 """How many metrics are correlated, of very many the first."""
+_TRENDS = 8
+"""How many metrics are shown over runs."""
+_FIRST = ("overview", "distributions", "comparison", "rows")
 _CORRELATED_ROWS = 20_000
 """Of how many rows: each pair of metrics that miss other rows ranks its rows anew."""
 
@@ -42,6 +49,8 @@ class Asked:
 
     texts: Any
     baseline_texts: Any
+    judged: Any
+    runs: str | Path | None
     by: Sequence[str]
     allow_differences: bool
     seed: int
@@ -76,6 +85,8 @@ def collect(scores: Any, baseline: Any, asked: Asked) -> Collected:
     paired = correlations(spread, metrics=names[:_CORRELATED]) if len(names) > 1 else None
     segmented = heat_of_means(_means(main, names, asked)) if asked.by and len(systems) == 1 else None
     rows, some = _rows(main, systems[0] if base else None, names, paired, asked)
+    judged = None if asked.judged is None else judge_report(asked.judged)
+    over = [] if asked.runs is None else _trends(asked, names)
     against = compared(systems, asked) if len(systems) > 1 else None
     parts = {
         "names": [visible(run.name) for run in opened],
@@ -89,6 +100,9 @@ def collect(scores: Any, baseline: Any, asked: Asked) -> Collected:
         "notes": [visible(note) for note in [*summary.remarks(), *merged]],
         "segmented": segmented,
         "against": against,
+        "pages": [*_FIRST, *["judges"] * (judged is not None), *["runs"] * (asked.runs is not None), "data"],
+        "judges": None if judged is None else {"grids": judged.grids(), "notes": map(visible, judged.remarks())},
+        "trends": over,
         "correlated": None if paired is None else {"n": spread.num_rows, "metrics": len(names[:_CORRELATED])},
         "sampled": some,
         "n_shown": len(rows),
@@ -115,6 +129,19 @@ def _held(run: ScoreRun, by: Sequence[str]) -> ScoreRun:
     texts = [yours for name, yours in resolve(run.columns, needed=()).items() if name in TEXTS]
     keys = [one for one in (run.id_column, run.question_column) if one]
     return run.held([*run.scores, *map(counts_column, run.counted), *keys, *by, *texts])
+
+
+def _trends(asked: Asked, names: Sequence[str]) -> list[dict[str, Any]]:
+    """The trends of the first metrics over the runs of a folder, those of the primary table before others."""
+    shown = [figure.partition(".")[0] for figures in PRIMARY.values() for figure in figures]
+    known = {name for run in list_runs(str(asked.runs)).to_pylist() for name in run["metrics"]}
+    first = sorted([name for name in names if name in known] or names, key=lambda name: name not in shown)[:_TRENDS]
+    few: dict[str, Any] = {"bootstrap": 500, "seed": asked.seed, "threads": asked.threads}
+    found = [trend(str(asked.runs), name, **few) for name in first]
+    return [
+        {"metric": visible(one.metric), "grid": one.grids()[0], "notes": list(map(visible, one.remarks()))}
+        for one in found
+    ]
 
 
 def _spread(run: ScoreRun, names: Sequence[str]) -> pa.Table:

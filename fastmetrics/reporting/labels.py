@@ -9,6 +9,12 @@ _WORDS = {
     "distributions": ("Distributions", "Распределения"),
     "comparison": ("Comparison", "Сравнение"),
     "rows": ("Rows", "Строки"),
+    "judges": ("Judges", "Судьи"),
+    "runs": ("Runs", "Запуски"),
+    "runs_note": (
+        "Means with their intervals over the runs of a folder, first to last.",
+        "Средние с интервалами по запускам из папки, от первого к последнему.",
+    ),
     "data": ("Data", "Данные"),
     "pages": ("Pages of the report", "Разделы отчёта"),
     "skip": ("Skip to the content", "Перейти к содержанию"),

@@ -43,6 +43,8 @@ def report(
     texts: Any = None,
     baseline: Any = None,
     baseline_texts: Any = None,
+    judged: Any = None,
+    runs: str | Path | None = None,
     by: Sequence[str] | str | None = None,
     title: str | None = None,
     language: str = "en",
@@ -57,7 +59,8 @@ def report(
     shown are those of the first.  With a ``baseline`` all are compared with it, else several with the first.
     ``texts``, a file or table with ids, gives question, reference, answer, contexts, retrieved and relevant ids of the
     rows, and ``baseline_texts`` the baseline's answers; without them the texts that the runs kept are shown.  ``by``
-    names columns that the runs kept, whose values cut the rows into segments.
+    names columns that the runs kept, whose values cut the rows into segments.  ``judged``, what ``judge`` made, adds a
+    page on the judges, and ``runs``, a folder of outputs, one on the first metrics over those runs.
 
     Figures are of all rows.  Texts are of a sample: for each metric the worst rows, the best, those around the median,
     those that fell and rose most against the baseline, and those where metrics disagree, until they weigh 3.6 MB; the
@@ -85,7 +88,7 @@ def report(
     where = as_local(output)
     check_free(where, overwrite)
     library = chart_library()
-    asked = Asked(texts, baseline_texts, listed(by), allow_differences, seed, threads)
+    asked = Asked(texts, baseline_texts, judged, runs, listed(by), allow_differences, seed, threads)
     several = isinstance(scores, Sequence) and not isinstance(scores, str | bytes)
     several = (several and not _is_rows(scores)) or _is_named(scores)
     found = collect(scores if several else [scores], baseline, asked)

@@ -1,5 +1,5 @@
 // Which page is open, light and dark, and the start of all.
-const PAGES = ["overview", "distributions", "comparison", "rows", "data"];
+const PAGES = [...document.querySelectorAll("nav a")].map((link) => link.dataset.page);
 
 function openPage() {
   const asked = address.read().page;
