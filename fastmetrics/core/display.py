@@ -6,7 +6,7 @@ import html
 import math
 import textwrap
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -102,8 +102,7 @@ class Shown(ABC):
         """What a reader must know."""
 
     def __str__(self) -> str:
-        notes = "\n".join(_folded(note) for note in self.remarks())
-        return "\n\n".join([*map(str, self.grids()), *filter(None, [notes])])
+        return "\n\n".join([*map(str, self.grids()), *filter(None, ["\n".join(self.remarks())])])
 
     def _repr_html_(self) -> str:
         notes = (f"<p>{html.escape(note)}</p>" for note in self.remarks())
@@ -117,9 +116,14 @@ class Shown(ABC):
         return Group(*parts, *map(Text, self.remarks()))
 
 
-def _folded(note: str) -> str:
-    """The note in lines of at most 80 columns, cut at spaces; names and numbers stay whole."""
-    return textwrap.fill(note, _LINE, break_long_words=False, break_on_hyphens=False)
+def folded(notes: Iterable[str]) -> list[str]:
+    """Notes in lines of at most 80 columns, cut at spaces; names and numbers stay whole.
+
+    >>> folded(["one", "a b " * 30])[1:]  # doctest: +ELLIPSIS
+    ['a b a b ... a b', 'a b ... a b']
+    """
+    whole = {"break_long_words": False, "break_on_hyphens": False}
+    return [line for note in notes for line in textwrap.wrap(note, _LINE, **whole)]
 
 
 def strict(value: Any) -> Any:

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from fastmetrics.core.display import Grid, Shown, number, strict
+from fastmetrics.core.display import Grid, Shown, folded, number, strict
 from fastmetrics.stats.decisions import Decisions
 from fastmetrics.stats.judge_quality import Consistency, Latency
 from fastmetrics.stats.pairwise import Pairwise
@@ -192,7 +192,7 @@ class JudgeReport(Shown):
 
     def remarks(self) -> Sequence[str]:
         """The notes, and of each axis what no table shows."""
-        return [*[line for one in self.axes for line in self._said(one)], *self.notes]
+        return [*[line for one in self.axes for line in self._said(one)], *folded(self.notes)]
 
     def _said(self, one: AxisReport) -> list[str]:
         counts = ", ".join(f"{count:,} {status}" for status, count in one.statuses.items())

@@ -11,7 +11,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from fastmetrics.core.display import Grid, Shown, number, strict
+from fastmetrics.core.display import Grid, Shown, folded, number, strict
 from fastmetrics.errors import ColumnError
 from fastmetrics.results.score_files import summarize_files
 from fastmetrics.results.score_runs import open_runs
@@ -126,7 +126,7 @@ class PrimaryTable(Shown, Sequence[PrimaryRow]):
         absent = [
             f"{name} needs {PRIMARY[name][-1].partition('.')[0]}" for name, sources in behind.items() if not sources
         ]
-        return [", ".join(known), *([f"not scored: {', '.join(absent)}"] if absent else [])]
+        return folded([", ".join(known), *([f"not scored: {', '.join(absent)}"] if absent else [])])
 
     def to_arrow(self) -> pa.Table:
         """A row a run: ``run``, ``N`` and a column for each figure, null where the run has none."""
