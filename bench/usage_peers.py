@@ -29,7 +29,7 @@ def usage(log: str, chunks: str) -> dict[str, Any]:
         columns = (batch.column(name).to_pylist() for name in ("retrieved_ids", "answer"))
         for ids, answer in zip(*columns, strict=True):
             top = dict.fromkeys(ids[:K])
-            retrieved.update(top)
+            retrieved.update(list(top))
             for rank, one in enumerate(top, 1):
                 ranks[one] += rank
             numbers = {int(number) for number in CITED.findall(answer)}
