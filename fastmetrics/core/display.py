@@ -8,6 +8,7 @@ import textwrap
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -122,8 +123,8 @@ def folded(notes: Iterable[str]) -> list[str]:
     >>> folded(["one", "a b " * 30])[1:]  # doctest: +ELLIPSIS
     ['a b a b ... a b', 'a b ... a b']
     """
-    whole = {"break_long_words": False, "break_on_hyphens": False}
-    return [line for note in notes for line in textwrap.wrap(note, _LINE, **whole)]
+    fold = partial(textwrap.wrap, width=_LINE, break_long_words=False, break_on_hyphens=False)
+    return [line for note in notes for line in fold(note)]
 
 
 def strict(value: Any) -> Any:
