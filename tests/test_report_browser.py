@@ -22,7 +22,9 @@ from tests.test_report import HOSTILE
 pytestmark = pytest.mark.skipif(CHROMIUM is None and "CI" not in os.environ, reason="Chromium is not installed")
 
 ROWS = 300
-PAGES = ("overview", "distributions", "comparison", "rows", "judges", "runs", "data")
+DRAWN = {"distributions": 2, "usage": 1}
+"""Pages that draw charts, and how many pictures are there when they do."""
+PAGES = ("overview", "distributions", "comparison", "rows", "judges", "usage", "runs", "data")
 
 
 def made(seed: int) -> pa.Table:
@@ -48,6 +50,17 @@ def texts(answer: str) -> pa.Table:
     return pa.table({"id": [f"q{at:03}" for at in range(ROWS)], **columns})
 
 
+def usage() -> list[object]:
+    log = {
+        "question": [f"question {at % 5} {HOSTILE[at % 4]}" for at in range(40)],
+        "question_embedding": np.random.default_rng(0).normal(size=(40, 3)).tolist(),
+        "answer": [f"see [d{at % 4}]" for at in range(40)],
+        "retrieved_ids": [[f"d{at % 7}", f"d{at % 3}"] for at in range(40)],
+    }
+    chunks = [f"d{at}" for at in range(20)] + HOSTILE[:4]
+    return [fm.chunk_utilization(log, chunks), fm.topic_coverage(log, 3), fm.cache_hit_rate(log)]
+
+
 @pytest.fixture(scope="module")
 def page(tmp_path_factory: pytest.TempPathFactory) -> Path:
     out = tmp_path_factory.mktemp("report") / "report.html"
@@ -58,7 +71,13 @@ def page(tmp_path_factory: pytest.TempPathFactory) -> Path:
     for name in ("first", HOSTILE[3]):
         fm.score_files(out.parent / "rows.jsonl", folder / f"{len(name)}.parquet", metrics="token_f1", name=name)
     judged = {"id": [1, 2, 3], "judge_x": [1.0, 4.0, None], "judge_x_status": ["ok", "ok", "timeout"]}
-    given = {"judged": judged, "runs": folder, "texts": texts("It opened"), "baseline_texts": texts("It closed")}
+    given = {
+        "judged": judged,
+        "usage": usage(),
+        "runs": folder,
+        "texts": texts("It opened"),
+        "baseline_texts": texts("It closed"),
+    }
     fm.report(runs, out, baseline=made(0), by="language", title=HOSTILE[0], **given)
     return out
 
@@ -73,8 +92,8 @@ def visit(driver, page, state):
     driver.get(f"{page.as_uri()}#{state}")
 
 
-def charts_are_drawn(driver):
-    return len(driver.find_elements(By.CSS_SELECTOR, ".chart .main-svg")) >= 2
+def charts_drawn(driver):
+    return len(driver.find_elements(By.CSS_SELECTOR, "section.open .chart .main-svg"))
 
 
 def lines(driver):
@@ -92,8 +111,9 @@ def test_every_page_opens_without_a_complaint_a_request_or_a_breach_of_access_ru
         ):
             driver.find_element(By.ID, "theme").click()
         assert [one for one in PAGES if driver.find_element(By.ID, one).is_displayed()] == [name]
-        if name == "distributions":
-            WebDriverWait(driver, 60).until(charts_are_drawn)
+        if name in DRAWN:
+            driver.execute_script("document.querySelector('section.open .chart').scrollIntoView()")
+            WebDriverWait(driver, 60).until(lambda found, many=DRAWN[name]: charts_drawn(found) >= many)
         found = Axe().run(driver)["violations"]
         told = [(one["id"], [node["target"] for node in one["nodes"]][:3]) for one in found]
         assert told == [], name

@@ -28,6 +28,10 @@ def report(
     baseline: Annotated[str | None, typer.Option(help="Scores of another run, to compare all with.")] = None,
     baseline_texts: Annotated[str | None, typer.Option(help="The baseline's answers.")] = None,
     judged: Annotated[str | None, typer.Option(help="What judge wrote, for a page on the judges.")] = None,
+    usage: Annotated[
+        list[str] | None,
+        typer.Option(help="What usage, topics, ux or domain wrote with -o, for a page on them; may be repeated."),
+    ] = None,
     runs: Annotated[
         str | None, typer.Option(help="A folder of outputs, for a page on metrics over its runs.", metavar="FOLDER")
     ] = None,
@@ -56,6 +60,7 @@ def report(
         baseline=baseline,
         baseline_texts=baseline_texts,
         judged=judged,
+        usage=usage,
         runs=runs,
         by=columns(by, "--by"),
         title=title,

@@ -5,23 +5,23 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
-from fastmetrics.core.arrays import Floats
 from fastmetrics.core.corpus_counts import counts_column
 from fastmetrics.core.input_columns import resolve
 from fastmetrics.errors import ColumnError
+from fastmetrics.reporting.asked import Asked
+from fastmetrics.reporting.chosen_rows import chosen_rows, short
 from fastmetrics.reporting.compared import compared
 from fastmetrics.reporting.heat_map import fewer_segments, heat_of_means
-from fastmetrics.reporting.plain_text import embedded, visible
+from fastmetrics.reporting.line_chart import Charts
+from fastmetrics.reporting.plain_text import visible
 from fastmetrics.reporting.readings import reading
-from fastmetrics.reporting.row_texts import TEXTS, cut, row_texts
-from fastmetrics.reporting.sampled_rows import Stratum, candidates, strata
+from fastmetrics.reporting.row_texts import TEXTS
+from fastmetrics.reporting.usage_page import usage_parts
 from fastmetrics.results.correlations import Correlations, correlations
 from fastmetrics.results.histograms import histograms
 from fastmetrics.results.interval_summary import summarize_by
@@ -32,8 +32,6 @@ from fastmetrics.results.side_by_side import PRIMARY, SideBySide, primary_of, su
 from fastmetrics.results.summary import Summary, declared_better
 from fastmetrics.results.trend import trend
 
-_BUDGET = 3_600_000
-"""The bytes of the rows in a page."""
 _CORRELATED = 40
 """How many metrics are correlated, of very many the first."""
 _TRENDS = 8
@@ -41,20 +39,6 @@ _TRENDS = 8
 _FIRST = ("overview", "distributions", "comparison", "rows")
 _CORRELATED_ROWS = 20_000
 """Of how many rows: each pair of metrics that miss other rows ranks its rows anew."""
-
-
-@dataclass(frozen=True)
-class Asked:
-    """What beside scores goes into a report, and how systems are compared."""
-
-    texts: Any
-    baseline_texts: Any
-    judged: Any
-    runs: str | Path | None
-    by: Sequence[str]
-    allow_differences: bool
-    seed: int
-    threads: int | None
 
 
 @dataclass(frozen=True)
@@ -84,8 +68,10 @@ def collect(scores: Any, baseline: Any, asked: Asked) -> Collected:
     spread = _spread(main, names[:_CORRELATED])
     paired = correlations(spread, metrics=names[:_CORRELATED]) if len(names) > 1 else None
     segmented = heat_of_means(_means(main, names, asked)) if asked.by and len(systems) == 1 else None
-    rows, some = _rows(main, systems[0] if base else None, names, paired, asked)
+    rows, some = chosen_rows(main, systems[0] if base else None, names, paired, asked)
     judged = None if asked.judged is None else judge_report(asked.judged)
+    charts = Charts()
+    used = [] if asked.usage is None else usage_parts(asked.usage, charts)
     over = [] if asked.runs is None else _trends(asked, names)
     against = compared(systems, asked) if len(systems) > 1 else None
     parts = {
@@ -100,9 +86,16 @@ def collect(scores: Any, baseline: Any, asked: Asked) -> Collected:
         "notes": [visible(note) for note in [*summary.remarks(), *merged]],
         "segmented": segmented,
         "against": against,
-        "pages": [*_FIRST, *["judges"] * (judged is not None), *["runs"] * (asked.runs is not None), "data"],
+        "pages": [
+            *_FIRST,
+            *["judges"] * (judged is not None),
+            *["usage"] * bool(used),
+            *["runs"] * (asked.runs is not None),
+            "data",
+        ],
         "judges": None if judged is None else {"grids": judged.grids(), "notes": map(visible, judged.remarks())},
         "trends": over,
+        "usage": used,
         "correlated": None if paired is None else {"n": spread.num_rows, "metrics": len(names[:_CORRELATED])},
         "sampled": some,
         "n_shown": len(rows),
@@ -112,10 +105,11 @@ def collect(scores: Any, baseline: Any, asked: Asked) -> Collected:
     data = {
         "metrics": [{"name": visible(name), "better": better.get(name)} for name in names],
         "histograms": [
-            {"edges": list(map(_short, one.edges)), "counts": one.counts, "n": one.n, "missing": one.n_missing}
+            {"edges": list(map(short, one.edges)), "counts": one.counts, "n": one.n, "missing": one.n_missing}
             for one in drawn.values()
         ],
         "correlations": None if paired is None else _matrix(paired, names[:_CORRELATED]),
+        "charts": [one.data() for one in charts.held],
         "rows": rows,
         "n_rows": summary.n_rows,
         "strata": some,
@@ -190,77 +184,9 @@ def _named_figures(summary: Summary) -> list[tuple[str, float, str | None]]:
 def _matrix(paired: Correlations, names: Sequence[str]) -> dict[str, Any]:
     found = {(one.a, one.b): one.agreement for one in paired}
     values = [[1.0 if a == b else found.get((a, b), found.get((b, a), np.nan)) for b in names] for a in names]
-    return {"names": [visible(name) for name in names], "values": [[_short(one) for one in line] for line in values]}
-
-
-def _rows(
-    main: ScoreRun, base: ScoreRun | None, names: Sequence[str], paired: Correlations | None, asked: Asked
-) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
-    """The rows of the page, most telling first, and its strata with the places of their rows."""
-    needs_ids = asked.texts is not None or base is not None
-    if needs_ids and main.id_column is None:
-        raise ColumnError(f"{main.name} has no id column, by which its rows and their texts could meet")
-    ids = main.ids(str(main.id_column)) if needs_ids else None
-    labels = ids if ids is not None or main.id_column is None else main.column(main.id_column, "")
-    partner = None
-    if base is not None and ids is not None:
-        partner = pc.index_in(ids, value_set=base.ids(str(base.id_column))).fill_null(-1).to_numpy().astype(np.int64)
-
-    def before(name: str) -> Floats | None:
-        if base is None or partner is None or name not in base.scores:
-            return None
-        return np.append(base.values(name), np.nan)[partner]
-
-    pairs = [(one.a, one.b) for one in paired or () if one.agreement < 1]
-    found = strata(names, main.values, before, declared_better(names), pairs)
-    chosen = candidates(found, main.read(names).num_rows if names else 0)
-    after_chosen = [main.values(name)[chosen] for name in names]
-    before_chosen = [None if (one := before(name)) is None else one[chosen] for name in names]
-    texts = row_texts(main, ids, chosen, asked.texts)
-    others = _baseline_answers(base, partner, ids, chosen, asked.baseline_texts)
-    made: list[dict[str, Any]] = []
-    weight = 0
-    for place, (at, told, other) in enumerate(zip(chosen, texts, others, strict=True)):
-        row = {"at": at, "id": str(at) if labels is None else cut(labels[at].as_py())[:300], "t": told}
-        row["s"] = [_short(float(values[place])) for values in after_chosen]
-        if base is not None:
-            row["b"] = [None if values is None else _short(float(values[place])) for values in before_chosen]
-            row["other"] = other
-        weight += len(embedded(row).encode())
-        if weight > _BUDGET:
-            break
-        made.append(row)
-    held = {row["at"]: at for at, row in enumerate(made)}
-    return made, [told for one in found if (told := _told(one, held))["rows"]]
-
-
-def _told(one: Stratum, place: Mapping[int, int]) -> dict[str, Any]:
-    held = [place[int(row)] for row in one.places if int(row) in place]
-    return {"kind": one.kind, "metrics": list(map(visible, one.metrics)), "n": one.n, "rows": held}
-
-
-def _baseline_answers(
-    base: ScoreRun | None, partner: Any, ids: pa.Array | None, chosen: Sequence[int], texts: Any
-) -> list[str | None]:
-    """The baseline's answers to the rows, where they are known."""
-    if base is None or not chosen:
-        return [None] * len(chosen)
-    if texts is not None:
-        told = row_texts(base, ids, chosen, texts)
-        return [one.get("answer") for one in told]
-    kept = resolve(base.columns, needed=()).get("answer")
-    if kept is None or kept in base.scores:
-        return [None] * len(chosen)
-    rows = partner[np.asarray(chosen)]
-    answers = base.column(kept, "").take(pa.array(rows, mask=rows < 0)).to_pylist()
-    return [None if one is None else cut(one) for one in answers]
+    return {"names": [visible(name) for name in names], "values": [[short(one) for one in line] for line in values]}
 
 
 def _signature(run: ScoreRun) -> str | None:
     told = {key: value for key, value in run.metadata.items() if key != "undefined"}
     return visible(json.dumps(told, ensure_ascii=False, indent=2)[:20_000]) if told else None
-
-
-def _short(value: float | None) -> float | None:
-    """The value with six significant digits; None for none that is finite."""
-    return None if value is None or not np.isfinite(value) else float(f"{value:.6g}")

@@ -12,7 +12,8 @@ from fastmetrics.core.name_lists import listed
 from fastmetrics.core.threads import cores
 from fastmetrics.errors import OptionError
 from fastmetrics.errors.messages import Argument
-from fastmetrics.reporting.collected import Asked, collect
+from fastmetrics.reporting.asked import Asked
+from fastmetrics.reporting.collected import collect
 from fastmetrics.reporting.labels import LANGUAGES, labels
 from fastmetrics.reporting.page import chart_library, rendered
 from fastmetrics.reporting.plain_text import visible
@@ -44,6 +45,7 @@ def report(
     baseline: Any = None,
     baseline_texts: Any = None,
     judged: Any = None,
+    usage: Any = None,
     runs: str | Path | None = None,
     by: Sequence[str] | str | None = None,
     title: str | None = None,
@@ -60,7 +62,8 @@ def report(
     ``texts``, a file or table with ids, gives question, reference, answer, contexts, retrieved and relevant ids of the
     rows, and ``baseline_texts`` the baseline's answers; without them the texts that the runs kept are shown.  ``by``
     names columns that the runs kept, whose values cut the rows into segments.  ``judged``, what ``judge`` made, adds a
-    page on the judges, and ``runs``, a folder of outputs, one on the first metrics over those runs.
+    page on the judges, ``runs``, a folder of outputs, one on the first metrics over those runs, and ``usage``, the JSON
+    that the commands ``usage``, ``topics``, ``ux`` and ``domain`` write or their results, one or several, one on them.
 
     Figures are of all rows.  Texts are of a sample: for each metric the worst rows, the best, those around the median,
     those that fell and rose most against the baseline, and those where metrics disagree, until they weigh 3.6 MB; the
@@ -74,9 +77,9 @@ def report(
     >>> made.n_shown, made.n_rows, page.read_text()[:15]
     (2, 2, '<!doctype html>')
 
-    Raises ``OutputError`` if the output exists, unless ``overwrite``, ``FileFormatError`` for a file without scores,
-    ``InputError`` for texts with none of the ids, ``MissingExtraError`` where Jinja2 or plotly is not installed, and
-    what ``compare`` raises for runs that cannot be compared.
+    Raises ``OutputError`` if the output exists, unless ``overwrite``, ``FileFormatError`` for a file without scores or
+    figures, ``InputError`` for texts with none of the ids, ``MissingExtraError`` where Jinja2 or plotly is not
+    installed, and what ``compare`` raises for runs that cannot be compared.
     """
     argument("language", language, Choice(*LANGUAGES))
     argument("overwrite", overwrite, Flag())
@@ -88,7 +91,7 @@ def report(
     where = as_local(output)
     check_free(where, overwrite)
     library = chart_library()
-    asked = Asked(texts, baseline_texts, judged, runs, listed(by), allow_differences, seed, threads)
+    asked = Asked(texts, baseline_texts, judged, usage, runs, listed(by), allow_differences, seed, threads)
     several = isinstance(scores, Sequence) and not isinstance(scores, str | bytes)
     several = (several and not _is_rows(scores)) or _is_named(scores)
     found = collect(scores if several else [scores], baseline, asked)

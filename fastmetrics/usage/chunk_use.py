@@ -13,6 +13,7 @@ from fastmetrics.core.arrays import Ints
 from fastmetrics.core.display import Grid, Shown, strict
 
 _SHOWN = 10
+_MOST = 20
 
 
 @dataclass(frozen=True)
@@ -66,8 +67,10 @@ class ChunkUse(Shown):
         return self.table
 
     def to_dict(self) -> dict[str, object]:
-        """All figures and lists of ids, without the table."""
-        return {one.name: getattr(self, one.name) for one in fields(self) if one.name != "table"}
+        """All figures and lists of ids, and of the table the chunks that are ``most_used``, at most 20."""
+        figures = {one.name: getattr(self, one.name) for one in fields(self) if one.name != "table"}
+        head = self.table.slice(0, _MOST)
+        return {**figures, "most_used": [row for row in head.to_pylist() if row.get("retrieved")]}
 
     def to_json(self) -> str:
         """The figures as JSON."""
@@ -75,7 +78,7 @@ class ChunkUse(Shown):
 
     def grids(self) -> list[Grid]:
         """The figures, and the chunks used most."""
-        lists = {"unused_ids", "never_cited_ids", "hubs", "unknown_ids"}
+        lists = {"unused_ids", "never_cited_ids", "hubs", "unknown_ids", "most_used"}
         figures = {name: one for name, one in self.to_dict().items() if name not in lists and one is not None}
         rows = [(name, _written(one)) for name, one in {**figures, "hubs": len(self.hubs)}.items()]
         head = self.table.slice(0, _SHOWN)

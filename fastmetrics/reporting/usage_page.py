@@ -1,0 +1,174 @@
+"""The page of usage: what the commands that read logs found of chunks, topics, caches, sessions and words."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import Any, TypeVar
+
+import pyarrow as pa
+
+from fastmetrics.core.display import Grid, Shown
+from fastmetrics.errors import FileFormatError
+from fastmetrics.reporting.line_chart import Charts, LineChart
+from fastmetrics.reporting.plain_text import visible
+from fastmetrics.reporting.row_texts import cut
+from fastmetrics.tables.input_files import reading
+from fastmetrics.tables.output.targets import read_small
+from fastmetrics.tables.remote.addresses import as_local, last_name, shown
+from fastmetrics.usage.cache_hits import CacheHits
+from fastmetrics.usage.chunk_use import ChunkUse
+from fastmetrics.usage.domain_result import Domain
+from fastmetrics.usage.sessions import Sessions
+from fastmetrics.usage.topic_result import Topic, Topics
+
+T = TypeVar("T")
+
+_LISTED = 100
+"""How many ids of a list are shown."""
+_NO_ROWS = pa.schema([]).empty_table()
+_LISTS = ("unused_ids", "never_cited_ids", "hubs", "unknown_ids")
+_COMMANDS = "usage, topics, ux or domain"
+
+
+@dataclass(frozen=True)
+class IdList:
+    """Some ids, the first of them shown: its label, how many there are."""
+
+    label: str
+    ids: Sequence[str]
+    n: int
+
+
+@dataclass(frozen=True)
+class UsagePart:
+    """What one file says: a heading, tables, lists, a bar of two parts and a chart, whichever it has."""
+
+    kind: str
+    """A label: chunks, topics, cache, sessions or domain."""
+    source: str
+    grids: Sequence[Grid]
+    notes: Sequence[str]
+    lists: Sequence[IdList] = ()
+    used: tuple[int, int] | None = None
+    """How many chunks are used, and how many are not."""
+    chart: int | None = None
+    samples: Sequence[tuple[str, Sequence[str]]] = ()
+    """Questions by topic."""
+
+
+def usage_parts(usage: Any, charts: Charts) -> list[UsagePart]:
+    """The parts of the page: of files that ``usage``, ``topics``, ``ux`` and ``domain`` wrote, or of their results."""
+    several = isinstance(usage, Sequence) and not isinstance(usage, str)
+    return [
+        _part(found, name, charts)
+        for one in (usage if several else [usage])
+        for found, name in (_opened(one) if isinstance(one, str | Path) else _results(one, "usage"))
+    ]
+
+
+def _opened(path: str | Path) -> Iterator[tuple[Shown, str]]:
+    where = as_local(path)
+    with reading(shown(where)):
+        held = read_small(where)
+    if held is None:
+        raise FileFormatError(f"{shown(where)}: there is no such file; it is what {_COMMANDS} write with -o")
+    try:
+        found = json.loads(held)
+    except (ValueError, RecursionError) as error:
+        raise FileFormatError(f"{shown(where)}: expected JSON as {_COMMANDS} write it with -o: {error}") from error
+    yield from _results(found, last_name(shown(where)))
+
+
+def _results(value: Any, name: str) -> list[tuple[Shown, str]]:
+    """The results that a value holds: itself, or what its figures were made of."""
+    if isinstance(value, ChunkUse | Topics | CacheHits | Sessions | Domain):
+        value = json.loads(value.to_json())
+    made = []
+    if isinstance(value, Mapping):
+        inner = [one for key in ("cache", "sessions") if isinstance(one := value.get(key), Mapping)]
+        for one in inner or [value]:
+            made += [restored(one, name) for keys, restored in _KINDS.items() if set(keys) <= set(one)]
+    if not made:
+        raise FileFormatError(f"{name}: holds no figures of {_COMMANDS}; write them with -o")
+    return [(one, name) for one in made]
+
+
+def _restored(cls: Callable[..., T], figures: Mapping[str, Any], **rest: Any) -> T:
+    """The result with these figures; a number that JSON has no word for is NaN."""
+    own: Any = cls
+    unknown = {one.name: math.nan for one in fields(own) if one.type == "float" and figures.get(one.name, 0.0) is None}
+    named = {one.name for one in fields(own)}
+    return cls(**{key: one for key, one in {**figures, **unknown, **rest}.items() if key in named})
+
+
+def _told(restore: Callable[[Mapping[str, Any]], Shown]) -> Callable[[Mapping[str, Any], str], Shown]:
+    """A restored result whose tables can be made, or ``FileFormatError``."""
+
+    def made(figures: Mapping[str, Any], name: str) -> Shown:
+        try:
+            found = restore(figures)
+            found.grids(), found.remarks()
+        except (TypeError, ValueError, KeyError, AttributeError, LookupError, StopIteration) as error:
+            raise FileFormatError(f"{name}: not the figures that {_COMMANDS} write: {error}") from error
+        return found
+
+    return made
+
+
+def _chunks(figures: Mapping[str, Any]) -> ChunkUse:
+    most = figures.get("most_used") or [{"chunk": one} for one in figures["hubs"]]
+    most = [{**one, "chunk": str(one["chunk"])} for one in most]
+    return _restored(ChunkUse, figures, table=pa.Table.from_pylist(most, schema=_schema(most)))
+
+
+def _schema(rows: Sequence[Mapping[str, Any]]) -> pa.Schema:
+    """Chunks as text, whatever their ids are, and figures as they come."""
+    names = rows[0] if rows else ("chunk",)
+    kinds: dict[str, pa.DataType] = {name: pa.string() if name == "chunk" else pa.float64() for name in names}
+    whole: dict[str, pa.DataType] = {name: pa.int64() for name in ("retrieved", "cited", "relevant") if name in kinds}
+    return pa.schema(list({**kinds, **whole}.items()))
+
+
+def _topics(figures: Mapping[str, Any]) -> Topics:
+    found = [_restored(Topic, one) for one in figures["topics"]]
+    return _restored(Topics, figures, topics=found, assignment=_NO_ROWS)
+
+
+_KINDS: Mapping[tuple[str, ...], Callable[[Mapping[str, Any], str], Shown]] = {
+    ("used_chunks", "places", "hubs"): _told(_chunks),
+    ("topics", "gaps"): _told(_topics),
+    ("tau", "curve"): _told(lambda figures: _restored(CacheHits, figures, table=_NO_ROWS)),
+    ("context_preservation", "pairs"): _told(lambda figures: _restored(Sessions, figures, table=_NO_ROWS)),
+    ("words", "indicators", "scripts"): _told(lambda figures: _restored(Domain, figures)),
+}
+"""The keys by which the figures of each kind are known, and what restores the result."""
+
+
+def _part(found: Shown, source: str, charts: Charts) -> UsagePart:
+    grids, notes, name = found.grids(), list(map(visible, found.remarks())), visible(source)
+    if isinstance(found, ChunkUse):
+        ids = {label: getattr(found, label) for label in _LISTS if getattr(found, label)}
+        lists = [
+            IdList(label, [cut(one)[:80] for one in held[:_LISTED]], _n(found, label)) for label, held in ids.items()
+        ]
+        used = None if found.unused_chunks is None else (found.used_chunks, found.unused_chunks)
+        return UsagePart("chunks", name, grids, notes, lists, used)
+    if isinstance(found, Topics):
+        samples = [(f"{one.topic}: {' '.join(one.words[:6])}", list(map(cut, one.samples))) for one in found.topics]
+        return UsagePart(
+            "topics", name, grids, notes, samples=[(visible(head), some) for head, some in samples if some]
+        )
+    if isinstance(found, CacheHits):
+        lines = {line: [point[line] for point in found.curve] for line in ("cache_hit_rate", "wrong_share")}
+        drawn = {line: values for line, values in lines.items() if any(one is not None for one in values)}
+        places = [float(point["tau"] or 0.0) for point in found.curve]
+        return UsagePart("cache", name, grids, notes, chart=charts.add(LineChart("cache", "τ", places, drawn)))
+    return UsagePart("sessions" if isinstance(found, Sessions) else "domain", name, grids, notes)
+
+
+def _n(found: ChunkUse, label: str) -> int:
+    return found.unknown_chunks if label == "unknown_ids" else len(getattr(found, label))
