@@ -126,7 +126,8 @@ class PrimaryTable(Shown, Sequence[PrimaryRow]):
         absent = [
             f"{name} needs {PRIMARY[name][-1].partition('.')[0]}" for name, sources in behind.items() if not sources
         ]
-        return folded([", ".join(known), *([f"not scored: {', '.join(absent)}"] if absent else [])])
+        filled = ", ".join(known)
+        return folded([f"{filled};", f"not scored: {', '.join(absent)}"] if absent else [filled])
 
     def to_arrow(self) -> pa.Table:
         """A row a run: ``run``, ``N`` and a column for each figure, null where the run has none."""
