@@ -1,4 +1,4 @@
-"""A judge on loopback, asked 20,000 times and then not at all: ``python -m bench.judging``."""
+"""A judge on loopback, asked about every row and then about none again: ``python -m bench.judging``."""
 
 from __future__ import annotations
 
@@ -27,6 +27,7 @@ from bench.compare import RESULTS
 from bench.machine import machine
 
 CONCURRENCY = 32
+ASKED, FOUND = "every question asked", "every reply in the store"
 MEGABYTE = 1 << 20
 _EVERY = 0.05
 _PROFILED = 1_000
@@ -92,7 +93,7 @@ def child(rows: str, store: str, out: str, url: str, profiled: str) -> None:
         plain = window._Loop._run
         window._Loop._run = lambda loop: profile.runcall(plain, loop)  # type: ignore[method-assign]
     settings = fm.JudgeSettings("correctness", "m", base_url=url, store=store, concurrency=CONCURRENCY)
-    watch = Watch([1_000, 5_000, 10_000, 15_000, 20_000])
+    watch = Watch([1_000, 5_000, 10_000, 15_000, 20_000, 50_000, 100_000])
     began, cpu = time.perf_counter(), time.process_time()
     made = fm.judge_files(rows, out, settings, watch=watch.begin)
     seconds, cpu = time.perf_counter() - began, time.process_time() - cpu
@@ -127,10 +128,29 @@ def server() -> Iterator[str]:
         process.stdout.close()
 
 
+def _rows(folder: Path, rows: int) -> Path:
+    """A folder with that many rows to judge."""
+    folder.mkdir()
+    table = data.table(rows).select(["question", "answer", "reference"])
+    pq.write_table(table.add_column(0, "id", pa.array(range(rows))), folder / "rows.parquet")
+    return folder
+
+
+def _turn(what: str, folder: Path, url: str) -> dict[str, Any]:
+    """Judge the rows of a folder in a process of its own; a second turn finds the replies of the first."""
+    out = folder / f"judged{len(list(folder.iterdir()))}.parquet"
+    arguments = [str(folder / "rows.parquet"), str(folder / "calls.sqlite"), str(out), url, what.partition(" ")[0]]
+    command = [sys.executable, "-m", "bench.judging", "--child", *arguments]
+    made = json.loads(subprocess.run(command, stdout=subprocess.PIPE, check=True, text=True).stdout)
+    found = {"what": what, "concurrency": CONCURRENCY, "load": round(os.getloadavg()[0], 2), **made}
+    print(json.dumps(found, indent=1))
+    return found
+
+
 def main() -> None:
     """The command line."""
     parser = argparse.ArgumentParser(prog="python -m bench.judging", description=(__doc__ or "").split(":")[0])
-    parser.add_argument("--rows", type=int, default=20_000)
+    parser.add_argument("--rows", type=int, nargs="+", default=[20_000, 100_000])
     parser.add_argument("--out", type=Path, default=RESULTS / "judging.json")
     parser.add_argument("--child", nargs=5, help=argparse.SUPPRESS)
     asked = parser.parse_args()
@@ -140,29 +160,11 @@ def main() -> None:
     os.environ.setdefault("OPENAI_API_KEY", "none")
     results = []
     with tempfile.TemporaryDirectory() as folder, server() as url:
-        table = data.table(asked.rows).select(["question", "answer", "reference"])
-        rows = str(Path(folder, "rows.parquet"))
-        pq.write_table(table.add_column(0, "id", pa.array(range(asked.rows))), rows)
-        few = str(Path(folder, "few.parquet"))
-        pq.write_table(pq.read_table(rows).slice(0, _PROFILED), few)
-        turns = ("every question asked", "every reply in the store", "every reply in the store", "profiled")
-        for turn, what in enumerate(turns):
-            out, store = (str(Path(folder, f"{name}{turn}.parquet")) for name in ("judged", "store"))
-            kept = store if what == "profiled" else str(Path(folder, "calls.sqlite"))
-            command = [
-                sys.executable,
-                "-m",
-                "bench.judging",
-                "--child",
-                few if what == "profiled" else rows,
-                kept,
-                out,
-                url,
-                what.split()[0],
-            ]
-            made = json.loads(subprocess.run(command, stdout=subprocess.PIPE, check=True, text=True).stdout)
-            results.append({"what": what, "concurrency": CONCURRENCY, "load": os.getloadavg()[0], **made})
-            print(json.dumps(results[-1], indent=1))
+        few = _rows(Path(folder, "few"), _PROFILED)
+        results.append(_turn("profiled", few, url))
+        for rows in asked.rows:
+            made = _rows(Path(folder, str(rows)), rows)
+            results += [_turn(what, made, url) for what in (ASKED, FOUND, FOUND)]
     found = {"name": "judging", "machine": machine(), "results": results}
     asked.out.write_text(json.dumps(found, indent=2) + "\n", encoding="utf-8")
 
