@@ -13,10 +13,10 @@ import pytest
 
 import fastmetrics as fm
 from fastmetrics import metrics as families
+from fastmetrics.core.batch_sizes import SIZES
 from fastmetrics.core.input_columns import COLUMNS
 from fastmetrics.metrics import REGISTRY
 from fastmetrics.plan import plan as planning
-from fastmetrics.plan import score_batch as scoring
 from tests.every_metric import CASES, EXEMPT, columns
 
 pytestmark = pytest.mark.slow
@@ -134,7 +134,7 @@ def test_any_batches_slices_chunks_threads_and_order_give_the_same_bits(name, mo
         np.concatenate([call(name, {c: v[a : a + 1] for c, v in given.items()}) for a in range(40)]), expected[:40]
     )
     for size in (1, 7, 64):
-        monkeypatch.setattr(scoring, "BATCH_ROWS", size)
+        monkeypatch.setattr(SIZES, "batch_rows", size)
         for threads in (1, 3):
             assert same_bits(call(name, given, threads=threads), expected)
 

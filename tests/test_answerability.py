@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 from sklearn.metrics import precision_recall_fscore_support
 
 import fastmetrics as fm
+from fastmetrics.core.batch_sizes import SIZES
 from fastmetrics.errors import ColumnError, InputError
 from fastmetrics.metrics import REGISTRY
-from fastmetrics.plan import score_batch as scoring
 from tests.every_metric import refusing
 from tests.reference import answerability as oracle
 
@@ -89,7 +89,7 @@ def test_batches_and_threads_change_no_count(monkeypatch, size):
     kinds = ["I don't know.", "Paris", "Rome", None], [True, False, None], [None, ["Paris"], ["I don't know."], []]
     rows = [tuple(kind[chance.integers(len(kind))] for kind in kinds) for _ in range(300)]
     expected = fm.abstention_f1(*table(rows).columns)
-    monkeypatch.setattr(scoring, "BATCH_ROWS", size)
+    monkeypatch.setattr(SIZES, "batch_rows", size)
     for threads in (1, 3):
         assert fm.abstention_f1(*table(rows).columns, threads=threads) == expected
 

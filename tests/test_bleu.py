@@ -18,6 +18,7 @@ from sacrebleu.metrics.bleu import _get_tokenizer
 
 import fastmetrics as fm
 from fastmetrics import text
+from fastmetrics.core.batch_sizes import SIZES
 from fastmetrics.errors import ColumnError, OptionError
 from tests import strategies
 from tests.program import jsonl, program
@@ -210,7 +211,7 @@ def test_corpus_bleu_is_exact_over_any_number_of_parts(threads: int, monkeypatch
     texts = [" ".join(chance.choices(["a", "b", "c.", "d,", "1.5", "É"], k=12)) for _ in range(60)]
     rows = pa.table({"answer": texts, "reference": texts[1:] + texts[:1]})
     spec, whole = "corpus_bleu(lowercase=True)", fm.corpus_bleu(rows["answer"], rows["reference"], lowercase=True)
-    monkeypatch.setattr("fastmetrics.plan.score_batch.BATCH_ROWS", 7)
+    monkeypatch.setattr(SIZES, "batch_rows", 7)
     assert fm.corpus_bleu(rows["answer"], rows["reference"], lowercase=True, threads=threads) == whole
     scored = fm.score(rows, ["bleu", spec], threads=threads)
     assert scored.column_names == ["bleu"]

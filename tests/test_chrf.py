@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from sacrebleu.metrics import CHRF
 
 import fastmetrics as fm
+from fastmetrics.core.batch_sizes import SIZES
 from fastmetrics.errors import ColumnError, OptionError
 from tests import strategies
 
@@ -102,7 +103,7 @@ def test_any_cut_of_the_rows_gives_the_same_bits(threads: int, monkeypatch: pyte
     chance = random.Random(4)
     answers, references = (["".join(chance.choices("abc .,é", k=40)) for _ in range(50)] for _ in range(2))
     whole = fm.chrf(answers, references, word_order=2, threads=1)
-    monkeypatch.setattr("fastmetrics.plan.score_batch.BATCH_ROWS", 7)
+    monkeypatch.setattr(SIZES, "batch_rows", 7)
     assert np.array_equal(fm.chrf(answers, references, word_order=2, threads=threads), whole)
 
 

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from fastmetrics.core.batch_sizes import SIZES
 from fastmetrics.kernels.text.json_depth import deepest
 from fastmetrics.tables.formats.jsonl import DEPTH
 from tests.program import alone, jsonl, program
@@ -85,7 +86,7 @@ def test_what_nests_as_deep_as_allowed_is_read(tmp_path, monkeypatch, shape):
 @pytest.mark.parametrize("place", [0, 50, 99])
 def test_a_deep_line_is_found_in_any_block(tmp_path, monkeypatch, place):
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr("fastmetrics.tables.formats.lines.BLOCK", 700)
+    monkeypatch.setattr(SIZES, "line_block_bytes", 700)
     rows = [{**GOOD, "id": row} for row in range(100)]
     rows[place] = f'{{"x": {nested("lists", 50_000)}}}'
     jsonl(tmp_path / "t.jsonl", *rows)

@@ -18,6 +18,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from fastmetrics.core.batch_sizes import SIZES
 from fastmetrics.core.threads import ordered
 from fastmetrics.engines.local import Job, run
 from fastmetrics.errors import FileFormatError, InputError, OptionError
@@ -124,7 +125,7 @@ def test_faults_of_the_program_are_not_bad_rows(tmp_path, source):
 
 
 def test_late_string_ids_make_all_ids_strings(tmp_path, monkeypatch):
-    monkeypatch.setattr("fastmetrics.tables.formats.lines.BLOCK", 256)
+    monkeypatch.setattr(SIZES, "line_block_bytes", 256)
     rows = [{"id": n, "answer": "x"} for n in range(50)] + [
         {"id": "late", "answer": "y"},
         {"id": "late", "answer": "y"},

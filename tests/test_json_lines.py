@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from fastmetrics.core.batch_sizes import SIZES
 from fastmetrics.errors import ColumnError
 from fastmetrics.tables import open_source
 from tests.table_files import read
@@ -91,7 +92,7 @@ def test_kept_values_have_the_type_that_holds_them(tmp_path, rows, type_, bad) -
 def test_kept_values_that_do_not_go_together_are_text(tmp_path, monkeypatch, rows, kept) -> None:
     """At once or late, as JSON where they were no text; and a time stays as it was written."""
     for block in (8 << 20, 1):
-        monkeypatch.setattr("fastmetrics.tables.formats.lines.BLOCK", block)
+        monkeypatch.setattr(SIZES, "line_block_bytes", block)
         path = written(tmp_path / "in.jsonl", [json.dumps({"x": row}, ensure_ascii=False) for row in rows])
         source = open_source(path)
         selection = source.select({"x": "any"}).widen("x", pa.string())
@@ -116,7 +117,7 @@ def test_a_line_that_is_not_one_object_is_no_row(tmp_path, line, before) -> None
 
 
 def test_columns_are_those_of_the_first_block_that_holds_any(tmp_path, monkeypatch) -> None:
-    monkeypatch.setattr("fastmetrics.tables.formats.lines.BLOCK", 16)
+    monkeypatch.setattr(SIZES, "line_block_bytes", 16)
     path = written(tmp_path / "in.jsonl", [*[" "] * 40, {"x": "a"}, {"y": "b"}])
     source = open_source(path)
     assert source.schema.names == ["x"]
@@ -127,7 +128,7 @@ def test_columns_are_those_of_the_first_block_that_holds_any(tmp_path, monkeypat
 
 @pytest.mark.parametrize("ascii_", [True, False])
 def test_a_late_column_is_found_however_its_name_is_written(tmp_path, monkeypatch, ascii_) -> None:
-    monkeypatch.setattr("fastmetrics.tables.formats.lines.BLOCK", 64)
+    monkeypatch.setattr(SIZES, "line_block_bytes", 64)
     rows = [json.dumps({"x": "a"})] * 20 + [json.dumps({'größe "m"': "b"}, ensure_ascii=ascii_)]
     source = open_source(written(tmp_path / "in.jsonl", rows))
     assert read(source, {'größe "m"': "text"})[0].column(0).to_pylist() == [None] * 20 + ["b"]
@@ -141,5 +142,5 @@ def test_no_character_is_lost_where_a_block_ends(tmp_path, monkeypatch) -> None:
     rows = [json.dumps({"x": text}, ensure_ascii=False) for text in texts]
     path = written(tmp_path / "in.jsonl", ["\ufeff" + rows[0], *rows[1:]])
     for block in range(3, 60):
-        monkeypatch.setattr("fastmetrics.tables.formats.lines.BLOCK", block)
+        monkeypatch.setattr(SIZES, "line_block_bytes", block)
         assert read(open_source(path), {"x": "text"})[0]["x"].to_pylist() == texts

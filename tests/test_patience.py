@@ -7,9 +7,9 @@ import pickle
 import pyarrow as pa
 import pytest
 
+from fastmetrics.core.batch_sizes import SIZES, ReadSizes
 from fastmetrics.errors import FileFormatError
 from fastmetrics.tables import open_source
-from fastmetrics.tables.read_sizes import ReadSizes
 from tests.table_files import FORMATS, KINDS, read, write
 
 SMALL = ReadSizes(parquet_rows=40)
@@ -35,8 +35,8 @@ def failing(monkeypatch, source, error, after, times):
 @pytest.fixture(autouse=True)
 def small_blocks(monkeypatch):
     """Several chunks a file, and no waiting."""
-    monkeypatch.setattr("fastmetrics.tables.formats.lines.BLOCK", 2000)
-    monkeypatch.setattr("fastmetrics.tables.formats.csv_tsv.BLOCK", 2000)
+    monkeypatch.setattr(SIZES, "line_block_bytes", 2000)
+    monkeypatch.setattr(SIZES, "csv_block_bytes", 2000)
     monkeypatch.setattr("fastmetrics.tables.retry.PAUSE", 0)
 
 

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from fastmetrics.core.batch_sizes import SIZES
 from fastmetrics.tables import Place, open_source
 from tests.program import program
 
@@ -64,7 +65,7 @@ def test_records_of_any_bytes_are_good_or_named(tmp_path_factory, records, start
 
 
 def test_a_long_ragged_record_of_other_bytes_among_others(tmp_path, monkeypatch):
-    monkeypatch.setattr("fastmetrics.tables.formats.csv_tsv.BLOCK", 64)
+    monkeypatch.setattr(SIZES, "csv_block_bytes", 64)
     lines = [b"%d,%s" % (n, b"caf\xe9" * (50 if n == 7 else 1)) for n in range(40)]
     lines[20] += b",more"
     path = tmp_path / "t.csv"

@@ -17,6 +17,7 @@ import pytest
 
 from bench.memory import workers
 from fastmetrics import score_files, summarize_files
+from fastmetrics.core.batch_sizes import SIZES
 from fastmetrics.engines.job import Job, RunOptions
 from fastmetrics.engines.local import run
 from fastmetrics.engines.run import open_output, run_on
@@ -94,7 +95,7 @@ def test_the_notes_are_those_of_the_local_engine(tmp_path, monkeypatch, name):
         ids = [{"retrieved_ids": ["a"], "relevant_ids": ["a"] * (n % 3)} for n in range(len(lines))]
         text = (json.dumps({**line, **one}) + "\n" for line, one in zip(lines, ids, strict=True))
         (folder / f"{number}.jsonl").write_text("".join(text))
-    monkeypatch.setattr("fastmetrics.tables.source._SPAN_BYTES", 1)
+    monkeypatch.setattr(SIZES, "span_bytes", 1)
     made = []
     for engine in ("local", "ray"):
         (tmp_path / engine).mkdir()
@@ -125,7 +126,7 @@ def bad(tmp_path) -> Path:
 def spans_of_two_files(monkeypatch, folder):
     """Spans small enough that several workers have some."""
     size = sum(path.stat().st_size for path in sorted(folder.iterdir())[:2])
-    monkeypatch.setattr("fastmetrics.tables.source._SPAN_BYTES", size)
+    monkeypatch.setattr(SIZES, "span_bytes", size)
     assert len(open_source(folder).spans()) == 3
 
 
@@ -180,7 +181,7 @@ def _fail(engine, bad, tmp_path):
 def test_a_late_string_id_widens_the_column_everywhere(tmp_path, bad, monkeypatch):
     for path in bad.iterdir():
         path.write_text("".join(json.dumps({"id": n, "answer": "x"}) + "\n" for n in range(300)))
-    monkeypatch.setattr("fastmetrics.tables.formats.lines.BLOCK", 2000)  # of the type that this process infers
+    monkeypatch.setattr(SIZES, "line_block_bytes", 2000)  # of the type that this process infers
     last = bad / "5.jsonl"
     last.write_text(last.read_text() + '{"id": "late", "answer": "y"}\n')
     spans_of_two_files(monkeypatch, bad)

@@ -13,10 +13,9 @@ import pyarrow.parquet as pq
 import pytest
 from fsspec.implementations.memory import MemoryFileSystem
 
+from fastmetrics.core.batch_sizes import SIZES, ReadSizes
 from fastmetrics.errors import FileFormatError
 from fastmetrics.tables import open_source, retry
-from fastmetrics.tables.read_sizes import ReadSizes
-from fastmetrics.tables.remote import files as remote
 from fastmetrics.tables.remote import stores
 from fastmetrics.tables.remote.addresses import parse
 from tests.loopback import BUCKET, KEY, SECRET, Server, Shelf, shelf
@@ -180,7 +179,7 @@ class Breaking(io.BytesIO):
 @pytest.mark.parametrize("name", FORMATS)
 def test_a_reader_that_fails_in_the_middle_goes_on(tmp_path: Path, monkeypatch, name: str) -> None:
     fsspec.register_implementation("flaky", Flaky, clobber=True)
-    monkeypatch.setattr(remote, "AHEAD", 4 << 10)
+    monkeypatch.setattr(SIZES, "remote_ahead_bytes", 4 << 10)
     path = write(TABLE, tmp_path / name)
     if name == "t.parquet":
         pq.write_table(TABLE, path, row_group_size=500)
@@ -198,7 +197,7 @@ def test_a_reader_that_fails_in_the_middle_goes_on(tmp_path: Path, monkeypatch, 
 def test_a_read_that_comes_up_short_is_made_again(tmp_path: Path, monkeypatch, name: str) -> None:
     """Bytes that a store does not send must not be taken for the end of the file, nor be left out."""
     fsspec.register_implementation("flaky", Flaky, clobber=True)
-    monkeypatch.setattr(remote, "AHEAD", 4 << 10)
+    monkeypatch.setattr(SIZES, "remote_ahead_bytes", 4 << 10)
     fsspec.filesystem("memory").put_file(str(write(TABLE, tmp_path / name)), f"/short/{name}")
     for short in range(1, retry.TRIES):
         source = open_source(f"flaky://short/{name}")

@@ -17,9 +17,9 @@ import pyarrow.parquet as pq
 import pytest
 from pyarrow import fs
 
+from fastmetrics.core.batch_sizes import SIZES
 from fastmetrics.errors import FileFormatError, MissingExtraError, OptionError
 from fastmetrics.tables import open_source
-from fastmetrics.tables.formats import parquet
 from fastmetrics.tables.input_files import expand
 from fastmetrics.tables.remote.addresses import parse
 from fastmetrics.tables.remote.stores import store
@@ -100,8 +100,8 @@ def test_many_objects_open_with_few_requests(s3: Server, tmp_path: Path) -> None
 @pytest.mark.parametrize("fetched", [0, 64 << 20])
 def test_only_the_columns_that_are_needed_are_fetched(tmp_path: Path, monkeypatch, fetched: int) -> None:
     """In pieces of all columns at once, or one by one where they are too large for that."""
-    monkeypatch.setattr(parquet, "_FETCH_BYTES", fetched)
-    monkeypatch.setattr(parquet, "AHEAD", 32 << 10)
+    monkeypatch.setattr(SIZES, "remote_fetch_bytes", fetched)
+    monkeypatch.setattr(SIZES, "remote_ahead_bytes", 32 << 10)
     monkeypatch.setenv("AWS_ACCESS_KEY_ID", KEY)
     monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", SECRET)
     wide = {"fat": [os.urandom(2048) for _ in range(3000)], "answer": [f"yes {n}" for n in range(3000)]}

@@ -16,6 +16,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from fastmetrics.core.batch_sizes import SIZES
 from fastmetrics.engines.local import Job, run
 from fastmetrics.errors import InputError, OutputError
 from fastmetrics.tables import Limits, open_source
@@ -305,7 +306,7 @@ def test_a_full_disk_leaves_a_resumable_run(tmp_path, numbers, small_disk):
 
 
 def test_a_resumed_run_that_a_late_id_starts_again_was_not_scored_earlier(tmp_path, monkeypatch):
-    monkeypatch.setattr("fastmetrics.tables.formats.lines.BLOCK", 2000)
+    monkeypatch.setattr(SIZES, "line_block_bytes", 2000)
     rows = [{"id": n if n < 700 else f"q{n}", "answer": "x"} for n in range(1000)]
     (tmp_path / "in.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
 

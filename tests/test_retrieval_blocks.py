@@ -8,12 +8,11 @@ import pyarrow as pa
 import pytest
 
 import fastmetrics as fm
+from fastmetrics.core.batch_sizes import SIZES
 from fastmetrics.errors import FileFormatError
 from fastmetrics.retrieval import evaluate as ranking
 from fastmetrics.retrieval import query_blocks as blocks
 from fastmetrics.retrieval.judgements import judgements
-from fastmetrics.tables import retrieval_runs as runs
-from fastmetrics.tables.formats import trec
 from fastmetrics.tables.retrieval_runs import Triples
 
 
@@ -41,7 +40,7 @@ def test_a_broken_line_is_numbered_in_the_text_whatever_block_it_is_in(tmp_path,
     path = tmp_path / "run.txt"
     good = "".join(f"q Q0 d{n} 1 {n} t\n" for n in range(20))
     path.write_text(f"# head\n\n{good}\n{line}\nq Q0 e 1 2.0 t\n")
-    monkeypatch.setattr(trec, "_BLOCK", size)
+    monkeypatch.setattr(SIZES, "trec_block_bytes", size)
     with pytest.raises(FileFormatError, match=f"run.txt, line 24: .*{says}"):
         documents(path)
 
@@ -56,7 +55,7 @@ JUDGED = judgements({query: {"d0": 1} for query in "abcdefgh"})
 
 def cut(some: pa.Table, size: int, monkeypatch: pytest.MonkeyPatch) -> list[list[str]]:
     """The queries of each block of a grouped run whose batches have ``size`` rows, each with its number of rows."""
-    monkeypatch.setattr(runs, "ROWS", size)
+    monkeypatch.setattr(SIZES, "run_rows", size)
     found = list(blocks.grouped(Triples(some, "score"), JUDGED))
     for block in found:
         assert len(block.docs) == len(block.scores) == block.starts[-1]
@@ -87,7 +86,7 @@ def test_a_grouped_run_is_never_taken_for_one_that_is_not(monkeypatch, size, enc
         raise AssertionError("a grouped run was read a second time")
 
     monkeypatch.setattr(ranking, "regrouped", never)
-    monkeypatch.setattr(runs, "ROWS", size)
+    monkeypatch.setattr(SIZES, "run_rows", size)
     some = table(list("aaabbcddddde"))
     if encoded:
         some = some.set_column(0, "qid", some["qid"].combine_chunks().dictionary_encode())
@@ -106,7 +105,7 @@ def test_slices_hold_as_many_rows_as_allowed_and_no_more(monkeypatch):
 
     gathered = blocks._gathered
     monkeypatch.setattr(blocks, "_gathered", watched)
-    monkeypatch.setattr(blocks, "HELD_ROWS", 4)
+    monkeypatch.setattr(SIZES, "held_run_rows", 4)
     some = table(list("eabdececeadeeeefea"))
     assert [some["qid"].to_pylist().count(query) for query in "abcdef"] == [3, 1, 2, 2, 9, 1]
     found = list(blocks.regrouped(Triples(some, "score"), JUDGED))
@@ -115,7 +114,7 @@ def test_slices_hold_as_many_rows_as_allowed_and_no_more(monkeypatch):
 
 
 def test_blocks_of_a_slice_are_no_longer_than_a_batch(monkeypatch):
-    monkeypatch.setattr(blocks, "ROWS", 4)
+    monkeypatch.setattr(SIZES, "run_rows", 4)
     some = table(list("eabdececeadeeeefea"))
     found = [block for block in blocks.regrouped(Triples(some, "score"), JUDGED) if len(block.docs)]
     assert [len(block.docs) for block in found] == [4, 4, 9, 1]

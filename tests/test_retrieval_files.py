@@ -16,8 +16,8 @@ import pyarrow.parquet as pq
 import pytest
 
 import fastmetrics as fm
+from fastmetrics.core.batch_sizes import SIZES
 from fastmetrics.errors import ColumnError, FileFormatError, InputError
-from fastmetrics.tables import retrieval_runs as runs
 from fastmetrics.tables.retrieval_runs import Triples
 
 RUN = [("q1", "d2", 1.5), ("q1", "d#1", 0.25), ("ü", "007", 3.0), ("q1", "d3", 1.5)]
@@ -154,14 +154,13 @@ def test_scores_of_a_text_are_read_to_the_last_digit(tmp_path):
 
 
 def test_blocks_of_a_text_may_end_anywhere(tmp_path, monkeypatch):
-    from fastmetrics.tables.formats import trec as reader
 
     path = tmp_path / "run.txt"
     path.write_text("# head\n" + trec(RUN * 20, True) + "\n\n" + trec(RUN, True).rstrip())
     expected = pa.Table.from_batches(Triples(path, "score").batches()).to_pylist()
     assert len(expected) == 84
     for size in (1, 7, 100, 1000):
-        monkeypatch.setattr(reader, "_BLOCK", size)
+        monkeypatch.setattr(SIZES, "trec_block_bytes", size)
         assert pa.Table.from_batches(Triples(path, "score").batches()).to_pylist() == expected
 
 
@@ -209,7 +208,7 @@ def test_broken_judgements_say_what_and_where(tmp_path):
 MEASURE_MEMORY = """
 import re, resource, sys
 from pathlib import Path
-from fastmetrics.retrieval import query_blocks as blocks
+from fastmetrics.core.batch_sizes import SIZES
 from fastmetrics.retrieval import evaluate as ranking
 
 def peak():
@@ -219,7 +218,7 @@ def peak():
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
 
 path, queries, shuffled, held = sys.argv[1], int(sys.argv[2]), sys.argv[3] == "shuffled", int(sys.argv[4])
-blocks.HELD_ROWS = held
+SIZES.held_run_rows = held
 judged = {f"q{n}": {f"document-{n}-3": 1} for n in range(0, queries, 7)}
 ranking.rank({"q0": {"a": 1.0}}, judged, "ndcg@10,mrr", threads=2)
 before = peak()
@@ -258,7 +257,7 @@ def test_memory_does_not_grow_with_the_run(tmp_path, order):
 def test_runs_keep_their_batch_size():
     rows = pa.table({"qid": ["q"] * 300_000, "pid": list(map(str, range(300_000))), "score": range(300_000)})
     assert [batch.num_rows for batch in Triples(rows, "score").batches()] == [
-        runs.ROWS,
-        runs.ROWS,
-        300_000 - 2 * runs.ROWS,
+        SIZES.run_rows,
+        SIZES.run_rows,
+        300_000 - 2 * SIZES.run_rows,
     ]

@@ -13,6 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import fastmetrics as fm
+from fastmetrics.core.batch_sizes import SIZES
 from fastmetrics.errors import InputError
 from fastmetrics.retrieval.measures import FAMILIES, measure
 from tests.reference import retrieval as reference
@@ -247,17 +248,14 @@ def test_row_order_and_threads_change_no_bit(run, judged, seed, threads):
 
 
 def test_blocks_and_slices_of_any_size_give_the_same(monkeypatch):
-    from fastmetrics.retrieval import query_blocks as blocks
-    from fastmetrics.tables import retrieval_runs as runs
 
     run, judged = fuzzed(3, 30)
     expected = fm.rank(run, judged, list(PYTREC)).per_query
     rows = [(query, doc, score) for query, docs in run.items() for doc, score in docs.items()]
     shuffled = random.Random(1).sample(rows, len(rows))
     for size, held in ((1, 50), (7, 1000), (64, 10), (1 << 17, 1 << 24)):
-        monkeypatch.setattr(runs, "ROWS", size)
-        monkeypatch.setattr(blocks, "ROWS", size)
-        monkeypatch.setattr(blocks, "HELD_ROWS", held)
+        monkeypatch.setattr(SIZES, "run_rows", size)
+        monkeypatch.setattr(SIZES, "held_run_rows", held)
         for some in (rows, shuffled):
             query, doc, score = map(list, zip(*some, strict=True))
             table = pa.table({"qid": query, "pid": doc, "score": score})

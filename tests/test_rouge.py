@@ -15,6 +15,7 @@ from rouge_score.tokenizers import DefaultTokenizer
 
 import fastmetrics as fm
 from fastmetrics import text
+from fastmetrics.core.batch_sizes import SIZES
 from fastmetrics.errors import ColumnError, OptionError, UnknownNameError
 from tests import strategies
 
@@ -129,7 +130,7 @@ def test_any_cut_of_the_rows_gives_the_same_bits(threads: int, monkeypatch: pyte
     names = ["the", "cats", "running", "relational", "x", "\n"]
     answers, references = ([" ".join(chance.choices(names, k=12)) for _ in range(50)] for _ in range(2))
     whole = fm.rouge(answers, references, TYPES, stemmer=True, threads=1)
-    monkeypatch.setattr("fastmetrics.plan.score_batch.BATCH_ROWS", 7)
+    monkeypatch.setattr(SIZES, "batch_rows", 7)
     cut = fm.rouge(answers, references, TYPES, stemmer=True, threads=threads)
     assert all(np.array_equal(whole[name], cut[name]) for name in whole)
 
@@ -137,7 +138,7 @@ def test_any_cut_of_the_rows_gives_the_same_bits(threads: int, monkeypatch: pyte
 @pytest.mark.parametrize("most", [3, 1 << 17])
 def test_stems_in_kept_and_in_new_wordbooks(most: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("fastmetrics.text.tokenize.Wordbook.MOST_WORDS", most)
-    monkeypatch.setattr("fastmetrics.plan.score_batch.BATCH_ROWS", 1)
+    monkeypatch.setattr(SIZES, "batch_rows", 1)
     answers = ["running cats jumped", "ponies", "over fences", "cat fence", "a run"]
     check(answers, [["the cat runs, jumping"], ["pony", "poni"], ["fence"], ["cats"], ["running"]], stemmer=True)
 

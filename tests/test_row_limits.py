@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from fastmetrics.core.batch_sizes import SIZES
 from fastmetrics.engines.local import Job, run
 from fastmetrics.errors import FileFormatError, OptionError, OutputError
 from fastmetrics.tables import open_source
@@ -49,7 +50,7 @@ def test_lines_are_cut_at_the_limit_wherever_blocks_end(tmp_path_factory, sizes,
     path = tmp_path_factory.mktemp("lines") / "t.jsonl"
     path.write_bytes(b"\n".join(lines) + b"\n" * (ends and bool(lines)))
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("fastmetrics.tables.formats.lines.BLOCK", block)
+        patch.setattr(SIZES, "line_block_bytes", block)
         found = list(blocks(DataFile(str(path), "t.jsonl", "jsonl", max_row_bytes=most)))
     whole = {}
     for one in found:
@@ -66,7 +67,7 @@ def test_lines_are_cut_at_the_limit_wherever_blocks_end(tmp_path_factory, sizes,
 @pytest.mark.parametrize("block", [64, 300, 1 << 20])
 def test_a_long_line_of_json_is_a_bad_row(tmp_path, monkeypatch, block):
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr("fastmetrics.tables.formats.lines.BLOCK", block)
+    monkeypatch.setattr(SIZES, "line_block_bytes", block)
     rows = [{**GOOD, "id": row} for row in range(9)]
     rows[4]["answer"] = "x" * 500
     jsonl(tmp_path / "t.jsonl", *rows)
@@ -99,7 +100,7 @@ def test_a_long_row_is_a_bad_row_in_every_format(tmp_path, monkeypatch, name):
 
 def test_a_run_resumes_under_the_same_limit_alone(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr("fastmetrics.tables.formats.lines.BLOCK", 64)
+    monkeypatch.setattr(SIZES, "line_block_bytes", 64)
     jsonl(tmp_path / "t.jsonl", *[GOOD] * 5, "{")
     source, job = open_source("t.jsonl"), Job(lambda batch: batch, {"id": "id"})
     with pytest.raises(FileFormatError, match="line 6"):
@@ -115,7 +116,7 @@ def test_a_limit_is_positive(tmp_path):
 
 def test_records_of_csv_that_never_end_are_named_by_line(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr("fastmetrics.tables.formats.csv_tsv.BLOCK", 256)
+    monkeypatch.setattr(SIZES, "csv_block_bytes", 256)
     rows = "".join(f"a{row},b\n" for row in range(200))
     (tmp_path / "t.csv").write_text(f'answer,reference\n{rows}"' + "x\n" * 40_000)
     source = open_source("t.csv", max_row_bytes=1000)

@@ -14,6 +14,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pytest
 
+from fastmetrics.core.batch_sizes import SIZES
 from fastmetrics.engines import ray as engine
 from fastmetrics.engines.score_chunk import Scored
 from fastmetrics.engines.span_parts import Finished, Task, by_part, finish, pieces
@@ -38,7 +39,7 @@ def source(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Source:
         lines = [json.dumps({"id": f"q{n}", "answer": "bad" if n == 23 else "ab" * (n % 4)}) for n in range(50)]
         lines[10] = lines[49] = "broken"
         (tmp_path / f"{number}.jsonl").write_text("\n".join(lines))
-    monkeypatch.setattr("fastmetrics.tables.source._SPAN_BYTES", 1)
+    monkeypatch.setattr(SIZES, "span_bytes", 1)
     return open_source(tmp_path)
 
 

@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from fastmetrics.core.batch_sizes import SIZES
 from fastmetrics.engines.local import Job, run
 from fastmetrics.tables import Limits, Place, Span, cut, open_source
 from tests.table_files import FORMATS, write
@@ -22,8 +23,8 @@ LIMITS = Limits(batch_rows=7, part_rows=10)
 @pytest.fixture
 def small_spans(monkeypatch):
     """Spans of 25 rows, or of a file of text."""
-    monkeypatch.setattr("fastmetrics.tables.formats.parquet._SPAN_ROWS", 25)
-    monkeypatch.setattr("fastmetrics.tables.source._SPAN_BYTES", 100)
+    monkeypatch.setattr(SIZES, "parquet_span_rows", 25)
+    monkeypatch.setattr(SIZES, "span_bytes", 100)
 
 
 def parquet(path: Path, first: int, groups: list[int]) -> Path:
@@ -65,7 +66,7 @@ def rows_of(source, span):
 def test_spans_hold_every_row_once(tmp_path_factory, files, start):
     folder = tmp_path_factory.mktemp("spans")
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("fastmetrics.tables.formats.parquet._SPAN_ROWS", 25)
+        patch.setattr(SIZES, "parquet_span_rows", 25)
         paths = [parquet(folder / f"{n}.parquet", 0, groups) for n, groups in enumerate(files)]
         source = open_source(paths)
         assert source.spans() == expected_spans(files)
@@ -78,7 +79,7 @@ def test_spans_hold_every_row_once(tmp_path_factory, files, start):
 
 
 def test_row_groups_of_long_rows_make_spans_of_fewer(tmp_path, monkeypatch):
-    monkeypatch.setattr("fastmetrics.tables.formats.parquet._SPAN_BYTES", 2500)
+    monkeypatch.setattr(SIZES, "parquet_span_bytes", 2500)
     rows = pa.table({"answer": pa.array([f"{n:0400d}" for n in range(10)])})
     pq.write_table(rows, tmp_path / "t.parquet", row_group_size=2, compression="none", use_dictionary=False)
     spans = open_source(tmp_path / "t.parquet").spans()
@@ -88,7 +89,7 @@ def test_row_groups_of_long_rows_make_spans_of_fewer(tmp_path, monkeypatch):
 @pytest.mark.parametrize("name", [name for name in FORMATS if "parquet" not in name])
 def test_whole_files_of_other_formats_make_spans(tmp_path, name, monkeypatch):
     paths = [write(pa.table({"answer": [f"row {n}"] * 3}), tmp_path / f"{n}.{name}") for n in range(5)]
-    monkeypatch.setattr("fastmetrics.tables.source._SPAN_BYTES", sum(path.stat().st_size for path in paths[:2]))
+    monkeypatch.setattr(SIZES, "span_bytes", sum(path.stat().st_size for path in paths[:2]))
     source = open_source(paths)
     assert source.spans() == [
         Span(Place(0, 0), Place(2, 0)),

@@ -10,6 +10,7 @@ import pyarrow.feather
 import pyarrow.parquet as pq
 import pytest
 
+from fastmetrics.core.batch_sizes import SIZES
 from fastmetrics.errors import ColumnError, FileFormatError, OptionError
 from fastmetrics.tables import open_source
 from fastmetrics.tables.column_types import Widened
@@ -185,7 +186,7 @@ def test_types_that_mix_settle_on_the_wider_one_at_once_or_late(tmp_path, lines,
 
 
 def test_a_late_column_of_json_lines_is_found_by_name(tmp_path, monkeypatch):
-    monkeypatch.setattr("fastmetrics.tables.formats.lines.BLOCK", 64)
+    monkeypatch.setattr(SIZES, "line_block_bytes", 64)
     path = tmp_path / "t.jsonl"
     path.write_text('{"answer": "a"}\n' * 20 + '{"answer": "b", "latency_ms": 5}\n')
     source = open_source(path)

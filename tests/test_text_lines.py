@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from fastmetrics.core.batch_sizes import SIZES
 from fastmetrics.tables import Place, open_source
 from tests.table_files import read
 
@@ -34,7 +35,7 @@ def found(source, kinds, start=0):
 @pytest.mark.parametrize("block", [8 << 20, 64])
 def test_blank_json_lines_count_and_are_no_rows(tmp_path, monkeypatch, blank, bad, end, block) -> None:
     """Among good lines, which Arrow parses, and where a bad one has all of its block read line by line."""
-    monkeypatch.setattr("fastmetrics.tables.formats.lines.BLOCK", block)
+    monkeypatch.setattr(SIZES, "line_block_bytes", block)
     lines = [json.dumps({"answer": f"row {n}"}) for n in range(30)]
     at = [0, 1, 7, 8, 20, 29]
     for n in at:
@@ -72,7 +73,7 @@ def test_lines_of_many_blocks_keep_their_numbers(tmp_path, monkeypatch) -> None:
     lines[40] = "broken"
     written(tmp_path / "in.jsonl", lines, "\n")
     for block in (*range(1, 40), 100, 1000):
-        monkeypatch.setattr("fastmetrics.tables.formats.lines.BLOCK", block)
+        monkeypatch.setattr(SIZES, "line_block_bytes", block)
         rows, texts, rejects = found(open_source(tmp_path / "in.jsonl"), {"answer": "text"})
         assert rows == [n for n in range(60) if n != 40]
         assert texts == ["ü😀" * (n % 5) + str(n) for n in rows]
@@ -83,7 +84,7 @@ def test_lines_of_many_blocks_keep_their_numbers(tmp_path, monkeypatch) -> None:
 @pytest.mark.parametrize("block", [8 << 20, 16])
 def test_a_byte_order_mark_is_no_part_of_the_table(tmp_path, monkeypatch, name, block) -> None:
     """At the beginning; anywhere else it is a character."""
-    monkeypatch.setattr("fastmetrics.tables.formats.lines.BLOCK", block)
+    monkeypatch.setattr(SIZES, "line_block_bytes", block)
     lines = ["answer", "\ufeffa", "b"]
     if name == "in.jsonl":
         lines = [json.dumps({"answer": text}, ensure_ascii=False) for text in lines[1:]]

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from sklearn.feature_extraction.text import TfidfVectorizer
 
 import fastmetrics as fm
+from fastmetrics.core.batch_sizes import SIZES
 from fastmetrics.errors import OptionError
 from tests import strategies
 from tests.reference import packages
@@ -52,7 +53,7 @@ def test_any_cut_of_the_rows_gives_the_same_bits(idf: str, threads: int, monkeyp
     names = [f"word{i}" for i in range(40)]
     questions, answers = ([" ".join(chance.choices(names, k=9)) for _ in range(50)] for _ in range(2))
     whole = fm.tfidf_cosine(questions, answers, idf=idf, threads=1)
-    monkeypatch.setattr("fastmetrics.plan.score_batch.BATCH_ROWS", 7)
+    monkeypatch.setattr(SIZES, "batch_rows", 7)
     assert np.array_equal(fm.tfidf_cosine(questions, answers, idf=idf, threads=threads), whole)
     rows = pa.table({"question": questions, "answer": answers})
     scored = fm.score(rows.to_reader(5), [f"tfidf_cosine(idf={idf!r})", "jaccard"], threads=threads)
@@ -88,7 +89,7 @@ def test_a_column_whose_late_rows_need_another_type_is_read_twice_too(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Ids that become strings, references that become lists; and a column that is kept need not be read before."""
-    monkeypatch.setattr("fastmetrics.tables.formats.lines.BLOCK", 500)
+    monkeypatch.setattr(SIZES, "line_block_bytes", 500)
     rows: list[dict[str, object]] = [
         {"id": i, "question": f"who wrote book{i}", "answer": f"jane wrote book{i % 4}", "reference": "jane"}
         for i in range(60)

@@ -11,6 +11,7 @@ import pytest
 
 import fastmetrics as fm
 from fastmetrics.core.arrays import Tokens, text_of_strings
+from fastmetrics.core.batch_sizes import SIZES
 from fastmetrics.plan import score_batch as scoring
 from fastmetrics.text.conventions import CONVENTIONS, convention
 from fastmetrics.text.tokenize import Vocabulary, Wordbook
@@ -56,7 +57,7 @@ def test_a_book_is_full_when_one_of_its_vocabularies_is(monkeypatch: pytest.Monk
 def test_a_full_book_is_replaced_and_any_other_used_again(monkeypatch: pytest.MonkeyPatch) -> None:
     """So memory is bounded, however many words a table has."""
     monkeypatch.setattr(Wordbook, "MOST_WORDS", 20)
-    monkeypatch.setattr(scoring, "BATCH_ROWS", 1)
+    monkeypatch.setattr(SIZES, "batch_rows", 1)
     made: list[Wordbook] = []
 
     class Counted(Wordbook):
@@ -75,8 +76,8 @@ def test_a_full_book_is_replaced_and_any_other_used_again(monkeypatch: pytest.Mo
 
 
 def test_batches_are_cut_by_bytes_as_well_as_by_rows(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(scoring, "BATCH_BYTES", 1000)
-    monkeypatch.setattr(scoring, "BATCH_ROWS", 64)
+    monkeypatch.setattr(SIZES, "batch_bytes", 1000)
+    monkeypatch.setattr(SIZES, "batch_rows", 64)
     for size, most in ((2, 64), (100, 10), (5000, 1)):
         table = pa.table({"answer": pa.array(["x" * size] * 200, pa.large_string())})
         parts = list(scoring.slices(table))

@@ -10,6 +10,7 @@ from typing import Any
 import pyarrow as pa
 
 from fastmetrics.core.allowed_values import Choice, Optional, Text, argument
+from fastmetrics.core.batch_sizes import SIZES
 from fastmetrics.core.column_kinds import check
 from fastmetrics.core.corpus_counts import METADATA
 from fastmetrics.core.frames import open_frame, with_index
@@ -20,7 +21,7 @@ from fastmetrics.derive.budget import Spending
 from fastmetrics.derive.call_store import CallStore
 from fastmetrics.derive.full_context_bot import FullContextBot
 from fastmetrics.derive.function_bot import FunctionBot
-from fastmetrics.derive.judge import BEHIND, ROWS
+from fastmetrics.derive.judge import BEHIND
 from fastmetrics.derive.judge_settings import ASKABLE_AGAIN
 from fastmetrics.derive.row_sample import sampled
 from fastmetrics.errors import OptionError
@@ -76,7 +77,7 @@ def answer(
     held = pa.concat_tables(pieces, promote_options="permissive")
     if sample is not None:
         held = sampled(held, sample, seed)
-    batches = [batch for batch in held.to_batches(max_chunksize=ROWS) if batch.num_rows]
+    batches = [batch for batch in held.to_batches(max_chunksize=SIZES.asked_rows) if batch.num_rows]
     check_prompts(plan, batches)
     with asking(plan, threads) as (maker, _):
         made = [maker(batch_of(held.schema)), *ordered(maker, iter(batches), BEHIND)]

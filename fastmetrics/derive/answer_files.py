@@ -9,19 +9,18 @@ from typing import Any
 
 import pyarrow as pa
 
+from fastmetrics.core.batch_sizes import SIZES
 from fastmetrics.core.threads import cores
 from fastmetrics.derive.answer import asking, bot_of, check_prompts, planned
 from fastmetrics.derive.answer_maker import AnswerPlan, added, lasts, observe
 from fastmetrics.derive.budget import Spending
-from fastmetrics.derive.judge import BEHIND, ROWS
+from fastmetrics.derive.judge import BEHIND
 from fastmetrics.derive.judge_files import Paths, drawn
 from fastmetrics.engines.job import Job, Progress, RunOptions, RunResult
 from fastmetrics.engines.local import Threads
 from fastmetrics.engines.run import open_output, run_on
 from fastmetrics.tables import Source, open_source
 from fastmetrics.tables.chunks import Limits, cut
-
-_PART_ROWS = 8_192
 
 
 @dataclass(frozen=True)
@@ -77,7 +76,9 @@ def answer_files(
     """
     cores(threads)
     asked = bot_of(bot)
-    limits = Limits(batch_rows=max(ROWS, getattr(asked, "concurrency", 1)), part_rows=_PART_ROWS)
+    limits = Limits(
+        batch_rows=max(SIZES.asked_rows, getattr(asked, "concurrency", 1)), part_rows=SIZES.answered_part_rows
+    )
     options = RunOptions(on_error, resume, overwrite, work, guard, progress, limits=limits)
     source = open_source(inputs, format, max_row_bytes)
     target = open_output(output, source, options)
@@ -107,6 +108,6 @@ def _said(parts: list[Any], rejected: int) -> Mapping[str, Any]:
 def _questions(source: Source, plan: AnswerPlan) -> Iterator[pa.RecordBatch]:
     """The column of questions alone, batch by batch; bad rows are left to the run itself."""
     selection = source.select({plan.question: "text"})
-    for _, chunk in cut(source.chunks(selection), Limits(batch_rows=ROWS)):
+    for _, chunk in cut(source.chunks(selection), Limits(batch_rows=SIZES.asked_rows)):
         if len(chunk.rows):
             yield source.conform(chunk, selection)

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import pyarrow as pa
 
+from fastmetrics.core.batch_sizes import SIZES
 from fastmetrics.core.prices import REPLY_TOKENS
 from fastmetrics.derive.answer_maker import AnswerMaker, Bot, plan_answering
 from fastmetrics.derive.budget import tokens_of
@@ -14,7 +15,6 @@ from fastmetrics.derive.call import REPLY, Call
 from fastmetrics.derive.call_settings import CallSettings
 from fastmetrics.derive.call_store import CallStore
 from fastmetrics.derive.full_context_bot import FullContextBot
-from fastmetrics.derive.judge import ROWS
 from fastmetrics.derive.judge_files import Paths, drawn
 from fastmetrics.derive.judge_maker import JudgeMaker
 from fastmetrics.derive.judge_plan import plan_judging
@@ -112,7 +112,7 @@ def _estimated(
     rows = known = tokens = 0
     seen: set[bytes] = set()
     with CallStore(settings.store_path) as store:
-        for _, chunk in cut(source.chunks(selection), Limits(batch_rows=ROWS)):
+        for _, chunk in cut(source.chunks(selection), Limits(batch_rows=SIZES.asked_rows)):
             if chunk.rejects:
                 raise FileFormatError(str(chunk.rejects[0]))
             if not len(chunk.rows):

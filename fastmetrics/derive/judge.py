@@ -10,6 +10,7 @@ from typing import Any
 
 import pyarrow as pa
 
+from fastmetrics.core.batch_sizes import SIZES
 from fastmetrics.core.column_kinds import check
 from fastmetrics.core.corpus_counts import METADATA, add_counts
 from fastmetrics.core.frames import open_frame, with_index
@@ -24,9 +25,6 @@ from fastmetrics.derive.row_sample import sampled
 from fastmetrics.derive.rubric import Rubric
 from fastmetrics.tables.chunks import batch_of
 from fastmetrics.tables.output.encoders import undefined_as_null
-
-ROWS = 512
-"""Rows whose questions are made and looked up together."""
 
 BEHIND = 3
 """Batches under way: while the last calls of one are waited for, the next ones fill the window."""
@@ -145,4 +143,4 @@ def judge(
 
 
 def _batches(table: pa.Table) -> Iterator[pa.RecordBatch]:
-    yield from (batch for batch in table.to_batches(max_chunksize=ROWS) if batch.num_rows)
+    yield from (batch for batch in table.to_batches(max_chunksize=SIZES.asked_rows) if batch.num_rows)

@@ -10,10 +10,11 @@ from pathlib import Path
 from typing import Any
 
 from fastmetrics.core.allowed_values import Text, argument
+from fastmetrics.core.batch_sizes import SIZES
 from fastmetrics.core.name_lists import listed
 from fastmetrics.derive.budget import Spending
 from fastmetrics.derive.call_store import CallStore
-from fastmetrics.derive.judge import BEHIND, ROWS
+from fastmetrics.derive.judge import BEHIND
 from fastmetrics.derive.judge_maker import JudgeMaker
 from fastmetrics.derive.judge_plan import JudgePlan, plan_judging
 from fastmetrics.derive.judge_settings import JudgeSettings
@@ -27,8 +28,6 @@ from fastmetrics.tables import Source, open_source
 from fastmetrics.tables.chunks import Limits
 
 Paths = str | Path | Sequence[str | Path]
-
-_PART_ROWS = 8_192
 
 
 @dataclass(frozen=True)
@@ -109,7 +108,7 @@ def judge_files(
 
 def _limits(settings: JudgeSettings) -> Limits:
     """Batches that fill the window, also while the last calls of one are waited for."""
-    return Limits(batch_rows=max(ROWS, settings.concurrency), part_rows=_PART_ROWS)
+    return Limits(batch_rows=max(SIZES.asked_rows, settings.concurrency), part_rows=SIZES.answered_part_rows)
 
 
 def drawn(source: Source, sample: int | None, seed: int) -> tuple[Source, dict[str, int]]:

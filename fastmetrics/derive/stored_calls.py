@@ -12,6 +12,7 @@ from typing import Any
 
 import pyarrow as pa
 
+from fastmetrics.core.batch_sizes import SIZES
 from fastmetrics.core.display import Grid, Shown
 from fastmetrics.derive.call_store import CallStore
 from fastmetrics.errors import OptionError
@@ -19,7 +20,6 @@ from fastmetrics.errors.messages import Argument
 from fastmetrics.tables.output.write_table import write_whole
 
 _DAY = 86_400.0
-_ROWS = 4_096
 
 SCHEMA = pa.schema(
     [
@@ -92,7 +92,7 @@ def export(store: CallStore, out: str | Path, *, overwrite: bool = False, guard:
 
     def batches() -> Iterator[pa.RecordBatch]:
         nonlocal written
-        for rows in store.rows(_ROWS):
+        for rows in store.rows(SIZES.exported_calls):
             columns = list(zip(*rows, strict=True))
             columns[0] = tuple(key.hex() for key in columns[0])
             columns[9] = tuple(round(seconds * 1000) for seconds in columns[9])

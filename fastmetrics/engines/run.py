@@ -11,6 +11,7 @@ from typing import Any
 
 import pyarrow as pa
 
+from fastmetrics.core.batch_sizes import SIZES
 from fastmetrics.core.threads import Background
 from fastmetrics.engines.finished_parts import PartWriter
 from fastmetrics.engines.job import Engine, Job, Progress, RunOptions, RunResult
@@ -24,12 +25,10 @@ from fastmetrics.tables.output.run_differences import describe_inputs
 from fastmetrics.tables.output.work_folder import compare, decode_schema, encode_schema
 from fastmetrics.tables.source import Source
 
-_FOLDER_PART_ROWS = 131_072
-
 
 def _limits(target: Output, options: RunOptions) -> Limits:
     """The limits asked for, or the usual ones; how many rows are scored at a time does not change what parts are."""
-    limits = options.limits or (Limits(part_rows=_FOLDER_PART_ROWS) if target.folder else Limits())
+    limits = options.limits or (Limits(part_rows=SIZES.folder_part_rows) if target.folder else Limits())
     return limits if options.batch_rows is None else replace(limits, batch_rows=options.batch_rows)
 
 

@@ -15,20 +15,15 @@ from typing import Any
 
 import pyarrow as pa
 
+from fastmetrics.core.batch_sizes import SIZES
 from fastmetrics.core.corpus_counts import counts_array, metadata
 from fastmetrics.declaration.batch import Batch
 from fastmetrics.plan.plan import Plan
 from fastmetrics.stats.fingerprint import fingerprint, is_hashable
 from fastmetrics.text.tokenize import Wordbook
 
-BATCH_ROWS = 4096
-"""Rows scored at a time: few enough for a batch's words to stay in the cache."""
-
 _FEW_ROUNDS = 4
-_LEAST_ROWS = 512
-"""A table of few rounds of batches over all threads is cut evenly, but into no batches of fewer rows than this."""
-
-BATCH_BYTES = 8 << 20
+"""A table of at most this many rounds of batches over all threads is cut evenly."""
 
 
 def fit(plan: Plan, read: Callable[[], Iterable[pa.RecordBatch]]) -> Plan:
@@ -129,14 +124,14 @@ class Scorer:
 
 
 def slices(table: pa.Table, threads: int = 1) -> Iterator[pa.RecordBatch]:
-    """The rows of ``table`` in batches of at most ``BATCH_ROWS`` rows and about ``BATCH_BYTES`` bytes.
+    """The rows of ``table`` in batches of at most ``SIZES.batch_rows`` rows and about ``SIZES.batch_bytes`` bytes.
 
     Tables of few batches are cut evenly, so that no thread is left without work while another has most of it.
     """
-    rows = max(1, min(BATCH_ROWS, BATCH_BYTES * table.num_rows // max(table.nbytes, 1)))
+    rows = max(1, min(SIZES.batch_rows, SIZES.batch_bytes * table.num_rows // max(table.nbytes, 1)))
     rounds = math.ceil(table.num_rows / (rows * threads))
     if threads > 1 and rounds <= _FEW_ROUNDS:
-        rows = min(rows, max(_LEAST_ROWS, math.ceil(table.num_rows / (max(rounds, 1) * threads))))
+        rows = min(rows, max(SIZES.least_batch_rows, math.ceil(table.num_rows / (max(rounds, 1) * threads))))
     for batch in table.to_batches(max_chunksize=rows):
         if batch.num_rows:
             yield batch

@@ -10,12 +10,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from fastmetrics.core.arrays import Floats, Ints
+from fastmetrics.core.batch_sizes import SIZES
 from fastmetrics.retrieval.ids import frozen, offsets
 from fastmetrics.retrieval.judgements import Judgements
-from fastmetrics.tables.retrieval_runs import ROWS, Triples
-
-HELD_ROWS = 1 << 24
-"""How many rows of a run that is not grouped by query are held at once (or those of one query, if it has more)."""
+from fastmetrics.tables.retrieval_runs import Triples
 
 
 class Block(NamedTuple):
@@ -76,7 +74,7 @@ def regrouped(rows: Triples, judged: Judgements) -> Iterator[Block]:
         yield _empty_block(names, judged)
     first = 0
     while first < counts.size:
-        last = first + max(1, int(np.searchsorted(np.cumsum(counts[first:]), HELD_ROWS, side="right")))
+        last = first + max(1, int(np.searchsorted(np.cumsum(counts[first:]), SIZES.held_run_rows, side="right")))
         yield from _gathered(rows, judged, counts, first, last)
         first = last
 
@@ -98,7 +96,9 @@ def _gathered(rows: Triples, judged: Judgements, counts: Ints, first: int, last:
     starts = offsets(counts[first:last])
     present = np.flatnonzero(counts[first:last])
     while present.size:
-        some = present[: max(1, int(np.searchsorted(starts[present + 1], starts[present[0]] + ROWS, side="right")))]
+        some = present[
+            : max(1, int(np.searchsorted(starts[present + 1], starts[present[0]] + SIZES.run_rows, side="right")))
+        ]
         picked = order[starts[some[0]] : starts[some[-1] + 1]]
         names = judged.queries.take(pa.array(some + first))
         sizes = offsets(counts[first:last][some])

@@ -14,11 +14,11 @@ from urllib.parse import unquote
 
 import pyarrow as pa
 
+from fastmetrics.core.batch_sizes import SIZES, STANDARD, ReadSizes
 from fastmetrics.errors import FileFormatError, OptionError
 from fastmetrics.errors.messages import Argument
 from fastmetrics.tables.file_formats import FORMATS, Wanted
 from fastmetrics.tables.input_streams import compression_of, is_pipe, spool, unpacked
-from fastmetrics.tables.read_sizes import STANDARD, ReadSizes
 from fastmetrics.tables.remote import files as remote
 from fastmetrics.tables.remote import globs
 from fastmetrics.tables.remote.addresses import as_local, as_utf8, is_url, last_name, parse
@@ -79,7 +79,7 @@ class DataFile:
 
     def _remote(self, stamp: remote.Stamp) -> pa.PythonFile:
         """The bytes behind an address; the parts of an Arrow file are smaller than what text is read ahead by."""
-        ahead = remote.AHEAD if self.format != "arrow" else remote.AHEAD // 16
+        ahead = SIZES.remote_ahead_bytes if self.format != "arrow" else SIZES.remote_ahead_bytes // 16
         return pa.PythonFile(remote.RemoteFile(parse(self.path), stamp, ahead), mode="r")
 
     def at_random(self) -> str | pa.NativeFile:

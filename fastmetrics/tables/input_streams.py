@@ -15,6 +15,7 @@ from typing import Any, BinaryIO
 
 import pyarrow as pa
 
+from fastmetrics.core.batch_sizes import SIZES
 from fastmetrics.errors import FileFormatError
 
 MAGIC = {b"\x1f\x8b": "gzip", b"\x28\xb5\x2f\xfd": "zstd", b"BZh": "bz2", b"\xfd7zXZ\x00": "xz"}
@@ -22,7 +23,6 @@ MAGIC = {b"\x1f\x8b": "gzip", b"\x28\xb5\x2f\xfd": "zstd", b"BZh": "bz2", b"\xfd
 SPARE = 1 << 30
 """The bytes that a copy of a stream leaves free on the disk."""
 _MOST_MEMORY = 1 << 28
-_BLOCK = 1 << 20
 
 PACKED: Mapping[str, Callable[[], Any]] = {
     "bz2": bz2.BZ2Decompressor,
@@ -69,7 +69,7 @@ class Unpacked(io.RawIOBase):
         old = self._unpacker
         data = old.unused_data.lstrip(b"\0") if old.eof else b""
         if not data and (old.eof or old.needs_input):
-            data = self._file.read(_BLOCK)
+            data = self._file.read(SIZES.stream_block_bytes)
             if not data:
                 if self._begun and not old.eof:
                     raise OSError(f"the {self._name} data ends too early")
@@ -91,7 +91,7 @@ def unpacked(file: pa.NativeFile, compression: str | None) -> pa.NativeFile:
     if compression is None:
         return file
     if compression in PACKED:
-        return pa.PythonFile(io.BufferedReader(Unpacked(file, compression), _BLOCK), mode="r")
+        return pa.PythonFile(io.BufferedReader(Unpacked(file, compression), SIZES.stream_block_bytes), mode="r")
     return pa.CompressedInputStream(file, compression)
 
 
@@ -117,8 +117,11 @@ def spool(stream: BinaryIO, shown: str, head: bytes = b"") -> tuple[str, int]:
     checksum, size = zlib.crc32(head), 0
     with tempfile.TemporaryFile() as copy:
         copy.write(head)
-        while block := stream.read(_BLOCK):
-            if not size % (64 * _BLOCK) and shutil.disk_usage(tempfile.gettempdir()).free < SPARE + 64 * _BLOCK:
+        while block := stream.read(SIZES.stream_block_bytes):
+            if (
+                not size % (64 * SIZES.stream_block_bytes)
+                and shutil.disk_usage(tempfile.gettempdir()).free < SPARE + 64 * SIZES.stream_block_bytes
+            ):
                 raise FileFormatError(_too_much(shown, size))
             checksum = zlib.crc32(block, checksum)
             size += copy.write(block)
@@ -145,5 +148,5 @@ def _named(spool: BinaryIO) -> str:
     atexit.register(os.unlink, path)
     spool.seek(0)
     with os.fdopen(handle, "wb") as copy:
-        shutil.copyfileobj(spool, copy, _BLOCK)
+        shutil.copyfileobj(spool, copy, SIZES.stream_block_bytes)
     return path

@@ -16,6 +16,7 @@ from typing import Any
 
 import pyarrow as pa
 
+from fastmetrics.core.batch_sizes import SIZES, ReadSizes
 from fastmetrics.core.threads import cores
 from fastmetrics.errors import ColumnError, FileFormatError
 from fastmetrics.tables.chunks import Place
@@ -23,16 +24,12 @@ from fastmetrics.tables.column_types import Selection, Widened
 from fastmetrics.tables.formats.json_runs import load, table_of
 from fastmetrics.tables.formats.trec import read_trec
 from fastmetrics.tables.input_files import DataFile, reading
-from fastmetrics.tables.read_sizes import ReadSizes
 from fastmetrics.tables.remote.addresses import as_local, shown
 from fastmetrics.tables.run_columns import Batches, RunColumns, is_text
 from fastmetrics.tables.run_formats import opened, run_files
 from fastmetrics.tables.source import Source, open_files
 
-ROWS = 1 << 17
-"""Rows of a batch."""
-
-_SIZES = ReadSizes(parquet_rows=ROWS, parquet_bytes=64 << 20, arrow_rows=ROWS)
+_SIZES = ReadSizes(parquet_rows=SIZES.run_rows, parquet_bytes=64 << 20, arrow_rows=SIZES.run_rows)
 _LONGEST_JSON = 1 << 29
 _CODED = pa.dictionary(pa.int32(), pa.string())
 
@@ -56,15 +53,15 @@ class Triples:
             self._parts = [(RunColumns(file.shown, kind), partial(_read, file)) for file in files]
         else:
             table = _table(source, self.name, kind)
-            self._parts = [(RunColumns(self.name, kind), lambda columns: columns.of_table(table, ROWS))]
+            self._parts = [(RunColumns(self.name, kind), lambda columns: columns.of_table(table, SIZES.run_rows))]
 
     def batches(self) -> Batches:
         """The rows from the first to the last, as often as it is called."""
         for columns, read in self._parts:
             row = 0
             for batch in read(columns):
-                for start in range(0, batch.num_rows, ROWS):
-                    part = batch.slice(start, ROWS)
+                for start in range(0, batch.num_rows, SIZES.run_rows):
+                    part = batch.slice(start, SIZES.run_rows)
                     yield columns.checked(part, row)
                     row += part.num_rows
 
@@ -98,7 +95,7 @@ def _read(file: DataFile, columns: RunColumns) -> Batches:
             longest = f"JSON of more than {_LONGEST_JSON:,} bytes is not read; write TREC text or Parquet"
             raise FileFormatError(f"{file.shown}: {longest}")
         table = load(text, file.shown, columns.kind, columns.named)
-        yield from columns.of(iter(table.to_batches(ROWS)), table.schema.names)
+        yield from columns.of(iter(table.to_batches(SIZES.run_rows)), table.schema.names)
     else:
         yield from _read_table(open_files([replace(file, sizes=_SIZES)]), columns)
 

@@ -12,6 +12,7 @@ from typing import Any, Protocol
 import numpy as np
 import pyarrow as pa
 
+from fastmetrics.core.batch_sizes import SIZES, STANDARD, ReadSizes
 from fastmetrics.core.column_kinds import check, is_list, plain
 from fastmetrics.errors import ColumnError, FileFormatError, OptionError, UnknownNameError
 from fastmetrics.errors.messages import Argument
@@ -23,7 +24,6 @@ from fastmetrics.tables.formats.jsonl import JsonLinesReader
 from fastmetrics.tables.formats.parquet import ParquetReader
 from fastmetrics.tables.input_files import DataFile, expand, reading
 from fastmetrics.tables.output.output import is_guarded, metadata_beside, schema_in
-from fastmetrics.tables.read_sizes import STANDARD, ReadSizes
 from fastmetrics.tables.remote.files import side_by_side
 from fastmetrics.tables.retry import patient
 
@@ -39,8 +39,6 @@ class Reader(Protocol):
 
     def read(self, selection: Selection, number: int, start: int, threads: int) -> Iterator[Chunk]: ...
 
-
-_SPAN_BYTES = 32 << 20
 
 _READERS: Mapping[str, Any] = {
     "parquet": ParquetReader,
@@ -160,7 +158,7 @@ class Source:
         """The rows at which a file may be divided, each with the part of a span that lies behind it."""
         if isinstance(reader, ParquetReader):
             return reader.pieces
-        return [(0, (self.bytes_before(number + 1) - self.bytes_before(number)) / _SPAN_BYTES)]
+        return [(0, (self.bytes_before(number + 1) - self.bytes_before(number)) / SIZES.span_bytes)]
 
     def chunks(
         self, selection: Selection, start: Place = BEGINNING, threads: int = 1, stop: Place | None = None

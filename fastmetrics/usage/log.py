@@ -10,6 +10,7 @@ from typing import Any, NamedTuple, TypeVar
 
 import pyarrow as pa
 
+from fastmetrics.core.batch_sizes import SIZES, ReadSizes
 from fastmetrics.core.column_kinds import check, plain
 from fastmetrics.core.frames import open_frame
 from fastmetrics.core.input_columns import COLUMNS, resolve
@@ -18,14 +19,12 @@ from fastmetrics.errors import ColumnError, UnknownNameError
 from fastmetrics.errors.messages import Argument
 from fastmetrics.tables import open_source
 from fastmetrics.tables.column_types import cast
-from fastmetrics.tables.read_sizes import ReadSizes
 from fastmetrics.tables.whole_table import Piece, gathered
 
 T = TypeVar("T")
 R = TypeVar("R")
 
-ROWS = 65_536
-_SIZES = ReadSizes(parquet_rows=ROWS, parquet_bytes=64 << 20)
+_SIZES = ReadSizes(parquet_rows=SIZES.log_rows, parquet_bytes=64 << 20)
 
 
 class Part(NamedTuple):
@@ -138,7 +137,7 @@ def open_log(
         schema, pieces = frame.read(list(kinds))
         for yours, kind in kinds.items():
             check("", yours, kind, schema.field(yours).type)
-        cut = (batch for piece in pieces for batch in piece.to_batches(max_chunksize=ROWS))
+        cut = (batch for piece in pieces for batch in piece.to_batches(max_chunksize=SIZES.log_rows))
         return make(schema, (Piece(batch.num_rows, partial(_itself, batch)) for batch in cut))
 
     return Log(names, read)

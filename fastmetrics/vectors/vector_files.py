@@ -14,11 +14,11 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from fastmetrics.core.batch_sizes import WHOLE
 from fastmetrics.core.input_columns import resolve
 from fastmetrics.errors import ColumnError, FileFormatError, UnknownNameError
 from fastmetrics.tables.file_formats import FORMATS
 from fastmetrics.tables.input_files import DataFile, expand, reading
-from fastmetrics.tables.read_sizes import WHOLE
 from fastmetrics.tables.remote.addresses import as_local, shown
 from fastmetrics.tables.source import Source, open_files
 from fastmetrics.tables.whole_table import whole_table

@@ -13,11 +13,11 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from fastmetrics.core.batch_sizes import SIZES
 from fastmetrics.errors import FileFormatError
 from fastmetrics.tables.chunks import too_long
 from fastmetrics.tables.input_files import DataFile
 
-BLOCK = 4 << 20
 LARGEST = 1 << 30
 _BOM = b"\xef\xbb\xbf"
 _KEPT = 1 << 20
@@ -90,7 +90,8 @@ class LineNumbers:
         self._file = file
         self._delimiter = delimiter
         self._kept = np.zeros(0, np.int64)
-        self._most = 2 * max(BLOCK, file.max_row_bytes)  # what Arrow reads: a record that begins in one block of two
+        # what Arrow reads: a record that begins in one block of two
+        self._most = 2 * max(SIZES.csv_block_bytes, file.max_row_bytes)
 
     def _begin(self) -> None:
         self._kept = np.zeros(_KEPT, np.int64)

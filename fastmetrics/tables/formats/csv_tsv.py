@@ -10,11 +10,11 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.csv as pacsv
 
+from fastmetrics.core.batch_sizes import SIZES
 from fastmetrics.errors import FileFormatError
 from fastmetrics.tables.chunks import Chunk, Place, Reject, Rows, batch_of, too_long
 from fastmetrics.tables.column_types import Selection
 from fastmetrics.tables.formats.csv_records import (
-    BLOCK,
     LARGEST,
     LineNumbers,
     Stream,
@@ -68,7 +68,7 @@ class DelimitedReader:
 
     def read(self, selection: Selection, number: int, start: int, threads: int) -> Iterator[Chunk]:
         """The records from ``start`` on."""
-        block, read = BLOCK, self._read
+        block, read = SIZES.csv_block_bytes, self._read
         while True:
             try:
                 for chunk in read(selection, number, start, block):

@@ -13,6 +13,7 @@ import pyarrow.types as pt
 
 from fastmetrics.core.arrays import well_formed
 from fastmetrics.core.arrow_checks import check_names
+from fastmetrics.core.batch_sizes import SIZES
 from fastmetrics.errors import FileFormatError, InputError
 from fastmetrics.kernels.text.json_depth import deepest
 from fastmetrics.tables.chunks import Chunk, Place, Reject, batch_of, too_long
@@ -30,7 +31,6 @@ from fastmetrics.tables.input_files import DataFile
 
 DEPTH = 100
 """How deep brackets may nest: parsers go down as deep as a line does, and end the process at some depth."""
-_PARSE_BLOCK = 1 << 20
 
 
 class NoGoodLineError(FileFormatError):
@@ -133,7 +133,7 @@ def _parse(block: bytes, lines: int, schema: pa.Schema, threads: int) -> pa.Reco
     if block.count(b"\n{") + block.startswith(b"{") != lines or _is_deep(block):
         return None
     options = pj.ParseOptions(explicit_schema=schema, unexpected_field_behavior="ignore")
-    sizes = [_PARSE_BLOCK, len(block) + 1] if threads > 1 else [len(block) + 1]
+    sizes = [SIZES.json_block_bytes, len(block) + 1] if threads > 1 else [len(block) + 1]
     for size in sizes:
         try:
             source = pa.BufferReader(block)

@@ -7,9 +7,9 @@ from typing import NamedTuple
 
 import numpy as np
 
+from fastmetrics.core.batch_sizes import SIZES
 from fastmetrics.tables.input_files import DataFile, reading
 
-BLOCK = 8 << 20
 _BOM = b"\xef\xbb\xbf"
 _SHOWN = 10_000
 
@@ -37,7 +37,7 @@ def blocks(file: DataFile) -> Iterator[Block]:
     stream, tell = file.open()
     with reading(file.shown), stream:
         first = True
-        while data := stream.read(BLOCK):
+        while data := stream.read(SIZES.line_block_bytes):
             data, first = (data.removeprefix(_BOM) if first else data), False
             if over:
                 stop = data.find(b"\n") + 1

@@ -9,19 +9,13 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from fastmetrics.core.arrow_checks import check_names, check_table
+from fastmetrics.core.batch_sizes import SIZES, ReadSizes
 from fastmetrics.errors import FileFormatError, InputError
 from fastmetrics.tables.chunks import Chunk, row_bytes
 from fastmetrics.tables.column_types import Selection
 from fastmetrics.tables.input_files import DataFile, reading
-from fastmetrics.tables.read_sizes import ReadSizes
-from fastmetrics.tables.remote.files import AHEAD
 from fastmetrics.tables.retry import patiently
 
-_BUFFER = 1 << 20
-_FETCH_BYTES = 64 << 20
-_RUN_ROWS = 65_536
-_SPAN_ROWS = 131_072
-_SPAN_BYTES = 256 << 20
 _PROBE_ROWS = 8
 _SMALL_DICTIONARY = 16 << 10
 
@@ -41,12 +35,14 @@ class ParquetReader:
         """The file, the columns ``coded`` as dictionaries; of a remote one, larger pieces are fetched at a time."""
         options = {"pre_buffer": False, "read_dictionary": coded}
         if self.file.is_remote:
-            return patiently(lambda: pq.ParquetFile(self.file.at_random(), buffer_size=AHEAD, **options))
-        return pq.ParquetFile(self.file.path, buffer_size=_BUFFER, **options)
+            return patiently(
+                lambda: pq.ParquetFile(self.file.at_random(), buffer_size=SIZES.remote_ahead_bytes, **options)
+            )
+        return pq.ParquetFile(self.file.path, buffer_size=SIZES.parquet_buffer_bytes, **options)
 
     def _fetching(self, parquet: pq.ParquetFile, names: list[str], coded: Sequence[str]) -> pq.ParquetFile:
         """The file as one that fetches all columns of a run in few requests, where they fit into memory."""
-        if not self.file.is_remote or _largest_run(parquet.metadata, names) > _FETCH_BYTES:
+        if not self.file.is_remote or _largest_run(parquet.metadata, names) > SIZES.remote_fetch_bytes:
             return parquet
         options = {"metadata": parquet.metadata, "pre_buffer": True, "read_dictionary": coded}
         return patiently(lambda: pq.ParquetFile(self.file.at_random(), **options))
@@ -82,7 +78,7 @@ def _pieces(metadata: pq.FileMetaData) -> Iterator[tuple[int, float]]:
     row = 0
     for number in range(metadata.num_row_groups):
         group = metadata.row_group(number)
-        yield row, max(group.num_rows / _SPAN_ROWS, group.total_byte_size / _SPAN_BYTES)
+        yield row, max(group.num_rows / SIZES.parquet_span_rows, group.total_byte_size / SIZES.parquet_span_bytes)
         row += group.num_rows
 
 
@@ -98,7 +94,7 @@ def _runs(metadata: pq.FileMetaData, start: int, stop: int | None) -> Iterator[t
             first = row if not groups else first
             groups.append(group)
         row += rows
-        if groups and row - first >= _RUN_ROWS:
+        if groups and row - first >= SIZES.parquet_run_rows:
             yield first, groups
             groups = []
     if groups:

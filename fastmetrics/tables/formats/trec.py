@@ -13,11 +13,11 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from fastmetrics.core.batch_sizes import SIZES
 from fastmetrics.errors import FileFormatError
 from fastmetrics.kernels.ranking import trec_text as kernels
 from fastmetrics.tables.input_files import MAX_ROW_BYTES
 
-_BLOCK = 1 << 24
 _RUN = "query Q0 document rank score tag"
 _JUDGEMENTS = "query 0 document grade"
 
@@ -29,7 +29,7 @@ def read_trec(stream: Any, path: str, judgements: bool) -> Iterator[pa.RecordBat
     """
     rest, line = b"", 1
     while True:
-        block = stream.read(_BLOCK)
+        block = stream.read(SIZES.trec_block_bytes)
         text = rest + block
         end = len(text) if not block else text.rfind(b"\n") + 1
         rest = text[end:]

@@ -10,6 +10,7 @@ from contextlib import suppress
 from pathlib import Path, PurePosixPath
 from typing import Any
 
+from fastmetrics.core.batch_sizes import SIZES
 from fastmetrics.core.threads import ordered
 from fastmetrics.errors import OptionError, OutputError
 from fastmetrics.errors.messages import Argument
@@ -27,7 +28,6 @@ _PROBE = ".fastmetrics-probe"
 _OURS = ("part-", MARK, _PROBE)
 _WHOLE = ("s3", "gs", "abfs", "abfss", "memory")
 _TOGETHER = 4
-_BLOCK = 8 << 20
 
 Moves = Sequence[tuple[str, str]]
 """The names that finished files have in the work folder, and those that they get."""
@@ -232,7 +232,7 @@ def upload(path: Path, url: Url) -> None:
                 target.path,
                 source_filesystem=fs.LocalFileSystem(),
                 destination_filesystem=target.system,
-                chunk_size=_BLOCK,
+                chunk_size=SIZES.upload_block_bytes,
             )
             if not whole:
                 if remote.look(place).is_file:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from glob import has_magic
 from typing import Any, TypeVar
 
+from fastmetrics.core.batch_sizes import SIZES
 from fastmetrics.core.threads import ordered
 from fastmetrics.errors import FileFormatError
 from fastmetrics.tables.remote import globs
@@ -17,7 +18,6 @@ from fastmetrics.tables.retry import patiently
 
 T = TypeVar("T")
 
-AHEAD = 4 << 20
 _TOGETHER = 16
 _NO_BUCKET = "there is no bucket"
 _VERSIONS = ("ETag", "etag", "mtime", "modified", "created", "LastModified", "last_modified", "updated")
@@ -137,7 +137,7 @@ class RemoteFile(io.RawIOBase):
     Small reads are served from blocks of ``ahead`` bytes.
     """
 
-    def __init__(self, url: Url, stamp: Stamp, ahead: int = AHEAD) -> None:
+    def __init__(self, url: Url, stamp: Stamp, ahead: int = SIZES.remote_ahead_bytes) -> None:
         self._url, self._stamp, self._ahead = url, stamp, ahead
         self._place = store(url)
         self._file: Any = None

@@ -1,0 +1,88 @@
+"""How many rows or bytes are read, scored, asked for and written at a time: the only home of such sizes.
+
+They trade memory for speed and change no value.  Sizes of the tiles that an algorithm works on stand beside the
+algorithm, since its arithmetic decides them; limits that a user sets are options.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(slots=True)
+class BatchSizes:
+    """The sizes that all modules look up in :data:`SIZES` when they need them; tests set smaller ones there."""
+
+    batch_rows: int = 4_096
+    """Rows scored together: few enough for a batch's words to stay in the cache."""
+    least_batch_rows: int = 512
+    """A small table is cut evenly over the threads, into batches of at least this many rows."""
+    batch_bytes: int = 8 << 20
+    """Bytes scored together, where rows are long."""
+
+    line_block_bytes: int = 8 << 20
+    """Bytes of a file of JSON lines read at a time."""
+    json_block_bytes: int = 1 << 20
+    """Bytes of such a block that one thread parses at a time."""
+    csv_block_bytes: int = 4 << 20
+    """Bytes of a CSV or TSV file parsed at a time."""
+    trec_block_bytes: int = 16 << 20
+    """Bytes of a TREC run or judgements parsed at a time."""
+    stream_block_bytes: int = 1 << 20
+    """Bytes of standard input, a pipe or a compressed file read or copied at a time."""
+    run_rows: int = 1 << 17
+    """Rows of a retrieval run read at a time."""
+    held_run_rows: int = 1 << 24
+    """Rows held at once of a run that is not grouped by query; the rows of one query, if it has more."""
+    log_rows: int = 65_536
+    """Rows of a log counted at a time."""
+
+    parquet_buffer_bytes: int = 1 << 20
+    """Bytes of a local Parquet file read ahead."""
+    parquet_run_rows: int = 65_536
+    """Rows of neighbouring small row groups that are read together."""
+    remote_ahead_bytes: int = 4 << 20
+    """Bytes of a remote file read ahead."""
+    remote_fetch_bytes: int = 64 << 20
+    """Row groups of a remote Parquet file up to this size are fetched as a whole."""
+
+    span_bytes: int = 32 << 20
+    """Bytes of a span of whole files (see docs/design.md, "Spans")."""
+    parquet_span_rows: int = 131_072
+    """Rows of a span of Parquet row groups."""
+    parquet_span_bytes: int = 256 << 20
+    """Bytes of a span of Parquet row groups."""
+
+    folder_part_rows: int = 131_072
+    """Rows of each file, where the output is a folder."""
+    answered_part_rows: int = 8_192
+    """Rows saved at a time of an output that a model's replies fill."""
+    upload_block_bytes: int = 8 << 20
+    """Bytes uploaded at a time."""
+
+    asked_rows: int = 512
+    """Rows whose calls are made and looked up together."""
+    exported_calls: int = 4_096
+    """Stored calls exported at a time."""
+
+
+SIZES = BatchSizes()
+"""The sizes in use in this process."""
+
+
+@dataclass(frozen=True)
+class ReadSizes:
+    """The sizes of what a reader hands on, in rows and in bytes; they change no value that is read."""
+
+    parquet_rows: int = 8_192
+    """The rows of a batch of Parquet, fewer if they are long."""
+    parquet_bytes: int = 16 << 20
+    """The bytes of such a batch."""
+    arrow_rows: int = 65_536
+    """The rows of a piece of an Arrow file's batch."""
+
+
+STANDARD = ReadSizes()
+"""What suits scoring."""
+WHOLE = ReadSizes(parquet_rows=1 << 30, parquet_bytes=1 << 60, arrow_rows=1 << 30)
+"""Pieces as large as they lie in the file, for those who need all rows at once and no copy of them."""
