@@ -22,14 +22,14 @@ from tests.test_report import HOSTILE
 pytestmark = pytest.mark.skipif(CHROMIUM is None and "CI" not in os.environ, reason="Chromium is not installed")
 
 ROWS = 300
-DRAWN = {"distributions": 2, "usage": 1}
+DRAWN = {"distributions": 2, "retrieval": 2, "usage": 1}
 """Pages that draw charts, and how many pictures are there when they do."""
-PAGES = ("overview", "distributions", "comparison", "rows", "judges", "usage", "runs", "data")
+PAGES = ("overview", "distributions", "comparison", "rows", "retrieval", "judges", "usage", "runs", "data")
 
 
 def made(seed: int) -> pa.Table:
     random = np.random.default_rng(seed)
-    scores = {name: random.random(ROWS).round(3) for name in ("token_f1", "ndcg@10", "hallucination")}
+    scores = {name: random.random(ROWS).round(3) for name in ("token_f1", "ndcg@10", "hallucination", "ndcg@1")}
     parts = {
         "language": [["en", "ru", HOSTILE[1]][at % 3] for at in range(ROWS)],
         "b": [at / ROWS for at in range(ROWS)],

@@ -14,7 +14,7 @@ from fastmetrics.core.input_columns import resolve
 from fastmetrics.errors import ColumnError
 from fastmetrics.reporting.asked import Asked
 from fastmetrics.reporting.plain_text import embedded, visible
-from fastmetrics.reporting.row_texts import cut, row_texts
+from fastmetrics.reporting.row_texts import Seen, cut, row_texts
 from fastmetrics.reporting.sampled_rows import Stratum, candidates, strata
 from fastmetrics.results.correlations import Correlations
 from fastmetrics.results.score_runs import ScoreRun
@@ -25,9 +25,17 @@ BUDGET = 3_600_000
 
 
 def chosen_rows(
-    main: ScoreRun, base: ScoreRun | None, names: Sequence[str], paired: Correlations | None, asked: Asked
+    main: ScoreRun,
+    base: ScoreRun | None,
+    names: Sequence[str],
+    paired: Correlations | None,
+    asked: Asked,
+    seen: Seen | None = None,
 ) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
-    """The rows of the page, most telling first, and its strata with the places of their rows."""
+    """The rows of the page, most telling first, and its strata with the places of their rows.
+
+    ``seen`` is called with the columns of all rows that texts are read of.
+    """
     needs_ids = asked.texts is not None or base is not None
     if needs_ids and main.id_column is None:
         raise ColumnError(f"{main.name} has no id column, by which its rows and their texts could meet")
@@ -47,7 +55,7 @@ def chosen_rows(
     chosen = candidates(found, main.read(names).num_rows if names else 0)
     after_chosen = [main.values(name)[chosen] for name in names]
     before_chosen = [None if (one := before(name)) is None else one[chosen] for name in names]
-    texts = row_texts(main, ids, chosen, asked.texts)
+    texts = row_texts(main, ids, chosen, asked.texts, seen)
     others = _baseline_answers(base, partner, ids, chosen, asked.baseline_texts)
     made: list[dict[str, Any]] = []
     weight = 0

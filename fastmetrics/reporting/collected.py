@@ -20,7 +20,8 @@ from fastmetrics.reporting.heat_map import fewer_segments, heat_of_means
 from fastmetrics.reporting.line_chart import Charts
 from fastmetrics.reporting.plain_text import visible
 from fastmetrics.reporting.readings import reading
-from fastmetrics.reporting.row_texts import TEXTS
+from fastmetrics.reporting.retrieval_page import PlaceCounts, retrieval_page
+from fastmetrics.reporting.row_texts import JUDGED
 from fastmetrics.reporting.usage_page import usage_parts
 from fastmetrics.results.correlations import Correlations, correlations
 from fastmetrics.results.histograms import histograms
@@ -68,12 +69,20 @@ def collect(scores: Any, baseline: Any, asked: Asked) -> Collected:
     spread = _spread(main, names[:_CORRELATED])
     paired = correlations(spread, metrics=names[:_CORRELATED]) if len(names) > 1 else None
     segmented = heat_of_means(_means(main, names, asked)) if asked.by and len(systems) == 1 else None
-    rows, some = chosen_rows(main, systems[0] if base else None, names, paired, asked)
+    counts = PlaceCounts()
+    rows, some = chosen_rows(main, systems[0] if base else None, names, paired, asked, counts.add)
     judged = None if asked.judged is None else judge_report(asked.judged)
     charts = Charts()
     used = [] if asked.usage is None else usage_parts(asked.usage, charts)
+    retrieval = retrieval_page(summaries, counts, charts)
     over = [] if asked.runs is None else _trends(asked, names)
     against = compared(systems, asked) if len(systems) > 1 else None
+    more = {
+        "retrieval": retrieval,
+        "judges": None if judged is None else {"grids": judged.grids(), "notes": map(visible, judged.remarks())},
+        "usage": used,
+        "runs": over,
+    }
     parts = {
         "names": [visible(run.name) for run in opened],
         "n_rows": summary.n_rows,
@@ -86,16 +95,8 @@ def collect(scores: Any, baseline: Any, asked: Asked) -> Collected:
         "notes": [visible(note) for note in [*summary.remarks(), *merged]],
         "segmented": segmented,
         "against": against,
-        "pages": [
-            *_FIRST,
-            *["judges"] * (judged is not None),
-            *["usage"] * bool(used),
-            *["runs"] * (asked.runs is not None),
-            "data",
-        ],
-        "judges": None if judged is None else {"grids": judged.grids(), "notes": map(visible, judged.remarks())},
-        "trends": over,
-        "usage": used,
+        **more,
+        "pages": [*_FIRST, *(name for name, one in more.items() if one), "data"],
         "correlated": None if paired is None else {"n": spread.num_rows, "metrics": len(names[:_CORRELATED])},
         "sampled": some,
         "n_shown": len(rows),
@@ -120,7 +121,7 @@ def collect(scores: Any, baseline: Any, asked: Asked) -> Collected:
 
 def _held(run: ScoreRun, by: Sequence[str]) -> ScoreRun:
     """The run with what a report reads of it in memory, read once."""
-    texts = [yours for name, yours in resolve(run.columns, needed=()).items() if name in TEXTS]
+    texts = [yours for name, yours in resolve(run.columns, needed=()).items() if name in JUDGED]
     keys = [one for one in (run.id_column, run.question_column) if one]
     return run.held([*run.scores, *map(counts_column, run.counted), *keys, *by, *texts])
 

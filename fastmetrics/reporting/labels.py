@@ -16,6 +16,24 @@ _WORDS = {
         "Средние с интервалами по запускам из папки, от первого к последнему.",
     ),
     "data": ("Data", "Данные"),
+    "retrieval": ("Retrieval", "Поиск"),
+    "by_cutoff": ("By cut-off", "По глубине"),
+    "by_cutoff_note": (
+        "Means of all rows that have a score, over the first k places of a ranking.",
+        "Средние по всем строкам с оценкой, по первым k местам выдачи.",
+    ),
+    "by_place": ("By place of the ranking", "По местам выдачи"),
+    "by_place_note": (
+        "Of all rows with a ranking and a relevant document: the share of the documents at each place that are "
+        "relevant, and the share of rows with a relevant one at that place or before.",
+        "По всем строкам с выдачей и релевантным документом: доля релевантных среди документов на каждом месте и доля "
+        "строк, где релевантный стоит на этом месте или раньше.",
+    ),
+    "place": ("place", "место"),
+    "ranked": ("documents", "документов"),
+    "relevant_share": ("relevant at this place", "релевантны на этом месте"),
+    "found_by": ("rows with one by this place", "строк, где уже найден"),
+    "left_out": ("left out", "не учтено"),
     "usage": ("Usage", "Использование"),
     "chunks": ("Chunks of the knowledge base", "Фрагменты базы знаний"),
     "topics": ("Topics and gaps", "Темы и пробелы"),

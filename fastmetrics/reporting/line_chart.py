@@ -19,11 +19,14 @@ class LineChart:
     x_title: str
     x: Sequence[float]
     lines: Mapping[str, Sequence[float | None]]
+    words: bool = False
+    """Whether the names are keys of labels, which depend on the language."""
 
     def data(self) -> dict[str, Any]:
         """What the script reads."""
         lines = [{"name": visible(name), "y": list(map(short, values))} for name, values in self.lines.items()]
-        return {"name": visible(self.name), "x_title": visible(self.x_title), "x": list(self.x), "lines": lines}
+        named = {"name": visible(self.name), "x_title": visible(self.x_title), "words": self.words}
+        return {**named, "x": list(self.x), "lines": lines}
 
 
 class Charts:

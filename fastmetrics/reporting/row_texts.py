@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import pyarrow as pa
@@ -13,7 +13,12 @@ from fastmetrics.results.score_runs import ScoreRun
 from fastmetrics.results.worst_rows import with_texts
 from fastmetrics.scoring.verdict_reasons import anchors
 
+Seen = Callable[[Mapping[str, pa.ChunkedArray]], None]
+"""What looks at the columns of all rows as they are read."""
+
 TEXTS = ("question", "reference", "answer", "contexts", "retrieved_ids", "relevant_ids")
+
+JUDGED = (*TEXTS, "relevance")
 
 _LONG = 4_000
 """The characters of a text that are shown."""
@@ -21,17 +26,24 @@ _MANY = 30
 """The contexts and ids of a row that are shown."""
 
 
-def row_texts(run: ScoreRun, ids: pa.Array | None, places: Sequence[int], texts: Any) -> list[dict[str, Any]]:
-    """For each of the rows its texts by name: those of ``texts``, which meet by id, else what the run kept itself."""
+def row_texts(
+    run: ScoreRun, ids: pa.Array | None, places: Sequence[int], texts: Any, seen: Seen | None = None
+) -> list[dict[str, Any]]:
+    """For each of the rows its texts by name: those of ``texts``, which meet by id, else what the run kept itself.
+
+    ``seen`` is called with the columns of all rows, piece by piece.
+    """
     at = pa.array(places, pa.int64())
     if texts is None:
         found = resolve(run.columns, needed=())
-        kept = {name: found[name] for name in TEXTS if name in found and found[name] not in run.scores}
-        table = run.read(list(kept.values())).take(at)
-        table = table.rename_columns(list(kept))
+        kept = {name: found[name] for name in JUDGED if name in found and found[name] not in run.scores}
+        whole = run.read(list(kept.values())).rename_columns(list(kept))
+        if seen is not None:
+            seen(dict(zip(kept, whole.columns, strict=True)))
+        table = whole.take(at)
     else:
         assert ids is not None
-        table = with_texts(pa.table({"id": ids.take(at)}), texts, None, TEXTS).drop_columns("id")
+        table = with_texts(pa.table({"id": ids.take(at)}), texts, None, JUDGED, seen).drop_columns("id")
     rows = table.to_pylist() if table.num_columns else [{} for _ in places]
     marked = _anchors(rows)
     return [_shown(row, found) for row, found in zip(rows, marked, strict=True)]
@@ -41,7 +53,7 @@ def _shown(row: Mapping[str, Any], anchors_found: Sequence[Mapping[str, Any]]) -
     """The texts of a row, lists for what may be several; without those that are missing."""
     made: dict[str, Any] = {}
     for name, value in row.items():
-        if value is None:
+        if value is None or name not in TEXTS:
             continue
         if name in ("question", "answer"):
             made[name] = cut(value)

@@ -141,13 +141,24 @@ def _key(run: ScoreRun, on: str | None) -> str:
     return key
 
 
-def with_texts(rows: pa.Table, answers: Any, of: tuple[str, str] | None, texts: Sequence[str] = TEXTS) -> pa.Table:
-    """The rows with the texts of a file or table that has the same ids, null where it lacks one; ``of`` one system."""
+def with_texts(
+    rows: pa.Table,
+    answers: Any,
+    of: tuple[str, str] | None,
+    texts: Sequence[str] = TEXTS,
+    seen: Callable[[dict[str, pa.ChunkedArray]], None] | None = None,
+) -> pa.Table:
+    """The rows with the texts of a file or table that has the same ids, null where it lacks one; ``of`` one system.
+
+    ``seen`` is called with the columns of each piece of the answers, all rows of it, as they are read.
+    """
     wanted = rows["id"].combine_chunks()
     read = _file_pieces if isinstance(answers, str | Path) else _table_pieces
     columns, pieces = read(answers, of[0] if of else None, texts)
     found = []
     for piece in pieces:
+        if seen is not None:
+            seen({name: piece.column(yours) for name, yours in columns.items()})
         ids = piece.column(columns["id"]).cast(pa.large_string())
         here = pc.is_in(ids, value_set=wanted.cast(pa.large_string()))
         if of is not None and of[0] in columns:

@@ -32,20 +32,25 @@ const charts = {
     return [[map], this.layout({ margin, xaxis: { ...side, tickangle: -60 }, yaxis: { ...side, autorange: "reversed" } })];
   },
 
+  named(at, name) {
+    return data.charts[at].words ? words[name] : name;
+  },
+
   // Lines over common places, told apart by colour, dash and marker.
   lines(at) {
     const { x, x_title, lines } = data.charts[at];
+    const told = (name) => this.named(at, name);
     const colours = ["--bar", "--other", "--good", "--soft", "--poor", "--accent"].map((name) => this.colour(name));
     const dashes = ["solid", "dash", "dot", "dashdot"], markers = ["circle", "square", "diamond", "cross", "triangle-up"];
     const traces = lines.map((line, place) => {
       const style = { color: colours[place % colours.length], dash: dashes[place % dashes.length] };
       const marker = { symbol: markers[place % markers.length], size: 7 };
-      return { type: "scatter", mode: "lines+markers", name: line.name, x, y: line.y, line: style, marker };
+      return { type: "scatter", mode: "lines+markers", name: told(line.name), x, y: line.y, line: style, marker };
     });
     const legend = { orientation: "h", y: 1.02, yanchor: "bottom" };
     const layout = { showlegend: true, legend, hovermode: "x unified", hoverlabel: { bgcolor: this.colour("--raised") } };
     const margin = { l: 44, r: 8, t: 8, b: 40 };
-    return [traces, this.layout({ ...layout, margin, xaxis: { title: { text: x_title } }, yaxis: { rangemode: "tozero" } })];
+    return [traces, this.layout({ ...layout, margin, xaxis: { title: { text: told(x_title) } }, yaxis: { rangemode: "tozero" } })];
   },
 
   // The library waits as text until the first chart is seen, so that the page opens at once.
@@ -91,7 +96,7 @@ const charts = {
     });
     for (const home of document.querySelectorAll("[data-chart]")) {
       const at = Number(home.dataset.chart);
-      add(home, data.charts[at].name, () => this.lines(at));
+      add(home, this.named(at, data.charts[at].name), () => this.lines(at));
     }
     if (data.correlations) add(byId("correlations"), words.correlations, () => this.correlations());
   },

@@ -1,0 +1,139 @@
+"""The page of retrieval: metrics at several cut-offs, and the share of relevant documents at each place."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from fastmetrics.core.column_kinds import is_list
+from fastmetrics.core.display import Grid, number
+from fastmetrics.reporting.line_chart import Charts, LineChart
+from fastmetrics.reporting.plain_text import visible
+from fastmetrics.results.summary import Summary
+from fastmetrics.retrieval.rankings import Rankings, grades_of, judge, rankings
+
+PLACES = 50
+"""The places of a ranking that are looked at."""
+_LISTS = ("retrieved_ids", "relevant_ids")
+_NAME = re.compile(r"([^@]+)@(\d+)(\D.*)?")
+
+
+@dataclass(frozen=True)
+class CutOffs:
+    """A metric at several cut-offs: its chart, and the means of each system."""
+
+    name: str
+    chart: int
+    grid: Grid
+
+
+@dataclass(frozen=True)
+class ByPlace:
+    """What stands at each place: a chart, and its figures."""
+
+    chart: int
+    lines: Sequence[tuple[str, ...]]
+    n: int
+    """Rows with a ranking and a relevant document."""
+    left_out: int
+    last: int
+
+
+@dataclass(frozen=True)
+class RetrievalPage:
+    """What the page shows; nothing, where there is neither."""
+
+    families: Sequence[CutOffs]
+    places: ByPlace | None
+
+
+class PlaceCounts:
+    """Counts of all rows, added piece by piece: documents at each place, relevant ones, and the first relevant one."""
+
+    def __init__(self) -> None:
+        self.ranked = np.zeros(PLACES, np.int64)
+        self.relevant = np.zeros(PLACES, np.int64)
+        self.first = np.zeros(PLACES, np.int64)
+        self.rows = 0
+        self.left_out = 0
+        self.seen = False
+
+    def add(self, columns: Mapping[str, pa.Array | pa.ChunkedArray]) -> None:
+        """Count the rows of a piece, if it has rankings and judgements.
+
+        A document is relevant if its grade is at least 1; one that stands in a row twice counts at its first place.  A
+        row without a ranking or without a relevant document is left out.
+        """
+        lists = [columns[name] for name in _LISTS if name in columns]
+        if len(lists) < len(_LISTS) or not all(is_list(one.type) for one in lists):
+            return
+        self.seen = True
+        retrieved, relevant = _alike([rankings(one, name) for one, name in zip(lists, _LISTS, strict=True)], lists)
+        given = columns.get("relevance")
+        grades = None if given is None or not is_list(given.type) else grades_of(given, lists[1])
+        judged = judge(retrieved, relevant, grades)
+        good = np.bincount(
+            np.repeat(np.arange(len(relevant)), np.diff(judged.ideal_starts)),
+            judged.ideal >= 1,
+            minlength=len(relevant),
+        )
+        kept = retrieved.valid & relevant.valid & (good > 0)
+        self.rows += int(kept.sum())
+        self.left_out += int((~kept).sum())
+        rows = np.repeat(np.arange(len(retrieved)), retrieved.sizes)
+        places = np.arange(len(rows)) - judged.starts[rows]
+        near = kept[rows] & (places < PLACES)
+        hits = near & (judged.grades >= 1)
+        self.ranked += np.bincount(places[near], minlength=PLACES)
+        self.relevant += np.bincount(places[hits], minlength=PLACES)
+        self.first += np.bincount(places[hits][np.unique(rows[hits], return_index=True)[1]], minlength=PLACES)
+
+    def page(self, charts: Charts) -> ByPlace | None:
+        """The figures of all pieces; None where no row could be counted."""
+        last = int(np.flatnonzero(self.ranked)[-1]) + 1 if self.ranked.any() else 0
+        if not self.rows or not last:
+            return None
+        shares = self.relevant[:last] / np.maximum(self.ranked[:last], 1)
+        found = np.cumsum(self.first[:last]) / self.rows
+        lines = {"relevant_share": shares.tolist(), "found_by": found.tolist()}
+        chart = LineChart("by_place", "place", list(range(1, last + 1)), lines, words=True)
+        figures = zip(self.ranked[:last].tolist(), shares.tolist(), found.tolist(), strict=True)
+        told = [(str(place), *map(number, one)) for place, one in enumerate(figures, 1)]
+        return ByPlace(charts.add(chart), told, self.rows, self.left_out, last)
+
+
+def _alike(found: Sequence[Rankings], lists: Sequence[pa.Array | pa.ChunkedArray]) -> Sequence[Rankings]:
+    """The rankings with ids of one kind: numbers here and text there are text."""
+    if {one.kind for one in found} != {"text", "integer"}:
+        return found
+    texts = [pc.cast(one, pa.large_list(pa.large_string())) for one in lists]
+    return [rankings(one, name) for one, name in zip(texts, _LISTS, strict=True)]
+
+
+def retrieval_page(summaries: Mapping[str, Summary], counts: PlaceCounts, charts: Charts) -> RetrievalPage | None:
+    """The page of these systems, or None where nothing is known of their rankings."""
+    cut: dict[str, set[int]] = {}
+    for summary in summaries.values():
+        for name in summary.metrics:
+            if found := _NAME.fullmatch(name):
+                cut.setdefault(f"{found[1]}@k{found[3] or ''}", set()).add(int(found[2]))
+    families = [_cut_offs(name, sorted(ks), summaries, charts) for name, ks in cut.items() if len(ks) > 1]
+    places = counts.page(charts)
+    return RetrievalPage(families, places) if families or places else None
+
+
+def _cut_offs(family: str, ks: Sequence[int], summaries: Mapping[str, Summary], charts: Charts) -> CutOffs:
+    lines = {}
+    for system, summary in summaries.items():
+        held = [summary.metrics.get(family.replace("@k", f"@{k}", 1)) for k in ks]
+        lines[system] = [None if one is None else one.mean for one in held]
+    rows = [
+        (visible(system), *("–" if mean is None else number(mean) for mean in means)) for system, means in lines.items()
+    ]
+    grid = Grid(("run", *(f"@{k}" for k in ks)), rows)
+    return CutOffs(visible(family), charts.add(LineChart(family, "k", ks, lines)), grid)
