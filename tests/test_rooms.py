@@ -8,7 +8,7 @@ import pytest
 
 ROOT = Path(__file__).parent.parent
 PACKAGE = ROOT / "fastmetrics"
-TABLE = (ROOT / "docs" / "design.md").read_text(encoding="utf-8").partition("| room |")[2].partition("\n\n")[0]
+TABLE = (ROOT / "docs" / "design.md").read_text(encoding="utf-8").partition("| package |")[2].partition("\n\n")[0]
 ROOMS = [room for line in TABLE.splitlines()[2:] for room in re.findall(r"`(\w+)`", line.split("|")[1])]
 
 
