@@ -1,4 +1,4 @@
-"""The measured runs of ``scripts/scaling`` as tables, and what they foretell of more rows on more processors."""
+"""The results of ``scripts/scaling`` as tables, and a model of larger inputs on more processors."""
 
 from __future__ import annotations
 
@@ -29,14 +29,14 @@ def figures(path: Path) -> str:
     parts = [
         f"{report['rows']:,} rows (question of 10 words, answer and reference of 60) in {report['files']} Parquet "
         f"files, {size:,.0f} MB; the suite `core`; {machine['processor']}, {machine['cores']} cores, Python "
-        f"{machine['python']}, commit {machine['commit']}. *After start* leaves out what comes before the first row: "
-        "imports, a cluster and its workers, kernels. Memory is the largest process of its kind, without what it "
-        "shares with others.",
+        f"{machine['python']}, commit {machine['commit']}. *After start* leaves out everything before the first row: "
+        "imports, starting the cluster and its workers, kernels. Memory is the largest process of its kind, without "
+        "memory shared between processes.",
         _table(
             ("engine", "wall s", "after start s", "rows/s", "equal bytes", "worker MB", "driver MB"),
             [_line(run) for run in report["runs"]],
         ),
-        "Seconds of each stage, summed over workers; `write` is the driver's, beside the scoring:",
+        "Seconds of each stage, summed over workers; the driver does `write` while workers score:",
         _table(("engine", *_STAGES), [_stages(run) for run in report["runs"]]),
         _overhead(runs),
     ]
@@ -89,7 +89,7 @@ def _overhead(runs: dict[str, Any]) -> str:
 
 
 def _model(report: dict[str, Any], runs: dict[str, Any]) -> list[str]:
-    """Time, cost and memory of many rows: work divides by the cores, what one process does is a bound."""
+    """Time, cost and memory for many rows: work is divided by the cores, and the driver is a bound."""
     one = runs["ray, 1 worker"]
     worker = sum(one["seconds"][stage] for stage in ("read", "score", "finish", "transfer"))
     rate, bound = report["rows"] / worker, report["rows"] / max(one["seconds"]["write"], 1e-9)
@@ -103,13 +103,13 @@ def _model(report: dict[str, Any], runs: dict[str, Any]) -> list[str]:
             rows.append((str(cores), output, f"{seconds / 60:,.1f}", f"{cost:,.2f}", f"{memory:,.0f}"))
     return [
         "### A billion rows",
-        f"A worker reads, scores, finishes and hands over {rate:,.0f} rows a second, and nothing is shuffled: workers "
-        f"do not speak to each other. The driver writes one file at {bound:,.0f} rows a second; of a folder it only "
-        "saves bytes that workers have encoded, which the model takes as free. So\n\n"
+        f"A worker reads, scores, finishes and transfers {rate:,.0f} rows per second. Nothing is shuffled: workers do "
+        f"not communicate. The driver writes a single file at {bound:,.0f} rows per second; for a folder it only saves "
+        "bytes that workers have encoded, which the model treats as free. So\n\n"
         f"    time = start + rows / min(N · rate, writing)        start = {start:.0f} s",
         _table(("cores", "output", "minutes", f"US$ at {PRICE} a core-hour", "memory GB"), rows),
-        "The cost counts one core more, for the driver. The model is a straight line from one worker of one machine: "
-        "it knows nothing of networks, object stores and slower neighbours, and has not been checked on a cluster.",
+        "The cost includes one more core, for the driver. The model extrapolates linearly from one worker on one machine. "
+        "It ignores networks, object stores and slow nodes, and has not been checked on a cluster.",
     ]
 
 

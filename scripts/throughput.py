@@ -1,4 +1,4 @@
-"""The benches' results as tables: a few lines for the README, all of them for docs/throughput.md."""
+"""Benchmark results as Markdown tables: a selection for the README, all of them for docs/throughput.md."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ HEADLINES = (
     "100,000 queries × 100, whole process, against pytrec_eval",
     "100,000 queries × 100, evaluation alone, one thread, ids ready",
 )
-"""The contests in the README's table, one or two for each kind of work; the rest are on the page of all."""
+"""The benchmarks in the README's table, one or two for each kind of work; docs/throughput.md has them all."""
 
 NOTHING = "_No results are committed yet; `scripts/bench` makes them._"
 
 
 @dataclass(frozen=True)
 class Report:
-    """One file of results: where it ran, each contest, and what was measured without a peer."""
+    """One file of results: the machine, each benchmark with a peer, and the benchmarks without one."""
 
     name: str
     machine: dict[str, Any]
@@ -36,9 +36,9 @@ class Report:
 
 
 def read(folder: Path) -> list[Report]:
-    """The reports in ``folder`` that hold contests (rows a second of two sides), the whole job first.
+    """The reports in ``folder`` that contain benchmarks, the whole job first.
 
-    Says which files hold something else, and that there are none.
+    Prints the names of files without benchmarks, and a line if there are no reports.
     """
     reports = []
     for path in sorted(folder.glob("*.json")):
@@ -50,7 +50,7 @@ def read(folder: Path) -> list[Report]:
         if contests or alone:
             reports.append(Report(str(found.get("name", path.stem)), found.get("machine", {}), contests, alone))
         else:
-            print(f"{path.name}: holds no contests, left out of the throughput tables")
+            print(f"{path.name}: contains no benchmarks, left out of the throughput tables")
     if not reports:
         print(f"{folder.parent.name}/{folder.name}: no results yet, so no throughput table")
     return sorted(reports, key=lambda report: report.name != "score")
@@ -66,22 +66,22 @@ def headline(reports: list[Report]) -> str:
     lines = [_line(chosen[name]) for name in HEADLINES if name in chosen]
     return "\n".join(
         [
-            "| contest | fastmetrics | peer | ratio |",
+            "| benchmark | fastmetrics | peer | ratio |",
             "| --- | ---: | ---: | ---: |",
             *lines,
             "",
-            f"Rows a second, both sides in turns in one run of `scripts/bench`{ran}; the functions on one thread. All "
-            "contests, those we lose among them, are in [docs/throughput.md](docs/throughput.md).",
+            f"Rows per second, measured alternately in one run of `scripts/bench`{ran}; functions use one thread. "
+            "[docs/throughput.md](docs/throughput.md) lists all benchmarks, including those where the peer is faster.",
         ]
     )
 
 
 def page(reports: list[Report]) -> str:
-    """All contests of all reports."""
+    """All benchmarks of all reports."""
     parts = [
-        "Each contest runs both sides in turns on the same machine: ours, and the peer that `bench/peers.py` or its "
-        "neighbours hold (the official package, or the Python a user would write for each row). Figures are rows a "
-        "second by the median turn; the ratio is ours to the peer's."
+        "Each benchmark runs fastmetrics and a peer alternately on the same machine. The peer is the official package, or "
+        "the per-row Python that a user would write (`bench/peers.py` and its neighbours). Figures are rows per second "
+        "in the median run; the ratio is fastmetrics divided by the peer."
     ]
     for report in reports:
         parts += [f"## {report.name.capitalize()}", f"M{_where(report)[1:]}."]
@@ -94,7 +94,7 @@ def _contests(contests: list[dict[str, Any]]) -> list[str]:
     if not contests:
         return []
     return [
-        "| contest | fastmetrics | peer | ratio | rows | our peak MB | peer's peak MB |",
+        "| benchmark | fastmetrics | peer | ratio | rows | peak MB | peak MB, peer |",
         "| --- | ---: | ---: | ---: | ---: | ---: | ---: |",
         *(
             f"{_line(one)} {one['ours'].get('rows', 0):,} | {_peak(one['ours'])} | {_peak(one['peer'])} |"
@@ -104,7 +104,7 @@ def _contests(contests: list[dict[str, Any]]) -> list[str]:
 
 
 def _alone(results: list[dict[str, Any]]) -> list[str]:
-    """What was measured without a peer, a column for each thing that any of it tells."""
+    """The benchmarks without a peer, with a column for every field that any of them has."""
     names = list(dict.fromkeys(name for one in results for name in one))
     rows = [[_cell(one.get(name)) for name in names] for one in results]
     rule = ["---" if name == "name" else "---:" for name in names]

@@ -201,7 +201,7 @@ def test_throughput_of_several_files(tmp_path: Path, capsys: pytest.CaptureFixtu
     (tmp_path / "other.json").write_text('{"results": [{"seconds": 3}]}')
     (tmp_path / "list.json").write_text("[]")
     reports = throughput.read(tmp_path)
-    assert "other.json: holds no contests" in capsys.readouterr().out
+    assert "other.json: contains no benchmarks" in capsys.readouterr().out
     assert [report.name for report in reports] == ["score", "a_text"]
     lines = throughput.headline(reports).splitlines()
     assert lines[2:5] == [
