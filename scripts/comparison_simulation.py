@@ -1,4 +1,4 @@
-"""Made scores of systems that are alike, or differ by a known amount: how often the tests and intervals are right."""
+"""Simulated scores of systems with a known difference: error rates of the tests and coverage of the intervals."""
 
 from __future__ import annotations
 
@@ -20,29 +20,29 @@ Make = Callable[[np.random.Generator], tuple[Floats, "Ints | None"]]
 
 
 def normal(rng: np.random.Generator) -> tuple[Floats, Ints | None]:
-    """100 differences of a normal distribution."""
+    """100 differences, normal distribution."""
     return rng.normal(0, 0.2, 100), None
 
 
 def skewed(rng: np.random.Generator) -> tuple[Floats, Ints | None]:
-    """200 differences of a skewed distribution: most are small, some are large."""
+    """200 differences, skewed distribution (most small, some large)."""
     return 0.1 * (rng.exponential(1, 200) - 1), None
 
 
 def binary(rng: np.random.Generator) -> tuple[Floats, Ints | None]:
-    """200 differences of scores of 0 and 1 that agree in seven rows of ten."""
+    """200 differences of binary scores that agree in 70 % of the rows."""
     return rng.choice([-1.0, 0.0, 1.0], 200, p=[0.15, 0.7, 0.15]), None
 
 
 def sessions(rng: np.random.Generator) -> tuple[Floats, Ints | None]:
-    """60 sessions of 1 to 9 rows that share most of their difference."""
+    """60 sessions of 1 to 9 correlated rows."""
     sizes = rng.integers(1, 10, 60)
     shared = np.repeat(rng.normal(0, 0.2, 60), sizes)
     return shared + rng.normal(0, 0.1, len(shared)), np.repeat(np.arange(60), sizes)
 
 
 def rejections(make: Make, test: str, trials: int, shift: float = 0.0, flat: bool = False) -> float:
-    """The share of trials in which a test at 5 % tells the systems apart."""
+    """The share of trials in which a test at 5 % rejects the null hypothesis."""
     found = 0
     for trial in range(trials):
         values, clusters = make(np.random.default_rng([1, trial]))
@@ -52,7 +52,7 @@ def rejections(make: Make, test: str, trials: int, shift: float = 0.0, flat: boo
 
 
 def coverage(make: Make, trials: int, bca: bool = False) -> float:
-    """The share of trials whose 95 % interval holds the true difference, 0."""
+    """The share of trials whose 95 % interval contains the true difference, 0."""
     held = 0
     for trial in range(trials):
         differences = Differences.of(*make(np.random.default_rng([2, trial])))
@@ -62,7 +62,7 @@ def coverage(make: Make, trials: int, bca: bool = False) -> float:
 
 
 def family_errors(trials: int) -> float:
-    """The share of trials in which Tukey's test tells any two of five like systems apart."""
+    """The share of trials in which Tukey's test rejects any pair of five equal systems."""
     found = 0
     for trial in range(trials):
         rng = np.random.default_rng([3, trial])
@@ -72,27 +72,34 @@ def family_errors(trials: int) -> float:
 
 
 def power(make: Make, trials: int) -> float:
-    """The share of trials in which a true difference as large as ``detectable`` says is found by Fisher's test."""
+    """The share of trials in which Fisher's test detects a true difference of size ``detectable``."""
     sizes = [detectable(Differences.of(*make(np.random.default_rng([4, trial])))) for trial in range(200)]
     return rejections(make, "fisher", trials, shift=float(np.mean(sizes)))
 
 
 def figures(trials: int) -> list[tuple[str, str, float, float]]:
-    """What was simulated, of which rows, the share found and the share promised."""
+    """For each simulation: the measure, the data, the measured share and the nominal share."""
     rows: list[tuple[str, str, float, float]] = []
     for test, make in [("fisher", normal), ("fisher", skewed), ("t", normal), ("t", skewed), ("wilcoxon", normal)]:
-        rows.append((f"{test}: tells like systems apart", _said(make), rejections(make, test, trials), 0.05))
+        rows.append((f"{test}: false positive rate", _said(make), rejections(make, test, trials), 0.05))
     for test in ("fisher", "mcnemar"):
-        rows.append((f"{test}: tells like systems apart", _said(binary), rejections(binary, test, trials), 0.05))
+        rows.append((f"{test}: false positive rate", _said(binary), rejections(binary, test, trials), 0.05))
     for test in ("fisher", "t"):
         rows.append(
-            (f"{test}, cluster=: tells like systems apart", _said(sessions), rejections(sessions, test, trials), 0.05)
+            (f"{test}, cluster=: false positive rate", _said(sessions), rejections(sessions, test, trials), 0.05)
         )
-    rows.append(("fisher without cluster=", _said(sessions), rejections(sessions, "fisher", trials, flat=True), 0.05))
-    rows.append(("tukey: tells any two apart", "60 rows of five like systems", family_errors(trials), 0.05))
+    rows.append(
+        (
+            "fisher without cluster=: false positive rate",
+            _said(sessions),
+            rejections(sessions, "fisher", trials, flat=True),
+            0.05,
+        )
+    )
+    rows.append(("tukey: any false positive", "60 rows of five equal systems", family_errors(trials), 0.05))
     for make in (normal, skewed, binary, sessions):
-        rows.append(("95 % interval holds Δ", _said(make), coverage(make, trials), 0.95))
-    rows.append(("95 % interval holds Δ, BCa", _said(skewed), coverage(skewed, trials, bca=True), 0.95))
+        rows.append(("95 % interval contains Δ", _said(make), coverage(make, trials), 0.95))
+    rows.append(("95 % interval contains Δ, BCa", _said(skewed), coverage(skewed, trials, bca=True), 0.95))
     for make in (normal, skewed, binary, sessions):
         rows.append(("power at `detectable`, fisher", _said(make), power(make, trials), 0.80))
     return rows
@@ -105,9 +112,9 @@ def _said(make: Make) -> str:
 def section(rows: Any, trials: int) -> str:
     """The table for the page."""
     lines = [f"{what} | {of} | {share:.3f} | {promised:.2f}" for what, of, share, promised in rows]
-    head = ["what | of | found | promised", "--- | --- | ---: | ---:"]
+    head = ["measure | data | measured | nominal", "--- | --- | ---: | ---:"]
     table = "\n".join(f"| {line} |" for line in [*head, *lines])
-    return f"{BEGIN}\n{table}\n\nEach of {trials:,} trials, {RESAMPLES:,} resamples a test and an interval.\n{END}"
+    return f"{BEGIN}\n{table}\n\n{trials:,} trials each; {RESAMPLES:,} resamples for each test and interval.\n{END}"
 
 
 def main() -> None:
