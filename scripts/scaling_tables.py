@@ -108,8 +108,8 @@ def _model(report: dict[str, Any], runs: dict[str, Any]) -> list[str]:
         "bytes that workers have encoded, which the model treats as free. So\n\n"
         f"    time = start + rows / min(N · rate, writing)        start = {start:.0f} s",
         _table(("cores", "output", "minutes", f"US$ at {PRICE} a core-hour", "memory GB"), rows),
-        "The cost includes one more core, for the driver. The model extrapolates linearly from one worker on one machine. "
-        "It ignores networks, object stores and slow nodes, and has not been checked on a cluster.",
+        "The cost includes one more core, for the driver. The model extrapolates linearly from one worker on one "
+        "machine. It ignores networks, object stores and slow nodes, and has not been checked on a cluster.",
     ]
 
 

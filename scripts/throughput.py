@@ -79,9 +79,9 @@ def headline(reports: list[Report]) -> str:
 def page(reports: list[Report]) -> str:
     """All benchmarks of all reports."""
     parts = [
-        "Each benchmark runs fastmetrics and a peer alternately on the same machine. The peer is the official package, or "
-        "the per-row Python that a user would write (`bench/peers.py` and its neighbours). Figures are rows per second "
-        "in the median run; the ratio is fastmetrics divided by the peer."
+        "Each benchmark runs fastmetrics and a peer alternately on the same machine. The peer is the official package, "
+        "or the per-row Python that a user would write (`bench/peers.py` and its neighbours). Figures are rows per "
+        "second in the median run; the ratio is fastmetrics divided by the peer."
     ]
     for report in reports:
         parts += [f"## {report.name.capitalize()}", f"M{_where(report)[1:]}."]
