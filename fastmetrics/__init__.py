@@ -51,8 +51,6 @@ HOMES = {
     "rank_runs": "retrieval.evaluate",
     "rank_files": "retrieval.rank_files",
     "compare_rankings": "results.ranking_comparison",
-    "retrieval_consistency": "metrics.retrieval_consistency",
-    "retrieval_rbo": "metrics.retrieval_consistency",
     "geometry": "vectors.geometry",
     "nearest": "vectors.neighbors",
     "Index": "vectors.neighbors",
@@ -78,8 +76,6 @@ HOMES = {
     "topic_coverage": "usage.topics",
     "cache_hit_rate": "usage.cache_hits",
     "context_preservation": "usage.sessions",
-    "response_exact_match_rate": "metrics.semantic",
-    "response_semantic_consistency": "metrics.semantic",
 }
 """The module of each public function that is not a metric; metrics are found in the registry."""
 

@@ -23,11 +23,11 @@ from fastmetrics.metrics.bleu import BleuScore
 from fastmetrics.metrics.corpus_chrf import ChrfScore
 from fastmetrics.metrics.grounding import grounding_evidence as grounding_evidence
 from fastmetrics.metrics.operations import tokens_by_id as tokens_by_id
-from fastmetrics.metrics.retrieval_consistency import retrieval_consistency as retrieval_consistency
-from fastmetrics.metrics.retrieval_consistency import retrieval_rbo as retrieval_rbo
 from fastmetrics.metrics.risk import Aurc
-from fastmetrics.metrics.semantic import response_exact_match_rate as response_exact_match_rate
-from fastmetrics.metrics.semantic import response_semantic_consistency as response_semantic_consistency
+from fastmetrics.metrics.shared.repeats import Repeats
+from fastmetrics.metrics.shared.repeats import Repeats
+from fastmetrics.metrics.shared.repeats import Repeats
+from fastmetrics.metrics.shared.repeats import Repeats
 from fastmetrics.reporting.report import report as report
 from fastmetrics.results.comparison import compare as compare
 from fastmetrics.results.correlations import correlations as correlations
@@ -57,6 +57,7 @@ from fastmetrics.scoring.rouge_call import rouge as rouge
 from fastmetrics.scoring.score import score as score
 from fastmetrics.scoring.verdict_reasons import anchors as anchors
 from fastmetrics.scoring.verdict_reasons import verdicts as verdicts
+from fastmetrics.stats.agreement import Agreement
 from fastmetrics.stats.agreement import agreement as agreement
 from fastmetrics.stats.agreement import cohen_kappa as cohen_kappa
 from fastmetrics.stats.agreement import krippendorff_alpha as krippendorff_alpha
@@ -76,6 +77,7 @@ from fastmetrics.usage.topics import topic_coverage as topic_coverage
 from fastmetrics.vectors.embedder import Embedder as Embedder
 from fastmetrics.vectors.embedder import add_embeddings as add_embeddings
 from fastmetrics.vectors.geometry import geometry as geometry
+from fastmetrics.vectors.geometry_result import Geometry
 from fastmetrics.vectors.neighbors import Index as Index
 from fastmetrics.vectors.neighbors import nearest as nearest
 
@@ -128,6 +130,7 @@ __all__ = [
     "dot_similarity",
     "drift",
     "embed_files",
+    "embedding_geometry",
     "estimate",
     "euclidean_distance",
     "exact_match",
@@ -176,6 +179,7 @@ __all__ = [
     "rank",
     "rank_files",
     "rank_runs",
+    "rater_agreement",
     "reciprocal_rank",
     "repeated_ids",
     "repetition_score",
@@ -554,6 +558,12 @@ def ndcg(retrieved_ids: Column, relevant_ids: Column, relevance: Column = None, 
 def repeated_ids(retrieved_ids: Column, *, threads: int | None = None) -> NDArray[np.float64]:
     """Number of places of a ranking that repeat an id from a better one, and so count for nothing."""
 
+def retrieval_consistency(question: Column, retrieved_ids: Column, *, k: int = 10, against: Literal['pairs', 'first'] = 'pairs', threads: int | None = None) -> Repeats:
+    """How much the first ``k`` documents of the repeats of a query have in common."""
+
+def retrieval_rbo(question: Column, retrieved_ids: Column, *, p: float = 0.9, threads: int | None = None) -> Repeats:
+    """Rank-biased overlap of the rankings of the repeats of a query."""
+
 def semantic_similarity(answer_embedding: Column, reference_embedding: Column, *, threads: int | None = None) -> NDArray[np.float64]:
     """Cosine of the embeddings of answer and reference."""
 
@@ -562,6 +572,15 @@ def dot_similarity(answer_embedding: Column, reference_embedding: Column, *, thr
 
 def euclidean_distance(answer_embedding: Column, reference_embedding: Column, *, threads: int | None = None) -> NDArray[np.float64]:
     """Euclidean distance of the embeddings of answer and reference; lower is nearer."""
+
+def response_exact_match_rate(answer: Column, question: Column, *, against: Literal['pairs', 'first'] = 'pairs', threads: int | None = None) -> Repeats:
+    """Share of the pairs of answers to one question that are equal strings."""
+
+def response_semantic_consistency(answer_embedding: Column, question: Column, *, threads: int | None = None) -> Repeats:
+    """Mean cosine of the embeddings of all pairs of answers to one question."""
+
+def embedding_geometry(embedding: Column, *, metric: Literal['cosine', 'euclidean'] = 'cosine', k: int = 10, seed: int = 0, threads: int | None = None) -> Geometry:
+    """How a column of vectors fills its space: the values of ``geometry``, each of them a figure of the table."""
 
 def latency_ms(latency_ms: Column, *, threads: int | None = None) -> NDArray[np.float64]:
     """Milliseconds from request to answer, as logged."""
@@ -574,3 +593,6 @@ def completion_tokens(completion_tokens: Column, *, threads: int | None = None) 
 
 def total_tokens(total_tokens: Column = None, prompt_tokens: Column = None, completion_tokens: Column = None, *, threads: int | None = None) -> NDArray[np.float64]:
     """Tokens of prompt and answer together: as logged, or else ``prompt_tokens`` + ``completion_tokens``."""
+
+def rater_agreement(ratings: Column, *, threads: int | None = None) -> Agreement:
+    """How far raters agree, from what each gave each row: kappa of each pair, and Krippendorff's alphas."""

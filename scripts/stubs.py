@@ -37,7 +37,7 @@ def stub() -> str:
     metrics = [metric for metric in REGISTRY.values() if metric.name.isidentifier()]
     imports = [f"from fastmetrics.{home} import {name} as {name}" for name, home in fm.HOMES.items()]
     finishes = [_one(metric.finish) for metric in metrics if metric.finish is not None]
-    imports += [f"from {finish.__module__} import {_returned(finish)}" for finish in finishes]
+    imports += [f"from {_home(finish)} import {_returned(finish)}" for finish in finishes]
     listed = "__all__ = [\n" + "".join(f'    "{name}",\n' for name in fm.public_names()) + "]\n"
     return "\n".join([HEADER, *sorted(imports), "", listed + NAMES, *map(_function, metrics)])
 
@@ -72,6 +72,11 @@ def _default(value: Any) -> str:
 def _one(finish: Any) -> Any:
     """What makes one value: the function itself, or that of a formula, which knows another for many."""
     return finish.of if isinstance(finish, Formula) else finish
+
+
+def _home(finish: Any) -> str:
+    """The module of what a corpus metric returns."""
+    return str(typing.get_type_hints(finish)["return"].__module__)
 
 
 def _returned(finish: Any) -> str:

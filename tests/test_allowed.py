@@ -244,8 +244,6 @@ def test_other_functions_say_what_they_take():
     for call, name in (
         (lambda: associate([1.0], [1.0], resamples=0), "resamples"),
         (lambda: associate([1.0], [1.0], confidence=math.nan), "confidence"),
-        (lambda: fm.retrieval_consistency([1], [["a"]], k=10**30), "k"),
-        (lambda: fm.retrieval_rbo([1], [["a"]], p=1.0), "p"),
         (lambda: fm.nearest(np.eye(3), k=10**9), "k"),
         (lambda: fm.score({"answer": ["a"]}, "answer_length", embedder={}), "embedder"),
     ):

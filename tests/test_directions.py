@@ -35,13 +35,23 @@ ROWS = SHARED | {
     "total_tokens": [20, 40],
 }
 TELLING = [name for name, metric in REGISTRY.items() if metric.better is not None]
-SILENT = {"abstained", "answer_rate", "confidence", "answer_length", "answer_words"}
+SILENT = {
+    *("abstained", "answer_rate", "confidence", "answer_length", "answer_words"),
+    *("embedding_geometry", "rater_agreement"),
+}
 UNANSWERABLE = {"answer": ["I don't know.", GOOD], "answerable": [False] * 2, "reference": [None] * 2}
 OTHERS = {
     **dict.fromkeys(["correct_abstention", "answered_unanswerable", "abstention_f1"], UNANSWERABLE),
     "aurc": {"confidence": [0.9] * 2},
     "wrong_on_answerable": {"answer": [GOOD, "Bananas"]},
 }
+REPEATED = {
+    "question": (["q", "q"], ["q", "q"]),
+    "retrieved_ids": ([["a"], ["a"]], [["a"], ["b"]]),
+    "answer": (["x", "x"], ["x", "y"]),
+    "answer_embedding": ([[1.0, 0.0], [1.0, 0.0]], [[1.0, 0.0], [0.0, 1.0]]),
+}
+"""Repeats that are alike and that are not."""
 """The rows of metrics that say nothing of those above."""
 
 
@@ -52,7 +62,9 @@ def test_what_says_nothing_of_quality_has_no_direction():
 @pytest.mark.parametrize("name", TELLING)
 def test_the_good_answer_scores_better(name):
     metric, rows = REGISTRY[name], ROWS | OTHERS.get(name, {})
-    if metric.level == "corpus":
+    if (metric.keeps or "").startswith("repeats."):
+        good, bad = (getattr(fm, name)(*(REPEATED[column][place] for column in metric.needs)).score for place in (0, 1))
+    elif metric.level == "corpus":
         good, bad = (getattr(fm, name)(*([rows[column][place]] for column in metric.needs)).score for place in (0, 1))
     else:
         good, bad = getattr(fm, name)(**{column: rows[column] for column in metric.needs})

@@ -75,8 +75,9 @@ def files(path: Path) -> dict[str, bytes]:
 def test_the_bytes_and_the_summary_are_those_of_the_local_engine(tmp_path, rows, name, workers):
     for folder in ("local", "ray"):
         (tmp_path / folder).mkdir()
-    here = score_files(rows, f"{tmp_path}/local/{name}", metrics=METRICS)
-    there = score_files(rows, f"{tmp_path}/ray/{name}", metrics=METRICS, engine="ray", workers=workers)
+    metrics, columns = [*METRICS, "response_exact_match_rate"], {"question": "reference"}
+    here = score_files(rows, f"{tmp_path}/local/{name}", metrics=metrics, columns=columns)
+    there = score_files(rows, f"{tmp_path}/ray/{name}", metrics=metrics, columns=columns, engine="ray", workers=workers)
     assert files(there.run.output) == files(here.run.output)
     assert there.summary.to_json() == here.summary.to_json()
     assert there.run.observed == here.run.observed

@@ -25,27 +25,27 @@ def test_repeats_against_the_first(rows, k, numbers):
     if numbers:
         places = {"a": 1, "b": 2, "c": 3}
         column = pa.array([ids and [places[one] for one in ids] for ids in lists], pa.list_(pa.int64()))
-    found = fm.retrieval_consistency(pa.array(queries, pa.string()), column, k=k, against="first")
+    found = fm.retrieval_consistency(pa.array(queries, pa.string()), column, k=k, against="first").score
     assert math.isnan(found) if expected is None else found == expected
     kept = [(query, answer) for query, _, answer in rows if query is not None and answer is not None]
     expected = reference.as_the_first(*zip(*kept, strict=True)) if kept else None
     texts = pa.array(answers, pa.string())
     rate = fm.response_exact_match_rate(texts, pa.array(queries, pa.string()), against="first")
-    assert math.isnan(rate.value) if expected is None else rate.value == expected
+    assert math.isnan(rate.score) if expected is None else rate.score == expected
     assert rate.n_pairs == len(kept) - len({query for query, _ in kept})
     assert rate.n_missing == len(rows) - len(kept)
 
 
 def test_readings_differ():
     queries, lists = ["q"] * 3, [["a", "b"], ["b", "a"], ["a", "b"]]
-    assert fm.retrieval_consistency(queries, lists) == 1.0
-    assert fm.retrieval_consistency(queries, lists, against="first") == 0.5
+    assert fm.retrieval_consistency(queries, lists).score == 1.0
+    assert fm.retrieval_consistency(queries, lists, against="first").score == 0.5
     answers = ["x", "y", "y"]
-    assert fm.response_exact_match_rate(answers, queries).value == pytest.approx(1 / 3)
-    assert fm.response_exact_match_rate(answers, queries, against="first").value == 0.0
+    assert fm.response_exact_match_rate(answers, queries).score == pytest.approx(1 / 3)
+    assert fm.response_exact_match_rate(answers, queries, against="first").score == 0.0
 
 
 def test_other_readings_are_unknown():
     for call in (fm.retrieval_consistency, fm.response_exact_match_rate):
-        with pytest.raises(OptionError, match=r"^against='last': expected 'pairs' or 'first'"):
+        with pytest.raises(OptionError, match=r"option 'against' expects 'pairs' or 'first', got 'last'"):
             call(["q"], [["a"]] if call is fm.retrieval_consistency else ["q"], against="last")

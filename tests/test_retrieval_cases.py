@@ -57,15 +57,15 @@ def test_rank_biased_overlap_of_rankings_of_unequal_length():
     Of "b" and "bac": X₁ = X₂ = X₃ = 1, and the short ranking is taken to go on agreeing wholly.
     """
     none_first = (1 / 2 * 1 / 4 + 1 / 3 * 1 / 8) + 1 / 3 * 1 / 8
-    assert fm.retrieval_rbo([1, 1], [["a"], ["b", "a", "c"]], p=0.5) == pytest.approx(none_first, abs=1e-15)
+    assert fm.retrieval_rbo([1, 1], [["a"], ["b", "a", "c"]], p=0.5).score == pytest.approx(none_first, abs=1e-15)
     shared = 1 * 1 / 2 + 1 / 2 * 1 / 4 + 1 / 3 * 1 / 8
     went_on = 1 / 2 * 1 / 4 + 2 / 3 * 1 / 8
-    assert fm.retrieval_rbo([1, 1], [["b"], ["b", "a", "c"]], p=0.5) == shared + went_on + 1 / 8 == 1.0
-    assert fm.retrieval_rbo([1, 1], [[], ["b"]]) == 0.0
+    assert fm.retrieval_rbo([1, 1], [["b"], ["b", "a", "c"]], p=0.5).score == shared + went_on + 1 / 8 == 1.0
+    assert fm.retrieval_rbo([1, 1], [[], ["b"]]).score == 0.0
     for one, other in (("ab", "cbad"), ("abc", "cadbefg"), ("a", "bcdea"), ("xyab", "ab")):
         expected = repeats.rank_biased_overlap(one, other, 0.7)
         for pair in ([list(one), list(other)], [list(other), list(one)]):
-            assert fm.retrieval_rbo([1, 1], pair, p=0.7) == pytest.approx(expected, abs=1e-14)
+            assert fm.retrieval_rbo([1, 1], pair, p=0.7).score == pytest.approx(expected, abs=1e-14)
 
 
 NEAR = [float(2**53), float(2**53 + 2), 1.0]
@@ -107,8 +107,8 @@ def test_float_ids_of_a_run_are_refused_and_those_of_a_text_stay_text(tmp_path: 
 def test_two_empty_rankings_agree_in_all_and_an_empty_one_with_no_other():
     for lists, expected in (([[], []], 1.0), ([[], ["a"]], 0.0), ([[], [], ["a"]], 1 / 3), ([["a"], ["a"]], 1.0)):
         queries, given = ["q"] * len(lists), pa.array(lists, pa.list_(pa.string()))
-        assert fm.retrieval_consistency(queries, given) == expected
-        assert fm.retrieval_rbo(queries, given) == pytest.approx(expected)
+        assert fm.retrieval_consistency(queries, given).score == expected
+        assert fm.retrieval_rbo(queries, given).score == pytest.approx(expected)
         assert repeats.over_repeats(queries, lists, repeats.jaccard) == expected
 
 

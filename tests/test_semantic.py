@@ -15,7 +15,7 @@ from sklearn.metrics.pairwise import paired_cosine_distances, paired_euclidean_d
 
 import fastmetrics as fm
 from fastmetrics.errors import ColumnError, OptionError
-from fastmetrics.metrics.semantic import response_exact_match_rate, response_semantic_consistency
+from fastmetrics.metrics.shared.repeated_answers import exact_match_rate, semantic_consistency
 from fastmetrics.plan.plan import plan
 from fastmetrics.plan.score_batch import Scorer
 from fastmetrics.scoring.files import score_files
@@ -94,24 +94,24 @@ def test_repeats_equal_all_pairs():
     rows = vectors(200, 5, 2).astype(np.float64)
     units = rows / np.linalg.norm(rows, axis=1, keepdims=True)
     pairs = [(i, j) for i, j in itertools.combinations(range(200), 2) if groups[i] == groups[j]]
-    rate = response_exact_match_rate(answers, groups)
-    mean = response_semantic_consistency(rows, groups)
-    assert rate.value == pytest.approx(np.mean([answers[i] == answers[j] for i, j in pairs]))
-    assert mean.value == pytest.approx(np.mean([units[i] @ units[j] for i, j in pairs]))
+    rate = exact_match_rate(answers, groups)
+    mean = semantic_consistency(rows, groups)
+    assert rate.score == pytest.approx(np.mean([answers[i] == answers[j] for i, j in pairs]))
+    assert mean.score == pytest.approx(np.mean([units[i] @ units[j] for i, j in pairs]))
     assert rate.n_pairs == mean.n_pairs == len(pairs)
     assert rate.n_questions == sum(np.bincount(groups) > 1)
 
 
 def test_repeats_count_what_they_leave_out():
-    rate = response_exact_match_rate(["a", None, "a", "a"], ["q", "q", "q", None])
-    assert (rate.value, rate.n_pairs, rate.n_missing) == (1.0, 1, 2)
+    rate = exact_match_rate(["a", None, "a", "a"], ["q", "q", "q", None])
+    assert (rate.score, rate.n_pairs, rate.n_missing) == (1.0, 1, 2)
     rows = pa.array([[1.0, 0.0], None, [0.0, 0.0], [1.0, 0.0]], pa.list_(pa.float64()))
-    mean = response_semantic_consistency(rows, ["q"] * 4)
-    assert (mean.value, mean.n_pairs, mean.n_missing, mean.n_undefined) == (1.0, 1, 1, 1)
-    assert np.isnan(response_exact_match_rate(["a", "b"], [1, 2]).value)
-    assert np.isnan(response_semantic_consistency([[1.0], [1.0]], [1, 2]).value)
+    mean = semantic_consistency(rows, ["q"] * 4)
+    assert (mean.score, mean.n_pairs, mean.n_missing, mean.n_undefined) == (1.0, 1, 1, 1)
+    assert np.isnan(exact_match_rate(["a", "b"], [1, 2]).score)
+    assert np.isnan(semantic_consistency([[1.0], [1.0]], [1, 2]).score)
     with pytest.raises(ColumnError, match="2 and 3 rows"):
-        response_exact_match_rate(["a", "b"], [1, 2, 3])
+        exact_match_rate(["a", "b"], [1, 2, 3])
 
 
 def sizes(texts):

@@ -102,6 +102,8 @@ _ALL = (
     Column("answer_embedding", "vector", "embedding of the answer"),
     Column("reference_embedding", "vector", "embedding of the reference"),
     Column("question_embedding", "vector", "embedding of the question"),
+    Column("embedding", "vector", "embedding whose space is measured", ("embeddings", "vector", "vectors")),
+    Column("ratings", "numbers", "what several raters gave the row, in the same order; null for none"),
 )
 
 COLUMNS: Mapping[str, Column] = {column.name: column for column in _ALL}

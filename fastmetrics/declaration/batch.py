@@ -95,7 +95,8 @@ class Batch:
         """Whether each row has a value: not null, and for lists not empty, nor with a null among amounts."""
 
         def look() -> Flags:
-            if COLUMNS[column].kind in ("text", "texts"):
+            of_ids = pa.types.is_integer(self.columns[column].type)  # as some metrics take in the place of text
+            if COLUMNS[column].kind in ("text", "texts") and not of_ids:
                 text = self.text(column)
                 return text.valid if text.groups is None else text.valid & (np.diff(text.groups) > 0)
             return self._amounts(column).is_valid().to_numpy(zero_copy_only=False)

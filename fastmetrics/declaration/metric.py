@@ -16,7 +16,7 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 
 from fastmetrics.core.allowed_values import Allowed, option
-from fastmetrics.core.arrays import Flags, Floats, Ints
+from fastmetrics.core.arrays import Flags, Floats
 from fastmetrics.declaration.batch import Batch
 from fastmetrics.declaration.cautions import Caution
 from fastmetrics.declaration.either import Either
@@ -58,6 +58,7 @@ class Metric:
     caution: Callable[[Options], Caution | None] | None = None
     either: Either | None = None
     over: Callable[[Options], tuple[str, ...]] | None = None
+    keeps: str | None = None
 
     def __reduce__(self) -> tuple[Callable[..., Metric], tuple[Any, ...]]:
         """Other processes find the declaration by its name, in its module, or run the plugin that declares it."""
@@ -119,8 +120,8 @@ class Metric:
         scores, present = self._call(batch, options)
         return np.where(present, scores, np.nan), present
 
-    def row_counts(self, batch: Batch, options: Options) -> tuple[Ints, Flags]:
-        """What each row adds to the counts of a corpus metric, and whether it had all it takes; if not, nothing."""
+    def row_counts(self, batch: Batch, options: Options) -> tuple[Any, Flags]:
+        """What each row adds to the counts of a corpus metric, or has kept of it, and whether it had all it takes."""
         return self._call(batch, options)
 
     def cautioned(self, batch: Batch, options: Options) -> list[int] | None:
@@ -179,6 +180,7 @@ def metric(
     caution: Callable[[Options], Caution | None] | None = None,
     either: Either | None = None,
     over: Callable[[Options], tuple[str, ...]] | None = None,
+    keeps: str | None = None,
 ) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Declare the decorated function as a metric; ``fastmetrics.<name>`` then calls it with raw columns.
 
@@ -206,8 +208,7 @@ def metric(
     ``better`` says which scores are the better ones, ``"higher"`` or ``"lower"``; None if a score alone does not tell.
     ``statistics`` are what a summary adds to mean, std, min and max (``"p50"``, …); ``labels`` are the sources' own
     names for summary values; ``check`` is called with all options, each of which is what its annotation allows, and
-    raises ``OptionError`` for those that it refuses together;
-    ``prepare`` may replace the batch before its columns are read.
+    raises ``OptionError`` for those that it refuses together; ``prepare`` may replace the batch before it is read.
 
     Of several references the one with the best score counts, or the first one of highest ``best_by``, which is
     called as the function is; a ``grouped`` function sees all references of a row together and gives one score a row.
@@ -221,6 +222,8 @@ def metric(
     suggests this metric.  ``caution`` says of given options what readers of the scores must know of some rows.
     ``either`` names sets of columns that can be absent of which one must be there.  ``over`` names, for given options,
     the row metrics whose scores ``finish`` is called with in the place of counts, by a function that reads them.
+    ``keeps`` names a column in which a run keeps lists of whole numbers, which the function gives in the place of
+    counts, once for all metrics that name the column; ``finish`` is called with them as with scores.
 
     Raises ``PluginError`` for a name that is taken, ``UnknownNameError`` for a parameter that is no column, and
     ``TypeError`` for an annotation that says nothing.
@@ -252,6 +255,7 @@ def metric(
             caution=caution,
             either=either,
             over=over,
+            keeps=keeps,
         )
         _check_free(declared)
         REGISTRY[declared.name] = declared
@@ -286,11 +290,11 @@ def _home(declared: Metric) -> str:
     return LOADED[module][0] if module in LOADED else module
 
 
-def _of_plugin(path: str, text: str, name: str) -> Metric:
-    execute(path, text)
+def _declared(module: str, name: str) -> Metric:
+    importlib.import_module(module)
     return REGISTRY[name]
 
 
-def _declared(module: str, name: str) -> Metric:
-    importlib.import_module(module)
+def _of_plugin(path: str, text: str, name: str) -> Metric:
+    execute(path, text)
     return REGISTRY[name]

@@ -20,9 +20,9 @@ SUITES: Mapping[str, tuple[str, ...]] = {
     "generation": ("rouge", "bleu", "chrf", "corpus_chrf", "tfidf"),
     "verdict": ("hallucination", "verdict"),
     "writing": ("writing_components", "writing"),
-    "retrieval": ("retrieval",),
-    "semantic": ("semantic",),
-    "operations": ("operations",),
+    "retrieval": ("retrieval", "retrieval_consistency"),
+    "semantic": ("semantic", "response_consistency", "embedding_geometry"),
+    "operations": ("operations", "rater_agreement"),
 }
 """Families of metrics under one name; ``core`` stands for those in ``CORE``, ``all`` for every one."""
 

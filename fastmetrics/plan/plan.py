@@ -51,9 +51,18 @@ class Plan:
 
     @property
     def kept_counts(self) -> dict[str, str]:
-        """The columns that keep the counts of rows, by corpus metric; those that read scores have no counts."""
-        counted = (one for one in self.scores if one.metric.finish is not None and not one.metric.reads(one.options))
-        return {score.name: counts_column(score.name) for score in counted} if self.keep_counts else {}
+        """The columns that keep the counts of rows, by corpus metric; those that read scores have no counts.
+
+        What a corpus metric needs of all rows is kept whether asked for or not, once for all that need the same.
+        """
+        corpus = [one for one in self.scores if one.metric.finish is not None and one.metric.over is None]
+        columns = {one.name: one.metric.keeps or counts_column(one.name) for one in corpus}
+        return {one.name: columns[one.name] for one in corpus if self.keep_counts or one.metric.keeps}
+
+    @property
+    def kept_columns(self) -> list[str]:
+        """The columns that keep something of each row for corpus metrics, each once."""
+        return list(dict.fromkeys(self.kept_counts.values()))
 
     @property
     def is_all_corpus(self) -> bool:
@@ -80,9 +89,12 @@ class Plan:
     def kinds(self) -> dict[str, str]:
         """What each column of the user's table must hold that some score needs."""
         found: dict[str, str] = {}
+        needs = [need for score in self.scores for need in score.metric.needs.items()]
+        plain = {column for column, need in needs if not hasattr(need, "kind")}
+        asked = {column: need.kind for column, need in needs if hasattr(need, "kind") and column not in plain}
         for canonical, yours in self.used.items():
             if found.get(yours) != "texts":
-                found[yours] = COLUMNS[canonical].kind
+                found[yours] = asked.get(canonical, COLUMNS[canonical].kind)
         return found
 
     @property
@@ -175,6 +187,7 @@ def plan(
     if clash:
         raise OptionError(f"cannot keep the column {clash[0]!r}: a metric has that name")
     planned = Plan(tuple(scores), found, tuple(keep), common=common)
+    check_kept(planned)
     said = {*(columns or ()), *SCHEMAS.get(schema or "", ())}
     others = {name: over for name, over in passed_over(names, planned.used).items() if name not in said}
     return replace(planned, passed_over=others)
@@ -185,10 +198,15 @@ def keeping_counts(planned: Plan) -> Plan:
     found = replace(planned, keep_counts=True)
     if not found.kept_counts:
         raise OptionError(Argument("keep_counts", True), " keeps the counts of corpus metrics, and none is asked for")
-    clash = [name for name in found.kept_counts.values() if name in (*planned.keep, *planned.names)]
+    check_kept(found)
+    return found
+
+
+def check_kept(found: Plan) -> None:
+    """Raise ``OptionError`` if a kept column of the user has the name of one that is kept for corpus metrics."""
+    clash = [name for name in found.kept_columns if name in (*found.keep, *found.names)]
     if clash:
         raise OptionError(f"cannot keep the column {clash[0]!r}: the counts of a metric have that name")
-    return found
 
 
 def _able(

@@ -18,6 +18,7 @@ import pyarrow as pa
 from fastmetrics.core.batch_sizes import SIZES
 from fastmetrics.core.corpus_counts import counts_array, metadata
 from fastmetrics.declaration.batch import Batch
+from fastmetrics.declaration.kept_rows import where_present
 from fastmetrics.plan.plan import Plan
 from fastmetrics.stats.fingerprint import fingerprint, is_hashable
 from fastmetrics.text.tokenize import Wordbook
@@ -59,23 +60,29 @@ def score_batch(
     rows = rows_of(batch, plan, make, words)
     arrays = [batch.column(name) for name in plan.keep]
     counts: dict[str, list[int]] = {}
-    kept: list[pa.Array] = []
+    kept: dict[str, pa.Array] = {}
     cautions: dict[str, list[int]] = {}
     for score in plan.scores:
         with watch(score.name):
             told = score.metric.cautioned(rows, score.options)
             if told is not None:
                 cautions[score.name] = told
+            column = plan.kept_counts.get(score.name)
+            if score.metric.keeps is not None and column is not None:
+                if column not in kept:
+                    kept[column] = where_present(*score.metric.row_counts(rows, score.options))
+                counts[score.name] = [len(kept[column]) - kept[column].null_count]
+                continue
             if score.metric.finish is not None:
                 added, counted = score.metric.row_counts(rows, score.options)
                 counts[score.name] = added[counted].sum(axis=0).tolist()
-                if score.name in plan.kept_counts:
-                    kept.append(counts_array(added, counted))
+                if column is not None:
+                    kept[column] = counts_array(added, counted)
                 continue
             values, present = score.metric.compute(rows, score.options)
         arrays.append(pa.array(values, pa.float64(), mask=~present))
-    names = [*plan.keep, *plan.names, *plan.kept_counts.values()]
-    scored = pa.RecordBatch.from_arrays([*arrays, *kept], names=names)
+    names = [*plan.keep, *plan.names, *kept]
+    scored = pa.RecordBatch.from_arrays([*arrays, *kept.values()], names=names)
     known = counts, cautions, fingerprints(batch, plan.identity)
     return scored.replace_schema_metadata(metadata({}, *known)) if any(known) else scored
 

@@ -8,13 +8,13 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
 from fastmetrics.core.arrays import floats_of_arrow
+from fastmetrics.core.column_kinds import is_list
 from fastmetrics.core.corpus_counts import METADATA, counts_column
 from fastmetrics.errors import FileFormatError
+from fastmetrics.plan.corpus_values import is_corpus, lists_read
 from fastmetrics.results.summary import Summary, summarize
 from fastmetrics.stats.score_sums import Claims, score_columns
 from fastmetrics.tables import Source, open_source
@@ -70,9 +70,10 @@ class ScoreFile:
 
         The first batch has no rows, so that the columns of an empty file are known too.
         """
-        chosen = self.scores if names is None else names
+        chosen = [*self.scores, *self._lists] if names is None else names
         flags = {field.name for field in self.source.schema if pa.types.is_boolean(field.type)}
         kinds = {name: "flag" if name in flags else "number" for name in chosen}
+        kinds |= {name: "any" for name in chosen if name in self._lists}
         selection = self.source.select(kinds or dict.fromkeys(self._counts[:1], "any"))
         borne = {METADATA: json.dumps(self.metadata or {}).encode()}
         yield pa.RecordBatch.from_pylist([], selection.schema).replace_schema_metadata(borne)
@@ -86,6 +87,12 @@ class ScoreFile:
         """The columns of the counts of rows; of corpus metrics alone, they tell how many rows there are."""
         columns = map(counts_column, (self.metadata or {}).get("counts", {}))
         return [name for name in columns if name in self.source.schema.names]
+
+    @property
+    def _lists(self) -> list[str]:
+        """The columns of what corpus metrics need of all rows at once."""
+        known = [name for name in (self.metadata or {}).get("counts", {}) if is_corpus(name)]
+        return [name for name in lists_read(known) if name in self.source.schema.names]
 
     @property
     def settings(self) -> dict[str, Any]:
@@ -120,10 +127,10 @@ def said_scores(metadata: Mapping[str, Any] | None, name: str) -> list[str] | No
     return score_columns(schema_in(metadata))
 
 
-def column_of(path: str | Path, name: str) -> Iterator[npt.NDArray[np.float64]]:
-    """The scores of one column of an output, anew at each call."""
+def column_of(path: str | Path, name: str) -> Iterator[Any]:
+    """The scores of one column of an output, or the lists that it keeps there, anew at each call."""
     for batch in ScoreFile.open(path).batches([name]):
-        yield floats_of_arrow(batch.column(0), name)
+        yield batch.column(0) if is_list(batch.schema.field(0).type) else floats_of_arrow(batch.column(0), name)
 
 
 def summarize_files(paths: str | Path | Sequence[str | Path]) -> Summary:

@@ -262,4 +262,4 @@ def _check_counted(run: ScoreRun, name: str) -> None:
             f"{run.name} holds no counts of {name} for each row; score it with --keep-counts (", again, ")"
         )
     if is_corpus(name):
-        raise ColumnError(f"{name} cannot be compared: it is made of all rows by their order, not of counts of rows")
+        raise ColumnError(f"{name} cannot be compared: it is made of all rows at once, not of counts of rows")

@@ -11,19 +11,17 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
-import numpy as np
 import pyarrow as pa
-from numpy.typing import NDArray
 
 from fastmetrics.core.arrays import floats_of_arrow
 from fastmetrics.core.display import Grid, Shown, number, strict
 from fastmetrics.declaration.metric import Better, Metric
 from fastmetrics.errors import OptionError, UnknownNameError
 from fastmetrics.metrics import lookup
-from fastmetrics.plan.corpus_values import caution_notes, finish_all, scores_read
+from fastmetrics.plan.corpus_values import caution_notes, columns_read, finish_all
 from fastmetrics.stats.moments import State
 from fastmetrics.stats.quantiles import quantiles
-from fastmetrics.stats.score_sums import Collected, Piece, Scores, Sums, score_columns
+from fastmetrics.stats.score_sums import Collected, Piece, Scores, Sums, list_columns, score_columns
 
 _FIGURES = ("mean", "std", "min", "max")
 _COUNTS = ("n", "n_missing", "n_undefined", "n_error")
@@ -189,7 +187,7 @@ def summarize(
                 found = quantiles(partial(collected.values, name), list(wanted.values()), budget)
                 extra[name] = dict(zip(wanted, found.tolist(), strict=True))
         if finish is None:
-            corpus, left_out = finish_all(sums.counts, collected.values, sums.states)
+            corpus, left_out = finish_all(sums.counts, collected.values, [*sums.states, *sums.lists])
         else:
             corpus, left_out = {name: float(finish(name, counts)) for name, counts in sums.counts.items()}, []
     finally:
@@ -223,12 +221,12 @@ def _collected(scores: Any, asked: Callable[[Sequence[str]], Mapping[str, Any]])
 def _added(scores: Any, asked: Callable[[Sequence[str]], Mapping[str, Any]]) -> Collected:
     """The sums of scores in this process, and the values of the columns asked for, kept if they come only once."""
     source = Scores.of(scores)
-    held: dict[str, list[NDArray[np.float64]]] = {}
+    held: dict[str, list[Any]] = {}
     sums = Sums(source.notes)
     for piece in source.read():
         sums.add(piece)
         if not source.again:
-            for name in {*asked(list(sums.states)), *scores_read(sums.corpus)}:
+            for name in {*asked(list(sums.states)), *columns_read(sums.corpus)}:
                 held.setdefault(name, []).extend(_values(piece, name))
     sums.close()
     return Collected(sums, partial(_reread, source) if source.again else lambda name: iter(held[name]))
@@ -282,14 +280,15 @@ def _fraction(statistic: str) -> float:
     return percent / 100
 
 
-def _reread(source: Scores, name: str) -> Iterator[NDArray[np.float64]]:
+def _reread(source: Scores, name: str) -> Iterator[Any]:
     for piece in source.read():
         yield from _values(piece, name)
 
 
-def _values(piece: Piece, name: str) -> Iterator[NDArray[np.float64]]:
-    """The scores of one column, NaN where there is none."""
-    if name in score_columns(piece.schema):
+def _values(piece: Piece, name: str) -> Iterator[Any]:
+    """The scores of one column, NaN where there is none, or the lists that are kept in it."""
+    lists = name in list_columns(piece.schema)
+    if lists or name in score_columns(piece.schema):
         column = piece.column(name)
         for chunk in column.chunks if isinstance(column, pa.ChunkedArray) else [column]:
-            yield floats_of_arrow(chunk, name)
+            yield chunk if lists else floats_of_arrow(chunk, name)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import inspect
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from types import MappingProxyType
 from typing import Any, TypeVar
 
 import numpy as np
@@ -16,6 +17,7 @@ from fastmetrics.core.frames import aligned_table
 from fastmetrics.core.input_columns import COLUMNS
 from fastmetrics.core.threads import cores, ordered
 from fastmetrics.declaration.batch import Batch
+from fastmetrics.declaration.kept_rows import where_present
 from fastmetrics.declaration.metric import Metric
 from fastmetrics.metrics import REGISTRY
 from fastmetrics.plan.plan import Score, parse
@@ -90,7 +92,13 @@ def count_columns(metric: Metric, columns: Mapping[str, Any], options: Mapping[s
                 raise TypeError(f"{metric.name}() needs the columns of {score.name}: {', '.join(score.metric.needs)}")
         scores = score_together(read, columns, workers)
         return metric.finish(lambda: [tuple(scores[score.name] for score in read)], **complete)
-    counted = _map(lambda rows: metric.row_counts(rows, complete), _table_of(columns), workers)
+    kinds = {column: need.kind for column, need in metric.needs.items() if hasattr(need, "kind")}
+    if metric.keeps is not None:
+        kept = list(
+            _map(lambda rows: (where_present(*metric.row_counts(rows, complete)),), _table_of(columns, kinds), workers)
+        )
+        return metric.finish(lambda: kept, **complete)
+    counted = _map(lambda rows: metric.row_counts(rows, complete), _table_of(columns, kinds), workers)
     counts = [added[present].sum(axis=0) for added, present in counted]
     return metric.finish(np.sum(counts, axis=0).tolist() if counts else [], **complete)
 
@@ -111,11 +119,11 @@ def score_together(scores: Sequence[Score], columns: Mapping[str, Any], threads:
     return {s.name: np.concatenate([piece[i] for piece in pieces] or [np.zeros(0)]) for i, s in enumerate(scores)}
 
 
-def _table_of(columns: Mapping[str, Any]) -> pa.Table:
-    """Raw columns by canonical name, without those that were not given."""
+def _table_of(columns: Mapping[str, Any], kinds: Mapping[str, str] = MappingProxyType({})) -> pa.Table:
+    """Raw columns by canonical name, without those not given; ``kinds`` are those other than the columns' own."""
     table = aligned_table({name: as_arrow(values, name) for name, values in columns.items() if values is not None})
     for field in table.schema:
-        check("", field.name, COLUMNS[field.name].kind, field.type)
+        check("", field.name, kinds.get(field.name, COLUMNS[field.name].kind), field.type)
     return table
 
 

@@ -124,7 +124,8 @@ def score_files(
     if name is not None:
         argument("name", name, Text(200, "a name"))
     planned = plan_files(source, metrics, columns, schema, keep, suites, embedder, cache, no_relevant)
-    planned = _keeping_counts(planned, target) if keep_counts or planned.is_all_corpus else planned
+    _check_lists(planned, target, keep_counts)
+    planned = keeping_counts(planned) if keep_counts or planned.is_all_corpus else planned
     planned = replace(planned, identity=_identity(planned, named=name is not None))
     with chosen as scoring:
         asked = job(planned, Scorer(planned), partial(_about, name, _now() if times else None))
@@ -133,17 +134,20 @@ def score_files(
     return ScoredFiles(result, _summary(result, planned, output if is_url(output) else result.output))
 
 
-def _keeping_counts(planned: Plan, target: Output) -> Plan:
-    """The plan with the counts of rows kept; raises ``OptionError`` for an output that has no lists."""
-    if target.format in ("csv", "tsv"):
-        lists = "lists have no place in CSV and TSV; write Parquet, Arrow or JSON lines"
-        if planned.is_all_corpus:
-            corpus = planned.scores[0].name
-            raise OptionError(
-                f"{corpus} has one value a table, and of a row its counts, a list; {lists}, or ask for a row metric too"
-            )
+def _check_lists(planned: Plan, target: Output, keep_counts: bool) -> None:
+    """Raise ``OptionError`` for lists that the run would keep in an output that has no place for them."""
+    if target.format not in ("csv", "tsv"):
+        return
+    lists = "lists have no place in CSV and TSV; write Parquet, Arrow or JSON lines"
+    if planned.kept_columns:
+        raise OptionError(f"{next(iter(planned.kept_counts))} needs all rows at once, and of each a list; {lists}")
+    if planned.is_all_corpus:
+        corpus = planned.scores[0].name
+        raise OptionError(
+            f"{corpus} has one value a table, and of a row its counts, a list; {lists}, or ask for a row metric too"
+        )
+    if keep_counts:
         raise OptionError(Argument("keep_counts", True), ": ", lists)
-    return keeping_counts(planned)
 
 
 def _engine(name: str, threads: int | None, workers: int | None, address: str | None) -> AbstractContextManager[Engine]:
@@ -286,6 +290,7 @@ def _summary(result: RunResult, planned: Plan, output: str | Path) -> Summary:
         found = quantiles(partial(column_of, output, name), list(wanted.values())) if wanted else ()
         metrics[name] = MetricSummary.of(state, dict(zip(wanted, map(float, found), strict=True)))
     added = _added(result.observed, "counts")
-    corpus = {name: finish_counts(name, counts, partial(column_of, output)) for name, counts in added.items()}
+    finished = [finish_counts(name, counts, partial(column_of, output)) for name, counts in added.items()]
+    corpus = {name: value for figures in finished for name, value in figures.items()}
     labels, notes = declared_labels(states), caution_notes(_added(result.observed, "cautions"), planned.common)
     return Summary(result.rows, metrics, corpus, labels, notes, planned.used, planned.passed_over)

@@ -117,6 +117,19 @@ class Agreement:
     alpha_interval: float
     alpha_ratio: float
 
+    @property
+    def figures(self) -> dict[str, float]:
+        """The values by name; the kappas of the first and the third rater are ``kappa_1_3`` and the like."""
+        alphas = {
+            name: float(getattr(self, name)) for name in ("n_units", *(f"alpha_{one}" for one in get_args(Level)))
+        }
+        raters = list(dict.fromkeys(name for pair in self.pairs for name in (pair.first, pair.second)))
+        for pair in self.pairs:
+            both = f"{raters.index(pair.first) + 1}_{raters.index(pair.second) + 1}"
+            for kind in ("kappa", "kappa_linear", "kappa_quadratic"):
+                alphas[f"{kind}_{both}"] = getattr(pair, kind)
+        return alphas
+
 
 def agreement(
     ratings: Any, *, order: Sequence[Any] | None = None, raters: Sequence[str] | str | None = None

@@ -11,6 +11,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from fastmetrics.core.column_kinds import is_list
 from fastmetrics.core.corpus_counts import METADATA, add_up
 from fastmetrics.core.frames import Frame, aligned_table, index_columns, open_frame
 from fastmetrics.core.input_columns import is_id
@@ -101,6 +102,11 @@ def score_columns(schema: pa.Schema) -> list[str]:
     return [one.name for one in others if any(kind(one.type) for kind in kinds)]
 
 
+def list_columns(schema: pa.Schema) -> list[str]:
+    """The names of the columns of lists, in which a run keeps what corpus metrics need of each row."""
+    return [one.name for one in schema if is_list(one.type)]
+
+
 _KINDS = (pa.types.is_floating, pa.types.is_integer, pa.types.is_boolean, pa.types.is_decimal)
 
 
@@ -157,6 +163,8 @@ class Sums:
     def __init__(self, notes: Iterable[str] = ()) -> None:
         self.n_rows = 0
         self.states: dict[str, State] = {}
+        self.lists: set[str] = set()
+        """The columns of lists that every part has."""
         self.cautions: list[tuple[Mapping[str, Any], dict[str, list[int]]]] = []
         """The counts of cautions, added up over the parts whose metrics were all given the same options."""
         self._counts: dict[str, list[list[int]]] = {}
@@ -171,6 +179,8 @@ class Sums:
         if self._names is None:
             self._names = names
             self.states = {name: State() for name in names}
+            self.lists = set(list_columns(piece.schema))
+        self.lists &= set(list_columns(piece.schema))
         if len(set(names)) < len(names):
             raise ColumnError(f"two score columns have the same name; found {', '.join(map(repr, names))}")
         if names != self._names:

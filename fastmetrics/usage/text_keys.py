@@ -7,8 +7,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from fastmetrics.core.arrays import Ints, Uint64s, text_of_arrow
-from fastmetrics.kernels.ranking.ids import hash_texts
-from fastmetrics.retrieval.ids import frozen
+from fastmetrics.text.keys import keys_of
 
 
 def plainly(texts: pa.Array) -> pa.Array:
@@ -17,13 +16,8 @@ def plainly(texts: pa.Array) -> pa.Array:
 
 
 def text_keys(texts: pa.Array) -> Uint64s:
-    """Two keys a text; texts with equal keys are taken to be equal, which of 10⁷ texts is wrong once in 10²⁴ logs.
-
-    The second is the hash of the bytes' complements.
-    """
-    text = text_of_arrow(texts, "text")
-    starts, stops = frozen(text.starts), frozen(text.stops)
-    return np.column_stack([hash_texts(frozen(data), starts, stops) for data in (text.data, ~text.data)])
+    """Two keys a text; texts with equal keys are taken to be equal."""
+    return keys_of(text_of_arrow(texts, "text"))
 
 
 def group_sizes(keys: Uint64s) -> Ints:

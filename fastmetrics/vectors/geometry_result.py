@@ -53,6 +53,12 @@ class Geometry:
         }
         return plain
 
+    @property
+    def figures(self) -> dict[str, float]:
+        """The values by name."""
+        told = [one.name for one in fields(self) if one.name not in ("metric", "k", "estimates")]
+        return {name: float(getattr(self, name)) for name in told}
+
     def __str__(self) -> str:
         """A line a value, with what is known of those that are not exact."""
         lines = []

@@ -1,0 +1,56 @@
+"""What a run keeps of each row for corpus metrics that need all rows at once: a list of whole numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import TypeAlias
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from fastmetrics.core.arrays import Flags, Ints, Uint64s
+
+KeptRows: TypeAlias = Callable[[], Iterable[tuple[pa.Array, ...]]]
+"""Gives the kept column, batch by batch, anew at each call; null where a row had not all it takes."""
+
+
+def row_lists(heads: Uint64s, values: Uint64s, sizes: Ints) -> pa.ListArray:
+    """Lists of whole numbers: of each row its ``heads``, which are as many in all rows, and then its ``values``."""
+    offsets = np.concatenate([[0], np.cumsum(sizes + heads.shape[1])])
+    flat = np.empty(offsets[-1], np.uint64)
+    at_head = np.zeros(len(flat), np.bool_)
+    for place in range(heads.shape[1]):
+        flat[offsets[:-1] + place] = heads[:, place]
+        at_head[offsets[:-1] + place] = True
+    flat[~at_head] = values
+    return pa.ListArray.from_arrays(pa.array(offsets, pa.int32()), pa.array(flat.view(np.int64)))
+
+
+def where_present(lists: pa.ListArray, present: Flags) -> pa.ListArray:
+    """The lists of the rows that have all it takes, null for the others."""
+    if present.all():
+        return lists
+    offsets = np.concatenate([[0], np.cumsum(np.diff(lists.offsets.to_numpy()) * present)])
+    values = lists.filter(pa.array(present)).flatten()
+    return pa.ListArray.from_arrays(pa.array(offsets, pa.int32()), values, mask=pa.array(~present))
+
+
+def heads_of(lists: pa.Array, count: int) -> tuple[NDArray[np.uint64], NDArray[np.uint64], Ints]:
+    """The heads, the values and the number of values of the rows that are not null: what ``row_lists`` was made of."""
+    there = lists.drop_null()
+    flat = there.flatten().to_numpy(zero_copy_only=False).astype(np.int64, copy=False).view(np.uint64)
+    sizes = there.value_lengths().to_numpy(zero_copy_only=False).astype(np.int64)
+    starts = np.cumsum(sizes) - sizes
+    at_head = np.zeros(len(flat), np.bool_)
+    places = starts[:, None] + np.arange(count)
+    at_head[places.ravel()] = True
+    return flat[places], flat[~at_head], sizes - count
+
+
+def numbered(keys: Uint64s) -> Ints:
+    """A number for each distinct row of keys, in order of first occurrence."""
+    width = keys.shape[1] * keys.itemsize
+    data = pa.py_buffer(np.ascontiguousarray(keys))
+    encoded = pa.Array.from_buffers(pa.binary(width), len(keys), [None, data]).dictionary_encode()
+    return np.asarray(encoded.indices.to_numpy(zero_copy_only=False), np.int64)

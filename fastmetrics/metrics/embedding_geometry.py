@@ -1,0 +1,63 @@
+"""How the vectors of a table fill their space (S2, Tier 0): figures of a table."""
+
+from __future__ import annotations
+
+from dataclasses import fields
+from typing import Annotated
+
+import numpy as np
+import pyarrow as pa
+
+from fastmetrics.core.allowed_values import Choice, Neighbours, Seed
+from fastmetrics.declaration.kept_rows import KeptRows, heads_of, row_lists
+from fastmetrics.declaration.metric import metric
+from fastmetrics.metrics.semantic import Vector
+from fastmetrics.metrics.shared.vector_words import joined, vectors_of, words_of
+from fastmetrics.vectors.arrays import Block, Vectors
+from fastmetrics.vectors.geometry import METRICS, geometry
+from fastmetrics.vectors.geometry_result import Geometry
+
+Distance = Annotated[str, Choice(*METRICS)]
+Near = Annotated[int, Neighbours]
+Drawn = Annotated[int, Seed]
+
+
+def _finish(rows: KeptRows, *, metric: str, k: int, seed: int) -> Geometry:
+    parts: list[Block] = []
+    missing = 0
+    for (lists,) in rows():
+        missing += lists.null_count
+        heads, words, _ = heads_of(lists, 1)
+        parts += [vectors_of(heads[:, 0], words).all()] if len(heads) else []
+    vectors = joined(parts) if parts else Vectors([], 0)
+    if not vectors.dim or not any(np.isfinite(part).all(axis=1).any() for part in parts):
+        return _of_nothing(metric, missing + vectors.rows)
+    return geometry(vectors, metric=metric, k=k, seed=seed)  # type: ignore[arg-type]
+
+
+def _of_nothing(metric: str, left_out: int) -> Geometry:
+    """What is known of a table without a finite vector."""
+    known = {"metric": metric, "n_nonfinite": left_out, **dict.fromkeys(("k", "n_duplicates", "n_zero_norm"), 0)}
+    known |= {"total_samples": 0, "estimates": {}}
+    return Geometry(**{one.name: known.get(one.name, np.nan) for one in fields(Geometry)})  # type: ignore[arg-type]
+
+
+@metric(bounds=(-np.inf, np.inf), better=None, source="S2, Tier 0", finish=_finish, keeps="geometry.embedding")
+def embedding_geometry(
+    embedding: Vector, *, metric: Distance = "cosine", k: Near = 10, seed: Drawn = 0
+) -> pa.ListArray:
+    """How a column of vectors fills its space: the values of ``geometry``, each of them a figure of the table.
+
+    A summary has ``embedding_geometry.avg_nn_distance``, ``.avg_spread``, ``.effective_dimensionality`` and the others;
+    what each is, and which are estimates of many vectors, says ``fm.geometry``.  Rows without a vector are left out.
+    A table without a finite vector has NaN for every figure but the counts.
+
+    A run keeps the vectors beside its scores, and the figures take all of them in memory.  ``columns`` says which
+    column is meant: ``columns={"embedding": "answer_embedding"}``.  Returns a ``Geometry``; raises ``ColumnError`` for
+    vectors of different lengths.
+
+    >>> import fastmetrics as fm
+    >>> fm.embedding_geometry([[1.0, 0.0], [0.0, 1.0], [-1.0, 0.0]], k=1).max_pairwise_distance
+    2.0
+    """
+    return row_lists(*words_of(Vectors.of(embedding)))

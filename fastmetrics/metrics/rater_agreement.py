@@ -1,0 +1,82 @@
+"""How far the raters of the rows of a table agree: figures of a table."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Annotated
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from fastmetrics.core.arrays import Floats, Ints, decoded, floats_of_arrow
+from fastmetrics.declaration.batch import Batch
+from fastmetrics.declaration.kept_rows import KeptRows, heads_of, row_lists
+from fastmetrics.declaration.metric import metric
+from fastmetrics.declaration.representations import Options
+from fastmetrics.stats.agreement import Agreement, agreement
+
+
+@dataclass(frozen=True)
+class Rated:
+    """Ratings row after row, NaN for none, and how many each row has."""
+
+    values: Floats
+    sizes: Ints
+
+
+@dataclass(frozen=True)
+class RatedIn:
+    """Lists of ratings."""
+
+    def of(self, batch: Batch, column: str, options: Options) -> Rated:
+        """The column's lists; those of null are empty."""
+        array = decoded(batch.columns[column])
+        if pa.types.is_null(array.type):
+            return Rated(np.zeros(0), np.zeros(len(array), np.int64))
+        sizes = pc.fill_null(pc.list_value_length(array), 0).to_numpy(zero_copy_only=False).astype(np.int64)
+        return Rated(floats_of_arrow(array.flatten(), column), sizes)
+
+
+Ratings = Annotated[Rated, RatedIn()]
+
+
+def _finish(rows: KeptRows) -> Agreement:
+    values, sizes = [np.zeros(0)], [np.zeros(0, np.int64)]
+    for (lists,) in rows():
+        _, words, each = heads_of(lists, 0)
+        values.append(words.view(np.float64))
+        sizes.append(each)
+    flat, counts = np.concatenate(values), np.concatenate(sizes)
+    raters = int(counts.max(initial=0))
+    if not raters:
+        return Agreement(0, [], *[np.nan] * 4)
+    table = np.full((len(counts), raters), np.nan)
+    table[np.arange(raters) < counts[:, None]] = flat
+    return agreement(np.ascontiguousarray(table.T))
+
+
+@metric(
+    bounds=(-np.inf, 1),
+    better=None,
+    source="Cohen 1960 and 1968; Krippendorff 2011",
+    finish=_finish,
+    keeps="agreement.ratings",
+)
+def rater_agreement(ratings: Ratings) -> pa.ListArray:
+    """How far raters agree, from what each gave each row: kappa of each pair, and Krippendorff's alphas.
+
+    ``ratings`` holds the numbers that all raters gave a row, the raters in the same order, with null for none.  A
+    summary has ``rater_agreement.n_units``, ``.alpha_nominal``, ``.alpha_ordinal``, ``.alpha_interval``,
+    ``.alpha_ratio`` and, for the first and the second rater, ``.kappa_1_2``, ``.kappa_linear_1_2``,
+    ``.kappa_quadratic_1_2``; NaN where the definition divides by nothing.  ``fm.agreement`` says what each is, and
+    takes raters that are columns, and words.
+
+    A run keeps the ratings beside its scores, and the figures take all of them in memory.  Returns an ``Agreement``.
+
+    >>> import fastmetrics as fm
+    >>> fm.rater_agreement([[1, 1], [0, 0], [1, 0], [1, 1]]).pairs[0].kappa
+    0.5
+    """
+    heads = np.zeros((len(ratings.sizes), 0), np.uint64)
+    return row_lists(heads, np.ascontiguousarray(ratings.values).view(np.uint64), ratings.sizes)

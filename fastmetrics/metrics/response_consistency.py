@@ -1,0 +1,77 @@
+"""Whether repeats of one question are answered alike (S2): one number a table."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Annotated
+
+import numpy as np
+import pyarrow as pa
+
+from fastmetrics.core.allowed_values import Choice
+from fastmetrics.declaration.kept_rows import KeptRows, numbered, row_lists
+from fastmetrics.declaration.metric import metric
+from fastmetrics.declaration.representations import Raw
+from fastmetrics.metrics.semantic import Vector
+from fastmetrics.metrics.shared.repeated_answers import exact_match_rate, semantic_consistency
+from fastmetrics.metrics.shared.repeats import Keys, Repeats, repeated
+from fastmetrics.metrics.shared.vector_words import vectors_of, words_of
+from fastmetrics.text.keys import keys_of
+from fastmetrics.vectors.arrays import Vectors
+
+Against = Annotated[str, Choice("pairs", "first")]
+
+
+def _finish_exact(rows: KeptRows, *, against: str) -> Repeats:
+    found = repeated(rows)
+    answers = numbered(found.values.reshape(-1, 2))
+    return replace(exact_match_rate(answers, found.questions, against), n_missing=found.missing)
+
+
+def _finish_semantic(rows: KeptRows, **_: object) -> Repeats:
+    found = repeated(rows)
+    first = np.cumsum(found.sizes) - found.sizes
+    words = np.delete(found.values, first)
+    value = semantic_consistency(vectors_of(found.values[first], words), found.questions)
+    return replace(value, n_missing=value.n_missing + found.missing)
+
+
+@metric(bounds=(0, 1), better="higher", source="S2", finish=_finish_exact, keeps="repeats.answer")
+def response_exact_match_rate(answer: Raw, question: Keys, *, against: Against = "pairs") -> pa.ListArray:
+    """Share of the pairs of answers to one question that are equal strings.
+
+    ``question`` says which rows repeat each other: the question, or its id.  Every pair of repeats counts once; NaN
+    where no question repeats.  A row without answer or question is left out and counted.
+
+    ``against="first"`` is the reading of S2: each repeat is held against the first answer to its question only, and
+    ``n_pairs`` is the number of repeats.
+
+    A run keeps 32 bytes of a row beside its scores: keys of question and answer.  Returns a ``Repeats``.
+
+    >>> import fastmetrics as fm
+    >>> fm.response_exact_match_rate(["a", "a", "b", "c"], ["q1", "q1", "q1", "q2"]).score
+    0.3333333333333333
+    """
+    return row_lists(question, keys_of(answer).ravel(), np.full(len(question), 2, np.int64))
+
+
+@metric(bounds=(-1, 1), better="higher", source="S2", finish=_finish_semantic, keeps="repeats.answer_embedding")
+def response_semantic_consistency(answer_embedding: Vector, question: Keys) -> pa.ListArray:
+    """Mean cosine of the embeddings of all pairs of answers to one question.
+
+    ``question`` says which rows repeat each other: the question, or its id.  Every pair of repeats counts once: for
+    unit vectors u of one question, the sum over its pairs is (‖Σu‖² − Σ‖u‖²)/2.  NaN where no question repeats.  Rows
+    without a vector or question are left out and counted, as are repeats whose vector is zero or not finite
+    (``n_undefined``).
+
+    A run keeps the vectors beside its scores.  The value takes 16 bytes a row, and the vectors of the rows that repeat.
+    Returns a ``Repeats``; raises ``ColumnError`` for vectors of different lengths.
+
+    >>> import fastmetrics as fm
+    >>> fm.response_semantic_consistency([[1.0, 0.0], [0.0, 2.0], [3.0, 0.0]], [7, 7, 7]).score
+    0.3333333333333333
+    """
+    vectors = Vectors.of(answer_embedding)
+    heads, words, sizes = words_of(vectors)
+    values = np.insert(words, np.cumsum(sizes) - sizes, heads[:, 0])
+    return row_lists(question, values, sizes + 1)

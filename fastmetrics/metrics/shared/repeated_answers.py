@@ -1,0 +1,84 @@
+"""Answers to the repeats of one question held against each other, by their text and by their embeddings."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from fastmetrics.core.arrays import Floats, Ints, codes_of
+from fastmetrics.errors import ColumnError
+from fastmetrics.kernels.vectors.distances import pair_products
+from fastmetrics.metrics.shared.repeats import Repeats
+from fastmetrics.vectors.arrays import Block, Vectors, VectorsLike
+
+
+def exact_match_rate(answers: Any, questions: Any, against: str = "pairs") -> Repeats:
+    """Share of the pairs of answers to one question that are equal, or of repeats equal to the first of them."""
+    answer_codes, questions_codes = codes_of(answers, "answers"), codes_of(questions, "questions")
+    _check_rows(len(answer_codes), len(questions_codes))
+    present = (answer_codes >= 0) & (questions_codes >= 0)
+    owner, sizes = _grouped(questions_codes[present])
+    if against == "first":
+        return _as_the_first(answer_codes[present], owner, sizes, int((~present).sum()))
+    both = np.stack([owner, answer_codes[present]], axis=1)
+    equal = np.unique(both, axis=0, return_counts=True)[1]
+    pairs = int((sizes * (sizes - 1)).sum()) // 2
+    same = int((equal * (equal - 1)).sum()) // 2
+    value = same / pairs if pairs else np.nan
+    return Repeats(value, int((sizes > 1).sum()), pairs, int((~present).sum()))
+
+
+def _as_the_first(answers: Ints, owner: Ints, sizes: Ints, missing: int) -> Repeats:
+    """The share of repeats whose answer is the first one to their question."""
+    repeats = int((sizes - 1).sum())
+    first = answers[np.unique(owner, return_index=True)[1]] if len(owner) else answers
+    same = int((answers == first[owner]).sum()) - len(sizes)
+    return Repeats(same / repeats if repeats else np.nan, int((sizes > 1).sum()), repeats, missing)
+
+
+def semantic_consistency(embeddings: VectorsLike, questions: Any) -> Repeats:
+    """Mean cosine of the embeddings of all pairs of answers to one question.
+
+    For unit vectors u of one question, the sum over its pairs is (‖Σu‖² − Σ‖u‖²)/2.
+    """
+    vectors, codes = Vectors.of(embeddings), codes_of(questions, "questions")
+    _check_rows(vectors.rows, len(codes))
+    rows = doubles(vectors)
+    squares = products(rows, rows)
+    missing = (codes < 0) | np.isnan(rows).all(axis=1)
+    defined = np.isfinite(squares) & (squares > 0) & ~missing
+    owner, sizes = _grouped(codes[defined])
+    units = rows[defined] / np.sqrt(squares[defined])[:, None]
+    totals = np.zeros((len(sizes), vectors.dim))
+    np.add.at(totals, owner, units)
+    pairs = int((sizes * (sizes - 1)).sum()) // 2
+    each = products(totals, totals) - np.bincount(owner, products(units, units), len(sizes))
+    value = min(max(0.5 * math.fsum(each.tolist()) / pairs, -1.0), 1.0) if pairs else np.nan
+    return Repeats(value, int((sizes > 1).sum()), pairs, int(missing.sum()), int((~defined & ~missing).sum()))
+
+
+def doubles(vectors: Vectors) -> Block:
+    """All vectors as read-only float64."""
+    rows: Block = vectors.all().astype(np.float64)
+    rows.setflags(write=False)
+    return rows
+
+
+def products(one: Block, other: Block) -> Floats:
+    """The scalar product of each row of one with that of the other."""
+    rows, found = np.arange(len(one)), np.empty(len(one))
+    pair_products(one, other, rows, rows, found)
+    return found
+
+
+def _grouped(codes: Ints) -> tuple[Ints, Ints]:
+    """Each row's group, numbered from 0, and the groups' sizes."""
+    _, owner, sizes = np.unique(codes, return_inverse=True, return_counts=True)
+    return owner.ravel(), sizes
+
+
+def _check_rows(one: int, other: int) -> None:
+    if one != other:
+        raise ColumnError(f"columns differ in length: {one} and {other} rows")

@@ -1,0 +1,46 @@
+"""Vectors of a batch as whole numbers of 64 bits, in which a run keeps them, and back to the same bits."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Sequence
+
+import numpy as np
+
+from fastmetrics.core.arrays import Ints, Uint64s
+from fastmetrics.vectors.arrays import Block, Vectors, check_same_width
+
+
+def words_of(vectors: Vectors) -> tuple[Uint64s, Uint64s, Ints]:
+    """Of each row a head, which has the bytes of a number and the length, then the words, and how many these are."""
+    rows = vectors.all()
+    width = rows.dtype.itemsize * vectors.dim
+    padded = np.zeros((len(rows), -(-width // 8) * 8), np.uint8)
+    padded[:, :width] = np.ascontiguousarray(rows).view(np.uint8).reshape(len(rows), width)
+    heads = np.full((len(rows), 1), rows.dtype.itemsize << 32 | vectors.dim, np.uint64)
+    return heads, padded.view(np.uint64).ravel(), np.full(len(rows), padded.shape[1] // 8, np.int64)
+
+
+def vectors_of(heads: Uint64s, words: Uint64s) -> Vectors:
+    """The vectors of consecutive rows with the given heads; rows of one type and length follow each other."""
+    if not len(heads):
+        return Vectors([], 0)
+    cuts = [0, *(np.flatnonzero(np.diff(heads)) + 1).tolist(), len(heads)]
+    parts: list[Block] = []
+    done = 0
+    for start, stop in itertools.pairwise(cuts):
+        itemsize, dim = divmod(int(heads[start]), 1 << 32)
+        size = -(-itemsize * dim // 8)
+        block = words[done : done + size * (stop - start)].reshape(stop - start, size)
+        single = itemsize == np.dtype(np.float32).itemsize
+        parts.append(block.view(np.float32)[:, :dim] if single else block.view(np.float64))
+        done += size * (stop - start)
+    return joined(parts)
+
+
+def joined(parts: Sequence[Block]) -> Vectors:
+    """Vectors of several blocks; raises ``ColumnError`` if they differ in length."""
+    whole = [Vectors.of_array(part) for part in parts]
+    for one in whole[1:]:
+        check_same_width(whole[0], one, "embeddings")
+    return Vectors(list(parts), whole[0].dim)
