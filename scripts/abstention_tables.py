@@ -1,4 +1,4 @@
-"""Who abstains, by language, beside one phrase alone: ``docs/studies/abstention.md`` from ``$FASTMETRICS_DATA/dev``.
+"""Abstention by language, compared with a single phrase: ``docs/studies/abstention.md`` from ``$FASTMETRICS_DATA/dev``.
 
 ::
 
@@ -22,22 +22,24 @@ NAIVE = "i don't know"
 READ = Path(__file__).parent / "abstention_read.tsv"
 HEAD = """# Which answers abstain
 
-Written by `scripts/abstention` from `nomiracl_answers` (11 models, 17 languages; each was told to answer from ten
-passages or to say that it does not know; people judged whether a passage answers). *Naive* is the share of answers that
-hold the words "I don't know" anywhere; `abstained` is the metric.
+Written by `scripts/abstention` from `nomiracl_answers` (11 models, 17 languages). Each model was told to answer
+from ten passages or to say that it does not know; people judged whether a passage contains the answer. *Naive* is the
+share of answers that contain the words "I don't know"; `abstained` is the metric.
 
 """
 FLAWS = """
-## What was decided
+## Decisions
 
-An "I don't know" that is followed by more sentences still abstains, however long they are, unless one of them turns
-with a word like "however". A rule that takes a long second sentence for an answer was considered and left: nearly all
-such sentences here say *why* there is no answer (in 27 of 30 abstaining answers of 22 or more words that were read).
-What that costs: an "I don't know" followed by an answer without any word of contrast counts as abstaining.
+An "I don't know" followed by more sentences, of any length, still abstains, unless one of them contains a word of
+contrast like "however". A rule that treats a long second sentence as an answer was considered and rejected: nearly all
+such sentences here explain *why* there is no answer (in 27 of 30 abstaining answers of 22 or more words that were
+read). The cost: an "I don't know" followed by an answer without a word of contrast counts as abstaining.
 
-What still goes wrong, by the list above: sentences like "Instead, the passages tell of …" and "However, they do mention
-…" turn to no answer, but look like it; a question repeated before the "I don't know" is taken for an answer where it
-has more than eight words; answers that go through the passages one by one do not abstain if one of them is a yes.
+Remaining errors in the list above:
+
+- Sentences like "Instead, the passages tell of …" and "However, they do mention …" give no answer, but look like one.
+- A question of more than eight words, repeated before the "I don't know", is treated as an answer.
+- Answers that go through the passages one by one do not abstain if one passage is a yes.
 """
 
 
@@ -70,7 +72,7 @@ def _rates(rows: pa.Table, ours: Any, naive: Any) -> str:
         lines.append(f"| {' | '.join(cells)} |\n")
     both, alone, other = (int(flags.sum()) for flags in (ours & naive, naive & ~ours, ours & ~naive))
     lines.append(
-        f"\nBoth say so of {both:,} answers, the naive one alone of {alone:,}, `abstained` alone of {other:,}.\n"
+        f"\nBoth count {both:,} answers as abstentions, only the naive rule {alone:,}, only `abstained` {other:,}.\n"
     )
     return "".join(lines)
 
@@ -81,8 +83,8 @@ def _citations(rows: pa.Table, ours: Any) -> str:
     also = int(((cited > 0) & ours).sum())
     return (
         '\n## An "I don\'t know" with a citation\n\n'
-        f"`idk_citations` finds {int(cited.sum()):,} such sentences in {with_one:,} answers, {also:,} of which abstain "
-        "as a whole.\n"
+        f"`idk_citations` finds {int(cited.sum()):,} such sentences in {with_one:,} answers; {also:,} of these "
+        "answers abstain as a whole.\n"
     )
 
 
@@ -90,10 +92,10 @@ def _read(rows: pa.Table, ours: Any, naive: Any) -> str:
     place = {name: row for row, name in enumerate(rows["id"].to_pylist())}
     lines = [
         "\n## Fifty disagreements, read\n\n",
-        "Drawn at random: 25 answers that only the naive list takes for abstaining, 25 that only the metric did.\n",
-        "*Read*: whether the answer, read as a whole, abstains. Three rules were made after this reading, so that\n",
-        "the last column flatters the metric; before them it was right on 40.\n\n",
-        "| row | what it is | read | naive | `abstained` |\n|---|---|---|---|---|\n",
+        "A random sample: 25 answers that only the naive rule counted as abstaining, 25 that only the metric did.\n",
+        "*Read*: whether the answer as a whole abstains. Three rules were added after this reading, so the last\n",
+        "column is biased in favour of the metric; before, it was right on 40.\n\n",
+        "| row | description | read | naive | `abstained` |\n|---|---|---|---|---|\n",
     ]
     right = {"naive": 0, "ours": 0}
     entries = [line.split("\t") for line in READ.read_text("utf-8").splitlines()]
@@ -104,7 +106,7 @@ def _read(rows: pa.Table, ours: Any, naive: Any) -> str:
         right["ours"] += says[1] == (verdict == "yes")
         cells = [f"`{name}`", kind, verdict, *("yes" if one else "no" for one in says)]
         lines.append(f"| {' | '.join(cells)} |\n")
-    total = f"\nOf these {len(entries)}, the naive list is right on {right['naive']}, `abstained` on {right['ours']}.\n"
+    total = f"\nOf these {len(entries)}, the naive rule is right on {right['naive']}, `abstained` on {right['ours']}.\n"
     return "".join(lines) + total
 
 

@@ -1,4 +1,4 @@
-"""Which scores track people's labels: ``docs/studies/validity.md`` from the folder ``$FASTMETRICS_DATA/dev``.
+"""Which scores agree with human labels: ``docs/studies/validity.md`` from the folder ``$FASTMETRICS_DATA/dev``.
 
 ::
 
@@ -22,42 +22,42 @@ import fastmetrics as fm
 
 LOW = {"label": "lower"}  # a row labelled 1 is unsupported
 OUT = Path(__file__).parent.parent / "docs" / "studies" / "validity.md"
-HEAD = """# Do the scores track people?
+HEAD = """# Do the scores agree with people?
 
-Written by `scripts/validity` from public data sets with people's labels, or labels by construction.  Beside each score
-stands what a naive one reaches: the answer's length in words, and *new words*, 1 − the share of the answer's words that
-stand somewhere in the contexts.  In brackets: 95 % bootstrap confidence intervals.  No rule was fitted to the labels by
-training, but the rules of `hallucination` were thought of while reading errors in one half of each data set (rows of
-one group, say a right and a wrong answer to one question, fall into the same half).  *Held out* is the other half by
-itself; it was looked at when variants of the rules were compared, so it is a check, not a blind test.
+Written by `scripts/validity` from public data sets with human labels, or labels by construction.  Each score is
+compared with two naive baselines: the answer's length in words, and *new words*, 1 − the share of the answer's words
+that occur in the contexts.  Brackets show 95 % bootstrap confidence intervals.  No rule was trained on the labels, but
+the rules of `hallucination` were written while reading errors in one half of each data set.  All rows of a group, for
+example a right and a wrong answer to one question, are in the same half.  *Held out* is the other half alone.  It was
+used to compare variants of the rules, so it is a check, not a blind test.
 
 ## Hallucination: ROC AUC
 
-Higher scores should mean more often labelled as unsupported; 0.5 is chance.
+Higher scores should go with the label "unsupported"; 0.5 is chance.
 
 """
 FACES = """
-On `halueval_qa` length alone nearly separates the classes: an AUC there says little of any score.  Dialogue and edited
-summaries are hard because the wrong answers are made of the contexts' own words; on `summedits` neither score is better
-than chance, though the share of numbers and dates without support is by itself (0.54 and 0.59 in the two halves).  On
-`begin_grounding` plain word overlap is the better score: two in five of the unsupported answers that score at most 0.2
-ask a question or make a guess, which claims nothing by definition, though every word of it is new.  Were such sentences
-checked too, the score would come close to overlap there (0.93), and fall below it on `summedits`.  The 207 rows of
-`mtrag_human_eval` are too few to tell the two apart.
+On `halueval_qa`, length alone nearly separates the classes, so an AUC there says little about any score.  Dialogue and
+edited summaries are hard because the wrong answers use the contexts' own words.  On `summedits` neither score is better
+than chance, though the share of unsupported numbers and dates alone is (0.54 and 0.59 in the two halves).  On
+`begin_grounding` plain word overlap is the better score.  There, two in five of the unsupported answers that score at
+most 0.2 ask a question or make a guess; by definition these claim nothing, though every word is new.  If such sentences
+were checked too, the score would come close to overlap there (0.93), and fall below it on `summedits`.  The 207 rows of
+`mtrag_human_eval` are too few to distinguish the two.
 
 ## Relevance, completeness and writing: Spearman correlation
 
-The label is the mean of people's ratings; higher is better in both.
+The label is the mean of human ratings; higher is better for both.
 
 """
 TAIL = """
-Read plainly: these scores are cheap checks of form.  Where a correlation is below about 0.2, or below that of the
-answer's length, do not use the score as a stand-in for people.
+In short, these scores are cheap checks of form.  If a correlation is below about 0.2, or below that of the answer's
+length, do not use the score in place of human ratings.
 """
 
 
 def new_words(answer: pa.ChunkedArray, contexts: pa.ChunkedArray) -> np.ndarray[Any, Any]:
-    """1 - the share of the answer's words that stand in the contexts."""
+    """1 - the share of the answer's words that occur in the contexts."""
     shares = []
     from fastmetrics.text import tokens
 
@@ -99,13 +99,13 @@ ASKED = ("relevance", "keyword_completeness", "writing_completeness", "length_sc
 
 
 def is_held_out(row: dict[str, Any]) -> bool:
-    """Whether a row's group was left aside when rules were chosen."""
+    """Whether a row's group was held out while the rules were written."""
     name = row["id"] if row["group"] is None else row["group"]
     return zlib.crc32(str(name).encode()) % 2 == 1
 
 
 def load(folder: Path, name: str) -> pa.Table:
-    """The rows of a data set; of BEGIN those labelled as attributable or not."""
+    """The rows of a data set; for BEGIN, those labelled as attributable or not."""
     table = pq.read_table(folder / f"{name}.parquet")
     if name == "begin_grounding":
         table = table.filter(pc.not_equal(table["human_label"], "Generic"))
@@ -113,7 +113,7 @@ def load(folder: Path, name: str) -> pa.Table:
 
 
 def grounded(folder: Path) -> str:
-    """The AUC of each score that claims to find unsupported answers."""
+    """The AUC of each score that should detect unsupported answers."""
     heads = ("data", "rows", "labelled", "hallucination", "held out", "new words", "length")
     lines = [f"| {' | '.join(heads)} |", "|---" * len(heads) + "|"]
     for name, label in GROUNDED.items():
@@ -163,7 +163,7 @@ def main() -> None:
     folder = Path(os.environ["FASTMETRICS_DATA"]) / "dev"
     OUT.parent.mkdir(exist_ok=True)
     notes = OUT.with_name("validity_errors.md")
-    errors = f"\nWhere `hallucination` errs, row by row: [{notes.name}]({notes.name}).\n"
+    errors = f"\nErrors of `hallucination`, row by row: [{notes.name}]({notes.name}).\n"
     OUT.write_text(HEAD + grounded(folder) + errors + FACES + rated(folder) + TAIL, encoding="utf-8")
 
 

