@@ -230,3 +230,12 @@ def test_rows_that_a_judge_has_judged_tell_orders_decisions_and_cost(tmp_path, m
 
 def _times(found):
     return found["judge_show_latency_ms"].to_numpy()
+
+
+def test_comparisons_take_higher_scores_of_a_judge_as_better_and_leave_out_what_calls_cost():
+    runs = {"old": judged(1), "new": judged(2)}
+    assert fm.compare(runs).better == {"judge_relevance": "higher"}
+    tokens = fm.compare(runs, metrics="judge_relevance_prompt_tokens")
+    assert tokens.better == {"judge_relevance_prompt_tokens": "lower"}
+    found = fm.gate(runs["new"], ["judge_relevance.drop <= 2"], baseline=runs["old"])
+    assert found.passed

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 import pyarrow as pa
 
+from fastmetrics.core.judged_names import COMPLETION_TOKENS, LATENCY, PROMPT_TOKENS
 from fastmetrics.derive.call import BUDGET, ERROR, HTTP, TIMEOUT
 from fastmetrics.derive.reply_parsing import OK
 
@@ -51,11 +52,11 @@ def columns_of(rows: Sequence[Sequence[Judgement]], repeats: int, *, replies: bo
         "_reason": pa.array([one.reason for one in first], pa.string()),
         "_status": pa.array([one.status for one in first], pa.string()),
         "_repairs": pa.array([_BETWEEN.join(one.repairs) or None for one in first], pa.string()),
-        "_prompt_tokens": pa.array([_sum(row, "prompt_tokens") for row in rows], pa.int64()),
-        "_completion_tokens": pa.array([_sum(row, "completion_tokens") for row in rows], pa.int64()),
+        PROMPT_TOKENS: pa.array([_sum(row, "prompt_tokens") for row in rows], pa.int64()),
+        COMPLETION_TOKENS: pa.array([_sum(row, "completion_tokens") for row in rows], pa.int64()),
     }
     if times:
-        made["_latency_ms"] = pa.array([_sum(row, "latency_ms") for row in rows], pa.float64())
+        made[LATENCY] = pa.array([_sum(row, "latency_ms") for row in rows], pa.float64())
     if replies:
         made["_reply"] = pa.array([one.reply for one in first], pa.string())
         made["_trace"] = pa.array([one.trace for one in first], pa.string())

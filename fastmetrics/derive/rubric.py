@@ -14,6 +14,7 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
+from fastmetrics.core.judged_names import PREFIX
 from fastmetrics.derive.reply_forms import FORMS
 from fastmetrics.errors import FileFormatError, OptionError, UnknownNameError
 from fastmetrics.errors.messages import Argument, shown
@@ -66,7 +67,7 @@ class Rubric:
     @property
     def axis(self) -> str:
         """The column that it fills."""
-        return f"judge_{self.name}"
+        return PREFIX + self.name
 
     @cached_property
     def placeholders(self) -> list[str]:

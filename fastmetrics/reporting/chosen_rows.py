@@ -17,8 +17,8 @@ from fastmetrics.reporting.plain_text import embedded, visible
 from fastmetrics.reporting.row_texts import Seen, cut, row_texts
 from fastmetrics.reporting.sampled_rows import Stratum, candidates, strata
 from fastmetrics.results.correlations import Correlations
+from fastmetrics.results.declared_metrics import declared_better
 from fastmetrics.results.score_runs import ScoreRun
-from fastmetrics.results.summary import declared_better
 
 BUDGET = 3_600_000
 """The bytes of the rows in a page."""

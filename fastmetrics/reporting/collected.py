@@ -24,13 +24,14 @@ from fastmetrics.reporting.retrieval_page import PlaceCounts, retrieval_page
 from fastmetrics.reporting.row_texts import JUDGED
 from fastmetrics.reporting.usage_page import usage_parts
 from fastmetrics.results.correlations import Correlations, correlations
+from fastmetrics.results.declared_metrics import declared_better
 from fastmetrics.results.histograms import histograms
 from fastmetrics.results.interval_summary import summarize_by
 from fastmetrics.results.judge_report import judge_report
 from fastmetrics.results.run_list import list_runs
 from fastmetrics.results.score_runs import ScoreRun, open_run, open_runs
 from fastmetrics.results.side_by_side import PRIMARY, SideBySide, primary_of, summaries_of
-from fastmetrics.results.summary import Summary, declared_better
+from fastmetrics.results.summary import Summary
 from fastmetrics.results.trend import trend
 
 _CORRELATED = 40

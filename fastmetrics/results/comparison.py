@@ -24,10 +24,10 @@ from fastmetrics.plan.corpus_values import many_values
 from fastmetrics.results.compared_cell import Cell, HowToCompare
 from fastmetrics.results.comparison_result import Compared, Comparison, Ranking
 from fastmetrics.results.counted_cell import CountedCell
+from fastmetrics.results.declared_metrics import declared_better
 from fastmetrics.results.pairing import PairedRuns, check_settings, pair_runs
 from fastmetrics.results.score_runs import ScoreRun, open_run, open_runs, shared_metrics
 from fastmetrics.results.segments import Segment, cluster_numbers, segments_of
-from fastmetrics.results.summary import declared_better
 from fastmetrics.stats.multiple_tests import CORRECTIONS, corrected
 from fastmetrics.stats.paired_tests import TESTS
 

@@ -16,8 +16,8 @@ from fastmetrics.core.display import Grid, Shown, number, strict
 from fastmetrics.core.name_lists import listed
 from fastmetrics.declaration.metric import Better
 from fastmetrics.errors import ColumnError
+from fastmetrics.results.declared_metrics import declared_better
 from fastmetrics.results.score_runs import open_run, shared_metrics
-from fastmetrics.results.summary import declared_better
 from fastmetrics.stats.correlation_matrix import correlate
 
 _SHOWN = 10

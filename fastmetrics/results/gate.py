@@ -18,12 +18,13 @@ from fastmetrics.errors import ColumnError, OptionError, UnknownNameError
 from fastmetrics.errors.messages import Argument
 from fastmetrics.results.comparison import compare
 from fastmetrics.results.comparison_result import Compared, Comparison
+from fastmetrics.results.declared_metrics import declared_better, declared_statistics
 from fastmetrics.results.gate_result import Checked, Gate
 from fastmetrics.results.gate_rules import SHARES, Rule, parse_rules, read_rules
 from fastmetrics.results.score_files import ScoreFile
 from fastmetrics.results.score_runs import ScoreRun, open_run
 from fastmetrics.results.segments import segments_of
-from fastmetrics.results.summary import Summary, declared_better, declared_statistics, summarize
+from fastmetrics.results.summary import Summary, summarize
 
 
 def gate(

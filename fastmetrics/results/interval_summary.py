@@ -16,9 +16,9 @@ from fastmetrics.core.display import Grid, Shown, number, strict
 from fastmetrics.core.name_lists import listed
 from fastmetrics.core.threads import cores
 from fastmetrics.declaration.metric import Better
+from fastmetrics.results.declared_metrics import declared_better
 from fastmetrics.results.score_runs import ScoreRun, open_run, shared_metrics
 from fastmetrics.results.segments import Segment, cluster_numbers, segments_of
-from fastmetrics.results.summary import declared_better
 from fastmetrics.stats.paired_tests import Differences, bootstrap_interval
 
 _FEW = 30

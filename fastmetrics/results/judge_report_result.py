@@ -9,6 +9,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from fastmetrics.core.display import Grid, Shown, folded, number, strict
+from fastmetrics.core.judged_names import PREFIX
 from fastmetrics.stats.decisions import Decisions
 from fastmetrics.stats.judge_quality import Consistency, Latency
 from fastmetrics.stats.pairwise import Pairwise
@@ -187,7 +188,7 @@ class JudgeReport(Shown):
 
     def _name(self, one: AxisReport) -> str:
         several = len({axis.judge for axis in self.axes}) > 1
-        axis = one.axis.removeprefix("judge_")
+        axis = one.axis.removeprefix(PREFIX)
         return f"{_short(one.judge)} {_cut(axis, 12)}" if several else _cut(one.axis)
 
     def remarks(self) -> Sequence[str]:

@@ -15,6 +15,7 @@ import pyarrow.compute as pc
 
 from fastmetrics.core.arrays import Floats, as_array
 from fastmetrics.core.input_columns import COLUMNS
+from fastmetrics.core.judged_names import LATENCY
 from fastmetrics.core.prices import Price, price_of
 from fastmetrics.errors import ColumnError, UnknownNameError
 from fastmetrics.results.judge_report_result import AxisReport, PeopleAgreement, SegmentMean
@@ -121,7 +122,7 @@ def _decided(table: pa.Table, axis: str, scores: Floats, truth: Floats | None, c
     if truth is None or not np.isin(truth[~np.isnan(truth)], (0.0, 1.0)).all():
         return None
     clear = np.where(np.isin(scores, (0.0, 1.0)), scores, np.nan)
-    times = numbers(table.column(f"{axis}_latency_ms")) if f"{axis}_latency_ms" in table.column_names else ()
+    times = numbers(table.column(axis + LATENCY)) if axis + LATENCY in table.column_names else ()
     return judge_decisions(clear, truth, latency_ms=times, confidence=confidence)
 
 
@@ -145,9 +146,9 @@ def _consistency(table: pa.Table, axis: str, span: tuple[float, float]) -> Consi
 
 def _latency(table: pa.Table, axis: str) -> Latency | None:
     """Of a call: a row's milliseconds are those of all its repeats."""
-    if f"{axis}_latency_ms" not in table.column_names:
+    if axis + LATENCY not in table.column_names:
         return None
-    times = numbers(table.column(f"{axis}_latency_ms"))
+    times = numbers(table.column(axis + LATENCY))
     if _has_lists(table, f"{axis}_scores"):
         lengths = pc.list_value_length(table.column(f"{axis}_scores")).fill_null(1)
         times = times / np.maximum(lengths.to_numpy(), 1)

@@ -17,6 +17,7 @@ from fastmetrics.core.arrays import Flags, Floats, Ints, as_array
 from fastmetrics.core.corpus_counts import METADATA, counts_column
 from fastmetrics.core.frames import open_frame
 from fastmetrics.core.input_columns import COLUMNS, is_id
+from fastmetrics.core.judged_names import is_cost
 from fastmetrics.errors import ColumnError, InputError, OptionError, UnknownNameError
 from fastmetrics.errors.messages import Argument
 from fastmetrics.plan.corpus_values import is_corpus, is_counted
@@ -239,14 +240,18 @@ def _named_apart(runs: Sequence[ScoreRun]) -> list[ScoreRun]:
 
 
 def shared_metrics(runs: Sequence[ScoreRun], asked: Sequence[str]) -> list[str]:
-    """The metrics to compare: those asked for, or all that every run has scores of, or the counts of rows."""
+    """The metrics to compare: those asked for, or all that every run has scores of, or the counts of rows.
+
+    What a judge's calls cost is compared only if asked for, since each metric more makes the correction of p stricter.
+    """
     for name in asked:
         for run in runs:
             if name not in (*run.scores, *run.counted):
                 _check_counted(run, name)
                 near = UnknownNameError.of("metric", name, run.scores).message
                 raise UnknownNameError(f"{run.name} has no scores of {name!r}: ", near)
-    found = list(asked) or [name for name in runs[0].scores if all(name in run.scores for run in runs)]
+    shared = [name for name in runs[0].scores if all(name in run.scores for run in runs)]
+    found = list(asked) or [name for name in shared if not is_cost(name)] or shared
     found += [] if asked else [name for name in runs[0].counted if all(name in run.counted for run in runs)]
     if not found:
         held = "; ".join(f"{run.name} has {', '.join(run.scores) or 'none'}" for run in runs[:5])

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import json
 import math
-import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
@@ -15,10 +14,9 @@ import pyarrow as pa
 
 from fastmetrics.core.arrays import floats_of_arrow
 from fastmetrics.core.display import Grid, Shown, number, strict
-from fastmetrics.declaration.metric import Better, Metric
 from fastmetrics.errors import OptionError, UnknownNameError
-from fastmetrics.metrics import lookup
 from fastmetrics.plan.corpus_values import caution_notes, columns_read, finish_all
+from fastmetrics.results.declared_metrics import declared_labels, declared_statistics
 from fastmetrics.stats.moments import State
 from fastmetrics.stats.quantiles import quantiles
 from fastmetrics.stats.score_sums import Collected, Piece, Scores, Sums, list_columns, score_columns
@@ -230,38 +228,6 @@ def _added(scores: Any, asked: Callable[[Sequence[str]], Mapping[str, Any]]) -> 
                 held.setdefault(name, []).extend(_values(piece, name))
     sums.close()
     return Collected(sums, partial(_reread, source) if source.again else lambda name: iter(held[name]))
-
-
-def declared_statistics(names: Iterable[str]) -> dict[str, tuple[str, ...]]:
-    """The percentiles that the metrics of these score columns declare."""
-    return {name: found.statistics for name, found in _declared(names) if found.statistics}
-
-
-def declared_labels(names: Iterable[str]) -> dict[str, str]:
-    """What the sources call the statistics of these score columns: ``{"abstained.mean": "abstain_rate"}``.
-
-    A label names a metric with its default options; the column ``name@k`` has it with the cut-off (``mrr@10``).  A
-    column with any other options keeps its own name, so that no label stands for two of them.
-    """
-    return {
-        f"{name}.{statistic}": label + cutoff
-        for name, found in _declared(names)
-        if re.fullmatch("(@[0-9]+)?", cutoff := name.removeprefix(found.name))
-        for statistic, label in found.labels.items()
-    }
-
-
-def declared_better(names: Iterable[str]) -> dict[str, Better]:
-    """Which scores of these columns are the better ones, where their metrics say: ``{"hallucination": "lower"}``."""
-    return {name: found.better for name, found in _declared(names)}
-
-
-def _declared(names: Iterable[str]) -> Iterator[tuple[str, Metric]]:
-    """The declaration behind each score column that has one; ``ndcg@10`` is a score of ``ndcg``."""
-    for name in names:
-        metric = lookup(re.split(r"[@(]", name)[0])
-        if metric is not None:
-            yield name, metric
 
 
 def fractions(statistics: Sequence[str]) -> dict[str, float]:

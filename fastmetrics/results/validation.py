@@ -15,7 +15,7 @@ from fastmetrics.core.threads import cores
 from fastmetrics.declaration.metric import Better, Side
 from fastmetrics.errors import ColumnError, OptionError, UnknownNameError
 from fastmetrics.errors.messages import Argument
-from fastmetrics.results.summary import declared_better
+from fastmetrics.results.declared_metrics import declared_better
 from fastmetrics.results.validation_result import MetricValidation, Validation
 from fastmetrics.stats.agreement import agreement
 from fastmetrics.stats.association import associate

@@ -18,10 +18,10 @@ from fastmetrics.core.input_columns import COLUMNS, resolve
 from fastmetrics.core.name_lists import listed
 from fastmetrics.errors import ColumnError, FileFormatError, InputError, OptionError, UnknownNameError
 from fastmetrics.errors.messages import Argument
+from fastmetrics.results.declared_metrics import declared_better
 from fastmetrics.results.pairing import check_settings, pair_runs
 from fastmetrics.results.score_runs import ScoreRun, open_run, open_runs, shared_metrics, two_runs
 from fastmetrics.results.segments import segments_of
-from fastmetrics.results.summary import declared_better
 from fastmetrics.tables import open_source
 
 TEXTS = ("question", "reference", "answer", "contexts")

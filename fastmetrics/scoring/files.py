@@ -27,8 +27,9 @@ from fastmetrics.plan.corpus_values import caution_notes, finish_counts
 from fastmetrics.plan.plan import Plan, keeping_counts, plan
 from fastmetrics.plan.score_batch import Scorer, fit
 from fastmetrics.plan.signature import signature
+from fastmetrics.results.declared_metrics import declared_labels, declared_statistics
 from fastmetrics.results.score_files import column_of
-from fastmetrics.results.summary import MetricSummary, Summary, declared_labels, declared_statistics, fractions
+from fastmetrics.results.summary import MetricSummary, Summary, fractions
 from fastmetrics.stats.fingerprint import told
 from fastmetrics.stats.moments import State
 from fastmetrics.stats.quantiles import quantiles
