@@ -6,19 +6,40 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from fastmetrics.core.arrays import Flags
+from fastmetrics.core.arrays import Flags, text_of_arrow
 from fastmetrics.declaration.batch import Batch
 from fastmetrics.metrics.abstention import PHRASES, RefusalsIn, abstained
+
+_ROWS = 16_384
+"""Answers looked at together: few enough for their distinct words to stay in the cache."""
+_SPACE, _ASCII_END = ord(" "), 0x80
 
 
 def abstains(answers: pa.Array) -> Flags:
     """Which answers say, as a whole, that they do not know: those that ``abstained`` gives 1."""
-    refusals = RefusalsIn().of(Batch({"answer": answers}), "answer", {"phrases": PHRASES})
-    found: Flags = abstained(refusals, phrases=PHRASES) == 1
+    found = np.zeros(len(answers), np.bool_)
+    for start in range(0, len(answers), _ROWS):
+        batch = Batch({"answer": answers.slice(start, _ROWS)})
+        refusals = RefusalsIn().of(batch, "answer", {"phrases": PHRASES})
+        found[start : start + _ROWS] = abstained(refusals, phrases=PHRASES) == 1
+    return found
+
+
+def blank(texts: pa.Array) -> Flags:
+    """Which texts are missing or hold nothing but white space.
+
+    Only those that begin with white space, by their first byte, are looked at as a whole.
+    """
+    text = text_of_arrow(texts, "text")
+    found = ~text.valid | (text.starts == text.stops)
+    some = np.flatnonzero(~found)
+    head = text.data[text.starts[some]]
+    doubtful = some[(head <= _SPACE) | (head >= _ASCII_END)]
+    trimmed = pc.utf8_trim_whitespace(texts.take(pa.array(doubtful)))
+    found[doubtful] = np.asarray(pc.equal(pc.binary_length(trimmed), 0))
     return found
 
 
 def answered(answers: pa.Array) -> Flags:
     """Which rows have an answer that is neither missing nor blank, and does not abstain."""
-    some = np.asarray(pc.greater(pc.utf8_length(pc.utf8_trim_whitespace(answers.fill_null(""))), 0))
-    return some & ~abstains(answers)
+    return ~blank(answers) & ~abstains(answers)
