@@ -12,12 +12,15 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from scipy.stats import rankdata
 
 import fastmetrics as fm
 from fastmetrics.errors import ColumnError, FileFormatError, InputError, MissingExtraError, OptionError, OutputError
 from fastmetrics.reporting import page as page_module
 from fastmetrics.reporting.labels import _WORDS
-from fastmetrics.reporting.sampled_rows import EACH, candidates, strata
+from fastmetrics.reporting.sampled_rows import EACH, _ranks, candidates, strata
+from fastmetrics.tables import open_source
+from fastmetrics.tables.whole_table import read_in_turn, whole_table
 from tests.program import program
 
 HOSTILE = [
@@ -206,6 +209,23 @@ def test_strata_hold_the_rows_that_a_full_sort_gives():
     assert told["disagree", ("a", "hallucination")].n == np.isfinite(values["a"]).sum()
     assert sorted(candidates(found, 500)) == list(range(500))
     assert len(set(candidates(found, 10_000))) == len(candidates(found, 10_000)) < 500
+
+
+def test_ranks_are_scipys_and_columns_read_in_turn_are_the_table(tmp_path):
+    random = np.random.default_rng(0)
+    values = random.integers(0, 9, 500) / 8
+    known = random.random(500) < 0.8
+    expected = np.full(500, np.nan)
+    expected[known] = rankdata(values[known]) / known.sum()
+    np.testing.assert_allclose(_ranks(values, known), expected, rtol=1e-15)
+    assert np.isnan(_ranks(values, np.zeros(500, np.bool_))).all()
+    pq.write_table(made(3_000), tmp_path / "a.parquet", row_group_size=1_000)
+    source = open_source(tmp_path / "a.parquet")
+    kinds = {"hallucination": "number", "id": "any", "token_f1": "number"}
+    whole = whole_table(source, kinds)
+    for few in (1, 2, 3):
+        assert read_in_turn(source, kinds, few).equals(whole)
+    assert all(one.num_chunks == 1 for one in read_in_turn(source, kinds, 2).columns)
 
 
 def test_what_cannot_be_shown_is_told(tmp_path):

@@ -12,6 +12,7 @@ from typing import Any
 class Asked:
     """What beside scores goes into a report, and how systems are compared."""
 
+    baseline: Any
     texts: Any
     baseline_texts: Any
     judged: Any

@@ -45,6 +45,8 @@ def chosen_rows(
     if base is not None and ids is not None:
         partner = pc.index_in(ids, value_set=base.ids(str(base.id_column))).fill_null(-1).to_numpy().astype(np.int64)
 
+    pa.default_memory_pool().release_unused()
+
     def before(name: str) -> Floats | None:
         if base is None or partner is None or name not in base.scores:
             return None
@@ -56,10 +58,10 @@ def chosen_rows(
     after_chosen = [main.values(name)[chosen] for name in names]
     before_chosen = [None if (one := before(name)) is None else one[chosen] for name in names]
     texts = row_texts(main, ids, chosen, asked.texts, seen)
-    others = _baseline_answers(base, partner, ids, chosen, asked.baseline_texts)
+    earlier = _baseline_answers(base, partner, ids, chosen, asked.baseline_texts)
     made: list[dict[str, Any]] = []
     weight = 0
-    for place, (at, told, other) in enumerate(zip(chosen, texts, others, strict=True)):
+    for place, (at, told, other) in enumerate(zip(chosen, texts, earlier, strict=True)):
         row = {"at": at, "id": str(at) if labels is None else cut(labels[at].as_py())[:300], "t": told}
         row["s"] = [short(float(values[place])) for values in after_chosen]
         if base is not None:

@@ -53,18 +53,19 @@ class Collected:
     n_shown: int
 
 
-def collect(scores: Any, baseline: Any, asked: Asked) -> Collected:
+def collect(scores: Any, asked: Asked) -> Collected:
     """Everything of one report."""
     opened = open_runs(scores, least=1)
-    base = None if baseline is None else open_run(baseline)
+    base = None if asked.baseline is None else open_run(asked.baseline)
     if base is not None and base.name in {run.name for run in opened}:
         base = replace(base, name=f"{base.name} (baseline)")
-    systems, merged = fewer_segments([_held(one, asked.by) for one in ([base] if base else []) + opened], asked.by)
-    main = systems[1 if base else 0]
     summaries = summaries_of(scores)
     summary = summaries[opened[0].name]
     if base is not None:
-        summaries = {base.name: next(iter(summaries_of([baseline]).values())), **summaries}
+        summaries = {base.name: next(iter(summaries_of([asked.baseline]).values())), **summaries}
+    runs = ([base] if base else []) + opened
+    systems, merged = fewer_segments([_held(one, asked) for one in runs], asked.by)
+    main = systems[1 if base else 0]
     names = [name for name in main.scores if name not in asked.by]
     drawn = histograms(main, metrics=names) if names else {}
     spread = _spread(main, names[:_CORRELATED])
@@ -120,11 +121,13 @@ def collect(scores: Any, baseline: Any, asked: Asked) -> Collected:
     return Collected(parts, data, summary.n_rows, len(rows))
 
 
-def _held(run: ScoreRun, by: Sequence[str]) -> ScoreRun:
-    """The run with what a report reads of it in memory, read once."""
+def _held(run: ScoreRun, asked: Asked) -> ScoreRun:
+    """The run with what a report reads of it in memory, read once; its ids are checked before its scores take room."""
+    if (asked.texts is not None or asked.baseline is not None) and run.id_column is not None:
+        run.ids(run.id_column)
     texts = [yours for name, yours in resolve(run.columns, needed=()).items() if name in JUDGED]
     keys = [one for one in (run.id_column, run.question_column) if one]
-    return run.held([*run.scores, *map(counts_column, run.counted), *keys, *by, *texts])
+    return run.held([*run.scores, *map(counts_column, run.counted), *keys, *asked.by, *texts])
 
 
 def _trends(asked: Asked, names: Sequence[str]) -> list[dict[str, Any]]:

@@ -91,10 +91,10 @@ def report(
     where = as_local(output)
     check_free(where, overwrite)
     library = chart_library()
-    asked = Asked(texts, baseline_texts, judged, usage, runs, listed(by), allow_differences, seed, threads)
+    asked = Asked(baseline, texts, baseline_texts, judged, usage, runs, listed(by), allow_differences, seed, threads)
     several = isinstance(scores, Sequence) and not isinstance(scores, str | bytes)
     several = (several and not _is_rows(scores)) or _is_named(scores)
-    found = collect(scores if several else [scores], baseline, asked)
+    found = collect(scores if several else [scores], asked)
     words = labels(language)
     head = {"L": words, "language": language, "title": visible(title or found.parts["names"][0])}
     data = {**found.data, "labels": words, "language": language}

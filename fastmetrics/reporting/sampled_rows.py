@@ -95,8 +95,11 @@ def _least(values: Floats) -> Ints:
 def _ranks(values: Floats, known: Flags) -> Floats:
     """The ranks of the known values from 0 to 1, ties sharing their mean rank."""
     found = np.full(len(values), np.nan)
-    some, places, counts = np.unique(values[known], return_inverse=True, return_counts=True)
-    ends = np.cumsum(counts)
-    if len(some):
-        found[known] = ((ends - (counts - 1) / 2) / ends[-1])[places]
+    rows = np.flatnonzero(known)
+    rows = rows[np.argsort(values[rows], kind="stable")]
+    if len(rows):
+        ordered = values[rows]
+        starts = np.flatnonzero(np.append(True, ordered[1:] != ordered[:-1]))
+        counts = np.diff(np.append(starts, len(rows)))
+        found[rows] = np.repeat((starts + (counts + 1) / 2) / len(rows), counts)
     return found

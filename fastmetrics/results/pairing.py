@@ -105,9 +105,15 @@ def _by_id(runs: Sequence[ScoreRun], on: str | None) -> PairedRuns:
                 f"{run.name} has no id column to match rows by; name one with ", *ways, Argument("by_position", True)
             )
     ids = [run.ids(str(key)) for run, key in zip(runs, keys, strict=True)]
-    _share_ids(runs, ids)
-    every = ids[0] if all(one.equals(ids[0]) for one in ids[1:]) else pc.unique(pa.chunked_array(ids))
-    every = every.take(pc.sort_indices(every))
+    alike = all(one.equals(ids[0]) for one in ids[1:])
+    if not alike:
+        _share_ids(runs, ids)
+    every = ids[0] if alike else pc.unique(pa.chunked_array(ids))
+    order = pc.sort_indices(every)
+    every = every.take(order)
+    pa.default_memory_pool().release_unused()
+    if alike:
+        return PairedRuns(runs, [order.to_numpy().astype(np.int64)] * len(runs), every, str(keys[0]))
     rows = [pc.index_in(every, value_set=one).fill_null(-1).to_numpy().astype(np.int64) for one in ids]
     return PairedRuns(runs, rows, every, str(keys[0]))
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -27,9 +27,11 @@ from fastmetrics.stats.ratings import is_text
 from fastmetrics.stats.score_sums import score_columns
 from fastmetrics.tables.remote.addresses import last_name
 from fastmetrics.tables.text_columns import as_it_looks
-from fastmetrics.tables.whole_table import whole_table
+from fastmetrics.tables.whole_table import read_in_turn
 
 _BOTH = (Argument("baseline"), " and ", Argument("other"))
+_FEW = 6
+"""How many columns of a Parquet file are read at a time."""
 QUESTION = ("question", *COLUMNS["question"].aliases)
 
 
@@ -43,6 +45,8 @@ class ScoreRun:
     metadata: Mapping[str, Any]
     read: Callable[[Sequence[str]], pa.Table]
     path: str | None = None
+    checked: dict[str, pa.Array] = field(default_factory=dict, repr=False, compare=False)
+    """Columns of ids that were read and found to be whole, for the run and its copies with the same rows."""
 
     @property
     def id_column(self) -> str | None:
@@ -102,6 +106,8 @@ class ScoreRun:
 
     def ids(self, name: str) -> pa.Array:
         """The ids as text; raises ``ColumnError`` for another type and ``InputError`` for one missing or doubled."""
+        if name in self.checked:
+            return self.checked[name]
         found = self.column(name, "to match rows by")
         if not (pa.types.is_integer(found.type) or is_text(found.type)):
             raise ColumnError(f"column {name!r} of {self.name} holds {found.type}, not ids (text or integers)")
@@ -109,12 +115,14 @@ class ScoreRun:
             row = int(np.flatnonzero(found.is_null().to_numpy(zero_copy_only=False))[0])
             raise InputError(f"column {name!r} of {self.name}, row {row}: an id is missing (null)")
         found = found.cast(pa.large_string())
-        counts = pc.value_counts(found)
-        twice = counts.filter(pc.greater(counts.field("counts"), 1))
-        if len(twice):
+        if pc.count_distinct(found).as_py() < len(found):
+            counts = pc.value_counts(found)
+            twice = counts.filter(pc.greater(counts.field("counts"), 1))
             first, count = twice[0]["values"].as_py(), twice[0]["counts"].as_py()
             others = f"; {len(twice) - 1:,} more ids are doubled" if len(twice) > 1 else ""
             raise InputError(f"column {name!r} of {self.name}: the id {first!r} stands in {count:,} rows{others}")
+        pa.default_memory_pool().release_unused()
+        self.checked[name] = found
         return found
 
 
@@ -183,11 +191,12 @@ def _of_file(file: ScoreFile, name: str | None) -> ScoreRun:
 def _reader(file: ScoreFile) -> Callable[[Sequence[str]], pa.Table]:
     """What reads some columns of a file: scores as numbers, others as they are, or of CSV as they look."""
     flags = {field.name for field in file.source.schema if pa.types.is_boolean(field.type)}
-    plain = {one.format for one in file.source.files} <= {"csv", "tsv"}
+    formats = {one.format for one in file.source.files}
+    plain, few = formats <= {"csv", "tsv"}, _FEW if formats <= {"parquet"} else len(file.source.schema)
 
     def read(names: Sequence[str]) -> pa.Table:
         kinds = {name: "any" if name not in file.scores else "flag" if name in flags else "number" for name in names}
-        table = whole_table(file.source, kinds)
+        table = read_in_turn(file.source, kinds, few)
         for at, name in enumerate(table.column_names):
             if plain and name not in file.scores and not is_id(name):
                 table = table.set_column(at, name, as_it_looks(table.column(at)))

@@ -36,16 +36,17 @@ def correlate(columns: Sequence[Floats]) -> list[Correlated]:
     [(0, 1, 3, 0.99, 1.0), (0, 2, 2, -1.0, -1.0), (1, 2, 2, -1.0, -1.0)]
     """
     known = [np.isfinite(column) for column in columns]
+    own = {np.packbits(one).tobytes() for one in known}  # rows that several pairs may have in common
     held: dict[tuple[int, bytes], tuple[Floats, Floats]] = {}
     found = []
     for a in range(len(columns)):
         for b in range(a + 1, len(columns)):
             both = known[a] & known[b]
             rows = np.packbits(both).tobytes()
-            for one in (a, b):
-                if (one, rows) not in held:
-                    held[one, rows] = _standard(columns[one][both])
-            (x, ranked_x), (y, ranked_y) = held[a, rows], held[b, rows]
+            made = {one: held.get((one, rows)) or _standard(columns[one][both]) for one in (a, b)}
+            if rows in own:
+                held |= {(one, rows): standard for one, standard in made.items()}
+            (x, ranked_x), (y, ranked_y) = made[a], made[b]
             found.append(Correlated(a, b, int(both.sum()), _product(x, y), _product(ranked_x, ranked_y)))
         held = {key: value for key, value in held.items() if key[0] > a}
     return found

@@ -30,6 +30,23 @@ def whole_table(source: Source, columns: Mapping[str, str]) -> pa.Table:
     return gathered(source, columns, make)
 
 
+def read_in_turn(source: Source, columns: Mapping[str, str], few: int) -> pa.Table:
+    """The table of :func:`whole_table`, ``few`` columns at a time, each in one buffer.
+
+    Of files of columns this takes no more time, and little memory beside what the columns need.
+    """
+    if len(columns) <= few:
+        return whole_table(source, columns)
+    names = list(columns)
+    held: list[pa.ChunkedArray] = []
+    for start in range(0, len(names), few):
+        part = whole_table(source, {name: columns[name] for name in names[start : start + few]})
+        held += [part.column(name).combine_chunks() for name in names[start : start + few]]
+        del part
+        pa.default_memory_pool().release_unused()
+    return pa.table(dict(zip(names, held, strict=True)))
+
+
 @dataclass(frozen=True)
 class Piece:
     """Some rows on their way: how many, and how to get them, which may be left to another thread."""
