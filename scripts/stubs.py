@@ -36,7 +36,7 @@ def stub() -> str:
     """The text of ``fastmetrics/__init__.pyi``."""
     metrics = [metric for metric in REGISTRY.values() if metric.name.isidentifier()]
     imports = [f"from fastmetrics.{home} import {name} as {name}" for name, home in fm.HOMES.items()]
-    finishes = [_one(metric.finish) for metric in metrics if metric.finish is not None]
+    finishes = [_one(metric.corpus.finish) for metric in metrics if metric.corpus is not None]
     imports += [f"from {_home(finish)} import {_returned(finish)}" for finish in finishes]
     listed = "__all__ = [\n" + "".join(f'    "{name}",\n' for name in fm.public_names()) + "]\n"
     return "\n".join([HEADER, *sorted(imports), "", listed + NAMES, *map(_function, metrics)])
@@ -51,7 +51,7 @@ def _function(metric: Metric) -> str:
         for name, default in metric.defaults.items()
     ]
     given = ", ".join([*columns, "*", *options, "threads: int | None = None"])
-    result = "NDArray[np.float64]" if metric.finish is None else _returned(_one(metric.finish))
+    result = "NDArray[np.float64]" if metric.corpus is None else _returned(_one(metric.corpus.finish))
     return f'def {metric.name}({given}) -> {result}:\n    """{metric.summary}"""\n'
 
 

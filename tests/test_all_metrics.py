@@ -60,7 +60,7 @@ def test_the_declaration_is_whole(name):
     assert metric.level in ("row", "corpus")
     assert metric.bounds[0] < metric.bounds[1]
     assert set(metric.needs) <= set(COLUMNS)
-    assert metric.required or metric.either
+    assert metric.required or metric.rows.either
     assert getattr(fm, name).__doc__ == metric.function.__doc__
 
 

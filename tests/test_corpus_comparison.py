@@ -75,7 +75,7 @@ def test_many_values_are_those_of_finish(name, seed, n):
     counts = np.array(counts_of(RUNS["new"], name))
     sums = counts[np.random.default_rng(seed).integers(0, len(counts), (n, 3))].sum(axis=1)
     asked = parse(name)
-    wanted = [float(asked.metric.finish(row, **asked.options).score) for row in sums.tolist()]
+    wanted = [float(asked.metric.corpus.finish(row, **asked.options).score) for row in sums.tolist()]
     assert np.array_equal(many_values(name, sums), wanted, equal_nan=True)
 
 

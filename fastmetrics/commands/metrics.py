@@ -50,13 +50,13 @@ def _explain(metric: Metric) -> None:
 
 def _columns(metric: Metric) -> str:
     """The columns without which there is no score."""
-    alternatives = "" if metric.either is None else str(metric.either).replace("'", "")
+    alternatives = "" if metric.rows.either is None else str(metric.rows.either).replace("'", "")
     return ", ".join(filter(None, [*metric.required, alternatives]))
 
 
 def _others(metric: Metric) -> list[str]:
     """The columns that may be absent, whatever else there is."""
-    sets = () if metric.either is None else metric.either.sets
+    sets = () if metric.rows.either is None else metric.rows.either.sets
     return sorted(metric.optional - {column for one in sets for column in one})
 
 

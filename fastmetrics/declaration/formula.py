@@ -27,8 +27,8 @@ class Formula:
 
 def values_of(metric: Metric, sums: Ints, options: Options) -> Floats:
     """The values of a corpus metric, one for each row of sums."""
-    finish = metric.finish
+    assert metric.corpus is not None
+    finish = metric.corpus.finish
     if isinstance(finish, Formula):
         return finish.of_many(sums, **options)
-    assert finish is not None
     return np.array([float(finish(row, **options).score) for row in sums.tolist()])

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import importlib
 import os
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
@@ -19,7 +19,7 @@ from fastmetrics.core.allowed_values import Allowed, option
 from fastmetrics.core.arrays import Flags, Floats
 from fastmetrics.declaration.batch import Batch
 from fastmetrics.declaration.cautions import Caution
-from fastmetrics.declaration.either import Either
+from fastmetrics.declaration.hooks import Corpus, Rows
 from fastmetrics.declaration.parameters import parameters
 from fastmetrics.declaration.plugin_files import LOADED, execute
 from fastmetrics.declaration.references import aligned, best_of
@@ -47,18 +47,12 @@ class Metric:
     statistics: tuple[str, ...]
     labels: Mapping[str, str]
     check: Callable[..., None] | None
-    prepare: Callable[[Batch, Options], Batch] | None
-    best_by: Callable[..., Floats] | None = None
-    grouped: bool = False
+    rows: Rows
+    corpus: Corpus | None = None
     usual: bool = True
-    finish: Callable[..., Any] | None = None
-    fit: Callable[[Iterable[Batch], Options], Options] | None = None
     aliases: tuple[str, ...] = ()
     cues: tuple[str, ...] = ()
     caution: Callable[[Options], Caution | None] | None = None
-    either: Either | None = None
-    over: Callable[[Options], tuple[str, ...]] | None = None
-    keeps: str | None = None
 
     def __reduce__(self) -> tuple[Callable[..., Metric], tuple[Any, ...]]:
         """Other processes find the declaration by its name, in its module, or run the plugin that declares it."""
@@ -75,7 +69,12 @@ class Metric:
     @property
     def level(self) -> str:
         """``row`` for one score a row, ``corpus`` for one a table."""
-        return "row" if self.finish is None else "corpus"
+        return "row" if self.corpus is None else "corpus"
+
+    @property
+    def keeps(self) -> str | None:
+        """The column in which a run keeps what a corpus metric needs of each row, if not counts."""
+        return None if self.corpus is None else self.corpus.keeps
 
     @property
     def required(self) -> tuple[str, ...]:
@@ -84,11 +83,11 @@ class Metric:
 
     def reads(self, options: Options) -> tuple[str, ...]:
         """The row metrics of whose scores it is made."""
-        return () if self.over is None else self.over(options)
+        return () if self.corpus is None or self.corpus.over is None else self.corpus.over(options)
 
     def fits(self, columns: Collection[str]) -> bool:
         """Whether it can be computed from these columns."""
-        return set(self.required) <= set(columns) and (self.either is None or self.either.met_by(columns))
+        return set(self.required) <= set(columns) and (self.rows.either is None or self.rows.either.met_by(columns))
 
     @property
     def summary(self) -> str:
@@ -134,26 +133,26 @@ class Metric:
 
     def _ready(self, batch: Batch, options: Options) -> tuple[Batch, list[str], Flags]:
         """The batch to read, the columns it has of those needed, and whether each row has all it takes."""
-        if self.prepare is not None:
-            batch = self.prepare(batch, options)
+        if self.rows.prepare is not None:
+            batch = self.rows.prepare(batch, options)
         columns = [column for column in self.needs if column in batch.columns]
         present = np.ones(batch.n_rows, np.bool_)
         for column in columns:
             if column not in self.optional:
                 present = present & batch.present(column)
-        if self.either is not None:
-            present = present & self.either.rows(batch, options)
+        if self.rows.either is not None:
+            present = present & self.rows.either.rows(batch, options)
         return batch, columns, present
 
     def _call(self, batch: Batch, options: Options) -> tuple[Any, Flags]:
         """What the function makes of the rows, and whether each had all it takes."""
         batch, columns, present = self._ready(batch, options)
-        owner = batch.owners("reference") if "reference" in columns and not self.grouped else None
+        owner = batch.owners("reference") if "reference" in columns and not self.rows.grouped else None
         arguments = {column: aligned(batch, column, self.needs[column], options, owner) for column in columns}
         scores = self.function(**arguments, **options)
         if owner is not None:
-            if self.best_by is not None:
-                merit = self.best_by(**arguments, **options)
+            if self.rows.best_by is not None:
+                merit = self.rows.best_by(**arguments, **options)
             else:
                 merit = -scores if self.better == "lower" else scores
             scores = best_of(scores, merit, owner, batch.n_rows)
@@ -168,34 +167,30 @@ def metric(
     statistics: Sequence[str] = (),
     labels: Mapping[str, str] | None = None,
     check: Callable[..., None] | None = None,
-    prepare: Callable[[Batch, Options], Batch] | None = None,
-    best_by: Callable[..., Floats] | None = None,
-    grouped: bool = False,
+    rows: Rows | None = None,
+    corpus: Corpus | None = None,
     usual: bool = True,
     name: str | None = None,
-    finish: Callable[..., Any] | None = None,
-    fit: Callable[[Iterable[Batch], Options], Options] | None = None,
     aliases: Sequence[str] = (),
     cues: Sequence[str] = (),
     caution: Callable[[Options], Caution | None] | None = None,
-    either: Either | None = None,
-    over: Callable[[Options], tuple[str, ...]] | None = None,
-    keeps: str | None = None,
 ) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Declare the decorated function as a metric; ``fastmetrics.<name>`` then calls it with raw columns.
 
-    The names of its positional parameters are the columns it reads, those of ``docs/columns.md``; one whose default is
-    None can be absent.  Keyword-only parameters are options, with a default and an annotation (``int``, ``float``,
-    ``str``, ``bool``, or one that says what is allowed).  The columns' annotations say what it is called with:
+    The positional parameters name the columns that the function reads (``docs/columns.md``); a column whose default is
+    None is optional.  The keyword-only parameters are options, each with a default and an annotation (``int``,
+    ``float``, ``str``, ``bool``, or a set of allowed values).  The annotation of a column decides what the function
+    receives:
 
-    - ``str``, ``float``, ``int``, ``bool`` or ``list[...]``: the values of one row, as Python objects.  It returns a
-      number, or None where it is undefined.  This is as slow as Python: about a million simple calls a second.
-    - ``pyarrow.Array``: whole columns of a batch of some thousand rows.  It returns one number a row, NaN where it is
-      undefined.
-    - what this package's own metrics ask for (``fastmetrics.declaration.representations``), which may change.
+    - ``str``, ``float``, ``int``, ``bool`` or ``list[...]``: the values of one row, as Python objects.  The function
+      returns a number, or None where the score is undefined.  It runs at the speed of Python: about a million simple
+      calls a second.
+    - ``pyarrow.Array``: whole columns of a batch of some thousand rows.  The function returns one number a row, NaN
+      where the score is undefined.
+    - a representation of this package's own metrics (``fastmetrics.declaration.representations``), which may change.
 
     Rows that lack a column are not scored.  Of several references the best score counts, unless ``reference`` is a
-    ``list[str]``, which is all of a row's.  A file of such functions is loaded by :func:`fastmetrics.load_plugin`.
+    ``list[str]``, which holds all references of a row.  :func:`fastmetrics.load_plugin` loads a file of such functions.
 
     >>> import fastmetrics as fm
     >>> @fm.metric(bounds=(0, 1), better="higher")
@@ -204,26 +199,18 @@ def metric(
     >>> fm.score({"answer": ["in Rome", "Rome"], "reference": ["in Paris", None]}, "shares_first_word")[0].to_pylist()
     [1.0, None]
 
-    ``bounds`` are the least and the greatest score; ``source`` says where the definition comes from.
-    ``better`` says which scores are the better ones, ``"higher"`` or ``"lower"``; None if a score alone does not tell.
-    ``statistics`` are what a summary adds to mean, std, min and max (``"p50"``, …); ``labels`` are the sources' own
-    names for summary values; ``check`` is called with all options, each of which is what its annotation allows, and
-    raises ``OptionError`` for those that it refuses together; ``prepare`` may replace the batch before it is read.
+    What readers of the scores see: ``bounds`` are the smallest and the largest possible score.  ``better`` is
+    ``"higher"``, ``"lower"``, or None if a score alone does not tell which of two answers is better.  ``source`` names
+    the origin of the definition.  ``statistics`` are added to a summary (``"p50"``, …), and ``labels`` are the source's
+    names for summary values.  ``caution`` returns, for given options, a note on rows that the metric cannot judge well.
 
-    Of several references the one with the best score counts, or the first one of highest ``best_by``, which is
-    called as the function is; a ``grouped`` function sees all references of a row together and gives one score a row.
-    A metric that is not ``usual`` is computed only when asked for by name.  ``name`` is for one that Python could not
-    call so.  The function of a corpus metric gives one row of whole numbers a row; ``finish`` is called with their
-    sums and all options, and returns an object whose ``score`` is the metric's value.  ``fit`` makes of all batches the
-    options to score each with; it reads no batch if the options given need none.
+    How users find it: ``name`` replaces the function's name where Python does not allow the metric's.  ``aliases`` are
+    other names of the same number, accepted like the labels.  ``cues`` are ambiguous or similar names, for which an
+    error suggests this metric.  A metric that is not ``usual`` is computed only when asked for by name.
 
-    ``aliases`` are other names of the very same number, by which it may be asked for, as it may by its labels.
-    ``cues`` are names that do not say which of several metrics is meant, or are those of something similar: an error
-    suggests this metric.  ``caution`` says of given options what readers of the scores must know of some rows.
-    ``either`` names sets of columns that can be absent of which one must be there.  ``over`` names, for given options,
-    the row metrics whose scores ``finish`` is called with in the place of counts, by a function that reads them.
-    ``keeps`` names a column in which a run keeps lists of whole numbers, which the function gives in the place of
-    counts, once for all metrics that name the column; ``finish`` is called with them as with scores.
+    How it is computed: ``check`` receives all options and raises ``OptionError`` for values that do not go together.
+    ``rows`` (``fastmetrics.declaration.hooks.Rows``) changes how the function receives the rows, and ``corpus``
+    (``fastmetrics.declaration.hooks.Corpus``) makes it a metric with one value a table.
 
     Raises ``PluginError`` for a name that is taken, ``UnknownNameError`` for a parameter that is no column, and
     ``TypeError`` for an annotation that says nothing.
@@ -244,18 +231,12 @@ def metric(
             statistics=tuple(statistics),
             labels=dict(labels or {}),
             check=check,
-            prepare=prepare,
-            best_by=best_by,
-            grouped=grouped or read.grouped,
+            rows=replace(rows or Rows(), grouped=read.grouped or (rows is not None and rows.grouped)),
+            corpus=corpus,
             usual=usual,
-            finish=finish,
-            fit=fit,
             aliases=tuple(one for one in aliases if one != (name or function.__name__)),
             cues=tuple(cues),
             caution=caution,
-            either=either,
-            over=over,
-            keeps=keeps,
         )
         _check_free(declared)
         REGISTRY[declared.name] = declared

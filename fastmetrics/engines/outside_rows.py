@@ -39,7 +39,7 @@ def plan_rows(
     keep = list(dict.fromkeys([*kept, *listed(keep)]))
     planned = plan(names, metrics, columns, schema, keep, suites, embedder, cache, no_relevant)
     for score in planned.scores:
-        if score.metric.finish is not None:
+        if score.metric.corpus is not None:
             raise OptionError(
                 f"{score.name} is one value a table, which has no place among rows that come in pieces: "
                 "score files with score_files"

@@ -11,6 +11,7 @@ import numpy as np
 
 from fastmetrics.core.arrays import Flags, Floats, Ints
 from fastmetrics.declaration.formula import Formula
+from fastmetrics.declaration.hooks import Corpus, Rows
 from fastmetrics.declaration.metric import REGISTRY, metric
 from fastmetrics.declaration.representations import Number, Raw
 from fastmetrics.metrics.abstention import PHRASES, Answers, Patterns, check_phrases
@@ -31,9 +32,8 @@ def _on(rows: Flags, happened: Flags) -> Floats:
     bounds=(0, 1),
     better="higher",
     source="S1, abstain rate, over unanswerable questions",
-    grouped=True,
+    rows=Rows(grouped=True, either=TOLD),
     check=check_phrases,
-    either=TOLD,
 )
 def correct_abstention(
     answer: Decided,
@@ -60,9 +60,8 @@ def correct_abstention(
     bounds=(0, 1),
     better="lower",
     source="S1, abstain rate, over unanswerable questions",
-    grouped=True,
+    rows=Rows(grouped=True, either=TOLD),
     check=check_phrases,
-    either=TOLD,
 )
 def answered_unanswerable(
     answer: Decided,
@@ -87,9 +86,8 @@ def answered_unanswerable(
     bounds=(0, 1),
     better="lower",
     source="S1, answers to answerable questions that are wrong",
-    grouped=True,
+    rows=Rows(grouped=True, either=judged_by(token_f1.__name__)),
     check=check_phrases,
-    either=judged_by(token_f1.__name__),
 )
 def wrong_on_answerable(
     answer: Overlapping,
@@ -129,9 +127,8 @@ def answer_rate(answer: Answers, *, phrases: Patterns = PHRASES) -> Floats:
     bounds=(0, 1),
     better="higher",
     source="S1, exact match and abstain rate; SQuAD 2.0, exact",
-    grouped=True,
+    rows=Rows(grouped=True, either=judged_by(exact_match.__name__)),
     check=check_phrases,
-    either=judged_by(exact_match.__name__),
 )
 def overall_accuracy(
     answer: Matched,
@@ -194,10 +191,9 @@ def _finish_many(sums: Ints, **options: Any) -> Floats:
     bounds=(0, 1),
     better="higher",
     source="S1, abstain rate, judged by answerability",
-    grouped=True,
-    finish=Formula(_finish, _finish_many),
+    rows=Rows(grouped=True, either=TOLD),
+    corpus=Corpus(finish=Formula(_finish, _finish_many)),
     check=check_phrases,
-    either=TOLD,
 )
 def abstention_f1(
     answer: Decided,

@@ -15,6 +15,7 @@ from fastmetrics.core.arrays import Floats, Ints, Text, Tokens, text_of_strings
 from fastmetrics.declaration.batch import Batch
 from fastmetrics.declaration.cautions import Caution, one_word
 from fastmetrics.declaration.formula import Formula
+from fastmetrics.declaration.hooks import Corpus, Rows
 from fastmetrics.declaration.metric import metric
 from fastmetrics.declaration.representations import Options
 from fastmetrics.errors import OptionError
@@ -125,7 +126,7 @@ def _totals(lengths: Ints, orders: int) -> Ints:
     bounds=(0, 100),
     better="higher",
     source="S2, BLEU; sacreBLEU 2.6",
-    grouped=True,
+    rows=Rows(grouped=True),
     aliases=_ALIASES,
     cues=_CUES,
     caution=_caution,
@@ -263,8 +264,8 @@ def _finish_many(sums: Ints, **options: Any) -> Floats:
     bounds=(0, 100),
     better="higher",
     source="S2, BLEU; sacreBLEU 2.6",
-    grouped=True,
-    finish=Formula(_finish, _finish_many),
+    rows=Rows(grouped=True),
+    corpus=Corpus(finish=Formula(_finish, _finish_many)),
     cues=_CUES,
     caution=_caution,
 )

@@ -11,6 +11,7 @@ import pyarrow.compute as pc
 
 from fastmetrics.core.arrays import Flags, Floats, Ints
 from fastmetrics.declaration.batch import Batch
+from fastmetrics.declaration.hooks import Rows
 from fastmetrics.declaration.metric import metric
 from fastmetrics.declaration.representations import Options, Raw
 from fastmetrics.metrics.abstention import PHRASES, Citation, Patterns, check_phrases
@@ -83,7 +84,7 @@ def _statements(sentences: Sentences, bare: pa.Array, idk: Flags) -> Flags:
     better="higher",
     source=SOURCE,
     check=check_phrases,
-    prepare=prepare,
+    rows=Rows(prepare=prepare),
     usual=False,
     cues=["citation_accuracy"],
 )
@@ -123,7 +124,7 @@ def citation_precision(
     return divide(answer.n_supporting, answer.n_citations, empty=np.nan)
 
 
-@metric(bounds=(0, 1), better="higher", source=SOURCE, check=check_phrases, prepare=prepare, usual=False)
+@metric(bounds=(0, 1), better="higher", source=SOURCE, check=check_phrases, rows=Rows(prepare=prepare), usual=False)
 def citation_recall(
     answer: Cites,
     contexts: Raw,

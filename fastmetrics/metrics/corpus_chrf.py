@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from fastmetrics.core.arrays import Floats, Ints
 from fastmetrics.declaration.batch import Batch
 from fastmetrics.declaration.formula import Formula
+from fastmetrics.declaration.hooks import Corpus, Rows
 from fastmetrics.declaration.metric import metric
 from fastmetrics.declaration.representations import Options
 from fastmetrics.kernels.stats.corpus_formulas import chrf_scores
@@ -118,8 +119,8 @@ def _counts(answer: Spelled, reference: Grouped, char_order: int, word_order: in
     better="higher",
     source="S2, chrF; sacreBLEU 2.6",
     check=check_orders,
-    grouped=True,
-    finish=Formula(_finish, _finish_many),
+    rows=Rows(grouped=True),
+    corpus=Corpus(finish=Formula(_finish, _finish_many)),
 )
 def corpus_chrf(
     answer: Spelling,
@@ -153,8 +154,8 @@ def corpus_chrf(
     source="S2, chrF++; sacreBLEU 2.6",
     check=check_orders,
     aliases=["corpus_chrf_plus_plus"],
-    grouped=True,
-    finish=Formula(_finish, _finish_many),
+    rows=Rows(grouped=True),
+    corpus=Corpus(finish=Formula(_finish, _finish_many)),
 )
 def corpus_chrf_plus_plus(
     answer: Spelling,

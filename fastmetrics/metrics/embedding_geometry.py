@@ -9,6 +9,7 @@ import numpy as np
 import pyarrow as pa
 
 from fastmetrics.core.allowed_values import Choice, Neighbours, Seed
+from fastmetrics.declaration.hooks import Corpus
 from fastmetrics.declaration.kept_rows import KeptRows, heads_of, row_lists
 from fastmetrics.declaration.metric import metric
 from fastmetrics.metrics.semantic import Vector
@@ -42,7 +43,12 @@ def _of_nothing(metric: str, left_out: int) -> Geometry:
     return Geometry(**{one.name: known.get(one.name, np.nan) for one in fields(Geometry)})  # type: ignore[arg-type]
 
 
-@metric(bounds=(-np.inf, np.inf), better=None, source="S2, Tier 0", finish=_finish, keeps="geometry.embedding")
+@metric(
+    bounds=(-np.inf, np.inf),
+    better=None,
+    source="S2, Tier 0",
+    corpus=Corpus(finish=_finish, keeps="geometry.embedding"),
+)
 def embedding_geometry(
     embedding: Vector, *, metric: Distance = "cosine", k: Near = 10, seed: Drawn = 0
 ) -> pa.ListArray:

@@ -14,6 +14,7 @@ from fastmetrics.core.allowed_values import Real
 from fastmetrics.core.arrays import Flags, Floats, Ints, Text, as_array, decoded
 from fastmetrics.declaration.batch import Batch
 from fastmetrics.declaration.cautions import Caution
+from fastmetrics.declaration.hooks import Rows
 from fastmetrics.declaration.metric import REGISTRY, metric
 from fastmetrics.declaration.representations import Number, Options, Raw
 from fastmetrics.errors import ColumnError
@@ -174,7 +175,7 @@ def _caution(options: Options) -> Caution:
     source="S1, overlap",
     labels={"mean": "final_o"},
     check=check_phrases,
-    prepare=prepare,
+    rows=Rows(prepare=prepare),
     usual=False,
     caution=_caution,
     cues=["groundedness"],
@@ -212,7 +213,7 @@ def grounding_overlap(
     source="S1, faithfulness (fallback)",
     labels={"mean": "final_f"},
     check=check_phrases,
-    prepare=prepare,
+    rows=Rows(prepare=prepare),
     usual=False,
     caution=_caution,
     cues=["faithfulness", "groundedness"],

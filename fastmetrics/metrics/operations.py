@@ -10,6 +10,7 @@ import pyarrow as pa
 from fastmetrics.core.arrays import Flags, Floats, as_array, codes_of
 from fastmetrics.declaration.batch import Batch
 from fastmetrics.declaration.either import Either
+from fastmetrics.declaration.hooks import Rows
 from fastmetrics.declaration.metric import REGISTRY, metric
 from fastmetrics.declaration.representations import Number, Options
 from fastmetrics.errors import ColumnError
@@ -75,7 +76,7 @@ _TOTALS = (("total_tokens",), ("prompt_tokens", "completion_tokens"))
     source="S1, total tokens (Avg Total Tokens)",
     labels={"mean": "avg_total_tokens"},
     cues=["tokens"],
-    either=Either(_TOTALS, _counted),
+    rows=Rows(either=Either(_TOTALS, _counted)),
 )
 def total_tokens(
     total_tokens: Number = None,  # type: ignore[assignment]
@@ -117,7 +118,7 @@ def tokens_by_id(
     columns = {name: as_array(values, name) for name, values in given.items() if values is not None}
     declared = REGISTRY["total_tokens"]
     if not declared.fits(columns):
-        raise ColumnError(f"tokens_by_id needs the column {declared.either}")
+        raise ColumnError(f"tokens_by_id needs the column {declared.rows.either}")
     ids = as_array(id, "id")
     for name, values in columns.items():
         if len(values) != len(ids):

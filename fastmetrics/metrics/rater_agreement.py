@@ -11,6 +11,7 @@ import pyarrow.compute as pc
 
 from fastmetrics.core.arrays import Floats, Ints, decoded, floats_of_arrow
 from fastmetrics.declaration.batch import Batch
+from fastmetrics.declaration.hooks import Corpus
 from fastmetrics.declaration.kept_rows import KeptRows, heads_of, row_lists
 from fastmetrics.declaration.metric import metric
 from fastmetrics.declaration.representations import Options
@@ -60,8 +61,7 @@ def _finish(rows: KeptRows) -> Agreement:
     bounds=(-np.inf, 1),
     better=None,
     source="Cohen 1960 and 1968; Krippendorff 2011",
-    finish=_finish,
-    keeps="agreement.ratings",
+    corpus=Corpus(finish=_finish, keeps="agreement.ratings"),
 )
 def rater_agreement(ratings: Ratings) -> pa.ListArray:
     """How far raters agree, from what each gave each row: kappa of each pair, and Krippendorff's alphas.

@@ -9,6 +9,7 @@ import numpy as np
 import pyarrow as pa
 
 from fastmetrics.core.allowed_values import Choice
+from fastmetrics.declaration.hooks import Corpus
 from fastmetrics.declaration.kept_rows import KeptRows, numbered, row_lists
 from fastmetrics.declaration.metric import metric
 from fastmetrics.declaration.representations import Raw
@@ -36,7 +37,12 @@ def _finish_semantic(rows: KeptRows, **_: object) -> Repeats:
     return replace(value, n_missing=value.n_missing + found.missing)
 
 
-@metric(bounds=(0, 1), better="higher", source="S2", finish=_finish_exact, keeps="repeats.answer")
+@metric(
+    bounds=(0, 1),
+    better="higher",
+    source="S2",
+    corpus=Corpus(finish=_finish_exact, keeps="repeats.answer"),
+)
 def response_exact_match_rate(answer: Raw, question: Keys, *, against: Against = "pairs") -> pa.ListArray:
     """Share of the pairs of answers to one question that are equal strings.
 
@@ -55,7 +61,12 @@ def response_exact_match_rate(answer: Raw, question: Keys, *, against: Against =
     return row_lists(question, keys_of(answer).ravel(), np.full(len(question), 2, np.int64))
 
 
-@metric(bounds=(-1, 1), better="higher", source="S2", finish=_finish_semantic, keeps="repeats.answer_embedding")
+@metric(
+    bounds=(-1, 1),
+    better="higher",
+    source="S2",
+    corpus=Corpus(finish=_finish_semantic, keeps="repeats.answer_embedding"),
+)
 def response_semantic_consistency(answer_embedding: Vector, question: Keys) -> pa.ListArray:
     """Mean cosine of the embeddings of all pairs of answers to one question.
 

@@ -10,6 +10,7 @@ import pyarrow as pa
 
 from fastmetrics.core.allowed_values import Choice, Real, Rows
 from fastmetrics.core.arrays import Ints, Text, Uint64s
+from fastmetrics.declaration.hooks import Corpus
 from fastmetrics.declaration.kept_rows import KeptRows, numbered, row_lists
 from fastmetrics.declaration.metric import metric
 from fastmetrics.metrics.judged import Ranked
@@ -53,7 +54,12 @@ def _finish_rbo(rows: KeptRows, *, p: float) -> Repeats:
     return replace(rank_biased_overlap(questions, lists, p), n_missing=missing)
 
 
-@metric(bounds=(0, 1), better="higher", source="S2, tier 1", finish=_finish, keeps=KEPT)
+@metric(
+    bounds=(0, 1),
+    better="higher",
+    source="S2, tier 1",
+    corpus=Corpus(finish=_finish, keeps=KEPT),
+)
 def retrieval_consistency(
     question: Keys, retrieved_ids: Ranked, *, k: First = 10, against: Against = "pairs"
 ) -> pa.ListArray:
@@ -80,8 +86,7 @@ def retrieval_consistency(
     bounds=(0, 1),
     better="higher",
     source="S2, tier 1; Webber, Moffat and Zobel 2010, equation 32",
-    finish=_finish_rbo,
-    keeps=KEPT,
+    corpus=Corpus(finish=_finish_rbo, keeps=KEPT),
 )
 def retrieval_rbo(question: Keys, retrieved_ids: Ranked, *, p: Persistence = 0.9) -> pa.ListArray:
     """Rank-biased overlap of the rankings of the repeats of a query.

@@ -11,6 +11,7 @@ import numpy as np
 from fastmetrics.core.allowed_values import Text
 from fastmetrics.core.arrays import Floats, Ints
 from fastmetrics.declaration import spec
+from fastmetrics.declaration.hooks import Corpus, Rows
 from fastmetrics.declaration.metric import REGISTRY, SPELLINGS, metric
 from fastmetrics.declaration.representations import Number, Options, Raw
 from fastmetrics.errors import FastmetricsError, OptionError, UnknownNameError
@@ -78,9 +79,8 @@ def _over(options: Options) -> tuple[str, str]:
     bounds=(0, 1),
     better="lower",
     source="S1, uncertainty gate; Geifman, Uziel and El-Yaniv 2019, AURC",
-    grouped=True,
-    finish=_finish,
-    over=_over,
+    rows=Rows(grouped=True),
+    corpus=Corpus(finish=_finish, over=_over),
     check=_check,
 )
 def aurc(

@@ -14,6 +14,7 @@ from fastmetrics.core.arrays import Floats, Ids, Ints, Tokens
 from fastmetrics.core.memo import Memo
 from fastmetrics.declaration.batch import Batch
 from fastmetrics.declaration.cautions import Caution, no_word
+from fastmetrics.declaration.hooks import Rows
 from fastmetrics.declaration.metric import metric
 from fastmetrics.declaration.representations import Options
 from fastmetrics.errors import OptionError
@@ -201,7 +202,7 @@ def _declare(kind: str, part: str) -> Callable[..., Floats]:
         better="higher",
         source=f"S2, ROUGE-{kind}; rouge-score 0.1.2",
         check=_check,
-        best_by=None if part == "f1" else f1,
+        rows=Rows(best_by=None if part == "f1" else f1),
         usual=kind in ("1", "2", "L", "Lsum"),
         caution=_caution,
         cues=[f"rouge{kind}", *(["rouge"] if kind in ("1", "2", "L") else [])] if part == "f1" else [],

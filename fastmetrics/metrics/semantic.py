@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from typing import Annotated, Any
 
 import numpy as np
@@ -81,7 +81,7 @@ def from_text(metric: Metric, columns: Collection[str]) -> Metric:
     used = [name.removesuffix("_embedding") if name in absent else name for name in metric.needs]
     needs = {name: EmbeddedIn() if name in texts else metric.needs[name] for name in used}
     own = {field.name: getattr(metric, field.name) for field in fields(metric)}
-    own |= {"function": function, "needs": needs, "best_by": None, "prepare": None}
+    own |= {"function": function, "needs": needs, "rows": replace(metric.rows, best_by=None, prepare=None)}
     own |= {"defaults": {**metric.defaults, "embedder": None, "cache": None}}
     own |= {"allowed": {**metric.allowed, "embedder": of_hint(Embeds), "cache": of_hint(Cache)}}
     return _FromText(**own, made_of=(metric, tuple(columns)))

@@ -15,6 +15,7 @@ from fastmetrics.core.allowed_values import Choice
 from fastmetrics.core.arrays import Flags, Floats, Tokens
 from fastmetrics.declaration.batch import Batch
 from fastmetrics.declaration.cautions import unspaced
+from fastmetrics.declaration.hooks import Rows
 from fastmetrics.declaration.metric import metric
 from fastmetrics.declaration.representations import Options
 from fastmetrics.errors import OptionError
@@ -110,7 +111,7 @@ def fit_idf(batches: Iterable[Batch], options: Options) -> dict[str, Any]:
     bounds=(0, 1),
     better="higher",
     source="S3, relevance score",
-    fit=fit_idf,
+    rows=Rows(fit=fit_idf),
     cues=["cosine", "tfidf"],
     caution=unspaced,
 )

@@ -10,6 +10,7 @@ import numpy as np
 
 from fastmetrics.core.arrays import Floats, Tokens
 from fastmetrics.declaration.batch import Batch
+from fastmetrics.declaration.hooks import Rows
 from fastmetrics.declaration.metric import metric
 from fastmetrics.errors import OptionError
 from fastmetrics.metrics.hallucination import KeywordsIn, Share, StopWords, Window, completeness, unsupported
@@ -71,7 +72,7 @@ Answers = Annotated[Answered, AnsweredIn()]
     bounds=(0, 1),
     better="higher",
     source="S3, relevance score",
-    fit=fit_idf,
+    rows=Rows(fit=fit_idf),
     aliases=["answer_relevancy", "relevance"],
 )
 def answer_relevance(question: Tfidf, answer: Tfidf, *, idf: Idf = "pair") -> Floats:

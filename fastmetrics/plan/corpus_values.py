@@ -35,7 +35,7 @@ def lists_read(names: Iterable[str]) -> list[str]:
 def is_corpus(name: str) -> bool:
     """Whether a corpus metric goes by this name, which may have options."""
     try:
-        return parse(name).metric.finish is not None
+        return parse(name).metric.corpus is not None
     except FastmetricsError:
         return False
 
@@ -61,10 +61,10 @@ def finish_counts(name: str, counts: Sequence[int], values: Values) -> dict[str,
     A metric of several ``figures`` has a value for each, under its name and theirs: ``rater_agreement.n_units``.
     """
     asked = parse(name)
-    assert asked.metric.finish is not None
+    assert asked.metric.corpus is not None
     names = _columns_of(asked)
     made_of = partial(together, values, names) if names else counts
-    found = asked.metric.finish(made_of, **asked.options)
+    found = asked.metric.corpus.finish(made_of, **asked.options)
     if not hasattr(found, "figures"):
         return {name: float(found.score)}
     return {f"{name}.{figure}": float(value) for figure, value in found.figures.items()}

@@ -55,7 +55,7 @@ class Plan:
 
         What a corpus metric needs of all rows is kept whether asked for or not, once for all that need the same.
         """
-        corpus = [one for one in self.scores if one.metric.finish is not None and one.metric.over is None]
+        corpus = [one for one in self.scores if one.metric.corpus is not None and one.metric.corpus.over is None]
         columns = {one.name: one.metric.keeps or counts_column(one.name) for one in corpus}
         return {one.name: columns[one.name] for one in corpus if self.keep_counts or one.metric.keeps}
 
@@ -72,7 +72,7 @@ class Plan:
     @property
     def names(self) -> list[str]:
         """The columns of scores: one a row metric."""
-        return [score.name for score in self.scores if score.metric.finish is None]
+        return [score.name for score in self.scores if score.metric.corpus is None]
 
     @property
     def inputs(self) -> tuple[str, ...]:
@@ -233,7 +233,7 @@ def _check_columns(score: Score, names: list[str], found: Mapping[str, str]) -> 
         if from_text(score.metric, found) is not score.metric:
             ways += [", or have it made of the text with ", Argument("embedder", "wordllama")]
         raise ColumnError(f"{score.name} needs the column {column!r}{also}; the table has: {quoted(names)}; ", *ways)
-    either = score.metric.either
+    either = score.metric.rows.either
     if either is not None and not either.met_by(found):
         way = Argument("columns", {either.sets[0][0]: ...})
         raise ColumnError(

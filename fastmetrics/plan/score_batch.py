@@ -31,9 +31,9 @@ def fit(plan: Plan, read: Callable[[], Iterable[pa.RecordBatch]]) -> Plan:
     """The plan with what some metrics must know of all rows before they score one; ``read`` gives them anew."""
     scores = []
     for score in plan.scores:
-        if score.metric.fit is not None:
+        if score.metric.rows.fit is not None:
             rows = (rows_of(batch, plan) for batch in read())
-            score = replace(score, options=score.metric.fit(rows, score.options))
+            score = replace(score, options=score.metric.rows.fit(rows, score.options))
         scores.append(score)
     return replace(plan, scores=tuple(scores))
 
@@ -73,7 +73,7 @@ def score_batch(
                     kept[column] = where_present(*score.metric.row_counts(rows, score.options))
                 counts[score.name] = [len(kept[column]) - kept[column].null_count]
                 continue
-            if score.metric.finish is not None:
+            if score.metric.corpus is not None:
                 added, counted = score.metric.row_counts(rows, score.options)
                 counts[score.name] = added[counted].sum(axis=0).tolist()
                 if column is not None:

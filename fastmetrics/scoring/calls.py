@@ -55,8 +55,8 @@ def _called_with_columns(metric: Metric) -> Callable[..., Any]:
         if lacking:
             raise TypeError(f"{metric.name}() needs the columns {', '.join(lacking)}")
         if not metric.fits([column for column, values in given.items() if values is not None]):
-            raise TypeError(f"{metric.name}() needs the columns {metric.either}")
-        return (score_columns if metric.finish is None else count_columns)(metric, given, options, threads)
+            raise TypeError(f"{metric.name}() needs the columns {metric.rows.either}")
+        return (score_columns if metric.corpus is None else count_columns)(metric, given, options, threads)
 
     call.__signature__ = _signature(metric)  # type: ignore[attr-defined]
     return call
@@ -84,23 +84,23 @@ def count_columns(metric: Metric, columns: Mapping[str, Any], options: Mapping[s
     """One corpus metric over raw columns, which must be of one length: what its ``finish`` makes of their counts."""
     workers = cores(threads)
     complete = metric.options(options)
-    assert metric.finish is not None
-    if metric.over is not None:
+    assert metric.corpus is not None
+    if metric.corpus.over is not None:
         read = [parse(spec) for spec in metric.reads(complete)]
         for score in read:
             if not score.metric.fits([column for column, values in columns.items() if values is not None]):
                 raise TypeError(f"{metric.name}() needs the columns of {score.name}: {', '.join(score.metric.needs)}")
         scores = score_together(read, columns, workers)
-        return metric.finish(lambda: [tuple(scores[score.name] for score in read)], **complete)
+        return metric.corpus.finish(lambda: [tuple(scores[score.name] for score in read)], **complete)
     kinds = {column: need.kind for column, need in metric.needs.items() if hasattr(need, "kind")}
     if metric.keeps is not None:
         kept = list(
             _map(lambda rows: (where_present(*metric.row_counts(rows, complete)),), _table_of(columns, kinds), workers)
         )
-        return metric.finish(lambda: kept, **complete)
+        return metric.corpus.finish(lambda: kept, **complete)
     counted = _map(lambda rows: metric.row_counts(rows, complete), _table_of(columns, kinds), workers)
     counts = [added[present].sum(axis=0) for added, present in counted]
-    return metric.finish(np.sum(counts, axis=0).tolist() if counts else [], **complete)
+    return metric.corpus.finish(np.sum(counts, axis=0).tolist() if counts else [], **complete)
 
 
 def score_together(scores: Sequence[Score], columns: Mapping[str, Any], threads: int | None) -> dict[str, Floats]:
@@ -110,7 +110,7 @@ def score_together(scores: Sequence[Score], columns: Mapping[str, Any], threads:
     fitted = []
     for score in scores:
         rows = (_batch(batch) for batch in slices(table))
-        fitted.append(score.options if score.metric.fit is None else score.metric.fit(rows, score.options))
+        fitted.append(score.options if score.metric.rows.fit is None else score.metric.rows.fit(rows, score.options))
 
     def compute(rows: Batch) -> list[Floats]:
         return [score.metric.compute(rows, options)[0] for score, options in zip(scores, fitted, strict=True)]

@@ -89,7 +89,7 @@ def score(
     for name, kind in planned.kinds.items():
         check("", name, kind, schema_of.field(name).type)
     batches: Iterator[pa.RecordBatch] = (batch for piece in pieces for batch in slices(piece, workers))
-    if any(score.metric.fit is not None for score in planned.scores):
+    if any(score.metric.rows.fit is not None for score in planned.scores):
         held = list(batches)
         batches, planned = iter(held), fit(planned, lambda: held)
     scored = list(ordered(Scorer(planned), batches, workers))
