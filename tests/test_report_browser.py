@@ -38,7 +38,7 @@ def made(seed: int) -> pa.Table:
 
 
 def texts(answer: str) -> pa.Table:
-    answers = [HOSTILE[at] if at < len(HOSTILE) else f"{answer} in 18{at}." for at in range(ROWS)]
+    answers = [HOSTILE[at] if at < len(HOSTILE) else f"{answer} in 18{at} [1]." for at in range(ROWS)]
     columns = {
         "question": [HOSTILE[at] if at < len(HOSTILE) else f"Question {at}?" for at in range(ROWS)],
         "answer": answers,
@@ -70,7 +70,8 @@ def page(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (out.parent / "rows.jsonl").write_text('{"answer": "in Paris", "reference": "Paris"}\n' * 3)
     for name in ("first", HOSTILE[3]):
         fm.score_files(out.parent / "rows.jsonl", folder / f"{len(name)}.parquet", metrics="token_f1", name=name)
-    judged = {"id": [1, 2, 3], "judge_x": [1.0, 4.0, None], "judge_x_status": ["ok", "ok", "timeout"]}
+    judged = {"id": ["q020", "q021", "x"], "judge_x": [1.0, None, 4.0], "judge_x_status": ["ok", "timeout", "ok"]}
+    judged["judge_x_reason"] = [f"because {HOSTILE[0]}", None, "x"]
     given = {
         "judged": judged,
         "usage": usage(),
@@ -166,7 +167,13 @@ def test_words_anchors_and_ids_of_a_row_are_marked(driver, page):
     common = [one.text for one in detail.find_elements(By.CSS_SELECTOR, ".text mark:not([class])")]
     assert {"It", "in", "1820"} <= set(common)
     assert [one.text for one in detail.find_elements(By.CSS_SELECTOR, "li.relevant")] == ["d1"]
-    assert "It closed in 1820." in detail.text
+    assert "It closed in 1820 [1]." in detail.text
+    assert [one.text for one in detail.find_elements(By.CSS_SELECTOR, ".text mark.cite.cited_unsupported")] == ["[1]"]
+    assert f"because {HOSTILE[0]}" in detail.text
+    visit(driver, page, "page=rows&row=21")
+    assert [one.text for one in detail.find_elements(By.CSS_SELECTOR, ".badge")] == ["timeout"]
+    chosen = Select(driver.find_element(By.ID, "row-stratum"))
+    assert chosen.options[1].text.startswith("most unsupported anchors (25 of 300)")
 
 
 def test_hostile_texts_are_shown_and_run_nothing(driver, page):

@@ -18,6 +18,7 @@ from fastmetrics.reporting.chosen_rows import chosen_rows, short
 from fastmetrics.reporting.compared import compared
 from fastmetrics.reporting.heat_map import fewer_segments, heat_of_means
 from fastmetrics.reporting.line_chart import Charts
+from fastmetrics.reporting.paired_rows import PairedRows
 from fastmetrics.reporting.plain_text import visible
 from fastmetrics.reporting.readings import reading
 from fastmetrics.reporting.retrieval_page import PlaceCounts, retrieval_page
@@ -72,7 +73,7 @@ def collect(scores: Any, asked: Asked) -> Collected:
     paired = correlations(spread, metrics=names[:_CORRELATED]) if len(names) > 1 else None
     segmented = heat_of_means(_means(main, names, asked)) if asked.by and len(systems) == 1 else None
     counts = PlaceCounts()
-    rows, some = chosen_rows(main, systems[0] if base else None, names, paired, asked, counts.add)
+    rows, some = chosen_rows(PairedRows.of(main, systems[0] if base else None, names, asked), paired, asked, counts.add)
     judged = None if asked.judged is None else judge_report(asked.judged)
     charts = Charts()
     used = [] if asked.usage is None else usage_parts(asked.usage, charts)

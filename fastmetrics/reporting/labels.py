@@ -141,6 +141,17 @@ _WORDS = {
     "baseline_answer": ("baseline's answer", "ответ базовой системы"),
     "supported": ("supported by the contexts", "подтверждено контекстами"),
     "unsupported": ("not supported by the contexts", "не подтверждено контекстами"),
+    "cited_supported": (
+        "citation: the context holds what the sentence says of numbers, dates and claims",
+        "ссылка: числа, даты и утверждения предложения есть в контексте",
+    ),
+    "cited_unsupported": (
+        "citation: the context lacks a number, date or claim of the sentence",
+        "ссылка: числа, даты или утверждения предложения нет в контексте",
+    ),
+    "cited": ("citation: nothing in the sentence to check", "ссылка: в предложении нечего проверить"),
+    "cited_nothing": ("citation: there is no such context", "ссылка: такого контекста нет"),
+    "unsupported_anchors": ("most unsupported anchors", "больше всего неподтверждённого"),
     "same_words": ("words of the reference", "слова эталона"),
     "rows_keys": (
         "Arrow keys move, a heading sorts; the address links to what you see.",

@@ -8,6 +8,7 @@ from typing import Any
 import pyarrow as pa
 
 from fastmetrics.core.input_columns import resolve
+from fastmetrics.reporting.citation_marks import Mark, citation_marks
 from fastmetrics.reporting.plain_text import visible
 from fastmetrics.results.score_runs import ScoreRun
 from fastmetrics.results.worst_rows import with_texts
@@ -45,11 +46,17 @@ def row_texts(
         assert ids is not None
         table = with_texts(pa.table({"id": ids.take(at)}), texts, None, JUDGED, seen).drop_columns("id")
     rows = table.to_pylist() if table.num_columns else [{} for _ in places]
-    marked = _anchors(rows)
-    return [_shown(row, found) for row, found in zip(rows, marked, strict=True)]
+    return shown_texts(rows)
 
 
-def _shown(row: Mapping[str, Any], anchors_found: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+def shown_texts(rows: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """The texts of rows as they are shown: cut where they are long, with the anchors and citations of their answers."""
+    return [_shown(*one) for one in zip(rows, *_marks(rows), strict=True)]
+
+
+def _shown(
+    row: Mapping[str, Any], anchors_found: Sequence[Mapping[str, Any]], citations: Sequence[Mark]
+) -> dict[str, Any]:
     """The texts of a row, lists for what may be several; without those that are missing."""
     made: dict[str, Any] = {}
     for name, value in row.items():
@@ -65,6 +72,8 @@ def _shown(row: Mapping[str, Any], anchors_found: Sequence[Mapping[str, Any]]) -
     if anchors_found:
         inside = [one for one in anchors_found if one["stop"] <= _LONG]
         made["anchors"] = [[one["start"], one["stop"], int(one["supported"]), one["kind"]] for one in inside]
+    if citations:
+        made["cites"] = [list(one) for one in citations]
     return made
 
 
@@ -75,16 +84,18 @@ def cut(value: Any) -> str:
     return beginning if len(text) <= _LONG else f"{beginning} … [+{len(text) - _LONG:,}]"
 
 
-def _anchors(rows: Sequence[Mapping[str, Any]]) -> list[list[dict[str, Any]]]:
-    """The anchors of each answer whose contexts are known."""
+def _marks(rows: Sequence[Mapping[str, Any]]) -> tuple[list[list[dict[str, Any]]], list[list[Mark]]]:
+    """The anchors and the citations of each answer whose contexts are known."""
     found: list[list[dict[str, Any]]] = [[] for _ in rows]
+    cited: list[list[Mark]] = [[] for _ in rows]
     having = [at for at, row in enumerate(rows) if isinstance(row.get("answer"), str) and row.get("contexts")]
     if having:
         contexts = [_passages(rows[at]["contexts"]) for at in having]
-        told = anchors([rows[at]["answer"][:_LONG] for at in having], contexts)["anchors"].to_pylist()
-        for at, some in zip(having, told, strict=True):
-            found[at] = some or []
-    return found
+        answers = [rows[at]["answer"][:_LONG] for at in having]
+        told = anchors(answers, contexts)["anchors"].to_pylist()
+        for at, some, marks in zip(having, told, citation_marks(answers, contexts), strict=True):
+            found[at], cited[at] = some or [], marks
+    return found, cited
 
 
 def _passages(value: Any) -> list[str]:

@@ -23,11 +23,15 @@ class Stratum:
     """Rows that stand out: by what, by which metrics, of how many, and the places of the first of them."""
 
     kind: str
-    """worst, best, median, fell, rose or disagree."""
+    """worst, best, median, fell, rose, disagree or unsupported_anchors."""
     metrics: tuple[str, ...]
     n: int
     """The rows that it was chosen from."""
     places: Ints
+
+
+def _least(values: Floats) -> Ints:
+    return least(values, EACH)
 
 
 def strata(
@@ -79,14 +83,14 @@ def _in_turn(found: Sequence[Stratum]) -> Iterator[int]:
                 yield int(one.places[rank])
 
 
-def _least(values: Floats) -> Ints:
+def least(values: Floats, many: int) -> Ints:
     """The places of the least values, least first, ties by place; those without a finite value are left out."""
     known = np.flatnonzero(np.isfinite(values))
     some = values[known]
-    if len(some) > EACH:
-        bound = np.partition(some, EACH - 1)[EACH - 1]
+    if len(some) > many:
+        bound = np.partition(some, many - 1)[many - 1]
         below, at = np.flatnonzero(some < bound), np.flatnonzero(some == bound)
-        chosen = np.concatenate([below, at[: EACH - len(below)]])
+        chosen = np.concatenate([below, at[: many - len(below)]])
     else:
         chosen = np.arange(len(some))
     return known[chosen[np.lexsort((chosen, some[chosen]))]]

@@ -12,9 +12,12 @@ function answerParts(row) {
   const reference = told.reference?.[0];
   const shown = [];
   if (told.answer !== undefined) {
-    const text = told.anchors?.length ? anchored(told.answer, told.anchors) : marked(told.answer, reference);
-    const signs = told.anchors?.length ? ["supported", "unsupported"] : reference ? [null] : [];
-    const legend = (name) => element("mark", { class: name }, words[name ?? "same_words"]);
+    const anchors = told.anchors ?? [], cites = told.cites ?? [];
+    const checked = anchors.length + cites.length > 0;
+    const text = checked ? anchored(told.answer, anchors, cites) : marked(told.answer, reference);
+    const signs = anchors.length ? ["supported", "unsupported"] : checked || !reference ? [] : [null];
+    signs.push(...["cited_supported", "cited_unsupported", "cited", "cited_nothing"].filter((state) => cites.some((one) => one[3] === state)));
+    const legend = (name) => element("mark", { class: name?.startsWith("cited") ? `cite ${name}` : name }, words[name ?? "same_words"]);
     shown.push(titled(words.answer, text, ...signs.map((name) => element("p", { class: "legend" }, legend(name)))));
   }
   if (row.other !== null && row.other !== undefined) {
@@ -39,6 +42,15 @@ function scoreList(row) {
   return titled(name, element("dl", { class: "figures" }, ...lines));
 }
 
+// What each judge said of the row: its score, why there is none, and its reason.
+function judgeParts(row) {
+  return row.j.map(([axis, score, status, reason]) => {
+    const said = status === null || status === "ok" ? null : element("span", { class: "badge poor" }, status);
+    const head = element("p", { class: "judged" }, element("bdi", {}, axis), " ", element("b", {}, figure(score)), " ", said);
+    return element("div", {}, head, reason === null ? null : plain(reason));
+  });
+}
+
 function showDetail(row) {
   const home = byId("row-detail");
   if (row === null) {
@@ -50,6 +62,7 @@ function showDetail(row) {
   if (told.question !== undefined) parts.push(titled(words.question, plain(told.question)));
   const answers = answerParts(row);
   if (answers.length) parts.push(element("div", { class: "beside" }, ...answers));
+  if (row.j) parts.push(titled(words.judges, ...judgeParts(row)));
   if (Object.keys(told).length === 0) parts.push(element("p", { class: "note" }, words.no_texts));
   if (told.contexts?.length) {
     const items = told.contexts.map((one) => element("li", {}, plain(one)));

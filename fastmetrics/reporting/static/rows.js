@@ -5,7 +5,7 @@ const rowsPage = {
     data.metrics.forEach((metric, at) => metrics.append(element("option", { value: at }, metric.name)));
     strata.append(element("option", { value: "" }, words.every_row));
     data.strata.forEach((one, at) => {
-      const told = `${words[one.kind]}: ${one.metrics.join(", ")} (${count(one.rows.length)} ${words.of} ${count(one.n)})`;
+      const told = `${[words[one.kind], one.metrics.join(", ")].filter(Boolean).join(": ")} (${count(one.rows.length)} ${words.of} ${count(one.n)})`;
       strata.append(element("option", { value: at }, told));
     });
     metrics.addEventListener("change", () => this.change({ metric: metrics.value, row: null }));
@@ -38,7 +38,7 @@ const rowsPage = {
   chooseStratum(value) {
     const stratum = data.strata[value];
     const names = data.metrics.map((metric) => metric.name);
-    const metric = stratum ? names.indexOf(stratum.metrics[0]) : null;
+    const metric = stratum?.metrics.length ? names.indexOf(stratum.metrics[0]) : null;
     this.change({ stratum: value, sort: null, down: null, row: null, ...(metric === null ? {} : { metric }) });
   },
 
@@ -62,7 +62,8 @@ const rowsPage = {
   text(at) {
     if (this.texts[at] === null) {
       const row = data.rows[at];
-      const told = Object.values(row.t).flat().filter((one) => typeof one === "string");
+      const said = (row.j ?? []).flat();
+      const told = [...Object.values(row.t).flat(), ...said].filter((one) => typeof one === "string");
       this.texts[at] = [row.id, row.other ?? "", ...told].join("\n").toLowerCase();
     }
     return this.texts[at];

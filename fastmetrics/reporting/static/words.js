@@ -41,16 +41,20 @@ function marked(text, other) {
   return made;
 }
 
-// A text with its anchors marked by whether the contexts support them; places count characters, not code units.
-function anchored(text, anchors) {
+// A text with its anchors and citations marked by whether the contexts support them; places count characters.
+function anchored(text, anchors, cites) {
   const made = element("p", { class: "text", dir: "auto" });
   const characters = Array.from(text);
+  const marks = anchors.map(([start, stop, supported, kind]) => {
+    const name = supported ? "supported" : "unsupported";
+    return { start, stop, name, title: `${kind}: ${words[name]}` };
+  });
+  for (const [start, stop, number, state] of cites) marks.push({ start, stop, name: `cite ${state}`, title: `[${number}] ${words[state]}` });
   let at = 0;
-  for (const [start, stop, supported, kind] of [...anchors].sort((a, b) => a[0] - b[0])) {
+  for (const { start, stop, name, title } of marks.sort((a, b) => a.start - b.start)) {
     if (start < at) continue;
     made.append(characters.slice(at, start).join(""));
-    const name = supported ? "supported" : "unsupported";
-    made.append(element("mark", { class: name, title: `${kind}: ${words[name]}` }, characters.slice(start, stop).join("")));
+    made.append(element("mark", { class: name, title }, characters.slice(start, stop).join("")));
     at = stop;
   }
   made.append(characters.slice(at).join(""));

@@ -1,0 +1,73 @@
+"""The citation marks of answers, and whether what they cite supports the sentence that they stand in."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+from fastmetrics.core.arrays import text_of_strings
+from fastmetrics.metrics.shared.cited_support import PATTERN
+from fastmetrics.scoring.verdict_reasons import anchors
+from fastmetrics.text.segmentation import statements
+
+SUPPORTED, UNSUPPORTED, PLAIN, NO_CONTEXT = "cited_supported", "cited_unsupported", "cited", "cited_nothing"
+"""The cited context holds all numbers, dates and claims of the sentence; lacks some; there are none; is not there."""
+
+
+class Mark(NamedTuple):
+    """A mark: the characters that it spans, the context that it names, from 1, and what is to be said of it."""
+
+    start: int
+    stop: int
+    number: int
+    state: str
+
+
+class _Sentence(NamedTuple):
+    row: int
+    start: int
+    text: str
+
+
+def citation_marks(answers: Sequence[str], contexts: Sequence[Sequence[str]]) -> list[list[Mark]]:
+    """The marks ``[n]`` of each answer, in order.
+
+    A sentence is what ``grounding_overlap`` takes for one.  A mark is supported where the context that it cites
+    supports each number, date and claim of its sentence, as ``anchors`` finds them in that context alone.
+
+    >>> [found] = citation_marks(["It opened in 1889 [1]. It is tall [3]."], [["The tower opened in 1889."]])
+    >>> [(mark.start, mark.number, mark.state) for mark in found]
+    [(18, 1, 'cited_supported'), (34, 3, 'cited_nothing')]
+    """
+    found: list[list[Mark]] = [[] for _ in answers]
+    checked: list[tuple[int, Mark, str, str]] = []
+    for row, start, text in _sentences(answers):
+        for one in re.finditer(PATTERN, text):
+            number = min(int(one[1][:9]), 10**9)
+            known = 1 <= number <= len(contexts[row])
+            mark = Mark(start + one.start(), start + one.end(), number, PLAIN if known else NO_CONTEXT)
+            found[row].append(mark)
+            if known:
+                checked.append((row, mark, re.sub(PATTERN, "", text), contexts[row][number - 1]))
+    if checked:
+        held = anchors([one[2] for one in checked], [[one[3]] for one in checked])["anchors"].to_pylist()
+        for (row, mark, _, _), some in zip(checked, held, strict=True):
+            if some:
+                state = SUPPORTED if all(one["supported"] for one in some) else UNSUPPORTED
+                found[row][found[row].index(mark)] = mark._replace(state=state)
+    return found
+
+
+def _sentences(answers: Sequence[str]) -> Iterator[_Sentence]:
+    """The sentences of the answers that hold a mark, and the place of each, in characters."""
+    rows = [row for row, answer in enumerate(answers) if re.search(PATTERN, answer)]
+    text = text_of_strings([answers[row] for row in rows])
+    cut = statements(text)
+    assert cut.groups is not None
+    for at, row in enumerate(rows):
+        begin = int(text.starts[at])
+        for one in range(int(cut.groups[at]), int(cut.groups[at + 1])):
+            start, stop = int(cut.starts[one]), int(cut.stops[one])
+            before = bytes(text.data[begin:start]).decode()
+            yield _Sentence(row, len(before), bytes(text.data[start:stop]).decode())

@@ -1,0 +1,81 @@
+"""The rows that a report shows, and the row of the baseline that each of them meets."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from fastmetrics.core.arrays import Floats, Ints
+from fastmetrics.core.input_columns import resolve
+from fastmetrics.errors import ColumnError
+from fastmetrics.reporting.asked import Asked
+from fastmetrics.reporting.row_texts import cut, row_texts
+from fastmetrics.results.score_runs import ScoreRun
+
+_LABEL = 300
+"""The characters of an id that are shown."""
+
+
+@dataclass(frozen=True)
+class PairedRows:
+    """The rows of a run with their ids, and the places of the baseline's rows of the same ids, −1 for none."""
+
+    main: ScoreRun
+    base: ScoreRun | None
+    names: Sequence[str]
+    ids: pa.Array | None
+    """The ids as text, where texts or a baseline need them."""
+    labels: pa.Array | None
+    partner: Ints | None
+
+    @classmethod
+    def of(cls, main: ScoreRun, base: ScoreRun | None, names: Sequence[str], asked: Asked) -> PairedRows:
+        """The rows of a run beside those of a baseline; raises ``ColumnError`` where ids are needed and missing."""
+        needs_ids = asked.texts is not None or base is not None
+        if needs_ids and main.id_column is None:
+            raise ColumnError(f"{main.name} has no id column, by which its rows and their texts could meet")
+        ids = main.ids(str(main.id_column)) if needs_ids else None
+        labels = ids if ids is not None or main.id_column is None else main.column(main.id_column, "")
+        partner = None
+        if base is not None and ids is not None:
+            others = base.ids(str(base.id_column))
+            alike = others.equals(ids)
+            partner = (
+                np.arange(len(ids)) if alike else np.asarray(pc.index_in(ids, others).fill_null(-1)).astype(np.int64)
+            )
+            pa.default_memory_pool().release_unused()
+        return cls(main, base, names, ids, labels, partner)
+
+    @property
+    def n(self) -> int:
+        """How many rows there are."""
+        return int(self.main.read(self.names).num_rows) if self.names else 0
+
+    def before(self, name: str) -> Floats | None:
+        """The baseline's scores of the rows, or None where it has none."""
+        if self.base is None or self.partner is None or name not in self.base.scores:
+            return None
+        return np.append(self.base.values(name), np.nan)[self.partner]
+
+    def label(self, row: int) -> str:
+        """What a row is called: its id, or its number."""
+        return str(row) if self.labels is None else cut(self.labels[row].as_py())[:_LABEL]
+
+    def earlier_answers(self, rows: Sequence[int], texts: Any) -> list[str | None]:
+        """The baseline's answers to the rows, where they are known."""
+        if self.base is None or not rows or self.partner is None:
+            return [None] * len(rows)
+        if texts is not None:
+            told = row_texts(self.base, self.ids, rows, texts)
+            return [one.get("answer") for one in told]
+        kept = resolve(self.base.columns, needed=()).get("answer")
+        if kept is None or kept in self.base.scores:
+            return [None] * len(rows)
+        places = self.partner[np.asarray(rows)]
+        answers = self.base.column(kept, "").take(pa.array(places, mask=places < 0)).to_pylist()
+        return [None if one is None else cut(one) for one in answers]
