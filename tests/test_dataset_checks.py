@@ -2,11 +2,18 @@
 
 import json
 
+import numpy as np
+import pyarrow as pa
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 import fastmetrics as fm
-from fastmetrics.errors import ColumnError
+from fastmetrics.core.batch_sizes import SIZES
+from fastmetrics.errors import ColumnError, MissingExtraError, OptionError
+from fastmetrics.usage.row_faults import plain
 from tests.program import jsonl, program
+from tests.reference import dataset as reference
 
 LONG = " ".join(["word"] * 25)
 GOOD = {
@@ -74,7 +81,134 @@ def test_the_command(tmp_path):
     made = json.loads((tmp_path / "found.json").read_text())
     assert (made["rows"], made["clean"]) == (2, False)
     assert program("check", bad, "--strict").code == 1
-    streamed = program("check", "-", "--labels", "verdict", stdin=bad.read_bytes())
-    assert (streamed.code, "a stream is read once" in streamed.err) == (2, True)
+    for format in ((), ("--format", "jsonl")):
+        streamed = program("check", "-", "--labels", "verdict", "--json", *format, stdin=bad.read_bytes())
+        assert (streamed.code, streamed.err) == (0, "")
+        assert json.loads(streamed.out) == made
     assert program("check", bad, "--strict", "--labels", "verdict").code == 1
     assert program("check", jsonl(tmp_path / "good.jsonl", GOOD, OTHER), "--strict").code == 0
+
+
+WORDS = st.sampled_from(
+    ["a", "B", "A", " ", "  ", "\t", "\x1c", "\u2003", "wo", "где", "ГДЕ", "İ", "ΣΑΣ", ".", "?", "é"]
+)
+TEXTS = st.lists(WORDS, max_size=6).map(" ".join)
+LONG_TEXTS = TEXTS | st.builds(lambda text, n: f"{text} " * n, TEXTS, st.integers(1, 9))
+ROWS = st.lists(
+    st.fixed_dictionaries(
+        {
+            "id": st.none() | st.sampled_from(["1", "2", "3"]),
+            "question": st.none() | TEXTS,
+            "answer": st.none() | LONG_TEXTS,
+            "reference": st.none() | st.lists(st.none() | TEXTS, max_size=2),
+            "contexts": st.none() | st.lists(st.none() | TEXTS, max_size=3),
+            "verdict": st.none() | st.integers(0, 1),
+        }
+    ),
+    max_size=9,
+)
+LISTS = pa.list_(pa.string())
+TYPES = {"id": pa.string(), "question": pa.string(), "answer": pa.string(), "reference": LISTS, "contexts": LISTS}
+
+
+@given(ROWS, st.booleans())
+def test_every_fault_is_found_as_by_plain_python(rows, small):
+    doubled = [*rows, *rows[:3]]
+    expected = reference.faults(doubled, ["verdict"])
+    table = pa.Table.from_pylist(doubled, pa.schema([*TYPES.items(), ("verdict", pa.int64())]))
+    whole = SIZES.log_rows
+    SIZES.log_rows = 2 if small else whole
+    try:
+        found = fm.check_dataset(table, labels="verdict", threads=1)
+    finally:
+        SIZES.log_rows = whole
+    for one in found.findings:
+        if one.check != "other script":  # the twin knows texts of one script only
+            assert one.rows == len(expected[one.check]), one.check
+        shown = [row for rows, _ in one.examples for row in (rows[1:] if one.check == "duplicate" else rows)]
+        assert set(expected[one.check]) <= set(shown) or one.rows > 5 or one.check == "other script" or len(shown) >= 5
+        assert set(shown) <= set(expected[one.check]) or one.check == "other script"
+
+
+@given(st.lists(st.none() | st.text(max_size=6) | TEXTS), st.integers(0, 3))
+def test_plain_texts(texts, start):
+    for kind in (pa.string(), pa.large_string()):
+        held = pa.array(texts, kind).slice(start)
+        assert plain(held).to_pylist() == [reference.plain(text) for text in texts[start:]]
+
+
+def test_sources_that_can_be_read_once():
+    table = pa.table({"id": [1, 2, 1], "question": ["a", "b", "A "]})
+    expected = fm.check_dataset(table)
+    assert [one.rows for one in expected.findings] == [2, 1]
+    assert fm.check_dataset(pa.RecordBatchReader.from_batches(table.schema, table.to_batches())) == expected
+    assert fm.check_dataset(batch for batch in table.to_batches()) == expected
+
+
+def test_labels_that_are_canonical_columns_and_text():
+    rows = {"question": ["a", "a"], "gold": ["x", "y"], "answer": ["s", "s"], "note": [b"\xff", None]}
+    assert counts(rows, labels="gold") == {
+        "duplicate": 1,
+        "reference in question": 0,
+        "answer cut off": 0,
+        "other script": 0,
+        "contradicting labels": 2,
+    }
+    [(_, said)] = fm.check_dataset(rows, labels=["gold", "note"]).findings[-1].examples
+    assert said == 'gold is "x" and "y": a'
+
+
+def test_near_duplicates_of_a_sample():
+    texts = ["pay a card", "pay by card", "Pay a  card", "what is it", None]
+    vectors = {"pay a card": [1.0, 0.0], "pay by card": [0.9, 0.1], "what is it": [0.0, 1.0]}
+
+    def model(asked):
+        return np.array([vectors.get(" ".join(text.lower().split()), [0.5, 0.5]) for text in asked])
+
+    def near(**options):
+        return fm.check_dataset({"question": texts}, embedder=model, **options).findings[-1]
+
+    found = near()
+    assert (found.check, found.rows, found.looked) == ("near duplicate", 2, 3)
+    assert found.examples == [((0, 1), "pay a card"), ((1, 0), "pay by card")]
+    assert near(near=0.999).rows == 0
+    assert near(sample=1).looked == 1
+    assert near(threads=1) == found
+    skipped = fm.check_dataset({"answer": ["a"]}, embedder=model)
+    assert "near duplicate (question)" in skipped.skipped
+    assert "near duplicate: of a sample of 3" in fm.check_dataset({"question": texts}, embedder=model).remarks()
+
+
+def test_languages_of_question_and_answer():
+    pytest.importorskip("py3langid")
+    rows = {
+        "question": ["How long may I return a kettle?", "How long may I return a kettle?", "Who?", None],
+        "answer": [
+            "Within thirty days of delivery.",
+            "Innerhalb von dreißig Tagen nach der Lieferung.",
+            "Niemand",
+            "x",
+        ],
+    }
+    found = fm.check_dataset(rows, languages=["en", "de"]).findings[-1]
+    assert (found.check, found.rows, found.looked) == ("other language", 1, 2)
+    assert found.examples == [((1,), "en, de: How long may I return a kettle?")]
+    with pytest.raises(OptionError, match="unknown language 'xx'"):
+        fm.check_dataset(rows, languages=["xx"])
+
+
+def test_languages_need_their_extra(monkeypatch):
+    monkeypatch.setitem(__import__("sys").modules, "py3langid.langid", None)
+    with pytest.raises(MissingExtraError, match="languages"):
+        fm.check_dataset({"question": ["a"]}, languages=["en"])
+
+
+def test_any_threads_and_parts_give_the_same_findings(tmp_path, monkeypatch):
+    rows = [{**GOOD, "id": str(n % 40), "question": f"What of {n % 30}?", "answerable": n % 7 > 0} for n in range(300)]
+    path = jsonl(tmp_path / "rows.jsonl", *rows)
+    expected = fm.check_dataset(rows)
+    assert [one.rows for one in expected.findings][:2] == [300, 270]
+    monkeypatch.setattr(SIZES, "log_rows", 17)
+    monkeypatch.setattr(SIZES, "line_block_bytes", 3000)
+    for threads in (1, 2):
+        assert fm.check_dataset(str(path), threads=threads) == expected

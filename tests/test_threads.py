@@ -36,6 +36,9 @@ FUNCTIONS = {
     "match_files": lambda **options: match_files(MISSING, MISSING, **options),
     "answer_all": lambda **options: fm.StrictMatchBot({"question": ["a"], "answer": ["b"]}).answer_all([1], **options),
     "validate": lambda **options: fm.validate({"f1": ["no score"]}, [1], **options),
+    "check_dataset": lambda **options: fm.check_dataset(MISSING, **options),
+    "chunk_utilization": lambda **options: fm.chunk_utilization(MISSING, **options),
+    "domain_analysis": lambda **options: fm.domain_analysis(MISSING, **options),
     "associate": lambda **options: associate([1.0], [], **options),
 }
 """Calls in which much is wrong: the number of threads is checked before anything is read."""

@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 from fastmetrics.commands import log_options as log
+from fastmetrics.commands.options import Threads
 
 
 def check(
@@ -17,22 +18,38 @@ def check(
     labels: Annotated[
         list[str] | None, typer.Option(help="Columns in which rows that are alike must not differ: verdict,...")
     ] = None,
+    languages: Annotated[
+        list[str] | None, typer.Option(help="Hold the languages of question and answer together, among these: en,ru.")
+    ] = None,
+    embedder: log.Embedder = None,
+    near: Annotated[float, typer.Option(help="The cosine from which on questions are near duplicates.")] = 0.9,
+    sample: Annotated[int, typer.Option(help="Rows sampled for languages and near duplicates.")] = 10_000,
     strict: Annotated[bool, typer.Option("--strict", help="Exit with 1 if anything is found.")] = False,
     columns: log.ColumnNames = None,
     schema: log.Schema = None,
     format: log.Format = None,
     out: log.Out = None,
     overwrite: log.Overwrite = False,
+    threads: Threads = None,
     as_json: log.AsJson = False,
 ) -> None:
-    """Look for doubled rows and ids, leaks, empty contexts, answers cut off and labels that contradict each other."""
+    """Look for doubled rows and ids, leaks, empty contexts, answers cut off, other languages, contradicting labels."""
     from fastmetrics.commands.options import columns as names
     from fastmetrics.commands.options import pairs
     from fastmetrics.usage.dataset_checks import check_dataset
 
     log.check_out(out, overwrite)
     found = check_dataset(
-        inputs, labels=names(labels, "--labels"), columns=pairs(columns), schema=schema, format=format
+        inputs,
+        labels=names(labels, "--labels"),
+        languages=names(languages, "--languages"),
+        embedder=embedder,
+        near=near,
+        sample=sample,
+        columns=pairs(columns),
+        schema=schema,
+        format=format,
+        threads=threads,
     )
     log.show(found, out, as_json)
     if strict and not found.clean:

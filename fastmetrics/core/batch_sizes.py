@@ -36,6 +36,8 @@ class BatchSizes:
     """Rows held at once of a run that is not grouped by query; the rows of one query, if it has more."""
     log_rows: int = 65_536
     """Rows of a log counted at a time."""
+    log_answers: int = 16_384
+    """Answers of a log looked at together: few enough for their distinct words to stay in the cache."""
 
     parquet_buffer_bytes: int = 1 << 20
     """Bytes of a local Parquet file read ahead."""

@@ -7,21 +7,20 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from fastmetrics.core.arrays import Flags, text_of_arrow
+from fastmetrics.core.batch_sizes import SIZES
 from fastmetrics.declaration.batch import Batch
 from fastmetrics.metrics.abstention import PHRASES, RefusalsIn, abstained
 
-_ROWS = 16_384
-"""Answers looked at together: few enough for their distinct words to stay in the cache."""
 _SPACE, _ASCII_END = ord(" "), 0x80
 
 
 def abstains(answers: pa.Array) -> Flags:
     """Which answers say, as a whole, that they do not know: those that ``abstained`` gives 1."""
-    found = np.zeros(len(answers), np.bool_)
-    for start in range(0, len(answers), _ROWS):
-        batch = Batch({"answer": answers.slice(start, _ROWS)})
+    found, size = np.zeros(len(answers), np.bool_), SIZES.log_answers
+    for start in range(0, len(answers), size):
+        batch = Batch({"answer": answers.slice(start, size)})
         refusals = RefusalsIn().of(batch, "answer", {"phrases": PHRASES})
-        found[start : start + _ROWS] = abstained(refusals, phrases=PHRASES) == 1
+        found[start : start + size] = abstained(refusals, phrases=PHRASES) == 1
     return found
 
 

@@ -2,83 +2,44 @@
 
 from __future__ import annotations
 
-import json
-from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
-from typing import Any
+from dataclasses import dataclass, field
+from itertools import islice
+from typing import Any, NamedTuple
 
+import numpy as np
 import pyarrow as pa
 
-from fastmetrics.core.display import Grid, Shown
-from fastmetrics.core.frames import open_frame
+from fastmetrics.core.allowed_values import Real, Whole, argument
+from fastmetrics.core.arrays import Flags, Uint64s
+from fastmetrics.core.batch_sizes import SIZES
 from fastmetrics.core.name_lists import listed
-from fastmetrics.errors import ColumnError, OptionError, UnknownNameError
-from fastmetrics.errors.messages import Argument
-from fastmetrics.tables import open_source
-from fastmetrics.tables.whole_table import whole_table
-from fastmetrics.usage.log import Columns, is_paths, open_log
-from fastmetrics.usage.scripts import scripts_of
+from fastmetrics.core.threads import cores
+from fastmetrics.tables.whole_table import Piece
+from fastmetrics.usage.checked_sample import Asked, sampled_findings, sampled_rows
+from fastmetrics.usage.dataset_findings import EXAMPLES, DatasetChecks, Finding
+from fastmetrics.usage.languages import check_languages
+from fastmetrics.usage.log import Columns, Log, Part, is_paths, itself, open_log
+from fastmetrics.usage.near_repeats import embedder_of
+from fastmetrics.usage.repeated_rows import Groups, asked_keys, id_keys, label_keys, written
+from fastmetrics.usage.row_faults import CHECKS, shown
 
-EXAMPLES = 5
-LEAK = 4
-"""Words from which on a reference within a question is no chance."""
-LONG = 20
-"""Words from which on an answer ends like a sentence, if it is whole."""
-ENDS = tuple(".!?…。！？؟।)]}\"'»”’`|*>:;")
 _WANTED = ("id", "question", "answer", "reference", "contexts", "answerable")
-Found = Iterable[tuple[Sequence[int], str]]
-
-
-@dataclass(frozen=True)
-class Finding:
-    """One kind of fault: in how many ``rows``, and the numbers (from 0) and words of the first examples."""
-
-    check: str
-    rows: int
-    examples: Sequence[tuple[Sequence[int], str]]
-
-
-@dataclass(frozen=True)
-class DatasetChecks(Shown):
-    """What was looked for in a data set, and found; ``skipped`` are checks that need columns it has not."""
-
-    rows: int
-    findings: Sequence[Finding]
-    skipped: Sequence[str]
-
-    @property
-    def clean(self) -> bool:
-        """Whether nothing was found."""
-        return not any(one.rows for one in self.findings)
-
-    def to_dict(self) -> dict[str, Any]:
-        """All findings."""
-        found = [asdict(one) for one in self.findings]
-        return {"rows": self.rows, "clean": self.clean, "findings": found, "skipped": list(self.skipped)}
-
-    def to_json(self) -> str:
-        """The findings as JSON."""
-        return json.dumps(self.to_dict(), indent=2, ensure_ascii=False)
-
-    def grids(self) -> list[Grid]:
-        """A line a check."""
-        lines = [(one.check, f"{one.rows:,}", _example(one)) for one in self.findings]
-        return [Grid(("check", "rows", "for example"), lines)]
-
-    def remarks(self) -> list[str]:
-        """What the figures stand on."""
-        notes = [f"{self.rows:,} rows"]
-        return [*notes, f"not looked for, as columns are missing: {', '.join(self.skipped)}"] if self.skipped else notes
+_CONTRADICTING = "contradicting labels"
 
 
 def check_dataset(
     table: Any,
     *,
     labels: Sequence[str] | str = (),
+    languages: Sequence[str] = (),
+    embedder: Any = None,
+    near: float = 0.9,
+    sample: int = 10_000,
     columns: Mapping[str, str] | None = None,
     schema: str | None = None,
     format: str | None = None,
+    threads: int | None = None,
 ) -> DatasetChecks:
     """Look for what makes scores of a data set misleading: doubled rows and ids, leaks, empty contexts, and more.
 
@@ -93,152 +54,198 @@ def check_dataset(
     - ``other script``: question and answer have letters, mostly of different scripts;
     - ``contradicting labels``: rows with the same question and answer differ in ``answerable`` or in one of ``labels``.
 
+    Two checks take long and are made of an even ``sample`` of the rows, if they are asked for: ``other language``, with
+    ``languages`` (ISO 639-1): question and answer have twenty characters or more, and the package py3langid takes them
+    for different ones among those named; ``near duplicate``, with an ``embedder``: a question has another one that is
+    not equal at a cosine of at least ``near``.
+
+    Rows are read in parts.  Memory grows by 16 bytes a row for ids, 16 for questions and 8 for each label.
+
     >>> found = check_dataset({"id": [1, 1], "question": ["Who?", "who? "], "answerable": [True, False]})
     >>> [(one.check, one.rows) for one in found.findings]
     [('doubled id', 2), ('duplicate', 1), ('contradicting labels', 2)]
 
-    Raises ``ColumnError`` for labels that the table has not, and ``OptionError`` for labels of standard input.
+    Raises ``ColumnError`` for labels that the table has not, and ``OptionError`` for languages that nobody knows.
     """
+    workers = cores(threads)
+    near, size = float(argument("near", near, Real(-1.0, 1.0))), argument("sample", sample, Whole(1, 10_000_000))
+    check_languages(languages)
     named = list(dict.fromkeys(listed(labels)))
-    opened = open_log(table, [], _WANTED, (), Columns(columns, schema, format))
-    rows = {name: column.to_pylist() for name, column in _columns(opened.table())}
-    judged = {name: rows["answerable"] for name in ("answerable",) if name in rows}
-    judged |= _labels(table, named, format) if named else {}
-    size = len(next(iter(rows.values()))) if rows else len(next(iter(judged.values()), []))
-    findings, skipped = [], []
-    for name, (needed, look) in _CHECKS.items():
-        if all(one in rows for one in needed):
-            findings.append(_finding(name, look(rows)))
+    asked = Asked(tuple(languages), None if embedder is None else embedder_of(embedder), near, size)
+    how = Columns(columns, schema, format)
+    log = open_log(table, [], _WANTED, (), how, named)
+    if not is_paths(table):
+        log = held(log)
+    judged = {name: next((one for one, yours in log.names.items() if yours == name), name) for name in named}
+    judged = {**({"answerable": "answerable"} if "answerable" in log.has else {}), **judged}
+    looking = Looking(log.has, judged, asked)
+    return looking.findings(log, log.parts(looking.look, looking.add_up, workers), workers)
+
+
+def held(log: Log) -> Log:
+    """A log in memory that can be read more than once, as a reader or a generator cannot."""
+    table = log.table()
+    yours = table.rename_columns(list(log.names.values()))
+
+    def read(make: Callable[[pa.Schema, Iterator[Piece]], Any], _: int) -> Any:
+        batches = yours.to_batches(max_chunksize=SIZES.log_rows)
+        return make(yours.schema, (Piece(batch.num_rows, itself(batch)) for batch in batches))
+
+    return Log(log.names, read)
+
+
+class Faults(NamedTuple):
+    """How many rows have a fault, and the number and text of the first of them."""
+
+    rows: int
+    examples: list[tuple[int, str]]
+
+
+@dataclass
+class Looked:
+    """What is known of a part, or of all."""
+
+    rows: int = 0
+    faults: dict[str, Faults] = field(default_factory=dict)
+    ids: list[tuple[Uint64s, Flags]] = field(default_factory=list)
+    asked: list[tuple[Uint64s, Flags]] = field(default_factory=list)
+    labels: dict[str, list[Uint64s]] = field(default_factory=dict)
+    samples: dict[str, pa.Table] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Looking:
+    """What is looked for in a table that has certain columns; ``judged`` are labels and the columns that hold them."""
+
+    has: frozenset[str]
+    judged: Mapping[str, str]
+    sampled: Asked
+
+    def look(self, part: Part) -> Looked:
+        """What is known of a part."""
+        rows, found = part.rows, Looked(part.rows.num_rows)
+        for name, (needed, column, check) in CHECKS.items():
+            if set(needed) <= self.has:
+                places = check(rows)
+                texts = rows.column(column).take(pa.array(places[:EXAMPLES])).to_pylist() if column else [""] * EXAMPLES
+                pairs = zip(places[:EXAMPLES].tolist(), texts, strict=False)
+                found.faults[name] = Faults(len(places), [(part.first + at, shown(name, text)) for at, text in pairs])
+        if "id" in self.has:
+            found.ids.append((id_keys(rows.column("id")), np.asarray(rows.column("id").is_valid())))
+        if "question" in self.has:
+            keys = asked_keys(rows)
+            found.asked.append((keys, np.asarray(rows.column("question").is_valid())))
+            found.labels = {name: [label_keys(rows.column(column))] for name, column in self.judged.items()}
+            found.samples = sampled_rows(self.sampled, rows, keys, part.first)
+        return found
+
+    def add_up(self, parts: Iterable[Looked]) -> Looked:
+        """What is known of all parts."""
+        whole = Looked(
+            faults={name: Faults(0, []) for name, (needed, _, _) in CHECKS.items() if set(needed) <= self.has}
+        )
+        for part in parts:
+            whole.rows += part.rows
+            for name, faults in part.faults.items():
+                known = whole.faults[name]
+                whole.faults[name] = Faults(known.rows + faults.rows, (known.examples + faults.examples)[:EXAMPLES])
+            whole.ids += part.ids
+            whole.asked += part.asked
+            for name, keys in part.labels.items():
+                whole.labels.setdefault(name, []).extend(keys)
+            whole.samples = self.sampled.joined(whole.samples, part.samples)
+        return whole
+
+    def findings(self, log: Log, known: Looked, threads: int) -> DatasetChecks:
+        """The findings in order, with the texts of rows that repeat others, for which the log is read again."""
+        found, skipped, groups = [], [], {}
+        for name, column, keys in (("doubled id", "id", known.ids), ("duplicate", "question", known.asked)):
+            if column in self.has:
+                groups[name] = Groups(*_joined(keys))
+            else:
+                skipped.append(f"{name} ({column})")
+        differing = self._differing(known, groups.get("duplicate"))
+        cells = Cells.of(log, self.judged.values(), [*groups.values(), *differing.values()])
+        if "doubled id" in groups:
+            found.append(_doubled(groups["doubled id"], cells))
+        if "duplicate" in groups:
+            found.append(_duplicates(groups["duplicate"], cells))
+        for name, (needed, _, _) in CHECKS.items():
+            if name in known.faults:
+                faults = known.faults[name]
+                found.append(Finding(name, faults.rows, [((row,), text[:200]) for row, text in faults.examples]))
+            else:
+                skipped.append(f"{name} ({', '.join(needed)})")
+        if self.judged and "question" in self.has:
+            found.append(_contradicting(differing, self.judged, cells))
         else:
-            skipped.append(f"{name} ({', '.join(needed)})")
-    if judged and "question" in rows:
-        findings.append(_finding("contradicting labels", _contradicting(rows, judged)))
-    else:
-        skipped.append("contradicting labels (question, answerable or labels)")
-    return DatasetChecks(size, findings, skipped)
+            skipped.append(f"{_CONTRADICTING} (question, answerable or labels)")
+        more, lacking = sampled_findings(self.sampled, known.samples, self.has, threads)
+        return DatasetChecks(known.rows, [*found, *more], [*skipped, *lacking])
+
+    def _differing(self, known: Looked, groups: Groups | None) -> dict[str, Sequence[Any]]:
+        """For each label the groups of rows that are alike and differ in it."""
+        if groups is None:
+            return {}
+        nothing = [np.zeros(0, np.uint64)]
+        return {name: groups.differing(np.concatenate(known.labels.get(name, nothing))) for name in self.judged}
 
 
-def _columns(table: pa.Table) -> Iterator[tuple[str, pa.ChunkedArray]]:
-    yield from zip(table.column_names, table.columns, strict=True)
+def _joined(parts: Sequence[tuple[Uint64s, Flags]]) -> tuple[Uint64s, Flags]:
+    keys = np.concatenate([np.zeros((0, 2), np.uint64), *(keys for keys, _ in parts)])
+    return keys, np.concatenate([np.zeros(0, np.bool_), *(given for _, given in parts)])
 
 
-def _labels(table: Any, names: Sequence[str], format: str | None) -> dict[str, list[Any]]:
-    """Columns of labels, of whatever type."""
-    if is_paths(table):
-        if "-" in ([table] if isinstance(table, str) else list(table)):
-            raise OptionError(Argument("labels", list(names)), ": a stream is read once; put the rows into a file")
-        source = open_source(table, format)
-        _known(names, source.schema.names)
-        found = whole_table(source, dict.fromkeys(names, "any"))
-    else:
-        frame = open_frame(table)
-        _known(names, frame.names)
-        found = pa.concat_tables(frame.read(names)[1])
-    return {name: found[name].to_pylist() for name in names}
+@dataclass(frozen=True)
+class Cells:
+    """The values of the rows that examples show, by row and column."""
+
+    values: Mapping[int, Mapping[str, Any]]
+
+    @classmethod
+    def of(cls, log: Log, labels: Iterable[str], groups: Iterable[Iterable[Any]]) -> Cells:
+        """The cells of the first groups of each kind, which is all that examples take."""
+        wanted = sorted({int(row) for some in groups for one in islice(some, EXAMPLES) for row in one[:_MOST]})
+        if not wanted:
+            return cls({})
+        columns = [name for name in dict.fromkeys(["id", "question", *labels]) if name in log.names]
+        numbers = np.array(wanted)
+
+        def pick(part: Part) -> list[tuple[int, dict[str, Any]]]:
+            here = numbers[(numbers >= part.first) & (numbers < part.first + part.rows.num_rows)]
+            taken = part.rows.select(columns).take(pa.array(here - part.first))
+            return list(zip(here.tolist(), taken.to_pylist(), strict=True))
+
+        return cls(dict(log.parts(pick, lambda parts: [cell for part in parts for cell in part], 1)))
 
 
-def _known(names: Sequence[str], present: Sequence[str]) -> None:
-    for name in names:
-        if name not in present:
-            raise ColumnError(Argument("labels", name), ": ", UnknownNameError.of("column", name, present).message)
+_MOST = 1_000
+"""Rows of a group that are looked at to show which labels differ."""
 
 
-def _finding(name: str, found: Found) -> Finding:
-    together = list(found)
-    rows = {row for some, _ in together for row in (some if name in _OF_ALL else some[-1:])}
-    return Finding(name, len(rows), [(list(some[:EXAMPLES]), text[:200]) for some, text in together[:EXAMPLES]])
+def _first(rows: Any) -> list[int]:
+    return [int(row) for row in rows[:EXAMPLES]]
 
 
-def _example(one: Finding) -> str:
-    if not one.examples:
-        return ""
-    rows, text = one.examples[0]
-    return f"row{'s' if len(rows) > 1 else ''} {', '.join(map(str, rows))}: {text[:60]}"
+def _doubled(groups: Groups, cells: Cells) -> Finding:
+    some = [(_first(rows), str(cells.values[int(rows[0])]["id"])[:200]) for rows in islice(groups, EXAMPLES)]
+    return Finding("doubled id", len(groups.rows), some)
 
 
-def _plain(text: str | None) -> str:
-    return " ".join((text or "").lower().split())
+def _duplicates(groups: Groups, cells: Cells) -> Finding:
+    pairs = [(int(rows[0]), int(row)) for rows in islice(groups, EXAMPLES) for row in rows[1 : EXAMPLES + 1]]
+    some = [(pair, (cells.values[pair[1]]["question"] or "")[:200]) for pair in pairs[:EXAMPLES]]
+    return Finding("duplicate", groups.later, some)
 
 
-def _texts(cell: Any) -> list[str]:
-    return [cell] if isinstance(cell, str) else [one for one in cell or () if one is not None]
-
-
-def _doubled_ids(rows: Mapping[str, list[Any]]) -> Found:
-    return [(some, str(one)) for one, some in _groups(rows["id"]).items() if len(some) > 1 and one is not None]
-
-
-def _groups(keys: Iterable[Any]) -> dict[Any, list[int]]:
-    found: dict[Any, list[int]] = defaultdict(list)
-    for row, key in enumerate(keys):
-        found[key].append(row)
-    return found
-
-
-def _asked(rows: Mapping[str, list[Any]]) -> list[Any]:
-    """What tells rows apart: question and answer; a row without a question is like no other."""
-    answers = rows.get("answer", [None] * len(rows["question"]))
-    pairs = zip(rows["question"], answers, strict=True)
-    return [
-        row if question is None else (_plain(question), _plain(answer)) for row, (question, answer) in enumerate(pairs)
-    ]
-
-
-def _duplicates(rows: Mapping[str, list[Any]]) -> Found:
-    for some in _groups(_asked(rows)).values():
-        yield from (((some[0], row), rows["question"][row]) for row in some[1:])
-
-
-def _leaks(rows: Mapping[str, list[Any]]) -> Found:
-    for row, (question, cell) in enumerate(zip(rows["question"], rows["reference"], strict=True)):
-        asked = f" {_plain(question)} "
-        for reference in map(_plain, _texts(cell)):
-            if len(reference.split()) >= LEAK and reference in asked:
-                yield (row,), question
-                break
-
-
-def _copies(rows: Mapping[str, list[Any]]) -> Found:
-    for row, (answer, cell) in enumerate(zip(rows["answer"], rows["contexts"], strict=True)):
-        plain = _plain(answer)
-        if len(plain.split()) >= LEAK and plain in map(_plain, _texts(cell)):
-            yield (row,), answer
-
-
-def _empty(rows: Mapping[str, list[Any]]) -> Found:
-    return [((row,), "") for row, cell in enumerate(rows["contexts"]) if not any(one.strip() for one in _texts(cell))]
-
-
-def _cut_off(rows: Mapping[str, list[Any]]) -> Found:
-    for row, answer in enumerate(rows["answer"]):
-        text = (answer or "").rstrip()
-        if len(text.split()) >= LONG and not text.endswith(ENDS):
-            yield (row,), f"… {text[-60:]}"
-
-
-def _scripts(rows: Mapping[str, list[Any]]) -> Found:
-    one, other = (scripts_of(pa.array(rows[name], pa.large_string())).tolist() for name in ("question", "answer"))
-    for row, (asked, said) in enumerate(zip(one, other, strict=True)):
-        if asked and said and asked != said:
-            yield (row,), rows["question"][row]
-
-
-def _contradicting(rows: Mapping[str, list[Any]], judged: Mapping[str, list[Any]]) -> Found:
-    groups = [some for some in _groups(_asked(rows)).values() if len(some) > 1]
-    for name, values in judged.items():
-        for some in groups:
-            said = {json.dumps(values[row], default=str): row for row in some if values[row] is not None}
-            if len(said) > 1:
-                yield some, f"{name} is {' and '.join(sorted(said))}: {rows['question'][some[0]]}"
-
-
-_OF_ALL = ("doubled id", "contradicting labels")
-_CHECKS: Mapping[str, tuple[tuple[str, ...], Callable[[Mapping[str, list[Any]]], Found]]] = {
-    "doubled id": (("id",), _doubled_ids),
-    "duplicate": (("question",), _duplicates),
-    "reference in question": (("question", "reference"), _leaks),
-    "answer is context": (("answer", "contexts"), _copies),
-    "empty contexts": (("contexts",), _empty),
-    "answer cut off": (("answer",), _cut_off),
-    "other script": (("question", "answer"), _scripts),
-}
+def _contradicting(differing: Mapping[str, Sequence[Any]], judged: Mapping[str, str], cells: Cells) -> Finding:
+    nothing = np.zeros(0, np.int64)
+    rows = np.unique(np.concatenate([nothing, *(some for groups in differing.values() for some in groups)]))
+    examples = []
+    for name, groups in differing.items():
+        for some in groups[:EXAMPLES]:
+            values = [cells.values[int(row)][judged[name]] for row in some[:_MOST]]
+            said = sorted({written(value) for value in values if value is not None})
+            question = cells.values[int(some[0])]["question"]
+            examples.append((_first(some), f"{name} is {' and '.join(said)}: {question}"[:200]))
+    return Finding(_CONTRADICTING, len(rows), examples[:EXAMPLES])

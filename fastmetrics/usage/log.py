@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
@@ -104,9 +103,16 @@ def is_paths(log: Any) -> bool:
 
 
 def open_log(
-    log: Any, needed: Sequence[str], wanted: Sequence[str] = (), numbers: Sequence[str] = (), how: Columns = PLAIN
+    log: Any,
+    needed: Sequence[str],
+    wanted: Sequence[str] = (),
+    numbers: Sequence[str] = (),
+    how: Columns = PLAIN,
+    labels: Sequence[str] = (),
 ) -> Log:
     """The ``needed`` columns of a log and those ``wanted`` that it has, and columns of ``numbers`` by their own names.
+
+    So are ``labels``, which may be of any type.
 
     ``log`` is what ``score`` takes, or the paths that ``score_files`` takes.  Raises ``ColumnError`` that names a
     needed column which is missing, or one of another kind than expected.
@@ -120,11 +126,13 @@ def open_log(
         if name not in found:
             raise _missing(name, present)
     taken = {name: found[name] for name in (*needed, *wanted) if name in found}
-    for name in numbers:
-        if name not in present:
-            raise ColumnError(Argument("scores", name), ": ", UnknownNameError.of("column", name, present).message)
-    names = {**taken, **{name: name for name in numbers if name not in taken.values()}}
-    kinds = {yours: COLUMNS[name].kind if name in taken else "number" for name, yours in names.items()}
+    for argument, asked in (("scores", numbers), ("labels", labels)):
+        for name in asked:
+            if name not in present:
+                raise ColumnError(Argument(argument, name), ": ", UnknownNameError.of("column", name, present).message)
+    names = {**taken, **{name: name for name in (*numbers, *labels) if name not in taken.values()}}
+    others = dict.fromkeys(labels, "any") | dict.fromkeys(numbers, "number")
+    kinds = {yours: COLUMNS[name].kind if name in taken else others[name] for name, yours in names.items()}
     for yours, kind in kinds.items():
         if source is not None and kind == "time" and yours in source.schema.names:
             check("", yours, "time", source.schema.field(yours).type)
@@ -138,13 +146,14 @@ def open_log(
         for yours, kind in kinds.items():
             check("", yours, kind, schema.field(yours).type)
         cut = (batch for piece in pieces for batch in piece.to_batches(max_chunksize=SIZES.log_rows))
-        return make(schema, (Piece(batch.num_rows, partial(_itself, batch)) for batch in cut))
+        return make(schema, (Piece(batch.num_rows, itself(batch)) for batch in cut))
 
     return Log(names, read)
 
 
-def _itself(batch: pa.RecordBatch) -> pa.RecordBatch:
-    return batch
+def itself(batch: pa.RecordBatch) -> Callable[[], pa.RecordBatch]:
+    """How to get a batch that is there."""
+    return lambda: batch
 
 
 def _missing(name: str, present: Sequence[str]) -> ColumnError:

@@ -6,7 +6,9 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+from numpy.typing import NDArray
 
+from fastmetrics.core.arrays import Ints
 from fastmetrics.vectors.embedder import Embedder
 from fastmetrics.vectors.neighbors import nearest
 
@@ -18,10 +20,17 @@ def embedder_of(embedder: Any, cache: Any = None) -> Embedder:
 
 def near_repeats(questions: pa.Array, embedder: Embedder, near: float, threads: int) -> int:
     """How many of the questions, all of them different, have another one at a cosine of at least ``near``."""
+    return len(near_pairs(questions, embedder, near, threads)[0])
+
+
+def near_pairs(
+    questions: pa.Array, embedder: Embedder, near: float, threads: int
+) -> tuple[Ints, Ints, NDArray[np.floating[Any]]]:
+    """The questions that have another one at a cosine of at least ``near``, the nearest of these, and the cosine."""
     vectors = embedder.embed(questions)
-    given = np.isfinite(vectors).all(axis=1) & (vectors != 0).any(axis=1)
-    vectors = vectors[given]
-    if len(vectors) < 2:
-        return 0
-    found = nearest(vectors, k=1, method="exact", threads=threads)
-    return int((found.scores[:, 0] >= near).sum())
+    given = np.flatnonzero(np.isfinite(vectors).all(axis=1) & (vectors != 0).any(axis=1))
+    if len(given) < 2:
+        return given[:0], given[:0], np.zeros(0)
+    found = nearest(vectors[given], k=1, method="exact", threads=threads)
+    close = np.flatnonzero(found.scores[:, 0] >= near)
+    return given[close], given[found.ids[close, 0]], found.scores[close, 0]

@@ -1,0 +1,108 @@
+"""Checks of a data set that take long, and so are made of an even sample of its rows: languages, near duplicates."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from fastmetrics.core.arrays import Uint64s
+from fastmetrics.usage.dataset_findings import EXAMPLES, Finding
+from fastmetrics.usage.languages import guessed
+from fastmetrics.usage.near_repeats import near_pairs
+from fastmetrics.usage.row_faults import plain
+from fastmetrics.usage.text_keys import text_keys
+from fastmetrics.vectors.embedder import Embedder
+
+LANGUAGE, NEAR = "other language", "near duplicate"
+_LONG = 20
+"""Characters from which on a text tells its language."""
+_COLUMNS = {LANGUAGE: ("question", "answer"), NEAR: ("question",)}
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What was asked for: languages to tell apart, an embedder, the cosine of near duplicates, the sample's size."""
+
+    languages: tuple[str, ...]
+    embedder: Embedder | None
+    near: float
+    size: int
+
+    @property
+    def checks(self) -> list[str]:
+        """The checks that are made of samples."""
+        return [*([LANGUAGE] if self.languages else []), *([NEAR] if self.embedder is not None else [])]
+
+    def joined(self, one: Mapping[str, pa.Table], other: Mapping[str, pa.Table]) -> dict[str, pa.Table]:
+        """The samples of the rows of both."""
+        both = {name: [held[name] for held in (one, other) if name in held] for name in self.checks}
+        return {name: _smallest(pa.concat_tables(tables), self.size) for name, tables in both.items() if tables}
+
+
+def sampled_rows(asked: Asked, rows: pa.RecordBatch, keys: Uint64s, first: int) -> dict[str, pa.Table]:
+    """The rows of a part that each check looks at, of which only those with the smallest keys matter.
+
+    ``keys`` stand for question and answer, and ``first`` is the number of the first row.
+    """
+    found = {}
+    for name in asked.checks:
+        if set(_COLUMNS[name]) <= set(rows.schema.names):
+            texts = {column: rows.column(column).cast(pa.large_string()) for column in _COLUMNS[name]}
+            if name == LANGUAGE:
+                told = [pc.fill_null(pc.greater_equal(pc.utf8_length(one), _LONG), False) for one in texts.values()]
+                wanted = np.asarray(pc.and_(*told))
+                key = keys[:, 0]
+            else:
+                wanted = np.asarray(texts["question"].is_valid())
+                key = text_keys(plain(texts["question"]))[:, 0]
+            numbers = np.arange(first, first + rows.num_rows)
+            table = pa.table({"key": key, "row": numbers, **texts}).filter(pa.array(wanted))
+            found[name] = _smallest(table, asked.size)
+    return found
+
+
+def _smallest(table: pa.Table, size: int) -> pa.Table:
+    """The rows with the smallest keys, the first row of each key."""
+    table = table.sort_by([("key", "ascending"), ("row", "ascending")])
+    keys = np.asarray(table["key"])
+    new = np.flatnonzero(np.append(np.ones(min(1, len(keys)), np.bool_), keys[1:] != keys[:-1]))
+    return table.take(pa.array(new[:size]))
+
+
+def sampled_findings(
+    asked: Asked, samples: Mapping[str, pa.Table], has: frozenset[str], threads: int
+) -> tuple[list[Finding], list[str]]:
+    """What the samples show, and the checks that need columns which the table has not."""
+    findings, skipped = [], []
+    for name in asked.checks:
+        if not set(_COLUMNS[name]) <= has:
+            skipped.append(f"{name} ({', '.join(_COLUMNS[name])})")
+        elif name not in samples:
+            findings.append(Finding(name, 0, [], 0))
+        else:
+            table = samples[name].sort_by("row").combine_chunks()
+            findings.append(_languages(asked, table) if name == LANGUAGE else _near(asked, table, threads))
+    return findings, skipped
+
+
+def _languages(asked: Asked, table: pa.Table) -> Finding:
+    questions, answers = (table[name].to_pylist() for name in _COLUMNS[LANGUAGE])
+    pairs = list(zip(guessed(questions, asked.languages), guessed(answers, asked.languages), strict=True))
+    rows = [at for at, (one, other) in enumerate(pairs) if one != other]
+    numbers = table["row"].to_pylist()
+    examples = [((numbers[at],), f"{pairs[at][0]}, {pairs[at][1]}: {questions[at]}"[:200]) for at in rows[:EXAMPLES]]
+    return Finding(LANGUAGE, len(rows), examples, len(pairs))
+
+
+def _near(asked: Asked, table: pa.Table, threads: int) -> Finding:
+    assert asked.embedder is not None
+    questions = table["question"].combine_chunks()
+    found, others, _ = near_pairs(questions, asked.embedder, asked.near, threads)
+    numbers = np.asarray(table["row"])
+    pairs = list(zip(found[:EXAMPLES].tolist(), others[:EXAMPLES].tolist(), strict=True))
+    examples = [((int(numbers[a]), int(numbers[b])), questions[a].as_py()[:200]) for a, b in pairs]
+    return Finding(NEAR, len(found), examples, len(questions))

@@ -1,0 +1,115 @@
+"""Faults that one row of a data set shows by itself: leaks, copies, empty contexts, answers cut off, other scripts."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from fastmetrics.core.arrays import Ints
+from fastmetrics.core.column_kinds import is_list
+from fastmetrics.usage.answered import blank
+from fastmetrics.usage.scripts import scripts_of
+
+LEAK = 4
+"""Words from which on a reference within a question is no chance."""
+LONG = 20
+"""Words from which on an answer ends like a sentence, if it is whole."""
+ENDS = tuple(".!?…。！？؟।)]}\"'»”’`|*>:;")
+_TAIL = 60
+
+
+def plain(texts: pa.Array) -> pa.Array:
+    """Texts in lower case with single spaces between their words, "" for null: ``" ".join(text.lower().split())``.
+
+    >>> plain(pa.array([" How  LONG", None, "ΣΑΣ "])).to_pylist()
+    ['how long', '', 'σας']
+    """
+    texts = texts.cast(pa.large_string()).fill_null("")
+    simple = pc.and_not(pc.string_is_ascii(texts), pc.match_substring_regex(texts, "[\x0b\x1c-\x1f]"))
+    # not ascii_lower, which reads the wrong bytes of a slice (PyArrow 26)
+    words = pc.ascii_split_whitespace(pc.ascii_trim_whitespace(pc.utf8_lower(texts)))
+    found = pc.binary_join(words, pa.scalar(" ", pa.large_string()))
+    others = texts.filter(pc.invert(simple))
+    if not len(others):
+        return found
+    rest = [" ".join(text.lower().split()) for text in others.to_pylist()]
+    return pc.replace_with_mask(found, pc.invert(simple), pa.array(rest, pa.large_string()))
+
+
+def flat(column: pa.Array) -> tuple[pa.Array, Ints]:
+    """The texts of a column of texts or of lists of them, without nulls, and the row of each."""
+    if is_list(column.type):
+        sizes = np.asarray(pc.fill_null(pc.list_value_length(column), 0)).astype(np.int64)
+        texts, owner = column.flatten(), np.repeat(np.arange(len(column)), sizes)
+    else:
+        texts, owner = column, np.arange(len(column))
+    texts = texts.cast(pa.large_string())
+    given = np.asarray(texts.is_valid())
+    return texts.drop_null(), owner[given]
+
+
+def _words(texts: pa.Array) -> Ints:
+    """How many words plain texts have; "" has one."""
+    return np.asarray(pc.count_substring(texts, " ")).astype(np.int64) + 1
+
+
+def leaks(rows: pa.RecordBatch) -> Ints:
+    """The rows with a reference of some words that stands in the question, case aside."""
+    asked = plain(rows.column("question"))
+    texts, owner = flat(rows.column("reference"))
+    texts = plain(texts)
+    room = np.asarray(pc.binary_length(asked))[owner]
+    some = np.flatnonzero((_words(texts) >= LEAK) & (np.asarray(pc.binary_length(texts)) <= room))
+    pairs = zip(texts.take(pa.array(some)).to_pylist(), asked.take(pa.array(owner[some])).to_pylist(), strict=True)
+    return np.unique(owner[some][np.array([one in other for one, other in pairs], np.bool_)])
+
+
+def copies(rows: pa.RecordBatch) -> Ints:
+    """The rows whose answer of some words is one of the contexts, word for word."""
+    answers = plain(rows.column("answer"))
+    long = np.flatnonzero(_words(answers) >= LEAK)
+    texts, owner = flat(rows.column("contexts").take(pa.array(long)))
+    same = pc.equal(plain(texts), answers.take(pa.array(long[owner])))
+    return np.unique(long[owner[np.asarray(same)]])
+
+
+def empty(rows: pa.RecordBatch) -> Ints:
+    """The rows without a context that has a character which is no white space."""
+    texts, owner = flat(rows.column("contexts"))
+    filled = np.zeros(rows.num_rows, np.bool_)
+    filled[owner[~blank(texts)]] = True
+    return np.flatnonzero(~filled)
+
+
+def cut_off(rows: pa.RecordBatch) -> Ints:
+    """The rows whose answer has many words and ends without punctuation."""
+    answers = pc.utf8_trim_whitespace(rows.column("answer").cast(pa.large_string()).fill_null(""))
+    last = pc.utf8_slice_codeunits(answers, -1)
+    open_ended = np.flatnonzero(~np.asarray(pc.is_in(last, pa.array(ENDS, pa.large_string()))))
+    counts = pc.list_value_length(pc.utf8_split_whitespace(answers.take(pa.array(open_ended))))
+    return open_ended[np.asarray(counts) >= LONG]
+
+
+def other_script(rows: pa.RecordBatch) -> Ints:
+    """The rows whose question and answer have letters, mostly of different scripts."""
+    one, other = (scripts_of(rows.column(name).cast(pa.large_string())) for name in ("question", "answer"))
+    return np.flatnonzero((one > 0) & (other > 0) & (one != other))
+
+
+CHECKS: Mapping[str, tuple[tuple[str, ...], str, Callable[[pa.RecordBatch], Ints]]] = {
+    "reference in question": (("question", "reference"), "question", leaks),
+    "answer is context": (("answer", "contexts"), "answer", copies),
+    "empty contexts": (("contexts",), "", empty),
+    "answer cut off": (("answer",), "answer", cut_off),
+    "other script": (("question", "answer"), "question", other_script),
+}
+"""Each check: the columns it needs, the column that shows a fault, and what finds the rows."""
+
+
+def shown(check: str, text: str | None) -> str:
+    """What an example shows of a row: of an answer that was cut off its end."""
+    text = text or ""
+    return f"… {text.rstrip()[-_TAIL:]}" if check == "answer cut off" else text

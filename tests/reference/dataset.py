@@ -1,0 +1,66 @@
+"""What is wrong with the rows of a data set, in plain Python: the rows of each fault."""
+
+import json
+import unicodedata
+from collections import Counter, defaultdict
+
+ENDS = tuple(".!?…。！？؟।)]}\"'»”’`|*>:;")
+
+
+def plain(text):
+    return " ".join((text or "").lower().split())
+
+
+def texts(cell):
+    return [cell] if isinstance(cell, str) else [one for one in cell or () if one is not None]
+
+
+def script(text):
+    names = [unicodedata.name(one).split()[0] for one in text or "" if one.isalpha()]
+    return Counter(names).most_common(1)[0][0] if len(set(names)) == 1 else None
+
+
+def groups(keys):
+    found = defaultdict(list)
+    for row, key in enumerate(keys):
+        found[key].append(row)
+    return [rows for key, rows in found.items() if len(rows) > 1 and key is not None]
+
+
+def alike(rows):
+    return groups(
+        None if row["question"] is None else (plain(row["question"]), plain(row.get("answer"))) for row in rows
+    )
+
+
+def faults(rows, labels):
+    """The numbers of the rows with each fault."""
+    found = {
+        "doubled id": [row for some in groups(one["id"] for one in rows) for row in some],
+        "duplicate": [row for some in alike(rows) for row in some[1:]],
+        "contradicting labels": {
+            row
+            for name in labels
+            for some in alike(rows)
+            if len({json.dumps(rows[row][name]) for row in some if rows[row][name] is not None}) > 1
+            for row in some
+        },
+    }
+    each = defaultdict(list)
+    for number, row in enumerate(rows):
+        question, answer = plain(row["question"]), plain(row["answer"])
+        references, contexts = map(plain, texts(row["reference"])), texts(row["contexts"])
+        if any(len(one.split()) >= 4 and one in question for one in references):
+            each["reference in question"].append(number)
+        if len(answer.split()) >= 4 and answer in map(plain, contexts):
+            each["answer is context"].append(number)
+        if not any(one.strip() for one in contexts):
+            each["empty contexts"].append(number)
+        said = (row["answer"] or "").rstrip()
+        if len(said.split()) >= 20 and not said.endswith(ENDS):
+            each["answer cut off"].append(number)
+        asked, said = script(row["question"]), script(row["answer"])
+        if asked and said and asked != said:
+            each["other script"].append(number)
+    names = ("reference in question", "answer is context", "empty contexts", "answer cut off", "other script")
+    return {name: sorted(rows) for name, rows in (found | {name: each[name] for name in names}).items()}
