@@ -108,13 +108,14 @@ def _check_same(ours: Any, theirs: dict[str, Any]) -> None:
 
 
 def _timed(works: Sequence[Callable[[], Any]], repeats: int) -> list[float]:
-    """The median of each work, all of them turn by turn, after one turn that loads what is loaded once."""
+    """The median of each work, turn by turn; each runs once untimed before, as the others cool its caches."""
     turns = []
-    for _ in range(repeats + 1):
+    for _ in range(repeats):
         turn = []
         for work in works:
+            work()
             start = time.perf_counter()
             work()
             turn.append(time.perf_counter() - start)
         turns.append(turn)
-    return [statistics.median(column) for column in zip(*turns[1:], strict=True)]
+    return [statistics.median(column) for column in zip(*turns, strict=True)]

@@ -171,13 +171,15 @@ def test_sums_that_float32_cannot_hold(seed, size, smoothed):
 @example(12345, 2**31 - 1, [7, 64])
 def test_draws_are_those_of_numpy(seed, n, sizes):
     """Also where many raw draws are not taken, and after bits whose number is odd in words of 32."""
-    draws, generator = Draws(seed), np.random.default_rng(seed)
-    for size in sizes:
-        assert draws.choices(n, size).tolist() == generator.choice(n, size=size, replace=True).tolist()
-    draws, generator = Draws(seed), np.random.default_rng(seed)
-    bits = np.unpackbits(draws.flags(sizes[0]).view(np.uint8), bitorder="little")[: sizes[0]]
-    assert bits.tolist() == generator.integers(2, size=sizes[0], dtype=bool).tolist()
-    assert draws.choices(n, 9).tolist() == generator.choice(n, size=9, replace=True).tolist()
+    generator = np.random.default_rng(seed)
+    with Draws(seed) as draws:
+        for size in sizes:
+            assert draws.choices(n, size).tolist() == generator.choice(n, size=size, replace=True).tolist()
+    generator = np.random.default_rng(seed)
+    with Draws(seed) as draws:
+        bits = np.unpackbits(draws.flags(sizes[0]).view(np.uint8), bitorder="little")[: sizes[0]]
+        assert bits.tolist() == generator.integers(2, size=sizes[0], dtype=bool).tolist()
+        assert draws.choices(n, 9).tolist() == generator.choice(n, size=9, replace=True).tolist()
 
 
 def test_rows_stand_in_the_order_of_the_baseline():

@@ -7,6 +7,7 @@ randomisation (Riezler and Maxwell 2005).  Every system and metric sees the same
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from concurrent.futures import Future
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fastmetrics.core.arrays import Ints, Uint64s
-from fastmetrics.core.threads import ordered
+from fastmetrics.core.threads import Crew, ordered
 from fastmetrics.kernels.stats.numpy_draws import bounded, float_sums, selected_sums, word_sums
 from fastmetrics.stats.packed_counts import Packed
 
@@ -24,7 +25,8 @@ _CELLS = 1 << 19
 """How many rows are drawn at a time."""
 _SAMPLES = 512
 """How many trials are drawn at a time, a bit for each row: a multiple of 64, so that they begin with a raw draw."""
-_SPARE = 256
+_RAW = 1 << 18
+"""How many raw draws are made at a time."""
 
 
 @dataclass(frozen=True)
@@ -51,12 +53,29 @@ class PairedScore:
 
 
 class Draws:
-    """The draws of ``numpy.random.default_rng(seed)``, made of the same raw bits."""
+    """The draws of ``numpy.random.default_rng(seed)``, made of the same raw bits.
+
+    Use as a context: another thread draws the next raw bits while the last ones are used.
+    """
 
     def __init__(self, seed: int) -> None:
         self._bits = np.random.default_rng(seed).bit_generator
         self._raw: Uint64s = np.zeros(0, np.uint64)
         self._at = 0
+        self._crew = Crew(1, "fastmetrics-draws")
+        self._next: Future[Uint64s] | None = None
+
+    def __enter__(self) -> Draws:
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        self._crew.dismiss()
+
+    def _refill(self) -> Uint64s:
+        """The next raw bits; those after them are drawn meanwhile."""
+        words = (self._next or self._crew.submit(self._bits.random_raw, _RAW)).result()
+        self._next = self._crew.submit(self._bits.random_raw, _RAW)
+        return words
 
     def choices(self, n: int, size: int) -> NDArray[np.int32]:
         """As ``choice(n, size)``."""
@@ -64,7 +83,7 @@ class Draws:
         done = size if n == 1 else 0  # NumPy draws nothing where there is no choice
         while done < size:
             if self._at >= 2 * len(self._raw):
-                self._raw, self._at = self._bits.random_raw((size - done) // 2 + _SPARE), 0
+                self._raw, self._at = self._refill(), 0
             found, self._at = bounded(self._raw, self._at, n, out[done:])
             done += found
         return out
@@ -81,7 +100,8 @@ def paired_bootstrap(
     systems: Sequence[Sequence[Counted]], samples: int, seed: int, threads: int
 ) -> list[list[PairedScore]]:
     """``--paired-bs``: of each system, the baseline first, what is told by each metric."""
-    drawn = _resampled(systems, Draws(seed), samples, threads)
+    with Draws(seed) as draws:
+        drawn = _resampled(systems, draws, samples, threads)
     found = [[PairedScore(one.value, None, *_interval(x)) for one, x in zip(systems[0], drawn[0], strict=True)]]
     for system, scores in zip(systems[1:], drawn[1:], strict=True):
         row = []
@@ -98,14 +118,14 @@ def paired_randomisation(
 ) -> list[list[PairedScore]]:
     """``--paired-ar``: the same, with means and intervals of so many resamples if ``confidence`` is not 0."""
     first, others = systems[0], systems[1:]
-    draws = Draws(seed)
     pairs = [(one, other) for system in others for one, other in zip(first, system, strict=True)]
-    p = _swap_ps(pairs, draws, samples, threads)
-    told = [[PairedScore(one.value) for one in first]]
-    told += [[PairedScore(one.value, p.pop(0)) for one in system] for system in others]
-    if not confidence:
-        return told
-    drawn = [*_resampled([first], Draws(seed), confidence, threads), *_resampled(others, draws, confidence, threads)]
+    with Draws(seed) as draws, Draws(seed) as anew:
+        p = _swap_ps(pairs, draws, samples, threads)
+        told = [[PairedScore(one.value) for one in first]]
+        told += [[PairedScore(one.value, p.pop(0)) for one in system] for system in others]
+        if not confidence:
+            return told
+        drawn = [*_resampled([first], anew, confidence, threads), *_resampled(others, draws, confidence, threads)]
     return [
         [PairedScore(one.score, one.p, *_interval(scores)) for one, scores in zip(row, some, strict=True)]
         for row, some in zip(told, drawn, strict=True)
