@@ -47,6 +47,10 @@ def rows() -> pa.Table:
             "relevant_ids": pa.array([documents[row][:2] for row in range(ROWS)]),
             "latency_ms": pa.array(rng.random(ROWS)),
             "answerable": pa.array([row % 4 > 0 for row in range(ROWS)]),
+            "session_id": pa.array([row % 3 for row in range(ROWS)]),
+            "timestamp": pa.array([f"2024-01-05T10:{row % 60:02}:00Z" for row in range(ROWS)]),
+            "rating": pa.array([None if row == 3 else row % 5 for row in range(ROWS)]),
+            "question_embedding": pa.array(rng.random((ROWS, 4)).tolist(), pa.list_(pa.float32())),
         }
     )
 

@@ -1,5 +1,6 @@
 """JSON that nests deeper than parsers can go is a bad row like others, in whichever column."""
 
+import itertools
 import json
 
 import numpy as np
@@ -94,11 +95,19 @@ def test_a_deep_line_is_found_in_any_block(tmp_path, monkeypatch, place):
     assert (done.code, pq.read_table("o.parquet")["id"].to_pylist()) == (0, [n for n in range(100) if n != place])
 
 
-@pytest.mark.parametrize("command", ["score", "summarize", "validate", "match", "rank", "answer", "judges", "sample"])
-@pytest.mark.parametrize("suffix", ["jsonl", "json"])
+COMMANDS = ("score", "summarize", "validate", "match", "rank", "answer", "judges", "sample")
+LOGS = ("usage", "domain", "topics", "ux", "check")
+
+
+@pytest.mark.parametrize(
+    ("command", "suffix"),
+    [*itertools.product(COMMANDS, ("jsonl", "json")), *((command, "jsonl") for command in LOGS)],
+)
 def test_every_command_that_reads_json_refuses_it(tmp_path, command, suffix):
     bad = jsonl(
-        tmp_path / f"t.{suffix}", {**GOOD, "question": "a", "score": 1.5}, f'{{"q": {nested("lists", 100_000)}}}'
+        tmp_path / f"t.{suffix}",
+        {**GOOD, "question": "a", "score": 1.5, "retrieved_ids": ["a"], "question_embedding": [1.0]},
+        f'{{"q": {nested("lists", 100_000)}}}',
     )
     out = ["-o", tmp_path / "o.parquet"]
     more = {"score": out, "match": [bad, *out], "answer": [*out, "--bot", "faq", "--faq", bad]}

@@ -95,9 +95,13 @@ def test_vectors(odd):
             assert (done.code, SAID in done.err) == (2, True), done.err
 
 
-@pytest.mark.parametrize("command", ["score", "profile", "summarize", "match", "validate", "rank"])
+@pytest.mark.parametrize(
+    "command",
+    ["score", "profile", "summarize", "match", "validate", "rank", "usage", "domain", "topics", "ux", "check"],
+)
 def test_a_json_key_that_is_not_utf8_is_named_by_its_line_or_left_out(odd, command):
-    key = b'{"question": "q", "answer": "a", "reference": "a", "b\xe9d": 1}'
+    row = b'"question": "q", "answer": "a", "reference": "a", "retrieved_ids": ["a"], "question_embedding": [1.0]'
+    key = b"{" + row + b', "b\xe9d": 1}'
     path = jsonl(odd / "key.jsonl", key)
     more = {"score": ["-o", odd / "o.csv"], "match": [path, "-o", odd / "o.csv"], "validate": [path], "rank": [path]}
     done = program(command, path, *more.get(command, []))
