@@ -17,13 +17,23 @@ class Language(StrEnum):
     ru = "ru"
 
 
+class Rows(StrEnum):
+    """The rows of a report."""
+
+    sample = "sample"
+    all = "all"
+
+
 def report(
     scores: Annotated[
         list[str],
         typer.Argument(help="Files or folders of scores, or addresses; the rows shown are those of the first."),
     ],
     *,
-    out: Annotated[str, typer.Option("--out", "-o", help="The page to write: report.html.", metavar="PATH")],
+    out: Annotated[
+        str,
+        typer.Option("--out", "-o", help="The page to write: report.html; with --rows all a folder.", metavar="PATH"),
+    ],
     texts: Annotated[str | None, typer.Option(help="The file that was scored, for the texts of the rows.")] = None,
     baseline: Annotated[str | None, typer.Option(help="Scores of another run, to compare all with.")] = None,
     baseline_texts: Annotated[str | None, typer.Option(help="The baseline's answers.")] = None,
@@ -35,6 +45,9 @@ def report(
     runs: Annotated[
         str | None, typer.Option(help="A folder of outputs, for a page on metrics over its runs.", metavar="FOLDER")
     ] = None,
+    rows: Annotated[
+        Rows, typer.Option(help="Rows of the page: a sample, or all, in a folder of files that the page loads.")
+    ] = Rows.sample,
     by: Annotated[
         list[str] | None, typer.Option(help="Columns that the runs kept, whose values cut the rows into segments.")
     ] = None,
@@ -61,6 +74,7 @@ def report(
         baseline_texts=baseline_texts,
         judged=judged,
         usage=usage,
+        rows=rows.value,
         runs=runs,
         by=columns(by, "--by"),
         title=title,

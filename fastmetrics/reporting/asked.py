@@ -22,3 +22,5 @@ class Asked:
     allow_differences: bool
     seed: int
     threads: int | None
+    folder: Path | None = None
+    """Where all rows go, if all are asked for."""

@@ -30,13 +30,7 @@ def chosen_rows(
 
     ``seen`` is called with the columns of all rows that texts are read of.
     """
-    names = rows.names
-    pairs = [(one.a, one.b) for one in paired or () if one.agreement < 1]
-    found = strata(names, rows.main.values, rows.before, declared_better(names), pairs)
-    pool = _hallucinating(rows)
-    looked = list(dict.fromkeys([*candidates(found, rows.n), *pool]))
-    texts = dict(zip(looked, row_texts(rows.main, rows.ids, looked, asked.texts, seen), strict=True))
-    found = [*_unsupported(rows, pool, texts), *found]
+    found, texts = _strata(rows, paired, asked, seen)
     chosen = candidates(found, rows.n)
     made: list[dict[str, Any]] = []
     weight = 0
@@ -47,6 +41,25 @@ def chosen_rows(
         made.append(row)
     held = {row["at"]: at for at, row in enumerate(made)}
     return made, [told for one in found if (told := _told(one, held))["rows"]]
+
+
+def strata_of_all(rows: PairedRows, paired: Correlations | None, asked: Asked) -> list[dict[str, Any]]:
+    """The strata with the numbers of their rows, for a page that holds all rows."""
+    found, _ = _strata(rows, paired, asked, None)
+    return [_told(one, {int(row): int(row) for row in one.places}) for one in found]
+
+
+def _strata(
+    rows: PairedRows, paired: Correlations | None, asked: Asked, seen: Seen | None
+) -> tuple[list[Stratum], dict[int, dict[str, Any]]]:
+    """The strata, and the texts of the rows that were looked at to find them."""
+    pairs = [(one.a, one.b) for one in paired or () if one.agreement < 1]
+    found = strata(rows.names, rows.main.values, rows.before, declared_better(rows.names), pairs)
+    pool = _hallucinating(rows)
+    looked = pool if asked.folder else list(dict.fromkeys([*candidates(found, rows.n), *pool]))
+    texts = row_texts(rows.main, rows.ids, looked, asked.texts, seen) if looked or seen else []
+    told = dict(zip(looked, texts, strict=True))
+    return [*_unsupported(pool, told), *found], told
 
 
 def told_rows(
@@ -77,7 +90,7 @@ def _hallucinating(rows: PairedRows) -> list[int]:
     return [int(row) for row in least(np.where(values > 0, -values, np.nan), POOL)]
 
 
-def _unsupported(rows: PairedRows, pool: Sequence[int], texts: Mapping[int, Mapping[str, Any]]) -> list[Stratum]:
+def _unsupported(pool: Sequence[int], texts: Mapping[int, Mapping[str, Any]]) -> list[Stratum]:
     """Of the pool the rows with the most anchors that no context supports."""
     counts = np.array([sum(not one[2] for one in texts[row].get("anchors", ())) for row in pool], np.float64)
     places = least(np.where(counts > 0, -counts, np.nan), EACH)

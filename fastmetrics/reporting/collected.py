@@ -13,8 +13,9 @@ import pyarrow as pa
 from fastmetrics.core.corpus_counts import counts_column
 from fastmetrics.core.input_columns import resolve
 from fastmetrics.errors import ColumnError
+from fastmetrics.reporting.all_rows import RowFiles
 from fastmetrics.reporting.asked import Asked
-from fastmetrics.reporting.chosen_rows import chosen_rows, short
+from fastmetrics.reporting.chosen_rows import chosen_rows, short, strata_of_all
 from fastmetrics.reporting.compared import compared
 from fastmetrics.reporting.heat_map import fewer_segments, heat_of_means
 from fastmetrics.reporting.line_chart import Charts
@@ -73,7 +74,13 @@ def collect(scores: Any, asked: Asked) -> Collected:
     paired = correlations(spread, metrics=names[:_CORRELATED]) if len(names) > 1 else None
     segmented = heat_of_means(_means(main, names, asked)) if asked.by and len(systems) == 1 else None
     counts = PlaceCounts()
-    rows, some = chosen_rows(PairedRows.of(main, systems[0] if base else None, names, asked), paired, asked, counts.add)
+    everyone = PairedRows.of(main, systems[0] if base else None, names, asked)
+    files = None if asked.folder is None else RowFiles(asked.folder, everyone, asked, counts.add)
+    if files is None:
+        rows, some = chosen_rows(everyone, paired, asked, counts.add)
+    else:
+        rows, some = [], strata_of_all(everyone, paired, asked)
+    n_shown = len(rows) if files is None else everyone.n
     judged = None if asked.judged is None else judge_report(asked.judged)
     charts = Charts()
     used = [] if asked.usage is None else usage_parts(asked.usage, charts)
@@ -102,7 +109,7 @@ def collect(scores: Any, asked: Asked) -> Collected:
         "pages": [*_FIRST, *(name for name, one in more.items() if one), "data"],
         "correlated": None if paired is None else {"n": spread.num_rows, "metrics": len(names[:_CORRELATED])},
         "sampled": some,
-        "n_shown": len(rows),
+        "n_shown": n_shown,
         "signature": [(visible(run.name), _signature(run)) for run in systems],
     }
     better = declared_better(names)
@@ -115,11 +122,12 @@ def collect(scores: Any, asked: Asked) -> Collected:
         "correlations": None if paired is None else _matrix(paired, names[:_CORRELATED]),
         "charts": [one.data() for one in charts.held],
         "rows": rows,
+        "all": None if files is None else files.page,
         "n_rows": summary.n_rows,
         "strata": some,
         "compared": base is not None,
     }
-    return Collected(parts, data, summary.n_rows, len(rows))
+    return Collected(parts, data, summary.n_rows, n_shown)
 
 
 def _held(run: ScoreRun, asked: Asked) -> ScoreRun:

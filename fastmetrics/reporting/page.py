@@ -17,7 +17,10 @@ if TYPE_CHECKING:
     from jinja2 import Environment
 
 STYLES = ("base.css", "tables.css", "rows.css")
-SCRIPTS = ("start.js", "address.js", "words.js", "table.js", "detail.js", "rows.js", "charts.js", "pages.js")
+SCRIPTS = tuple(
+    f"{name}.js"
+    for name in ["start", "address", "words", "table", "detail", "sorting", "sources", "rows", "charts", "pages"]
+)
 """The parts of the page's one script, in order."""
 
 
@@ -33,8 +36,9 @@ def chart_library() -> str:
 def rendered(parts: Mapping[str, Any], data: Mapping[str, Any], library: str) -> str:
     """The page of these parts, which templates show, and data, which its script reads."""
     own = "\n".join(_static(name) for name in SCRIPTS)
+    shards = " 'self' file:" if data["all"] else ""
     policy = (
-        f"default-src 'none'; script-src {_digest(own)} {_digest(library)}; style-src 'unsafe-inline'; "
+        f"default-src 'none'; script-src {_digest(own)} {_digest(library)}{shards}; style-src 'unsafe-inline'; "
         "img-src data: blob:; base-uri 'none'; form-action 'none'"
     )
     page = _environment().get_template("report.html")

@@ -16,6 +16,7 @@ from fastmetrics.errors import ColumnError
 from fastmetrics.reporting.asked import Asked
 from fastmetrics.reporting.row_texts import cut, row_texts
 from fastmetrics.results.score_runs import ScoreRun
+from fastmetrics.stats.human_labels import numbers
 
 _LABEL = 300
 """The characters of an id that are shown."""
@@ -54,13 +55,24 @@ class PairedRows:
     @property
     def n(self) -> int:
         """How many rows there are."""
-        return int(self.main.read(self.names).num_rows) if self.names else 0
+        return int(self.main.read(self.names[:1]).num_rows) if self.names else 0
 
     def before(self, name: str) -> Floats | None:
         """The baseline's scores of the rows, or None where it has none."""
         if self.base is None or self.partner is None or name not in self.base.scores:
             return None
         return np.append(self.base.values(name), np.nan)[self.partner]
+
+    def part(self, name: str, start: int, stop: int) -> Floats:
+        """The scores of the rows from ``start`` to ``stop``."""
+        return numbers(self.main.read([name]).column(0).slice(start, stop - start))
+
+    def part_before(self, name: str, start: int, stop: int) -> Floats:
+        """The baseline's scores of these rows, NaN where it has none."""
+        if self.base is None or self.partner is None or name not in self.base.scores:
+            return np.full(stop - start, np.nan)
+        places = self.partner[start:stop]
+        return numbers(self.base.read([name]).column(0).take(pa.array(places, mask=places < 0)))
 
     def label(self, row: int) -> str:
         """What a row is called: its id, or its number."""

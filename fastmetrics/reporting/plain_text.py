@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from typing import Any
 
 from fastmetrics.core.display import strict
@@ -18,13 +19,16 @@ _SHOWN = {
 """A visible sign for each character that is not to be seen; one for one, so that places in a text stay."""
 
 
+_HIDDEN = re.compile(f"[{re.escape(''.join(map(chr, _SHOWN)))}]")
+
+
 def visible(text: str) -> str:
     """The text with a sign for each control character and each mark of direction, as long as before.
 
     >>> visible("a" + chr(0) + "b" + chr(0x202E) + "c")
     'a␀b␦c'
     """
-    return text.translate(_SHOWN)
+    return text.translate(_SHOWN) if _HIDDEN.search(text) else text
 
 
 def embedded(value: Any) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -12,13 +12,18 @@ from fastmetrics.core.name_lists import listed
 from fastmetrics.core.threads import cores
 from fastmetrics.errors import OptionError
 from fastmetrics.errors.messages import Argument
+from fastmetrics.reporting.all_rows import MARK
 from fastmetrics.reporting.asked import Asked
-from fastmetrics.reporting.collected import collect
+from fastmetrics.reporting.collected import Collected, collect
 from fastmetrics.reporting.labels import LANGUAGES, labels
 from fastmetrics.reporting.page import chart_library, rendered
 from fastmetrics.reporting.plain_text import visible
+from fastmetrics.tables.output.whole_folder import whole_folder
 from fastmetrics.tables.output.write_table import check_free, write_page
 from fastmetrics.tables.remote.addresses import as_local, shown
+
+INDEX = "report.html"
+"""The page of a folder with all rows."""
 
 
 @dataclass(frozen=True)
@@ -29,7 +34,7 @@ class Report:
     n_rows: int
     n_shown: int
     n_bytes: int
-    """All of the page but its chart library."""
+    """All of the page, and of the files of its rows, but its chart library."""
     library_bytes: int
 
     def __str__(self) -> str:
@@ -47,6 +52,7 @@ def report(
     judged: Any = None,
     usage: Any = None,
     runs: str | Path | None = None,
+    rows: str = "sample",
     by: Sequence[str] | str | None = None,
     title: str | None = None,
     language: str = "en",
@@ -67,8 +73,10 @@ def report(
 
     Figures are of all rows.  Texts are of a sample: for each metric the worst rows, the best, those around the median,
     those that fell and rose most against the baseline, and those where metrics disagree, until they weigh 3.6 MB; the
-    page says how many of how many it shows.  It holds all that it needs, sends no request and opens from a file.  From
-    100,000 rows on, p and intervals are those of the paired t-test.
+    page says how many of how many it shows.  The page holds all that it needs, sends no request and opens from a file.
+    With ``rows="all"`` the output is a folder: the page, ``report.html``, and all rows in files that it loads as they
+    are needed, to be sorted and filtered by any score.  From 100,000 rows on, p and intervals are those of the paired
+    t-test.
 
     >>> import fastmetrics as fm
     >>> import tempfile, pathlib
@@ -82,6 +90,7 @@ def report(
     installed, and what ``compare`` raises for runs that cannot be compared.
     """
     argument("language", language, Choice(*LANGUAGES))
+    argument("rows", rows, Choice("sample", "all"))
     argument("overwrite", overwrite, Flag())
     argument("allow_differences", allow_differences, Flag())
     argument("seed", seed, Seed)
@@ -91,17 +100,29 @@ def report(
     where = as_local(output)
     check_free(where, overwrite)
     library = chart_library()
-    asked = Asked(baseline, texts, baseline_texts, judged, usage, runs, listed(by), allow_differences, seed, threads)
+    asked = Asked(
+        baseline, texts, baseline_texts, judged, usage, runs, listed(by), allow_differences, seed, threads, None
+    )
     several = isinstance(scores, Sequence) and not isinstance(scores, str | bytes)
     several = (several and not _is_rows(scores)) or _is_named(scores)
-    found = collect(scores if several else [scores], asked)
-    words = labels(language)
-    head = {"L": words, "language": language, "title": visible(title or found.parts["names"][0])}
-    data = {**found.data, "labels": words, "language": language}
-    page = rendered({**found.parts, **head}, data, library)
-    write_page(output, page, overwrite=overwrite)
+    given = scores if several else [scores]
+
+    def page(found: Collected) -> str:
+        words = labels(language)
+        head = {"L": words, "language": language, "title": visible(title or found.parts["names"][0])}
+        return rendered({**found.parts, **head}, {**found.data, "labels": words, "language": language}, library)
+
     weight = len(library.encode())
-    return Report(shown(where), found.n_rows, found.n_shown, len(page.encode()) - weight, weight)
+    if rows == "all":
+        with whole_folder(output, MARK, overwrite=overwrite) as folder:
+            found = collect(given, replace(asked, folder=folder))
+            (folder / INDEX).write_text(page(found), encoding="utf-8", newline="\n")
+            size = sum(file.stat().st_size for file in folder.rglob("*") if file.is_file())
+        return Report(shown(where), found.n_rows, found.n_shown, size - weight, weight)
+    found = collect(given, asked)
+    made = page(found)
+    write_page(output, made, overwrite=overwrite)
+    return Report(shown(where), found.n_rows, found.n_shown, len(made.encode()) - weight, weight)
 
 
 def _is_rows(scores: Sequence[Any]) -> bool:

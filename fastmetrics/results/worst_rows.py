@@ -183,6 +183,12 @@ def with_texts(
     return rows
 
 
+def text_pieces(answers: Any, texts: Sequence[str]) -> tuple[dict[str, str], Iterator[pa.Table]]:
+    """What the ids and texts of a file or table are called in it, and its rows piece by piece."""
+    read = _file_pieces if isinstance(answers, str | Path) else _table_pieces
+    return read(answers, None, texts)
+
+
 def _columns_of(names: Sequence[str], system: str | None, texts: Sequence[str]) -> dict[str, str]:
     found = resolve(names, needed=("id", *texts))
     if "id" not in found:

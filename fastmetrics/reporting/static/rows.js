@@ -1,35 +1,48 @@
-// The page of rows: chosen by stratum and search, sorted by a score, and linked to.
+// The page of rows: chosen by stratum, score and search, sorted by a score, and linked to.
 const rowsPage = {
   start() {
     const metrics = byId("row-metric"), strata = byId("row-stratum"), search = byId("row-search");
     data.metrics.forEach((metric, at) => metrics.append(element("option", { value: at }, metric.name)));
-    strata.append(element("option", { value: "" }, words.every_row));
+    strata.append(element("option", { value: "" }, words[data.all ? "all_rows" : "every_row"]));
     data.strata.forEach((one, at) => {
-      const told = `${[words[one.kind], one.metrics.join(", ")].filter(Boolean).join(": ")} (${count(one.rows.length)} ${words.of} ${count(one.n)})`;
-      strata.append(element("option", { value: at }, told));
+      const named = [words[one.kind], one.metrics.join(", ")].filter(Boolean).join(": ");
+      strata.append(element("option", { value: at }, `${named} (${count(one.rows.length)} ${words.of} ${count(one.n)})`));
     });
     metrics.addEventListener("change", () => this.change({ metric: metrics.value, row: null }));
     strata.addEventListener("change", () => this.chooseStratum(strata.value));
-    search.addEventListener("input", () => this.change({ find: search.value }));
+    search.addEventListener(data.all ? "change" : "input", () => this.change({ find: search.value }));
+    for (const name of ["least", "most"]) byId(`row-${name}`).addEventListener("change", (event) => this.change({ [name]: event.target.value }));
     const columns = [
-      { key: "id", kind: "name", cell: (row) => [row.id] },
-      { key: "question", kind: "name", cell: (row) => [row.t.question ?? row.t.answer ?? ""] },
-      { key: "score", kind: "figure", cell: (row) => [figure(row.s[this.metric])] },
+      { key: "id", kind: "name", cell: (place) => [this.line(place).id] },
+      { key: "question", kind: "name", cell: (place) => [this.line(place).text] },
+      { key: "score", kind: "figure", cell: (place) => [figure(shownScore(this.scores[place]))] },
     ];
     if (data.compared) {
-      columns.push({ key: "baseline", kind: "figure before", cell: (row) => [figure(row.b[this.metric])] });
-      columns.push({ key: "change", kind: "figure", cell: (row) => this.changed(row) });
+      columns.push({ key: "baseline", kind: "figure before", cell: (place) => [figure(shownScore(this.earlier[place]))] });
+      columns.push({ key: "change", kind: "figure", cell: (place) => this.changed(place) });
       byId("row-table").classList.add("compared");
     }
     this.columns = columns.map((column) => ({ ...column, title: words[column.key] }));
-    this.table = new Table(byId("row-table"), this.columns, (row) => this.selected(row), (key) => this.sortBy(key));
-    this.texts = data.rows.map((row) => null);
+    this.table = new Table(byId("row-table"), this.columns, (place) => this.selected(place), (key) => this.sortBy(key));
   },
 
-  changed(row) {
-    const before = row.b[this.metric], after = row.s[this.metric];
-    if (typeof before !== "number" || typeof after !== "number") return ["–"];
-    const change = after - before;
+  line(place) {
+    return source.line(place, () => this.redraw());
+  },
+
+  // Draws once, however many files arrive before the next picture.
+  redraw() {
+    if (this.drawing) return;
+    this.drawing = true;
+    requestAnimationFrame(() => {
+      this.drawing = false;
+      this.table.draw();
+    });
+  },
+
+  changed(place) {
+    const change = this.scores[place] - this.earlier[place];
+    if (Number.isNaN(change)) return ["–"];
     const better = data.metrics[this.metric].better;
     const sign = change === 0 || !better ? "" : (change > 0) === (better === "higher") ? "gain" : "loss";
     return [signed(Number(change.toPrecision(6))), sign];
@@ -43,6 +56,7 @@ const rowsPage = {
   },
 
   sortBy(key) {
+    if (data.all && key === "question") return;
     const state = address.read();
     const down = state.sort === key && !state.down ? "1" : null;
     this.change({ sort: key, down });
@@ -53,63 +67,83 @@ const rowsPage = {
     this.follow();
   },
 
-  selected(row) {
-    address.write({ page: "rows", row: row === null ? null : row.at });
-    showDetail(row);
+  selected(place) {
+    address.write({ page: "rows", row: place === null ? null : source.number(place) });
+    this.detail(place);
   },
 
-  // All that a search looks through, made when it is first asked for.
-  text(at) {
-    if (this.texts[at] === null) {
-      const row = data.rows[at];
-      const said = (row.j ?? []).flat();
-      const told = [...Object.values(row.t).flat(), ...said].filter((one) => typeof one === "string");
-      this.texts[at] = [row.id, row.other ?? "", ...told].join("\n").toLowerCase();
-    }
-    return this.texts[at];
+  detail(place) {
+    this.wanted = place;
+    if (place === null) showDetail(null);
+    else source.whole(place, (row) => this.wanted === place && showDetail(row));
   },
 
-  key(name) {
-    if (name === "id") return (row) => row.at;
-    if (name === "question") return (row) => row.t.question ?? row.t.answer ?? "";
-    if (name === "baseline") return (row) => row.b[this.metric];
-    if (name === "change") return (row) => (typeof row.b[this.metric] === "number" && typeof row.s[this.metric] === "number" ? row.s[this.metric] - row.b[this.metric] : null);
-    return (row) => row.s[this.metric];
-  },
-
-  // What the address says, shown.
+  // What the address says, shown when its scores are there.
   follow() {
     const state = address.read();
     const found = Number(state.metric ?? 0);
     this.metric = Number.isInteger(found) && found >= 0 && found < data.metrics.length ? found : 0;
-    const stratum = data.strata[state.stratum];
     byId("row-metric").value = this.metric;
-    byId("row-stratum").value = stratum ? state.stratum : "";
-    if (byId("row-search").value !== (state.find ?? "")) byId("row-search").value = state.find ?? "";
-    let places = stratum ? stratum.rows : data.rows.map((_, at) => at);
+    byId("row-stratum").value = data.strata[state.stratum] ? state.stratum : "";
+    for (const [name, key] of [["search", "find"], ["least", "least"], ["most", "most"]]) {
+      if (byId(`row-${name}`).value !== (state[key] ?? "")) byId(`row-${name}`).value = state[key] ?? "";
+    }
+    const hash = location.hash;
+    if (!data.metrics.length) this.show([], state);
+    else source.ready(this.metric, () => location.hash === hash && this.choose(state));
+  },
+
+  choose(state) {
+    this.scores = source.score(this.metric);
+    this.earlier = data.compared ? source.before(this.metric) : this.scores;
+    const stratum = data.strata[state.stratum];
+    let places = stratum ? Uint32Array.from(stratum.rows) : source.every();
+    const bound = (text, other) => (text === undefined || Number.isNaN(Number(text)) ? other : Number(text));
+    const least = bound(state.least, -Infinity), most = bound(state.most, Infinity);
+    const low = this.rounded(least), high = this.rounded(most);
+    if (least > -Infinity || most < Infinity) places = places.filter((place) => this.scores[place] >= low && this.scores[place] <= high);
     const wanted = (state.find ?? "").toLowerCase().trim();
-    if (wanted) places = places.filter((at) => this.text(at).includes(wanted));
-    let rows = places.map((at) => data.rows[at]);
-    if (state.sort) rows = this.sorted(rows, this.key(state.sort), Boolean(state.down));
+    if (!wanted) this.show(places, state);
+    else source.find(wanted, places, (some) => address.read().find === state.find && this.show(some, state));
+  },
+
+  // A bound as the numbers are kept that it is held against.
+  rounded(bound) {
+    return data.all?.after[this.metric] === "f4" ? Math.fround(bound) : bound;
+  },
+
+  show(places, state) {
+    const stratum = data.strata[state.stratum];
+    const down = Boolean(state.down);
+    if (["score", "baseline", "change"].includes(state.sort)) places = sortedPlaces(this.values(state.sort), places, down);
+    else if (state.sort === "id") places = this.byText(places, (place) => source.number(place), down);
+    else if (state.sort === "question" && !data.all) places = this.byText(places, (place) => source.line(place).text, down);
     const titles = this.columns.map((column) => (column.key === "score" && data.metrics.length ? data.metrics[this.metric].name : column.title));
     this.table.chosen = -1;
-    this.table.show(rows, titles, state.sort, Boolean(state.down));
-    byId("row-count").textContent = rows.length ? this.told(rows.length, stratum) : words.nothing;
-    const chosen = rows.findIndex((row) => String(row.at) === state.row);
+    this.table.show(places, titles, state.sort, down);
+    byId("row-count").textContent = places.length ? this.told(places.length, stratum) : words.nothing;
+    const row = state.row === undefined ? NaN : Number(state.row);
+    const chosen = Number.isNaN(row) ? -1 : places.findIndex((place) => source.number(place) === row);
     this.table.select(chosen, false);
-    showDetail(chosen < 0 ? null : rows[chosen]);
+    this.detail(chosen < 0 ? null : places[chosen]);
+  },
+
+  values(key) {
+    if (key === "score") return this.scores;
+    return key === "baseline" ? this.earlier : this.scores.map((score, at) => score - this.earlier[at]);
+  },
+
+  byText(places, key, down) {
+    const order = (a, b) => (a[0] < b[0] ? -1 : a[0] > b[0] ? 1 : 0);
+    const keyed = Array.from(places, (place, at) => [key(place), at, place]);
+    keyed.sort((a, b) => (down ? -order(a, b) : order(a, b)) || a[1] - b[1]);
+    return Uint32Array.from(keyed, (one) => one[2]);
   },
 
   told(shown, stratum) {
     return `${words.shows} ${count(shown)} ${words.of} ${count(stratum ? stratum.n : data.n_rows)}.`;
   },
-
-  // Rows without a value come last whichever way the others go.
-  sorted(rows, key, down) {
-    const keyed = rows.map((row, at) => [key(row), at, row]);
-    const has = (one) => one[0] !== null && one[0] !== undefined;
-    const order = (a, b) => (a[0] < b[0] ? -1 : a[0] > b[0] ? 1 : 0);
-    keyed.sort((a, b) => has(b) - has(a) || (has(a) ? (down ? -order(a, b) : order(a, b)) : 0) || a[1] - b[1]);
-    return keyed.map((one) => one[2]);
-  },
 };
+
+// A score as it is printed: float32 holds seven digits.
+const shownScore = (value) => (Number.isFinite(value) ? Number(value.toPrecision(6)) : null);

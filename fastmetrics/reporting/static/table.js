@@ -1,5 +1,7 @@
 // A table of any length that draws only the lines that are seen.
 const HIGH = 36;
+// Browsers end an element at some millions of pixels: a longer table is scrolled in longer steps.
+const LONGEST = 16_000_000;
 
 class Table {
   constructor(home, columns, onSelect, onSort) {
@@ -8,6 +10,7 @@ class Table {
     this.onSelect = onSelect;
     this.rows = [];
     this.chosen = -1;
+    this.steps = 1;
     this.top = element("div", { class: "top", role: "row", "aria-rowindex": 1 });
     this.heads = columns.map((column) => {
       const button = element("button", { type: "button" }, column.title);
@@ -32,30 +35,33 @@ class Table {
       head.setAttribute("aria-sort", own ? (descending ? "descending" : "ascending") : "none");
     });
     this.home.setAttribute("aria-rowcount", rows.length + 1);
-    this.lines.style.height = `${rows.length * HIGH}px`;
+    const high = rows.length * HIGH;
+    this.lines.style.height = `${Math.min(high, LONGEST)}px`;
+    this.steps = Math.max(1, high / LONGEST);
     this.home.scrollTop = 0;
     this.draw();
   }
 
   draw() {
-    const first = Math.max(0, Math.floor(this.home.scrollTop / HIGH) - 4);
+    const above = this.home.scrollTop * this.steps;
+    const first = Math.max(0, Math.floor(above / HIGH) - 4);
     const last = Math.min(this.rows.length, first + Math.ceil(this.home.clientHeight / HIGH) + 8);
     const made = [];
-    for (let at = first; at < last; at++) made.push(this.line(at));
+    for (let at = first; at < last; at++) made.push(this.line(at, at * HIGH - above + this.home.scrollTop));
     this.lines.replaceChildren(...made);
     const seen = this.chosen >= first && this.chosen < last;
     if (seen) this.home.setAttribute("aria-activedescendant", `line-${this.chosen}`);
     else this.home.removeAttribute("aria-activedescendant");
   }
 
-  line(at) {
+  line(at, top) {
     const cells = this.columns.map((column) => {
       const [text, name] = column.cell(this.rows[at]);
       return element("span", { role: "gridcell", class: `${column.kind} ${name ?? ""}`.trim() }, text);
     });
     const settings = { id: `line-${at}`, role: "row", "aria-rowindex": at + 2, "aria-selected": at === this.chosen };
     const line = element("div", { ...settings, "aria-selected": String(at === this.chosen) }, ...cells);
-    line.style.top = `${at * HIGH}px`;
+    line.style.top = `${top}px`;
     line.addEventListener("click", () => this.select(at));
     return line;
   }
@@ -63,9 +69,9 @@ class Table {
   select(at, told = true) {
     this.chosen = at;
     if (at >= 0) {
-      const above = at * HIGH, room = this.home.clientHeight - HIGH;
-      if (above < this.home.scrollTop) this.home.scrollTop = above;
-      else if (above + HIGH > this.home.scrollTop + room) this.home.scrollTop = above + HIGH - room;
+      const place = at * HIGH, room = this.home.clientHeight - HIGH, above = this.home.scrollTop * this.steps;
+      if (place < above) this.home.scrollTop = place / this.steps;
+      else if (place + HIGH > above + room) this.home.scrollTop = (place + HIGH - room) / this.steps;
     }
     this.draw();
     if (told) this.onSelect(at < 0 ? null : this.rows[at]);

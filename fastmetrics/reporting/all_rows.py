@@ -1,0 +1,142 @@
+"""All rows of a report in files that its page loads as they are needed: a column a metric, lines, and texts."""
+
+from __future__ import annotations
+
+import base64
+import json
+import shutil
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from fastmetrics.core.arrays import Floats
+from fastmetrics.reporting.asked import Asked
+from fastmetrics.reporting.judged_rows import JudgedRows
+from fastmetrics.reporting.paired_rows import PairedRows
+from fastmetrics.reporting.row_texts import JUDGED, Seen, cut, shown_texts
+from fastmetrics.reporting.text_spill import KeptTexts, SpilledTexts
+
+MARK = "rows/folder.json"
+"""The file by which a folder is known as one of a report."""
+PART = 16_384
+"""How many rows are made at a time."""
+LINES = 256
+"""The rows of a file of lines."""
+WEIGHT = 200_000
+"""From how many characters on a file of texts ends."""
+_LINE = 120
+"""The characters of a question that stand in a line."""
+_EXACT = 2.0**24
+"""Up to here float32 holds every whole number."""
+
+
+class RowFiles:
+    """Writes all rows into a folder; ``page`` is what the script has to know to read them."""
+
+    def __init__(self, folder: Path, rows: PairedRows, asked: Asked, seen: Seen | None) -> None:
+        self.folder, self.rows = folder / "rows", rows
+        self.folder.mkdir()
+        self.starts: list[int] = []
+        after = [self._column(f"score-{at}", rows.main.values(name)) for at, name in enumerate(rows.names)]
+        before = [
+            None if (values := rows.before(name)) is None else self._column(f"before-{at}", values)
+            for at, name in enumerate(rows.names)
+        ]
+        wide = "f8" if "f8" in {*after, *before} else "f4"
+        self.page = {"n": rows.n, "lines": LINES, "starts": self.starts, "after": after, "before": before, "each": wide}
+        self._write_texts(asked, seen, wide)
+        (folder / MARK).write_text(json.dumps({"report": "fastmetrics", "rows": rows.n}) + "\n", encoding="utf-8")
+
+    def _column(self, name: str, values: Floats) -> str:
+        """Write a column of scores; the type of its numbers."""
+        kind = kind_of(values)
+        self._write(name, json.dumps(_encoded(values, kind)))
+        return kind
+
+    def _write_texts(self, asked: Asked, seen: Seen | None, kind: str) -> None:
+        rows, n = self.rows, self.rows.n
+        work = self.folder / "work"
+        work.mkdir()
+        texts = _source(work / "texts", rows, asked.texts, JUDGED, seen)
+        earlier = _earlier(work / "earlier", rows, asked.baseline_texts)
+        judged = None if asked.judged is None else JudgedRows(asked.judged)
+        for start in range(0, n, PART):
+            stop = min(start + PART, n)
+            told: list[dict[str, Any]] = [{"t": one} for one in shown_texts(texts.rows(start, stop))]
+            for row, other in zip(told, earlier.rows(start, stop) if earlier else [], strict=False):
+                row["other"] = None if (answer := other.get("answer")) is None else cut(answer)
+            for row, said in zip(told, judged.of(rows.labels, range(start, stop)) if judged else [], strict=False):
+                row |= {"j": said} if said else {}
+            self._write_part(start, told, kind)
+        shutil.rmtree(work)
+
+    def _write_part(self, start: int, told: Sequence[Mapping[str, Any]], kind: str) -> None:
+        lines = [
+            [self.rows.label(start + at), str(row["t"].get("question") or row["t"].get("answer") or "")[:_LINE]]
+            for at, row in enumerate(told)
+        ]
+        for first in range(0, len(lines), LINES):
+            self._write(f"lines-{(start + first) // LINES}", _json(lines[first : first + LINES]))
+        stop = start + len(told)
+        after = [self.rows.part(name, start, stop) for name in self.rows.names]
+        before = [self.rows.part_before(name, start, stop) for name in self.rows.names]
+        for first, written in _by_weight([_json(row) for row in told]):
+            here = slice(first, first + len(written))
+            scores = [_encoded(_matrix(columns, here), kind) for columns in (after, before)]
+            parts = f'"s":{json.dumps(scores[0])},"b":{json.dumps(scores[1] if self.rows.base else None)}'
+            self._write(f"texts-{len(self.starts)}", f'{{{parts},"rows":[{",".join(written)}]}}')
+            self.starts.append(start + first)
+
+    def _write(self, name: str, value: str) -> None:
+        text = f"shards.take({json.dumps(name)},{value});\n"
+        (self.folder / f"{name}.js").write_text(text, encoding="utf-8", newline="\n")
+
+
+def kind_of(values: Floats) -> str:
+    """``f4``, where that shows the values as they are, or else ``f8``."""
+    known = values[np.isfinite(values)]
+    return "f8" if len(known) and float(np.abs(known).max()) > _EXACT else "f4"
+
+
+def _source(
+    folder: Path, rows: PairedRows, texts: Any, names: Sequence[str], seen: Seen | None
+) -> KeptTexts | SpilledTexts:
+    if texts is None:
+        return KeptTexts(rows.main, names, seen=seen)
+    assert rows.ids is not None
+    return SpilledTexts(folder, rows.ids, texts, names, PART, seen)
+
+
+def _earlier(folder: Path, rows: PairedRows, texts: Any) -> KeptTexts | SpilledTexts | None:
+    """The baseline's answers."""
+    if rows.base is None or rows.ids is None:
+        return None
+    if texts is not None:
+        return SpilledTexts(folder, rows.ids, texts, ["answer"], PART)
+    return KeptTexts(rows.base, ["answer"], rows.partner)
+
+
+def _by_weight(written: Sequence[str]) -> Iterator[tuple[int, Sequence[str]]]:
+    """The rows of each file of texts, and the place of the first."""
+    first = weight = 0
+    for at, one in enumerate(written):
+        weight += len(one)
+        if weight >= WEIGHT or at == len(written) - 1:
+            yield first, written[first : at + 1]
+            first, weight = at + 1, 0
+
+
+def _matrix(columns: Sequence[Floats], rows: slice) -> Floats:
+    """The rows one after the other, each with the scores of all metrics."""
+    return np.column_stack([one[rows] for one in columns]) if columns else np.zeros(0)
+
+
+def _encoded(values: npt.NDArray[np.float64], kind: str) -> str:
+    return base64.b64encode(values.astype(f"<{kind}").tobytes()).decode()
+
+
+def _json(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))

@@ -1,0 +1,145 @@
+// Where rows come from: the page itself, which holds a sample, or files beside it, which hold all.
+// Both name rows by places, know scores by place, and give a row's line and all of it.
+const HELD = 500;
+
+const decoded = (text, kind) => {
+  const plain = atob(text);
+  const bytes = new Uint8Array(plain.length);
+  for (let at = 0; at < plain.length; at++) bytes[at] = plain.charCodeAt(at);
+  return Float64Array.from(kind === "f8" ? new Float64Array(bytes.buffer) : new Float32Array(bytes.buffer));
+};
+
+// Files that are scripts, as a page that was opened from a disk may load no others.
+const shards = {
+  held: new Map(),
+  waiting: new Map(),
+
+  take(name, value) {
+    const told = this.waiting.get(name) ?? [];
+    this.waiting.delete(name);
+    this.held.delete(name);
+    this.held.set(name, value);
+    if (this.held.size > HELD) this.held.delete(this.held.keys().next().value);
+    told.forEach((done) => done(value));
+  },
+
+  // Calls back with what a file holds, at once if it is known; with nothing where the file is missing.
+  load(name, done) {
+    if (this.held.has(name)) return done(this.held.get(name));
+    if (this.waiting.has(name)) return void this.waiting.get(name).push(done);
+    this.waiting.set(name, [done]);
+    const script = element("script", { src: `rows/${name}.js` });
+    script.addEventListener("load", () => script.remove());
+    script.addEventListener("error", () => {
+      script.remove();
+      const told = this.waiting.get(name) ?? [];
+      this.waiting.delete(name);
+      byId("row-count").textContent = words.no_files;
+      told.forEach((one) => one(undefined));
+    });
+    document.head.append(script);
+  },
+};
+
+const heldRows = {
+  texts: [],
+  every: () => upTo(data.rows.length),
+  score: (metric) => Float64Array.from(data.rows, (row) => row.s[metric] ?? NaN),
+  before: (metric) => Float64Array.from(data.rows, (row) => row.b?.[metric] ?? NaN),
+  ready: (metric, done) => done(),
+  line: (place) => ({ id: data.rows[place].id, text: data.rows[place].t.question ?? data.rows[place].t.answer ?? "" }),
+  whole: (place, done) => done(data.rows[place]),
+  number: (place) => data.rows[place].at,
+
+  // All that a search looks through, made when it is first asked for.
+  text(place) {
+    if (this.texts[place] === undefined) {
+      const row = data.rows[place];
+      const told = [...Object.values(row.t).flat(), ...(row.j ?? []).flat()].filter((one) => typeof one === "string");
+      this.texts[place] = [row.id, row.other ?? "", ...told].join("\n").toLowerCase();
+    }
+    return this.texts[place];
+  },
+
+  find(wanted, places, done) {
+    done(places.filter((place) => this.text(place).includes(wanted)));
+  },
+};
+
+const allRows = {
+  columns: new Map(),
+  searching: 0,
+
+  every: () => upTo(data.all.n),
+  score: (metric) => allRows.columns.get(`score-${metric}`) ?? new Float64Array(data.all.n).fill(NaN),
+  before: (metric) => allRows.columns.get(`before-${metric}`) ?? new Float64Array(data.all.n).fill(NaN),
+  number: (place) => place,
+
+  // Loads the scores of a metric, and keeps those of the last few.
+  ready(metric, done) {
+    const wanted = [["score", data.all.after[metric]], ["before", data.all.before[metric]]].filter(([, kind]) => kind);
+    const missing = wanted.filter(([name]) => !this.columns.has(`${name}-${metric}`));
+    if (!missing.length) return done();
+    let left = missing.length;
+    for (const [name, kind] of missing) {
+      shards.load(`${name}-${metric}`, (text) => {
+        shards.held.delete(`${name}-${metric}`);
+        if (this.columns.size > 7) this.columns.delete(this.columns.keys().next().value);
+        if (text !== undefined) this.columns.set(`${name}-${metric}`, decoded(text, kind));
+        if (--left === 0) done();
+      });
+    }
+  },
+
+  line(place, drawn) {
+    const file = `lines-${Math.floor(place / data.all.lines)}`;
+    const found = shards.held.get(file)?.[place % data.all.lines];
+    if (found) return { id: found[0], text: found[1] };
+    shards.load(file, drawn);
+    return { id: "…", text: "" };
+  },
+
+  whole(place, done) {
+    const { starts } = data.all;
+    let low = 0, high = starts.length;
+    while (high - low > 1) {
+      const middle = (low + high) >> 1;
+      if (starts[middle] <= place) low = middle;
+      else high = middle;
+    }
+    shards.load(`texts-${low}`, (file) => {
+      if (file === undefined) return;
+      const at = place - starts[low], many = data.metrics.length;
+      const scores = (text) => Array.from(decoded(text, data.all.each).subarray(at * many, (at + 1) * many), (one) => (Number.isFinite(one) ? one : null));
+      this.name(place, (id) => done({ at: place, id, ...file.rows[at], s: scores(file.s), b: file.b === null ? undefined : scores(file.b) }));
+    });
+  },
+
+  name(place, done) {
+    shards.load(`lines-${Math.floor(place / data.all.lines)}`, (lines) => done(lines?.[place % data.all.lines]?.[0] ?? String(place)));
+  },
+
+  // Looks through ids and the beginnings of questions, file after file, and tells what it has found on the way.
+  find(wanted, places, done) {
+    const own = ++this.searching, files = Math.ceil(data.all.n / data.all.lines), found = new Set();
+    let next = 0, left = files;
+    const more = () => {
+      if (own !== this.searching || next >= files) return;
+      const file = next++;
+      shards.load(`lines-${file}`, (lines) => {
+        (lines ?? []).forEach(([id, text], at) => {
+          if (`${id}\n${text}`.toLowerCase().includes(wanted)) found.add(file * data.all.lines + at);
+        });
+        if (own !== this.searching) return;
+        left--;
+        if (left === 0) done(places.filter((place) => found.has(place)));
+        else if (left % 64 === 0) byId("row-count").textContent = `${words.searching} ${Math.round(100 - (100 * left) / files)} %`;
+        more();
+      });
+    };
+    for (let at = 0; at < 24; at++) more();
+    if (!files) done(places);
+  },
+};
+
+const source = data.all ? allRows : heldRows;

@@ -1,0 +1,98 @@
+"""The texts of all rows, brought into the order of the scores on disk."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from fastmetrics.core.input_columns import resolve
+from fastmetrics.errors import InputError
+from fastmetrics.reporting.row_texts import Seen
+from fastmetrics.results.score_runs import ScoreRun
+from fastmetrics.results.worst_rows import text_pieces
+
+GATHERED = 32_768
+"""How many rows of texts are looked up at a time."""
+
+
+class KeptTexts:
+    """The texts that a run kept itself, in the order of ``places``."""
+
+    def __init__(self, run: ScoreRun, names: Sequence[str], places: Any = None, seen: Seen | None = None) -> None:
+        found = resolve(run.columns, needed=())
+        kept = {name: found[name] for name in names if name in found and found[name] not in run.scores}
+        self.table = run.read(list(kept.values())).rename_columns(list(kept))
+        self.places = places
+        if seen is not None:
+            seen(dict(zip(kept, self.table.columns, strict=True)))
+
+    def rows(self, start: int, stop: int) -> list[Mapping[str, Any]]:
+        """The texts of the rows from ``start`` to ``stop``; nothing for a row that is not there."""
+        if not self.table.num_columns:
+            return [{}] * (stop - start)
+        if self.places is None:
+            return list(self.table.slice(start, stop - start).to_pylist())
+        places = self.places[start:stop]
+        return list(self.table.take(pa.array(places, mask=places < 0)).to_pylist())
+
+
+class SpilledTexts:
+    """The texts of a file or table, read once and laid down in parts of ``each`` rows of the run."""
+
+    def __init__(
+        self, folder: Path, ids: pa.Array, texts: Any, names: Sequence[str], each: int, seen: Seen | None = None
+    ) -> None:
+        self.folder, self.each = folder, each
+        self.folder.mkdir()
+        self.ids = ids
+        self.expected = 0
+        self.found = 0
+        self.writers: dict[int, pa.RecordBatchStreamWriter] = {}
+        columns, pieces = text_pieces(texts, names)
+        held: list[pa.Table] = []
+        for piece in pieces:
+            one = pa.table({name: piece.column(yours) for name, yours in columns.items()})
+            if seen is not None:
+                seen(dict(zip(one.column_names, one.columns, strict=True)))
+            held.append(one)
+            if sum(part.num_rows for part in held) >= GATHERED:
+                self._lay(pa.concat_tables(held))
+                held = []
+        if held:
+            self._lay(pa.concat_tables(held))
+        for writer in self.writers.values():
+            writer.close()
+        if len(ids) and not self.found:
+            raise InputError(f"the answers have none of the ids of the scores, such as {ids[0].as_py()!r}")
+
+    def _lay(self, table: pa.Table) -> None:
+        own = table["id"].combine_chunks().cast(pa.large_string())
+        if own.equals(self.ids.slice(self.expected, len(own))):
+            places = np.arange(self.expected, self.expected + len(own))
+        else:
+            places = np.asarray(pc.index_in(own, self.ids).fill_null(-1)).astype(np.int64)
+        self.expected += len(own)
+        known = places >= 0
+        self.found += int(known.sum())
+        table = table.drop_columns("id").append_column("row", pa.array(places))
+        for part in np.unique(places[known] // self.each).tolist():
+            inside = table.filter(pa.array(known & (places // self.each == part)))
+            if part not in self.writers:
+                self.writers[part] = pa.ipc.new_stream(self.folder / f"{part}.arrow", inside.schema)
+            self.writers[part].write_table(inside)
+
+    def rows(self, start: int, stop: int) -> list[Mapping[str, Any]]:
+        """The texts of the rows of one part; nothing for a row that has none, of an id that stands twice the first."""
+        made: list[Mapping[str, Any]] = [{}] * (stop - start)
+        part = start // self.each
+        if part in self.writers:
+            with pa.ipc.open_stream(self.folder / f"{part}.arrow") as stream:
+                for row in reversed(stream.read_all().to_pylist()):
+                    made[row.pop("row") - start] = row
+            (self.folder / f"{part}.arrow").unlink()
+        return made
