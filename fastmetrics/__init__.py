@@ -53,6 +53,7 @@ HOMES = {
     "compare_rankings": "results.ranking_comparison",
     "geometry": "vectors.geometry",
     "nearest": "vectors.neighbors",
+    "project": "vectors.project",
     "Index": "vectors.neighbors",
     "Embedder": "vectors.embedder",
     "add_embeddings": "vectors.embedder",

@@ -80,6 +80,7 @@ from fastmetrics.vectors.geometry import geometry as geometry
 from fastmetrics.vectors.geometry_result import Geometry
 from fastmetrics.vectors.neighbors import Index as Index
 from fastmetrics.vectors.neighbors import nearest as nearest
+from fastmetrics.vectors.project import project as project
 
 __all__ = [
     "Embedder",
@@ -172,6 +173,7 @@ __all__ = [
     "politeness",
     "primary_table",
     "profile_files",
+    "project",
     "prompt_tokens",
     "pronoun_score",
     "question_score",

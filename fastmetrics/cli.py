@@ -33,6 +33,7 @@ from fastmetrics.commands.judges import judges
 from fastmetrics.commands.match import match
 from fastmetrics.commands.metrics import metrics
 from fastmetrics.commands.profile import profile
+from fastmetrics.commands.project import project
 from fastmetrics.commands.rank import rank
 from fastmetrics.commands.report import report
 from fastmetrics.commands.rows import rows
@@ -106,6 +107,7 @@ for _command in (
     validate,
     rank,
     geometry,
+    project,
     index,
     search,
     match,

@@ -24,6 +24,7 @@ FUNCTIONS = {
     "rank_runs": lambda **options: fm.rank_runs({"run": {"q": {"a": 1}}}, {"q": {"a": 1}}, "mrr", **options),
     "rank_files": lambda **options: fm.rank_files(MISSING, MISSING, **options),
     "geometry": lambda **options: fm.geometry(MISSING, **options),
+    "project": lambda **options: fm.project(MISSING, **options),
     "nearest": lambda **options: fm.nearest(MISSING, **options),
     "Index.build": lambda **options: fm.Index.build(MISSING, **options),
     "Index.load": lambda **options: fm.Index.load(MISSING, **options),
@@ -72,7 +73,7 @@ def test_every_command_takes_the_same_numbers_of_threads(command, threads):
         "sacrebleu": ["--paired", "bs"],
         "answer": ["--bot", "faq"],
         "report": ["-o", "out.html"],
-    } | {name: ["-o", "out.parquet"] for name in ("score", "index", "search", "match")}
+    } | {name: ["-o", "out.parquet"] for name in ("score", "index", "search", "match", "project")}
     done = program(command, *[MISSING] * IN.get(command, 1), *more.get(command, []), "--threads", threads)
     assert (done.code, done.out) == (2, "")
     assert done.err == f"error: --threads {threads}: expected a whole number from 1 to 1,024\n"

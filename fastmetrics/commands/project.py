@@ -1,0 +1,36 @@
+"""``fastmetrics project``: vectors as points of a picture."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from fastmetrics.commands.options import VECTORS, Threads
+
+
+def project(
+    vectors: Annotated[str, typer.Argument(help=VECTORS, show_default=False)],
+    *,
+    out: Annotated[str, typer.Option("--out", "-o", help="The file of points.", metavar="PATH")],
+    method: Annotated[str, typer.Option(help="pca, pacmap or umap; the last two are extras.")] = "pca",
+    dims: Annotated[int, typer.Option(help="Dimensions: 2 or 3.")] = 2,
+    sample: Annotated[
+        int, typer.Option(help="Rows that pacmap and umap are made of; the rest is placed by them.")
+    ] = 5_000,
+    seed: Annotated[int, typer.Option(help="Seed of the sample and of the methods.")] = 42,
+    column: Annotated[str | None, typer.Option(help="The column of vectors; by default the only one.")] = None,
+    threads: Threads = None,
+    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the output if it exists.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")] = False,
+) -> None:
+    """Place vectors in two or three dimensions, to be looked at, by PCA, PaCMAP or UMAP."""
+    from fastmetrics.tables.output.write_table import check_free, write_whole
+    from fastmetrics.tables.remote.addresses import as_local
+    from fastmetrics.vectors.project import project as place
+
+    check_free(as_local(out), overwrite)
+    found = place(vectors, method=method, dims=dims, sample=sample, seed=seed, column=column, threads=threads)
+    table = found.to_arrow()
+    write_whole(table, out, found.to_dict(), {"id", "sampled"}, overwrite=overwrite)
+    typer.echo(found.to_json() if as_json else str(found))

@@ -1,0 +1,181 @@
+"""``fm.project``: vectors as points of a picture, by principal components, PaCMAP or UMAP."""
+
+from __future__ import annotations
+
+import json
+import os
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from fastmetrics.core.allowed_values import Choice, Seed, Whole, argument
+from fastmetrics.core.arrays import Flags
+from fastmetrics.core.display import Grid, Shown, number, strict
+from fastmetrics.core.threads import cores
+from fastmetrics.errors import InputError
+from fastmetrics.vectors.arrays import Vectors, VectorsLike
+from fastmetrics.vectors.centred import Floats
+from fastmetrics.vectors.layouts import check_installed, layout
+from fastmetrics.vectors.neighbors import nearest
+from fastmetrics.vectors.projection import pca
+from fastmetrics.vectors.trustworthiness import trustworthiness
+from fastmetrics.vectors.vector_files import read_vectors
+
+METHODS = ("pca", "pacmap", "umap")
+NEIGHBOURS = 15
+PLACED_BY = 5
+"""Rows of the sample by whose places another row is placed."""
+AXES = ("x", "y", "z")
+
+
+@dataclass(frozen=True)
+class Points(Shown):
+    """Where each vector lies in a picture, and how far the picture may be trusted.
+
+    ``explained`` is the share of the variance that each dimension of ``pca`` holds, None for the others.
+    """
+
+    method: str
+    dims: int
+    rows: int
+    sampled: int
+    """Rows that the picture was made of and that ``trustworthiness`` speaks of."""
+    placed: int
+    """Rows placed beside their nearest neighbours among those."""
+    left_out: int
+    """Rows that are not finite, or of which a cosine knows nothing, as all their numbers are 0; they have no place."""
+    explained: tuple[float, ...] | None
+    trustworthiness: float
+    points: Floats = field(repr=False)
+    """rows × dims; NaN for a row left out."""
+    in_sample: Flags = field(repr=False)
+    ids: pa.Array = field(repr=False)
+
+    def to_arrow(self) -> pa.Table:
+        """A row a vector: ``id``, ``x``, ``y`` (and ``z``), null where it has no place, and ``sampled``."""
+        axes = {name: pa.array(self.points[:, at], from_pandas=True) for at, name in enumerate(AXES[: self.dims])}
+        return pa.table({"id": self.ids, **axes, "sampled": self.in_sample})
+
+    def to_dict(self) -> dict[str, Any]:
+        """The figures."""
+        named = ("method", "dims", "rows", "sampled", "placed", "left_out", "explained", "trustworthiness")
+        return {name: getattr(self, name) for name in named}
+
+    def to_json(self) -> str:
+        """The figures as JSON."""
+        return json.dumps(strict(self.to_dict()), indent=2, allow_nan=False)
+
+    def grids(self) -> list[Grid]:
+        """The figures."""
+        told = {name: value for name, value in self.to_dict().items() if value is not None}
+        shown = {
+            name: ", ".join(map(number, value)) if isinstance(value, tuple) else value for name, value in told.items()
+        }
+        return [
+            Grid(
+                ("figure", "value"),
+                [(name, one if isinstance(one, str) else number(one)) for name, one in shown.items()],
+            )
+        ]
+
+    def remarks(self) -> list[str]:
+        """What the picture was made of."""
+        notes = []
+        if self.placed:
+            notes.append(
+                f"{self.method} of a sample of {self.sampled:,}; {self.placed:,} rows placed by their neighbours"
+            )
+        if self.left_out:
+            notes.append(f"{self.left_out:,} rows have no place: not finite, or all zero")
+        return notes
+
+
+def project(
+    vectors: VectorsLike,
+    *,
+    method: str = "pca",
+    dims: int = 2,
+    sample: int = 5_000,
+    seed: int = 42,
+    column: str | None = None,
+    threads: int | None = None,
+) -> Points:
+    """Place vectors in two or three dimensions, to be looked at; a picture is never a metric.
+
+    ``pca`` places all rows by their exact principal components.  ``pacmap`` (Wang and others 2021) and ``umap``
+    (McInnes and others 2018; n_neighbors 15, min_dist 0.1), of the extra ``project``, keep neighbours by cosine
+    together.  They are computed from ``sample`` rows, drawn evenly by the ``seed``; every other row is placed at the
+    mean of the places of its 5 nearest rows of the sample, weighted by 1 / their cosine distance.  ``explained`` is the
+    share of the variance that each dimension of ``pca`` holds.  ``trustworthiness`` (Venna and Kaski 2001, 15
+    neighbours by cosine, 1 is best) is that of the sample, by any method; NaN for 30 rows or fewer.
+
+    ``vectors`` is what ``geometry`` takes; the rows of tables in files are called by their ``id``, others by their
+    numbers.  The same input and seed give the same points for any number of threads.
+
+    >>> found = project([[0.0, 0.0], [2.0, 2.0], [4.0, 4.0]])
+    >>> found.points[:, 0].round(4).tolist(), [round(share, 6) for share in found.explained]
+    ([-2.8284, 0.0, 2.8284], [1.0, 0.0])
+
+    Raises ``OptionError`` for an unknown method and for ``dims`` other than 2 and 3, ``MissingExtraError`` where the
+    package of a method is not installed, ``InputError`` where no row can be placed, and for fewer than ten by
+    ``pacmap`` or ``umap``, ``ColumnError`` for rows of different lengths.
+    """
+    method, dims = argument("method", method, Choice(*METHODS)), argument("dims", dims, Choice(2, 3))
+    sample, seed = argument("sample", sample, Whole(10, 1_000_000)), argument("seed", seed, Seed)
+    workers = cores(threads)
+    check_installed(method)
+    held, ids = _read(vectors, column)
+    units, given = _units(held)
+    usable = np.flatnonzero(given)
+    if not len(usable):
+        raise InputError(f"none of the {held.rows} rows is a vector that can be placed")
+    rng = np.random.default_rng(seed)
+    drawn = usable if len(usable) <= sample else np.sort(rng.choice(usable, sample, replace=False))
+    points, explained = np.full((held.rows, dims), np.nan), None
+    in_sample = np.zeros(held.rows, np.bool_)
+    in_sample[drawn] = True
+    if method == "pca":
+        found = pca(held, dims, threads=workers)
+        points, explained = found.points, tuple(found.explained.tolist())
+        placed = 0
+    else:
+        points[drawn] = layout(method, units[drawn], dims, NEIGHBOURS, seed, workers)
+        others = np.flatnonzero(given & ~in_sample)
+        points[others] = beside(units[drawn], points[drawn], units[others], workers)
+        placed = len(others)
+    trusted = trustworthiness(units[drawn], points[drawn], NEIGHBOURS, workers)
+    left_out = int(np.isnan(points[:, 0]).sum())
+    return Points(method, dims, held.rows, len(drawn), placed, left_out, explained, trusted, points, in_sample, ids)
+
+
+def beside(sample: npt.NDArray[np.float32], places: Floats, rows: npt.NDArray[np.float32], threads: int) -> Floats:
+    """The places of rows by those of their nearest rows of a sample; of length 1 all of them."""
+    if not len(rows):
+        return np.zeros((0, places.shape[1]))
+    near = nearest(sample, rows, k=min(PLACED_BY, len(sample)), method="exact", threads=threads)
+    weights = 1.0 / np.maximum(near.distances.astype(np.float64), 1e-12)
+    weights /= weights.sum(axis=1, keepdims=True)
+    return np.einsum("ij,ijd->id", weights, places[near.ids])
+
+
+def _read(vectors: VectorsLike, column: str | None) -> tuple[Vectors, pa.Array]:
+    """The vectors and what they are called."""
+    if isinstance(vectors, str | os.PathLike):
+        read = read_vectors(vectors, column)
+        held = Vectors.of_files(read)
+        return held, pa.array(np.arange(held.rows)) if read.ids is None else read.ids
+    held = Vectors.of(vectors, column)
+    return held, pa.array(np.arange(held.rows))
+
+
+def _units(held: Vectors) -> tuple[npt.NDArray[np.float32], Flags]:
+    """The rows at length 1 in float32, and which of them have a direction."""
+    rows = held.all().astype(np.float32)
+    norms = np.sqrt(np.einsum("ij,ij->i", rows, rows, dtype=np.float64))
+    given = np.isfinite(norms) & (norms > 0)
+    units = np.zeros(rows.shape, np.float32)
+    np.divide(rows, norms[:, None], out=units, where=given[:, None], casting="same_kind")
+    return units, given
