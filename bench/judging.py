@@ -86,6 +86,7 @@ def shares(profile: cProfile.Profile) -> dict[str, float]:
 def child(rows: str, store: str, out: str, url: str, profiled: str) -> None:
     """Judge a file, and print what it took."""
     import fastmetrics as fm
+    from fastmetrics.commands.calls import rare_garbage_collection
     from fastmetrics.derive import window
 
     profile = cProfile.Profile()
@@ -95,7 +96,8 @@ def child(rows: str, store: str, out: str, url: str, profiled: str) -> None:
     settings = fm.JudgeSettings("correctness", "m", base_url=url, store=store, concurrency=CONCURRENCY)
     watch = Watch([1_000, 5_000, 10_000, 15_000, 20_000, 50_000, 100_000])
     began, cpu = time.perf_counter(), time.process_time()
-    made = fm.judge_files(rows, out, settings, watch=watch.begin)
+    with rare_garbage_collection():  # as the program does
+        made = fm.judge_files(rows, out, settings, watch=watch.begin)
     seconds, cpu = time.perf_counter() - began, time.process_time() - cpu
     watch.end()
     found: dict[str, Any] = {

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import gc
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from fastmetrics.commands.calls import progress_of_calls, sent_parameters, spent
+from fastmetrics.commands.calls import progress_of_calls, rare_garbage_collection, sent_parameters, spent
 from fastmetrics.commands.options import GUARD, guarded
 from fastmetrics.errors import OptionError
 
@@ -140,8 +139,7 @@ def judge(
         raise OptionError("--out: expected the name of the file of judgements, which only --dry-run can do without")
     from fastmetrics.derive.judge_files import judge_files
 
-    gc.freeze()  # what is loaded stays to the end of this process, and need not be looked through again
-    with progress_of_calls(quiet, "judging") as shown:
+    with rare_garbage_collection(), progress_of_calls(quiet, "judging") as shown:
         judged = judge_files(
             inputs,
             out,
