@@ -63,6 +63,7 @@ HOMES = {
     "FullContextBot": "derive.full_context_bot",
     "FunctionBot": "derive.function_bot",
     "report": "reporting.report",
+    "plot": "reporting.plot",
     "judge": "derive.judge",
     "judge_files": "derive.judge_files",
     "JudgeSettings": "derive.judge_settings",

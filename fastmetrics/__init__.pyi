@@ -28,6 +28,7 @@ from fastmetrics.metrics.shared.repeats import Repeats
 from fastmetrics.metrics.shared.repeats import Repeats
 from fastmetrics.metrics.shared.repeats import Repeats
 from fastmetrics.metrics.shared.repeats import Repeats
+from fastmetrics.reporting.plot import plot as plot
 from fastmetrics.reporting.report import report as report
 from fastmetrics.results.comparison import compare as compare
 from fastmetrics.results.correlations import correlations as correlations
@@ -170,6 +171,7 @@ __all__ = [
     "overlap_faithfulness",
     "pairwise",
     "paragraph_score",
+    "plot",
     "politeness",
     "primary_table",
     "profile_files",

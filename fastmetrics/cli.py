@@ -32,6 +32,7 @@ from fastmetrics.commands.judge import judge
 from fastmetrics.commands.judges import judges
 from fastmetrics.commands.match import match
 from fastmetrics.commands.metrics import metrics
+from fastmetrics.commands.plot import plot
 from fastmetrics.commands.profile import profile
 from fastmetrics.commands.project import project
 from fastmetrics.commands.rank import rank
@@ -100,6 +101,7 @@ for _command in (
     sacrebleu,
     gate,
     report,
+    plot,
     rows,
     runs,
     trend,

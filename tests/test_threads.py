@@ -73,7 +73,9 @@ def test_every_command_takes_the_same_numbers_of_threads(command, threads):
         "sacrebleu": ["--paired", "bs"],
         "answer": ["--bot", "faq"],
         "report": ["-o", "out.html"],
+        "plot": ["-o", "out.svg"],
     } | {name: ["-o", "out.parquet"] for name in ("score", "index", "search", "match", "project")}
-    done = program(command, *[MISSING] * IN.get(command, 1), *more.get(command, []), "--threads", threads)
+    first = ["histograms"] if command == "plot" else []
+    done = program(command, *first, *[MISSING] * IN.get(command, 1), *more.get(command, []), "--threads", threads)
     assert (done.code, done.out) == (2, "")
     assert done.err == f"error: --threads {threads}: expected a whole number from 1 to 1,024\n"

@@ -69,8 +69,8 @@ def check_free(text: str, overwrite: bool) -> None:
         raise OutputError(f"{shown(text)} exists; choose ", Argument("overwrite", True), " to replace it")
 
 
-def write_page(path: str | Path, text: str, *, overwrite: bool = False) -> None:
-    """Write a text to a file or an address, whole or not at all.
+def write_page(path: str | Path, text: str | bytes, *, overwrite: bool = False) -> None:
+    """Write a text, or bytes, to a file or an address, whole or not at all.
 
     Raises ``OutputError`` if the file exists, unless ``overwrite``, or cannot be written.
     """
@@ -80,7 +80,7 @@ def write_page(path: str | Path, text: str, *, overwrite: bool = False) -> None:
     with tempfile.TemporaryDirectory() as folder, writing(shown(where)):
         temporary = Path(folder) / "whole" if is_url(where) else hidden
         try:
-            temporary.write_text(text, encoding="utf-8", newline="\n")
+            temporary.write_bytes(text if isinstance(text, bytes) else text.encode())
             _settle(temporary, parse(where) if is_url(where) else where)
         finally:
             temporary.unlink(missing_ok=True)

@@ -1,0 +1,102 @@
+"""``fastmetrics plot``: charts of scores as SVG and PNG files."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import Annotated, Any
+
+import typer
+
+from fastmetrics.commands.options import Plugins, Threads
+
+
+class Kind(StrEnum):
+    """What to draw."""
+
+    histograms = "histograms"
+    means = "means"
+    comparison = "comparison"
+    trend = "trend"
+    cache = "cache"
+    projection = "projection"
+
+
+def plot(
+    kind: Annotated[
+        Kind,
+        typer.Argument(
+            help="Histograms or means of scores, a comparison of several, the trend of a folder, the cache of a log, a "
+            "projection of vectors.",
+            show_default=False,
+        ),
+    ],
+    inputs: Annotated[list[str], typer.Argument(help="What to draw.", metavar="INPUT...", show_default=False)],
+    *,
+    out: Annotated[str, typer.Option("--out", "-o", help="The .svg or .png file.", metavar="PATH")],
+    metrics: Annotated[list[str] | None, typer.Option("--metrics", "-m", help="Only these: token_f1,mrr.")] = None,
+    by: Annotated[
+        list[str] | None, typer.Option(help="Columns whose values cut rows into the segments of a heat map.")
+    ] = None,
+    bins: Annotated[int, typer.Option(help="Bins of a histogram.")] = 20,
+    method: Annotated[str, typer.Option(help="Of a projection: pca, pacmap or umap.")] = "pca",
+    dims: Annotated[int, typer.Option(help="Dimensions of a projection: 2 or 3.")] = 2,
+    column: Annotated[str | None, typer.Option(help="The column of vectors; by default the only one.")] = None,
+    color: Annotated[str | None, typer.Option(help="The column that colours the points of a projection.")] = None,
+    embedder: Annotated[str | None, typer.Option(help="Of a cache: the model that makes vectors of questions.")] = None,
+    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the output if it exists.")] = False,
+    threads: Threads = None,
+    plugin: Plugins = None,
+) -> None:
+    """Draw histograms, intervals, segments, a trend, a cache's curve or a projection, as SVG or PNG."""
+    from fastmetrics.commands.options import columns as names
+    from fastmetrics.commands.options import load_plugins
+    from fastmetrics.core.threads import cores
+    from fastmetrics.reporting.plot import check_target
+    from fastmetrics.reporting.plot import plot as draw
+
+    load_plugins(plugin)
+    options: dict[str, Any] = {"threads": cores(threads)}
+    check_target(out, overwrite)
+    chosen, cut = names(metrics, "--metrics"), names(by, "--by")
+    colors = None
+    if kind is Kind.comparison:
+        from fastmetrics.results.comparison import compare
+
+        found: Any = compare(inputs, metrics=chosen, by=cut, **options)
+    elif kind is Kind.cache:
+        from fastmetrics.usage.cache_hits import cache_hit_rate
+
+        found = cache_hit_rate(inputs, embedder=embedder, **options)
+    else:
+        [given] = _single(inputs, kind)
+        if kind is Kind.histograms:
+            from fastmetrics.results.histograms import histograms
+
+            found = histograms(given, metrics=chosen, bins=bins)
+        elif kind is Kind.means:
+            from fastmetrics.results.interval_summary import summarize_by
+
+            found = summarize_by(given, cut, metrics=chosen, **options)
+        elif kind is Kind.trend:
+            from fastmetrics.results.trend import trend
+
+            found = trend(given, _single(chosen, kind)[0], **options)
+        else:
+            from fastmetrics.tables import open_source
+            from fastmetrics.tables.whole_table import whole_table
+            from fastmetrics.vectors.project import project
+
+            if color is not None:
+                colors = whole_table(open_source(given), {color: "any"})[color].to_pylist()
+            found = project(given, method=method, dims=dims, column=column, **options)
+    draw(found, out, color=colors, overwrite=overwrite)
+    typer.echo(f"{kind.value}: {out}")
+
+
+def _single(given: list[str], kind: Kind) -> list[str]:
+    from fastmetrics.errors import OptionError
+
+    if len(given) != 1:
+        what = "one metric, by --metrics" if kind is Kind.trend and not given else "one of them"
+        raise OptionError(f"plot {kind.value}: expected {what}, got {len(given)}")
+    return given

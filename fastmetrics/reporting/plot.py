@@ -1,0 +1,273 @@
+"""``fm.plot``: charts of results as SVG and PNG files, for papers and slides, drawn by matplotlib."""
+
+from __future__ import annotations
+
+import io
+import math
+import warnings
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from fastmetrics.errors import InputError, MissingExtraError, OptionError
+from fastmetrics.errors.messages import Argument
+from fastmetrics.reporting.heat_map import HeatMap, heat_of_changes, heat_of_means
+from fastmetrics.reporting.plain_text import visible
+from fastmetrics.results.comparison_result import Comparison
+from fastmetrics.results.histograms import Histograms
+from fastmetrics.results.interval_summary import IntervalSummary
+from fastmetrics.results.trend import Trend
+from fastmetrics.tables.output.write_table import check_free, write_page
+from fastmetrics.tables.remote.addresses import as_local
+from fastmetrics.usage.cache_hits import CacheHits
+from fastmetrics.vectors.project import AXES, Points
+
+FORMATS = ("svg", "png")
+MOST = 16
+"""Metrics drawn of many, the first of them."""
+_LABEL = 40
+_DARKEST = 6
+"""Levels to the ends of the colours, of which the outer ones are too dark for black text."""
+_CATEGORIES = 10
+# the colours of Okabe and Ito, which colour-blind people tell apart
+_PALETTE = (
+    "#0072B2",
+    "#E69F00",
+    "#009E73",
+    "#CC79A7",
+    "#56B4E9",
+    "#D55E00",
+    "#F0E442",
+    "#000000",
+    "#999999",
+    "#44AA99",
+)
+_SETTINGS = {
+    "svg.hashsalt": "fastmetrics",
+    "svg.fonttype": "none",
+    "text.parse_math": False,
+    "font.size": 9.0,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+}
+
+
+def plot(found: Any, path: str | Path, *, color: Sequence[Any] | None = None, overwrite: bool = False) -> None:
+    """Draw a result as a chart into ``path``, an SVG or PNG file by its suffix.
+
+    ``found`` is what one of these returns:
+
+    - ``histograms``: a histogram a metric;
+    - ``compare``: the differences from the baseline with their intervals, or, with segments, a heat map of them;
+    - ``summarize_by``: the means with their intervals, or, with segments, a heat map of them;
+    - ``trend``: the mean over runs, with its intervals;
+    - ``cache_hit_rate``: the hit rate and the share of wrong hits over τ;
+    - ``project``: the points, coloured by ``color``, numbers or categories, one a row.
+
+    Of many metrics the first 16 are drawn.  The same result gives the same bytes of SVG with one version of matplotlib,
+    and SVG keeps its text as text.  Needs the extra ``plot``.
+
+    >>> import fastmetrics as fm
+    >>> import pathlib, tempfile
+    >>> folder = pathlib.Path(tempfile.mkdtemp())
+    >>> fm.plot(fm.histograms({"token_f1": [0.1, 0.5, 0.9]}), folder / "scores.svg")
+    >>> (folder / "scores.svg").read_text().startswith("<?xml")
+    True
+
+    Raises ``InputError`` for something that has no chart, ``OptionError`` for another suffix and for colours that are
+    not one a row, ``OutputError`` if the file exists, unless ``overwrite``, and ``MissingExtraError`` without
+    matplotlib.
+    """
+    suffix = check_target(path, overwrite)
+    draw = next((one for kind, one in _CHARTS.items() if isinstance(found, kind)), None)
+    if draw is None:
+        expected = "a result of histograms, compare, summarize_by, trend, cache_hit_rate or project"
+        raise InputError(f"{type(found).__name__} has no chart; give {expected}")
+    if color is not None and not isinstance(found, Points):
+        raise OptionError(Argument("color"), " is of projections only")
+    import matplotlib
+    from matplotlib.figure import Figure
+
+    with matplotlib.rc_context(_SETTINGS), warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of glyphs that a font has not
+        figure = Figure(layout="constrained")
+        if isinstance(found, Points):
+            _points(figure, found, color)
+        else:
+            draw(figure, found)
+        sink = io.BytesIO()
+        figure.savefig(sink, format=suffix, dpi=150, metadata={"Date": None} if suffix == "svg" else {"Software": None})
+    write_page(path, sink.getvalue(), overwrite=overwrite)
+
+
+def check_target(path: str | Path, overwrite: bool) -> str:
+    """The format that the suffix of a path says.
+
+    Raises what :func:`plot` raises for a path that it cannot write, and without matplotlib.
+    """
+    suffix = Path(path).suffix.lower().removeprefix(".")
+    if suffix not in FORMATS:
+        raise OptionError(f"{path}: expected a file that ends in .svg or .png")
+    check_free(as_local(path), overwrite)
+    try:
+        import matplotlib  # noqa: F401
+    except ImportError as error:
+        raise MissingExtraError.of("matplotlib", "plot") from error
+    return suffix
+
+
+def _said(text: Any) -> str:
+    """A label, without signs that would be invisible, and cut if it is long."""
+    whole = visible(str(text))
+    return whole if len(whole) <= _LABEL else whole[: _LABEL - 1] + "…"
+
+
+def _cells(figure: Any, count: int, height: float = 2.0) -> list[Any]:
+    """Axes for so many charts, four in a line at most."""
+    columns = min(4, count)
+    lines = math.ceil(count / columns)
+    figure.set_size_inches(max(3.2, 2.6 * columns), height * lines + 0.4)
+    return [figure.add_subplot(lines, columns, at + 1) for at in range(count)]
+
+
+def _histograms(figure: Any, found: Histograms) -> None:
+    some = list(found.values())[:MOST]
+    if not some:
+        raise InputError(f"{found.scores}: no scores to draw")
+    for axes, one in zip(_cells(figure, len(some)), some, strict=True):
+        if one.n:
+            axes.bar(one.edges[:-1], one.counts, np.diff(one.edges), align="edge", color=_PALETTE[0], linewidth=0)
+        axes.set_title(f"{_said(one.metric)}, n = {one.n:,}", fontsize=9)
+
+
+def _intervals(axes: Any, names: Sequence[str], figures: Sequence[tuple[float, float, float]]) -> None:
+    """Points with their intervals, one below the other."""
+    for at, (value, low, high) in enumerate(figures):
+        if math.isfinite(value):
+            axes.plot([low, high], [at, at], color=_PALETTE[0], linewidth=1.5)
+            axes.plot([value], [at], "o", color=_PALETTE[0], markersize=4)
+    axes.set_yticks(range(len(names)), [_said(name) for name in names])
+    axes.set_ylim(len(names) - 0.5, -0.5)
+    axes.locator_params(axis="x", nbins=4)
+
+
+def _comparison(figure: Any, found: Comparison) -> None:
+    heat = heat_of_changes(found)
+    if heat is not None:
+        return _heat(figure, heat)
+    whole = [one for one in found if one.segment is None and one.baseline == found.systems[0]]
+    metrics = list(dict.fromkeys(one.metric for one in whole))[:MOST]
+    for axes, metric in zip(_cells(figure, len(metrics), 1.2 + 0.25 * len(found.systems)), metrics, strict=True):
+        some = list({one.other: one for one in whole if one.metric == metric}.values())
+        _intervals(axes, [one.other for one in some], [(one.delta, one.low, one.high) for one in some])
+        axes.axvline(0.0, color="#999999", linewidth=0.8)
+        axes.set_title(f"{_said(metric)}: difference from {_said(found.systems[0])}", fontsize=9)
+    return None
+
+
+def _means(figure: Any, found: IntervalSummary) -> None:
+    heat = heat_of_means(found)
+    if heat is not None:
+        return _heat(figure, heat)
+    for axes, one in zip(_cells(figure, len(found[:MOST]), 1.2), found[:MOST], strict=True):
+        _intervals(axes, [""], [(one.mean, one.low, one.high)])
+        axes.set_title(f"{_said(one.metric)}, n = {one.n:,}", fontsize=9)
+    return None
+
+
+def _heat(figure: Any, heat: HeatMap) -> None:
+    """Segments by metrics; purple is good, orange bad, grey says nothing; a * stands out from chance."""
+    figure.set_size_inches(2.4 + 1.1 * len(heat.metrics), 1.0 + 0.28 * len(heat.lines))
+    axes = figure.add_subplot()
+    levels = np.array([[(one.level or 0) if one else 0 for one in cells] for _, cells in heat.lines], float)
+    axes.imshow(levels, cmap="PuOr", vmin=-_DARKEST, vmax=_DARKEST, aspect="auto")
+    for at, (_, cells) in enumerate(heat.lines):
+        for place, one in enumerate(cells):
+            if one is not None:
+                axes.text(place, at, one.text + "*" * one.marked, ha="center", va="center", fontsize=8)
+    axes.set_xticks(range(len(heat.metrics)), [_said(name) for name in heat.metrics], rotation=30, ha="right")
+    axes.set_yticks(range(len(heat.lines)), [_said(name) for name, _ in heat.lines])
+
+
+def _trend(figure: Any, found: Trend) -> None:
+    figure.set_size_inches(6.0, 3.0)
+    axes = figure.add_subplot()
+    places = np.arange(len(found))
+    means = np.array([one.mean for one in found], float)
+    low, high = (np.array([getattr(one, name) for one in found], float) for name in ("low", "high"))
+    axes.fill_between(places, low, high, color=_PALETTE[4], alpha=0.4, linewidth=0)
+    axes.plot(places, means, "o-", color=_PALETTE[0], markersize=4)
+    names = [_said(one.name or one.file) + "*" * bool(one.other_rows) for one in found]
+    axes.set_xticks(places, names, rotation=30, ha="right")
+    axes.set_ylabel(_said(found.metric))
+
+
+def _cache(figure: Any, found: CacheHits) -> None:
+    figure.set_size_inches(4.5, 3.0)
+    axes = figure.add_subplot()
+    taus = [point["tau"] for point in found.curve]
+    for at, (name, label) in enumerate((("cache_hit_rate", "hit rate"), ("wrong_share", "wrong share of hits"))):
+        values = [math.nan if point[name] is None else point[name] for point in found.curve]
+        axes.plot(taus, values, ("o-", "s--")[at], color=_PALETTE[at], markersize=4, label=label)
+    axes.axvline(found.tau, color="#999999", linewidth=0.8)
+    axes.set_xlabel("τ, the cosine above which an earlier question counts")
+    axes.set_ylim(-0.02, 1.02)
+    axes.legend(frameon=False)
+
+
+def _points(figure: Any, found: Points, color: Sequence[Any] | None) -> None:
+    if color is not None and len(color) != found.rows:
+        raise OptionError(Argument("color"), f": expected one a row, {found.rows:,}, got {len(color):,}")
+    figure.set_size_inches(6.0, 5.0)
+    axes = figure.add_subplot(projection="3d" if found.dims == len(AXES) else None)
+    there = np.isfinite(found.points[:, 0])
+    size = float(np.clip(2e4 / max(1, there.sum()), 0.5, 12))
+    for label, rows, style in _groups(found, color):
+        shown = there & rows
+        drawn = axes.scatter(*found.points[shown].T, s=size, linewidths=0, rasterized=True, label=label, **style(shown))
+        if label is None and color is not None:
+            figure.colorbar(drawn, ax=axes)
+    if color is not None and axes.get_legend_handles_labels()[0]:
+        axes.legend(frameon=False, markerscale=3)
+    quality = f"trustworthiness {found.trustworthiness:.3f}"
+    if found.explained is not None:
+        quality = f"{sum(found.explained):.1%} of the variance, {quality}"
+    axes.set_title(f"{found.method} of {found.sampled:,} of {found.rows:,} rows; {quality}", fontsize=9)
+
+
+_Style = Callable[[Any], Mapping[str, Any]]
+
+
+def _groups(found: Points, color: Sequence[Any] | None) -> list[tuple[str | None, Any, _Style]]:
+    """The rows of each colour, with the name of a category, and how they are drawn."""
+    every = np.ones(found.rows, np.bool_)
+    if color is None:
+        return [(None, every, lambda _: {"color": _PALETTE[0]})]
+    given = [None if isinstance(one, float) and math.isnan(one) else one for one in color]
+    if all(one is None or (isinstance(one, int | float) and not isinstance(one, bool)) for one in given):
+        values = np.array([math.nan if one is None else float(one) for one in given])
+        return [(None, every, lambda shown: {"c": values[shown], "cmap": "viridis"})]
+    names = np.array([_said("none" if one is None else one) for one in given])
+    kinds, counts = np.unique(names, return_counts=True)
+    first = [str(kinds[at]) for at in np.argsort(-counts, kind="stable")[: _CATEGORIES - 1]]
+    groups: list[tuple[str | None, Any, _Style]] = [
+        (kind, names == kind, _of_color(_PALETTE[at])) for at, kind in enumerate(first)
+    ]
+    rest = ~np.isin(names, first)
+    return [*groups, *([(f"{len(kinds) - len(first):,} others", rest, _of_color("#CCCCCC"))] if rest.any() else [])]
+
+
+def _of_color(color: str) -> _Style:
+    return lambda _: {"color": color}
+
+
+_CHARTS: Mapping[type, Callable[[Any, Any], None]] = {
+    Histograms: _histograms,
+    Comparison: _comparison,
+    IntervalSummary: _means,
+    Trend: _trend,
+    CacheHits: _cache,
+    Points: lambda figure, found: _points(figure, found, None),
+}
