@@ -22,9 +22,9 @@ from tests.test_report import HOSTILE
 pytestmark = pytest.mark.skipif(CHROMIUM is None and "CI" not in os.environ, reason="Chromium is not installed")
 
 ROWS = 300
-DRAWN = {"distributions": 2, "retrieval": 2, "usage": 1}
+DRAWN = {"distributions": 2, "retrieval": 2, "usage": 1, "vectors": 1}
 """Pages that draw charts, and how many pictures are there when they do."""
-PAGES = ("overview", "distributions", "comparison", "rows", "retrieval", "judges", "usage", "runs", "data")
+PAGES = ("overview", "distributions", "comparison", "rows", "retrieval", "judges", "usage", "vectors", "runs", "data")
 
 
 def made(seed: int) -> pa.Table:
@@ -72,7 +72,9 @@ def page(tmp_path_factory: pytest.TempPathFactory) -> Path:
         fm.score_files(out.parent / "rows.jsonl", folder / f"{len(name)}.parquet", metrics="token_f1", name=name)
     judged = {"id": ["q020", "q021", "x"], "judge_x": [1.0, None, 4.0], "judge_x_status": ["ok", "timeout", "ok"]}
     judged["judge_x_reason"] = [f"because {HOSTILE[0]}", None, "x"]
+    vectors = pa.table({"id": made(1)["id"], "v": np.random.default_rng(0).normal(size=(ROWS, 5)).tolist()})
     given = {
+        "vectors": vectors,
         "judged": judged,
         "usage": usage(),
         "runs": folder,
@@ -174,6 +176,24 @@ def test_words_anchors_and_ids_of_a_row_are_marked(driver, page):
     assert [one.text for one in detail.find_elements(By.CSS_SELECTOR, ".badge")] == ["timeout"]
     chosen = Select(driver.find_element(By.ID, "row-stratum"))
     assert chosen.options[1].text.startswith("most unsupported anchors (25 of 300)")
+
+
+def test_points_are_coloured_by_a_metric_and_show_texts_as_text(driver, page):
+    width(driver, 1280)
+    driver.get("about:blank")
+    visit(driver, page, "page=vectors")
+    WebDriverWait(driver, 60).until(lambda found: charts_drawn(found) >= 1)
+    Select(driver.find_element(By.ID, "point-metric")).select_by_visible_text("hallucination")
+    told = driver.execute_script(
+        "const [, known] = byId('points').data; return [known.x.length, known.marker.color, known.text]"
+    )
+    assert told[0] == ROWS
+    assert told[1] == made(1)["hallucination"].to_pylist()
+    assert "&lt;img src=x" in told[2][1]
+    assert not any("<img" in one or "<script" in one for one in told[2])
+    driver.execute_script("byId('points').emit('plotly_click', { points: [{ customdata: 7 }] })")
+    assert "👩‍👩‍👧 emoji" in driver.find_element(By.ID, "row-detail").text
+    assert complaints(driver) == []
 
 
 def test_hostile_texts_are_shown_and_run_nothing(driver, page):

@@ -42,6 +42,9 @@ def report(
         list[str] | None,
         typer.Option(help="What usage, topics, ux or domain wrote with -o, for a page on them; may be repeated."),
     ] = None,
+    vectors: Annotated[
+        str | None, typer.Option(help="Vectors of the rows, with their ids, for a page with a projection of them.")
+    ] = None,
     runs: Annotated[
         str | None, typer.Option(help="A folder of outputs, for a page on metrics over its runs.", metavar="FOLDER")
     ] = None,
@@ -74,6 +77,7 @@ def report(
         baseline_texts=baseline_texts,
         judged=judged,
         usage=usage,
+        vectors=vectors,
         rows=rows.value,
         runs=runs,
         by=columns(by, "--by"),

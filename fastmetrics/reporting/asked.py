@@ -17,6 +17,7 @@ class Asked:
     baseline_texts: Any
     judged: Any
     usage: Any
+    vectors: Any
     runs: str | Path | None
     by: Sequence[str]
     allow_differences: bool

@@ -25,6 +25,7 @@ from fastmetrics.reporting.readings import reading
 from fastmetrics.reporting.retrieval_page import PlaceCounts, retrieval_page
 from fastmetrics.reporting.row_texts import JUDGED
 from fastmetrics.reporting.usage_page import usage_parts
+from fastmetrics.reporting.vectors_page import points_of, vectors_page
 from fastmetrics.results.correlations import Correlations, correlations
 from fastmetrics.results.declared_metrics import declared_better
 from fastmetrics.results.histograms import histograms
@@ -85,12 +86,14 @@ def collect(scores: Any, asked: Asked) -> Collected:
     charts = Charts()
     used = [] if asked.usage is None else usage_parts(asked.usage, charts)
     retrieval = retrieval_page(summaries, counts, charts)
+    placed = None if asked.vectors is None else vectors_page(everyone, asked)
     over = [] if asked.runs is None else _trends(asked, names)
     against = compared(systems, asked) if len(systems) > 1 else None
     more = {
         "retrieval": retrieval,
         "judges": None if judged is None else {"grids": judged.grids(), "notes": map(visible, judged.remarks())},
         "usage": used,
+        "vectors": placed,
         "runs": over,
     }
     parts = {
@@ -122,6 +125,7 @@ def collect(scores: Any, asked: Asked) -> Collected:
         "correlations": None if paired is None else _matrix(paired, names[:_CORRELATED]),
         "charts": [one.data() for one in charts.held],
         "rows": rows,
+        "points": points_of(placed, names),
         "all": None if files is None else files.page,
         "n_rows": summary.n_rows,
         "strata": some,

@@ -34,6 +34,14 @@ _WORDS = {
     "relevant_share": ("relevant at this place", "релевантны на этом месте"),
     "found_by": ("rows with one by this place", "строк, где уже найден"),
     "left_out": ("left out", "не учтено"),
+    "vectors": ("Vectors", "Векторы"),
+    "colour": ("colour", "цвет"),
+    "vectors_note": (
+        "The vectors along the two directions in which they vary most (PCA); a picture is no measure. Hover for the "
+        "text, click for the row. Share of the variance:",
+        "Векторы вдоль двух направлений наибольшей изменчивости (PCA); картинка — не мера. Наведите, чтобы увидеть "
+        "текст, нажмите, чтобы открыть строку. Доля дисперсии:",
+    ),
     "usage": ("Usage", "Использование"),
     "chunks": ("Chunks of the knowledge base", "Фрагменты базы знаний"),
     "topics": ("Topics and gaps", "Темы и пробелы"),

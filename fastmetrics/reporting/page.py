@@ -17,10 +17,8 @@ if TYPE_CHECKING:
     from jinja2 import Environment
 
 STYLES = ("base.css", "tables.css", "rows.css")
-SCRIPTS = tuple(
-    f"{name}.js"
-    for name in ["start", "address", "words", "table", "detail", "sorting", "sources", "rows", "charts", "pages"]
-)
+_PARTS = ("start", "address", "words", "table", "detail", "sorting", "sources", "rows", "charts", "points", "pages")
+SCRIPTS = tuple(f"{name}.js" for name in _PARTS)
 """The parts of the page's one script, in order."""
 
 

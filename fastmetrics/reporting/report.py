@@ -51,6 +51,7 @@ def report(
     baseline_texts: Any = None,
     judged: Any = None,
     usage: Any = None,
+    vectors: Any = None,
     runs: str | Path | None = None,
     rows: str = "sample",
     by: Sequence[str] | str | None = None,
@@ -70,6 +71,8 @@ def report(
     names columns that the runs kept, whose values cut the rows into segments.  ``judged``, what ``judge`` made, adds a
     page on the judges, ``runs``, a folder of outputs, one on the first metrics over those runs, and ``usage``, the JSON
     that the commands ``usage``, ``topics``, ``ux`` and ``domain`` write or their results, one or several, one on them.
+    ``vectors``, a file or table of vectors with ids, or as many vectors as rows, adds one with their first two
+    principal components.
 
     Figures are of all rows.  Texts are of a sample: for each metric the worst rows, the best, those around the median,
     those that fell and rose most against the baseline, and those where metrics disagree, until they weigh 3.6 MB; the
@@ -101,7 +104,18 @@ def report(
     check_free(where, overwrite)
     library = chart_library()
     asked = Asked(
-        baseline, texts, baseline_texts, judged, usage, runs, listed(by), allow_differences, seed, threads, None
+        baseline,
+        texts,
+        baseline_texts,
+        judged,
+        usage,
+        vectors,
+        runs,
+        listed(by),
+        allow_differences,
+        seed,
+        threads,
+        None,
     )
     several = isinstance(scores, Sequence) and not isinstance(scores, str | bytes)
     several = (several and not _is_rows(scores)) or _is_named(scores)

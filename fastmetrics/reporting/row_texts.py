@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+import itertools
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 
 from fastmetrics.core.input_columns import resolve
@@ -17,6 +19,7 @@ from fastmetrics.scoring.verdict_reasons import anchors
 Seen = Callable[[Mapping[str, pa.ChunkedArray]], None]
 """What looks at the columns of all rows as they are read."""
 
+Anchor = tuple[int, int, int, str]
 TEXTS = ("question", "reference", "answer", "contexts", "retrieved_ids", "relevant_ids")
 
 JUDGED = (*TEXTS, "relevance")
@@ -54,9 +57,7 @@ def shown_texts(rows: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
     return [_shown(*one) for one in zip(rows, *_marks(rows), strict=True)]
 
 
-def _shown(
-    row: Mapping[str, Any], anchors_found: Sequence[Mapping[str, Any]], citations: Sequence[Mark]
-) -> dict[str, Any]:
+def _shown(row: Mapping[str, Any], anchors_found: Sequence[Anchor], citations: Sequence[Mark]) -> dict[str, Any]:
     """The texts of a row, lists for what may be several; without those that are missing."""
     made: dict[str, Any] = {}
     for name, value in row.items():
@@ -70,8 +71,7 @@ def _shown(
             if len(several) > _MANY:
                 made[f"{name}_more"] = len(several) - _MANY
     if anchors_found:
-        inside = [one for one in anchors_found if one["stop"] <= _LONG]
-        made["anchors"] = [[one["start"], one["stop"], int(one["supported"]), one["kind"]] for one in inside]
+        made["anchors"] = [list(one) for one in anchors_found if one[1] <= _LONG]
     if citations:
         made["cites"] = [list(one) for one in citations]
     return made
@@ -84,18 +84,27 @@ def cut(value: Any) -> str:
     return beginning if len(text) <= _LONG else f"{beginning} … [+{len(text) - _LONG:,}]"
 
 
-def _marks(rows: Sequence[Mapping[str, Any]]) -> tuple[list[list[dict[str, Any]]], list[list[Mark]]]:
+def _marks(rows: Sequence[Mapping[str, Any]]) -> tuple[list[list[Anchor]], list[list[Mark]]]:
     """The anchors and the citations of each answer whose contexts are known."""
-    found: list[list[dict[str, Any]]] = [[] for _ in rows]
+    found: list[list[Anchor]] = [[] for _ in rows]
     cited: list[list[Mark]] = [[] for _ in rows]
     having = [at for at, row in enumerate(rows) if isinstance(row.get("answer"), str) and row.get("contexts")]
     if having:
         contexts = [_passages(rows[at]["contexts"]) for at in having]
         answers = [rows[at]["answer"][:_LONG] for at in having]
-        told = anchors(answers, contexts)["anchors"].to_pylist()
-        for at, some, marks in zip(having, told, citation_marks(answers, contexts), strict=True):
-            found[at], cited[at] = some or [], marks
+        for at, some, marks in zip(having, _spans(answers, contexts), citation_marks(answers, contexts), strict=True):
+            found[at], cited[at] = some, marks
     return found, cited
+
+
+def _spans(answers: Sequence[str], contexts: Sequence[Sequence[str]]) -> Iterator[list[Anchor]]:
+    """The anchors of each answer: first and past-last character, whether it is supported, and its kind."""
+    for chunk in anchors(answers, contexts)["anchors"].chunks:
+        inside = chunk.flatten()
+        fields = (inside.field(name).to_pylist() for name in ("start", "stop", "supported", "kind"))
+        spans = [(start, stop, int(supported), kind) for start, stop, supported, kind in zip(*fields, strict=True)]
+        edges = np.append(0, np.cumsum(chunk.value_lengths().fill_null(0))).tolist()
+        yield from (spans[start:stop] for start, stop in itertools.pairwise(edges))
 
 
 def _passages(value: Any) -> list[str]:

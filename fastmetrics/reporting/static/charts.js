@@ -1,4 +1,6 @@
-// Charts, drawn with Plotly when they come into view.
+// Charts, drawn with Plotly when they come into view.  Plotly takes some markup in texts: a text is escaped for it.
+const escaped = (text) => String(text).replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;");
+
 const charts = {
   drawn: new Map(),
 
@@ -24,7 +26,7 @@ const charts = {
   },
 
   correlations() {
-    const { names, values } = data.correlations;
+    const names = data.correlations.names.map(escaped), { values } = data.correlations;
     const scale = [[0, this.colour("--other")], [0.5, this.colour("--paper")], [1, this.colour("--bar")]];
     const map = { type: "heatmap", x: names, y: names, z: values, zmin: -1, zmax: 1, colorscale: scale, hoverongaps: false };
     const margin = { l: 10, r: 10, t: 10, b: 10 };
@@ -45,12 +47,12 @@ const charts = {
     const traces = lines.map((line, place) => {
       const style = { color: colours[place % colours.length], dash: dashes[place % dashes.length] };
       const marker = { symbol: markers[place % markers.length], size: 7 };
-      return { type: "scatter", mode: "lines+markers", name: told(line.name), x, y: line.y, line: style, marker };
+      return { type: "scatter", mode: "lines+markers", name: escaped(told(line.name)), x, y: line.y, line: style, marker };
     });
     const legend = { orientation: "h", y: 1.02, yanchor: "bottom" };
     const layout = { showlegend: true, legend, hovermode: "x unified", hoverlabel: { bgcolor: this.colour("--raised") } };
     const margin = { l: 44, r: 8, t: 8, b: 40 };
-    return [traces, this.layout({ ...layout, margin, xaxis: { title: { text: told(x_title) } }, yaxis: { rangemode: "tozero" } })];
+    return [traces, this.layout({ ...layout, margin, xaxis: { title: { text: escaped(told(x_title)) } }, yaxis: { rangemode: "tozero" } })];
   },
 
   // The library waits as text until the first chart is seen, so that the page opens at once.
@@ -63,6 +65,7 @@ const charts = {
     const [traces, layout] = make();
     this.drawn.set(home, make);
     Plotly.react(home, traces, layout, { displayModeBar: false, responsive: true });
+    if (home.id === "points") points.listen(home);
   },
 
   redraw() {
@@ -98,6 +101,7 @@ const charts = {
       const at = Number(home.dataset.chart);
       add(home, this.named(at, data.charts[at].name), () => this.lines(at));
     }
+    if (data.points) add(byId("points"), words.vectors, () => points.draw());
     if (data.correlations) add(byId("correlations"), words.correlations, () => this.correlations());
   },
 };

@@ -24,6 +24,7 @@ setTheme(system.matches);
 system.addEventListener("change", () => setTheme(system.matches));
 byId("theme").addEventListener("click", () => setTheme(document.documentElement.dataset.theme !== "dark"));
 rowsPage.start();
+points.start();
 charts.start();
 addEventListener("hashchange", openPage);
 openPage();

@@ -1,0 +1,109 @@
+"""The page of vectors: their first two principal components, a point a row, coloured by any metric."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from fastmetrics.core.arrays import Ints
+from fastmetrics.core.input_columns import resolve
+from fastmetrics.errors import ColumnError, InputError
+from fastmetrics.reporting.asked import Asked
+from fastmetrics.reporting.chosen_rows import short
+from fastmetrics.reporting.paired_rows import PairedRows
+from fastmetrics.reporting.plain_text import visible
+from fastmetrics.reporting.row_texts import row_texts
+from fastmetrics.vectors.arrays import Vectors
+from fastmetrics.vectors.projection import pca
+from fastmetrics.vectors.vector_files import VectorFiles, read_vectors
+
+POINTS = 2_000
+"""How many points are drawn, at equal distances in the table."""
+_METRICS = 30
+"""By how many metrics they can be coloured, the first."""
+_TEXT = 160
+"""The characters of a text that a point shows."""
+
+
+@dataclass(frozen=True)
+class VectorsPage:
+    """What the templates show, and the points that the script draws."""
+
+    n: int
+    """Rows with a finite vector."""
+    left_out: int
+    explained: tuple[float, float]
+    points: dict[str, Any]
+
+    @property
+    def shown(self) -> int:
+        """How many points are drawn."""
+        return len(self.points["at"])
+
+
+def vectors_page(rows: PairedRows, asked: Asked) -> VectorsPage:
+    """The vectors of the rows, which they meet by id, or by position where the vectors have none.
+
+    Raises ``InputError`` where they share no id, or are not as many as the rows.
+    """
+    held = _read(asked.vectors)
+    places = _places(rows, held)
+    found = pca(Vectors.of_files(held), 2, threads=asked.threads)
+    met = np.flatnonzero(places >= 0)
+    met = met[np.isfinite(found.points[places[met], 0])]
+    chosen = met[:: max(1, -(-len(met) // POINTS))]
+    spots = found.points[places[chosen]]
+    told = row_texts(rows.main, rows.ids, chosen.tolist(), asked.texts)
+    points = {
+        "at": chosen.tolist(),
+        "id": [rows.label(int(row)) for row in chosen],
+        "x": [short(float(one)) for one in spots[:, 0]],
+        "y": [short(float(one)) for one in spots[:, 1]],
+        "text": [str(one.get("question") or one.get("answer") or "")[:_TEXT] for one in told],
+        "scores": [[short(float(one)) for one in rows.main.values(name)[chosen]] for name in rows.names[:_METRICS]],
+    }
+    first, second = (float(one) for one in found.explained)
+    return VectorsPage(len(met), rows.n - len(met), (first, second), points)
+
+
+def _read(vectors: Any) -> VectorFiles:
+    if isinstance(vectors, str | os.PathLike):
+        return read_vectors(Path(vectors) if isinstance(vectors, os.PathLike) else vectors)
+    if isinstance(vectors, pa.Table):
+        named = resolve(vectors.column_names, needed={"id"}).get("id")
+        columns = [name for name in vectors.column_names if name != named]
+        if len(columns) != 1:
+            raise ColumnError(f"expected one column of vectors beside the ids, found {', '.join(columns) or 'none'}")
+        ids = None if named is None else vectors[named].combine_chunks()
+        return VectorFiles("vectors", [], vectors[columns[0]], ids)
+    return VectorFiles("vectors", [np.asarray(vectors)])
+
+
+def _places(rows: PairedRows, held: VectorFiles) -> Ints:
+    """The place of each row's vector, −1 for none."""
+    n = len(held.column) if held.column is not None else sum(map(len, held.arrays))
+    if held.ids is not None and rows.labels is not None:
+        own, theirs = (_as_text(one) for one in (rows.labels, held.ids))
+        found = np.asarray(pc.index_in(own, value_set=theirs).fill_null(-1)).astype(np.int64)
+        if rows.n and not (found >= 0).any():
+            raise InputError(f"{visible(held.name)} has none of the ids of the scores, such as {own[0].as_py()!r}")
+        return found
+    if n != rows.n:
+        raise InputError(f"{visible(held.name)} has {n:,} vectors without ids for {rows.n:,} rows; give them ids")
+    return np.arange(n)
+
+
+def _as_text(ids: pa.Array) -> pa.Array:
+    return ids.cast(pa.large_string())
+
+
+def points_of(page: VectorsPage | None, names: Sequence[str]) -> dict[str, Any] | None:
+    """What the script draws, with the names of the metrics."""
+    return None if page is None else {**page.points, "metrics": list(map(visible, names[:_METRICS]))}

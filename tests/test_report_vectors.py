@@ -1,0 +1,73 @@
+"""The report's page of vectors: where points lie, which rows they are, and what cannot be placed."""
+
+from __future__ import annotations
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+import fastmetrics as fm
+from fastmetrics.errors import ColumnError, InputError
+from fastmetrics.reporting.vectors_page import POINTS
+from fastmetrics.vectors.projection import pca
+from tests.program import program
+from tests.test_report import made, read
+
+
+def vectors(rows, seed=0):
+    return np.random.default_rng(seed).normal(size=(rows, 6)) * [5, 3, 1, 1, 1, 1]
+
+
+def test_points_meet_their_rows_by_id_whatever_the_order(tmp_path):
+    held, order = vectors(80), np.random.default_rng(1).permutation(80)[:70]
+    held[order[3]] = np.nan
+    table = pa.table({"id": [f"q{at}" for at in order], "v": held[order].tolist()})
+    texts = pa.table({"id": [f"q{at}" for at in range(80)], "question": [f"<b>{at}</b>" for at in range(80)]})
+    fm.report(made(80), tmp_path / "r.html", vectors=table, texts=texts)
+    page, reader, data = read(tmp_path / "r.html")
+    points, placed = data["points"], pca(held[order])
+    rows = sorted(set(order.tolist()) - {int(order[3])})
+    assert points["at"] == rows
+    assert points["id"] == [f"q{at}" for at in rows]
+    assert points["text"] == [f"<b>{at}</b>" for at in rows]
+    where = {int(row): at for at, row in enumerate(order)}
+    np.testing.assert_allclose(points["x"], [placed.points[where[row], 0] for row in rows], rtol=1e-5)
+    np.testing.assert_allclose(points["y"], [placed.points[where[row], 1] for row in rows], rtol=1e-5)
+    values = made(80)["hallucination"].to_pylist()
+    assert points["scores"][2] == [None if values[row] is None else float(f"{values[row]:.6g}") for row in rows]
+    assert f"{100 * placed.explained[0]:.1f} % + {100 * placed.explained[1]:.1f} %" in page
+    assert "Shows 69 of 69 · left out 11" in page
+    assert "b" not in reader.tags
+
+
+def test_many_points_are_drawn_at_equal_distances_and_arrays_meet_by_position(tmp_path):
+    rows = 2 * POINTS + 1
+    np.save(tmp_path / "v.npy", vectors(rows))
+    said = fm.report(made(rows), tmp_path / "r.html", vectors=tmp_path / "v.npy")
+    points = read(tmp_path / "r.html")[2]["points"]
+    assert points["at"] == list(range(0, rows, 3))
+    assert said.n_bytes < 5_000_000
+    fm.report(made(5), tmp_path / "few.html", vectors=vectors(5))
+    assert read(tmp_path / "few.html")[2]["points"]["at"] == [0, 1, 2, 3, 4]
+
+
+def test_vectors_that_cannot_be_placed_are_told(tmp_path):
+    out = tmp_path / "r.html"
+    with pytest.raises(InputError, match="vectors has 4 vectors without ids for 5 rows; give them ids"):
+        fm.report(made(5), out, vectors=vectors(4))
+    with pytest.raises(InputError, match="vectors has none of the ids of the scores, such as 'q0'"):
+        fm.report(made(5), out, vectors=pa.table({"id": ["x"], "v": [[1.0, 2.0]]}))
+    with pytest.raises(ColumnError, match="expected one column of vectors beside the ids, found none"):
+        fm.report(made(5), out, vectors=pa.table({"id": ["q0"]}))
+    with pytest.raises(InputError, match="none of the 5 rows is a finite vector"):
+        fm.report(made(5), out, vectors=np.full((5, 2), np.nan))
+    assert not out.exists()
+
+
+def test_the_command(tmp_path):
+    pq.write_table(made(5), tmp_path / "s.parquet")
+    pq.write_table(pa.table({"id": made(5)["id"], "v": vectors(5).tolist()}), tmp_path / "v.parquet")
+    done = program("report", tmp_path / "s.parquet", "--vectors", tmp_path / "v.parquet", "-o", tmp_path / "r.html")
+    assert (done.code, done.err) == (0, "")
+    assert len(read(tmp_path / "r.html")[2]["points"]["at"]) == 5
