@@ -216,3 +216,17 @@ def test_the_command(tmp_path):
 def test_texts_that_share_one_key_of_two_are_apart():
     keys = np.array([[1, 5], [1, 4], [1, 5], [2, 4], [1, 4]], np.uint64)
     assert sorted(group_sizes(keys).tolist()) == [1, 2, 2]
+
+
+def test_activity_is_drawn_over_all_days_and_hours():
+    times = [f"2024-01-{day:02}T{hour:02}:00" for day, hour in ((1, 3), (1, 3), (1, 9), (5, 9))]
+    said = fm.domain_analysis({"question": ["q"] * 4, "timestamp": times}).remarks()
+    assert "questions from 2024-01-01 to 2024-01-05: █▁▁▁▃" in said
+    assert f"questions by hour of the day, 0 to 23: ▁▁▁█▁▁▁▁▁█{'▁' * 14}" in said
+    years = [f"{year}-06-01T00:00" for year in range(1000, 3000, 10)]
+    [line] = [
+        one
+        for one in fm.domain_analysis({"question": ["q"] * 200, "timestamp": years}).remarks()
+        if "questions from" in one
+    ]
+    assert len(line.split(": ")[1]) == 60

@@ -37,8 +37,9 @@ def test_runs_come_in_the_order_of_their_beginnings_with_their_means(folder):
 
 def test_the_program_draws_the_intervals_to_scale(folder):
     done = program("trend", str(folder), "-m", "token_f1")
+    assert "means from the first run to the last: ▁▄██\n" in done.out
     lines = done.out.splitlines()
-    assert (done.code, len(lines)) == (0, 8)
+    assert (done.code, len(lines)) == (0, 9)
     points = [line.index("●") for line in lines[1:5]]
     assert points == sorted(points)
     assert len({*points}) > 2

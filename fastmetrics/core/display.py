@@ -20,6 +20,26 @@ _LINE = 80
 """Columns of a terminal that notes fit into."""
 
 
+BLOCKS = "▁▂▃▄▅▆▇█"
+
+
+def sparkline(values: Iterable[float]) -> str:
+    """A block a value, as high as it lies between the least and the greatest; · for NaN.
+
+    >>> sparkline([0.1, 0.2, math.nan, 0.8]), sparkline([3, 3])
+    ('▁▂·█', '▁▁')
+    """
+    held = [float(value) for value in values]
+    known = [value for value in held if math.isfinite(value)]
+    least, span = min(known, default=0.0), max(known, default=0.0) - min(known, default=0.0)
+
+    def block(value: float) -> str:
+        share = (value - least) / span if 0 < span < math.inf else 0.0
+        return BLOCKS[min(int(share * len(BLOCKS)), len(BLOCKS) - 1)] if math.isfinite(value) else "·"
+
+    return "".join(map(block, held))
+
+
 def number(value: float) -> str:
     """``value`` with about four significant digits; a count in full; – for NaN.
 

@@ -12,12 +12,11 @@ import numpy as np
 
 from fastmetrics.core.allowed_values import Whole, argument
 from fastmetrics.core.arrays import Floats
-from fastmetrics.core.display import Grid, Shown, number, strict
+from fastmetrics.core.display import BLOCKS, Grid, Shown, number, strict
 from fastmetrics.core.name_lists import listed
 from fastmetrics.metrics import lookup
 from fastmetrics.results.score_runs import open_run, shared_metrics
 
-_BLOCKS = "▁▂▃▄▅▆▇█"
 _EMPTY = "·"
 
 
@@ -35,9 +34,7 @@ class Histogram:
     def drawn(self) -> str:
         """A block a bin, as high as its count beside the largest; · for an empty bin."""
         most = max(self.counts, default=0)
-        return "".join(
-            _BLOCKS[math.ceil(count / most * len(_BLOCKS)) - 1] if count else _EMPTY for count in self.counts
-        )
+        return "".join(BLOCKS[math.ceil(count / most * len(BLOCKS)) - 1] if count else _EMPTY for count in self.counts)
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from fastmetrics.core.display import Grid, Shown, number, strict
+from fastmetrics.core.display import Grid, Shown, number, sparkline, strict
 from fastmetrics.errors import UnknownNameError
 from fastmetrics.results.interval_summary import summarize_by
 from fastmetrics.results.run_list import list_runs
@@ -71,6 +71,8 @@ class Trend(Shown, Sequence[TrendPoint]):
     def remarks(self) -> Sequence[str]:
         """What the intervals are, and which runs scored other rows."""
         notes = [f"{self.confidence * 100:g} % bootstrap intervals of means"]
+        if len(self) > 1:
+            notes.append(f"means from the first run to the last: {sparkline(one.mean for one in self)}")
         marked = any(one.other_rows for one in self.points)
         return [*notes, *(["* other rows than the run before: the means are not of the same questions"] * marked)]
 

@@ -5,9 +5,12 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
+from datetime import date
 
-from fastmetrics.core.display import Grid, Shown, strict
+from fastmetrics.core.display import Grid, Shown, sparkline, strict
 
+_SPANS = 60
+"""Blocks of the line that shows activity over time, at most."""
 _SHOWN = 10
 Weighed = Sequence[tuple[str, float]]
 
@@ -76,6 +79,10 @@ class Domain(Shown):
     def remarks(self) -> list[str]:
         """What the figures stand on."""
         notes = []
+        if self.days and len(self.days) > 1:
+            notes.append(f"questions from {min(self.days)} to {max(self.days)}: {sparkline(self._over_time())}")
+        if self.hours is not None and any(self.hours):
+            notes.append(f"questions by hour of the day, 0 to 23: {sparkline(self.hours)}")
         if self.missing:
             notes.append(f"{self.missing:,} rows without a question were left out")
         if self.answered is None:
@@ -83,6 +90,16 @@ class Domain(Shown):
         if self.sampled is not None:
             notes.append(f"near repeats and languages are of {self.sampled:,} of {self.distinct:,} distinct questions")
         return notes
+
+    def _over_time(self) -> list[int]:
+        """The questions of spans of equal length from the first day to the last, days without any included."""
+        numbers = {date.fromisoformat(day).toordinal(): n for day, n in (self.days or {}).items()}
+        first, last = min(numbers), max(numbers)
+        spans = min(_SPANS, last - first + 1)
+        counts = [0] * spans
+        for day, n in numbers.items():
+            counts[(day - first) * spans // (last - first + 1)] += n
+        return counts
 
 
 def _written(value: object) -> str:
