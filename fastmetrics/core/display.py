@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import html
 import math
 import textwrap
 from abc import ABC, abstractmethod
@@ -10,6 +9,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any
+
+from fastmetrics.core.html_parts import html_of
 
 if TYPE_CHECKING:
     from rich.console import Group
@@ -79,15 +80,6 @@ class Grid:
             for line in lines
         )
 
-    def html(self) -> str:
-        """The table as HTML, every cell escaped."""
-
-        def line(tag: str, cells: Sequence[str]) -> str:
-            return "<tr>" + "".join(f"<{tag}>{html.escape(cell)}</{tag}>" for cell in cells) + "</tr>"
-
-        body = "".join(line("td", row) for row in self.rows)
-        return f"<table><thead>{line('th', self.header)}</thead><tbody>{body}</tbody></table>"
-
     def markdown(self) -> str:
         """The table in GitHub's Markdown; a bar within a cell is escaped."""
 
@@ -125,9 +117,9 @@ class Shown(ABC):
     def __str__(self) -> str:
         return "\n\n".join([*map(str, self.grids()), *filter(None, ["\n".join(self.remarks())])])
 
-    def _repr_html_(self) -> str:
-        notes = (f"<p>{html.escape(note)}</p>" for note in self.remarks())
-        return "".join([*(grid.html() for grid in self.grids()), *notes])
+    def _repr_html_(self) -> str | None:
+        """What a notebook shows; nothing where Jinja2 is not installed, so that it prints the result."""
+        return html_of(self.grids(), self.remarks())
 
     def __rich__(self) -> Group:
         from rich.console import Group

@@ -10,8 +10,9 @@ from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
 from fastmetrics.core.display import number
+from fastmetrics.core.html_parts import environment
 from fastmetrics.errors import MissingExtraError
-from fastmetrics.reporting.plain_text import embedded, visible
+from fastmetrics.reporting.plain_text import embedded
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -62,17 +63,10 @@ def _static(name: str) -> str:
 def _environment() -> Environment:
     """The templates; raises ``MissingExtraError`` where Jinja2 is not installed."""
     try:
-        import jinja2
+        made = environment("reporting/templates")
     except ImportError as error:
         raise MissingExtraError.of("jinja2", "report") from error
-    made = jinja2.Environment(
-        loader=jinja2.PackageLoader("fastmetrics", "reporting/templates"),
-        autoescape=True,
-        trim_blocks=True,
-        lstrip_blocks=True,
-        undefined=jinja2.StrictUndefined,
-    )
-    made.filters |= {"number": number, "visible": visible, "spark": spark}
+    made.filters |= {"number": number, "spark": spark}
     return made
 
 

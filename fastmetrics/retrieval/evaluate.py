@@ -17,6 +17,7 @@ import pyarrow as pa
 
 from fastmetrics.core.allowed_values import Choice, Cutoff, Level, argument, of_hint
 from fastmetrics.core.arrays import Flags, Floats, Ints
+from fastmetrics.core.display import Grid, Shown, number
 from fastmetrics.core.threads import cores, ordered
 from fastmetrics.errors import InputError
 from fastmetrics.errors.messages import Argument
@@ -36,7 +37,7 @@ MEASURES = ("ndcg@10", "mrr", "recall@100")
 
 
 @dataclass(frozen=True)
-class RankResult:
+class RankResult(Shown):
     """What :func:`rank` found.
 
     ``per_query`` has a column query_id and one float64 column a measure, named as asked, NaN = undefined.  ``mean``
@@ -74,6 +75,15 @@ class RankResult:
     def n(self) -> int:
         """Number of queries in ``per_query``."""
         return int(self.per_query.num_rows)
+
+    def grids(self) -> list[Grid]:
+        """The measures over all queries."""
+        return [Grid(("measure", "all queries"), [(name, number(mean)) for name, mean in self.mean.items()])]
+
+    def remarks(self) -> list[str]:
+        """How many queries there are, which are missing, and how those with nothing relevant count."""
+        missing = [f"{len(self.missing):,} judged queries are not in the run"] if self.missing else []
+        return [f"{self.n:,} queries", *missing, *self.notes]
 
     def to_dict(self) -> dict[str, Any]:
         """Everything but the values per query, ready for JSON."""

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass, field, fields
 from typing import Any
 
+from fastmetrics.core.display import Grid, Shown
+
 
 @dataclass(frozen=True)
 class Estimate:
@@ -18,7 +20,7 @@ class Estimate:
 
 
 @dataclass(frozen=True)
-class Geometry:
+class Geometry(Shown):
     """The twelve values of an embedding space, what was left out, and how exact each value is.
 
     A value that is not named in ``estimates`` is exact. NaN where it is undefined: neighbour and pair distances of a
@@ -58,6 +60,17 @@ class Geometry:
         """The values by name."""
         told = [one.name for one in fields(self) if one.name not in ("metric", "k", "estimates")]
         return {name: float(getattr(self, name)) for name in told}
+
+    def grids(self) -> list[Grid]:
+        """The values, and how those were found that are not exact."""
+        values = {name: value for name, value in self.to_dict().items() if name != "estimates"}
+        shown = {name: f"{value:.9g}" if isinstance(value, float) else str(value) for name, value in values.items()}
+        told = [(name, text, _shown(self.estimates.get(name))) for name, text in shown.items()]
+        return [Grid(("figure", "value", "estimate"), told)]
+
+    def remarks(self) -> list[str]:
+        """Nothing beside the values."""
+        return []
 
     def __str__(self) -> str:
         """A line a value, with what is known of those that are not exact."""

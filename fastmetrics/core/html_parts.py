@@ -1,0 +1,46 @@
+"""Tables and notes as HTML, by the templates that pages share: what a notebook shows of a result."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+from fastmetrics.core.visible_text import visible
+
+if TYPE_CHECKING:
+    from jinja2 import Environment
+
+
+def environment(*folders: str) -> Environment:
+    """Templates of these folders of the package and of those that all pages share; every value is escaped.
+
+    Raises ``ImportError`` where Jinja2 is not installed.
+    """
+    import jinja2
+
+    made = jinja2.Environment(
+        loader=jinja2.ChoiceLoader([jinja2.PackageLoader("fastmetrics", one) for one in (*folders, "core/templates")]),
+        autoescape=True,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        undefined=jinja2.StrictUndefined,
+    )
+    made.filters["visible"] = visible
+    return made
+
+
+@cache
+def _own() -> Environment | None:
+    try:
+        return environment()
+    except ImportError:
+        return None
+
+
+def html_of(grids: Sequence[Any], notes: Sequence[str]) -> str | None:
+    """The tables and notes as HTML that asks for nothing; None where Jinja2 is not installed."""
+    made = _own()
+    if made is None:
+        return None
+    return made.get_template("result.html").render(grids=grids, notes=list(map(visible, notes)))
