@@ -1,7 +1,7 @@
 """Score tables of model answers at memory speed.
 
-``fm.score(table)`` scores a table, ``fm.token_f1(answers, references)`` and its siblings one metric.  Names are loaded
-at first use, so that importing the package costs nothing.
+``fm.score(table)`` scores a table; ``fm.token_f1(answers, references)`` and the functions of the other metrics compute
+one metric.  Names are loaded at first use, so importing the package is fast.
 """
 
 from __future__ import annotations
@@ -96,7 +96,7 @@ def __getattr__(name: str) -> Any:
 
 
 def _instead(name: str, metrics: Any) -> str:
-    """The public names that somebody may have meant who wrote ``name``."""
+    """The public names to suggest for the unknown ``name``."""
     from fastmetrics.errors.spelling import either, nearest
 
     near = nearest(name, public_names(), metrics.meant(name), metrics.SPELLINGS)
@@ -104,7 +104,7 @@ def _instead(name: str, metrics: Any) -> str:
 
 
 def public_names() -> list[str]:
-    """Every public name: functions, classes and one function a metric whose name Python can write."""
+    """Every public name: functions, classes, and one function for each metric whose name is a Python identifier."""
     metrics = importlib.import_module("fastmetrics.metrics")
     return sorted(["__version__", *HOMES, *filter(str.isidentifier, metrics.REGISTRY)])
 

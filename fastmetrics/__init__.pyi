@@ -275,22 +275,22 @@ def exact_match(answer: Column, reference: Column, *, threads: int | None = None
     """1 if answer and reference are equal after normalisation, else 0."""
 
 def keyword_recall(answer: Column, reference: Column, *, threads: int | None = None) -> NDArray[np.float64]:
-    """Share of the reference's distinct words that the answer holds."""
+    """Share of the reference's distinct words that occur in the answer."""
 
 def token_cosine(answer: Column, reference: Column, *, threads: int | None = None) -> NDArray[np.float64]:
     """Cosine of the binary word vectors of answer and reference."""
 
 def token_f1(answer: Column, reference: Column, *, threads: int | None = None) -> NDArray[np.float64]:
-    """Harmonic mean of token precision and recall: how much answer and reference overlap, word by word."""
+    """Harmonic mean of token precision and recall: the word overlap of answer and reference."""
 
 def token_precision(answer: Column, reference: Column, *, threads: int | None = None) -> NDArray[np.float64]:
-    """Share of the answer's tokens that the reference holds too."""
+    """Share of the answer's tokens that also occur in the reference."""
 
 def token_recall(answer: Column, reference: Column, *, threads: int | None = None) -> NDArray[np.float64]:
-    """Share of the reference's tokens that the answer holds too."""
+    """Share of the reference's tokens that also occur in the answer."""
 
 def jaccard(question: Column, answer: Column, *, threads: int | None = None) -> NDArray[np.float64]:
-    """Share of the distinct words of question and answer that both hold."""
+    """Share of the distinct words of question and answer that occur in both."""
 
 def answer_length(answer: Column, *, threads: int | None = None) -> NDArray[np.float64]:
     """Number of characters (Unicode code points) of the answer."""
@@ -299,7 +299,7 @@ def answer_words(answer: Column, *, threads: int | None = None) -> NDArray[np.fl
     """Number of ``words`` (maximal runs of ``\w``) of the answer."""
 
 def politeness(answer: Column, *, markers: Sequence[str] = ..., threads: int | None = None) -> NDArray[np.float64]:
-    """How many politeness markers the answer holds, two being enough for the full score."""
+    """Number of politeness markers in the answer; two give the full score."""
 
 def squad_em(answer: Column, reference: Column, *, version: Literal[1, 2] = 1, threads: int | None = None) -> NDArray[np.float64]:
     """SQuAD's exact match: 1 if answer and reference are equal after the official normalisation."""
@@ -308,142 +308,142 @@ def squad_f1(answer: Column, reference: Column, *, version: Literal[1, 2] = 1, t
     """SQuAD's token F1 after the official normalisation."""
 
 def abstained(answer: Column, *, phrases: Sequence[str] = ..., threads: int | None = None) -> NDArray[np.float64]:
-    """1 if the answer as a whole is an "I don't know", else 0; its mean is S1's abstain rate."""
+    """1 if the answer as a whole says "I don't know", else 0; the mean is S1's abstain rate."""
 
 def idk_citations(answer: Column, *, phrases: Sequence[str] = ..., pattern: str = '\\[\\d+\\]', threads: int | None = None) -> NDArray[np.float64]:
-    """Number of "I don't know" sentences of the answer that carry a citation; the sum over a table must be 0."""
+    """Number of "I don't know" sentences of the answer with a citation; the sum over a table should be 0."""
 
 def correct_abstention(answer: Column, answerable: Column = None, reference: Column = None, *, phrases: Sequence[str] = ..., threads: int | None = None) -> NDArray[np.float64]:
-    """1 if the answer to an unanswerable question abstains, 0 if it does not; NaN for a question that can be answered."""
+    """1 if the answer to an unanswerable question abstains, 0 if it does not; NaN for an answerable question."""
 
 def answered_unanswerable(answer: Column, answerable: Column = None, reference: Column = None, *, phrases: Sequence[str] = ..., threads: int | None = None) -> NDArray[np.float64]:
-    """1 if an unanswerable question is answered, 0 if the answer abstains; NaN for a question that can be answered."""
+    """1 if an unanswerable question is answered, 0 if the answer abstains; NaN for an answerable question."""
 
 def wrong_on_answerable(answer: Column, answerable: Column = None, reference: Column = None, *, phrases: Sequence[str] = ..., threads: int | None = None) -> NDArray[np.float64]:
-    """1 if a question that can be answered got an answer without a word of any reference, else 0."""
+    """1 if the answer to an answerable question shares no word with any reference, else 0."""
 
 def answer_rate(answer: Column, *, phrases: Sequence[str] = ..., threads: int | None = None) -> NDArray[np.float64]:
-    """1 if the answer does not abstain, else 0: 1 - ``abstained``; its mean is the share of questions answered."""
+    """1 if the answer does not abstain, else 0: 1 - ``abstained``; the mean is the share of answered questions."""
 
 def overall_accuracy(answer: Column, answerable: Column = None, reference: Column = None, *, phrases: Sequence[str] = ..., threads: int | None = None) -> NDArray[np.float64]:
-    """1 if the system did right: it abstained from an unanswerable question, or matched the reference of another."""
+    """1 if the system abstained on an unanswerable question, or matched a reference of an answerable one."""
 
 def abstention_f1(answer: Column, answerable: Column = None, reference: Column = None, *, phrases: Sequence[str] = ..., threads: int | None = None) -> AbstentionF1:
-    """F1 of abstaining as a decision, over a table; positive are the unanswerable questions."""
+    """F1 of abstention as a decision, over a table; unanswerable questions are positive."""
 
 def confidence(confidence: Column, *, threads: int | None = None) -> NDArray[np.float64]:
-    """How sure the system was of its answer, as logged; larger is surer."""
+    """The system's confidence in its answer, as logged; larger is more confident."""
 
 def aurc(confidence: Column, answer: Column = None, reference: Column = None, answerable: Column = None, *, quality: str = 'token_f1', threads: int | None = None) -> Aurc:
     """Area under the risk-coverage curve: the mean risk among the i most confident rows, over all i from 1 to n."""
 
 def grounding_overlap(answer: Column, contexts: Column, context_ids: Column = None, *, threshold: float = 0.65, phrases: Sequence[str] = ..., pattern: str = '\\[([0-9]+)\\]', embedder: Any = None, cache: str | None = None, threads: int | None = None) -> NDArray[np.float64]:
-    """Share of the answer's sentences that are supported by the context they cite."""
+    """Share of the answer's sentences that the cited context supports."""
 
 def overlap_faithfulness(answer: Column, contexts: Column, answerable: Column = None, reference: Column = None, context_ids: Column = None, *, threshold: float = 0.65, phrases: Sequence[str] = ..., pattern: str = '\\[([0-9]+)\\]', embedder: Any = None, cache: str | None = None, threads: int | None = None) -> NDArray[np.float64]:
-    """Faithfulness from grounding: min(1, 0.6 + 0.4·grounding_overlap), 0 for abstaining from an answerable question."""
+    """Faithfulness from grounding: min(1, 0.6 + 0.4·grounding_overlap), 0 for abstaining on an answerable question."""
 
 def citation_precision(answer: Column, contexts: Column, context_ids: Column = None, *, threshold: float = 0.65, phrases: Sequence[str] = ..., pattern: str = '\\[([0-9]+)\\]', embedder: Any = None, cache: str | None = None, threads: int | None = None) -> NDArray[np.float64]:
-    """Share of the answer's citations that support the sentence they stand in."""
+    """Share of the answer's citations that support their sentence."""
 
 def citation_recall(answer: Column, contexts: Column, context_ids: Column = None, *, threshold: float = 0.65, phrases: Sequence[str] = ..., pattern: str = '\\[([0-9]+)\\]', embedder: Any = None, cache: str | None = None, threads: int | None = None) -> NDArray[np.float64]:
-    """Share of the answer's statements that a context they cite supports."""
+    """Share of the answer's statements that a cited context supports."""
 
 def rouge1_precision(answer: Column, reference: Column, *, stemmer: bool = False, tokenizer: Literal['rouge', 'unicode'] = 'rouge', threads: int | None = None) -> NDArray[np.float64]:
-    """Share of the answer's words that the reference has too."""
+    """Share of the answer's words that also occur in the reference."""
 
 def rouge1_recall(answer: Column, reference: Column, *, stemmer: bool = False, tokenizer: Literal['rouge', 'unicode'] = 'rouge', threads: int | None = None) -> NDArray[np.float64]:
-    """Share of the reference's words that the answer has too."""
+    """Share of the reference's words that also occur in the answer."""
 
 def rouge1_f1(answer: Column, reference: Column, *, stemmer: bool = False, tokenizer: Literal['rouge', 'unicode'] = 'rouge', threads: int | None = None) -> NDArray[np.float64]:
     """Harmonic mean of ROUGE-1 precision and recall, over words."""
 
 def rouge2_precision(answer: Column, reference: Column, *, stemmer: bool = False, tokenizer: Literal['rouge', 'unicode'] = 'rouge', threads: int | None = None) -> NDArray[np.float64]:
-    """Share of the answer's 2-grams that the reference has too."""
+    """Share of the answer's 2-grams that also occur in the reference."""
 
 def rouge2_recall(answer: Column, reference: Column, *, stemmer: bool = False, tokenizer: Literal['rouge', 'unicode'] = 'rouge', threads: int | None = None) -> NDArray[np.float64]:
-    """Share of the reference's 2-grams that the answer has too."""
+    """Share of the reference's 2-grams that also occur in the answer."""
 
 def rouge2_f1(answer: Column, reference: Column, *, stemmer: bool = False, tokenizer: Literal['rouge', 'unicode'] = 'rouge', threads: int | None = None) -> NDArray[np.float64]:
     """Harmonic mean of ROUGE-2 precision and recall, over 2-grams."""
 
 def rouge3_precision(answer: Column, reference: Column, *, stemmer: bool = False, tokenizer: Literal['rouge', 'unicode'] = 'rouge', threads: int | None = None) -> NDArray[np.float64]:
-    """Share of the answer's 3-grams that the reference has too."""
+    """Share of the answer's 3-grams that also occur in the reference."""
 
 def rouge3_recall(answer: Column, reference: Column, *, stemmer: bool = False, tokenizer: Literal['rouge', 'unicode'] = 'rouge', threads: int | None = None) -> NDArray[np.float64]:
-    """Share of the reference's 3-grams that the answer has too."""
+    """Share of the reference's 3-grams that also occur in the answer."""
 
 def rouge3_f1(answer: Column, reference: Column, *, stemmer: bool = False, tokenizer: Literal['rouge', 'unicode'] = 'rouge', threads: int | None = None) -> NDArray[np.float64]:
     """Harmonic mean of ROUGE-3 precision and recall, over 3-grams."""
 
 def rouge4_precision(answer: Column, reference: Column, *, stemmer: bool = False, tokenizer: Literal['rouge', 'unicode'] = 'rouge', threads: int | None = None) -> NDArray[np.float64]:
-    """Share of the answer's 4-grams that the reference has too."""
+    """Share of the answer's 4-grams that also occur in the reference."""
 
 def rouge4_recall(answer: Column, reference: Column, *, stemmer: bool = False, tokenizer: Literal['rouge', 'unicode'] = 'rouge', threads: int | None = None) -> NDArray[np.float64]:
-    """Share of the reference's 4-grams that the answer has too."""
+    """Share of the reference's 4-grams that also occur in the answer."""
 
 def rouge4_f1(answer: Column, reference: Column, *, stemmer: bool = False, tokenizer: Literal['rouge', 'unicode'] = 'rouge', threads: int | None = None) -> NDArray[np.float64]:
     """Harmonic mean of ROUGE-4 precision and recall, over 4-grams."""
 
 def rouge5_precision(answer: Column, reference: Column, *, stemmer: bool = False, tokenizer: Literal['rouge', 'unicode'] = 'rouge', threads: int | None = None) -> NDArray[np.float64]:
-    """Share of the answer's 5-grams that the reference has too."""
+    """Share of the answer's 5-grams that also occur in the reference."""
 
 def rouge5_recall(answer: Column, reference: Column, *, stemmer: bool = False, tokenizer: Literal['rouge', 'unicode'] = 'rouge', threads: int | None = None) -> NDArray[np.float64]:
-    """Share of the reference's 5-grams that the answer has too."""
+    """Share of the reference's 5-grams that also occur in the answer."""
 
 def rouge5_f1(answer: Column, reference: Column, *, stemmer: bool = False, tokenizer: Literal['rouge', 'unicode'] = 'rouge', threads: int | None = None) -> NDArray[np.float64]:
     """Harmonic mean of ROUGE-5 precision and recall, over 5-grams."""
 
 def rouge6_precision(answer: Column, reference: Column, *, stemmer: bool = False, tokenizer: Literal['rouge', 'unicode'] = 'rouge', threads: int | None = None) -> NDArray[np.float64]:
-    """Share of the answer's 6-grams that the reference has too."""
+    """Share of the answer's 6-grams that also occur in the reference."""
 
 def rouge6_recall(answer: Column, reference: Column, *, stemmer: bool = False, tokenizer: Literal['rouge', 'unicode'] = 'rouge', threads: int | None = None) -> NDArray[np.float64]:
-    """Share of the reference's 6-grams that the answer has too."""
+    """Share of the reference's 6-grams that also occur in the answer."""
 
 def rouge6_f1(answer: Column, reference: Column, *, stemmer: bool = False, tokenizer: Literal['rouge', 'unicode'] = 'rouge', threads: int | None = None) -> NDArray[np.float64]:
     """Harmonic mean of ROUGE-6 precision and recall, over 6-grams."""
 
 def rouge7_precision(answer: Column, reference: Column, *, stemmer: bool = False, tokenizer: Literal['rouge', 'unicode'] = 'rouge', threads: int | None = None) -> NDArray[np.float64]:
-    """Share of the answer's 7-grams that the reference has too."""
+    """Share of the answer's 7-grams that also occur in the reference."""
 
 def rouge7_recall(answer: Column, reference: Column, *, stemmer: bool = False, tokenizer: Literal['rouge', 'unicode'] = 'rouge', threads: int | None = None) -> NDArray[np.float64]:
-    """Share of the reference's 7-grams that the answer has too."""
+    """Share of the reference's 7-grams that also occur in the answer."""
 
 def rouge7_f1(answer: Column, reference: Column, *, stemmer: bool = False, tokenizer: Literal['rouge', 'unicode'] = 'rouge', threads: int | None = None) -> NDArray[np.float64]:
     """Harmonic mean of ROUGE-7 precision and recall, over 7-grams."""
 
 def rouge8_precision(answer: Column, reference: Column, *, stemmer: bool = False, tokenizer: Literal['rouge', 'unicode'] = 'rouge', threads: int | None = None) -> NDArray[np.float64]:
-    """Share of the answer's 8-grams that the reference has too."""
+    """Share of the answer's 8-grams that also occur in the reference."""
 
 def rouge8_recall(answer: Column, reference: Column, *, stemmer: bool = False, tokenizer: Literal['rouge', 'unicode'] = 'rouge', threads: int | None = None) -> NDArray[np.float64]:
-    """Share of the reference's 8-grams that the answer has too."""
+    """Share of the reference's 8-grams that also occur in the answer."""
 
 def rouge8_f1(answer: Column, reference: Column, *, stemmer: bool = False, tokenizer: Literal['rouge', 'unicode'] = 'rouge', threads: int | None = None) -> NDArray[np.float64]:
     """Harmonic mean of ROUGE-8 precision and recall, over 8-grams."""
 
 def rouge9_precision(answer: Column, reference: Column, *, stemmer: bool = False, tokenizer: Literal['rouge', 'unicode'] = 'rouge', threads: int | None = None) -> NDArray[np.float64]:
-    """Share of the answer's 9-grams that the reference has too."""
+    """Share of the answer's 9-grams that also occur in the reference."""
 
 def rouge9_recall(answer: Column, reference: Column, *, stemmer: bool = False, tokenizer: Literal['rouge', 'unicode'] = 'rouge', threads: int | None = None) -> NDArray[np.float64]:
-    """Share of the reference's 9-grams that the answer has too."""
+    """Share of the reference's 9-grams that also occur in the answer."""
 
 def rouge9_f1(answer: Column, reference: Column, *, stemmer: bool = False, tokenizer: Literal['rouge', 'unicode'] = 'rouge', threads: int | None = None) -> NDArray[np.float64]:
     """Harmonic mean of ROUGE-9 precision and recall, over 9-grams."""
 
 def rougeL_precision(answer: Column, reference: Column, *, stemmer: bool = False, tokenizer: Literal['rouge', 'unicode'] = 'rouge', threads: int | None = None) -> NDArray[np.float64]:
-    """Share of the answer's words in common order that the reference has too."""
+    """Share of the answer's words in common order that also occur in the reference."""
 
 def rougeL_recall(answer: Column, reference: Column, *, stemmer: bool = False, tokenizer: Literal['rouge', 'unicode'] = 'rouge', threads: int | None = None) -> NDArray[np.float64]:
-    """Share of the reference's words in common order that the answer has too."""
+    """Share of the reference's words in common order that also occur in the answer."""
 
 def rougeL_f1(answer: Column, reference: Column, *, stemmer: bool = False, tokenizer: Literal['rouge', 'unicode'] = 'rouge', threads: int | None = None) -> NDArray[np.float64]:
     """Harmonic mean of ROUGE-L precision and recall, over words in common order."""
 
 def rougeLsum_precision(answer: Column, reference: Column, *, stemmer: bool = False, tokenizer: Literal['rouge', 'unicode'] = 'rouge', threads: int | None = None) -> NDArray[np.float64]:
-    """Share of the answer's words in common order that the reference has too."""
+    """Share of the answer's words in common order that also occur in the reference."""
 
 def rougeLsum_recall(answer: Column, reference: Column, *, stemmer: bool = False, tokenizer: Literal['rouge', 'unicode'] = 'rouge', threads: int | None = None) -> NDArray[np.float64]:
-    """Share of the reference's words in common order that the answer has too."""
+    """Share of the reference's words in common order that also occur in the answer."""
 
 def rougeLsum_f1(answer: Column, reference: Column, *, stemmer: bool = False, tokenizer: Literal['rouge', 'unicode'] = 'rouge', threads: int | None = None) -> NDArray[np.float64]:
     """Harmonic mean of ROUGE-Lsum precision and recall, over words in common order."""
@@ -461,31 +461,31 @@ def corpus_chrf(answer: Column, reference: Column, *, char_order: int = 6, word_
     """Character n-gram F-score of all answers together, from 0 to 100: sacreBLEU's ``corpus_chrf``."""
 
 def tfidf_cosine(question: Column, answer: Column, *, idf: Literal['pair', 'corpus'] = 'pair', threads: int | None = None) -> NDArray[np.float64]:
-    """Cosine of the TF-IDF vectors of question and answer, as scikit-learn's ``TfidfVectorizer()`` makes them."""
+    """Cosine of the TF-IDF vectors of question and answer, equal to scikit-learn's ``TfidfVectorizer()``."""
 
 def keyword_completeness(question: Column, answer: Column, *, stop_words: Sequence[str] = ..., threads: int | None = None) -> NDArray[np.float64]:
-    """Share of the question's keywords that the answer holds."""
+    """Share of the question's keywords that occur in the answer."""
 
 def drift(answer: Column, contexts: Column, *, threads: int | None = None) -> NDArray[np.float64]:
-    """0.2 if less than a fifth of the answer's word pairs stand in the contexts, else 0."""
+    """0.2 if less than a fifth of the answer's word pairs occur in the contexts, else 0."""
 
 def hallucination(answer: Column, contexts: Column, *, window: int = 30, claims: Any = None, threads: int | None = None) -> NDArray[np.float64]:
     """Share of the answer's checkable facts that its contexts do not support; 0 is best."""
 
 def hallucination_risk(answer: Column, contexts: Column, *, threshold: float = 0.6, window: int = 30, claims: Any = None, threads: int | None = None) -> NDArray[np.float64]:
-    """1 if ``hallucination`` is higher than ``threshold``, else 0; its options are taken too."""
+    """1 if ``hallucination`` is higher than ``threshold``, else 0; accepts its options."""
 
 def answer_relevance(question: Column, answer: Column, *, idf: Literal['pair', 'corpus'] = 'pair', threads: int | None = None) -> NDArray[np.float64]:
-    """How much question and answer are about the same words: (``tfidf_cosine`` + ``jaccard``) / 2."""
+    """Word similarity of question and answer: (``tfidf_cosine`` + ``jaccard``) / 2."""
 
 def verdict(question: Column, answer: Column, contexts: Column, *, hallucination_threshold: float = 0.5, relevance_threshold: float = 0.1, completeness_threshold: float = 0.6, window: int = 30, stop_words: Sequence[str] = ..., claims: Any = None, threads: int | None = None) -> NDArray[np.float64]:
-    """1 for PASS, 0.5 for WARN, 0 for FAIL; ``fm.verdicts`` says it in words and gives the reasons."""
+    """1 for PASS, 0.5 for WARN, 0 for FAIL; ``fm.verdicts`` returns it as a word, with the reasons."""
 
 def connector_score(answer: Column, *, language: Literal['any', 'en', 'ru'] = 'any', lexicons: str | None = None, threads: int | None = None) -> NDArray[np.float64]:
-    """Connectors ("however", "as a result") against three in ten sentences: min(connectors / (0.3 · sentences), 1)."""
+    """Connectors ("however", "as a result") relative to three in ten sentences: min(connectors / (0.3 · sentences), 1)."""
 
 def pronoun_score(answer: Column, *, language: Literal['any', 'en', 'ru'] = 'any', lexicons: str | None = None, threads: int | None = None) -> NDArray[np.float64]:
-    """Share of third-person pronouns that may refer to something: 1 - unclear / total, 1 if there are none."""
+    """Share of third-person pronouns with a possible referent: 1 - unclear / total, 1 without pronouns."""
 
 def topic_score(answer: Column, *, language: Literal['any', 'en', 'ru'] = 'any', lexicons: str | None = None, threads: int | None = None) -> NDArray[np.float64]:
     """Share of sentences that continue a topic: 1 - shifts / sentences; undefined for fewer than two sentences."""
@@ -494,7 +494,7 @@ def keyword_coverage(question: Column, answer: Column, *, language: Literal['any
     """0.6 · share of the prompt's keywords in the answer + 0.4 · min(1, words / (2.5 · words of the prompt))."""
 
 def question_score(question: Column, answer: Column, *, language: Literal['any', 'en', 'ru'] = 'any', lexicons: str | None = None, threads: int | None = None) -> NDArray[np.float64]:
-    """Share of the prompt's questions whose keywords the answer holds at least half of; undefined without questions."""
+    """Share of the prompt's questions for which the answer contains half of the keywords; undefined without questions."""
 
 def task_score(question: Column, answer: Column, *, language: Literal['any', 'en', 'ru'] = 'any', lexicons: str | None = None, threads: int | None = None) -> NDArray[np.float64]:
     """Share of the prompt's tasks whose object the answer covers; undefined without tasks."""
@@ -503,10 +503,10 @@ def paragraph_score(answer: Column, *, language: Literal['any', 'en', 'ru'] = 'a
     """min(paragraphs / ⌈words / 100⌉, 1)."""
 
 def introduction_score(answer: Column, question: Column = None, *, language: Literal['any', 'en', 'ru'] = 'any', lexicons: str | None = None, threads: int | None = None) -> NDArray[np.float64]:
-    """1 if the first sentence is longer than 20 characters and holds a keyword of the question, else 0."""
+    """1 if the first sentence is longer than 20 characters and contains a keyword of the question, else 0."""
 
 def conclusion_score(answer: Column, *, language: Literal['any', 'en', 'ru'] = 'any', lexicons: str | None = None, threads: int | None = None) -> NDArray[np.float64]:
-    """1 if the last sentence is longer than 15 characters and holds a summary word ("overall"), else 0."""
+    """1 if the last sentence is longer than 15 characters and contains a summary word ("overall"), else 0."""
 
 def diversity_score(answer: Column, *, language: Literal['any', 'en', 'ru'] = 'any', lexicons: str | None = None, threads: int | None = None) -> NDArray[np.float64]:
     """Distinct words / words; undefined without words."""
@@ -518,19 +518,19 @@ def repetition_score(answer: Column, *, language: Literal['any', 'en', 'ru'] = '
     """1 - distinct words that occur more than three times / words; undefined without words."""
 
 def coherence(answer: Column, *, language: Literal['any', 'en', 'ru'] = 'any', lexicons: str | None = None, threads: int | None = None) -> NDArray[np.float64]:
-    """How well the sentences hang together: mean of ``connector_score``, ``pronoun_score`` and ``topic_score``."""
+    """Coherence of the sentences: mean of ``connector_score``, ``pronoun_score`` and ``topic_score``."""
 
 def writing_completeness(question: Column, answer: Column, *, language: Literal['any', 'en', 'ru'] = 'any', lexicons: str | None = None, threads: int | None = None) -> NDArray[np.float64]:
-    """How much of the prompt is dealt with: mean of ``keyword_coverage``, ``question_score`` and ``task_score``."""
+    """Coverage of the prompt: mean of ``keyword_coverage``, ``question_score`` and ``task_score``."""
 
 def length_score(question: Column, answer: Column, *, language: Literal['any', 'en', 'ru'] = 'any', lexicons: str | None = None, threads: int | None = None) -> NDArray[np.float64]:
-    """How near the answer is to 2.5 words per word of the question: max(0, 1 - \|ln(words / (2.5 · words of it))\|)."""
+    """Closeness to 2.5 words per word of the question: max(0, 1 - \|ln(words / (2.5 · words of it))\|)."""
 
 def structure_score(answer: Column, question: Column = None, *, language: Literal['any', 'en', 'ru'] = 'any', lexicons: str | None = None, threads: int | None = None) -> NDArray[np.float64]:
-    """How the answer is built: mean of ``paragraph_score``, ``introduction_score`` and ``conclusion_score``."""
+    """Structure of the answer: mean of ``paragraph_score``, ``introduction_score`` and ``conclusion_score``."""
 
 def vocabulary_score(answer: Column, *, language: Literal['any', 'en', 'ru'] = 'any', lexicons: str | None = None, threads: int | None = None) -> NDArray[np.float64]:
-    """How rich the words are: mean of ``diversity_score``, ``sophistication_score`` and ``repetition_score``."""
+    """Richness of the words: mean of ``diversity_score``, ``sophistication_score`` and ``repetition_score``."""
 
 def overall_quality(question: Column, answer: Column, *, weights: Sequence[float] = ..., language: Literal['any', 'en', 'ru'] = 'any', lexicons: str | None = None, threads: int | None = None) -> NDArray[np.float64]:
     """Weighted mean of the five writing scores."""
@@ -542,10 +542,10 @@ def reciprocal_rank(retrieved_ids: Column, relevant_ids: Column, relevance: Colu
     """1 / rank of the first relevant document; 0 if there is none among the first ``k``.  Its mean is MRR."""
 
 def retrieval_recall(retrieved_ids: Column, relevant_ids: Column, relevance: Column = None, *, k: int | None = None, relevance_level: float = 1, no_relevant: Literal['undefined', 'zero'] = 'undefined', threads: int | None = None) -> NDArray[np.float64]:
-    """Share of the relevant documents that are among the first ``k`` retrieved."""
+    """Share of the relevant documents among the first ``k`` retrieved documents."""
 
 def retrieval_precision(retrieved_ids: Column, relevant_ids: Column, relevance: Column = None, *, k: int | None = None, relevance_level: float = 1, no_relevant: Literal['undefined', 'zero'] = 'undefined', threads: int | None = None) -> NDArray[np.float64]:
-    """Share of the first ``k`` places that hold a relevant document."""
+    """Share of relevant documents among the first ``k`` positions."""
 
 def retrieval_f1(retrieved_ids: Column, relevant_ids: Column, relevance: Column = None, *, k: int | None = None, relevance_level: float = 1, no_relevant: Literal['undefined', 'zero'] = 'undefined', threads: int | None = None) -> NDArray[np.float64]:
     """Harmonic mean of precision and recall of the first ``k`` documents."""
@@ -554,16 +554,16 @@ def average_precision(retrieved_ids: Column, relevant_ids: Column, relevance: Co
     """Sum of the precisions at the relevant documents among the first ``k``, divided by |G|.  Its mean is MAP."""
 
 def r_precision(retrieved_ids: Column, relevant_ids: Column, relevance: Column = None, *, relevance_level: float = 1, no_relevant: Literal['undefined', 'zero'] = 'undefined', threads: int | None = None) -> NDArray[np.float64]:
-    """Precision after as many documents as are relevant."""
+    """Precision at the rank equal to the number of relevant documents."""
 
 def ndcg(retrieved_ids: Column, relevant_ids: Column, relevance: Column = None, *, k: int | None = None, gain: Literal['linear', 'exponential'] = 'linear', no_relevant: Literal['undefined', 'zero'] = 'undefined', threads: int | None = None) -> NDArray[np.float64]:
-    """Discounted gain of the first ``k`` documents, divided by that of the best possible ranking."""
+    """Discounted gain of the first ``k`` documents, divided by that of the ideal ranking."""
 
 def repeated_ids(retrieved_ids: Column, *, threads: int | None = None) -> NDArray[np.float64]:
-    """Number of places of a ranking that repeat an id from a better one, and so count for nothing."""
+    """Number of positions in a ranking that repeat an earlier id, and so do not count."""
 
 def retrieval_consistency(question: Column, retrieved_ids: Column, *, k: int = 10, against: Literal['pairs', 'first'] = 'pairs', threads: int | None = None) -> Repeats:
-    """How much the first ``k`` documents of the repeats of a query have in common."""
+    """Overlap of the first ``k`` documents of the repeats of a query."""
 
 def retrieval_rbo(question: Column, retrieved_ids: Column, *, p: float = 0.9, threads: int | None = None) -> Repeats:
     """Rank-biased overlap of the rankings of the repeats of a query."""
@@ -572,10 +572,10 @@ def semantic_similarity(answer_embedding: Column, reference_embedding: Column, *
     """Cosine of the embeddings of answer and reference."""
 
 def dot_similarity(answer_embedding: Column, reference_embedding: Column, *, threads: int | None = None) -> NDArray[np.float64]:
-    """Scalar product of the embeddings of answer and reference."""
+    """Dot product of the embeddings of answer and reference."""
 
 def euclidean_distance(answer_embedding: Column, reference_embedding: Column, *, threads: int | None = None) -> NDArray[np.float64]:
-    """Euclidean distance of the embeddings of answer and reference; lower is nearer."""
+    """Euclidean distance between the embeddings of answer and reference; lower is more similar."""
 
 def response_exact_match_rate(answer: Column, question: Column, *, against: Literal['pairs', 'first'] = 'pairs', threads: int | None = None) -> Repeats:
     """Share of the pairs of answers to one question that are equal strings."""
@@ -584,19 +584,19 @@ def response_semantic_consistency(answer_embedding: Column, question: Column, *,
     """Mean cosine of the embeddings of all pairs of answers to one question."""
 
 def embedding_geometry(embedding: Column, *, metric: Literal['cosine', 'euclidean'] = 'cosine', k: int = 10, seed: int = 0, threads: int | None = None) -> Geometry:
-    """How a column of vectors fills its space: the values of ``geometry``, each of them a figure of the table."""
+    """The geometry of a column of vectors: the values of ``geometry``, each a figure of the table."""
 
 def latency_ms(latency_ms: Column, *, threads: int | None = None) -> NDArray[np.float64]:
     """Milliseconds from request to answer, as logged."""
 
 def prompt_tokens(prompt_tokens: Column, *, threads: int | None = None) -> NDArray[np.float64]:
-    """Tokens of the prompt, as logged; of several rounds, in a list, their sum."""
+    """Tokens of the prompt, as logged; for a list of rounds, their sum."""
 
 def completion_tokens(completion_tokens: Column, *, threads: int | None = None) -> NDArray[np.float64]:
-    """Tokens of the answer, as logged; of several rounds, in a list, their sum."""
+    """Tokens of the answer, as logged; for a list of rounds, their sum."""
 
 def total_tokens(total_tokens: Column = None, prompt_tokens: Column = None, completion_tokens: Column = None, *, threads: int | None = None) -> NDArray[np.float64]:
-    """Tokens of prompt and answer together: as logged, or else ``prompt_tokens`` + ``completion_tokens``."""
+    """Tokens of prompt and answer together: as logged, otherwise ``prompt_tokens`` + ``completion_tokens``."""
 
 def rater_agreement(ratings: Column, *, threads: int | None = None) -> Agreement:
-    """How far raters agree, from what each gave each row: kappa of each pair, and Krippendorff's alphas."""
+    """Agreement between raters: kappa of each pair of raters, and Krippendorff's alphas."""

@@ -1,13 +1,11 @@
-"""The ``fastmetrics`` program.  Its commands live in ``fastmetrics.commands``; errors become messages and exit codes.
+"""The ``fastmetrics`` program.  The commands are in ``fastmetrics.commands``; errors become messages and exit codes.
 
-Exit codes: 0 done; 1 scores do not meet a rule of ``gate``, or ``check --strict`` found something; 2 wrong
-usage, an unknown name or option; 3 input that cannot be scored; 4 output that cannot be written; 5 an optional
-dependency is missing; 6 the workers of a cluster failed; 7 a model's server refuses or fails call after call; 130
-interrupted.
+Exit codes: 0 success; 1 a rule of ``gate`` is not met, or ``check --strict`` found a fault; 2 wrong usage, an unknown
+name or option; 3 the input cannot be scored; 4 the output cannot be written; 5 an optional dependency is missing; 6 the
+workers of a cluster failed; 7 a model server refuses calls or fails repeatedly; 130 interrupted.
 
-Where standard output is full, the code is 4, and output files are complete all the same.  Where standard output or
-standard error is closed (``>&-``, ``2>&-``), or its reader has gone away, nothing is printed there and the code is that
-of the work.
+If standard output is full, the exit code is 4; output files are still complete.  If standard output or standard error
+is closed (``>&-``, ``2>&-``), or its reader was closed, nothing is printed there and the exit code does not change.
 """
 
 from __future__ import annotations
@@ -71,12 +69,12 @@ app = typer.Typer(
 
 
 def _ending_well(command: Callable[..., None]) -> Callable[..., None]:
-    """The command, with its errors as messages and exit codes; Typer would deal with some of them in silence."""
+    """The command, with errors turned into messages and exit codes; Typer would hide some of them."""
 
     @functools.wraps(command)
     def run(*args: Any, **named: Any) -> None:
         resumes = command in (score, embed, judge, answer)
-        last_words = "interrupted; run again with --resume to go on" if resumes else "interrupted"
+        last_words = "interrupted; run again with --resume to continue" if resumes else "interrupted"
         try:
             with heeded(last_words):
                 cores(named.get("threads"))  # before anything is read
@@ -144,7 +142,7 @@ def program(
 
 
 def main() -> None:
-    """Run the program; what the package raises on purpose ends it with a message and a code of its own."""
+    """Run the program; errors of the package end it with a message and an exit code."""
     open_streams()
     with watched_streams():
         try:
@@ -154,7 +152,7 @@ def main() -> None:
 
 
 def _code_unprinted(error: PrintError) -> int:
-    """The exit code where something could not be printed: that of usage if it went to standard error."""
+    """The exit code if printing failed: 2 if standard error failed."""
     abandon(error.stream)
     if error.unread:
         return 0

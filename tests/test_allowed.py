@@ -289,7 +289,7 @@ def test_a_list_is_taken_as_a_tuple_and_gains_by_grade():
 
 def test_an_annotation_that_says_nothing_is_refused():
     for hint in (int, str, typing.Any, int | None, tuple[str, ...]):
-        with pytest.raises(TypeError, match="says what values are allowed"):
+        with pytest.raises(TypeError, match="must declare its allowed values"):
             allowed.of_hint(hint)
 
 
@@ -297,6 +297,6 @@ def test_phrases_that_would_fill_the_memory_are_refused():
     several = tuple(f"w{k} x{k} y{k}" for k in range(5_000))
     for phrases in (("[a|b] " * 24 + "a " + "(a|b) " * 24,), several, ("[a] " * 5_000 + "b",)):
         before = peak()
-        with pytest.raises(OptionError, match=r"^phrases: these [\d,]+ are too many, or leave too much open$"):
+        with pytest.raises(OptionError, match=r"^phrases: these [\d,]+ expand to too many variants$"):
             compile_phrases(phrases)
         assert peak() - before < 400 * MEGABYTES

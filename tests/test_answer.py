@@ -101,7 +101,7 @@ def test_a_prompt_that_is_too_long_is_an_error_before_the_first_call(tmp_path):
         most = len(bot(judge, tmp_path).prompt("long " * 100)) - 1
         for limit in ({"max_chars": most}, {"context_window": most // 4}):
             (name,) = limit
-            wanted = rf"^row 701: the knowledge and the question are {most + 1:,} characters, .* {name}="
+            wanted = rf"^row 701: the knowledge and the question have {most + 1:,} characters, .* {name}="
             with pytest.raises(InputError, match=wanted):
                 fm.answer(pq.ParquetFile(_parquet(tmp_path, rows)).read(), bot(judge, tmp_path, **limit))
             with pytest.raises(InputError, match=wanted):
@@ -188,13 +188,13 @@ def test_a_function_that_only_fails_or_returns_something_else_ends_the_run():
     def lost(question):
         raise OSError("no route")
 
-    with pytest.raises(ServiceError, match="lost: 20 calls in a row failed: OSError: no route"):
+    with pytest.raises(ServiceError, match="lost: 20 consecutive calls failed: OSError: no route"):
         fm.answer({"question": [f"{n}" for n in range(50)]}, lost)
     for made in (5, ["a"], {"text": "a"}, {"answer": 5}, {"answer": "a", "contexts": ["b"]}):
         with pytest.raises(InputError, match=r"the bot 'function' returned .* for 'why\?': expected a text, None"):
             fm.answer({"question": ["why?"]}, lambda question, made=made: made)
     wrong = fm.FunctionBot(lambda question: {"answer": "a", "contexts": "b"}, returns=["contexts"])
-    with pytest.raises(InputError, match=r"returned contexts of another kind for 'why\?': expected list<.*got b"):
+    with pytest.raises(InputError, match=r"returned an unexpected contexts for 'why\?': expected list<.*got b"):
         fm.answer({"question": ["why?"]}, wrong)
 
 
@@ -202,12 +202,12 @@ def test_what_cannot_be_answered_says_so(tmp_path):
     upper = str.upper
     with pytest.raises(ColumnError, match="answering needs the column 'question'; the table has: 'a'"):
         fm.answer({"a": ["x"]}, upper)
-    with pytest.raises(ColumnError, match=r"the kept column 'answer' has the name of one that is made.* keep="):
+    with pytest.raises(ColumnError, match=r"the kept column 'answer' has the name of an output column.* keep="):
         fm.answer({"question": ["x"], "answer": ["y"]}, upper)
     assert fm.answer({"question": ["x"], "answer": ["y"]}, upper, keep=[])["answer"].to_pylist() == ["X"]
     with pytest.raises(OptionError, match=r"bot=: expected a bot or a function of one question, got str"):
         fm.answer({"question": ["x"]}, "faq")
-    with pytest.raises(OptionError, match=r"template=: has no place \{question\}"):
+    with pytest.raises(OptionError, match=r"template=: expected the placeholder \{question\}"):
         fm.FullContextBot("k", "m", template="{knowledge}?")
     assert fm.answer(pa.table({"question": pa.array([], pa.string())}), upper).num_rows == 0
     (tmp_path / "k.bin").write_bytes(b"ab\xff")
@@ -255,7 +255,7 @@ def test_a_run_goes_on_where_it_was_interrupted(tmp_path):
     path = jsonl(tmp_path / "q.jsonl", *({"id": n, "question": f"{n}?"} for n in range(60)))
     with judge_server(reply=echo, draw=lambda body, seen: "500" if judge.count > 40 else None) as judge:
         one = bot(judge, tmp_path, tries=1, concurrency=2)
-        with pytest.raises(ServiceError, match="20 calls in a row failed"):
+        with pytest.raises(ServiceError, match="20 consecutive calls failed"):
             fm.answer_files(path, tmp_path / "o.jsonl", one)
         assert not (tmp_path / "o.jsonl").exists()
         judge.draw, before = (lambda body, seen: None), judge.count

@@ -43,7 +43,7 @@ def test_the_id_is_kept_and_what_else_is_asked_for() -> None:
     assert plan_rows(names, METRICS, None, None, (), ["note", "id"]).keep == ("id", "note")
     assert plan_rows(names, METRICS, {"id": "note"}, None, ()).keep == ("note",)
     assert plan_rows(["answer", "reference"], ["token_f1"], None, None, ()).keep == ()
-    with pytest.raises(OptionError, match=r"^corpus_bleu is one value a table, which has no place among rows"):
+    with pytest.raises(OptionError, match=r"^corpus_bleu is one value per table and cannot be computed"):
         plan_rows(names, ["token_f1", "corpus_bleu"], None, None, ())
 
 

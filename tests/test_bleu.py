@@ -261,7 +261,7 @@ def test_a_corpus_metric_alone_writes_the_counts_of_rows(tmp_path: Path) -> None
     program("score", path, "-o", tmp_path / "kept.parquet", "-m", "corpus_bleu", "--keep", "weight")
     assert fm.summarize_files(tmp_path / "kept.parquet").figures == {"corpus_bleu": value}
     done = program("score", path, "-o", tmp_path / "o.csv", "-m", "corpus_bleu")
-    assert (done.code, "ask for a row metric too" in done.err) == (2, True)
+    assert (done.code, "add a row metric" in done.err) == (2, True)
     assert not (tmp_path / "o.csv").exists()
     compared = fm.compare([tmp_path / "o.parquet", tmp_path / "o.arrow"], metrics="corpus_bleu")
     assert compared.to_arrow()["delta"].to_pylist() == [0.0]

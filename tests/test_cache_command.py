@@ -96,7 +96,7 @@ def test_what_cannot_be_pruned_or_opened(filled, tmp_path):
         )
     assert len(left(filled)) == 3
     done = program("cache", tmp_path / "none.sqlite")
-    assert (done.code, "there is no such store of calls" in done.err) == (4, True)
+    assert (done.code, "no such store of calls" in done.err) == (4, True)
     assert not (tmp_path / "none.sqlite").exists()
 
 

@@ -97,7 +97,7 @@ def test_files_that_are_no_store(tmp_path, content):
 
 
 def test_a_store_that_is_not_there_or_cannot_be_made(tmp_path):
-    with pytest.raises(OutputError, match="there is no such store of calls"):
+    with pytest.raises(OutputError, match="no such store of calls"):
         CallStore(tmp_path / "none.sqlite", create=False)
     (tmp_path / "file").write_text("")
     with pytest.raises(OutputError, match="the store of calls"):

@@ -158,7 +158,7 @@ def test_answers_without_citations_name_the_pattern():
     embedder = lambda texts: np.ones((len(texts), 2), np.float32)  # noqa: E731
     (note,) = summarize(fm.score(CITED, metrics=grounded, embedder=embedder)).notes
     assert note.startswith("grounding_overlap, overlap_faithfulness: 6 of 6 scored rows (100 %) cite nothing")
-    assert note.endswith(r"the option pattern finds: \[([0-9]+)\]")
+    assert note.endswith(r"matches of the option pattern: \[([0-9]+)\]")
     marked = r"grounding_overlap(pattern='\\(([0-9]+)\\)')"
     assert list(summarize(fm.score(CITED, metrics=marked, embedder=embedder)).notes) == []
     some = {**CITED, "answer": ["Paris [1].", "Paris [7].", "It is.", "I don't know.", "", "Rome."]}

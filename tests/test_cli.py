@@ -204,17 +204,20 @@ WRONG = [
         ["-m", "idk_citations(pattern=3)"],
         "idk_citations: option 'pattern' expects a regular expression of at most 1,000 characters, got 3",
     ),
-    (["-m", "abstained(phrases=['i (know'])"], "phrase 'i (know': expected brackets that close, none inside another"),
-    (["-m", "abstained(phrases=['...'])"], "phrase '...': expected at least one word that must be there"),
+    (["-m", "abstained(phrases=['i (know'])"], "phrase 'i (know': expected closed brackets without nesting"),
+    (["-m", "abstained(phrases=['...'])"], "phrase '...': expected at least one required word"),
     (["-m", "squad_f1(version="], "metric 'squad_f1(version=': expected name, name@k or name(option=value, ...)"),
     (["-m", "token_f1@3"], "metric 'token_f1@3': token_f1 takes no cut-off '3'"),
-    (["-m", "token_f1,token_f1"], "metrics asked for twice: token_f1"),
+    (["-m", "token_f1,token_f1"], "metrics requested twice: token_f1"),
     (["--columns", "anwser=answer"], "unknown column 'anwser'; did you mean 'answer'?"),
     (["--columns", "answer"], "--columns 'answer': expected canonical=yours"),
     (["--columns", "answer=answer,answer=question"], "--columns names 'answer' twice"),
     (["--suite", "lexicl"], "unknown suite 'lexicl'; did you mean 'lexical'?"),
     (["--keep", "anser"], "unknown column 'anser'; did you mean 'answer'?"),
-    (["--keep", "latency_ms", "-m", "latency_ms"], "cannot keep the column 'latency_ms': a metric has that name"),
+    (
+        ["--keep", "latency_ms", "-m", "latency_ms"],
+        "cannot keep the column 'latency_ms': a metric has the same name; rename the column",
+    ),
     (["--schema", "raga"], "unknown schema 'raga'; did you mean 'ragas'?"),
     (["--on-error", "ignore"], "--on-error ignore: expected 'fail' or 'skip'"),
     (["--format", "xml"], "--format xml: expected one of parquet, jsonl, csv, tsv, arrow"),
@@ -294,7 +297,7 @@ def test_an_interrupt_names_resume_only_where_there_is_one(monkeypatch):
     monkeypatch.setattr("fastmetrics.scoring.files.score_files", interrupted)
     assert program("summarize", "o.parquet").err == "interrupted\n"
     done = program("score", "t.jsonl", "-o", "o.parquet")
-    assert (done.code, done.err) == (130, "interrupted; run again with --resume to go on\n")
+    assert (done.code, done.err) == (130, "interrupted; run again with --resume to continue\n")
 
 
 def test_profile_counts_no_time_twice(monkeypatch):

@@ -26,7 +26,7 @@ def test_an_alias_is_found_and_gives_way_to_the_name_unless_it_is_its_plural(nam
         assert resolve(["other", spelling]) == {name: spelling}
         both = [spelling, name]
         if alias.removesuffix("s") == name.removesuffix("s"):
-            with pytest.raises(ColumnError, match=f"^columns '{name}' and '{spelling}' could both be '{name}'; "):
+            with pytest.raises(ColumnError, match=f"^columns '{name}' and '{spelling}' both match '{name}'; "):
                 resolve(both)
         else:
             assert resolve(both) == {name: name}
@@ -35,7 +35,7 @@ def test_an_alias_is_found_and_gives_way_to_the_name_unless_it_is_its_plural(nam
 
 @pytest.mark.parametrize(("name", "one", "other"), PAIRS)
 def test_two_aliases_are_ambiguous_unless_one_is_named_or_none_is_needed(name, one, other):
-    message = f"^columns '{one}' and '{other}' could both be '{name}'; name one with columns={{'{name}': ...}}$"
+    message = f"^columns '{one}' and '{other}' both match '{name}'; choose one with columns={{'{name}': ...}}$"
     with pytest.raises(ColumnError, match=message):
         resolve([one, other])
     with pytest.raises(ColumnError, match=message):
@@ -55,7 +55,7 @@ def test_a_column_that_was_given_to_another_is_not_read_twice(name, alias):
 @pytest.mark.parametrize("name", COLUMNS)
 def test_another_case_of_the_name_is_ambiguous(name):
     for present in ([name, name.upper()], [name.upper(), name]):
-        with pytest.raises(ColumnError, match=f"^columns '{name}' and '{name.upper()}' could both be '{name}'; "):
+        with pytest.raises(ColumnError, match=f"^columns '{name}' and '{name.upper()}' both match '{name}'; "):
             resolve(present)
 
 
@@ -81,14 +81,14 @@ FOOTER = "read: answer (not output), reference = references"
 
 
 def test_only_a_column_that_a_metric_needs_is_ambiguous():
-    message = "^columns 'reference' and 'references' could both be 'reference'; name one with columns="
+    message = "^columns 'reference' and 'references' both match 'reference'; choose one with columns="
     for metrics in (None, ["token_f1"], ["answer_length", "corpus_bleu"]):
         with pytest.raises(ColumnError, match=message):
             fm.score([ROW], metrics=metrics)
     assert fm.score([ROW], metrics="answer_length")["answer_length"].to_pylist() == [3.0]
     fm.score([ROW], metrics="token_f1", columns={"reference": "reference", "answer": "output"})
     assert fm.score([ROW], metrics="token_f1", columns={"reference": "references"})["token_f1"].to_pylist() == [1.0]
-    with pytest.raises(ColumnError, match=r"^columns 'qid' and 'sample_id' could both be 'id'; "):
+    with pytest.raises(ColumnError, match=r"^columns 'qid' and 'sample_id' both match 'id'; "):
         fm.score([{"qid": 1, "sample_id": 2, "answer": "a"}], metrics="answer_length")
 
 
@@ -98,8 +98,8 @@ def test_what_was_read_is_in_the_footer_and_the_metadata(tmp_path, monkeypatch, 
     jsonl(tmp_path / "in.jsonl", ROW)
     done = program("score", "in.jsonl", "-o", name, "-m", "token_f1")
     assert done.code == 3
-    both = "columns 'reference' and 'references' could both be 'reference'"
-    assert done.err == f"error: {both}; name one with --columns reference=...\n"
+    both = "columns 'reference' and 'references' both match 'reference'"
+    assert done.err == f"error: {both}; choose one with --columns reference=...\n"
     done = program("score", "in.jsonl", "-o", name, "-m", "token_f1", "--columns", "reference=references")
     assert FOOTER in done.out.splitlines()
     told = read_metadata(name)
@@ -121,7 +121,7 @@ def test_a_summary_of_files_that_read_other_columns_names_none(tmp_path):
 
 def test_the_bot_asks_which_question_is_meant(tmp_path):
     faq = {"query": ["a"], "prompt": ["b"], "answer": ["c"], "qid": ["1"], "sample_id": ["2"]}
-    with pytest.raises(ColumnError, match=r"^columns 'query' and 'prompt' could both be 'question'; "):
+    with pytest.raises(ColumnError, match=r"^columns 'query' and 'prompt' both match 'question'; "):
         fm.StrictMatchBot(faq)
     del faq["prompt"]
     assert fm.StrictMatchBot(faq).answer("a").answer == "c"

@@ -30,7 +30,7 @@ def test_any_names_can_be_written(names):
 @pytest.mark.parametrize("option", ["--keep", "--columns", "--raters"])
 @pytest.mark.parametrize("text", ['"a', '"a"b'])
 def test_a_quote_that_is_not_closed_is_named(option, text):
-    with pytest.raises(OptionError, match=f"^{option} '{text}': cannot be read as a line of CSV"):
+    with pytest.raises(OptionError, match=f"^{option} '{text}': expected a line of CSV"):
         columns([text], option)
 
 

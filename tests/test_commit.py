@@ -178,6 +178,6 @@ def test_files_that_the_user_put_into_a_folder_of_scores_stay(
         with pytest.raises(CrashError):
             go(source, tmp_path / "o", overwrite=True)
     (tmp_path / "o" / "notes.txt").write_text("mine")
-    with pytest.raises(OutputError, match=r"holds other files \('notes.txt'\)"):
+    with pytest.raises(OutputError, match=r"contains other files \('notes.txt'\)"):
         go(source, tmp_path / "o", overwrite=True)
     assert (tmp_path / "o" / "notes.txt").read_text() == "mine"

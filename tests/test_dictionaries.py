@@ -151,5 +151,5 @@ def test_ratings_ids_of_labels_and_groups():
     for kind in KINDS:
         assert repr(figures(*(form[kind] for form in forms))) == repr(expected), kind
     holes = {"scores": pa.table({"group": disguised(other)["chunked dictionary with holes"]})}
-    with pytest.raises(ColumnError, match=rf"row {other.to_pylist().index(None)}: a row of no group \(null\)"):
+    with pytest.raises(ColumnError, match=rf"row {other.to_pylist().index(None)}: the group is null"):
         clusters_of(holes, "group", np.arange(ROWS))

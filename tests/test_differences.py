@@ -33,8 +33,8 @@ CHANGES = [
     (["signature", "unicode"], "15.0.0", "the version of Unicode was '14.0.0', is '15.0.0'"),
     (["signature", "scores", "f1@5", "k"], 6, "option 'k' of 'f1@5' was 5, is 6"),
     (["signature", "scores", "f1@5", "new"], [1], "option 'new' of 'f1@5' was none, is [1]"),
-    (["signature", "scores", "bleu"], {"metric": "bleu"}, "metric 'bleu' was not asked for, is asked for"),
-    (["signature", "scores", "f1@5"], None, "metric 'f1@5' was asked for, is not asked for"),
+    (["signature", "scores", "bleu"], {"metric": "bleu"}, "metric 'bleu' was not requested, is requested"),
+    (["signature", "scores", "f1@5"], None, "metric 'f1@5' was requested, is not requested"),
     (["signature", "columns", "reference"], "target", "the column of 'reference' was 'gold', is 'target'"),
     (["signature", "columns", "reference"], None, "the column of 'reference' was 'gold', is none"),
     (["signature", "passed_over"], {"answer": ["x"]}, "passed_over was none, is {'answer': ['x']}"),
@@ -44,7 +44,7 @@ CHANGES = [
     (["input", 0, 1], 1001, "the size of /a.csv was 1,000 bytes, is 1,001 bytes"),
     (["input", 2, 2], 4712, "the content of standard input was with the mark 4711, is with the mark 4712"),
     (["input", 1, 0], "/c.csv", "input /b.csv was there, is not there; input /c.csv was not there, is there"),
-    (["on_error"], "skip", "what becomes of bad rows was 'fail', is 'skip'"),
+    (["on_error"], "skip", "the handling of bad rows was 'fail', is 'skip'"),
     (["part"], [50, 1000], "the size of a part (rows, bytes) was [100, 1000], is [50, 1000]"),
     (["pyarrow"], "24.0.0", "the version of pyarrow was '23.0.0', is '24.0.0'"),
 ]
@@ -66,7 +66,7 @@ def changed(run, path, value):
 @pytest.mark.parametrize(("path", "value", "message"), CHANGES)
 def test_each_change_is_named(path, value, message):
     now = changed(RUN, path, value)
-    message = message.replace("passed_over was", "what was passed over for was")
+    message = message.replace("passed_over was", "the ignored columns for was")
     with pytest.raises(OutputError) as caught:
         compare("o.csv", RUN, now)
     assert str(caught.value) == f"cannot resume o.csv: {message}; choose overwrite=True to start again"
@@ -119,4 +119,4 @@ def test_a_resumed_run_says_which_option_changed(tmp_path, monkeypatch):
         f"error: cannot resume {tmp_path}/o.parquet: {message}; choose --overwrite to start again\n",
     )
     done = program(*options, "squad_f1(version=1)", "--on-error", "skip")
-    assert "what becomes of bad rows was 'fail', is 'skip'" in done.err
+    assert "the handling of bad rows was 'fail', is 'skip'" in done.err

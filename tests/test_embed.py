@@ -81,7 +81,7 @@ def test_what_is_no_model_or_no_table_is_refused(tmp_path: Path):
     with pytest.raises(ColumnError, match="expected an Arrow table, got dict"):
         add_embeddings({"answer": ["a"]}, Embedder(Counting()), ["answer"])  # type: ignore[arg-type]
     table = pa.table({"answer": ["a"], "answer_embedding": [[1.0]]})
-    with pytest.raises(ColumnError, match="the table has a column 'answer_embedding' already"):
+    with pytest.raises(ColumnError, match="the table already has a column 'answer_embedding'"):
         add_embeddings(table, Embedder(Counting()), ["answer"])
 
 
@@ -167,29 +167,29 @@ def test_errors_name_what_is_wrong(tmp_path: Path):
     with pytest.raises(OptionError, match="model2vec:PATH"):
         Embedder("model2vec")
     absent = (
-        "no such folder; fm.Embedder with download=True"
+        "no such folder; download it with fm.Embedder"
         if importlib.util.find_spec("model2vec")
         else r"fastmetrics-eval\[model2vec\]"
     )
     with pytest.raises((InputError, MissingExtraError), match=absent):
         Embedder(f"model2vec:{tmp_path}/absent")
-    with pytest.raises(ColumnError, match="expected a column of strings, not int64"):
+    with pytest.raises(ColumnError, match="expected a column of strings, got int64"):
         Embedder(Counting()).embed([1, 2])
-    with pytest.raises(InputError, match=r"expected one row a text, got an array of shape \(3,\)"):
+    with pytest.raises(InputError, match=r"expected one row per text, got an array of shape \(3,\)"):
         Embedder(lambda texts: np.ones(3))
     with pytest.raises(InputError, match=r"expected an array of shape \(2, 2\), got \(1, 2\)"):
         Embedder(lambda texts: np.ones((1, 2))).embed(["a", "b"])
     (tmp_path / "bad.arrow").write_bytes(b"ARROW1")
-    with pytest.raises(FileFormatError, match=r"bad\.arrow: not vectors of 3 numbers"):
+    with pytest.raises(FileFormatError, match=r"bad\.arrow: the cached vectors are damaged"):
         VectorCache(tmp_path, 3)
     (tmp_path / "file").write_text("")
-    with pytest.raises(OutputError, match="cannot keep vectors here"):
+    with pytest.raises(OutputError, match="cannot store vectors here"):
         VectorCache(tmp_path / "file", 3)
 
 
 def test_what_a_model_may_not_return(tmp_path: Path):
     made = {
-        "of one length": lambda texts: [[1.0]] * (len(texts) == 1) or [[1.0], [1.0, 2.0]],
+        "all of equal length": lambda texts: [[1.0]] * (len(texts) == 1) or [[1.0], [1.0, 2.0]],
         "an array of numbers, got one of <U1": lambda texts: [["a"]] * len(texts),
         "an array of numbers, got one of object": lambda texts: None,
         "an array of numbers, got one of complex128": lambda texts: np.ones((len(texts), 2)) * 1j,
@@ -205,7 +205,7 @@ def test_a_spoilt_file_spoils_no_more_than_itself(tmp_path: Path):
     reader, writer = VectorCache(tmp_path, 1), VectorCache(tmp_path, 1)
     writer.put(keys[:2], [[1], [2]])
     (tmp_path / "zzz.arrow").write_bytes(b"junk")
-    with pytest.raises(FileFormatError, match=r"zzz\.arrow: .*delete it"):
+    with pytest.raises(FileFormatError, match=r"zzz\.arrow: .*delete the file"):
         reader.refresh()
     (tmp_path / "zzz.arrow").unlink()
     writer.put(keys[2:], [[3], [4]])
@@ -218,7 +218,7 @@ def test_a_spoilt_file_spoils_no_more_than_itself(tmp_path: Path):
     (tmp_path / "zzz.arrow").rmdir()
     with pa.ipc.new_file(tmp_path / "zzz.arrow", table.schema) as file:
         file.write_table(table)
-    with pytest.raises(FileFormatError, match=r"zzz\.arrow: not vectors"):
+    with pytest.raises(FileFormatError, match=r"zzz\.arrow: the cached vectors are damaged"):
         VectorCache(tmp_path, 1)
 
 
@@ -229,7 +229,7 @@ def test_a_cache_is_for_everyone_who_may_read_its_folder(tmp_path: Path):
     [file] = (tmp_path / "cache").iterdir()
     assert file.stat().st_mode == (tmp_path / "plain").stat().st_mode
     shutil.rmtree(tmp_path / "cache")
-    with pytest.raises(OutputError, match="cannot keep vectors here"):
+    with pytest.raises(OutputError, match="cannot store vectors here"):
         cache.put([b"b" * 16], [[1]])
 
 
@@ -248,7 +248,7 @@ def test_embeddings_become_columns_that_score():
     assert score(wide, metrics=["semantic_similarity"])["semantic_similarity"].to_pylist()[:2] == [1.0, None]
     with pytest.raises(ColumnError, match="no column 'question'"):
         add_embeddings(table, Embedder(Counting()), ["question"])
-    with pytest.raises(ColumnError, match="expected a column of strings, not list"):
+    with pytest.raises(ColumnError, match="expected a column of strings, got list"):
         add_embeddings(pa.table({"answer": [["a"]]}), Embedder(Counting()), ["answer"])
 
 

@@ -76,13 +76,13 @@ def test_what_cannot_be_embedded_says_so(tmp_path):
     embedder = fm.Embedder(Counting())
     for of, keep, message in (
         ("txt", None, "unknown column 'txt'.*text"),
-        ("answer", None, "there is a column 'answer_embedding' already.*keep="),
+        ("answer", None, "the column 'answer_embedding' already exists.*keep="),
     ):
         with pytest.raises(ColumnError, match=message):
             fm.embed_files(path, tmp_path / "o.parquet", embedder, of, keep=keep)
-    with pytest.raises(OptionError, match="embeddings are lists, which CSV and TSV have no place for"):
+    with pytest.raises(OptionError, match="CSV and TSV cannot store embeddings"):
         fm.embed_files(path, tmp_path / "o.csv", embedder, "text")
-    with pytest.raises(ColumnError, match=r"no column of questions, answers or references; name .* of="):
+    with pytest.raises(ColumnError, match=r"no column question, answer or reference; list .* of="):
         fm.embed_files(jsonl(tmp_path / "x.jsonl", {"a": "b"}), tmp_path / "o.parquet", embedder)
     assert sorted(one.name for one in tmp_path.iterdir()) == ["rows.jsonl", "x.jsonl"]
 

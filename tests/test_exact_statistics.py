@@ -90,7 +90,7 @@ def test_missing_rows_are_told_apart_by_counts_that_can_be_right():
 def test_a_state_without_one_of_its_parts_is_no_state(absent):
     fields = json.loads(state_of([1.0, 2.0]).to_json())
     del fields[absent]
-    with pytest.raises(InputError, match="not the state of a column"):
+    with pytest.raises(InputError, match="expected the state of a column"):
         State.from_json(json.dumps(fields))
 
 
@@ -131,7 +131,7 @@ def test_quantiles_hold_no_more_values_than_allowed_and_read_no_more_often_than_
 
 @pytest.mark.parametrize("share", [-0.1, 1.1, math.nan])
 def test_one_share_out_of_range_among_others_is_refused(share):
-    with pytest.raises(Exception, match="a quantile lies between 0 and 1"):
+    with pytest.raises(Exception, match="expected quantiles from 0 to 1"):
         quantiles(lambda: [np.ones(3)], [0.5, share])
 
 

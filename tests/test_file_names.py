@@ -13,7 +13,7 @@ from tests.table_files import write
 
 ROWS = pa.table({"id": [1], "question": ["q"], "answer": ["a"], "reference": ["a"], "v": [[1.0, 2.0]]})
 ODD = "caf" + b"\xe9".decode(errors="surrogateescape")
-SAID = "expected a file name in UTF-8; give the file or its folder another name"
+SAID = "expected a file name in UTF-8; rename the file or its folder"
 
 
 @pytest.fixture

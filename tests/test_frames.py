@@ -217,7 +217,7 @@ def test_corpus_counts_and_row_labels_keep_company():
 
 def test_row_labels_that_no_column_holds_are_named():
     frame = pd.DataFrame({"answer": ["a", "b"], "reference": ["a", "b"]}, index=pd.Index([1, "a"], dtype=object))
-    with pytest.raises(ColumnError, match=r"the frame's index cannot go with the scores: .*; reset_index\(\) first"):
+    with pytest.raises(ColumnError, match=r"index cannot be copied to the scores: .*; call reset_index\(\) first"):
         fm.score(frame, "token_f1")
 
 
@@ -254,5 +254,5 @@ def test_a_single_value_is_to_be_wrapped_in_a_list(single):
         lambda: fm.match_faq(single, ["a"]),
         lambda: fm.anchors(single, [["a"]]),
     ):
-        with pytest.raises(ColumnError, match=r"expected one value a row, got a single \w+; wrap it in a list"):
+        with pytest.raises(ColumnError, match=r"expected one value per row, got a single \w+; wrap it in a list"):
             call()

@@ -38,7 +38,7 @@ def test_a_missing_column(tmp_path):
     jsonl(tmp_path / "t.jsonl", GOOD)
     assert refused(tmp_path, "t.jsonl", "-m", "jaccard") == (
         "jaccard needs the column 'question' (or query, prompt, user_input, input); "
-        "the table has: 'id', 'answer', 'reference'; name yours with --columns question=..."
+        "the table has: 'id', 'answer', 'reference'; set its name with --columns question=..."
     )
     jsonl(tmp_path / "t.jsonl", {"foo": "a", "bar": "b"})
     assert refused(tmp_path, "t.jsonl") == "no metric can be computed from the columns 'foo', 'bar'"
@@ -47,7 +47,7 @@ def test_a_missing_column(tmp_path):
 def test_two_aliases_of_one_column(tmp_path):
     jsonl(tmp_path / "t.jsonl", {"output": "a", "response": "b"})
     assert refused(tmp_path, "t.jsonl") == (
-        "columns 'output' and 'response' could both be 'answer'; name one with --columns answer=..."
+        "columns 'output' and 'response' both match 'answer'; choose one with --columns answer=..."
     )
     assert scored("t.jsonl", "--columns", "answer=response", "-m", "answer_length") == {"answer_length": [1.0]}
 
@@ -176,7 +176,7 @@ def test_unreadable_paths(tmp_path):
     assert refused(tmp_path, "no.jsonl") == "no.jsonl: cannot be read: No such file or directory"
     assert refused(tmp_path, "*.parquet") == "*.parquet: no file matches"
     (tmp_path / "empty").mkdir()
-    assert refused(tmp_path, "empty") == "empty: the folder holds no table files"
+    assert refused(tmp_path, "empty") == "empty: the folder contains no table files"
     (tmp_path / "t.bin").write_bytes(b"\1\2")
     assert refused(tmp_path, "t.bin").startswith("t.bin: unknown format; name it with --format")
     (tmp_path / "loop.jsonl").symlink_to("loop.jsonl")

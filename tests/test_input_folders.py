@@ -105,7 +105,7 @@ def test_a_folder_that_is_no_work_folder_is_not_emptied(tmp_path: Path) -> None:
     own = tmp_path / "o.csv.partial" / "my-notes.txt"
     own.parent.mkdir()
     own.write_text("mine")
-    with pytest.raises(OutputError, match=f"^{own.parent} is no work folder of a run"):
+    with pytest.raises(OutputError, match=f"^{own.parent} is not the work folder of a run"):
         run(open_source(tmp_path / "in.parquet"), JOB, tmp_path / "o.csv", overwrite=True)
     assert own.read_text() == "mine"
 
@@ -114,7 +114,7 @@ def test_a_link_or_a_mounted_disk_is_refused_before_any_work(tmp_path: Path, mon
     write(table(10), tmp_path / "in.parquet")
     (tmp_path / "there").mkdir()
     (tmp_path / "link").symlink_to(tmp_path / "there")
-    said = "it is a link or a mounted disk; name a folder inside it"
+    said = "it is a link or a mounted disk; use a folder inside it"
     with pytest.raises(OutputError, match=f"^cannot write {tmp_path}/link: {said}$"):
         run(open_source(tmp_path / "in.parquet"), JOB, tmp_path / "link")
     monkeypatch.setattr(os.path, "ismount", lambda path: str(path).endswith("there"))

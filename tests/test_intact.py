@@ -126,7 +126,7 @@ def test_what_points_beyond_its_buffers_is_refused(name):
 
 
 def test_no_array_has_more_rows_than_the_format_allows():
-    with pytest.raises(InputError, match="2,147,483,648 rows in one piece"):
+    with pytest.raises(InputError, match="2,147,483,648 rows in one chunk"):
         intact.check(pa.nulls(2**31), "column 'answer'")
 
 

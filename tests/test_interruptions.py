@@ -55,7 +55,8 @@ def test_a_killed_run_goes_on_to_the_same_bytes(tmp_path, rows):
     refused = program("score", rows, "-o", out, *options)
     assert refused.code == 4
     assert refused.err == (
-        f"error: {out}.partial holds an unfinished run; choose --resume to continue it or --overwrite to start again\n"
+        f"error: {out}.partial contains an unfinished run; "
+        "choose --resume to continue it or --overwrite to start again\n"
     )
     other = program("score", rows, "-o", out, "--resume", "-m", "token_f1")
     assert other.code == 4
@@ -143,7 +144,7 @@ def _all(screen):
 def test_an_interrupt_says_how_to_go_on(tmp_path, rows):
     out = tmp_path / "out.parquet"
     done = _cut_short(out, signal.SIGINT, rows, "--threads", 1)
-    assert done == Done(130, "", "interrupted; run again with --resume to go on\n")
+    assert done == Done(130, "", "interrupted; run again with --resume to continue\n")
     assert not out.exists()
 
 
@@ -271,7 +272,7 @@ def test_an_interrupt_within_a_row_leaves_what_was_done(tmp_path, threads):
     while not (work / "journal.jsonl").exists() or not (work / "journal.jsonl").stat().st_size:
         assert run.poll() is None, run.communicate()
         time.sleep(0.01)
-    assert _interrupted(run) == Done(130, "", "interrupted; run again with --resume to go on\n")
+    assert _interrupted(run) == Done(130, "", "interrupted; run again with --resume to continue\n")
     assert sorted(path.name for path in tmp_path.iterdir()) == ["a.parquet", "b.parquet", "out.parquet.partial"]
     pq.write_table(long.slice(0, 0), tmp_path / "b.parquet")
     refused = program("score", *inputs, "-o", out, *options, "--resume")

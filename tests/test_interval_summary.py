@@ -65,7 +65,7 @@ def test_the_worst_segment_comes_first_by_which_way_is_better():
 
 
 def test_what_is_not_there_is_named():
-    with pytest.raises(ColumnError, match="no column 'langage' to cut the rows by"):
+    with pytest.raises(ColumnError, match="no column 'langage' to segment the rows by"):
         fm.summarize_by(SCORES, "langage")
     with pytest.raises(UnknownNameError, match="token_f1"):
         fm.summarize_by(SCORES, metrics="token_f2")

@@ -130,7 +130,7 @@ def test_a_question_that_is_too_long_is_refused_and_says_so(tmp_path):
         made = fm.judge(table, "safety", model="m", base_url=judge.url, store=tmp_path / "s.sqlite")
         assert judge.count == 1
         assert made["judge_safety_status"].to_pylist() == ["too_long", "ok"]
-        assert "of which max_chars allows 400,000; nothing was sent" in made["judge_safety_reason"][0].as_py()
+        assert "above the limit max_chars of 400,000; no call was made" in made["judge_safety_reason"][0].as_py()
         more = fm.judge(
             table, "safety", model="m", base_url=judge.url, max_chars=2_000_000, store=tmp_path / "s.sqlite"
         )
@@ -253,7 +253,7 @@ def test_no_key_no_server_and_no_package_are_plain_errors(tmp_path, monkeypatch)
     with pytest.raises(ServiceError, match=r"localhost:1/v1: no reply to \d+ requests: the connection failed"):
         fm.judge(rows(2), "safety", model="m", base_url="http://localhost:1/v1", store=store, tries=1)
     monkeypatch.delenv("OPENAI_API_KEY")
-    with pytest.raises(OptionError, match=r"no key to ask https://api.openai.com/v1 with: set OPENAI_API_KEY"):
+    with pytest.raises(OptionError, match=r"no API key for https://api.openai.com/v1: set OPENAI_API_KEY"):
         fm.judge(rows(2), "safety", model="m", store=store)
     with judge_server() as judge:  # of one's own, which needs no key
         assert fm.judge(rows(2), "safety", model="m", base_url=judge.url, store=store)["judge_safety"].null_count == 0
@@ -274,9 +274,9 @@ def test_what_is_in_the_store_needs_no_key_and_no_server(tmp_path, monkeypatch):
     ("settings", "message"),
     [
         ({"rubrics": []}, "expected at least one rubric"),
-        ({"rubrics": ["safety", "safety"]}, "two rubrics are called 'safety'"),
+        ({"rubrics": ["safety", "safety"]}, "two rubrics have the name 'safety'"),
         ({"model": " "}, "model=' ': expected the name of a model"),
-        ({"base_url": "localhost:8000"}, "base_url='localhost:8000': expected an address like https://host/v1"),
+        ({"base_url": "localhost:8000"}, "base_url='localhost:8000': expected an address such as https://host/v1"),
         ({"base_url": "http://host:x/v1"}, "expected an address"),
         ({"repeats": 0}, "repeats=0: expected a whole number from 1"),
         ({"retry": "http"}, "retry='http': expected 'unparsed', 'truncated' or 'refused'"),
@@ -306,12 +306,12 @@ def test_the_command_line_speaks_of_its_options(tmp_path):
         done = program("judge", path, "-o", tmp_path / "o.csv", "--model", "m", "--rubric", "safety", *arguments)
         assert (done.code, message in done.err) == (2, True), done.err
     done = program("judge", path, "--model", "m", "--rubric", "safety")
-    assert (done.code, done.err.startswith("error: --out: expected")) == (2, True)
+    assert (done.code, done.err.startswith("error: --out is missing")) == (2, True)
 
 
 def test_columns_that_would_be_doubled_or_are_not_there(tmp_path):
     options = {"model": "m", "base_url": "http://localhost:1/v1", "store": tmp_path / "s.sqlite"}
-    with pytest.raises(ColumnError, match="'judge_safety_status' has the name of one that is made"):
+    with pytest.raises(ColumnError, match="'judge_safety_status' has the name of an output column"):
         fm.judge(rows(1, judge_safety_status=["ok"]), "safety", keep=["judge_safety_status"], **options)
     with pytest.raises(ColumnError, match="unknown column 'nothing'"):
         fm.judge(rows(1), "safety", keep=["nothing"], **options)

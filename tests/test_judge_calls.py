@@ -81,8 +81,8 @@ def test_five_percent_of_every_fault_and_every_row_has_a_score_or_a_status(tmp_p
         ("slow", "timeout", "no reply within 0.2 seconds"),
         ("cut", "http", "the connection failed"),
         ("close", "http", "the connection failed"),
-        ("broken", "http", "the reply is no JSON object"),
-        ("list", "http", "the reply is no JSON object: [1, 2]"),
+        ("broken", "http", "the reply is not a JSON object"),
+        ("list", "http", "the reply is not a JSON object: [1, 2]"),
         ("400", "http", "400: maximum context length is 10 tokens"),
         ("filter", "refused", "400: filtered"),
         ("refused", "refused", "I cannot help with that"),
@@ -140,7 +140,7 @@ def test_refusals_for_too_many_requests_are_no_failures(tmp_path, kind):
         ("quota", "refuses all calls: 429: you have no money left", 8),
         ("500", "no reply to 20 requests: 500: out of order", 40),
         ("close", "no reply to 20 requests: the connection failed", 40),
-        ("400", "20 calls in a row failed: 400: maximum context length", 40),
+        ("400", "20 consecutive calls failed: 400: maximum context length", 40),
     ],
 )
 def test_a_run_that_only_fails_stops_with_a_code_of_its_own(tmp_path, fault, message, most):
@@ -159,7 +159,7 @@ def test_a_run_that_only_fails_stops_with_a_code_of_its_own(tmp_path, fault, mes
 def test_a_server_that_fails_later_stops_the_run_and_what_came_is_kept(tmp_path):
     path = written(tmp_path / "rows.jsonl", 300)
     with judge_server(draw=lambda body, seen: "500" if judge.count > 100 else None) as judge:
-        with pytest.raises(ServiceError, match="20 calls in a row failed: 500: out of order"):
+        with pytest.raises(ServiceError, match="20 consecutive calls failed: 500: out of order"):
             judged(tmp_path, judge, path, concurrency=8)
         judge.draw, before = (lambda body, seen: None), judge.count
         rows, made = judged(tmp_path, judge, path, resume=True)
@@ -210,12 +210,12 @@ def test_a_dry_run_says_what_the_run_then_does(tmp_path):
         dry = ["judge", path, *common, "--dry-run", "--repeats", 2]
         done = program(*dry)
         assert (done.code, judge.count) == (0, 0)
-        assert done.out.startswith("12 rows: 24 calls to make, 0 in the store already\n")
-        assert "and 2,880 to write; cost unknown: no prices given" in done.out
+        assert done.out.startswith("12 rows: 24 calls to make, 0 already stored\n")
+        assert "and 2,880 completion tokens; cost unknown: no prices given" in done.out
         assert program("judge", path, "-o", tmp_path / "o.csv", *common, "--sample", 5).code == 0
         assert judge.count == 5
         priced = program(*dry, "--prices", tmp_path / "prices.toml").out
-        assert priced.startswith("12 rows: 19 calls to make, 5 in the store already\n")
+        assert priced.startswith("12 rows: 19 calls to make, 5 already stored\n")
         assert "by the table of prices" in priced
         assert program(*dry, "--sample", 3).out.startswith("3 rows: ")
 
@@ -227,7 +227,7 @@ def test_a_dry_run_says_what_the_run_then_does(tmp_path):
         ("[m]\ninput = 1", "the price of 'm': expected"),
         ("[m]\ninput = -1\noutput = 1", "the price of 'm': expected"),
         ("m = 3", "the price of 'm': expected"),
-        ("[m", "cannot be read as a table of prices"),
+        ("[m", "not a table of prices"),
     ],
 )
 def test_tables_of_prices_that_cannot_be_used(tmp_path, text, message):

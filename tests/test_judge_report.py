@@ -104,11 +104,11 @@ def test_a_judge_without_a_score_or_a_shared_label_is_told():
     table = pa.table({"id": IDS, "judge_x": pa.nulls(N, pa.float64()), "judge_x_status": ["http"] * N})
     (one,) = fm.judge_report(table, PEOPLE).axes
     assert (one.n, math.isnan(one.mean), one.error_rate, one.people.n, one.powered) == (0, True, 1.0, 0, None)
-    with pytest.raises(ColumnError, match="has no judged axis"):
+    with pytest.raises(ColumnError, match="has no judged column"):
         fm.judge_report(pa.table({"id": IDS, "token_f1": TRUE}))
     with pytest.raises(ColumnError, match=r"by: .*langage"):
         fm.judge_report(judged(1), by="langage")
-    with pytest.raises(ColumnError, match=r"label=.*could be one of a, b"):
+    with pytest.raises(ColumnError, match=r"label=.*candidates: a, b"):
         fm.judge_report(judged(1), {"id": ["q1"], "a": [1], "b": [2]})
     with pytest.raises(InputError, match="share no 'id'"):
         fm.judge_report(judged(1), {"id": ["p1"], "a": [1]})
@@ -156,7 +156,7 @@ def test_the_range_of_an_axis_is_its_rubrics_or_the_one_given_and_a_guess_is_tol
     assert fm.judge_report(told, ranges={"judge_style": (1, 5)}).axes[0].consistency.share == 1.0
     guessed = fm.judge_report(table)
     assert guessed.axes[0].consistency.share == 1.0
-    assert any("no rubric tells the range of judge_style; 1 to 5 is assumed" in note for note in guessed.remarks())
+    assert any("judge_style is unknown without its rubric; 1 to 5 is assumed" in note for note in guessed.remarks())
     pq.write_table(table, "judged.parquet")
     asked = program("judges", "judged.parquet", "--ranges", "judge_style=0:1", "--json")
     assert json.loads(asked.out) == json.loads(
@@ -165,7 +165,7 @@ def test_the_range_of_an_axis_is_its_rubrics_or_the_one_given_and_a_guess_is_tol
     wrong = program("judges", "judged.parquet", "--ranges", "judge_style=5")
     assert (wrong.code, wrong.err) == (
         2,
-        "error: --ranges judge_style=5: expected the lowest and the highest score, as in 1:5\n",
+        "error: --ranges judge_style=5: expected LOW:HIGH, the lowest and highest score, as in 1:5\n",
     )
 
 

@@ -74,7 +74,7 @@ def test_every_mean_is_printed_and_in_the_json(tmp_path):
     ],
 )
 def test_labels_that_give_two_figures_one_name_are_refused(labels):
-    with pytest.raises(OptionError, match=r"2 figures would be called '(quality|jaccard\.max)'"):
+    with pytest.raises(OptionError, match=r"2 figures have the name '(quality|jaccard\.max)'"):
         fm.summarize({"token_f1": [1.0], "jaccard": [0.0]}, labels=labels)
-    with pytest.raises(OptionError, match="give each a name of its own"):
+    with pytest.raises(OptionError, match="give each a different name"):
         Summary(1, {}, {"corpus_bleu": 1.0, "corpus_x": 2.0}, {"corpus_x": "corpus_bleu"})

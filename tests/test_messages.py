@@ -14,7 +14,7 @@ SPELLED = re.compile(r"(?<![\w.&?(])[a-z_]+=(?!=)")
 SAME_EVERYWHERE = {
     "fastmetrics/metrics/": "options of metrics, which the command line writes so too: bleu(tokenizer='char')",
     "expected option=value": "options of metrics and measures",
-    "fm.Embedder with download=True": "a call that has no like on the command line",
+    "fm.Embedder(..., download=True)": "a call without an equivalent on the command line",
 }
 
 

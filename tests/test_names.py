@@ -175,13 +175,13 @@ def test_an_attribute_that_is_not_there_suggests_one(typed, first):
 
 
 def test_embeddings_that_are_not_there_can_be_made(tmp_path):
-    with pytest.raises(ColumnError, match=r"or have it made of the text with embedder='wordllama'$"):
+    with pytest.raises(ColumnError, match=r"or compute it from the text with embedder='wordllama'$"):
         fm.score(TEXTS, metrics=["semantic_similarity"])
     table = jsonl(tmp_path / "t.jsonl", {"answer": "a", "reference": "b"})
     done = program("score", table, "-o", tmp_path / "o.parquet", "-m", "semantic_similarity")
     assert done.code == 3
     assert done.err.endswith(
-        "name yours with --columns answer_embedding=..., or have it made of the text with --embedder wordllama\n"
+        "set its name with --columns answer_embedding=..., or compute it from the text with --embedder wordllama\n"
     )
     with pytest.raises(ColumnError, match=r"columns=\{'answer_embedding': ...\}$"):
         fm.score({"answer": ["a"]}, metrics=["semantic_similarity"])

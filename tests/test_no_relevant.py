@@ -45,7 +45,7 @@ def test_tables_and_runs_have_one_mean_under_one_option(name, value):
     found = summarize(fm.score(ROWS, metrics=[spec]))
     ranked = fm.rank(RUN, JUDGED, [NAMES[name]], no_relevant=value)
     assert found[spec].mean == ranked.mean[NAMES[name]]
-    how = {"zero": "have no relevant document and count as 0", "undefined": "are left out of the mean"}[value]
+    how = {"zero": "have no relevant document and score 0", "undefined": "are excluded from the mean"}[value]
     (note,), (other,) = found.notes, ranked.notes
     assert note.startswith(f"{spec}: 2 of 4 scored rows (50 %) have no relevant document")
     assert other.startswith(f"{NAMES[name]}: 2 of 4 queries have no relevant document")
@@ -78,9 +78,9 @@ def test_both_commands_say_it(tmp_path, monkeypatch):
     (tmp_path / "run.json").write_text(json.dumps(RUN))
     (tmp_path / "qrels.json").write_text(json.dumps(JUDGED))
     done = program("score", "in.jsonl", "-o", "out.parquet", "-m", "mrr,recall_at_k")
-    assert done.out.count("2 of 4 scored rows (50 %) have no relevant document and are left out of the mean") == 1
+    assert done.out.count("2 of 4 scored rows (50 %) have no relevant document and are excluded from the mean") == 1
     done = program("rank", "run.json", "qrels.json", "-m", "mrr,recall")
-    assert done.out.count("mrr, recall: 2 of 4 queries have no relevant document and count as 0") == 1
+    assert done.out.count("mrr, recall: 2 of 4 queries have no relevant document and score 0") == 1
     told = json.loads(program("rank", "run.json", "qrels.json", "-m", "mrr", "--json").out)
     assert [len(result["notes"]) for result in told.values()] == [1]
 
@@ -117,7 +117,7 @@ def test_the_note_says_how_they_were_counted_and_names_the_column():
         (told[value],) = summarize(fm.score(ROWS, metrics="mrr,ndcg@10", no_relevant=value)).notes
         assert told[value].startswith("mrr, ndcg@10: 2 of 4 scored rows (50 %) have no relevant document and ")
     assert told[None] == told["undefined"] != told["zero"]
-    assert "count as 0; no_relevant='undefined' leaves them out" in told["zero"]
+    assert "score 0; no_relevant='undefined' excludes them" in told["zero"]
     both = summarize([fm.score(ROWS, metrics="mrr", no_relevant=value) for value in ("zero", "undefined")]).notes
     assert [note.split(" have ")[0] for note in both] == ["mrr: 2 of 4 scored rows (50 %)"] * 2
 
@@ -127,7 +127,7 @@ def test_the_program_and_files_have_the_option_of_rank(table, output):
     done = program("score", "in.jsonl", "-o", output, "-m", "mrr,recall@1", "--no-relevant", "zero")
     assert (done.code, done.err) == (0, "")
     (note,) = json.loads(program("summarize", output, "--json").out)["notes"]
-    assert "count as 0" in note
+    assert "score 0" in note
     assert note in done.out
     made = fm.score_files("in.jsonl", "again.parquet", metrics="mrr,recall@1", no_relevant="zero").summary
     assert made["mrr"].mean == summarize_files(output)["mrr"].mean == 0.5

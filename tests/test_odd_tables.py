@@ -29,7 +29,7 @@ NUMBERED = pd.DataFrame([["in Paris", "Paris"]])
         (pl.Series(["a"]), "expected a table, got a value of type Series"),
         (
             {"answer": 5, "reference": ["a"]},
-            "column 'answer': expected one value a row, got a single int; wrap it in a list",
+            "column 'answer': expected one value per row, got a single int; wrap it in a list",
         ),
     ],
 )
@@ -43,7 +43,7 @@ def test_one_reference_among_lists_of_them_is_a_list_of_one(tmp_path):
     expected = [1.0, 1.0, None, None]
     assert fm.score(rows, ["token_f1"])["token_f1"].to_pylist() == expected
     assert fm.score(pd.DataFrame(rows), ["token_f1"])["token_f1"].to_pylist() == expected
-    with pytest.raises(ColumnError, match="row 0 holds str, row 1 holds int; expected one type"):
+    with pytest.raises(ColumnError, match="row 0 is str, row 1 is int; expected one type"):
         fm.token_f1(["a", 1], ["a", "b"])
     for wrong in ([["a", 1]], ["a", ["b", 1]]):
         with pytest.raises(ColumnError, match="column 'reference': "):
@@ -60,7 +60,7 @@ def test_columns_that_pandas_calls_by_numbers():
 def test_a_column_that_is_none():
     with pytest.raises(TypeError, match=r"token_f1\(\) needs the columns reference"):
         fm.token_f1(["a"], None)
-    with pytest.raises(ColumnError, match="column 'contexts': expected one value a row, got a single NoneType"):
+    with pytest.raises(ColumnError, match="column 'contexts': expected one value per row, got a single NoneType"):
         fm.anchors(["a"], None)
 
 
@@ -80,9 +80,9 @@ def test_row_labels_of_pandas_are_no_scores():
 
 
 def test_scores_and_labels_that_do_not_meet():
-    with pytest.raises(InputError, match="share no 'id': the scores have 'q1', the labels '1'"):
+    with pytest.raises(InputError, match="share no 'id'; the scores have for example 'q1', the labels '1'"):
         fm.validate({"id": ["q1", "q2"], "fit": [0.1, 0.2]}, {"id": [1, 2], "label": [0, 1]})
-    with pytest.raises(ColumnError, match=r"no column of scores \(numbers or truth values\) among id, why"):
+    with pytest.raises(ColumnError, match=r"no column of scores \(numbers or booleans\) among id, why"):
         fm.validate({"id": [0, 1], "why": ["a", "b"]}, [0, 1])
 
 

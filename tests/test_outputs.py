@@ -91,7 +91,7 @@ def test_a_folder_gets_parts_and_the_metadata(tmp_path, source):
     (tmp_path / "out" / "mine.txt").touch()
     with pytest.raises(OutputError) as caught:
         run(open_source(source), JOB, tmp_path / "out", overwrite=True)
-    assert str(caught.value) == f"{tmp_path}/out holds other files ('mine.txt'); choose another folder"
+    assert str(caught.value) == f"{tmp_path}/out contains other files ('mine.txt'); use another folder"
 
 
 @pytest.mark.parametrize("name", ["o.parquet", "o.jsonl", "o.csv", "o.arrow", "o/"])

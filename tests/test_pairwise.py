@@ -46,7 +46,7 @@ def test_a_judge_that_always_takes_the_first_flips_always():
 def test_no_rows_are_undefined_and_odd_verdicts_named():
     found = fm.pairwise([None], ["A"])
     assert (found.n, math.isnan(found.win_rate.value), found.n_one_order) == (0, True, 1)
-    with pytest.raises(InputError, match="second order, row 1: expected 'A', 'B', 'tie' or null, not 'C'"):
+    with pytest.raises(InputError, match="second order, row 1: expected 'A', 'B', 'tie' or null, got 'C'"):
         fm.pairwise(["A", "A"], ["A", "C"])
     with pytest.raises(InputError, match="has 1 verdicts and the second 2"):
         fm.pairwise(["A"], ["A", "B"])
@@ -95,13 +95,13 @@ def test_the_interval_of_strengths_holds_them():
 @pytest.mark.parametrize(
     ("played", "said"),
     [
-        ([], "there are no contests"),
-        ([("a", "b", None)], "there are no contests"),
+        ([], "expected at least one contest"),
+        ([("a", "b", None)], "expected at least one contest"),
         ([("a", "b", "a")], "b lost all contests with a"),
         ([("a", "b", "tie"), ("b", "c", "b")], "c lost all contests with a, b"),
-        ([("a", "b", "tie"), ("c", "d", "tie")], r"never met, even by way of others: a, b \| c, d"),
-        ([("a", "a", "a")], "contest 0: 'a' meets itself"),
-        ([("a", "b", "c")], "contest 0: expected 'a', 'b', 'tie' or null, not 'c'"),
+        ([("a", "b", "tie"), ("c", "d", "tie")], r"no contests connect these groups of systems: a, b \| c, d"),
+        ([("a", "a", "a")], "contest 0: 'a' is compared with itself"),
+        ([("a", "b", "c")], "contest 0: expected 'a', 'b', 'tie' or null, got 'c'"),
     ],
 )
 def test_where_there_are_no_strengths_it_is_said(played, said):

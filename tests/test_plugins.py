@@ -179,12 +179,12 @@ PLAIN = "@fm.metric(bounds=(0, 1), better=None)\n"
 FILES = [
     ("1 / 0", "ZeroDivisionError: division by zero"),
     ("def f(:", "SyntaxError"),
-    ("x = 1", "no metric; expected a function under @fastmetrics.metric"),
+    ("x = 1", "no metric; expected a function decorated with @fastmetrics.metric"),
     (
         f"{PLAIN}def token_f1(answer: str): ...",
-        "'token_f1' is taken by the metric 'token_f1'",
+        "'token_f1' is already used by the metric 'token_f1'",
     ),
-    ("@fm.metric(bounds=(0, 1), better=None, aliases=['mrr'])\ndef f(answer: str): ...", "'mrr' is taken by"),
+    ("@fm.metric(bounds=(0, 1), better=None, aliases=['mrr'])\ndef f(answer: str): ...", "'mrr' is already used by"),
     (
         f"{PLAIN}def f(anser: str): ...",
         "unknown column 'anser'; did you mean 'answer'?",
@@ -193,17 +193,17 @@ FILES = [
     (f"{PLAIN}def f(answer: dict): ...", "expected str, float, int, bool, list or"),
     (
         f"{PLAIN}def f(contexts: str): ...",
-        "does not fit the column, which holds a list",
+        "does not match the column, which holds a list",
     ),
     (f"{PLAIN}def f(answer: list[str]): ...", "which holds one value a row"),
     (
         f"{PLAIN}def f(answer: str, *, k: object = 1): ...",
-        "says what values are allowed",
+        "must declare its allowed values",
     ),
-    (f"{PLAIN}def f(*, k: int = 1): ...", "expected a parameter that is a column"),
+    (f"{PLAIN}def f(*, k: int = 1): ...", "expected a positional parameter that names a column"),
     (
         f"import pyarrow as pa\n{PLAIN}def f(answer: str, reference: pa.Array): ...",
-        "expected columns of one form",
+        "expected all columns in one form",
     ),
 ]
 
@@ -235,7 +235,7 @@ RETURNED = [
     ("str", "2", "the score 2 is outside its bounds, 0 to 1, of answer='b'"),
     ("str", "{}['key']", "f of answer='b': KeyError: 'key'"),
     ("pa.Array", "[0.5]", "expected 2 scores, got an array of (1,)"),
-    ("pa.Array", "['x', 'y']", "expected one number a row, got ['x', 'y']"),
+    ("pa.Array", "['x', 'y']", "expected one number per row, got ['x', 'y']"),
     ("pa.Array", "[0.5, -1]", "the score -1 is outside its bounds, 0 to 1"),
 ]
 
@@ -270,9 +270,7 @@ def test_a_metric_of_the_main_program_stays_here():
     assert run.returncode == 0, run.stderr
     assert "[0.5]" in run.stdout
     assert "0.75" in run.stdout
-    assert (
-        "metric 'mine' is declared in the main program, which workers cannot import: move it into a file" in run.stdout
-    )
+    assert "metric 'mine' is declared in the main program, which workers cannot import: move it to a file" in run.stdout
 
 
 def test_unknown_names_suggest_own_ones(own):

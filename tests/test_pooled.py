@@ -51,7 +51,7 @@ def test_files_of_one_kind_are_named_with_their_rows(suffix):
     assert notes(f"a{suffix}") == []
     assert notes(f"a{suffix}", f"b{suffix}") == [
         f"2 files pooled: a{suffix} (3 rows), b{suffix} (2 rows)",
-        f"other inputs: a{suffix} from {THREE}; b{suffix} from {TWO}",
+        f"different inputs: a{suffix} from {THREE}; b{suffix} from {TWO}",
     ]
     assert "read: answer, reference (not gold)" in program("summarize", f"a{suffix}", f"b{suffix}").out.splitlines()
 
@@ -83,7 +83,7 @@ def test_other_settings_are_named(tmp_path):
     scored("two.jsonl", "b.csv", "--columns", "reference=gold", metrics="squad_f1(version=1)")
     assert notes("a.csv", "b.csv")[1:] == [
         "the column of 'reference' is 'reference' in a.csv, 'gold' in b.csv",
-        f"other inputs: a.csv from {THREE}; b.csv from {TWO}",
+        f"different inputs: a.csv from {THREE}; b.csv from {TWO}",
     ]
     path = tmp_path / "b.csv.meta.json"
     told = json.loads(path.read_text())
@@ -95,15 +95,15 @@ def test_other_settings_are_named(tmp_path):
         f"the version of fastmetrics is '{now}' in a.csv, '0.0.1' in b.csv, b.csv",
         "option 'version' of 'squad_f1(version=1)' is 1 in a.csv, 2 in b.csv, b.csv",
         "the column of 'reference' is 'reference' in a.csv, 'gold' in b.csv, b.csv",
-        f"other inputs: a.csv from {THREE}; b.csv, b.csv from {TWO}",
-        f"of one input by name and size, whose rows count each time: b.csv, b.csv from {TWO}",
+        f"different inputs: a.csv from {THREE}; b.csv, b.csv from {TWO}",
+        f"files from the same input (by name and size); its rows are counted repeatedly: b.csv, b.csv from {TWO}",
     ]
 
 
 def test_a_file_of_another_tool_has_unknown_settings(tmp_path):
     scored("three.jsonl", "a.jsonl")
     jsonl(tmp_path / "o.jsonl", {"token_f1": 0.5})
-    assert notes("o.jsonl", "a.jsonl")[1:] == ["of unknown settings: o.jsonl"]
+    assert notes("o.jsonl", "a.jsonl")[1:] == ["unknown settings: o.jsonl"]
     assert notes("o.jsonl", "o.jsonl") == ["2 files pooled: o.jsonl (1 rows), o.jsonl (1 rows)"]
 
 
@@ -139,7 +139,8 @@ def test_the_same_data_at_another_place_make_the_same_bytes(tmp_path):
     for name in ("o.parquet", "o.csv", "o.csv.meta.json", "o.arrow", "o.arrow.meta.json"):
         assert (tmp_path / "here" / name).read_bytes() == (tmp_path / "there/deep" / name).read_bytes()
     assert notes("here/o.csv", "there/deep/o.csv")[1:] == [
-        f"of one input by name and size, whose rows count each time: here/o.csv, there/deep/o.csv from {THREE}"
+        "files from the same input (by name and size); its rows are counted repeatedly: "
+        f"here/o.csv, there/deep/o.csv from {THREE}"
     ]
 
 
@@ -158,7 +159,7 @@ def test_of_many_inputs_the_first_are_named_and_all_are_told_apart(tmp_path, cou
     assert (found["files"], len(found["first"])) == (count, min(count, 5))
     assert found["bytes"] == sum(path.stat().st_size for path in (tmp_path / "a").iterdir())
     (note,) = notes("a.parquet", "b.parquet")[1:]
-    assert note.startswith("other inputs: a.parquet from 00.jsonl (")
+    assert note.startswith("different inputs: a.parquet from 00.jsonl (")
     assert (f" and {count - 5} more, " in note) == (count > 5)
 
 

@@ -110,11 +110,11 @@ def test_labelled_rows_without_a_score_are_counted_and_left_out():
 @pytest.mark.parametrize(
     ("scores", "labels", "said"),
     [
-        ([1, 2], [1], "of one length"),
-        ([1, math.inf], [1, 2], "row 1: a score is not infinite"),
-        ([1, 2], [-math.inf, 2], "row 0: a label is not infinite"),
-        ([1, NAN], [NAN, 2], "no row has a score and a label: 1 have a score, 1 a label"),
-        ([], [], "no row has a score and a label"),
+        ([1, 2], [1], "of equal length"),
+        ([1, math.inf], [1, 2], "row 1: expected a finite score"),
+        ([1, 2], [-math.inf, 2], "row 0: expected a finite label"),
+        ([1, NAN], [NAN, 2], "no row has both a score and a label: 1 have a score, 1 a label"),
+        ([], [], "no row has both a score and a label"),
     ],
 )
 def test_what_has_no_mean_is_said(scores, labels, said):

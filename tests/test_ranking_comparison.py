@@ -69,11 +69,11 @@ def test_a_query_that_one_run_lacks_counts_as_asked():
 @pytest.mark.parametrize(
     ("runs", "options", "error", "message"),
     [
-        ({"a": {}}, {}, InputError, "two runs or more can be compared; there is one"),
-        ([], {}, InputError, "there is none"),
-        ("run.txt", {}, InputError, "expected the runs as a list of files, or as a dict"),
-        ([{}, {}], {}, InputError, "expected the runs as a list of files, or as a dict"),
-        (["a.txt", "a.txt"], {}, OptionError, "a run is named twice"),
+        ({"a": {}}, {}, InputError, "a comparison needs at least two runs, got one"),
+        ([], {}, InputError, "got none"),
+        ("run.txt", {}, InputError, "expected a list of files, or a dict"),
+        ([{}, {}], {}, InputError, "expected a list of files, or a dict"),
+        (["a.txt", "a.txt"], {}, OptionError, "two runs have the same name"),
         (RUNS, {"baseline": "god"}, UnknownNameError, "good"),
         (RUNS, {"measures": "mrrr"}, UnknownNameError, "mrr"),
         (RUNS, {"tests": "z"}, UnknownNameError, "known: fisher"),
@@ -111,9 +111,9 @@ def test_files_of_one_name_go_by_their_paths(files, tmp_path):
     ("options", "message"),
     [
         (("--compare", "-o", "x.csv"), "--compare writes no file"),
-        (("--latex",), "go with --compare"),
-        (("--baseline", "good.txt"), "go with --compare"),
-        (("--tests", "t"), "go with --compare"),
+        (("--latex",), "need --compare"),
+        (("--baseline", "good.txt"), "need --compare"),
+        (("--tests", "t"), "need --compare"),
         (("--compare", "--json", "--latex"), "choose one of --json, --markdown and --latex"),
     ],
 )
@@ -125,4 +125,4 @@ def test_options_that_do_not_go_together_are_refused(files, options, message):
 
 def test_one_run_is_not_compared(files):
     done = program("rank", "good.txt", "qrels.txt", "--compare")
-    assert (done.code, done.err) == (3, "error: two runs or more can be compared; there is one\n")
+    assert (done.code, done.err) == (3, "error: a comparison needs at least two runs, got one\n")

@@ -110,15 +110,17 @@ def test_what_cannot_be_rated_is_refused() -> None:
     with pytest.raises(OptionError, match="level='rank'"):
         krippendorff_alpha([[1], [1]], "rank")  # type: ignore[arg-type]
     for level in ("ordinal", "interval", "ratio"):
-        with pytest.raises(OptionError, match=f"level='{level}': words are nominal, or ordinal with order="):
+        with pytest.raises(
+            OptionError, match=f"level='{level}': words need the nominal level, or the ordinal level with order="
+        ):
             krippendorff_alpha([["a"], ["b"]], level)
-    with pytest.raises(OptionError, match="level='ratio': amounts of 0 or more were expected, not -2"):
+    with pytest.raises(OptionError, match="level='ratio': expected amounts of 0 or more, got -2"):
         krippendorff_alpha([[1, 3], [-2, 3]], "ratio")
-    with pytest.raises(InputError, match="lengths 1, 2"):
+    with pytest.raises(InputError, match="lengths are 1, 2"):
         cohen_kappa([1], [1, 2])
     with pytest.raises(InputError, match="one column for each rater"):
         krippendorff_alpha([])
-    with pytest.raises(ColumnError, match="numbers or all give words"):
+    with pytest.raises(ColumnError, match="mix numbers and words"):
         cohen_kappa([1], ["a"])
-    with pytest.raises(ColumnError, match=r"column .*: ratings are numbers or words, not list"):
+    with pytest.raises(ColumnError, match=r"column .*: expected ratings as numbers or words, got list"):
         cohen_kappa([[1]], [[1]])

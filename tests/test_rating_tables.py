@@ -68,11 +68,11 @@ def test_raters_by_name():
     assert [pair.second for pair in fm.agreement(pd.DataFrame(table), raters=["ann", "cat"]).pairs] == ["cat"]
     with pytest.raises(ColumnError, match="raters: unknown column 'anne'; did you mean 'ann'"):
         fm.agreement(table, raters=["anne", "bob"])
-    with pytest.raises(OptionError, match="only the columns of a table have names"):
+    with pytest.raises(OptionError, match="needs a table with named columns"):
         fm.agreement([ANN, BOB], raters=["ann"])
-    with pytest.raises(ColumnError, match="all give words; these give both; name the columns of raters with raters="):
+    with pytest.raises(ColumnError, match="expected one of them; choose the columns of raters with raters="):
         fm.agreement({**NAMES, "note": ["a"] * 5})
-    with pytest.raises(ColumnError, match="expected one value a row, got a single str; wrap it in a list"):
+    with pytest.raises(ColumnError, match="expected one value per row, got a single str; wrap it in a list"):
         fm.agreement({"ann": "yes", "bob": ["yes"]})
 
 
@@ -106,7 +106,7 @@ def test_words_have_the_order_that_is_given(pairs, order):
 def test_words_without_an_order_have_no_weighted_kappa():
     first, second = ["good", "poor", "fair"], ["good", "fair", "fair"]
     for weights in ("linear", "quadratic"):
-        with pytest.raises(OptionError, match=rf"weights='{weights}': words have no order by themselves; give order="):
+        with pytest.raises(OptionError, match=rf"weights='{weights}': the order of words is unknown; give order="):
             fm.cohen_kappa(first, second, weights)
     found = fm.agreement({"a": first, "b": second})
     assert found.pairs[0].kappa == fm.cohen_kappa(first, second)

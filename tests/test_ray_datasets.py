@@ -126,7 +126,7 @@ def test_what_cannot_be_is_said_at_once(table):
         fm.score(dataset, ["token_f1"], threads=0)
     with pytest.raises(ColumnError, match="needs the column 'contexts'"):
         fm.score(dataset, ["grounding_overlap"])
-    with pytest.raises(OptionError, match="corpus_bleu is one value a table"):
+    with pytest.raises(OptionError, match="corpus_bleu is one value per table"):
         fm.score(dataset, ["token_f1", "corpus_bleu"])
-    with pytest.raises(InputError, match="with columns was expected"):
+    with pytest.raises(InputError, match="expected a Dataset with columns"):
         fm.score(ray.data.from_items([]))

@@ -121,7 +121,7 @@ def test_what_exists_is_kept_unless_told_otherwise(s3: Server, numbers: Path) ->
     with pytest.raises(OutputError, match="exists and is a folder"):
         score(numbers, f"s3://{BUCKET}/rules/in.csv", never)
     s3.put(numbers, "rules/folder/other.parquet")
-    with pytest.raises(OutputError, match=r"holds other files \('other.parquet'\)"):
+    with pytest.raises(OutputError, match=r"contains other files \('other.parquet'\)"):
         score(numbers, folder, never, overwrite=True)
     rows = s3.put(numbers, "rules/rows.parquet")
     with pytest.raises(OutputError, match="is an input"):
@@ -134,7 +134,7 @@ def test_what_exists_is_kept_unless_told_otherwise(s3: Server, numbers: Path) ->
 def test_a_target_that_cannot_be_written_is_found_before_the_first_row(s3: Server, numbers: Path) -> None:
     with pytest.raises(OutputError, match=r"cannot write s3://nowhere/s.csv: there is no bucket 'nowhere'"):
         score(numbers, "s3://nowhere/s.csv", never)
-    with pytest.raises(OutputError, match="expected a name below the bucket"):
+    with pytest.raises(OutputError, match="expected a name inside the bucket"):
         score(numbers, f"s3://{BUCKET}", never)
     s3.require_credentials(True)
     try:
@@ -158,14 +158,14 @@ def test_a_run_is_resumed_from_its_folder(s3: Server, tmp_path: Path, numbers: P
         score(numbers, address, failing, work=tmp_path / "work")
     assert s3.names("resume") == []
     (folder,) = (tmp_path / "work").iterdir()
-    with pytest.raises(OutputError, match=f"{folder} holds an unfinished run; choose resume=True"):
+    with pytest.raises(OutputError, match=f"{folder} contains an unfinished run; choose resume=True"):
         score(numbers, address, work=tmp_path / "work")
     result = score(numbers, address, work=tmp_path / "work", resume=True)
     assert result.resumed_rows > 400
     score(numbers, tmp_path / "s.parquet")
     assert s3.read("resume/s.parquet") == (tmp_path / "s.parquet").read_bytes()
     assert not list((tmp_path / "work").iterdir())
-    with pytest.raises(OptionError, match=r"is for outputs in a store"):
+    with pytest.raises(OptionError, match=r"is only for outputs in a store"):
         score(numbers, tmp_path / "t.parquet", work=tmp_path / "work")
 
 

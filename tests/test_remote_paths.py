@@ -221,7 +221,7 @@ def test_hadoop_addresses_ask_for_hadoop(monkeypatch) -> None:
 
 
 def test_what_is_not_installed_is_named(monkeypatch) -> None:
-    with pytest.raises(OptionError, match=r"nobody knows the scheme 'nope'"):
+    with pytest.raises(OptionError, match=r"unknown scheme 'nope'"):
         open_source("nope://bucket/rows.csv")
     monkeypatch.setitem(sys.modules, "paramiko", None)
     with pytest.raises(MissingExtraError, match=r"sftp:// needs a package that is not installed"):

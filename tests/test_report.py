@@ -231,7 +231,7 @@ def test_ranks_are_scipys_and_columns_read_in_turn_are_the_table(tmp_path):
 def test_what_cannot_be_shown_is_told(tmp_path):
     out = tmp_path / "r.html"
     scores = made(5)
-    with pytest.raises(InputError, match="the answers have none of the ids of the scores, such as 'q"):
+    with pytest.raises(InputError, match="the answers contain no id of the scores, such as 'q"):
         fm.report(scores, out, texts={"id": ["x"], "answer": ["y"]})
     with pytest.raises(ColumnError, match="run 1 has no id column"):
         fm.report(scores.drop_columns("id"), out, texts={"id": ["q0"], "answer": ["y"]})

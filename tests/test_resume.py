@@ -110,7 +110,7 @@ def test_a_leftover_must_be_resumed_or_overwritten(tmp_path, source):
     with pytest.raises(OutputError) as caught:
         go(source, tmp_path / "o.parquet")
     assert str(caught.value) == (
-        f"{tmp_path}/o.parquet.partial holds an unfinished run; "
+        f"{tmp_path}/o.parquet.partial contains an unfinished run; "
         "choose resume=True to continue it or overwrite=True to start again"
     )
     assert go(source, tmp_path / "o.parquet", overwrite=True).resumed_rows == 0
@@ -131,7 +131,7 @@ def test_resuming_something_else_is_refused(tmp_path, source):
     start = f"cannot resume {output}: "
     end = "; choose overwrite=True to start again"
     assert refusal(job(version="2")) == f"{start}version was '1', is '2'{end}"
-    assert refusal(job(), on_error="fail") == f"{start}what becomes of bad rows was 'skip', is 'fail'{end}"
+    assert refusal(job(), on_error="fail") == f"{start}the handling of bad rows was 'skip', is 'fail'{end}"
     size = "the size of a part (rows, bytes)"
     assert refusal(job(), limits=Limits(part_rows=50)) == f"{start}{size} was [100, 67108864], is [50, 67108864]{end}"
     os.utime(source, (1, 1))

@@ -30,12 +30,12 @@ def test_a_comment_is_a_line_whose_first_field_starts_with_a_hash(tmp_path: Path
 def test_a_short_line_after_a_long_one_lacks_its_own_fields(tmp_path: Path):
     path = tmp_path / "run.txt"
     path.write_text("# a comment of many words in a row\nq Q0\n")
-    with pytest.raises(FileFormatError, match="line 2: a line 'query Q0 document rank score tag' was expected"):
+    with pytest.raises(FileFormatError, match="line 2: expected a line 'query Q0 document rank score tag'"):
         documents(path)
 
 
 @pytest.mark.parametrize("size", [1, 30, 64, 1000])
-@pytest.mark.parametrize(("line", "says"), [("q Q0 z 2 high t", "not 'high'"), ("q Q0 z 2", "a line 'query")])
+@pytest.mark.parametrize(("line", "says"), [("q Q0 z 2 high t", "got 'high'"), ("q Q0 z 2", "a line 'query")])
 def test_a_broken_line_is_numbered_in_the_text_whatever_block_it_is_in(tmp_path, monkeypatch, size, line, says):
     path = tmp_path / "run.txt"
     good = "".join(f"q Q0 d{n} 1 {n} t\n" for n in range(20))

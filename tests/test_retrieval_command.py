@@ -56,7 +56,7 @@ def test_values_per_query_go_to_a_file_and_means_to_the_screen(files, tmp_path):
 
 
 def _note(how: str) -> str:
-    leaves = "no_relevant='undefined' leaves them out of the mean, as tables of scores do"
+    leaves = "no_relevant='undefined' excludes them from the mean, the default of score"
     return f"mrr, P@1: 1 of 3 queries have no relevant document and {how}; {leaves}"
 
 
@@ -65,7 +65,7 @@ def test_several_runs_make_a_table(files):
     done = invoke(good, poor, qrels, "-m", "mrr", "-m", "P@1", "--missing", "skip")
     rows = [line.split() for line in done.output.splitlines()]
     assert rows[1:3] == [[str(good), "3", "0", "0", "0.6667", "0.6667"], [str(poor), "1", "2", "0", "0.5000", "0.0000"]]
-    assert [" ".join(row) for row in rows[3:]] == ["", f"{good}: {_note('count as 0')}"]
+    assert [" ".join(row) for row in rows[3:]] == ["", f"{good}: {_note('score 0')}"]
 
 
 def test_json_and_options(files):
@@ -95,7 +95,7 @@ def test_an_output_that_is_there_stays_unless_told_otherwise(files, tmp_path):
     for name in ("folder", "out.xlsx"):
         with pytest.raises(OptionError):
             rank_files([good], qrels, tmp_path / name, measures="mrr")
-    with pytest.raises(OptionError, match="of one run, not of 2"):
+    with pytest.raises(OptionError, match="need exactly one run, got 2"):
         rank_files([good, poor], qrels, tmp_path / "both.csv", measures="mrr")
 
 

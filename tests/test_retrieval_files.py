@@ -165,16 +165,16 @@ def test_blocks_of_a_text_may_end_anywhere(tmp_path, monkeypatch):
 
 
 BROKEN = [
-    ("run.txt", "q Q0 a 1 2.0 t\nq Q0 b 2\n", FileFormatError, "run.txt, line 2: a line 'query Q0 document"),
-    ("run.txt", "q Q0 a 1 2.0 t\n\nq Q0 b 2 high t\n", FileFormatError, "line 3: a number was expected, not 'high'"),
+    ("run.txt", "q Q0 a 1 2.0 t\nq Q0 b 2\n", FileFormatError, "run.txt, line 2: expected a line 'query Q0 document"),
+    ("run.txt", "q Q0 a 1 2.0 t\n\nq Q0 b 2 high t\n", FileFormatError, "line 3: expected a number, got 'high'"),
     ("run.txt", "q Q0 a 1 nan t\n", ColumnError, "row 0: the score is not a number"),
     ("run.csv", "qid,docid,text\nq,a,b\n", ColumnError, "no column score or sim"),
-    ("run.csv", "qid,docid,score\nq,a,high\n", ColumnError, "the score is a number"),
+    ("run.csv", "qid,docid,score\nq,a,high\n", ColumnError, "expected the score as a number"),
     ("run.csv", "qid,docid,score\nq,a\n", FileFormatError, "run.csv"),
     ("run.json", '{"q": {"a": 1}', FileFormatError, "run.json"),
     ("run.json", '{"q": ["a", "b"], "p": {"x": 1}}', FileFormatError, "query: {document: score}"),
     ("run.json", '{"q": {"a": "high"}}', ColumnError, "query 'q', document 'a': expected a number"),
-    ("run.json", '{"q": {"a": 1, "a": 2}}', InputError, "document a is retrieved twice"),
+    ("run.json", '{"q": {"a": 1, "a": 2}}', InputError, "document a is listed twice"),
     ("run.jsonl", '{"qid": "q", "pid": "a", "score": null}\n', ColumnError, "row 0: the score is null"),
     ("run.jsonl", '{"qid": null, "pid": "a", "score": 1}\n', ColumnError, "row 0: the query is null"),
     ("run.gz", b"\x1f\x8b\x08broken", FileFormatError, "run.gz"),
@@ -194,7 +194,7 @@ def test_a_broken_run_says_what_and_where(tmp_path, name, content, error, says):
 def test_broken_judgements_say_what_and_where(tmp_path):
     path = tmp_path / "qrels.txt"
     path.write_text("q 0 a 1\nq 0 b 1 extra\n")
-    with pytest.raises(FileFormatError, match="line 2: a line 'query 0 document grade'"):
+    with pytest.raises(FileFormatError, match="line 2: expected a line 'query 0 document grade'"):
         fm.rank({"q": {"a": 1}}, path, "mrr")
     for empty in ({}, {"q": {}}):
         with pytest.raises(InputError, match="no judgement"):

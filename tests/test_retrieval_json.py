@@ -53,9 +53,9 @@ NOT_RUNS = {
     json.dumps([{"docid": "d1", "qid": None, "score": 1}]): ", row 0: the query is null",
     json.dumps([{**RECORD, "score": None}]): ", row 0: the {kind} is null",
     json.dumps({**RECORD, "score": None}): ", row 0: the {kind} is null",
-    "5": "line 1: a line",
-    '"text"': "line 1: a line",
-    "null": "line 1: a line",
+    "5": "line 1: expected a line",
+    '"text"': "line 1: expected a line",
+    "null": "line 1: expected a line",
 }
 
 
@@ -77,7 +77,7 @@ def test_json_that_is_no_run_is_refused_by_what_was_expected(tmp_path, text, kin
 def test_nothing_is_an_empty_run_and_no_judgements(tmp_path, text):
     (tmp_path / "r.json").write_text(text)
     assert fm.rank(tmp_path / "r.json", {"q1": {"d1": 1}}, "mrr").mean == {"mrr": 0.0}
-    with pytest.raises(InputError, match=r"r\.json: there is no judgement"):
+    with pytest.raises(InputError, match=r"r\.json: the file has no judgements"):
         fm.rank({"q1": {"d1": 1}}, tmp_path / "r.json", "mrr")
 
 

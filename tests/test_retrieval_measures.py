@@ -67,7 +67,7 @@ def test_a_measure_nobody_can_compute(name, error, says):
         ({"duplicates": "last"}, "duplicates"),
         ({"relevance_level": 0}, "relevance_level"),
         ({"depth": 0}, "depth"),
-        ({"measures": ["mrr", "mrr"]}, "asked for twice"),
+        ({"measures": ["mrr", "mrr"]}, "requested twice"),
         ({"measures": []}, "at least one"),
     ],
 )

@@ -163,7 +163,7 @@ def test_long_integer_ids_do_not_meet():
 
 def test_float_ids_are_refused():
     run = pa.table({"query_id": ["q"], "doc_id": [9007199254740993.0], "score": [2.0]})
-    with pytest.raises(InputError, match="document ids are strings or integers, not double"):
+    with pytest.raises(InputError, match="expected document ids as strings or integers, got double"):
         fm.rank(run, {"q": {"a": 1}}, "mrr")
 
 
@@ -218,7 +218,7 @@ def test_a_query_with_nothing_relevant_is_zero_or_undefined_but_is_always_counte
 def test_a_document_retrieved_twice_is_an_error_unless_the_first_is_to_count():
     run = pa.table({"qid": ["q"] * 4, "docno": ["a", "b", "a", "c"], "sim": [3.0, 2.0, 1.0, 0.5]})
     judged = {"q": {"a": 1, "c": 1}}
-    with pytest.raises(InputError, match="document a is retrieved twice for query q"):
+    with pytest.raises(InputError, match="document a is listed twice for query q"):
         fm.rank(run, judged, "AP")
     found = fm.rank(run, judged, "AP,P@3", duplicates="first")
     assert found.mean == {"AP": (1 + 2 / 4) / 2, "P@3": 1 / 3}

@@ -186,14 +186,14 @@ def test_a_column_that_is_gone_is_told():
     scores = fm.score(TABLE, "aurc")
     found = fm.summarize(scores.drop_columns("confidence"))
     assert found.corpus == {}
-    assert "left out: aurc, as it reads the scores confidence" in found.notes
+    assert "left out: aurc, which needs the scores confidence" in found.notes
 
 
 @pytest.mark.parametrize(
     "quality", ["latency_ms", "hallucination", "bleu", "corpus_bleu", "abstained", "semantic_similarity"]
 )
 def test_a_quality_lies_from_0_to_1_and_higher_is_better(quality):
-    with pytest.raises(OptionError, match="aurc: option 'quality' expects a metric of rows from 0 to 1"):
+    with pytest.raises(OptionError, match="aurc: option 'quality' expects a row metric from 0 to 1"):
         fm.score(TABLE, [f"aurc(quality={quality!r})"])
 
 

@@ -22,7 +22,7 @@ from tests.program import ENVIRONMENT, command, jsonl, program
 from tests.table_files import read, write
 
 GOOD = {"id": 1, "answer": "in Paris", "reference": "Paris"}
-TOO_LONG = "the row has more than {:,} bytes, the limit that max_row_bytes sets"
+TOO_LONG = "the row has more than {:,} bytes, the limit of max_row_bytes"
 
 
 BETWEEN = """
@@ -122,7 +122,7 @@ def test_records_of_csv_that_never_end_are_named_by_line(tmp_path, monkeypatch):
     source = open_source("t.csv", max_row_bytes=1000)
     with pytest.raises(FileFormatError) as refused:
         read(source, {"answer": "text"})
-    assert str(refused.value) == f"t.csv, line 202: {TOO_LONG.format(1000)}; or a quote never closes"
+    assert str(refused.value) == f"t.csv, line 202: {TOO_LONG.format(1000)}; or a quote is not closed"
 
 
 ENDLESS = {
@@ -160,7 +160,7 @@ def test_a_run_of_endless_lines(tmp_path):
         for _ in range(40):
             bomb.write(bytes(1 << 24))
     code, said, memory = peak("rank", tmp_path / "r.txt.gz", tmp_path / "q.txt")
-    assert (code, "line 2: a line of more than 67,108,864 bytes" in said) == (3, True)
+    assert (code, "line 2: the line is longer than 67,108,864 bytes" in said) == (3, True)
     assert memory < 1 << 30
     code, said, memory = peak("rank", "/dev/zero", tmp_path / "q.txt")
-    assert (code, "line 1: a line of more than 67,108,864 bytes" in said) == (3, True)
+    assert (code, "line 1: the line is longer than 67,108,864 bytes" in said) == (3, True)

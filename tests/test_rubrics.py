@@ -62,40 +62,43 @@ def test_names_languages_and_files(tmp_path):
     assert find_rubrics("safety", "ru")[0].language == "ru"
     with pytest.raises(UnknownNameError, match="unknown rubric 'faithfullness'; did you mean 'faithfulness'"):
         find_rubrics("faithfullness")
-    with pytest.raises(UnknownNameError, match=r"a file of your own ends in \.toml"):
+    with pytest.raises(UnknownNameError, match=r"your own file must end in \.toml"):
         find_rubrics("zzz")
 
 
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        (("{question} {answer}", "no column"), "template: names no column; write {answer}"),
-        (('["question"]', '["question", "answer"]'), "optional: names every column"),
-        (('["question"]', '["reference"]'), "optional: 'reference' does not stand in the template"),
+        (("{question} {answer}", "no column"), "template: contains no column; write {answer}"),
+        (('["question"]', '["question", "answer"]'), "optional: contains every column"),
+        (('["question"]', '["reference"]'), "optional: 'reference' is not in the template"),
         (('["question"]', '"question"'), "optional 'question': expected a list"),
-        (("[1, 3]", "[3, 1]"), "range [3, 1]: expected two numbers, the lowest score and a higher one"),
+        (("[1, 3]", "[3, 1]"), "range [3, 1]: expected two numbers, the lowest and the highest score"),
         (("[1, 3]", "[2, 2]"), "range [2, 2]"),
         (("[1, 3]", "[nan, 3]"), "range [nan, 3]"),
         (("[1, 3]", "[1, inf]"), "range [1, inf]"),
         (("[1, 3]", "[true, 3]"), "range [True, 3]"),
         (("[1, 3]", '"1-3"'), "range '1-3'"),
         (("range = [1, 3]", ""), "range None"),
-        (('"mine"', '"My own"'), "name 'My own': expected small letters"),
-        (('name = "mine"', ""), "name: expected a text, but there is none"),
-        (("version = 1", "version = 0"), "version 0: expected a whole number from 1 on"),
+        (('"mine"', '"My own"'), "name 'My own': expected lowercase letters"),
+        (('name = "mine"', ""), "name: expected a text, but it is missing"),
+        (("version = 1", "version = 0"), "version 0: expected an integer of at least 1"),
         (('"Judge."', '" "'), "instructions: expected a text"),
         (("language", "langauge"), "unknown field 'langauge'; did you mean 'language'"),
-        (('1 = "bad"', '0 = "bad"'), "grades: 0 lies outside of the range from 1 to 3"),
-        (('1 = "bad"', 'one = "bad"'), "grades: 'one' is no number"),
+        (('1 = "bad"', '0 = "bad"'), "grades: 0 is outside the range 1 to 3"),
+        (('1 = "bad"', 'one = "bad"'), "grades: 'one' is not a number"),
         (('"bad"', "7"), "grades: the meaning of 1 is 7, not a text"),
         (("version", 'kind = "essay"\nversion'), "kind 'essay': expected one of"),
-        (("version", 'one_of = ["answer"]\nversion'), "one_of: 'answer' is not optional"),
-        (("version", 'kind = "decision"\nversion'), "range: only rubrics of the kind 'score' have one"),
-        (("version", 'pair = ["a", "b"]\nversion'), "pair: only rubrics of the kind 'pairwise' have one"),
-        (("range = [1, 3]", 'kind = "pairwise"'), "pair None: expected the names of two columns"),
+        (("version", 'one_of = ["answer"]\nversion'), "one_of: 'answer' is not listed in optional"),
+        (("version", 'kind = "decision"\nversion'), "range: only allowed for the kind 'score'"),
+        (("version", 'pair = ["a", "b"]\nversion'), "pair: only allowed for the kind 'pairwise'"),
+        (("range = [1, 3]", 'kind = "pairwise"'), "pair None: expected two column names"),
         (("range = [1, 3]", 'kind = "pairwise"\npair = ["a", "a"]'), "pair ['a', 'a']: expected"),
-        (("range = [1, 3]", 'kind = "pairwise"\npair = ["a", "b"]'), "template: expected {first} and {second}"),
-        (("version =", "version"), "no rubric"),
+        (
+            ("range = [1, 3]", 'kind = "pairwise"\npair = ["a", "b"]'),
+            "template: expected the placeholders {first} and {second}",
+        ),
+        (("version =", "version"), "not a rubric"),
     ],
 )
 def test_files_that_are_no_rubric(tmp_path, change, message):
@@ -103,7 +106,7 @@ def test_files_that_are_no_rubric(tmp_path, change, message):
     path.write_text(GOOD.replace(*change, 1))
     with pytest.raises(FileFormatError) as caught:
         read_rubric(path)
-    assert str(caught.value).startswith(f"{path}: no rubric")
+    assert str(caught.value).startswith(f"{path}: not a rubric")
     assert message in str(caught.value)
 
 

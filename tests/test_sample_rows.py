@@ -59,7 +59,7 @@ def test_disagreement_takes_what_lies_farthest_apart():
 
 def test_texts_come_from_the_answers_where_they_were_not_kept():
     bare = JUDGED.drop_columns(["question", "answer"])
-    with pytest.raises(ColumnError, match="no question and no answer; give the file that was judged with texts="):
+    with pytest.raises(ColumnError, match="neither question nor answer; give the judged file with texts="):
         fm.sample_rows(bare, 5)
     found, kept = fm.sample_rows(bare, 5, texts=JUDGED), fm.sample_rows(JUDGED, 5)
     assert (found.column_names, found.to_pylist()) == (kept.column_names, kept.to_pylist())
@@ -69,7 +69,7 @@ def test_what_cannot_be_drawn_is_named():
     for wrong, said in (({"strategy": "best"}, "strategy='best'"), ({"n": 0}, "n=0"), ({"label": "answer"}, "label=")):
         with pytest.raises(OptionError, match=said):
             fm.sample_rows(JUDGED, **wrong)
-    with pytest.raises(InputError, match="stands in 2 rows"):
+    with pytest.raises(InputError, match="occurs in 2 rows"):
         fm.sample_rows(pa.concat_tables([JUDGED, JUDGED.slice(0, 1)]))
 
 

@@ -98,7 +98,7 @@ def test_what_another_package_says_is_passed_on() -> None:
     told = cause(OSError(said.format("https://u:hidden@host/x.csv?a=hidden")))
     assert told == "Cannot connect to https://***@host/x.csv?a=*** refused"
     assert cause(OSError(said.format("the host"))) == "Cannot connect to the host, refused"
-    assert cause(OSError("https://u:hidden@host/x.csv")) == "the server does not give it"
+    assert cause(OSError("https://u:hidden@host/x.csv")) == "the server refused the request"
     assert cause(OSError()) == "OSError"
 
 
@@ -135,7 +135,7 @@ def test_an_address_that_is_refused_is_named_without_its_secret(tmp_path: Path, 
 
 
 def test_a_slash_in_a_secret_must_be_written_in_hex() -> None:
-    with pytest.raises(OptionError, match=r"^s3://\*\*\*: a secret in an address must have / written as %2F$"):
+    with pytest.raises(OptionError, match=r"^s3://\*\*\*: write / as %2F in the secret of an address$"):
         open_source("s3://key:hid/den@bucket/x.csv")
 
 
@@ -143,4 +143,4 @@ def test_a_store_that_cannot_be_reached_is_named_without_the_secret() -> None:
     for address in ("s3://key:hidden@bucket/x.csv", "s3://key:hid%2Fden@bucket/x.csv?region=hidden-1"):
         done = program("summarize", address)
         assert (done.code, hides(done.err.replace("hidden-1", ""))) == (3, True)
-        assert done.err.startswith(f"error: {shown(address)}: cannot be read: the store cannot be reached")
+        assert done.err.startswith(f"error: {shown(address)}: cannot be read: the store is not reachable")

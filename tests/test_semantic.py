@@ -77,9 +77,9 @@ def test_a_batch_without_a_single_vector_has_no_scores():
 
 
 def test_errors_name_the_column():
-    with pytest.raises(ColumnError, match="answer_embedding has 0 numbers a row, reference_embedding 1"):
+    with pytest.raises(ColumnError, match="answer_embedding has 0 numbers per row, reference_embedding 1"):
         fm.semantic_similarity(pa.array([[]], pa.list_(pa.float32())), [[1.0]])
-    with pytest.raises(ColumnError, match="answer_embedding has 2 numbers a row, reference_embedding 3"):
+    with pytest.raises(ColumnError, match="answer_embedding has 2 numbers per row, reference_embedding 3"):
         fm.semantic_similarity([[1.0, 2.0]], [[1.0, 2.0, 3.0]])
     with pytest.raises(ColumnError, match="reference_embedding: row 1 has 1 numbers, expected 2"):
         fm.semantic_similarity([[1.0, 2.0], [1.0, 2.0]], [[1.0, 2.0], [1.0]])

@@ -127,7 +127,7 @@ def test_a_span_is_begun_as_often_as_it_may_be_and_not_once_more(source: Source,
     assert (data, about, rest) == (b"", {}, [])
     with pytest.raises(WorkerError) as caught:
         raise pickle.loads(error)
-    assert str(caught.value) == (f"the worker died {tries} times on the rows from {source.files[1].shown}, line 1 on")
+    assert str(caught.value) == (f"the worker died {tries} times on the rows of {source.files[1].shown} from line 1 on")
 
 
 def test_starts_are_counted_by_span() -> None:
@@ -238,5 +238,5 @@ def test_the_driver_tells_of_each_part_and_raises_what_a_worker_raised(source: S
 
 def test_standard_input_is_refused_before_a_cluster_is_started(source: Source) -> None:
     object.__setattr__(source.files[1], "checksum", 7)
-    with pytest.raises(OptionError, match="standard input cannot be read by the workers of a cluster"):
+    with pytest.raises(OptionError, match="cluster workers cannot read standard input"):
         next(engine.RayEngine(2).parts(task(source), source.spans(), Seen()))

@@ -122,9 +122,9 @@ def test_what_cannot_be_is_said_at_once(frame):
         fm.score(frame, ["token_f1"], embedder="wordllama")
     with pytest.raises(ColumnError, match="needs the column 'contexts'"):
         engine.score(frame, ["grounding_overlap"])
-    with pytest.raises(OptionError, match="corpus_bleu is one value a table"):
+    with pytest.raises(OptionError, match="corpus_bleu is one value per table"):
         engine.score(frame, ["token_f1", "corpus_bleu"])
-    with pytest.raises(InputError, match="a Spark DataFrame was expected, not dict"):
+    with pytest.raises(InputError, match="expected a Spark DataFrame, got dict"):
         engine.score({"answer": ["a"]})
     with pytest.raises(UnknownNameError, match="unknown statistic"):
         fm.summarize(engine.score(frame, ["token_f1"]), statistics={"token_f1": ["q9"]})

@@ -226,6 +226,6 @@ def test_an_endless_stream_leaves_room_on_the_disk(monkeypatch):
         "fastmetrics.tables.input_files.sys", type("Sys", (), {"stdin": type("In", (), {"buffer": stream})})
     )
     with pytest.raises(
-        FileFormatError, match=r"^standard input: the first .* bytes leave too little room in /.*TMPDIR"
+        FileFormatError, match=r"^standard input: the first .* bytes leave too little disk space in /.*TMPDIR"
     ):
         open_source("-", "jsonl")

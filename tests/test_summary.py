@@ -142,7 +142,7 @@ def test_float32_and_integers_are_taken_exactly() -> None:
 
 
 def test_unfit_states_and_columns_are_refused() -> None:
-    with pytest.raises(InputError, match="not the state of a column"):
+    with pytest.raises(InputError, match="expected the state of a column"):
         State.from_json('{"total": "zz"}')
     with pytest.raises(InputError, match="a column of numbers"):
         State().add(["a", "b"])
@@ -180,7 +180,7 @@ def test_percentiles_of_many_values(budget: int) -> None:
 
 
 def test_a_quantile_beyond_one_is_refused() -> None:
-    with pytest.raises(OptionError, match="between 0 and 1"):
+    with pytest.raises(OptionError, match="from 0 to 1"):
         quantiles(lambda: [np.ones(2)], [1.5])
 
 
@@ -269,9 +269,9 @@ def test_alike_parts_are_kept_apart() -> None:
 @pytest.mark.parametrize(
     ("table", "note"),
     [
-        (part([0.5, None, None, None], 5, (1, 1, 1)).slice(1), "speak of 5 rows, not of these 3"),
+        (part([0.5, None, None, None], 5, (1, 1, 1)).slice(1), "describe 5 rows, but there are 3"),
         (part([0.5, None], 2, (1, 1, 0)), "do not count 1 nulls"),
-        (part([None] * 7, 5, (1, 1, 1)), "speak of 5 rows, not of these 7"),
+        (part([None] * 7, 5, (1, 1, 1)), "describe 5 rows, but there are 7"),
     ],
 )
 def test_metadata_of_other_rows_are_not_believed(table: pa.Table, note: str) -> None:
@@ -334,9 +334,9 @@ def test_it_prints_as_a_table_everywhere() -> None:
 
 
 def test_what_is_no_table_is_refused() -> None:
-    with pytest.raises(InputError, match="a table of scores was expected, not int"):
+    with pytest.raises(InputError, match="expected a table of scores, got int"):
         summarize(3)
-    with pytest.raises(InputError, match="item 0 is no Arrow table"):
+    with pytest.raises(InputError, match="item 0: expected an Arrow table"):
         summarize([1.0])
     with pytest.raises(InputError, match="columns differ in length: 'a' has 1, 'b' has 2"):
         summarize({"a": [1.0], "b": [1.0, 2.0]})

@@ -134,7 +134,7 @@ def test_files(tmp_path, expected, suffix):
 
 def test_lists_have_no_place_in_csv(tmp_path):
     (tmp_path / "rows.jsonl").write_text('{"question": "q", "answer": "a"}')
-    with pytest.raises(OptionError, match="response_exact_match_rate needs all rows at once, and of each a list"):
+    with pytest.raises(OptionError, match="response_exact_match_rate needs all rows at once, and a list for each"):
         fm.score_files(
             tmp_path / "rows.jsonl", tmp_path / "out.csv", metrics=["response_exact_match_rate", "answer_length"]
         )
@@ -144,7 +144,7 @@ def test_a_column_that_is_gone_is_told():
     scores = fm.score(typed(TABLE), ["retrieval_rbo", "answer_length"]).drop_columns("repeats.retrieved_ids")
     found = fm.summarize(scores)
     assert found.corpus == {}
-    assert "left out: retrieval_rbo, as it reads the column repeats.retrieved_ids" in found.notes
+    assert "left out: retrieval_rbo, which needs the column repeats.retrieved_ids" in found.notes
 
 
 def test_a_kept_column_of_that_name_is_refused(tmp_path):
@@ -161,7 +161,7 @@ def test_a_kept_column_of_that_name_is_refused(tmp_path):
 def test_they_are_not_resampled_from_counts():
     runs = [fm.score(typed(TABLE), ["response_exact_match_rate", "answer_length"], keep_counts=True)] * 2
     assert [cell.metric for cell in fm.compare(runs)] == ["answer_length"]
-    with pytest.raises(ColumnError, match="response_exact_match_rate cannot be compared: it is made of all rows"):
+    with pytest.raises(ColumnError, match="response_exact_match_rate cannot be compared: it depends on all rows"):
         fm.compare(runs, metrics="response_exact_match_rate")
 
 

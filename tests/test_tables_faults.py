@@ -54,7 +54,7 @@ def test_a_column_twice_in_one_file_is_refused_if_it_is_asked_for(tmp_path, name
     assert source.schema.names == ["a", "b"]
     assert read(source, {"b": "text"})[0].to_pylist() == [{"b": "2"}]
     for asked in ({"a": "text"}, {"b": "text", "a": "any"}):
-        with pytest.raises(ColumnError, match=rf"{name}: there are 2 columns 'a'$"):
+        with pytest.raises(ColumnError, match=rf"{name}: the file has 2 columns 'a'$"):
             source.select(asked)
 
 
@@ -119,7 +119,7 @@ def test_unreadable_paths_say_why(tmp_path):
     assert str(caught.value) == f"{tmp_path}/*.parquet: no file matches"
     with pytest.raises(FileFormatError) as caught:
         open_source(tmp_path)
-    assert str(caught.value) == f"{tmp_path}: the folder holds no table files"
+    assert str(caught.value) == f"{tmp_path}: the folder contains no table files"
     (tmp_path / "x.doc").write_bytes(b"\x01\x02")
     with pytest.raises(FileFormatError, match=r"x.doc: unknown format; name it with format= "):
         open_source(tmp_path / "x.doc")
@@ -241,7 +241,7 @@ def test_csv_lists_flags_and_an_open_quote(tmp_path):
     path.write_text('a,b\n1,2\n3,"never\n4,5\n')
     with pytest.raises(FileFormatError) as caught:
         read(open_source(path), {"a": "text", "b": "text"})
-    assert str(caught.value) == f"{path}, line 3: a quoted field is never closed"
+    assert str(caught.value) == f"{path}, line 3: a quoted field is not closed"
 
 
 @pytest.mark.parametrize("name", ["t.parquet", "t.arrow", "t.csv", "t.jsonl"])

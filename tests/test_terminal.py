@@ -67,13 +67,13 @@ def test_messages_speak_the_language_of_their_reader(tmp_path, monkeypatch):
     for options, said in (
         (["--workers", "2"], "--workers and --address are of the engine ray; the local one has --threads"),
         (["--engine", "dask"], "--engine dask: expected local or ray"),
-        (["--work", "w"], "--work w is for outputs in a store; beside"),
+        (["--work", "w"], "--work w is only for outputs in a store; a local"),
         (["--on-error", "x", "--columns", "answer=output"], "--on-error x: expected 'fail' or 'skip'"),
-        ((), "columns 'output' and 'response' could both be 'answer'; name one with --columns answer=..."),
+        ((), "columns 'output' and 'response' both match 'answer'; choose one with --columns answer=..."),
     ):
         done = program("score", table, "-o", "o.parquet", *options)
         assert said in done.err
-    with pytest.raises(InputError, match=r"name one with columns=\{'answer': \.\.\.\}$"):
+    with pytest.raises(InputError, match=r"choose one with columns=\{'answer': \.\.\.\}$"):
         fm.score({"output": ["a"], "response": ["b"]})
 
 

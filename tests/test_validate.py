@@ -156,7 +156,7 @@ def test_unfit_options_and_columns_are_refused() -> None:
         associate([1.0], [1.0], resamples=0)
     with pytest.raises(OptionError, match="confidence=1"):
         associate([1.0], [1.0], confidence=1)
-    with pytest.raises(InputError, match="of one length"):
+    with pytest.raises(InputError, match="of equal length"):
         associate([1.0], [1.0, 0.0])
     with pytest.raises(InputError, match="finite numbers"):
         associate([math.nan], [1.0])
@@ -182,8 +182,8 @@ def test_rows_are_matched_by_id_and_what_is_missing_is_counted() -> None:
     assert found["f1"].agreement is None
     assert list(found) == ["f1", "judge"]
     assert len(found) == 2
-    assert "5 rows joined by id; label 'correct'" in str(found)
-    assert "1 rows of the labels alone" in str(found)
+    assert "5 rows paired by id; label 'correct'" in str(found)
+    assert "1 rows only in the labels" in str(found)
     fewer = validate(SCORE_TABLE, LABEL_TABLE.slice(1), metrics=["judge"], resamples=20)
     assert (fewer.n_only_scores, fewer.n_no_label, list(fewer)) == (1, 0, ["judge"])
 
@@ -268,13 +268,13 @@ def test_what_cannot_be_matched_is_refused() -> None:
         validate(scores, [1, 0, 1])
     with pytest.raises(ColumnError, match="the labels have no column 'id'"):
         validate(scores, {"c": [1, 0]}, on="id")
-    with pytest.raises(InputError, match="column 'id' of the labels: an id may occur once, but 'a' occurs again"):
+    with pytest.raises(InputError, match="column 'id' of the labels: expected unique ids, but 'a' occurs twice"):
         validate(scores, {"id": ["a", "a"], "c": [1, 0]})
     with pytest.raises(ColumnError, match="column 'f1' of the scores holds double, not ids"):
         validate(scores, {"f1": [1, 0]}, on="f1")
-    with pytest.raises(ColumnError, match="it could be one of c, d"):
+    with pytest.raises(ColumnError, match="candidates: c, d"):
         validate(scores, {"c": [1, 0], "d": [1, 0]})
-    with pytest.raises(ColumnError, match="it could be one of none"):
+    with pytest.raises(ColumnError, match="candidates: none"):
         validate(scores, {"c": ["yes", "no"]})
     with pytest.raises(ColumnError, match="unknown column 'corect'; did you mean 'correct'"):
         validate(scores, {"correct": [1, 0]}, label="corect")
@@ -338,13 +338,13 @@ def test_rows_without_a_finite_score_are_left_out_and_counted() -> None:
 
 
 def test_an_infinite_label_is_refused() -> None:
-    with pytest.raises(ColumnError, match="column 'label' of the labels, row 1: a label is not infinite"):
+    with pytest.raises(ColumnError, match="column 'label' of the labels, row 1: expected a finite label"):
         validate({"f1": [0.1, 0.2]}, [1.0, math.inf])
 
 
 def test_the_id_is_no_label() -> None:
     assert validate({"f1": [0.1, 0.2]}, {"id": [1, 2], "c": [0, 1]}, resamples=5).label == "c"
-    with pytest.raises(ColumnError, match="one of none"):
+    with pytest.raises(ColumnError, match="candidates: none"):
         validate({"f1": [0.1]}, {"c": [["yes"]]})
 
 

@@ -49,7 +49,7 @@ def test_options_of_a_metric_and_a_label_of_what_is_bad() -> None:
     right = sk.roc_auc_score(bad, LOW)
     assert auc == pytest.approx(dict.fromkeys(scores, right))
     assert {name for name, metric in found.items() if metric.opposed} == {"token_f1"}
-    assert "low scores count as positive, by which way is better: token_f1" in str(found)
+    assert "low scores count as positive, by the declared directions: token_f1" in str(found)
     good = fm.validate(scores, GOOD, better={"mine": "lower"}, resamples=2)
     assert {name for name, metric in good.items() if metric.opposed} == {
         "hallucination(window=5)",
@@ -129,12 +129,12 @@ def test_a_column_of_mixed_objects_is_left_out_and_named(kind: type) -> None:
     rows = {"fit": [0.5, 1.0], "meta": [1, {"a": 2}], "label": [0, 1]}
     summary = fm.summarize(kind(rows))
     assert list(summary) == ["fit", "label"]
-    assert summary.notes == ["left out: column 'meta': row 0 holds int, row 1 holds dict; expected one type"]
+    assert summary.notes == ["left out: column 'meta': row 0 is int, row 1 is dict; expected one type"]
     found = fm.validate(kind(rows), [0, 1], metrics=["fit"], resamples=2)
     assert "left out: column 'meta'" in str(found)
-    with pytest.raises(ColumnError, match="column 'meta': row 0 holds int, row 1 holds dict"):
+    with pytest.raises(ColumnError, match="column 'meta': row 0 is int, row 1 is dict"):
         fm.validate(kind(rows), [0, 1], metrics=["meta"])
-    with pytest.raises(ColumnError, match="column 'meta': row 0 holds int"):
+    with pytest.raises(ColumnError, match="column 'meta': row 0 is int"):
         fm.validate({"fit": [0.5, 1.0]}, kind(rows), label="meta")
 
 
@@ -189,9 +189,9 @@ def test_groups_that_cannot_be() -> None:
     with pytest.raises(ColumnError, match="cluster: unknown column 'sesion'; did you mean 'session'"):
         fm.validate(scores, {"id": ["a"], "good": [1], "session": [1]}, cluster="sesion")
     labels = {"id": ["c", "x", "b"], "good": [1, 0, 1], "session": ["s", None, None]}
-    with pytest.raises(ColumnError, match="column 'session' of the labels, row 2: a row of no group"):
+    with pytest.raises(ColumnError, match="column 'session' of the labels, row 2: the group is null"):
         fm.validate(scores, labels, cluster="session")
-    with pytest.raises(ColumnError, match=r"column 'session' of the labels holds list<.*>, which names no groups"):
+    with pytest.raises(ColumnError, match=r"column 'session' of the labels holds list<.*>, which cannot define groups"):
         fm.validate(scores, {**labels, "session": [["s"], None, []]}, label="good", cluster="session")
     one = fm.validate(scores, [1, 0, 1], resamples=5)["fit"]
     alone = fm.validate({**scores, "of": [1, 1, 1]}, [1, 0, 1], cluster="of", resamples=5)["fit"]
@@ -217,13 +217,13 @@ def test_frames_without_ids_meet_by_their_row_labels() -> None:
             found = fm.validate(given, labels, resamples=2)
             assert (found.joined_by, found["token_f1"].auc.value) == ("row labels", 1.0)
     elsewhere = ANSWERS[["label"]].reset_index(drop=True)
-    with pytest.raises(ColumnError, match=r"different row labels \(pandas\): name the column .* on=, .* reset_index"):
+    with pytest.raises(ColumnError, match=r"a different pandas index: set the shared column .* on=, .* reset_index"):
         fm.validate(scores, elsewhere)
     assert fm.validate(scores.to_pandas().reset_index(drop=True), elsewhere, resamples=2).joined_by == "position"
     assert fm.validate(scores, ANSWERS["label"].tolist(), resamples=2).joined_by == "position"
     twice = ANSWERS.set_axis(["p", "q", "q", "s"])
     assert fm.validate(fm.score(twice, "token_f1"), twice["label"], resamples=2).joined_by == "position"
-    with pytest.raises(ColumnError, match="different row labels"):
+    with pytest.raises(ColumnError, match="a different pandas index"):
         fm.validate(fm.score(twice, "token_f1"), twice["label"].iloc[::-1])
 
 

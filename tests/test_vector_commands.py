@@ -50,7 +50,7 @@ def test_what_cannot_be_read_or_written_is_an_error(vectors: Path):
         (folder / name).mkdir()
         done = program("geometry", folder / name)
         assert done.code == 3
-        assert done.err.startswith(f"error: {folder / name}: the folder holds no files of the formats parquet, ")
+        assert done.err.startswith(f"error: {folder / name}: the folder contains no files of the formats parquet, ")
     (folder / "index").mkdir()
     done = program("index", folder / "absent.npy", "-o", folder / "index")
     assert (done.code, done.err) == (4, f"error: {folder / 'index'}: exists already\n")
@@ -102,4 +102,4 @@ def test_a_search_that_misses_its_recall_says_so(tmp_path: Path):
     np.save(tmp_path / "v.npy", rows)
     run("index", tmp_path / "v.npy", "-o", tmp_path / "index", "--metric", "euclidean", "--method", "ivf")
     printed = run("search", tmp_path / "index", tmp_path / "v.npy", "-o", tmp_path / "run.jsonl")
-    assert "no search tried found the 0.98 asked for" in printed
+    assert "no search setting reached recall 0.98" in printed

@@ -214,7 +214,7 @@ def test_a_folder_without_an_owner_that_holds_more_than_a_lock_is_not_entered(pa
     path.mkdir()
     for name in names:
         (path / name).write_text("mine")
-    with pytest.raises(OutputError, match=f"^{path} is no work folder of a run"), again(path):
+    with pytest.raises(OutputError, match=f"^{path} is not the work folder of a run"), again(path):
         pass
     assert sorted(one.name for one in path.iterdir()) == sorted(names)
 

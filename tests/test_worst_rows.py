@@ -84,7 +84,7 @@ def test_texts_come_by_id_from_any_file(tmp_path, kind):
 def test_rows_that_the_answers_lack_have_no_texts():
     found = fm.worst_rows(SCORES, "token_f1", n=N, answers=ANSWERS[:100])
     assert found["answer"].null_count == found.num_rows - 98
-    with pytest.raises(InputError, match="the answers have none of the ids of the scores, such as 'q"):
+    with pytest.raises(InputError, match="the answers contain no id of the scores, such as 'q"):
         fm.worst_rows(SCORES, "token_f1", answers=[{"id": "z", "answer": "a"}])
 
 
@@ -140,7 +140,7 @@ def test_the_program_writes_rows(files):
     again = program(*arguments, "-o", "rows.parquet")
     assert (again.code, "--overwrite" in again.err) == (4, True)
     neither = program("rows", "scores.parquet")
-    assert (neither.code, "--worst or --best" in neither.err) == (2, True)
+    assert (neither.code, "--best METRIC" in neither.err) == (2, True)
 
 
 def test_compare_writes_the_rows_that_changed_most(files):
@@ -172,9 +172,9 @@ def test_rows_of_one_segment_alone():
     ("asked", "error", "message"),
     [
         ({"by": "language", "segment": "language=rus"}, UnknownNameError, "language=ru"),
-        ({"by": "langage", "segment": "language=ru"}, ColumnError, "no column 'langage' to cut the rows by"),
-        ({"by": "language"}, OptionError, "by= and segment= go together"),
-        ({"segment": "language=ru"}, OptionError, "by= and segment= go together"),
+        ({"by": "langage", "segment": "language=ru"}, ColumnError, "no column 'langage' to segment the rows by"),
+        ({"by": "language"}, OptionError, "by= and segment= must be given together"),
+        ({"segment": "language=ru"}, OptionError, "by= and segment= must be given together"),
     ],
 )
 def test_a_segment_that_cannot_be_found_is_refused(asked, error, message):
@@ -192,7 +192,7 @@ def test_compare_writes_the_rows_of_two_systems_of_one_file_and_one_segment(file
     rows = ("compare", "all.parquet", "--system", "system", "--of", "token_f1", "--rows", "worst=7", "-o", "w.parquet")
     vague = program(*rows)
     assert vague.code == 2
-    assert "there are 3 runs; name two of them with --baseline and --other: old, new, newest" in vague.err
+    assert "there are 3 runs; choose two of them with --baseline and --other: old, new, newest" in vague.err
     same = program(*rows, "--baseline", "old", "--other", "old")
     assert (same.code, "this run is the baseline" in same.err) == (2, True)
     unknown = program(*rows, "--baseline", "old", "--other", "nex")
@@ -210,5 +210,5 @@ def test_compare_writes_the_rows_of_two_systems_of_one_file_and_one_segment(file
     pq.write_table(pa.concat_tables(answers, promote_options="permissive"), "both.parquet")
     assert program(*named, "--texts", "both.parquet", "--overwrite").code == 0
     assert set(pq.read_table("w.parquet")["answer"].to_pylist()) == {"new"}
-    with pytest.raises(InputError, match=r"the answers hold the id 'q[0-9]+' in 2 rows; give those of one run"):
+    with pytest.raises(InputError, match=r"answers contain the id 'q[0-9]+' in 2 rows; give the answers of one run"):
         fm.worst_rows(OTHER, "token_f1", answers="both.parquet")

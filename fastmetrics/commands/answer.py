@@ -1,4 +1,4 @@
-"""``fastmetrics answer``: a file of questions to a file of a bot's answers."""
+"""``fastmetrics answer``: let a bot answer a file of questions."""
 
 from __future__ import annotations
 
@@ -16,71 +16,86 @@ _BOTS = ("full-context", "faq")
 
 def answer(
     inputs: Annotated[
-        list[str], typer.Argument(help="Files of questions, as score takes them, or -.", metavar="QUESTIONS...")
+        list[str],
+        typer.Argument(
+            help="Files of questions (any input of score), or - for standard input.", metavar="QUESTIONS..."
+        ),
     ],
     *,
     out: Annotated[
-        str | None, typer.Option("--out", "-o", help="The file of answers, by suffix, or a folder.", metavar="PATH")
+        str | None,
+        typer.Option(
+            "--out", "-o", help="The output: a file, with the format given by its suffix, or a folder.", metavar="PATH"
+        ),
     ] = None,
     bot: Annotated[
-        str, typer.Option(help="full-context: a model reads --knowledge and the question; faq: the FAQ row most alike.")
+        str,
+        typer.Option(help="full-context: a model reads --knowledge and the question; faq: the most similar FAQ row."),
     ],
     knowledge: Annotated[
-        list[Path] | None, typer.Option(help="Files of text in UTF-8 that the full-context bot reads, whole.")
+        list[Path] | None, typer.Option(help="UTF-8 text files that the full-context bot reads completely.")
     ] = None,
     template: Annotated[
-        Path | None, typer.Option(help="A file with the prompt, in which {knowledge} and {question} stand.")
+        Path | None, typer.Option(help="A file with the prompt, which contains {knowledge} and {question}.")
     ] = None,
     faq: Annotated[str | None, typer.Option(help="A file with question and answer columns.")] = None,
-    system: Annotated[str | None, typer.Option(help="What the column system says. Default: the bot's name.")] = None,
+    system: Annotated[str | None, typer.Option(help="The value of the column system. Default: the bot's name.")] = None,
     model: Annotated[str | None, typer.Option(help="The model of the full-context bot.")] = None,
     base_url: Annotated[
         str | None, typer.Option(help="The server's address. Default: OPENAI_BASE_URL, or OpenAI's own.")
     ] = None,
     endpoint: Annotated[
-        str | None, typer.Option(help="What the store calls the server. Default: host and path of its address.")
+        str | None, typer.Option(help="The name of the server in the store. Default: host and path of its address.")
     ] = None,
     parameters: Annotated[
-        list[str] | None, typer.Option(help="Sent with each call: temperature=0.5,max_tokens=200.")
+        list[str] | None, typer.Option(help="Parameters of each call: temperature=0.5,max_tokens=200.")
     ] = None,
-    max_chars: Annotated[int, typer.Option(help="A longer prompt is an error before the first call.")] = 400_000,
+    max_chars: Annotated[
+        int, typer.Option(help="The maximum length of a prompt; a longer prompt is an error before the first call.")
+    ] = 400_000,
     context_window: Annotated[
-        int | None, typer.Option(help="So is one of more tokens than this, at four bytes a token.")
+        int | None, typer.Option(help="The maximum tokens of a prompt, estimated at four bytes a token.")
     ] = None,
     keep: Annotated[
-        list[str] | None, typer.Option(help="Columns to copy, beside id and question. Default: all.")
+        list[str] | None, typer.Option(help="Columns to copy in addition to id and question. Default: all.")
     ] = None,
-    columns: Annotated[list[str] | None, typer.Option(help="What your columns are called: question=text.")] = None,
-    sample: Annotated[int | None, typer.Option(help="Answer so many rows only, drawn evenly.")] = None,
-    seed: Annotated[int, typer.Option(help="Which sample is drawn.")] = 1,
+    columns: Annotated[list[str] | None, typer.Option(help="Your column names: question=text.")] = None,
+    sample: Annotated[int | None, typer.Option(help="Answer only a random sample of this many rows.")] = None,
+    seed: Annotated[int, typer.Option(help="Seed of the sample.")] = 1,
     store: Annotated[
-        Path | None, typer.Option(help="The file that keeps all calls. Default: calls.sqlite in ~/.cache/fastmetrics.")
+        Path | None, typer.Option(help="The file that stores all calls. Default: calls.sqlite in ~/.cache/fastmetrics.")
     ] = None,
     retry: Annotated[
-        list[str] | None, typer.Option(help="Ask these again though there is a reply: unparsed,truncated,refused.")
+        list[str] | None, typer.Option(help="Repeat stored calls with these statuses: unparsed,truncated,refused.")
     ] = None,
-    concurrency: Annotated[int, typer.Option(help="Calls under way, at most.")] = 16,
-    rpm: Annotated[float | None, typer.Option(help="Requests a minute, at most.")] = None,
-    tpm: Annotated[float | None, typer.Option(help="Tokens a minute, at most.")] = None,
-    timeout: Annotated[float, typer.Option(help="Seconds that a reply may take.")] = 60.0,
-    tries: Annotated[int, typer.Option(help="How often a call is tried.")] = 5,
+    concurrency: Annotated[int, typer.Option(help="Maximum concurrent calls.")] = 16,
+    rpm: Annotated[float | None, typer.Option(help="Maximum requests per minute.")] = None,
+    tpm: Annotated[float | None, typer.Option(help="Maximum tokens per minute.")] = None,
+    timeout: Annotated[float, typer.Option(help="Timeout of a call, in seconds.")] = 60.0,
+    tries: Annotated[int, typer.Option(help="Maximum attempts of a call.")] = 5,
     dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Say what would be asked and what it would cost; send nothing.")
+        bool, typer.Option("--dry-run", help="Estimate the calls and their cost; send nothing.")
     ] = False,
-    max_calls: Annotated[int | None, typer.Option(help="Requests after which nothing more is asked.")] = None,
-    max_cost: Annotated[float | None, typer.Option(help="What the calls may cost, by the prices.")] = None,
-    prices: Annotated[Path | None, typer.Option(help="Prices of models, TOML or JSON.")] = None,
+    max_calls: Annotated[int | None, typer.Option(help="Maximum requests of this run.")] = None,
+    max_cost: Annotated[float | None, typer.Option(help="Maximum cost of the calls, by the prices.")] = None,
+    prices: Annotated[Path | None, typer.Option(help="A TOML or JSON file of model prices.")] = None,
     threads: Threads = None,
-    format: Annotated[str | None, typer.Option(help="The format of all files, if their names do not tell.")] = None,
-    max_row_bytes: Annotated[int | None, typer.Option(help="A row of more bytes than this is a bad row.")] = None,
-    on_error: Annotated[str, typer.Option(help="fail, or skip: bad rows go to OUT.rejects.jsonl.")] = "fail",
-    resume: Annotated[bool, typer.Option("--resume", help="Go on with a run that was cut short.")] = False,
+    format: Annotated[
+        str | None, typer.Option(help="The format of all files, if their suffixes do not show it.")
+    ] = None,
+    max_row_bytes: Annotated[
+        int | None, typer.Option(help="Maximum bytes of a row; a longer row is a bad row.")
+    ] = None,
+    on_error: Annotated[
+        str, typer.Option(help="fail: a bad row ends the run; skip: bad rows go to OUT.rejects.jsonl.")
+    ] = "fail",
+    resume: Annotated[bool, typer.Option("--resume", help="Continue an interrupted run.")] = False,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the output if it exists.")] = False,
     guard: Annotated[bool, typer.Option("--guard/--no-guard", help=GUARD)] = True,
-    work: Annotated[Path | None, typer.Option(help="Where parts are kept on the way to an address.")] = None,
-    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing but errors.")] = False,
+    work: Annotated[Path | None, typer.Option(help="The local folder for parts before they are uploaded.")] = None,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print errors only.")] = False,
 ) -> None:
-    """Let a bot answer every question, keep all replies of its model, and write a table that score reads."""
+    """Let a bot answer every question, store all replies of its model, and write a table for score."""
     from fastmetrics.commands.options import columns as names
     from fastmetrics.commands.options import pairs, split
     from fastmetrics.core.allowed_values import Choice, argument
@@ -122,7 +137,7 @@ def answer(
         typer.echo(str(estimate_answering(inputs, asked, **reading)))
         return
     if out is None:
-        raise OptionError("--out: expected the name of the file of answers, which only --dry-run can do without")
+        raise OptionError("--out is missing: name the file of answers, or add --dry-run")
     from fastmetrics.derive.answer_files import answer_files
 
     with rare_garbage_collection(), progress_of_calls(quiet, "answering") as shown:
@@ -161,7 +176,7 @@ def _faq(path: str | None, columns: dict[str, str]) -> Any:
     from fastmetrics.faq.match_files import read_faq
 
     if path is None:
-        raise OptionError("--bot faq needs --faq, a file with question and answer columns")
+        raise OptionError("--bot faq needs --faq FILE, a table with the columns question and answer")
     return read_faq(path, columns)
 
 
@@ -170,8 +185,8 @@ def _full_context(knowledge: list[Path] | None, model: str | None, template: Pat
     from fastmetrics.derive.full_context_bot import TEMPLATE, FullContextBot, read_knowledge
 
     if not knowledge:
-        raise OptionError("--bot full-context needs --knowledge, a file of text")
+        raise OptionError("--bot full-context needs --knowledge FILE, a text file")
     if model is None:
-        raise OptionError("--bot full-context needs --model, as the server calls it")
+        raise OptionError("--bot full-context needs --model NAME, the server's name of the model")
     text = TEMPLATE if template is None else read_knowledge([template])
     return FullContextBot(read_knowledge(knowledge), model, template=text, **settings)

@@ -1,4 +1,4 @@
-"""``fastmetrics cache``: what a store of calls holds, as a table, as a file, or less of it."""
+"""``fastmetrics cache``: show, export and prune a store of calls."""
 
 from __future__ import annotations
 
@@ -11,23 +11,24 @@ from fastmetrics.commands.options import GUARD, guarded
 
 
 def cache(
-    store: Annotated[Path, typer.Argument(help="The file that judge --store names.", show_default=False)],
+    store: Annotated[Path, typer.Argument(help="The store of calls, as in judge --store.", show_default=False)],
     *,
     out: Annotated[
-        str | None, typer.Option("--out", "-o", help="Write all calls to this file, by suffix: a row each.")
+        str | None,
+        typer.Option("--out", "-o", help="Write all calls to this file, one row per call; the suffix sets the format."),
     ] = None,
     prune: Annotated[
         list[str] | None,
         typer.Option(
-            help="Delete calls: failures, or those of one model (model=NAME) or server (endpoint=NAME), or older than "
-            "so many days (days=30). Several conditions hold together."
+            help="Delete calls: failures, model=NAME, endpoint=NAME (a server), or days=30 (older than 30 days). "
+            "A call is deleted if it matches all conditions."
         ),
     ] = None,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the output if it exists.")] = False,
     guard: Annotated[bool, typer.Option("--guard/--no-guard", help=GUARD)] = True,
     json: Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")] = False,
 ) -> None:
-    """Show, export or prune the store that keeps the calls of a judge."""
+    """Show, export or prune the store of model calls."""
     from fastmetrics.commands.options import columns
     from fastmetrics.derive.call_store import CallStore
     from fastmetrics.derive.stored_calls import export, overview, prune_calls

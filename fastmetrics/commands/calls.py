@@ -1,4 +1,4 @@
-"""What the commands that ask models share: parameters of calls, what was spent, and progress."""
+"""Shared code of the commands that call models: call parameters, spending and progress."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def rare_garbage_collection() -> Iterator[None]:
 
 
 def sent_parameters(given: list[str] | None) -> dict[str, Any] | None:
-    """Parameters as JSON has them, or as text."""
+    """Parse parameter values as JSON, otherwise as text."""
     from fastmetrics.commands.options import pairs
 
     return {name: _value(text) for name, text in pairs(given, "--parameters", "name=value").items()} or None
@@ -46,7 +46,7 @@ def _value(text: str) -> Any:
 
 
 def spent(spending: Spending) -> str:
-    """What a run has asked so far, in one line: requests, replies, failures by kind, tokens, cost.
+    """One line about the calls of a run so far: requests, replies, failures by kind, tokens, cost.
 
     >>> from fastmetrics.derive.budget import Spending
     >>> spent(Spending(requests=3, replies=2, found=5, prompt_tokens=1000, cost=0.5))
@@ -62,7 +62,7 @@ def spent(spending: Spending) -> str:
 
 @dataclass
 class _Shown:
-    """What a progress bar shows: how many rows are done, and what was spent; without a terminal nothing."""
+    """A progress bar of finished rows and spending; nothing without a terminal."""
 
     rows: Callable[[Progress], None] | None
     watch: Callable[[Spending], None] | None

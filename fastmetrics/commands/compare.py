@@ -1,4 +1,4 @@
-"""``fastmetrics compare``: which system is better, by how much, and is it more than chance."""
+"""``fastmetrics compare``: compare the scores of systems."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from fastmetrics.commands.options import Plugins, Threads
 
 
 class Correction(StrEnum):
-    """How p's are corrected for their number."""
+    """Corrections for multiple comparisons."""
 
     holm = "holm"
     bh = "bh"
@@ -19,7 +19,7 @@ class Correction(StrEnum):
 
 
 class Interval(StrEnum):
-    """How the bounds are taken: from the bootstrap samples, or by Student's t."""
+    """Kinds of intervals: from bootstrap samples, or Student's t."""
 
     percentile = "percentile"
     bca = "bca"
@@ -30,51 +30,54 @@ def compare(
     runs: Annotated[
         list[str],
         typer.Argument(
-            help="Files or folders of scores, or addresses: the baseline, then others.", metavar="BASE OTHER..."
+            help="Score files, folders or addresses: the baseline first, then the others.", metavar="BASE OTHER..."
         ),
     ],
     *,
-    metrics: Annotated[list[str] | None, typer.Option("--metrics", "-m", help="Only these: token_f1,mrr.")] = None,
+    metrics: Annotated[
+        list[str] | None, typer.Option("--metrics", "-m", help="Compare only these metrics: token_f1,mrr.")
+    ] = None,
     by: Annotated[
         list[str] | None,
-        typer.Option(help="Columns whose values cut the rows into segments; again for another cut: --by a,b --by c."),
+        typer.Option(help="Columns whose values define segments; repeat for another division: --by a,b --by c."),
     ] = None,
     segments: Annotated[str | None, typer.Option(help="A file with ids and the columns of --by.")] = None,
     cluster: Annotated[
-        str | None, typer.Option(help="The column with the document, session or question that rows share.")
+        str | None,
+        typer.Option(help="The column whose equal values mark dependent rows: document, session or question."),
     ] = None,
     tests: Annotated[
-        list[str] | None, typer.Option("--tests", help="fisher (the default), t, mcnemar, wilcoxon.")
+        list[str] | None, typer.Option("--tests", help="Tests: fisher (the default), t, mcnemar, wilcoxon.")
     ] = None,
-    correction: Annotated[Correction, typer.Option(help="Of p for the number of comparisons.")] = Correction.holm,
-    resamples: Annotated[int, typer.Option(min=1, help="Patterns of flipped signs behind each p.")] = 10_000,
-    bootstrap: Annotated[int, typer.Option(min=1, help="Bootstrap samples behind each interval.")] = 2_000,
-    confidence: Annotated[float, typer.Option(help="Confidence of the intervals.")] = 0.95,
+    correction: Annotated[
+        Correction, typer.Option(help="Correction of p for the number of comparisons.")
+    ] = Correction.holm,
+    resamples: Annotated[int, typer.Option(min=1, help="Random sign patterns for each p.")] = 10_000,
+    bootstrap: Annotated[int, typer.Option(min=1, help="Bootstrap samples for each interval.")] = 2_000,
+    confidence: Annotated[float, typer.Option(help="Confidence level of the intervals.")] = 0.95,
     interval: Annotated[
-        Interval, typer.Option(help="How the interval is taken from them; t takes none.")
+        Interval, typer.Option(help="How the interval is computed from the samples; t uses no samples.")
     ] = Interval.percentile,
-    names: Annotated[
-        list[str] | None, typer.Option("--names", help="What to call the runs, in order: old,new.")
-    ] = None,
-    baseline: Annotated[str | None, typer.Option(help="The run that comes first, by its name.")] = None,
+    names: Annotated[list[str] | None, typer.Option("--names", help="Names of the runs, in order: old,new.")] = None,
+    baseline: Annotated[str | None, typer.Option(help="The name of the baseline run.")] = None,
     system: Annotated[str | None, typer.Option(help="The column of one file that names the systems.")] = None,
-    on: Annotated[str | None, typer.Option(help="The column to match rows by; by default the id.")] = None,
-    by_position: Annotated[bool, typer.Option("--by-position", help="Row i of each run is the same question.")] = False,
-    better: Annotated[list[str] | None, typer.Option(help="Which scores are the better ones: my_score=lower.")] = None,
-    allow_differences: Annotated[
-        bool, typer.Option("--allow-differences", help="Compare runs scored with other options or versions.")
+    on: Annotated[str | None, typer.Option(help="The column that pairs the rows; by default the id.")] = None,
+    by_position: Annotated[
+        bool, typer.Option("--by-position", help="Pair rows by position: row i of each run is the same question.")
     ] = False,
-    seed: Annotated[int, typer.Option(help="Seed of all draws.")] = 0,
+    better: Annotated[list[str] | None, typer.Option(help="Which direction is better: my_score=lower.")] = None,
+    allow_differences: Annotated[
+        bool, typer.Option("--allow-differences", help="Compare runs even if their options or versions differ.")
+    ] = False,
+    seed: Annotated[int, typer.Option(help="Random seed.")] = 0,
     threads: Threads = None,
     rows: Annotated[
-        str | None, typer.Option(help="Write the rows that changed most to --out instead: worst=20 or best=20.")
+        str | None, typer.Option(help="Write the rows with the largest changes to --out instead: worst=20 or best=20.")
     ] = None,
     of: Annotated[str | None, typer.Option("--of", help="The metric of --rows.", metavar="METRIC")] = None,
-    segment: Annotated[
-        str | None, typer.Option(help="Only these rows in --rows, as the table of --by names them: language=ru.")
-    ] = None,
+    segment: Annotated[str | None, typer.Option(help="Restrict --rows to this segment of --by: language=ru.")] = None,
     other: Annotated[
-        str | None, typer.Option(help="The run to hold against --baseline in --rows, of several: its name.")
+        str | None, typer.Option(help="The name of the run that --rows compares with --baseline, if there are several.")
     ] = None,
     texts: Annotated[str | None, typer.Option(help="The answers of the other run, for the texts of --rows.")] = None,
     out: Annotated[str | None, typer.Option("--out", "-o", help="The file for --rows.", metavar="PATH")] = None,
@@ -84,7 +87,7 @@ def compare(
     as_markdown: Annotated[bool, typer.Option("--markdown", help="Print Markdown.")] = False,
     as_latex: Annotated[bool, typer.Option("--latex", help="Print a table of systems and metrics in LaTeX.")] = False,
 ) -> None:
-    """Compare systems on the same rows: differences, intervals, p, segments; a baseline and one or more others."""
+    """Compare systems with a baseline on the same rows: differences, intervals, p values, segments."""
     from fastmetrics.commands.options import columns, load_plugins, pairs, split
     from fastmetrics.errors import OptionError
     from fastmetrics.results.comparison import compare as compared
@@ -98,7 +101,7 @@ def compare(
     if called and len(called) != len(runs):
         raise OptionError(f"--names has {len(called)} names for {len(runs)} runs")
     if system is not None and len(runs) > 1:
-        raise OptionError("--system names the systems of one file; give that file alone")
+        raise OptionError("--system needs exactly one file, which contains all systems")
     load_plugins(plugin)
     given = runs[0] if system is not None else dict(zip(called, runs, strict=True)) if called else runs
     if rows is not None or out is not None:
@@ -149,12 +152,12 @@ def compare(
 
 
 def _which(rows: str | None, metric: str | None, out: str | None) -> dict[str, Any]:
-    """How many rows are asked for, and from which end."""
+    """Parse ``--rows``: the number of rows, and worst or best."""
     from fastmetrics.errors import OptionError
 
     which, _, count = (rows or "worst=20").partition("=")
     if which not in ("worst", "best") or not count.isdecimal() or int(count) == 0:
-        raise OptionError(f"--rows {rows}: expected worst or best, = and a number of rows")
+        raise OptionError(f"--rows {rows}: expected worst or best, followed by = and a number of rows")
     if metric is None or out is None:
-        raise OptionError("--rows needs a metric (--of token_f1) and a file (--out rows.parquet)")
+        raise OptionError("--rows needs a metric (--of token_f1) and an output file (--out rows.parquet)")
     return {"n": int(count), "best": which == "best"}

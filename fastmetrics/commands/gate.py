@@ -1,4 +1,4 @@
-"""``fastmetrics gate``: scores held against rules, with an exit code for CI."""
+"""``fastmetrics gate``: check scores against rules, with an exit code for CI."""
 
 from __future__ import annotations
 
@@ -10,30 +10,33 @@ from fastmetrics.commands.options import Plugins, Threads
 
 
 def gate(
-    scores: Annotated[str, typer.Argument(help="The file or folder of scores, or its address.", show_default=False)],
+    scores: Annotated[str, typer.Argument(help="The score file, folder or address.", show_default=False)],
     *,
     require: Annotated[
-        list[str] | None, typer.Option("--require", "-r", help="A rule; again for more: 'token_f1.mean >= 0.6'.")
+        list[str] | None, typer.Option("--require", "-r", help="A rule, repeatable: 'token_f1.mean >= 0.6'.")
     ] = None,
     rules: Annotated[str | None, typer.Option(help="A TOML file of rules.")] = None,
-    baseline: Annotated[str | None, typer.Option(help="The scores that rules on delta and drop refer to.")] = None,
+    baseline: Annotated[str | None, typer.Option(help="The baseline scores for rules on delta and drop.")] = None,
     cluster: Annotated[
-        str | None, typer.Option(help="The column with the document, session or question that rows share.")
+        str | None,
+        typer.Option(help="The column whose equal values mark dependent rows: document, session or question."),
     ] = None,
-    confidence: Annotated[float, typer.Option(help="Confidence of the intervals that changes are judged by.")] = 0.95,
-    on: Annotated[str | None, typer.Option(help="The column to match rows by; by default the id.")] = None,
-    by_position: Annotated[bool, typer.Option("--by-position", help="Row i of both is the same question.")] = False,
+    confidence: Annotated[float, typer.Option(help="Confidence level of the intervals of changes.")] = 0.95,
+    on: Annotated[str | None, typer.Option(help="The column that pairs the rows; by default the id.")] = None,
+    by_position: Annotated[
+        bool, typer.Option("--by-position", help="Pair rows by position: row i of both is the same question.")
+    ] = False,
     allow_differences: Annotated[
-        bool, typer.Option("--allow-differences", help="Compare runs scored with other options or versions.")
+        bool, typer.Option("--allow-differences", help="Compare runs even if their options or versions differ.")
     ] = False,
     seed: Annotated[int, typer.Option(help="Seed of the bootstrap.")] = 0,
     threads: Threads = None,
-    junit: Annotated[str | None, typer.Option(help="Write JUnit XML to this file too.", metavar="FILE")] = None,
+    junit: Annotated[str | None, typer.Option(help="Also write JUnit XML to this file.", metavar="FILE")] = None,
     plugin: Plugins = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")] = False,
     as_markdown: Annotated[bool, typer.Option("--markdown", help="Print Markdown for a pull request.")] = False,
 ) -> None:
-    """Hold scores against rules: exit code 0 if all are met, 1 if one is not."""
+    """Check scores against rules: exit code 0 if all rules are met, otherwise 1."""
     from fastmetrics.commands.options import load_plugins
     from fastmetrics.errors import OptionError
     from fastmetrics.results.gate import gate as held_against
@@ -42,7 +45,7 @@ def gate(
     if as_json and as_markdown:
         raise OptionError("choose one of --json and --markdown")
     if not (require or rules):
-        raise OptionError("no rule was given; add --require 'token_f1.mean >= 0.6' or --rules FILE")
+        raise OptionError("no rule given; add --require 'token_f1.mean >= 0.6' or --rules FILE")
     load_plugins(plugin)
     found = held_against(
         scores,

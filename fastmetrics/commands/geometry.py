@@ -1,4 +1,4 @@
-"""``fastmetrics geometry``: how a file of embeddings fills its space."""
+"""``fastmetrics geometry``: measure the geometry of embeddings."""
 
 from __future__ import annotations
 
@@ -14,9 +14,11 @@ def geometry(
     vectors: Annotated[str, typer.Argument(help=VECTORS, show_default=False)],
     *,
     metric: Annotated[str, typer.Option(help="Distance: cosine or euclidean.")] = "cosine",
-    k: Annotated[int, typer.Option("-k", help="Neighbours of each row.")] = 10,
+    k: Annotated[int, typer.Option("-k", help="Number of neighbours of each row.")] = 10,
     column: Annotated[str | None, typer.Option(help="The column of vectors; by default the only one.")] = None,
-    sample: Annotated[int, typer.Option(help="Rows whose neighbours are found when there are too many.")] = 4096,
+    sample: Annotated[
+        int, typer.Option(help="Size of the sample of rows for neighbours, if there are more rows.")
+    ] = 4096,
     seed: Annotated[int, typer.Option(help="Seed of the samples.")] = 0,
     threads: Threads = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")] = False,

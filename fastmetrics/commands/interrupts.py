@@ -1,7 +1,7 @@
-"""An interrupt that ends the program within two seconds, whatever its threads are doing.
+"""End the program within two seconds of an interrupt, whatever its threads are doing.
 
-Python answers a signal in its main thread, between two of its instructions: compiled code that the main thread is in
-holds the answer up until it returns, which for a text of millions of words may take minutes.
+Python handles signals in its main thread, between two bytecode instructions.  Compiled code in the main thread delays
+the handler until it returns, which may take minutes for a text of millions of words.
 """
 
 from __future__ import annotations
@@ -26,11 +26,11 @@ CODE = 130
 
 @contextmanager
 def heeded(last_words: str) -> Iterator[None]:
-    """Within this block, end the process with code 130 if an interrupt is not answered in ``GRACE`` seconds.
+    """Within this block, end the process with code 130 if an interrupt is not handled in ``GRACE`` seconds.
 
-    What is on disk by then stays there, as after a kill; ``last_words`` go to standard error.  Only the main thread
-    hears signals: elsewhere the block does nothing.  An interrupt that falls into a finalizer, where Python would print
-    and forget it, is raised again after it.
+    Files on disk stay, as after a kill; ``last_words`` are printed to standard error.  Only the main thread handles
+    signals: in other threads the block does nothing.  An interrupt inside a finalizer, which Python would print and
+    ignore, is raised again after the finalizer.
     """
     if threading.current_thread() is not threading.main_thread():
         yield
@@ -52,9 +52,9 @@ def heeded(last_words: str) -> Iterator[None]:
 
 
 def _raised_again(hook: Callable[[Any], object], lost: Any) -> None:
-    """Send this process one more interrupt, a moment later, for one that is lost; leave the rest to ``hook``.
+    """Send this process another interrupt, a moment later, for a lost one; pass other exceptions to ``hook``.
 
-    By then the main thread may wait for something, which only a signal from outside ends.
+    The main thread may be blocked by then, and only a signal from outside wakes it.
     """
     if isinstance(lost.exc_value, KeyboardInterrupt):
         again = threading.Timer(MOMENT, _interrupt)
@@ -65,7 +65,7 @@ def _raised_again(hook: Callable[[Any], object], lost: Any) -> None:
 
 
 def _interrupt() -> None:
-    """Interrupt the main thread, whatever it waits for; on Windows, whose threads hear no signals, once it goes on."""
+    """Interrupt the main thread even if it is blocked; on Windows, which cannot signal a thread, when it continues."""
     if hasattr(signal, "pthread_kill"):
         signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGINT)
     else:
@@ -73,7 +73,7 @@ def _interrupt() -> None:
 
 
 def _watch(heard: socket.socket, answered: threading.Event, last_words: str) -> None:
-    """Wait for an interrupt, and then for the main thread to answer it."""
+    """Wait for an interrupt, then for the main thread to handle it."""
     with heard:
         while (signals := heard.recv(16)) and signal.SIGINT not in signals:
             pass

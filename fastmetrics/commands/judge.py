@@ -1,4 +1,4 @@
-"""``fastmetrics judge``: a file of answers to a file of a model's opinions on them."""
+"""``fastmetrics judge``: let a model rate the rows of a file."""
 
 from __future__ import annotations
 
@@ -15,87 +15,96 @@ from fastmetrics.errors import OptionError
 def judge(
     inputs: Annotated[
         list[str],
-        typer.Argument(help="Files of answers, as score takes them, or -.", metavar="INPUT..."),
+        typer.Argument(help="Files of answers (any input of score), or - for standard input.", metavar="INPUT..."),
     ],
     *,
     out: Annotated[
         str | None,
-        typer.Option("--out", "-o", help="The file of judgements, by suffix, or a folder of parts.", metavar="PATH"),
+        typer.Option(
+            "--out",
+            "-o",
+            help="The output: a file, with the format given by its suffix, or a folder of parts.",
+            metavar="PATH",
+        ),
     ] = None,
-    model: Annotated[str, typer.Option(help="The model that judges, as its server calls it.")],
+    model: Annotated[str, typer.Option(help="The judge's model, by the server's name.")],
     rubric: Annotated[
         list[str],
         typer.Option(
-            help="What is judged: relevance, faithfulness, safety, robustness, correctness (1 to 5), answer_relevance, "
-            "e2e (0 to 1), or rubrics of your own, files ending in .toml."
+            help="Rubrics: relevance, faithfulness, safety, robustness, correctness (1 to 5), answer_relevance, "
+            "e2e (0 to 1), or your own .toml files."
         ),
     ],
     base_url: Annotated[
         str | None, typer.Option(help="The server's address. Default: OPENAI_BASE_URL, or OpenAI's own.")
     ] = None,
     endpoint: Annotated[
-        str | None, typer.Option(help="What the store calls the server. Default: host and path of its address.")
+        str | None, typer.Option(help="The name of the server in the store. Default: host and path of its address.")
     ] = None,
     language: Annotated[str, typer.Option(help="The language of the rubrics: en or ru.")] = "en",
     parameters: Annotated[
         list[str] | None,
-        typer.Option(help="Sent with each call: temperature=0.5,max_tokens=200. Default: temperature=0."),
+        typer.Option(help="Parameters of each call: temperature=0.5,max_tokens=200. Default: temperature=0."),
     ] = None,
-    repeats: Annotated[int, typer.Option(help="How often each question is asked.")] = 1,
+    repeats: Annotated[int, typer.Option(help="Number of repeats of each call.")] = 1,
     structured: Annotated[
-        bool, typer.Option("--structured/--no-structured", help="Ask for structured output where the server has it.")
+        bool, typer.Option("--structured/--no-structured", help="Request structured output if the server supports it.")
     ] = True,
-    max_chars: Annotated[int, typer.Option(help="A question of more characters is not sent.")] = 400_000,
+    max_chars: Annotated[
+        int, typer.Option(help="Maximum characters of a prompt; a longer prompt is not sent.")
+    ] = 400_000,
     keep_replies: Annotated[
-        bool, typer.Option("--keep-replies", help="Keep the model's replies and reasoning in the output.")
+        bool, typer.Option("--keep-replies", help="Copy the model's replies and reasoning to the output.")
     ] = False,
-    keep: Annotated[list[str] | None, typer.Option(help="Columns to copy to the output, beside the id.")] = None,
-    columns: Annotated[list[str] | None, typer.Option(help="What your columns are called: answer=text,...")] = None,
+    keep: Annotated[list[str] | None, typer.Option(help="Columns to copy to the output in addition to the id.")] = None,
+    columns: Annotated[list[str] | None, typer.Option(help="Your column names: answer=text,...")] = None,
     schema: Annotated[
-        str | None, typer.Option(help="Whose column names these are: ragas, deepeval, mlflow, hf, autorag.")
+        str | None, typer.Option(help="A preset of column names: ragas, deepeval, mlflow, hf, autorag.")
     ] = None,
-    sample: Annotated[int | None, typer.Option(help="Judge so many rows only, drawn evenly.")] = None,
-    seed: Annotated[int, typer.Option(help="Which sample is drawn.")] = 1,
+    sample: Annotated[int | None, typer.Option(help="Judge only a random sample of this many rows.")] = None,
+    seed: Annotated[int, typer.Option(help="Seed of the sample.")] = 1,
     store: Annotated[
-        Path | None, typer.Option(help="The file that keeps all calls. Default: calls.sqlite in ~/.cache/fastmetrics.")
+        Path | None, typer.Option(help="The file that stores all calls. Default: calls.sqlite in ~/.cache/fastmetrics.")
     ] = None,
     retry: Annotated[
-        list[str] | None, typer.Option(help="Ask these again though there is a reply: unparsed,truncated,refused.")
+        list[str] | None, typer.Option(help="Repeat stored calls with these statuses: unparsed,truncated,refused.")
     ] = None,
-    concurrency: Annotated[int, typer.Option(help="Calls under way, at most.")] = 16,
-    rpm: Annotated[float | None, typer.Option(help="Requests a minute, at most.")] = None,
-    tpm: Annotated[float | None, typer.Option(help="Tokens a minute, at most.")] = None,
-    timeout: Annotated[float, typer.Option(help="Seconds that a reply may take.")] = 60.0,
-    tries: Annotated[int, typer.Option(help="How often a call is tried.")] = 5,
+    concurrency: Annotated[int, typer.Option(help="Maximum concurrent calls.")] = 16,
+    rpm: Annotated[float | None, typer.Option(help="Maximum requests per minute.")] = None,
+    tpm: Annotated[float | None, typer.Option(help="Maximum tokens per minute.")] = None,
+    timeout: Annotated[float, typer.Option(help="Timeout of a call, in seconds.")] = 60.0,
+    tries: Annotated[int, typer.Option(help="Maximum attempts of a call.")] = 5,
     dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Say what would be asked and what it would cost; send nothing.")
+        bool, typer.Option("--dry-run", help="Estimate the calls and their cost; send nothing.")
     ] = False,
-    max_calls: Annotated[int | None, typer.Option(help="Requests after which nothing more is asked.")] = None,
-    max_cost: Annotated[float | None, typer.Option(help="What the calls may cost, by the prices.")] = None,
+    max_calls: Annotated[int | None, typer.Option(help="Maximum requests of this run.")] = None,
+    max_cost: Annotated[float | None, typer.Option(help="Maximum cost of the calls, by the prices.")] = None,
     prices: Annotated[
         Path | None,
         typer.Option(help='Prices of a million tokens, TOML or JSON: {"MODEL": {"input": 0.5, "output": 2}}.'),
     ] = None,
     format: Annotated[
-        str | None, typer.Option(help="The input's format where its name does not tell: parquet, jsonl, csv, ...")
+        str | None, typer.Option(help="The input format, if the suffix does not show it: parquet, jsonl, csv, ...")
     ] = None,
     max_row_bytes: Annotated[
-        int | None, typer.Option(help="A row of more bytes than this is a bad row. Default: 67108864 (64 MiB).")
+        int | None, typer.Option(help="Maximum bytes of a row; a longer row is a bad row. Default: 67108864 (64 MiB).")
     ] = None,
-    on_error: Annotated[str, typer.Option(help="fail, or skip: bad rows go to OUT.rejects.jsonl.")] = "fail",
-    resume: Annotated[bool, typer.Option("--resume", help="Go on with a run that was cut short.")] = False,
+    on_error: Annotated[
+        str, typer.Option(help="fail: a bad row ends the run; skip: bad rows go to OUT.rejects.jsonl.")
+    ] = "fail",
+    resume: Annotated[bool, typer.Option("--resume", help="Continue an interrupted run.")] = False,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the output if it exists.")] = False,
     guard: Annotated[bool, typer.Option("--guard/--no-guard", help=GUARD)] = True,
     work: Annotated[
-        Path | None, typer.Option(help="Where parts are kept on the way to an address; by default in ~/.cache.")
+        Path | None, typer.Option(help="The local folder for parts before they are uploaded; by default in ~/.cache.")
     ] = None,
-    name: Annotated[str | None, typer.Option(help="A name for the run, kept in the output's metadata.")] = None,
+    name: Annotated[str | None, typer.Option(help="The name of the run, stored in the output's metadata.")] = None,
     times: Annotated[
-        bool, typer.Option("--times", help="Keep milliseconds of the calls, and when the run began and ended.")
+        bool, typer.Option("--times", help="Store the latency of each call, and the start and end of the run.")
     ] = False,
-    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing but errors.")] = False,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print errors only.")] = False,
 ) -> None:
-    """Ask a model for its opinion on every row, keep all its replies, and print a summary."""
+    """Let a model rate every row by rubrics, store all its replies, and print a summary."""
     from fastmetrics.commands.options import columns as names
     from fastmetrics.commands.options import pairs, split
     from fastmetrics.derive.judge_settings import JudgeSettings
@@ -136,7 +145,7 @@ def judge(
         typer.echo(str(estimate_judging(inputs, settings, **reading)))
         return
     if out is None:
-        raise OptionError("--out: expected the name of the file of judgements, which only --dry-run can do without")
+        raise OptionError("--out is missing: name the file of judgements, or add --dry-run")
     from fastmetrics.derive.judge_files import judge_files
 
     with rare_garbage_collection(), progress_of_calls(quiet, "judging") as shown:
@@ -158,7 +167,8 @@ def judge(
         )
     if judged.spending.ended:
         typer.echo(
-            "the budget is spent: rows that were not asked have the status budget; ask on with --overwrite", err=True
+            "the budget is spent: the remaining rows have the status budget; run again with --overwrite to judge them",
+            err=True,
         )
     if quiet:
         return

@@ -1,4 +1,4 @@
-"""``fastmetrics judges``: what is known of judges, from their files of judgements and people's labels."""
+"""``fastmetrics judges``: evaluate judges from their output files and human labels."""
 
 from __future__ import annotations
 
@@ -9,23 +9,25 @@ import typer
 
 
 def judges(
-    judged: Annotated[list[str], typer.Argument(help="Files of judgements.", metavar="JUDGED...", show_default=False)],
+    judged: Annotated[
+        list[str], typer.Argument(help="Files written by judge.", metavar="JUDGED...", show_default=False)
+    ],
     *,
-    labels: Annotated[str | None, typer.Option(help="The file of people's labels.", metavar="FILE")] = None,
-    label: Annotated[str | None, typer.Option(help="The column of labels; by default the only one of numbers.")] = None,
-    by: Annotated[list[str] | None, typer.Option(help="Columns that tell segments apart: language,topic.")] = None,
-    on: Annotated[str | None, typer.Option(help="The column to match rows by; by default the id.")] = None,
+    labels: Annotated[str | None, typer.Option(help="The file of human labels.", metavar="FILE")] = None,
+    label: Annotated[str | None, typer.Option(help="The column of labels; by default the only numeric column.")] = None,
+    by: Annotated[list[str] | None, typer.Option(help="Columns whose values define segments: language,topic.")] = None,
+    on: Annotated[str | None, typer.Option(help="The column that pairs the rows; by default the id.")] = None,
     positive: Annotated[
-        float | None, typer.Option(help="Scores and labels of at least this count as positive.")
+        float | None, typer.Option(help="Scores and labels of at least this value are positive.")
     ] = None,
     ranges: Annotated[
-        list[str] | None, typer.Option(help="Ranges of scores that no rubric tells: judge_style=0:10,judge_tone=0:1.")
+        list[str] | None, typer.Option(help="Ranges of scores without a known rubric: judge_style=0:10,judge_tone=0:1.")
     ] = None,
-    prices: Annotated[Path | None, typer.Option(help="Prices of models, TOML or JSON, as judge takes them.")] = None,
-    confidence: Annotated[float, typer.Option(help="Confidence of the intervals.")] = 0.95,
+    prices: Annotated[Path | None, typer.Option(help="A TOML or JSON file of model prices, as for judge.")] = None,
+    confidence: Annotated[float, typer.Option(help="Confidence level of the intervals.")] = 0.95,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of tables.")] = False,
 ) -> None:
-    """Say how steady judges are, how often they fail, and how close they are to people and to each other."""
+    """Report how consistent judges are, how often they fail, and how far they agree with people and each other."""
     from fastmetrics.commands.options import columns as names
     from fastmetrics.commands.options import pairs
     from fastmetrics.results.judge_report import judge_report
@@ -45,11 +47,13 @@ def judges(
 
 
 def _span(axis: str, text: str) -> tuple[float, float]:
-    """The lowest and the highest score that ``LOW:HIGH`` says."""
+    """Parse ``LOW:HIGH``, the lowest and the highest score."""
     from fastmetrics.errors import OptionError
 
     low, _, high = text.partition(":")
     try:
         return float(low), float(high)
     except ValueError:
-        raise OptionError(f"--ranges {axis}={text}: expected the lowest and the highest score, as in 1:5") from None
+        raise OptionError(
+            f"--ranges {axis}={text}: expected LOW:HIGH, the lowest and highest score, as in 1:5"
+        ) from None

@@ -1,4 +1,4 @@
-"""``fastmetrics match``: questions answered from a FAQ by the strict match bot."""
+"""``fastmetrics match``: answer questions from a FAQ by word matching."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ def match(
     *,
     out: Annotated[str, typer.Option("--out", "-o", help="The file of answers.", metavar="PATH")],
     columns: Annotated[
-        list[str] | None, typer.Option(help="What your columns are called, of both files: question=text,answer=reply.")
+        list[str] | None, typer.Option(help="Your column names in both files: question=text,answer=reply.")
     ] = None,
     threads: Threads = None,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the output if it exists.")] = False,
     guard: Annotated[bool, typer.Option("--guard/--no-guard", help=GUARD)] = True,
 ) -> None:
-    """Answer every question with the stored answer of the FAQ row whose words are most alike."""
+    """Answer every question with the answer of the FAQ row whose question has the most similar words."""
     from fastmetrics.commands.options import pairs
     from fastmetrics.faq.match_files import match_files
     from fastmetrics.tables.output.write_table import write_whole

@@ -1,4 +1,4 @@
-"""``fastmetrics metrics``: what can be scored, and what each number means."""
+"""``fastmetrics metrics``: list and explain the metrics."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def metrics(
 def _explain(metric: Metric) -> None:
     low, high = metric.bounds
     typer.echo(f"{metric.name}: {metric.level} metric, {low:g} to {high:g}; source: {metric.source}")
-    typer.echo(f"{metric.better} is better" if metric.better else "neither higher nor lower is better by itself")
+    typer.echo(f"{metric.better} is better" if metric.better else "no direction is better")
     if metric.others:
         typer.echo(f"also called: {', '.join(metric.others)}")
     typer.echo(f"columns: {_columns(metric)}" + "".join(f", {c} (optional)" for c in _others(metric)))
@@ -49,13 +49,13 @@ def _explain(metric: Metric) -> None:
 
 
 def _columns(metric: Metric) -> str:
-    """The columns without which there is no score."""
+    """The required columns."""
     alternatives = "" if metric.rows.either is None else str(metric.rows.either).replace("'", "")
     return ", ".join(filter(None, [*metric.required, alternatives]))
 
 
 def _others(metric: Metric) -> list[str]:
-    """The columns that may be absent, whatever else there is."""
+    """The optional columns."""
     sets = () if metric.rows.either is None else metric.rows.either.sets
     return sorted(metric.optional - {column for one in sets for column in one})
 

@@ -1,4 +1,4 @@
-"""How options that hold lists and pairs are written on the command line."""
+"""Options shared by several commands, and the syntax of lists and pairs."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ from fastmetrics.errors import OptionError
 
 Plugins = Annotated[
     list[str] | None,
-    typer.Option("--plugin", help="Files of Python that declare metrics of your own.", metavar="FILE"),
+    typer.Option("--plugin", help="Python files that declare custom metrics.", metavar="FILE"),
 ]
 Threads = Annotated[
     int | None,
-    typer.Option(help="Threads, from 1 to 1,024; by default one for every processor this process may use."),
+    typer.Option(help="Number of threads, from 1 to 1,024; by default one for each core available to this process."),
 ]
 
 
 class NoRelevant(StrEnum):
-    """What becomes of a query with nothing relevant."""
+    """Scores of a query without relevant documents."""
 
     zero = "zero"
     undefined = "undefined"
@@ -31,16 +31,17 @@ class NoRelevant(StrEnum):
 NoRelevantRows = Annotated[
     NoRelevant | None,
     typer.Option(
-        "--no-relevant", help="A row with nothing relevant: zero, or undefined, which is the default of all metrics."
+        "--no-relevant",
+        help="Score of a row without relevant documents: zero, or undefined (the default of all metrics).",
     ),
 ]
 
 VECTORS = "Vectors: a file, folder, glob or address of tables in any format or of .npy arrays, or -."
-GUARD = "Put a quote before text of CSV that a spreadsheet would run as a formula: =, +, -, @ and the like."
+GUARD = "Write a leading quote in CSV before text that a spreadsheet would run as a formula (=, +, -, @ and others)."
 
 
 def guarded(cells: int) -> str:
-    """What to say of cells that got a quote in front.
+    """The note about cells that were written with a leading quote.
 
     >>> guarded(1)
     "1 cell that a spreadsheet would run begins with a quote ('); --no-guard leaves it as it is"
@@ -58,7 +59,7 @@ def load_plugins(paths: list[str] | None) -> None:
 
 
 def split(values: list[str] | None) -> list[str]:
-    """The items of a repeatable, comma-separated option; commas within brackets do not cut.
+    """The items of a repeatable, comma-separated option; commas within brackets do not separate.
 
     >>> split(["token_f1,squad_f1(version=2)", "jaccard"])
     ['token_f1', 'squad_f1(version=2)', 'jaccard']
@@ -67,7 +68,7 @@ def split(values: list[str] | None) -> list[str]:
 
 
 def columns(values: list[str] | None, option: str) -> list[str]:
-    """The names of columns of a repeatable, comma-separated option; as in CSV, quotes keep a comma within a name.
+    """The column names of a repeatable, comma-separated option; as in CSV, a quoted name may contain a comma.
 
     >>> columns(["id, user", '"last, first",note'], "--keep")
     ['id', 'user', 'last, first', 'note']
@@ -79,13 +80,13 @@ def columns(values: list[str] | None, option: str) -> list[str]:
         try:
             [names] = csv.reader([value], strict=True, skipinitialspace=True) if value.strip() else [[]]
         except (csv.Error, ValueError) as error:
-            raise OptionError(f"{option} {value!r}: cannot be read as a line of CSV: {error}") from error
+            raise OptionError(f"{option} {value!r}: expected a line of CSV: {error}") from error
         found += [name if '"' in value else name.strip() for name in names if name.strip()]
     return found
 
 
 def pairs(values: list[str] | None, option: str = "--columns", form: str = "canonical=yours") -> dict[str, str]:
-    """The pairs of a repeatable, comma-separated option, cut as ``columns`` does and each at its first ``=``.
+    """The pairs of a repeatable, comma-separated option, split as in ``columns`` and then at the first ``=``.
 
     >>> pairs(["answer=text,reference=gold"])
     {'answer': 'text', 'reference': 'gold'}

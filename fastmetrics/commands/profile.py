@@ -1,4 +1,4 @@
-"""``fastmetrics profile``: where the time goes, for people who tune throughput."""
+"""``fastmetrics profile``: measure the time of each stage of scoring."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ def profile(
     inputs: Annotated[list[str], typer.Argument(help="Files, folders, globs, or -.", metavar="INPUT...")],
     *,
     metrics: Annotated[list[str] | None, typer.Option("--metrics", "-m", help="Metrics: token_f1,jaccard,...")] = None,
-    suite: Annotated[list[str] | None, typer.Option(help="Whole suites of metrics: lexical,generation,...")] = None,
+    suite: Annotated[list[str] | None, typer.Option(help="Suites of metrics: lexical,generation,...")] = None,
     no_relevant: NoRelevantRows = None,
-    columns: Annotated[list[str] | None, typer.Option(help="What your columns are called: answer=text,...")] = None,
-    schema: Annotated[str | None, typer.Option(help="Whose column names these are.")] = None,
-    format: Annotated[str | None, typer.Option(help="The input's format where its name does not tell.")] = None,
+    columns: Annotated[list[str] | None, typer.Option(help="Your column names: answer=text,...")] = None,
+    schema: Annotated[str | None, typer.Option(help="A preset of column names.")] = None,
+    format: Annotated[str | None, typer.Option(help="The input format, if the suffix does not show it.")] = None,
     plugin: Plugins = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of tables.")] = False,
 ) -> None:
-    """Score a table on one thread, throw the scores away, and print rows/s, MB/s and each stage's share of the time."""
+    """Score a table on one thread, discard the scores, and print rows/s, MB/s and the time share of each stage."""
     from fastmetrics.commands.options import load_plugins, pairs, split
     from fastmetrics.scoring.profile import profile_files
 

@@ -1,4 +1,4 @@
-"""``fastmetrics rank``: search results against judgements."""
+"""``fastmetrics rank``: evaluate search runs against judgements."""
 
 from __future__ import annotations
 
@@ -11,45 +11,51 @@ from fastmetrics.commands.options import GUARD, NoRelevant, Threads
 
 
 class Missing(StrEnum):
-    """What becomes of a judged query that the run does not hold."""
+    """Handling of a judged query that the run lacks."""
 
     zero = "zero"
     skip = "skip"
 
 
 class Duplicates(StrEnum):
-    """What becomes of a document that is there twice for one query."""
+    """Handling of a document listed twice for one query."""
 
     error = "error"
     first = "first"
 
 
 def rank(
-    runs: Annotated[list[str], typer.Argument(help="Runs, then the judgements (qrels).", metavar="RUN... QRELS")],
+    runs: Annotated[list[str], typer.Argument(help="Run files, then the judgements (qrels).", metavar="RUN... QRELS")],
     *,
     measures: Annotated[
         list[str] | None, typer.Option("--measures", "-m", help="Measures: ndcg@10,mrr,RBP(p=0.8).")
     ] = None,
     out: Annotated[
-        str | None, typer.Option("--out", "-o", help="A file for the values of each query.", metavar="PATH")
+        str | None, typer.Option("--out", "-o", help="Write the values of each query to this file.", metavar="PATH")
     ] = None,
-    relevance_level: Annotated[float, typer.Option("--relevance-level", "-l", help="Relevant from this grade on.")] = 1,
-    missing: Annotated[Missing, typer.Option(help="A judged query not in the run: zero, or skip it.")] = Missing.zero,
+    relevance_level: Annotated[
+        float, typer.Option("--relevance-level", "-l", help="The lowest grade that counts as relevant.")
+    ] = 1,
+    missing: Annotated[
+        Missing, typer.Option(help="A judged query that the run lacks: zero (score 0), or skip.")
+    ] = Missing.zero,
     no_relevant: Annotated[
-        NoRelevant, typer.Option(help="A query with nothing relevant: zero, or undefined.")
+        NoRelevant, typer.Option(help="Score of a query without relevant documents: zero, or undefined.")
     ] = NoRelevant.zero,
     duplicates: Annotated[
-        Duplicates, typer.Option(help="A document there twice: error, or only the first counts.")
+        Duplicates, typer.Option(help="A document listed twice for one query: error, or first (keep the first).")
     ] = Duplicates.error,
-    depth: Annotated[int | None, typer.Option("--depth", "-M", help="Look at this many documents a query.")] = None,
+    depth: Annotated[
+        int | None, typer.Option("--depth", "-M", help="Use only this many documents of each query.")
+    ] = None,
     compare: Annotated[
         bool, typer.Option("--compare", help="Compare the runs query by query instead: differences, intervals, p.")
     ] = False,
-    baseline: Annotated[str | None, typer.Option(help="The run that comes first in --compare, by its name.")] = None,
+    baseline: Annotated[str | None, typer.Option(help="The name of the baseline run in --compare.")] = None,
     tests: Annotated[
-        list[str] | None, typer.Option(help="Of --compare: fisher (the default), t, mcnemar, wilcoxon.")
+        list[str] | None, typer.Option(help="Tests of --compare: fisher (the default), t, mcnemar, wilcoxon.")
     ] = None,
-    seed: Annotated[int, typer.Option(help="Seed of the draws of --compare.")] = 0,
+    seed: Annotated[int, typer.Option(help="Random seed of --compare.")] = 0,
     threads: Threads = None,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the output if it exists.")] = False,
     guard: Annotated[bool, typer.Option("--guard/--no-guard", help=GUARD)] = True,
@@ -57,7 +63,7 @@ def rank(
     as_markdown: Annotated[bool, typer.Option("--markdown", help="Print the comparison as Markdown.")] = False,
     as_latex: Annotated[bool, typer.Option("--latex", help="Print a table of runs and measures in LaTeX.")] = False,
 ) -> None:
-    """Evaluate runs by judgements with trec_eval's numbers: means, values per query of one run, or a comparison."""
+    """Evaluate runs against judgements like trec_eval: means, values per query of one run, or a comparison."""
     from fastmetrics.commands.options import split
     from fastmetrics.errors import OptionError
     from fastmetrics.results.ranking_comparison import compare_rankings
@@ -68,10 +74,10 @@ def rank(
     if as_json + as_markdown + as_latex > 1:
         raise OptionError("choose one of --json, --markdown and --latex")
     if not compare and (as_markdown or as_latex or baseline is not None or tests):
-        raise OptionError("--baseline, --tests, --markdown and --latex go with --compare")
+        raise OptionError("--baseline, --tests, --markdown and --latex need --compare")
     if compare:
         if out is not None:
-            raise OptionError("--compare writes no file; leave --out off, or evaluate one run")
+            raise OptionError("--compare writes no file: remove --out, or evaluate one run without --compare")
         compared = compare_rankings(
             ranked,
             qrels,

@@ -1,4 +1,4 @@
-"""``fastmetrics rows``: the rows behind a figure, printed to be read, or written to a file."""
+"""``fastmetrics rows``: print or write the rows behind a figure."""
 
 from __future__ import annotations
 
@@ -16,34 +16,34 @@ _LINES = 4
 
 
 def rows(
-    scores: Annotated[str, typer.Argument(help="The file or folder of scores, or its address.", show_default=False)],
-    answers: Annotated[str | None, typer.Argument(help="The file that was scored, for the texts.")] = None,
+    scores: Annotated[str, typer.Argument(help="The score file, folder or address.", show_default=False)],
+    answers: Annotated[str | None, typer.Argument(help="The file that was scored, for its texts.")] = None,
     *,
-    worst: Annotated[str | None, typer.Option(help="The metric whose worst scores to show.", metavar="METRIC")] = None,
-    best: Annotated[str | None, typer.Option(help="The metric whose best scores to show.", metavar="METRIC")] = None,
-    n: Annotated[int, typer.Option("-n", min=1, help="How many rows.")] = 20,
+    worst: Annotated[str | None, typer.Option(help="Show the worst scores of this metric.", metavar="METRIC")] = None,
+    best: Annotated[str | None, typer.Option(help="Show the best scores of this metric.", metavar="METRIC")] = None,
+    n: Annotated[int, typer.Option("-n", min=1, help="Number of rows.")] = 20,
     baseline: Annotated[
-        str | None, typer.Option(help="Scores of another run: show the rows that changed most against it.")
+        str | None, typer.Option(help="Scores of another run: show the rows with the largest changes.")
     ] = None,
-    on: Annotated[str | None, typer.Option(help="The column of ids; by default the id.")] = None,
+    on: Annotated[str | None, typer.Option(help="The column of ids; by default id.")] = None,
     allow_differences: Annotated[
-        bool, typer.Option("--allow-differences", help="Compare runs scored with other options or versions.")
+        bool, typer.Option("--allow-differences", help="Compare runs even if their options or versions differ.")
     ] = False,
     out: Annotated[
-        str | None, typer.Option("--out", "-o", help="Write them to this file instead.", metavar="PATH")
+        str | None, typer.Option("--out", "-o", help="Write the rows to this file instead.", metavar="PATH")
     ] = None,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the output if it exists.")] = False,
     guard: Annotated[bool, typer.Option("--guard/--no-guard", help=GUARD)] = True,
     plugin: Plugins = None,
 ) -> None:
-    """Show the rows with the worst (or best) scores of a metric, or that changed most, with their texts."""
+    """Show the rows with the worst or best scores of a metric, or the largest changes, with their texts."""
     from fastmetrics.commands.options import load_plugins
     from fastmetrics.errors import OptionError
     from fastmetrics.results.worst_rows import worst_rows
     from fastmetrics.tables.output.write_table import write_whole
 
     if (worst is None) == (best is None):
-        raise OptionError("name one metric with --worst or --best")
+        raise OptionError("give one metric with --worst METRIC or --best METRIC")
     load_plugins(plugin)
     metric = str(worst or best)
     how: dict[str, Any] = {"n": n, "answers": answers, "baseline": baseline, "best": best is not None}
@@ -58,7 +58,7 @@ def rows(
 
 
 def _printed(row: dict[str, Any], metric: str) -> str:
-    """A row over some lines of at most 80 characters: its id and score, then its texts."""
+    """A row as lines of at most 80 characters: its id and score, then its texts."""
     if "change" in row:
         score = f"{metric} {row['score']:.4f}, was {row['baseline']:.4f} ({row['change']:+.4f})"
     else:
@@ -68,7 +68,7 @@ def _printed(row: dict[str, Any], metric: str) -> str:
 
 
 def _lines(name: str, value: Any) -> Iterator[str]:
-    """A text under its name, or each of several; cut where it is long, and free of control characters."""
+    """One or several texts under their name, truncated and without control characters."""
     for place, text in enumerate(value if isinstance(value, list) else [value]):
         plain = " ".join("".join(c if c.isprintable() else " " for c in text or "").split()) or "(empty)"
         lines = textwrap.wrap(plain, _WIDTH - 13, max_lines=_LINES, placeholder=" …")

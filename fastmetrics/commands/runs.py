@@ -1,4 +1,4 @@
-"""``fastmetrics runs``: the outputs of runs in a folder."""
+"""``fastmetrics runs``: list the runs in a folder."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ import typer
 
 
 def runs(
-    folder: Annotated[Path, typer.Argument(help="The folder that holds outputs of score.", metavar="FOLDER")],
+    folder: Annotated[Path, typer.Argument(help="A folder of outputs of score.", metavar="FOLDER")],
     *,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")] = False,
 ) -> None:
-    """List the runs whose outputs lie in a folder: names, times where they were kept, rows, fingerprints, inputs."""
+    """List the runs in a folder: names, times (if stored), rows, fingerprints, inputs."""
     from fastmetrics.core.display import Grid
     from fastmetrics.results.run_list import list_runs
 
@@ -28,7 +28,7 @@ def runs(
 
 
 def _short(value: str | None, column: str) -> str:
-    """A cell; of a fingerprint as much as tells runs apart."""
+    """A cell; a fingerprint is shortened."""
     if value is None:
         return "–"
     return value[:12] if column in ("ids", "questions") else value

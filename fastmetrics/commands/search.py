@@ -16,11 +16,13 @@ def index(
     *,
     out: Annotated[Path, typer.Option("--out", "-o", help="The folder of the index.")],
     metric: Annotated[str, typer.Option(help="Distance: cosine, euclidean or dot.")] = "cosine",
-    method: Annotated[str | None, typer.Option(help="exact, ivf, hnsw or pq; by default by size.")] = None,
+    method: Annotated[
+        str | None, typer.Option(help="Method: exact, ivf, hnsw or pq; by default chosen by size.")
+    ] = None,
     column: Annotated[str | None, typer.Option(help="The column of vectors; by default the only one.")] = None,
     threads: Threads = None,
 ) -> None:
-    """Make an index of vectors for searching."""
+    """Build an index of vectors for searching."""
     from fastmetrics.vectors.neighbors import check_absent
     from fastmetrics.vectors.search_files import build_index
 
@@ -32,20 +34,20 @@ def index(
 
 
 def search(
-    index: Annotated[Path, typer.Argument(help="A folder made by the index command.", show_default=False)],
+    index: Annotated[Path, typer.Argument(help="An index folder, written by the index command.", show_default=False)],
     queries: Annotated[str, typer.Argument(help=VECTORS, show_default=False)],
     *,
     out: Annotated[str, typer.Option("--out", "-o", help="The file of rankings.", metavar="PATH")],
     k: Annotated[int, typer.Option("-k", help="Rows per query.")] = 10,
-    column: Annotated[str | None, typer.Option(help="The queries' column of vectors; by default the only one.")] = None,
+    column: Annotated[str | None, typer.Option(help="The column of query vectors; by default the only one.")] = None,
     recall: Annotated[
-        float, typer.Option(help="Share of the true neighbours that an approximate index is to find.")
+        float, typer.Option(help="Share of the true neighbours that an approximate index should find.")
     ] = 0.98,
     threads: Threads = None,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the output if it exists.")] = False,
     guard: Annotated[bool, typer.Option("--guard/--no-guard", help=GUARD)] = True,
 ) -> None:
-    """Find the nearest rows of an index for every query, as rankings that the retrieval metrics read."""
+    """Find the nearest rows of an index for every query, as rankings for the retrieval metrics."""
     from fastmetrics.tables.output.write_table import write_whole
     from fastmetrics.vectors.neighbors import Index
     from fastmetrics.vectors.search_files import search_run
@@ -57,4 +59,4 @@ def search(
     if quoted:
         typer.echo(guarded(quoted))
     if run.recall < recall:
-        complain(f"no search tried found the {recall:g} asked for; an exact index finds all")
+        complain(f"no search setting reached recall {recall:g}; use an exact index to find all neighbours")

@@ -1,4 +1,4 @@
-"""``fastmetrics summarize``: what files of scores say, in one table."""
+"""``fastmetrics summarize``: summarise score files."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ if TYPE_CHECKING:
 
 
 def summarize(
-    scores: Annotated[list[str], typer.Argument(help="Files or folders of scores, or addresses.", metavar="SCORES...")],
+    scores: Annotated[list[str], typer.Argument(help="Score files, folders or addresses.", metavar="SCORES...")],
     *,
     by: Annotated[
-        list[str] | None, typer.Option(help="Columns, kept by the run, whose values cut the rows: language,topic.")
+        list[str] | None, typer.Option(help="Kept columns whose values define segments: language,topic.")
     ] = None,
-    ci: Annotated[bool, typer.Option("--ci", help="Show means with their bootstrap intervals.")] = False,
+    ci: Annotated[bool, typer.Option("--ci", help="Show means with bootstrap intervals.")] = False,
     cluster: Annotated[
         str | None, typer.Option(help="The column with the session or document of a row, for --by and --ci.")
     ] = None,
@@ -30,13 +30,13 @@ def summarize(
         ),
     ] = False,
     correlations: Annotated[
-        bool, typer.Option("--correlations", help="Show how the metrics go together, and where they disagree.")
+        bool, typer.Option("--correlations", help="Show correlations of the metrics, and where they disagree.")
     ] = False,
-    histograms: Annotated[bool, typer.Option("--histograms", help="Draw how the scores are distributed.")] = False,
+    histograms: Annotated[bool, typer.Option("--histograms", help="Show histograms of the scores.")] = False,
     plugin: Plugins = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")] = False,
 ) -> None:
-    """Summarise files of scores: mean, deviation, extremes, and how many rows have no score and why."""
+    """Summarise score files: mean, standard deviation, extremes, and counts of rows without a score by reason."""
     from fastmetrics.commands.options import columns, load_plugins
     from fastmetrics.errors import OptionError
     from fastmetrics.results import correlations as pairs
@@ -58,7 +58,7 @@ def summarize(
     }
     asked = [name for name, (wanted, _) in views.items() if wanted]
     if len(asked) > 1:
-        raise OptionError(f"{asked[0]} and {asked[1]} are different tables; ask for one at a time")
+        raise OptionError(f"{asked[0]} and {asked[1]} print different tables; use one at a time")
     if asked and asked[0] not in ("--each", "--primary") and len(scores) > 1:
         raise OptionError(f"{asked[0]}: expected one file of scores, got {len(scores)}")
     found = views[asked[0]][1]() if asked else summarize_files(scores)

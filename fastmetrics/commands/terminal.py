@@ -1,4 +1,4 @@
-"""What the program prints: messages in the language of the command line, and streams that cannot be written."""
+"""Printing: messages that name options, and errors of the standard streams."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _OTHERWISE = {"suites": "suite", "output": "out", "rubrics": "rubric"}
 
 
 def open_streams() -> None:
-    """Open the standard streams that were closed (``2>&-``) to nowhere, before another file takes their numbers."""
+    """Redirect closed standard streams (``2>&-``) to the null device, before another file takes their descriptors."""
     for number, name in enumerate(("stdin", "stdout", "stderr")):
         try:
             os.fstat(number)
@@ -36,7 +36,7 @@ def open_streams() -> None:
 
 
 class PrintError(Exception):
-    """Something could not be printed: ``stream`` is full, or its reader has gone away."""
+    """Printing failed: ``stream`` is full, or its reader was closed."""
 
     def __init__(self, stream: TextIO, error: OSError) -> None:
         super().__init__(error.strerror)
@@ -46,7 +46,7 @@ class PrintError(Exception):
 
 
 class _Printed(io.TextIOWrapper):
-    """A standard stream that tells its own failures from those of other files."""
+    """A standard stream whose failures differ from those of other files."""
 
     def write(self, text: str) -> int:
         """Write, or raise ``PrintError``."""
@@ -65,7 +65,7 @@ class _Printed(io.TextIOWrapper):
 
 @contextmanager
 def watched_streams() -> Iterator[None]:
-    """Standard output and error that raise ``PrintError``, until the program has ended."""
+    """Make standard output and error raise ``PrintError`` until the program ends."""
     before = sys.stdout, sys.stderr
     sys.stdout, sys.stderr = map(_watched, before)
     try:
@@ -88,7 +88,7 @@ def _watched(stream: TextIO) -> TextIO:
 
 
 def complain(text: str) -> None:
-    """Print a line on standard error; where nobody can read it, be still."""
+    """Print a line on standard error; do nothing if that stream is closed."""
     try:
         typer.echo(text, err=True)
     except PrintError as error:
@@ -96,14 +96,14 @@ def complain(text: str) -> None:
 
 
 def abandon(stream: TextIO) -> None:
-    """Send the rest of a stream to nowhere, so that the end of the process does not fail on it."""
+    """Redirect a stream to the null device, so that flushing it at exit does not fail."""
     nowhere = os.open(os.devnull, os.O_WRONLY)
     os.dup2(nowhere, stream.fileno())
     os.close(nowhere)
 
 
 def told(error: FastmetricsError, command: Callable[..., Any]) -> str:
-    """The message of an error, with the options of the command where it names arguments."""
+    """The message of an error, with arguments written as options of the command."""
     options = _options(command)
     return error.message.written(lambda argument: _option(argument, options))
 
@@ -130,7 +130,7 @@ def _word(value: Any) -> str:
 
 
 def _options(command: Callable[..., Any]) -> dict[str, str]:
-    """The options of a command by the names of its parameters; its longest spelling of each."""
+    """The options of a command by parameter name; the longest spelling of each."""
     found = {}
     for name, hint in typing.get_type_hints(command, include_extras=True).items():
         info = next((one for one in typing.get_args(hint)[1:] if isinstance(one, typer.models.OptionInfo)), None)

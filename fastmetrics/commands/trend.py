@@ -1,4 +1,4 @@
-"""``fastmetrics trend``: a metric over the runs in a folder."""
+"""``fastmetrics trend``: show a metric over the runs in a folder."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from fastmetrics.commands.options import Plugins, Threads
 
 
 def trend(
-    folder: Annotated[Path, typer.Argument(help="The folder that holds outputs of score.", metavar="FOLDER")],
+    folder: Annotated[Path, typer.Argument(help="A folder of outputs of score.", metavar="FOLDER")],
     *,
     metric: Annotated[str, typer.Option("--metric", "-m", help="The metric to show.", metavar="METRIC")],
-    confidence: Annotated[float, typer.Option(help="Confidence of the intervals.")] = 0.95,
+    confidence: Annotated[float, typer.Option(help="Confidence level of the intervals.")] = 0.95,
     seed: Annotated[int, typer.Option(help="Seed of the bootstrap.")] = 0,
     threads: Threads = None,
     plugin: Plugins = None,

@@ -1,4 +1,4 @@
-"""``fastmetrics validate``: scores held against people's labels."""
+"""``fastmetrics validate``: compare scores with human labels."""
 
 from __future__ import annotations
 
@@ -10,33 +10,34 @@ from fastmetrics.commands.options import Plugins, Threads
 
 
 def validate(
-    scores: Annotated[str, typer.Argument(help="The file of scores, or its address.", show_default=False)],
-    labels: Annotated[str, typer.Argument(help="The file of people's labels.", show_default=False)],
+    scores: Annotated[str, typer.Argument(help="The score file or its address.", show_default=False)],
+    labels: Annotated[str, typer.Argument(help="The file of human labels.", show_default=False)],
     *,
-    label: Annotated[str | None, typer.Option(help="The column of labels; by default the only one of numbers.")] = None,
-    raters: Annotated[list[str] | None, typer.Option(help="Columns with one person's labels each: ann,bob.")] = None,
+    label: Annotated[str | None, typer.Option(help="The column of labels; by default the only numeric column.")] = None,
+    raters: Annotated[list[str] | None, typer.Option(help="Columns of labels, one for each person: ann,bob.")] = None,
     on: Annotated[
-        str | None, typer.Option(help="The column to match rows by; by default id, or else position.")
+        str | None, typer.Option(help="The column that pairs the rows; by default id, otherwise the position.")
     ] = None,
     metrics: Annotated[
         list[str] | None, typer.Option("--metrics", "-m", help="Only these metrics: token_f1,jaccard.")
     ] = None,
-    positive: Annotated[float | None, typer.Option(help="Labels of at least this count as positive.")] = None,
-    resamples: Annotated[int, typer.Option(min=1, help="Bootstrap samples behind the intervals.")] = 2000,
-    confidence: Annotated[float, typer.Option(help="Confidence of the intervals.")] = 0.95,
+    positive: Annotated[float | None, typer.Option(help="Labels of at least this value are positive.")] = None,
+    resamples: Annotated[int, typer.Option(min=1, help="Bootstrap samples for the intervals.")] = 2000,
+    confidence: Annotated[float, typer.Option(help="Confidence level of the intervals.")] = 0.95,
     seed: Annotated[int, typer.Option(help="Seed of the bootstrap.")] = 0,
     cluster: Annotated[
-        str | None, typer.Option(help="The column of labels or scores with each row's group, to be resampled whole.")
+        str | None,
+        typer.Option(help="The column of labels or scores with the group of each row; groups are resampled whole."),
     ] = None,
     better: Annotated[
         list[str] | None,
-        typer.Option(help="Which scores, or labels, are the better ones: my_score=lower,hallucinated=lower."),
+        typer.Option(help="Which direction is better, of scores and labels: my_score=lower,hallucinated=lower."),
     ] = None,
     plugin: Plugins = None,
     threads: Threads = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of tables.")] = False,
 ) -> None:
-    """Hold every metric against people's labels: correlations, ROC AUC, best threshold, intervals, agreement."""
+    """Compare every metric with human labels: correlations, ROC AUC, best threshold, intervals, agreement."""
     from rich.console import Console
 
     from fastmetrics.commands.options import columns as names

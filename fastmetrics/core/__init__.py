@@ -1,1 +1,1 @@
-"""What every room stands on: arrays, threads, counts of a whole table."""
+"""Basic modules that all other packages use: arrays, threads, counts of a whole table."""

@@ -1,7 +1,7 @@
-"""What values an option may have: said once, beside the option, and checked by one function.
+"""Allowed values of options: declared once, beside the option, and checked by one function.
 
-An option of a metric says it in its annotation, ``k: Annotated[int | None, Whole(1, 100)] = None``; an argument of a
-function is checked by :func:`argument`.
+A metric declares them in the annotation of an option, ``k: Annotated[int | None, Whole(1, 100)] = None``;
+:func:`argument` checks the argument of a function.
 """
 
 from __future__ import annotations
@@ -21,25 +21,25 @@ from fastmetrics.errors.messages import Argument, shown
 
 
 class NotAllowedError(ValueError):
-    """A value that an option may not have; says more than what is allowed, if anything."""
+    """A value that is not allowed; its text may give a reason."""
 
 
 class Allowed(Protocol):
-    """The values an option may have; as text, what is expected: "a whole number from 1 to 100"."""
+    """The allowed values of an option; as text, the expected values: "a whole number from 1 to 100"."""
 
     def take(self, value: Any) -> Any:
-        """The value, as the option's owner works with it; raises ``NotAllowedError`` for one that is not allowed."""
+        """The value converted for the owner of the option; raises ``NotAllowedError`` if it is not allowed."""
 
 
 @dataclass(frozen=True)
 class Whole:
-    """Whole numbers from ``low`` to ``high``."""
+    """Integers from ``low`` to ``high``."""
 
     low: int
     high: int
 
     def take(self, value: Any) -> int:
-        """The number as Python's own."""
+        """The value as a Python int."""
         if isinstance(value, bool) or not isinstance(value, numbers.Integral):
             raise NotAllowedError
         if not self.low <= int(value) <= self.high:
@@ -52,7 +52,7 @@ class Whole:
 
 @dataclass(frozen=True)
 class Real:
-    """Finite numbers from ``low``, or above it if ``above``, to ``high``, or below it if ``below``."""
+    """Finite numbers from ``low`` (exclusive if ``above``) to ``high`` (exclusive if ``below``)."""
 
     low: float
     high: float
@@ -60,7 +60,7 @@ class Real:
     below: bool = False
 
     def take(self, value: Any) -> Any:
-        """The number, a whole one as Python's own."""
+        """The value as a Python number; an integer stays an int."""
         if isinstance(value, bool) or not isinstance(value, numbers.Real):
             raise NotAllowedError
         number = int(value) if isinstance(value, numbers.Integral) else float(value)
@@ -80,7 +80,7 @@ class Flag:
     """True or False."""
 
     def take(self, value: Any) -> bool:
-        """The truth value as Python's own."""
+        """The value as a Python bool."""
         if type(value).__name__ not in ("bool", "bool_"):
             raise NotAllowedError
         return bool(value)
@@ -90,13 +90,13 @@ class Flag:
 
 
 class Choice:
-    """One of some words or whole numbers."""
+    """One of several words or integers."""
 
     def __init__(self, *values: str | int) -> None:
         self.values = values
 
     def take(self, value: Any) -> str | int:
-        """The one of the values that it equals."""
+        """The allowed value that it equals."""
         plain = isinstance(value, str) or (isinstance(value, numbers.Integral) and not isinstance(value, bool))
         for one in self.values if plain else ():
             if value == one:
@@ -127,7 +127,7 @@ class Text:
 
 @dataclass(frozen=True)
 class Folder:
-    """The path of a folder, which ``exists`` unless it may be made."""
+    """The path of a folder, which must exist if ``exists`` is set."""
 
     what: str
     exists: bool = True
@@ -145,7 +145,7 @@ class Folder:
 
 @dataclass(frozen=True)
 class Texts:
-    """A list of texts that are not blank, of at most ``most`` characters together."""
+    """A list of non-blank texts, of at most ``most`` characters in total."""
 
     most: int = 100_000
     what: str = "texts"
@@ -164,7 +164,7 @@ class Texts:
 
 @dataclass(frozen=True)
 class Several:
-    """A list of ``count`` values, each of which is allowed by ``each``."""
+    """A list of ``count`` values, each allowed by ``each``."""
 
     count: int
     each: Allowed
@@ -203,7 +203,7 @@ class Pattern:
 
 @dataclass(frozen=True)
 class Source:
-    """A name or an object that makes something, such as an embedder, which may be kept by what it is."""
+    """A name or an object that creates something, such as an embedder, and that can be cached by identity."""
 
     what: str
     kinds: tuple[type, ...] = ()
@@ -230,7 +230,7 @@ def _is_hashable(value: Any) -> bool:
 
 @dataclass(frozen=True)
 class Optional:
-    """What another allows, or None."""
+    """The values of another type, or None."""
 
     inner: Allowed
 
@@ -243,16 +243,16 @@ class Optional:
 
 
 MOST = 1_000_000_000
-"""The largest number that means anything as a count of rows, ranks or words."""
+"""The largest meaningful number of rows, ranks or words."""
 
 Cutoff = Annotated[int | None, Whole(1, MOST)]
-"""How many ranks to look at; None for all."""
+"""The number of ranks to use; None for all."""
 
 Level = Annotated[float, Real(0.0, float(MOST), above=True)]
-"""The grade from which on a document is relevant."""
+"""The lowest grade that counts as relevant."""
 
 Gain = Annotated[str, Choice("linear", "exponential")]
-"""What a grade is worth."""
+"""The gain of a grade."""
 
 Threads = Whole(1, 1_024)
 Rows = Whole(1, MOST)
@@ -261,20 +261,20 @@ Seed = Whole(0, 2**31 - 1)
 
 
 def of_hint(hint: Any) -> Allowed:
-    """What an annotation allows: that of its metadata, or None too where its type does; truth values say so alone.
+    """The allowed values of an annotation: from its metadata, plus None for an optional type; bool needs none.
 
-    Raises ``TypeError`` for an annotation that says nothing.
+    Raises ``TypeError`` for an annotation without allowed values.
     """
     kind, *metadata = typing.get_args(hint) if hasattr(hint, "__metadata__") else (hint,)
     allowed = next((one for one in metadata if hasattr(one, "take")), Flag() if kind is bool else None)
     if allowed is None:
-        raise TypeError(f"{hint}: the annotation of an option says what values are allowed")
+        raise TypeError(f"{hint}: the annotation of an option must declare its allowed values")
     optional = types.NoneType in typing.get_args(kind) or kind is Any
     return Optional(allowed) if optional else allowed
 
 
 def argument(name: str, value: Any, allowed: Allowed) -> Any:
-    """The value of an argument; raises ``OptionError`` that names it if it is not allowed.
+    """The value of an argument; raises an ``OptionError`` that names the argument if it is not allowed.
 
     >>> argument("threads", 0, Threads)
     Traceback (most recent call last):
@@ -287,7 +287,7 @@ def argument(name: str, value: Any, allowed: Allowed) -> Any:
 
 
 def option(owner: str, name: str, value: Any, allowed: Allowed) -> Any:
-    """The value of a metric's or measure's option; raises ``OptionError`` that names both if it is not allowed."""
+    """The value of an option of a metric or measure; raises an ``OptionError`` that names both if it is not allowed."""
     try:
         return allowed.take(value)
     except NotAllowedError as error:

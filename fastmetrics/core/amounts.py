@@ -1,4 +1,4 @@
-"""Columns of amounts: one number a row, or a list of them, one for each round, that add up."""
+"""Columns of amounts: one number per row, or a list with a number for each round, which are summed."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from fastmetrics.core.arrays import decoded, floats_of_arrow
 
 
 def totals(array: pa.Array, name: str) -> pa.Array:
-    """The numbers of a column, of a list the sum of its numbers.
+    """The numbers of a column; for a list, the sum of its numbers.
 
-    Null for null, and for a list that is empty or holds null: an amount that is not known would make the sum too small.
-    Raises ``ColumnError`` for a type that holds no numbers.
+    Null for null, and for a list that is empty or contains null, because an unknown amount would make the sum too
+    small.  Raises ``ColumnError`` for a type that does not contain numbers.
 
     >>> totals(pa.array([[1.0, 2.0], [3.0, None], [], None]), "total_tokens").to_pylist()
     [3.0, None, None, None]

@@ -1,7 +1,7 @@
-"""Flat arrays that kernels read: text, tokens, numbers; and the only place that validates what users hand in.
+"""Flat arrays for kernels (text, tokens, numbers), and the validation of user input.
 
-A column of strings is UTF-8 bytes with a start and a stop for each string, so slices, dictionary columns, lists of
-strings and rows taken twice are views of the same bytes.
+A column of strings is UTF-8 bytes with a start and a stop offset for each string, so slices, dictionary columns, lists
+of strings and repeated rows are views of the same bytes.
 """
 
 from __future__ import annotations
@@ -33,8 +33,8 @@ _EMPTY = np.zeros(0, np.uint8)
 class Text:
     """Strings: the bytes of string i are ``data[starts[i]:stops[i]]``.
 
-    ``valid[i]`` is False where row i is null.  In a list column ``groups`` has one entry more than there are rows, and
-    row r owns the strings ``groups[r]:groups[r + 1]``; elsewhere it is None and there is one string a row.
+    ``valid[i]`` is False where row i is null.  In a list column, ``groups`` has one entry more than there are rows, and
+    row r has the strings ``groups[r]:groups[r + 1]``; otherwise it is None and there is one string per row.
     """
 
     data: Bytes
@@ -51,7 +51,7 @@ class Text:
         return replace(self, starts=self.starts[rows], stops=self.stops[rows])
 
     def strings(self) -> list[str]:
-        """The strings as Python objects; for rare rows and for people, never for whole columns on the hot path."""
+        """The strings as Python objects; for few rows and for output, not for whole columns on the hot path."""
         data = self.data
         pairs = zip(self.starts.tolist(), self.stops.tolist(), strict=True)
         return [data[a:b].tobytes().decode() for a, b in pairs]
@@ -61,7 +61,7 @@ class Text:
 class Tokens:
     """Token ids: those of text i are ``ids[starts[i]:stops[i]]``, all below ``n_words``.
 
-    Equal tokens have equal ids in all columns of one batch under one convention.  ``memo`` has what kernels found out.
+    Equal tokens have equal ids in all columns of one batch under one convention.  ``memo`` caches results of kernels.
     """
 
     ids: Ids
@@ -90,7 +90,7 @@ class Tokens:
 
 
 def well_formed(string: str) -> str:
-    """The string with each lone surrogate, which no encoding holds, as U+FFFD; a pair of them is its character.
+    """The string with each lone surrogate replaced by U+FFFD; a surrogate pair becomes its character.
 
     >>> well_formed("a" + chr(0xD800)) == "a" + chr(0xFFFD)
     True
@@ -103,7 +103,7 @@ def well_formed(string: str) -> str:
 
 
 def text_of_strings(strings: Iterable[str]) -> Text:
-    """Text made of Python strings."""
+    """Text from Python strings."""
     encoded = [well_formed(string).encode() for string in strings]
     bounds = np.zeros(len(encoded) + 1, np.int64)
     np.cumsum([len(piece) for piece in encoded], out=bounds[1:])
@@ -112,9 +112,9 @@ def text_of_strings(strings: Iterable[str]) -> Text:
 
 
 def text_of_arrow(array: pa.Array, name: str, lists: bool = False) -> Text:
-    """A view of a column of strings, or with ``lists`` of lists of strings too, without a copy but for the offsets.
+    """A view of a column of strings (with ``lists``, also of lists of strings); only the offsets are copied.
 
-    Nulls inside a list are left out.  Raises ``ColumnError`` for another type and ``InputError``, naming the row, for
+    Nulls inside a list are dropped.  Raises ``ColumnError`` for another type and ``InputError``, naming the row, for
     bytes that are not UTF-8.
     """
     kind = array.type
@@ -147,7 +147,7 @@ def text_of_arrow(array: pa.Array, name: str, lists: bool = False) -> Text:
 
 
 def as_text(values: Any, name: str = "column") -> Text:
-    """The text of a column of any kind, as one piece; for small columns, not for the hot path."""
+    """The text of a column of any kind, as one chunk; for small columns, not for the hot path."""
     return text_of_arrow(as_array(values, name), name)
 
 
@@ -166,7 +166,7 @@ def _text_of_strings_array(array: pa.Array, name: str) -> Text:
 
 
 def _check_encoding(array: pa.Array, name: str, error: Exception) -> None:
-    """Raise ``InputError`` that names the first row that is not UTF-8, if one is."""
+    """Raise an ``InputError`` that names the first row that is not UTF-8, if there is one."""
     for row, value in enumerate(array.cast(pa.large_binary())):
         try:
             (value.as_py() or b"").decode()
@@ -185,16 +185,16 @@ def _numpy(array: pa.Array) -> Any:
 
 
 def as_arrow(values: Any, name: str = "column") -> pa.Array | pa.ChunkedArray:
-    """An Arrow array of what the user gave: a list, NumPy, pandas, Polars or Arrow column.
+    """An Arrow array from user input: a list, NumPy, pandas, Polars or Arrow column.
 
-    Raises ``ColumnError`` when the values cannot be one column.
+    Raises ``ColumnError`` if the values cannot be one column.
     """
     if isinstance(values, pa.Array | pa.ChunkedArray):
         check(values, f"column {name!r}")
         return values
     if isinstance(values, str | bytes | Mapping) or not hasattr(values, "__iter__"):
         hint = "; wrap it in a list" if isinstance(values, str | bytes | bool | int | float) else ""
-        raise ColumnError(f"column {name!r}: expected one value a row, got a single {type(values).__name__}{hint}")
+        raise ColumnError(f"column {name!r}: expected one value per row, got a single {type(values).__name__}{hint}")
     if type(values).__module__.startswith("polars"):
         if str(values.dtype) != "Object":
             return values.to_arrow()
@@ -222,7 +222,7 @@ def as_arrow(values: Any, name: str = "column") -> pa.Array | pa.ChunkedArray:
 
 
 def as_array(values: Any, name: str = "column") -> pa.Array:
-    """:func:`as_arrow` in one piece; the values of a dictionary column take the places of their numbers."""
+    """:func:`as_arrow` as one chunk; dictionary columns are decoded."""
     column = as_arrow(values, name)
     if not isinstance(column, pa.ChunkedArray):
         return decoded(column)
@@ -231,16 +231,16 @@ def as_array(values: Any, name: str = "column") -> pa.Array:
 
 
 def decoded(array: pa.Array) -> pa.Array:
-    """The values that a dictionary column stands for, other columns as they are.
+    """A dictionary column decoded to its values; other columns unchanged.
 
-    Its dictionary may hold a value twice, or null, and null may also be no number at all: what is equal, and what is
-    missing, only the values tell.
+    A dictionary may contain a value twice, or null, and indices may be null too: only the values show which rows are
+    equal and which are missing.
     """
     return array.dictionary.take(array.indices) if pa.types.is_dictionary(array.type) else array
 
 
 def codes_of(values: Any, name: str = "column") -> Ints:
-    """A number for each distinct value of a column, in order of first occurrence, -1 for null."""
+    """An integer code for each distinct value of a column, in order of first occurrence; -1 for null."""
     encoded = as_array(values, name).dictionary_encode()
     codes: Ints = _numpy(encoded.indices.fill_null(-1)).astype(np.int64)
     return codes
@@ -258,7 +258,7 @@ def _from_numpy(values: npt.NDArray[Any], name: str) -> Any:
 
 
 def _with_surrogates(values: list[Any]) -> pa.Array:
-    """A column of Python strings with lone surrogates, which UTF-8 cannot hold, made well formed."""
+    """A column of Python strings with lone surrogates, which UTF-8 cannot encode, made well formed."""
     nested = any(isinstance(value, list | tuple | np.ndarray) for value in values)
     if nested:
         flat = [item for value in values if value is not None for item in value]
@@ -270,7 +270,7 @@ def _with_surrogates(values: list[Any]) -> pa.Array:
 
 
 def _kinds(values: Iterable[Any]) -> set[type]:
-    """The types of the values, and of those in lists of them; None is of no type."""
+    """The types of the values, and of the items of lists; None has no type."""
     kinds = {type(value) for value in values if value is not None}
     return kinds | {
         type(one) for value in values if isinstance(value, list | tuple) for one in value if one is not None
@@ -284,12 +284,12 @@ def _mixed(values: Any, name: str, error: Exception) -> str:
             kinds.setdefault(type(value).__name__, row)
     if len(kinds) > 1:
         (first, row0), (second, row1) = list(kinds.items())[:2]
-        return f"column {name!r}: row {row0} holds {first}, row {row1} holds {second}; expected one type"
+        return f"column {name!r}: row {row0} is {first}, row {row1} is {second}; expected one type"
     return f"column {name!r}: {error}"
 
 
 def floats_of_arrow(array: pa.Array, name: str) -> Floats:
-    """A column of numbers as float64, NaN for null.  Raises ``ColumnError`` for a type that holds no numbers."""
+    """A column of numbers as float64, NaN for null.  Raises ``ColumnError`` for a type that is not numeric."""
     array = decoded(array)
     kind = array.type
     if pa.types.is_boolean(kind) or pa.types.is_null(kind):

@@ -1,7 +1,7 @@
-"""Arrow arrays that stay within their buffers: checked before anything reads what a file or another library claims.
+"""Checks that Arrow arrays stay within their buffers, before any code reads data from a file or another library.
 
-Arrow believes the offsets, indices and run ends that it is given; one beyond its buffer makes compiled code read stray
-memory.  Whether bytes are UTF-8 or times are times is no matter here, as nothing goes astray over it.
+Arrow trusts offsets, indices and run ends; one beyond its buffer makes compiled code read invalid memory.  Invalid
+UTF-8 or invalid times are not checked here, because they cannot cause invalid reads.
 """
 
 from __future__ import annotations
@@ -12,11 +12,11 @@ import pyarrow.types as pt
 from fastmetrics.errors import InputError
 
 MOST_ROWS = 2**31 - 1
-"""Rows of one array; Arrow's format asks writers to keep to it, and columns of nulls could claim any number."""
+"""Maximum rows of one array; Arrow's format recommends this limit, and a column of nulls could claim any number."""
 
 
 def check(array: pa.Array | pa.ChunkedArray, where: str, error: type[InputError] = InputError) -> None:
-    """Raise ``error`` unless every offset, index, view and run end of the array lies within what it points into.
+    """Raise ``error`` unless every offset, index, view and run end of the array is within its target.
 
     >>> codes = pa.DictionaryArray.from_arrays(pa.array([0, 7]), pa.array(["yes"]), safe=False)
     >>> check(codes, "column 'answer'")  # doctest: +ELLIPSIS
@@ -25,7 +25,7 @@ def check(array: pa.Array | pa.ChunkedArray, where: str, error: type[InputError]
     """
     for chunk in array.chunks if isinstance(array, pa.ChunkedArray) else (array,):
         if len(chunk) > MOST_ROWS:
-            raise error(f"{where}: {len(chunk):,} rows in one piece; expected at most {MOST_ROWS:,}")
+            raise error(f"{where}: {len(chunk):,} rows in one chunk; expected at most {MOST_ROWS:,}")
         try:
             chunk.view(layout(chunk.type)).validate(full=True)
         except (pa.ArrowInvalid, pa.ArrowIndexError) as reason:
@@ -33,13 +33,13 @@ def check(array: pa.Array | pa.ChunkedArray, where: str, error: type[InputError]
 
 
 def check_table(table: pa.Table | pa.RecordBatch, where: str = "column", error: type[InputError] = InputError) -> None:
-    """``check`` every column of a table."""
+    """``check`` for every column of a table."""
     for name, column in zip(table.schema.names, table.columns, strict=True):
         check(column, f"{where} {name!r}", error)
 
 
 def layout(type_: pa.DataType) -> pa.DataType:
-    """The type of the same buffers whose values may be anything: bytes in place of text, integers of times.
+    """The type with the same buffers whose values are unrestricted: bytes instead of text, integers instead of times.
 
     >>> layout(pa.list_(pa.string()))
     ListType(list<item: binary>)

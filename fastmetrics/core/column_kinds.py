@@ -1,7 +1,7 @@
 """The Arrow types that a column of each kind may have, in memory and in files.
 
-A *kind* is what ``fastmetrics.core.input_columns`` says of a column (text, texts, ids, id, number, amounts, numbers,
-flag, time, vector), or ``any`` for a column that is only copied.
+A *kind* is declared in ``fastmetrics.core.input_columns`` (text, texts, ids, id, number, amounts, numbers, flag, time,
+vector), or ``any`` for a column that is only copied.
 """
 
 from __future__ import annotations
@@ -15,24 +15,24 @@ from fastmetrics.errors import ColumnError
 
 
 def is_text(type_: pa.DataType) -> bool:
-    """Whether the type holds strings, in whichever layout."""
+    """Whether the type contains strings, in any layout."""
     if pt.is_dictionary(type_):
         return is_text(type_.value_type)
     return bool(pt.is_string(type_) or pt.is_large_string(type_) or pt.is_string_view(type_))
 
 
 def is_list(type_: pa.DataType) -> bool:
-    """Whether the type holds lists, in whichever layout."""
+    """Whether the type contains lists, in any layout."""
     return bool(pt.is_list(type_) or pt.is_large_list(type_) or pt.is_fixed_size_list(type_))
 
 
 def is_list_view(type_: pa.DataType) -> bool:
-    """Whether the type holds lists that may lie in any order."""
+    """Whether the type contains lists in arbitrary order (list views)."""
     return bool(pt.is_list_view(type_) or pt.is_large_list_view(type_))
 
 
 def is_number(type_: pa.DataType) -> bool:
-    """Whether the type holds whole numbers, floats or decimals."""
+    """Whether the type contains integers, floats or decimals."""
     return bool(pt.is_integer(type_) or pt.is_floating(type_) or pt.is_decimal(type_))
 
 
@@ -81,13 +81,13 @@ def fits(kind: str, type_: pa.DataType) -> bool:
 
 
 def check(where: str, name: str, kind: str, type_: pa.DataType) -> None:
-    """Raise ``ColumnError`` unless a column of this type can be of this kind; ``where`` begins the message."""
+    """Raise ``ColumnError`` unless a column of this type can be of this kind; ``where`` prefixes the message."""
     if not fits(kind, type_):
         raise ColumnError(f"{where}column {name!r}: expected {_FITS[kind][0]}, got {type_}")
 
 
 def plain(type_: pa.DataType) -> pa.DataType:
-    """The type with dictionaries, runs and views replaced by what they stand for."""
+    """The type with dictionaries, run-end encodings and views replaced by their value types."""
     if pt.is_dictionary(type_) or pt.is_run_end_encoded(type_):
         return plain(type_.value_type)
     if pt.is_string_view(type_):

@@ -1,4 +1,4 @@
-"""What is known of scores beside their columns, kept in metadata: the counts of corpus metrics and of cautions."""
+"""Metadata of scores: the counts of corpus metrics and of cautions."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import pyarrow as pa
 from fastmetrics.core.arrays import Flags, Ints
 
 METADATA = b"fastmetrics"
-"""The key of a schema's metadata under which scores keep, as JSON, what is known of them beside the columns."""
+"""The key of the schema metadata that contains the information about scores as JSON."""
 
 
 Counts: TypeAlias = Mapping[str, list[int]]
@@ -27,10 +27,10 @@ def metadata(
     options: Mapping[str, Any] | None = None,
     n_rows: int | None = None,
 ) -> dict[bytes, str]:
-    """Metadata with the counts of corpus metrics and of cautions, and of each column of scores its rows and nulls.
+    """Metadata with the counts of corpus metrics and cautions, and the numbers of rows and nulls of each score column.
 
-    And with the sums that make the ``fingerprint`` of the rows, the ``options`` given to all metrics, and ``n_rows``
-    where no column of scores tells how many there are, if any.
+    If given, it also contains the sums of the ``fingerprint`` of the rows, the ``options`` given to all metrics, and
+    ``n_rows``, for tables without a score column.
     """
     metrics = {
         name: {"n_rows": n_rows, "n_missing": n_missing, "n_undefined": 0, "n_error": 0}
@@ -45,7 +45,7 @@ def metadata(
 
 
 def counts_column(metric: str) -> str:
-    """The column that keeps what each row adds to the counts of a corpus metric.
+    """The column that stores each row's counts for a corpus metric.
 
     >>> counts_column("corpus_bleu")
     'corpus_bleu.counts'
@@ -54,7 +54,7 @@ def counts_column(metric: str) -> str:
 
 
 def counts_array(counts: Ints, present: Flags) -> pa.Array:
-    """The counts of rows as lists, null where a row was not counted."""
+    """The counts of rows as lists; null for a row that was not counted."""
     ends = np.concatenate([[0], np.cumsum(present * np.int64(counts.shape[1]))])
     mask = None if present.all() else pa.array(~present)
     return pa.ListArray.from_arrays(
@@ -66,7 +66,7 @@ KINDS = ("counts", "cautions", "fingerprint")
 
 
 def add_counts(batches: Iterable[pa.RecordBatch]) -> list[dict[str, list[int]]]:
-    """Of scored batches the counts of the corpus metrics, those of the cautions, and the fingerprint, added up."""
+    """The summed counts of corpus metrics and cautions and the fingerprint of scored batches."""
     held = [json.loads((batch.schema.metadata or {}).get(METADATA, b"{}")) for batch in batches]
     return [add_up(one.get(kind, {}) for one in held) for kind in KINDS]
 

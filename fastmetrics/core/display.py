@@ -1,4 +1,4 @@
-"""A small table of results, for a terminal, a notebook and plain text."""
+"""Small tables of results for a terminal, a notebook and plain text."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 _LINE = 80
-"""Columns of a terminal that notes fit into."""
+"""Maximum width of notes, in terminal columns."""
 
 
 BLOCKS = "▁▂▃▄▅▆▇█"
@@ -42,7 +42,7 @@ def sparkline(values: Iterable[float]) -> str:
 
 
 def number(value: float) -> str:
-    """``value`` with about four significant digits; a count in full; – for NaN.
+    """``value`` with about four significant digits; counts in full; – for NaN.
 
     >>> [number(x) for x in (0.12345, 812.25, 3, 1e-9, float("nan"))]
     ['0.1235', '812.2', '3', '1e-09', '–']
@@ -59,7 +59,7 @@ def number(value: float) -> str:
 
 @dataclass(frozen=True)
 class Grid:
-    """A header and rows of cells, the first column to the left and the others to the right.
+    """A header and rows of cells; the first column is left-aligned, the others are right-aligned.
 
     >>> print(Grid(("metric", "mean"), (("token_f1", "0.5000"),)))
     metric      mean
@@ -81,7 +81,7 @@ class Grid:
         )
 
     def markdown(self) -> str:
-        """The table in GitHub's Markdown; a bar within a cell is escaped."""
+        """The table in GitHub's Markdown; bars in cells are escaped."""
 
         def line(cells: Sequence[str]) -> str:
             return f"| {' | '.join(' '.join(cell.split()).replace('|', chr(92) + '|') for cell in cells)} |"
@@ -104,15 +104,15 @@ class Grid:
 
 
 class Shown(ABC):
-    """What prints as tables and notes: a subclass says which."""
+    """Base class of results that print as tables and notes."""
 
     @abstractmethod
     def grids(self) -> Sequence[Grid]:
-        """The tables, one below the other."""
+        """The tables, printed one below the other."""
 
     @abstractmethod
     def remarks(self) -> Sequence[str]:
-        """What a reader must know."""
+        """The notes for the reader."""
 
     def __str__(self) -> str:
         return "\n\n".join([*map(str, self.grids()), *filter(None, ["\n".join(self.remarks())])])
@@ -130,7 +130,7 @@ class Shown(ABC):
 
 
 def folded(notes: Iterable[str]) -> list[str]:
-    """Notes in lines of at most 80 columns, cut at spaces; names and numbers stay whole.
+    """Notes wrapped at spaces to at most 80 columns; names and numbers stay whole.
 
     >>> folded(["one", "a b " * 30])[1:]  # doctest: +ELLIPSIS
     ['a b a b ... a b', 'a b ... a b']
@@ -140,7 +140,7 @@ def folded(notes: Iterable[str]) -> list[str]:
 
 
 def strict(value: Any) -> Any:
-    """``value`` fit for JSON: null for NaN, ``"Infinity"`` and ``"-Infinity"`` for the infinities."""
+    """``value`` converted for JSON: null for NaN, ``"Infinity"`` and ``"-Infinity"`` for the infinities."""
     if isinstance(value, Mapping):
         return {key: strict(item) for key, item in value.items()}
     if isinstance(value, list | tuple):

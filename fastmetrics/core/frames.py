@@ -1,6 +1,6 @@
-"""Tables as users hand them in: the names of their columns, and the columns asked for as Arrow tables.
+"""User tables of any kind: their column names, and selected columns as Arrow tables.
 
-A column is converted when it is asked for, so what the other columns hold cannot matter.
+A column is converted only on request, so the types of other columns do not matter.
 """
 
 from __future__ import annotations
@@ -22,15 +22,15 @@ from fastmetrics.errors import ColumnError
 
 @dataclass(frozen=True)
 class Frame:
-    """An opened table: the names of its columns as text, and how to read some of them, piece by piece."""
+    """An opened table: its column names as text, and a function that reads some columns, chunk by chunk."""
 
     names: list[str]
     pieces: Callable[[Sequence[str]], Iterable[pa.Table]]
     index: Any = None
-    """The row labels of a pandas frame."""
+    """The index of a pandas frame."""
 
     def read(self, names: Sequence[str]) -> tuple[pa.Schema, Iterator[pa.Table]]:
-        """The schema of the columns ``names``, and their rows.  Raises ``ColumnError`` for a name that occurs twice."""
+        """The schema of the columns ``names``, and their rows.  Raises ``ColumnError`` for a duplicate name."""
         _once(self.names, names)
         pieces = iter(self.pieces(names))
         first = next(pieces)
@@ -38,11 +38,11 @@ class Frame:
 
 
 def open_frame(table: Any) -> Frame:
-    """A table of any kind, opened; no column is converted yet.
+    """Open a table of any kind; no column is converted yet.
 
-    Taken are Arrow tables, record batches and readers, lists and iterators of tables and batches, pandas and Polars
-    frames, lazy frames, dicts of columns, lists and iterators of dicts, and whatever exports an Arrow stream.  Raises
-    ``ColumnError`` for anything else.
+    Supported are Arrow tables, record batches and readers, lists and iterators of tables and batches, pandas and Polars
+    frames, lazy frames, dicts of columns, lists and iterators of dicts, and any object that exports an Arrow stream.
+    Raises ``ColumnError`` for anything else.
 
     >>> frame = open_frame({"answer": ["a"], "meta": [object()]})
     >>> frame.names
@@ -75,7 +75,7 @@ def open_frame(table: Any) -> Frame:
 
 
 def aligned_table(columns: Mapping[str, Any]) -> pa.Table:
-    """Columns side by side; raises ``ColumnError`` if their lengths differ."""
+    """A table from columns; raises ``ColumnError`` if their lengths differ."""
     lengths = {name: len(array) for name, array in columns.items()}
     if len(set(lengths.values())) > 1:
         raise ColumnError(f"columns differ in length: {', '.join(f'{n!r} has {k}' for n, k in lengths.items())}")
@@ -83,7 +83,7 @@ def aligned_table(columns: Mapping[str, Any]) -> pa.Table:
 
 
 def _of_columns(keys: Iterable[Any], column: Callable[[int, Any], Any], index: Any = None) -> Frame:
-    """A table of columns: ``column(place, key)`` gives the values of one."""
+    """A table from columns: ``column(place, key)`` returns the values of one."""
     keys = list(keys)
     names = [str(key) for key in keys]
 
@@ -95,7 +95,7 @@ def _of_columns(keys: Iterable[Any], column: Callable[[int, Any], Any], index: A
 
 
 def _of_items(table: Iterable[Any]) -> Frame:
-    """A list or an iterator of tables, or of dicts, one a row."""
+    """A table from a list or iterator of tables, or of dicts, one per row."""
     items = iter(table)
     head = list(itertools.islice(items, 1))
     if head and isinstance(head[0], pa.Table | pa.RecordBatch):
@@ -110,7 +110,7 @@ def _of_items(table: Iterable[Any]) -> Frame:
 
 
 def _of_pieces(schema: pa.Schema, tables: Iterable[Any]) -> Frame:
-    """Arrow tables and record batches, one after the other, that have the columns asked for."""
+    """A table from consecutive Arrow tables and record batches that have the requested columns."""
 
     def pieces(asked: Sequence[str]) -> Iterator[pa.Table]:
         for place, piece in enumerate(tables):
@@ -131,7 +131,7 @@ def _of_pieces(schema: pa.Schema, tables: Iterable[Any]) -> Frame:
 
 
 def _of_lazy(table: Any) -> Frame:
-    """A lazy frame of Polars, of which only the columns asked for are computed."""
+    """A table from a lazy Polars frame; only the requested columns are computed."""
 
     def pieces(asked: Sequence[str]) -> Iterable[pa.Table]:
         from polars import selectors
@@ -149,11 +149,11 @@ def _once(names: Iterable[str], asked: Sequence[str]) -> None:
 
 
 def with_index(scores: pa.Table, index: Any) -> pa.Table:
-    """The scores with the row labels of a pandas frame, as Arrow itself keeps them, for ``to_pandas`` to restore.
+    """The scores with the index of a pandas frame, stored as Arrow does, so that ``to_pandas`` restores it.
 
-    They are columns of the table, even where they merely count the rows, so that they stay with their rows when the
-    table is sorted or filtered.  A level that is called as a column of scores loses its name.  Raises ``ColumnError``
-    for labels that no column can hold.
+    The index is stored as columns, even a range index, so that it stays with its rows when the table is sorted or
+    filtered.  An index level with the name of a score column loses its name.  Raises ``ColumnError`` for labels that
+    cannot be a column.
     """
     import pandas as pd
 
@@ -163,13 +163,15 @@ def with_index(scores: pa.Table, index: Any) -> pa.Table:
     try:
         labels = pa.Table.from_pandas(blank, preserve_index=True)
     except (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError) as error:
-        raise ColumnError(f"the frame's index cannot go with the scores: {error}; reset_index() first") from error
+        raise ColumnError(
+            f"the frame's index cannot be copied to the scores: {error}; call reset_index() first"
+        ) from error
     for field, column in zip(labels.schema, labels.columns, strict=True):
         scores = scores.append_column(field, column)
     return scores.replace_schema_metadata({**(scores.schema.metadata or {}), **labels.schema.metadata})
 
 
 def index_columns(schema: pa.Schema) -> set[str]:
-    """The columns of an Arrow table that hold the row labels of a pandas frame."""
+    """The columns of an Arrow table that contain the index of a pandas frame."""
     named = json.loads((schema.metadata or {}).get(b"pandas", b"{}")).get("index_columns", [])
     return {name for name in schema.names if name in named or re.fullmatch(r"__index_level_\d+__", name)}

@@ -1,6 +1,6 @@
-"""Every input column: its canonical name, what else it may be called, its kind and its meaning.
+"""Every input column: its canonical name, aliases, kind and meaning.
 
-The rest of the package knows a column by its canonical name only; :func:`resolve` finds it in a user's table.
+The rest of the package uses canonical names only; :func:`resolve` finds a column in a user's table.
 """
 
 from __future__ import annotations
@@ -26,11 +26,11 @@ class Column:
 
 _ALL = (
     Column("id", "id", "identifies the row; copied to the scores", ("query_id", "qid", "sample_id")),
-    Column("question", "text", "what was asked", ("query", "prompt", "user_input", "input")),
+    Column("question", "text", "the question", ("query", "prompt", "user_input", "input")),
     Column(
         "answer",
         "text",
-        "what the system answered",
+        "the system's answer",
         (
             "response",
             "prediction",
@@ -45,7 +45,7 @@ _ALL = (
     Column(
         "reference",
         "texts",
-        "the right answer, or a list of right answers",
+        "the correct answer, or a list of correct answers",
         (
             "references",
             "ground_truth",
@@ -66,7 +66,7 @@ _ALL = (
     Column(
         "context_ids",
         "ids",
-        "ids of the contexts, one for each, which an answer may cite instead of their numbers",
+        "one id per context, which an answer may cite instead of the context's number",
         ("document_ids",),
     ),
     Column("retrieved_ids", "ids", "ids of the retrieved documents, best first", ("retrieved_context_ids",)),
@@ -77,33 +77,38 @@ _ALL = (
     Column(
         "confidence",
         "number",
-        "how sure the system was of its answer, on any scale; larger is surer",
+        "the system's confidence in its answer, on any scale; larger is more confident",
         ("answer_confidence", "confidence_score", "certainty"),
     ),
     Column("latency_ms", "number", "milliseconds from request to answer", ("latency",)),
-    Column("prompt_tokens", "amounts", "tokens of the prompt, as the model counts them; of several rounds a list"),
-    Column("completion_tokens", "amounts", "tokens of the answer, as the model counts them; of several rounds a list"),
-    Column("total_tokens", "amounts", "tokens of prompt and answer together; of several rounds a list"),
+    Column("prompt_tokens", "amounts", "tokens of the prompt, as the model counts them; a list for several rounds"),
+    Column("completion_tokens", "amounts", "tokens of the answer, as the model counts them; a list for several rounds"),
+    Column("total_tokens", "amounts", "tokens of prompt and answer together; a list for several rounds"),
     Column(
         "session_id",
         "id",
-        "the conversation that the row is a turn of",
+        "the conversation that the row belongs to",
         ("session", "conversation_id", "dialog_id", "dialogue_id", "thread_id", "chat_id"),
     ),
-    Column("turn", "number", "the row's place within its session", ("turn_id", "turn_index", "turn_number")),
-    Column("round", "number", "which of several rounds of one question the row is", ("round_index", "round_number")),
+    Column("turn", "number", "the row's position within its session", ("turn_id", "turn_index", "turn_number")),
+    Column(
+        "round",
+        "number",
+        "the number of the row's round, for questions with several rounds",
+        ("round_index", "round_number"),
+    ),
     Column("timestamp", "time", "when the question was asked", ("created_at", "datetime", "asked_at")),
     Column(
         "rating",
         "number",
-        "what the user thought of the answer; larger is better",
+        "the user's rating of the answer; larger is better",
         ("user_rating", "feedback", "stars"),
     ),
     Column("answer_embedding", "vector", "embedding of the answer"),
     Column("reference_embedding", "vector", "embedding of the reference"),
     Column("question_embedding", "vector", "embedding of the question"),
-    Column("embedding", "vector", "embedding whose space is measured", ("embeddings", "vector", "vectors")),
-    Column("ratings", "numbers", "what several raters gave the row, in the same order; null for none"),
+    Column("embedding", "vector", "embedding whose geometry is measured", ("embeddings", "vector", "vectors")),
+    Column("ratings", "numbers", "ratings of the row by several raters, in a fixed order; null for no rating"),
 )
 
 COLUMNS: Mapping[str, Column] = {column.name: column for column in _ALL}
@@ -185,14 +190,14 @@ def resolve(
             if len(rivals) > 1 and (needed is None or column.name in needed):
                 both = " and ".join(map(repr, rivals))
                 way = Argument("columns", {column.name: ...})
-                raise ColumnError(f"columns {both} could both be {column.name!r}; name one with ", way)
+                raise ColumnError(f"columns {both} both match {column.name!r}; choose one with ", way)
             if rivals:
                 found[column.name] = rivals[0]
     return {name: found[name] for name in COLUMNS if name in found}
 
 
 def passed_over(present: Iterable[str], found: Mapping[str, str]) -> dict[str, list[str]]:
-    """The ``present`` columns whose names fit a canonical column too that was ``found`` under another one.
+    """The ``present`` columns that also match a canonical column for which another one was ``found``.
 
     >>> passed_over(["answer", "response"], {"answer": "answer"})
     {'answer': ['response']}
@@ -203,7 +208,7 @@ def passed_over(present: Iterable[str], found: Mapping[str, str]) -> dict[str, l
 
 
 def _given(names: list[str], columns: Mapping[str, str] | None, schema: str | None) -> dict[str, str]:
-    """What is said of the columns by the preset, and by name."""
+    """The column names from the preset and from ``columns``."""
     found = _by_schema(names, schema)
     if columns is not None and not isinstance(columns, Mapping):
         raise ColumnError(Argument("columns", columns), ": expected {canonical: yours}")
@@ -231,7 +236,7 @@ def _fits(column: Column, name: str) -> bool:
 
 
 def _rivals(column: Column, names: list[str]) -> list[str]:
-    """The names that might be a column's, best first: one, unless only its owner can tell which is meant."""
+    """The candidate names of a column, best first; more than one only if the choice is ambiguous."""
     fitting = [name for name in names if _fits(column, name)]
     if all(name.lower() != column.name for name in fitting):
         return fitting

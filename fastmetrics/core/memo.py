@@ -1,4 +1,4 @@
-"""What was found out about one object beside others, remembered by the identity of those."""
+"""A cache of results by the identity of the objects they were computed from."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ T = TypeVar("T")
 
 
 class Memo:
-    """Results by what was asked and which objects it was asked of; the objects live as long as their results.
+    """Results by key and objects; the cache keeps the objects alive.
 
-    An object's id is its own only while it lives, so a result holds the objects that it was found for.
+    An object's id is unique only while it lives, so a result holds references to its objects.
 
     >>> memo, words = Memo(), ["a", "b"]
     >>> memo.of("length", (words,), lambda: len(words)), memo.of("length", (words,), lambda: 0)
@@ -22,11 +22,11 @@ class Memo:
         self._found: dict[tuple[Hashable, ...], tuple[tuple[object, ...], Any]] = {}
 
     def holds(self, what: Hashable, beside: tuple[object, ...] = ()) -> bool:
-        """Whether the result is known."""
+        """Whether the result is cached."""
         return (what, *map(id, beside)) in self._found
 
     def of(self, what: Hashable, beside: tuple[object, ...], make: Callable[[], T]) -> T:
-        """What ``make`` returned the first time that ``what`` was asked of these objects."""
+        """The cached result of ``make`` for ``what`` and these objects."""
         key = (what, *map(id, beside))
         if key not in self._found:
             self._found[key] = beside, make()

@@ -1,4 +1,4 @@
-"""Lists of names as people write them: ``"token_f1,squad_f1(version=2)"``."""
+"""Parsing lists of names: ``"token_f1,squad_f1(version=2)"``."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 
 def split(text: str) -> list[str]:
-    """The items of a comma-separated list; commas within brackets and within quotes belong to an item.
+    """The items of a comma-separated list; commas within brackets and quotes do not separate.
 
     >>> split("token_f1, overall_quality(weights=(0.2, 0.8), language='a,b'),jaccard")
     ['token_f1', "overall_quality(weights=(0.2, 0.8), language='a,b')", 'jaccard']
@@ -30,7 +30,7 @@ def split(text: str) -> list[str]:
 
 
 def listed(names: str | Iterable[str] | None) -> list[str]:
-    """Names in a list: those of a text as on the command line, those of anything else as they are.
+    """Names as a list: a string is split as on the command line, other values are unchanged.
 
     >>> listed("token_f1,jaccard"), listed(["a,b"]), listed(None)
     (['token_f1', 'jaccard'], ['a,b'], [])

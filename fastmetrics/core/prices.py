@@ -1,4 +1,4 @@
-"""What calls cost: a table of prices that the user gives, and estimates of tokens before anything is sent."""
+"""The cost of calls: a user's table of prices, and estimates of tokens before any call."""
 
 from __future__ import annotations
 
@@ -13,24 +13,24 @@ from typing import Any
 from fastmetrics.errors import FileFormatError, UnknownNameError
 
 _BYTES_A_TOKEN = 4
-"""About what tokenisers make of a text in UTF-8; of text that is not English a little less."""
+"""Approximate bytes per token of UTF-8 text; a little less for text that is not English."""
 
 _TOKENS_A_MESSAGE = 4
 REPLY_TOKENS = 120
-"""About the tokens of a score and its reason."""
+"""Approximate tokens of a score and its reason."""
 
 _MILLION = 1_000_000
 
 
 @dataclass(frozen=True)
 class Price:
-    """What a model's tokens cost, in any currency: a million of those it reads, and of those it writes."""
+    """The price of a model in any currency, per million prompt tokens and per million completion tokens."""
 
     input: float
     output: float
 
     def cost(self, prompt_tokens: float, completion_tokens: float) -> float:
-        """The cost of so many tokens.
+        """The cost of these numbers of tokens.
 
         >>> Price(input=0.5, output=2.0).cost(1_000_000, 500_000)
         1.5
@@ -39,7 +39,7 @@ class Price:
 
 
 def estimated_tokens(text: str) -> int:
-    """About how many tokens a message has.
+    """The approximate number of tokens of a message.
 
     >>> estimated_tokens("a" * 400)
     104
@@ -48,9 +48,9 @@ def estimated_tokens(text: str) -> int:
 
 
 def price_of(model: str, prices: Mapping[str, Any] | str | Path) -> Price:
-    """The price of a model in a table ``{model: {"input": …, "output": …}}``, or in a file of it, TOML or JSON.
+    """The price of a model from a table ``{model: {"input": …, "output": …}}``, or from a TOML or JSON file of it.
 
-    Raises ``FileFormatError`` for a file that cannot be read or holds something else, ``UnknownNameError`` for a model
+    Raises ``FileFormatError`` for a file that cannot be read or has another structure, ``UnknownNameError`` for a model
     that is not in it.
     """
     where = "prices" if isinstance(prices, Mapping) else str(prices)
@@ -72,7 +72,7 @@ def _read(path: Path) -> Mapping[str, Any]:
     except OSError as error:
         raise FileFormatError(f"{path}: {error.strerror or error}") from error
     except (ValueError, RecursionError) as error:
-        raise FileFormatError(f"{path}: cannot be read as a table of prices: {error}") from error
+        raise FileFormatError(f"{path}: not a table of prices: {error}") from error
     if not isinstance(found, dict):
         raise FileFormatError(f"{path}: expected a table of prices by model")
     return found

@@ -1,4 +1,4 @@
-"""Work spread over threads, its results in the order of the input, with bounded memory."""
+"""Thread pools with results in the order of the input and bounded memory."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ R = TypeVar("R")
 
 
 def cores(threads: int | None = None) -> int:
-    """The number of threads asked for; by default one for every processor this process may use.
+    """The requested number of threads; by default one for each core available to this process.
 
-    Raises ``OptionError`` for anything but a whole number from 1 to 1,024.
+    Raises ``OptionError`` for anything but an integer from 1 to 1,024.
     """
     if threads is None:
         return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
@@ -30,9 +30,9 @@ def cores(threads: int | None = None) -> int:
 
 
 def keep_to_one() -> None:
-    """Make this process, one worker of several, leave the other processors alone: no library starts threads here.
+    """Restrict this process, one of several workers, to one core: libraries start no threads in it.
 
-    What is loaded already is told so; what is loaded later reads the environment.
+    Loaded libraries are configured directly; libraries loaded later read the environment.
     """
     import pyarrow as pa
     import threadpoolctl
@@ -47,10 +47,11 @@ _POOLS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_N
 
 
 def ordered(work: Callable[[T], R], items: Iterable[T], threads: int) -> Generator[R, None, None]:
-    """``map(work, items)`` on ``threads`` threads, at most one item more than threads being under way.
+    """``map(work, items)`` on ``threads`` threads, with at most ``threads + 1`` items in progress.
 
-    One thread does one item at a time.  An error of ``items`` is raised after the results before it; leaving early
-    drops the rest, and the work under way as well unless it ends within a second: no interrupt waits for a long row.
+    One thread processes one item at a time.  An error of ``items`` is raised after the results before it.  Leaving
+    early drops the remaining items, and also the work in progress unless it ends within a second, so an interrupt does
+    not wait for a long row.
 
     >>> list(ordered(len, ["a", "bc"], threads=2))
     [1, 2]
@@ -83,14 +84,13 @@ def ordered(work: Callable[[T], R], items: Iterable[T], threads: int) -> Generat
 
 
 _PATIENCE = 1.0
-"""Seconds that work under way is waited for when its result is no longer wanted."""
+"""Seconds to wait for work in progress whose result is no longer needed."""
 
 
 class Crew:
-    """Threads that take work in the order it comes, and that neither an interrupt nor the end of Python waits for.
+    """Threads that process work in order of submission; neither an interrupt nor the exit of Python waits for them.
 
-    ``concurrent.futures`` has Python join its threads at exit: after an interrupt it would sit through the row that
-    was interrupted.
+    ``concurrent.futures`` joins its threads at exit: after an interrupt, Python would wait for the interrupted row.
     """
 
     def __init__(self, size: int, name: str) -> None:
@@ -101,7 +101,7 @@ class Crew:
         self._dropped = False
 
     def submit(self, work: Callable[..., R], *arguments: Any) -> Future[R]:
-        """What ``work`` will make of the arguments."""
+        """A future of ``work`` called with the arguments."""
         future: Future[R] = Future()
         self._queue.put((future, partial(work, *arguments)))
         if len(self._threads) < self._size:
@@ -120,12 +120,12 @@ class Crew:
             del given, future, work  # the result is not held while there is nothing to do
 
     def leave(self, patience: float) -> None:
-        """Drop the work that has not begun, and wait for the rest no longer than so many seconds."""
+        """Drop work that has not started, and wait at most this many seconds for the rest."""
         self._dropped = True
         self.dismiss(patience)
 
     def dismiss(self, patience: float | None = None) -> None:
-        """Wait until all work is done and the threads have ended, as long as it takes or so many seconds."""
+        """Wait until all work is done and the threads have ended, optionally at most this many seconds."""
         for _ in self._threads:
             self._queue.put(None)
         end = None if patience is None else time.monotonic() + patience
@@ -134,7 +134,7 @@ class Crew:
 
 
 class Background:
-    """One thread that does what it is given in order, at most ``depth`` things behind; depth 0 is the caller's own."""
+    """One thread that processes work in order, with at most ``depth`` items queued; 0 runs in the caller's thread."""
 
     def __init__(self, depth: int) -> None:
         self._depth = depth
@@ -142,7 +142,7 @@ class Background:
         self._crew = Crew(1, "fastmetrics-write") if depth else None
 
     def do(self, work: Callable[[], None]) -> None:
-        """Do ``work`` after what was given before; raises what earlier work raised."""
+        """Queue ``work``; raises errors of earlier work."""
         if self._crew is None:
             work()
             return
@@ -151,11 +151,11 @@ class Background:
             self._waiting.popleft().result()
 
     def finish(self) -> None:
-        """Wait until all is done; raises what it raised."""
+        """Wait until all work is done; raises its errors."""
         while self._waiting:
             self._waiting.popleft().result()
 
     def close(self) -> None:
-        """Do what is left, whatever comes of it, and end the thread."""
+        """Process the remaining work, ignoring errors, and end the thread."""
         if self._crew is not None:
             self._crew.dismiss()

@@ -1,1 +1,1 @@
-"""What a metric is: a batch of rows, the representations a metric asks for, the decorator that declares it."""
+"""Declaration of metrics: a batch of rows, its representations, and the decorator."""

@@ -1,7 +1,7 @@
-"""One batch of rows, and everything that was derived from it.
+"""One batch of rows, and a cache of everything derived from it.
 
-A column is tokenised once per convention, however many metrics ask; what depends on a column is made at the first
-request and remembered for as long as the batch lives.
+A column is tokenised once per convention for all metrics.  Everything derived from a column is computed at the first
+request and cached for the lifetime of the batch.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, eq=False)
 class Numbers:
-    """A column of numbers; those of null rows are NaN."""
+    """A column of numbers; null rows are NaN."""
 
     values: Floats
 
@@ -35,12 +35,12 @@ class Numbers:
 
 
 class Batch:
-    """Rows by canonical column name, with a memory of what was derived from them."""
+    """Rows by canonical column name, with a cache of derived data."""
 
     def __init__(
         self, columns: Mapping[str, pa.Array], shared: Collection[str] = (), words: Wordbook | None = None
     ) -> None:
-        """``shared`` are the columns that will be asked for under several conventions: they are cut once for all."""
+        """``shared`` are the columns needed under several conventions: they are tokenised for all at once."""
         self.columns = columns
         self.words = Wordbook() if words is None else words
         self._shared = frozenset(shared)
@@ -48,16 +48,16 @@ class Batch:
         self._memory = Memo()
 
     def remember(self, key: Hashable, make: Callable[[], T], *beside: object) -> T:
-        """What ``make`` returned the first time ``key`` was asked for, of the objects ``beside`` it."""
+        """The cached result of ``make`` for ``key`` and the objects ``beside``."""
         return self._memory.of(key, beside, make)
 
     def text(self, column: str) -> Text:
-        """The strings of a column; in a column that may hold lists, those of a row are strings of their own."""
+        """The strings of a column; in a column that may contain lists, each item is a separate string."""
         lists = COLUMNS[column].kind == "texts"
         return self.remember(("text", column), lambda: text_of_arrow(self.columns[column], column, lists=lists))
 
     def vocabulary(self, name: str) -> Vocabulary:
-        """The words this batch has under the convention ``name``."""
+        """The words of this batch under the convention ``name``."""
         return self.words.vocabulary(name)
 
     def tokens(self, column: str, name: str) -> Tokens:
@@ -71,11 +71,11 @@ class Batch:
         return self.remember(("tokens", column, name), make)
 
     def folded(self, column: str, name: str) -> Folded:
-        """The characters of a column under the convention ``name``, not yet cut into words."""
+        """The characters of a column under the convention ``name``, before tokenisation."""
         return self.remember(("folded", column, name), lambda: fold(self.text(column), convention(name)))
 
     def numbers(self, column: str) -> Numbers:
-        """A column of numbers as float64, the sum of each list."""
+        """A column of numbers as float64; lists are summed."""
         return self.remember(("numbers", column), lambda: Numbers(floats_of_arrow(self._amounts(column), column)))
 
     def _amounts(self, column: str) -> pa.Array:
@@ -85,14 +85,14 @@ class Batch:
         return self.remember(("amounts", column), lambda: totals(array, column))
 
     def owners(self, column: str) -> Ints | None:
-        """The row of each string of a column of lists; None for a column with one string a row."""
+        """The row of each string in a column of lists; None for a column with one string per row."""
         groups = self.text(column).groups
         if groups is None:
             return None
         return self.remember(("owners", column), lambda: np.repeat(np.arange(self.n_rows), np.diff(groups)))
 
     def present(self, column: str) -> Flags:
-        """Whether each row has a value: not null, and for lists not empty, nor with a null among amounts."""
+        """Whether each row has a value: not null, a list not empty, amounts without null."""
 
         def look() -> Flags:
             of_ids = pa.types.is_integer(self.columns[column].type)  # as some metrics take in the place of text

@@ -1,7 +1,7 @@
-"""What a reader of scores must know of the rows: how many of them a metric cannot do justice to, and what helps.
+"""Cautions: notes about rows that a metric cannot score well, with their number and advice.
 
-A metric declares its caution; the rows that it speaks of are counted batch by batch, as ``[rows, scored rows]``, and
-the counts added up like those of corpus metrics.  They end as one note per cause in the summary.
+A metric declares its caution.  The affected rows are counted in each batch as ``[rows, scored rows]``, and the counts
+are summed like those of corpus metrics.  The summary has one note per cause.
 """
 
 from __future__ import annotations
@@ -20,18 +20,18 @@ from fastmetrics.kernels.text.scripts import FOREIGN, ONE_WORD
 from fastmetrics.text.scripts import scripts
 
 MANY = 0.05
-"""The share of the scored rows from which on they are many."""
+"""The default share of the scored rows that triggers a note."""
 
 Finder: TypeAlias = Callable[[Batch, Options, Iterable[str]], Flags | None]
-"""What finds rows in the columns of a metric; None for none."""
+"""A function that finds rows in the columns of a metric; None for no rows."""
 
 
 @dataclass(frozen=True)
 class Caution:
-    """One cause for care, and what helps.
+    """One cause for caution, and advice.
 
-    A note says ``cause`` of the rows that ``rows`` finds, if they are some and at least ``least`` of those scored;
-    ``advice`` may name the metric's options in braces.
+    A note states ``cause`` for the rows found by ``rows``, if there are any and they are at least the share ``least``
+    of the scored rows; ``advice`` may contain the metric's options in braces.
     """
 
     cause: str
@@ -40,19 +40,19 @@ class Caution:
     least: float = MANY
 
     def count(self, batch: Batch, options: Options, columns: Iterable[str], scored: Flags) -> list[int]:
-        """How many of the ``scored`` rows it speaks of, and how many these are."""
+        """The numbers of affected and of ``scored`` rows."""
         rows = self.rows(batch, options, columns)
         return [0 if rows is None else int(np.count_nonzero(rows & scored)), int(np.count_nonzero(scored))]
 
     def applies(self, rows: int, scored: int) -> bool:
-        """Whether a note is due."""
+        """Whether a note is needed."""
         return rows > 0 and rows >= self.least * scored
 
 
 def notes(counts: Mapping[str, Sequence[int]], asked: Mapping[str, tuple[Caution, Options]]) -> list[str]:
-    """One note per cause and advice: of which scores, how many rows, what helps.
+    """One note per cause and advice, with the scores, the number of rows and the advice.
 
-    Of several scores that differ in their counts the one with the highest share is told.
+    For several scores with different counts, the note states the highest share.
     """
     found: dict[tuple[str, str], list[tuple[float, int, int, str]]] = {}
     for name, (caution, options) in asked.items():
@@ -71,12 +71,12 @@ def _note(cause: str, advice: str, told: Sequence[tuple[float, int, int, str]]) 
 
 
 def _percent(share: float) -> str:
-    """A share in whole per cent, of which neither none nor all are claimed wrongly."""
+    """A share in whole per cent; 0 and 100 are used only if exact."""
     return "< 1 %" if share < 0.01 else "> 99 %" if 0.99 < share < 1 else f"{share:.0%}".replace("%", " %")
 
 
 def written(bit: int) -> Finder:
-    """What finds the rows with a text that has a bit of ``scripts``."""
+    """A finder of rows with text in one of ``scripts``."""
 
     def rows(batch: Batch, options: Options, columns: Iterable[str]) -> Flags | None:
         texts = [column for column in columns if COLUMNS[column].kind in ("text", "texts")]
@@ -87,7 +87,7 @@ def written(bit: int) -> Finder:
 
 
 def _bits(batch: Batch, column: str) -> Bytes | None:
-    """The bits of ``scripts`` of each row, of several texts those of all; None if no row has any."""
+    """The bits of ``scripts`` of each row, combined over its texts; None if no row has any."""
 
     def make() -> Bytes | None:
         bits, owner = scripts(batch.text(column)), batch.owners(column)
@@ -101,19 +101,19 @@ def _bits(batch: Batch, column: str) -> Bytes | None:
 
 
 def one_word(advice: str) -> Caution:
-    """Words are cut at spaces, which some scripts do not write."""
-    cause = "are in a script without spaces between words (as Chinese, Japanese, Thai), where a sentence is one word"
+    """The caution of tokenisers that split at spaces, which some scripts do not use."""
+    cause = "are in a script without spaces between words (such as Chinese or Thai), where a sentence is one word"
     return Caution(cause, advice, written(ONE_WORD))
 
 
 def no_word(advice: str) -> Caution:
-    """Words are of Latin letters only."""
-    return Caution("are in another script than Latin, whose words this tokenizer drops", advice, written(FOREIGN))
+    """The caution of tokenisers with Latin words only."""
+    return Caution("are in a script other than Latin, whose words this tokenizer drops", advice, written(FOREIGN))
 
 
-_UNSPACED = one_word("rouge1_f1(tokenizer='unicode') takes each character for a word there, and chrf needs no words")
+_UNSPACED = one_word("rouge1_f1(tokenizer='unicode') treats each character as a word, and chrf needs no words")
 
 
 def unspaced(options: Options) -> Caution:
-    """The caution of a metric of words that has no other way to cut them."""
+    """The caution of word metrics that can only split at spaces."""
     return _UNSPACED

@@ -1,4 +1,4 @@
-"""Columns that may take each other's place: a metric needs one set of them, whichever the table has."""
+"""Alternative columns: a metric needs one of several sets of columns."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from fastmetrics.declaration.representations import Options
 
 @dataclass(frozen=True)
 class Either:
-    """The ``sets`` of optional columns of which a table must have one; ``rows`` says which rows have all it takes.
+    """``sets`` of optional columns, one of which a table must have; ``rows`` says which rows are complete.
 
     >>> str(Either((("total_tokens",), ("prompt_tokens", "completion_tokens")), lambda batch, options: None))
     "'total_tokens', or 'prompt_tokens' and 'completion_tokens'"
@@ -22,7 +22,7 @@ class Either:
     rows: Callable[[Batch, Options], Flags]
 
     def met_by(self, columns: Collection[str]) -> bool:
-        """Whether one of the sets is among the columns."""
+        """Whether the columns contain one of the sets."""
         return any(set(one) <= set(columns) for one in self.sets)
 
     def __str__(self) -> str:

@@ -1,4 +1,4 @@
-"""What corpus metrics make of added counts: of one set of sums, and of the many that resampling gives."""
+"""Formulas of corpus metrics over summed counts: for one set of sums, and for the many sums of resampling."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ from fastmetrics.declaration.representations import Options
 
 @dataclass(frozen=True)
 class Formula:
-    """A ``finish`` that is quick where there are many sums: ``of_many`` gives of each row the score of ``of``."""
+    """A ``finish`` with a vectorised form: ``of_many`` gives the score of ``of`` for each row of sums."""
 
     of: Callable[..., Any]
     of_many: Callable[..., Floats]
 
     def __call__(self, sums: Sequence[int], **options: Any) -> Any:
-        """What the metric is of one set of sums."""
+        """The result of the metric for one set of sums."""
         return self.of(sums, **options)
 
 
 def values_of(metric: Metric, sums: Ints, options: Options) -> Floats:
-    """The values of a corpus metric, one for each row of sums."""
+    """The values of a corpus metric, one per row of sums."""
     assert metric.corpus is not None
     finish = metric.corpus.finish
     if isinstance(finish, Formula):

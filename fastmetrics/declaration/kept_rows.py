@@ -1,4 +1,4 @@
-"""What a run keeps of each row for corpus metrics that need all rows at once: a list of whole numbers."""
+"""The lists of integers that a run stores for each row, for corpus metrics that need all rows at once."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from numpy.typing import NDArray
 from fastmetrics.core.arrays import Flags, Ints, Uint64s
 
 KeptRows: TypeAlias = Callable[[], Iterable[tuple[pa.Array, ...]]]
-"""Gives the kept column, batch by batch, anew at each call; null where a row had not all it takes."""
+"""Returns the stored column batch by batch at each call; null for an incomplete row."""
 
 
 def row_lists(heads: Uint64s, values: Uint64s, sizes: Ints) -> pa.ListArray:
-    """Lists of whole numbers: of each row its ``heads``, which are as many in all rows, and then its ``values``."""
+    """Lists of integers: for each row its ``heads``, equally many in all rows, followed by its ``values``."""
     offsets = np.concatenate([[0], np.cumsum(sizes + heads.shape[1])])
     flat = np.empty(offsets[-1], np.uint64)
     at_head = np.zeros(len(flat), np.bool_)
@@ -28,7 +28,7 @@ def row_lists(heads: Uint64s, values: Uint64s, sizes: Ints) -> pa.ListArray:
 
 
 def where_present(lists: pa.ListArray, present: Flags) -> pa.ListArray:
-    """The lists of the rows that have all it takes, null for the others."""
+    """The lists of complete rows; null for the others."""
     if present.all():
         return lists
     offsets = np.concatenate([[0], np.cumsum(np.diff(lists.offsets.to_numpy()) * present)])
@@ -37,7 +37,7 @@ def where_present(lists: pa.ListArray, present: Flags) -> pa.ListArray:
 
 
 def heads_of(lists: pa.Array, count: int) -> tuple[NDArray[np.uint64], NDArray[np.uint64], Ints]:
-    """The heads, the values and the number of values of the rows that are not null: what ``row_lists`` was made of."""
+    """The heads, the values and the number of values of the rows that are not null: the inverse of ``row_lists``."""
     there = lists.drop_null()
     flat = there.flatten().to_numpy(zero_copy_only=False).astype(np.int64, copy=False).view(np.uint64)
     sizes = there.value_lengths().to_numpy(zero_copy_only=False).astype(np.int64)

@@ -1,8 +1,8 @@
-"""How a metric is declared: once, as a decorated function that says everything the rest of the package asks.
+"""Declaration of a metric: one decorated function, from which the rest of the package reads everything.
 
-The parameters' names are the input columns, their annotations the representation the formula needs, keyword-only
-parameters its options; the decorator adds level, bounds and source.  Called with raw columns the metric converts them;
-called by ``score`` it gets what the batch already holds.
+The parameters name the input columns, their annotations name the representation, and keyword-only parameters are the
+options; the decorator adds bounds and source.  A metric called with raw columns converts them; called by ``score``, it
+uses the cached data of the batch.
 """
 
 from __future__ import annotations
@@ -28,12 +28,12 @@ from fastmetrics.errors import PluginError, UnknownNameError
 
 Side: TypeAlias = Literal["higher", "lower"]
 Better: TypeAlias = Side | None
-"""Which scores are the better ones; None where the value by itself says nothing of quality."""
+"""The direction of better scores; None if the value alone does not indicate quality."""
 
 
 @dataclass(frozen=True)
 class Metric:
-    """What a declaration says."""
+    """The declaration of a metric."""
 
     name: str
     function: Callable[..., Any]
@@ -55,38 +55,38 @@ class Metric:
     caution: Callable[[Options], Caution | None] | None = None
 
     def __reduce__(self) -> tuple[Callable[..., Metric], tuple[Any, ...]]:
-        """Other processes find the declaration by its name, in its module, or run the plugin that declares it."""
+        """Other processes find the declaration by name in its module, or run the plugin that declares it."""
         module = self.function.__module__
         if module in LOADED:
             return _of_plugin, (*LOADED[module], self.name)
         if module == "__main__":
             raise PluginError(
                 f"metric {self.name!r} is declared in the main program, which workers cannot import: "
-                "move it into a file and load that with fastmetrics.load_plugin, or --plugin"
+                "move it to a file and load the file with fastmetrics.load_plugin, or --plugin"
             )
         return _declared, (module, self.name)
 
     @property
     def level(self) -> str:
-        """``row`` for one score a row, ``corpus`` for one a table."""
+        """``row`` for one score per row, ``corpus`` for one per table."""
         return "row" if self.corpus is None else "corpus"
 
     @property
     def keeps(self) -> str | None:
-        """The column in which a run keeps what a corpus metric needs of each row, if not counts."""
+        """The column in which a run stores the data of each row for a corpus metric, if not counts."""
         return None if self.corpus is None else self.corpus.keeps
 
     @property
     def required(self) -> tuple[str, ...]:
-        """The columns without which there is no score."""
+        """The required columns."""
         return tuple(column for column in self.needs if column not in self.optional)
 
     def reads(self, options: Options) -> tuple[str, ...]:
-        """The row metrics of whose scores it is made."""
+        """The row metrics whose scores it reads."""
         return () if self.corpus is None or self.corpus.over is None else self.corpus.over(options)
 
     def fits(self, columns: Collection[str]) -> bool:
-        """Whether it can be computed from these columns."""
+        """Whether the metric can be computed from these columns."""
         return set(self.required) <= set(columns) and (self.rows.either is None or self.rows.either.met_by(columns))
 
     @property
@@ -96,13 +96,13 @@ class Metric:
 
     @property
     def others(self) -> tuple[str, ...]:
-        """The other names by which it may be asked for."""
+        """The other names of the metric."""
         return tuple(dict.fromkeys([*self.labels.values(), *self.aliases]))
 
     def options(self, given: Options) -> dict[str, Any]:
-        """All options: those ``given`` over the defaults.
+        """All options: the ``given`` ones and the defaults.
 
-        Raises ``UnknownNameError`` for an option the metric has not, ``OptionError`` for a value it cannot take.
+        Raises ``UnknownNameError`` for an unknown option, ``OptionError`` for an invalid value.
         """
         merged = dict(self.defaults)
         for name, value in given.items():
@@ -115,16 +115,16 @@ class Metric:
         return merged
 
     def compute(self, batch: Batch, options: Options) -> tuple[Floats, Flags]:
-        """One score a row, and whether the row had all it takes; the score of a row that had not is NaN."""
+        """One score per row, and whether the row is complete; the score of an incomplete row is NaN."""
         scores, present = self._call(batch, options)
         return np.where(present, scores, np.nan), present
 
     def row_counts(self, batch: Batch, options: Options) -> tuple[Any, Flags]:
-        """What each row adds to the counts of a corpus metric, or has kept of it, and whether it had all it takes."""
+        """Each row's counts or stored data for a corpus metric, and whether the row is complete."""
         return self._call(batch, options)
 
     def cautioned(self, batch: Batch, options: Options) -> list[int] | None:
-        """How many rows the metric's caution speaks of, and how many have all it takes; None without a caution."""
+        """The number of rows affected by the metric's caution, and of complete rows; None without a caution."""
         caution = None if self.caution is None else self.caution(options)
         if caution is None:
             return None
@@ -132,7 +132,7 @@ class Metric:
         return caution.count(batch, options, columns, present)
 
     def _ready(self, batch: Batch, options: Options) -> tuple[Batch, list[str], Flags]:
-        """The batch to read, the columns it has of those needed, and whether each row has all it takes."""
+        """The batch to read, its columns among the needed ones, and whether each row is complete."""
         if self.rows.prepare is not None:
             batch = self.rows.prepare(batch, options)
         columns = [column for column in self.needs if column in batch.columns]
@@ -145,7 +145,7 @@ class Metric:
         return batch, columns, present
 
     def _call(self, batch: Batch, options: Options) -> tuple[Any, Flags]:
-        """What the function makes of the rows, and whether each had all it takes."""
+        """The result of the function for the rows, and whether each row is complete."""
         batch, columns, present = self._ready(batch, options)
         owner = batch.owners("reference") if "reference" in columns and not self.rows.grouped else None
         arguments = {column: aligned(batch, column, self.needs[column], options, owner) for column in columns}
@@ -212,8 +212,8 @@ def metric(
     ``rows`` (``fastmetrics.declaration.hooks.Rows``) changes how the function receives the rows, and ``corpus``
     (``fastmetrics.declaration.hooks.Corpus``) makes it a metric with one value a table.
 
-    Raises ``PluginError`` for a name that is taken, ``UnknownNameError`` for a parameter that is no column, and
-    ``TypeError`` for an annotation that says nothing.
+    Raises ``PluginError`` for a name that is already used, ``UnknownNameError`` for a parameter that is not a column,
+    and ``TypeError`` for an unsupported annotation.
     """
 
     def declare(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -248,20 +248,20 @@ def metric(
 
 
 REGISTRY: dict[str, Metric] = {}
-"""Every metric declared so far, by name; ``fastmetrics.metrics`` declares them all."""
+"""Every declared metric, by name; ``fastmetrics.metrics`` declares the built-in ones."""
 
 SPELLINGS: dict[str, str] = {}
-"""The metric that each name, alias and label stands for."""
+"""The name of the metric for each name, alias and label."""
 
 
 def _check_free(declared: Metric) -> None:
-    """Raise ``PluginError`` if a name is that of another metric; one declared again in the same place is replaced."""
+    """Raise ``PluginError`` if another metric has one of the names; the same metric may be declared again."""
     for spelling in (declared.name, *declared.aliases, *declared.labels.values()):
         other = REGISTRY.get(SPELLINGS.get(spelling, ""))
         if other is not None and (other.name != declared.name or _home(other) != _home(declared)):
             raise PluginError(
-                f"metric {declared.name!r}: {spelling!r} is taken by the metric {other.name!r} of {_home(other)}; "
-                "choose another name"
+                f"metric {declared.name!r}: {spelling!r} is already used by the metric {other.name!r} of {_home(other)}"
+                "; choose another name"
             )
 
 

@@ -1,4 +1,4 @@
-"""What the parameters of a declared function say: the columns it reads, the form it wants them in, its options."""
+"""Parsing the signature of a declared function: columns, their representations, and options."""
 
 from __future__ import annotations
 
@@ -17,9 +17,10 @@ from fastmetrics.errors import UnknownNameError
 
 @dataclass(frozen=True)
 class Parameters:
-    """The columns a function reads, those it can do without, its options' defaults and what is allowed of them.
+    """The columns a function reads, the optional ones, and the defaults and allowed values of its options.
 
-    ``call`` takes the columns in the form that ``needs`` make; ``grouped`` says that it takes all references at once.
+    ``call`` takes the columns in the representations of ``needs``; ``grouped`` means that it receives all references at
+    once.
     """
 
     call: Callable[..., Any]
@@ -31,9 +32,9 @@ class Parameters:
 
 
 def parameters(function: Callable[..., Any], bounds: tuple[float, float]) -> Parameters:
-    """Read them off the signature.
+    """Parse the signature.
 
-    Raises ``UnknownNameError`` for a parameter that is no column, ``TypeError`` for an annotation that says nothing.
+    Raises ``UnknownNameError`` for a parameter that is not a column, ``TypeError`` for an unsupported annotation.
     """
     hints = typing.get_type_hints(function, include_extras=True)
     needs: dict[str, Need] = {}
@@ -50,7 +51,7 @@ def parameters(function: Callable[..., Any], bounds: tuple[float, float]) -> Par
         if parameter.default is None:
             optional.add(name)
     if not needs:
-        raise TypeError(f"{function.__name__}: expected a parameter that is a column, such as answer")
+        raise TypeError(f"{function.__name__}: expected a positional parameter that names a column, such as answer")
     reference = needs.get("reference")
     return Parameters(
         call=_callable(function, needs, [name for name in needs if name not in optional], bounds),
@@ -65,14 +66,14 @@ def parameters(function: Callable[..., Any], bounds: tuple[float, float]) -> Par
 def _callable(
     function: Callable[..., Any], needs: Mapping[str, Need], required: list[str], bounds: tuple[float, float]
 ) -> Callable[..., Any]:
-    """The function over a batch, whatever it is written for."""
+    """The function over a batch, for every supported form of function."""
     kinds = {type(need) for need in needs.values()}
     if kinds == {ValuesIn}:
         return by_row(function, required, bounds)
     if kinds == {ArrowIn}:
         return by_array(function, bounds)
     if kinds & {ValuesIn, ArrowIn}:
-        raise TypeError(f"{function.__name__}: expected columns of one form: Python values, or Arrow arrays")
+        raise TypeError(f"{function.__name__}: expected all columns in one form: Python values, or Arrow arrays")
     return function
 
 

@@ -1,4 +1,4 @@
-"""Columns as plain Python values or Arrow arrays, which metrics of one's own may ask for, and calls row by row."""
+"""Columns as plain Python values or Arrow arrays for custom metrics, and row-by-row calls."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from fastmetrics.errors import PluginError
 from fastmetrics.errors.messages import shown
 
 VALUES = (str, float, int, bool, list)
-"""The annotations of a function of one row; a list may say of what: ``list[str]``."""
+"""The annotations of a function of one row; a list may have an item type: ``list[str]``."""
 
 _LARGEST = float(np.finfo(np.float64).max)
 _OPTIONS: dict[Any, Allowed] = {int: Whole(-(2**63), 2**63 - 1), float: Real(-_LARGEST, _LARGEST), str: Text()}
@@ -30,12 +30,12 @@ _OPTIONS: dict[Any, Allowed] = {int: Whole(-(2**63), 2**63 - 1), float: Real(-_L
 
 @dataclass(frozen=True)
 class ValuesIn:
-    """One Python value a row, None for null; or with ``lists`` the whole list of a row."""
+    """One Python value per row, None for null; with ``lists``, the whole list of a row."""
 
     lists: bool
 
     def of(self, batch: Batch, column: str, options: Options) -> NDArray[np.object_]:
-        """The column's values, or those of each of its strings if it holds lists and one at a time is asked for."""
+        """The column's values, or, in a column of lists read item by item, the value of each item."""
         return batch.remember(("values", column, self.lists), lambda: _objects(self._values(batch, column)))
 
     def _values(self, batch: Batch, column: str) -> list[Any]:
@@ -55,10 +55,10 @@ class ValuesIn:
 
 @dataclass(frozen=True)
 class ArrowIn:
-    """The column as an Arrow array; of ``reference`` the strings of all lists, one after the other."""
+    """The column as an Arrow array; for ``reference``, the strings of all lists in sequence."""
 
     def of(self, batch: Batch, column: str, options: Options) -> pa.Array:
-        """The array, without a dictionary."""
+        """The array with dictionaries decoded."""
 
         def make() -> pa.Array:
             if column == "reference" and batch.owners(column) is not None:
@@ -69,7 +69,7 @@ class ArrowIn:
 
 
 def need_of(hint: Any, column: str) -> ValuesIn | ArrowIn | None:
-    """What a plain annotation asks for: ``str``, ``float``, ``int``, ``bool``, ``list[...]`` or ``pa.Array``."""
+    """The representation of a plain annotation (``str``, ``float``, ``int``, ``bool``, ``list[...]``, ``pa.Array``)."""
     kinds = [kind for kind in (typing.get_args(hint) or (hint,)) if kind is not type(None)]
     plain = hint if typing.get_origin(hint) is list else kinds[0]
     if isinstance(plain, type) and issubclass(plain, pa.Array):
@@ -79,17 +79,17 @@ def need_of(hint: Any, column: str) -> ValuesIn | ArrowIn | None:
         return None
     if lists != (COLUMNS[column].kind in ("texts", "ids", "numbers", "vector")) and column != "reference":
         expected = "a list" if not lists else "one value a row"
-        raise TypeError(f"{column}: {plain} does not fit the column, which holds {expected}")
+        raise TypeError(f"{column}: the annotation {plain} does not match the column, which holds {expected}")
     return ValuesIn(lists)
 
 
 def option_of(hint: Any) -> Allowed:
-    """What the annotation of an option allows; ``int``, ``float`` and ``str`` allow any of their values."""
+    """The allowed values of an option's annotation; ``int``, ``float`` and ``str`` allow all values of the type."""
     return _OPTIONS[hint] if hint in (int, float, str) else of_hint(hint)
 
 
 def by_row(function: Callable[..., Any], required: Sequence[str], bounds: tuple[float, float]) -> Callable[..., Floats]:
-    """The function called once a row with that row's values: slow, as Python is; rows that lack one give NaN."""
+    """The function called once per row with the row's values, at Python speed; incomplete rows give NaN."""
 
     @functools.wraps(function)
     def rows(**arguments: Any) -> Floats:
@@ -106,7 +106,7 @@ def by_row(function: Callable[..., Any], required: Sequence[str], bounds: tuple[
 
 
 def by_array(function: Callable[..., Any], bounds: tuple[float, float]) -> Callable[..., Floats]:
-    """The function called with whole columns, what it returns checked: one number a row, within the bounds."""
+    """The function called with whole columns; its result must be one number per row within the bounds."""
 
     @functools.wraps(function)
     def whole(**arguments: Any) -> Floats:
@@ -115,7 +115,7 @@ def by_array(function: Callable[..., Any], bounds: tuple[float, float]) -> Calla
         try:
             scores = np.asarray(returned, np.float64)
         except (TypeError, ValueError) as error:
-            said = f"metric {function.__name__}: expected one number a row, got {shown(returned)}"
+            said = f"metric {function.__name__}: expected one number per row, got {shown(returned)}"
             raise PluginError(said) from error
         if scores.shape != (rows,):
             raise PluginError(f"metric {function.__name__}: expected {rows:,} scores, got an array of {scores.shape}")
@@ -129,7 +129,7 @@ def by_array(function: Callable[..., Any], bounds: tuple[float, float]) -> Calla
 
 
 def _score(function: Callable[..., Any], row: dict[str, Any], options: dict[str, Any], bounds: Any) -> float:
-    """What the function makes of one row; raises ``PluginError`` that shows the row if that is not a score."""
+    """The score of one row; raises a ``PluginError`` that shows the row if the result is not a score."""
     given = ", ".join(f"{name}={shown(value)}" for name, value in row.items())
     try:
         score = function(**row, **options)

@@ -1,4 +1,4 @@
-"""Files of Python that declare metrics, run as modules of their own."""
+"""Running Python files that declare metrics as separate modules."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ import types
 from fastmetrics.errors import PluginError
 
 LOADED: dict[str, tuple[str, str]] = {}
-"""The path and the text of each file, by the name of the module that it became."""
+"""The path and text of each file, by the name of its module."""
 
 
 def execute(path: str, text: str) -> str:
-    """Run the text of a file as a module, unless that was done before; the module's name.
+    """Run the text of a file as a module, once; returns the module's name.
 
     Raises ``PluginError`` if it fails.
     """

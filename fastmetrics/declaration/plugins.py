@@ -1,4 +1,4 @@
-"""Metrics of one's own: files of Python that declare some, and packages that offer theirs as entry points."""
+"""Custom metrics: Python files that declare them, and packages that offer them as entry points."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ ENTRY_POINTS = "fastmetrics.metrics"
 
 
 def load_plugin(path: str | os.PathLike[str]) -> list[str]:
-    """Run a file of Python that declares metrics with :func:`fastmetrics.metric`; returns their names.
+    """Run a Python file that declares metrics with :func:`fastmetrics.metric`; return their names.
 
-    From then on they are metrics like any other: in ``fm.score``, ``fm.score_files`` and ``fm.summarize``, and as
-    ``fm.<name>``.  On the command line it is ``--plugin PATH``.  The workers of Ray and Spark get the file's text.  A
-    file is run once; after a change it is run again, and its metrics replace those it declared before.
+    The metrics then work in ``fm.score``, ``fm.score_files`` and ``fm.summarize``, and as ``fm.<name>``.  On the
+    command line, use ``--plugin PATH``.  Ray and Spark workers receive the text of the file.  A file is run once; if
+    the file has changed, it is run again and its metrics replace the earlier ones.
 
     >>> import fastmetrics as fm
     >>> import tempfile, pathlib
@@ -30,7 +30,7 @@ def load_plugin(path: str | os.PathLike[str]) -> list[str]:
     >>> fm.load_plugin(file), fm.ends_well(["Yes.", "No"]).tolist()
     (['ends_well'], [1.0, 0.0])
 
-    Raises ``PluginError`` if the file cannot be read, fails, or declares no metric, or if a name is taken.
+    Raises ``PluginError`` if the file cannot be read, fails, or declares no metric, or if a name is already used.
     """
     name = os.path.abspath(os.fspath(path))
     try:
@@ -53,21 +53,24 @@ def load_plugin(path: str | os.PathLike[str]) -> list[str]:
         raise
     declared = [metric.name for metric in REGISTRY.values() if metric.function.__module__ == module]
     if not declared:
-        raise PluginError(f"plugin {os.fspath(path)}: no metric; expected a function under @fastmetrics.metric(...)")
+        raise PluginError(
+            f"plugin {os.fspath(path)}: it declares no metric; expected a function "
+            "decorated with @fastmetrics.metric(...)"
+        )
     return declared
 
 
 def forget(declared: Metric) -> None:
-    """Take a metric and its spellings out of the registry."""
+    """Remove a metric and its spellings from the registry."""
     del REGISTRY[declared.name]
     for spelling in [one for one, name in SPELLINGS.items() if name == declared.name]:
         del SPELLINGS[spelling]
 
 
 def load_entry_points() -> None:
-    """Import the modules that installed packages offer under ``fastmetrics.metrics``.
+    """Import the modules of the entry point group ``fastmetrics.metrics`` of installed packages.
 
-    Raises ``PluginError`` that names the package if one fails.
+    Raises a ``PluginError`` that names the package if one fails.
     """
     for entry in importlib.metadata.entry_points(group=ENTRY_POINTS):
         try:

@@ -1,4 +1,4 @@
-"""Rows with several references: each is scored by itself, and the best score counts."""
+"""Rows with several references: each reference is scored separately, and the best score counts."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from fastmetrics.declaration.representations import Need, Options
 
 
 def aligned(batch: Batch, column: str, need: Need, options: Options, owner: Ints | None) -> Any:
-    """A column's representation: as it is, or once for each reference of its row if ``owner`` says whose those are."""
+    """A column's representation, repeated for each reference of its row if ``owner`` is given."""
     value = need.of(batch, column, options)
     if owner is None or column == "reference":
         return value
@@ -20,7 +20,7 @@ def aligned(batch: Batch, column: str, need: Need, options: Options, owner: Ints
 
 
 def best_of(scores: Floats, merit: Floats, owner: Ints, n_rows: int) -> Floats:
-    """The score of each row's first reference of highest defined merit."""
+    """The score of the first reference with the highest defined merit, for each row."""
     highest = np.full(n_rows, np.nan)
     np.fmax.at(highest, owner, merit)
     best = np.flatnonzero(merit == highest[owner])[::-1]

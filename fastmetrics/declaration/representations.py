@@ -1,4 +1,4 @@
-"""The representations metrics ask for by annotation, and how each is made from a column."""
+"""The representations that metrics request by annotation, and how to compute each from a column."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ Options = Mapping[str, Any]
 
 
 class Need(Protocol):
-    """How a representation is made from a column; ``options`` are those of the metric that asks.
+    """How to compute a representation from a column; ``options`` are those of the requesting metric.
 
-    A need that is made of tokens has an attribute ``convention``, the text convention's name.
+    A need based on tokens has an attribute ``convention``, the name of the text convention.
     """
 
     def of(self, batch: Batch, column: str, options: Options) -> Any:
-        """The representation of ``column``, or that of each of its strings if it holds lists."""
+        """The representation of ``column``, or of each of its strings if it contains lists."""
 
 
 @dataclass(frozen=True)
@@ -36,7 +36,7 @@ class TokensIn:
 
 @dataclass(frozen=True)
 class FoldedIn:
-    """Folded characters under one text convention, not cut into words."""
+    """Folded characters under one text convention, before tokenisation."""
 
     name: str
 
@@ -56,7 +56,7 @@ class TextIn:
 
 @dataclass(frozen=True)
 class NumbersIn:
-    """Numbers as they are."""
+    """Numbers as given."""
 
     def of(self, batch: Batch, column: str, options: Options) -> Numbers:
         """The column's numbers."""

@@ -1,4 +1,4 @@
-"""Specs: what is asked for by name, with a cut-off and options, as in ``ndcg@10`` and ``squad_f1(version=2)``."""
+"""Specs: names with a cut-off and options, as in ``ndcg@10`` and ``squad_f1(version=2)``."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from fastmetrics.errors import OptionError
 from fastmetrics.errors.messages import shown
 
 LONGEST = 100_000
-"""Characters that a spec may have; a list of phrases takes some."""
+"""Maximum characters of a spec; lists of phrases can be long."""
 
 _FORM = re.compile(
     r"(?P<name>[\w+-]+?)"
@@ -28,7 +28,7 @@ _CUT = re.compile(r"[-_](?:at|cut)$", re.IGNORECASE)
 
 @dataclass(frozen=True)
 class Spec:
-    """What a spec says: a name; the number ``at`` which to cut, behind its ``mark`` (``@``, ``_``, ``.``); options.
+    """A parsed spec: a name; the cut-off ``at`` after its ``mark`` (``@``, ``_``, ``.``); options.
 
     ``level`` is ranx's suffix ``-l2``.
     """
@@ -42,19 +42,19 @@ class Spec:
 
     @property
     def cutoff(self) -> int | float | None:
-        """The number after the mark, if there is one."""
+        """The number after the mark, if any."""
         return (float(self.at) if "." in self.at else int(self.at)) if self.at else None
 
 
 def read(text: str, known: Callable[[str], bool], kind: str = "metric") -> Spec:
-    """Take a spec apart; ``known`` says which names there are, as a number may belong to one.
+    """Parse a spec; ``known`` contains the known names, because a number may be part of a name.
 
     >>> read("nDCG_cut_10", lambda name: name.lower() == "ndcg").cutoff
     10
     >>> read("AP(rel=2)@100", lambda name: True).options
     {'rel': 2}
 
-    Raises ``OptionError`` for a text that is no spec.  A name that is not known is the caller's to report.
+    Raises ``OptionError`` for a malformed spec.  The caller reports unknown names.
     """
     text = text.strip()
     form = _FORM.fullmatch(text) if len(text) <= LONGEST else None

@@ -1,1 +1,1 @@
-"""Columns made from columns by something slow, fallible or paid for, such as the opinions of a model that judges."""
+"""New columns from slow, fallible or paid calls: judges, bots and embeddings."""

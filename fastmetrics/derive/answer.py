@@ -1,4 +1,4 @@
-"""A bot's answers to the questions of a table: ``answer``, and what it shares with ``answer_files``."""
+"""Answering the questions of a table with a bot: ``answer``, and code shared with ``answer_files``."""
 
 from __future__ import annotations
 
@@ -42,18 +42,20 @@ def answer(
     seed: int = 1,
     threads: int | None = None,
 ) -> pa.Table:
-    """Ask a bot every question of ``table``, which is anything that ``score`` takes.
+    """Let a bot answer every question of ``table``, which may be any table that ``score`` accepts.
 
     ``bot`` is a :class:`FullContextBot`, a :class:`StrictMatchBot`, a :class:`FunctionBot`, or a function of one
-    question, which is made one.  Returns the table's columns, or the id, the question and those in ``keep``, and
-    ``system`` (the bot's name unless given), ``answer``, ``answer_status``, ``answer_reason``, ``latency_ms`` (of one
-    call), ``prompt_tokens`` and ``completion_tokens``: a table to be scored, and compared by ``system``.
+    question, which is wrapped in one.  Returns the table's columns, or the id, the question and the columns in
+    ``keep``, plus ``system`` (by default the bot's name), ``answer``, ``answer_status``, ``answer_reason``,
+    ``latency_ms`` (of one call), ``prompt_tokens`` and ``completion_tokens``.  Score this table, and compare it by
+    ``system``.
 
     A row without an answer is null, and its status says why: ``missing`` (the question is null), ``refused``,
-    ``unparsed`` (no text came), ``http``, ``timeout``, ``error`` (an exception in a function) or ``budget``; an answer
-    that the model had to cut short is ``truncated``, all others are ``ok``.  A model's replies are kept in the bot's
-    ``store`` and asked for once, as by :func:`judge`; ``retry`` names statuses (unparsed, truncated, refused) that are
-    asked again all the same.  ``sample`` answers so many rows, drawn with ``seed``; ``threads`` are the matcher's.
+    ``unparsed`` (no text in the reply), ``http``, ``timeout``, ``error`` (an exception in a function) or ``budget``.
+    An answer that the model cut short is ``truncated``; all others are ``ok``.  A model's replies are stored in the
+    bot's ``store`` and requested once, as in :func:`judge`; ``retry`` names statuses (unparsed, truncated, refused) to
+    request again.  ``sample`` answers a random sample of that size, drawn with ``seed``; ``threads`` is used by the
+    matcher.
 
     >>> import fastmetrics as fm
     >>> faq = fm.StrictMatchBot({"question": ["Where is my card?", "How do I pay?"], "answer": ["By mail.", "Online."]})
@@ -61,9 +63,9 @@ def answer(
     >>> answered.select(["id", "reference", "system", "answer"]).to_pylist()
     [{'id': 1, 'reference': 'Online.', 'system': 'strict match', 'answer': 'Online.'}]
 
-    Raises ``ColumnError`` without a column of questions or for one that is made and there already, ``InputError`` for a
-    prompt that is too long for the model, before any call, ``ServiceError`` where a server or a function fails call
-    after call, ``OptionError`` for what is no bot.
+    Raises ``ColumnError`` if the question column is missing or an output column already exists, ``InputError`` for a
+    prompt that is too long for the model, before any call, ``ServiceError`` if a server or a function fails repeatedly,
+    ``OptionError`` for an unsupported bot.
     """
     cores(threads)
     asked = bot_of(bot)
@@ -89,7 +91,7 @@ def answer(
 
 
 def bot_of(bot: Any) -> Bot:
-    """A bot, or a function made one; raises ``OptionError`` for anything else."""
+    """A bot, or a function wrapped as one; raises ``OptionError`` for anything else."""
     if isinstance(bot, FullContextBot | FunctionBot | StrictMatchBot):
         return bot
     if callable(bot):
@@ -106,7 +108,7 @@ def planned(
     retry: Sequence[str] | str,
     sample: Mapping[str, int],
 ) -> AnswerPlan:
-    """The plan, its options checked."""
+    """The plan, with checked options."""
     argument("system", system, Optional(Text(200, "a name")))
     again = (retry,) if isinstance(retry, str) else tuple(retry)
     for status in again:
@@ -116,7 +118,7 @@ def planned(
 
 
 def check_prompts(plan: AnswerPlan, batches: Iterable[pa.RecordBatch]) -> None:
-    """Raise ``InputError`` where a prompt is too long for the model; other bots read nothing twice."""
+    """Raise ``InputError`` if a prompt is too long for the model; other bots need no check."""
     if not isinstance(plan.bot, FullContextBot):
         return
     maker = AnswerMaker(plan)
@@ -126,7 +128,7 @@ def check_prompts(plan: AnswerPlan, batches: Iterable[pa.RecordBatch]) -> None:
 
 @contextmanager
 def asking(plan: AnswerPlan, threads: int | None) -> Iterator[tuple[AnswerMaker, Spending]]:
-    """A maker of answers, with its store and window if it needs them, and the account of what it spends."""
+    """A maker of answers, with its store and window if it needs them, and the spending record."""
     bot = plan.bot
     if isinstance(bot, StrictMatchBot):
         yield AnswerMaker(plan, threads=threads), Spending()

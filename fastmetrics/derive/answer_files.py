@@ -1,4 +1,4 @@
-"""Files of questions to a file of a bot's answers, which ``score`` reads like any other."""
+"""Answering the questions of files with a bot into a file that ``score`` reads."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ from fastmetrics.tables.chunks import Limits, cut
 
 @dataclass(frozen=True)
 class AnsweredFiles:
-    """What ``answer_files`` made: where the file is, the rows by status, and what was asked and spent.
+    """The result of ``answer_files``: the output path, the rows by status, and the spending.
 
-    ``latency_ms`` is the sum over the answers, those from the store as long as they took then.
+    ``latency_ms`` is the sum over the answers; stored answers count with their original latency.
     """
 
     run: RunResult
@@ -60,10 +60,10 @@ def answer_files(
     progress: Callable[[Progress], None] | None = None,
     watch: Callable[[Spending], None] | None = None,
 ) -> AnsweredFiles:
-    """Ask a bot the questions of files into a file, as ``answer`` does with tables and ``score_files`` writes scores.
+    """Let a bot answer the questions of files, like ``answer`` for tables, and write a file, like ``score_files``.
 
-    The output appears whole or not at all.  A model's replies are in the store whatever happens, so another run, with
-    ``resume`` or without, pays for nothing twice.  ``watch`` gets the account of what is spent, before the first call.
+    The output is atomic.  A model's replies are always stored, so another run, with or without ``resume``, pays for
+    nothing twice.  ``watch`` receives the spending record before the first call.
 
     >>> import tempfile, pathlib, fastmetrics as fm
     >>> folder = pathlib.Path(tempfile.mkdtemp())
@@ -72,7 +72,7 @@ def answer_files(
     >>> done.run.rows, done.statuses
     (1, {'ok': 1})
 
-    Raises what ``answer`` and ``score_files`` raise.
+    Raises the errors of ``answer`` and ``score_files``.
     """
     cores(threads)
     asked = bot_of(bot)
@@ -106,7 +106,7 @@ def _said(parts: list[Any], rejected: int) -> Mapping[str, Any]:
 
 
 def _questions(source: Source, plan: AnswerPlan) -> Iterator[pa.RecordBatch]:
-    """The column of questions alone, batch by batch; bad rows are left to the run itself."""
+    """The question column, batch by batch; the run itself reports bad rows."""
     selection = source.select({plan.question: "text"})
     for _, chunk in cut(source.chunks(selection), Limits(batch_rows=SIZES.asked_rows)):
         if len(chunk.rows):

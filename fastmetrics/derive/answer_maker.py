@@ -1,4 +1,4 @@
-"""The maker of answers: a batch of questions to what a bot answers, with statuses, milliseconds and tokens."""
+"""From a batch of questions to a bot's answers, with statuses, latency and tokens."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from fastmetrics.errors.messages import Argument, quoted
 from fastmetrics.faq.bot import StrictMatchBot
 
 CallBot: TypeAlias = FullContextBot | FunctionBot
-"""A bot that is asked call by call, through a window and a store."""
+"""A bot that makes calls through a window and a store."""
 
 Bot: TypeAlias = CallBot | StrictMatchBot
 
@@ -37,12 +37,12 @@ MADE: Mapping[str, pa.DataType] = {
     "prompt_tokens": pa.int64(),
     "completion_tokens": pa.int64(),
 }
-"""The columns that are made, and their types."""
+"""The output columns and their types."""
 
 
 @dataclass(frozen=True)
 class AnswerPlan:
-    """Which bot answers which column of questions under which name, and the columns that are copied."""
+    """The bot, its name, the question column, and the columns to copy."""
 
     bot: Bot
     system: str
@@ -53,12 +53,12 @@ class AnswerPlan:
 
     @property
     def kinds(self) -> dict[str, str]:
-        """The columns that are read, and their kinds."""
+        """The input columns and their kinds."""
         return {**dict.fromkeys(self.keep, "any"), self.question: "text"}
 
     @property
     def signature(self) -> dict[str, Any]:
-        """Everything that the answers depend on."""
+        """All settings that affect the answers."""
         told = {"bot": "strict match"} if isinstance(self.bot, StrictMatchBot) else self.bot.settings
         sampled = {"sample": dict(self.sample)} if self.sample else {}
         return {
@@ -81,10 +81,10 @@ def plan_answering(
     retry: Sequence[str] = (),
     sample: Mapping[str, int] | None = None,
 ) -> AnswerPlan:
-    """The plan for a table with columns of these ``names``; all of them are kept unless ``keep`` names some.
+    """The plan for a table with columns of these ``names``; all columns are copied unless ``keep`` selects some.
 
-    Raises ``ColumnError`` where there are no questions, and for a kept column that is not there or that would have the
-    name of one that is made.
+    Raises ``ColumnError`` without a question column, for an unknown kept column, and for a kept column with the name of
+    an output column.
     """
     found = resolve(names, columns, needed={"question"})
     if "question" not in found:
@@ -97,7 +97,7 @@ def plan_answering(
             raise ColumnError(str(UnknownNameError.of("column", name, names)))
         if name in made:
             raise ColumnError(
-                f"the kept column {name!r} has the name of one that is made; rename it, or leave it out of ",
+                f"the kept column {name!r} has the name of an output column; rename it, or remove it from ",
                 Argument("keep"),
             )
     named = "strict match" if isinstance(bot, StrictMatchBot) else bot.name
@@ -105,7 +105,7 @@ def plan_answering(
 
 
 class Answered(NamedTuple):
-    """What a bot said to one question, or why there is no answer."""
+    """The bot's answer to one question, or why there is none."""
 
     answer: str | None = None
     status: str = MISSING
@@ -117,14 +117,14 @@ class Answered(NamedTuple):
 
 
 class AnswerMaker:
-    """Maps a batch of questions to the kept columns and the answers; the same batch gives the same calls."""
+    """Maps a batch of questions to the kept columns and the answers; equal batches give equal calls."""
 
     def __init__(self, plan: AnswerPlan, window: Window | None = None, threads: int | None = None) -> None:
         self._plan, self._window, self._threads = plan, window, threads
         self._checked = 0
 
     def __call__(self, batch: pa.RecordBatch) -> pa.RecordBatch:
-        """The kept columns, and those that are made."""
+        """The kept columns and the output columns."""
         plan, bot = self._plan, self._plan.bot
         questions = batch.column(plan.question)
         matched = isinstance(bot, StrictMatchBot)
@@ -143,7 +143,7 @@ class AnswerMaker:
         return bot.returns if isinstance(bot, FunctionBot) else ()
 
     def calls(self, batch: pa.RecordBatch) -> list[Call]:
-        """The calls that a batch asks for."""
+        """The calls for a batch."""
         bot = self._plan.bot
         if isinstance(bot, StrictMatchBot):
             return []
@@ -157,12 +157,12 @@ class AnswerMaker:
         return self._plan.question
 
     def checked_calls(self, batch: pa.RecordBatch) -> list[Call]:
-        """The calls that a batch asks for; raises ``InputError`` where a prompt is too long for the model."""
+        """The calls for a batch; raises ``InputError`` if a prompt is too long for the model."""
         self.check(batch)
         return self.calls(batch)
 
     def check(self, batch: pa.RecordBatch) -> None:
-        """Raise ``InputError`` where a prompt is too long; rows are counted from the first batch checked on."""
+        """Raise ``InputError`` if a prompt is too long; rows are counted from the first checked batch."""
         bot = self._plan.bot
         if isinstance(bot, FullContextBot):
             for row, question in enumerate(batch.column(self._plan.question).to_pylist(), self._checked + 1):
@@ -180,9 +180,9 @@ class AnswerMaker:
         ]
 
     def _asked(self, bot: CallBot, questions: pa.Array) -> list[Answered]:
-        """What comes of asking each question; earlier replies with a status in ``retry`` are asked for again."""
+        """The answers to all questions; stored replies with a status in ``retry`` are requested again."""
         window = self._window
-        assert window is not None, "a maker without a window only tells which calls there are"
+        assert window is not None, "a maker without a window can only list its calls"
         texts = questions.to_pylist()
         calls = {place: bot.call(text) for place, text in enumerate(texts) if text is not None}
         answers = dict(zip(calls, window.ask(list(calls.values())), strict=True))
@@ -195,7 +195,7 @@ class AnswerMaker:
 
 
 def _read(answer: Answer) -> Answered:
-    """What a reply says; one that was cut short keeps its text, and says so."""
+    """The answer in a reply; a truncated reply keeps its text and gets the status ``truncated``."""
     if answer.outcome != REPLY:
         return Answered(None, answer.outcome, answer.body or None)
     found = completion(answer.body)
@@ -205,9 +205,9 @@ def _read(answer: Answer) -> Answered:
     if found.refused is not None:
         return Answered(None, REFUSED, found.refused, *spent)
     if found.truncated:
-        return Answered(found.text, TRUNCATED, "the reply ended at the limit of its tokens", *spent)
+        return Answered(found.text, TRUNCATED, "the reply reached the token limit", *spent)
     if found.text is None and "returned" not in told:
-        return Answered(None, UNPARSED, "the reply holds no text", *spent)
+        return Answered(None, UNPARSED, "the reply contains no text", *spent)
     return Answered(found.text, OK, None, *spent)
 
 
@@ -221,7 +221,7 @@ _TOKENS = ("prompt_tokens", "completion_tokens")
 
 
 def added(parts: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    """The counts of several parts together, the statuses in alphabetical order."""
+    """The summed counts of several parts, with the statuses in alphabetical order."""
     statuses: Counter[str] = Counter()
     for part in parts:
         statuses.update(part["statuses"])
@@ -230,5 +230,5 @@ def added(parts: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
 
 
 def lasts(observed: Mapping[str, Any]) -> bool:
-    """Whether no row of a part is to be asked again."""
+    """Whether no row of a part needs to be asked again."""
     return not any(status in observed["statuses"] for status in UNSETTLED)

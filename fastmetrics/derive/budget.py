@@ -1,4 +1,4 @@
-"""What a run has asked and spent, and whether it may ask more."""
+"""The spending of a run, and its limits."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from fastmetrics.derive.call import Answer, Call
 
 @dataclass
 class Spending:
-    """What a run has done so far: requests sent, answers found in the store, failures by kind, tokens and cost."""
+    """The spending of a run so far: requests, answers from the store, failures by kind, tokens and cost."""
 
     requests: int = 0
     replies: int = 0
@@ -21,17 +21,17 @@ class Spending:
     prompt_tokens: int = 0
     completion_tokens: int = 0
     cost: float | None = None
-    """None where no prices are known."""
+    """None without prices."""
     ended: bool = False
-    """Whether the budget did not allow a call, and none was sent after it."""
+    """Whether the budget refused a call; no call is sent after that."""
     unstructured: bool = False
-    """Whether the server refused structured output, and was asked without."""
+    """Whether the server refused structured output and was asked without it."""
 
 
 class Budget:
-    """Allows calls until ``max_calls`` requests were sent or ``max_cost`` might be exceeded, and then none any more.
+    """Allows calls until ``max_calls`` requests were sent or ``max_cost`` might be exceeded, then none.
 
-    A call under way counts with what it is estimated to cost, and then with what it did.
+    A call in progress counts with its estimated cost, a finished call with its actual cost.
     """
 
     def __init__(self, max_calls: int | None, max_cost: float | None, price: Price | None) -> None:
@@ -43,7 +43,7 @@ class Budget:
         self.spending = Spending(cost=None if price is None else 0.0)
 
     def take(self, call: Call) -> bool:
-        """Whether one more request may be sent; it counts from now on."""
+        """Whether one more request may be sent; if so, it is counted."""
         with self._lock:
             spent = self.spending
             cost = self._estimated(call)
@@ -57,7 +57,7 @@ class Budget:
             return True
 
     def back(self, call: Call, answer: Answer | None) -> None:
-        """A request came back, with an answer or not."""
+        """Record that a request returned, with an answer or not."""
         with self._lock:
             self._reserved -= self._estimated(call)
             if answer is None:
@@ -77,5 +77,5 @@ class Budget:
 
 
 def tokens_of(call: Call) -> int:
-    """About how many tokens the messages of a call have."""
+    """The approximate number of tokens in the messages of a call."""
     return sum(estimated_tokens(message.content) for message in call.messages)

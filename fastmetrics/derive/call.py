@@ -1,4 +1,4 @@
-"""One call of a model: what is asked, the key that it is kept under, and what came of it."""
+"""One call of a model: its messages, its key in the store, and its result."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ class Message(NamedTuple):
 
 @dataclass(frozen=True)
 class Model:
-    """Who is asked, and how: all but the messages.
+    """The model and its settings: everything except the messages.
 
-    ``endpoint`` is the name that calls are kept under, as two servers may offer models of one name.
+    ``endpoint`` is the server's name in the key, because two servers may offer models of the same name.
     """
 
     name: str
@@ -29,7 +29,7 @@ class Model:
 
 
 class Call(NamedTuple):
-    """One question to a model, and the ``key`` that its reply is kept under."""
+    """One call of a model, and the ``key`` under which its reply is stored."""
 
     key: bytes
     messages: tuple[Message, ...]
@@ -38,12 +38,12 @@ class Call(NamedTuple):
 
     @property
     def characters(self) -> int:
-        """How long the messages are together."""
+        """The total length of the messages."""
         return sum(len(message.content) for message in self.messages)
 
 
 class CallMaker:
-    """Makes calls of one model with one schema of replies; calls that begin alike share the work of hashing."""
+    """Creates calls of one model with one reply schema; calls with the same opening share hashing work."""
 
     def __init__(self, model: Model, schema: Mapping[str, Any] | None, opening: Sequence[Message] = ()) -> None:
         self._schema = schema
@@ -54,7 +54,7 @@ class CallMaker:
             _add(self._hash, message)
 
     def call(self, messages: Sequence[Message], repeat: int = 0) -> Call:
-        """The call that goes on after the opening with these messages; ``repeat`` tells equal questions apart.
+        """The call with these messages after the opening; ``repeat`` distinguishes repeated calls.
 
         >>> maker = CallMaker(Model("m", "here"), None, [Message("system", "Judge.")])
         >>> one, other = maker.call([Message("user", "a")]), maker.call([Message("user", "a")], repeat=1)
@@ -69,21 +69,22 @@ class CallMaker:
 
 
 def _add(digest: Any, message: Message) -> None:
-    """The length goes first, so that no message can pass for two."""
+    """Hash the length first, so that messages cannot be confused with their concatenation."""
     content = message.content.encode("utf-8", "surrogatepass")
     digest.update(b"%s %d %s" % (message.role.encode(), len(content), content))
 
 
 REPLY, HTTP, TIMEOUT, BUDGET, ERROR = "reply", "http", "timeout", "budget", "error"
-"""What may come of a call: a reply, a failure on the way, no reply in time, not asked as the budget was spent, or an
-exception in a function that stands for a server."""
+"""The possible results of a call: a reply, a transport failure, a timeout, not sent because the budget was spent, or an
+exception in a bot's function.
+"""
 
 
 class Answer(NamedTuple):
-    """What came of a call.
+    """The result of a call.
 
-    ``body`` is a reply as the server sent it, or says what failed; ``time`` is when it came, in seconds since 1970.
-    ``attempt`` counts the requests that were sent for it, by all runs.
+    ``body`` is the reply as the server sent it, or the failure; ``time`` is its arrival, in seconds since 1970;
+    ``attempt`` counts the requests sent for it, over all runs.
     """
 
     outcome: str

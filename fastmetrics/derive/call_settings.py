@@ -1,4 +1,4 @@
-"""How a model is asked, and how much may be asked and spent: what the settings of judges and of bots share."""
+"""Settings of model calls and their limits, shared by judges and bots."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _PARAMETERS = {"temperature": 0}
 
 @dataclass(frozen=True)
 class _Parameters:
-    """Names and values that JSON can hold, none of which the package sets itself."""
+    """JSON-serialisable names and values, except those that the package sets itself."""
 
     def take(self, value: Any) -> dict[str, Any]:
         if not isinstance(value, Mapping) or not all(isinstance(name, str) for name in value):
@@ -60,7 +60,7 @@ _ALLOWED: Mapping[str, Any] = {
 
 
 class CallSettings:
-    """What any class of settings has that a model is asked with; a subclass is a dataclass of these fields."""
+    """Base class of settings for model calls; a subclass is a dataclass with these fields."""
 
     model: str
     base_url: str | None
@@ -79,37 +79,37 @@ class CallSettings:
     pause: float
 
     def check_calls(self) -> None:
-        """Raise ``OptionError`` for a value that one of the fields cannot have."""
+        """Raise ``OptionError`` for an invalid value of a field."""
         for name, allowed in _ALLOWED.items():
             argument(name, getattr(self, name), allowed)
         if not self.model.strip():
             raise OptionError(Argument("model", self.model), ": expected the name of a model")
         address_of(self.base_url)
         if self.max_cost is not None and self.prices is None:
-            raise OptionError(Argument("max_cost", self.max_cost), " needs ", Argument("prices"), " to know any cost")
+            raise OptionError(Argument("max_cost", self.max_cost), " needs ", Argument("prices"), " to compute a cost")
         _ = self.price
 
     @cached_property
     def price(self) -> Price | None:
-        """What the model costs, if there is a table of prices."""
+        """The price of the model, if there is a table of prices."""
         if self.prices is None:
             return None
         return price_of(self.model, self.prices if isinstance(self.prices, Mapping) else Path(self.prices))
 
     @property
     def endpoint_name(self) -> str:
-        """What calls are kept under beside the model."""
+        """The server's name in the keys of stored calls."""
         return self.endpoint or endpoint_of(self.base_url)
 
     @property
     def asked_model(self) -> Model:
-        """The model, with the parameters that are sent: a temperature of 0 unless others are given; None drops one."""
+        """The model with its parameters: by default a temperature of 0; None removes a parameter."""
         given = {**_PARAMETERS, **(self.parameters or {})}
         return Model(self.model, self.endpoint_name, {name: one for name, one in given.items() if one is not None})
 
     @property
     def store_path(self) -> Path:
-        """Where calls are kept; by default in the user's cache."""
+        """The path of the store; by default in the user's cache."""
         return cache_folder().parent / STORE if self.store is None else Path(self.store)
 
     def budget(self) -> Budget:
@@ -117,7 +117,7 @@ class CallSettings:
         return Budget(self.max_calls, self.max_cost, self.price)
 
     def window(self, store: CallStore, budget: Budget) -> Window:
-        """What asks the model."""
+        """The window that sends the calls."""
         model = self.asked_model
         return Window(
             model,

@@ -1,4 +1,4 @@
-"""Every call and what came of it, kept on disk under what was asked, so that nothing is paid for twice."""
+"""A store on disk of all calls and their results, so that no call is paid for twice."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from fastmetrics.derive.call import REPLY, Answer, Call, Model
 from fastmetrics.errors import OutputError
 
 _PATIENCE = 60.0
-"""Seconds that a process waits for another one to finish writing."""
+"""Seconds to wait for another process to finish writing."""
 
 _KEYS = 500
-"""Keys looked up by one statement."""
+"""Number of keys looked up by one statement."""
 
 _MARK = 0x666D6373
-"""What tells such a store from other databases of SQLite: "fmcs"."""
+"""The application id of such stores among SQLite databases: "fmcs"."""
 
 _COLUMNS = "outcome, body, prompt_tokens, completion_tokens, latency_ms, time, attempt"
 
@@ -55,10 +55,10 @@ select key, model, endpoint, repeat, {_COLUMNS} from calls where (time, key) > (
 
 
 class CallStore:
-    """A store of calls in one file of SQLite, which several threads and processes may share.
+    """A store of calls in one SQLite file, which several threads and processes may share.
 
-    A reply is final: nothing takes its place but another reply that was asked for on purpose.  A failure is kept for
-    the record until a reply comes.  What ``put`` has written survives the end of the process, however it ends.
+    A reply is final: only another reply requested on purpose replaces it.  A failure is recorded until a reply
+    arrives.  Everything written by ``put`` survives the end of the process, even a crash.
 
     >>> import tempfile, pathlib
     >>> from fastmetrics.derive.call import CallMaker, Message
@@ -69,14 +69,14 @@ class CallStore:
     ...     store.find([call.key])[call.key].body
     '{}'
 
-    Raises ``OutputError`` for a file that is no such store or cannot be written.
+    Raises ``OutputError`` for a file that is not a store or cannot be written.
     """
 
     def __init__(self, path: str | os.PathLike[str], *, create: bool = True) -> None:
         self.path = Path(path)
         self._lock = threading.Lock()
         if not create and not self.path.exists():
-            raise OutputError(f"{self.path}: there is no such store of calls")
+            raise OutputError(f"{self.path}: no such store of calls")
         with self._failing():
             self.path.parent.mkdir(parents=True, exist_ok=True)
             self._connection = sqlite3.connect(
@@ -93,7 +93,7 @@ class CallStore:
         [mark] = self._connection.execute("pragma application_id").fetchone()
         [tables] = self._connection.execute("select count(*) from sqlite_master").fetchone()
         if mark != _MARK and tables:
-            raise OutputError(f"{self.path} is a database, but no store of calls; name another file")
+            raise OutputError(f"{self.path} is a database, but not a store of calls; use another file")
         self._connection.execute("pragma journal_mode = wal")
         self._connection.execute("pragma synchronous = normal")
         if mark != _MARK:
@@ -120,7 +120,7 @@ class CallStore:
             raise OutputError(f"the store of calls {self.path}: {reason}") from error
 
     def find(self, keys: Sequence[bytes]) -> dict[bytes, Answer]:
-        """What is known of some calls, by key; looked up hundreds at a time."""
+        """The stored results of some calls by key, looked up in groups of hundreds."""
         found: dict[bytes, Answer] = {}
         with self._lock, self._failing():
             for start in range(0, len(keys), _KEYS):
@@ -132,10 +132,10 @@ class CallStore:
         return found
 
     def put(self, call: Call, model: Model, answer: Answer, *, replace: bool = False) -> Answer:
-        """Keep what came of a call, and return what the store holds of it now.
+        """Store the result of a call, and return the stored result.
 
-        That is another answer where a reply was there already, be it another process's, unless ``replace`` says that
-        a new reply takes its place.
+        If a reply is already stored, for example by another process, that reply stays and is returned, unless
+        ``replace`` is set.
         """
         row = (call.key, model.name, model.endpoint, call.repeat, *answer, replace)
         with self._lock, self._failing():
@@ -144,7 +144,7 @@ class CallStore:
         return self.find([call.key])[call.key]
 
     def counts(self) -> list[Mapping[str, object]]:
-        """How many calls there are of each model, endpoint and outcome, with their tokens and first and last times."""
+        """The number of calls per model, endpoint and outcome, with their tokens and first and last times."""
         query = """
             select model, endpoint, outcome, count(*) as calls, sum(prompt_tokens) as prompt_tokens,
                 sum(completion_tokens) as completion_tokens, min(time) as first, max(time) as last
@@ -156,7 +156,7 @@ class CallStore:
             return [dict(zip(names, row, strict=True)) for row in cursor]
 
     def rows(self, most: int) -> Iterator[list[tuple[Any, ...]]]:
-        """All calls in the order of their times, at most so many at a time; those put meanwhile may be among them."""
+        """All calls sorted by time, in pages of at most this size; calls stored meanwhile may be included."""
         last = (-math.inf, b"")
         while True:
             with self._lock, self._failing():
@@ -167,7 +167,7 @@ class CallStore:
             last = rows[-1][9], rows[-1][0]
 
     def delete(self, conditions: Sequence[str], values: Sequence[Any]) -> int:
-        """Delete the calls that meet all conditions of SQL, and give their room back; how many there were."""
+        """Delete the calls that meet all SQL conditions and free their disk space; returns their number."""
         where = " and ".join(conditions) or "false"
         with self._lock, self._failing():
             deleted = self._connection.execute(f"delete from calls where {where}", values).rowcount

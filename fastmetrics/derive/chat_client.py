@@ -1,4 +1,4 @@
-"""One request to a server of chat completions: the reply as it came, or what failed and whether to try again."""
+"""A request to a chat completions server: the raw reply, or the failure and whether to retry."""
 
 from __future__ import annotations
 
@@ -19,18 +19,18 @@ from fastmetrics.errors import MissingExtraError, OptionError
 from fastmetrics.errors.messages import Argument
 
 KEY = "OPENAI_API_KEY"
-"""The environment variable that holds the key of the service."""
+"""The environment variable with the API key."""
 
 ADDRESS = "OPENAI_BASE_URL"
 
 _OPENAI = "https://api.openai.com/v1"
 _LONGEST_REASON = 500
 _SECRET = 12
-"""Characters from which on a key is taken for a secret; shorter ones, such as "none", are words of many replies."""
+"""Minimum length of a key that is treated as a secret; shorter keys, such as "none", are common words."""
 
 _FINAL_CODES = ("insufficient_quota", "model_not_found", "invalid_api_key", "unsupported_parameter")
 _FINAL_STATUSES = (401, 402, 403, 404, 405)
-"""Refusals that every other call would meet as well."""
+"""Refusals that every other call would get as well."""
 
 _PASSING_STATUSES = (408, 409, 425, 429)
 _FILTERED = ("content_filter", "content_policy_violation")
@@ -38,10 +38,10 @@ _FILTERED = ("content_filter", "content_policy_violation")
 
 @dataclass(frozen=True)
 class Failure:
-    """Why a request gave no reply.
+    """The failure of a request.
 
-    ``retry_after`` is how many seconds the server asks to wait; ``passing`` faults may go away by themselves, and
-    ``fatal`` ones will meet every other call too.  ``limited`` is a refusal because of too many requests.
+    ``retry_after`` is the waiting time requested by the server, in seconds; ``passing`` faults are transient, ``fatal``
+    ones affect every other call too.  ``limited`` is a refusal for too many requests.
     """
 
     outcome: str
@@ -54,16 +54,16 @@ class Failure:
 
 @dataclass(frozen=True)
 class Reply:
-    """The body of a reply, as it came, and how long it took."""
+    """The raw body of a reply, and its latency."""
 
     body: str
     latency_ms: float
 
 
 def address_of(base_url: str | None) -> str:
-    """The address that is asked: the one given, else the environment's, else OpenAI's own.
+    """The server's address: the given one, otherwise from the environment, otherwise OpenAI's own.
 
-    Raises ``OptionError`` for one that is no address of a web server.
+    Raises ``OptionError`` for a malformed address.
     """
     text = base_url or os.environ.get(ADDRESS) or _OPENAI
     try:
@@ -72,12 +72,12 @@ def address_of(base_url: str | None) -> str:
     except ValueError:
         good = False
     if not good:
-        raise OptionError(Argument("base_url", text), ": expected an address like https://host/v1")
+        raise OptionError(Argument("base_url", text), ": expected an address such as https://host/v1")
     return text
 
 
 def endpoint_of(base_url: str | None) -> str:
-    """What calls to an address are kept under: host, port and path, without names, passwords and queries.
+    """The name of an address in the keys of stored calls: host, port and path, without credentials and queries.
 
     >>> endpoint_of("https://me:secret@host:8000/v1/?key=1")
     'host:8000/v1'
@@ -88,21 +88,21 @@ def endpoint_of(base_url: str | None) -> str:
 
 
 def key_for(base_url: str | None) -> str:
-    """The key from the environment; a server of one's own needs none.
+    """The API key from the environment; a custom server needs none.
 
-    Raises ``OptionError`` if there is none for OpenAI's own.
+    Raises ``OptionError`` without a key for OpenAI's server.
     """
     key = os.environ.get(KEY, "").strip()
     if not key and address_of(base_url) == _OPENAI:
-        raise OptionError(f"no key to ask {_OPENAI} with: set {KEY}, or give ", Argument("base_url"), " of your own")
+        raise OptionError(f"no API key for {_OPENAI}: set {KEY}, or give ", Argument("base_url"), " of your own")
     return key
 
 
 class ChatClient:
-    """Sends calls to one address; to be used and closed within one event loop.
+    """Sends calls to one address; use and close it within one event loop.
 
-    Nothing that it returns or raises holds the key.  A server that refuses structured output is asked without it from
-    then on.  Raises ``MissingExtraError`` where the package ``openai`` is not installed.
+    Results and errors never contain the API key.  After a server refuses structured output, requests omit it.  Raises
+    ``MissingExtraError`` if the package ``openai`` is not installed.
     """
 
     def __init__(self, model: Model, base_url: str | None, timeout: float) -> None:
@@ -128,7 +128,7 @@ class ChatClient:
         await self._client.close()
 
     async def send(self, call: Call) -> Reply | Failure:
-        """Send one call and wait for its reply, ``timeout`` seconds at most, however slowly the bytes come."""
+        """Send one call and wait at most ``timeout`` seconds for its complete reply."""
         structured = self.structured and call.schema is not None
         body = self._body(call, structured)
         status, other = self._errors
@@ -148,7 +148,7 @@ class ChatClient:
             return Failure(HTTP, self._told(f"the connection failed: {error.__cause__ or error}"))
         latency = (time.perf_counter() - began) * 1000
         if not _is_object(text):
-            return Failure(HTTP, self._told(f"the reply is no JSON object: {text[:200]}"))
+            return Failure(HTTP, self._told(f"the reply is not a JSON object: {text[:200]}"))
         return Reply(self._without_key(text), latency)
 
     def _body(self, call: Call, structured: bool) -> dict[str, Any]:
@@ -160,7 +160,7 @@ class ChatClient:
         return body
 
     def _refused(self, error: Any) -> Reply | Failure:
-        """What an error of HTTP means; a reply that a filter held back is final, like any reply."""
+        """The result for an HTTP error; a reply blocked by a filter is final, like any reply."""
         code, reason = error.status_code, self._told(f"{error.status_code}: {_message(error)}")
         if getattr(error, "code", None) in _FILTERED:
             return Reply(self._without_key(json.dumps({"error": {"code": _FILTERED[0], "message": reason}})), 0.0)
@@ -173,12 +173,12 @@ class ChatClient:
         return " ".join(self._without_key(text).split())[:_LONGEST_REASON]
 
     def _without_key(self, text: str) -> str:
-        """The text without the key, which a server may say again."""
+        """The text without the API key, which a server may repeat."""
         return text.replace(self._key, "[key]") if len(self._key) >= _SECRET else text
 
 
 def _is_object(text: str) -> bool:
-    """Whether a text is a JSON object, whole."""
+    """Whether a text is one complete JSON object."""
     try:
         return isinstance(json.loads(text), dict)
     except (ValueError, RecursionError):
@@ -186,14 +186,14 @@ def _is_object(text: str) -> bool:
 
 
 def _is_about_format(error: Any) -> bool:
-    """Whether a server refused a request for its wish for structured output."""
+    """Whether a server refused a request because of structured output."""
     said = _message(error)
     named = any(word in said for word in ("response_format", "json_schema", "structured output"))
     return error.status_code in (400, 404, 415, 422, 501) and named
 
 
 def _message(error: Any) -> str:
-    """What the server said of an error, or the little that there is."""
+    """The server's message about an error, or the status if there is none."""
     body = error.body
     if isinstance(body, Mapping) and isinstance(body.get("message"), str):
         return str(body["message"])
@@ -201,7 +201,7 @@ def _message(error: Any) -> str:
 
 
 def _retry_after(headers: Mapping[str, str]) -> float | None:
-    """How many seconds a server asks to wait, be it as a number or as a date."""
+    """The waiting time requested by a server in seconds, from a number or a date."""
     for name, unit in (("retry-after-ms", 0.001), ("retry-after", 1.0)):
         value = headers.get(name)
         if value is None:

@@ -1,4 +1,4 @@
-"""What stops a run that only fails, before it has spent an hour or a fortune on it."""
+"""A circuit breaker that stops a run whose calls keep failing."""
 
 from __future__ import annotations
 
@@ -6,14 +6,14 @@ from fastmetrics.derive.chat_client import Failure
 from fastmetrics.errors import ServiceError
 
 FIRST = 20
-"""Requests that fail before any reply came, from which on a server counts as not there."""
+"""Number of failed requests before any reply after which a server counts as unavailable."""
 
 IN_A_ROW = 20
-"""Calls that fail one after the other, each of them tried several times, from which on a run stops."""
+"""Number of consecutive failed calls, each with several attempts, that stops a run."""
 
 
 class CircuitBreaker:
-    """Counts failures in a row; a reply makes them forgotten."""
+    """Counts consecutive failures; a reply resets the count."""
 
     def __init__(self, address: str) -> None:
         self._address = address
@@ -27,7 +27,7 @@ class CircuitBreaker:
         self._requests = self._calls = 0
 
     def failed(self, failure: Failure, *, given_up: bool) -> ServiceError | None:
-        """A request failed, and with the last try its call; the error that ends the run, if it is time for that."""
+        """Record a failed request, or with the last attempt a failed call; the error that ends the run, if due."""
         self._requests += not failure.limited
         self._calls += given_up
         if failure.fatal:
@@ -36,5 +36,5 @@ class CircuitBreaker:
         if nothing_yet and (self._requests >= FIRST or (given_up and self._requests)):
             return ServiceError(f"{self._address}: no reply to {self._requests} requests: {failure.reason}")
         if self._calls >= IN_A_ROW:
-            return ServiceError(f"{self._address}: {self._calls} calls in a row failed: {failure.reason}")
+            return ServiceError(f"{self._address}: {self._calls} consecutive calls failed: {failure.reason}")
         return None

@@ -1,4 +1,4 @@
-"""What the body of a chat completion holds: the text of the reply, why it ended, the tokens it took."""
+"""Parsing the body of a chat completion: the text, why it ended, and its tokens."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from typing import Any, NamedTuple
 
 
 class Completion(NamedTuple):
-    """The text of a reply, if any; ``refused`` and ``truncated`` say why there is none, or too little.
+    """The text of a reply, if any; ``refused`` and ``truncated`` explain missing or incomplete text.
 
-    ``trace`` is the model's reasoning, where the server tells it.
+    ``trace`` is the model's reasoning, if the server returns it.
     """
 
     text: str | None
@@ -19,7 +19,7 @@ class Completion(NamedTuple):
 
 
 def completion(body: str) -> Completion:
-    """The first choice of a chat completion; whatever else a body holds, there is no text then.
+    """The first choice of a chat completion; without text for any other body.
 
     >>> completion('{"choices": [{"message": {"content": "yes"}, "finish_reason": "stop"}]}').text
     'yes'
@@ -37,13 +37,13 @@ def completion(body: str) -> Completion:
     finish = choice.get("finish_reason")
     refused = _nonempty(message.get("refusal"))
     if finish == "content_filter":
-        refused = refused or "held back by the server's filter"
+        refused = refused or "blocked by the server's filter"
     trace = _nonempty(message.get("reasoning_content")) or _nonempty(message.get("reasoning"))
     return Completion(_text(message.get("content")), refused, finish == "length", trace)
 
 
 def usage(body: str) -> tuple[int | None, int | None]:
-    """The tokens that a completion says it read and wrote."""
+    """The token counts reported by a completion."""
     found = _mapping(_mapping(json.loads(body)).get("usage"))
     prompt, completion = (_count(found.get(name)) for name in ("prompt_tokens", "completion_tokens"))
     return prompt, completion
@@ -54,7 +54,7 @@ def _count(value: Any) -> int | None:
 
 
 def _text(content: Any) -> str | None:
-    """The text of a message, which may come in parts."""
+    """The text of a message, which may consist of parts."""
     if isinstance(content, list):
         parts = [part.get("text") for part in content if isinstance(part, dict)]
         return "".join(part for part in parts if isinstance(part, str)) or None

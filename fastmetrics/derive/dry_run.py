@@ -1,4 +1,4 @@
-"""What a run of a judge or of a bot would ask and cost, before anything is sent."""
+"""Estimating the calls and cost of a judge or a bot without sending anything."""
 
 from __future__ import annotations
 
@@ -26,10 +26,9 @@ from fastmetrics.tables.chunks import Limits, cut
 
 @dataclass(frozen=True)
 class Estimate:
-    """What would be asked: rows, calls that are not in the store yet and those that are, tokens, and the cost.
+    """The estimate: rows, calls not yet stored, stored calls, tokens, and the cost.
 
-    Tokens are estimated: a token of four bytes for what the model reads, and some 120 for each reply.  The cost is
-    None where no prices are known.
+    Tokens are estimated: four bytes per prompt token, and about 120 tokens per reply.  The cost is None without prices.
     """
 
     rows: int
@@ -41,11 +40,13 @@ class Estimate:
 
     def __str__(self) -> str:
         cost = (
-            "cost unknown: no prices given" if self.cost is None else f"about {self.cost:,.4g} by the table of prices"
+            "cost unknown: no prices given"
+            if self.cost is None
+            else f"estimated cost {self.cost:,.4g} by the table of prices"
         )
         return (
-            f"{self.rows:,} rows: {self.calls:,} calls to make, {self.known:,} in the store already\n"
-            f"about {self.prompt_tokens:,} tokens to read and {self.completion_tokens:,} to write; {cost}"
+            f"{self.rows:,} rows: {self.calls:,} calls to make, {self.known:,} already stored\n"
+            f"about {self.prompt_tokens:,} prompt tokens and {self.completion_tokens:,} completion tokens; {cost}"
         )
 
 
@@ -60,9 +61,9 @@ def estimate_judging(
     format: str | None = None,
     max_row_bytes: int | None = None,
 ) -> Estimate:
-    """What :func:`judge_files` with the same arguments would ask; reads all rows and sends nothing.
+    """The calls that :func:`judge_files` would make with the same arguments; reads all rows and sends nothing.
 
-    Tries after failures and questions that follow unreadable replies are not foreseen.
+    Retries and follow-up questions after unreadable replies are not included.
 
     >>> import tempfile, pathlib
     >>> folder = pathlib.Path(tempfile.mkdtemp())
@@ -72,7 +73,7 @@ def estimate_judging(
     1 rows: 1 calls to make, 0 in the store already
     about ... tokens to read and 120 to write; cost unknown: no prices given
 
-    Raises what opening and reading the files raises, and ``ColumnError`` for a placeholder without a column.
+    Raises the errors of opening and reading the files, and ``ColumnError`` for a placeholder without a column.
     """
     source, sampling = drawn(open_source(inputs, format, max_row_bytes), sample, seed)
     plan = plan_judging(source.schema.names, settings, columns, schema, sample=sampling)
@@ -90,12 +91,12 @@ def estimate_answering(
     format: str | None = None,
     max_row_bytes: int | None = None,
 ) -> Estimate:
-    """What :func:`answer_files` with the same arguments would ask, as :func:`estimate_judging` tells it.
+    """The calls that :func:`answer_files` would make, as in :func:`estimate_judging`.
 
-    Raises ``OptionError`` for a bot that asks no model, and ``InputError`` for a prompt that is too long for it.
+    Raises ``OptionError`` for a bot without a model, and ``InputError`` for a prompt that is too long for the model.
     """
     if not isinstance(bot, FullContextBot):
-        raise OptionError("only the full-context bot asks a model, whose calls can be estimated")
+        raise OptionError("only the calls of the full-context bot can be estimated")
     source, _ = drawn(open_source(inputs, format, max_row_bytes), sample, seed)
     maker = AnswerMaker(plan_answering(source.schema.names, bot, columns=columns, keep=()))
     return _estimated(source, {maker.question: "text"}, maker.checked_calls, bot)
@@ -107,7 +108,7 @@ def _estimated(
     calls_of: Callable[[pa.RecordBatch], Iterable[Call]],
     settings: CallSettings,
 ) -> Estimate:
-    """The calls of all rows, those apart that the store knows."""
+    """The calls of all rows, stored calls separately."""
     selection = source.select(kinds)
     rows = known = tokens = 0
     seen: set[bytes] = set()

@@ -1,4 +1,4 @@
-"""Files of text to a file with their embeddings, made once and kept, as a judge's replies are."""
+"""Embedding files of text, with a cache of embeddings."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _TEXTS = ("question", "answer", "reference")
 
 @dataclass(frozen=True)
 class EmbedMaker:
-    """Maps a batch to its kept columns and the embeddings of its ``texts`` (made column: yours); null of null."""
+    """Maps a batch to its kept columns and the embeddings of its ``texts`` (output column: yours); null for null."""
 
     embedder: Embedder
     texts: Mapping[str, str]
@@ -35,12 +35,12 @@ class EmbedMaker:
 
     @property
     def kinds(self) -> dict[str, str]:
-        """The columns that are read, and their kinds."""
+        """The input columns and their kinds."""
         return {**dict.fromkeys(self.keep, "any"), **dict.fromkeys(self.texts.values(), "text")}
 
     @property
     def signature(self) -> dict[str, Any]:
-        """Everything that the embeddings depend on."""
+        """All settings that affect the embeddings."""
         made = {"embedder": self.embedder.signature, "columns": dict(self.texts)}
         return {"fastmetrics": __version__, "embeddings": made, "keep": list(self.keep)}
 
@@ -54,12 +54,12 @@ class EmbedMaker:
         return pa.record_batch(arrays)
 
     def observe(self, part: pa.RecordBatch) -> dict[str, int]:
-        """How many embeddings a part holds, by column."""
+        """The number of embeddings in a part, by column."""
         return {made: part.num_rows - part.column(made).null_count for made in self.texts}
 
     @staticmethod
     def conclude(parts: list[Any], rejected: int) -> dict[str, Any]:
-        """What the metadata say of all parts."""
+        """The metadata about all parts."""
         return {"embedded": dict(_added(parts)), "n_rejected": rejected}
 
 
@@ -72,7 +72,7 @@ def _added(parts: Sequence[Mapping[str, int]]) -> Counter[str]:
 
 @dataclass(frozen=True)
 class EmbeddedFiles:
-    """What ``embed_files`` made: where the file is, and how many texts each column of embeddings holds."""
+    """The result of ``embed_files``: the output path, and the number of embedded texts per column."""
 
     run: RunResult
     embedded: Mapping[str, int]
@@ -94,12 +94,12 @@ def embed_files(
     work: str | Path | None = None,
     progress: Callable[[Progress], None] | None = None,
 ) -> EmbeddedFiles:
-    """Embed columns of text of files of any size into a file, which metrics of embeddings then read.
+    """Embed text columns of files of any size into a file, for the metrics that read embeddings.
 
-    ``of`` names columns of text, by default those of question, answer and reference that there are, under their usual
-    names or as ``columns={canonical: yours}`` says; each gets a column ``<name>_embedding`` of float32 vectors, null
-    where the text is null.  All columns are kept, or those in ``keep`` and the id.  The output appears whole or not at
-    all; ``resume`` goes on with a run that was cut short, and an ``Embedder`` with a ``cache`` embeds no text twice.
+    ``of`` names text columns, by default those of question, answer and reference that exist, under their usual names or
+    as mapped by ``columns={canonical: yours}``.  Each gets a column ``<name>_embedding`` of float32 vectors, null where
+    the text is null.  All columns are copied, or the id and those in ``keep``.  The output is atomic; ``resume``
+    continues an interrupted run, and an ``Embedder`` with a ``cache`` embeds no text twice.
 
     >>> import tempfile, pathlib, numpy as np, fastmetrics as fm
     >>> folder = pathlib.Path(tempfile.mkdtemp())
@@ -108,16 +108,14 @@ def embed_files(
     >>> fm.embed_files(folder / "rows.jsonl", folder / "embedded.parquet", lengths).embedded
     {'answer_embedding': 1}
 
-    Raises ``ColumnError`` for a column that is missing, holds no text, or has its embeddings already, ``OptionError``
-    for CSV, which has no lists, and what reading and writing files raises.
+    Raises ``ColumnError`` for a column that is missing, contains no text, or already has embeddings, ``OptionError``
+    for CSV, which cannot store lists, and the errors of reading and writing files.
     """
     options = RunOptions(on_error, resume, overwrite, work, True, progress)
     source = open_source(inputs, format, max_row_bytes)
     target = open_output(output, source, options)
     if target.format in ("csv", "tsv"):
-        raise OptionError(
-            "embeddings are lists, which CSV and TSV have no place for; write Parquet, Arrow or JSON lines"
-        )
+        raise OptionError("CSV and TSV cannot store embeddings; write Parquet, Arrow or JSON lines")
     maker = _maker(source.schema.names, embedder, listed(of), columns, None if keep is None else listed(keep))
     job = Job(maker, maker.kinds, maker.signature, maker.observe, maker.conclude)
     result = run_on(Threads(1), source, job, target, options)
@@ -136,7 +134,7 @@ def _maker(
     asked = {name: found.get(name, name) for name in of or [name for name in _TEXTS if name in found]}
     if not asked:
         raise ColumnError(
-            "no column of questions, answers or references; name columns of text in ",
+            "no column question, answer or reference; list the columns of text in ",
             Argument("of"),
             f"; the table has: {quoted(names)}",
         )
@@ -147,5 +145,5 @@ def _maker(
     texts = {f"{name}_embedding": yours for name, yours in asked.items()}
     there = [made for made in texts if made in kept]
     if there:
-        raise ColumnError(f"there is a column {there[0]!r} already; rename it, or leave it out of ", Argument("keep"))
+        raise ColumnError(f"the column {there[0]!r} already exists; rename it, or remove it from ", Argument("keep"))
     return EmbedMaker(embedder, texts, kept)

@@ -1,4 +1,4 @@
-"""The full-context bot: a model that reads a whole text and one question about it (S0)."""
+"""The full-context bot: a model that reads a whole text with each question (S0)."""
 
 from __future__ import annotations
 
@@ -32,18 +32,18 @@ _HOLDER = re.compile(r"\{(knowledge|question)\}")
 
 @dataclass(frozen=True)
 class FullContextBot(CallSettings):
-    """Asks a model each question together with the whole ``knowledge``: p = template(knowledge, question), a = M(p).
+    """A bot that sends each question with the whole ``knowledge``: p = template(knowledge, question), a = M(p).
 
-    ``template`` has the places ``{knowledge}`` and ``{question}``.  A prompt of more than ``max_chars`` characters, or
-    of more tokens than the ``context_window`` (estimated at four bytes each), is an error before the first call, as
-    no part of the knowledge may go missing unseen.  The other settings are those of :func:`judge`.
+    ``template`` contains the placeholders ``{knowledge}`` and ``{question}``.  A prompt of more than ``max_chars``
+    characters, or of more tokens than the ``context_window`` (estimated at four bytes each), is an error before the
+    first call, because no part of the knowledge may be dropped silently.  The other settings are as in :func:`judge`.
 
     >>> bot = FullContextBot("Paris is the capital of France.", "m", base_url="http://localhost:8000/v1")
     >>> print(bot.prompt("Which city is the capital?").splitlines()[-2])
     Question: Which city is the capital?
 
-    Raises ``OptionError`` for a value that a setting cannot have, and a template without one of the places.  Source:
-    S0, full-context baseline.
+    Raises ``OptionError`` for an invalid setting, and for a template that lacks a placeholder.  Source: S0,
+    full-context baseline.
     """
 
     knowledge: str
@@ -65,10 +65,10 @@ class FullContextBot(CallSettings):
     max_cost: float | None = None
     prices: Mapping[str, Any] | str | os.PathLike[str] | None = None
     pause: float = field(default=0.5, repr=False)
-    """Seconds before the second try of a call, which each later one doubles."""
+    """Seconds before the second attempt of a call, doubled for each later one."""
 
     def __post_init__(self) -> None:
-        """Look at every setting."""
+        """Check all settings."""
         self.check_calls()
         argument("name", self.name, Text(200, "a name"))
         argument("context_window", self.context_window, Optional(Whole(1, MANY)))
@@ -77,7 +77,7 @@ class FullContextBot(CallSettings):
         missing = {"knowledge", "question"} - set(self._pieces[1::2])
         if missing:
             lacking = " and ".join(f"{{{name}}}" for name in sorted(missing))
-            raise OptionError(Argument("template"), f": has no place {lacking}")
+            raise OptionError(Argument("template"), f": expected the placeholder {lacking}")
 
     @cached_property
     def _pieces(self) -> list[str]:
@@ -94,11 +94,11 @@ class FullContextBot(CallSettings):
         return "".join(pieces)
 
     def call(self, question: str) -> Call:
-        """What the model is asked."""
+        """The call for a question."""
         return self._maker.call([Message("user", self.prompt(question))])
 
     def check(self, question: str, row: int) -> None:
-        """Raise ``InputError`` where the prompt of a row is too long for the model."""
+        """Raise ``InputError`` if the prompt of a row is too long for the model."""
         prompt = self.prompt(question)
         tokens = estimated_tokens(prompt)
         if len(prompt) > self.max_chars:
@@ -108,14 +108,14 @@ class FullContextBot(CallSettings):
         else:
             return
         raise InputError(
-            f"row {row:,}: the knowledge and the question are {len(prompt):,} characters, about {tokens:,} tokens; ",
+            f"row {row:,}: the knowledge and the question have {len(prompt):,} characters, about {tokens:,} tokens; ",
             Argument(*limit),
-            " allows no more than that, and nothing was asked",
+            " is the limit; no call was made",
         )
 
     @property
     def settings(self) -> dict[str, Any]:
-        """Everything that the answers depend on."""
+        """All settings that affect the answers."""
         model = self.asked_model
         text = hashlib.sha256(f"{self.template}\0{self.knowledge}".encode("utf-8", "surrogatepass")).hexdigest()[:16]
         asked = {"model": model.name, "endpoint": model.endpoint, "parameters": dict(model.parameters)}
@@ -123,9 +123,9 @@ class FullContextBot(CallSettings):
 
 
 def read_knowledge(paths: Sequence[str | Path]) -> str:
-    """The text of one or several files in UTF-8, an empty line between them.
+    """The text of one or several UTF-8 files, separated by an empty line.
 
-    Raises ``FileFormatError`` for a file that cannot be read or is no text in UTF-8.
+    Raises ``FileFormatError`` for a file that cannot be read or is not UTF-8 text.
     """
     texts = []
     for path in paths:

@@ -1,4 +1,4 @@
-"""A bot that is a Python function of one question, asked through the same window and store as a model."""
+"""A bot from a Python function of one question, called through the same window and store as a model."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ RETURNED: Mapping[str, pa.DataType] = {
     "confidence": pa.float64(),
     "total_tokens": pa.int64(),
 }
-"""What a function may return beside its answer and the tokens of it, and the types of the columns."""
+"""The columns that a function may return in addition to its answer and tokens, and their types."""
 
 _COUNTS = ("prompt_tokens", "completion_tokens")
 _IN_MEMORY = Path(":memory:")
@@ -44,16 +44,16 @@ _LONGEST = 500
 
 @dataclass(frozen=True)
 class FunctionBot:
-    """Any function of one question as a bot; it returns a text, None, or a mapping with an ``answer``.
+    """A bot from any function of one question that returns a text, None, or a mapping with an ``answer``.
 
-    The mapping may also hold ``prompt_tokens`` and ``completion_tokens``, and what ``returns`` names: ``contexts``,
-    ``context_ids``, ``retrieved_ids`` (lists of text), ``retrieved_scores`` (a list of numbers), ``confidence`` and
-    ``total_tokens`` (numbers).  Up to ``concurrency`` questions are asked at the same time, each in a thread; a
-    coroutine is awaited.  An exception gives its row no answer and the status ``error``, an answer
-    that takes more than ``timeout`` seconds the status ``timeout``; both are asked again by the next run.
+    The mapping may also contain ``prompt_tokens`` and ``completion_tokens``, and the columns named in ``returns``:
+    ``contexts``, ``context_ids``, ``retrieved_ids`` (lists of text), ``retrieved_scores`` (a list of numbers),
+    ``confidence`` and ``total_tokens`` (numbers).  Up to ``concurrency`` questions are processed at the same time, each
+    in a thread; coroutines are awaited.  A row whose call raises an exception has no answer and the status ``error``; a
+    call of more than ``timeout`` seconds gives the status ``timeout``.  The next run repeats both.
 
-    With a ``store``, a file of SQLite, what was answered is kept there under ``name`` and question and not asked
-    again: give a changed function another name, or another store.
+    With a ``store``, an SQLite file, answers are stored under ``name`` and question and reused: give a changed function
+    another name, or another store.
 
     >>> bot = FunctionBot(lambda question: question.upper(), name="loud")
     >>> import fastmetrics as fm
@@ -69,7 +69,7 @@ class FunctionBot:
     store: str | os.PathLike[str] | None = None
 
     def __post_init__(self) -> None:
-        """Look at every setting; a bot without a name has its function's."""
+        """Check all settings; the default name is the function's."""
         own = getattr(self.function, "__name__", type(self.function).__name__)
         object.__setattr__(self, "name", self.name or own.replace("<lambda>", "function"))
         argument("name", self.name, Text(200, "a name"))
@@ -83,28 +83,28 @@ class FunctionBot:
         return CallMaker(Model(self.name, "python"), None)
 
     def call(self, question: str) -> Call:
-        """What the function is asked."""
+        """The call for a question."""
         return self._maker.call([Message("user", question)])
 
     def check(self, question: str, row: int) -> None:
-        """No question is too long."""
+        """Does nothing: no question is too long for a function."""
 
     @property
     def settings(self) -> dict[str, Any]:
-        """Everything that is known of what the answers depend on."""
+        """All known settings that affect the answers."""
         return {"bot": "function", "name": self.name}
 
     @property
     def store_path(self) -> Path:
-        """Where answers are kept."""
+        """The path of the store."""
         return _IN_MEMORY if self.store is None else Path(self.store)
 
     def budget(self) -> Budget:
-        """A new account, without limits."""
+        """A new budget without limits."""
         return Budget(None, None, None)
 
     def window(self, store: CallStore, budget: Budget) -> Window:
-        """What asks the function."""
+        """The window that calls the function."""
         return Window(
             Model(self.name, "python"),
             store,
@@ -118,7 +118,7 @@ class FunctionBot:
 
 
 class _Client:
-    """Calls the function, and writes down what it returns as a server would."""
+    """Calls the function, and returns its result in the form of a server's reply."""
 
     structured = True
 
@@ -127,7 +127,7 @@ class _Client:
         self._pool = ThreadPoolExecutor(bot.concurrency, thread_name_prefix=bot.name)
 
     async def close(self) -> None:
-        """Let go of the threads; one that still runs is not waited for."""
+        """Release the threads without waiting for running ones."""
         self._pool.shutdown(wait=False, cancel_futures=True)
 
     async def send(self, call: Call) -> Reply | Failure:
@@ -149,7 +149,7 @@ class _Client:
         return await made if inspect.isawaitable(made) else made
 
     def _body(self, made: Any, question: str) -> str:
-        """What was returned, as the body of a chat completion."""
+        """The returned value as the body of a chat completion."""
         bot = self._bot
         told = made if isinstance(made, Mapping) else {"answer": made}
         wrong = [name for name in told if name not in ("answer", *_COUNTS, *bot.returns)]
@@ -158,7 +158,7 @@ class _Client:
             kinds = ", ".join(("answer", *_COUNTS, *bot.returns))
             raise InputError(
                 f"the bot {bot.name!r} returned {got} for {question[:80]!r}: expected a text, None, or a mapping "
-                f"with an answer (text or None) and no more than {kinds}; name further columns in ",
+                f"with an answer (text or None) and at most {kinds}; declare further columns in ",
                 Argument("returns"),
             )
         message = {"role": "assistant", "content": told["answer"]}
@@ -175,6 +175,6 @@ class _Client:
             return pa.array([listed], RETURNED[name])[0].as_py()
         except (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError) as error:
             raise InputError(
-                f"the bot {self._bot.name!r} returned {name} of another kind for {question[:80]!r}: expected "
+                f"the bot {self._bot.name!r} returned an unexpected {name} for {question[:80]!r}: expected "
                 f"{RETURNED[name]}, got {str(value)[:80]}"
             ) from error

@@ -1,4 +1,4 @@
-"""A judge's opinion on every row of a table: ``judge`` in memory, and the summary of what it said."""
+"""Judging every row of a table with a model: ``judge`` in memory, and the summary of the results."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from fastmetrics.tables.chunks import batch_of
 from fastmetrics.tables.output.encoders import undefined_as_null
 
 BEHIND = 3
-"""Batches under way: while the last calls of one are waited for, the next ones fill the window."""
+"""Batches in progress: while the last calls of one are pending, the next ones fill the window."""
 
 
 def judge(
@@ -60,32 +60,31 @@ def judge(
     max_cost: float | None = None,
     prices: Mapping[str, Any] | str | os.PathLike[str] | None = None,
 ) -> pa.Table:
-    """Ask a model for its opinion on every row of ``table``, which is anything that ``score`` takes.
+    """Let a model rate every row of ``table``, which may be any table that ``score`` accepts.
 
-    ``rubrics`` are names of this package's (relevance, faithfulness, safety, robustness, correctness: 1 to 5;
-    answer_relevance, e2e: 0 to 1), in a ``language``, or files ending in .toml that have the same form.  ``model`` is
-    asked at ``base_url``, an address that speaks OpenAI's protocol of chat completions (by default what the
-    environment variable OPENAI_BASE_URL says, or OpenAI's own), with the key in OPENAI_API_KEY.
+    ``rubrics`` are names of built-in rubrics (relevance, faithfulness, safety, robustness, correctness: 1 to 5;
+    answer_relevance, e2e: 0 to 1), in a ``language``, or .toml files of the same format.  ``model`` is called at
+    ``base_url``, an address with an OpenAI-compatible chat completions API (by default the environment variable
+    OPENAI_BASE_URL, or OpenAI's own), with the key in OPENAI_API_KEY.
 
     Returns the ``id``, the columns in ``keep`` and for each rubric X the columns ``judge_X`` (float64), ``_reason``,
-    ``_status``, ``_repairs``, ``_prompt_tokens`` and ``_completion_tokens``.  A row without a score is null, never 0;
-    its status says why: ``unparsed`` (also a score outside of the range), ``truncated``, ``refused``, ``http``,
-    ``timeout``, ``budget``, ``missing`` (an input is null) or ``too_long`` (a question of more than ``max_chars``
-    characters), and its reason says more.  ``keep_replies`` adds ``_reply`` and ``_trace``, the model's reasoning;
-    ``times`` adds ``_latency_ms``.  With ``repeats`` the score is the mean of those that there are, and ``_scores``
-    and ``_statuses`` list them.
+    ``_status``, ``_repairs``, ``_prompt_tokens`` and ``_completion_tokens``.  A row without a score is null, never 0.
+    Its status is ``unparsed`` (also for a score outside the range), ``truncated``, ``refused``, ``http``, ``timeout``,
+    ``budget``, ``missing`` (an input is null) or ``too_long`` (a prompt of more than ``max_chars`` characters); its
+    reason gives details.  ``keep_replies`` adds ``_reply`` and ``_trace``, the model's reasoning; ``times`` adds
+    ``_latency_ms``.  With ``repeats``, the score is the mean over the repeats that have one, and ``_scores`` and
+    ``_statuses`` list all repeats.
 
-    Every reply is kept in ``store``, a file of SQLite (by default in the user's cache), under a hash of the model, the
-    ``endpoint`` (by default host and path of the address), the ``parameters`` (a temperature of 0 unless given), the
-    messages and the number of the repeat.  What is there is not asked again, but for the statuses in ``retry``
-    (unparsed, truncated, refused); failures on the way are asked again by the next run.  Equal questions are asked
-    once.
+    Every reply is stored in ``store``, an SQLite file (by default in the user's cache), under a hash of the model, the
+    ``endpoint`` (by default host and path of the address), the ``parameters`` (by default a temperature of 0), the
+    messages and the number of the repeat.  Stored calls are not repeated, except for the statuses in ``retry``
+    (unparsed, truncated, refused); the next run repeats transient failures.  Identical prompts are sent once.
 
-    At most ``concurrency`` calls are under way; a refusal for too many requests halves that, replies raise it again.
-    ``rpm`` and ``tpm`` are requests and tokens a minute.  A call is tried ``tries`` times, each time for ``timeout``
-    seconds at most.  After ``max_calls`` requests, or when ``max_cost`` by the table of ``prices`` (``{model:
-    {"input": …, "output": …}}`` for a million tokens, or a file of it) might be exceeded, the other rows get the status
-    ``budget``.  ``sample`` takes so many rows, drawn with ``seed``.
+    ``concurrency`` limits the concurrent calls; a refusal for too many requests halves the limit, and replies raise it
+    again.  ``rpm`` and ``tpm`` limit requests and tokens per minute.  A call has at most ``tries`` attempts of at most
+    ``timeout`` seconds each.  After ``max_calls`` requests, or when ``max_cost`` by the table of ``prices`` (``{model:
+    {"input": …, "output": …}}`` per million tokens, or a file of it) might be exceeded, the remaining rows get the
+    status ``budget``.  ``sample`` judges a random sample of that size, drawn with ``seed``.
 
     >>> import tempfile, fastmetrics as fm
     >>> table = {"id": [1], "question": ["Capital of France?"], "answer": ["Paris"]}
@@ -94,9 +93,9 @@ def judge(
     >>> judged.select(["id", "judge_safety", "judge_safety_status"]).to_pylist()
     [{'id': 1, 'judge_safety': None, 'judge_safety_status': 'budget'}]
 
-    Raises ``ServiceError`` where the server refuses or fails call after call (what came is in the store),
-    ``ColumnError`` for a placeholder of a rubric without a column, ``FileFormatError`` for a file that is no rubric,
-    ``OptionError`` for a setting that cannot be, ``MissingExtraError`` where the package ``openai`` is not installed.
+    Raises ``ServiceError`` if the server refuses calls or fails repeatedly (received replies are in the store),
+    ``ColumnError`` for a rubric placeholder without a column, ``FileFormatError`` for a file that is not a rubric,
+    ``OptionError`` for an invalid setting, ``MissingExtraError`` if the package ``openai`` is not installed.
     """
     settings = JudgeSettings(
         rubrics=rubrics,

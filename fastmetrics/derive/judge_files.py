@@ -1,4 +1,4 @@
-"""Files of answers to a file of judgements: a score file like any other, made from a store of calls."""
+"""Judging files of answers into a score file."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ Paths = str | Path | Sequence[str | Path]
 
 @dataclass(frozen=True)
 class JudgedFiles:
-    """What ``judge_files`` made: where the file is, what the judge said, and what was asked and spent for it."""
+    """The result of ``judge_files``: the output path, the summary, and the spending."""
 
     run: RunResult
     summary: Summary
@@ -61,12 +61,12 @@ def judge_files(
     progress: Callable[[Progress], None] | None = None,
     watch: Callable[[Spending], None] | None = None,
 ) -> JudgedFiles:
-    """Judge the rows of files into a file, as ``judge`` does with tables and ``score_files`` writes scores.
+    """Judge the rows of files, like ``judge`` for tables, and write a file, like ``score_files``.
 
-    ``settings`` say who judges, and all other arguments are those of ``score_files``; ``sample`` and ``seed`` take some
-    rows only.  The output appears whole or not at all.  What was asked is in the store whatever happens, so that
-    another run, with ``resume`` or without, pays for nothing twice; rows that failed on the way are asked again.
-    ``watch`` gets the account of what is spent, before the first call.
+    ``settings`` configure the judge, and the other arguments are those of ``score_files``; ``sample`` and ``seed``
+    select a random sample of rows.  The output is atomic.  All replies are stored, so another run, with or without
+    ``resume``, pays for nothing twice; it repeats transient failures.  ``watch`` receives the spending record before
+    the first call.
 
     >>> import tempfile, pathlib, fastmetrics as fm
     >>> folder = pathlib.Path(tempfile.mkdtemp())
@@ -78,7 +78,7 @@ def judge_files(
     >>> judged.summary["judge_safety"].n_error, judged.spending.requests
     (1, 0)
 
-    Raises what ``judge`` and ``score_files`` raise.
+    Raises the errors of ``judge`` and ``score_files``.
     """
     options = RunOptions(on_error, resume, overwrite, work, guard, progress, limits=_limits(settings))
     source = open_source(inputs, format, max_row_bytes)
@@ -107,12 +107,12 @@ def judge_files(
 
 
 def _limits(settings: JudgeSettings) -> Limits:
-    """Batches that fill the window, also while the last calls of one are waited for."""
+    """Batch sizes that fill the window, even while the last calls of a batch are pending."""
     return Limits(batch_rows=max(SIZES.asked_rows, settings.concurrency), part_rows=SIZES.answered_part_rows)
 
 
 def drawn(source: Source, sample: int | None, seed: int) -> tuple[Source, dict[str, int]]:
-    """The rows asked for, and what the signature says of the sample, if it is one."""
+    """The selected rows, and the description of the sample for the signature, if there is one."""
     if sample is None:
         return source, {}
     return SampledSource(source, sample, seed), {"rows": sample, "seed": seed}
@@ -130,7 +130,7 @@ def _job(plan: JudgePlan, maker: JudgeMaker, about: Callable[[], Mapping[str, An
 
 
 def _about(name: str | None, began: str | None) -> dict[str, Any]:
-    """What the metadata say of the run itself."""
+    """The metadata about the run itself."""
     named = {} if name is None else {"name": name}
     return named if began is None else {**named, "began": began, "ended": _now()}
 

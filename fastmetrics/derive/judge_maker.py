@@ -1,4 +1,4 @@
-"""The maker of judged columns: rows to questions, questions to replies, replies to scores, reasons and statuses."""
+"""From rows to calls, and from replies to scores, reasons and statuses."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ from fastmetrics.plan.score_batch import fingerprints
 
 _SHOWN = 200
 AGAIN = "asked again"
-"""The repair of a reply that could not be read: the model was asked once more."""
+"""The repair of an unreadable reply: the model was asked again."""
 
 
 class _Asker:
-    """One rubric, ready to make calls of rows; ``swapped`` with the second column of its pair in the first place."""
+    """One rubric, prepared to make calls; ``swapped`` puts the second column of its pair first."""
 
     def __init__(self, rubric: Rubric, model: Model, *, structured: bool, swapped: bool = False) -> None:
         self.rubric = rubric
@@ -39,7 +39,7 @@ class _Asker:
             self.mirror = _Asker(rubric, model, structured=structured, swapped=True)
 
     def calls(self, values: Sequence[Value], repeats: int, most: int) -> list[Call] | Judgement:
-        """The calls of a row, given the values of the placeholders, or why it cannot be judged."""
+        """The calls of a row, from the values of the placeholders, or why it cannot be judged."""
         rubric = self.rubric
         if None in values:
             absent = {name for name, value in zip(rubric.columns, values, strict=True) if value is None}
@@ -54,16 +54,16 @@ class _Asker:
             values[first], values[second] = values[second], values[first]
         message = self._template.filled(values)
         if len(message.content) > most:
-            told = f"{len(message.content):,} characters, of which max_chars allows {most:,}; nothing was sent"
+            told = f"{len(message.content):,} characters, above the limit max_chars of {most:,}; no call was made"
             return Judgement(TOO_LONG, reason=told)
         return [self._calls.call([message], repeat) for repeat in range(repeats)]
 
     def once_more(self, call: Call, text: str) -> Call:
-        """The call that asks a judge again whose reply could not be read."""
+        """The follow-up call after an unreadable reply."""
         return self._calls.call([*call.messages[1:], *once_more(self.rubric, text)], call.repeat)
 
     def read(self, answer: Answer) -> Reading:
-        """What an answer says."""
+        """The judgement in an answer."""
         if answer.outcome != REPLY:
             return Reading(answer.outcome, reason=answer.body or None)
         low, high = self.rubric.range
@@ -78,7 +78,7 @@ class _Asker:
 
 
 _Cell: TypeAlias = "Judgement | tuple[_Asker, Call]"
-"""A question of a row, or why there is none."""
+"""A call of a row, or why there is none."""
 
 
 def _values(column: pa.Array) -> list[Value]:
@@ -88,7 +88,7 @@ def _values(column: pa.Array) -> list[Value]:
 
 @dataclass(slots=True)
 class _Asked:
-    """A question under way: what was answered so far, and what it says."""
+    """A call in progress: the answers so far, and the judgement."""
 
     asker: _Asker
     call: Call
@@ -116,13 +116,13 @@ class _Asked:
 
 
 def _sum(counts: Sequence[Any]) -> Any:
-    """The sum of those that are known, or None."""
+    """The sum of the known values, or None."""
     known = [count for count in counts if count is not None]
     return sum(known) if known else None
 
 
 class JudgeMaker:
-    """Maps a batch of rows to their judgements, asking through a window; the same batch gives the same calls."""
+    """Maps a batch of rows to judgements through a window; equal batches give equal calls."""
 
     def __init__(self, plan: JudgePlan, window: Window | None = None) -> None:
         self._plan = plan
@@ -130,7 +130,7 @@ class JudgeMaker:
         self._askers = [_Asker(one, plan.model, structured=plan.structured) for one in plan.rubrics]
 
     def __call__(self, batch: pa.RecordBatch) -> pa.RecordBatch:
-        """The kept columns, and the columns of every axis."""
+        """The kept columns, and the columns of every rubric."""
         plan = self._plan
         rows = list(self._rows(batch))
         asked = self._judged([one for row in rows for cell in row for one in cell])
@@ -144,12 +144,12 @@ class JudgeMaker:
         return pa.record_batch(arrays).replace_schema_metadata(metadata({}, {}, {}, prints) if prints else None)
 
     def calls(self, batch: pa.RecordBatch) -> Iterator[Call]:
-        """The calls that a batch asks for, before any reply."""
+        """The initial calls for a batch."""
         cells = (one for row in self._rows(batch) for cell in row for one in cell)
         return (cell[1] for cell in cells if not isinstance(cell, Judgement))
 
     def _rows(self, batch: pa.RecordBatch) -> Iterator[tuple[list[_Cell], ...]]:
-        """What is to be asked of each row, by rubric and repeat; an empty list is nothing, an empty text is one."""
+        """The cells of each row, by rubric and repeat; an empty list counts as missing, an empty text does not."""
         columns = {name: _values(batch.column(yours)) for name, yours in self._plan.columns.items()}
         nothing: list[Value] = [None] * batch.num_rows
         return zip(
@@ -172,7 +172,7 @@ class JudgeMaker:
         return cells
 
     def _judged(self, cells: Sequence[_Cell]) -> Iterator[Judgement]:
-        """What becomes of each cell, in order; all calls go through the window together."""
+        """The judgement of each cell, in order; all calls go through the window together."""
         wanted = [cell for cell in cells if not isinstance(cell, Judgement)]
         asked = self._replies(wanted, again=False) if wanted else []
         retry = self._plan.retry
@@ -189,11 +189,11 @@ class JudgeMaker:
 
     @property
     def _asking(self) -> Window:
-        assert self._window is not None, "a maker without a window only tells which calls there are"
+        assert self._window is not None, "a maker without a window can only list its calls"
         return self._window
 
     def _replies(self, wanted: Sequence[tuple[_Asker, Call]], *, again: bool) -> list[_Asked]:
-        """The answers to questions, and to those that follow replies that cannot be read."""
+        """The answers to calls, and to the follow-up calls after unreadable replies."""
         window = self._asking
         answers = window.ask([call for _, call in wanted], again=again)
         asked = [

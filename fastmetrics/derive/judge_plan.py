@@ -1,4 +1,4 @@
-"""What a judge is asked about a table: the rubrics, the columns they read, and the signature of it all."""
+"""The plan of a judge for a table: the rubrics, their columns, and the signature."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _TEXTS = ("text", "texts")
 
 @dataclass(frozen=True)
 class JudgePlan:
-    """The rubrics and the columns they read; ``columns`` are yours by placeholder, ``keep`` those that are copied."""
+    """The rubrics and their columns; ``columns`` are yours by placeholder, ``keep`` those to copy."""
 
     rubrics: Sequence[Rubric]
     model: Model
@@ -37,18 +37,18 @@ class JudgePlan:
 
     @property
     def axes(self) -> list[str]:
-        """The columns of scores that are made."""
+        """The columns of scores."""
         return [rubric.axis for rubric in self.rubrics]
 
     @property
     def kinds(self) -> dict[str, str]:
-        """The columns that are read, and their kinds."""
+        """The input columns and their kinds."""
         copied = dict.fromkeys([*self.keep, *self.identity.values()], "any")
         return {**copied, **{yours: _kind(name) for name, yours in self.columns.items()}}
 
     @property
     def signature(self) -> dict[str, Any]:
-        """Everything that the judgements depend on."""
+        """All settings that affect the judgements."""
         asked = {
             "model": self.model.name,
             "endpoint": self.model.endpoint,
@@ -69,12 +69,12 @@ class JudgePlan:
 
     @property
     def _more(self) -> dict[str, bool]:
-        """The columns that are made only if asked for."""
+        """The optional output columns."""
         return {"replies": self.keep_replies, "times": self.times}
 
 
 def _kind(placeholder: str) -> str:
-    """Text, or of a column that may hold lists of text what it is."""
+    """The kind of a column: text, or for a column that may contain lists, its own kind."""
     known = COLUMNS.get(placeholder)
     return known.kind if known is not None and known.kind in _TEXTS else "text"
 
@@ -92,8 +92,8 @@ def plan_judging(
 ) -> JudgePlan:
     """The plan for a table with columns of these ``names``; the id is kept if there is one.
 
-    ``named`` runs read the question to be told apart by.  Raises ``ColumnError`` for a placeholder without a column,
-    and for a kept column that is not there or that would have the name of one that is made.
+    ``named`` runs read the question for the fingerprint.  Raises ``ColumnError`` for a placeholder without a column,
+    for an unknown kept column, and for a kept column with the name of an output column.
     """
     rubrics = settings.found_rubrics
     holders = dict.fromkeys(name for rubric in rubrics for name in rubric.columns)
@@ -128,7 +128,7 @@ def plan_judging(
 def _check(rubric: Rubric, used: Mapping[str, str], names: Sequence[str]) -> None:
     for name in _lacking(rubric, used):
         has = f"the table has: {quoted(names)}"
-        raise ColumnError(f"the rubric {rubric.name!r} needs the column {name}, which there is none for; {has}")
+        raise ColumnError(f"the rubric {rubric.name!r} needs the column {name}; {has}")
 
 
 def _lacking(rubric: Rubric, used: Mapping[str, str]) -> Iterator[str]:
@@ -142,4 +142,4 @@ def _check_kept(keep: Sequence[str], names: Sequence[str], axes: Sequence[str]) 
         if name not in names:
             raise ColumnError(str(UnknownNameError.of("column", name, names)))
         if any(name == axis or name.startswith(f"{axis}_") for axis in axes):
-            raise ColumnError(f"the kept column {name!r} has the name of one that is made; rename it")
+            raise ColumnError(f"the kept column {name!r} has the name of an output column; rename it")

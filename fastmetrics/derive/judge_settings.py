@@ -1,4 +1,4 @@
-"""Who judges, by which rubrics, and how much may be asked and spent: every setting, checked before anything is read."""
+"""All settings of a judge, checked before anything is read."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from fastmetrics.derive.reply_parsing import REFUSED, TRUNCATED, UNPARSED
 from fastmetrics.derive.rubric import LANGUAGES, Rubric, find_rubrics
 
 ASKABLE_AGAIN = (UNPARSED, TRUNCATED, REFUSED)
-"""Statuses of replies that may be asked for once more."""
+"""Statuses of replies that can be requested again."""
 
 _ALLOWED: Mapping[str, Any] = {
     "language": Choice(*LANGUAGES),
@@ -27,13 +27,12 @@ _ALLOWED: Mapping[str, Any] = {
 
 @dataclass(frozen=True)
 class JudgeSettings(CallSettings):
-    """The settings of :func:`judge` and :func:`judge_files`, which say what each means.
+    """The settings of :func:`judge` and :func:`judge_files`; :func:`judge` describes them.
 
     >>> JudgeSettings(rubrics="safety", model="m", base_url="http://localhost:8000/v1").endpoint_name
     'localhost:8000/v1'
 
-    Raises ``OptionError`` for a value that a setting cannot have, and what :func:`find_rubrics` and :func:`price_of`
-    raise.
+    Raises ``OptionError`` for an invalid setting, and the errors of :func:`find_rubrics` and :func:`price_of`.
     """
 
     rubrics: str | Path | Rubric | Sequence[str | Path | Rubric]
@@ -57,10 +56,10 @@ class JudgeSettings(CallSettings):
     prices: Mapping[str, Any] | str | os.PathLike[str] | None = None
     keep_replies: bool = False
     pause: float = field(default=0.5, repr=False)
-    """Seconds before the second try of a call, which each later one doubles."""
+    """Seconds before the second attempt of a call, doubled for each later one."""
 
     def __post_init__(self) -> None:
-        """Look at every setting."""
+        """Check all settings."""
         self.check_calls()
         for name, allowed in _ALLOWED.items():
             argument(name, getattr(self, name), allowed)
@@ -70,7 +69,7 @@ class JudgeSettings(CallSettings):
 
     @property
     def statuses_to_retry(self) -> tuple[str, ...]:
-        """The statuses whose rows are asked again though there is a reply."""
+        """The statuses whose stored replies are requested again."""
         return (self.retry,) if isinstance(self.retry, str) else tuple(self.retry)
 
     @cached_property

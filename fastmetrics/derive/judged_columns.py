@@ -1,4 +1,4 @@
-"""Judgements of rows to columns: the score, its reason and status, and what came with them."""
+"""From the judgements of rows to columns: score, reason, status and further data."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from fastmetrics.derive.call import BUDGET, ERROR, HTTP, TIMEOUT
 from fastmetrics.derive.reply_parsing import OK
 
 MISSING, TOO_LONG = "missing", "too_long"
-"""Rows that no call is made for: an input is null, or the question has more characters than are allowed."""
+"""Statuses of rows without a call: an input is null, or the prompt is too long."""
 
 UNSETTLED = (HTTP, TIMEOUT, BUDGET, ERROR)
 """Statuses of rows that another run asks again."""
@@ -23,7 +23,7 @@ _BETWEEN = ", "
 
 
 class Judgement(NamedTuple):
-    """One opinion on one row, or why there is none."""
+    """One judgement of one row, or why there is none."""
 
     status: str
     score: float | None = None
@@ -37,10 +37,10 @@ class Judgement(NamedTuple):
 
 
 def columns_of(rows: Sequence[Sequence[Judgement]], repeats: int, *, replies: bool, times: bool) -> dict[str, pa.Array]:
-    """The columns of one axis, by what their names add to the axis's; each row has its repeats.
+    """The columns of one rubric by name suffix; each row has its repeats.
 
-    The score is the mean over the repeats that gave one; reason, status and reply are those of the first that did, or
-    of the first of all.  Tokens and milliseconds are summed.
+    The score is the mean over the repeats with a score; reason, status and reply are those of the first of these, or of
+    the first repeat.  Tokens and milliseconds are summed.
 
     >>> made = columns_of([[Judgement("ok", 4.0), Judgement("ok", 5.0)]], 2, replies=False, times=False)
     >>> made[""].to_pylist(), made["_scores"].to_pylist()
@@ -86,7 +86,7 @@ def _sum(row: Sequence[Judgement], name: str) -> Any:
 
 
 def counted(part: pa.RecordBatch | pa.Table, axis: str) -> dict[str, Any]:
-    """What a part says of an axis: how many rows have each status and repair, and their tokens."""
+    """The counts of a part for one rubric: rows per status and repair, and tokens."""
     statuses = Counter(part.column(f"{axis}_status").to_pylist())
     told = (repairs for repairs in part.column(f"{axis}_repairs").to_pylist() if repairs)
     repairs = Counter(repair for one in told for repair in one.split(_BETWEEN))
@@ -98,7 +98,7 @@ def counted(part: pa.RecordBatch | pa.Table, axis: str) -> dict[str, Any]:
 
 
 def added(parts: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    """The counts of several parts together, the names in alphabetical order."""
+    """The summed counts of several parts, with the names in alphabetical order."""
     total: dict[str, Any] = {"statuses": {}, "repairs": {}, "prompt_tokens": 0, "completion_tokens": 0}
     for kind in ("statuses", "repairs"):
         counts: Counter[str] = Counter()

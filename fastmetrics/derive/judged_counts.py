@@ -1,4 +1,4 @@
-"""What judged rows add up to: sums of scores, rows by status, repairs, tokens; and the summary that says so."""
+"""Counts of judged rows (sums of scores, statuses, repairs, tokens) and their summary."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from fastmetrics.stats.moments import State
 def observe(
     axes: Sequence[str], part: pa.RecordBatch | pa.Table, known: Sequence[Mapping[str, list[int]]] | None = None
 ) -> dict[str, Any]:
-    """The sums of a part's scores, its rows by status, and its fingerprints, which are in its metadata if not given."""
+    """The sums of a part's scores, its rows by status, and its fingerprints (from its metadata by default)."""
     states = {}
     for axis in axes:
         states[axis] = State()
@@ -33,12 +33,12 @@ def observe(
 
 
 def lasts(observed: Mapping[str, Any]) -> bool:
-    """Whether no row of a part is to be asked again."""
+    """Whether no row of a part needs to be asked again."""
     return not any(status in one["statuses"] for one in observed["judged"].values() for status in UNSETTLED)
 
 
 def conclude(axes: Sequence[str], observed: Sequence[Mapping[str, Any]], rejected: int) -> dict[str, Any]:
-    """What the metadata say of judged rows: missing and failed ones apart, the statuses, repairs and tokens."""
+    """The metadata about judged rows: missing and failed rows, statuses, repairs and tokens."""
     judged = judged_of(axes, observed)
     metrics = {}
     for axis in axes:
@@ -53,7 +53,7 @@ def conclude(axes: Sequence[str], observed: Sequence[Mapping[str, Any]], rejecte
 
 
 def judged_of(axes: Sequence[str], observed: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    """The counts of each axis over all parts."""
+    """The counts of each judged column over all parts."""
     return {axis: added([one["judged"][axis] for one in observed]) for axis in axes}
 
 
@@ -65,7 +65,7 @@ def summary_of(
     passed_over: Mapping[str, Sequence[str]],
     price: Price | None,
 ) -> Summary:
-    """The summary of judged rows, whose notes say why rows have no score, what was repaired, and what it took."""
+    """The summary of judged rows, with notes on rows without scores, repairs and tokens."""
     metrics, notes, total = {}, [], [0, 0]
     for axis, judged in judged_of(axes, observed).items():
         state = State()
@@ -77,8 +77,8 @@ def summary_of(
         metrics[axis] = MetricSummary.of(state, {})
         notes += _notes(axis, statuses, judged["repairs"])
         total = [total[0] + judged["prompt_tokens"], total[1] + judged["completion_tokens"]]
-    cost = "" if price is None else f", which cost {price.cost(*total):,.4g} by the table of prices"
-    notes.append(f"tokens of these rows: {total[0]:,} read and {total[1]:,} written by the model{cost}")
+    cost = "" if price is None else f", cost {price.cost(*total):,.4g} by the table of prices"
+    notes.append(f"tokens of these rows: {total[0]:,} prompt and {total[1]:,} completion{cost}")
     rows = sum(judged_of(axes[:1], observed)[axes[0]]["statuses"].values())
     return Summary(rows, metrics, {}, {}, notes, columns, passed_over)
 
@@ -89,4 +89,4 @@ def _notes(axis: str, statuses: Mapping[str, int], repairs: Mapping[str, int]) -
     without = sum(count for status, count in statuses.items() if status != OK)
     made = [f"{count:,} {repair}" for repair, count in repairs.items()]
     notes = [f"{axis}: {without:,} of {rows:,} rows without a score: {', '.join(lost)}"] if lost else []
-    return notes + ([f"{axis}: replies repaired: {', '.join(made)}"] if made else [])
+    return notes + ([f"{axis}: repaired replies: {', '.join(made)}"] if made else [])

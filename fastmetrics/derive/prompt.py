@@ -1,4 +1,4 @@
-"""A rubric and a row to the messages of a call, in which the row's texts are marked as data that nobody can forge."""
+"""From a rubric and a row to the messages of a call, with the row's texts in unforgeable delimiters."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _MARK = 12
 
 @dataclass(frozen=True)
 class _Wording:
-    """What every judge is told beside its rubric, in one language."""
+    """The instructions for every judge in addition to its rubric, in one language."""
 
     scale: str
     data: str
@@ -46,7 +46,7 @@ _WORDINGS: Mapping[str, _Wording] = {
         "Ответьте только объектом JSON: ",
     ),
 }
-"""Other languages are asked for the form of the reply in English."""
+"""For other languages, the form of the reply is described in English."""
 
 Value = str | Sequence[str | None] | None
 
@@ -56,7 +56,7 @@ def _wording(rubric: Rubric) -> _Wording:
 
 
 def opening(rubric: Rubric) -> Message:
-    """What a judge is told before it sees a row."""
+    """The messages before the row."""
     words = _wording(rubric)
     low, high = rubric.range
     grades = [f"{grade}: {meaning}" for grade, meaning in rubric.grades.items()]
@@ -71,9 +71,10 @@ def _form(rubric: Rubric) -> str:
 
 
 class Template:
-    """The message of a row: the texts of a rubric's placeholders, in their order, each between two marks.
+    """The message of a row: the texts of a rubric's placeholders, in their order, each between two delimiters.
 
-    The marks hold a hash of all the texts, which none of them can contain: it would have to contain its own hash.
+    The delimiters contain a hash of all the texts; no text can contain the hash, because it would have to contain its
+    own hash.
     """
 
     def __init__(self, rubric: Rubric) -> None:
@@ -82,7 +83,7 @@ class Template:
         self._slots = [(name, rubric.placeholders.index(name)) for name in rubric.pieces[1::2]]
 
     def filled(self, values: Sequence[Value]) -> Message:
-        """The message for these values of the placeholders; None is told as not given."""
+        """The message for these values of the placeholders; None is written as not given."""
         texts = [value if isinstance(value, str) else self._text(value) for value in values]
         code = mark(texts)
         pieces = self._pieces.copy()
@@ -98,7 +99,7 @@ class Template:
 
 
 def mark(texts: Sequence[str]) -> str:
-    """A code that no text holds.
+    """A code that occurs in no text.
 
     >>> mark(["a"]) == mark(["a"]), mark(["a"]) in mark(["b"])
     (True, False)
@@ -112,5 +113,5 @@ def mark(texts: Sequence[str]) -> str:
 
 
 def once_more(rubric: Rubric, text: str) -> list[Message]:
-    """What a judge is told whose reply could not be read."""
+    """The message to a judge after an unreadable reply."""
     return [Message("assistant", text), Message("user", _wording(rubric).again + _form(rubric))]

@@ -1,4 +1,4 @@
-"""How much is asked at a time: calls under way, fewer where the server says so, and requests and tokens a minute."""
+"""Rate limits: concurrent calls, adapted to the server's refusals, and requests and tokens per minute."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ from collections.abc import Awaitable, Callable
 
 _MINUTE = 60.0
 _LEAST_BETWEEN_CUTS = 1.0
-"""Seconds: the refusals of calls that were sent together are one sign, not many."""
+"""Minimum seconds between reductions: refusals of calls sent together count as one."""
 
 
 class RateLimits:
-    """Who may send when, within one event loop.
+    """Controls when calls may be sent, within one event loop.
 
-    At most ``most`` calls are under way.  A refusal for too many requests halves that number, at most once a second,
-    and each reply raises it again by a share, so that it grows by one a round (additive increase, multiplicative
-    decrease).  ``rpm`` and ``tpm`` are requests and tokens a minute, sent evenly.  ``clock`` and ``sleep`` tell the
-    time and let it pass, in seconds.
+    At most ``most`` calls are in progress.  A refusal for too many requests halves that number, at most once a second,
+    and each reply raises it again by a fraction, so that it grows by one per round (additive increase, multiplicative
+    decrease).  ``rpm`` and ``tpm`` are requests and tokens per minute, sent evenly.  ``clock`` and ``sleep`` return the
+    time and wait, in seconds.
     """
 
     def __init__(
@@ -35,14 +35,14 @@ class RateLimits:
         self._pace = 0.0 if rpm is None else _MINUTE / rpm
         self._per_token = 0.0 if tpm is None else _MINUTE / tpm
         self.allowed = float(most)
-        """How many calls may be under way just now."""
+        """The current maximum of concurrent calls."""
         self._under_way = 0
         self._waiting: deque[asyncio.Future[None]] = deque()
         self._next = self._held = 0.0
         self._cut = -math.inf
 
     async def enter(self, tokens: float) -> None:
-        """Wait until a call of about so many tokens may be sent; ``leave`` when it has come back."""
+        """Wait until a call of about this many tokens may be sent; call ``leave`` when it has returned."""
         while self._under_way >= int(self.allowed):
             turn: asyncio.Future[None] = asyncio.get_running_loop().create_future()
             self._waiting.append(turn)
@@ -65,7 +65,7 @@ class RateLimits:
             start = max(start, self._held)
 
     def leave(self) -> None:
-        """A call is no longer under way."""
+        """Record that a call is no longer in progress."""
         self._under_way -= 1
         self._wake()
 
@@ -78,16 +78,16 @@ class RateLimits:
                 room -= 1
 
     def used(self, guessed: float, tokens: float) -> None:
-        """A call took so many tokens, not as many as was guessed."""
+        """Record the actual tokens of a call, in place of the estimate."""
         self._next += (tokens - guessed) * self._per_token
 
     def worked(self) -> None:
-        """A reply came: a little more may be sent at a time."""
+        """Record a reply: raise the limit slightly."""
         self.allowed = min(self._most, self.allowed + 1 / self.allowed)
         self._wake()
 
     def limited(self, retry_after: float | None) -> None:
-        """The server refused a call for too many requests: send less, and nothing before it says so."""
+        """Record a refusal for too many requests: reduce the limit, and send nothing for the requested time."""
         now = self._clock()
         if now - self._cut >= _LEAST_BETWEEN_CUTS:
             self._cut = now

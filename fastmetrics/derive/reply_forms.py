@@ -1,4 +1,4 @@
-"""What a judge is to reply, by the kind of its rubric: a score, a decision, a preference, or a list of claims."""
+"""The forms of replies, by the kind of rubric: a score, a decision, a preference, or a list of claims."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from fastmetrics.derive.reply_parsing import grade_of
 
 @dataclass(frozen=True)
 class ReplyForm:
-    """The form of a reply: ``field`` is what the score is made of, of the JSON type ``type``.
+    """The form of a reply: ``field`` is the JSON field of the score, of the JSON type ``type``.
 
-    ``examples`` are what the field is to hold, by language; ``score`` makes a score of the object in a reply, given the
-    lowest and the highest that there are.
+    ``examples`` describe the content of the field, by language; ``score`` computes a score from the reply's object,
+    given the lowest and the highest possible score.
     """
 
     field: str
@@ -25,13 +25,13 @@ class ReplyForm:
 
     @property
     def schema(self) -> dict[str, Any]:
-        """The JSON schema of a reply; the reason comes first, so that a model thinks before it judges."""
+        """The JSON schema of a reply; the reason comes first, so that a model reasons before it judges."""
         properties = {"reason": {"type": "string"}, self.field: self.type}
         required = ["reason", self.field]
         return {"type": "object", "properties": properties, "required": required, "additionalProperties": False}
 
     def example(self, language: str) -> str:
-        """A reply as it should look."""
+        """An example of a reply."""
         reason = {"ru": "одно-два предложения"}.get(language, "one or two sentences")
         return f'{{"reason": "{reason}", "{self.field}": {self.examples.get(language, self.examples["en"])}}}'
 
@@ -50,7 +50,7 @@ def decision_of(found: Mapping[str, Any], low: float = 0.0, high: float = 1.0) -
 
 
 def preference_of(found: Mapping[str, Any], low: float = 0.0, high: float = 1.0) -> float | None:
-    """1 where the first is better, 0 where the second is, 0.5 for a tie.
+    """1 if the first is better, 0 if the second is, 0.5 for a tie.
 
     >>> preference_of({"better": "first"}), preference_of({"better": "tie"}), preference_of({"better": "A"})
     (1.0, 0.5, None)
@@ -59,7 +59,7 @@ def preference_of(found: Mapping[str, Any], low: float = 0.0, high: float = 1.0)
 
 
 def support_of(found: Mapping[str, Any], low: float = 0.0, high: float = 1.0) -> float | None:
-    """The share of the claims that are supported; NaN where there is no claim, as nothing is to be supported.
+    """The share of the claims that are supported; NaN without claims.
 
     >>> support_of({"claims": [{"claim": "a", "supported": True}, {"claim": "b", "supported": False}]})
     0.5
@@ -105,4 +105,4 @@ FORMS: Mapping[str, ReplyForm] = {
         support_of,
     ),
 }
-"""The kinds of rubrics, and what each asks for."""
+"""The form of the reply for each kind of rubric."""

@@ -1,4 +1,4 @@
-"""A judge's reply to a score and a reason: JSON, or what can be made JSON of by known repairs, each of them told."""
+"""Parsing a judge's reply: JSON, or text that known, recorded repairs turn into JSON."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ _THOUGHT = re.compile(r"\s*<think(?:ing)?>(.*?)</think(?:ing)?>", re.DOTALL)
 _COMMA = re.compile(r'("(?:[^"\\]|\\.)*")|,(?=\s*[}\]])', re.DOTALL)
 _NUMBER = re.compile(r"\s*[+-]?\d+(?:\.\d+)?\s*")
 _MOST_BRACES = 100
-"""How many places of a text are tried as the beginning of a JSON object."""
+"""Maximum number of positions in a text tried as the start of a JSON object."""
 
 
 class Reading(NamedTuple):
-    """What a reply says: a score with its reason, or why there is none, and which repairs it took.
+    """The content of a reply: a score with its reason, or why there is none, and the repairs.
 
-    ``text`` is the reply's text, and ``trace`` the model's reasoning, where the reply has them.
+    ``text`` is the reply's text, and ``trace`` the model's reasoning, if there are any.
     """
 
     status: str
@@ -35,11 +35,11 @@ class Reading(NamedTuple):
 
 
 Score: TypeAlias = Callable[[Mapping[str, Any]], float | None]
-"""Makes a score of the object in a reply, or None if it holds none."""
+"""Computes a score from the object in a reply, or None if it has none."""
 
 
 def read_reply(body: str, score: Score) -> Reading:
-    """Read the body of a chat completion; ``score`` takes the score from the object that the reply holds.
+    """Parse the body of a chat completion; ``score`` computes the score from the object in the reply.
 
     >>> body = {"choices": [{"message": {"content": 'It is {"score": 4, "reason": "good",}.'}}]}
     >>> read_reply(json.dumps(body), lambda found: grade_of(found, 1, 5))[:4]
@@ -65,7 +65,7 @@ def read_reply(body: str, score: Score) -> Reading:
 
 
 def grade_of(found: Mapping[str, Any], low: float, high: float) -> float | None:
-    """The number under "score", also one written as text, if it lies within the range.
+    """The number under "score", also as text, if it is within the range.
 
     >>> grade_of({"score": "4"}, 1, 5), grade_of({"score": 6}, 1, 5), grade_of({"score": True}, 0, 1)
     (4.0, None, None)
@@ -79,7 +79,7 @@ def grade_of(found: Mapping[str, Any], low: float, high: float) -> float | None:
 
 
 def _objects(text: str) -> Any:
-    """The JSON objects that a text may be meant to be, with the repairs that each took, the least repaired first."""
+    """The candidate JSON objects in a text, with their repairs, fewest repairs first."""
     plain = _object(text)
     if plain is not None:
         yield (), plain
@@ -102,7 +102,7 @@ def _candidates(text: str) -> Any:
 
 
 def _braced(text: str) -> list[str]:
-    """The outermost pairs of braces in a text, the last one first: what stands at the end is the conclusion."""
+    """The outermost pairs of braces in a text, the last one first, because the conclusion is at the end."""
     pieces: list[str] = []
     depth = start = 0
     for match in re.finditer(r'"(?:[^"\\]|\\.)*"|[{}]', text):

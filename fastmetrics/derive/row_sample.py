@@ -1,4 +1,4 @@
-"""Some rows of an input, drawn evenly from all of them, as a source of their own."""
+"""A uniform random sample of the rows of an input, as a source."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ _MOST = 100_000_000
 
 
 def sampled_rows(total: int, rows: int, seed: int) -> npt.NDArray[np.int64]:
-    """The numbers of so many rows of ``total``, in order; of fewer all.
+    """The sorted numbers of this many random rows of ``total``; all rows if there are fewer.
 
     >>> sampled_rows(10, 3, seed=1).tolist() == sampled_rows(10, 3, seed=1).tolist(), len(sampled_rows(2, 3, seed=1))
     (True, 2)
 
-    Raises ``OptionError`` for a number of rows below 1 or a seed that is none.
+    Raises ``OptionError`` for a number of rows below 1 or an invalid seed.
     """
     count, start = argument("sample", rows, Whole(1, _MOST)), argument("seed", seed, Seed)
     drawn = random.Random(start).sample(range(total), min(count, total))
@@ -32,7 +32,7 @@ def sampled_rows(total: int, rows: int, seed: int) -> npt.NDArray[np.int64]:
 
 
 class SampledSource(Source):
-    """The rows of a source that were drawn; the others are read and passed over."""
+    """The sampled rows of a source; the other rows are read and skipped."""
 
     def __init__(self, source: Source, rows: int, seed: int) -> None:
         super().__init__(source._readers)
@@ -43,7 +43,7 @@ class SampledSource(Source):
         self.rows = len(drawn)
 
     def _size(self, number: int) -> int:
-        """The rows of a file, good and bad; those of text are counted by reading them."""
+        """The number of rows of a file, good and bad; text files are read to count them."""
         known = self._readers[number].rows
         if known is not None:
             return known
@@ -54,7 +54,7 @@ class SampledSource(Source):
     def chunks(
         self, selection: Selection, start: Place = BEGINNING, threads: int = 1, stop: Place | None = None
     ) -> Iterator[Chunk]:
-        """The drawn rows from ``start`` to before ``stop``; bad rows that were not drawn do not count."""
+        """The sampled rows from ``start`` to before ``stop``; bad rows outside the sample are ignored."""
         for chunk in super().chunks(selection, start, threads, stop):
             drawn = self._drawn[chunk.file]
             good = np.isin(chunk.rows, drawn)
@@ -64,7 +64,7 @@ class SampledSource(Source):
 
 
 def sampled(table: pa.Table, rows: int, seed: int) -> pa.Table:
-    """Some rows of a table, in its order."""
+    """A sample of the rows of a table, in its order."""
     return table.take(pa.array(sampled_rows(table.num_rows, rows, seed)))
 
 

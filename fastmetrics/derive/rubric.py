@@ -1,4 +1,4 @@
-"""Rubrics: files that say what a judge is asked, on which scale, and what each grade means."""
+"""Rubrics: files with a judge's instructions, its scale, and the meaning of each grade."""
 
 from __future__ import annotations
 
@@ -41,15 +41,15 @@ _PLACEHOLDER = re.compile(r"\{(\w+)\}")
 
 @dataclass(frozen=True)
 class Rubric:
-    """What a judge is asked of one axis.
+    """The instructions of a judge for one quality.
 
-    ``template`` is the message of a row, in which ``{column}`` stands for the row's text; the columns in ``optional``
-    may be absent or null, but not all of those in ``one_of``.  ``instructions`` and the meanings of the ``grades`` go
-    before it.  A score lies within ``range``, both ends included.
+    ``template`` is the message of a row, with ``{column}`` as the placeholder of a text.  The columns in ``optional``
+    may be absent or null, but not all of those in ``one_of``.  ``instructions`` and the meanings of the ``grades``
+    precede it.  A score is within ``range``, both ends included.
 
-    The ``kind`` is score; decision (show or not: 1 or 0); claims (the share of those that are supported); or pairwise,
-    where ``{first}`` and ``{second}`` stand for the columns of the ``pair``, asked in both orders, and the score is 1
-    where the first column is better, 0 where the second is.
+    The ``kind`` is score; decision (show or not: 1 or 0); claims (the share of supported claims); or pairwise, where
+    ``{first}`` and ``{second}`` are placeholders of the columns of the ``pair``, asked in both orders, and the score is
+    1 if the first column is better, 0 if the second is.
     """
 
     name: str
@@ -66,34 +66,34 @@ class Rubric:
 
     @property
     def axis(self) -> str:
-        """The column that it fills."""
+        """The column of its scores."""
         return PREFIX + self.name
 
     @cached_property
     def placeholders(self) -> list[str]:
-        """The columns that the template names, in their order."""
+        """The columns in the template, in their order."""
         return list(dict.fromkeys(_PLACEHOLDER.findall(self.template)))
 
     @property
     def digest(self) -> str:
-        """A hash of all that it says."""
+        """A hash of the whole rubric."""
         said = [self.name, self.version, self.language, self.kind, self.range, self.instructions, self.template]
         text = json.dumps([*said, self.optional, self.one_of, self.pair, dict(self.grades)])
         return hashlib.sha256(text.encode()).hexdigest()[:16]
 
     @property
     def columns(self) -> list[str]:
-        """The columns that it reads: its placeholders, the two of a pair under their own names."""
+        """The input columns: its placeholders, and the two of a pair under their own names."""
         meant = dict(zip(("first", "second"), self.pair, strict=False))
         return [meant.get(name, name) for name in self.placeholders]
 
     @cached_property
     def pieces(self) -> list[str]:
-        """The template cut at its placeholders: text, the name of a column, text, and so on."""
+        """The template split at its placeholders: text, column name, text, and so on."""
         return _PLACEHOLDER.split(self.template)
 
     def settings(self) -> dict[str, Any]:
-        """What tells it from other rubrics, for the signature of a run, its kind and the range of its scores."""
+        """The identity of the rubric for the signature of a run, its kind and range of scores."""
         told = {"rubric": self.name, "version": self.version, "language": self.language, "hash": self.digest}
         return {
             **told,
@@ -104,19 +104,19 @@ class Rubric:
 
 
 def shipped() -> dict[str, Path]:
-    """The rubrics of this package, ``relevance.en`` and so on, and where their files lie."""
+    """The built-in rubrics, ``relevance.en`` and so on, and their paths."""
     folder = Path(str(files("fastmetrics.derive") / "rubrics"))
     return {path.stem: path for path in sorted(folder.glob(f"*{SUFFIX}"))}
 
 
 def find_rubrics(asked: str | Path | Rubric | Sequence[str | Path | Rubric], language: str = "en") -> list[Rubric]:
-    """The rubrics asked for, each a name of this package's, the path of a file ending in .toml, or a rubric.
+    """The requested rubrics: each a built-in name, the path of a .toml file, or a rubric.
 
     >>> [rubric.axis for rubric in find_rubrics(["relevance", "correctness"])]
     ['judge_relevance', 'judge_correctness']
 
-    Raises ``UnknownNameError`` for a name nobody knows, ``FileFormatError`` for a file that is no rubric, and
-    ``OptionError`` if there is none, or two fill one column.
+    Raises ``UnknownNameError`` for an unknown name, ``FileFormatError`` for a file that is not a rubric, and
+    ``OptionError`` for no rubric, or two with the same column.
     """
     given = [asked] if isinstance(asked, str | Path | Rubric) else list(asked)
     found = [one if isinstance(one, Rubric) else _find(one, language) for one in given]
@@ -124,7 +124,7 @@ def find_rubrics(asked: str | Path | Rubric | Sequence[str | Path | Rubric], lan
         raise OptionError(Argument("rubrics", []), ": expected at least one rubric")
     for place, rubric in enumerate(found):
         if rubric.name in [other.name for other in found[:place]]:
-            raise OptionError(f"two rubrics are called {rubric.name!r}, and would fill one column")
+            raise OptionError(f"two rubrics have the name {rubric.name!r}; rename one")
     return found
 
 
@@ -135,27 +135,27 @@ def _find(asked: str | Path, language: str) -> Rubric:
     known = shipped()
     name = text if text in known else f"{text}.{language}"
     if name not in known:
-        listing = f"a file of your own ends in {SUFFIX}; known: {', '.join(sorted({one[:-3] for one in known}))}"
+        listing = f"your own file must end in {SUFFIX}; known: {', '.join(sorted({one[:-3] for one in known}))}"
         raise UnknownNameError.of("rubric", text, {one.rpartition(".")[0] for one in known}, listing=listing)
     return read_rubric(known[name])
 
 
 def read_rubric(path: str | Path) -> Rubric:
-    """Read a rubric from a file; raises ``FileFormatError`` that names the file and the field for one that is none."""
+    """Read a rubric from a file; raises a ``FileFormatError`` with the file and the field for a malformed one."""
     try:
         found = tomllib.loads(Path(path).read_text(encoding="utf-8"))
     except OSError as error:
         raise FileFormatError(f"{path}: {error.strerror or error}") from error
     except (ValueError, RecursionError) as error:
-        raise FileFormatError(f"{path}: no rubric: {error}") from error
+        raise FileFormatError(f"{path}: not a rubric: {error}") from error
     try:
         return _rubric(found)
     except _NoRubricError as error:
-        raise FileFormatError(f"{path}: no rubric: {error}") from error
+        raise FileFormatError(f"{path}: not a rubric: {error}") from error
 
 
 class _NoRubricError(ValueError):
-    """What is wrong with a field."""
+    """An error in a field."""
 
 
 def _rubric(found: Mapping[str, Any]) -> Rubric:
@@ -165,16 +165,16 @@ def _rubric(found: Mapping[str, Any]) -> Rubric:
     name = _text(found, "name")
     if not _NAME.fullmatch(name):
         raise _NoRubricError(
-            f"name {name!r}: expected small letters, digits and _, as it becomes the column judge_{name}"
+            f"name {name!r}: expected lowercase letters, digits and _, because it names the column judge_{name}"
         )
     version = found.get("version")
     if isinstance(version, bool) or not isinstance(version, int) or version < 1:
-        raise _NoRubricError(f"version {shown(version)}: expected a whole number from 1 on")
+        raise _NoRubricError(f"version {shown(version)}: expected an integer of at least 1")
     kind = found.get("kind", "score")
     if kind not in FORMS:
         raise _NoRubricError(f"kind {shown(kind)}: expected one of {', '.join(map(repr, FORMS))}")
     if kind != "score" and "range" in found:
-        raise _NoRubricError(f"range: only rubrics of the kind 'score' have one, a {kind} is from 0 to 1")
+        raise _NoRubricError(f"range: only allowed for the kind 'score'; the kind {kind} has the range 0 to 1")
     rubric = Rubric(
         name=name,
         version=version,
@@ -196,52 +196,50 @@ def _rubric(found: Mapping[str, Any]) -> Rubric:
 def _check_template(rubric: Rubric) -> None:
     holders = rubric.placeholders
     if not holders:
-        raise _NoRubricError("template: names no column; write {answer} where the answer is to stand")
+        raise _NoRubricError("template: contains no column; write {answer} as the placeholder of the answer")
     if set(holders) <= set(rubric.optional):
-        raise _NoRubricError("optional: names every column of the template, so that nothing might be judged")
+        raise _NoRubricError("optional: contains every column of the template; at least one must be required")
     for name in rubric.optional:
         if name not in holders:
-            raise _NoRubricError(f"optional: {name!r} does not stand in the template")
+            raise _NoRubricError(f"optional: {name!r} is not in the template")
     for name in rubric.one_of:
         if name not in rubric.optional:
-            raise _NoRubricError(f"one_of: {name!r} is not optional")
+            raise _NoRubricError(f"one_of: {name!r} is not listed in optional")
     low, high = rubric.range
     for grade in rubric.grades:
         if not low <= float(grade) <= high:
-            raise _NoRubricError(f"grades: {grade} lies outside of the range from {low:g} to {high:g}")
+            raise _NoRubricError(f"grades: {grade} is outside the range {low:g} to {high:g}")
 
 
 def _check_pair(rubric: Rubric, found: Mapping[str, Any]) -> None:
     if rubric.kind != "pairwise":
         if rubric.pair:
-            raise _NoRubricError("pair: only rubrics of the kind 'pairwise' have one")
+            raise _NoRubricError("pair: only allowed for the kind 'pairwise'")
         return
     if len(rubric.pair) != 2 or rubric.pair[0] == rubric.pair[1]:
-        raise _NoRubricError(f"pair {shown(found.get('pair'))}: expected the names of two columns")
+        raise _NoRubricError(f"pair {shown(found.get('pair'))}: expected two column names")
     if not {"first", "second"} <= set(rubric.placeholders):
-        raise _NoRubricError("template: expected {first} and {second}, which stand for the two answers")
+        raise _NoRubricError("template: expected the placeholders {first} and {second} for the two answers")
 
 
 def _text(found: Mapping[str, Any], name: str) -> str:
     value = found.get(name)
     if not isinstance(value, str) or not value.strip():
-        raise _NoRubricError(f"{name}: expected a text" + ("" if name in found else ", but there is none"))
+        raise _NoRubricError(f"{name}: expected a text" + ("" if name in found else ", but it is missing"))
     return value.strip()
 
 
 def _texts(found: Mapping[str, Any], name: str) -> tuple[str, ...]:
     value = found.get(name, [])
     if not isinstance(value, list) or not all(isinstance(one, str) for one in value):
-        raise _NoRubricError(f"{name} {shown(value)}: expected a list of names of columns")
+        raise _NoRubricError(f"{name} {shown(value)}: expected a list of column names")
     return tuple(value)
 
 
 def _range(value: Any) -> tuple[float, float]:
     good = isinstance(value, list) and len(value) == 2 and all(_is_number(one) for one in value)
     if not good or not value[0] < value[1]:
-        raise _NoRubricError(
-            f"range {shown(value)}: expected two numbers, the lowest score and a higher one, the highest"
-        )
+        raise _NoRubricError(f"range {shown(value)}: expected two numbers, the lowest and the highest score")
     return float(value[0]), float(value[1])
 
 
@@ -256,7 +254,7 @@ def _grades(value: Any) -> dict[str, str]:
         try:
             float(grade)
         except ValueError:
-            raise _NoRubricError(f"grades: {shown(grade)} is no number") from None
+            raise _NoRubricError(f"grades: {shown(grade)} is not a number") from None
         if not isinstance(meaning, str):
             raise _NoRubricError(f"grades: the meaning of {grade} is {shown(meaning)}, not a text")
     return {grade: " ".join(meaning.split()) for grade, meaning in value.items()}

@@ -1,4 +1,4 @@
-"""What a store of calls holds: counted, written to a file, or deleted in part."""
+"""Counting, exporting and deleting the calls in a store."""
 
 from __future__ import annotations
 
@@ -36,12 +36,12 @@ SCHEMA = pa.schema(
         ("attempt", pa.int64()),
     ]
 )
-"""The columns of an exported store; ``body`` is a reply as the server sent it, or says what failed."""
+"""The columns of an exported store; ``body`` is the reply as the server sent it, or the failure."""
 
 
 @dataclass(frozen=True)
 class StoredCalls(Shown):
-    """How many calls a store holds, by model, server and outcome; prints as a table."""
+    """The number of stored calls, by model, server and outcome; prints as a table."""
 
     counts: Sequence[dict[str, Any]]
     nbytes: int
@@ -65,9 +65,9 @@ class StoredCalls(Shown):
         return [Grid(header, rows)] if rows else []
 
     def remarks(self) -> list[str]:
-        """How many there are in all."""
+        """The total number of calls."""
         calls = sum(one["calls"] for one in self.counts)
-        return [f"{calls:,} calls in {self.nbytes:,} bytes; read and written are tokens of the model"]
+        return [f"{calls:,} calls in {self.nbytes:,} bytes; read and written count tokens of the model"]
 
     def to_json(self) -> str:
         """The counts as JSON."""
@@ -79,14 +79,14 @@ def _day(seconds: float) -> str:
 
 
 def overview(store: CallStore) -> StoredCalls:
-    """What a store holds."""
+    """The contents of a store."""
     return StoredCalls([dict(one) for one in store.counts()], store.path.stat().st_size)
 
 
 def export(store: CallStore, out: str | Path, *, overwrite: bool = False, guard: bool = True) -> tuple[int, int]:
-    """Write all calls to a file, in the order of their times; how many, and how many cells of CSV were guarded.
+    """Write all calls to a file, sorted by time; returns their number, and the number of guarded CSV cells.
 
-    Raises what ``write_whole`` raises.
+    Raises the errors of ``write_whole``.
     """
     written = 0
 
@@ -108,7 +108,7 @@ def export(store: CallStore, out: str | Path, *, overwrite: bool = False, guard:
 def prune_calls(store: CallStore, conditions: Sequence[str]) -> int:
     """Delete the calls that meet all conditions: ``failures``, ``model=NAME``, ``endpoint=NAME``, ``days=NUMBER``.
 
-    Returns how many there were.  Raises ``OptionError`` for another condition.
+    Returns their number.  Raises ``OptionError`` for an unknown condition.
     """
     clauses: dict[str, Any] = {}
     for one in conditions:

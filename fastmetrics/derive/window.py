@@ -1,4 +1,4 @@
-"""Calls through a bounded window: each distinct one once, those that the store knows not at all."""
+"""A window that limits concurrent calls; each distinct call is sent once, and stored calls are not sent."""
 
 from __future__ import annotations
 
@@ -25,18 +25,18 @@ from fastmetrics.derive.rate_limits import RateLimits
 from fastmetrics.errors import ServiceError
 
 Queue: TypeAlias = "asyncio.Queue[tuple[Call, int, bool]]"
-"""Calls to send, each with the requests sent for it before, and whether its reply takes the place of an earlier one."""
+"""Calls to send, each with the number of earlier requests, and whether its reply replaces a stored one."""
 
 _PATIENCE = 1.0
-"""Seconds that calls under way have to be broken off when nobody waits for them any more."""
+"""Seconds that calls in progress have to stop when nobody waits for them any more."""
 
 _LONGEST_WAIT = 300.0
 _MOST_REFUSALS = 30
-"""Refusals for too many requests after which a call is given up; they are no tries of it."""
+"""Number of refusals for too many requests after which a call fails; refusals are not attempts."""
 
 
 class Client(Protocol):
-    """What calls are sent with; ``structured`` says whether replies are asked for in the form of a schema."""
+    """The interface of clients; ``structured`` says whether replies are requested in the form of a schema."""
 
     structured: bool
 
@@ -45,19 +45,19 @@ class Client(Protocol):
         ...
 
     async def close(self) -> None:
-        """Let go of all that is held."""
+        """Release all resources."""
         ...
 
 
 @dataclass(frozen=True)
 class Retries:
-    """How often a call is tried, and how long it waits in between: twice as long each time, with jitter."""
+    """The maximum attempts of a call, and the waiting time between them, doubled each time, with jitter."""
 
     tries: int = 5
     pause: float = 0.5
 
     def wait(self, failures: int, retry_after: float | None) -> float:
-        """Seconds before the next try, as the server asks, or after so many failures."""
+        """Seconds before the next attempt, as the server requests, or after this many failures."""
         jitter = 1 + random.random() / 4
         if retry_after is not None:
             return min(retry_after, _LONGEST_WAIT) * jitter
@@ -65,11 +65,11 @@ class Retries:
 
 
 class Window:
-    """Asks calls of one model, at most ``concurrency`` at a time, from any number of threads.
+    """Sends calls to one model, at most ``concurrency`` at a time; thread-safe.
 
-    A call that the store holds a reply to is not sent; equal calls that are asked at the same time are sent once.
-    Every reply is in the store before it is looked at.  ``connect`` makes the client when the first call has to be
-    sent.  Use as a context: leaving it breaks off what is under way.
+    A call with a stored reply is not sent; equal concurrent calls are sent once.  Every reply is stored before it is
+    parsed.  ``connect`` creates the client before the first call is sent.  Use it as a context manager: leaving it
+    cancels the calls in progress.
     """
 
     def __init__(
@@ -95,7 +95,7 @@ class Window:
 
     @property
     def began(self) -> float:
-        """Answers from then on are this window's."""
+        """Answers from this time on belong to this window."""
         return self._began
 
     def __enter__(self) -> Window:
@@ -114,16 +114,16 @@ class Window:
             self._loop.close(_PATIENCE)
 
     def _interrupted(self, number: int, frame: FrameType | None) -> None:
-        """Send nothing more, before anything else is brought to its end."""
+        """Stop sending calls at once, before anything else is shut down."""
         self._break(ServiceError("the run was interrupted"))
         if self._before is not None:
             self._before(number, frame)
 
     def ask(self, calls: Sequence[Call], *, again: bool = False) -> list[Answer]:
-        """What comes of each call, in their order; blocks until all have come.
+        """The results of the calls, in their order; blocks until all have arrived.
 
-        With ``again``, replies from before this window was opened do not count, and make room for new ones.  Raises
-        ``ServiceError`` once the server only fails.
+        With ``again``, replies stored before this window was opened are ignored and replaced.  Raises ``ServiceError``
+        if the server fails repeatedly.
         """
         distinct = {call.key: call for call in calls}
         with self._lock:
@@ -153,7 +153,7 @@ class Window:
         return future
 
     async def _work(self, queue: Queue) -> None:
-        """Make the client, and let ``concurrency`` workers take calls until they are cancelled."""
+        """Create the client, and let ``concurrency`` workers process calls until they are cancelled."""
         client, limits = None, self._limits()
         try:
             client = self._connect()
@@ -185,7 +185,7 @@ class Window:
                 future.set_result(answer)
 
     async def _answer(self, call: Call, attempt: int, client: Client, limits: RateLimits) -> Answer:
-        """Try a call until there is a reply, or no hope of one."""
+        """Retry a call until there is a reply, or a final failure."""
         failures = refusals = 0
         guessed = tokens_of(call) + REPLY_TOKENS
         while True:
@@ -219,7 +219,7 @@ class Window:
             await asyncio.sleep(self._retries.wait(max(failures, min(refusals, 6)), came.retry_after))
 
     def _break(self, error: BaseException) -> None:
-        """From now on nothing is asked: whoever waits gets the error."""
+        """Stop all calls: every waiting caller gets the error."""
         with self._lock:
             self._broken = self._broken or error
             waiting, self._under_way = list(self._under_way.values()), {}
@@ -230,7 +230,7 @@ class Window:
 
 
 class _Loop:
-    """An event loop on a thread of its own, and the queue that its workers take from."""
+    """An event loop on its own thread, and the queue of its workers."""
 
     def __init__(self, work: Callable[[Queue], Coroutine[None, None, None]]) -> None:
         self._loop = asyncio.new_event_loop()
@@ -246,14 +246,14 @@ class _Loop:
             self._loop.close()
 
     def put(self, item: tuple[Call, int, bool]) -> None:
-        """Give the workers something to do, from any thread."""
+        """Give the workers a task, from any thread."""
         self._loop.call_soon_threadsafe(self._queue.put_nowait, item)
 
     def stop(self) -> None:
-        """Break the work off."""
+        """Cancel the work."""
         with suppress(RuntimeError):  # the loop has ended by itself
             self._loop.call_soon_threadsafe(self._task.cancel)
 
     def close(self, patience: float) -> None:
-        """Wait until the work has ended, no longer than so many seconds."""
+        """Wait until the work has ended, at most this many seconds."""
         self._thread.join(patience)

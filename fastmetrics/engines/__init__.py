@@ -1,1 +1,1 @@
-"""Drivers of the scoring function over a data set."""
+"""Engines that run the scoring function over a data set."""

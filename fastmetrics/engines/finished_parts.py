@@ -1,4 +1,4 @@
-"""Finished parts into the work folder and into the output, while scoring goes on."""
+"""Writing finished parts to the work folder and the output while scoring continues."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from fastmetrics.tables.output.work_folder import Part
 
 
 class PartWriter:
-    """Takes parts in order, saves each, and encodes the output file beside; ``signed`` is the output's schema."""
+    """Receives parts in order, saves each, and encodes the output in parallel; ``signed`` is the output's schema."""
 
     def __init__(self, output: Output, signed: pa.Schema) -> None:
         self._output = output
@@ -23,13 +23,13 @@ class PartWriter:
         self._encoder: Encoder | None = None
         self.seconds = 0.0
         self.guarded = 0
-        """Once the output is complete, how many of its cells got a quote in front."""
+        """After the output is complete, the number of its cells with a leading quote."""
         if not output.folder:
             with writing(output.path):
                 self._encoder = encoder(output.temporary, signed, output.format, output.compression, guard=output.guard)
 
     def add(self, number: int, make: Callable[[], Finished]) -> None:
-        """Save a new part, which ``make`` brings to its end, and write it to the output."""
+        """Save a new part, completed by ``make``, and write it to the output."""
         began = time.perf_counter()
         made = make()
         self._output.work.save(
@@ -40,7 +40,7 @@ class PartWriter:
         self.seconds += time.perf_counter() - began
 
     def reuse(self, data: pa.Buffer) -> None:
-        """Write a part that an earlier run saved to the output."""
+        """Write a part saved by an earlier run to the output."""
         began = time.perf_counter()
         if not self._output.folder:
             self._encode(_read(data))
@@ -52,7 +52,7 @@ class PartWriter:
                 self._encoder.write(part)
 
     def close(self, signature: Mapping[str, Any], conclusion: Mapping[str, Any]) -> None:
-        """Complete the output under its temporary name and give it its final one."""
+        """Complete the output under its temporary name and rename it."""
         began = time.perf_counter()
         parts: dict[int, Part] = self._output.work.parts
         with writing(self._output.path):
@@ -65,7 +65,7 @@ class PartWriter:
         self.seconds += time.perf_counter() - began
 
     def abandon(self) -> None:
-        """Give up the unfinished file; the parts stay."""
+        """Discard the unfinished file; the parts stay."""
         if self._encoder is not None:
             self._encoder.abandon()
             self._encoder = None

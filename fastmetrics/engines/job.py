@@ -1,4 +1,4 @@
-"""What an engine is asked to do, what it hands to its workers, and what comes of it."""
+"""The interface of engines: the job, the data sent to workers, and the result."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from fastmetrics.tables.chunks import Limits, Place, Span
 
 @dataclass(frozen=True)
 class Progress:
-    """How far a run is: rows done, rows in all (None if the files do not tell), bytes of files done and in all."""
+    """The progress of a run: finished and total rows (None if unknown), finished and total bytes of files."""
 
     rows: int
     total_rows: int | None
@@ -27,13 +27,14 @@ class Progress:
 
 @dataclass(frozen=True)
 class Job:
-    """What to do with each batch, and what to say of it.
+    """The scoring of each batch, and the metadata to write.
 
-    ``score`` is pure: a batch of the wanted ``columns`` (yours: kind) in, as many rows of scores and kept columns out,
-    of the same schema for any batch.  ``signature`` (JSON) says what made the scores: it goes into the output's
-    metadata, and a run resumes only under the same.  ``observe`` sees each part's scores, NaN and null still apart,
-    and returns JSON; ``conclude`` makes further metadata of all that was observed, in order, and of the number of rows
-    that were rejected.  ``lasts`` says, from what was observed, whether a resumed run may take a finished part over.
+    ``score`` is pure: a batch of the wanted ``columns`` (yours: kind) in, the same number of rows of scores and kept
+    columns out, with the same schema for every batch.  ``signature`` (JSON) describes the settings of the scores; it is
+    stored in the output's metadata, and a run resumes only with the same signature.  ``observe`` receives each part's
+    scores while NaN and null differ, and returns JSON; ``conclude`` computes further metadata from all observations, in
+    order, and from the number of rejected rows.  ``lasts`` decides, from an observation, whether a resumed run may
+    reuse a finished part.
     """
 
     score: Score
@@ -46,12 +47,12 @@ class Job:
 
 @dataclass(frozen=True)
 class RunOptions:
-    """How a run goes about its work, from the command line to the engine; nothing here changes a score.
+    """Options of a run, from the command line to the engine; none of them changes a score.
 
-    ``on_error="skip"`` sends bad rows to a file of rejects; ``resume`` goes on with a run that was cut short, and
-    ``overwrite`` replaces an output.  ``work`` is where the parts of an output in a store are kept, ``guard`` puts a
-    quote before text of CSV that a spreadsheet would run, ``progress`` hears how far the run is.  At most
-    ``batch_rows`` are scored at a time; ``limits`` says more of batches and parts.
+    ``on_error="skip"`` writes bad rows to a file of rejects; ``resume`` continues an interrupted run, and ``overwrite``
+    replaces an output.  ``work`` is the local folder for the parts of an output in a store, ``guard`` adds a quote
+    before text of CSV that a spreadsheet would run, ``progress`` is called with the progress of the run.
+    ``batch_rows`` limits the rows of a batch; ``limits`` has further limits of batches and parts.
     """
 
     on_error: str = "fail"
@@ -64,20 +65,20 @@ class RunOptions:
     limits: Limits | None = None
 
     def __post_init__(self) -> None:
-        """Raise ``OptionError`` for a value that an option cannot have."""
+        """Raise ``OptionError`` for an invalid value."""
         argument("on_error", self.on_error, Choice("fail", "skip"))
         argument("batch_rows", self.batch_rows, Optional(Rows))
 
 
 @dataclass(frozen=True)
 class RunResult:
-    """What a run made.
+    """The result of a run.
 
-    ``seconds`` are those until the first row was read, those spent reading and scoring, summed over workers, and
-    writing, and those of the clock in all; engines of several processes add stages of their own.
+    ``seconds`` are the times until the first row was read, of reading and scoring, summed over workers, of writing, and
+    the total wall time; engines of several processes add further stages.
 
-    ``output`` and ``rejects`` are paths, or addresses without their secrets.  ``guarded`` cells of a CSV output got a
-    quote in front, as a spreadsheet would run them.
+    ``output`` and ``rejects`` are paths, or addresses without their secrets.  ``guarded`` is the number of cells of a
+    CSV output with a leading quote.
     """
 
     output: Path | str
@@ -91,7 +92,7 @@ class RunResult:
 
 
 class Watcher(Protocol):
-    """What an engine tells of its work: seconds of a stage, and rows done up to a place, ``offset`` bytes into it."""
+    """Receives an engine's progress: seconds of a stage, and rows done up to a position, ``offset`` bytes into it."""
 
     def spent(self, stage: str, seconds: float) -> None: ...
 
@@ -99,12 +100,12 @@ class Watcher(Protocol):
 
 
 class Engine(Protocol):
-    """Who scores: ``behind`` is how many parts may wait to be written while further ones are scored."""
+    """Interface of engines: ``behind`` is the number of parts that may wait to be written during scoring."""
 
     behind: int
 
     def parts(
         self, task: Task, spans: Sequence[Span], watcher: Watcher
     ) -> Generator[Callable[[], Finished], None, None]:
-        """The parts of the spans in order, each as a call that may have work left to do; may be closed early."""
+        """The parts of the spans in order, each as a callable that may still do work; may be closed early."""
         ...

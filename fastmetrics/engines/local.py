@@ -1,4 +1,4 @@
-"""Score a data set on this machine: files in, threads over batches, parts saved on the way, files out."""
+"""The local engine: reads files, scores batches on threads, saves parts and writes the output."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _PARTS_BEHIND = 2
 
 
 class Threads:
-    """The engine of one process: this thread reads, ``threads`` others score, and one writes; one does it all."""
+    """The engine of one process: this thread reads, ``threads`` others score, one writes; one thread does it all."""
 
     def __init__(self, threads: int) -> None:
         self._threads = cores(threads)
@@ -30,7 +30,7 @@ class Threads:
     def parts(
         self, task: Task, spans: Sequence[Span], watcher: Watcher
     ) -> Generator[Callable[[], Finished], None, None]:
-        """The parts in order; copying, observing and encoding each is left to the caller's thread."""
+        """The parts in order; the caller's thread copies, observes and encodes each."""
         items = pieces(task, spans, self._threads, watcher.spent)
         results = ordered(task.worker(), items, self._threads)
         try:
@@ -48,7 +48,7 @@ def _watched(results: Iterator[Scored], watcher: Watcher) -> Iterator[Scored]:
 
 
 def run(source: Source, job: Job, output: str | Path, *, threads: int = 1, **options: Any) -> RunResult:
-    """Score ``source`` into ``output`` on threads of this process, as ``run_on`` does with ``RunOptions(**options)``.
+    """Score ``source`` into ``output`` on threads of this process: ``run_on`` with ``RunOptions(**options)``.
 
     >>> import pathlib, tempfile, pyarrow as pa, pyarrow.compute as pc
     >>> from fastmetrics.tables import open_source

@@ -1,4 +1,4 @@
-"""Rows that other systems hold and move: what to score of them, batch by batch, and their sums, piece by piece."""
+"""Scoring and summing rows of other systems (Ray, Spark), batch by batch."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def plan_rows(
     cache: str | os.PathLike[str] | None = None,
     no_relevant: str | None = None,
 ) -> Plan:
-    """The plan for rows in columns of these names; keeps the ``id``.  Raises ``OptionError`` for a corpus metric."""
+    """The plan for rows with these column names; keeps the ``id``.  Raises ``OptionError`` for a corpus metric."""
     found = resolve(names, columns, schema, {"id"})
     kept = [found["id"]] if "id" in found else []
     keep = list(dict.fromkeys([*kept, *listed(keep)]))
@@ -41,7 +41,7 @@ def plan_rows(
     for score in planned.scores:
         if score.metric.corpus is not None:
             raise OptionError(
-                f"{score.name} is one value a table, which has no place among rows that come in pieces: "
+                f"{score.name} is one value per table and cannot be computed on a distributed table: "
                 "score files with score_files"
             )
     return planned
@@ -49,13 +49,13 @@ def plan_rows(
 
 @dataclass(frozen=True)
 class Rows:
-    """What to score of rows; a column that some batch lacks, or that is all null there, has its type in ``types``."""
+    """The scoring of rows; ``types`` has the type of columns that are absent or all null in some batch."""
 
     plan: Plan
     types: Mapping[str, pa.DataType]
 
     def scores(self, tables: Iterable[pa.Table]) -> Iterable[pa.RecordBatch]:
-        """The scores of each table in turn, in batches of bounded size, and at least one of each."""
+        """The scores of each table in turn, in batches of bounded size, at least one per table."""
         scorer = Scorer(self.plan)
         for table in tables:
             typed = self._typed(table)
@@ -67,7 +67,7 @@ class Rows:
                 yield score_batch(pa.RecordBatch.from_pylist([], typed.schema), self.plan).replace_schema_metadata()
 
     def check(self) -> None:
-        """Score no rows, which says at once if a column is of a type that some metric cannot take; if all are known."""
+        """Score no rows, to report unsupported column types at once, if all types are known."""
         empty = {name: pa.array([], self.types.get(name, pa.null())) for name in self.plan.inputs}
         if not any(pa.types.is_null(array.type) for name, array in empty.items() if name not in self.plan.keep):
             list(self.scores([pa.table(empty)]))
@@ -84,14 +84,14 @@ class Rows:
 
 
 def _unwrapped(column: pa.ChunkedArray, name: str) -> pa.ChunkedArray:
-    """A column of another package's type as plain values: Ray makes tensors and pickles of lists that met NumPy."""
+    """A column of an extension type as plain values: Ray makes tensors and pickles of lists."""
     if pa.types.is_list(column.type.storage_type) or pa.types.is_large_list(column.type.storage_type):
         return pa.chunked_array([chunk.storage for chunk in column.chunks], column.type.storage_type)
     return pa.chunked_array([as_arrow(column.to_pylist(), name)])
 
 
 def pack(tables: Iterable[pa.Table], names: Sequence[str], asked: Sequence[str]) -> Iterable[pa.RecordBatch]:
-    """The sums of the columns ``names`` over all tables in a last row, after each table's values of those ``asked``."""
+    """The values of the columns ``asked`` for each table, then one row with the sums of ``names`` over all tables."""
     states, rows = {name: State() for name in names}, 0
     for table in tables:
         check_table(table.select(list(names)))
@@ -107,12 +107,12 @@ def _packed(sums: str | None, values: list[bytes]) -> pa.RecordBatch:
 
 
 def _bytes(column: pa.ChunkedArray) -> bytes:
-    """Numbers as they lie in memory, NaN where there is none."""
+    """Numbers as raw bytes, NaN for missing ones."""
     return np.asarray(column.to_numpy(), np.float64).tobytes()
 
 
 def unpack(texts: Iterable[str], names: Sequence[str]) -> Sums:
-    """The sums that ``pack`` made, of all pieces together, in whatever order they come."""
+    """The combined sums from the results of ``pack``, in any order."""
     sums = Sums()
     sums.states = {name: State() for name in names}
     for text in texts:

@@ -1,4 +1,4 @@
-"""Score a data set on Ray: its workers make parts of spans, this process puts them in order into the output."""
+"""The Ray engine: workers compute the parts of spans, and the driver writes them in order to the output."""
 
 from __future__ import annotations
 
@@ -28,9 +28,9 @@ _TRIES = 5
 
 
 class RayEngine:
-    """The engine of a Ray cluster; a context that leaves nothing running of what it started.
+    """The engine of a Ray cluster; a context manager that stops everything it started.
 
-    ``workers`` processes, one a processor, score spans; those of ``address`` or of a cluster on this machine.
+    ``workers`` processes, one per core, score spans; on the cluster at ``address`` or on a local cluster.
     """
 
     behind = _PARTS_BEHIND
@@ -47,9 +47,9 @@ class RayEngine:
     def parts(
         self, task: Task, spans: Sequence[Span], watcher: Watcher
     ) -> Generator[Callable[[], Finished], None, None]:
-        """The parts in order, as the workers finish them; raises what a worker raised, after the parts before it."""
+        """The parts in order, as the workers finish them; an error of a worker is raised after the parts before it."""
         if any(file.checksum is not None for file in task.source.files):
-            raise OptionError("standard input cannot be read by the workers of a cluster: name a file")
+            raise OptionError("cluster workers cannot read standard input: give a file")
         began = time.time()
         workers = self._cluster.start()
         with closing(_blocks(task, spans, workers)) as blocks:
@@ -70,7 +70,7 @@ class RayEngine:
 def _blocks(
     task: Task, spans: Sequence[Span], workers: int
 ) -> Generator[tuple[pa.Buffer, str, bytes | None], None, None]:
-    """What the workers send, span by span, as it comes."""
+    """The results of the workers, span by span, as they arrive."""
     ray = ray_data()
     # Ray tries again for ever; the count of the starts lives in a process that the span does not bring down.
     starts = ray.remote(num_cpus=0, max_restarts=-1)(Starts).remote()
@@ -100,7 +100,7 @@ def _blocks(
 
 
 class Starts:
-    """How often each span was begun."""
+    """The number of attempts of each span."""
 
     def __init__(self) -> None:
         self._counts: Counter[tuple[int, ...]] = Counter()
@@ -112,7 +112,7 @@ class Starts:
 
 
 class SpanWorker:
-    """One process that scores spans: kernels are loaded once, and it keeps to one processor."""
+    """A process that scores spans: it loads the kernels once and uses one core."""
 
     def __init__(self, task: bytes, starts: Any, tries: int) -> None:
         keep_to_one()
@@ -123,7 +123,7 @@ class SpanWorker:
         self._waited = 0.0
 
     def __call__(self, rows: pa.Table) -> Iterator[pa.Table]:
-        """The finished parts of spans, one a table; an error ends them, and goes with the last."""
+        """The finished parts of spans, one per table; an error ends them and is attached to the last."""
         began = time.time()
         try:
             for flat in rows["span"].to_pylist():
@@ -139,7 +139,7 @@ class SpanWorker:
         span = Span(Place(*flat[:2]), Place(*flat[2:]) if flat[2:] else None)
         if ray_data().get(self._starts.begin.remote(flat)) > self._tries:
             path, where = self._task.source.where(span.start)
-            raise WorkerError(f"the worker died {self._tries} times on the rows from {path}, {where} on")
+            raise WorkerError(f"the worker died {self._tries} times on the rows of {path} from {where} on")
         return span
 
     def _parts(self, span: Span) -> Iterator[tuple[Finished, int, dict[str, float]]]:
@@ -163,7 +163,7 @@ def _sent(made: Finished, about: dict[str, Any]) -> pa.Table:
 
 
 def _table(data: bytes, about: str, error: bytes | None) -> pa.Table:
-    """What goes from worker to driver; the bytes are not copied once more on the way into Arrow."""
+    """The data sent from worker to driver; the bytes are not copied again when converted to Arrow."""
     ends = pa.py_buffer(np.array([0, len(data)], np.int64))
     column = pa.LargeBinaryArray.from_buffers(pa.large_binary(), 1, [None, ends, pa.py_buffer(data)])
     return pa.table({"data": column, "about": [about], "error": pa.array([error], pa.binary())})
@@ -175,7 +175,7 @@ def _received(data: pa.Buffer, about: dict[str, Any]) -> Finished:
 
 
 def _pickled(error: Exception) -> bytes:
-    """The error as bytes; one of the package's own is ready to show, any other bears its trace as a note."""
+    """The error as bytes; errors of the package are ready to show, others carry their traceback as a note."""
     if not isinstance(error, FastmetricsError | Widened):
         error.add_note("".join(traceback.format_exception(error)))
     try:

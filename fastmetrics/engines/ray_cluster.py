@@ -1,4 +1,4 @@
-"""A Ray cluster to work on: one that is there, or one of this machine's processors that is ended after use."""
+"""Connecting to a Ray cluster, or starting a local one that is stopped after use."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _QUIET = {"RAY_USAGE_STATS_ENABLED": "0", "RAY_DATA_USAGE_DISABLED": "1", "RAY_B
 
 
 def ray_data() -> Any:
-    """The package ``ray`` with Ray Data; raises ``MissingExtraError`` where it is not installed."""
+    """The package ``ray`` with Ray Data; raises ``MissingExtraError`` if it is not installed."""
     try:
         import ray
         import ray.data
@@ -33,7 +33,7 @@ def ray_data() -> Any:
 
 
 class Cluster:
-    """``workers`` processes of a cluster: by default one for each of its processors."""
+    """``workers`` processes of a cluster: by default one per core."""
 
     def __init__(self, workers: int | None, address: str | None) -> None:
         self._workers = argument("workers", workers, Optional(Whole(1, 100_000)))
@@ -41,13 +41,13 @@ class Cluster:
         self._started = False
 
     def start(self) -> int:
-        """Connect, or start a cluster on this machine if there is none; how many workers to use."""
+        """Connect, or start a local cluster if there is none; returns the number of workers."""
         ray = ray_data()
         if not ray.is_initialized():
             self._connect(ray, self._address or os.environ.get("RAY_ADDRESS"))
         elif self._address is not None and not self._started:
             raise OptionError(
-                Argument("address", self._address), ": this process is connected to a Ray cluster already"
+                Argument("address", self._address), ": this process is already connected to another Ray cluster"
             )
         return self._workers or max(1, int(ray.cluster_resources().get("CPU", 1)))
 
@@ -71,14 +71,14 @@ class Cluster:
         self._started = True
 
     def close(self) -> None:
-        """End what was started here, and leave the rest alone."""
+        """Stop what was started here; other clusters keep running."""
         if self._started:
             ray_data().shutdown()
             self._started = False
 
 
 def _knock(address: str) -> None:
-    """Raise ``OptionError`` if nobody listens at ``host:port``, for which Ray itself would wait many minutes."""
+    """Raise ``OptionError`` if nothing listens at ``host:port``; Ray itself would wait many minutes."""
     scheme, _, place = address.rpartition("://")
     if scheme not in ("", "ray") or place in ("auto", "local"):
         return
@@ -93,7 +93,7 @@ def _knock(address: str) -> None:
 
 @contextmanager
 def quietly() -> Iterator[None]:
-    """Ray Data without its reports on the console: only errors."""
+    """Ray Data with console output limited to errors."""
     handlers = [one for one in logging.getLogger("ray.data").handlers if not isinstance(one, logging.FileHandler)]
     before = [handler.level for handler in handlers]
     for handler in handlers:
@@ -107,7 +107,7 @@ def quietly() -> Iterator[None]:
 
 @contextmanager
 def _hushed() -> Iterator[None]:
-    """Standard error closed to Ray's own libraries, which write to it past Python that they log nothing."""
+    """Close standard error for Ray's libraries, which write to it directly that they log nothing."""
     sys.stderr.flush()
     kept, nowhere = os.dup(2), os.open(os.devnull, os.O_WRONLY)
     os.dup2(nowhere, 2)

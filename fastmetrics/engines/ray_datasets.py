@@ -1,4 +1,4 @@
-"""Ray Datasets: a Dataset of rows to one of scores, and the sums of a Dataset of scores."""
+"""Ray Datasets: scoring a Dataset, and summing a Dataset of scores."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def score_dataset(
     cache: str | os.PathLike[str] | None = None,
     no_relevant: str | None = None,
 ) -> Any:
-    """A Ray Dataset of the scores of another's rows, made when it is read; see ``fastmetrics.score``."""
+    """A lazy Ray Dataset of the scores of another Dataset; see ``fastmetrics.score``."""
     ray = ray_data()
     types = _schema(dataset)
     planned = plan_rows(types.names, metrics, columns, schema, suites, (), embedder, cache, no_relevant)
@@ -53,10 +53,10 @@ def score_dataset(
 
 
 def _schema(dataset: Any) -> pa.Schema:
-    """The columns of a Dataset, of null type where it is not one of Arrow's own."""
+    """The columns of a Dataset, with null type for types that are not Arrow's."""
     found = dataset.schema()
     if found is None:
-        raise InputError("a Dataset with columns was expected; this one has none, as Ray knows none without rows")
+        raise InputError("expected a Dataset with columns; Ray reports no columns for a Dataset without rows")
     types = [type_ if _is_arrows(type_) else pa.null() for type_ in found.types]
     return pa.schema(list(zip(found.names, types, strict=True)))
 
@@ -72,7 +72,7 @@ def _batches(dataset: Any) -> Iterator[pa.RecordBatch]:
 
 
 class BatchWorker:
-    """One process that scores blocks of rows: kernels are loaded once, and it keeps to one processor."""
+    """A process that scores blocks of rows: it loads the kernels once and uses one core."""
 
     def __init__(self, rows: bytes) -> None:
         keep_to_one()
@@ -84,7 +84,7 @@ class BatchWorker:
 
 
 def collect(dataset: Any, asked: Callable[[Sequence[str]], Iterable[str]]) -> Collected:
-    """The sums of a Dataset's scores, and the values of the columns that are ``asked`` for, from reading it once."""
+    """The sums of a Dataset's scores, and the values of the columns in ``asked``, in one pass."""
     names = score_columns(_schema(dataset))
     wanted = [name for name in asked(names) if name in names]
     packed = dataset.select_columns(names).map_batches(

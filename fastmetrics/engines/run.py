@@ -1,4 +1,4 @@
-"""A run, whoever scores: what is done is kept, what is left is scored, and the output appears whole or not at all."""
+"""A run on any engine: finished parts are saved, remaining parts are scored, and the output is atomic."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from fastmetrics.tables.source import Source
 
 
 def _limits(target: Output, options: RunOptions) -> Limits:
-    """The limits asked for, or the usual ones; how many rows are scored at a time does not change what parts are."""
+    """The given or default limits; the number of rows per batch does not change the parts."""
     limits = options.limits or (Limits(part_rows=SIZES.folder_part_rows) if target.folder else Limits())
     return limits if options.batch_rows is None else replace(limits, batch_rows=options.batch_rows)
 
@@ -40,12 +40,12 @@ def open_output(output: str | Path, source: Source, options: RunOptions) -> Outp
 
 
 def run_on(engine: Engine, source: Source, job: Job, output: Output, options: RunOptions) -> RunResult:
-    """Score ``source`` into an open ``output``, which appears whole or not at all, the same bytes whatever the engine.
+    """Score ``source`` into an open ``output``; the output is atomic and has the same bytes on every engine.
 
-    A run that ends early, however it does, leaves ``<output>.partial`` with its finished parts if it has any (of an
-    output in a store, a folder in ``work``), and ``resume=True`` goes on from there, on any engine.  With
-    ``on_error="skip"`` bad rows go to ``<output>.rejects.jsonl``.  Raises ``OutputError`` if the output cannot be
-    written or belongs to other settings, ``InputError`` for bad rows.
+    A run that ends early for any reason leaves ``<output>.partial`` with its finished parts, if any (for an output in a
+    store, a folder in ``work``), and ``resume=True`` continues from there on any engine.  With ``on_error="skip"``, bad
+    rows are written to ``<output>.rejects.jsonl``.  Raises ``OutputError`` if the output cannot be written or belongs
+    to other settings, ``InputError`` for bad rows.
     """
     with output.work:
         return _Run(engine, source, job, output, options).go()
@@ -88,7 +88,7 @@ class _Run:
         return self._result()
 
     def _until_wide_enough(self, selection: Selection, record: Mapping[str, Any]) -> Selection:
-        """Run; a late row that needs a wider column type starts the run again with it."""
+        """Run; if a later row needs a wider column type, the run is restarted with that type."""
         while True:
             try:
                 self._all_parts(selection)
@@ -99,7 +99,7 @@ class _Run:
                 self._work.start({**record, "schema": encode_schema(selection.schema)})
 
     def _record(self) -> dict[str, Any]:
-        """What must be the same for a run to be resumed."""
+        """The data that must be equal for a run to be resumed."""
         limits = self._limits
         record = {
             "signature": self._job.signature,
@@ -128,7 +128,7 @@ class _Run:
         )
 
     def _task(self, selection: Selection) -> tuple[Task, pa.Schema]:
-        """What workers must know, and the output's schema, signed."""
+        """The data for the workers, and the output's schema with metadata."""
         job = self._job
         schema = job.score(batch_of(selection.schema)).schema.remove_metadata()
         signed = schema.with_metadata({KEY: dump(job.signature)})
@@ -164,7 +164,7 @@ class _Run:
             self._seconds["write"] += writer.seconds
 
     def _reuse(self, number: int, place: Place, writer: PartWriter, background: Background) -> tuple[int, Place]:
-        """Take over the finished parts from ``number`` on; the number and place of the first that has to be made."""
+        """Reuse the finished parts from ``number`` on; returns the number and position of the first part to compute."""
         while (found := self._work.read(number)) is not None and self._job.lasts(self._work.parts[number].observed):
             part, data = self._work.parts[number], found[0]
             background.do(lambda data=data: writer.reuse(data))  # type: ignore[misc]
@@ -176,7 +176,7 @@ class _Run:
     def _score_parts(
         self, number: int, place: Place, task: Task, *, writer: PartWriter, background: Background
     ) -> tuple[int, bool]:
-        """Score parts from ``number`` up to the next finished one or the end; its number, and whether there is one."""
+        """Score parts from ``number`` up to the next finished one or the end; its number, and whether it exists."""
         made = self._engine.parts(task, self._source.spans(place), self)
         try:
             for make in made:
@@ -189,11 +189,11 @@ class _Run:
         return number, False
 
     def spent(self, stage: str, seconds: float) -> None:
-        """Seconds that a worker spent on a stage."""
+        """Record seconds that a worker spent on a stage."""
         self._seconds[stage] = self._seconds.get(stage, 0.0) + seconds
 
     def done(self, rows: int, stop: Place, offset: int) -> None:
-        """Rows done up to a place, ``offset`` bytes into its file."""
+        """Record rows done up to a position, ``offset`` bytes into its file."""
         self._done += rows
         if self._progress is not None:
             source = self._source

@@ -1,4 +1,4 @@
-"""One chunk of input to its scores: checked, scored, and, where asked to, its bad rows set aside."""
+"""Scoring one chunk of input: check it, score it, and optionally set bad rows aside."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _BAD_DATA = (ArithmeticError, LookupError, TypeError, ValueError, pa.ArrowExcept
 
 @dataclass(frozen=True)
 class Scored:
-    """The scores of one chunk: ``stop`` is the place after its last row."""
+    """The scores of one chunk: ``stop`` is the position after its last row."""
 
     part: int
     batches: list[pa.RecordBatch]
@@ -35,7 +35,7 @@ class Scored:
 
 
 class Worker:
-    """What each thread does with a chunk; holds nothing that changes."""
+    """The function that each thread applies to a chunk; it has no mutable state."""
 
     def __init__(self, source: Source, selection: Selection, score: Score, schema: pa.Schema, *, skip: bool) -> None:
         self._source = source
@@ -78,7 +78,7 @@ class Worker:
         return self._by_halves(chunk.file, rows, batch, rejects)
 
     def _by_halves(self, file: int, rows: Rows, batch: pa.RecordBatch, rejects: list[Reject]) -> list[pa.RecordBatch]:
-        """The scores of all rows that can be scored: a batch that fails is tried again in halves, down to the row."""
+        """The scores of all valid rows: a batch that fails is split in halves repeatedly, down to single rows."""
         try:
             return [self._scores(batch)]
         except _BAD_DATA as error:

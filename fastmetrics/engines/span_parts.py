@@ -1,4 +1,4 @@
-"""A span of the input to its finished parts: the pure function that every engine maps, wherever its workers are."""
+"""The pure function from a span of the input to its finished parts, which every engine maps."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ _END_OF_STREAM = b"\xff\xff\xff\xff\x00\x00\x00\x00"
 
 @dataclass(frozen=True)
 class Task:
-    """What a worker must know.  ``signed``, the output's schema, is given if parts are to be whole Parquet files.
+    """The data that a worker needs.  ``signed``, the output's schema, is given if parts are whole Parquet files.
 
-    ``observe`` sees each part while undefined (NaN) still differs from missing (null); what it returns is kept with
-    the part as JSON, so that a resumed run has it too.
+    ``observe`` receives each part while undefined (NaN) still differs from missing (null); its result is stored with
+    the part as JSON for resumed runs.
     """
 
     source: Source
@@ -43,7 +43,7 @@ class Task:
 
 @dataclass(frozen=True)
 class Finished:
-    """A part as it is kept: the bytes of its file, the lines of its rejects, and where the next part begins."""
+    """A stored part: the bytes of its file, the lines of its rejects, and the position of the next part."""
 
     data: list[pa.Buffer]
     rows: int
@@ -57,7 +57,7 @@ class Finished:
 def pieces(
     task: Task, spans: Iterable[Span], threads: int, spent: Callable[[str, float], None]
 ) -> Iterator[tuple[int, Chunk]]:
-    """The rows of the spans, cut into batches and parts; parts begin anew in each span."""
+    """The rows of the spans, split into batches and parts; each span starts a new part."""
     part = 0
     for span in spans:
         read = task.source.chunks(task.selection, span.start, threads, span.stop)
@@ -73,7 +73,7 @@ def pieces(
 
 
 def _to_first_reject(chunks: Iterable[Chunk]) -> Iterator[Chunk]:
-    """The chunks up to the first bad row, which ends the run: the rest, which may be endless, is not read."""
+    """The chunks up to the first bad row, which ends the run; the rest, which may be endless, is not read."""
     for chunk in chunks:
         yield chunk
         if chunk.rejects:
@@ -81,7 +81,7 @@ def _to_first_reject(chunks: Iterable[Chunk]) -> Iterator[Chunk]:
 
 
 def by_part(scored: Iterator[Scored]) -> Iterator[list[Scored]]:
-    """The scored chunks of each part together."""
+    """The scored chunks, grouped by part."""
     together: list[Scored] = []
     for one in scored:
         if together and one.part != together[0].part:
@@ -93,7 +93,7 @@ def by_part(scored: Iterator[Scored]) -> Iterator[list[Scored]]:
 
 
 def finish(task: Task, scored: list[Scored]) -> Finished:
-    """The scored chunks of a part as the part that is kept; copied, so that it does not show how the work was cut."""
+    """The scored chunks of a part as a stored part; copied, so that its bytes do not depend on the chunks."""
     batches = [batch for one in scored for batch in one.batches]
     rejects = sorted((reject for one in scored for reject in one.rejects), key=lambda reject: reject.place)
     part = _one(batches, task.schema)
@@ -129,5 +129,5 @@ def _one(batches: list[pa.RecordBatch], schema: pa.Schema) -> pa.RecordBatch:
 
 
 def _ipc(part: pa.RecordBatch) -> list[pa.Buffer]:
-    """The part as an Arrow IPC stream, in pieces whose sizes are known, which a growing buffer's is not."""
+    """The part as an Arrow IPC stream, in buffers of known size rather than a growing one."""
     return [part.schema.serialize(), part.serialize(), pa.py_buffer(_END_OF_STREAM)]

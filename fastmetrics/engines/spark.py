@@ -1,6 +1,6 @@
-"""Spark: a DataFrame of rows to one of scores, and the sums of a DataFrame of scores.
+"""Spark: scoring a DataFrame, and summing a DataFrame of scores.
 
-Spark's own workers do the scoring, over the Arrow batches that it hands them; they must be able to import this package.
+Spark's workers score the Arrow batches that they receive; they must be able to import this package.
 """
 
 from __future__ import annotations
@@ -35,13 +35,13 @@ def score(
     keep: Sequence[str] | str = (),
     no_relevant: str | None = None,
 ) -> Any:
-    """A DataFrame of the scores of another's rows, with the bits of ``fastmetrics.score``, made when it is used.
+    """A DataFrame of scores, with the same bits as ``fastmetrics.score``, computed when it is used.
 
-    ``metrics``, ``columns``, ``schema``, ``suites`` and ``no_relevant`` as in ``fastmetrics.score``; ``keep`` names
-    columns to copy beside the ``id``.  A score is null where an input is missing, NaN where it is undefined.  A metric
-    that must know all rows first (``tfidf_cosine``) has them read once, now.  Raises ``ColumnError`` and
-    ``UnknownNameError`` as ``fastmetrics.score`` does, ``OptionError`` for a corpus metric, which has no place among
-    rows, and ``MissingExtraError`` where Spark is not installed.
+    ``metrics``, ``columns``, ``schema``, ``suites`` and ``no_relevant`` are as in ``fastmetrics.score``; ``keep`` names
+    columns to copy in addition to ``id``.  A score is null where an input is missing, NaN where it is undefined.  For a
+    metric that needs all rows first (``tfidf_cosine``), the DataFrame is read once immediately.  Raises ``ColumnError``
+    and ``UnknownNameError`` like ``fastmetrics.score``, ``OptionError`` for a corpus metric, which a DataFrame cannot
+    store, and ``MissingExtraError`` if Spark is not installed.
 
     ::
 
@@ -60,9 +60,9 @@ def score(
 
 
 def collect(df: Any, asked: Callable[[Sequence[str]], Iterable[str]]) -> Collected:
-    """The sums of a DataFrame's scores, and the values of the columns that are ``asked`` for, from reading it once.
+    """The sums of a DataFrame's scores, and the values of the columns in ``asked``, in one pass.
 
-    Spark's workers add up exact sums, so any partitions in any order give the same bits.  The values are kept on the
+    Spark's workers compute exact sums, so any partitions in any order give the same bits.  The values are stored on the
     workers' disks until ``release`` is called.
     """
     types = _types()
@@ -101,11 +101,11 @@ def _disk() -> Any:
 
 def _check(df: Any) -> None:
     if not hasattr(df, "mapInArrow"):
-        raise InputError(f"a Spark DataFrame was expected, not {type(df).__name__}")
+        raise InputError(f"expected a Spark DataFrame, got {type(df).__name__}")
 
 
 def _rows(df: Any, planned: Plan) -> Rows:
-    """What to score, with the types that the columns of scores' inputs have once they are Arrow's."""
+    """The scoring of rows, with the Arrow types of the input columns."""
     from pyspark.sql.pandas.types import to_arrow_type
 
     used = [name for name in planned.inputs if name not in planned.keep]
@@ -113,7 +113,7 @@ def _rows(df: Any, planned: Plan) -> Rows:
 
 
 def _numbered(df: Any, names: Sequence[str]) -> Any:
-    """The columns of these names under numbers, as dots and backticks in a name mean something to Spark."""
+    """These columns renamed to numbers, because dots and backticks in names have a meaning in Spark."""
     quoted = ["`" + name.replace("`", "``") + "`" for name in names]
     return df.selectExpr(*(f"{name} as c{number}" for number, name in enumerate(quoted)))
 
@@ -124,7 +124,7 @@ def _tables(batches: Iterable[pa.RecordBatch], names: Sequence[str]) -> Iterator
 
 
 def _scores(rows: bytes, names: Sequence[str], batches: Iterable[pa.RecordBatch]) -> Iterable[pa.RecordBatch]:
-    """On a worker: the scores of a partition's batches; Spark runs one worker a core, each keeps to its own."""
+    """On a worker: the scores of a partition's batches; Spark runs one worker per core, and each uses one core."""
     keep_to_one()
     made: Rows = pickle.loads(rows)
     return made.scores(_tables(batches, names))

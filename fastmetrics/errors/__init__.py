@@ -26,8 +26,8 @@ from fastmetrics.errors.spelling import suggestion
 class FastmetricsError(Exception):
     """Base of every error the package raises on purpose.
 
-    Its text may be given in pieces, of which those that are an :class:`~fastmetrics.errors.messages.Argument` read
-    ``threads=0`` here and ``--threads 0`` on the command line.
+    The text may consist of several parts; an :class:`~fastmetrics.errors.messages.Argument` is written ``threads=0`` in
+    Python and ``--threads 0`` on the command line.
     """
 
     def __init__(self, *parts: object) -> None:
@@ -35,7 +35,7 @@ class FastmetricsError(Exception):
 
     @property
     def message(self) -> Message:
-        """The text, with the arguments it names."""
+        """The text, with its arguments."""
         return self.args[0] if isinstance(self.args[0], Message) else Message(self.args[0])
 
 
@@ -44,15 +44,15 @@ class InputError(FastmetricsError, ValueError):
 
 
 class ColumnError(InputError):
-    """A column is missing, named twice, or of the wrong type."""
+    """A column is missing, duplicated, or of the wrong type."""
 
 
 class FileFormatError(InputError):
-    """A file cannot be read as what it claims to be."""
+    """A file cannot be read in its format."""
 
 
 class UnknownNameError(FastmetricsError, ValueError):
-    """A name that nobody knows."""
+    """An unknown name."""
 
     @classmethod
     def of(
@@ -64,10 +64,10 @@ class UnknownNameError(FastmetricsError, ValueError):
         aliases: Mapping[str, str] | None = None,
         listing: str = "",
     ) -> UnknownNameError:
-        """The error for ``name``, with the nearest known names, those in ``first`` before others.
+        """The error for ``name``, with suggestions; names in ``first`` come before others.
 
-        ``aliases`` are further spellings, with the names to suggest for them.  Where nothing is near, the text lists
-        what is known if that is little, or says what ``listing`` says of where it is.
+        ``aliases`` are further spellings, with the names to suggest for them.  Without a similar name, the text lists
+        the known names if there are few, otherwise ``listing`` says where to find them.
 
         >>> print(UnknownNameError.of("metric", "token_f2", ["token_f1", "jaccard"]))
         unknown metric 'token_f2'; did you mean 'token_f1'?
@@ -76,11 +76,11 @@ class UnknownNameError(FastmetricsError, ValueError):
 
 
 class OptionError(FastmetricsError, ValueError):
-    """An option has a value that it cannot take."""
+    """An option has an invalid value."""
 
 
 class PluginError(FastmetricsError, ValueError):
-    """A metric of one's own cannot be declared, or does not give scores."""
+    """A custom metric cannot be declared, or does not return scores."""
 
 
 class OutputError(FastmetricsError, OSError):
@@ -92,7 +92,7 @@ class MissingExtraError(FastmetricsError, ImportError):
 
     @classmethod
     def of(cls, package: str, extra: str) -> MissingExtraError:
-        """The error for ``package``, which the extra ``extra`` brings.
+        """The error for ``package``, which the extra ``extra`` installs.
 
         >>> print(MissingExtraError.of("ray", "ray"))
         this needs ray, which is not installed: pip install 'fastmetrics-eval[ray]'
@@ -101,8 +101,8 @@ class MissingExtraError(FastmetricsError, ImportError):
 
 
 class WorkerError(FastmetricsError, RuntimeError):
-    """A process of a cluster cannot start, or dies again and again."""
+    """A process of a cluster cannot start, or dies repeatedly."""
 
 
 class ServiceError(FastmetricsError, RuntimeError):
-    """A service that a run asks, such as a model's server, refuses or fails call after call."""
+    """A service, such as a model server, refuses calls or fails repeatedly."""

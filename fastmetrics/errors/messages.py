@@ -1,4 +1,4 @@
-"""Messages that name arguments: each front end writes an argument as its users do."""
+"""Messages with arguments: Python and the command line write an argument in their own syntax."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ _BRIEF = reprlib.Repr()
 _BRIEF.maxstring = _BRIEF.maxother = _BRIEF.maxlong = 80
 _BRIEF.maxlist = _BRIEF.maxtuple = _BRIEF.maxdict = _BRIEF.maxset = 12
 _MANY_BITS = 1024
-"""Bits from which on a whole number is told by its size: Python writes none of more than 4,300 digits."""
+"""Integers of more bits are shown by their size: Python cannot write more than 4,300 digits."""
 
 
 @dataclass(frozen=True)
 class Argument:
-    """An argument in a message, with the value it has or should have, if any.
+    """An argument in a message, optionally with its current or expected value.
 
     >>> print(Argument("threads", 0), Argument("columns", {"answer": ...}), Argument("format"))
     threads=0 columns={'answer': ...} format=
@@ -43,20 +43,20 @@ def _python(value: Any) -> str:
 
 
 class Message(str):
-    """A text made of pieces, some of which are arguments."""
+    """A text made of parts, some of which are arguments."""
 
     __slots__ = ("parts",)
     parts: tuple[str | Argument, ...]
 
     def __new__(cls, *parts: object) -> Message:
-        """The pieces in a row; a message among them is taken apart, anything else but arguments is text."""
+        """A message from parts; nested messages are flattened, and other parts that are not arguments become text."""
         message = super().__new__(cls, "".join(map(str, parts)))
         pieces = [piece for part in parts for piece in (part.parts if isinstance(part, Message) else (part,))]
         message.parts = tuple(piece if isinstance(piece, Argument) else str(piece) for piece in pieces)
         return message
 
     def __getnewargs__(self) -> tuple[Any, ...]:
-        """Another process gets the pieces too."""
+        """Pickling keeps the parts."""
         return self.parts
 
     def written(self, write: Callable[[Argument], str]) -> str:
@@ -69,7 +69,7 @@ class Message(str):
 
 
 def shown(value: Any) -> str:
-    """A value as Python writes it, cut short if it is long.
+    """The repr of a value, truncated if it is long.
 
     >>> shown("x" * 1000)[-8:], shown(10**5000)
     ("xxxxxxx'", 'a whole number of 16,610 bits')
@@ -80,7 +80,7 @@ def shown(value: Any) -> str:
 
 
 def quoted(names: Iterable[object], most: int = 20) -> str:
-    """Names in a row, in quotes; of more than ``most`` the first ones and how many more there are.
+    """Names in quotes, separated by commas; for more than ``most``, the first ones and the number of the others.
 
     >>> quoted(["id", "answer"]), quoted("abcd", most=2), quoted([])
     ("'id', 'answer'", "'a', 'b' and 2 more", 'none')

@@ -1,4 +1,4 @@
-"""Names as users spell them: which are the same, and which known ones are nearest to one that nobody knows."""
+"""Comparing spellings of names, and suggestions for unknown names."""
 
 from __future__ import annotations
 
@@ -7,23 +7,23 @@ import re
 from collections.abc import Iterable, Mapping
 
 MOST = 3
-"""How many names a message suggests at most."""
+"""Maximum number of suggestions in a message."""
 
 LEAST, LEAST_OF_ALIAS = 0.6, 0.75
-"""The likeness from which on a name, or one by an alias, may be suggested."""
+"""Minimum similarity for suggesting a name, and for suggesting a name by its alias."""
 
 MARGIN = 0.15
-"""How much less alike than the nearest a further suggestion may be."""
+"""How much less similar than the nearest name a further suggestion may be."""
 
 FEW = 12
-"""Names up to which a message lists them all."""
+"""Up to this number, a message lists all known names."""
 
 _LONGEST = 100
-"""Characters from which on nothing is alike: comparing takes their square."""
+"""Longer names get no suggestions, because the comparison takes quadratic time."""
 
 
 def fold(name: str) -> str:
-    """The name without hyphens, underscores and letter case, in which spellings of one name agree.
+    """The case-folded name without hyphens and underscores; equal for all spellings of one name.
 
     >>> fold("nDCG"), fold("ROUGE-L") == fold("rouge_l")
     ('ndcg', True)
@@ -34,10 +34,10 @@ def fold(name: str) -> str:
 def nearest(
     name: str, known: Iterable[str], first: Iterable[str] = (), aliases: Mapping[str, str] | None = None
 ) -> list[str]:
-    """At most three known names, best first: those in ``first``, then those that ``name`` is most like.
+    """At most three known names, best first: those in ``first``, then the most similar to ``name``.
 
-    A name that begins another one, or is a word of it, is like it; else likeness is that of ``difflib``, whatever the
-    letter case.  ``aliases`` are further spellings, with the name that each stands for.
+    A prefix or a word of a known name is similar to it; otherwise the similarity is that of ``difflib``, ignoring
+    case.  ``aliases`` are further spellings, with the name for each.
 
     >>> nearest("token_fl", ["token_f1", "token_recall", "jaccard"]), nearest("rouge2", ["rouge1_f1", "rouge2_f1"])
     (['token_f1'], ['rouge2_f1'])
@@ -54,7 +54,7 @@ def nearest(
 
 
 def _alike(typed: str, spelling: str) -> float:
-    """How much a folded name is like a known one: from 0 to 1, or more for the same name in another spelling."""
+    """The similarity of a folded name and a known name: from 0 to 1, or more for the same name in another spelling."""
     folded = fold(spelling)
     if folded == typed:
         return 3.0
@@ -66,7 +66,7 @@ def _alike(typed: str, spelling: str) -> float:
 
 
 def either(names: Iterable[object]) -> str:
-    """Names to choose from, in quotes.
+    """Alternatives in quotes.
 
     >>> either(["a", "b", "c"])
     "'a', 'b' or 'c'"
@@ -82,7 +82,7 @@ def suggestion(
     aliases: Mapping[str, str] | None = None,
     listing: str = "",
 ) -> str:
-    """What to say to who wrote ``name``: the nearest names, or all if they are few, or else where they are listed.
+    """The suggestion for the unknown ``name``: the nearest names, or all if there are few, or where to find them.
 
     >>> suggestion("jacard", ["jaccard", "token_f1"]), suggestion("x", ["a", "b"])
     ("did you mean 'jaccard'?", 'known: a, b')

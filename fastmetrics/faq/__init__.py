@@ -1,1 +1,1 @@
-"""Questions against a FAQ: the matcher, and the bot that answers from it."""
+"""FAQ lookup: the matcher, and the bot that returns its answers."""

@@ -1,4 +1,4 @@
-"""Systems to compare with: a bot that answers with the stored answer of the FAQ row most like the question (S0)."""
+"""A baseline bot that returns the answer of the most similar FAQ row (S0)."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from fastmetrics.faq.matcher import Matcher
 
 @dataclass(frozen=True)
 class Reply:
-    """What a bot answered, the similarity of the row it took the answer from, that row, and how long it took."""
+    """The answer of a bot, the similarity and number of its FAQ row, and the latency."""
 
     answer: str | None
     score: float
@@ -27,18 +27,17 @@ class Reply:
 
 
 class StrictMatchBot:
-    """Answers with the stored answer of the FAQ row of highest ``token_cosine``; ties go to the first row.
+    """A bot that returns the answer of the FAQ row with the highest ``token_cosine``; ties go to the first row.
 
     ``faq`` is an Arrow table, a pandas or Polars frame, or a dict of columns, with a ``question`` and an ``answer``
-    column (or an alias of one; ``columns={canonical: yours}`` names them). A bot may be asked from several threads.
+    column (or an alias; ``columns={canonical: yours}`` maps other names).  The bot is thread-safe.
 
     >>> faq = {"question": ["Where is my card?", "How do I pay?"], "answer": ["In the mail.", "Online."]}
     >>> bot = StrictMatchBot(faq)
     >>> bot.answer("how can I pay").answer
     'Online.'
 
-    Raises ``ColumnError`` where a column is missing, ``InputError`` for an empty FAQ. Source: S0, strict semantic
-    match.
+    Raises ``ColumnError`` if a column is missing, ``InputError`` for an empty FAQ.  Source: S0, strict semantic match.
     """
 
     def __init__(self, faq: Any, *, columns: Mapping[str, str] | None = None) -> None:
@@ -59,7 +58,7 @@ class StrictMatchBot:
         self._answers = answers
 
     def answer(self, question: str | None) -> Reply:
-        """The stored answer for one question, none (``index`` −1) for None; ``latency_ms`` is the time of this call."""
+        """The answer for one question, none (``index`` −1) for None; ``latency_ms`` is the time of this call."""
         began = time.perf_counter()
         found = self._matcher.match([question], threads=1)
         row = int(found.index[0, 0])
@@ -67,9 +66,9 @@ class StrictMatchBot:
         return Reply(reply, float(found.score[0, 0]), row, 1000 * (time.perf_counter() - began))
 
     def answer_all(self, questions: Any, *, threads: int | None = None) -> pa.Table:
-        """The stored answers for a column of questions: columns answer, score, index, latency_ms.
+        """The answers for a column of questions: columns answer, score, index, latency_ms.
 
-        A null question has no answer. ``latency_ms`` is each question's even share of the time of the call.
+        A null question has no answer.  ``latency_ms`` is the time of the call divided by the number of questions.
         """
         began = time.perf_counter()
         found = self._matcher.match(questions, threads=threads)
@@ -86,8 +85,8 @@ def answer_table(
 ) -> pa.Table:
     """A table of questions with the bot's answers: id (if there is one), question, answer, score, index, latency_ms.
 
-    ``columns={canonical: yours}`` says what the columns are called, of each table those that it has. Raises
-    ``ColumnError`` for a named column that neither has, and where there is no column of questions.
+    ``columns={canonical: yours}`` maps the column names of both tables, where they exist.  Raises ``ColumnError`` for a
+    named column that neither has, and without a column of questions.
     """
     given = {canonical: str(yours) for canonical, yours in (columns or {}).items()}
     both = [*questions.column_names, *faq.column_names]

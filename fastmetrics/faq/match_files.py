@@ -1,4 +1,4 @@
-"""Files of questions and of a FAQ, to a table of the bot's answers."""
+"""Answering files of questions from a FAQ in files."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def match_files(
     columns: Mapping[str, str] | None = None,
     threads: int | None = None,
 ) -> pa.Table:
-    """The stored answers for the questions in some files, as :func:`answer_table` makes them.
+    """The answers for the questions in some files, in the form of :func:`answer_table`.
 
     ``questions`` and ``faq`` are files, folders, globs, addresses or ``-`` (standard input), in any format.
 
@@ -52,9 +52,9 @@ def match_files(
 
 
 def read_faq(path: str | Path, columns: Mapping[str, str] | None = None) -> StrictMatchBot:
-    """The strict match bot of a FAQ in files, which are found and read as by :func:`match_files`.
+    """The strict match bot of a FAQ in files, which are read as in :func:`match_files`.
 
-    Of ``columns={canonical: yours}`` those count that the FAQ has.  Raises what ``match_files`` raises.
+    Only the entries of ``columns={canonical: yours}`` that the FAQ has are used.  Raises the errors of ``match_files``.
     """
     return StrictMatchBot(_read(open_source(path), "faq", dict(columns or {}), ("question", "answer"), ()))
 
@@ -62,7 +62,7 @@ def read_faq(path: str | Path, columns: Mapping[str, str] | None = None) -> Stri
 def _read(
     source: Source, name: str, given: Mapping[str, str], needed: Iterable[str], optional: Iterable[str]
 ) -> pa.Table:
-    """The columns of a source by their canonical names, the question as text and the others as they are."""
+    """The columns of a source by their canonical names, the question as text and the others unchanged."""
     names = source.schema.names
     here = {canonical: yours for canonical, yours in given.items() if yours in names}
     found = resolve(names, here, needed={*needed, *optional})

@@ -1,4 +1,4 @@
-"""Questions against a list of frequently asked ones: the rows whose words are most alike, exactly (S0)."""
+"""Exact matching of questions to FAQ rows by word similarity (S0)."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _ROOM = 1 << 20  # words met in questions before a vocabulary starts afresh
 class Match:
     """The rows most similar to each question, best first.
 
-    ``index`` (n, k) int64 are row numbers, ``score`` (n, k) float64 their token-set cosines. -1 and NaN where the
+    ``index`` (n, k) int64 are row numbers, ``score`` (n, k) float64 their token-set cosines; -1 and NaN where the
     question is null or there are fewer than k rows.
     """
 
@@ -39,24 +39,24 @@ class Match:
 
 
 def match_faq(questions: Any, faq_questions: Any, k: int = 1, *, threads: int | None = None) -> Match:
-    """The ``k`` rows of ``faq_questions`` that share most words with each of ``questions``.
+    """The ``k`` rows of ``faq_questions`` that share the most words with each of ``questions``.
 
-    The score is ``token_cosine``: with A and B the sets of words under the convention ``light``,
-    |A ∩ B| / √(|A| · |B|), 0 if either is empty. Exact; equal scores go to the first row, so a question that shares
-    no word with any row gets the first rows with score 0. Both columns are lists, NumPy, pandas, Polars or Arrow.
+    The score is ``token_cosine``: with A and B the sets of words under the convention ``light``, |A ∩ B| / √(|A| ·
+    |B|), 0 if either is empty.  The search is exact; ties go to the first row, so a question without common words
+    returns the first rows with score 0.  Both columns are lists, NumPy, pandas, Polars or Arrow.
 
     >>> found = match_faq(["where is my card?", "hello"], ["Lost card", "Where is my new card"])
     >>> found.index.tolist(), found.score.round(3).tolist()
     ([[1], [0]], [[0.894], [0.0]])
 
-    Raises ``InputError`` for an empty FAQ, ``ColumnError`` for columns that are no text, ``OptionError`` for a k below
-    1. Source: S0, strict semantic match.
+    Raises ``InputError`` for an empty FAQ, ``ColumnError`` for columns that are not text, ``OptionError`` for a k below
+    1.  Source: S0, strict semantic match.
     """
     return Matcher(faq_questions).match(questions, k, threads=threads)
 
 
 class Matcher:
-    """An inverted index over FAQ questions, made once and asked many times, from any number of threads."""
+    """A reusable, thread-safe inverted index over FAQ questions."""
 
     def __init__(self, faq_questions: Any) -> None:
         text = as_text(faq_questions, "faq_questions")
@@ -90,7 +90,7 @@ class Matcher:
 
     @contextmanager
     def _vocabulary(self) -> Iterator[Vocabulary]:
-        """A vocabulary that no other thread uses, in which the words of the FAQ have the numbers of the index."""
+        """A vocabulary for one thread, in which the words of the FAQ have the numbers of the index."""
         if self._vocabularies.empty():
             vocabulary = Vocabulary(convention("light"))
             vocabulary.tokenize(self._text)
@@ -134,7 +134,7 @@ def _inverted(sets: kernels.Rows, known: int) -> kernels.Index:
 
 
 def _distinct_texts(values: Any, name: str) -> tuple[Text, npt.NDArray[np.int64]]:
-    """Each text once, and which of them every row holds, -1 where it is null."""
+    """The distinct texts, and the number of each row's text, -1 where it is null."""
     array = as_array(values, name)
     if not any(check(array.type) for check in (pa.types.is_string, pa.types.is_large_string)):
         text = text_of_arrow(array, name)

@@ -1,4 +1,4 @@
-"""The metrics, one file a family.  Importing this package declares them all."""
+"""The metrics, one file per family.  Importing this package declares them all."""
 
 from __future__ import annotations
 
@@ -24,16 +24,16 @@ SUITES: Mapping[str, tuple[str, ...]] = {
     "semantic": ("semantic", "response_consistency", "embedding_geometry"),
     "operations": ("operations", "rater_agreement"),
 }
-"""Families of metrics under one name; ``core`` stands for those in ``CORE``, ``all`` for every one."""
+"""Families of metrics by name; ``core`` is the families in ``CORE``, ``all`` is every family."""
 
 CORE = ("lexical", "retrieval", "semantic", "operations")
-"""The suites computed where nothing is asked for: all but those that take long to compile or to run."""
+"""The suites computed by default: all but those that take long to compile or run."""
 
 COSTLY = "grounding"
-"""The suite whose metrics embed text, and so are computed only where it or they are asked for."""
+"""The suite whose metrics embed text; it is computed only on request."""
 
 FAMILIES = tuple(dict.fromkeys(family for families in SUITES.values() for family in families))
-"""The modules that declare metrics, in the order in which lists show them."""
+"""The modules that declare metrics, in the order of lists."""
 
 for _family in FAMILIES:
     importlib.import_module(f"fastmetrics.metrics.{_family}")
@@ -41,9 +41,9 @@ load_entry_points()
 
 
 def lookup(name: str, cut: bool = False) -> Metric | None:
-    """The metric called ``name``, by its own name, an alias or a label, whatever its letter case; None if unknown.
+    """The metric with the name, alias or label ``name``, in any letter case; None if unknown.
 
-    Some names, such as ``precision``, say which metric is meant only if a cut-off follows them: ``cut`` tells.
+    Some names, such as ``precision``, are unambiguous only with a cut-off; ``cut`` says whether one follows.
     """
     spellings = (name, f"{name}@k") if cut else (name,)
     found = (SPELLINGS.get(spelling) or _folded().get(fold(spelling)) for spelling in spellings)
@@ -51,7 +51,7 @@ def lookup(name: str, cut: bool = False) -> Metric | None:
 
 
 def find(name: str, cut: bool = False) -> Metric:
-    """The metric called ``name``, followed by a cut-off if ``cut``, or ``UnknownNameError``.
+    """Like ``lookup``, but raises ``UnknownNameError`` for an unknown name.
 
     >>> find("jacard")
     Traceback (most recent call last):
@@ -67,7 +67,7 @@ def find(name: str, cut: bool = False) -> Metric:
 
 
 def meant(name: str) -> list[str]:
-    """The metrics that may be meant by a name that says not which, or is that of something similar.
+    """The metrics to suggest for an ambiguous or related name.
 
     >>> meant("f1"), meant("EM"), meant("bert-score")
     (['token_f1', 'squad_f1', 'retrieval_f1'], ['exact_match', 'squad_em'], ['semantic_similarity'])
@@ -77,7 +77,7 @@ def meant(name: str) -> list[str]:
 
 
 def _folded() -> dict[str, str]:
-    """The metric of each spelling, whatever its letter case; made anew when a metric is declared."""
+    """The metrics by case-folded spelling; computed again when a metric is declared."""
     return _folded_once(len(SPELLINGS))
 
 
@@ -87,12 +87,12 @@ def _folded_once(_: int) -> dict[str, str]:
 
 
 def suite(name: str) -> list[Metric]:
-    """The metrics of a suite: its usual ones, and of the ``COSTLY`` one all.
+    """The metrics of a suite: its usual metrics, and all metrics of ``COSTLY``.
 
     >>> [metric.name for metric in suite("operations")]
     ['latency_ms', 'prompt_tokens', 'completion_tokens', 'total_tokens']
 
-    Raises ``UnknownNameError`` for a name that is neither in ``SUITES`` nor ``core`` nor ``all``.
+    Raises ``UnknownNameError`` for an unknown suite.
     """
     if name not in (*SUITES, "core", "all"):
         raise UnknownNameError.of("suite", name, [*SUITES, "core", "all"])

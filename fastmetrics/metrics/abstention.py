@@ -1,4 +1,4 @@
-"""Answers that say "I don't know" (S1): which abstain as a whole, and which cite a source for not knowing."""
+"""Abstention (S1): answers that say "I don't know", and such sentences with a citation."""
 
 from __future__ import annotations
 
@@ -19,27 +19,28 @@ from fastmetrics.text.phrases import Phrases, compile_phrases
 from fastmetrics.text.segmentation import statements
 
 PHRASES = lexicon("abstain")
-"""The ways to say "I don't know" in English and Russian that count unless told otherwise."""
+"""The default phrases for "I don't know", in English and Russian."""
 
 Patterns = Annotated[tuple[str, ...], Texts(what="phrases")]
 Citation = Annotated[str, Pattern()]
 
 PREAMBLE = 8
-"""Words that may stand before an "I don't know" in sentences of their own."""
+"""Maximum number of words in the sentences before an "I don't know"."""
 
 BUT = ("but", "however", "но", "однако")
 YES = ("yes", "да")
 
 TURN = 4
-"""Words after a "but" from which on they are taken for an answer."""
+"""Number of words after a "but" that count as an answer."""
 
 
 @dataclass(frozen=True, eq=False)
 class Refusals:
-    """The answers that hold a phrase, cut into sentences; ``rows`` are their rows among all ``n_rows``.
+    """The answers that contain a phrase, split into sentences; ``rows`` are their rows among all ``n_rows``.
 
-    Answer i has the sentences ``groups[i]:groups[i + 1]``; ``idk`` says which of them are an "I don't know", ``filler``
-    which hold an apology or the like, ``openings`` is the first word of each that is no number.
+    Answer i has the sentences ``groups[i]:groups[i + 1]``; ``idk`` marks the sentences that say "I don't know",
+    ``filler`` marks sentences with an apology or similar words, ``openings`` is the first word of each sentence that is
+    not a number.
     """
 
     n_rows: int
@@ -54,7 +55,7 @@ class Refusals:
 
 @dataclass(frozen=True)
 class RefusalsIn:
-    """The answers of a column that may be an "I don't know"; the rest need no second look."""
+    """The answers of a column that may say "I don't know"; other answers need no further check."""
 
     convention: str = "words"
 
@@ -82,7 +83,7 @@ def _refusals(batch: Batch, column: str, patterns: tuple[str, ...]) -> Refusals:
 
 
 def _looks(sentences: Text) -> tuple[Flags, list[str]]:
-    """Whether each sentence holds filler, and its first word that is no number; few sentences, so in Python."""
+    """Whether each sentence contains filler, and its first word that is not a number; in Python, for few sentences."""
     filler = re.compile("|".join(map(re.escape, lexicon("filler"))))
     words = [re.findall(r"\w+", sentence.lower()) for sentence in sentences.strings()]
     held = np.array([bool(filler.search(" ".join(w))) for w in words], np.bool_)
@@ -90,7 +91,7 @@ def _looks(sentences: Text) -> tuple[Flags, list[str]]:
 
 
 def _says_idk(batch: Batch, tokens: Tokens, phrases: Phrases, filler: Flags) -> Flags:
-    """Whether each sentence holds a phrase that is no choice on offer ("or …"), without an answer beside a "but"."""
+    """Whether each sentence contains a phrase that is not one of several choices and not followed by a "but"."""
     vocabulary = batch.vocabulary("words")
     contrast, choice, but = (_marked(batch, words) for words in (lexicon("contrast"), ("or", "или"), BUT))
     letters = phrases.letters(vocabulary)
@@ -108,7 +109,7 @@ def _says_idk(batch: Batch, tokens: Tokens, phrases: Phrases, filler: Flags) -> 
 
 
 def _words_before_but(tokens: Tokens, begins: Ints, but: Flags) -> Ints:
-    """How many words of each sentence stand before the last "but" that precedes the word ``begins``; 0 without one."""
+    """The number of words of each sentence before the last "but" that precedes the word ``begins``; 0 without one."""
     last = np.maximum.accumulate(np.where(but[tokens.ids], np.arange(len(tokens.ids)), -1))
     inside = np.flatnonzero(begins > 0)
     counts = np.zeros(len(begins), np.int64)
@@ -139,14 +140,14 @@ def check_phrases(phrases: tuple[str, ...], **_: object) -> None:
     cues=["abstention", "refusal", "refusal_rate"],
 )
 def abstained(answer: Answers, *, phrases: Patterns = PHRASES) -> Floats:
-    """1 if the answer as a whole is an "I don't know", else 0; its mean is S1's abstain rate.
+    """1 if the answer as a whole says "I don't know", else 0; the mean is S1's abstain rate.
 
-    A sentence says so if it holds one of ``phrases`` (as ``words``; ``(a|b)`` stands for either, ``[a]`` for a or
-    nothing), unless the phrase is a choice on offer ("… or I don't know"), four or more words follow a "but" after it,
-    more than eight without a phrase precede one before it, or it opens with "Yes".  The answer abstains if such a
-    sentence stands in it with at most eight words before it, apologies aside and none of them after a "Yes", and no
-    later sentence turns to an answer ("However, …"); other sentences after it may say why, at any length.  An empty
-    answer does not abstain.
+    A sentence says "I don't know" if it contains one of ``phrases`` (compared as ``words``; ``(a|b)`` matches either,
+    ``[a]`` matches a or nothing).  Exceptions: the phrase is one of several choices ("… or I don't know"), four or more
+    words follow a "but" after the phrase, more than eight words without a phrase precede a "but" before it, or the
+    sentence starts with "Yes".  The answer abstains if at most eight words precede such a sentence, excluding apologies
+    and with none after a "Yes", and no later sentence turns to an answer ("However, …").  Other sentences of any length
+    may follow and give reasons.  An empty answer does not abstain.
 
     >>> import fastmetrics as fm
     >>> fm.abstained(["I'm sorry, I don't know.", "I don't know who, but it was in Paris in 1889.", "Я не знаю"])
@@ -164,9 +165,9 @@ def abstained(answer: Answers, *, phrases: Patterns = PHRASES) -> Floats:
 
 @metric(bounds=(0, np.inf), better="lower", source="S1, IDK + citation count", check=check_phrases)
 def idk_citations(answer: Answers, *, phrases: Patterns = PHRASES, pattern: Citation = r"\[\d+\]") -> Floats:
-    """Number of "I don't know" sentences of the answer that carry a citation; the sum over a table must be 0.
+    """Number of "I don't know" sentences of the answer with a citation; the sum over a table should be 0.
 
-    Sentences are those of grounding, which keep the citation marks that follow them; ``phrases`` as in
+    Sentences are split as for grounding and include the citations that follow them.  ``phrases`` is as in
     ``abstained``; ``pattern`` is the regular expression of a citation.
 
     >>> import fastmetrics as fm

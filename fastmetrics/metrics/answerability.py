@@ -1,4 +1,4 @@
-"""Questions that can be answered and those that cannot, and what a system does with each (S1)."""
+"""Answerable and unanswerable questions, and how a system responds to each (S1)."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ Overlapping = Annotated[Judged, JudgedIn(token_f1.__name__)]
 
 
 def _on(rows: Flags, happened: Flags) -> Floats:
-    """1 where it happened and 0 where not, NaN on other rows."""
+    """1 for true and 0 for false on the selected rows, NaN on other rows."""
     return np.where(rows, happened.astype(np.float64), np.nan)
 
 
@@ -42,12 +42,11 @@ def correct_abstention(
     *,
     phrases: Patterns = PHRASES,
 ) -> Floats:
-    """1 if the answer to an unanswerable question abstains, 0 if it does not; NaN for a question that can be answered.
+    """1 if the answer to an unanswerable question abstains, 0 if it does not; NaN for an answerable question.
 
-    The mean is the share of the unanswerable questions from which the system abstained: the recall of abstaining.  A
-    question can be answered if the column ``answerable`` says so, or where that is absent or null, if the row has a
-    reference that is not itself an "I don't know".  Null where neither column says anything.  ``phrases`` as in
-    ``abstained``.
+    The mean is the share of unanswerable questions on which the system abstained: the recall of abstention.  A question
+    is answerable if the column ``answerable`` is true, or, where that is absent or null, if the row has a reference
+    that is not itself an "I don't know".  Null if neither column has a value.  ``phrases`` as in ``abstained``.
 
     >>> import fastmetrics as fm
     >>> fm.correct_abstention(["I don't know.", "Rome.", "Paris."], [False, False, True])
@@ -70,10 +69,10 @@ def answered_unanswerable(
     *,
     phrases: Patterns = PHRASES,
 ) -> Floats:
-    """1 if an unanswerable question is answered, 0 if the answer abstains; NaN for a question that can be answered.
+    """1 if an unanswerable question is answered, 0 if the answer abstains; NaN for an answerable question.
 
-    Such an answer is a hallucination by construction.  The mean is the share of the unanswerable questions that were
-    answered, 1 - ``correct_abstention``; which questions these are is told there too.
+    Such an answer is a hallucination by construction.  The mean is the share of unanswerable questions that were
+    answered, 1 - ``correct_abstention``, which defines unanswerable questions.
 
     >>> import fastmetrics as fm
     >>> fm.answered_unanswerable(["I don't know.", "Rome.", "Paris."], reference=[None, "I don't know.", "Paris"])
@@ -96,11 +95,11 @@ def wrong_on_answerable(
     *,
     phrases: Patterns = PHRASES,
 ) -> Floats:
-    """1 if a question that can be answered got an answer without a word of any reference, else 0.
+    """1 if the answer to an answerable question shares no word with any reference, else 0.
 
-    1 if the answer does not abstain and its ``token_f1`` is 0.  An answer that abstains is not wrong but absent: 0.
-    NaN for an unanswerable question, so that the mean is a share of the answerable ones; null for an answerable one
-    without a reference.  Which questions can be answered is told under ``correct_abstention``.
+    1 if the answer does not abstain and its ``token_f1`` is 0.  An answer that abstains is absent rather than wrong:
+    0.  NaN for an unanswerable question, so the mean is a share of the answerable ones; null for an answerable question
+    without a reference.  ``correct_abstention`` defines answerable questions.
 
     >>> import fastmetrics as fm
     >>> fm.wrong_on_answerable(["Rome.", "In Paris.", "I don't know.", "Rome."], reference=["Paris"] * 3 + [None])
@@ -111,7 +110,7 @@ def wrong_on_answerable(
 
 @metric(bounds=(0, 1), better=None, source="S1, abstain rate: its complement", check=check_phrases)
 def answer_rate(answer: Answers, *, phrases: Patterns = PHRASES) -> Floats:
-    """1 if the answer does not abstain, else 0: 1 - ``abstained``; its mean is the share of questions answered.
+    """1 if the answer does not abstain, else 0: 1 - ``abstained``; the mean is the share of answered questions.
 
     An empty answer does not abstain.  ``phrases`` as in ``abstained``.
 
@@ -137,10 +136,10 @@ def overall_accuracy(
     *,
     phrases: Patterns = PHRASES,
 ) -> Floats:
-    """1 if the system did right: it abstained from an unanswerable question, or matched the reference of another.
+    """1 if the system abstained on an unanswerable question, or matched a reference of an answerable one.
 
-    ``correct_abstention`` for an unanswerable question, ``exact_match`` with the best of the references for any other;
-    null for an answerable one without a reference.
+    ``correct_abstention`` for an unanswerable question, ``exact_match`` with the best reference for an answerable one;
+    null for an answerable question without a reference.
 
     >>> import fastmetrics as fm
     >>> fm.overall_accuracy(["I don't know.", "Paris", "I don't know."], [False, None, True], ["", "paris", "Rome"])
@@ -151,11 +150,11 @@ def overall_accuracy(
 
 @dataclass(frozen=True)
 class AbstentionF1:
-    """F1 of abstaining as a decision; positive are the unanswerable questions.
+    """F1 of abstention as a decision; unanswerable questions are positive.
 
-    ``score`` = 2·TP / (2·TP + FP + FN), with precision TP / (TP + FP) and recall TP / (TP + FN); NaN where a divisor
-    is 0.  TP and FN are unanswerable questions from which the system abstained and which it answered, FP and TN
-    answerable ones.
+    ``score`` = 2·TP / (2·TP + FP + FN), with precision TP / (TP + FP) and recall TP / (TP + FN); NaN if a denominator
+    is 0.  TP and FN are unanswerable questions on which the system abstained and which it answered; FP and TN are the
+    same counts for answerable questions.
     """
 
     score: float
@@ -171,7 +170,7 @@ class AbstentionF1:
 
 
 def _finish(counts: Sequence[int], **options: Any) -> AbstentionF1:
-    """The decision's figures of added counts."""
+    """The figures of the decision from summed counts."""
     tp, fp, fn, tn = counts or [0] * 4
     f1, precision, recall = (
         hits / total if total else math.nan
@@ -181,7 +180,7 @@ def _finish(counts: Sequence[int], **options: Any) -> AbstentionF1:
 
 
 def _finish_many(sums: Ints, **options: Any) -> Floats:
-    """F1 of each row of added counts."""
+    """F1 of each row of summed counts."""
     tp, fp, fn, _ = sums.T
     total = 2 * tp + fp + fn
     return np.divide(2 * tp, total, out=np.full(len(sums), np.nan), where=total > 0)
@@ -202,12 +201,12 @@ def abstention_f1(
     *,
     phrases: Patterns = PHRASES,
 ) -> Ints:
-    """F1 of abstaining as a decision, over a table; positive are the unanswerable questions.
+    """F1 of abstention as a decision, over a table; unanswerable questions are positive.
 
-    F1 = 2·TP / (2·TP + FP + FN): TP are unanswerable questions from which the system abstained, FN those it answered,
-    FP the answerable ones from which it abstained.  NaN if there are none of these, no question being unanswerable and
-    no answer abstaining.  Rows of which nothing tells whether the question can be answered (``correct_abstention`` says
-    what does) are left out.  Returns an ``AbstentionF1``, which has precision, recall and the four counts too.
+    F1 = 2·TP / (2·TP + FP + FN): TP are unanswerable questions on which the system abstained, FN those it answered, FP
+    the answerable questions on which it abstained.  NaN if all three are 0: no question is unanswerable and no answer
+    abstains.  Rows whose answerability is unknown (see ``correct_abstention``) are excluded.  Returns an
+    ``AbstentionF1``, which also has precision, recall and the four counts.
 
     >>> import fastmetrics as fm
     >>> fm.abstention_f1(["I don't know.", "Rome.", "I don't know."], [False, False, True]).score

@@ -25,10 +25,10 @@ from fastmetrics.text.conventions import LOWER
 from fastmetrics.text.sacrebleu_tables import FRAMES
 
 SMOOTHING = {"exp": None, "floor": 0.1, "add-k": 1.0, "none": None}
-"""The smoothing methods, with the value that those which take one have by default."""
+"""The smoothing methods, with the default value of those that have one."""
 
 OTHER_TOKENIZERS = ("ja-mecab", "ko-mecab", "spm", "flores101", "flores200", "spBLEU-1K")
-"""The tokenisers that sacreBLEU itself must run, each text once; they need packages or models of their own."""
+"""Tokenisers that sacreBLEU itself runs, once per text; they need packages or models."""
 
 Tokenizer = Annotated[str, Choice(*FRAMES, "none", *OTHER_TOKENIZERS)]
 Smoothing = Annotated[str, Choice(*SMOOTHING)]
@@ -36,7 +36,7 @@ SmoothValue = Annotated[float | None, Real(0.0, 1e6)]
 Order = Annotated[int, Whole(1, 100)]
 
 HEADS = 3
-"""How many counts stand before those of sacreBLEU: rows, references, and the squares of their numbers."""
+"""The number of counts before those of sacreBLEU: rows, references, and the squares of their numbers."""
 
 _LOG_OF_ZERO = -9999999999.0
 
@@ -53,7 +53,7 @@ class Grouped:
 
 @dataclass(frozen=True)
 class BleuIn:
-    """Tokens as the options ``tokenizer`` and ``lowercase`` say."""
+    """Tokens under the options ``tokenizer`` and ``lowercase``."""
 
     def of(self, batch: Batch, column: str, options: Options) -> Tokens:
         """The column's tokens."""
@@ -67,10 +67,10 @@ class BleuIn:
 
 @dataclass(frozen=True)
 class GroupedIn:
-    """As ``BleuIn``, all references of a row together."""
+    """Like ``BleuIn``, with all references of a row together."""
 
     def of(self, batch: Batch, column: str, options: Options) -> Grouped:
-        """The column's tokens and whose they are."""
+        """The column's tokens, grouped by row."""
         groups = batch.text(column).groups
         return Grouped(BleuIn().of(batch, column, options), np.arange(batch.n_rows + 1) if groups is None else groups)
 
@@ -79,7 +79,7 @@ Bleu = Annotated[Tokens, BleuIn()]
 References = Annotated[Grouped, GroupedIn()]
 
 
-_UNSPACED = one_word("tokenize='zh' cuts Chinese and tokenize='char' every script, as in bleu(tokenizer='char')")
+_UNSPACED = one_word("use tokenizer='zh' for Chinese or tokenizer='char' for any script, as in bleu(tokenizer='char')")
 
 
 def _caution(options: Options) -> Caution | None:
@@ -87,7 +87,7 @@ def _caution(options: Options) -> Caution | None:
 
 
 def _foreign(batch: Batch, column: str, name: str, lowercase: bool) -> Tokens:
-    """What sacreBLEU's own tokeniser makes of each distinct text."""
+    """The tokens of each distinct text by sacreBLEU's own tokeniser."""
     tokenizer = _sacrebleu(name).tokenizer
     cut: dict[str, str] = {}
     strings = batch.text(column).strings()
@@ -108,7 +108,7 @@ def _sacrebleu(tokenizer: str, **options: Any) -> Any:
 
 
 def _closest(lengths: Ints, references: Grouped) -> Ints:
-    """The length, of those of each row's references, that is closest to the answer's; of two such the smaller."""
+    """For each row, the reference length closest to the length of the answer; the smaller of two equally close ones."""
     sizes = references.tokens.counts
     owner = np.repeat(np.arange(len(lengths)), np.diff(references.groups))
     # one number to be least: the distance, and below it the length
@@ -144,11 +144,11 @@ def bleu(
 ) -> Floats:
     """BLEU of each answer against all its references, from 0 to 100: sacreBLEU's ``sentence_bleu``.
 
-    BLEU = BP · exp(Σ ln pₙ / N) over the clipped n-gram precisions pₙ, n = 1 … N (``max_ngram_order``, or the highest
-    order the answer has with ``effective_order``), BP = min(1, exp(1 - r/c)) with the closest reference length r;
-    0 if no word is shared.  An n-gram may match as often as the reference has it that has it most often.
-    ``smooth_method`` is exp, floor, add-k or none; ``tokenizer`` 13a, intl, char, zh, none, or one that sacreBLEU must
-    run itself.  Raises ``OptionError`` for any other.
+    BLEU = BP · exp(Σ ln pₙ / N) over the clipped n-gram precisions pₙ, n = 1 … N (``max_ngram_order``, or with
+    ``effective_order`` the highest order of the answer), BP = min(1, exp(1 - r/c)) with the closest reference length r;
+    0 if no word is shared.  The count of an n-gram is clipped at its highest count in any reference.  ``smooth_method``
+    is exp, floor, add-k or none; ``tokenizer`` is 13a, intl, char, zh, none, or a tokeniser that sacreBLEU runs
+    itself.  Raises ``OptionError`` for other values.
 
     >>> import fastmetrics as fm
     >>> fm.bleu(["the cat sat on a mat"], [["the cat sat on the mat", "a cat sat on my mat"]]).round(2)
@@ -183,8 +183,9 @@ def bleu(
 
 @dataclass(frozen=True)
 class BleuScore:
-    """BLEU of a table, with all that sacreBLEU shows: n-gram ``counts`` matched of ``totals``, ``precisions`` in per
-    cent, brevity penalty ``bp``, tokens of the answers and of the closest references, and the ``signature``."""
+    """BLEU of a table, with the details of sacreBLEU: n-gram ``counts`` matched of ``totals``, ``precisions`` in per
+    cent, brevity penalty ``bp``, tokens of the answers and of the closest references, and the ``signature``.
+    """
 
     score: float
     counts: list[int]
@@ -206,7 +207,7 @@ class BleuScore:
 
 
 def bleu_scorer(sums: Sequence[int], **options: Any) -> Any:
-    """sacreBLEU's own BLEU with these options, which knows how many references each row of the added counts has."""
+    """sacreBLEU's BLEU object for these options; the summed counts give its number of references per row."""
     rows, references, squares = sums[:HEADS]
     scorer = _sacrebleu(**options)
     # all rows have the same number of references just if the mean of the squares is the square of the mean
@@ -215,7 +216,7 @@ def bleu_scorer(sums: Sequence[int], **options: Any) -> Any:
 
 
 def _finish(sums: Sequence[int], **options: Any) -> BleuScore:
-    """The score of added counts, by sacreBLEU's own formula."""
+    """The score of summed counts, by sacreBLEU's own formula."""
     orders = options["max_ngram_order"]
     sums = sums or [0] * (HEADS + 2 + 2 * orders)
     scorer = bleu_scorer(sums, **options)
@@ -236,9 +237,10 @@ def _finish(sums: Sequence[int], **options: Any) -> BleuScore:
 
 
 def bleu_of_sums(sums: Ints | NDArray[np.float32], value: float | None = None, **options: Any) -> Floats:
-    """BLEU of each row of sums of counts, by sacreBLEU's formula to the bit; of float32 sums as it treats those.
+    """BLEU of each row of summed counts, bit by bit as in sacreBLEU, also for float32 sums.
 
-    The sums are answers' and references' lengths, matches and n-grams of each order; ``value`` is that of smoothing.
+    The sums are the lengths of answers and references, and the matches and n-grams of each order; ``value`` is the
+    parameter of smoothing.
     """
     method = options["smooth_method"]
     value = (SMOOTHING[method] or 0.0) if value is None else value
@@ -282,8 +284,8 @@ def corpus_bleu(
 ) -> Ints:
     """BLEU of all answers together, from 0 to 100: sacreBLEU's ``corpus_bleu``.
 
-    As ``bleu``, with the n-grams and lengths of all rows added up first.  Rows without an answer or any reference are
-    left out; they may have different numbers of references.  Returns a ``BleuScore``, which has the counts, the
+    Like ``bleu``, but the n-grams and lengths of all rows are summed first.  Rows without an answer or any reference
+    are excluded; the number of references may differ between rows.  Returns a ``BleuScore``, which has the counts, the
     precisions and sacreBLEU's signature.
 
     >>> import fastmetrics as fm

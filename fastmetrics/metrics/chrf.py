@@ -24,7 +24,7 @@ _EPSILON = 1e-16
 
 @dataclass(frozen=True, eq=False)
 class Spelled:
-    """The characters of texts, and their words where word n-grams are counted."""
+    """The characters of texts, and their words if word n-grams are counted."""
 
     characters: Tokens
     words: Tokens | None
@@ -36,7 +36,7 @@ class Spelled:
 
 @dataclass(frozen=True)
 class SpelledIn:
-    """Characters and words as the options ``lowercase``, ``whitespace`` and ``word_order`` say."""
+    """Characters and words under the options ``lowercase``, ``whitespace`` and ``word_order``."""
 
     def of(self, batch: Batch, column: str, options: Options) -> Spelled:
         """The column's characters and words."""
@@ -63,13 +63,13 @@ def _spell(batch: Batch, column: str, lowercase: bool, whitespace: bool, worded:
 
 
 def check_orders(char_order: int, word_order: int, **_: object) -> None:
-    """Raise ``OptionError`` where no n-gram would be counted."""
+    """Raise ``OptionError`` if both orders are 0."""
     if char_order + word_order == 0:
         raise OptionError("chrf: options 'char_order' and 'word_order' cannot both be 0")
 
 
 def f_score(hypothesis: Ints, reference: Ints, matched: Ints, beta: float, smoothed: bool) -> Floats:
-    """chrF from n-gram counts, one row an order; the order of operations is sacreBLEU's."""
+    """chrF from n-gram counts, one row per order; operations are in sacreBLEU's order."""
     factor = beta**2
     precision_sum, recall_sum, score, effective = np.zeros((4, hypothesis.shape[1]))
     for answered, wanted, both in zip(hypothesis, reference, matched, strict=True):
@@ -92,9 +92,9 @@ def f_score(hypothesis: Ints, reference: Ints, matched: Ints, beta: float, smoot
 
 
 def shared_ngrams(answer: Spelled, reference: Spelled, char_order: int, word_order: int) -> tuple[Ints, Ints, Ints]:
-    """Of each pair the n-grams of the answer, of the reference and of both, one row an order; characters come first.
+    """The numbers of n-grams of the answer, the reference and both, for each pair; one row per order, characters first.
 
-    Those of the answer do not count where the reference has none of the order.
+    N-grams of the answer are not counted in orders in which the reference has none.
     """
     hypotheses, references, matches = [], [], []
     for a, b, orders in (
@@ -130,10 +130,10 @@ def chrf(
 ) -> Floats:
     """Character n-gram F-score of each answer, from 0 to 100: sacreBLEU's ``sentence_chrf``.
 
-    chrF = 100 · (1 + β²)PR / (β²P + R), with P and R the mean precision and recall of the n-grams of 1 …
-    ``char_order`` characters, white space left out unless ``whitespace``, and of 1 … ``word_order`` words, over the
-    orders that both texts have; 0 if none is shared.  ``eps_smoothing`` takes the mean of the orders' F-scores
-    instead.  Of several references the best counts.  Raises ``OptionError`` for an order below 0.
+    chrF = 100 · (1 + β²)PR / (β²P + R), with P and R the mean precision and recall of the n-grams of 1 … ``char_order``
+    characters, without whitespace unless ``whitespace`` is set, and of 1 … ``word_order`` words, over the orders that
+    both texts have; 0 if none is shared.  ``eps_smoothing`` averages the F-scores of the orders instead.  With several
+    references, the best score counts.  Raises ``OptionError`` for an order below 0.
 
     >>> import fastmetrics as fm
     >>> fm.chrf(["the cat sat"], ["the cats sat"]).round(2)
@@ -163,8 +163,8 @@ def chrf_plus_plus(
 ) -> Floats:
     """Character and word n-gram F-score of each answer, from 0 to 100: ``chrf`` with ``word_order=2``.
 
-    Words are cut at white space, and a punctuation mark at their end, or else at their start, is a word of its own.
-    0 if nothing is shared; ``OptionError`` for an order below 0.
+    Words are split at whitespace; a punctuation mark at the end of a word, or otherwise at its start, is a separate
+    word.  0 if nothing is shared; ``OptionError`` for an order below 0.
 
     >>> import fastmetrics as fm
     >>> fm.score({"answer": ["the cat sat"], "reference": ["the cats sat"]}, "chrf++")["chrf++"][0].as_py().__round__(2)

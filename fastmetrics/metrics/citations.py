@@ -1,4 +1,4 @@
-"""Whether citations support what they stand behind, and statements have one that does (S1; Gao and others 2023)."""
+"""Citation precision and recall: support of citations and of statements (S1; Gao and others 2023)."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ SOURCE = "S1, overlap; Gao, Yen, Yu and Chen 2023 (ALCE)"
 
 @dataclass(frozen=True)
 class Cited:
-    """What each row cites: counts of citations and of statements, and of those that are supported."""
+    """For each row, the numbers of citations and statements, and the supported ones of each."""
 
     n_citations: Ints
     n_supporting: Ints
@@ -35,10 +35,10 @@ class Cited:
 
 @dataclass(frozen=True)
 class CitedIn:
-    """Answers held against all contexts that they cite."""
+    """Answers compared with all contexts that they cite."""
 
     def of(self, batch: Batch, column: str, options: Options) -> Cited:
-        """The citations of ``column`` under the options of the metric that asks."""
+        """The citations of ``column`` under the options of the metric."""
         names = ("threshold", "embedder", "cache", "pattern")
         key = ("cited", tuple(options["phrases"]), *(options[name] for name in names))
         return batch.remember(key, lambda: _cited(batch, column, options))
@@ -70,7 +70,7 @@ def _cited(batch: Batch, column: str, options: Options) -> Cited:
 
 
 def _statements(sentences: Sentences, bare: pa.Array, idk: Flags) -> Flags:
-    """The sentences that state something: with a word, no question, and no "I don't know"."""
+    """The sentences that are statements: they contain a word, are not questions and do not say "I don't know"."""
     worded, asked = (
         pc.match_substring_regex(bare, pattern).to_numpy(zero_copy_only=False)
         for pattern in (r"[\p{L}\p{N}]", r"[?？؟][^\p{L}\p{N}]*$")
@@ -99,22 +99,20 @@ def citation_precision(
     embedder: Embeds = None,
     cache: Cache = None,
 ) -> Floats:
-    r"""Share of the answer's citations that support the sentence they stand in.
+    r"""Share of the answer's citations that support their sentence.
 
-    P = citations that support their sentence / citations.  A context supports a sentence if the cosine of its embedding
-    and that of the sentence, all marks left out, is at least ``threshold``, as in ``grounding_overlap``, but a sentence
-    may have several citations here.  One that is out of range, or stands in an "I don't know" (``phrases``), supports
-    nothing; a context cited twice in a sentence counts once.  NaN for an answer without citations (ALCE's script counts
-    it as 0).
+    P = citations that support their sentence / citations.  A context supports a sentence if the cosine of their
+    embeddings, without citation marks, is at least ``threshold``, as in ``grounding_overlap``; here a sentence may have
+    several citations.  A citation that is out of range, or in an "I don't know" sentence (``phrases``), supports
+    nothing; a context cited twice in a sentence counts once.  NaN for an answer without citations (0 in ALCE's script).
 
-    A citation is what ``pattern`` finds, by default ``[n]``.  What its first group says is the id of a context, if the
-    row has it in ``context_ids``, or else the number of a context, counted from 1.  By default ``[doc-7]`` is a
-    citation in a row that has this id, and text in any other; of what another pattern finds, such as
-    ``pattern=r"\((\w+)\)"``, an id that the row has not is out of range.  The other options are those of
-    ``grounding_overlap``.
+    Citations are matches of ``pattern``, by default ``[n]``.  The first group is the id of a context, if the row has
+    that id in ``context_ids``, otherwise the number of a context, counted from 1.  With the default pattern,
+    ``[doc-7]`` is a citation in a row with this id, and text in any other row; with another pattern, such as
+    ``pattern=r"\((\w+)\)"``, an unknown id is out of range.  The other options are those of ``grounding_overlap``.
 
-    ALCE judges support by a model of entailment, and calls a citation precise if its sentence is supported with it and
-    not without; a cosine cannot tell that.
+    ALCE checks support with an entailment model, and calls a citation precise if its sentence is supported with it and
+    not without it; a cosine cannot measure that.
 
     >>> import fastmetrics as fm
     >>> contexts = [["Paris lies in France.", "Bread is made of flour."]]
@@ -136,12 +134,12 @@ def citation_recall(
     embedder: Embeds = None,
     cache: Cache = None,
 ) -> Floats:
-    """Share of the answer's statements that a context they cite supports.
+    """Share of the answer's statements that a cited context supports.
 
-    R = statements with at least one citation that supports them, as in ``citation_precision``, / statements.  These are
-    the sentences that hold a word, do not ask, and do not say "I don't know".  NaN for an answer without any.  ALCE
-    joins all contexts that a sentence cites to one text, whose embedding would say little; here the nearest counts.
-    Options as in ``citation_precision``.
+    R = statements with at least one citation that supports them, as in ``citation_precision``, / statements.
+    Statements are sentences that contain a word, are not questions and do not say "I don't know".  NaN for an answer
+    without statements.  ALCE concatenates all contexts that a sentence cites; the embedding of such a text is less
+    specific, so here the nearest context counts.  Options as in ``citation_precision``.
 
     >>> import fastmetrics as fm
     >>> contexts = [["Paris lies in France.", "Bread is made of flour."]]

@@ -1,4 +1,4 @@
-"""chrF and chrF++ of whole tables: the n-grams of all rows added up first, as sacreBLEU does."""
+"""chrF and chrF++ of whole tables, from summed n-gram counts as in sacreBLEU."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from fastmetrics.metrics.chrf import Beta, Order, Spelled, SpelledIn, Spelling, 
 
 @dataclass(frozen=True, eq=False)
 class Grouped:
-    """The spelling of all references: row r has the texts ``groups[r]:groups[r + 1]``."""
+    """The characters and words of all references: row r has the texts ``groups[r]:groups[r + 1]``."""
 
     spelled: Spelled
     groups: Ints
@@ -30,10 +30,10 @@ class Grouped:
 
 @dataclass(frozen=True)
 class GroupedIn:
-    """As ``SpelledIn``, all references of a row together."""
+    """Like ``SpelledIn``, with all references of a row together."""
 
     def of(self, batch: Batch, column: str, options: Options) -> Grouped:
-        """The column's characters and words, and whose they are."""
+        """The column's characters and words, grouped by row."""
         groups = batch.text(column).groups
         return Grouped(
             SpelledIn().of(batch, column, options), np.arange(batch.n_rows + 1) if groups is None else groups
@@ -65,10 +65,10 @@ class ChrfScore:
 def chrf_of_sums(
     sums: Ints | NDArray[np.float32], *, beta: float, eps_smoothing: bool, **_: Any
 ) -> tuple[Floats, NDArray[np.bool_]]:
-    """chrF of each row of sums of counts, by sacreBLEU's formula to the bit; of float32 sums as it treats those.
+    """chrF of each row of summed counts, bit by bit as in sacreBLEU, also for float32 sums.
 
-    The sums are, for each order, the n-grams of the answers, of the references and of both.  Beside the scores: whether
-    sacreBLEU's is of the sums' type, and not a float of Python.
+    The sums are, for each order, the n-grams of the answers, the references and both.  The second result says whether
+    sacreBLEU's score has the type of the sums rather than Python's float.
     """
     found, narrow = np.empty(len(sums)), np.empty(len(sums), np.bool_)
     kind = np.float32 if sums.dtype == np.float32 else np.float64
@@ -81,7 +81,7 @@ def _finish_many(sums: Ints, **options: Any) -> Floats:
 
 
 def chrf_scorer(sums: Sequence[int], **options: Any) -> Any:
-    """sacreBLEU's own chrF with these options, which knows how many references each row of the added counts has."""
+    """sacreBLEU's chrF object for these options; the summed counts give its number of references per row."""
     from sacrebleu.metrics.chrf import CHRF
 
     rows, references, squares = sums[:HEADS]
@@ -92,7 +92,7 @@ def chrf_scorer(sums: Sequence[int], **options: Any) -> Any:
 
 
 def _finish(sums: Sequence[int], **options: Any) -> ChrfScore:
-    """The score of added counts."""
+    """The score of summed counts."""
     sums = sums or [0] * (HEADS + 3 * (options["char_order"] + options["word_order"]))
     scorer, rest = chrf_scorer(sums, **options), list(sums[HEADS:])
     score = float(_finish_many(np.array([sums]), **options)[0])
@@ -101,7 +101,7 @@ def _finish(sums: Sequence[int], **options: Any) -> ChrfScore:
 
 
 def _counts(answer: Spelled, reference: Grouped, char_order: int, word_order: int, beta: float, smoothed: bool) -> Ints:
-    """The counts of each row with its first reference of highest chrF."""
+    """The counts of each row with its reference of highest chrF (the first of equals)."""
     sizes = np.diff(reference.groups)
     owner = np.repeat(np.arange(len(sizes)), sizes)
     answers = answer if len(owner) == len(sizes) and (sizes == 1).all() else answer.take(owner)
@@ -135,9 +135,9 @@ def corpus_chrf(
 ) -> Ints:
     """Character n-gram F-score of all answers together, from 0 to 100: sacreBLEU's ``corpus_chrf``.
 
-    As ``chrf``, with the n-grams of all rows added up first; of several references of a row the one with the best
-    ``chrf`` counts, the first of equals.  Rows without an answer or any reference are left out, and 0 is the score of
-    none.  Returns a ``ChrfScore``, which has the counts and sacreBLEU's signature; ``OptionError`` where both orders
+    Like ``chrf``, but the n-grams of all rows are summed first.  With several references, the reference with the best
+    ``chrf`` counts, the first of equals.  Rows without an answer or any reference are excluded; the score of an empty
+    table is 0.  Returns a ``ChrfScore``, which has the counts and sacreBLEU's signature; ``OptionError`` if both orders
     are 0.
 
     >>> import fastmetrics as fm
@@ -170,7 +170,7 @@ def corpus_chrf_plus_plus(
 ) -> Ints:
     """Character and word n-gram F-score of all answers together: ``corpus_chrf`` with ``word_order=2``.
 
-    0 if nothing is shared; ``OptionError`` where both orders are 0.
+    0 if nothing is shared; ``OptionError`` if both orders are 0.
 
     >>> import fastmetrics as fm
     >>> getattr(fm, "corpus_chrf++")(["the cat sat", "a mat"], ["the cats sat", "a mat"]).score.__round__(2)

@@ -1,4 +1,4 @@
-"""How the vectors of a table fill their space (S2, Tier 0): figures of a table."""
+"""The geometry of a table's vectors (S2, Tier 0)."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def _finish(rows: KeptRows, *, metric: str, k: int, seed: int) -> Geometry:
 
 
 def _of_nothing(metric: str, left_out: int) -> Geometry:
-    """What is known of a table without a finite vector."""
+    """The figures of a table without a finite vector."""
     known = {"metric": metric, "n_nonfinite": left_out, **dict.fromkeys(("k", "n_duplicates", "n_zero_norm"), 0)}
     known |= {"total_samples": 0, "estimates": {}}
     return Geometry(**{one.name: known.get(one.name, np.nan) for one in fields(Geometry)})  # type: ignore[arg-type]
@@ -52,15 +52,15 @@ def _of_nothing(metric: str, left_out: int) -> Geometry:
 def embedding_geometry(
     embedding: Vector, *, metric: Distance = "cosine", k: Near = 10, seed: Drawn = 0
 ) -> pa.ListArray:
-    """How a column of vectors fills its space: the values of ``geometry``, each of them a figure of the table.
+    """The geometry of a column of vectors: the values of ``geometry``, each a figure of the table.
 
     A summary has ``embedding_geometry.avg_nn_distance``, ``.avg_spread``, ``.effective_dimensionality`` and the others;
-    what each is, and which are estimates of many vectors, says ``fm.geometry``.  Rows without a vector are left out.
-    A table without a finite vector has NaN for every figure but the counts.
+    ``fm.geometry`` defines them and says which are estimates for many vectors.  Rows without a vector are excluded.  In
+    a table without a finite vector, every figure but the counts is NaN.
 
-    A run keeps the vectors beside its scores, and the figures take all of them in memory.  ``columns`` says which
-    column is meant: ``columns={"embedding": "answer_embedding"}``.  Returns a ``Geometry``; raises ``ColumnError`` for
-    vectors of different lengths.
+    A run stores the vectors with its scores, and the figures need all vectors in memory.  ``columns`` selects the
+    column: ``columns={"embedding": "answer_embedding"}``.  Returns a ``Geometry``; raises ``ColumnError`` for vectors
+    of different lengths.
 
     >>> import fastmetrics as fm
     >>> fm.embedding_geometry([[1.0, 0.0], [0.0, 1.0], [-1.0, 0.0]], k=1).max_pairwise_distance

@@ -1,4 +1,4 @@
-"""Whether answers stand on the passages they cite (S1)."""
+"""Grounding: support of answers by the passages that they cite (S1)."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ from fastmetrics.metrics.shared.pair_counts import divide
 Cosine = Annotated[float, Real(-1.0, 1.0)]
 
 TAU_SIM = 0.65
-"""S1's cosine from which on a sentence counts as supported by the passage it cites."""
+"""S1's lowest cosine at which the cited passage supports a sentence."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,10 +52,10 @@ class Grounding:
 
 @dataclass(frozen=True)
 class GroundingIn:
-    """Answers held against the contexts of the same batch."""
+    """Answers compared with the contexts of the same batch."""
 
     def of(self, batch: Batch, column: str, options: Options) -> Grounding:
-        """The grounding of ``column`` under the options of the metric that asks."""
+        """The grounding of ``column`` under the options of the metric."""
         key = ("grounding", *(_hashable(options[name]) for name in _OPTIONS))
         return batch.remember(key, lambda: _grounding(batch, column, options))
 
@@ -78,7 +78,7 @@ def _grounding(batch: Batch, column: str, options: Options) -> Grounding:
 
 
 def sentences_of(batch: Batch, column: str, options: Options) -> tuple[Sentences, Flags]:
-    """The sentences of answers with what they cite, and which of them say "I don't know"."""
+    """The sentences of answers with their citations, and whether they say "I don't know"."""
     refusals: Refusals = RefusalsIn().of(batch, column, options)
     sentences = cut(batch.text(column), pattern_of(batch, options))
     groups = sentences.text.groups
@@ -91,19 +91,19 @@ def sentences_of(batch: Batch, column: str, options: Options) -> tuple[Sentences
 
 
 def contexts_of(batch: Batch) -> tuple[Text, Ints]:
-    """The contexts, and how many each row has, of a batch that is prepared."""
+    """The contexts of a prepared batch, and the number in each row."""
     return batch.text("contexts"), batch.remember(_COUNTS, lambda: _counts(batch.columns["contexts"]))
 
 
 def pattern_of(batch: Batch, options: Options) -> str:
-    """The pattern of citations; of ids, numbers have taken the place."""
+    """The pattern of citations; ids were already replaced by numbers."""
     return PATTERN if "context_ids" in batch.columns else str(options["pattern"])
 
 
 def prepare(batch: Batch, options: Mapping[str, Any]) -> Batch:
-    """The batch with lists of contexts, and with ``answerable`` found from the references where it is not given.
+    """The batch with lists of contexts, and with ``answerable`` derived from the references if it is absent.
 
-    Where it has ids of contexts, citations that name one have its number instead.
+    If the batch has ids of contexts, citations by id are replaced by numbers.
     """
     key = ("grounded", _hashable(options["phrases"]), options["pattern"])
     return batch.remember(key, lambda: _prepared(batch, options))
@@ -125,7 +125,7 @@ def _prepared(batch: Batch, options: Mapping[str, Any]) -> Batch:
 
 
 def _counts(contexts: pa.Array) -> Ints:
-    """How many contexts each row has, passages that are null among them."""
+    """The number of contexts in each row, including null passages."""
     if not hasattr(contexts.type, "value_type"):
         return contexts.is_valid().to_numpy(zero_copy_only=False).astype(np.int64)
     sizes: Ints = pc.list_value_length(contexts).fill_null(0).to_numpy(zero_copy_only=False).astype(np.int64)
@@ -133,7 +133,7 @@ def _counts(contexts: pa.Array) -> Ints:
 
 
 def _listed(contexts: pa.Array) -> pa.Array:
-    """Contexts as lists in which nothing is missing: a null passage keeps its number, an empty list is no null."""
+    """Contexts as lists without nulls: a null passage keeps its number, an empty list is not null."""
     if not hasattr(contexts.type, "value_type"):
         offsets = np.arange(len(contexts) + 1, dtype=np.int64)
         return pa.LargeListArray.from_arrays(offsets, contexts.cast(pa.large_string()), mask=contexts.is_null())
@@ -148,7 +148,7 @@ def _listed(contexts: pa.Array) -> pa.Array:
 
 
 def _uncited(batch: Batch, options: Mapping[str, Any], columns: Iterable[str]) -> Flags:
-    """The rows whose answer is no "I don't know" and has sentences, none of which cites anything."""
+    """The rows whose answer does not abstain and has sentences, none of which cites anything."""
     grounding: Grounding = GroundingIn().of(batch, "answer", options)
     sentences = grounding.support.sentences
     assert sentences.text.groups is not None
@@ -158,8 +158,8 @@ def _uncited(batch: Batch, options: Mapping[str, Any], columns: Iterable[str]) -
 
 
 _UNCITED = Caution(
-    "cite nothing, so that no sentence counts as supported",
-    "a citation is what the option pattern finds: {pattern}",
+    "cite nothing, so none of their sentences counts as supported",
+    "citations are matches of the option pattern: {pattern}",
     _uncited,
     least=0.5,
 )
@@ -191,14 +191,14 @@ def grounding_overlap(
     embedder: Embeds = None,
     cache: Cache = None,
 ) -> Floats:
-    """Share of the answer's sentences that are supported by the context they cite.
+    """Share of the answer's sentences that the cited context supports.
 
     A sentence is supported if it has exactly one citation ``[n]``, 1 ≤ n ≤ number of contexts, does not say "I don't
-    know" (``phrases``, as in ``abstained``), and the cosine of its embedding, the mark left out, and that of the
-    context is at least ``threshold``. 0 for an answer without sentences or a row without contexts; null where answer
-    or contexts are null. ``pattern`` is the regular expression of a citation, its first group the number, or the id of
-    one of the ``context_ids``, as ``citation_precision`` says; ``embedder`` (a name, a function or an ``Embedder``;
-    wordllama by default) and ``cache`` as in ``Embedder``.
+    know" (``phrases``, as in ``abstained``), and the cosine of its embedding, without the citation, and that of the
+    context is at least ``threshold``.  0 for an answer without sentences or a row without contexts; null where answer
+    or contexts are null.  ``pattern`` is the regular expression of a citation; its first group is the number, or one of
+    the ``context_ids``, as in ``citation_precision``.  ``embedder`` (a name, a function or an ``Embedder``; wordllama
+    by default) and ``cache`` are as in ``Embedder``.
 
     >>> import fastmetrics as fm
     >>> fm.grounding_overlap(["Paris is in France [1]. I like it."], [["Paris lies in France."]])
@@ -231,10 +231,10 @@ def overlap_faithfulness(
     embedder: Embeds = None,
     cache: Cache = None,
 ) -> Floats:
-    """Faithfulness from grounding: min(1, 0.6 + 0.4·grounding_overlap), 0 for abstaining from an answerable question.
+    """Faithfulness from grounding: min(1, 0.6 + 0.4·grounding_overlap), 0 for abstaining on an answerable question.
 
-    A question is answerable as the column ``answerable`` says, or else if there is a reference that is not itself an
-    "I don't know". Options as in ``grounding_overlap``.
+    A question is answerable if the column ``answerable`` is true, or, without it, if a reference is not itself an "I
+    don't know".  Options as in ``grounding_overlap``.
 
     >>> import fastmetrics as fm
     >>> fm.overlap_faithfulness(["I don't know.", "I don't know."], [["Paris."], ["Paris."]], [True, False])
@@ -255,12 +255,12 @@ def grounding_evidence(
     embedder: Embeds = None,
     cache: Cache = None,
 ) -> pa.Table:
-    """What ``grounding_overlap`` saw: one row per sentence.
+    """The evidence of ``grounding_overlap``: one row per sentence.
 
     Columns: ``row`` of the answer, ``sentence``, ``citation`` (its number, null unless there is exactly one),
-    ``context`` (what it cites, null if out of range), ``cosine`` (null where none was needed), ``supported``, and
+    ``context`` (the cited context, null if out of range), ``cosine`` (null if none was needed), ``supported``, and
     ``reason`` (supported, no citation, several citations, citation out of range, says it does not know, below
-    threshold). Options as in ``grounding_overlap``.
+    threshold).  Options as in ``grounding_overlap``.
 
     >>> grounding_evidence(["Paris is in France [1]. I like it."], [["Paris lies in France."]])["reason"].to_pylist()
     ['supported', 'no citation']

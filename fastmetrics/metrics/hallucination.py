@@ -1,4 +1,4 @@
-"""Relevance, completeness, hallucination and the verdict made of them (S3)."""
+"""Completeness and hallucination (S3)."""
 
 from __future__ import annotations
 
@@ -24,15 +24,15 @@ Window = Annotated[int, Whole(0, MOST)]
 Share = Annotated[float, Real(0.0, 1.0)]
 
 LONG = 3
-"""Characters from which on a word may be a keyword."""
+"""Minimum length of a keyword, in characters."""
 
 LOW_OVERLAP, DRIFT = 0.2, 0.2
-"""The share of word pairs below which an answer drifts, and the score it then has at least."""
+"""The share of word pairs below which an answer drifts, and its minimum score then."""
 
 
 @dataclass(frozen=True)
 class KeywordsIn:
-    """Words that are long enough and no stop word, under the option ``stop_words``."""
+    """Keywords: words that are long enough and not stop words, under the option ``stop_words``."""
 
     convention: str = "words"
 
@@ -54,10 +54,10 @@ def _keywords(batch: Batch, column: str, stop_words: tuple[str, ...]) -> Tokens:
 
 @metric(bounds=(0, 1), better="higher", source="S3, completeness score", cues=["completeness"])
 def keyword_completeness(question: Keywords, answer: Words, *, stop_words: StopWords = STOP_WORDS) -> Floats:
-    """Share of the question's keywords that the answer holds.
+    """Share of the question's keywords that occur in the answer.
 
-    S = \\|K ∩ A\\| / \\|K\\| where K are the distinct ``words`` of the question that are not among ``stop_words``
-    (English and Russian built in) and longer than two characters, A those of the answer; 1 if K is empty.
+    S = \\|K ∩ A\\| / \\|K\\| where K are the distinct ``words`` of the question that are longer than two characters and
+    not in ``stop_words`` (English and Russian built in), A those of the answer; 1 if K is empty.
 
     >>> import fastmetrics as fm
     >>> fm.keyword_completeness(["When was the Eiffel Tower built?"], ["The tower was built in 1889."]).round(3)
@@ -67,16 +67,16 @@ def keyword_completeness(question: Keywords, answer: Words, *, stop_words: StopW
 
 
 def completeness(keywords: Tokens, answer: Tokens) -> Floats:
-    """Share of the keywords that the answer holds, 1 if there are none."""
+    """Share of the keywords that occur in the answer, 1 without keywords."""
     counts = sets(keywords, answer)
     return divide(counts.shared, counts.a, empty=1.0)
 
 
 @metric(bounds=(0, 0.2), better="lower", source="S3, topic drift gate")
 def drift(answer: Words, contexts: Passages) -> Floats:
-    """0.2 if less than a fifth of the answer's word pairs stand in the contexts, else 0.
+    """0.2 if less than a fifth of the answer's word pairs occur in the contexts, else 0.
 
-    A pair is two neighbouring ``words``; every occurrence in the answer counts.  An answer of one word has none and
+    A pair is two adjacent ``words``; every occurrence in the answer counts.  An answer of one word has no pairs and
     does not drift.
 
     >>> import fastmetrics as fm
@@ -101,17 +101,17 @@ def _drift(answer: Tokens, contexts: Passage) -> Floats:
 def hallucination(answer: Passages, contexts: Passages, *, window: Window = 30, claims: Parser = None) -> Floats:
     """Share of the answer's checkable facts that its contexts do not support; 0 is best.
 
-    H = max(unsupported / total anchors, drift); the first term is 0 if there are no anchors.  Anchors are numbers,
-    dates and times, which some context must hold as an equal value in any usual format, and assertive claims: each word
-    of an object must stand within ``window`` words of its subject in one context, and each of a sentence's first
-    subject near its object.  A pronoun takes the subject of the sentence before.  A subject that no context has fails,
-    and its objects with it if it is a name (in capitals within the sentence); else they must only occur, as must the
-    words of a sentence without a verb.  Questions and guesses ("may", "suggests") claim nothing; the numbers in them
-    are anchors all the same.  ``fm.anchors`` names them.  Time grows with the length of the row, or, where the words of
-    claims stand all over the contexts, with claims times words / 64.
+    H = max(unsupported / total anchors, drift); the first term is 0 without anchors.  Anchors are numbers, dates and
+    times, and assertive claims.  A number, date or time is supported if a context contains an equal value in any usual
+    format.  For a claim, each word of an object must occur within ``window`` words of its subject in one context, and
+    each word of a sentence's first subject near its object.  A pronoun refers to the subject of the previous sentence.
+    A subject that no context contains is unsupported; if it is a name (capitalised within the sentence), its objects
+    are too, otherwise they only need to occur, like the words of a sentence without a verb.  Questions and guesses
+    ("may", "suggests") claim nothing, but their numbers are anchors.  ``fm.anchors`` lists the anchors.  Time grows
+    with the length of the row, or, if the words of claims occur all over the contexts, with claims times words / 64.
 
-    ``claims`` may be a spaCy pipeline that parses dependencies, ``"spacy:MODEL"``, or ``"spacy"`` for its small English
-    one: then subjects, verbs and objects are those of its parses.  Raises ``MissingExtraError`` without spaCy.
+    ``claims`` may be a spaCy pipeline that parses dependencies, ``"spacy:MODEL"``, or ``"spacy"`` for the small English
+    model: subjects, verbs and objects then come from its parses.  Raises ``MissingExtraError`` without spaCy.
 
     >>> import fastmetrics as fm
     >>> contexts = [["The Eiffel Tower was completed on 31 March 1889 and is 330 metres tall."]] * 2
@@ -122,7 +122,7 @@ def hallucination(answer: Passages, contexts: Passages, *, window: Window = 30, 
 
 
 def unsupported(answer: Passage, contexts: Passage, window: int, claims: Any) -> Floats:
-    """The hallucination score, of what the batch already holds."""
+    """The hallucination score from the data of the batch."""
     found = anchors(answer, contexts, window, claims)
     n = len(answer.text)
     missing = np.bincount(found.rows[~found.supported], minlength=n)
@@ -134,7 +134,7 @@ def unsupported(answer: Passage, contexts: Passage, window: int, claims: Any) ->
 def hallucination_risk(
     answer: Passages, contexts: Passages, *, threshold: Share = 0.6, window: Window = 30, claims: Parser = None
 ) -> Floats:
-    """1 if ``hallucination`` is higher than ``threshold``, else 0; its options are taken too.
+    """1 if ``hallucination`` is higher than ``threshold``, else 0; accepts its options.
 
     >>> import fastmetrics as fm
     >>> fm.hallucination_risk(["It opened in 1890."], [["The tower opened in 1889."]])

@@ -1,4 +1,4 @@
-"""What retrieval metrics read of a batch: rankings and grades; and which rows have nothing relevant."""
+"""The inputs of retrieval metrics: rankings and grades, and rows without relevant documents."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class RankingsIn:
     """Lists of ids."""
 
     def of(self, batch: Batch, column: str, options: Options) -> Rankings:
-        """The column's lists, looked up once a batch."""
+        """The column's lists, parsed once per batch."""
         return batch.remember(("rankings", column), lambda: rankings(batch.columns[column], column))
 
 
@@ -41,7 +41,7 @@ Grades = Annotated[Floats, GradesIn()]
 
 
 def _without(batch: Batch, options: Options, columns: Iterable[str]) -> Flags:
-    """The rows with nothing relevant; for gains, with no positive grade."""
+    """The rows without relevant documents; for gains, without a positive grade."""
     level = float(options.get("relevance_level", math.ulp(0.0)))
 
     def look() -> Flags:
@@ -54,17 +54,17 @@ def _without(batch: Batch, options: Options, columns: Iterable[str]) -> Flags:
 
 _CAUTIONS = {
     "undefined": Caution(
-        "have no relevant document and are left out of the mean",
-        "no_relevant='zero' counts them as 0, as the ranking of runs does by default",
+        "have no relevant document and are excluded from the mean",
+        "no_relevant='zero' scores them 0, the default of rank",
         _without,
         least=0.0,
     ),
     "zero": Caution(
-        "have no relevant document and count as 0", "no_relevant='undefined' leaves them out of the mean", _without, 0.0
+        "have no relevant document and score 0", "no_relevant='undefined' excludes them from the mean", _without, 0.0
     ),
 }
 
 
 def nothing_relevant(options: Options) -> Caution:
-    """How many rows have nothing relevant, and how they count."""
+    """The number of rows without relevant documents, and how they are scored."""
     return _CAUTIONS[options["no_relevant"]]

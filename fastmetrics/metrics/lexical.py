@@ -1,4 +1,4 @@
-"""Answer against reference and question, word by word (S0, S1, S3), and what an answer looks like (S0)."""
+"""Word-level comparison of the answer with reference and question (S0, S1, S3), and the form of the answer (S0)."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ MARKERS = (
     "sorry",
     "apologize",
 )
-"""The politeness markers S0 gives, which ``politeness`` counts unless told otherwise."""
+"""The politeness markers of S0, the default of ``politeness``."""
 
 Markers = Annotated[tuple[str, ...], Texts(10_000, "markers")]
 
@@ -38,9 +38,9 @@ _F1 = ("f1", "f1_score", "qa_f1", "word_f1", "avg_f1")
 def exact_match(answer: Split, reference: Split) -> Floats:
     """1 if answer and reference are equal after normalisation, else 0.
 
-    EM = 1 if N(answer) = N(reference) else 0, where N (``normalize``) lower-cases, strips, and makes every run of
-    white space one space.  With several references the best score counts.  Two empty texts are equal; a missing
-    one gives NaN.
+    EM = 1 if N(answer) = N(reference) else 0, where N (``normalize``) lowercases, strips, and replaces every run of
+    whitespace by one space.  With several references, the best score counts.  Two empty texts are equal; a missing one
+    gives NaN.
 
     >>> import fastmetrics as fm
     >>> fm.exact_match(["Paris ", "paris"], [" paris", "Paris, France"])
@@ -51,7 +51,7 @@ def exact_match(answer: Split, reference: Split) -> Floats:
 
 @metric(bounds=(0, 1), better="higher", source="S0, keyword recall", cues=["keywords"], caution=unspaced)
 def keyword_recall(answer: Light, reference: Light) -> Floats:
-    """Share of the reference's distinct words that the answer holds.
+    """Share of the reference's distinct words that occur in the answer.
 
     Recall = |G ∩ E| / |E| over the sets of ``light`` tokens of answer (G) and reference (E); 0 if E is empty.
 
@@ -73,7 +73,7 @@ def keyword_recall(answer: Light, reference: Light) -> Floats:
 def token_cosine(answer: Light, reference: Light) -> Floats:
     """Cosine of the binary word vectors of answer and reference.
 
-    cos = |A ∩ B| / √(|A|·|B|) over the sets of ``light`` tokens; 0 if either is empty.  Any two columns will do.
+    cos = |A ∩ B| / √(|A|·|B|) over the sets of ``light`` tokens; 0 if either is empty.  Works for any two columns.
 
     >>> import fastmetrics as fm
     >>> fm.token_cosine(["reset my password"], ["how do I reset a password"]).round(3)
@@ -85,10 +85,9 @@ def token_cosine(answer: Light, reference: Light) -> Floats:
 
 @metric(bounds=(0, 1), better="higher", source="S1, F1 score (Avg F1)", cues=_F1, caution=unspaced)
 def token_f1(answer: Plain, reference: Plain) -> Floats:
-    """Harmonic mean of token precision and recall: how much answer and reference overlap, word by word.
+    """Harmonic mean of token precision and recall: the word overlap of answer and reference.
 
-    F1 = 2PR / (P + R) over the multisets of ``plain`` tokens (lower case, no punctuation); both empty: 1, one
-    empty: 0.
+    F1 = 2PR / (P + R) over the multisets of ``plain`` tokens (lowercase, no punctuation); both empty: 1, one empty: 0.
 
     >>> import fastmetrics as fm
     >>> fm.token_f1(["the cat sat"], ["The cat sat down."]).round(3)
@@ -102,7 +101,7 @@ def token_f1(answer: Plain, reference: Plain) -> Floats:
 
 @metric(bounds=(0, 1), better="higher", source="S1, F1 score: its precision", cues=["precision"], caution=unspaced)
 def token_precision(answer: Plain, reference: Plain) -> Floats:
-    """Share of the answer's tokens that the reference holds too.
+    """Share of the answer's tokens that also occur in the reference.
 
     P = |A ∩ B| / |A| over the multisets of ``plain`` tokens; both empty: 1, one empty: 0.
 
@@ -116,7 +115,7 @@ def token_precision(answer: Plain, reference: Plain) -> Floats:
 
 @metric(bounds=(0, 1), better="higher", source="S1, F1 score: its recall", cues=["recall"], caution=unspaced)
 def token_recall(answer: Plain, reference: Plain) -> Floats:
-    """Share of the reference's tokens that the answer holds too.
+    """Share of the reference's tokens that also occur in the answer.
 
     R = |A ∩ B| / |B| over the multisets of ``plain`` tokens; both empty: 1, one empty: 0.
 
@@ -130,7 +129,7 @@ def token_recall(answer: Plain, reference: Plain) -> Floats:
 
 @metric(bounds=(0, 1), better="higher", source="S3, relevance score", caution=unspaced)
 def jaccard(question: Words, answer: Words) -> Floats:
-    """Share of the distinct words of question and answer that both hold.
+    """Share of the distinct words of question and answer that occur in both.
 
     J = |Q ∩ A| / |Q ∪ A| over the sets of ``words``; undefined (NaN) if both are empty.
 
@@ -166,9 +165,9 @@ def answer_words(answer: Words) -> Floats:
 
 @metric(bounds=(0, 1), better="higher", source="S0, politeness heuristic")
 def politeness(answer: Lowered, *, markers: Markers = MARKERS) -> Floats:
-    """How many politeness markers the answer holds, two being enough for the full score.
+    """Number of politeness markers in the answer; two give the full score.
 
-    P = min(½ · Σ 1[mᵢ is a substring of the lower-cased answer], 1).  A marker inside another one counts as well.
+    P = min(½ · Σ 1[mᵢ is a substring of the lowercase answer], 1).  A marker inside another marker counts too.
 
     >>> import fastmetrics as fm
     >>> fm.politeness(["Sorry! Please try again.", "You're welcome.", "No."])

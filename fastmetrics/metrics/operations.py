@@ -1,4 +1,4 @@
-"""What a call cost: time and tokens as logged, with the percentiles a summary reports (S0, S1)."""
+"""The logged cost of a call, time and tokens, with percentiles in summaries (S0, S1)."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def latency_ms(latency_ms: Number) -> Floats:
 
 @metric(bounds=(0, np.inf), better="lower", source="S1, total tokens")
 def prompt_tokens(prompt_tokens: Number) -> Floats:
-    """Tokens of the prompt, as logged; of several rounds, in a list, their sum.
+    """Tokens of the prompt, as logged; for a list of rounds, their sum.
 
     >>> import fastmetrics as fm
     >>> fm.prompt_tokens([512, 498])
@@ -48,7 +48,7 @@ def prompt_tokens(prompt_tokens: Number) -> Floats:
 
 @metric(bounds=(0, np.inf), better="lower", source="S1, total tokens")
 def completion_tokens(completion_tokens: Number) -> Floats:
-    """Tokens of the answer, as logged; of several rounds, in a list, their sum.
+    """Tokens of the answer, as logged; for a list of rounds, their sum.
 
     >>> import fastmetrics as fm
     >>> fm.completion_tokens([24, 31])
@@ -58,7 +58,7 @@ def completion_tokens(completion_tokens: Number) -> Floats:
 
 
 def _counted(batch: Batch, options: Options) -> Flags:
-    """The rows whose tokens are known, in all or by their parts."""
+    """The rows with known tokens, as a total or as both components."""
     known = [
         np.logical_and.reduce([batch.present(column) for column in one])
         for one in _TOTALS
@@ -83,11 +83,11 @@ def total_tokens(
     prompt_tokens: Number = None,  # type: ignore[assignment]
     completion_tokens: Number = None,  # type: ignore[assignment]
 ) -> Floats:
-    """Tokens of prompt and answer together: as logged, or else ``prompt_tokens`` + ``completion_tokens``.
+    """Tokens of prompt and answer together: as logged, otherwise ``prompt_tokens`` + ``completion_tokens``.
 
-    The sum of a list, which has a number for each round of a question; null for a list that is empty or holds null, as
-    a sum without some round would be too small.  Rows are scored one by one: of a table with a row for each round
-    ``fm.tokens_by_id`` makes one with a row for each question.
+    For a list with a number for each round of a question, the sum; null if the list is empty or contains null, because
+    a sum without some round would be too small.  Each row is scored separately: for a table with a row per round,
+    ``fm.tokens_by_id`` gives a row per question.
 
     >>> import fastmetrics as fm
     >>> fm.total_tokens([536, None], prompt_tokens=[[512], [498, 20]], completion_tokens=[[24], [31, 1]])
@@ -104,15 +104,16 @@ def total_tokens(
 def tokens_by_id(
     id: Any, *, total_tokens: Any = None, prompt_tokens: Any = None, completion_tokens: Any = None
 ) -> pa.Table:
-    """The tokens of each question whose rounds are rows of a table: the sum of ``total_tokens`` over its rows.
+    """The total tokens of each question whose rounds are separate rows: the sum of ``total_tokens`` per id.
 
-    Columns: ``id``, in the order of first occurrence, ``rounds`` (its rows) and ``total_tokens``, null if a round's
-    tokens are not known.  Rows without an id are left out.  All rows are held in memory.
+    Columns: ``id``, in the order of first occurrence, ``rounds`` (its number of rows) and ``total_tokens``, null if the
+    tokens of a round are missing.  Rows without an id are ignored.  All rows are held in memory.
 
     >>> tokens_by_id(["q1", "q2", "q1"], prompt_tokens=[10, 20, 30], completion_tokens=[1, 2, 3]).to_pylist()
     [{'id': 'q1', 'rounds': 2, 'total_tokens': 44.0}, {'id': 'q2', 'rounds': 1, 'total_tokens': 22.0}]
 
-    Raises ``ColumnError`` for columns of different lengths, or without ``total_tokens`` or both its parts.  Source: S1.
+    Raises ``ColumnError`` for columns of different lengths, or if ``total_tokens`` and one of its components are
+    missing.  Source: S1.
     """
     given = {"total_tokens": total_tokens, "prompt_tokens": prompt_tokens, "completion_tokens": completion_tokens}
     columns = {name: as_array(values, name) for name, values in given.items() if values is not None}

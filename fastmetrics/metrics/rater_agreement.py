@@ -1,4 +1,4 @@
-"""How far the raters of the rows of a table agree: figures of a table."""
+"""Agreement between the raters of a table's rows."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from fastmetrics.stats.agreement import Agreement, agreement
 
 @dataclass(frozen=True)
 class Rated:
-    """Ratings row after row, NaN for none, and how many each row has."""
+    """Ratings of all rows in sequence, NaN for no rating, and the number in each row."""
 
     values: Floats
     sizes: Ints
@@ -31,7 +31,7 @@ class RatedIn:
     """Lists of ratings."""
 
     def of(self, batch: Batch, column: str, options: Options) -> Rated:
-        """The column's lists; those of null are empty."""
+        """The column's lists; null is an empty list."""
         array = decoded(batch.columns[column])
         if pa.types.is_null(array.type):
             return Rated(np.zeros(0), np.zeros(len(array), np.int64))
@@ -64,15 +64,15 @@ def _finish(rows: KeptRows) -> Agreement:
     corpus=Corpus(finish=_finish, keeps="agreement.ratings"),
 )
 def rater_agreement(ratings: Ratings) -> pa.ListArray:
-    """How far raters agree, from what each gave each row: kappa of each pair, and Krippendorff's alphas.
+    """Agreement between raters: kappa of each pair of raters, and Krippendorff's alphas.
 
-    ``ratings`` holds the numbers that all raters gave a row, the raters in the same order, with null for none.  A
+    ``ratings`` contains the numeric ratings of a row by all raters, in a fixed order, with null for no rating.  A
     summary has ``rater_agreement.n_units``, ``.alpha_nominal``, ``.alpha_ordinal``, ``.alpha_interval``,
     ``.alpha_ratio`` and, for the first and the second rater, ``.kappa_1_2``, ``.kappa_linear_1_2``,
-    ``.kappa_quadratic_1_2``; NaN where the definition divides by nothing.  ``fm.agreement`` says what each is, and
-    takes raters that are columns, and words.
+    ``.kappa_quadratic_1_2``; NaN where the definition divides by zero.  ``fm.agreement`` defines them, and accepts
+    raters as columns, and words.
 
-    A run keeps the ratings beside its scores, and the figures take all of them in memory.  Returns an ``Agreement``.
+    A run stores the ratings with its scores, and the figures need all ratings in memory.  Returns an ``Agreement``.
 
     >>> import fastmetrics as fm
     >>> fm.rater_agreement([[1, 1], [0, 0], [1, 0], [1, 1]]).pairs[0].kappa

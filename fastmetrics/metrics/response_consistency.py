@@ -1,4 +1,4 @@
-"""Whether repeats of one question are answered alike (S2): one number a table."""
+"""Consistency of the answers to repeats of one question (S2): one number per table."""
 
 from __future__ import annotations
 
@@ -46,13 +46,13 @@ def _finish_semantic(rows: KeptRows, **_: object) -> Repeats:
 def response_exact_match_rate(answer: Raw, question: Keys, *, against: Against = "pairs") -> pa.ListArray:
     """Share of the pairs of answers to one question that are equal strings.
 
-    ``question`` says which rows repeat each other: the question, or its id.  Every pair of repeats counts once; NaN
-    where no question repeats.  A row without answer or question is left out and counted.
+    ``question`` identifies repeats: the question, or its id.  Every pair of repeats counts once; NaN if no question
+    repeats.  Rows without answer or question are excluded and counted.
 
-    ``against="first"`` is the reading of S2: each repeat is held against the first answer to its question only, and
-    ``n_pairs`` is the number of repeats.
+    ``against="first"`` follows S2: each repeat is compared only with the first answer to its question, and ``n_pairs``
+    is the number of repeats.
 
-    A run keeps 32 bytes of a row beside its scores: keys of question and answer.  Returns a ``Repeats``.
+    A run stores 32 bytes per row with its scores: keys of question and answer.  Returns a ``Repeats``.
 
     >>> import fastmetrics as fm
     >>> fm.response_exact_match_rate(["a", "a", "b", "c"], ["q1", "q1", "q1", "q2"]).score
@@ -70,13 +70,12 @@ def response_exact_match_rate(answer: Raw, question: Keys, *, against: Against =
 def response_semantic_consistency(answer_embedding: Vector, question: Keys) -> pa.ListArray:
     """Mean cosine of the embeddings of all pairs of answers to one question.
 
-    ``question`` says which rows repeat each other: the question, or its id.  Every pair of repeats counts once: for
-    unit vectors u of one question, the sum over its pairs is (‖Σu‖² − Σ‖u‖²)/2.  NaN where no question repeats.  Rows
-    without a vector or question are left out and counted, as are repeats whose vector is zero or not finite
-    (``n_undefined``).
+    ``question`` identifies repeats: the question, or its id.  Every pair of repeats counts once: for unit vectors u of
+    one question, the sum over its pairs is (‖Σu‖² − Σ‖u‖²)/2.  NaN if no question repeats.  Rows without a vector or
+    question are excluded and counted, and so are repeats whose vector is zero or not finite (``n_undefined``).
 
-    A run keeps the vectors beside its scores.  The value takes 16 bytes a row, and the vectors of the rows that repeat.
-    Returns a ``Repeats``; raises ``ColumnError`` for vectors of different lengths.
+    A run stores the vectors with its scores.  Computing the value takes 16 bytes per row, and the vectors of the
+    repeated rows.  Returns a ``Repeats``; raises ``ColumnError`` for vectors of different lengths.
 
     >>> import fastmetrics as fm
     >>> fm.response_semantic_consistency([[1.0, 0.0], [0.0, 2.0], [3.0, 0.0]], [7, 7, 7]).score

@@ -1,16 +1,16 @@
-"""What a search retrieved against what is relevant (S2, tier 1): one number a row.
+"""Retrieval metrics (S2, tier 1): one score per row.
 
-Every row has a ranking ``retrieved_ids``, best first and taken in the order given, and ``relevant_ids``, whose grades
-are ``relevance`` (absent: all 1).  The formulas are those of :mod:`fastmetrics.retrieval.formulas`, the numbers
+Every row has a ranking ``retrieved_ids``, best first and used in the given order, and ``relevant_ids``, with grades in
+``relevance`` (absent: all 1).  The formulas are those of :mod:`fastmetrics.retrieval.formulas`, the numbers are
 trec_eval's.
 
-- A row with nothing relevant is undefined (NaN), or 0 with ``no_relevant="zero"``, which is trec_eval's way and
-  the default of ``rank``; a note in the summary says how many there are, and how they count.
+- A row without relevant documents is undefined (NaN), or 0 with ``no_relevant="zero"``, as in trec_eval and by default
+  in ``rank``; a note in the summary states their number and their score.
 - An empty ranking scores 0; a missing list gives no score.
-- An id retrieved twice counts at its first place only and leaves nothing at the later one; :func:`repeated_ids` counts
-  such places.  Ids judged twice count once, with the first grade.
-- ``k`` cuts the ranking; one that is shorter is taken as it is.
-- Binary metrics take grades from ``relevance_level`` on as relevant; NDCG takes every positive grade as a gain.
+- An id retrieved twice counts at its first position only; the later position stays empty.  :func:`repeated_ids` counts
+  such positions.  Ids judged twice count once, with the first grade.
+- ``k`` truncates the ranking; a shorter ranking is used as it is.
+- Binary metrics treat grades of at least ``relevance_level`` as relevant; NDCG treats every positive grade as a gain.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from fastmetrics.retrieval.rankings import Judged, judge
 
 
 def _binary(formula: Callable[..., Floats], judged: Judged, level: float, no_relevant: str, **options: Any) -> Floats:
-    """The formula where something is relevant, elsewhere what ``no_relevant`` says."""
+    """The formula for rows with relevant documents, otherwise the score set by ``no_relevant``."""
     found = formula(judged, level=level, **options)
     return np.where(ranked.relevant(judged, level) > 0, found, _ELSE[no_relevant])
 
@@ -40,7 +40,7 @@ _ELSE = {"undefined": np.nan, "zero": 0.0}
 
 
 def _at_k(bare: str, spellings: Sequence[str]) -> list[str]:
-    """The spellings, ``bare`` with a cut-off only: without one it may as well mean that of text."""
+    """The spellings; ``bare`` needs a cut-off, because without one it could name a text metric."""
     return [f"{bare}@k", *(name for name in spellings if name != bare)]
 
 
@@ -115,7 +115,7 @@ def retrieval_recall(
     relevance_level: Level = 1,
     no_relevant: NoRelevant = "undefined",
 ) -> Floats:
-    """Share of the relevant documents that are among the first ``k`` retrieved.
+    """Share of the relevant documents among the first ``k`` retrieved documents.
 
     recall@k = |first k ∩ G| / |G|; also called :func:`recall_at_k`.
 
@@ -144,10 +144,10 @@ def retrieval_precision(
     relevance_level: Level = 1,
     no_relevant: NoRelevant = "undefined",
 ) -> Floats:
-    """Share of the first ``k`` places that hold a relevant document.
+    """Share of relevant documents among the first ``k`` positions.
 
-    precision@k = |first k ∩ G| / k, also when fewer than k were retrieved; without ``k`` the divisor is the number
-    retrieved.  Also called :func:`precision_at_k`.
+    precision@k = |first k ∩ G| / k, also if fewer than k documents were retrieved; without ``k`` the denominator is the
+    number retrieved.  Also called :func:`precision_at_k`.
 
     >>> import fastmetrics as fm
     >>> fm.retrieval_precision([["a", "b", "c"]], [["a", "c"]], k=5)
@@ -226,7 +226,7 @@ def r_precision(
     relevance_level: Level = 1,
     no_relevant: NoRelevant = "undefined",
 ) -> Floats:
-    """Precision after as many documents as are relevant.
+    """Precision at the rank equal to the number of relevant documents.
 
     >>> import fastmetrics as fm
     >>> fm.r_precision([["a", "x", "b"]], [["a", "b"]])
@@ -246,7 +246,7 @@ def ndcg(
     gain: Gain = "linear",
     no_relevant: NoRelevant = "undefined",
 ) -> Floats:
-    """Discounted gain of the first ``k`` documents, divided by that of the best possible ranking.
+    """Discounted gain of the first ``k`` documents, divided by that of the ideal ranking.
 
     DCG = Σ gainᵢ / log₂(i + 1), the gain being the grade, or 2^grade - 1 if ``gain="exponential"``; the ideal order is
     that of all judged grades.
@@ -263,7 +263,7 @@ def ndcg(
 
 @metric(bounds=(0, np.inf), better="lower", source="S2, tier 1, ids retrieved more than once")
 def repeated_ids(retrieved_ids: Ranked) -> Floats:
-    """Number of places of a ranking that repeat an id from a better one, and so count for nothing.
+    """Number of positions in a ranking that repeat an earlier id, and so do not count.
 
     >>> import fastmetrics as fm
     >>> fm.repeated_ids([["a", "b", "a"], ["c"]])

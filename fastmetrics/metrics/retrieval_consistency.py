@@ -1,4 +1,4 @@
-"""Whether repeats of one query retrieve the same documents (S2): one number a table."""
+"""Consistency of the documents retrieved for repeats of one query (S2): one number per table."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ Against = Annotated[str, Choice("pairs", "first")]
 First = Annotated[int, Rows]
 Persistence = Annotated[float, Real(0.0, 1.0, above=True, below=True)]
 KEPT = "repeats.retrieved_ids"
-"""The column in which a run keeps the keys of each row's question and documents."""
+"""The column in which a run stores the keys of each row's question and documents."""
 
 
 def _kept(question: Uint64s, retrieved_ids: Rankings) -> pa.ListArray:
-    """Of each row the keys of its question and of its documents."""
+    """For each row, the keys of its question and documents."""
     ids = retrieved_ids.ids
     if ids.starts.size:
         keys = keys_of(Text(ids.data, ids.starts, ids.stops, np.ones(ids.starts.size, np.bool_)))
@@ -38,7 +38,7 @@ def _kept(question: Uint64s, retrieved_ids: Rankings) -> pa.ListArray:
 
 
 def _rankings(rows: KeptRows) -> tuple[Ints, pa.ListArray, int]:
-    """The questions that repeat, their rankings as numbers of documents, and how many rows were missing."""
+    """The repeated questions, their rankings as document numbers, and the number of missing rows."""
     found = repeated(rows)
     ids = numbered(found.values.reshape(-1, 2))
     return found.questions, pa.LargeListArray.from_arrays(offsets(found.sizes // 2), ids), found.missing
@@ -63,17 +63,17 @@ def _finish_rbo(rows: KeptRows, *, p: float) -> Repeats:
 def retrieval_consistency(
     question: Keys, retrieved_ids: Ranked, *, k: First = 10, against: Against = "pairs"
 ) -> pa.ListArray:
-    """How much the first ``k`` documents of the repeats of a query have in common.
+    """Overlap of the first ``k`` documents of the repeats of a query.
 
-    For each query that occurs twice or more, the mean over all pairs of its repeats of |A ∩ B| / |A ∪ B| of their
-    first ``k`` documents (1 for two empty ones); then the mean over these queries, NaN if there is none.  ``question``
-    holds what tells queries apart, texts or ids; rows that lack it, or their ranking, are left out and counted.
+    For each query that occurs at least twice, the mean over all pairs of its repeats of |A ∩ B| / |A ∪ B| of their
+    first ``k`` documents (1 for two empty ones); then the mean over these queries, NaN without any.  ``question``
+    identifies queries by texts or ids; rows without it or without a ranking are excluded and counted.
 
-    ``against="first"`` is the reading of S2: the share of all repeats, the first row of each query left out, whose
-    first ``k`` documents are those of that row in the same order; ``n_pairs`` is then the number of repeats.
+    ``against="first"`` follows S2: the share of all repeats, excluding the first row of each query, whose first ``k``
+    documents equal those of that row in the same order; ``n_pairs`` is then the number of repeats.
 
-    A run keeps 16 bytes for the question and for each document of a row beside its scores.  The value takes 16 bytes a
-    row, and the rankings of the rows that repeat.  Returns a ``Repeats``.
+    A run stores 16 bytes for the question and for each document of a row with its scores.  Computing the value takes 16
+    bytes per row, and the rankings of the repeated rows.  Returns a ``Repeats``.
 
     >>> import fastmetrics as fm
     >>> fm.retrieval_consistency(["q", "q", "r"], [["a", "b"], ["b", "c"], ["d"]], k=2).score
@@ -91,9 +91,9 @@ def retrieval_consistency(
 def retrieval_rbo(question: Keys, retrieved_ids: Ranked, *, p: Persistence = 0.9) -> pa.ListArray:
     """Rank-biased overlap of the rankings of the repeats of a query.
 
-    Pairs and queries are put together, and rows kept, as by ``retrieval_consistency``.  RBO of two rankings of lengths
-    s ≤ l, with X_d ids in common after d ranks, extrapolated to what follows:
-    (1-p)/p · (Σ_{d≤l} X_d/d · p^d + Σ_{s<d≤l} X_s(d-s)/(sd) · p^d) + ((X_l - X_s)/l + X_s/s) · p^l.
+    Averaging over pairs and queries, and the stored data, are as in ``retrieval_consistency``.  RBO of two rankings of
+    lengths s ≤ l, with X_d ids in common after d ranks, extrapolated beyond the lists: (1-p)/p · (Σ_{d≤l} X_d/d · p^d +
+    Σ_{s<d≤l} X_s(d-s)/(sd) · p^d) + ((X_l - X_s)/l + X_s/s) · p^l.
 
     >>> import fastmetrics as fm
     >>> round(fm.retrieval_rbo([1, 1], [["a", "b", "c"], ["a", "b", "c"]]).score, 12)

@@ -1,4 +1,4 @@
-"""How well a system's confidence tells its good answers from the others (S1: its uncertainty gate)."""
+"""Confidence, and the area under the risk-coverage curve (S1: its uncertainty gate)."""
 
 from __future__ import annotations
 
@@ -23,9 +23,10 @@ Quality = Annotated[str, Text(1_000, "the name of a metric")]
 
 @metric(bounds=(-np.inf, np.inf), better=None, source="S1, uncertainty gate", usual=False)
 def confidence(confidence: Number) -> Floats:
-    """How sure the system was of its answer, as logged; larger is surer.
+    """The system's confidence in its answer, as logged; larger is more confident.
 
-    Any scale will do, such as probabilities or their logarithms, as only the order of rows counts.  ``aurc`` reads it.
+    Any scale works, such as probabilities or their logarithms, because only the order of rows counts.  ``aurc`` reads
+    it.
 
     >>> import fastmetrics as fm
     >>> fm.confidence([0.9, None])
@@ -35,7 +36,7 @@ def confidence(confidence: Number) -> Floats:
 
 
 def _check(quality: str) -> None:
-    """Raise for a quality that is no metric of rows from 0 to 1 whose higher scores are better."""
+    """Raise for a quality that is not a row metric from 0 to 1 with higher scores better."""
     try:
         asked = spec.read(quality, lambda name: name in SPELLINGS)
     except FastmetricsError as error:
@@ -46,13 +47,13 @@ def _check(quality: str) -> None:
         unknown = UnknownNameError.of("metric", asked.name, REGISTRY).message
         raise OptionError(f"aurc: option 'quality' expects a metric, got {quality!r}: {unknown}")
     if found.level != "row" or found.bounds != (0, 1) or found.better != "higher":
-        expected = "a metric of rows from 0 to 1 whose higher scores are better"
+        expected = "a row metric from 0 to 1 with higher scores better"
         raise OptionError(f"aurc: option 'quality' expects {expected}, got {quality!r}")
 
 
 @dataclass(frozen=True)
 class Aurc:
-    """The area under the risk-coverage curve, of ``n`` rows; ``risk`` is that of all of them."""
+    """The area under the risk-coverage curve of ``n`` rows; ``risk`` is the risk of all rows."""
 
     score: float
     risk: float
@@ -63,7 +64,7 @@ class Aurc:
 
 
 def _finish(rows: Pairs, *, quality: str) -> Aurc:
-    """The area of all rows, whose scores may be read several times."""
+    """The area of all rows; their scores may be read several times."""
     state, last = State(), math.nan
     for piece in risks(rows):
         state.add(piece)
@@ -93,16 +94,16 @@ def aurc(
 ) -> Ints:
     """Area under the risk-coverage curve: the mean risk among the i most confident rows, over all i from 1 to n.
 
-    AURC = Σᵢ rᵢ / n, rᵢ being the mean of 1 - ``quality`` over the i rows of highest ``confidence``; lower is better,
-    and confidence that says nothing gives the risk of all rows.  ``quality`` is any metric of rows from 0 to 1 whose
-    higher scores are better (``overall_accuracy``, ``ndcg@10``).  Rows of equal confidence have no order: within them
-    rᵢ is the mean over all orders.  Rows without a confidence or a quality are left out; NaN without any row.
+    AURC = Σᵢ rᵢ / n, where rᵢ is the mean of 1 - ``quality`` over the i rows of highest ``confidence``; lower is
+    better, and an uninformative confidence gives the risk of all rows.  ``quality`` is any row metric from 0 to 1 with
+    higher scores better (``overall_accuracy``, ``ndcg@10``).  Rows of equal confidence are unordered: rᵢ is the mean
+    over all their orders.  Rows without a confidence or a quality are excluded; NaN without any row.
 
-    It is made of two columns of the scores, ``confidence`` and the quality, which a run adds where they are not asked
-    for, and a summary must find.  The sum is exact and rounded once, so batches, threads and engines show in no bit.
-    At most about 2,097,152 rows are held at once; of more the two columns are read again, once for each 1,048,576 rows
-    and at most seven times more.  ``fm.risk_coverage`` gives the curve.  Returns an ``Aurc``, with the number of rows
-    and the risk of all of them.
+    It is computed from two score columns, ``confidence`` and the quality, which a run adds if they are not requested,
+    and which a summary needs.  The sum is exact and rounded once, so it does not depend on batches, threads or
+    engines.  At most about 2,097,152 rows are in memory at once; for more rows, the two columns are read again, once
+    for each 1,048,576 rows and at most seven more times.  ``fm.risk_coverage`` gives the curve.  Returns an ``Aurc``,
+    with the number of rows and the risk of all rows.
 
     >>> import fastmetrics as fm
     >>> fm.aurc([0.9, 0.2, 0.5], ["Paris", "Rome", "Oslo"], ["Paris", "Bern", "Oslo"]).score

@@ -1,4 +1,4 @@
-"""ROUGE (Lin 2004): shared n-grams and longest common subsequences, bit for bit as rouge-score 0.1.2."""
+"""ROUGE (Lin 2004): shared n-grams and longest common subsequences, bit for bit equal to rouge-score 0.1.2."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class Summary:
 
 @dataclass(frozen=True)
 class RougeIn:
-    """Tokens as the options ``tokenizer`` and ``stemmer`` say."""
+    """Tokens under the options ``tokenizer`` and ``stemmer``."""
 
     convention: str = "rouge"
 
@@ -55,12 +55,12 @@ class RougeIn:
 
 @dataclass(frozen=True)
 class SummaryIn:
-    """Tokens as the options say, by line."""
+    """Tokens under the options, by line."""
 
     convention: str = "rouge"
 
     def of(self, batch: Batch, column: str, options: Options) -> Summary:
-        """The column's tokens and those of its lines, which are cut only if there are several."""
+        """The column's tokens and those of its lines, which are split only if there are several."""
         name = _convention(options)
         return batch.remember(("summary", column, name), lambda: _summary(batch, column, name))
 
@@ -86,10 +86,12 @@ def _summary(batch: Batch, column: str, name: str) -> Summary:
 
 def _check(stemmer: bool, tokenizer: str) -> None:
     if stemmer and tokenizer != "rouge":
-        raise OptionError(f"rouge: the stemmer is for English words, and tokenizer={tokenizer!r} for all; take one")
+        raise OptionError(
+            f"rouge: the stemmer needs English words and does not work with tokenizer={tokenizer!r}; use one of the two"
+        )
 
 
-_LATIN = no_word("tokenizer='unicode' keeps them, as in rougeL_f1(tokenizer='unicode')")
+_LATIN = no_word("use tokenizer='unicode' to keep them, as in rougeL_f1(tokenizer='unicode')")
 
 
 def _caution(options: Options) -> Caution | None:
@@ -97,7 +99,7 @@ def _caution(options: Options) -> Caution | None:
 
 
 def _count(kind: str, answer: Any, reference: Any) -> tuple[Ints, Ints, Ints]:
-    """What is shared, what the answer has and what the reference has: n-grams, or words in common order."""
+    """The shared, answer and reference counts: of n-grams, or of words in common order."""
     if kind == "Lsum":
         return _union(answer, reference), answer.tokens.counts, reference.tokens.counts
     if kind == "L":
@@ -126,7 +128,7 @@ def _texts(summary: Summary) -> Texts:
 
 
 def _numbers(lines: Tokens) -> Ids:
-    """A number for each line, the same for equal ones."""
+    """A number for each line, the same number for equal lines."""
     ends = np.cumsum(lines.counts)
     places = np.repeat(lines.starts - ends + lines.counts, lines.counts) + np.arange(len(ends) and ends[-1])
     bounds = 4 * np.concatenate([[0], ends]).astype(np.int64)
@@ -136,7 +138,7 @@ def _numbers(lines: Tokens) -> Ids:
 
 
 def _scores(kind: str, answer: Any, reference: Any) -> dict[str, Floats]:
-    """All parts of one kind, divided once and remembered."""
+    """All scores of one kind of ROUGE, computed once and cached."""
 
     def divided() -> dict[str, Floats]:
         hits, wanted, held = _count(kind, answer, reference)
@@ -149,8 +151,8 @@ def _scores(kind: str, answer: Any, reference: Any) -> dict[str, Floats]:
 
 _UNITS = {"L": "longest common subsequence", "Lsum": "union of the longest common subsequences of the lines"}
 _HEADS = {
-    "precision": "Share of the answer's {unit} that the reference has too",
-    "recall": "Share of the reference's {unit} that the answer has too",
+    "precision": "Share of the answer's {unit} that also occur in the reference",
+    "recall": "Share of the reference's {unit} that also occur in the answer",
     "f1": "Harmonic mean of ROUGE-{kind} precision and recall, over {unit}",
 }
 _FORMULAS = {"precision": "P = {hits} / {units} of the answer", "recall": "R = {hits} / {units} of the reference"}

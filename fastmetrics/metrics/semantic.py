@@ -1,4 +1,4 @@
-"""Likeness of meaning, by embeddings of answer and reference (S2)."""
+"""Semantic similarity, from the embeddings of answer and reference (S2)."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from fastmetrics.vectors.arrays import Block, Vectors
 
 @dataclass(frozen=True)
 class VectorsIn:
-    """Vectors as they are, those of null rows NaN."""
+    """Vectors as given; null rows are NaN."""
 
     def of(self, batch: Batch, column: str, options: Options) -> Vectors:
         """The column's vectors."""
@@ -31,7 +31,7 @@ class VectorsIn:
 
 
 def _read(column: pa.Array, name: str) -> Vectors:
-    """The vectors of a column; where all are null, which says nothing of their length, one NaN a row."""
+    """The vectors of a column; if all are null, so that their length is unknown, one NaN per row."""
     column = decoded(column)
     if len(column) and column.null_count == len(column):
         return Vectors.of(np.full((len(column), 1), np.nan))
@@ -46,7 +46,7 @@ class EmbeddedIn:
     """The embeddings of a column of text, by the options ``embedder`` and ``cache``."""
 
     def of(self, batch: Batch, column: str, options: Options) -> Vectors:
-        """One vector a string, which a row of several references has more than one of."""
+        """One vector per string; a row of several references has several."""
         key = ("embedded", column, options["embedder"], options["cache"])
         text = batch.text(column)
         return batch.remember(key, lambda: Vectors.of(embedder_of(options).embed(strings_of(text))))
@@ -54,7 +54,7 @@ class EmbeddedIn:
 
 @dataclass(frozen=True)
 class _FromText(Metric):
-    """A metric of embeddings that are made of text; another process makes it anew of the declared one."""
+    """A metric on embeddings computed from text; another process rebuilds it from the declared metric."""
 
     made_of: tuple[Metric, tuple[str, ...]] | None = None
 
@@ -63,7 +63,7 @@ class _FromText(Metric):
 
 
 def from_text(metric: Metric, columns: Collection[str]) -> Metric:
-    """The metric with the embeddings that ``columns`` lack made of the texts they have, by its new options."""
+    """The metric with missing embedding ``columns`` computed from their texts, under its new options."""
     absent = [name for name in metric.required if name.endswith("_embedding") and name not in columns]
     texts = {name.removesuffix("_embedding"): name for name in absent}
     if not texts or not set(texts) <= set(columns):
@@ -96,8 +96,8 @@ def from_text(metric: Metric, columns: Collection[str]) -> Metric:
 def semantic_similarity(answer_embedding: Vector, reference_embedding: Vector) -> Floats:
     """Cosine of the embeddings of answer and reference.
 
-    a·b / (‖a‖·‖b‖), worked out in float64. NaN where a vector is zero or not finite. Raises ``ColumnError`` where the
-    two columns hold vectors of different lengths.
+    a·b / (‖a‖·‖b‖), computed in float64.  NaN if a vector is zero or not finite.  Raises ``ColumnError`` if the two
+    columns contain vectors of different lengths.
 
     >>> import fastmetrics as fm
     >>> fm.semantic_similarity([[1.0, 0.0], [3.0, 4.0]], [[2.0, 0.0], [0.0, 1.0]]).tolist()
@@ -111,9 +111,9 @@ def semantic_similarity(answer_embedding: Vector, reference_embedding: Vector) -
 
 @metric(bounds=(-np.inf, np.inf), better="higher", source="S2, Tier 3", cues=["dot_product", "inner_product"])
 def dot_similarity(answer_embedding: Vector, reference_embedding: Vector) -> Floats:
-    """Scalar product of the embeddings of answer and reference.
+    """Dot product of the embeddings of answer and reference.
 
-    Worked out in float64; NaN where a vector is not finite.
+    Computed in float64; NaN if a vector is not finite.
 
     >>> import fastmetrics as fm
     >>> fm.dot_similarity([[1.0, 2.0]], [[3.0, 4.0]]).tolist()
@@ -124,9 +124,9 @@ def dot_similarity(answer_embedding: Vector, reference_embedding: Vector) -> Flo
 
 @metric(bounds=(0, np.inf), better="lower", source="S2, Tier 3", cues=["l2_distance"])
 def euclidean_distance(answer_embedding: Vector, reference_embedding: Vector) -> Floats:
-    """Euclidean distance of the embeddings of answer and reference; lower is nearer.
+    """Euclidean distance between the embeddings of answer and reference; lower is more similar.
 
-    Worked out in float64; NaN where a vector is not finite.
+    Computed in float64; NaN if a vector is not finite.
 
     >>> import fastmetrics as fm
     >>> fm.euclidean_distance([[0.0, 0.0]], [[3.0, 4.0]]).tolist()
@@ -139,11 +139,11 @@ def euclidean_distance(answer_embedding: Vector, reference_embedding: Vector) ->
 
 
 def _paired(one: Vectors, other: Vectors) -> tuple[Block, Block]:
-    """Both as matrices of one width: nothing but NaN if one side has no number."""
+    """Both as matrices of equal width; all NaN if one side contains no number."""
     a, b = doubles(one), doubles(other)
     if one.dim != other.dim and one.rows and other.rows:
         if not any(side.size and np.isnan(side).all() for side in (a, b)):
-            raise ColumnError(f"answer_embedding has {one.dim} numbers a row, reference_embedding {other.dim}")
+            raise ColumnError(f"answer_embedding has {one.dim} numbers per row, reference_embedding {other.dim}")
         a = b = np.full((len(a), 1), np.nan)
     return a, b
 

@@ -23,7 +23,7 @@ _SOURCE = "SQuAD v1.1 and v2.0 evaluation scripts"
 
 
 def _answerless(batch: Batch, options: Mapping[str, Any]) -> Batch:
-    """For version 2, the batch with the references its script uses: those not empty, or else the empty string."""
+    """For version 2, the batch with the references of its script: the non-empty ones, or the empty string."""
     if options["version"] == 1 or batch.owners("reference") is None:
         return batch
     return batch.remember("squad 2 references", lambda: _with_references(batch))
@@ -49,9 +49,9 @@ def _with_references(batch: Batch) -> Batch:
 def squad_em(answer: Squad, reference: Squad, *, version: Version = 1) -> Floats:
     """SQuAD's exact match: 1 if answer and reference are equal after the official normalisation.
 
-    The normalisation lower-cases, deletes ASCII punctuation and the articles a, an and the, and squeezes white
-    space.  ``version=2`` scores an unanswerable question (an empty list of references) as if the reference were the
-    empty string, and leaves out references that normalise to nothing where others do not.
+    The normalisation lowercases, deletes ASCII punctuation and the articles a, an and the, and collapses whitespace.
+    ``version=2`` scores an unanswerable question (an empty list of references) as if the reference were the empty
+    string, and drops references that are empty after normalisation if others remain.
 
     >>> import fastmetrics as fm
     >>> fm.squad_em(["The Eiffel Tower!"], [["eiffel tower", "tour Eiffel"]])
@@ -71,7 +71,7 @@ def squad_em(answer: Squad, reference: Squad, *, version: Version = 1) -> Floats
 def squad_f1(answer: Squad, reference: Squad, *, version: Version = 1) -> Floats:
     """SQuAD's token F1 after the official normalisation.
 
-    F1 = 2PR / (P + R) over the multisets of tokens, 0 if none is shared.  ``version=2``: where answer or reference is
+    F1 = 2PR / (P + R) over the multisets of tokens, 0 if none is shared.  ``version=2``: if answer or reference is
     empty after normalisation, 1 if both are, else 0; unanswerable questions as in ``squad_em``.
 
     >>> import fastmetrics as fm

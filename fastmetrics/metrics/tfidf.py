@@ -1,4 +1,4 @@
-"""Cosine of the TF-IDF vectors of two texts (S3), as scikit-learn's TfidfVectorizer makes them."""
+"""Cosine of the TF-IDF vectors of two texts (S3), equal to scikit-learn's TfidfVectorizer."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _CONVENTION = "words"
 
 @dataclass(frozen=True, eq=False)
 class Corpus:
-    """In how many of ``n_documents`` texts each word occurs: what an idf is made of."""
+    """The document frequency of each word in ``n_documents`` texts, from which the idf is computed."""
 
     n_documents: int
     documents: Mapping[str, int] = field(repr=False)
@@ -43,7 +43,7 @@ class Corpus:
 
 @dataclass(frozen=True, eq=False)
 class Weighed:
-    """Tokens; whether each word of the vocabulary counts; and, for a corpus, the squares of the words' idf."""
+    """Tokens; whether each word of the vocabulary counts; and, for a corpus, the squared idf of the words."""
 
     tokens: Tokens
     keep: Flags
@@ -52,12 +52,12 @@ class Weighed:
 
 @dataclass(frozen=True)
 class WeighedIn:
-    """Tokens with the weights that the option ``idf`` asks for."""
+    """Tokens with the weights of the option ``idf``."""
 
     convention: str = _CONVENTION
 
     def of(self, batch: Batch, column: str, options: Options) -> Weighed:
-        """The column's tokens and the weights of all words seen so far."""
+        """The column's tokens and the weights of all words of the vocabulary so far."""
         idf, tokens = options["idf"], batch.tokens(column, _CONVENTION)
         vocabulary = batch.vocabulary(_CONVENTION)
         keep = _grown(vocabulary, "longer than one", _longer_than_one)
@@ -70,7 +70,7 @@ Tfidf = Annotated[Weighed, WeighedIn()]
 
 
 def _grown(vocabulary: Vocabulary, key: Any, make: Callable[[Vocabulary, int], Any]) -> Any:
-    """What ``make`` says of every word of a vocabulary, asked only for the words that are new."""
+    """The result of ``make`` for every word of a vocabulary, computed only for new words."""
     known = vocabulary.memo.get(key)
     if known is None or len(known) < len(vocabulary):
         new = make(vocabulary, 0 if known is None else len(known))
@@ -79,7 +79,7 @@ def _grown(vocabulary: Vocabulary, key: Any, make: Callable[[Vocabulary, int], A
 
 
 def _longer_than_one(vocabulary: Vocabulary, first: int) -> Flags:
-    """Which words have two characters or more, as the token pattern of scikit-learn demands."""
+    """The words of two characters or more, as in scikit-learn's token pattern."""
     last = len(vocabulary)
     byte = vocabulary.arrays.heads[2 * first : 2 * last : 2] & np.uint64(0xFF)
     character = 1 + (byte >= 0xC0).astype(np.int32) + (byte >= 0xE0) + (byte >= 0xF0)
@@ -92,7 +92,7 @@ def _squares(vocabulary: Vocabulary, first: int, corpus: Corpus) -> Floats:
 
 
 def fit_idf(batches: Iterable[Batch], options: Options) -> dict[str, Any]:
-    """The options with the document counts of all questions and answers in the place of ``idf="corpus"``."""
+    """The options with the document counts of all questions and answers in place of ``idf="corpus"``."""
     if options["idf"] != "corpus":
         return dict(options)
     counts: Counter[str] = Counter()
@@ -116,24 +116,24 @@ def fit_idf(batches: Iterable[Batch], options: Options) -> dict[str, Any]:
     caution=unspaced,
 )
 def tfidf_cosine(question: Tfidf, answer: Tfidf, *, idf: Idf = "pair") -> Floats:
-    """Cosine of the TF-IDF vectors of question and answer, as scikit-learn's ``TfidfVectorizer()`` makes them.
+    """Cosine of the TF-IDF vectors of question and answer, equal to scikit-learn's ``TfidfVectorizer()``.
 
-    Words are those of ``words`` with two characters or more, weighted by count · (ln((1 + n) / (1 + df)) + 1), df being
-    the number of the n documents that hold the word: the two texts for ``idf="pair"``, all questions and answers of
-    the table for ``idf="corpus"``, which takes a pass of its own.  0 if only one text has words, undefined if neither
-    has.  Any two columns will do.  Raises ``OptionError`` for another ``idf``.
+    Words are those of ``words`` with two characters or more, weighted by count · (ln((1 + n) / (1 + df)) + 1), where df
+    is the number of the n documents that contain the word.  The documents are the two texts for ``idf="pair"``, and all
+    questions and answers of the table for ``idf="corpus"``, which needs an additional pass.  0 if only one text has
+    words, undefined if neither has.  Works for any two columns.  Raises ``OptionError`` for another ``idf``.
 
     >>> import fastmetrics as fm
     >>> fm.tfidf_cosine(["who wrote Emma"], ["Jane Austen wrote Emma"]).round(3)
     array([0.411])
     """
     if idf == "corpus":
-        raise OptionError("idf='corpus' needs all rows: it cannot score a batch by itself")
+        raise OptionError("idf='corpus' needs all rows and cannot score a single batch")
     return cosine(question, answer)
 
 
 def cosine(question: Weighed, answer: Weighed) -> Floats:
-    """``tfidf_cosine`` of what the batch already holds."""
+    """``tfidf_cosine`` from the data of the batch."""
     keep = max(question.keep, answer.keep, key=len)
     a, b = lists(question.tokens), lists(answer.tokens)
     if question.squares is not None and answer.squares is not None:

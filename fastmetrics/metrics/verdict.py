@@ -1,4 +1,4 @@
-"""Relevance, and the verdict made of hallucination, relevance and completeness (S3)."""
+"""Relevance, and the verdict from hallucination, relevance and completeness (S3)."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ Questions = Annotated[Asked, AskedIn()]
 
 @dataclass(frozen=True, eq=False)
 class Answered:
-    """An answer's words, with their places."""
+    """An answer's words, with their positions."""
 
     weighed: Weighed
     passage: Passage
@@ -56,7 +56,7 @@ class Answered:
 
 @dataclass(frozen=True)
 class AnsweredIn:
-    """An answer as relevance and hallucination read it."""
+    """An answer with the data for relevance and hallucination."""
 
     convention: str = "words"
 
@@ -76,17 +76,17 @@ Answers = Annotated[Answered, AnsweredIn()]
     aliases=["answer_relevancy", "relevance"],
 )
 def answer_relevance(question: Tfidf, answer: Tfidf, *, idf: Idf = "pair") -> Floats:
-    """How much question and answer are about the same words: (``tfidf_cosine`` + ``jaccard``) / 2.
+    """Word similarity of question and answer: (``tfidf_cosine`` + ``jaccard``) / 2.
 
-    Below 0.1 an answer is irrelevant.  A cosine that is undefined, neither text having words, counts as 0.  ``idf`` as
-    in ``tfidf_cosine``.
+    Below 0.1 an answer is irrelevant.  An undefined cosine (neither text has words) counts as 0.  ``idf`` as in
+    ``tfidf_cosine``.
 
     >>> import fastmetrics as fm
     >>> fm.answer_relevance(["who wrote Emma"], ["Jane Austen wrote Emma"]).round(3)
     array([0.406])
     """
     if idf == "corpus":
-        raise OptionError("idf='corpus' needs all rows: it cannot score a batch by itself")
+        raise OptionError("idf='corpus' needs all rows and cannot score a single batch")
     return _relevance(question, answer)
 
 
@@ -109,7 +109,7 @@ def verdict(
     stop_words: StopWords = STOP_WORDS,
     claims: Parser = None,
 ) -> Floats:
-    """1 for PASS, 0.5 for WARN, 0 for FAIL; ``fm.verdicts`` says it in words and gives the reasons.
+    """1 for PASS, 0.5 for WARN, 0 for FAIL; ``fm.verdicts`` returns it as a word, with the reasons.
 
     FAIL if ``hallucination`` is above 0.5, else FAIL if ``answer_relevance`` is below 0.1, else WARN if
     ``keyword_completeness`` is below 0.6, else PASS; all three thresholds are options, as are

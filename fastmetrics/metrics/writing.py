@@ -1,8 +1,8 @@
-"""How well an answer is written: coherence, completeness, length, structure, vocabulary (S4).
+"""Quality of writing: coherence, completeness, length, structure, vocabulary (S4).
 
-``docs/studies/writing.md`` lists where S4's worked examples contradict its formulas.  The word lists are English and
-Russian; ``language`` ("any", "en", "ru") takes fewer, ``lexicons`` names a folder whose files replace ours of the same
-name.  An answer without words scores 0.
+``docs/studies/writing.md`` lists the contradictions between S4's worked examples and its formulas.  The word lists are
+English and Russian; ``language`` ("any", "en", "ru") restricts them, and files in the folder ``lexicons`` replace the
+built-in lists of the same name.  An answer without words scores 0.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from fastmetrics.metrics.shared.prose import Language, Lexicons, Prose, Writing
 from fastmetrics.metrics.writing_components import OPTIMAL_RATIO, building, fulfilment, kinds, ties
 
 WEIGHTS = (0.25, 0.25, 0.20, 0.15, 0.15)
-"""The weights in ``overall_quality`` of coherence, completeness, length, structure and vocabulary, in this order."""
+"""The weights of coherence, completeness, length, structure and vocabulary in ``overall_quality``, in this order."""
 
 Weights = Annotated[tuple[float, ...], Several(len(WEIGHTS), Real(0.0, 1.0))]
 
@@ -37,7 +37,7 @@ def _mean(parts: tuple[Floats, ...], answer: Writing) -> Floats:
 
 @metric(bounds=(0, 1), better="higher", source="S4, coherence score")
 def coherence(answer: Prose, *, language: Language = "any", lexicons: Lexicons = None) -> Floats:
-    """How well the sentences hang together: mean of ``connector_score``, ``pronoun_score`` and ``topic_score``.
+    """Coherence of the sentences: mean of ``connector_score``, ``pronoun_score`` and ``topic_score``.
 
     >>> import fastmetrics as fm
     >>> fm.coherence(["Cats are animals. Pizza is food. Cars are vehicles."]).round(3)
@@ -50,7 +50,7 @@ def coherence(answer: Prose, *, language: Language = "any", lexicons: Lexicons =
 def writing_completeness(
     question: Prose, answer: Prose, *, language: Language = "any", lexicons: Lexicons = None
 ) -> Floats:
-    """How much of the prompt is dealt with: mean of ``keyword_coverage``, ``question_score`` and ``task_score``.
+    """Coverage of the prompt: mean of ``keyword_coverage``, ``question_score`` and ``task_score``.
 
     >>> import fastmetrics as fm
     >>> fm.writing_completeness(["Explain machine learning."], ["The weather is nice today."]).round(3)
@@ -61,7 +61,7 @@ def writing_completeness(
 
 @metric(bounds=(0, 1), better="higher", source="S4, length score")
 def length_score(question: Prose, answer: Prose, *, language: Language = "any", lexicons: Lexicons = None) -> Floats:
-    """How near the answer is to 2.5 words per word of the question: max(0, 1 - \\|ln(words / (2.5 · words of it))\\|).
+    """Closeness to 2.5 words per word of the question: max(0, 1 - \\|ln(words / (2.5 · words of it))\\|).
 
     0 for an answer or a question without words.
 
@@ -82,7 +82,7 @@ def structure_score(
     language: Language = "any",
     lexicons: Lexicons = None,
 ) -> Floats:
-    """How the answer is built: mean of ``paragraph_score``, ``introduction_score`` and ``conclusion_score``.
+    """Structure of the answer: mean of ``paragraph_score``, ``introduction_score`` and ``conclusion_score``.
 
     >>> import fastmetrics as fm
     >>> fm.structure_score(["Machines learn from data these days. In conclusion, machines learn."]).round(3)
@@ -93,7 +93,7 @@ def structure_score(
 
 @metric(bounds=(0, 1), better="higher", source="S4, vocabulary score", aliases=["vocabulary"])
 def vocabulary_score(answer: Prose, *, language: Language = "any", lexicons: Lexicons = None) -> Floats:
-    """How rich the words are: mean of ``diversity_score``, ``sophistication_score`` and ``repetition_score``.
+    """Richness of the words: mean of ``diversity_score``, ``sophistication_score`` and ``repetition_score``.
 
     >>> import fastmetrics as fm
     >>> fm.vocabulary_score(["The sophisticated algorithm shows remarkable efficiency and effectiveness."]).round(3)

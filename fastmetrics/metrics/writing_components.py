@@ -1,4 +1,4 @@
-"""The components of the writing scores (S4); NaN where one does not apply."""
+"""The components of the writing scores (S4); NaN where a component does not apply."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ from fastmetrics.text import segmentation as segments
 
 CONNECTORS_PER_SENTENCE = 0.3
 OPTIMAL_RATIO = 2.5
-"""Words of an answer per word of its question."""
+"""Optimal number of words of an answer per word of its question."""
 
 WORDS_PER_PARAGRAPH = 100
 OPENING, CLOSING = 20, 15
-"""Characters that a first and a last sentence must exceed."""
+"""Minimum lengths of the first and the last sentence, in characters (exclusive)."""
 
 
 def ties(answer: Writing) -> tuple[Floats, Floats, Floats]:
-    """Connector, pronoun and topic scores, counted once a batch."""
+    """Connector, pronoun and topic scores, computed once per batch."""
     return answer.remember("ties", None, lambda: _count_ties(answer))
 
 
@@ -38,7 +38,7 @@ def _count_ties(answer: Writing) -> tuple[Floats, Floats, Floats]:
 
 @metric(bounds=(0, 1), better="higher", source="S4, connector score", usual=False)
 def connector_score(answer: Prose, *, language: Language = "any", lexicons: Lexicons = None) -> Floats:
-    """Connectors ("however", "as a result") against three in ten sentences: min(connectors / (0.3 · sentences), 1).
+    """Connectors ("however", "as a result") relative to three in ten sentences: min(connectors / (0.3 · sentences), 1).
 
     >>> import fastmetrics as fm
     >>> fm.connector_score(["It rained. However, we went out.", "It rained."])
@@ -49,9 +49,9 @@ def connector_score(answer: Prose, *, language: Language = "any", lexicons: Lexi
 
 @metric(bounds=(0, 1), better="higher", source="S4, pronoun score", usual=False)
 def pronoun_score(answer: Prose, *, language: Language = "any", lexicons: Lexicons = None) -> Floats:
-    """Share of third-person pronouns that may refer to something: 1 - unclear / total, 1 if there are none.
+    """Share of third-person pronouns with a possible referent: 1 - unclear / total, 1 without pronouns.
 
-    One is unclear if no content word stands before it in its own or the previous sentence.
+    A pronoun is unclear if no content word precedes it in its own or the previous sentence.
 
     >>> import fastmetrics as fm
     >>> fm.pronoun_score(["The tower is old. It was built in 1889.", "It was built in 1889."])
@@ -64,8 +64,8 @@ def pronoun_score(answer: Prose, *, language: Language = "any", lexicons: Lexico
 def topic_score(answer: Prose, *, language: Language = "any", lexicons: Lexicons = None) -> Floats:
     """Share of sentences that continue a topic: 1 - shifts / sentences; undefined for fewer than two sentences.
 
-    A sentence shifts if it shares no content word with the one before, which the first cannot, and opens with no
-    connector and no clear pronoun.
+    A sentence shifts the topic if it shares no content word with the previous sentence (the first has none), and starts
+    with neither a connector nor a clear pronoun.
 
     >>> import fastmetrics as fm
     >>> fm.topic_score(["The tower is old. It was built in 1889.", "Cats purr. Cars honk."])
@@ -75,7 +75,7 @@ def topic_score(answer: Prose, *, language: Language = "any", lexicons: Lexicons
 
 
 def fulfilment(question: Writing, answer: Writing) -> tuple[Floats, Floats, Floats]:
-    """Coverage, question and task scores, counted once a batch."""
+    """Coverage, question and task scores, computed once per batch."""
     return answer.remember("fulfilment", question, lambda: _count_fulfilled(question, answer))
 
 
@@ -96,7 +96,7 @@ def keyword_coverage(
 ) -> Floats:
     """0.6 · share of the prompt's keywords in the answer + 0.4 · min(1, words / (2.5 · words of the prompt)).
 
-    Keywords are the distinct words of three characters or more that are no stop word, pronoun or task verb.
+    Keywords are the distinct words of three characters or more, excluding stop words, pronouns and task verbs.
 
     >>> import fastmetrics as fm
     >>> fm.keyword_coverage(["Explain machine learning."], ["Machine learning finds rules in many data by itself."])
@@ -107,9 +107,9 @@ def keyword_coverage(
 
 @metric(bounds=(0, 1), better="higher", source="S4, question answering", usual=False)
 def question_score(question: Prose, answer: Prose, *, language: Language = "any", lexicons: Lexicons = None) -> Floats:
-    """Share of the prompt's questions whose keywords the answer holds at least half of; undefined without questions.
+    """Share of the prompt's questions for which the answer contains half of the keywords; undefined without questions.
 
-    A question ends with a question mark or opens with a question word, and has a keyword.
+    A question ends with a question mark or starts with a question word, and has a keyword.
 
     >>> import fastmetrics as fm
     >>> fm.question_score(["Who built the tower? Why?"], ["Eiffel built it."])
@@ -122,8 +122,8 @@ def question_score(question: Prose, answer: Prose, *, language: Language = "any"
 def task_score(question: Prose, answer: Prose, *, language: Language = "any", lexicons: Lexicons = None) -> Floats:
     """Share of the prompt's tasks whose object the answer covers; undefined without tasks.
 
-    A task is a task verb ("explain", "list") with the keywords up to the next one or the end of the sentence; the
-    answer must hold at least half of them.
+    A task is a task verb ("explain", "list") with the keywords up to the next task verb or the end of the sentence; the
+    answer must contain at least half of them.
 
     >>> import fastmetrics as fm
     >>> fm.task_score(["Describe cats and compare tigers with lions."], ["Cats purr."])
@@ -133,7 +133,7 @@ def task_score(question: Prose, answer: Prose, *, language: Language = "any", le
 
 
 def building(question: Writing | None, answer: Writing) -> tuple[Floats, Floats, Floats]:
-    """Paragraph, introduction and conclusion scores, counted once a batch."""
+    """Paragraph, introduction and conclusion scores, computed once per batch."""
     return answer.remember("parts", question, lambda: _count_parts(question, answer))
 
 
@@ -151,7 +151,7 @@ def _count_parts(question: Writing | None, answer: Writing) -> tuple[Floats, Flo
 
 
 def _paragraphs(answer: Writing) -> Ints:
-    """The paragraphs of each answer that has words; where no line ends, there is but one."""
+    """The paragraphs of each answer with words; a text without line breaks has one."""
     text = answer.text
     if len(text) == 0 or not (text.data[text.starts.min() : text.stops.max()] == ord("\n")).any():
         return np.ones(len(text), np.int64)
@@ -161,7 +161,7 @@ def _paragraphs(answer: Writing) -> Ints:
 
 
 def _size(answer: Writing, sentence: Ints) -> Ints:
-    """The characters of one sentence of each row, 0 for a row without sentences."""
+    """The number of characters of one sentence of each row, 0 for a row without sentences."""
     some = np.diff(answer.groups) > 0
     size = np.zeros(len(some), np.int64)
     text = answer.sentences.take(sentence[some])
@@ -188,9 +188,9 @@ def introduction_score(
     language: Language = "any",
     lexicons: Lexicons = None,
 ) -> Floats:
-    """1 if the first sentence is longer than 20 characters and holds a keyword of the question, else 0.
+    """1 if the first sentence is longer than 20 characters and contains a keyword of the question, else 0.
 
-    Without a question, or keywords in it, the answer's own five most frequent content words are the topic.
+    Without a question, or without keywords in it, the answer's five most frequent content words are used.
 
     >>> import fastmetrics as fm
     >>> fm.introduction_score(["The tower was built in 1889.", "Yes."], ["When was the tower built?"] * 2)
@@ -201,7 +201,7 @@ def introduction_score(
 
 @metric(bounds=(0, 1), better="higher", source="S4, conclusion score", usual=False)
 def conclusion_score(answer: Prose, *, language: Language = "any", lexicons: Lexicons = None) -> Floats:
-    """1 if the last sentence is longer than 15 characters and holds a summary word ("overall"), else 0.
+    """1 if the last sentence is longer than 15 characters and contains a summary word ("overall"), else 0.
 
     >>> import fastmetrics as fm
     >>> fm.conclusion_score(["It rains. Overall, stay at home.", "It rains."])
@@ -211,7 +211,7 @@ def conclusion_score(answer: Prose, *, language: Language = "any", lexicons: Lex
 
 
 def kinds(answer: Writing) -> tuple[Floats, Floats, Floats]:
-    """Diversity, sophistication and repetition scores, counted once a batch."""
+    """Diversity, sophistication and repetition scores, computed once per batch."""
     return answer.remember("kinds", None, lambda: _count_kinds(answer))
 
 

@@ -1,1 +1,1 @@
-"""What to score: specs of metrics, the plan made of them, and the pure function that scores a batch."""
+"""Planning: specs of metrics, the plan built from them, and the pure function that scores a batch."""

@@ -1,4 +1,4 @@
-"""What counts added up over a table come to: the values of corpus metrics, and notes for the reader of scores."""
+"""The values of corpus metrics from summed counts, and notes for the reader of scores."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from fastmetrics.errors import FastmetricsError
 from fastmetrics.plan.plan import Score, parse
 
 Values: TypeAlias = Callable[[str], Iterable[Any]]
-"""Gives the scores of a column, or the lists that a run keeps in one, batch by batch, anew at each call."""
+"""Returns the scores of a column, or the lists stored in one, batch by batch at each call."""
 
 
 def columns_read(names: Iterable[str]) -> list[str]:
-    """The columns of scores and of kept lists of which the corpus metrics asked for by these names are made."""
+    """The columns of scores and stored lists that these corpus metrics read."""
     return list(dict.fromkeys(column for name in names for column in _columns_of(parse(name))))
 
 
@@ -28,12 +28,12 @@ def _columns_of(asked: Score) -> tuple[str, ...]:
 
 
 def lists_read(names: Iterable[str]) -> list[str]:
-    """The columns of kept lists among those that these corpus metrics are made of."""
+    """The columns of stored lists that these corpus metrics read."""
     return list(dict.fromkeys(kept for kept in (parse(name).metric.keeps for name in names) if kept is not None))
 
 
 def is_corpus(name: str) -> bool:
-    """Whether a corpus metric goes by this name, which may have options."""
+    """Whether this name, optionally with options, is a corpus metric."""
     try:
         return parse(name).metric.corpus is not None
     except FastmetricsError:
@@ -41,7 +41,7 @@ def is_corpus(name: str) -> bool:
 
 
 def is_counted(name: str) -> bool:
-    """Whether a corpus metric goes by this name that is made of counts of rows, not of their scores or of all at once.
+    """Whether this name is a corpus metric based on counts of rows, rather than on scores or on all rows at once.
 
     >>> is_counted("corpus_bleu(tokenizer='char')"), is_counted("bleu"), is_counted("aurc")
     (True, False, False)
@@ -50,15 +50,15 @@ def is_counted(name: str) -> bool:
 
 
 def many_values(name: str, sums: Ints) -> Floats:
-    """The values of the corpus metric that was asked for as ``name``, one for each row of sums of its counts."""
+    """The values of the corpus metric ``name``, one for each row of summed counts."""
     asked = parse(name)
     return values_of(asked.metric, sums, asked.options)
 
 
 def finish_counts(name: str, counts: Sequence[int], values: Values) -> dict[str, float]:
-    """The value of the corpus metric that was asked for as ``name``: from its added counts, or the columns it reads.
+    """The value of the corpus metric ``name``, from its summed counts or from the columns it reads.
 
-    A metric of several ``figures`` has a value for each, under its name and theirs: ``rater_agreement.n_units``.
+    A metric with several ``figures`` has a value for each, named ``rater_agreement.n_units``.
     """
     asked = parse(name)
     assert asked.metric.corpus is not None
@@ -73,10 +73,10 @@ def finish_counts(name: str, counts: Sequence[int], values: Values) -> dict[str,
 def finish_all(
     counts: Mapping[str, Sequence[int]], values: Values, columns: Collection[str]
 ) -> tuple[dict[str, float], list[str]]:
-    """The values of corpus metrics, and notes on those that read scores or lists not among the ``columns``."""
+    """The values of corpus metrics, and notes on those that need scores or lists not among the ``columns``."""
     lacking = {name: [one for one in columns_read([name]) if one not in columns] for name in counts}
     notes = [
-        f"left out: {name}, as it reads {'the scores' if not lists_read([name]) else 'the column'} {', '.join(lost)}"
+        f"left out: {name}, which needs {'the scores' if not lists_read([name]) else 'the column'} {', '.join(lost)}"
         for name, lost in lacking.items()
         if lost
     ]
@@ -86,7 +86,7 @@ def finish_all(
 
 
 def together(values: Values, names: Sequence[str]) -> Iterator[tuple[Any, ...]]:
-    """The scores of several columns side by side, whatever batches each comes in."""
+    """The scores of several columns combined, even if their batches differ."""
     streams = [iter(values(name)) for name in names]
     held: list[Any] = [np.empty(0) for _ in names]
     while True:
@@ -102,9 +102,9 @@ def together(values: Values, names: Sequence[str]) -> Iterator[tuple[Any, ...]]:
 
 
 def caution_notes(counts: Mapping[str, Sequence[int]], common: Mapping[str, Any]) -> list[str]:
-    """What a reader must know of scores: ``counts`` has, for each that has a caution, ``[rows, scored rows]``.
+    """The notes on scores: ``counts`` has ``[rows, scored rows]`` for each score with a caution.
 
-    ``common`` are the options of all metrics that have them and whose name sets no other.
+    ``common`` are the options of all metrics that have them, unless a metric's name sets its own.
     """
     asked = {name: parse(name, common) for name, (rows, _) in counts.items() if rows}
     speaking = [(name, one, one.metric.caution) for name, one in asked.items()]

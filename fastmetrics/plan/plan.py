@@ -1,4 +1,4 @@
-"""What to score, worked out from names: metrics and suites asked for, columns found."""
+"""Planning from names: the requested metrics and suites, and the columns found."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from fastmetrics.metrics.shared.cited_support import Embeds
 
 @dataclass(frozen=True)
 class Score:
-    """One column to make: a metric with all its options, under the name that was asked for."""
+    """One score column: a metric with all its options, under the requested name."""
 
     name: str
     metric: Metric
@@ -33,27 +33,27 @@ class Score:
 
 @dataclass(frozen=True)
 class Plan:
-    """What to score: the scores, where each canonical column is found, and the columns copied along."""
+    """The plan: the scores, the position of each canonical column, and the columns to copy."""
 
     scores: tuple[Score, ...]
     columns: Mapping[str, str]
     keep: tuple[str, ...] = ()
     passed_over: Mapping[str, Sequence[str]] = field(default_factory=dict)
-    """The columns that by their names might be read in the place of some that are, where nobody said which."""
+    """The columns that also match a used column by name and were ignored."""
     common: Mapping[str, Any] = field(default_factory=dict)
-    """The options of every score that has them and whose name sets no other."""
+    """Options of all scores that have them, unless a score's name sets its own."""
 
     identity: Mapping[str, str] = field(default_factory=dict)
-    """The columns of the fingerprint of the rows, and where each is found; none without a fingerprint."""
+    """The columns of the fingerprint of the rows, by user name; empty without a fingerprint."""
 
     keep_counts: bool = False
-    """Whether the counts of each row are kept beside the scores, for the corpus metrics that are made of counts."""
+    """Whether each row's counts are stored with the scores, for corpus metrics based on counts."""
 
     @property
     def kept_counts(self) -> dict[str, str]:
-        """The columns that keep the counts of rows, by corpus metric; those that read scores have no counts.
+        """The columns that store the counts of rows, by corpus metric; metrics that read scores have none.
 
-        What a corpus metric needs of all rows is kept whether asked for or not, once for all that need the same.
+        Lists for corpus metrics that need all rows are always stored, once for all metrics with the same lists.
         """
         corpus = [one for one in self.scores if one.metric.corpus is not None and one.metric.corpus.over is None]
         columns = {one.name: one.metric.keeps or counts_column(one.name) for one in corpus}
@@ -61,17 +61,17 @@ class Plan:
 
     @property
     def kept_columns(self) -> list[str]:
-        """The columns that keep something of each row for corpus metrics, each once."""
+        """The columns that store data of each row for corpus metrics, each once."""
         return list(dict.fromkeys(self.kept_counts.values()))
 
     @property
     def is_all_corpus(self) -> bool:
-        """Whether there is no row metric: the counts of rows are then all that there is to write of a row."""
+        """Whether there is no row metric; the output then has only the counts of rows."""
         return not self.names
 
     @property
     def names(self) -> list[str]:
-        """The columns of scores: one a row metric."""
+        """The score columns: one per row metric."""
         return [score.name for score in self.scores if score.metric.corpus is None]
 
     @property
@@ -81,13 +81,13 @@ class Plan:
 
     @property
     def used(self) -> dict[str, str]:
-        """The canonical columns that some score needs, and where each is found."""
+        """The canonical columns that a score needs, and the user's name of each."""
         needed = (column for score in self.scores for column in score.metric.needs)
         return {column: self.columns[column] for column in dict.fromkeys(needed) if column in self.columns}
 
     @property
     def kinds(self) -> dict[str, str]:
-        """What each column of the user's table must hold that some score needs."""
+        """The required kind of each column of the user's table that a score needs."""
         found: dict[str, str] = {}
         needs = [need for score in self.scores for need in score.metric.needs.items()]
         plain = {column for column, need in needs if not hasattr(need, "kind")}
@@ -99,7 +99,7 @@ class Plan:
 
     @property
     def shared(self) -> frozenset[str]:
-        """The columns whose tokens several text conventions ask for."""
+        """The columns that are tokenised under several text conventions."""
         asked: dict[str, set[str | None]] = defaultdict(set)
         for score in self.scores:
             for column, need in score.metric.needs.items():
@@ -108,17 +108,17 @@ class Plan:
 
 
 def parse(spec: str, common: Mapping[str, Any] | None = None) -> Score:
-    """The score that ``spec`` asks for: ``name``, ``name@k`` or ``name(option=value, ...)``.
+    """The score for ``spec``: ``name``, ``name@k`` or ``name(option=value, ...)``.
 
-    The name may be an alias, in any letter case: ``MRR``, ``P@5``, ``ndcg_cut_10``.  The ``common`` options are those
-    of any metric that has them, unless the spec sets its own.
+    The name may be an alias, in any letter case: ``MRR``, ``P@5``, ``ndcg_cut_10``.  ``common`` options apply to any
+    metric that has them, unless the spec sets its own.
 
     >>> parse("squad_f1(version=2)").options
     {'version': 2}
     >>> parse("nDCG@10").metric.name
     'ndcg'
 
-    Raises ``UnknownNameError`` for a metric or option nobody knows, ``OptionError`` for a value it cannot take.
+    Raises ``UnknownNameError`` for an unknown metric or option, ``OptionError`` for an invalid value.
     """
     read = specs.read(spec, lambda name: families.lookup(name, cut=True) is not None)
     found = families.find(read.name, cut=bool(read.at))
@@ -133,7 +133,7 @@ def parse(spec: str, common: Mapping[str, Any] | None = None) -> Score:
 
 
 def _those_of(metric: Metric, common: Mapping[str, Any]) -> dict[str, Any]:
-    """Those of the options of all metrics that one of them has."""
+    """The options of all metrics that one metric has."""
     return {name: value for name, value in common.items() if name in metric.defaults}
 
 
@@ -148,16 +148,16 @@ def plan(
     cache: str | os.PathLike[str] | None = None,
     no_relevant: str | None = None,
 ) -> Plan:
-    """How to score a table that has the columns ``present``.
+    """The plan for a table with the columns ``present``.
 
-    ``metrics`` are specs, in a list or separated by commas, and ``suites`` names of
-    :data:`fastmetrics.metrics.SUITES`, each of which stands for its usual metrics whose columns exist; with neither, it
-    is the suite ``core``.  ``embedder`` and ``cache`` are those of every metric that embeds text and does not name its
-    own; with an ``embedder``, embeddings that the table lacks are made of its texts.  ``no_relevant`` is that of every
-    retrieval metric that sets none of its own.
+    ``metrics`` are specs, in a list or separated by commas.  ``suites`` are names of
+    :data:`fastmetrics.metrics.SUITES`; each selects its usual metrics whose columns exist.  Without both, the suite
+    ``core`` is used.  ``embedder`` and ``cache`` apply to every metric that embeds text and does not set its own; with
+    an ``embedder``, missing embeddings are computed from texts.  ``no_relevant`` applies to every retrieval metric that
+    does not set its own.
 
-    Raises ``ColumnError`` naming the column that a metric lacks, or two that could both be one it needs, or if a suite
-    finds none of its columns, ``OptionError`` for a value that ``no_relevant`` cannot have.
+    Raises ``ColumnError`` for a missing column, for two columns that both match a needed one, or for a suite without
+    its columns, ``OptionError`` for an invalid value of ``no_relevant``.
     """
     names = list(present)
     found = resolve(names, columns, schema, needed=())
@@ -182,10 +182,10 @@ def plan(
     resolve(names, columns, schema, {column for score in scores for column in score.metric.needs})
     twice = {score.name for score in scores if [s.name for s in scores].count(score.name) > 1}
     if twice:
-        raise OptionError(f"metrics asked for twice: {', '.join(sorted(twice))}")
+        raise OptionError(f"metrics requested twice: {', '.join(sorted(twice))}")
     clash = [score.name for score in scores if score.name in keep]
     if clash:
-        raise OptionError(f"cannot keep the column {clash[0]!r}: a metric has that name")
+        raise OptionError(f"cannot keep the column {clash[0]!r}: a metric has the same name; rename the column")
     planned = Plan(tuple(scores), found, tuple(keep), common=common)
     check_kept(planned)
     said = {*(columns or ()), *SCHEMAS.get(schema or "", ())}
@@ -194,19 +194,21 @@ def plan(
 
 
 def keeping_counts(planned: Plan) -> Plan:
-    """The plan with the counts of rows kept for its corpus metrics; raises ``OptionError`` if none has any."""
+    """The plan with stored counts of rows for its corpus metrics; raises ``OptionError`` if it has no such metric."""
     found = replace(planned, keep_counts=True)
     if not found.kept_counts:
-        raise OptionError(Argument("keep_counts", True), " keeps the counts of corpus metrics, and none is asked for")
+        raise OptionError(Argument("keep_counts", True), " needs a corpus metric, such as corpus_bleu")
     check_kept(found)
     return found
 
 
 def check_kept(found: Plan) -> None:
-    """Raise ``OptionError`` if a kept column of the user has the name of one that is kept for corpus metrics."""
+    """Raise ``OptionError`` if a kept column of the user has the name of a column stored for corpus metrics."""
     clash = [name for name in found.kept_columns if name in (*found.keep, *found.names)]
     if clash:
-        raise OptionError(f"cannot keep the column {clash[0]!r}: the counts of a metric have that name")
+        raise OptionError(
+            f"cannot keep the column {clash[0]!r}: the counts of a metric have the same name; rename the column"
+        )
 
 
 def _able(
@@ -223,26 +225,26 @@ def _able(
 
 
 def _check_columns(score: Score, names: list[str], found: Mapping[str, str]) -> None:
-    """Raise ``ColumnError`` for a column that a score needs and the table lacks, with the ways to give it."""
+    """Raise ``ColumnError`` for a missing column that a score needs, with the ways to provide it."""
     for column in score.metric.required:
         if column in found:
             continue
         aliases = ", ".join(COLUMNS[column].aliases)
         also = f" (or {aliases})" if aliases else ""
-        ways: list[object] = ["name yours with ", Argument("columns", {column: ...})]
+        ways: list[object] = ["set its name with ", Argument("columns", {column: ...})]
         if from_text(score.metric, found) is not score.metric:
-            ways += [", or have it made of the text with ", Argument("embedder", "wordllama")]
+            ways += [", or compute it from the text with ", Argument("embedder", "wordllama")]
         raise ColumnError(f"{score.name} needs the column {column!r}{also}; the table has: {quoted(names)}; ", *ways)
     either = score.metric.rows.either
     if either is not None and not either.met_by(found):
         way = Argument("columns", {either.sets[0][0]: ...})
         raise ColumnError(
-            f"{score.name} needs the column {either}; the table has: {quoted(names)}; name yours with ", way
+            f"{score.name} needs the column {either}; the table has: {quoted(names)}; set its name with ", way
         )
 
 
 def _embedding(score: Score, found: Mapping[str, str], given: Mapping[str, Any]) -> Score:
-    """The score with the embedder and the cache ``given`` where it embeds text and names none of its own."""
+    """The score with the ``given`` embedder and cache if it embeds text and sets none of its own."""
     metric = score.metric if given["embedder"] is None else from_text(score.metric, found)
     if "embedder" not in metric.defaults:
         return score

@@ -1,6 +1,6 @@
-"""A plan and a record batch make scores: the pure function that threads, the command line and clusters all map.
+"""Scoring a record batch under a plan: the pure function that threads, the command line and clusters map.
 
-``score`` and the batch functions of single metrics go the same way: the columns become Arrow, the table is cut into
+``score`` and the functions of single metrics share this code: columns are converted to Arrow, the table is split into
 batches, and :func:`score_batch` scores each.
 """
 
@@ -24,11 +24,11 @@ from fastmetrics.stats.fingerprint import fingerprint, is_hashable
 from fastmetrics.text.tokenize import Wordbook
 
 _FEW_ROUNDS = 4
-"""A table of at most this many rounds of batches over all threads is cut evenly."""
+"""A table of at most this many rounds of batches over all threads is divided evenly."""
 
 
 def fit(plan: Plan, read: Callable[[], Iterable[pa.RecordBatch]]) -> Plan:
-    """The plan with what some metrics must know of all rows before they score one; ``read`` gives them anew."""
+    """The plan with the options that some metrics compute from all rows; ``read`` returns the rows at each call."""
     scores = []
     for score in plan.scores:
         if score.metric.rows.fit is not None:
@@ -50,12 +50,12 @@ def score_batch(
     words: Wordbook | None = None,
     watch: Callable[[str], AbstractContextManager[Any]] = nullcontext,
 ) -> pa.RecordBatch:
-    """The scores of a record batch: the kept columns, one float64 column a metric, and the counts that are kept.
+    """The scores of a record batch: the kept columns, one float64 column per metric, and the stored counts.
 
     A score is null where an input is missing and NaN where it is undefined.  A corpus metric has no column: its counts
-    are in the schema's metadata, as JSON under the key ``fastmetrics``, and so are those of cautions and the sums of
-    fingerprints.  The function is pure; ``words`` it has met before save time and change nothing.  A profiler gives
-    ``make`` and ``watch`` to see what is derived, and how long each metric takes.
+    are in the schema's metadata, as JSON under the key ``fastmetrics``, with the counts of cautions and the sums of
+    fingerprints.  The function is pure; ``words`` from earlier batches save time and do not change the result.  A
+    profiler passes ``make`` and ``watch`` to time derived data and metrics.
     """
     rows = rows_of(batch, plan, make, words)
     arrays = [batch.column(name) for name in plan.keep]
@@ -88,7 +88,7 @@ def score_batch(
 
 
 def fingerprints(batch: pa.RecordBatch, identity: Mapping[str, str]) -> dict[str, list[int]]:
-    """The fingerprints of the rows: by id, and by id and question, as far as there is what tells them apart."""
+    """The fingerprints of the rows: by id, and by id and question, if these columns are read."""
     columns = {name: batch.column(yours) for name, yours in identity.items()}
     there = {name: column for name, column in columns.items() if is_hashable(column.type)}
     made = {"ids": fingerprint([there["id"]])} if "id" in there else {}
@@ -96,14 +96,14 @@ def fingerprints(batch: pa.RecordBatch, identity: Mapping[str, str]) -> dict[str
 
 
 class Shelf:
-    """Wordbooks for threads to use one after the other: one a thread, made when needed, replaced when full."""
+    """Vocabularies shared by threads one after the other: one per thread, created on demand, replaced when full."""
 
     def __init__(self) -> None:
         self._free: deque[Wordbook] = deque()
 
     @contextmanager
     def book(self) -> Iterator[Wordbook]:
-        """A book for this thread alone, put back at the end."""
+        """A vocabulary for this thread alone, returned at the end."""
         try:
             words = self._free.pop()
         except IndexError:
@@ -114,14 +114,14 @@ class Shelf:
 
 
 class Scorer:
-    """``score_batch`` under one plan, from any number of threads, with the words met so far at hand."""
+    """``score_batch`` under one plan, thread-safe, with a cache of known words."""
 
     def __init__(self, plan: Plan) -> None:
         self.plan = plan
         self._shelf = Shelf()
 
     def __reduce__(self) -> tuple[type[Scorer], tuple[Plan]]:
-        """Another process meets the words anew."""
+        """Pickling drops the cache of words."""
         return Scorer, (self.plan,)
 
     def __call__(self, batch: pa.RecordBatch) -> pa.RecordBatch:
@@ -133,7 +133,7 @@ class Scorer:
 def slices(table: pa.Table, threads: int = 1) -> Iterator[pa.RecordBatch]:
     """The rows of ``table`` in batches of at most ``SIZES.batch_rows`` rows and about ``SIZES.batch_bytes`` bytes.
 
-    Tables of few batches are cut evenly, so that no thread is left without work while another has most of it.
+    Tables of few batches are divided evenly, so that all threads have work.
     """
     rows = max(1, min(SIZES.batch_rows, SIZES.batch_bytes * table.num_rows // max(table.nbytes, 1)))
     rounds = math.ceil(table.num_rows / (rows * threads))

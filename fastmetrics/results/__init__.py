@@ -1,1 +1,1 @@
-"""What scores say: summaries, agreement with people, tables for a terminal."""
+"""Working with scores: summaries, comparisons, agreement with people."""

@@ -1,4 +1,4 @@
-"""One metric over one segment of rows: every pair of systems by each test, and the systems ranked."""
+"""One metric over one segment of rows: tests of every pair of systems, and a ranking of the systems."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from fastmetrics.stats.tukey import tukey_p
 
 @dataclass(frozen=True)
 class HowToCompare:
-    """How to compare: what is the same for all metrics, segments and pairs."""
+    """The settings of a comparison, common to all metrics, segments and pairs."""
 
     tests: Sequence[str]
     resamples: int
@@ -33,7 +33,7 @@ class HowToCompare:
 
 @dataclass(frozen=True)
 class Cell:
-    """One metric in one segment: a row of scores for each system."""
+    """One metric in one segment, with a row of scores for each system."""
 
     metric: str
     segment: str | None
@@ -42,7 +42,7 @@ class Cell:
     clusters: Ints | None
 
     def compared(self, systems: Sequence[str], how: HowToCompare) -> Iterator[Compared]:
-        """Every pair of systems, once for each test."""
+        """The comparisons of every pair of systems, one for each test."""
         for a, b in combinations(range(len(systems)), 2):
             yield from self._pair(systems[a], systems[b], self.scores[a], self.scores[b], how)
 
@@ -87,7 +87,7 @@ class Cell:
             )
 
     def ranking(self, systems: Sequence[str], how: HowToCompare) -> Ranking:
-        """The systems in order of their means over the rows where all have a score, with letters by Tukey's test."""
+        """The systems sorted by their means over the rows where all have a score, with letters by Tukey's test."""
         known = ~np.isnan(self.scores).any(axis=0)
         table = np.ascontiguousarray(self.scores[:, known].T)
         clusters = None if self.clusters is None else self.clusters[known]

@@ -1,4 +1,4 @@
-"""Systems compared by their scores on the same rows: which is better, by how much, and is it more than chance."""
+"""Comparing systems by their scores on the same rows."""
 
 from __future__ import annotations
 
@@ -54,36 +54,36 @@ def compare(
     seed: int = 0,
     threads: int | None = None,
 ) -> Comparison:
-    """Compare systems by their scores on the same rows; nothing is scored again.
+    """Compare systems by their existing scores on the same rows.
 
     ``runs`` are score files, folders, addresses, tables of scores or results of ``fm.rank``, in a list or by name in a
-    dict; or one table with a column ``system`` that tells the systems apart.  Rows meet by the column ``on``, by
-    default the id; with ``by_position=True`` row i meets row i.  Each pair of systems is compared, the ``baseline`` (by
-    default the first) before the others.
+    dict; or one table with a column ``system`` that names the systems.  Rows are paired by the column ``on``, by
+    default the id; with ``by_position=True``, row i is paired with row i.  All pairs of systems are compared, pairs
+    with the ``baseline`` (by default the first run) first.
 
     For each metric, over the n rows where both systems have a score: Δ = mean(other − baseline); its interval, from
-    ``bootstrap`` samples of rows (``interval="bca"`` corrects for bias and skewness; ``interval="t"`` is mean ± t·s/√n
-    and takes no samples, which many rows do without); d_z = mean/sd of the differences; rows won, tied and lost, by
-    which way the metric is better (as declared, or ``better={"name": "lower"}``; else higher); the p of each of the
-    ``tests``; and ``detectable``, the smallest true difference that n such rows would
-    show with power 0.8.  Rows with a score on one side only are counted, and a note says where they could turn Δ round.
+    ``bootstrap`` samples of rows (``interval="bca"`` corrects for bias and skewness; ``interval="t"`` is mean ± t·s/√n,
+    sufficient for many rows, without samples); d_z = mean/sd of the differences; rows won, tied and lost, by the
+    direction of the metric (as declared, or ``better={"name": "lower"}``; otherwise higher); the p of each of the
+    ``tests``; and ``detectable``, the smallest true difference that n such rows detect with power 0.8.  Rows with a
+    score of one system only are counted, and a note says where they could reverse Δ.
 
-    ``tests``: ``fisher``, the randomisation test with ``resamples`` patterns of flipped signs (all 2ⁿ up to 20 rows);
-    ``t``, the paired t-test; ``mcnemar``, exact, for scores of 0 and 1; ``wilcoxon``, the signed-rank test.  The p's of
-    a test are corrected together over metrics, segments and pairs: ``holm``, ``bh`` (Benjamini and Hochberg) or
-    ``none``.  Of three systems or more each metric also has a ranking by the randomised Tukey HSD test, which needs no
-    correction for the pairs: systems with a common letter are not told apart.
+    ``tests``: ``fisher``, the randomisation test with ``resamples`` random sign patterns (all 2ⁿ up to 20 rows); ``t``,
+    the paired t-test; ``mcnemar``, exact, for scores of 0 and 1; ``wilcoxon``, the signed-rank test.  The p values of a
+    test are corrected together over metrics, segments and pairs: ``holm``, ``bh`` (Benjamini and Hochberg) or
+    ``none``.  For three systems or more, each metric also has a ranking by the randomised Tukey HSD test, which already
+    corrects for the pairs: systems with a common letter are not significantly different.
 
-    Corpus metrics (``corpus_bleu``, ``corpus_chrf``, …) are compared where the runs keep the counts of their rows
-    (``keep_counts=True``): the means are the metric's values, Δ their difference, the interval is of rows drawn with
-    replacement, and p is that of approximate randomisation (the ``fisher`` test): rows swap systems, and p =
-    (1 + #{|Δ*| ≥ |Δ|})/(1 + N), or the share of all patterns where they are no more than N.  What is of single
-    rows (d_z, wins, ``detectable``, other tests, rankings) they lack.
+    Corpus metrics (``corpus_bleu``, ``corpus_chrf``, …) are compared if the runs store the counts of their rows
+    (``keep_counts=True``).  The means are the metric's values and Δ their difference.  The interval is a bootstrap over
+    rows, and p comes from approximate randomisation (the ``fisher`` test): rows are swapped between systems, and p = (1
+    + #{|Δ*| ≥ |Δ|})/(1 + N), or the share of all patterns if there are no more than N.  Statistics of single rows (d_z,
+    wins, ``detectable``, other tests, rankings) do not exist for them.
 
-    ``by`` names columns whose values cut the rows into segments: ``"language"``, ``["language", "length"]`` for each
-    combination, ``[["language"], ["length"]]`` for one after the other.  They are columns that a run kept, or of the
-    table ``segments`` with ids; of numbers of more than 12 values, quarters.  ``cluster`` names the column with the
-    document, session or question that rows share: they flip and are drawn together.
+    ``by`` names columns whose values define segments: ``"language"``, ``["language", "length"]`` for each combination,
+    ``[["language"], ["length"]]`` for one after the other.  They are columns that a run kept, or columns of the table
+    ``segments`` with ids; numeric columns with more than 12 values are divided into quartiles.  ``cluster`` names the
+    column with the document, session or question that rows share: such rows are flipped and resampled together.
 
     The same ``seed`` gives the same bits for any order of the rows and any number of ``threads``.
 
@@ -95,14 +95,15 @@ def compare(
     (0.1625, 7, 1, 0.015625)
 
     Raises ``ColumnError`` for runs without ids or without a common metric, ``InputError`` for ids that are missing,
-    doubled or not shared, and ``UnknownNameError`` for names that nobody knows.  Unless ``allow_differences``, other
-    questions under the same id are an ``InputError``, and other options or versions of a metric an ``OptionError``.
+    duplicated or not shared, and ``UnknownNameError`` for unknown names.  Unless ``allow_differences`` is set,
+    different questions under the same id are an ``InputError``, and different options or versions of a metric an
+    ``OptionError``.
 
     Sources: Smucker, Allan and Carterette 2007; Carterette 2012; Efron 1987; Holm 1979; Piepho 2004.
     """
     how = _how(tests, resamples, bootstrap, confidence, interval, seed, threads)
     if cluster is not None and not {"fisher", "t"} >= set(how.tests):
-        raise OptionError(Argument("cluster", cluster), " goes with the tests fisher and t")
+        raise OptionError(Argument("cluster", cluster), " needs the tests fisher or t")
     argument("correction", correction, Choice(*CORRECTIONS))
     opened = baseline_first(open_runs(runs, system), baseline)
     names = shared_metrics(opened, listed(metrics))
@@ -169,7 +170,7 @@ def _how(
 
 
 def baseline_first(runs: list[ScoreRun], baseline: str | None) -> list[ScoreRun]:
-    """The runs with the one of this name first; raises ``UnknownNameError`` for no such."""
+    """The runs with the named baseline first; raises ``UnknownNameError`` for an unknown name."""
     names = [run.name for run in runs]
     if baseline is None:
         return runs
@@ -181,7 +182,7 @@ def baseline_first(runs: list[ScoreRun], baseline: str | None) -> list[ScoreRun]
 def _cells(
     paired: PairedRuns, name: str, counted: bool, better: Better, parts: Sequence[Segment], clusters: Ints | None
 ) -> Iterator[Cell | CountedCell]:
-    """A metric over each of the segments: its scores, or the counts of rows."""
+    """One cell per segment of a metric, from its scores or from the counts of rows."""
     counts, has = paired.counts(name) if counted else (None, None)
     scores = np.stack([np.zeros(0) if counted else paired.scores(at, name) for at in range(len(paired.runs))])
     for part in parts:
@@ -201,13 +202,13 @@ def _groupings(by: Any) -> list[list[str]]:
 
 
 def _side_table(paired: PairedRuns, table: Any, on: str | None) -> tuple[ScoreRun, Ints]:
-    """A table beside the runs, and the row of it that belongs to each question, or −1."""
+    """A table beside the runs, and its row for each question, or −1."""
     side = open_run(table)
     if paired.ids is None:
         raise OptionError(Argument("segments"), " needs rows with ids; ", Argument("by_position"), " has none")
     key = on or side.id_column
     if key is None:
-        raise ColumnError("the table of segments has no id column to match rows by; name one with ", Argument("on"))
+        raise ColumnError("the table of segments has no id column to match rows by; set one with ", Argument("on"))
     rows = pc.index_in(paired.ids, value_set=side.ids(key)).fill_null(-1)
     return side, rows.to_numpy().astype(np.int64)
 
@@ -236,7 +237,7 @@ def _bounds(name: str) -> tuple[float, float] | None:
 
 
 def _corrected(found: Sequence[Compared], tests: Sequence[str], correction: str) -> list[Compared]:
-    """The comparisons with the p's of each test corrected together."""
+    """The comparisons with the p values of each test corrected together."""
     better: dict[int, float] = {}
     for test in tests:
         places = [place for place, one in enumerate(found) if one.test == test]

@@ -1,4 +1,4 @@
-"""Systems and metrics as a table in LaTeX, as papers on retrieval print it."""
+"""LaTeX tables of systems and metrics, in the form used in papers on retrieval."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ def latex_table(
     means: Mapping[tuple[str, str], float],
     beaten: Mapping[tuple[str, str], Sequence[str]],
 ) -> str:
-    """Means by (system, metric), and in superscript the marks of the systems that are significantly worse."""
+    """Means by (system, metric), with superscript letters of the systems that are significantly worse."""
     marks = dict(zip(systems, map(_mark, range(len(systems))), strict=True))
     lines = [f"\\begin{{tabular}}{{ll{'r' * len(metrics)}}}", "\\hline"]
     lines += [" & ".join(["", "System", *map(_escaped, metrics)]) + " \\\\", "\\hline"]

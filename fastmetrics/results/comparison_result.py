@@ -1,4 +1,4 @@
-"""What comes of comparing systems: figures of each pair, rankings, notes; printed, and as JSON, Markdown and LaTeX."""
+"""The result of comparing systems: figures of each pair, rankings, notes; as text, JSON, Markdown and LaTeX."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class Compared:
     other: str
     segment: str | None
     n_paired: int
-    """Rows where both have a score; every figure but the counts beside is of these."""
+    """Rows where both have a score; all figures except the other counts use these rows."""
     n_only_baseline: int
     n_only_other: int
     mean_baseline: float
@@ -46,11 +46,11 @@ class Compared:
     p_corrected: float
     detectable: float
     all_baseline: float
-    """The mean of all rows where the baseline has a score."""
+    """The mean over all rows where the baseline has a score."""
     all_other: float
 
     def to_dict(self) -> dict[str, Any]:
-        """The figures by name, without those of unpaired rows."""
+        """The figures by name, except those of unpaired rows."""
         return {name: value for name, value in asdict(self).items() if name not in ("all_baseline", "all_other")}
 
 
@@ -58,7 +58,8 @@ class Compared:
 class Ranking:
     """The systems by one metric, best first, over the ``n`` rows where all have a score.
 
-    Systems with a common letter are not told apart by the randomised Tukey HSD test; ``p`` has its p for each pair.
+    Systems with a common letter are not significantly different by the randomised Tukey HSD test; ``p`` has the p value
+    of each pair.
     """
 
     metric: str
@@ -71,12 +72,12 @@ class Ranking:
 
 @dataclass(frozen=True)
 class Comparison(Shown, Sequence[Compared]):
-    """Systems compared by each metric; prints as tables, indexed by the name of a metric or by place."""
+    """Systems compared by each metric; prints as tables; indexed by metric name or position."""
 
     systems: Sequence[str]
     joined_by: str
     n_rows: Mapping[str, int]
-    """The rows of each system."""
+    """The number of rows of each system."""
     comparisons: Sequence[Compared]
     rankings: Sequence[Ranking]
     better: Mapping[str, Better]
@@ -85,11 +86,11 @@ class Comparison(Shown, Sequence[Compared]):
     confidence: float
     cluster: str | None = None
     differences: Sequence[str] = ()
-    """In what the runs were not scored alike."""
+    """The differences in the settings of the runs."""
     counted: Sequence[str] = ()
-    """The corpus metrics among them."""
+    """The corpus metrics among the metrics."""
     interval: str = "percentile"
-    """How the intervals were made."""
+    """The kind of intervals."""
 
     def __len__(self) -> int:
         return len(self.comparisons)
@@ -98,7 +99,7 @@ class Comparison(Shown, Sequence[Compared]):
         return iter(self.comparisons)
 
     def __getitem__(self, key: Any) -> Any:
-        """The comparison at a place, or the first one of a metric over all rows; raises ``KeyError`` for no metric."""
+        """The comparison at a position, or the first one of a metric over all rows; raises ``KeyError``."""
         if not isinstance(key, str):
             return self.comparisons[key]
         for one in self.comparisons:
@@ -108,11 +109,11 @@ class Comparison(Shown, Sequence[Compared]):
 
     @property
     def alpha(self) -> float:
-        """What a p is held against: 1 − confidence."""
+        """The significance level: 1 − confidence."""
         return 1 - self.confidence
 
     def verdict(self, one: Compared) -> str:
-        """``better``, ``worse`` (or ``higher``, ``lower`` where neither is said) or ``–`` if it may be chance."""
+        """``better``, ``worse`` (``higher``, ``lower`` without a declared direction) or ``–`` if not significant."""
         if math.isnan(one.p_corrected) or one.p_corrected > self.alpha or one.delta == 0:
             return "–"
         words = {"higher": ("better", "worse"), "lower": ("worse", "better"), None: ("higher", "lower")}
@@ -120,10 +121,10 @@ class Comparison(Shown, Sequence[Compared]):
 
     @property
     def notes(self) -> list[str]:
-        """How rows met and what is missing; where that could turn a difference round; how p's were corrected."""
+        """How rows were paired, missing scores that could reverse a difference, and the correction of p values."""
         counts = ", ".join(f"{name} {count:,}" for name, count in self.n_rows.items())
-        notes = [f"rows joined by {self.joined_by}: {counts}"]
-        of = "" if self.cluster is None else f", rows of one {self.cluster!r} kept together"
+        notes = [f"rows paired by {self.joined_by}: {counts}"]
+        of = "" if self.cluster is None else f", clustered by {self.cluster!r}"
         how = {"holm": "corrected by Holm", "bh": "corrected by Benjamini and Hochberg", "none": "not corrected"}
         tests = ", ".join(dict.fromkeys(one.test for one in self.comparisons))
         family = len(self.comparisons) // max(1, len(tests.split(", ")))
@@ -133,32 +134,32 @@ class Comparison(Shown, Sequence[Compared]):
         )
         turned = [text for one in self._once() if (text := could_turn(one, self.bounds.get(one.metric)))]
         notes += turned[:_NOTED]
-        notes += [f"{len(turned) - _NOTED:,} more differences that unpaired rows could turn round"] * (
+        notes += [f"{len(turned) - _NOTED:,} more differences that unpaired rows could reverse"] * (
             len(turned) > _NOTED
         )
         small = sum(one.segment is not None and one.n_paired < _FEW for one in self._once())
         notes += [f"* fewer than {_FEW} rows: {small:,} segment{'s' * (small != 1)}"] if small else []
         odd = dict.fromkeys(one.metric for one in self._of_rows() if one.test == "mcnemar" and math.isnan(one.p))
-        notes += [f"mcnemar needs scores of 0 and 1, which these are not: {', '.join(odd)}"] if odd else []
+        notes += [f"mcnemar needs scores of 0 and 1; not computed for {', '.join(odd)}"] if odd else []
         unsaid = [name for name, better in self.better.items() if better is None]
-        notes += [f"taken as better when higher, as nothing says: {', '.join(unsaid)}"] if unsaid else []
+        notes += [f"assumed to be better when higher (no direction is declared): {', '.join(unsaid)}"] if unsaid else []
         if self.counted:
             notes.append(
-                f"made of the counts of all rows, which are swapped for p and drawn for intervals: "
-                f"{', '.join(self.counted)}; they have no wins, no d_z, no ranking and no other test"
+                f"computed from the counts of all rows, which are swapped for p and resampled for intervals: "
+                f"{', '.join(self.counted)}; wins, d_z, ranking and other tests do not exist for them"
             )
         return [*notes, *self.differences]
 
     def _of_rows(self) -> list[Compared]:
-        """The comparisons of metrics that score rows."""
+        """The comparisons of row metrics."""
         return [one for one in self.comparisons if one.metric not in self.counted]
 
     def _once(self) -> list[Compared]:
-        """The comparisons, those once that differ in the test alone."""
+        """The comparisons without repeats that differ only in the test."""
         return list({(one.metric, one.baseline, one.other, one.segment): one for one in self.comparisons}.values())
 
     def to_dict(self) -> dict[str, Any]:
-        """``{"comparisons": [{"metric", "baseline", …}], "rankings": […], "notes": […]}`` and how they came about."""
+        """``{"comparisons": [{"metric", "baseline", …}], "rankings": […], "notes": […]}`` and the settings."""
         return {
             "comparisons": [one.to_dict() for one in self.comparisons],
             "rankings": [asdict(one) for one in self.rankings],
@@ -174,7 +175,7 @@ class Comparison(Shown, Sequence[Compared]):
         return json.dumps(strict(self.to_dict()), ensure_ascii=False, indent=2, allow_nan=False)
 
     def to_arrow(self) -> pa.Table:
-        """A row for each comparison, with the columns of ``comparisons`` in the JSON."""
+        """One row per comparison, with the columns of ``comparisons`` in the JSON."""
         types = {
             "str": pa.string(),
             "str | None": pa.string(),
@@ -192,7 +193,7 @@ class Comparison(Shown, Sequence[Compared]):
         return "\n\n".join([*tables, "\n".join(f"- {note}" for note in self.notes)]) + "\n"
 
     def to_latex(self) -> str:
-        """A table of systems and metrics: means, and in superscript the systems a mean is significantly better than."""
+        """A table of means by system and metric, with superscript letters of significantly worse systems."""
         whole = [one for one in self._once() if one.segment is None]
         means = {(one.baseline, one.metric): one.all_baseline for one in whole}
         means |= {(one.other, one.metric): one.all_other for one in whole}
@@ -210,7 +211,7 @@ class Comparison(Shown, Sequence[Compared]):
         return self.notes
 
     def grids(self) -> list[Grid]:
-        """Differences with their intervals, counts behind them, segments (worst first), rankings."""
+        """Differences with their intervals, counts, segments (worst first), rankings."""
         whole = [one for one in self.comparisons if one.segment is None]
         several = len(self.systems) > 2
         found = [self._differences(whole, several), self._counts(whole, several)]
@@ -246,7 +247,7 @@ class Comparison(Shown, Sequence[Compared]):
         return Grid((*header, "won/tied/lost", "d_z", "detectable"), rows)
 
     def _segments(self, metric: str) -> Grid:
-        """The segments of a metric, those where the other system does worst first; small ones marked."""
+        """The segments of a metric, worst for the other system first; small segments are marked."""
         sign = -1 if self.better[metric] == "lower" else 1
         some = [one for one in self._once() if one.metric == metric and one.segment is not None]
         some.sort(key=lambda one: (math.isnan(one.delta), sign * one.delta, one.segment or ""))

@@ -1,4 +1,4 @@
-"""How the metrics of a run go together: correlations of every two, where families disagree, and S1's paired views."""
+"""Correlations between the metrics of a run, and S1's paired views."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ from fastmetrics.results.score_runs import open_run, shared_metrics
 from fastmetrics.stats.correlation_matrix import correlate
 
 _SHOWN = 10
-"""How many pairs each table prints."""
+"""Number of pairs in each printed table."""
 
 VIEWS = (
     (("judge_faithfulness", "overlap_faithfulness", "grounding_overlap"), ("token_f1", "exact_match")),
     (("total_tokens", "latency_ms"), ("abstained",)),
 )
-"""S1's paired views: whether answers are faithful beside whether they are right, what a row costs beside abstaining."""
+"""S1's paired views: faithfulness beside correctness, and cost beside abstention."""
 
 
 @dataclass(frozen=True)
@@ -40,7 +40,7 @@ class MetricPair:
     pearson: float
     spearman: float
     agreement: float
-    """``spearman``, its sign turned round if lower is better for one of the two: −1 where they rank rows contrarily."""
+    """``spearman``, with the sign reversed if lower is better for one of the two; −1 for opposite rankings of rows."""
 
 
 @dataclass(frozen=True)
@@ -57,7 +57,7 @@ class PairedView:
 
 @dataclass(frozen=True)
 class Correlations(Shown, Sequence[MetricPair]):
-    """The pairs of a run's metrics, those that disagree most first; prints as tables."""
+    """The pairs of a run's metrics, largest disagreement first; prints as tables."""
 
     scores: str
     pairs: Sequence[MetricPair]
@@ -77,7 +77,7 @@ class Correlations(Shown, Sequence[MetricPair]):
         return f"{metric} (−)" if self.better.get(metric) == "lower" else metric
 
     def grids(self) -> list[Grid]:
-        """The pairs that disagree most, those that agree most, and the paired views."""
+        """The pairs with the largest disagreement, those with the largest agreement, and the paired views."""
         known = [one for one in self.pairs if not math.isnan(one.agreement)]
         first = known[: max(_SHOWN, 2 * _SHOWN if len(known) <= 2 * _SHOWN else _SHOWN)]
         grids = [Grid(("least alike", "", "n", "Pearson", "Spearman"), [self._line(one) for one in first])]
@@ -94,18 +94,18 @@ class Correlations(Shown, Sequence[MetricPair]):
         return self._name(pair.a), self._name(pair.b), number(pair.n), number(pair.pearson), number(pair.spearman)
 
     def remarks(self) -> Sequence[str]:
-        """What the sign means, and how many pairs are not shown."""
-        notes = [f"{self.scores}: {len(self.pairs):,} pairs of metrics, each over the rows where both have a score"]
+        """The meaning of the sign, and the number of omitted pairs."""
+        notes = [f"{self.scores}: {len(self.pairs):,} pairs of metrics, each over the rows with both scores"]
         if any(way == "lower" for way in self.better.values()):
-            notes.append("(−) lower is better: such a metric agrees with one of the other kind at −1")
+            notes.append("(−) lower is better: full agreement with a metric whose higher scores are better is −1")
         constant = sum(math.isnan(one.agreement) for one in self.pairs)
         return [
             *notes,
-            *([f"{constant:,} pairs are undefined: a score is constant, or two rows are too few"] * (constant > 0)),
+            *([f"{constant:,} pairs are undefined: a score is constant, or there are too few rows"] * (constant > 0)),
         ]
 
     def to_arrow(self) -> pa.Table:
-        """A row for each pair."""
+        """One row per pair."""
         types = {"str": pa.string(), "int": pa.int64(), "float": pa.float64()}
         schema = pa.schema([(one.name, types[str(one.type)]) for one in fields(MetricPair)])
         return pa.Table.from_pylist([asdict(one) for one in self.pairs], schema)
@@ -118,13 +118,13 @@ class Correlations(Shown, Sequence[MetricPair]):
 
 
 def correlations(scores: Any, *, metrics: Sequence[str] | str | None = None) -> Correlations:
-    """How the metrics of a run go together over its rows, the pairs that disagree most first.
+    """Correlations between the metrics of a run over its rows, the largest disagreement first.
 
-    For every two of the ``metrics`` (by default all): Pearson's r and Spearman's ρ over the rows where both have a
-    finite score, NaN if one is constant there.  ``agreement`` is ρ with its sign turned round if lower is better for
-    one of the two, so that families of metrics which rank the rows contrarily come first.  Where the run has the
-    metrics, the paired views of S1 follow: faithfulness and overlap beside F1 and exact match (an answer that is
-    faithful and wrong had bad contexts), tokens and latency beside abstaining.
+    For every pair of ``metrics`` (by default all): Pearson's r and Spearman's ρ over the rows where both have a finite
+    score; NaN if one is constant there.  ``agreement`` is ρ, with the sign reversed if lower is better for one of the
+    two, so that metrics that rank the rows in opposite order come first.  If the run has the metrics, the paired views
+    of S1 follow: faithfulness and overlap beside F1 and exact match (a faithful wrong answer had bad contexts), tokens
+    and latency beside abstention.
 
     ``scores`` is a score file, folder, address or table.  Source: S0 and S1, "Paired Analysis".
 
@@ -133,12 +133,12 @@ def correlations(scores: Any, *, metrics: Sequence[str] | str | None = None) -> 
     >>> [(one.a, one.b, round(one.agreement, 2)) for one in fm.correlations(scores)]
     [('token_f1', 'hallucination', 0.5), ('rougeL_f1', 'hallucination', 0.5), ('token_f1', 'rougeL_f1', 1.0)]
 
-    Raises ``ColumnError`` for fewer than two metrics, ``UnknownNameError`` for one that the scores lack.
+    Raises ``ColumnError`` for fewer than two metrics, ``UnknownNameError`` for an unknown metric.
     """
     run = open_run(scores)
     names = shared_metrics([run], listed(metrics))
     if len(names) < 2:
-        raise ColumnError(f"{run.name} has scores of {names[0]!r} alone; correlations take two metrics or more")
+        raise ColumnError(f"{run.name} has only scores of {names[0]!r}; correlations need at least two metrics")
     held = run.held(names)
     columns = {name: held.values(name) for name in names}
     better: dict[str, Better] = {name: way for name, way in declared_better(names).items() if way is not None}

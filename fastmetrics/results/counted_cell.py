@@ -1,4 +1,4 @@
-"""One corpus metric over one segment of rows: every pair of systems, resampled from the counts of rows."""
+"""One corpus metric over one segment of rows: tests of every pair of systems, resampled from the counts of rows."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from fastmetrics.stats.paired_counts import Formula, PairedCounts, counts_interv
 
 @dataclass(frozen=True)
 class CountedCell:
-    """One corpus metric in one segment: for each system the counts of its rows, and which rows it has."""
+    """One corpus metric in one segment: the counts of each system's rows, and which rows it has."""
 
     metric: str
     segment: str | None
@@ -25,7 +25,7 @@ class CountedCell:
     clusters: Ints | None
 
     def compared(self, systems: Sequence[str], how: HowToCompare) -> Iterator[Compared]:
-        """Every pair of systems, once for each test."""
+        """The comparisons of every pair of systems, one for each test."""
         for a, b in combinations(range(len(systems)), 2):
             yield from self._pair((a, b), (systems[a], systems[b]), how)
 
@@ -65,6 +65,6 @@ class CountedCell:
             )
 
     def _value(self, system: int) -> float:
-        """The value of all rows that a system has; NaN of none."""
+        """The value over all rows of a system; NaN without rows."""
         rows = self.has[system]
         return float(self.formula(self.counts[system, rows].sum(axis=0)[None])[0]) if rows.any() else math.nan

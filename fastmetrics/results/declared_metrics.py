@@ -1,4 +1,4 @@
-"""What the declarations of metrics say of columns of scores: direction, percentiles, and the sources' own names."""
+"""Declared properties of score columns: direction, percentiles, and labels."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ def declared_statistics(names: Iterable[str]) -> dict[str, tuple[str, ...]]:
 
 
 def declared_labels(names: Iterable[str]) -> dict[str, str]:
-    """What the sources call the statistics of these score columns: ``{"abstained.mean": "abstain_rate"}``.
+    """The declared labels of statistics of these score columns: ``{"abstained.mean": "abstain_rate"}``.
 
-    A label names a metric with its default options; the column ``name@k`` has it with the cut-off (``mrr@10``).  A
-    column with any other options keeps its own name, so that no label stands for two of them.
+    A label applies to a metric with its default options; the column ``name@k`` gets it with the cut-off (``mrr@10``).
+    A column with other options gets no label, so labels are unique.
     """
     return {
         f"{name}.{statistic}": label + cutoff
@@ -30,9 +30,9 @@ def declared_labels(names: Iterable[str]) -> dict[str, str]:
 
 
 def declared_better(names: Iterable[str]) -> dict[str, Better]:
-    """Which scores of these columns are the better ones, where their metrics say: ``{"hallucination": "lower"}``.
+    """The declared direction of these columns: ``{"hallucination": "lower"}``.
 
-    Higher is better on a judge's axes, and lower is better in the columns of what its calls cost.
+    Higher is better for a judge's scores, lower for columns of the cost of its calls.
     """
     names = list(names)
     costs: dict[str, Better] = {name: "lower" for name in names if is_cost(name)}
@@ -41,7 +41,7 @@ def declared_better(names: Iterable[str]) -> dict[str, Better]:
 
 
 def _declared(names: Iterable[str]) -> Iterator[tuple[str, Metric]]:
-    """The declaration behind each score column that has one; ``ndcg@10`` is a score of ``ndcg``."""
+    """The metric declaration of each score column that has one; ``ndcg@10`` is a score of ``ndcg``."""
     for name in names:
         metric = lookup(re.split(r"[@(]", name)[0])
         if metric is not None:

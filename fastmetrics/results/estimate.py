@@ -1,4 +1,4 @@
-"""The mean of people's labels over everything that a judge scored, from the rows that people labelled."""
+"""The mean of human labels over all rows that a judge scored, estimated from the labelled rows."""
 
 from __future__ import annotations
 
@@ -27,16 +27,16 @@ def estimate(
     on: str | None = None,
     confidence: float = 0.95,
 ) -> PoweredMean:
-    """The prediction-powered mean of a label over all judged rows, beside the mean of the labels alone.
+    """The prediction-powered mean of a label over all judged rows, together with the plain mean of the labels.
 
-    ``judged`` is a file of judgements or scores, a table, or a sequence of scores; ``labels`` is a file or table of the
-    rows that people labelled, or a sequence as long as the scores, with null or NaN where there is no label.  Without
-    ``labels`` they are a column of ``judged``.  Rows are matched by the column ``on``, by default by ``id`` if both
-    have it, otherwise by position.  ``score`` and ``label`` name the columns where several could be meant; a label that
-    several people gave (a list) is their mean.  A judge's score that is null counts nowhere.
+    ``judged`` is a file of judgements or scores, a table, or a sequence of scores.  ``labels`` is a file or table of
+    the labelled rows, or a sequence as long as the scores, with null or NaN for rows without a label.  Without
+    ``labels``, they are a column of ``judged``.  Rows are matched by the column ``on``, by default by ``id`` if both
+    have it, otherwise by position.  ``score`` and ``label`` name the columns if there are several candidates; a label
+    that is a list (several people) is its mean.  Rows with a null score are not used.
 
     Formula, interval and undefined cases: :func:`fastmetrics.stats.prediction_powered.powered_mean`.  The labelled rows
-    must be a random sample of the judged ones.
+    must be a random sample of the judged rows.
 
     >>> found = estimate([1, 2, 3, 4, 5, 5, 4, 5], [1, 2, 3, 5, None, None, None, None])
     >>> print(found)
@@ -46,16 +46,16 @@ def estimate(
     judge alone         3.6250                     8
     <BLANKLINE>
     lambda 0.3583; low and high: 95 % confidence intervals
-    holds where the labelled rows were drawn at random from the judged ones
+    valid if the labelled rows are a random sample of the judged rows
 
-    Raises ``ColumnError`` where it is not clear which column is meant or how rows match, ``InputError`` for doubled
-    ids, ids none of which is shared, and no row with a score and a label.
+    Raises ``ColumnError`` if a column or the matching is ambiguous, ``InputError`` for duplicate ids, for no shared id,
+    and if no row has both a score and a label.
     """
     left = table_of(judged, on)
     right = left if labels is None else table_of(labels, on)
     if labels is None and label is None:
         raise ColumnError(
-            "people's labels are needed: ",
+            "human labels are needed: ",
             Argument("labels"),
             ", or as ",
             Argument("label"),
@@ -71,19 +71,19 @@ def estimate(
 
 
 def table_of(given: Any, on: str | None) -> pa.Table:
-    """A file or a table in any form as a table; a mere sequence becomes the column ``label``."""
+    """A table from a file or any form of table; a plain sequence becomes the column ``label``."""
     if isinstance(given, str | Path):
         return read(given, {"id", on or "id"})  # 007 is not 7
     return as_table(given, on, [on] if on is not None else [])[0]
 
 
 def axes_of(table: pa.Table) -> list[str]:
-    """The columns of a judge's scores: those with a column of their status beside them."""
+    """The columns of a judge's scores: those with a status column."""
     return [name for name in table.column_names if f"{name}_status" in table.column_names]
 
 
 def score_of(table: pa.Table, score: str | None, others: Sequence[str]) -> str:
-    """The column of scores: the one named, the only one that a judge made, or the only one of numbers."""
+    """The column of scores: the named one, the only one of a judge, or the only numeric one."""
     names = [name for name in score_columns(table.schema) if name not in others]
     if score is not None:
         if score not in score_columns(table.schema):
@@ -91,6 +91,6 @@ def score_of(table: pa.Table, score: str | None, others: Sequence[str]) -> str:
         return score
     fit = axes_of(table) or [name for name in names if name not in index_columns(table.schema)]
     if len(fit) != 1:
-        could = f"; it could be one of {', '.join(fit) or 'none'}"
-        raise ColumnError("name the column of scores with ", Argument("score"), could)
+        could = f"; candidates: {', '.join(fit) or 'none'}"
+        raise ColumnError("set the column of scores with ", Argument("score"), could)
     return fit[0]

@@ -1,4 +1,4 @@
-"""Scores held against rules: may this run ship."""
+"""Checking scores against rules."""
 
 from __future__ import annotations
 
@@ -41,30 +41,30 @@ def gate(
     seed: int = 0,
     threads: int | None = None,
 ) -> Gate:
-    """Hold scores against rules; the result's ``passed`` is True if all are met.
+    """Check scores against rules; ``passed`` of the result is True if all rules are met.
 
-    ``scores`` is a score file, a folder, an address or a table of scores; ``require`` has rules as text, ``rules`` is
-    a TOML file of them (:func:`fastmetrics.results.gate_rules.read_rules`).  A rule names a metric, one of its figures
-    (by default its mean; a label such as ``abstain_rate`` or a corpus metric is a figure of its own), a comparison and
+    ``scores`` is a score file, a folder, an address or a table of scores; ``require`` contains rules as text, ``rules``
+    is a TOML file of rules (:func:`fastmetrics.results.gate_rules.read_rules`).  A rule names a metric, one of its
+    figures (by default its mean; a label such as ``abstain_rate`` or a corpus metric is a figure too), a comparison and
     a number: ``token_f1 >= 0.6``, ``latency_ms.p95 < 800``, ``token_f1.share_missing <= 1%``.
 
-    ``delta`` (scores − baseline) and ``drop`` (how much worse than the baseline, by which way the metric is better)
-    need a ``baseline`` and are judged by the bound of their interval that is worse for the rule, at ``confidence``:
-    ``token_f1.drop <= 0.01`` is met if the rows show that the drop is not greater; ``drop <= 0.01`` asks it of every
-    metric that both have.  ``cluster``, ``on``, ``by_position``, ``allow_differences`` and ``seed`` are those of
+    ``delta`` (scores − baseline) and ``drop`` (how much worse than the baseline, by the direction of the metric) need a
+    ``baseline``.  They are judged by the less favourable bound of their interval, at ``confidence``: ``token_f1.drop <=
+    0.01`` is met if the rows show that the drop is not greater.  ``drop <= 0.01`` applies to every metric that both
+    have.  ``cluster``, ``on``, ``by_position``, ``allow_differences`` and ``seed`` are as in
     :func:`fastmetrics.results.comparison.compare`.
 
-    ``where language=ru`` speaks of some rows, by columns that the run kept; ``where language=*`` of those of each
-    value.  ``with n >= 50`` asks for so many rows with a score, of which a rule is not met where they are fewer; of
-    ``*`` smaller segments are passed over, and counted.  An undefined figure meets no rule.
+    ``where language=ru`` restricts a rule to some rows, by columns that the run kept; ``where language=*`` applies it
+    to each value.  ``with n >= 50`` requires that number of rows with a score; a rule with fewer rows is not met.  With
+    ``*``, smaller segments are skipped and counted.  An undefined figure meets no rule.
 
     >>> import fastmetrics as fm
     >>> found = fm.gate({"token_f1": [0.5, 1.0, 0.9]}, ["token_f1 >= 0.6", "token_f1.min > 0.5"])
     >>> found.passed, [one.met for one in found]
     (False, [True, False])
 
-    Raises ``OptionError`` for a rule that cannot be read, ``UnknownNameError`` for one that names nothing, and what
-    ``compare`` raises.
+    Raises ``OptionError`` for a malformed rule, ``UnknownNameError`` for an unknown name in a rule, and the errors of
+    ``compare``.
     """
     asked = [*(parse_rules(require) if len(require) or rules is None else []), *(read_rules(rules) if rules else [])]
     run = open_run(scores)
@@ -93,7 +93,7 @@ def gate(
 
 
 class _Held:
-    """The summary of the scores, and of segments of them."""
+    """The summaries of the scores and of segments of them."""
 
     def __init__(self, run: ScoreRun, scores: Any) -> None:
         self._run = run
@@ -101,7 +101,7 @@ class _Held:
         self.notes: list[str] = []
 
     def checked(self, rule: Rule) -> Iterator[Checked]:
-        """The rule held against the rows it speaks of, or those of each segment."""
+        """The checks of a rule against its rows, or against those of each segment."""
         wanted = {rule.metric: [rule.figure]} if rule.figure and rule.figure.startswith("p") else {}
         if not rule.where:
             summary = summarize(self._batches(), statistics=self._statistics(wanted))
@@ -118,7 +118,7 @@ class _Held:
         self.notes += _passed_over(rule, small)
 
     def _batches(self) -> Any:
-        """The scores as ``summarize`` takes them: of a file with what its metadata say of undefined rows."""
+        """The scores as ``summarize`` takes them; for a file, with its metadata about undefined rows."""
         if isinstance(self._scores, str | Path):
             return ScoreFile.open(self._scores).batches
         return self._run.read(self._run.scores)
@@ -128,7 +128,7 @@ class _Held:
         return {**declared, **{name: [*declared.get(name, []), *some] for name, some in wanted.items()}}
 
     def _segments(self, rule: Rule) -> list[tuple[str, pa.Table]]:
-        """The tables of scores of the segments that a rule speaks of; raises ``ColumnError`` if there are none."""
+        """The score tables of a rule's segments; raises ``ColumnError`` if there are none."""
         columns = [(name, self._run.column(name, f"for rule {rule.text!r}")) for name in rule.where]
         table = self._run.read(self._run.scores)
         rows = np.ones(table.num_rows, bool)
@@ -137,7 +137,7 @@ class _Held:
                 equal = pc.equal(column.cast(pa.large_string()), value).fill_null(False).to_numpy(zero_copy_only=False)
                 if not equal.any():
                     held = ", ".join(map(str, pc.unique(column.drop_null())[:5].to_pylist()))
-                    raise ColumnError(f"rule {rule.text!r}: no row has {name}={value}; the column holds {held}")
+                    raise ColumnError(f"rule {rule.text!r}: no row has {name}={value}; the column contains {held}")
                 rows &= equal
         if not rows.any():
             raise ColumnError(f"rule {rule.text!r}: no row has all of {_where(rule)}")
@@ -153,10 +153,10 @@ class _Held:
 
 
 def _passed_over(rule: Rule, count: int) -> list[str]:
-    """What to say of segments that are too small for a rule."""
+    """The note on segments that are too small for a rule."""
     if not count:
         return []
-    return [f"{rule.text}: {count:,} segment{'s' * (count != 1)} of fewer than {rule.least:,} rows passed over"]
+    return [f"{rule.text}: {count:,} segment{'s' * (count != 1)} of fewer than {rule.least:,} rows skipped"]
 
 
 def _where(rule: Rule) -> str:
@@ -164,7 +164,7 @@ def _where(rule: Rule) -> str:
 
 
 def _figure(rule: Rule, summary: Summary) -> tuple[float, int]:
-    """The figure that a rule speaks of, and the rows behind it; raises ``UnknownNameError`` if it names nothing."""
+    """The figure of a rule and its number of rows; raises ``UnknownNameError`` for an unknown name."""
     name = str(rule.metric)
     if name not in summary:
         if rule.figure is None and name in summary.figures:
@@ -181,14 +181,14 @@ def _figure(rule: Rule, summary: Summary) -> tuple[float, int]:
 
 
 class _Changed:
-    """The scores compared with a baseline, by the columns that rules cut the rows by."""
+    """The scores compared with a baseline, by the columns of the rules."""
 
     def __init__(self, compared: Callable[[tuple[str, ...]], Comparison] | None) -> None:
         self._compared = compared
         self.notes: list[str] = []
 
     def checked(self, rule: Rule) -> Iterator[Checked]:
-        """The rule held against each metric and segment it speaks of."""
+        """The checks of a rule against each of its metrics and segments."""
         if self._compared is None:
             raise OptionError(f"rule {rule.text!r} needs a ", Argument("baseline"))
         found = self._compared(tuple(rule.where))
@@ -210,7 +210,7 @@ class _Changed:
 
 
 def _fits(rule: Rule, segment: str | None) -> bool:
-    """Whether a segment, named as by ``segments_of``, is one that the rule speaks of."""
+    """Whether a segment, named as by ``segments_of``, belongs to the rule."""
     wanted = ", ".join(
         f"{re.escape(name)}={'.*' if value == '*' else re.escape(value)}" for name, value in rule.where.items()
     )
@@ -218,7 +218,7 @@ def _fits(rule: Rule, segment: str | None) -> bool:
 
 
 def _change(rule: Rule, one: Compared, better: Better) -> tuple[float, float, float]:
-    """Δ and its interval, or the drop, which is −Δ of a metric of which higher is better."""
+    """Δ and its interval, or the drop, which is −Δ if higher is better."""
     if rule.figure == "delta" or better == "lower":
         return one.delta, one.low, one.high
     return -one.delta, -one.high, -one.low

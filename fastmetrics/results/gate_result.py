@@ -1,4 +1,4 @@
-"""What comes of holding scores against rules: printed, and as JSON, Markdown and JUnit XML."""
+"""The result of checking scores against rules: as text, JSON, Markdown and JUnit XML."""
 
 from __future__ import annotations
 
@@ -15,21 +15,21 @@ from fastmetrics.results.gate_rules import Rule
 
 @dataclass(frozen=True)
 class Checked:
-    """One rule held against one metric and segment (None: all rows)."""
+    """The check of one rule for one metric and segment (None: all rows)."""
 
     rule: Rule
     metric: str
     segment: str | None
     value: float
     n: int
-    """The rows behind the value."""
+    """The number of rows of the value."""
     met: bool
     low: float | None = None
     high: float | None = None
 
     @property
     def title(self) -> str:
-        """The rule as it was written, with its name, and of which metric and segment, where it covers several."""
+        """The rule as written, with its name, and the metric and segment if it covers several."""
         parts = [f"{self.rule.name}: {self.rule.text}" if self.rule.name else self.rule.text]
         parts += [self.metric] if self.rule.metric is None else []
         parts += [self.segment] if self.segment and "*" in self.rule.where.values() else []
@@ -37,20 +37,20 @@ class Checked:
 
     @property
     def shown(self) -> str:
-        """The value, and of a change its interval."""
+        """The value; for a change, with its interval."""
         if self.low is None or self.high is None:
             return number(self.value)
         return f"{number(self.value)} [{number(self.low)}, {number(self.high)}]"
 
     @property
     def reason(self) -> str:
-        """Why a rule is not met."""
+        """Why the rule is not met."""
         if self.n < self.rule.least:
-            return f"{self.n:,} rows with a score, {self.rule.least:,} asked for"
+            return f"{self.n:,} rows with a score, expected at least {self.rule.least:,}"
         return f"{self.shown} over {self.n:,} rows; expected {self.rule.compare} {self.rule.limit:g}"
 
     def to_dict(self) -> dict[str, Any]:
-        """The rule and what it met with, as plain values."""
+        """The rule and the result, as plain values."""
         rule = self.rule
         said = {"rule": rule.text, "name": rule.name, "metric": self.metric, "figure": rule.figure or "mean"}
         limits = {"compare": rule.compare, "limit": rule.limit, "segment": self.segment}
@@ -59,7 +59,7 @@ class Checked:
 
 @dataclass(frozen=True)
 class Gate(Shown, Sequence[Checked]):
-    """Every rule with what it met with; prints as a table."""
+    """All rules with their results; prints as a table."""
 
     scores: str
     checks: Sequence[Checked]
@@ -88,22 +88,22 @@ class Gate(Shown, Sequence[Checked]):
 
     @property
     def verdict(self) -> str:
-        """How many rules are met."""
+        """The number of rules that are met."""
         failed = len(self.failures)
         total = f"{len(self.checks):,} check{'s' * (len(self.checks) != 1)}"
         return f"FAILED: {failed:,} of {total} not met" if failed else f"passed: {total} met"
 
     def grids(self) -> list[Grid]:
-        """The rules, those that are not met first."""
+        """The rules, unmet rules first."""
         ordered = sorted(self.checks, key=lambda one: one.met)
         rows = [(one.title, one.shown, number(one.n), "ok" if one.met else "FAILED") for one in ordered]
         return [Grid(("rule", "value", "n", ""), rows)]
 
     def remarks(self) -> Sequence[str]:
-        """The verdict, what the scores were held against, and the notes."""
+        """The verdict, the baseline, and the notes."""
         against = []
         if self.baseline is not None:
-            against = [f"changes against {self.baseline}, judged by their {self.confidence * 100:g} % intervals"]
+            against = [f"changes against {self.baseline}, judged by {self.confidence * 100:g} % intervals"]
         return [f"{self.scores} {self.verdict}", *against, *self.notes]
 
     def to_json(self) -> str:
@@ -119,7 +119,7 @@ class Gate(Shown, Sequence[Checked]):
         return f"### {mark} {self.scores} {self.verdict}\n\n{self.grids()[0].markdown()}\n{notes}".rstrip() + "\n"
 
     def to_junit(self) -> str:
-        """JUnit's XML: a test case for each rule, with a failure where it is not met."""
+        """JUnit XML: a test case for each rule, with a failure if it is not met."""
         counts = {"tests": str(len(self.checks)), "failures": str(len(self.failures)), "errors": "0"}
         suite = ElementTree.Element("testsuite", {"name": f"fastmetrics gate {_plain(self.scores)}", **counts})
         for one in self.checks:
@@ -132,5 +132,5 @@ class Gate(Shown, Sequence[Checked]):
 
 
 def _plain(text: str) -> str:
-    """A text with U+FFFD for what XML cannot hold: most control characters, lone surrogates, U+FFFE and U+FFFF."""
+    """The text with U+FFFD for characters that XML forbids: most control characters, surrogates, U+FFFE, U+FFFF."""
     return re.sub("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]", "\ufffd", text)

@@ -1,4 +1,4 @@
-"""Rules that scores must meet, read from text (``token_f1.p95 >= 0.6 where language=ru``) and from TOML files.
+"""Parsing rules for scores from text (``token_f1.p95 >= 0.6 where language=ru``) and from TOML files.
 
 ::
 
@@ -20,7 +20,7 @@ from typing import Any
 from fastmetrics.errors import FileFormatError, OptionError
 
 RELATIVE = ("delta", "drop")
-"""Figures that hold the scores against a baseline."""
+"""Figures that compare the scores with a baseline."""
 SHARES = {"share_missing": "n_missing", "share_undefined": "n_undefined", "share_error": "n_error"}
 FIGURES = ("mean", "std", "min", "max", "n", "n_missing", "n_undefined", "n_error", *SHARES, *RELATIVE)
 COMPARISONS = (">=", "<=", "==", ">", "<")
@@ -34,23 +34,23 @@ _FIGURE = re.compile(rf"(.+)\.({'|'.join(FIGURES)}|p(?:100|\d?\d(?:\.\d+)?))", r
 
 @dataclass(frozen=True)
 class Rule:
-    """What a figure of a metric must be; ``metric`` is None where every metric must meet it."""
+    """A rule for a figure of a metric; ``metric`` is None if every metric must meet it."""
 
     text: str
     metric: str | None
     figure: str | None
-    """None: the mean, or the corpus metric or label of that name."""
+    """None: the mean, or the corpus metric or label with that name."""
     compare: str
     limit: float
     where: Mapping[str, str] = field(default_factory=dict)
-    """Columns and their values; ``*`` stands for each value."""
+    """Columns and their values; ``*`` is every value."""
     least: int = 1
-    """So many rows must have a score."""
+    """The minimum number of rows with a score."""
     name: str | None = None
 
     @property
     def relative(self) -> bool:
-        """Whether it needs a baseline."""
+        """Whether the rule needs a baseline."""
         return self.figure in RELATIVE
 
     def met(self, value: float) -> bool:
@@ -65,7 +65,7 @@ class Rule:
 
 
 def parse_rule(text: str) -> Rule:
-    """A rule from text.
+    """Parse a rule.
 
     >>> rule = parse_rule("token_f1.p95 >= 0.6 where language=ru with n >= 50")
     >>> rule.metric, rule.figure, rule.compare, rule.limit, dict(rule.where), rule.least
@@ -73,7 +73,7 @@ def parse_rule(text: str) -> Rule:
     >>> parse_rule("drop <= 1%").limit
     0.01
 
-    Raises ``OptionError`` that shows the place where it cannot be read.
+    Raises an ``OptionError`` that shows the position of a syntax error.
     """
     found = _LIMIT.search(text)
     if found is None:
@@ -87,7 +87,7 @@ def parse_rule(text: str) -> Rule:
 
 
 def _without_limit(text: str) -> OptionError:
-    """What is wrong with a rule that holds no comparison with a number."""
+    """The error message for a rule without a comparison with a number."""
     compare = re.search(_COMPARE, text)
     if compare is None:
         return _unreadable(text, len(text.rstrip()), f"expected one of {' '.join(COMPARISONS)}")
@@ -100,7 +100,7 @@ def _without_limit(text: str) -> OptionError:
 
 
 def _named(text: str, left: str) -> tuple[str | None, str | None]:
-    """The metric and the figure that stand before the comparison."""
+    """The metric and the figure before the comparison."""
     name = left.strip()
     if not name:
         raise _unreadable(text, 0, "expected a metric, as in token_f1.mean")
@@ -113,7 +113,7 @@ def _named(text: str, left: str) -> tuple[str | None, str | None]:
 
 
 def _conditions(text: str, start: int) -> tuple[dict[str, str], int]:
-    """What follows the number: the rows a rule speaks of, and how many there must be."""
+    """The conditions after the number: the rows of a rule, and their minimum number."""
     rest = text[start:]
     least = re.search(r"\s+with\s+n\s*>=\s*(\d[\d,_]*)\s*$", rest)
     if least is not None:
@@ -135,28 +135,28 @@ def _conditions(text: str, start: int) -> tuple[dict[str, str], int]:
 
 
 def _unreadable(text: str, place: int, expected: str) -> OptionError:
-    return OptionError(f"rule {text!r} cannot be read at character {place + 1}: {expected}\n  {text}\n  {' ' * place}^")
+    return OptionError(f"rule {text!r}, character {place + 1}: {expected}\n  {text}\n  {' ' * place}^")
 
 
 def parse_rules(rules: Sequence[str | Rule] | str) -> list[Rule]:
-    """Rules from texts; raises ``OptionError`` for none."""
+    """Parse several rules; raises ``OptionError`` if there are none."""
     given = [rules] if isinstance(rules, str) else list(rules)
     found = [one if isinstance(one, Rule) else parse_rule(one) for one in given]
     if not found:
-        raise OptionError("no rule was given, as in 'token_f1.mean >= 0.6'")
+        raise OptionError("no rule given; expected for example 'token_f1.mean >= 0.6'")
     return found
 
 
 def read_rules(path: str | Path) -> list[Rule]:
     """The rules of a TOML file: ``require = ["token_f1 >= 0.6"]``, or tables ``[[rule]]``.
 
-    A table holds ``require`` and may hold ``name``, ``where`` (a table of columns and values) and ``n``, the least
+    A table has ``require`` and optionally ``name``, ``where`` (a table of columns and values) and ``n``, the minimum
     number of rows.  Raises ``FileFormatError`` for anything else.
     """
     try:
         found = tomllib.loads(Path(path).read_text("utf-8"))
     except (OSError, ValueError) as error:
-        raise FileFormatError(f"{path}: cannot be read as TOML: {error}") from error
+        raise FileFormatError(f"{path}: not valid TOML: {error}") from error
     unknown = [key for key in found if key not in ("require", "rule")]
     if unknown:
         raise FileFormatError(f"{path}: {unknown[0]!r} is neither 'require' nor [[rule]]")
@@ -169,14 +169,14 @@ def read_rules(path: str | Path) -> list[Rule]:
     except OptionError as error:
         raise FileFormatError(f"{path}: {error}") from error
     if not rules:
-        raise FileFormatError(f"{path}: holds no rules")
+        raise FileFormatError(f"{path}: contains no rules")
     return rules
 
 
 def _of_table(table: Any) -> Rule:
     known = {"require": str, "name": str, "where": dict, "n": int}
     if not isinstance(table, Mapping) or "require" not in table:
-        raise OptionError(f'a rule needs require = "token_f1 >= 0.6", not {table!r}')
+        raise OptionError(f'a rule needs require = "token_f1 >= 0.6", got {table!r}')
     for key, value in table.items():
         if key not in known or not isinstance(value, known[key]):
             raise OptionError(f"rule {table['require']!r}: {key} = {value!r} is none of {', '.join(known)}")

@@ -1,4 +1,4 @@
-"""How the scores of each metric are distributed: exact counts in bins of one width, drawn as a line of blocks."""
+"""Exact histograms of the scores of each metric, printed as lines of block characters."""
 
 from __future__ import annotations
 
@@ -22,24 +22,24 @@ _EMPTY = "·"
 
 @dataclass(frozen=True)
 class Histogram:
-    """How many of the ``n`` finite scores of a metric lie in each bin: [edge, next edge), the last one closed."""
+    """Counts of the ``n`` finite scores of a metric in each bin: [edge, next edge), the last one closed."""
 
     metric: str
     n: int
     n_missing: int
-    """Rows without a finite score, for whatever reason."""
+    """Rows without a finite score, for any reason."""
     edges: Sequence[float]
     counts: Sequence[int]
 
     def drawn(self) -> str:
-        """A block a bin, as high as its count beside the largest; · for an empty bin."""
+        """One block per bin, with a height relative to the largest count; · for an empty bin."""
         most = max(self.counts, default=0)
         return "".join(BLOCKS[math.ceil(count / most * len(BLOCKS)) - 1] if count else _EMPTY for count in self.counts)
 
 
 @dataclass(frozen=True)
 class Histograms(Shown, Mapping[str, Histogram]):
-    """The histogram of each metric, by name; prints as a line of blocks for each."""
+    """The histogram of each metric, by name; prints one line per metric."""
 
     scores: str
     metrics: Mapping[str, Histogram]
@@ -54,7 +54,7 @@ class Histograms(Shown, Mapping[str, Histogram]):
         return len(self.metrics)
 
     def grids(self) -> list[Grid]:
-        """A line for each metric."""
+        """One line per metric."""
         rows = [
             (
                 one.metric,
@@ -66,9 +66,9 @@ class Histograms(Shown, Mapping[str, Histogram]):
         return [Grid(("metric", "from", "", "to", "n"), rows)]
 
     def remarks(self) -> Sequence[str]:
-        """What the blocks are."""
+        """The meaning of the blocks."""
         bins = max((len(one.counts) for one in self.metrics.values()), default=0)
-        return [f"{self.scores}: exact counts in {bins} bins of one width; · is an empty bin"]
+        return [f"{self.scores}: exact counts in {bins} bins of equal width; · is an empty bin"]
 
     def to_json(self) -> str:
         """``{"histograms": [{"metric", "n", "n_missing", "edges", "counts"}, …]}``."""
@@ -77,10 +77,10 @@ class Histograms(Shown, Mapping[str, Histogram]):
 
 
 def histograms(scores: Any, *, metrics: Sequence[str] | str | None = None, bins: int = 20) -> Histograms:
-    """How many rows of a run have which score, for each metric, in ``bins`` bins of one width.
+    """Histograms of the scores of a run, for each metric, with ``bins`` bins of equal width.
 
-    The bins of a metric with finite bounds lie between them, so that runs can be held against each other; those of
-    others between the least and the greatest score.  A bin holds its lower edge, the last one its upper edge too, as in
+    For a metric with finite bounds, the bins cover the bounds, so that runs can be compared; otherwise they cover the
+    range from the lowest to the highest score.  A bin includes its lower edge, the last bin also its upper edge, as in
     ``numpy.histogram``.  ``scores`` is a score file, folder, address or table; one metric is in memory at a time.
 
     >>> import fastmetrics as fm
@@ -88,7 +88,7 @@ def histograms(scores: Any, *, metrics: Sequence[str] | str | None = None, bins:
     >>> found["token_f1"].counts, found["token_f1"].n_missing, found["token_f1"].drawn()
     ([2, 3], 1, '▆█')
 
-    Raises ``UnknownNameError`` for a metric that the scores lack, ``OptionError`` for bins not from 1 to 1,000.
+    Raises ``UnknownNameError`` for an unknown metric, ``OptionError`` for bins not from 1 to 1,000.
     """
     argument("bins", bins, Whole(1, 1_000))
     run = open_run(scores)

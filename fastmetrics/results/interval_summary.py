@@ -1,4 +1,4 @@
-"""Means of scores with their intervals, of all rows and of segments of them."""
+"""Means of scores with bootstrap intervals, over all rows and over segments."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ _FEW = 30
 
 @dataclass(frozen=True)
 class MeanInterval:
-    """The mean of a metric over a segment (None: all rows), and the bootstrap interval of it."""
+    """The mean of a metric over a segment (None: all rows), and its bootstrap interval."""
 
     metric: str
     segment: str | None
     n: int
     n_missing: int
-    """Rows without a finite score, for whatever reason."""
+    """Rows without a finite score, for any reason."""
     mean: float
     low: float
     high: float
@@ -58,7 +58,7 @@ class IntervalSummary(Shown, Sequence[MeanInterval]):
         return self.means[place]
 
     def grids(self) -> list[Grid]:
-        """The means over all rows, then those of the segments of each metric."""
+        """The means over all rows, then over the segments of each metric."""
         header = ("mean", "interval", "n", "no score")
         whole = [(one.metric, *_cells(one)) for one in self.means if one.segment is None]
         grids = [Grid(("metric", *header), whole)]
@@ -70,8 +70,8 @@ class IntervalSummary(Shown, Sequence[MeanInterval]):
         return grids
 
     def remarks(self) -> Sequence[str]:
-        """How the intervals were made, and which segments are small."""
-        of = "" if self.cluster is None else f", rows of one {self.cluster!r} drawn together"
+        """The kind of intervals, and the number of small segments."""
+        of = "" if self.cluster is None else f", clustered by {self.cluster!r}"
         notes = [f"{self.scores}: {self.confidence * 100:g} % bootstrap intervals of means{of}"]
         small = sum(one.segment is not None and one.n < _FEW for one in self.means)
         return [*notes, *([f"* fewer than {_FEW} rows: {small:,} segment{'s' * (small != 1)}"] if small else [])]
@@ -82,7 +82,7 @@ class IntervalSummary(Shown, Sequence[MeanInterval]):
         return json.dumps(strict(told), ensure_ascii=False, indent=2, allow_nan=False)
 
     def to_arrow(self) -> pa.Table:
-        """A row for each mean."""
+        """One row per mean."""
         types = {"str": pa.string(), "str | None": pa.string(), "int": pa.int64(), "float": pa.float64()}
         schema = pa.schema([(one.name, types[str(one.type)]) for one in fields(MeanInterval)])
         return pa.Table.from_pylist([asdict(one) for one in self.means], schema)
@@ -107,17 +107,17 @@ def summarize_by(
 ) -> IntervalSummary:
     """The mean of each metric with its bootstrap interval, over all rows and over each segment.
 
-    ``scores`` is a score file, folder, address or table; ``by`` names the columns, kept by the run, whose values cut
-    the rows into segments, together (numbers of more than 12 values into quarters).  Rows whose score is missing,
-    undefined or infinite are counted.  ``cluster``, ``confidence``, ``bootstrap``, ``seed`` and ``threads`` are those
-    of :func:`fastmetrics.results.comparison.compare`.
+    ``scores`` is a score file, folder, address or table.  ``by`` names kept columns whose combined values define
+    segments (numeric columns with more than 12 values are divided into quartiles).  Rows whose score is missing,
+    undefined or infinite are counted.  ``cluster``, ``confidence``, ``bootstrap``, ``seed`` and ``threads`` are as in
+    :func:`fastmetrics.results.comparison.compare`.
 
     >>> import fastmetrics as fm
     >>> scores = {"token_f1": [0.2, 0.4, 0.9, 0.7], "language": ["ru", "ru", "en", "en"]}
     >>> [(one.segment, round(one.mean, 3), one.n) for one in fm.summarize_by(scores, "language")]
     [(None, 0.55, 4), ('language=en', 0.8, 2), ('language=ru', 0.3, 2)]
 
-    Raises ``UnknownNameError`` for a metric that the scores lack, ``ColumnError`` for a column that they lack.
+    Raises ``UnknownNameError`` for an unknown metric, ``ColumnError`` for a missing column.
     """
     argument("confidence", confidence, Real(0.0, 1.0, above=True, below=True))
     argument("bootstrap", bootstrap, Whole(1, 10_000_000))
@@ -129,7 +129,7 @@ def summarize_by(
     names = names if metrics else [name for name in names if name not in beside]
     held = run.held([*names, *beside])
     parts = _parts(held, columns, names)
-    groups = None if cluster is None else cluster_numbers(cluster, held.column(cluster, "to keep rows together by"))
+    groups = None if cluster is None else cluster_numbers(cluster, held.column(cluster, "to cluster rows by"))
     found = []
     for name in names:
         values = held.values(name)
@@ -149,5 +149,5 @@ def _parts(run: ScoreRun, columns: Sequence[str], names: Sequence[str]) -> list[
         return [whole]
     return [
         whole,
-        *segments_of([(name, run.column(name, "to cut the rows by; keep it when scoring")) for name in columns]),
+        *segments_of([(name, run.column(name, "to segment the rows by; keep it when scoring")) for name in columns]),
     ]

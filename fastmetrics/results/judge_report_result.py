@@ -1,4 +1,4 @@
-"""What is known of judges: figures of each axis, agreement between judges, and tables to print."""
+"""The results of evaluating judges: figures of each judged column, agreement between judges, printed tables."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _WIDTH = 24
 
 @dataclass(frozen=True)
 class PeopleAgreement:
-    """A judge's scores against people's labels over ``n`` rows; NaN where undefined."""
+    """Agreement of a judge's scores with human labels over ``n`` rows; NaN if undefined."""
 
     n: int
     accuracy: float
@@ -49,7 +49,7 @@ class SegmentMean:
 
 @dataclass(frozen=True)
 class AxisReport:
-    """What is known of one judge on one axis; None where the file does not tell."""
+    """The figures of one judge for one judged column; None if the file lacks the data."""
 
     judge: str
     axis: str
@@ -61,25 +61,25 @@ class AxisReport:
     error_rate: float
     consistency: Consistency | None
     latency: Latency | None
-    """Milliseconds of a call."""
+    """Milliseconds per call."""
     prompt_tokens: int | None
     completion_tokens: int | None
     cost: float | None
-    """Of the tokens, by a table of prices."""
+    """The cost of the tokens, by a table of prices."""
     length_spearman: float | None
-    """Spearman's ρ of the score with the number of words of the answer."""
+    """Spearman's ρ between the score and the number of words of the answer."""
     segments: Sequence[SegmentMean]
     people: PeopleAgreement | None
     powered: PoweredMean | None
     orders: Pairwise | None
-    """Of an axis that compares two answers: who wins, and how often the order decides."""
+    """For a comparison of two answers: the win rate, and how often the order changes the verdict."""
     decisions: Decisions | None
-    """Of an axis that decides what is shown, against labels of 0 and 1."""
+    """For decisions: their quality against labels of 0 and 1."""
 
 
 @dataclass(frozen=True)
 class JudgePair:
-    """Two judges on one axis, over the ``n`` rows that both scored."""
+    """Two judges for one judged column, over the ``n`` rows that both scored."""
 
     axis: str
     first: str
@@ -93,7 +93,7 @@ class JudgePair:
 
 @dataclass(frozen=True)
 class JudgeReport(Shown):
-    """Every judge on every axis, and the judges against each other; prints as tables."""
+    """Every judge for every judged column, and the agreement of judges; prints as tables."""
 
     axes: Sequence[AxisReport]
     pairs: Sequence[JudgePair]
@@ -112,7 +112,7 @@ class JudgeReport(Shown):
         return json.dumps(strict(self.to_dict()), ensure_ascii=False, indent=2, allow_nan=False)
 
     def grids(self) -> Sequence[Grid]:
-        """For each judge its axes; then people, means, segments and pairs of judges, where there are any."""
+        """The judged columns of each judge; then, if any, human labels, means, segments and pairs of judges."""
         judges = dict.fromkeys(one.judge for one in self.axes)
         grids = [
             Grid((_cut(name), "rows", "scored", "mean", "errors", "steady", "p50 ms"), self._quality(name))
@@ -143,7 +143,7 @@ class JudgeReport(Shown):
         return [*grids, *([Grid(("between judges", "judges", "n", "kappa", "alpha", "rho"), rows)] if rows else [])]
 
     def _orders(self) -> list[Grid]:
-        """Who wins, over both orders."""
+        """Win rates over both orders."""
         rows = [
             (
                 self._name(one),
@@ -158,7 +158,7 @@ class JudgeReport(Shown):
         return [Grid(("both orders", "n", "wins", "low", "high", "flips", "first"), rows)] if rows else []
 
     def _decisions(self) -> list[Grid]:
-        """What was shown and held back, rightly or not."""
+        """Confusion tables of decisions."""
         rows = [
             (
                 self._name(one),
@@ -192,7 +192,7 @@ class JudgeReport(Shown):
         return f"{_short(one.judge)} {_cut(axis, 12)}" if several else _cut(one.axis)
 
     def remarks(self) -> Sequence[str]:
-        """The notes, and of each axis what no table shows."""
+        """The notes, and details of each judged column that the tables omit."""
         return [*[line for one in self.axes for line in self._said(one)], *folded(self.notes)]
 
     def _said(self, one: AxisReport) -> list[str]:
@@ -214,7 +214,7 @@ def _ends(one: PoweredMean) -> list[str]:
 
 
 def _short(judge: str) -> str:
-    """The judge's name without the suffix of a file, in at most 11 characters.
+    """The judge's name without a file suffix, in at most 11 characters.
 
     >>> _short("judged_by_a_model_2.parquet")
     'judge…del_2'
@@ -224,7 +224,7 @@ def _short(judge: str) -> str:
 
 
 def _cut(name: str, width: int = _WIDTH) -> str:
-    """A name of at most so many characters, cut in the middle.
+    """A name shortened in the middle to a maximum length.
 
     >>> _cut("a_rather_long_name_1", 11)
     'a_rat…ame_1'

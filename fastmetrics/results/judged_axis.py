@@ -1,4 +1,4 @@
-"""One judge on one axis: statuses, steadiness, tokens and money, segments, and what people say of it."""
+"""One judge for one judged column: statuses, consistency, tokens and cost, segments, and agreement with people."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ _WORD = re.compile(r"\w+")
 
 @dataclass(frozen=True)
 class Asked:
-    """What the rubric of an axis tells, and what the caller wants to know."""
+    """The properties of a judged column's rubric, and the caller's options."""
 
     span: tuple[float, float]
     kind: Any
@@ -52,21 +52,21 @@ class Asked:
 
 
 def settings_of(axis: str, metadata: Mapping[str, Any]) -> Mapping[str, Any]:
-    """What the metadata say of an axis: the settings of its rubric and of the model."""
+    """The settings of the rubric and the model of a judged column, from the metadata."""
     scores = metadata.get("scores")
     settings = scores.get(axis) if isinstance(scores, Mapping) else None
     return settings if isinstance(settings, Mapping) else {}
 
 
 def range_of(settings: Mapping[str, Any]) -> tuple[float, float] | None:
-    """The lowest and the highest score, as the settings of a rubric tell, or None."""
+    """The lowest and the highest score, from the settings of the rubric, or None."""
     told = settings.get("range")
     fits = isinstance(told, list) and len(told) == 2 and all(isinstance(one, int | float) for one in told)
     return (float(told[0]), float(told[1])) if fits and told is not None else None
 
 
 def price_of_judge(settings: Mapping[str, Any], prices: Any) -> Price | None:
-    """The price of the model that judged, if it is known which."""
+    """The price of the judge's model, if the model is known."""
     if prices is None or not isinstance(settings.get("model"), str):
         return None
     return price_of(settings["model"], prices if isinstance(prices, Mapping) else Path(prices))
@@ -108,7 +108,7 @@ _VERDICTS = {1.0: "A", 0.5: "tie", 0.0: "B"}
 
 
 def _orders(table: pa.Table, axis: str, confidence: float) -> Pairwise | None:
-    """The verdicts on two answers: of a row's repeats the first half was asked in one order, the other in the other."""
+    """The verdicts on two answers: the first half of a row's repeats used one order, the second half the other."""
     if not _has_lists(table, f"{axis}_scores"):
         return None
     rows = [row for row in table.column(f"{axis}_scores").to_pylist() if row]
@@ -118,7 +118,7 @@ def _orders(table: pa.Table, axis: str, confidence: float) -> Pairwise | None:
 
 
 def _decided(table: pa.Table, axis: str, scores: Floats, truth: Floats | None, confidence: float) -> Decisions | None:
-    """The decisions to show against the labels, where those are 0 and 1; repeats that differ decide nothing."""
+    """The decisions against the labels, if these are 0 and 1; repeats that differ give no decision."""
     if truth is None or not np.isin(truth[~np.isnan(truth)], (0.0, 1.0)).all():
         return None
     clear = np.where(np.isin(scores, (0.0, 1.0)), scores, np.nan)
@@ -127,14 +127,14 @@ def _decided(table: pa.Table, axis: str, scores: Floats, truth: Floats | None, c
 
 
 def _statuses(table: pa.Table, axis: str) -> list[str | None]:
-    """The statuses of all calls: those of the repeats, if they are there."""
+    """The statuses of all calls, including repeats if they are stored."""
     if _has_lists(table, f"{axis}_statuses"):
         return [one for row in table.column(f"{axis}_statuses").to_pylist() for one in row or ()]
     return list(table.column(f"{axis}_status").to_pylist())
 
 
 def _has_lists(table: pa.Table, name: str) -> bool:
-    """Whether the repeats are there; CSV has no lists."""
+    """Whether the repeats are stored; CSV cannot store lists."""
     return name in table.column_names and bool(pa.types.is_list(table.column(name).type))
 
 
@@ -145,7 +145,7 @@ def _consistency(table: pa.Table, axis: str, span: tuple[float, float]) -> Consi
 
 
 def _latency(table: pa.Table, axis: str) -> Latency | None:
-    """Of a call: a row's milliseconds are those of all its repeats."""
+    """The latency of a call: a row's milliseconds cover all its repeats."""
     if axis + LATENCY not in table.column_names:
         return None
     times = numbers(table.column(axis + LATENCY))

@@ -1,4 +1,4 @@
-"""Rows of several runs brought side by side by their ids, and what stands in the way of comparing them."""
+"""Pairing the rows of several runs by id, and checking that the runs can be compared."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ _TOLD = 5
 
 @dataclass(frozen=True)
 class PairedRuns:
-    """Runs whose rows meet: ``rows[i][r]`` is the row of run i that belongs to the r-th question, or −1.
+    """Runs with paired rows: ``rows[i][r]`` is the row of run i for the r-th question, or −1.
 
-    The questions are in the order of their ids, so that the order of the rows in the runs cannot show; without ids
-    in the order of the rows.
+    Questions are sorted by id, so the order of the rows in the runs does not matter; without ids, they are in the order
+    of the rows.
     """
 
     runs: Sequence[ScoreRun]
@@ -31,15 +31,15 @@ class PairedRuns:
     ids: pa.Array | None
     joined_by: str
     notes: Sequence[str] = ()
-    """What differs in the questions, where that was allowed."""
+    """Differences in the questions, if these were allowed."""
 
     @property
     def n(self) -> int:
-        """The number of questions that any run has."""
+        """The number of questions in any run."""
         return len(self.rows[0])
 
     def scores(self, run: int, metric: str) -> Floats:
-        """The scores of a metric in the common order, NaN where the run has none that is finite."""
+        """The scores of a metric in the common order, NaN where the run has no finite score."""
         values, rows = self.runs[run].values(metric), self.rows[run]
         found = np.full(self.n, np.nan)
         found[rows >= 0] = values[rows[rows >= 0]]
@@ -47,15 +47,17 @@ class PairedRuns:
         return found
 
     def counts(self, metric: str) -> tuple[Ints, Flags]:
-        """The counts of a corpus metric of each run and row in the common order, and which are known.
+        """The counts of a corpus metric for each run and row in the common order, and which of them exist.
 
-        Raises ``OptionError`` where the runs do not count alike.
+        Raises ``OptionError`` if the runs store different counts.
         """
         held = [run.counts(metric) for run in self.runs]
         sizes = sorted({counts.shape[1] for counts, known in held if known.any()})
         if len(sizes) > 1:
             many = " and ".join(map(str, sizes))
-            raise OptionError(f"the runs do not count {metric} alike: their rows have {many} counts; score them alike")
+            raise OptionError(
+                f"the runs store different counts of {metric}: {many} per row; score both with the same settings"
+            )
         found = np.zeros((len(held), self.n, sizes[0] if sizes else 0), np.int64)
         has = np.zeros((len(held), self.n), np.bool_)
         for run, (counts, known) in enumerate(held):
@@ -65,11 +67,11 @@ class PairedRuns:
         return found, has
 
     def column(self, name: str) -> pa.Array:
-        """A column of any of the runs in the common order: the first run's value where it has the row."""
+        """A column of any run in the common order: the value of the first run that has the row."""
         holders = [at for at, run in enumerate(self.runs) if name in run.columns]
         if not holders:
             known = ", ".join(dict.fromkeys(column for run in self.runs for column in run.columns))
-            raise ColumnError(f"no run has the column {name!r}; keep it when scoring; there are {known}")
+            raise ColumnError(f"no run has the column {name!r}; keep it when scoring; the columns are {known}")
         found = self._placed(holders[0], name)
         for at in holders[1:]:
             if found.null_count == 0:
@@ -84,15 +86,15 @@ class PairedRuns:
 
 
 def pair_runs(runs: Sequence[ScoreRun], on: str | None, by_position: bool, allow: bool = False) -> PairedRuns:
-    """Bring the rows of the runs side by side: by the column ``on``, by default the id, or by position if asked.
+    """Pair the rows of the runs by the column ``on``, by default the id, or by position on request.
 
-    Raises ``ColumnError`` where a run has no ids, ``InputError`` for doubled ids, for runs that share none, and for
-    other questions under the same id, unless ``allow``.
+    Raises ``ColumnError`` if a run has no ids, ``InputError`` for duplicate ids, for runs without a shared id, and,
+    unless ``allow``, for different questions under the same id.
     """
     paired = _by_position(runs) if by_position else _by_id(runs, on)
     found = [*_other_questions(paired), *_other_fingerprints(runs)]
     if found and not allow:
-        raise InputError(f"{found[0]}; compare them all the same with ", Argument("allow_differences", True))
+        raise InputError(f"{found[0]}; to compare them anyway, use ", Argument("allow_differences", True))
     return replace(paired, notes=found)
 
 
@@ -102,7 +104,7 @@ def _by_id(runs: Sequence[ScoreRun], on: str | None) -> PairedRuns:
         if key is None:
             ways = Argument("on"), " or, if row i of each run is the same question, pair rows with "
             raise ColumnError(
-                f"{run.name} has no id column to match rows by; name one with ", *ways, Argument("by_position", True)
+                f"{run.name} has no id column to match rows by; set one with ", *ways, Argument("by_position", True)
             )
     ids = [run.ids(str(key)) for run, key in zip(runs, keys, strict=True)]
     alike = all(one.equals(ids[0]) for one in ids[1:])
@@ -123,7 +125,7 @@ def _by_position(runs: Sequence[ScoreRun]) -> PairedRuns:
     for run, length in zip(runs, lengths, strict=True):
         if length != lengths[0]:
             both = f"{runs[0].name} has {lengths[0]:,} rows and {run.name} {length:,}"
-            raise InputError(f"{both}: rows of unequal number cannot be paired by position")
+            raise InputError(f"{both}: pairing by position needs equal numbers of rows")
     return PairedRuns(runs, [np.arange(lengths[0])] * len(runs), None, "position")
 
 
@@ -135,7 +137,7 @@ def _share_ids(runs: Sequence[ScoreRun], ids: Sequence[pa.Array]) -> None:
 
 
 def _other_questions(paired: PairedRuns) -> list[str]:
-    """Which runs that kept their questions have another one in a row that meets."""
+    """Notes on runs with different questions in paired rows, if they kept their questions."""
     asked = [(at, run.question_column) for at, run in enumerate(paired.runs) if run.question_column is not None]
     columns = [(at, paired._placed(at, str(name))) for at, name in asked]
     found = []
@@ -147,23 +149,23 @@ def _other_questions(paired: PairedRuns) -> list[str]:
             where = f"row {row}" if paired.ids is None else f"id {paired.ids[row].as_py()!r}"
             names = f"{paired.runs[columns[0][0]].name} and {paired.runs[at].name}"
             texts = " and ".join(repr(one[row].as_py()[:80]) for one in (first, other))
-            found.append(f"{names} answer other questions in {int(differ.sum()):,} rows, first in {where}: {texts}")
+            found.append(f"{names} have different questions in {int(differ.sum()):,} rows, first in {where}: {texts}")
     return found
 
 
 def _other_fingerprints(runs: Sequence[ScoreRun]) -> list[str]:
-    """Which runs have the ids of another and other questions, as the fingerprints in their metadata tell."""
+    """Notes on runs with the same ids but different questions, by the fingerprints in their metadata."""
     told = [(run, run.metadata.get("fingerprint")) for run in runs]
     known = [(run, one) for run, one in told if isinstance(one, Mapping) and {"ids", "questions"} <= one.keys()]
     return [
-        f"{known[0][0].name} and {run.name} have the same ids, but answer other questions, as their fingerprints tell"
+        f"{known[0][0].name} and {run.name} have the same ids but different questions, by their fingerprints"
         for run, one in known[1:]
         if one["ids"] == known[0][1]["ids"] and one["questions"] != known[0][1]["questions"]
     ]
 
 
 def _other_settings(runs: Sequence[ScoreRun], metrics: Sequence[str]) -> list[str]:
-    """What differs in the settings of these metrics, in words: versions and options, as far as the metadata say."""
+    """Differences in the versions and options of these metrics, as text, as far as the metadata record them."""
     known = [(run, run.settings(metrics)) for run in runs]
     known = [(run, settings) for run, settings in known if settings]
     found = []
@@ -175,13 +177,13 @@ def _other_settings(runs: Sequence[ScoreRun], metrics: Sequence[str]) -> list[st
 
 
 def check_settings(runs: Sequence[ScoreRun], metrics: Sequence[str], allow: bool) -> list[str]:
-    """Notes on what differs; raises ``OptionError`` that names it unless ``allow``."""
+    """Notes on differences in settings; raises an ``OptionError`` with them unless ``allow``."""
     found = _other_settings(runs, metrics)
     if found and not allow:
         more = f"; and {len(found) - _TOLD} more" if len(found) > _TOLD else ""
         raise OptionError(
-            f"the runs were not scored alike: {'; '.join(found[:_TOLD])}{more}. Score them alike, or compare all the "
-            "same with ",
+            f"the runs were scored with different settings: {'; '.join(found[:_TOLD])}{more}. Score "
+            "them with the same settings, or compare them anyway with ",
             Argument("allow_differences", True),
         )
     return found

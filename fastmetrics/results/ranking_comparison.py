@@ -1,4 +1,4 @@
-"""Search runs against each other: every query scored by the judgements, then compared as any systems are."""
+"""Comparing search runs: every query is scored against the judgements, then compared like other systems."""
 
 from __future__ import annotations
 
@@ -37,13 +37,13 @@ def compare_rankings(
     seed: int = 0,
     threads: int | None = None,
 ) -> Comparison:
-    """Compare search runs query by query: every measure of :func:`fastmetrics.rank`, tested as ``compare`` does.
+    """Compare search runs query by query: every measure of :func:`fastmetrics.rank`, tested as in ``compare``.
 
-    ``runs`` maps names to what ``rank`` takes as a run, or is a list of files, which go by their names.  ``qrels``,
-    ``measures``, ``relevance_level``, ``missing``, ``no_relevant``, ``duplicates`` and ``depth`` are those of ``rank``,
-    the others those of :func:`fastmetrics.compare`; the judgements are read once.  Of three runs or more each measure
-    has a ranking by Tukey's test too, and ``to_latex`` gives the table of runs × measures with the letters of those
-    that a run beats.
+    ``runs`` maps names to runs as in ``rank``, or is a list of files, named by file name.  ``qrels``, ``measures``,
+    ``relevance_level``, ``missing``, ``no_relevant``, ``duplicates`` and ``depth`` are as in ``rank``, the others as in
+    :func:`fastmetrics.compare`; the judgements are read once.  For three runs or more, each measure also has a ranking
+    by Tukey's test, and ``to_latex`` gives the table of runs × measures with the letters of the runs that each run
+    beats.
 
     >>> import fastmetrics as fm
     >>> good = {f"q{n}": {"a": 2.0, "b": 1.0} for n in range(8)}
@@ -53,14 +53,14 @@ def compare_rankings(
     (0.5, 1.0, 0.0078125)
 
     Raises ``InputError`` for fewer than two runs and for data that cannot be scored, ``UnknownNameError`` for an
-    unknown measure or baseline, ``OptionError`` for an option's value and for a run named twice.
+    unknown measure or baseline, ``OptionError`` for an invalid option and for two runs of the same name.
 
     Sources: trec_eval 10; Smucker, Allan and Carterette 2007; Carterette 2012.
     """
     cores(threads)  # before anything is read
     given = dict(runs) if isinstance(runs, Mapping) else _by_name(runs)
     if len(given) < 2:
-        raise InputError(f"two runs or more can be compared; there {'is one' if given else 'is none'}")
+        raise InputError(f"a comparison needs at least two runs, got {'one' if given else 'none'}")
     judged = judgements(qrels, duplicates)
     results = {
         name: rank(
@@ -93,10 +93,10 @@ def compare_rankings(
 
 
 def _by_name(paths: Any) -> dict[str, Any]:
-    """Files by their names, or by their paths where two have one name."""
+    """Files by name, or by path if two have the same name."""
     if isinstance(paths, str | Path) or not all(isinstance(path, str | Path) for path in paths):
-        raise InputError("expected the runs as a list of files, or as a dict of name and run")
+        raise InputError("expected a list of files, or a dict of names and runs")
     if len({str(path) for path in paths}) < len(paths):
-        raise OptionError("a run is named twice")
+        raise OptionError("two runs have the same name")
     counts = Counter(map(last_name, paths))
     return {last_name(path) if counts[last_name(path)] == 1 else shown(path): path for path in paths}

@@ -1,4 +1,4 @@
-"""A whole file as one table, for what needs all of it at once."""
+"""Reading a whole file as one table."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ from fastmetrics.tables.whole_table import whole_table
 
 
 def read(path: str | Path, text: Collection[str] | None = None) -> pa.Table:
-    """The rows of a file, a folder, or whatever else ``open_source`` opens; raises ``FileFormatError`` for a bad row.
+    """The rows of a file, a folder, or any other input of ``open_source``; raises ``FileFormatError`` for a bad row.
 
-    Of CSV and TSV, the columns ``text`` (by default all) are text, as they are written, and the others what they look
-    like; the scores of a file that this package wrote are numbers whatever the format.
+    In CSV and TSV, the columns ``text`` (by default all) are read as text and the types of the others are inferred;
+    scores in files written by this package are numbers in every format.
     """
     source = open_source(path)
     scores = said_scores(find_metadata(path, source.files), shown(as_local(path))) or ()

@@ -1,4 +1,4 @@
-"""The runs whose outputs lie in a folder, as their metadata tell them."""
+"""Listing the runs in a folder by their metadata."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ SCHEMA = pa.schema(
 
 
 def list_runs(folder: str | Path) -> pa.Table:
-    """The outputs of runs in a folder, one a row, in the order of their beginnings and then of their names.
+    """The outputs of runs in a folder, one per row, sorted by start time and then by name.
 
-    Columns: ``file`` (its name in the folder, which may be that of a folder of parts), ``name``, ``began`` and
-    ``ended`` (null unless the run was asked to keep them), ``rows``, ``metrics``, the fingerprints ``ids`` and
-    ``questions``, and the ``inputs`` with their sizes.  Runs with one fingerprint scored the same rows, whatever their
-    order.  Files that no run made are passed over.
+    Columns: ``file`` (its name in the folder; may be a folder of parts), ``name``, ``began`` and ``ended`` (null unless
+    the run stored them), ``rows``, ``metrics``, the fingerprints ``ids`` and ``questions``, and the ``inputs`` with
+    their sizes.  Runs with the same fingerprint scored the same rows, in any order.  Files that are not outputs of a
+    run are ignored.
 
     >>> import fastmetrics as fm
     >>> import tempfile, pathlib
@@ -41,7 +41,7 @@ def list_runs(folder: str | Path) -> pa.Table:
     >>> fm.list_runs(folder).select(["file", "name", "rows"]).to_pylist()
     [{'file': 'scores.parquet', 'name': 'first', 'rows': 1}]
 
-    Raises ``FileFormatError`` for a folder that cannot be read, and for metadata that are damaged.
+    Raises ``FileFormatError`` for a folder that cannot be read, and for damaged metadata.
     """
     found = [_run(name, metadata) for name, metadata in _outputs(Path(folder))]
     found.sort(key=lambda run: (run["began"] is None, run["began"] or "", run["file"]))
@@ -49,7 +49,7 @@ def list_runs(folder: str | Path) -> pa.Table:
 
 
 def _outputs(folder: Path) -> Iterator[tuple[str, Mapping[str, Any]]]:
-    """The entries of a folder that are outputs, with their metadata."""
+    """The entries of a folder that are outputs of runs, with their metadata."""
     try:
         entries = sorted(os.scandir(folder), key=lambda entry: entry.name)
     except OSError as error:
@@ -67,7 +67,7 @@ def _outputs(folder: Path) -> Iterator[tuple[str, Mapping[str, Any]]]:
 
 
 def _run(file: str, metadata: Mapping[str, Any]) -> dict[str, Any]:
-    """What the metadata say of a run."""
+    """The metadata of a run."""
     try:
         prints = dict(metadata.get("fingerprint", {}))
         rows = max((int(counts["n_rows"]) for counts in metadata["metrics"].values()), default=0)
@@ -80,4 +80,4 @@ def _run(file: str, metadata: Mapping[str, Any]) -> dict[str, Any]:
             "inputs": told_inputs(metadata.get("inputs")),
         }
     except (AttributeError, KeyError, TypeError, ValueError) as error:
-        raise FileFormatError(f"{file}: its metadata are not those of a run: {error!r}") from error
+        raise FileFormatError(f"{file}: its metadata do not describe a run: {error!r}") from error

@@ -1,4 +1,4 @@
-"""sacreBLEU's paired significance tests of score files that keep the counts of rows: its own numbers, bit by bit."""
+"""sacreBLEU's paired significance tests on score files with counts, bit by bit."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ _SEED, _SEED_VARIABLE = Whole(1, 2**31 - 1), "SACREBLEU_SEED"
 
 @dataclass(frozen=True)
 class SacrebleuPaired(Shown):
-    """What sacreBLEU tells of each metric (its ``names`` and ``signatures``) and system, the baseline first."""
+    """The results for each metric (its ``names`` and ``signatures``) and system, the baseline first."""
 
     test: str
     systems: Sequence[str]
@@ -44,11 +44,11 @@ class SacrebleuPaired(Shown):
     names: Sequence[str]
     signatures: Sequence[str]
     results: Sequence[Sequence[PairedScore]]
-    """One list a metric: the figures of each system."""
+    """One list per metric: the figures of each system."""
     notes: Sequence[str] = ()
 
     def __getitem__(self, key: tuple[str, str]) -> PairedScore:
-        """The figures of a metric and a system: ``found["corpus_bleu", "new"]``; raises ``KeyError`` for no such."""
+        """The figures of a metric and a system: ``found["corpus_bleu", "new"]``; raises ``KeyError``."""
         if key[0] not in self.metrics or key[1] not in self.systems:
             raise KeyError(key)
         return self.results[self.metrics.index(key[0])][self.systems.index(key[1])]
@@ -69,7 +69,7 @@ class SacrebleuPaired(Shown):
         return {"test": self.test, "baseline": self.systems[0], "metrics": told, "notes": list(self.notes)}
 
     def to_json(self) -> str:
-        """The dictionary as JSON; null for what the test does not tell."""
+        """The dictionary as JSON; null for figures that the test does not give."""
         return json.dumps(self.to_dict(), ensure_ascii=False, indent=2)
 
     def to_markdown(self) -> str:
@@ -77,7 +77,7 @@ class SacrebleuPaired(Shown):
         return "\n\n".join([self.grids()[0].markdown(), "\n".join(f"- {note}" for note in self.remarks())]) + "\n"
 
     def grids(self) -> list[Grid]:
-        """A row for each system: score, p, and mean ± half of the interval."""
+        """One row per system: score, p, and mean ± half-width of the interval."""
         rows = []
         for place, system in enumerate(self.systems):
             cells = [_cells(row[place]) for row in self.results]
@@ -86,7 +86,7 @@ class SacrebleuPaired(Shown):
         return [Grid(("system", *header), rows)]
 
     def remarks(self) -> list[str]:
-        """The signatures, and what was not alike in the runs."""
+        """The signatures, and differences between the runs."""
         return [*(f"{name}|{said}" for name, said in zip(self.names, self.signatures, strict=True)), *self.notes]
 
 
@@ -110,19 +110,19 @@ def sacrebleu_paired(
     allow_differences: bool = False,
     threads: int | None = None,
 ) -> SacrebleuPaired:
-    """What ``sacrebleu --paired-bs`` (``test="bs"``) or ``--paired-ar`` (``"ar"``) tells of the same rows, bit by bit.
+    """The results of ``sacrebleu --paired-bs`` (``test="bs"``) or ``--paired-ar`` (``"ar"``), bit by bit.
 
-    ``runs`` are as for ``compare``, scored with ``corpus_bleu``, ``corpus_chrf`` or ``corpus_chrf++`` and
-    ``keep_counts=True``; each is held against the ``baseline``, by default the first, in whose order the rows stand, as
-    sacreBLEU's draws depend on it.  ``samples`` are the resamples (1,000) or trials (10,000);
-    ``confidence_samples`` the resamples of ``--paired-ar-confidence-n``.  ``seed`` is by default that of the
-    environment's ``SACREBLEU_SEED``, else 12345.
+    ``runs`` are as in ``compare``, scored with ``corpus_bleu``, ``corpus_chrf`` or ``corpus_chrf++`` and
+    ``keep_counts=True``.  Each is compared with the ``baseline``, by default the first, whose order of rows is used,
+    because sacreBLEU's draws depend on it.  ``samples`` is the number of resamples (1,000) or trials (10,000);
+    ``confidence_samples`` is the number of resamples of ``--paired-ar-confidence-n``.  The default ``seed`` is the
+    environment variable ``SACREBLEU_SEED``, otherwise 12345.
 
-    Of each system the score; of ``bs`` the mean of the scores of rows drawn with replacement and ``ci``, half of the
-    width that 95 % of them have, and p = (1 + #{d* − mean(d*) > d})/(1 + n) of d = |score − baseline's|; of ``ar``
-    p = (1 + #{d* > d})/(1 + n), where d* is of systems whose rows are swapped at random.  These are the numbers to
-    quote beside sacreBLEU's; ``compare`` has p's of the same kind that are two-sided, exact for few rows, corrected
-    for their number, and do not depend on the order of rows.
+    Each system has its score.  ``bs`` adds the mean over bootstrap samples of the rows, ``ci``, half the width of their
+    95 % interval, and p = (1 + #{d* − mean(d*) > d})/(1 + n) with d = |score − score of the baseline|.  ``ar`` adds p =
+    (1 + #{d* > d})/(1 + n), with d* from randomly swapped rows.  Quote these numbers for comparison with sacreBLEU.
+    The p values of ``compare`` are two-sided, exact for few rows, corrected for multiple comparisons, and independent
+    of the order of rows.
 
     >>> import fastmetrics as fm
     >>> references = ["the cat sat on the mat", "it rains in Spain today", "no way out of here"] * 9
@@ -135,8 +135,8 @@ def sacrebleu_paired(
     >>> round(found.score, 2), round(found.mean, 2), round(found.p, 4)
     (93.55, 93.41, 0.001)
 
-    Raises ``ColumnError`` for runs that keep no counts, ``InputError`` for a row that a run lacks or that was not
-    counted (sacreBLEU compares whole files), ``OptionError`` for other metrics and for a seed that it does not heed.
+    Raises ``ColumnError`` for runs without counts, ``InputError`` for a row that a run lacks or that was not counted
+    (sacreBLEU compares whole files), ``OptionError`` for other metrics and for a seed that sacreBLEU ignores.
 
     Source: sacreBLEU 2.6; Koehn 2004; Riezler and Maxwell 2005.
     """
@@ -174,21 +174,21 @@ def sacrebleu_paired(
 
 
 def _seed(given: int | None) -> int:
-    """The seed given, or the environment's; raises ``OptionError`` for one that sacreBLEU takes for none."""
+    """The given seed, or that of the environment; raises ``OptionError`` for a seed that sacreBLEU ignores."""
     if given is not None:
         return int(argument("seed", given, _SEED))
     said = os.environ.get(_SEED_VARIABLE, "12345")
     if not said.isdecimal() or not 0 < int(said) < 2**31:
-        raise OptionError(f"{_SEED_VARIABLE}={said}: expected a whole number from 1, as the numbers must come again")
+        raise OptionError(f"{_SEED_VARIABLE}={said}: expected an integer of at least 1, for reproducible numbers")
     return int(said)
 
 
 def _metrics(runs: Sequence[ScoreRun], asked: Sequence[str]) -> list[str]:
-    """The metrics to test: those asked for, or all of sacreBLEU's that every run keeps the counts of."""
+    """The metrics to test: the requested ones, or all of sacreBLEU's for which every run has counts."""
     for name in asked:
         shared_metrics(runs, [name])
         if parse(name).metric.name not in _METRICS:
-            raise OptionError(f"sacreBLEU has no test of {name}; it tests {', '.join(_METRICS)}")
+            raise OptionError(f"sacreBLEU cannot test {name}; it tests {', '.join(_METRICS)}")
     known = [run.counted for run in runs]
     found = asked or [name for name in known[0] if all(name in some for some in known)]
     found = [name for name in found if parse(name).metric.name in _METRICS]
@@ -204,7 +204,7 @@ def _whole_files(paired: PairedRuns, name: str) -> Ints:
             where = f"row {row}" if paired.ids is None else f"id {paired.ids[row].as_py()!r}"
             raise InputError(
                 f"{run.name} has no counts of {name} in {int((~known).sum()):,} rows, first of {where}; sacreBLEU "
-                "compares whole files, and fm.compare the rows that both have"
+                "compares whole files; fm.compare uses the rows that both runs have"
             )
     if not counts.shape[1]:
         raise InputError(f"no row has counts of {name}")
@@ -212,7 +212,7 @@ def _whole_files(paired: PairedRuns, name: str) -> Ints:
 
 
 def _counted(score: Score, counts: Ints) -> Counted:
-    """What sacreBLEU makes of the counts of one run."""
+    """sacreBLEU's statistics from the counts of one run."""
     value = float(many_values(score.name, counts.sum(axis=0)[None])[0])
     scores = partial(_bleus if score.metric.name == _METRICS[0] else _chrfs, score.options)
     return Counted(counts[:, HEADS:], value, scores)

@@ -1,4 +1,4 @@
-"""Rows for people to label: drawn evenly, in strata of the judge's scores, or where judgements differ most."""
+"""Sampling rows for people to label: uniformly, by strata of the judge's scores, or by disagreement."""
 
 from __future__ import annotations
 
@@ -35,28 +35,28 @@ def sample_rows(
     texts: Any = None,
     on: str | None = None,
 ) -> pa.Table:
-    """A sheet for people: the ids and texts of ``n`` judged rows (of fewer, all) and an empty column ``label``.
+    """A sheet for human labels: ids and texts of ``n`` judged rows (or all, if fewer), and an empty label column.
 
-    ``judged`` is a judged file or table, or a list of them, whose rows meet by ``on`` or ``id``.  ``random`` draws rows
-    evenly: what :func:`estimate` needs.  ``stratified`` draws from each value of the ``score``, or from its quarters if
-    there are many, as large a share as the stratum has of all rows, rows without a score being one, too.
-    ``disagreement`` takes the rows whose judgements, over the repeats and over all files, lie farthest apart; such a
-    sheet finds hard rows, and says nothing of the mean.  The same ``seed`` draws the same rows in any order of the
-    rows.  Question, reference and answer are those that the first judged file kept, or else those of ``texts``, a
-    file or table of answers with the same ids.  The scores are not shown, as they would sway people.
+    ``judged`` is a judged file or table, or a list of them, whose rows are matched by ``on`` or ``id``.  ``random`` is
+    a uniform sample, as :func:`estimate` needs.  ``stratified`` samples each value of the ``score``, or each quartile
+    if there are many values, in proportion to its share of all rows; rows without a score are a stratum too.
+    ``disagreement`` selects the rows with the largest spread of judgements over the repeats and files; such a sheet
+    finds difficult rows and cannot estimate the mean.  The same ``seed`` selects the same rows in any order of the
+    rows.  Question, reference and answer come from the first judged file if it kept them, otherwise from ``texts``, a
+    file or table of answers with the same ids.  The sheet omits the scores, because they would influence people.
 
     >>> judged = {"id": [1, 2, 3], "answer": ["a", "b", "c"], "judge_x": [1.0, 4.0, 5.0], "judge_x_status": ["ok"] * 3}
     >>> sheet = sample_rows(judged, 2)
     >>> sheet.column_names, sheet.num_rows
     (['id', 'answer', 'human'], 2)
 
-    Raises ``OptionError`` for an unknown strategy or a label that is a column of the sheet, ``ColumnError`` where it is
-    not clear which column has the scores or the ids, and ``InputError`` for doubled ids, and where one judgement a row
-    leaves nothing to disagree.
+    Raises ``OptionError`` for an unknown strategy or a label that is already a column of the sheet, ``ColumnError`` if
+    the column of scores or ids is ambiguous, and ``InputError`` for duplicate ids, and for ``disagreement`` with one
+    judgement per row.
     """
     count, start = argument("n", n, Whole(1, 100_000_000)), argument("seed", seed, Seed)
     if strategy not in get_args(Strategy):
-        raise OptionError(Argument("strategy", strategy), f": {', '.join(get_args(Strategy))} were expected")
+        raise OptionError(Argument("strategy", strategy), f": expected one of {', '.join(get_args(Strategy))}")
     runs = [open_run(one) for one in (judged if isinstance(judged, list | tuple) else [judged])]
     if not runs:
         raise InputError("there are no judged rows")
@@ -75,7 +75,7 @@ def sample_rows(
 
 
 def _stratified(scores: Floats, count: int, generator: random.Random) -> list[int]:
-    """As many of each stratum as its share asks for; what is left by the largest remainders."""
+    """Sizes of the samples from each stratum, in proportion to its share, by largest remainders."""
     strata = segments_of([("score", pa.array(scores, from_pandas=True))])
     wanted = [min(count, len(scores)) * len(one.rows) / max(len(scores), 1) for one in strata]
     taken = [int(one) for one in wanted]
@@ -86,7 +86,7 @@ def _stratified(scores: Floats, count: int, generator: random.Random) -> list[in
 
 
 def _spread(paired: PairedRuns, score: str) -> Floats:
-    """How far apart the judgements of each row lie; −1 of fewer than two."""
+    """The spread of the judgements of each row; −1 for fewer than two."""
     judgements: list[list[float]] = [[] for _ in range(paired.n)]
     for at, run in enumerate(paired.runs):
         listed = f"{score}_scores" in run.columns and pa.types.is_list(run.column(f"{score}_scores", "").type)
@@ -97,14 +97,12 @@ def _spread(paired: PairedRuns, score: str) -> Floats:
             judgements[place] += [float(one) for one in several if one is not None and not math.isnan(one)]
     spread = np.array([max(some) - min(some) if len(some) > 1 else -1.0 for some in judgements])
     if not (spread >= 0).any():
-        raise InputError(
-            "no row has two judgements that could differ: judge with repeats, or give several judged files"
-        )
+        raise InputError("disagreement needs two judgements of a row: judge with repeats, or give several judged files")
     return spread
 
 
 def _apart(spread: Floats, count: int, generator: random.Random) -> list[int]:
-    """The rows of the largest spread, ties drawn."""
+    """The rows with the largest spread; ties are drawn at random."""
     ties = [generator.random() for _ in spread]
     return sorted(range(len(spread)), key=lambda row: (-spread[row], ties[row]))[:count]
 
@@ -127,8 +125,8 @@ def _sheet(paired: PairedRuns, rows: list[int], label: str, texts: Any) -> pa.Ta
                 sheet = sheet.append_column(name, found.column(name))
     if len(sheet.column_names) == 1:
         raise ColumnError(
-            "the judged rows have no question and no answer; give the file that was judged with ", Argument("texts")
+            "the judged rows have neither question nor answer; give the judged file with ", Argument("texts")
         )
     if label in sheet.column_names:
-        raise OptionError(Argument("label", label), ": a column of the sheet has this name")
+        raise OptionError(Argument("label", label), ": the sheet already has a column with this name")
     return sheet.append_column(label, pa.nulls(sheet.num_rows, pa.float64()))

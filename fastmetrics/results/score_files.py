@@ -1,4 +1,4 @@
-"""Scores in files, read back: a column of them, and the summary of one output or of several."""
+"""Reading score files: single columns, and the summary of one or several outputs."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ from fastmetrics.tables.source import open_each
 
 _SETTINGS = ("fastmetrics", "unicode", "scores", "columns")
 _TOLD = 5
-"""How many files and differences a note names."""
+"""Maximum number of files and differences in a note."""
 
 
 @dataclass(frozen=True)
 class ScoreFile:
-    """An opened file or folder of scores: what its metadata say, if a run made it, and which columns are scores."""
+    """An opened score file or folder: its metadata, if a run wrote it, and its score columns."""
 
     name: str
     source: Source
@@ -39,14 +39,14 @@ class ScoreFile:
 
     @classmethod
     def open(cls, path: str | Path) -> ScoreFile:
-        """Open what ``path`` means; raises ``FileFormatError`` if it cannot be read or holds no scores."""
+        """Open ``path``; raises ``FileFormatError`` if it cannot be read or contains no scores."""
         text = as_local(path)
         source = open_source(text)
         return cls._of(shown(text), source, find_metadata(text, source.files))
 
     @classmethod
     def open_all(cls, path: str | Path) -> list[ScoreFile]:
-        """Open what ``path`` means: one output, or of a folder or pattern each file, with metadata of its own."""
+        """Open ``path``: one output, or each file of a folder or pattern, with its own metadata."""
         whole = open_source(as_local(path))
         if len(whole.files) == 1 or find_metadata(path) is not None:
             return [cls._of(shown(as_local(path)), whole, find_metadata(path, whole.files))]
@@ -60,15 +60,15 @@ class ScoreFile:
         scores = score_columns(source.schema) if said is None else [name for name in names if name in said]
         if not (scores or (metadata and "metrics" in metadata)):
             raise FileFormatError(
-                f"{name}: no column of scores (numbers or truth values); "
-                "of a CSV file only the .meta.json beside it says which they are"
+                f"{name}: no column of scores (numbers or booleans); "
+                "for CSV, the .meta.json beside the file lists the score columns"
             )
         return cls(name, source, metadata, scores)
 
     def batches(self, names: Sequence[str] | None = None) -> Iterator[pa.RecordBatch]:
-        """The batches of the scores, or of ``names`` only, each bearing the metadata.
+        """The batches of the scores, or of ``names`` only, each with the metadata.
 
-        The first batch has no rows, so that the columns of an empty file are known too.
+        The first batch is empty, so that the columns of an empty file are known too.
         """
         chosen = [*self.scores, *self._lists] if names is None else names
         flags = {field.name for field in self.source.schema if pa.types.is_boolean(field.type)}
@@ -84,24 +84,24 @@ class ScoreFile:
 
     @property
     def _counts(self) -> list[str]:
-        """The columns of the counts of rows; of corpus metrics alone, they tell how many rows there are."""
+        """The columns with the counts of rows; with corpus metrics only, they give the number of rows."""
         columns = map(counts_column, (self.metadata or {}).get("counts", {}))
         return [name for name in columns if name in self.source.schema.names]
 
     @property
     def _lists(self) -> list[str]:
-        """The columns of what corpus metrics need of all rows at once."""
+        """The columns with lists for corpus metrics that need all rows at once."""
         known = [name for name in (self.metadata or {}).get("counts", {}) if is_corpus(name)]
         return [name for name in lists_read(known) if name in self.source.schema.names]
 
     @property
     def settings(self) -> dict[str, Any]:
-        """What the scores depend on, as the metadata say."""
+        """The settings of the scores, from the metadata."""
         return {name: value for name, value in (self.metadata or {}).items() if name in _SETTINGS}
 
     @property
     def read(self) -> tuple[dict[str, str], dict[str, list[str]]]:
-        """Which columns were scored, and which were passed over, as far as the metadata say."""
+        """The scored and the ignored columns, from the metadata."""
         columns, over = ((self.metadata or {}).get(name) for name in ("columns", "passed_over"))
         return (
             {name: str(yours) for name, yours in columns.items()} if isinstance(columns, dict) else {},
@@ -112,9 +112,9 @@ class ScoreFile:
 
 
 def said_scores(metadata: Mapping[str, Any] | None, name: str) -> list[str] | None:
-    """The columns of scores of a file, as its metadata say, or None if they do not.
+    """The score columns of a file according to its metadata, or None if unknown.
 
-    Raises ``FileFormatError`` that bears its name if they are not what a run writes.
+    Raises a ``FileFormatError`` with the file's name if the metadata are not those of a run.
     """
     try:
         claims = Claims.of(None if metadata is None else json.dumps(metadata).encode())
@@ -128,16 +128,16 @@ def said_scores(metadata: Mapping[str, Any] | None, name: str) -> list[str] | No
 
 
 def column_of(path: str | Path, name: str) -> Iterator[Any]:
-    """The scores of one column of an output, or the lists that it keeps there, anew at each call."""
+    """The scores of one column of an output, or the lists stored in it, at each call."""
     for batch in ScoreFile.open(path).batches([name]):
         yield batch.column(0) if is_list(batch.schema.field(0).type) else floats_of_arrow(batch.column(0), name)
 
 
 def summarize_files(paths: str | Path | Sequence[str | Path]) -> Summary:
-    """The summary of files and folders of scores; what their metadata count as undefined is told from missing.
+    """Summarise score files and folders, distinguishing undefined from missing scores by their metadata.
 
-    Percentiles are exact, found by reading the files again if need be.  Several files are pooled, and the notes of the
-    summary name them, the inputs they were scored from and in what their settings differ.
+    Percentiles are exact; the files are read again if necessary.  Several files are pooled, and the notes of the
+    summary name the files, their inputs and the differences in their settings.
 
     >>> import fastmetrics as fm
     >>> import tempfile, pathlib
@@ -167,7 +167,7 @@ def summarize_files(paths: str | Path | Sequence[str | Path]) -> Summary:
 
 
 def _pooled(files: Sequence[ScoreFile], rows: Sequence[int]) -> list[str]:
-    """Which files were added up, and in what their settings differ from those of the first that has any."""
+    """The note on the pooled files, and on differences between their settings."""
     named = [f"{file.name} ({count:,} rows)" for file, count in zip(files, rows, strict=True)]
     notes = [f"{len(files):,} files pooled: {_some(named)}"]
     known = [file for file in files if file.settings]
@@ -178,26 +178,26 @@ def _pooled(files: Sequence[ScoreFile], rows: Sequence[int]) -> list[str]:
     notes += [f"{what} is {a} in {known[0].name}, {b} in {_some(names)}" for (what, a, b), names in where.items()][
         :_TOLD
     ]
-    notes += [f"{len(where) - _TOLD:,} more differences of settings"] if len(where) > _TOLD else []
+    notes += [f"{len(where) - _TOLD:,} more differences in settings"] if len(where) > _TOLD else []
     notes += _inputs(files)
     unknown = [file.name for file in files if not file.settings]
-    return [*notes, *([f"of unknown settings: {_some(unknown)}"] if known and unknown else [])]
+    return [*notes, *([f"unknown settings: {_some(unknown)}"] if known and unknown else [])]
 
 
 def _inputs(files: Sequence[ScoreFile]) -> list[str]:
-    """Which files were scored from different inputs, and which from one, as far as their metadata say."""
+    """The notes on files with different inputs, and on files with the same input, from their metadata."""
     made: dict[str, list[str]] = {}
     for file in files:
         told = told_inputs((file.metadata or {}).get("inputs"))
         if told is not None:
             made.setdefault(told, []).append(file.name)
     pairs = [f"{_some(names)} from {told}" for told, names in made.items()]
-    notes = [f"other inputs: {_some(pairs, '; ')}"] if len(made) > 1 else []
-    again = "of one input by name and size, whose rows count each time"
+    notes = [f"different inputs: {_some(pairs, '; ')}"] if len(made) > 1 else []
+    again = "files from the same input (by name and size); its rows are counted repeatedly"
     return notes + [f"{again}: {_some(names)} from {told}" for told, names in made.items() if len(names) > 1][:_TOLD]
 
 
 def _some(names: Sequence[str], between: str = ", ") -> str:
-    """The names, or the first of many and how many there are more."""
+    """The names, or the first of many and the number of the others."""
     more = f" and {len(names) - _TOLD:,} more" if len(names) > _TOLD else ""
     return f"{between.join(names[:_TOLD])}{more}"

@@ -1,4 +1,4 @@
-"""Runs to be compared: score files and tables brought to one form, a row each with an id, scores, and other columns."""
+"""Runs for comparison: score files and tables in one form, with ids, scores and other columns for each row."""
 
 from __future__ import annotations
 
@@ -31,13 +31,13 @@ from fastmetrics.tables.whole_table import read_in_turn
 
 _BOTH = (Argument("baseline"), " and ", Argument("other"))
 _FEW = 6
-"""How many columns of a Parquet file are read at a time."""
+"""Maximum number of columns of a Parquet file to read at once."""
 QUESTION = ("question", *COLUMNS["question"].aliases)
 
 
 @dataclass(frozen=True)
 class ScoreRun:
-    """The scores of one system: ``columns`` says what there is, ``read`` gives some of it as a table."""
+    """The scores of one system: ``columns`` are the available columns, ``read`` returns some of them as a table."""
 
     name: str
     columns: Sequence[str]
@@ -46,49 +46,49 @@ class ScoreRun:
     read: Callable[[Sequence[str]], pa.Table]
     path: str | None = None
     checked: dict[str, pa.Array] = field(default_factory=dict, repr=False, compare=False)
-    """Columns of ids that were read and found to be whole, for the run and its copies with the same rows."""
+    """Id columns that were checked, shared by the run and its copies with the same rows."""
 
     @property
     def id_column(self) -> str | None:
-        """The column that identifies the rows, if one is called so."""
+        """The column with the ids, if there is one."""
         return next((name for name in self.columns if is_id(name)), None)
 
     @property
     def question_column(self) -> str | None:
-        """The column with the questions, if a run kept it."""
+        """The column with the questions, if the run kept it."""
         return next((name for name in self.columns if name.lower() in QUESTION), None)
 
     def held(self, names: Sequence[str]) -> ScoreRun:
-        """The run with these of its columns in memory, read at once."""
+        """The run with these columns in memory, read at once."""
         wanted = [name for name in dict.fromkeys(names) if name in self.columns]
         return replace(self, read=self.read(wanted).select)
 
     def settings(self, metrics: Sequence[str]) -> dict[str, Any]:
-        """The versions and options that these metrics were scored with, as far as the metadata say."""
+        """The versions and options of these metrics, from the metadata."""
         said = self.metadata.get("scores")
         scores = {name: said[name] for name in metrics if name in said} if isinstance(said, Mapping) else None
         known = {key: self.metadata[key] for key in ("fastmetrics", "unicode") if key in self.metadata}
         return {**known, **({"scores": scores} if scores is not None else {})}
 
     def column(self, name: str, purpose: str) -> pa.Array:
-        """One column; raises ``ColumnError`` that says what it is needed for."""
+        """One column; raises a ``ColumnError`` that states its purpose."""
         if name not in self.columns:
             raise ColumnError(f"{self.name} has no column {name!r} {purpose}; it has {', '.join(self.columns)}")
         return as_array(self.read([name]).column(0), name)
 
     def values(self, name: str) -> Floats:
-        """The scores of one metric, NaN where there is none."""
+        """The scores of one metric, NaN without a score."""
         return numbers(self.read([name]).column(0))
 
     @property
     def counted(self) -> list[str]:
-        """The corpus metrics of which the run keeps the counts of rows."""
+        """The corpus metrics for which the run stores the counts of rows."""
         ending = counts_column("")
         names = [name.removesuffix(ending) for name in self.columns if name.endswith(ending)]
         return [name for name in names if is_counted(name)]
 
     def counts(self, metric: str) -> tuple[Ints, Flags]:
-        """What each row adds to the counts of a corpus metric, and whether it was counted."""
+        """Each row's counts for a corpus metric, and whether the row was counted."""
         name = counts_column(metric)
         column = self.column(name, f"to compare {metric} by")
         listed = pa.types.is_list(column.type) or pa.types.is_large_list(column.type)
@@ -98,14 +98,14 @@ class ScoreRun:
             return np.zeros((len(column), 0), np.int64), np.zeros(len(column), np.bool_)
         sizes = pc.unique(pc.list_value_length(column).drop_null()) if listed else []
         if flat is None or not pa.types.is_integer(flat.type) or flat.null_count or len(sizes) != 1:
-            raise ColumnError(f"column {name!r} of {self.name} does not hold one list of whole numbers a row")
+            raise ColumnError(f"column {name!r} of {self.name} does not contain one list of integers per row")
         known = column.is_valid().to_numpy(zero_copy_only=False)
         found = np.zeros((len(column), sizes[0].as_py()), np.int64)
         found[known] = flat.to_numpy().reshape(-1, found.shape[1])
         return found, known
 
     def ids(self, name: str) -> pa.Array:
-        """The ids as text; raises ``ColumnError`` for another type and ``InputError`` for one missing or doubled."""
+        """The ids as text; raises ``ColumnError`` for another type and ``InputError`` for a missing or duplicate id."""
         if name in self.checked:
             return self.checked[name]
         found = self.column(name, "to match rows by")
@@ -119,17 +119,17 @@ class ScoreRun:
             counts = pc.value_counts(found)
             twice = counts.filter(pc.greater(counts.field("counts"), 1))
             first, count = twice[0]["values"].as_py(), twice[0]["counts"].as_py()
-            others = f"; {len(twice) - 1:,} more ids are doubled" if len(twice) > 1 else ""
-            raise InputError(f"column {name!r} of {self.name}: the id {first!r} stands in {count:,} rows{others}")
+            others = f"; {len(twice) - 1:,} more ids are duplicates" if len(twice) > 1 else ""
+            raise InputError(f"column {name!r} of {self.name}: the id {first!r} occurs in {count:,} rows{others}")
         pa.default_memory_pool().release_unused()
         self.checked[name] = found
         return found
 
 
 def open_runs(runs: Any, system: str | None = None, least: int = 2) -> list[ScoreRun]:
-    """Runs in any form: paths and tables in a list, by name in a dict, or one table whose column ``system`` names them.
+    """Runs in any form: paths and tables in a list or a dict, or one table whose column ``system`` names them.
 
-    Two files of one name go by their paths.  Raises ``InputError`` for fewer runs than ``least``.
+    Two files with the same name are named by their paths.  Raises ``InputError`` for fewer than ``least`` runs.
     """
     if system is not None:
         opened = _by_system(runs, system)
@@ -139,18 +139,18 @@ def open_runs(runs: Any, system: str | None = None, least: int = 2) -> list[Scor
         opened = [_open(one, None, place) for place, one in enumerate(runs, 1)]
     else:
         way = Argument("system")
-        raise InputError("compare takes two runs or more: a list, a dict of name and run, or one table with ", way)
+        raise InputError("compare needs at least two runs: a list, a dict of names and runs, or one table with ", way)
     if not opened and least == 1:
         raise InputError("there are no runs")
     if len(opened) < least:
-        raise InputError(f"two runs or more can be compared; there {'is one' if opened else 'is none'}")
+        raise InputError(f"a comparison needs at least two runs, got {'one' if opened else 'none'}")
     return _named_apart(opened)
 
 
 def two_runs(runs: Sequence[ScoreRun], baseline: str | None, other: str | None) -> tuple[ScoreRun, ScoreRun]:
-    """The baseline and the run held against it: by name, or the first and the second of two.
+    """The baseline and the compared run: by name, or the first and the second of two.
 
-    Raises ``UnknownNameError`` for a name that no run has, ``OptionError`` if names are needed to tell which.
+    Raises ``UnknownNameError`` for an unknown name, ``OptionError`` if names are needed to choose.
     """
     named = {run.name: run for run in runs}
     for name in (baseline, other):
@@ -160,10 +160,10 @@ def two_runs(runs: Sequence[ScoreRun], baseline: str | None, other: str | None) 
     left = [run for run in runs if run is not first]
     if other is None and len(left) > 1:
         known = ", ".join(run.name for run in left)
-        raise OptionError(f"there are {len(runs)} runs; name two of them with ", *_BOTH, f": {first.name}, {known}")
+        raise OptionError(f"there are {len(runs)} runs; choose two of them with ", *_BOTH, f": {first.name}, {known}")
     second = named[other] if other is not None else left[0]
     if second is first:
-        raise OptionError(Argument("other", other), ": this run is the baseline; name another one")
+        raise OptionError(Argument("other", other), ": this run is the baseline; choose another run")
     return first, second
 
 
@@ -189,7 +189,7 @@ def _of_file(file: ScoreFile, name: str | None) -> ScoreRun:
 
 
 def _reader(file: ScoreFile) -> Callable[[Sequence[str]], pa.Table]:
-    """What reads some columns of a file: scores as numbers, others as they are, or of CSV as they look."""
+    """A reader of some columns of a file: scores as numbers, others unchanged (for CSV, with inferred types)."""
     flags = {field.name for field in file.source.schema if pa.types.is_boolean(field.type)}
     formats = {one.format for one in file.source.files}
     plain, few = formats <= {"csv", "tsv"}, _FEW if formats <= {"parquet"} else len(file.source.schema)
@@ -219,9 +219,9 @@ def _of_table(table: Any, name: str) -> ScoreRun:
 
 
 def _by_system(table: Any, system: str) -> list[ScoreRun]:
-    """A run for each value of a column, in the order in which they first appear."""
+    """A run for each value of a column, in order of first occurrence."""
     whole = open_run(table)
-    names = whole.column(system, "to tell systems apart").cast(pa.large_string())
+    names = whole.column(system, "that names the systems").cast(pa.large_string())
     if names.null_count:
         row = int(np.flatnonzero(names.is_null().to_numpy(zero_copy_only=False))[0])
         raise InputError(f"column {system!r}, row {row}: the system is missing (null)")
@@ -237,7 +237,7 @@ def _by_system(table: Any, system: str) -> list[ScoreRun]:
 
 
 def _named_apart(runs: Sequence[ScoreRun]) -> list[ScoreRun]:
-    """Files of one name under their paths, and what still has one name with a number."""
+    """Files with the same name are named by their paths, and remaining duplicates are numbered."""
     counts = Counter(run.name for run in runs)
     named = [replace(run, name=run.path) if counts[run.name] > 1 and run.path else run for run in runs]
     seen: Counter[str] = Counter()
@@ -249,9 +249,9 @@ def _named_apart(runs: Sequence[ScoreRun]) -> list[ScoreRun]:
 
 
 def shared_metrics(runs: Sequence[ScoreRun], asked: Sequence[str]) -> list[str]:
-    """The metrics to compare: those asked for, or all that every run has scores of, or the counts of rows.
+    """The metrics to compare: the requested ones, or all for which every run has scores or counts of rows.
 
-    What a judge's calls cost is compared only if asked for, since each metric more makes the correction of p stricter.
+    The cost of a judge's calls is compared only on request, because every metric makes the correction of p stricter.
     """
     for name in asked:
         for run in runs:
@@ -264,16 +264,14 @@ def shared_metrics(runs: Sequence[ScoreRun], asked: Sequence[str]) -> list[str]:
     found += [] if asked else [name for name in runs[0].counted if all(name in run.counted for run in runs)]
     if not found:
         held = "; ".join(f"{run.name} has {', '.join(run.scores) or 'none'}" for run in runs[:5])
-        raise ColumnError(f"the runs share no column of scores: {held}")
+        raise ColumnError(f"the runs share no score column: {held}")
     return found
 
 
 def _check_counted(run: ScoreRun, name: str) -> None:
-    """Raise ``ColumnError`` for a corpus metric of which the run does not keep the counts of rows."""
+    """Raise ``ColumnError`` for a corpus metric without stored counts of rows in the run."""
     if is_counted(name):
         again = Argument("keep_counts", True)
-        raise ColumnError(
-            f"{run.name} holds no counts of {name} for each row; score it with --keep-counts (", again, ")"
-        )
+        raise ColumnError(f"{run.name} has no counts of {name} for each row; score it with --keep-counts (", again, ")")
     if is_corpus(name):
-        raise ColumnError(f"{name} cannot be compared: it is made of all rows at once, not of counts of rows")
+        raise ColumnError(f"{name} cannot be compared: it depends on all rows at once, not on counts of rows")

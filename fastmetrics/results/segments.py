@@ -1,4 +1,4 @@
-"""Segments of rows: the groups that columns tell apart, numbers cut into quarters."""
+"""Segments of rows by the values of columns; numbers are divided into quartiles."""
 
 from __future__ import annotations
 
@@ -15,22 +15,22 @@ from fastmetrics.core.display import number
 from fastmetrics.errors import ColumnError
 
 _DISTINCT = 12
-"""Numbers of more distinct values than this are cut into quarters."""
+"""Numeric columns with more distinct values are divided into quartiles."""
 _QUARTERS = 4
 
 
 @dataclass(frozen=True)
 class Segment:
-    """Some rows: what is said of them, and which they are, in ascending order."""
+    """A group of rows: its description, and its rows in ascending order."""
 
     name: str | None
     rows: Ints
 
 
 def segments_of(columns: Sequence[tuple[str, pa.Array]]) -> list[Segment]:
-    """The rows in groups of equal values in all columns, named ``language=en, length=[10, 20)``, in order of the names.
+    """The groups of rows with equal values in all columns, named ``language=en, length=[10, 20)``, sorted by name.
 
-    A null is a value of its own.  Raises ``ColumnError`` for a column of lists or other values without an order.
+    Null is a separate value.  Raises ``ColumnError`` for a column of lists or other unordered values.
     """
     parts = [_cut(name, column) for name, column in columns]
     codes = np.zeros(len(columns[0][1]), np.int64)
@@ -55,12 +55,10 @@ def _name(code: int, labels: Sequence[Sequence[str]]) -> str:
 
 
 def _cut(name: str, column: pa.Array) -> tuple[Ints, list[str]]:
-    """For each row the number of its group, and the groups' names."""
+    """The group number of each row, and the groups' names."""
     kind = column.type
     if pa.types.is_nested(kind):
-        raise ColumnError(
-            f"column {name!r} holds {kind}; segments are told apart by text, numbers, dates or truth values"
-        )
+        raise ColumnError(f"column {name!r} holds {kind}; segments need text, numbers, dates or booleans")
     numeric = pa.types.is_floating(kind) or pa.types.is_integer(kind) or pa.types.is_decimal(kind)
     if numeric and pc.count_distinct(column).as_py() > _DISTINCT:
         return _quarters(name, column)
@@ -71,7 +69,7 @@ def _cut(name: str, column: pa.Array) -> tuple[Ints, list[str]]:
 
 
 def _quarters(name: str, column: pa.Array) -> tuple[Ints, list[str]]:
-    """Numbers cut at their quartiles: each part from its lower bound to below its upper one, the last includes it."""
+    """Numbers divided at their quartiles into half-open ranges; the last range is closed."""
     values = np.asarray(column.cast(pa.float64(), safe=False).to_numpy(zero_copy_only=False), np.float64)
     known = ~np.isnan(values)
     edges = np.unique(np.quantile(values[known], np.linspace(0, 1, _QUARTERS + 1)))
@@ -88,12 +86,12 @@ def _quarters(name: str, column: pa.Array) -> tuple[Ints, list[str]]:
 
 
 def cluster_numbers(name: str, column: pa.Array) -> Ints:
-    """The number of the group that each row belongs to; a row without one (null) is a group of its own.
+    """The group number of each row; a row without a group (null) is its own group.
 
-    Raises ``ColumnError`` for a column of lists or other values without an order.
+    Raises ``ColumnError`` for a column of lists or other unordered values.
     """
     if pa.types.is_nested(column.type):
-        raise ColumnError(f"column {name!r} holds {column.type}, which names no groups")
+        raise ColumnError(f"column {name!r} holds {column.type}, which cannot define groups")
     numbers = np.array(pc.rank(column, tiebreaker="dense").to_numpy(), np.int64)
     alone = column.is_null(nan_is_null=True).to_numpy(zero_copy_only=False)
     numbers[alone] = numbers.max(initial=0) + 1 + np.arange(int(alone.sum()))

@@ -1,4 +1,4 @@
-"""Summaries of several runs beside each other: every metric, or the primary table of a RAG evaluation (S1)."""
+"""Summaries of several runs side by side: every metric, or the primary table of a RAG evaluation (S1)."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from fastmetrics.results.score_runs import open_runs
 from fastmetrics.results.summary import Summary, summarize
 
 _WIDE = 14
-"""The characters of a run's name that still fits above a column; longer ones are numbered."""
+"""Maximum length of a run's name as a column header; longer names are numbered."""
 
 PRIMARY: Mapping[str, Sequence[str]] = {
     "Faithfulness": ("judge_faithfulness.mean", "overlap_faithfulness.mean"),
@@ -28,12 +28,12 @@ PRIMARY: Mapping[str, Sequence[str]] = {
     "Latency": ("latency_ms.p50",),
     "Abstain Rate": ("abstained.mean",),
 }
-"""S1's primary table: the figures that can fill each column, the first that a run has."""
+"""The columns of S1's primary table, each with its candidate figures; the first that a run has is used."""
 
 
 @dataclass(frozen=True)
 class SideBySide(Shown, Mapping[str, Summary]):
-    """The summary of each run, by name; prints as a table of means, a line a metric and a column a run."""
+    """The summary of each run, by name; prints a table of means, one line per metric and one column per run."""
 
     summaries: Mapping[str, Summary]
 
@@ -48,7 +48,7 @@ class SideBySide(Shown, Mapping[str, Summary]):
 
     @property
     def metrics(self) -> list[str]:
-        """Every metric that one of the runs has: those of rows, then those of whole tables."""
+        """All metrics of the runs: row metrics, then corpus metrics."""
         found = self.summaries.values()
         return list(
             dict.fromkeys([*(n for one in found for n in one.metrics), *(n for one in found for n in one.corpus)])
@@ -72,15 +72,15 @@ class SideBySide(Shown, Mapping[str, Summary]):
         return [Grid(("mean", *header), rows)]
 
     def remarks(self) -> Sequence[str]:
-        """The names behind numbers, and what a star means."""
+        """The names of numbered runs, and the meaning of the star."""
         names = list(self.summaries)
         numbered = any(len(name) > _WIDE for name in names)
         notes = [f"{place}: {name}" for place, name in enumerate(names, 1)] if numbered else []
         starred = any(found.n < one.n_rows for one in self.summaries.values() for found in one.metrics.values())
-        return [*notes, *(["* the mean of a part of the rows: the others have no score"] * starred)]
+        return [*notes, *(["* mean over some rows: the other rows have no score"] * starred)]
 
     def to_dict(self) -> dict[str, Any]:
-        """``{"runs": {name: summary}}``, each as ``Summary.to_dict`` gives it."""
+        """``{"runs": {name: summary}}``, each as in ``Summary.to_dict``."""
         return {"runs": {name: one.to_dict() for name, one in self.summaries.items()}}
 
     def to_json(self) -> str:
@@ -90,19 +90,19 @@ class SideBySide(Shown, Mapping[str, Summary]):
 
 @dataclass(frozen=True)
 class PrimaryRow:
-    """A run in the primary table; a figure that the run has no scores for is NaN."""
+    """A run in the primary table; figures without scores are NaN."""
 
     run: str
     n: int
     figures: Mapping[str, float]
-    """By the names of the table's columns."""
+    """Figures by column name of the table."""
     sources: Mapping[str, str]
-    """Which figure of the summary fills each: ``{"Latency": "latency_ms.p50"}``."""
+    """The summary figure in each column: ``{"Latency": "latency_ms.p50"}``."""
 
 
 @dataclass(frozen=True)
 class PrimaryTable(Shown, Sequence[PrimaryRow]):
-    """S1's primary table, a line a run: N, Faithfulness, Overlap, F1, Tokens, Latency, Abstain Rate."""
+    """S1's primary table, one line per run: N, Faithfulness, Overlap, F1, Tokens, Latency, Abstain Rate."""
 
     rows: Sequence[PrimaryRow]
 
@@ -118,7 +118,7 @@ class PrimaryTable(Shown, Sequence[PrimaryRow]):
         return [Grid(("run", "N", *PRIMARY), rows)]
 
     def remarks(self) -> Sequence[str]:
-        """Which metric stands behind each column, and which columns no run can fill."""
+        """The metric of each column, and the columns without values."""
         behind = {
             name: dict.fromkeys(one.sources[name] for one in self.rows if name in one.sources) for name in PRIMARY
         }
@@ -130,7 +130,7 @@ class PrimaryTable(Shown, Sequence[PrimaryRow]):
         return folded([f"{filled};", f"not scored: {', '.join(absent)}"] if absent else [filled])
 
     def to_arrow(self) -> pa.Table:
-        """A row a run: ``run``, ``N`` and a column for each figure, null where the run has none."""
+        """One row per run: ``run``, ``N`` and a column for each figure, null where the run has none."""
         columns: dict[str, Any] = {"run": [one.run for one in self.rows], "N": [one.n for one in self.rows]}
         for name in PRIMARY:
             figures = [one.figures[name] for one in self.rows]
@@ -143,10 +143,10 @@ class PrimaryTable(Shown, Sequence[PrimaryRow]):
 
 
 def side_by_side(runs: Any) -> SideBySide:
-    """The summary of each run, to be read beside each other; nothing is pooled, and rows are not paired.
+    """The summaries of several runs side by side; nothing is pooled, and rows are not paired.
 
-    ``runs`` is a list of score files, folders, addresses or tables, or a dict of those by name.  Whether a difference
-    is more than chance is for :func:`fastmetrics.results.comparison.compare` to say.
+    ``runs`` is a list of score files, folders, addresses or tables, or a dict of those by name.  To test whether a
+    difference is significant, use :func:`fastmetrics.results.comparison.compare`.
 
     >>> import fastmetrics as fm
     >>> print(fm.side_by_side({"old": {"token_f1": [0.5, 0.7]}, "new": {"token_f1": [0.8, None]}}))
@@ -154,7 +154,7 @@ def side_by_side(runs: Any) -> SideBySide:
     token_f1  0.6000  0.8000*
     rows           2        2
     <BLANKLINE>
-    * the mean of a part of the rows: the others have no score
+    * mean over some rows: the other rows have no score
 
     Raises ``InputError`` for no run, ``FileFormatError`` for a file that cannot be read.
     """
@@ -162,35 +162,35 @@ def side_by_side(runs: Any) -> SideBySide:
 
 
 def primary_table(runs: Any) -> PrimaryTable:
-    """S1's primary table, a line a run: N, Faithfulness, Overlap, F1, Tokens, Latency and Abstain Rate.
+    """S1's primary table, one line per run: N, Faithfulness, Overlap, F1, Tokens, Latency and Abstain Rate.
 
-    N is the number of rows; Faithfulness is the mean of ``judge_faithfulness``, or of ``overlap_faithfulness`` where
-    no judge was asked; Overlap that of ``grounding_overlap``, F1 of ``token_f1``, Tokens of ``total_tokens``; Latency
-    is the median of ``latency_ms``, Abstain Rate the share of rows that ``abstained``.  A figure whose metric was not
-    scored is NaN, shown as –.  ``runs`` is what :func:`side_by_side` takes, or one run alone.
+    N is the number of rows.  Faithfulness is the mean of ``judge_faithfulness``, or of ``overlap_faithfulness`` without
+    a judge; Overlap is the mean of ``grounding_overlap``, F1 of ``token_f1``, Tokens of ``total_tokens``.  Latency is
+    the median of ``latency_ms``, Abstain Rate the share of rows that ``abstained``.  A figure whose metric was not
+    scored is NaN, printed as –.  ``runs`` is as in :func:`side_by_side`, or a single run.
 
     >>> import fastmetrics as fm
     >>> table = fm.primary_table({"new": {"token_f1": [0.5, 0.7], "latency_ms": [120.0, 180.0]}})
     >>> table[0].n, table[0].figures["F1"], table[0].figures["Latency"]
     (2, 0.6, 150.0)
 
-    Raises ``InputError`` for no run, ``ColumnError`` if no run has a score that the table shows.
+    Raises ``InputError`` for no run, ``ColumnError`` if no run has any of these scores.
     """
     alone = isinstance(runs, str | Path) or not isinstance(runs, Sequence | Mapping)
     return primary_of(summaries_of([runs] if alone else runs))
 
 
 def primary_of(found: Mapping[str, Summary]) -> PrimaryTable:
-    """The primary table of runs whose summaries are known; raises ``ColumnError`` if none has a score it shows."""
+    """The primary table from summaries; raises ``ColumnError`` if no run has any of its scores."""
     rows = [_primary(name, one) for name, one in found.items()]
     if not any(one.sources for one in rows):
         needed = ", ".join(source.partition(".")[0] for sources in PRIMARY.values() for source in sources)
-        raise ColumnError(f"the primary table shows {needed}; no run has any of them: score them first")
+        raise ColumnError(f"the primary table needs {needed}; no run has any of them: score them first")
     return PrimaryTable(rows)
 
 
 def _primary(name: str, summary: Summary) -> PrimaryRow:
-    """The figures of one run; one whose metric has no value in any row counts as not scored."""
+    """The figures of one run; a metric without a value in any row counts as not scored."""
     flat = summary.unlabelled
     sources = {
         column: next((one for one in candidates if not math.isnan(flat.get(one, math.nan))), None)

@@ -1,4 +1,4 @@
-"""What a table of scores says in a few figures."""
+"""Summaries of score tables."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _COUNTS = ("n", "n_missing", "n_undefined", "n_error")
 
 @dataclass(frozen=True)
 class MetricSummary:
-    """The figures of one metric; ``std`` is the population's (ddof = 0), and a figure without any value is NaN."""
+    """The figures of one metric; ``std`` is that of the population (ddof = 0); figures without values are NaN."""
 
     mean: float
     std: float
@@ -42,7 +42,7 @@ class MetricSummary:
 
     @classmethod
     def of(cls, state: State, extra: Mapping[str, float]) -> MetricSummary:
-        """The figures of the rows that ``state`` has seen."""
+        """The figures of the rows accumulated in ``state``."""
         return cls(**{name: getattr(state, name) for name in _FIGURES + _COUNTS}, extra=dict(extra))
 
 
@@ -53,20 +53,20 @@ class Summary(Shown, Mapping[str, MetricSummary]):
     n_rows: int
     metrics: Mapping[str, MetricSummary]
     corpus: Mapping[str, float] = field(default_factory=dict)
-    """Metrics of the whole table, such as ``corpus_bleu``."""
+    """Corpus metrics, such as ``corpus_bleu``."""
     labels: Mapping[str, str] = field(default_factory=dict)
-    """What a statistic is called: ``{"reciprocal_rank.mean": "mrr"}``."""
+    """The labels of statistics: ``{"reciprocal_rank.mean": "mrr"}``."""
     notes: Sequence[str] = ()
     columns: Mapping[str, str] = field(default_factory=dict)
-    """The columns that were scored, ``{canonical: yours}``, where that is known."""
+    """The scored columns, ``{canonical: yours}``, if known."""
     passed_over: Mapping[str, Sequence[str]] = field(default_factory=dict)
-    """The columns that might have been read in the place of some of those, by their names."""
+    """The ignored columns that also match a scored column by name."""
 
     def __post_init__(self) -> None:
-        """Raise ``OptionError`` if two figures would have one name."""
+        """Raise ``OptionError`` if two figures would have the same name."""
         for name, count in Counter(self.labels.get(flat, flat) for flat in self.unlabelled).items():
             if count > 1:
-                raise OptionError(f"labels: {count} figures would be called {name!r}; give each a name of its own")
+                raise OptionError(f"labels: {count} figures have the name {name!r}; give each a different name")
 
     def __getitem__(self, name: str) -> MetricSummary:
         return self.metrics[name]
@@ -79,12 +79,12 @@ class Summary(Shown, Mapping[str, MetricSummary]):
 
     @property
     def figures(self) -> dict[str, float]:
-        """Every statistic under one flat name: ``token_f1.mean``, ``latency_ms.p95``, ``corpus_bleu``, or its label."""
+        """All statistics by flat name: ``token_f1.mean``, ``latency_ms.p95``, ``corpus_bleu``, or the label."""
         return {self.labels.get(name, name): value for name, value in self.unlabelled.items()}
 
     @property
     def unlabelled(self) -> dict[str, float]:
-        """Every statistic by metric and statistic, whatever its label: ``reciprocal_rank.mean``."""
+        """All statistics by metric and statistic, ignoring labels: ``reciprocal_rank.mean``."""
         flat = {
             f"{name}.{statistic}": value
             for name, metric in self.metrics.items()
@@ -95,7 +95,7 @@ class Summary(Shown, Mapping[str, MetricSummary]):
     def to_dict(self) -> dict[str, Any]:
         """``{"n_rows", "metrics": {name: {"mean", …, "n_error", "p95", …}}, "figures": {name: value}, …}``.
 
-        Beside those there are "columns", "passed_over" and "notes".
+        It also contains "columns", "passed_over" and "notes".
         """
         metrics = {
             name: {**{key: getattr(metric, key) for key in _FIGURES + _COUNTS}, **metric.extra}
@@ -109,7 +109,7 @@ class Summary(Shown, Mapping[str, MetricSummary]):
         return json.dumps(strict(self.to_dict()), ensure_ascii=False, indent=2, allow_nan=False)
 
     def to_arrow(self) -> pa.Table:
-        """One row per metric; a column per statistic, null where a metric has none; ``corpus`` holds corpus metrics."""
+        """One row per metric; one column per statistic, null where a metric has none; ``corpus`` has corpus metrics."""
         extra = list(dict.fromkeys(name for metric in self.metrics.values() for name in metric.extra))
         rows: list[dict[str, Any]] = [
             {"metric": name, **{key: getattr(metric, key) for key in _FIGURES + _COUNTS}, **metric.extra}
@@ -122,17 +122,17 @@ class Summary(Shown, Mapping[str, MetricSummary]):
         return pa.Table.from_pylist(rows, pa.schema(fields))
 
     def remarks(self) -> Sequence[str]:
-        """The notes, and which columns were read."""
+        """The notes, and the columns that were read."""
         return [*self.notes, *([f"read: {', '.join(map(self._read, self.columns))}"] if self.columns else [])]
 
     def _read(self, column: str) -> str:
-        """``reference = gold (not target)``: a column, what it is called, and what else might have been it."""
+        """``reference = gold (not target)``: a column, its name in the table, and the ignored alternatives."""
         yours, others = self.columns[column], self.passed_over.get(column)
         named = column if yours == column else f"{column} = {yours}"
         return f"{named} (not {', '.join(others)})" if others else named
 
     def grids(self) -> list[Grid]:
-        """The metrics, and the statistics that have a name of their own."""
+        """The metrics, and the labelled statistics."""
         header = ("metric", *_FIGURES, "n", "missing", "undef.", "error")
         rows = [
             (name, *(number(getattr(metric, key)) for key in _FIGURES + _COUNTS))
@@ -151,29 +151,29 @@ def summarize(
     finish: Callable[[str, Sequence[int]], float] | None = None,
     budget: int = 1 << 22,
 ) -> Summary:
-    """Mean, population deviation, extremes and counts of every column of ``scores`` that holds numbers or truth values.
+    """Mean, population standard deviation, extremes and counts of every numeric or boolean column of ``scores``.
 
-    ``scores`` is an Arrow table, record batch or reader, a pandas or Polars frame, a lazy frame of Polars, a mapping of
-    name to array, a list of dicts, an iterable of the Arrow ones (as from several files), a function that returns such
-    an iterable anew at each call, or a Ray Dataset or Spark DataFrame, whose workers add up its parts.  The ``id`` and
-    the row labels of pandas are no scores, nor are whole numbers and truth values that a run kept beside its scores.
-    Sums are exact and rounded once, so any order or split of the rows gives the same bits.
+    ``scores`` is an Arrow table, record batch or reader, a pandas or Polars frame, a lazy Polars frame, a mapping of
+    names to arrays, a list of dicts, an iterable of Arrow tables or batches (as from several files), a function that
+    returns such an iterable at each call, or a Ray Dataset or Spark DataFrame, whose workers add up its parts.  The
+    ``id``, the pandas index, and kept columns of integers or booleans are not summarised.  Sums are exact and rounded
+    once, so any order or split of the rows gives the same bits.
 
-    Null means that an input was missing and NaN that the metric is undefined there.  A file written by this package
-    stores both as null, and how many are which in its schema's metadata; a table that no longer has that many rows is
-    taken at its word (null = missing), which a note says.  pandas has one mark for both: missing.
+    Null means that an input was missing, NaN that the metric is undefined.  Files written by this package store both as
+    null and count them in the schema's metadata; if a table no longer has the same number of rows, every null counts as
+    missing, and a note says so.  pandas does not distinguish the two: all are missing.
 
     >>> summary = summarize({"token_f1": [0.5, 1.0, None], "latency_ms": [10.0, 20.0, 40.0]})
     >>> summary["token_f1"].mean, summary["token_f1"].n_missing, summary.figures["latency_ms.p50"]
     (0.75, 1, 20.0)
 
-    ``statistics`` asks for percentiles of some columns (``p50``, ``p99.9``: interpolated as by ``numpy.percentile``),
-    found in bounded memory (``budget`` values) if ``scores`` can be read more than once; ``labels`` names statistics
-    (``{"reciprocal_rank.mean": "mrr"}``); both are by default what the metrics declare; ``finish(name, counts)`` gives
-    the value of a corpus metric from the counts that the metadata hold, summed over all parts.
+    ``statistics`` requests percentiles of some columns (``p50``, ``p99.9``: interpolated like ``numpy.percentile``),
+    computed in bounded memory (``budget`` values) if ``scores`` can be read more than once.  ``labels`` names
+    statistics (``{"reciprocal_rank.mean": "mrr"}``).  Both default to the declarations of the metrics.  ``finish(name,
+    counts)`` computes the value of a corpus metric from the counts in the metadata, summed over all parts.
 
-    Raises ``InputError`` for something that is not a table, ``ColumnError`` if the parts differ in their columns,
-    ``UnknownNameError`` for an unknown statistic, and ``OptionError`` for labels that give two figures one name.
+    Raises ``InputError`` for an unsupported type, ``ColumnError`` if the parts differ in their columns,
+    ``UnknownNameError`` for an unknown statistic, and ``OptionError`` for labels that give two figures the same name.
     """
     asked = partial(asked_of, statistics=statistics)
     collected = _collected(scores, asked)
@@ -197,13 +197,13 @@ def summarize(
 
 
 def asked_of(names: Sequence[str], statistics: Mapping[str, Sequence[str]] | None) -> dict[str, dict[str, float]]:
-    """The percentiles to find of each column, as shares of its values."""
+    """The requested percentiles of each column, as shares of its values."""
     wanted = declared_statistics(names) if statistics is None else statistics
     return {name: fractions(keys) for name, keys in wanted.items()}
 
 
 def _collected(scores: Any, asked: Callable[[Sequence[str]], Mapping[str, Any]]) -> Collected:
-    """The sums of scores, added up by Ray or Spark if they hold the scores, else here."""
+    """The sums of scores, computed by Ray or Spark if they hold the scores, otherwise in this process."""
     home = type(scores).__module__
     if home.startswith("ray.data"):
         from fastmetrics.engines.ray_datasets import collect as collect_dataset
@@ -217,7 +217,7 @@ def _collected(scores: Any, asked: Callable[[Sequence[str]], Mapping[str, Any]])
 
 
 def _added(scores: Any, asked: Callable[[Sequence[str]], Mapping[str, Any]]) -> Collected:
-    """The sums of scores in this process, and the values of the columns asked for, kept if they come only once."""
+    """The sums of scores in this process, and the values of requested columns if they can be read only once."""
     source = Scores.of(scores)
     held: dict[str, list[Any]] = {}
     sums = Sums(source.notes)
@@ -231,12 +231,12 @@ def _added(scores: Any, asked: Callable[[Sequence[str]], Mapping[str, Any]]) -> 
 
 
 def fractions(statistics: Sequence[str]) -> dict[str, float]:
-    """The share of the values below each percentile: 0.95 for ``p95``."""
+    """The share of values below each percentile: 0.95 for ``p95``."""
     return {statistic: _fraction(statistic) for statistic in statistics}
 
 
 def _fraction(statistic: str) -> float:
-    """The share of the values below a percentile: 0.95 for ``p95``."""
+    """The share of values below a percentile: 0.95 for ``p95``."""
     try:
         percent = float(statistic.removeprefix("p"))
     except ValueError:
@@ -252,7 +252,7 @@ def _reread(source: Scores, name: str) -> Iterator[Any]:
 
 
 def _values(piece: Piece, name: str) -> Iterator[Any]:
-    """The scores of one column, NaN where there is none, or the lists that are kept in it."""
+    """The scores of one column, NaN without a score, or the lists stored in it."""
     lists = name in list_columns(piece.schema)
     if lists or name in score_columns(piece.schema):
         column = piece.column(name)

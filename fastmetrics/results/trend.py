@@ -1,4 +1,4 @@
-"""A metric over the runs of a folder, in the order in which they began."""
+"""A metric over the runs in a folder, sorted by start time."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _WIDTH = 20
 
 @dataclass(frozen=True)
 class TrendPoint:
-    """One run: the mean of the metric, its interval, and whether its rows are those of the run before."""
+    """One run: the mean of the metric, its interval, and whether its rows equal those of the previous run."""
 
     file: str
     name: str | None
@@ -31,7 +31,7 @@ class TrendPoint:
     low: float
     high: float
     other_rows: bool | None
-    """Whether the ids or questions differ from those of the run before; None where nothing tells."""
+    """Whether the ids or questions differ from those of the previous run; None if unknown."""
 
 
 @dataclass(frozen=True)
@@ -69,12 +69,15 @@ class Trend(Shown, Sequence[TrendPoint]):
         return [Grid(("run", "began", "n", self.metric, "interval", ""), rows)]
 
     def remarks(self) -> Sequence[str]:
-        """What the intervals are, and which runs scored other rows."""
+        """The kind of intervals, and the runs with different rows."""
         notes = [f"{self.confidence * 100:g} % bootstrap intervals of means"]
         if len(self) > 1:
             notes.append(f"means from the first run to the last: {sparkline(one.mean for one in self)}")
         marked = any(one.other_rows for one in self.points)
-        return [*notes, *(["* other rows than the run before: the means are not of the same questions"] * marked)]
+        return [
+            *notes,
+            *(["* different rows than in the previous run: the means are over different questions"] * marked),
+        ]
 
     def to_json(self) -> str:
         """``{"metric", "runs": [{"file", "name", "began", "n", "mean", "low", "high", "other_rows"}, …]}``."""
@@ -82,7 +85,7 @@ class Trend(Shown, Sequence[TrendPoint]):
         return json.dumps(strict(told), ensure_ascii=False, indent=2, allow_nan=False)
 
     def to_arrow(self) -> pa.Table:
-        """A row for each run."""
+        """One row per run."""
         types = {"str": pa.string(), "str | None": pa.string(), "int": pa.int64(), "float": pa.float64()}
         types["bool | None"] = pa.bool_()
         schema = pa.schema([(one.name, types[str(one.type)]) for one in fields(TrendPoint)])
@@ -90,7 +93,7 @@ class Trend(Shown, Sequence[TrendPoint]):
 
 
 def _drawn(one: TrendPoint, least: float, most: float) -> str:
-    """The interval as a line and the mean as a point on it, between the least and the greatest bound of all runs."""
+    """The interval as a line and the mean as a point, on a scale common to all runs."""
     if math.isnan(one.mean):
         return " " * _WIDTH
 
@@ -114,7 +117,7 @@ def trend(
 ) -> Trend:
     """The mean of a metric with its bootstrap interval for each run in a folder, in the order of ``fm.list_runs``.
 
-    Runs without the metric are left out.  Runs that kept no time (``score --times``) come last, by their names.
+    Runs without the metric are omitted.  Runs without times (``score --times``) come last, sorted by name.
 
     >>> import fastmetrics as fm
     >>> import tempfile, pathlib
@@ -125,7 +128,7 @@ def trend(
     >>> [(one.name, one.mean, one.other_rows) for one in fm.trend(folder, "answer_words")]
     [('a', 2.0, None), ('b', 2.0, False)]
 
-    Raises ``UnknownNameError`` if no run has the metric, and what ``fm.list_runs`` raises.
+    Raises ``UnknownNameError`` if no run has the metric, and the errors of ``fm.list_runs``.
     """
     runs = list_runs(folder).to_pylist()
     having = [run for run in runs if metric in run["metrics"]]
@@ -145,6 +148,6 @@ def trend(
 
 
 def _other_rows(before: dict[str, Any], run: dict[str, Any]) -> bool | None:
-    """Whether two runs scored other rows, by the fingerprints that both have."""
+    """Whether two runs scored different rows, by the fingerprints that both have."""
     known = [key for key in ("ids", "questions") if before[key] is not None and run[key] is not None]
     return any(before[key] != run[key] for key in known) if known else None

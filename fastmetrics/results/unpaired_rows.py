@@ -1,4 +1,4 @@
-"""Rows that one system alone has a score of: could they turn a difference round?"""
+"""Rows with a score of one system only, and whether they could reverse a difference."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Protocol
 
 
 class Difference(Protocol):
-    """What must be known of one metric of two systems."""
+    """The data of one metric of two systems."""
 
     @property
     def metric(self) -> str: ...
@@ -36,22 +36,22 @@ class Difference(Protocol):
 
 
 def could_turn(one: Difference, bounds: tuple[float, float] | None) -> str | None:
-    """What to say where the rows with one score only could turn Δ round, whatever the missing scores are."""
+    """The note if the rows with one score only could reverse Δ, for any values of the missing scores."""
     alone = one.n_only_baseline + one.n_only_other
     if not alone or not one.n_paired or one.delta == 0:
         return None
     where = f"{one.metric}{'' if one.segment is None else f' ({one.segment})'}, {one.other} against {one.baseline}"
     counts = f"{one.n_only_baseline:,} rows with a score of {one.baseline} alone, {one.n_only_other:,} of {one.other}"
     if bounds is None or not all(map(math.isfinite, bounds)):
-        return f"{where}: {counts}; they could turn Δ round"
+        return f"{where}: {counts}; they could reverse Δ"
     low, high = (_extreme(one, bounds[0], bounds[1]), _extreme(one, bounds[1], bounds[0]))
     if low * high > 0:
         return None
-    return f"{where}: {counts}; they could turn Δ round, to between {low:+.4f} and {high:+.4f}"
+    return f"{where}: {counts}; they could reverse Δ, to between {low:+.4f} and {high:+.4f}"
 
 
 def _extreme(one: Difference, missing_other: float, missing_baseline: float) -> float:
-    """Δ over all rows with any score if the missing scores were these."""
+    """Δ over all rows with any score if the missing scores had these values."""
     total = one.n_paired * one.delta
     for alone, paired_mean, all_mean, sign, missing in (
         (one.n_only_baseline, one.mean_baseline, one.all_baseline, -1, missing_other),

@@ -1,4 +1,4 @@
-"""Scores held against people's labels: which metrics track them, and how far people agree among themselves."""
+"""Comparing scores with human labels, and the agreement between people."""
 
 from __future__ import annotations
 
@@ -42,34 +42,34 @@ def validate(
     cluster: str | None = None,
     better: Mapping[str, str] | None = None,
 ) -> Validation:
-    """Each metric of ``scores`` against people's labels: correlations, ROC AUC, best threshold, intervals, agreement.
+    """Compare each metric of ``scores`` with human labels: correlations, ROC AUC, best threshold, intervals, agreement.
 
-    ``scores`` is what ``summarize`` takes; ``labels`` as well, or a sequence of labels.  Rows are matched by the column
-    ``on``; by default by ``id`` if both tables have it, otherwise by position, for which the lengths must be equal, or
-    by the row labels of pandas, if both tables have the same ones in another order.
+    ``scores`` is as in ``summarize``; ``labels`` likewise, or a sequence of labels.  Rows are matched by the column
+    ``on``; by default by ``id`` if both tables have it, otherwise by position, which needs equal lengths, or by the
+    pandas index, if both tables have the same index in another order.
 
-    ``label`` names the column of labels (numbers or truth values; by default the only such column); each of its cells
-    may also be a list with the labels of several people.  ``raters`` names columns with one person's labels each.  The
-    label of a row that several people labelled is the mean of theirs, unless ``label`` names another column.
+    ``label`` names the column of labels (numbers or booleans; by default the only such column); a cell may also be a
+    list with the labels of several people.  ``raters`` names columns with the labels of one person each.  The label of
+    a row with several raters is their mean, unless ``label`` names another column.
 
-    High labels are taken for good ones.  Of a metric of which lower is better, as of ``hallucination``, low scores are
-    therefore called positive; correlations keep their sign.  ``better={"name": "lower"}`` says so of a metric that is
-    not declared here, or of the label: rows labelled ``hallucinated`` are found by high scores of ``hallucination``.
+    High labels are assumed to be good.  If lower is better for a metric, as for ``hallucination``, low scores are
+    treated as positive; correlations keep their sign.  ``better={"name": "lower"}`` sets the direction of a metric that
+    is not declared here, or of the label: with it, high scores of ``hallucination`` detect rows labelled
+    ``hallucinated``.
 
-    ``cluster`` names the column, of the labels or of the scores, with the group each row belongs to: the session,
-    document or question that several rows share.  The intervals then come of resampling whole groups.
+    ``cluster`` names a column of the labels or scores with the group of each row: the session, document or question
+    that several rows share.  The intervals then resample whole groups.
 
-    Labels of at least ``positive`` count as positive; by default 1 for labels that are 0 and 1, the higher one of
-    any other two, and nothing for graded labels.  ``thresholds`` fixes the threshold of some metrics.  The figures and
+    Labels of at least ``positive`` are positive.  The default is 1 for labels 0 and 1, the higher of any other two
+    values, and no default for graded labels.  ``thresholds`` fixes the threshold of some metrics.  The figures and
     their intervals are those of :func:`fastmetrics.stats.association.associate`.
 
     >>> found = validate({"token_f1": [0.1, 0.4, 0.35, 0.8]}, [0, 0, 1, 1], resamples=100)
     >>> found["token_f1"].auc.value
     0.75
 
-    Raises ``ColumnError`` if no score or no clear label is there, or the tables cannot be matched; ``InputError``
-    for an id that occurs twice or ids none of which is shared; ``UnknownNameError`` for a metric that the scores do
-    not have.
+    Raises ``ColumnError`` if there is no score or no unambiguous label, or if the tables cannot be matched;
+    ``InputError`` for duplicate ids or no shared id; ``UnknownNameError`` for an unknown metric.
     """
     workers = cores(threads)
     raters, metrics, fixed = listed(raters), listed(metrics), dict(thresholds or {})
@@ -82,7 +82,7 @@ def validate(
     label, ratings = ratings_of(right, label, raters, keys)
     chosen = metrics or [name for name in names if name not in (*keys, *raters, label)]
     if not chosen:
-        kinds = "numbers or truth values"
+        kinds = "numbers or booleans"
         raise ColumnError(f"no column of scores ({kinds}) among {', '.join(left.column_names) or 'none'}")
     for name in [*metrics, *fixed]:
         if name not in names:
@@ -117,7 +117,7 @@ def validate(
 
 @dataclass(frozen=True)
 class _Labelled:
-    """The labels of the rows, NaN for a row without one, from which value on they are positive, the rows' groups."""
+    """The labels of the rows (NaN without a label), the threshold of positive labels, and the groups of the rows."""
 
     name: str
     truth: NDArray[np.float64]
@@ -128,7 +128,7 @@ class _Labelled:
 def _validated(
     name: str, values: NDArray[np.float64], labels: _Labelled, directions: Mapping[str, Better], **options: Any
 ) -> MetricValidation:
-    """One metric's scores against the labels; ``options`` are those of ``associate``."""
+    """The comparison of one metric with the labels; ``options`` are those of ``associate``."""
     known = ~np.isnan(labels.truth)
     usable = known & np.isfinite(values)
     scores, truth = values[usable], labels.truth[usable]
@@ -146,7 +146,7 @@ def _validated(
 
 
 def _directions(names: Sequence[str], label: str, given: Mapping[str, str]) -> dict[str, Better]:
-    """Which values of each score and of the label are the better ones: as given, or as the metrics declare."""
+    """The direction of each score and of the label: as given, or as declared."""
     known: dict[str, Better] = {**dict.fromkeys(names), **declared_better(names), label: "higher"}
     for name, direction in given.items():
         if name not in (*names, label):

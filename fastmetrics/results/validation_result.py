@@ -1,4 +1,4 @@
-"""What comes of holding scores against people's labels: figures and notes, and tables to print."""
+"""The results of comparing scores with human labels: figures, notes and printed tables."""
 
 from __future__ import annotations
 
@@ -22,45 +22,46 @@ _FEW = 20
 
 @dataclass(frozen=True)
 class MetricValidation(Association):
-    """One metric against the labels."""
+    """The figures of one metric against the labels."""
 
     n_no_score: int
     """Labelled rows without a score: null, undefined or infinite; not in ``n``."""
     better: Better
-    """Which scores are the better ones; None if neither the metric nor the caller says."""
+    """The direction of better scores; None if neither declared nor given."""
     opposed: bool
-    """Whether low scores go with high labels, by which way is better: AUC and decision then call them positive."""
+    """Whether low scores go with high labels; AUC and decisions then treat low scores as positive.
+    """
     agreement: Agreement | None
-    """Of metric and label as two raters, where the metric's values are values of the label."""
+    """Agreement of metric and label as two raters, if the metric's values are values of the label."""
 
 
 @dataclass(frozen=True)
 class Validation(Shown, Mapping[str, MetricValidation]):
-    """Every metric against the labels, and the agreement of the raters; prints as tables."""
+    """All metrics against the labels, and the agreement of the raters; prints as tables."""
 
     joined_by: str
-    """``position``, or the column whose values tell which label belongs to which score."""
+    """``position``, or the column that pairs labels and scores."""
     n_rows: int
-    """Rows of scores that have a row of labels."""
+    """Rows of scores with a row of labels."""
     n_no_label: int
-    """Those whose label is missing."""
+    """Paired rows whose label is missing."""
     n_only_scores: int
     """Rows of scores without a row of labels; not in ``n_rows``."""
     n_only_labels: int
     """Rows of labels without a row of scores."""
     label: str
     positive: float | None
-    """Labels of at least this count as positive; None: the label is graded, and AUC, F1 and the rest undefined."""
+    """Labels of at least this value are positive; None: the label is graded, and AUC, F1 and others are undefined."""
     confidence: float
     metrics: Mapping[str, MetricValidation]
     raters: Agreement | None
-    """How far the labels' own raters agree, where there are several."""
+    """The agreement of the labels' raters, if there are several."""
     cluster: str | None = None
-    """The column that says which rows belong together."""
+    """The column with the groups of the rows."""
     n_clusters: int | None = None
-    """The groups of labelled rows, which are resampled whole."""
+    """The number of groups of labelled rows, which are resampled whole."""
     left_out: Sequence[str] = ()
-    """The columns that could not be read, and why."""
+    """The columns that could not be read, with the reasons."""
 
     def __getitem__(self, name: str) -> MetricValidation:
         return self.metrics[name]
@@ -73,12 +74,12 @@ class Validation(Shown, Mapping[str, MetricValidation]):
 
     @property
     def notes(self) -> list[str]:
-        """How the tables were joined, what is missing, what counts as positive."""
-        notes = [f"{self.n_rows:,} rows joined by {self.joined_by}; label {self.label!r}"]
+        """How the tables were paired, missing rows, and the definition of positive."""
+        notes = [f"{self.n_rows:,} rows paired by {self.joined_by}; label {self.label!r}"]
         counts = {
             "without a label": self.n_no_label,
-            "of the scores alone": self.n_only_scores,
-            "of the labels alone": self.n_only_labels,
+            "only in the scores": self.n_only_scores,
+            "only in the labels": self.n_only_labels,
         }
         notes += [f"{count:,} rows {what}" for what, count in counts.items() if count]
         of = "" if self.n_clusters is None else f"; {self.n_clusters:,} groups of {self.cluster!r} resampled whole"
@@ -86,13 +87,13 @@ class Validation(Shown, Mapping[str, MetricValidation]):
         if self.n_clusters is not None and self.n_clusters < _FEW:
             notes.append(f"fewer than {_FEW} groups: the intervals are too narrow")
         if self.positive is None:
-            notes.append("the label is graded: AUC and threshold need to be told which labels are positive")
+            notes.append("the label is graded: AUC and threshold need a threshold for positive labels")
         else:
             notes.append(
-                f"labels of at least {self.positive:g} are positive; a threshold found here flatters its metric"
+                f"labels of at least {self.positive:g} are positive; a threshold chosen on these rows is optimistic"
             )
             low = ", ".join(name for name, metric in self.metrics.items() if metric.opposed)
-            notes += [f"low scores count as positive, by which way is better: {low}"] if low else []
+            notes += [f"low scores count as positive, by the declared directions: {low}"] if low else []
         return [*notes, *self.left_out]
 
     def to_dict(self) -> dict[str, Any]:

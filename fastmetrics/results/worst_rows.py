@@ -1,4 +1,4 @@
-"""The rows behind a figure: those with the worst scores, or that changed most against a baseline, with their texts."""
+"""The rows behind a figure: the worst scores, or the largest changes against a baseline, with their texts."""
 
 from __future__ import annotations
 
@@ -42,16 +42,16 @@ def worst_rows(
     other: str | None = None,
     allow_differences: bool = False,
 ) -> pa.Table:
-    """The ``n`` rows with the worst scores of a metric, worst first, by which way it is better (else higher).
+    """The ``n`` rows with the worst scores of a metric, worst first, by its direction (by default higher is better).
 
-    ``scores`` is a score file, folder, address or table.  With a ``baseline`` they are the rows that became worst
-    against it, with the columns ``baseline``, ``score`` and ``change``.  ``answers``, a file or table with ids, gives
-    their question, reference, answer and contexts; it is read once, and of its rows only these are held.  ``best``
-    turns the order round.  Rows of equal scores come in the order of their ids; rows without a score are left out.
-    ``by`` and ``segment`` take the rows of one segment alone, named as ``compare`` and ``summarize_by`` print it:
+    ``scores`` is a score file, folder, address or table.  With a ``baseline``, the result has the rows with the largest
+    drops, with the columns ``baseline``, ``score`` and ``change``.  ``answers``, a file or table with ids, adds
+    question, reference, answer and contexts; it is read once, and only the selected rows are held in memory.  ``best``
+    reverses the order.  Rows of equal scores are sorted by id; rows without a score are omitted.  ``by`` and
+    ``segment`` select the rows of one segment, named as in the output of ``compare`` and ``summarize_by``:
     ``by="language", segment="language=ru"``.  With ``system``, the column of ``scores`` that names several systems,
-    ``baseline`` and ``other`` are two of those names, and of answers that have this column too only those of ``other``
-    are taken.
+    ``baseline`` and ``other`` are two of those names; if the answers have this column too, only those of ``other`` are
+    used.
 
     >>> import fastmetrics as fm
     >>> scores = {"id": ["a", "b", "c"], "token_f1": [0.9, 0.1, None]}
@@ -59,16 +59,16 @@ def worst_rows(
     >>> fm.worst_rows(scores, "token_f1", n=1, answers=answers).to_pylist()
     [{'id': 'b', 'token_f1': 0.1, 'question': 'Where?', 'answer': 'here'}]
 
-    Raises ``UnknownNameError`` for a metric, a system or a segment that the scores lack, ``ColumnError`` for scores or
-    answers without ids, ``InputError`` for answers that hold a row's id twice, ``OptionError`` for ``by`` without
-    ``segment``, and what ``compare`` raises for two runs that cannot be compared.
+    Raises ``UnknownNameError`` for an unknown metric, system or segment, ``ColumnError`` for scores or answers without
+    ids, ``InputError`` for answers with a duplicate id, ``OptionError`` for ``by`` without ``segment``, and the errors
+    of ``compare`` for two runs that cannot be compared.
     """
     argument("n", n, Whole(1, 1_000_000))
     argument("best", best, Flag())
     columns = listed(by)
     if bool(columns) != (segment is not None):
         raise OptionError(
-            Argument("by"), " and ", Argument("segment"), " go together: a column, and one of its segments"
+            Argument("by"), " and ", Argument("segment"), " must be given together: a column and one of its segments"
         )
     asked = _Asked(metric, n, best, on, columns, segment)
     of = None
@@ -84,7 +84,7 @@ def worst_rows(
 
 @dataclass(frozen=True)
 class _Asked:
-    """Which rows are asked for."""
+    """The request for rows."""
 
     metric: str
     n: int
@@ -94,7 +94,7 @@ class _Asked:
     segment: str | None
 
     def chosen(self, values: Floats, ids: pa.Array, column: Callable[[str], pa.Array]) -> Ints:
-        """The places of the n worst values, or the best, of the segment, ties in the order of ids."""
+        """The positions of the n worst (or best) values in the segment; ties are sorted by id."""
         inside = self._inside(column) if self.by else np.ones(len(values), np.bool_)
         values = np.where(inside, values, np.nan)
         sign = -1 if (declared_better([self.metric]).get(self.metric) == "lower") != self.best else 1
@@ -114,7 +114,7 @@ def _of_one(run: ScoreRun, asked: _Asked) -> pa.Table:
     shared_metrics([run], [asked.metric])
     held = run.held([asked.metric, *asked.by, *_keys(run, asked.on)])
     ids, values = held.ids(_key(run, asked.on)), held.values(asked.metric)
-    chosen = asked.chosen(values, ids, lambda name: held.column(name, "to cut the rows by; keep it when scoring"))
+    chosen = asked.chosen(values, ids, lambda name: held.column(name, "to segment the rows by; keep it when scoring"))
     return pa.table({"id": ids.take(pa.array(chosen)), asked.metric: values[chosen]})
 
 
@@ -137,7 +137,7 @@ def _keys(run: ScoreRun, on: str | None) -> list[str]:
 def _key(run: ScoreRun, on: str | None) -> str:
     key = on or run.id_column
     if key is None:
-        raise ColumnError(f"{run.name} has no id column, by which rows could be told")
+        raise ColumnError(f"{run.name} has no id column to identify rows")
     return key
 
 
@@ -148,9 +148,9 @@ def with_texts(
     texts: Sequence[str] = TEXTS,
     seen: Callable[[dict[str, pa.ChunkedArray]], None] | None = None,
 ) -> pa.Table:
-    """The rows with the texts of a file or table that has the same ids, null where it lacks one; ``of`` one system.
+    """The rows with the texts from a file or table with the same ids, null where it lacks one; ``of`` one system.
 
-    ``seen`` is called with the columns of each piece of the answers, all rows of it, as they are read.
+    ``seen`` is called with the columns of each chunk of the answers as it is read.
     """
     wanted = rows["id"].combine_chunks()
     read = _file_pieces if isinstance(answers, str | Path) else _table_pieces
@@ -166,7 +166,7 @@ def with_texts(
         found.append(piece.set_column(piece.schema.get_field_index(columns["id"]), "id", ids).filter(here))
     held = pa.concat_tables(found) if found else None
     if len(wanted) and (held is None or held.num_rows == 0):
-        raise InputError(f"the answers have none of the ids of the scores, such as {wanted[0].as_py()!r}")
+        raise InputError(f"the answers contain no id of the scores, such as {wanted[0].as_py()!r}")
     if held is None:
         return rows
     counts = pc.value_counts(held["id"].combine_chunks())
@@ -174,7 +174,7 @@ def with_texts(
     if len(twice):
         first = twice[0].as_py()
         raise InputError(
-            f"the answers hold the id {first['values']!r} in {first['counts']:,} rows; give those of one run"
+            f"the answers contain the id {first['values']!r} in {first['counts']:,} rows; give the answers of one run"
         )
     places = pc.index_in(wanted.cast(pa.large_string()), value_set=held["id"].combine_chunks())
     for name in texts:
@@ -192,7 +192,7 @@ def text_pieces(answers: Any, texts: Sequence[str]) -> tuple[dict[str, str], Ite
 def _columns_of(names: Sequence[str], system: str | None, texts: Sequence[str]) -> dict[str, str]:
     found = resolve(names, needed=("id", *texts))
     if "id" not in found:
-        raise ColumnError(f"the answers have no id column to match rows by; they have {', '.join(names)}")
+        raise ColumnError(f"the answers have no id column to match rows by; the columns are {', '.join(names)}")
     kept = {name: found[name] for name in ("id", *texts) if name in found}
     return kept if system is None or system not in names else {**kept, system: system}
 

@@ -1,8 +1,8 @@
-"""Runs against judgements: every retrieval measure per query, and over the queries.
+"""Evaluating runs against judgements: retrieval measures per query, and over the queries.
 
-A run streams past the judgements, which are held.  Where its rows are grouped by query (in any order, with the rows of
-a query in any order) memory is bounded by a few batches and the longest query.  A run that is not grouped is read once
-to count, then once for every 16 million rows, of which it holds about 50 bytes and the document's id.
+A run is streamed; the judgements are held in memory.  If the rows of a run are grouped by query (queries, and rows
+within a query, in any order), memory is bounded by a few batches and the longest query.  A run that is not grouped is
+read once to count, then once for every 16 million rows; each row in memory takes about 50 bytes plus the document's id.
 """
 
 from __future__ import annotations
@@ -33,18 +33,18 @@ from fastmetrics.retrieval.rankings import Judged, Rankings, judge
 from fastmetrics.tables.retrieval_runs import Triples
 
 MEASURES = ("ndcg@10", "mrr", "recall@100")
-"""What is computed unless something else is asked for."""
+"""The default measures."""
 
 
 @dataclass(frozen=True)
 class RankResult(Shown):
     """What :func:`rank` found.
 
-    ``per_query`` has a column query_id and one float64 column a measure, named as asked, NaN = undefined.  ``mean``
-    puts the defined queries together (num_… measures are summed, gm_… ones have the geometric mean).  ``missing`` are
-    the judged queries that the run does not hold, ``unjudged`` the run's queries without a judgement, which are not
-    scored; ``n_undefined`` counts, per measure, the queries with nothing relevant, ``notes`` says how these count;
-    ``n_duplicates`` the documents retrieved again for the same query.
+    ``per_query`` has a column query_id and one float64 column per measure, with the requested name, NaN = undefined.
+    ``mean`` combines the defined queries (num_… measures are summed, gm_… measures use the geometric mean).
+    ``missing`` are the judged queries that the run lacks, ``unjudged`` the run's queries without a judgement, which are
+    not scored.  ``n_undefined`` counts, per measure, the queries without relevant documents, and ``notes`` states how
+    they are scored.  ``n_duplicates`` counts documents listed again for the same query.
     """
 
     per_query: pa.Table
@@ -57,13 +57,13 @@ class RankResult(Shown):
 
     @property
     def notes(self) -> list[str]:
-        """How queries with nothing relevant count, if there are any: one note for the measures with as many of them."""
+        """How queries without relevant documents are scored, if there are any: one note per number of queries."""
         by_count: dict[int, list[str]] = {}
         for name, count in self.n_undefined.items():
             by_count.setdefault(count, []).append(name)
         how = {
-            "zero": "count as 0; no_relevant='undefined' leaves them out of the mean, as tables of scores do",
-            "undefined": "are left out of the mean; no_relevant='zero' counts them as 0",
+            "zero": "score 0; no_relevant='undefined' excludes them from the mean, the default of score",
+            "undefined": "are excluded from the mean; no_relevant='zero' scores them 0",
         }[self.no_relevant]
         return [
             f"{', '.join(names)}: {count:,} of {self.n:,} queries have no relevant document and {how}"
@@ -86,7 +86,7 @@ class RankResult(Shown):
         return [f"{self.n:,} queries", *missing, *self.notes]
 
     def to_dict(self) -> dict[str, Any]:
-        """Everything but the values per query, ready for JSON."""
+        """Everything except the values per query, as plain values for JSON."""
         return {
             "n": self.n,
             "n_missing": len(self.missing),
@@ -100,7 +100,7 @@ class RankResult(Shown):
 
 @dataclass(frozen=True)
 class Plan:
-    """What is asked of every block."""
+    """The settings of the evaluation of every block."""
 
     judged: Judgements
     measures: list[Measure]
@@ -112,7 +112,7 @@ class Plan:
 
 @dataclass
 class _Found:
-    """What was found so far: per measure and judged query a value."""
+    """The results so far: a value per measure and judged query."""
 
     values: Floats
     seen: Flags
@@ -121,7 +121,7 @@ class _Found:
 
 
 class _NotGroupedError(Exception):
-    """A query came back after another one had followed it."""
+    """The rows of a query are not adjacent."""
 
 
 def rank(
@@ -136,19 +136,19 @@ def rank(
     depth: int | None = None,
     threads: int | None = None,
 ) -> RankResult:
-    """Evaluate ``run`` by ``qrels``, query by query, with trec_eval's numbers.
+    """Evaluate ``run`` against ``qrels``, query by query, with trec_eval's numbers.
 
     ``run`` and ``qrels`` are paths (TREC text, Parquet, Arrow, JSON lines, CSV, JSON dictionaries, compressed or not),
-    Arrow tables, pandas or polars frames, or dictionaries ``{query: {document: score or grade}}``; columns are found
-    by name, queries and documents are matched by their id as text.  Documents rank by score descending, then by id
-    descending, byte by byte; scores are 64-bit and grades may be fractions.  ``measures`` are named as trec_eval,
-    ir_measures or ranx name them (:mod:`fastmetrics.retrieval.measures`).
+    Arrow tables, pandas or Polars frames, or dictionaries ``{query: {document: score or grade}}``.  Columns are found
+    by name; queries and documents are matched by their id as text.  Documents are ranked by score descending, then by
+    id descending, byte by byte; scores are 64-bit and grades may be fractions.  ``measures`` use the names of
+    trec_eval, ir_measures or ranx (:mod:`fastmetrics.retrieval.measures`).
 
-    ``relevance_level`` is the grade from which on a document is relevant in the binary measures (trec_eval's -l);
-    ``missing`` says whether a judged query absent from the run counts as an empty ranking (trec_eval's -c) or is left
-    out; ``no_relevant`` whether a query with nothing relevant is 0, as in trec_eval, or undefined and left out of the
-    mean (``n_undefined`` counts it either way); ``duplicates="first"`` counts a document retrieved twice at its best
-    rank only, instead of raising; ``depth`` cuts every ranking (trec_eval's -M).
+    ``relevance_level`` is the lowest relevant grade of the binary measures (trec_eval's -l).  ``missing`` sets whether
+    a judged query that the run lacks counts as an empty ranking (trec_eval's -c) or is skipped.  ``no_relevant`` sets
+    whether a query without relevant documents scores 0, as in trec_eval, or is undefined and excluded from the mean
+    (``n_undefined`` counts it either way).  ``duplicates="first"`` keeps the best rank of a document listed twice,
+    instead of raising.  ``depth`` truncates every ranking (trec_eval's -M).
 
     >>> run = {"q1": {"d1": 0.5, "d2": 1.5}, "q2": {"d3": 1.0}}
     >>> result = rank(run, {"q1": {"d1": 1}, "q2": {"d3": 2, "d4": 1}}, "ndcg@10,mrr,P@1")
@@ -158,7 +158,7 @@ def rank(
     ['query_id', 'ndcg@10', 'mrr', 'P@1']
 
     Raises ``InputError`` for data that cannot be scored, ``UnknownNameError`` for an unknown measure, ``OptionError``
-    for an option's value.  Source: trec_eval 10.
+    for an invalid option.  Source: trec_eval 10.
     """
     argument("missing", missing, Choice("zero", "skip"))
     argument("no_relevant", no_relevant, Choice("zero", "undefined"))
@@ -179,9 +179,9 @@ def rank(
 def rank_runs(
     runs: Mapping[str, Any], qrels: Any, measures: str | Sequence[str] = MEASURES, **options: Any
 ) -> pa.Table:
-    """Evaluate several runs: a table with a row for each, its name and one column a measure, the mean.
+    """Evaluate several runs: a table with one row per run, its name and the mean of each measure.
 
-    ``runs`` maps names to what :func:`rank` takes as a run; ``options`` are :func:`rank`'s.
+    ``runs`` maps names to runs as in :func:`rank`; ``options`` are those of :func:`rank`.
 
     >>> runs = {"good": {"q": {"a": 2, "b": 1}}, "bad": {"q": {"a": 1, "b": 2}}}
     >>> rank_runs(runs, {"q": {"a": 1}}, "mrr").to_pydict()
@@ -194,7 +194,7 @@ def rank_runs(
 
 
 def _evaluate(blocks: Iterable[Block], plan: Plan, workers: int) -> _Found:
-    """Score blocks in ``workers`` threads while the next ones are read."""
+    """Score blocks in ``workers`` threads while the next blocks are read."""
     count = len(plan.judged)
     found = _Found(np.full((len(plan.measures), count), np.nan), np.zeros(count, np.bool_))
 
@@ -212,7 +212,7 @@ def _collect(found: _Found, places: Ints, values: Floats, repeated: int) -> None
 
 
 def _seen_once(blocks: Iterable[Block], found: _Found) -> Iterator[Block]:
-    """The blocks, whose queries must not have been seen before."""
+    """The blocks; raises if a query occurs in two of them."""
     for block in blocks:
         known = block.places[block.places >= 0]
         if found.seen[known].any() or np.unique(known).size < known.size:
@@ -223,7 +223,7 @@ def _seen_once(blocks: Iterable[Block], found: _Found) -> Iterator[Block]:
 
 
 class Interned(NamedTuple):
-    """A block whose documents are ids."""
+    """A block with documents as ids."""
 
     block: Block
     ids: Ids
@@ -235,7 +235,7 @@ def interned(block: Block) -> Interned:
 
 
 def evaluated(read: Interned, plan: Plan) -> tuple[Floats, int]:
-    """One row a measure, one column a query of the block; and how many documents were retrieved again."""
+    """One row per measure, one column per query of the block; and the number of documents listed again."""
     block, ids = read
     again = id_kernels.repeats(ids, block.starts)
     repeated = int(np.count_nonzero(again))
@@ -243,7 +243,7 @@ def evaluated(read: Interned, plan: Plan) -> tuple[Floats, int]:
         row = int(np.flatnonzero(again)[0])
         query = block.names[int(np.searchsorted(block.starts, row, side="right")) - 1]
         raise InputError(
-            f"{plan.name}: document {block.docs[row]} is retrieved twice for query {query}; ",
+            f"{plan.name}: document {block.docs[row]} is listed twice for query {query}; ",
             Argument("duplicates", "first"),
             " keeps the better",
         )
@@ -256,7 +256,7 @@ def evaluated(read: Interned, plan: Plan) -> tuple[Floats, int]:
 
 
 def _judged(block: Block, ids: Ids, plan: Plan, *, in_order: bool) -> Judged:
-    """The block's grades in rank order; ``in_order`` has them looked up in that order, as repeats need."""
+    """The block's grades in rank order; ``in_order`` looks them up in that order, as duplicates require."""
     starts, everyone = block.starts, np.ones(block.starts.size - 1, np.bool_)
     scores, docs = block.scores, ids
     if in_order:

@@ -1,9 +1,8 @@
-"""The formulas of the retrieval measures: from :class:`~fastmetrics.retrieval.rankings.Judged` to one number per query.
+"""The formulas of the retrieval measures, from :class:`~fastmetrics.retrieval.rankings.Judged` to one number per query.
 
-Every function takes the judged rankings of n queries and returns n float64 values; with nothing relevant the value is
-0 here, and the caller says whether that means undefined.  ``k`` cuts the ranking (None = all of it), ``level`` is the
-grade from which on a document is relevant.  The numbers are trec_eval's; where another package defines the measure,
-the function says so.
+Every function takes the judged rankings of n queries and returns n float64 values.  Without relevant documents the
+value is 0 here, and the caller decides whether it is undefined.  ``k`` truncates the ranking (None = all of it),
+``level`` is the lowest relevant grade.  The numbers are trec_eval's; functions of measures from other packages say so.
 """
 
 from __future__ import annotations
@@ -24,7 +23,7 @@ from fastmetrics.retrieval.rankings import Judged, descending
 
 @dataclass(frozen=True)
 class _GainsOfGrades:
-    """A number for each of some grades."""
+    """Gains of some grades."""
 
     def take(self, value: Any) -> dict[float, float]:
         """The gains by grade."""
@@ -43,23 +42,23 @@ Gains = Annotated[Mapping[float, float] | None, _GainsOfGrades()]
 """Gains that replace those of some grades."""
 
 Number = Annotated[float, _NUMBERS]
-"""Any number that is not beyond sense."""
+"""Any number of reasonable size."""
 
 Portion = Annotated[float, Real(0.0, 1.0)]
-"""A share, or a probability."""
+"""A share or a probability."""
 
 Multiple = Annotated[float, Real(0.0, 1e6)]
-"""How many times as many."""
+"""A factor."""
 
 TopGrade = Annotated[float, Real(0.0, 1_000.0)]
-"""The highest grade there is."""
+"""The highest grade."""
 
 OptionalLevel = Annotated[float | None, Real(0.0, float(MOST), above=True)]
-"""The grade from which on a document is relevant; None for gains by grade."""
+"""The lowest relevant grade; None uses gains by grade."""
 
 _EVERYTHING = np.iinfo(np.int64).max // 2
 _SMALLEST = 0.00001
-"""What trec_eval takes the logarithm of in place of 0, and adds to the counts of infAP."""
+"""trec_eval's replacement for 0 in logarithms, and its addition to the counts of infAP."""
 
 
 def sizes(judged: Judged) -> Ints:
@@ -68,7 +67,7 @@ def sizes(judged: Judged) -> Ints:
 
 
 def cuts(judged: Judged, k: int | None) -> Ints:
-    """How many ranks of each query are looked at."""
+    """The number of ranks used of each query."""
     return frozen(np.full(judged.starts.size - 1, _EVERYTHING if k is None else k, np.int64))
 
 
@@ -88,7 +87,7 @@ def success(judged: Judged, *, k: Cutoff = None, level: Level = 1.0) -> Floats:
 
 
 def precision(judged: Judged, *, k: Cutoff = None, level: Level = 1.0) -> Floats:
-    """Relevant documents among the first ``k``, divided by ``k`` however few were retrieved."""
+    """Relevant documents among the first ``k``, divided by ``k`` even if fewer were retrieved."""
     return ratio(_hits(judged, k, level), sizes(judged) if k is None else k)
 
 
@@ -103,29 +102,29 @@ def f1(judged: Judged, *, k: Cutoff = None, level: Level = 1.0) -> Floats:
 
 
 def r_precision(judged: Judged, *, level: Level = 1.0, share: Multiple = 1.0) -> Floats:
-    """Precision after ``share`` times as many documents as are relevant, rounded up as trec_eval does."""
+    """Precision at ``share`` times the number of relevant documents, rounded up as in trec_eval."""
     depth = (share * relevant(judged, level) + 0.9).astype(np.int64)
     return ratio(kernels.hits(judged.grades, judged.starts, frozen(depth), level), depth)
 
 
 def reciprocal_rank(judged: Judged, *, k: Cutoff = None, level: Level = 1.0) -> Floats:
-    """1 divided by the rank of the first relevant document; 0 if the first ``k`` hold none."""
+    """1 divided by the rank of the first relevant document; 0 without one among the first ``k``."""
     rank = kernels.first_hit(judged.grades, judged.starts, cuts(judged, k), level)
     return ratio(np.ones(rank.size), rank)
 
 
 def average_precision(judged: Judged, *, k: Cutoff = None, level: Level = 1.0) -> Floats:
-    """Sum of the precisions at the relevant documents retrieved, divided by the number of relevant ones."""
+    """Sum of the precisions at the retrieved relevant documents, divided by the number of relevant ones."""
     return ratio(kernels.precision_sum(judged.grades, judged.starts, cuts(judged, k), level), relevant(judged, level))
 
 
 def geometric_average_precision(judged: Judged, *, level: Level = 1.0) -> Floats:
-    """Average precision, at least 0.00001, whose mean over the queries is geometric."""
+    """Average precision, at least 0.00001; the mean over the queries is geometric."""
     return np.maximum(average_precision(judged, level=level), _SMALLEST)
 
 
 def geometric_bpref(judged: Judged, *, level: Level = 1.0) -> Floats:
-    """Binary preference, at least 0.00001, whose mean over the queries is geometric."""
+    """Binary preference, at least 0.00001; the mean over the queries is geometric."""
     return np.maximum(bpref(judged, level=level), _SMALLEST)
 
 
@@ -135,7 +134,7 @@ def dcg(judged: Judged, *, k: Cutoff = None, gain: Gain = "linear", gains: Gains
 
 
 def ideal_dcg(judged: Judged, *, k: Cutoff = None, gain: Gain = "linear", gains: Gains = None) -> Floats:
-    """The DCG of the best possible ranking: all judged documents by descending gain."""
+    """The DCG of the ideal ranking: all judged documents by descending gain."""
     best = gained(judged.ideal, gain, gains)
     if gains:
         best = frozen(descending(best, judged.ideal_starts))
@@ -143,28 +142,28 @@ def ideal_dcg(judged: Judged, *, k: Cutoff = None, gain: Gain = "linear", gains:
 
 
 def ndcg(judged: Judged, *, k: Cutoff = None, gain: Gain = "linear", gains: Gains = None) -> Floats:
-    """DCG of the first ``k`` documents, divided by that of the best possible ranking."""
+    """DCG of the first ``k`` documents, divided by that of the ideal ranking."""
     return ratio(dcg(judged, k=k, gain=gain, gains=gains), ideal_dcg(judged, k=k, gain=gain, gains=gains))
 
 
 def bpref(judged: Judged, *, level: Level = 1.0) -> Floats:
-    """Share of judged non-relevant documents that the relevant ones are ranked above, unjudged ones left out."""
+    """Share of judged non-relevant documents ranked below the relevant ones, ignoring unjudged documents."""
     wanted = relevant(judged, level)
     nonrelevant = kernels.hits(judged.ideal, judged.ideal_starts, cuts(judged, None), 0.0) - wanted
     return ratio(kernels.preference_sum(judged.grades, judged.starts, level, wanted, nonrelevant), wanted)
 
 
 def inferred_ap(judged: Judged, *, level: Level = 1.0) -> Floats:
-    """Average precision inferred from a pool judged in part; a negative grade says pooled but not judged."""
+    """Average precision inferred from a partly judged pool; a negative grade means pooled but not judged."""
     total = kernels.inferred_precision_sum(judged.grades, judged.starts, level, _SMALLEST)
     return ratio(total, relevant(judged, level))
 
 
 def interpolated_precision(judged: Judged, *, recall: Portion, level: Level = 1.0) -> Floats:
-    """Best precision at any rank from which on at least ``recall`` of the relevant documents are found.
+    """Best precision at any rank with at least ``recall`` of the relevant documents.
 
-    ``recall`` times the number of relevant documents is rounded as in trec_eval 10; version 9, and pytrec_eval with it,
-    adds 0.9 and cuts.
+    ``recall`` times the number of relevant documents is rounded as in trec_eval 10; version 9 and pytrec_eval add 0.9
+    and truncate.
     """
     wanted = np.floor(recall * relevant(judged, level) + 0.5).astype(np.int64)
     return kernels.interpolated_precision(judged.grades, judged.starts, level, wanted, _hits(judged, None, level))
@@ -183,7 +182,7 @@ def unjudged_share(judged: Judged, *, k: Cutoff = None) -> Floats:
 
 
 def expected_reciprocal_rank(judged: Judged, *, k: Cutoff = None, max_grade: TopGrade = 4.0) -> Floats:
-    """Expected 1/rank where a reader stops, who stops at grade g with (2^g - 1) / 2^max_grade (gdeval)."""
+    """Expected 1/rank at which a reader stops; probability (2^g - 1) / 2^max_grade at grade g (gdeval)."""
     stops = np.exp2(np.clip(judged.grades, 0.0, max_grade)) - 1.0
     return kernels.expected_reciprocal_rank(frozen(stops / 2.0**max_grade), judged.starts, cuts(judged, k))
 
@@ -191,8 +190,8 @@ def expected_reciprocal_rank(judged: Judged, *, k: Cutoff = None, max_grade: Top
 def rank_biased_precision(judged: Judged, *, p: Portion = 0.9, k: Cutoff = None, level: OptionalLevel = None) -> Floats:
     """(1 - p) times the sum of gain times p^(rank - 1).
 
-    The gain is the grade divided by the query's highest grade if that is above 1, as trec_eval has it; with ``level``
-    given it is 1 for a relevant document and 0 for another, as ranx and ir_measures have it.
+    The gain is the grade, divided by the query's highest grade if that is above 1, as in trec_eval; with ``level`` it
+    is 1 for a relevant document and 0 for others, as in ranx and ir_measures.
     """
     if level is None:
         best = np.ones(judged.starts.size - 1)
@@ -205,7 +204,7 @@ def rank_biased_precision(judged: Judged, *, p: Portion = 0.9, k: Cutoff = None,
 
 
 def rank_biased_residual(judged: Judged, *, p: Portion = 0.9) -> Floats:
-    """How much rank-biased precision would rise at most, were every unjudged document retrieved relevant."""
+    """The maximum increase of rank-biased precision if every unjudged document were relevant."""
     unjudged = frozen((~(judged.grades >= 0.0)).astype(np.float64))
     total = kernels.persistent_gain(unjudged, judged.starts, cuts(judged, None), p)
     return np.where(total > 0.0, p ** sizes(judged) + (1.0 - p) * total, 0.0)
@@ -222,12 +221,12 @@ def num_relevant(judged: Judged, *, level: Level = 1.0) -> Floats:
 
 
 def num_nonrelevant_retrieved(judged: Judged, *, level: Level = 1.0) -> Floats:
-    """Number of documents retrieved that were judged and are not relevant."""
+    """Number of retrieved documents that were judged as not relevant."""
     return (_hits(judged, None, 0.0) - _hits(judged, None, level)).astype(np.float64)
 
 
 def gained(grades: Floats, gain: str, gains: Gains) -> Floats:
-    """The gain of each grade: itself or 2^grade - 1, unless ``gains`` says otherwise."""
+    """The gain of each grade: the grade or 2^grade - 1, unless ``gains`` sets another."""
     found = np.exp2(grades) - 1.0 if gain == "exponential" else grades
     for grade, value in (gains or {}).items():
         found = np.where(grades == grade, float(value), found)

@@ -1,4 +1,4 @@
-"""Ids of Arrow columns as flat read-only arrays, the form in which kernels take them."""
+"""Ids of Arrow columns as flat read-only arrays for kernels."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ T = TypeVar("T", bound=np.generic)
 
 
 def frozen(array: NDArray[T]) -> NDArray[T]:
-    """A read-only view, so that a kernel meets one type of array whoever made it, and is compiled once."""
+    """A read-only view, so that kernels receive one array type and are compiled once."""
     view = array.view()
     view.setflags(write=False)
     return view
@@ -42,7 +42,7 @@ def ids_of(values: pa.Array, name: str) -> tuple[Ids, str]:
 
 
 def text_ids(values: pa.Array) -> Ids:
-    """Keys of an Arrow string array; the bytes stay where they are."""
+    """Keys of an Arrow string array; the bytes are not copied."""
     _, bounds, data = values.buffers()
     width = np.int64 if pa.types.is_large_string(values.type) else np.int32
     edges = np.frombuffer(bounds, width)[values.offset : values.offset + len(values) + 1].astype(np.int64)
@@ -52,7 +52,7 @@ def text_ids(values: pa.Array) -> Ids:
 
 
 def integer_ids(values: pa.Array, name: str) -> Ids:
-    """Keys of an Arrow integer array: the integers themselves, so that no two ever meet."""
+    """Keys of an Arrow integer array: the integers themselves, so keys cannot collide."""
     try:
         whole = values.cast(pa.int64()).to_numpy(zero_copy_only=False)
     except pa.ArrowInvalid:
@@ -61,7 +61,7 @@ def integer_ids(values: pa.Array, name: str) -> Ids:
 
 
 def take_ids(ids: Ids, places: Ints) -> Ids:
-    """The ids at ``places``; their bytes stay where they are."""
+    """The ids at ``places``; their bytes are not copied."""
     if ids.starts.size == 0:
         return fixed_ids(ids.keys[places])
     return fixed_ids(ids.keys[places], ids.data, ids.starts[places], ids.stops[places])
@@ -75,7 +75,7 @@ def fixed_ids(
 
 
 def offsets(sizes: Ints) -> Ints:
-    """Where each of consecutive spans starts, and where the last one ends.
+    """The start of each of consecutive spans, and the end of the last.
 
     >>> offsets(np.array([2, 0, 3]))
     array([0, 2, 2, 5])
@@ -84,7 +84,7 @@ def offsets(sizes: Ints) -> Ints:
 
 
 def spans(starts: Ints, sizes: Ints) -> Ints:
-    """The places ``starts[i], …, starts[i] + sizes[i] - 1`` of all i, one after the other.
+    """The positions ``starts[i], …, starts[i] + sizes[i] - 1`` of all i, concatenated.
 
     >>> spans(np.array([5, 0]), np.array([2, 3]))
     array([5, 6, 0, 1, 2])

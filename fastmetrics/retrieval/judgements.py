@@ -1,4 +1,4 @@
-"""Judgements of documents, grouped by query and held in memory while runs stream past."""
+"""Judgements of documents, grouped by query and held in memory."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from fastmetrics.tables.retrieval_runs import Triples
 
 @dataclass(frozen=True)
 class Judgements:
-    """``queries`` in the order of the source; query q's documents are ``documents`` row q."""
+    """``queries`` in the order of the source; the documents of query q are row q of ``documents``."""
 
     queries: pa.Array
     documents: Rankings
@@ -31,11 +31,11 @@ class Judgements:
 
     @cached_property
     def place(self) -> dict[str, int]:
-        """The place of each judged query."""
+        """The position of each judged query."""
         return {query: place for place, query in enumerate(self.queries.to_pylist())}
 
     def places(self, queries: pa.Array) -> Ints:
-        """The place of each query among the judged ones, -1 for one that is not there."""
+        """The position of each query among the judged ones, -1 for an unknown query."""
         encoded = queries if pa.types.is_dictionary(queries.type) else queries.dictionary_encode()
         names = _plain(encoded.dictionary).to_pylist()
         known = np.fromiter((self.place.get(name, -1) for name in names), np.int64, len(names))
@@ -43,7 +43,7 @@ class Judgements:
         return places
 
     def of(self, places: Ints) -> tuple[Rankings, Floats]:
-        """The documents and grades of the queries at ``places``; nothing for a place of -1."""
+        """The documents and grades of the queries at ``places``; empty for -1."""
         if places.size and places[0] >= 0 and (np.diff(places) == 1).all():
             return self._between(int(places[0]), int(places[-1]) + 1)
         sizes = np.where(places < 0, 0, self.documents.sizes[places])
@@ -75,7 +75,7 @@ def judgements(source: Any, duplicates: str = "error") -> Judgements:
     rows = Triples(source, "grade")
     batches = list(rows.batches())
     if not sum(batch.num_rows for batch in batches):
-        raise InputError(f"{rows.name}: there is no judgement")
+        raise InputError(f"{rows.name}: the file has no judgements")
     queries = pa.concat_arrays([_plain(batch["query"]) for batch in batches]).dictionary_encode()
     docs = pa.concat_arrays([_plain(batch["doc"]) for batch in batches])
     grades = np.concatenate([batch["value"].to_numpy() for batch in batches])

@@ -1,4 +1,4 @@
-"""What trec_eval, ir_measures, ranx and papers call the retrieval measures; the first name is the usual one."""
+"""Names of the retrieval measures in trec_eval, ir_measures, ranx and papers; the first name is the canonical one."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Retrieval measures by the names that users of trec_eval, ir_measures and ranx write.
+"""Parsing retrieval measures by the names of trec_eval, ir_measures and ranx.
 
 ``ndcg@10``, ``nDCG@10``, ``ndcg_cut_10`` and ``ndcg_cut.10`` are one measure; so are ``P@5``, ``P_5`` and
 ``precision@5``, ``AP`` and ``map``, ``RR@10`` and ``mrr@10``, ``RBP(p=0.8)`` and ``rbp.8``.  Letter case, hyphens and
@@ -33,10 +33,10 @@ from fastmetrics.retrieval.rankings import Judged
 
 @dataclass(frozen=True)
 class Family:
-    """One formula and what may be said of it.
+    """A formula and its properties.
 
-    ``at`` is the option that ``@`` sets; ``needs`` says which documents make a query defined: "level" those at or
-    above the relevance level, "gain" those with a positive grade, "" none; ``mean`` how queries are put together.
+    ``at`` is the option set by ``@``; ``needs`` defines the documents that make a query defined: "level" those at or
+    above the relevance level, "gain" those with a positive grade, "" none; ``mean`` is how queries are combined.
     """
 
     formula: Callable[..., Floats]
@@ -48,19 +48,19 @@ class Family:
 
     @cached_property
     def options(self) -> dict[str, Any]:
-        """The options a user may set, with their defaults."""
+        """The user options, with their defaults."""
         given = inspect.signature(self.formula).parameters.values()
         return {p.name: p.default for p in given if p.kind is p.KEYWORD_ONLY and p.name not in self.fixed}
 
     @cached_property
     def allowed(self) -> dict[str, Allowed]:
-        """What each option may be."""
+        """The allowed values of each option."""
         hints = typing.get_type_hints(self.formula, include_extras=True)
         return {name: of_hint(hints[name]) for name in self.options}
 
     @property
     def summary(self) -> str:
-        """What it measures, in a sentence."""
+        """The first sentence of the docstring."""
         return (self.formula.__doc__ or "").strip().split("\n")[0]
 
 
@@ -101,7 +101,7 @@ FAMILIES = (
     Family(ranked_trec.ndcg_relevant, ("ndcg_rel",), needs="gain"),
     Family(ranked_trec.ndcg_levels, ("Rndcg",)),
 )
-"""Every measure; the first name of a family is the one it is called by."""
+"""Every measure; the first name of a family is its canonical name."""
 
 
 _BY_NAME = {fold(name): family for family in FAMILIES for name in family.names}
@@ -111,7 +111,7 @@ _GAINS = {"log2": "linear", "exp-log2": "exponential"}
 
 @dataclass(frozen=True)
 class Measure:
-    """A family with its options set, under the ``name`` it was asked for."""
+    """A family with its options, under the requested ``name``."""
 
     name: str
     family: Family
@@ -124,7 +124,7 @@ class Measure:
         return self.family.formula(only_judged(judged) if self.judged_only else judged, **options)
 
     def defined(self, judged: Judged, *, level: float = 1.0) -> Flags:
-        """Which queries the measure is defined for: those with something relevant, if it needs that."""
+        """The queries for which the measure is defined: those with relevant documents, if it needs them."""
         least = {"level": self._leveled(level).get("level"), "gain": math.ulp(0.0), "": None}[self.family.needs]
         if least is None:
             return np.ones(judged.starts.size - 1, np.bool_)
@@ -134,7 +134,7 @@ class Measure:
         return {"level": level} | self.options if self.family.options.get("level") == 1.0 else self.options
 
     def over(self, values: Floats) -> float:
-        """The queries' values put together: their mean, sum or geometric mean, the same in any order."""
+        """The combined value of the queries: mean, sum or geometric mean, independent of their order."""
         if not values.size:
             return math.nan
         if self.family.mean == "geometric":
@@ -144,7 +144,7 @@ class Measure:
 
 
 def measure(text: str) -> Measure:
-    """The measure that ``text`` names.
+    """The measure for ``text``.
 
     >>> measure("nDCG@10").options
     {'k': 10}
@@ -157,7 +157,7 @@ def measure(text: str) -> Measure:
     Traceback (most recent call last):
     fastmetrics.errors.OptionError: measure 'RBP(p=2)': option 'p' expects a number from 0 to 1, got 2
 
-    Raises ``UnknownNameError`` for a measure or option nobody knows, ``OptionError`` for a value it cannot take.
+    Raises ``UnknownNameError`` for an unknown measure or option, ``OptionError`` for an invalid value.
     """
     spec = specs.read(text, lambda name: fold(name) in _BY_NAME, "measure")
     family = _BY_NAME.get(fold(spec.name))
@@ -193,7 +193,7 @@ def measure(text: str) -> Measure:
 
 
 def measures(texts: str | Sequence[str]) -> list[Measure]:
-    """The measures named by a list, or by one text with commas between them.
+    """The measures for a list of names, or for one text with commas.
 
     >>> [one.name for one in measures("ndcg@10, mrr,RBP(p=0.8)")]
     ['ndcg@10', 'mrr', 'RBP(p=0.8)']
@@ -201,15 +201,15 @@ def measures(texts: str | Sequence[str]) -> list[Measure]:
     names = re.split(r",(?![^(]*\))", texts) if isinstance(texts, str) else list(texts)
     found = [measure(name.strip()) for name in names]
     if not found:
-        raise OptionError("name at least one measure")
+        raise OptionError("expected at least one measure")
     for place, one in enumerate(found):
         if one.name in [other.name for other in found[:place]]:
-            raise OptionError(f"measure {one.name!r} is asked for twice")
+            raise OptionError(f"measure {one.name!r} is requested twice")
     return found
 
 
 def only_judged(judged: Judged) -> Judged:
-    """The rankings without the documents that have no judgement, or a negative one."""
+    """The rankings without documents that have no judgement or a negative one."""
     kept = judged.grades >= 0.0
     before = offsets(kept.astype(np.int64))
     return Judged(frozen(judged.grades[kept]), frozen(before[judged.starts]), judged.ideal, judged.ideal_starts)

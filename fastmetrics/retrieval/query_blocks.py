@@ -1,4 +1,4 @@
-"""A run cut into blocks of whole queries, whatever the order of its rows."""
+"""Splitting a run into blocks of whole queries, for any order of its rows."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def grouped(rows: Triples, judged: Judgements) -> Iterator[Block]:
 
 
 def _edges(query: pa.Array) -> Ints:
-    """The rows whose query is another one than that of the row before."""
+    """The rows at which a new query starts."""
     if pa.types.is_dictionary(query.type):
         codes = query.indices.to_numpy()
         return np.flatnonzero(codes[1:] != codes[:-1]) + 1
@@ -65,7 +65,7 @@ def _block(parts: list[pa.RecordBatch], starts: Ints, judged: Judgements) -> Blo
 
 
 def regrouped(rows: Triples, judged: Judgements) -> Iterator[Block]:
-    """Blocks of whole queries of any run: the judged queries in their order, then each unjudged one's name."""
+    """Blocks of whole queries of any run: the judged queries in their order, then the names of unjudged ones."""
     counts = np.zeros(len(judged), np.int64)
     for batch in rows.batches():
         places = judged.places(batch["query"])
@@ -80,7 +80,7 @@ def regrouped(rows: Triples, judged: Judgements) -> Iterator[Block]:
 
 
 def _gathered(rows: Triples, judged: Judgements, counts: Ints, first: int, last: int) -> Iterator[Block]:
-    """Blocks of the queries whose place is in ``first:last``, after one reading of the run."""
+    """Blocks of the queries at positions ``first:last``, from one pass over the run."""
     codes: list[Ints] = []
     docs: list[pa.Array] = []
     scores: list[Floats] = []

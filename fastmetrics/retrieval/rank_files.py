@@ -1,4 +1,4 @@
-"""Runs and judgements in files, to a file of values per query and a report of means."""
+"""Evaluating runs and judgements in files: a file of values per query and a report of means."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from fastmetrics.tables.remote.addresses import shown
 
 @dataclass(frozen=True)
 class RankReport(Shown):
-    """What :func:`rank_files` found, by run; as text it is a table of runs × measures."""
+    """The results of :func:`rank_files` by run; prints as a table of runs × measures."""
 
     results: dict[str, RankResult]
 
@@ -28,7 +28,7 @@ class RankReport(Shown):
         return json.dumps({name: result.to_dict() for name, result in self.results.items()}, indent=2)
 
     def grids(self) -> list[Grid]:
-        """One row a run."""
+        """One row per run."""
         measures = list(next(iter(self.results.values())).mean)
         rows = [
             (
@@ -41,7 +41,7 @@ class RankReport(Shown):
         return [Grid(("run", "n", "missing", "unjudged", *measures), rows)]
 
     def remarks(self) -> list[str]:
-        """The notes of each run, by its name if there are several."""
+        """The notes of each run, with its name if there are several."""
         noted = [(name, note) for name, result in self.results.items() for note in result.notes]
         return [f"{name}: {note}" if len(self.results) > 1 else note for name, note in noted]
 
@@ -61,14 +61,15 @@ def rank_files(
     overwrite: bool = False,
     guard: bool = True,
 ) -> RankReport:
-    """Evaluate the runs in some files by the judgements in another, with the options of :func:`rank`.
+    """Evaluate runs in files against judgements in another file, with the options of :func:`rank`.
 
-    A run is a file, or several: a folder, a glob, here or behind an address, or ``-`` for standard input; so are the
-    judgements.
+    A run is one or several files: a folder, a glob, a local path or an address, or ``-`` for standard input; likewise
+    the judgements.
 
-    ``output`` is a file for the values per query of a single run: Parquet, Arrow, JSON lines, CSV or TSV by its suffix.
-    There, undefined is null, and the metadata hold means and counts; ids that a spreadsheet would run get a quote in
-    front in CSV and TSV, unless ``guard=False``.  A file that exists is replaced with ``overwrite=True`` only.
+    ``output`` is a file for the values per query of a single run: Parquet, Arrow, JSON lines, CSV or TSV by its
+    suffix.  Undefined values are null in it, and the metadata contain means and counts.  In CSV and TSV, ids that a
+    spreadsheet would run get a leading quote, unless ``guard=False``.  An existing file is replaced only with
+    ``overwrite=True``.
 
     >>> import tempfile, pathlib
     >>> folder = pathlib.Path(tempfile.mkdtemp())
@@ -78,16 +79,16 @@ def rank_files(
     >>> report.results[str(folder / "run")].mean
     {'mrr': 0.5}
 
-    Raises ``OptionError`` for no run, for one named twice, or for an ``output`` with more than one, ``OutputError`` if
-    that cannot be written, and what ``rank`` raises.
+    Raises ``OptionError`` for no run, for two runs of the same name, or for an ``output`` with more than one run,
+    ``OutputError`` if the output cannot be written, and the errors of ``rank``.
     """
     paths = [runs] if isinstance(runs, str | Path) else list(runs)
     if not paths:
-        raise OptionError("expected at least one run beside the judgements")
+        raise OptionError("expected at least one run in addition to the judgements")
     if len({str(run) for run in paths}) < len(paths):
-        raise OptionError("a run is named twice")
+        raise OptionError("two runs have the same name")
     if output is not None and len(paths) > 1:
-        raise OptionError(f"values per query are written of one run, not of {len(paths)}")
+        raise OptionError(f"values per query need exactly one run, got {len(paths)}")
     options: dict[str, Any] = {
         "relevance_level": relevance_level,
         "missing": missing,

@@ -1,6 +1,6 @@
-"""Columns of rankings: ids of any kind become integer keys and offsets, and meet their judgements.
+"""Columns of rankings: ids become integer keys and are matched with their judgements.
 
-The only place that validates ids.  Two representations:
+Ids are validated here only.  There are two representations:
 
 - :class:`Rankings`: per row a list of ids, best first (or, of relevant documents, in any order);
 - :class:`Judged`: per row the grade found at each rank, and the grades an ideal ranking would have.
@@ -25,13 +25,13 @@ from fastmetrics.retrieval.ids import fixed_ids, frozen, ids_of, offsets, spans,
 
 @dataclass(frozen=True)
 class Rankings:
-    """Lists of ids: row r holds ``ids[starts[r]:starts[r + 1]]``; where not ``valid`` the row was missing."""
+    """Lists of ids: row r has ``ids[starts[r]:starts[r + 1]]``; a row that is not ``valid`` was missing."""
 
     ids: Ids
     starts: Ints
     valid: Flags
     kind: str
-    """``text``, ``integer``, or ``none`` when there is no id at all."""
+    """``text``, ``integer``, or ``none`` without any id."""
     memory: list[tuple[object, object, Judged]] = field(default_factory=list, repr=False, compare=False)
 
     @property
@@ -43,7 +43,7 @@ class Rankings:
         return int(self.starts.size - 1)
 
     def take(self, rows: Ints) -> Rankings:
-        """The given rows, in that order; a row of -1 gives an empty one."""
+        """The given rows, in that order; -1 gives an empty row."""
         sizes = np.where(rows < 0, 0, self.sizes[rows])
         picked = spans(self.starts[rows], sizes)
         return Rankings(take_ids(self.ids, picked), offsets(sizes), self.valid[rows] | (rows < 0), self.kind)
@@ -51,10 +51,10 @@ class Rankings:
 
 @dataclass(frozen=True)
 class Judged:
-    """Rankings after the judgements were looked up: all that a measure needs.
+    """Rankings with their grades, the input of all measures.
 
-    ``grades[starts[q]:starts[q + 1]]`` are the grades of query q's documents in rank order, NaN for one that was not
-    judged; ``ideal[ideal_starts[q]:…]`` are the grades of all its judged documents, from the highest down.
+    ``grades[starts[q]:starts[q + 1]]`` are the grades of query q's documents in rank order, NaN for an unjudged one;
+    ``ideal[ideal_starts[q]:…]`` are the grades of all its judged documents in descending order.
     """
 
     grades: Floats
@@ -64,10 +64,10 @@ class Judged:
 
 
 def rankings(column: Any, name: str = "ids") -> Rankings:
-    """The rankings held by ``column``, called ``name`` in errors.
+    """The rankings in ``column``; ``name`` is used in errors.
 
-    Takes an Arrow list array (of strings or integers), a two-dimensional integer array (-1 = none), a list of lists,
-    or a pandas or polars series of lists.  ``None`` for a row says that it is missing.
+    Accepts an Arrow list array (of strings or integers), a two-dimensional integer array (-1 = none), a list of lists,
+    or a pandas or Polars series of lists.  ``None`` is a missing row.
 
     >>> rankings([["a", "b"], [], None]).sizes
     array([2, 0, 0])
@@ -91,7 +91,7 @@ def rankings(column: Any, name: str = "ids") -> Rankings:
 
 
 def grades_of(column: Any, relevant: Any, name: str = "relevance") -> Floats:
-    """One grade per id of the column ``relevant``; a missing list means that all are 1.
+    """One grade per id of the column ``relevant``; a missing list means that all grades are 1.
 
     >>> grades_of([[2, 0.5], None], [["a", "b"], ["c"]])
     array([2. , 0.5, 1. ])
@@ -118,10 +118,10 @@ def grades_of(column: Any, relevant: Any, name: str = "relevance") -> Floats:
 
 
 def judge(retrieved: Rankings, relevant: Rankings, grades: Floats | None = None) -> Judged:
-    """Look every retrieved id up among its row's relevant ids, whose ``grades`` are 1 unless given.
+    """Look up every retrieved id among its row's relevant ids; their ``grades`` default to 1.
 
-    An id that a row retrieves twice counts at its first place, and holds the later one without a grade; an id judged
-    twice counts once, with its first grade.  The result is remembered, so that ten measures cost one look-up.
+    An id retrieved twice counts at its first position, and the later position has no grade; an id judged twice counts
+    once, with its first grade.  The result is cached, so several measures need one lookup.
     """
     for known, marks, judged in retrieved.memory:
         if known is relevant and marks is grades:
@@ -147,7 +147,7 @@ def judge(retrieved: Rankings, relevant: Rankings, grades: Floats | None = None)
 
 
 def descending(grades: Floats, starts: Ints) -> Floats:
-    """Each row's grades from the highest to the lowest."""
+    """Each row's grades in descending order."""
     nobody = fixed_ids(np.zeros(0, np.uint64))
     return kernels.in_rank_order(frozen(grades), frozen(grades), nobody, frozen(starts))
 
@@ -169,7 +169,7 @@ def _sizes(array: pa.Array) -> Ints:
 
 
 def _there(array: pa.Array) -> Flags:
-    """Which ids are some: all, but for the -1 that fills up the rows of a two-dimensional integer array."""
+    """The valid ids: all except the -1 that pads the rows of a two-dimensional integer array."""
     kind = array.type
     if not (pa.types.is_fixed_size_list(kind) and pa.types.is_signed_integer(kind.value_type)):
         return np.ones(int(_sizes(array).sum()), np.bool_)

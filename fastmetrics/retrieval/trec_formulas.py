@@ -1,4 +1,4 @@
-"""Measures that trec_eval alone prints: set measures, multiples of R, and its experiments with gain."""
+"""Measures of trec_eval only: set measures, multiples of R, and experimental gain measures."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from fastmetrics.retrieval.rankings import Judged
 
 
 def relative_precision(judged: Judged, *, k: Cutoff = None, level: Level = 1.0) -> Floats:
-    """Relevant documents among the first ``k``, divided by as many as could be there."""
+    """Relevant documents among the first ``k``, divided by the maximum possible number."""
     depth = ranked.sizes(judged) if k is None else np.full(judged.starts.size - 1, k)
     return ratio(ranked.hits(judged, k=k, level=level), np.minimum(depth, ranked.relevant(judged, level)))
 
 
 def set_average_precision(judged: Judged, *, level: Level = 1.0) -> Floats:
-    """Precision times recall of the documents retrieved, whatever their order."""
+    """Precision times recall of the retrieved documents, ignoring their order."""
     return ranked.precision(judged, level=level) * ranked.recall(judged, level=level)
 
 
@@ -32,7 +32,7 @@ def set_f(judged: Judged, *, level: Level = 1.0, weight: Multiple = 1.0) -> Floa
 def utility(
     judged: Judged, *, level: Level = 1.0, hit: Number = 1.0, junk: Number = -1.0, missed: Number = 0.0
 ) -> Floats:
-    """Worth of the documents retrieved: ``hit`` for a relevant one, ``junk`` for another, ``missed`` for one left."""
+    """Utility of the retrieved documents: ``hit`` per relevant, ``junk`` per other, ``missed`` per missed document."""
     found = ranked.hits(judged, level=level)
     return hit * found + junk * (ranked.sizes(judged) - found) + missed * (ranked.relevant(judged, level) - found)
 

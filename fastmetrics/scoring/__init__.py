@@ -1,1 +1,1 @@
-"""The main jobs: score a table, score files, call one metric, profile a run."""
+"""Main entry points: score a table, score files, call one metric, profile a run."""

@@ -1,4 +1,4 @@
-"""A test's last line: the scores meet these rules."""
+"""An assertion for tests: scores meet rules."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from fastmetrics.scoring.score import score
 
 
 def assert_scores(table: Any, *rules: str, baseline: Any = None, **options: Any) -> None:
-    """Raise ``AssertionError`` with a readable table unless scores meet every rule, for use in pytest.
+    """Raise ``AssertionError`` with a readable table unless the scores meet every rule; for use in pytest.
 
-    ``table`` is a score file or a table of scores; a table of answers without the columns that the rules name is
-    scored first, by just these metrics.  ``rules`` and ``options`` are those of :func:`fastmetrics.results.gate.gate`.
+    ``table`` is a score file or a table of scores.  A table of answers without the columns named in the rules is first
+    scored with these metrics.  ``rules`` and ``options`` are as in :func:`fastmetrics.results.gate.gate`.
 
     >>> import fastmetrics as fm
     >>> fm.assert_scores({"answer": ["in Paris"], "reference": ["Paris"]}, "token_recall >= 1", "token_f1 > 0.6")
@@ -24,7 +24,7 @@ def assert_scores(table: Any, *rules: str, baseline: Any = None, **options: Any)
     AssertionError: run 1 FAILED: 1 of 1 check not met
     token_f1 >= 0.6: 0.3000 over 2 rows; expected >= 0.6
 
-    Raises what ``gate`` and ``score`` raise for rules and tables that they cannot read.
+    Raises the errors of ``gate`` and ``score``.
     """
     found = gate(_scored(table, rules), list(rules), baseline=baseline, **options)
     if not found.passed:
@@ -33,7 +33,7 @@ def assert_scores(table: Any, *rules: str, baseline: Any = None, **options: Any)
 
 
 def _scored(table: Any, rules: tuple[str, ...]) -> Any:
-    """The table, or its scores where it lacks columns that the rules name."""
+    """The table, or its scores if it lacks columns named in the rules."""
     if isinstance(table, str | Path):
         return table
     asked = list(dict.fromkeys(rule.metric for rule in parse_rules(rules) if rule.metric is not None))

@@ -1,4 +1,4 @@
-"""Metrics called with raw columns: the way behind ``fm.token_f1(answers, references)`` and its siblings."""
+"""Metrics called with raw columns: the implementation of ``fm.token_f1(answers, references)`` and the like."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _CALLS: dict[str, tuple[Metric, Callable[..., Any]]] = {}
 
 
 def callable_of(name: str) -> Callable[..., Any]:
-    """The function behind ``fastmetrics.<name>``, the same at each request as long as the declaration is the same."""
+    """The function ``fastmetrics.<name>``, the same object as long as the declaration is the same."""
     metric = REGISTRY[name]
     if _CALLS.get(name, (None,))[0] is not metric:
         _CALLS[name] = metric, _called_with_columns(metric)
@@ -63,7 +63,7 @@ def _called_with_columns(metric: Metric) -> Callable[..., Any]:
 
 
 def _signature(metric: Metric) -> inspect.Signature:
-    """The columns by position or name, then the options and ``threads`` by name."""
+    """The signature: the columns by position or name, then the options and ``threads`` by name."""
     keyword, either = inspect.Parameter.KEYWORD_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD
     columns = [
         inspect.Parameter(name, either, default=None if name in metric.optional else inspect.Parameter.empty)
@@ -76,12 +76,12 @@ def _signature(metric: Metric) -> inspect.Signature:
 def score_columns(
     metric: Metric, columns: Mapping[str, Any], options: Mapping[str, Any], threads: int | None
 ) -> Floats:
-    """One metric over raw columns, which must be of one length: one float64 a row, NaN where it has no score."""
+    """One metric over raw columns of equal length: one float64 per row, NaN where it has no score."""
     return score_together([Score(metric.name, metric, metric.options(options))], columns, threads)[metric.name]
 
 
 def count_columns(metric: Metric, columns: Mapping[str, Any], options: Mapping[str, Any], threads: int | None) -> Any:
-    """One corpus metric over raw columns, which must be of one length: what its ``finish`` makes of their counts."""
+    """One corpus metric over raw columns of equal length: the result of its ``finish``."""
     workers = cores(threads)
     complete = metric.options(options)
     assert metric.corpus is not None
@@ -104,7 +104,7 @@ def count_columns(metric: Metric, columns: Mapping[str, Any], options: Mapping[s
 
 
 def score_together(scores: Sequence[Score], columns: Mapping[str, Any], threads: int | None) -> dict[str, Floats]:
-    """Several metrics over the same raw columns, sharing what is derived from them; by the scores' names."""
+    """Several metrics over the same raw columns, sharing derived data; by score name."""
     workers = cores(threads)
     table = _table_of(columns)
     fitted = []
@@ -120,7 +120,7 @@ def score_together(scores: Sequence[Score], columns: Mapping[str, Any], threads:
 
 
 def _table_of(columns: Mapping[str, Any], kinds: Mapping[str, str] = MappingProxyType({})) -> pa.Table:
-    """Raw columns by canonical name, without those not given; ``kinds`` are those other than the columns' own."""
+    """Raw columns by canonical name, without absent ones; ``kinds`` overrides the kinds of columns."""
     table = aligned_table({name: as_arrow(values, name) for name, values in columns.items() if values is not None})
     for field in table.schema:
         check("", field.name, kinds.get(field.name, COLUMNS[field.name].kind), field.type)
@@ -132,7 +132,7 @@ def _batch(batch: pa.RecordBatch, words: Wordbook | None = None) -> Batch:
 
 
 def _map(function: Callable[[Batch], T], table: pa.Table, threads: int) -> Iterator[T]:
-    """``function`` of each batch of a table."""
+    """``function`` applied to each batch of a table."""
     shelf = Shelf()
 
     def compute(batch: pa.RecordBatch) -> T:

@@ -1,4 +1,4 @@
-"""Files in, a file of scores and its summary out: the main job, from names to results."""
+"""``fm.score_files``: from files to a file of scores and its summary."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ Paths = str | Path | Sequence[str | Path]
 
 @dataclass(frozen=True)
 class ScoredFiles:
-    """What ``score_files`` made: where the files are, how many rows went where, and what the scores say."""
+    """The result of ``score_files``: the output paths, the numbers of rows, and the summary."""
 
     run: RunResult
     summary: Summary
@@ -80,27 +80,27 @@ def score_files(
     times: bool = False,
     keep_counts: bool = False,
 ) -> ScoredFiles:
-    """Score the rows of files into a file, in memory bounded by batches and threads, however many rows there are.
+    """Score files of any size into a file, with memory bounded by the batch size and the number of threads.
 
-    ``inputs`` are Parquet, JSON lines, CSV, TSV or Arrow files, folders or globs, or ``"-"``; ``output`` goes by its
-    suffix, or is a folder of Parquet parts.  Both may be addresses (``s3://``, ``gs://``, ``hdfs://``, ``file://`` and
-    those of fsspec); on the way to one the scores are kept in the folder ``work``, by default one in the user's cache.
-    ``metrics``, ``columns``, ``schema``, ``embedder``, ``cache`` and ``no_relevant`` as in ``score``; ``keep`` names
-    columns to copy beside the ``id``.  The output appears whole or not at all; a killed run goes on with
-    ``resume=True`` and ends in the same bytes.  ``on_error="skip"`` puts bad rows, among them any of more than
-    ``max_row_bytes`` (64 MiB by default), into a rejects file and counts them.
+    ``inputs`` are Parquet, JSON lines, CSV, TSV or Arrow files, folders or globs, or ``"-"``.  ``output`` is a file,
+    whose suffix selects the format, or a folder of Parquet parts.  Both may be addresses (``s3://``, ``gs://``,
+    ``hdfs://``, ``file://`` and the schemes of fsspec); before the upload, scores are written to the local folder
+    ``work``, by default in the user's cache.  ``metrics``, ``columns``, ``schema``, ``embedder``, ``cache`` and
+    ``no_relevant`` are as in ``score``; ``keep`` names columns to copy in addition to ``id``.  The output is atomic;
+    ``resume=True`` continues a killed run and gives the same bytes.  ``on_error="skip"`` writes bad rows, including
+    rows of more than ``max_row_bytes`` (64 MiB by default), to a rejects file and counts them.
 
-    The metadata of the output hold fingerprints of its rows that do not depend on their order: of the ids, and of ids
-    and questions if the run reads the questions, as one that has a ``name`` does.  The name is kept there too, and with
-    ``times`` when the run began and ended; without, runs of the same rows give the same bytes.  A resumed run has the
-    name and the times of the call that finished it.  ``list_runs`` shows the outputs of a folder by them.
+    The metadata of the output contain order-independent fingerprints of its rows: of the ids, and of ids and questions
+    if the run reads the questions or has a ``name``.  They also contain the name, and with ``times`` the start and end
+    of the run; without ``times``, runs of the same rows give the same bytes.  A resumed run has the name and the times
+    of the call that finished it.  ``list_runs`` lists the outputs in a folder with this information.
 
-    ``keep_counts`` adds a column ``<metric>.counts`` for each corpus metric that is made of counts, from which
-    ``compare`` resamples it (docs/comparing.md says what it costs); CSV and TSV have no place for it.
+    ``keep_counts`` adds a column ``<metric>.counts`` for each corpus metric that is based on counts, which ``compare``
+    resamples (docs/comparing.md states its size); CSV and TSV cannot store it.
 
-    Kept text that a spreadsheet would run as a formula (``=1+1``) gets a quote in front in CSV and TSV, unless
-    ``guard=False``.  The metadata beside the file count such cells, and this package takes the quotes away again when
-    it reads the file.
+    In CSV and TSV, kept text that a spreadsheet would run as a formula (``=1+1``) gets a leading quote, unless
+    ``guard=False``.  The metadata beside the file count such cells, and this package removes the quotes when it reads
+    the file.
 
     >>> import tempfile, pathlib
     >>> folder = pathlib.Path(tempfile.mkdtemp())
@@ -110,12 +110,12 @@ def score_files(
     >>> round(scored.summary["token_f1"].mean, 3)
     0.667
 
-    ``engine="ray"`` scores on ``workers`` processes of the Ray cluster at ``address``, or of one it starts on this
-    machine: the output has the same bytes, and a run begun on one engine may be resumed on the other.
+    ``engine="ray"`` scores on ``workers`` processes of the Ray cluster at ``address``, or of a cluster that it starts
+    on this machine.  The output has the same bytes, and a run started on one engine may be resumed on the other.
 
-    Raises ``ColumnError``, ``UnknownNameError`` and ``OptionError`` as ``score`` does, ``InputError`` naming file and
-    row for bad data, ``OutputError`` if the output exists or cannot be written, ``MissingExtraError`` where Ray is not
-    installed, and ``WorkerError`` if its workers cannot start or die again and again.
+    Raises ``ColumnError``, ``UnknownNameError`` and ``OptionError`` like ``score``, ``InputError`` with file and row
+    for bad data, ``OutputError`` if the output exists or cannot be written, ``MissingExtraError`` if Ray is not
+    installed, and ``WorkerError`` if its workers cannot start or die repeatedly.
     """
     chosen = _engine(engine, threads, workers, address)
     options = RunOptions(on_error, resume, overwrite, work, guard, progress, batch_rows)
@@ -136,23 +136,23 @@ def score_files(
 
 
 def _check_lists(planned: Plan, target: Output, keep_counts: bool) -> None:
-    """Raise ``OptionError`` for lists that the run would keep in an output that has no place for them."""
+    """Raise ``OptionError`` if the run needs lists in an output format that cannot store them."""
     if target.format not in ("csv", "tsv"):
         return
-    lists = "lists have no place in CSV and TSV; write Parquet, Arrow or JSON lines"
+    lists = "CSV and TSV cannot store lists; write Parquet, Arrow or JSON lines"
     if planned.kept_columns:
-        raise OptionError(f"{next(iter(planned.kept_counts))} needs all rows at once, and of each a list; {lists}")
+        raise OptionError(f"{next(iter(planned.kept_counts))} needs all rows at once, and a list for each; {lists}")
     if planned.is_all_corpus:
         corpus = planned.scores[0].name
         raise OptionError(
-            f"{corpus} has one value a table, and of a row its counts, a list; {lists}, or ask for a row metric too"
+            f"{corpus} has one value per table and, for each row, a list of counts; {lists}, or add a row metric"
         )
     if keep_counts:
         raise OptionError(Argument("keep_counts", True), ": ", lists)
 
 
 def _engine(name: str, threads: int | None, workers: int | None, address: str | None) -> AbstractContextManager[Engine]:
-    """The engine asked for; raises ``OptionError`` for another, or for an option that it has not."""
+    """The requested engine; raises ``OptionError`` for an unknown engine, or for an option it does not have."""
     if name == "local":
         if workers is not None or address is not None:
             local = Argument("workers"), " and ", Argument("address"), " are of the engine ray; the local one has "
@@ -179,7 +179,7 @@ def plan_files(
     cache: str | Path | None = None,
     no_relevant: str | None = None,
 ) -> Plan:
-    """The plan for the columns of an opened input, which is read if a metric must know all rows; keeps the ``id``."""
+    """The plan for the columns of an opened input, which is read if a metric needs all rows; keeps the ``id``."""
     names = source.schema.names
     found = resolve(names, columns, schema, {"id"})
     kept = [found["id"]] if "id" in found else []
@@ -194,7 +194,7 @@ def plan_files(
 
 
 def _readable(source: Source, selection: Selection) -> Iterator[pa.RecordBatch]:
-    """All rows but those that are too long or whose text cannot be read, which scoring will report."""
+    """All rows except those that are too long or invalid, which scoring will report."""
     for chunk in source.chunks(selection):
         if len(chunk.rows):
             batch = source.conform(chunk, selection)
@@ -203,13 +203,13 @@ def _readable(source: Source, selection: Selection) -> Iterator[pa.RecordBatch]:
 
 
 def _identity(planned: Plan, *, named: bool) -> dict[str, str]:
-    """The columns by which rows are told apart: the id, and the question if it is read anyway or the run has a name."""
+    """The columns of the fingerprint: the id, and the question if it is read anyway or the run has a name."""
     found = {name: planned.columns[name] for name in ("id", "question") if name in planned.columns}
     return {name: yours for name, yours in found.items() if named or yours in planned.inputs}
 
 
 def _about(name: str | None, began: str | None) -> dict[str, Any]:
-    """What the metadata say of the run itself."""
+    """The metadata about the run itself."""
     named = {} if name is None else {"name": name}
     return named if began is None else {**named, "began": began, "ended": _now()}
 
@@ -223,9 +223,9 @@ def job(
     score: Callable[[pa.RecordBatch], pa.RecordBatch],
     about: Callable[[], Mapping[str, Any]] = dict,
 ) -> Job:
-    """What an engine needs to know to carry out a plan: ``score`` maps a batch, the rest describes it.
+    """The job of an engine for a plan: ``score`` maps a batch, the rest describes it.
 
-    ``about`` gives what the metadata say of the run, when all rows are scored.
+    ``about`` returns the metadata about the run after all rows are scored.
     """
     return Job(
         score=score,
@@ -257,7 +257,7 @@ def _merged(observed: Sequence[Mapping[str, Any]], names: Sequence[str]) -> dict
 
 
 def _conclude(observed: Sequence[Mapping[str, Any]], names: Sequence[str], rejected: int) -> dict[str, Any]:
-    """What the output's metadata say of its rows, so that a summary tells missing from undefined and from failed."""
+    """The metadata about the output's rows, from which a summary distinguishes missing, undefined and failed."""
     rows = {
         name: {
             "n_rows": state.n + state.n_missing + state.n_undefined,
@@ -276,7 +276,7 @@ def _conclude(observed: Sequence[Mapping[str, Any]], names: Sequence[str], rejec
 
 
 def _added(observed: Sequence[Mapping[str, Any]], kind: str) -> dict[str, list[int]]:
-    """The counts of corpus metrics, or those of cautions, added up over the parts."""
+    """The counts of corpus metrics, or of cautions, summed over the parts."""
     return add_up(part[kind] for part in observed)
 
 

@@ -1,4 +1,4 @@
-"""Where the time of a run goes: reading, tokenising, kernels, writing, and each metric's share."""
+"""The time of each stage of a run: reading, tokenising, kernels, writing, and each metric."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class Profile(Shown):
-    """Seconds by stage, by representation made (text, folded, tokens by column and convention) and by metric."""
+    """Seconds by stage, by representation (text, folded, tokens by column and convention) and by metric."""
 
     rows: int
     nbytes: int
@@ -51,8 +51,8 @@ class Profile(Shown):
         return json.dumps(self.to_dict(), indent=2)
 
     def remarks(self) -> list[str]:
-        """What the figures stand on."""
-        return ["one thread; rows/s and MB/s are those of each line alone; MB are those of the input columns in memory"]
+        """The conditions of the measurement."""
+        return ["one thread; rows/s and MB/s are for each line alone; MB is the size of the input columns in memory"]
 
     def grids(self) -> list[Grid]:
         """Stages, representations and metrics, each with its share of the total."""
@@ -74,14 +74,14 @@ class Profile(Shown):
 
 @dataclass
 class Watch:
-    """Seconds by name, each without what was spent inside another name."""
+    """Seconds by name, excluding the time of nested names."""
 
     seconds: dict[str, float] = field(default_factory=lambda: defaultdict(float))
     _inside: list[float] = field(default_factory=list)
 
     @contextmanager
     def on(self, name: str) -> Iterator[None]:
-        """Count the time of the block under ``name``."""
+        """Add the time of the block to ``name``."""
         began = time.perf_counter()
         self._inside.append(0.0)
         try:
@@ -94,7 +94,7 @@ class Watch:
 
 
 class WatchedBatch(Batch):
-    """A batch that times how long each representation takes to make."""
+    """A batch that times the computation of each representation."""
 
     def __init__(
         self, columns: Mapping[str, pa.Array], shared: Collection[str], words: Wordbook | None, watch: Watch
@@ -103,7 +103,7 @@ class WatchedBatch(Batch):
         self._watch = watch
 
     def remember(self, key: Hashable, make: Callable[[], T], *beside: object) -> T:
-        """As a batch does, on the watch."""
+        """Like a batch, but timed."""
         if self._memory.holds(key, beside):
             return super().remember(key, make, *beside)
         name = " ".join(part for part in key if isinstance(part, str)) if isinstance(key, tuple) else str(key)
@@ -121,10 +121,10 @@ def profile_files(
     no_relevant: str | None = None,
     format: str | None = None,
 ) -> Profile:
-    """Score files on one thread into a file that is thrown away, timing every stage and metric.
+    """Score files on one thread, discard the scores, and time every stage and metric.
 
-    The arguments are those of ``score_files``.  Kernels are compiled, or loaded, on a few rows before the clock starts.
-    Times are seconds.
+    The arguments are those of ``score_files``.  Kernels are compiled or loaded on a few rows before the measurement.
+    Times are in seconds.
 
     >>> import tempfile, pathlib
     >>> rows = pathlib.Path(tempfile.mkdtemp(), "rows.jsonl")

@@ -1,4 +1,4 @@
-"""Several scores of generated text in one call."""
+"""``fm.rouge``: several ROUGE scores in one call."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ def rouge(
     tokenizer: str = "rouge",
     threads: int | None = None,
 ) -> dict[str, Floats]:
-    """ROUGE of every answer: precision, recall and F1 of each of ``types``, as rouge-score 0.1.2 has them.
+    """ROUGE of every answer: precision, recall and F1 for each of ``types``, equal to rouge-score 0.1.2.
 
-    ``types`` are among rouge1 … rouge9, rougeL and rougeLsum; ``references`` holds one text or a list of texts a row,
-    of which the one of highest F1 counts, type by type.  The arrays are named as the row metrics are, and NaN where
-    an input is missing.
+    ``types`` are among rouge1 … rouge9, rougeL and rougeLsum.  ``references`` contains one text or a list of texts per
+    row; for each type, the reference with the highest F1 counts.  The arrays have the names of the row metrics, and are
+    NaN where an input is missing.
 
     >>> import fastmetrics as fm
     >>> fm.rouge(["the cat sat on it"], ["The cat sat."], types=["rouge2"])

@@ -1,4 +1,4 @@
-"""``fm.score``: a table in memory, of whatever kind, to a table of scores."""
+"""``fm.score``: scores of an in-memory table."""
 
 from __future__ import annotations
 
@@ -33,37 +33,36 @@ def score(
 ) -> pa.Table:
     """Score every row of a table.
 
-    ``table`` is an Arrow table, record batch or record batch reader, a pandas or Polars frame, a lazy frame of Polars,
-    a dict of columns, a list of dicts, or a list or generator of record batches.  Only the columns that a metric needs
-    are converted, so the others may hold anything.  ``metrics`` are names, with options if need be, in a list or
-    separated by commas: ``"token_f1,squad_f1(version=2)"``; and ``suites`` whole families whose columns exist: lexical,
-    answerability, grounding, generation, verdict, writing, retrieval, semantic, operations, all.  With neither, it is
-    ``core``: lexical, retrieval, semantic and operations.
-    ``columns={canonical: yours}`` and the preset ``schema`` say what your columns are called where their names do not.
-    ``embedder`` (a name, a function, an ``Embedder``) turns texts into the embeddings that the table lacks; grounding
-    uses it too, and ``wordllama`` without it. ``cache`` is a folder that keeps what was embedded.
-    ``no_relevant`` says how retrieval metrics count a row with nothing relevant, unless they set their own: ``"zero"``,
-    or ``"undefined"`` (NaN, the default), which leaves it out of the mean.
+    ``table`` is an Arrow table, record batch or record batch reader, a pandas or Polars frame, a lazy Polars frame, a
+    dict of columns, a list of dicts, or a list or generator of record batches.  Only the columns that a metric needs
+    are converted; other columns may have any type.  ``metrics`` are names, optionally with options, in a list or
+    separated by commas: ``"token_f1,squad_f1(version=2)"``.  ``suites`` are whole families whose columns exist:
+    lexical, answerability, grounding, generation, verdict, writing, retrieval, semantic, operations, all.  The default
+    is ``core``: lexical, retrieval, semantic and operations.  ``columns={canonical: yours}`` and the preset ``schema``
+    map your column names.  ``embedder`` (a name, a function, an ``Embedder``) computes missing embeddings from the
+    texts; grounding uses it too, with the default ``wordllama``.  ``cache`` is a folder that stores embeddings.
+    ``no_relevant`` sets the score of retrieval metrics on rows without relevant documents, unless a metric sets its
+    own: ``"zero"``, or ``"undefined"`` (NaN, the default), which excludes the row from the mean.
 
-    ``keep_counts`` adds a column ``<metric>.counts`` for each corpus metric that is made of counts, a list of whole
-    numbers a row: what :func:`fastmetrics.results.comparison.compare` needs to resample it.
+    ``keep_counts`` adds a column ``<metric>.counts``, a list of integers per row, for each corpus metric that is based
+    on counts; :func:`fastmetrics.results.comparison.compare` needs it for resampling.
 
-    Returns an Arrow table with the ``id`` column, if there is one, and one float64 column a metric: null where an input
-    is missing, NaN where the metric is undefined.  The counts of a corpus metric go into the table's metadata, for
-    ``summarize`` to make its value of.  The scores of a pandas frame hold its row labels too, in the columns where
-    Arrow keeps them: ``to_pandas`` makes them the index again, so ``frame.join(scores.to_pandas()[["token_f1"]])``
-    puts each score on its row, whatever was filtered or sorted before and after.  Polars has no row labels: join its
-    frames by ``id``.
+    Returns an Arrow table with the ``id`` column, if there is one, and one float64 column per metric: null where an
+    input is missing, NaN where the metric is undefined.  The counts of a corpus metric are stored in the table's
+    metadata, from which ``summarize`` computes its value.  The scores of a pandas frame include its index, in the
+    columns where Arrow stores it; ``to_pandas`` restores it, so ``frame.join(scores.to_pandas()[["token_f1"]])``
+    assigns each score to its row even after filtering or sorting.  Polars has no index: join its frames by ``id``.
 
     >>> import fastmetrics as fm
     >>> fm.score({"answer": ["Paris", None], "reference": ["paris", "Rome"]}, metrics=["exact_match"]).to_pydict()
     {'exact_match': [1.0, None]}
 
-    A Ray Dataset or Spark DataFrame gives another of scores, computed by its cluster when it is read; corpus metrics
-    cannot be asked for then.  On Ray, ``threads`` is the number of workers, by default one a processor.
+    For a Ray Dataset or Spark DataFrame, the result is a Dataset or DataFrame of scores, which the cluster computes
+    when it is read; corpus metrics are not available then.  On Ray, ``threads`` is the number of workers, by default
+    one per core.
 
-    Raises ``ColumnError`` for a column that is missing, doubled or of the wrong type, ``UnknownNameError`` for a metric
-    nobody knows, ``InputError`` for text that is not UTF-8.
+    Raises ``ColumnError`` for a column that is missing, duplicated or of the wrong type, ``UnknownNameError`` for an
+    unknown metric, ``InputError`` for text that is not UTF-8.
     """
     outside = type(table).__module__.startswith(("ray.data", "pyspark."))
     if keep_counts and outside:
@@ -108,7 +107,7 @@ def score(
 
 
 def _joined(scored: Sequence[pa.RecordBatch], planned: Plan) -> pa.Table:
-    """One table of the scores of all batches, whose kept columns may differ in type as the batches did."""
+    """One table from the scores of all batches; types of kept columns may differ between batches."""
     tables = [pa.Table.from_batches([batch]).replace_schema_metadata() for batch in scored]
     try:
         return pa.concat_tables(tables, promote_options="permissive")

@@ -1,4 +1,4 @@
-"""Why an answer was scored as it was: its anchors by name and place, for people to look at (S3)."""
+"""Explanations of scores for people: the anchors by name and position (S3)."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ ANCHOR = pa.struct(
         ("supported", pa.bool_()),
     ]
 )
-"""An anchor: what it is, its words, the characters of the answer it spans, and whether the contexts support it."""
+"""An anchor: its kind, its words, its characters in the answer, and whether the contexts support it."""
 
 
 def anchors(answer: Any, contexts: Any, *, window: int = 30, claims: Any = None) -> pa.Table:
-    """The anchors of each answer that ``hallucination`` counts, and which of them the contexts support.
+    """The anchors of each answer that ``hallucination`` counts, and whether the contexts support them.
 
     Returns a table with one column ``anchors``: per row a list of ``{kind, text, start, stop, supported}``, where kind
     is number, date, time, weekday or claim (shown by its object), and ``answer[start:stop]`` is the text; null where
@@ -42,7 +42,7 @@ def anchors(answer: Any, contexts: Any, *, window: int = 30, claims: Any = None)
     >>> [(anchor["text"], anchor["supported"]) for anchor in found["anchors"][0].as_py() if anchor["kind"] == "number"]
     [('1890', False)]
 
-    Raises ``ColumnError`` for columns that differ in length or hold no text.
+    Raises ``ColumnError`` for columns that differ in length or contain no text.
     """
     options = REGISTRY["hallucination"].options({"window": window, "claims": claims})
     columns = {"answer": answer, "contexts": contexts}
@@ -51,18 +51,18 @@ def anchors(answer: Any, contexts: Any, *, window: int = 30, claims: Any = None)
 
 
 def verdicts(question: Any, answer: Any, contexts: Any, **options: Any) -> pa.Table:
-    """The verdict on each answer in words, the scores it is made of, and the anchors that no context supports.
+    """The verdict on each answer as a word, the scores behind it, and the anchors that no context supports.
 
-    Takes the options of ``verdict``.  Returns the columns ``verdict`` (PASS, WARN or FAIL), ``hallucination``,
-    ``answer_relevance``, ``keyword_completeness`` and ``unsupported`` (as in ``anchors``); null where an input of
-    theirs is missing.
+    The options are those of ``verdict``.  Returns the columns ``verdict`` (PASS, WARN or FAIL), ``hallucination``,
+    ``answer_relevance``, ``keyword_completeness`` and ``unsupported`` (as in ``anchors``); null where an input is
+    missing.
 
     >>> import fastmetrics as fm
     >>> table = fm.verdicts(["When did it open?"], ["The tower opened in 1890."], [["The tower opened in 1889."]])
     >>> table["verdict"].to_pylist(), [anchor["text"] for anchor in table["unsupported"][0].as_py()]
     (['FAIL'], ['1890'])
 
-    Raises ``ColumnError`` for columns that differ in length or hold no text, ``OptionError`` for an option it refuses.
+    Raises ``ColumnError`` for columns that differ in length or contain no text, ``OptionError`` for an invalid option.
     """
     complete = REGISTRY["verdict"].options(options)
     parts = {name: REGISTRY[name] for name in ("verdict", "hallucination", "answer_relevance", "keyword_completeness")}
@@ -79,7 +79,7 @@ def verdicts(question: Any, answer: Any, contexts: Any, **options: Any) -> pa.Ta
 
 
 def _in_words(scores: pa.Array) -> pa.Array:
-    """What the numbers of ``verdict`` stand for."""
+    """The words for the values of ``verdict``."""
     return pa.array(["FAIL", "WARN", "PASS"]).take(pc.multiply(scores, 2).cast(pa.int8()))
 
 
@@ -90,7 +90,7 @@ def _batches(columns: Mapping[str, Any]) -> Iterator[Batch]:
 
 
 def _anchors(batch: Batch, options: Mapping[str, Any], unsupported: bool) -> pa.Array:
-    """The anchors of a batch as a list column, or only those that lack support."""
+    """The anchors of a batch as a list column, optionally only unsupported ones."""
     need = PassageIn()
     answer, contexts = need.of(batch, "answer", {}), need.of(batch, "contexts", {})
     found = find_anchors(answer, contexts, options["window"], options["claims"])

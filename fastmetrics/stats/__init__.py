@@ -1,1 +1,1 @@
-"""Statistics of score columns: exact sums and percentiles, agreement of people, association with their labels."""
+"""Statistics of score columns: exact sums and percentiles, tests, agreement of people, association with labels."""

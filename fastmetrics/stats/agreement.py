@@ -1,4 +1,4 @@
-"""How far several people, or a judge and people, agree: Cohen's κ and Krippendorff's α."""
+"""Agreement between raters: Cohen's κ and Krippendorff's α."""
 
 from __future__ import annotations
 
@@ -27,10 +27,10 @@ def cohen_kappa(first: Any, second: Any, weights: Weights = "none", *, order: Se
     """Cohen's kappa of two raters: κ = 1 − Σ w·observed / Σ w·expected over the pairs of categories.
 
     A disagreement between the i-th and the j-th category in use, in ascending order, weighs 1, ``linear`` |i − j| or
-    ``quadratic`` (i − j)².  ``order`` lists all categories from the lowest to the highest, as scikit-learn's ``labels``
-    do; words need it for weights, since the alphabet is no scale, unless they are ordered categories of pandas or
-    Polars.  Units that either rater left out (null, NaN) do not count.  NaN if no disagreement could be expected (a
-    single category) or no unit is left.  Source: Cohen 1960 and 1968, as in scikit-learn.
+    ``quadratic`` (i − j)².  ``order`` lists all categories from the lowest to the highest, like scikit-learn's
+    ``labels``.  Words need it for weights, because alphabetical order is not a scale, unless they are ordered
+    categories of pandas or Polars.  Units that either rater left out (null, NaN) are ignored.  NaN if no disagreement
+    is expected (a single category) or no unit remains.  Source: Cohen 1960 and 1968, as in scikit-learn.
 
     >>> cohen_kappa([1, 1, 0, 0], [1, 0, 0, 0])
     0.5
@@ -39,13 +39,14 @@ def cohen_kappa(first: Any, second: Any, weights: Weights = "none", *, order: Se
     0.571
 
     Raises ``OptionError`` for unknown weights, weights of words without an order, and an order that lacks a rating,
-    ``InputError`` for columns of different length, and ``ColumnError`` for columns that are neither numbers nor text.
+    ``InputError`` for columns of different length, and ``ColumnError`` for columns that contain neither numbers nor
+    text.
     """
     if weights not in get_args(Weights):
-        raise OptionError(Argument("weights", weights), f": {', '.join(get_args(Weights))} were expected")
+        raise OptionError(Argument("weights", weights), f": expected one of {', '.join(get_args(Weights))}")
     ratings = read_ratings([first, second], order)
     if weights != "none" and not ratings.ordered:
-        raise OptionError(Argument("weights", weights), ": words have no order by themselves; give ", *_ORDER)
+        raise OptionError(Argument("weights", weights), ": the order of words is unknown; give ", *_ORDER)
     return _kappa(ratings, 0, 1, weights)
 
 
@@ -58,40 +59,42 @@ def krippendorff_alpha(
 ) -> float:
     """Krippendorff's alpha of any number of raters: α = 1 − observed disagreement / expected disagreement.
 
-    ``ratings`` is a table with a row for each unit and a column for each rater (pandas, Polars, Arrow, a dict): all
-    columns but ``id``, or those that ``raters`` names.  A sequence of columns will do, and an array of raters × units.
-    A long table with a row for each rating becomes such a table by ``pivot`` of pandas or Polars:
-    ``frame.pivot(index="unit", columns="rater", values="rating")``.  Null and NaN mean not rated, and a unit with
-    fewer than two ratings does not count.
+    ``ratings`` is a table with one row per unit and one column per rater (pandas, Polars, Arrow, a dict): all columns
+    but ``id``, or the columns in ``raters``.  A sequence of columns and an array of raters × units work too.  Convert a
+    long table with one row per rating by ``pivot`` of pandas or Polars: ``frame.pivot(index="unit", columns="rater",
+    values="rating")``.  Null and NaN mean not rated; units with fewer than two ratings are ignored.
 
-    Two ratings differ by 1 (``nominal``), by the square of the number of ratings between them, their own counted half
-    (``ordinal``), by the square of their difference (``interval``), or by the square of their difference divided by
-    their sum (``ratio``, for amounts of 0 or more; its time grows with the square of the number of distinct amounts).
-    Words are nominal, or ordinal by ``order``, which lists all of them from the lowest to the highest.  NaN if all
-    ratings are alike.  Source: Krippendorff 2011, Computing Krippendorff's alpha-reliability.
+    The distance between two ratings is 1 (``nominal``), the square of the number of ratings between them, counting half
+    of their own (``ordinal``), the square of their difference (``interval``), or the square of their difference divided
+    by their sum (``ratio``, for amounts of 0 or more; its time grows with the square of the number of distinct
+    amounts).  Words are nominal, or ordinal with ``order``, which lists all words from the lowest to the highest.  NaN
+    if all ratings are equal.  Source: Krippendorff 2011, Computing Krippendorff's alpha-reliability.
 
     >>> krippendorff_alpha([[1, 2, 3, None], [1, 2, 2, 3]])
     0.5454545454545454
     >>> round(krippendorff_alpha({"id": [7, 8, 9], "ann": [1, 2, 8], "bob": [1, 2, 9]}, "ratio"), 4)
     0.9961
 
-    Raises ``OptionError`` for an unknown level, one that these ratings do not have, and an order that lacks a rating,
-    ``InputError`` for columns of different length, and ``ColumnError`` for columns that are neither numbers nor text.
+    Raises ``OptionError`` for an unknown level, a level that these ratings do not support, and an order that lacks a
+    rating, ``InputError`` for columns of different length, and ``ColumnError`` for columns that contain neither numbers
+    nor text.
     """
     if level not in get_args(Level):
-        raise OptionError(Argument("level", level), f": {', '.join(get_args(Level))} were expected")
+        raise OptionError(Argument("level", level), f": expected one of {', '.join(get_args(Level))}")
     read = read_ratings(ratings, order, raters)
     if level not in _levels(read):
         if level == "ratio" and read.values is not None:
             least = float(read.values.min())
-            raise OptionError(Argument("level", level), f": amounts of 0 or more were expected, not {least}")
-        raise OptionError(Argument("level", level), ": words are nominal, or ordinal with ", *_ORDER)
+            raise OptionError(Argument("level", level), f": expected amounts of 0 or more, got {least}")
+        raise OptionError(
+            Argument("level", level), ": words need the nominal level, or the ordinal level with ", *_ORDER
+        )
     return _alpha(read, level)
 
 
 @dataclass(frozen=True)
 class PairAgreement:
-    """Cohen's kappa of two raters over the ``n`` units that both rated; NaN where undefined."""
+    """Cohen's kappa of two raters over the ``n`` units that both rated; NaN if undefined."""
 
     first: str
     second: str
@@ -103,11 +106,11 @@ class PairAgreement:
 
 @dataclass(frozen=True)
 class Agreement:
-    """How far raters agree: kappa of each pair, and Krippendorff's alphas.
+    """Agreement of raters: kappa of each pair, and Krippendorff's alphas.
 
-    NaN are the figures that the ratings do not have: weighted kappas and the ordinal alpha of words without an order,
-    the interval alpha of any words, and the ratio alpha of anything but amounts of 0 or more.  The ratio alpha of more
-    than 20,000 distinct amounts is left out too, since it takes long: ``krippendorff_alpha`` works it out.
+    Figures that the ratings do not support are NaN: weighted kappas and the ordinal alpha of words without an order,
+    the interval alpha of words, and the ratio alpha of anything but amounts of 0 or more.  The ratio alpha of more than
+    20,000 distinct amounts is omitted too, because it takes long: use ``krippendorff_alpha``.
     """
 
     n_units: int
@@ -119,7 +122,7 @@ class Agreement:
 
     @property
     def figures(self) -> dict[str, float]:
-        """The values by name; the kappas of the first and the third rater are ``kappa_1_3`` and the like."""
+        """The values by name; the kappa of the first and the third rater is ``kappa_1_3``."""
         alphas = {
             name: float(getattr(self, name)) for name in ("n_units", *(f"alpha_{one}" for one in get_args(Level)))
         }
@@ -134,7 +137,7 @@ class Agreement:
 def agreement(
     ratings: Any, *, order: Sequence[Any] | None = None, raters: Sequence[str] | str | None = None
 ) -> Agreement:
-    """How far the raters agree, whose ratings are those that :func:`krippendorff_alpha` takes.
+    """Agreement between raters, with ratings as in :func:`krippendorff_alpha`.
 
     ``n_units`` is the number of units with two ratings or more.
 
@@ -159,14 +162,14 @@ def agreement(
 
 
 def _levels(ratings: Ratings) -> list[str]:
-    """The levels of measurement that the ratings have."""
+    """The levels of measurement that the ratings support."""
     if ratings.values is None:
         return ["nominal", "ordinal"] if ratings.ordered else ["nominal"]
     return [level for level in get_args(Level) if level != "ratio" or ratings.values.min(initial=0.0) >= 0]
 
 
 def _kappa(ratings: Ratings, first: int, second: int, weights: Weights) -> float:
-    """Kappa of two raters; of a scale that was not given, the categories in use are one step apart."""
+    """Kappa of two raters; without a given scale, adjacent categories in use are one step apart."""
     codes = ratings.codes[:, [first, second]]
     codes = codes[(codes >= 0).all(axis=1)]
     if not ratings.scaled:
@@ -216,7 +219,7 @@ def _alpha(ratings: Ratings, level: str) -> float:
 
 
 def _ratios(groups: NDArray[np.int64], amounts: NDArray[np.float64], times: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Twice the disagreement of the pairs of each group, whose amounts stand together."""
+    """Twice the disagreement of the pairs in each group of equal amounts."""
     starts = np.append(0, np.cumsum(np.bincount(groups))).astype(np.int64)
     sums = np.empty(len(starts) - 1)
     squared_ratios(starts, amounts, times, sums)

@@ -1,4 +1,4 @@
-"""How well a score goes with a label: correlations, ROC AUC, the best threshold, each with its interval."""
+"""Association of a score with a label: correlations, ROC AUC, the best threshold, each with its interval."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from fastmetrics.stats.moments import State
 
 @dataclass(frozen=True)
 class Estimate:
-    """A figure and its confidence interval; NaN where undefined."""
+    """A figure and its confidence interval; NaN if undefined."""
 
     value: float
     low: float
@@ -31,7 +31,7 @@ class Estimate:
 
 @dataclass(frozen=True)
 class Decision:
-    """What comes of calling every row positive whose score reaches ``threshold``, from the better side.
+    """The quality of the decision that rows whose score reaches ``threshold`` are positive.
 
     accuracy = (TP + TN) / n, precision = TP / (TP + FP), recall = TP / (TP + FN); ``kappa`` is Cohen's, between the
     decision and the label.  Undefined figures are NaN.
@@ -46,7 +46,7 @@ class Decision:
 
 @dataclass(frozen=True)
 class Association:
-    """How a score goes with a label over ``n`` rows."""
+    """The association of a score with a label over ``n`` rows."""
 
     n: int
     pearson: Estimate
@@ -70,24 +70,24 @@ def associate(
     opposed: bool = False,
     clusters: Any = None,
 ) -> Association:
-    """Pearson's r, Spearman's ρ, Kendall's τ-b, ROC AUC, and the F1 of a threshold, of two columns of numbers.
+    """Pearson's r, Spearman's ρ, Kendall's τ-b, ROC AUC, and the F1 at a threshold, of two numeric columns.
 
-    Labels of at least ``positive`` count as positive; without it AUC and F1 are undefined.  The ``threshold`` is by
-    default the score with the best F1 (the highest of several), found on these very rows and hence flattering.  Of an
-    ``opposed`` score low values go with high labels: its AUC is the share of pairs in which the positive row has the
-    lower score, and scores of at most the threshold are called positive.  Correlations keep their sign.
+    Labels of at least ``positive`` are positive; without it, AUC and F1 are undefined.  The default ``threshold`` is
+    the score with the best F1 (the highest of several) on these rows, so its F1 is optimistic.  For an ``opposed``
+    score, low values go with high labels: its AUC is the share of pairs in which the positive row has the lower score,
+    and scores of at most the threshold are positive.  Correlations keep their sign.
 
-    Intervals are the percentiles of ``resamples`` bootstrap samples, leaving out those in which a figure is undefined
-    and holding the threshold fixed.  Kendall's is τ ± z·s instead, clipped to ±1, where s is the delta method's: with
-    cᵢ the concordant less the discordant rows of row i, aᵢ and bᵢ the rows not tied with it in score and label, and C,
-    A, B their means, s² = Σψᵢ²/n² for ψᵢ = 2cᵢ/√(AB) − τ(aᵢ/A + bᵢ/B).
+    Intervals are percentiles of ``resamples`` bootstrap samples, excluding samples in which a figure is undefined, with
+    the threshold fixed.  Kendall's interval is τ ± z·s, clipped to ±1, where s comes from the delta method: with cᵢ the
+    number of concordant minus discordant rows of row i, aᵢ and bᵢ the numbers of rows not tied with it in score and
+    label, and C, A, B their means, s² = Σψᵢ²/n² for ψᵢ = 2cᵢ/√(AB) − τ(aᵢ/A + bᵢ/B).
 
-    ``clusters`` numbers the group of each row from 0 on, such as the session or document it comes from.  The rows of a
-    group tell less than as many unrelated ones, so groups are drawn whole (the cluster bootstrap of Davison and Hinkley
-    1997, 3.8), and ψ is added up within each before it is squared.  With one group there are no intervals.
+    ``clusters`` numbers the group of each row from 0, such as its session or document.  Rows of a group carry less
+    information than independent rows, so whole groups are resampled (the cluster bootstrap of Davison and Hinkley 1997,
+    3.8), and ψ is summed within each group before squaring.  With one group there are no intervals.
 
-    The same ``seed`` gives the same bits for any number of ``threads`` (by default one per processor) and any order
-    of the rows.
+    The same ``seed`` gives the same bits for any number of ``threads`` (by default one per core) and any order of the
+    rows.
 
     >>> found = associate([0.1, 0.4, 0.35, 0.8], [0, 0, 1, 1], positive=1, resamples=100)
     >>> found.auc.value, found.decision.threshold, round(found.f1.value, 3)
@@ -102,7 +102,7 @@ def associate(
     argument("seed", seed, Seed)
     x, y = np.asarray(scores, np.float64), np.asarray(labels, np.float64)
     if x.shape != y.shape or x.ndim != 1 or not (np.isfinite(x).all() and np.isfinite(y).all()):
-        raise InputError(f"two columns of finite numbers of one length were expected, not {x.shape} and {y.shape}")
+        raise InputError(f"expected two columns of finite numbers of equal length, got shapes {x.shape} and {y.shape}")
     if len(x) == 0:
         none = Estimate(math.nan, math.nan, math.nan)
         return Association(0, none, none, none, none, none, Decision(*[math.nan] * 5))
@@ -150,7 +150,7 @@ def _standard(distinct: NDArray[np.float64], values: NDArray[np.float64]) -> NDA
 
 
 def _cut(values: NDArray[np.float64], sample: Sample, threshold: float | None) -> tuple[int, float]:
-    """The first run that is called positive, and the threshold; none and NaN if no label is positive."""
+    """The first run of equal scores that is positive, and the threshold; none and NaN if no label is positive."""
     if threshold is not None and sample.positive.any():
         return int(np.searchsorted(values, threshold)), threshold
     good = np.append(0, np.cumsum(sample.positive[sample.levels].astype(np.int64)))
@@ -163,7 +163,7 @@ def _cut(values: NDArray[np.float64], sample: Sample, threshold: float | None) -
 
 
 def _bootstrap(sample: Sample, cut: int, seed: int, resamples: int, threads: int) -> NDArray[np.float64]:
-    """The figures of the sample, and then of each resample."""
+    """The figures of the sample, then of each resample."""
     for array in sample:
         array.setflags(write=False)
     figures = np.empty((resamples + 1, 4))

@@ -1,4 +1,4 @@
-"""Pearson's r and Spearman's ρ of every two columns, over the rows that both have."""
+"""Pearson's r and Spearman's ρ of all pairs of columns, over the rows with both values."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ class Correlated:
 
 
 def correlate(columns: Sequence[Floats]) -> list[Correlated]:
-    """The correlations of every two columns, of each over the rows where both are finite.
+    """The correlations of all pairs of columns, each over the rows where both are finite.
 
-    r = Σ(xᵢ − x̄)(yᵢ − ȳ) / √(Σ(xᵢ − x̄)² · Σ(yᵢ − ȳ)²); ρ is r of the ranks within those rows, ties at their mean rank.
-    Both are undefined where a column is constant there, or fewer than two rows are left.  A column's ranks over the
-    same rows are found once, however many columns miss the same ones.
+    r = Σ(xᵢ − x̄)(yᵢ − ȳ) / √(Σ(xᵢ − x̄)² · Σ(yᵢ − ȳ)²); ρ is r of the ranks within those rows, with mean ranks for
+    ties.  Both are undefined if a column is constant there, or if fewer than two rows remain.  Ranks of a column over
+    the same rows are computed once.
 
     >>> found = correlate([np.array([1.0, 2.0, 3.0]), np.array([1.0, 4.0, 9.0]), np.array([2.0, np.nan, 1.0])])
     >>> [(one.a, one.b, one.n, round(one.pearson, 3), round(one.spearman, 3)) for one in found]

@@ -1,4 +1,4 @@
-"""A judge that decides what is shown, held against what should have been."""
+"""The quality of a judge's decisions against labels."""
 
 from __future__ import annotations
 
@@ -18,18 +18,18 @@ from fastmetrics.stats.proportions import wilson
 
 @dataclass(frozen=True)
 class Decisions:
-    """The confusion table of decisions to show, and what follows from it."""
+    """The confusion table of decisions, and figures derived from it."""
 
     tp: int
     """Shown, and rightly."""
     fp: int
-    """Shown, and should not have been."""
+    """Shown, but should have been held back."""
     fn: int
-    """Held back, and should have been shown."""
+    """Held back, but should have been shown."""
     tn: int
-    """Held back, and rightly."""
+    """Held back correctly."""
     n_left_out: int
-    """Rows without a decision or without a label."""
+    """Rows without a decision or a label."""
     accuracy: Estimate
     precision: Estimate
     recall: Estimate
@@ -47,12 +47,12 @@ def judge_decisions(
     confidence: float = 0.95,
     seed: int = 0,
 ) -> Decisions:
-    """How good decisions to show are: counts, accuracy, precision, recall and F1, each with its interval, and latency.
+    """The quality of decisions: counts, accuracy, precision, recall and F1, each with its interval, and latency.
 
-    ``shown`` and ``labels`` hold truth values (or 0 and 1): what was decided, and what would have been right; null and
-    NaN leave the row out.  0/0 is 0.  Accuracy, precision and recall have Wilson's interval; that of F1 is made of the
-    percentiles of ``resamples`` bootstrap samples, whose draws depend on the ``seed`` and their place alone.  Where a
-    figure divides by nothing its interval is NaN, and that of F1 also where no row should have been shown.
+    ``shown`` and ``labels`` contain booleans (or 0 and 1): the decision and the correct decision; rows with null or NaN
+    are ignored.  0/0 is 0.  Accuracy, precision and recall have Wilson intervals.  The interval of F1 consists of
+    percentiles of ``resamples`` bootstrap samples, whose draws depend only on ``seed`` and position.  A figure with a
+    zero denominator has a NaN interval; that of F1 is also NaN if no row should have been shown.
 
     >>> found = judge_decisions([1, 1, 0, 0, None], [1, 0, 1, 0, 1])
     >>> found.tp, found.fp, found.fn, found.tn, found.f1.value
@@ -96,5 +96,5 @@ def _flags(name: str, given: Any) -> Floats:
     other = ~(np.isnan(values) | (values == 0) | (values == 1))
     if other.any():
         row = int(other.argmax())
-        raise InputError(f"{name}, row {row}: expected true or false (1 or 0), not {values[row]:g}")
+        raise InputError(f"{name}, row {row}: expected true or false (1 or 0), got {values[row]:g}")
     return values

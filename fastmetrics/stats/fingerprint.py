@@ -1,4 +1,4 @@
-"""A fingerprint of the rows of a run: the same for the same ids and questions in any order, and added up by parts."""
+"""Order-independent fingerprints of the rows of a run, which can be summed over parts."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ _ODD, _FIRST, _SECOND = (np.uint64(number) for number in (0x9E3779B97F4A7C15, 0x
 
 
 def fingerprint(columns: Sequence[pa.Array]) -> list[int]:
-    """The rows of the columns counted: how many, and two sums of a number of 64 bits that stands for each.
+    """The fingerprint of columns: the number of rows, and two sums of a 64-bit hash of each row.
 
-    What stands for a row depends on the texts in the columns and on their places; whole numbers count as the texts that
-    they are written as, null as nothing.  The sums of parts added up are those of the whole.
+    The hash of a row depends on the texts in the columns and on the positions of the columns; integers are hashed as
+    text, nulls are skipped.  The sums of parts add up to those of the whole.
 
     >>> one, other = fingerprint([pa.array(["a", "b"])]), fingerprint([pa.array(["b", "a"])])
     >>> one == other, told(one) == told([2 * count for count in one])
@@ -33,13 +33,13 @@ def fingerprint(columns: Sequence[pa.Array]) -> list[int]:
 
 
 def told(sums: Sequence[int]) -> str:
-    """The fingerprint as text: the number of rows, and both sums modulo 2⁶⁴ as 32 digits."""
+    """The fingerprint as text: the number of rows, and both sums modulo 2⁶⁴ as 32 hexadecimal digits."""
     rows, first, second = sums
     return f"{rows:x}-{first % (1 << _HALF):016x}{second % (1 << _HALF):016x}"
 
 
 def is_hashable(type_: pa.DataType) -> bool:
-    """Whether a column of this type has a fingerprint: texts and whole numbers."""
+    """Whether a column of this type has a fingerprint: texts and integers."""
     if pa.types.is_dictionary(type_):
         return is_hashable(type_.value_type)
     texts = (pa.types.is_string, pa.types.is_large_string, pa.types.is_string_view)
@@ -54,7 +54,7 @@ def _keys(column: pa.Array) -> Uint64s:
 
 
 def _mixed(numbers: Uint64s) -> Uint64s:
-    """Numbers all of whose bits depend on all bits of those given."""
+    """Numbers in which every bit depends on all bits of the given ones."""
     numbers = (numbers ^ (numbers >> np.uint64(30))) * _FIRST
     numbers = (numbers ^ (numbers >> np.uint64(27))) * _SECOND
     return numbers ^ (numbers >> np.uint64(31))

@@ -1,4 +1,4 @@
-"""People's labels: found in a table, matched to scores, and made numbers."""
+"""Human labels: finding them in a table, matching them to scores, and converting them to numbers."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ from fastmetrics.stats.score_sums import Scores
 
 
 def as_table(given: Any, on: str | None, wanted: Collection[str]) -> tuple[pa.Table, Sequence[str]]:
-    """Scores or labels in any form as a table, and what was left out; a mere sequence becomes the column ``label``.
+    """A table from scores or labels in any form, and what was left out; a plain sequence becomes the column ``label``.
 
-    The table has the row labels of pandas where no column identifies the rows.  ``wanted`` as in ``Scores.of``.
+    The table includes the pandas index if no column identifies the rows.  ``wanted`` is as in ``Scores.of``.
     """
     if len(getattr(given, "shape", ())) == 1:  # an array of NumPy, a series of pandas or Polars
         source = Scores.of({"label": pa.array(given, from_pandas=True)})
@@ -37,7 +37,7 @@ def as_table(given: Any, on: str | None, wanted: Collection[str]) -> tuple[pa.Ta
 
 
 def join(left: pa.Table, right: pa.Table, on: str | None) -> tuple[NDArray[np.int64], str]:
-    """For each row of the scores the row of its labels, or −1; and what they were matched by."""
+    """For each row of the scores the row of its labels, or −1; and the matching column."""
     if on is None and "id" in left.column_names and "id" in right.column_names:
         on = "id"
     if on is None:
@@ -45,7 +45,7 @@ def join(left: pa.Table, right: pa.Table, on: str | None) -> tuple[NDArray[np.in
     keys = []
     for what, table in (("scores", left), ("labels", right)):
         if on not in table.column_names:
-            raise ColumnError(f"the {what} have no column {on!r} to be matched by")
+            raise ColumnError(f"the {what} have no column {on!r} to match rows by")
         key = as_array(table.column(on), on)
         if not (pa.types.is_integer(key.type) or is_text(key.type)):
             raise ColumnError(f"column {on!r} of the {what} holds {key.type}, not ids (text or integers)")
@@ -54,33 +54,35 @@ def join(left: pa.Table, right: pa.Table, on: str | None) -> tuple[NDArray[np.in
         twice = counts.filter(pc.greater(counts.field("counts"), 1))
         if len(twice):
             first = twice[0]["values"].as_py()
-            raise InputError(f"column {on!r} of the {what}: an id may occur once, but {first!r} occurs again")
+            raise InputError(f"column {on!r} of the {what}: expected unique ids, but {first!r} occurs twice")
         keys.append(key)
     rows = pc.index_in(keys[0], keys[1], skip_nulls=True)
     if rows.null_count == len(rows) > 0 and len(keys[1]):
         first, other = (next((one for one in key.to_pylist() if one is not None), None) for key in keys)
-        raise InputError(f"scores and labels share no {on!r}: the scores have {first!r}, the labels {other!r}")
+        raise InputError(
+            f"scores and labels share no {on!r}; the scores have for example {first!r}, the labels {other!r}"
+        )
     return rows.fill_null(-1).to_numpy().astype(np.int64), on
 
 
 def _join_rows(left: pa.Table, right: pa.Table) -> tuple[NDArray[np.int64], str]:
-    """Rows without ids: matched by position, or by row labels where both tables have them in different order."""
+    """Matching without ids: by position, or by the pandas index if both tables have it in different order."""
     if left.num_rows != right.num_rows:
         lengths = f"{left.num_rows:,} rows of scores and {right.num_rows:,} of labels"
-        shared = "name the column that both share with "
+        shared = "set the shared column with "
         raise ColumnError(f"{lengths} cannot be matched by position; {shared}", Argument("on"))
     first, second = _row_labels(left), _row_labels(right)
     if first is None or second is None or first == second:
         return np.arange(left.num_rows), "position"
     places = {one: row for row, one in enumerate(second)}
     if len(places) < len(second) or set(first) != set(places):
-        shared = "scores and labels have different row labels (pandas): name the column that both share with "
+        shared = "scores and labels have a different pandas index: set the shared column with "
         raise ColumnError(shared, Argument("on"), ", or match them by position after reset_index(drop=True)")
     return np.array([places[one] for one in first], np.int64), "row labels"
 
 
 def _row_labels(table: pa.Table) -> list[tuple[Any, ...]] | None:
-    """The row labels of pandas, if the table has any."""
+    """The pandas index, if the table has one."""
     columns = [table.column(name).to_pylist() for name in sorted(index_columns(table.schema))]
     return list(zip(*columns, strict=True)) if columns else None
 
@@ -98,7 +100,7 @@ def _is_list(kind: pa.DataType) -> bool:
 def ratings_of(
     table: pa.Table, label: str | None, raters: Sequence[str], others: Collection[str]
 ) -> tuple[str, dict[str, pa.ChunkedArray]]:
-    """The name of the label, which is none of the columns ``others``, and a column for each rater, if several."""
+    """The name of the label, excluding the columns ``others``, and a column for each rater, if several."""
     for name in [*raters, *([label] if label is not None else [])]:
         if name not in table.column_names:
             raise ColumnError(f"labels: {UnknownNameError.of('column', name, table.column_names)}")
@@ -109,15 +111,15 @@ def ratings_of(
         free = [field for field in table.schema if not (is_id(field.name) or field.name in keys)]
         fit = [field.name for field in free if _is_label(field.type) or _is_list(field.type)]
         if len(fit) != 1:
-            could = f"; it could be one of {', '.join(fit) or 'none'}"
-            raise ColumnError("name the column of labels with ", Argument("label"), could)
+            could = f"; candidates: {', '.join(fit) or 'none'}"
+            raise ColumnError("set the column of labels with ", Argument("label"), could)
         label = fit[0]
     column = table.column(label)
     return label, _spread(label, column) if _is_list(column.type) else {}
 
 
 def _spread(name: str, column: pa.ChunkedArray) -> dict[str, pa.ChunkedArray]:
-    """A column for each place of a column of lists."""
+    """A column for each position in a column of lists."""
     lengths = pc.list_value_length(column).fill_null(0).to_numpy()
     flat = numbers(pc.list_flatten(column))
     rows = np.repeat(np.arange(len(lengths)), lengths)
@@ -135,29 +137,29 @@ def truth_of(table: pa.Table, label: str, ratings: Mapping[str, pa.ChunkedArray]
         columns = dict(ratings)
     for name, column in columns.items():
         if not _is_label(column.type):
-            raise ColumnError(f"column {name!r} of the labels holds {column.type}, not numbers or truth values")
+            raise ColumnError(f"column {name!r} of the labels holds {column.type}, not numbers or booleans")
     if not columns:
         return np.full(table.num_rows, np.nan)
     stacked = np.stack([numbers(column) for column in columns.values()])
     for name, infinite in zip(columns, np.isinf(stacked), strict=True):
         if infinite.any():
-            raise ColumnError(f"column {name!r} of the labels, row {int(infinite.argmax())}: a label is not infinite")
+            raise ColumnError(f"column {name!r} of the labels, row {int(infinite.argmax())}: expected a finite label")
     given = ~np.isnan(stacked)
     count = given.sum(axis=0)
     return np.where(count > 0, np.where(given, stacked, 0.0).sum(axis=0) / np.maximum(count, 1), np.nan)
 
 
 def numbers(column: pa.ChunkedArray) -> NDArray[np.float64]:
-    """A column of numbers or truth values as float64, NaN for null."""
+    """A column of numbers or booleans as float64, NaN for null."""
     kind = column.type
     column = column.cast(pa.int8()) if pa.types.is_boolean(kind) else column
     return np.asarray(column.cast(pa.float64(), safe=False).to_numpy(zero_copy_only=False), np.float64)
 
 
 def clusters_of(tables: Mapping[str, pa.Table], name: str | None, rows: NDArray[np.int64]) -> NDArray[np.int64] | None:
-    """The number of the group of each labelled row of scores, by the labels' column ``name`` or else the scores'.
+    """The group number of each labelled row of scores, by the column ``name`` of the labels, or of the scores.
 
-    ``rows`` has, for each row of the scores, that of its labels, or −1.  Groups are numbered in ascending order.
+    ``rows`` has, for each row of the scores, the row of its labels, or −1.  Groups are numbered in ascending order.
     """
     if name is None:
         return None
@@ -168,17 +170,17 @@ def clusters_of(tables: Mapping[str, pa.Table], name: str | None, rows: NDArray[
     column = as_array(tables[what].column(name), name)
     kind = column.type
     if not (_is_label(kind) or is_text(kind) or pa.types.is_temporal(kind)):
-        raise ColumnError(f"column {name!r} of the {what} holds {column.type}, which names no groups")
+        raise ColumnError(f"column {name!r} of the {what} holds {column.type}, which cannot define groups")
     places = rows[rows >= 0] if what == "labels" else np.flatnonzero(rows >= 0)
     missing = places[column.is_null(nan_is_null=True).to_numpy(zero_copy_only=False)[places]]
     if len(missing):
-        raise ColumnError(f"column {name!r} of the {what}, row {int(missing[0])}: a row of no group (null)")
+        raise ColumnError(f"column {name!r} of the {what}, row {int(missing[0])}: the group is null")
     groups = column.cast(pa.large_string() if is_text(kind) else kind).take(pa.array(places))
     return np.asarray(pc.rank(groups, tiebreaker="dense").to_numpy(), np.int64) - 1
 
 
 def positive_from(truth: NDArray[np.float64]) -> float | None:
-    """The least label that counts as positive: 1 of 0 and 1, the higher one of two; None for graded labels."""
+    """The lowest positive label: 1 for labels 0 and 1, the higher of two values; None for graded labels."""
     distinct = np.unique(truth)
     if np.isin(distinct, (0.0, 1.0)).all():
         return 1.0

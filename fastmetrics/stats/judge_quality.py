@@ -1,4 +1,4 @@
-"""How steady a judge is, how often it fails and how long it takes."""
+"""Consistency, error rate and latency of a judge."""
 
 from __future__ import annotations
 
@@ -18,21 +18,21 @@ from fastmetrics.errors.messages import Argument
 from fastmetrics.stats.agreement import krippendorff_alpha
 
 _SHARE = 0.125
-"""What 0.5 is of the span from 1 to 5."""
+"""The default tolerance as a share of the range: 0.5 of the range 1 to 5."""
 _RELIABLE, _UNSTABLE = 0.9, 0.7
 _NO_CALL = ("missing", "too_long", "budget")
-"""Statuses of rows that nobody was asked about."""
+"""Statuses of rows without a call."""
 PERCENTILES = (50, 90, 95, 99)
 
 
 @dataclass(frozen=True)
 class Consistency:
-    """How far the repeats of one question get the same score; NaN where no row has two."""
+    """Agreement of the repeats of one question; NaN if no row has two scores."""
 
     share: float
-    """Rows whose two scores differ by at most the tolerance / rows; of more repeats, the mean over their pairs."""
+    """Rows whose two scores differ by at most the tolerance / rows; for more repeats, the mean over pairs."""
     deviation: float
-    """The mean over rows of the standard deviation of the row's scores (divided by one less than there are)."""
+    """The mean over rows of the standard deviation of the row's scores (ddof = 1)."""
     alpha: float
     """Krippendorff's alpha of the repeats, as numbers."""
     n: int
@@ -50,11 +50,11 @@ class Consistency:
 def judge_consistency(
     scores: Any, *, range: tuple[float, float] = (1, 5), tolerance: float | None = None
 ) -> Consistency:
-    """How far the scores of several repeats agree; ``scores`` has a row for each question, a column for each repeat.
+    """Agreement between repeated scores; ``scores`` has one row per question and one column per repeat.
 
-    A score that is null or NaN is none.  Two scores agree that differ by at most ``tolerance``, by default an eighth of
-    the rubric's ``range``: 0.5 of 1 to 5, 0.125 of 0 to 1.  Of two repeats the share is over the rows with both scores;
-    of more it is the mean of that share over the pairs of repeats that have such rows.
+    Null and NaN scores are ignored.  Two scores agree if they differ by at most ``tolerance``, by default an eighth of
+    the rubric's ``range``: 0.5 for 1 to 5, 0.125 for 0 to 1.  For two repeats, the share is over the rows with both
+    scores; for more, it is the mean of that share over the pairs of repeats that have such rows.
 
     >>> found = judge_consistency([[4, 4.5], [3, 5], [2, 2], [1, None]])
     >>> round(found.share, 4), found.n, found.reading
@@ -64,7 +64,7 @@ def judge_consistency(
     """
     low, high = range
     if not (math.isfinite(low) and math.isfinite(high) and low < high):
-        raise OptionError(Argument("range", range), ": expected its lowest and its highest score")
+        raise OptionError(Argument("range", range), ": expected the lowest and the highest score")
     limit = (high - low) * _SHARE if tolerance is None else argument("tolerance", tolerance, Real(0, high - low))
     given = _matrix(scores)
     known = ~np.isnan(given)
@@ -87,14 +87,14 @@ def _matrix(scores: Any) -> Floats:
     rows = [[math.nan if one is None else float(one) for one in row] for row in scores]
     lengths = {len(row) for row in rows}
     if len(lengths) > 1:
-        raise InputError(f"as many repeats in each row were expected, not {min(lengths)} and {max(lengths)}")
+        raise InputError(f"expected the same number of repeats in each row, got {min(lengths)} and {max(lengths)}")
     return np.array(rows, np.float64).reshape(len(rows), lengths.pop() if lengths else 0)
 
 
 def judge_error_rate(statuses: Sequence[str | None]) -> float:
-    """Calls without a score / calls, by their statuses; NaN where nothing was asked.
+    """Calls without a score / calls, by their statuses; NaN if there were no calls.
 
-    Only ``ok`` has a score.  ``missing``, ``too_long``, ``budget`` and null say that no call was made.
+    Only ``ok`` has a score.  ``missing``, ``too_long``, ``budget`` and null mean that no call was made.
 
     >>> judge_error_rate(["ok", "unparsed", "ok", "timeout", "missing"])
     0.5
@@ -105,7 +105,7 @@ def judge_error_rate(statuses: Sequence[str | None]) -> float:
 
 @dataclass(frozen=True)
 class Latency:
-    """Milliseconds: the mean and percentiles (linear interpolation, as NumPy) of ``n`` known ones; NaN of none."""
+    """Milliseconds: the mean and percentiles (linear interpolation, as NumPy) of ``n`` values; NaN without values."""
 
     n: int
     mean: float
@@ -113,7 +113,7 @@ class Latency:
 
 
 def judge_latency(milliseconds: Any) -> Latency:
-    """The mean and percentiles of how long the calls took; null and NaN are not known.
+    """The mean and percentiles of the latency of calls; null and NaN are ignored.
 
     >>> judge_latency([100, 200, 300, None]).percentiles["p50"]
     200.0
@@ -126,7 +126,7 @@ def judge_latency(milliseconds: Any) -> Latency:
 
 
 def status_counts(statuses: Sequence[str | None]) -> dict[str, int]:
-    """How many have each status, in alphabetical order; a null is ``none``."""
+    """The count of each status, in alphabetical order; null is ``none``."""
     return dict(sorted(Counter(one or "none" for one in statuses).items()))
 
 

@@ -1,4 +1,4 @@
-"""Mean, deviation and extremes of a column, exact and mergeable: any split or order of the rows gives the same bits."""
+"""Exact, mergeable mean, standard deviation and extremes of a column, independent of the split and order of rows."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ from fastmetrics.kernels.stats import exact_sums as sums
 
 _UNIT = 1074  # sums are counted in units of 2**-1074, the smallest float64; squares in units of 2**-2148
 _MANY = 4_096
-"""Values from which on the sum of bins is faster than ``math.fsum``."""
+"""Number of values from which on summing by bins is faster than ``math.fsum``."""
 _COUNTS = ("n_finite", "n_plus_infinity", "n_minus_infinity", "n_missing", "n_undefined", "n_error")
 
 
 class State:
-    """What is known of a column so far: counts, and the sums of the values and of their squares as integers.
+    """The accumulated state of a column: counts, and the exact sums of values and squares as integers.
 
-    ``mean`` = Σx / n and ``std`` = √(Σx²/n − (Σx/n)²) (of the population: ddof = 0) are rounded once, from the exact
-    sums, to the nearest float64.  An infinite score makes the mean infinite (undefined when both signs occur) and the
-    deviation undefined.  Undefined results, also those of no value at all, are NaN.
+    ``mean`` = Σx / n and ``std`` = √(Σx²/n − (Σx/n)²) (population: ddof = 0) are rounded once, from the exact sums, to
+    the nearest float64.  An infinite score makes the mean infinite (undefined with both signs) and the standard
+    deviation undefined.  Undefined results are NaN, also without values.
 
     >>> a, b = State(), State()
     >>> a.add([0.1, 0.2, None])
@@ -46,9 +46,9 @@ class State:
         self._pending = 0
 
     def add(self, column: Any) -> None:
-        """Add a column of numbers: null means a missing input, NaN an undefined score.
+        """Add a column of numbers: null is a missing input, NaN an undefined score.
 
-        Raises ``InputError`` if the column holds no numbers.
+        Raises ``InputError`` if the column is not numeric.
         """
         for chunk in column.chunks if isinstance(column, pa.ChunkedArray) else [column]:
             values, n_null = _float64(chunk)
@@ -57,7 +57,7 @@ class State:
                 self._accumulate(values[start : start + sums.ROWS])
 
     def tell_apart(self, n_undefined: int, n_error: int) -> None:
-        """Count so many of the missing rows as undefined and as failed instead; raises ``InputError`` for too many."""
+        """Reclassify missing rows as undefined or failed; raises ``InputError`` if there are too few missing rows."""
         if n_undefined < 0 or n_error < 0 or n_undefined + n_error > self.n_missing:
             raise InputError(f"{n_undefined} undefined and {n_error} failed of {self.n_missing} missing rows")
         self._counts["n_missing"] -= n_undefined + n_error
@@ -65,11 +65,11 @@ class State:
         self._counts["n_error"] += n_error
 
     def add_errors(self, n: int) -> None:
-        """Count ``n`` rows whose scoring failed, which no column holds."""
+        """Count ``n`` rows whose scoring failed and that are in no column."""
         self._counts["n_error"] += n
 
     def merge(self, other: State) -> State:
-        """The state of both columns' rows together, whichever comes first."""
+        """The state of the rows of both, in any order."""
         self._fold()
         other._fold()
         both = State()
@@ -94,7 +94,7 @@ class State:
             state._lowest, state._highest = float.fromhex(fields["min"]), float.fromhex(fields["max"])
             state._counts = {name: int(fields[name]) for name in _COUNTS}
         except (ValueError, KeyError, TypeError) as error:
-            raise InputError(f"not the state of a column: {text[:60]!r}") from error
+            raise InputError(f"expected the state of a column, got {text[:60]!r}") from error
         return state
 
     def __eq__(self, other: object) -> bool:
@@ -104,18 +104,18 @@ class State:
 
     @property
     def n(self) -> int:
-        """Rows that have a score."""
+        """Rows with a score."""
         self._fold()
         return self._counts["n_finite"] + self._n_infinite
 
     @property
     def n_missing(self) -> int:
-        """Rows one of whose inputs was absent."""
+        """Rows with a missing input."""
         return self._counts["n_missing"]
 
     @property
     def n_undefined(self) -> int:
-        """Rows for which the metric has no value."""
+        """Rows with an undefined score."""
         return self._counts["n_undefined"]
 
     @property
@@ -189,7 +189,7 @@ class State:
             self._lowest, self._highest = min(self._lowest, lowest), max(self._highest, highest)
 
     def _fold(self) -> None:
-        """Move what the bins hold into the exact integers."""
+        """Move the contents of the bins into the exact integers."""
         if self._bins is None:
             return
         for exponent in np.flatnonzero(self._bins.any(axis=1)).tolist():
@@ -202,7 +202,7 @@ class State:
 
 
 def exact_sum(values: NDArray[np.float64]) -> float:
-    """Σx, correctly rounded: the bits of ``math.fsum``, which takes a dozen times as long where values are many.
+    """Σx, correctly rounded: the bits of ``math.fsum``, which takes about twelve times as long for many values.
 
     >>> exact_sum(np.array([1e308, 1.0, -1e308]))
     1.0
@@ -223,7 +223,7 @@ def _float64(column: Any) -> tuple[NDArray[np.float64], int]:
     try:
         array = (column if isinstance(column, pa.Array) else pa.array(column)).cast(pa.float64(), safe=False)
     except (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError) as error:
-        raise InputError(f"a column of numbers was expected: {error}") from error
+        raise InputError(f"expected a column of numbers: {error}") from error
     n_null = array.null_count
     values = np.asarray((array.drop_null() if n_null else array).to_numpy(zero_copy_only=False), np.float64)
     values = np.ascontiguousarray(values).view()

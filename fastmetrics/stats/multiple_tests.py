@@ -1,4 +1,4 @@
-"""P values corrected for the number of tests, and systems in groups that no test tells apart."""
+"""Correction of p values for multiple tests, and letters for systems that are not significantly different."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ CORRECTIONS = ("holm", "bh", "none")
 
 
 def corrected(p_values: Sequence[float], correction: str) -> list[float]:
-    """P values corrected together: ``holm`` (family-wise error), ``bh`` (Benjamini and Hochberg's rate), ``none``.
+    """Corrected p values: ``holm`` (family-wise error), ``bh`` (Benjamini and Hochberg's rate), ``none``.
 
     NaN stays NaN and is not counted.
 
@@ -42,7 +42,7 @@ def _benjamini_hochberg(ascending: Floats) -> Floats:
 
 
 def compact_letters(count: int, differ: Callable[[int, int], bool]) -> list[str]:
-    """Letters for ``count`` systems, in the order given: two share a letter where no test tells them apart.
+    """Letters for ``count`` systems, in the given order: two share a letter if they are not significantly different.
 
     By insertion and absorption (Piepho 2004).
 
@@ -64,7 +64,7 @@ def _split(group: set[int], a: int, b: int) -> list[set[int]]:
 
 
 def _absorbed(at: int, groups: list[set[int]]) -> bool:
-    """Whether another group holds all of this one; of equal ones the first stays."""
+    """Whether another group contains this one; of equal groups the first stays."""
     mine = groups[at]
     return any(mine < other or (mine == other and place < at) for place, other in enumerate(groups))
 

@@ -1,4 +1,4 @@
-"""Several columns of whole numbers in one word each, so that one sum of words is the sums of several columns."""
+"""Packing several integer columns into 64-bit words, so that one sum of words gives the sums of several columns."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ _BITS = 63
 
 @dataclass(frozen=True)
 class Packed:
-    """``words[w]`` holds, for each row, the fields (w, where it begins, how many bits it has).
+    """``words[w]`` contains, for each row, the fields (w, first bit, number of bits).
 
-    The bits of fields with negative numbers are counted as negative.  ``columns`` says which field each column is:
-    equal columns are one.
+    The bit count of a field includes negative values.  ``columns`` gives the field of each column: equal columns share
+    one.
     """
 
     words: Ints
@@ -26,7 +26,7 @@ class Packed:
 
     @classmethod
     def of(cls, counts: Ints, bounds: Ints) -> Packed:
-        """The columns of ``counts``, whose sums will not be larger than ``bounds``, nor smaller than −``bounds``."""
+        """The packed columns of ``counts``, whose sums are between −``bounds`` and ``bounds``."""
         known: dict[bytes, int] = {}
         columns = [known.setdefault(column.tobytes(), len(known)) for column in np.ascontiguousarray(counts.T)]
         firsts = [columns.index(field) for field in range(len(known))]

@@ -1,7 +1,7 @@
-"""Corpus metrics of two systems: resampled from the counts of each row, by the draws that paired scores have.
+"""Resampling corpus metrics of two systems from the counts of each row, with the same draws as for paired scores.
 
-A corpus metric is a formula over sums of counts.  Rows drawn with replacement, or swapped between the systems, have
-sums of their own, and these a value; whole numbers make it the same for any order of the work.
+A corpus metric is a formula over sums of counts.  Resampling or swapping rows gives new sums and a new value; integer
+sums make it independent of the order of the work.
 """
 
 from __future__ import annotations
@@ -20,15 +20,15 @@ from fastmetrics.stats.packed_counts import Packed
 from fastmetrics.stats.paired_tests import drawn, shifted_tails
 
 Formula: TypeAlias = Callable[[Ints], Floats]
-"""Gives the value of each row of sums, NaN where it is undefined."""
+"""The values for rows of sums, NaN if undefined."""
 
 _AT_ONCE = 1 << 16
-"""How many sums a formula is given at a time."""
+"""Number of sums passed to a formula at once."""
 
 
 @dataclass(frozen=True)
 class PairedCounts:
-    """The counts of two systems, a row for each question, or for each cluster of them, whose ``sizes`` are its rows."""
+    """The counts of two systems, one row per question or per cluster; ``sizes`` are the rows of the clusters."""
 
     first: Ints
     second: Ints
@@ -37,7 +37,7 @@ class PairedCounts:
 
     @classmethod
     def of(cls, first: Ints, second: Ints, formula: Formula, clusters: Ints | None = None) -> PairedCounts:
-        """Of rows, with the cluster of each, numbered in any way."""
+        """From rows, with the cluster of each row, numbered in any way."""
         if clusters is None:
             return cls(first, second, formula)
         _, numbers = np.unique(clusters, return_inverse=True)
@@ -49,14 +49,14 @@ class PairedCounts:
 
     @property
     def values(self) -> tuple[float, float]:
-        """The values of both systems; NaN of no rows."""
+        """The values of both systems; NaN without rows."""
         if not len(self.first):
             return float("nan"), float("nan")
         a, b = self.formula(np.stack([self.first.sum(axis=0), self.second.sum(axis=0)])).tolist()
         return a, b
 
     def differences(self, first: Ints, second: Ints) -> Floats:
-        """The second system's value less the first's, for each row of sums."""
+        """The second system's value minus the first's, for each row of sums."""
         pieces = range(0, len(first), _AT_ONCE)
         values = [self.formula(sums[at : at + _AT_ONCE]) for sums in (second, first) for at in pieces]
         both = np.concatenate(values) if values else np.zeros(0)
@@ -66,9 +66,9 @@ class PairedCounts:
 def swap_p(pair: PairedCounts, resamples: int, seed: int, threads: int | None) -> float:
     """The two-sided p of approximate randomisation: (1 + #{|Δ*| ≥ |Δ|})/(1 + N), Δ* with rows swapped at random.
 
-    Where there are no more than N patterns (of n rows 2ⁿ⁻¹, as the other half has the same |Δ*|) all are counted
-    instead.  Clusters are swapped together.  An undefined Δ* counts as one that is as large, so that it makes no p
-    smaller; NaN where Δ is undefined.
+    If there are no more than N patterns (2ⁿ⁻¹ for n rows, since the other half has the same |Δ*|), all are counted
+    instead.  Clusters are swapped together.  An undefined Δ* counts as equally large, so it cannot make p smaller; NaN
+    if Δ is undefined.
     """
     delta = abs(pair.values[1] - pair.values[0])
     if np.isnan(delta):
@@ -88,7 +88,7 @@ def swap_p(pair: PairedCounts, resamples: int, seed: int, threads: int | None) -
 
 
 def _reached(pair: PairedCounts, packed: Packed, flipped: Ints, delta: float) -> int:
-    """How many of some patterns have a difference as large; ``flipped`` are sums of the rows' differences, ±."""
+    """The number of patterns with an equally large difference; ``flipped`` are signed sums of the rows' differences."""
     total, flips = (pair.first + pair.second).sum(axis=0), packed.unpacked(flipped)
     found = np.abs(pair.differences((total - flips) // 2, (total + flips) // 2))
     return int((~(found < delta)).sum())
@@ -97,10 +97,10 @@ def _reached(pair: PairedCounts, packed: Packed, flipped: Ints, delta: float) ->
 def counts_interval(
     pair: PairedCounts, confidence: float, resamples: int, seed: int, threads: int | None, bca: bool = False
 ) -> tuple[float, float]:
-    """The interval of the difference from rows (or clusters) drawn with replacement: percentiles, or BCa.
+    """The bootstrap interval of the difference over rows (or clusters): percentile or BCa.
 
-    BCa takes skewness from the differences without one row each.  Samples of which a value is undefined are left out;
-    NaN of fewer than 2 rows or clusters, or where the difference is undefined.
+    BCa takes skewness from the jackknife.  Samples with an undefined value are excluded; NaN for fewer than 2 rows or
+    clusters, or if the difference is undefined.
     """
     delta = pair.values[1] - pair.values[0]
     if len(pair.first) < 2 or np.isnan(delta):
@@ -122,7 +122,7 @@ def counts_interval(
 
 
 def _resampler(values: Ints, sizes: Ints | None) -> Callable[[np.uint64, int, Ints], None]:
-    """What draws rows, or clusters, with replacement and adds up their values."""
+    """A function that draws rows, or clusters, with replacement and sums their values."""
     if sizes is None:
         return partial(resampled_sums, values)
 

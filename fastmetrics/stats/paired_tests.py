@@ -1,7 +1,7 @@
-"""Paired scores of two systems: is the mean of their differences other than 0, and within which interval does it lie.
+"""Paired tests and intervals for the mean difference between two systems.
 
-Differences are rounded to whole multiples of a 2⁻⁵⁶th of the sum of their sizes, so that sums of them are exact in any
-order, and two sums that are equal compare as equal.
+Differences are rounded to integer multiples of 2⁻⁵⁶ times the sum of their absolute values, so their sums are exact in
+any order, and equal sums compare as equal.
 """
 
 from __future__ import annotations
@@ -24,21 +24,21 @@ from fastmetrics.kernels.stats.sign_flips import flipped_sums
 from fastmetrics.stats.moments import exact_sum
 
 TESTS = ("fisher", "t", "mcnemar", "wilcoxon")
-"""The tests of one pair of systems."""
+"""The tests for a pair of systems."""
 
 _BITS = 56
 _EXACT = 20
-"""Up to so many rows (or clusters) every pattern of signs is tried."""
+"""Up to this number of rows (or clusters), all sign patterns are enumerated."""
 _RESAMPLES_AT_ONCE = 256
 _ALONE = 1 << 22
-"""Up to so many cells times resamples, threads would take longer to start than the work does."""
+"""Up to this number of cells times resamples, one thread is faster than several."""
 
 
 @dataclass(frozen=True)
 class Differences:
-    """The differences of paired scores, added up within clusters if rows belong together.
+    """The differences of paired scores, summed within clusters if there are any.
 
-    ``units`` are the sums of the clusters as whole numbers, of which ``scale`` make 1; ``sizes`` their rows.
+    ``units`` are the sums of the clusters as integers, in units of 1/``scale``; ``sizes`` are their numbers of rows.
     """
 
     values: Floats
@@ -48,7 +48,7 @@ class Differences:
 
     @classmethod
     def of(cls, values: Floats, clusters: Ints | None = None) -> Differences:
-        """Of finite differences, with the cluster of each row, numbered in any way."""
+        """From finite differences, with the cluster of each row, numbered in any way."""
         sizes, sums = None, values
         if clusters is not None:
             _, numbers = np.unique(clusters, return_inverse=True)
@@ -64,12 +64,12 @@ class Differences:
 
     @property
     def mean(self) -> float:
-        """The mean difference, rounded once; NaN of no rows."""
+        """The mean difference, rounded once; NaN without rows."""
         return exact_sum(self.values) / self.n if self.n else math.nan
 
     @property
     def standard_error(self) -> float:
-        """That of the mean: s/√n, or of clusters the linearised √(C/(C−1)·Σ(Sₖ − mₖ·Δ)²)/n; NaN of one of them."""
+        """The standard error of the mean: s/√n, or for clusters √(C/(C−1)·Σ(Sₖ − mₖ·Δ)²)/n; NaN for one of them."""
         count = len(self.units)
         if count < 2:
             return math.nan
@@ -79,7 +79,7 @@ class Differences:
 
 
 def whole(values: NDArray[np.float64]) -> tuple[Ints, float]:
-    """Numbers as whole multiples of 1/scale, where scale is the power of 2 that keeps Σ|value| below 2⁵⁶."""
+    """Numbers as integer multiples of 1/scale, where scale is the power of 2 that keeps Σ|value| below 2⁵⁶."""
     size = exact_sum(np.abs(values).ravel())
     if size == 0:
         return np.zeros(values.shape, np.int64), 1.0
@@ -93,7 +93,7 @@ def _grouped(values: Floats, numbers: Ints, sizes: Ints) -> list[Floats]:
 
 
 def effect_size(values: Floats) -> float:
-    """d_z, the mean of the differences divided by their standard deviation (ddof = 1); NaN where that is 0."""
+    """d_z, the mean of the differences divided by their standard deviation (ddof = 1); NaN if that is 0."""
     if len(values) < 2 or np.ptp(values) == 0:
         return math.nan
     mean = exact_sum(values) / len(values)
@@ -102,9 +102,9 @@ def effect_size(values: Floats) -> float:
 
 
 def detectable(differences: Differences, alpha: float = 0.05, power: float = 0.8) -> float:
-    """The smallest true difference that so many rows of this spread would show with probability ``power``.
+    """The smallest true difference that this many rows of this spread detect with probability ``power``.
 
-    (t₁₋α/₂ + t_power)·s/√n, of a two-sided test at level ``alpha``; NaN of fewer than 2 rows or clusters.
+    (t₁₋α/₂ + t_power)·s/√n, for a two-sided test at level ``alpha``; NaN for fewer than 2 rows or clusters.
     """
     from scipy.special import stdtrit
 
@@ -115,7 +115,7 @@ def detectable(differences: Differences, alpha: float = 0.05, power: float = 0.8
 
 
 def p_value(test: str, differences: Differences, resamples: int, seed: int, threads: int | None) -> float:
-    """The two-sided p of one of ``TESTS``; NaN of no rows."""
+    """The two-sided p of one of ``TESTS``; NaN without rows."""
     if differences.n == 0:
         return math.nan
     if test == "fisher":
@@ -124,9 +124,9 @@ def p_value(test: str, differences: Differences, resamples: int, seed: int, thre
 
 
 def randomisation_p(differences: Differences, resamples: int, seed: int, threads: int | None) -> float:
-    """Fisher's randomisation test: (1 + #{|Δ*| ≥ |Δ|})/(1 + N), where Δ* has each difference's sign flipped or not.
+    """Fisher's randomisation test: (1 + #{|Δ*| ≥ |Δ|})/(1 + N), where Δ* has random signs of the differences.
 
-    Of 20 rows or fewer all 2ⁿ patterns of signs are counted instead.  Clusters flip together.
+    For 20 rows or fewer, all 2ⁿ sign patterns are enumerated instead.  Clusters flip together.
     """
     units = differences.units
     tolerance = len(units)  # each was rounded by up to half a unit
@@ -141,7 +141,7 @@ def randomisation_p(differences: Differences, resamples: int, seed: int, threads
 
 
 def t_p(differences: Differences) -> float:
-    """The paired t-test; of clusters with their linearised standard error.  1 where all differences are 0."""
+    """The paired t-test; for clusters with the linearised standard error.  1 if all differences are 0."""
     from scipy.special import stdtr
 
     error = differences.standard_error
@@ -153,7 +153,7 @@ def t_p(differences: Differences) -> float:
 
 
 def mcnemar_p(differences: Differences) -> float:
-    """McNemar's exact test of scores that are 0 or 1: the binomial of the rows that differ; 1 where none does."""
+    """McNemar's exact test for scores of 0 and 1: a binomial test over the differing rows; 1 without any."""
     from scipy.special import bdtr
 
     wins, losses = int((differences.values > 0).sum()), int((differences.values < 0).sum())
@@ -161,7 +161,7 @@ def mcnemar_p(differences: Differences) -> float:
 
 
 def wilcoxon_p(differences: Differences) -> float:
-    """Wilcoxon's signed-rank test as SciPy does it (zeros left out); 1 where all differences are 0."""
+    """Wilcoxon's signed-rank test as in SciPy (without zeros); 1 if all differences are 0."""
     from scipy.stats import wilcoxon
 
     values = differences.values[differences.values != 0]
@@ -171,9 +171,9 @@ def wilcoxon_p(differences: Differences) -> float:
 def bootstrap_interval(
     differences: Differences, confidence: float, resamples: int, seed: int, threads: int | None, bca: bool = False
 ) -> tuple[float, float]:
-    """The interval of the mean difference from rows (or clusters) drawn with replacement: percentiles, or BCa.
+    """The bootstrap interval of the mean difference over rows (or clusters): percentile or BCa.
 
-    BCa (Efron 1987) corrects the percentiles for bias and skewness.  NaN of fewer than 2 rows or clusters.
+    BCa (Efron 1987) corrects the percentiles for bias and skewness.  NaN for fewer than 2 rows or clusters.
     """
     units = differences.units
     if len(units) < 2:
@@ -191,7 +191,7 @@ def bootstrap_interval(
 
 
 def t_interval(differences: Differences, confidence: float) -> tuple[float, float]:
-    """The interval of the mean difference by Student's t: mean ± t·s/√n; NaN of fewer than 2 rows or clusters."""
+    """The interval of the mean difference by Student's t: mean ± t·s/√n; NaN for fewer than 2 rows or clusters."""
     from scipy.special import stdtrit
 
     freedom = len(differences.units) - 1
@@ -202,7 +202,7 @@ def t_interval(differences: Differences, confidence: float) -> tuple[float, floa
 
 
 def _rounding(differences: Differences) -> float:
-    """How much the mean lost when the differences became whole numbers."""
+    """The rounding error of the mean from converting the differences to integers."""
     return differences.mean - float(differences.units.sum() / (differences.scale * differences.n))
 
 
@@ -240,7 +240,7 @@ def shifted_tails(tails: Floats, resampled: Floats, value: float, skew: float) -
 def drawn(
     fill: Callable[[np.uint64, int, Any], None], cells: int, resamples: int, seed: int, threads: int | None
 ) -> Ints:
-    """One whole number for each resample of so many cells, by threads that share the resamples where they are many."""
+    """One integer for each resample of these cells, computed by several threads if there are many."""
     out = np.empty(resamples, np.int64)
     if cells * resamples <= _ALONE:
         fill(np.uint64(seed), 0, out)

@@ -1,4 +1,4 @@
-"""Judgements of two answers side by side: who wins, how often the order decides, and the strengths of many systems."""
+"""Pairwise judgements: win rate, flips by order, and the strengths of many systems."""
 
 from __future__ import annotations
 
@@ -19,22 +19,22 @@ from fastmetrics.stats.proportions import wilson
 
 @dataclass(frozen=True)
 class Pairwise:
-    """What comes of asking about two answers in both orders."""
+    """The results of comparing two answers in both orders."""
 
     win_rate: Estimate
-    """Of the first system over the rows judged in both orders, a tie half a win: the mean of a row's two verdicts."""
+    """The win rate of the first system over the rows judged in both orders; a tie is half a win."""
     flips: Estimate
     """The share of rows judged in both orders whose two verdicts differ."""
     first_place: Estimate
-    """The share of verdicts for either answer that fell to the one shown first; 0.5 is no preference."""
+    """The share of verdicts for the answer shown first, excluding ties; 0.5 is no preference."""
     n: int
     """Rows judged in both orders."""
     n_one_order: int
     """Rows judged in one order only."""
     n_none: int
-    """Rows not judged at all."""
+    """Rows without a verdict."""
     wins: Mapping[str, int]
-    """How many rows have each pair of verdicts: ``A, tie`` is A in the one order and a tie in the other."""
+    """The number of rows with each pair of verdicts: ``A, tie`` is A in one order and a tie in the other."""
 
 
 def pairwise(
@@ -46,11 +46,11 @@ def pairwise(
     tie: str = "tie",
     confidence: float = 0.95,
 ) -> Pairwise:
-    """Win rate, flips and preference for the first place, of verdicts given with A shown first, then with B.
+    """Win rate, flips and first-position preference of verdicts given with A shown first, then with B first.
 
-    A verdict is the name of the better system, ``a`` or ``b``, whatever its place, or ``tie``; null is no verdict.
-    Rows with one verdict do not count in the win rate and the flips, since the place would show; they do count in the
-    preference for the first place, which leaves out ties.  The intervals are Wilson's.  Without rows all is NaN.
+    A verdict is the name of the better system, ``a`` or ``b``, whatever its position, or ``tie``; null is no verdict.
+    Rows with one verdict are excluded from the win rate and the flips, which the position would bias.  They count in
+    the first-position preference, which excludes ties.  The intervals are Wilson's.  Without rows, all figures are NaN.
 
     >>> found = pairwise(["A", "A", "tie", "B"], ["A", "B", "B", None])
     >>> round(found.win_rate.value, 3), round(found.flips.value, 3), round(found.first_place.value, 3), found.n
@@ -65,7 +65,7 @@ def pairwise(
     for order, verdicts in (("first", first), ("second", second)):
         for row, one in enumerate(verdicts):
             if one is not None and one not in worth:
-                raise InputError(f"{order} order, row {row}: expected {a!r}, {b!r}, {tie!r} or null, not {one!r}")
+                raise InputError(f"{order} order, row {row}: expected {a!r}, {b!r}, {tie!r} or null, got {one!r}")
     rows = [(x, y) for x, y in zip(first, second, strict=True) if x is not None and y is not None]
     none = sum(x is None and y is None for x, y in zip(first, second, strict=True))
     counts: dict[str, int] = {}
@@ -86,23 +86,24 @@ def pairwise(
 def bradley_terry(
     contests: Iterable[tuple[str, str, str | None]], *, tie: str = "tie", confidence: float = 0.95
 ) -> dict[str, Estimate]:
-    """The strengths of systems from contests of two: (one, the other, the winner), strongest first.
+    """Strengths of systems from contests of two, given as (one, other, winner); strongest first.
 
-    P(i beats j) = 1 / (1 + exp(sⱼ − sᵢ)); the strengths s are those of greatest likelihood, and their sum is 0.  A tie
-    is half a win for each; a winner that is null is no contest.  Intervals are s ± z·e with e from the inverse of the
-    information matrix, for which all contests count as independent.  Source: Bradley and Terry 1952; Hunter 2004.
+    P(i beats j) = 1 / (1 + exp(sⱼ − sᵢ)); the strengths s maximise the likelihood and sum to 0.  A tie is half a win
+    for each; contests with a null winner are ignored.  Intervals are s ± z·e with e from the inverse of the information
+    matrix, assuming independent contests.  Source: Bradley and Terry 1952; Hunter 2004.
 
     >>> found = bradley_terry([("x", "y", "x")] * 3 + [("x", "y", "y")])
     >>> {name: round(one.value, 4) for name, one in found.items()}
     {'x': 0.5493, 'y': -0.5493}
 
-    Raises ``InputError`` where the winner is neither of the two, a system meets itself, or there are no strengths:
-    systems that never met the others, even by way of third ones, or that won, or lost, all contests with them.
+    Raises ``InputError`` if the winner is neither of the two, if a system is compared with itself, or if strengths are
+    undefined: the contests do not connect all systems, or a group of systems won, or lost, all contests with the
+    others.
     """
     argument("confidence", confidence, Real(0.0, 1.0, above=True, below=True))
     names, wins = _wins(contests, tie)
     if not names:
-        raise InputError("there are no contests to tell strengths from")
+        raise InputError("expected at least one contest")
     _defined(names, wins)
     strengths, information = _fitted(wins)
     z = NormalDist().inv_cdf((1 + confidence) / 2)
@@ -116,15 +117,15 @@ def bradley_terry(
 
 
 def _wins(contests: Iterable[tuple[str, str, Any]], tie: str) -> tuple[list[str], Floats]:
-    """The systems in alphabetical order, and how often each (row) won against each (column)."""
+    """The systems in alphabetical order, and the number of wins of each (row) against each (column)."""
     counts: dict[tuple[str, str], float] = {}
     for row, (one, other, winner) in enumerate(contests):
         if winner is None:
             continue
         if one == other:
-            raise InputError(f"contest {row}: {one!r} meets itself")
+            raise InputError(f"contest {row}: {one!r} is compared with itself")
         if winner not in (one, other, tie):
-            raise InputError(f"contest {row}: expected {one!r}, {other!r}, {tie!r} or null, not {winner!r}")
+            raise InputError(f"contest {row}: expected {one!r}, {other!r}, {tie!r} or null, got {winner!r}")
         for winning, losing in ((one, other), (other, one)):
             share = 0.5 if winner == tie else float(winner == winning)
             counts[winning, losing] = counts.get((winning, losing), 0.0) + share
@@ -136,17 +137,19 @@ def _wins(contests: Iterable[tuple[str, str, Any]], tie: str) -> tuple[list[str]
 
 
 def _defined(names: Sequence[str], wins: Floats) -> None:
-    """Raise ``InputError`` unless each system won, by way of third ones, against each other."""
+    """Raise ``InputError`` unless a chain of wins leads from each system to each other."""
     met = _reached((wins + wins.T) > 0)
     if not met.all():
         groups = sorted({", ".join(names[i] for i in np.flatnonzero(row).tolist()) for row in met})
-        raise InputError(f"no strengths: systems never met, even by way of others: {' | '.join(groups)}")
+        raise InputError(f"strengths are undefined: no contests connect these groups of systems: {' | '.join(groups)}")
     won = _reached(wins > 0)
     if not won.all():
         row = int(np.argmax(won.sum(axis=1) < len(names)))
         below = ", ".join(names[i] for i in np.flatnonzero(won[row]).tolist())
         above = ", ".join(names[i] for i in np.flatnonzero(~won[row]).tolist())
-        raise InputError(f"no strengths: {below} lost all contests with {above}, which would be infinitely stronger")
+        raise InputError(
+            f"strengths are undefined: {below} lost all contests with {above}, so the difference is infinite"
+        )
 
 
 def _reached(steps: Any) -> Any:
@@ -157,7 +160,7 @@ def _reached(steps: Any) -> Any:
 
 
 def _fitted(wins: Floats) -> tuple[Floats, Floats]:
-    """The strengths of greatest likelihood, by Newton's steps, halved where they overshoot; and the information."""
+    """The maximum-likelihood strengths, by Newton steps with halving; and the information matrix."""
     games, strengths = wins + wins.T, np.zeros(len(wins))
     for _ in range(200):
         odds = 1 / (1 + np.exp(strengths[None, :] - strengths[:, None]))

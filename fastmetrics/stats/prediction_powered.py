@@ -1,4 +1,4 @@
-"""The mean of people's labels over all judged rows from few labelled ones: prediction-powered inference."""
+"""Prediction-powered inference: the mean of human labels over all judged rows, from few labelled rows."""
 
 from __future__ import annotations
 
@@ -20,24 +20,24 @@ from fastmetrics.stats.association import Estimate
 
 @dataclass(frozen=True)
 class PoweredMean(Shown):
-    """The mean of people's labels, by labels and judge together, beside the labels alone and the judge alone."""
+    """The mean of human labels: from labels and judge together, from the labels alone, and from the judge alone."""
 
     powered: Estimate
     """The prediction-powered mean and its interval."""
     plain: Estimate
     """The mean of the labels alone and its normal interval."""
     judge_mean: float
-    """The mean score over all judged rows, unchecked by people."""
+    """The mean score over all judged rows, without correction."""
     lam: float
-    """λ, how far the judge is trusted on the rows without a label: 0 not at all, 1 as far as people."""
+    """λ, the weight of the judge's scores on rows without a label, from 0 to 1."""
     lam_over_all: float
-    """The same weight where the judge's mean is taken over all rows, the labelled ones among them."""
+    """The equivalent weight if the judge's mean is over all rows, including labelled ones."""
     n_labelled: int
     """Rows with a score and a label."""
     n_judged: int
     """Rows with a score."""
     n_no_score: int
-    """Labelled rows without a score; they count nowhere."""
+    """Labelled rows without a score, which are not used."""
     confidence: float
 
     def to_dict(self) -> dict[str, Any]:
@@ -56,10 +56,10 @@ class PoweredMean(Shown):
         return [Grid(("mean", "value", "low", "high", "rows"), rows)]
 
     def remarks(self) -> Sequence[str]:
-        """What lambda is, and when the figures hold."""
+        """The value of lambda, and the conditions of validity."""
         said = [f"lambda {number(self.lam)}; low and high: {self.confidence * 100:g} % confidence intervals"]
         said += [f"{self.n_no_score:,} labelled rows without a score are left out"] if self.n_no_score else []
-        return [*said, "holds where the labelled rows were drawn at random from the judged ones"]
+        return [*said, "valid if the labelled rows are a random sample of the judged rows"]
 
 
 def _cells(one: Estimate) -> tuple[str, str, str]:
@@ -67,7 +67,7 @@ def _cells(one: Estimate) -> tuple[str, str, str]:
 
 
 def powered_mean(scores: Any, labels: Any, confidence: float = 0.95) -> PoweredMean:
-    """The mean of a label over all judged rows, of which few are labelled; NaN stands for no score, and for no label.
+    """The mean of a label over all judged rows, of which few are labelled; NaN is no score or no label.
 
     With the labels Y and scores F of the n labelled rows and the scores G of the N others,
     θ = λ·mean(G) + mean(Y − λ·F), s² = λ²·var(G)/N + var(Y − λ·F)/n, and the interval is θ ± z·s.  λ is the plug-in
@@ -75,26 +75,29 @@ def powered_mean(scores: Any, labels: Any, confidence: float = 0.95) -> PoweredM
     rows but that of F and G together, by one less, as in the package ``ppi-python``.  With λ' = λ·(n + N)/N
     (``lam_over_all``) the same θ is λ'·mean(score over all rows) + mean(Y − λ'·F).
 
-    λ is 0, and the labels stand alone, where all scores are equal, all rows labelled, or only one.  One label has no
-    interval: NaN.  The order of the rows cannot show in the result.  Source: Angelopoulos, Duchi and Zrnic 2023, PPI++.
+    λ is 0, and only the labels are used, if all scores are equal, all rows are labelled, or only one row is.  One label
+    has no interval: NaN.  The order of the rows does not change the result.  Source: Angelopoulos, Duchi and Zrnic
+    2023, PPI++.
 
     >>> found = powered_mean([1, 2, 3, 4, 5, 5, 4, 5], [1, 2, 3, 5, float("nan"), float("nan"), float("nan"), None])
     >>> round(found.plain.value, 3), round(found.powered.value, 3), round(found.lam, 3)
     (2.75, 3.556, 0.358)
 
-    Raises ``InputError`` for columns of different length, a label or score that is infinite, or no row with both.
+    Raises ``InputError`` for columns of different length, an infinite label or score, or no row with both.
     """
     argument("confidence", confidence, Real(0.0, 1.0, above=True, below=True))
     given, truth = np.asarray(scores, np.float64), np.asarray(labels, np.float64)
     if given.shape != truth.shape or given.ndim != 1:
-        raise InputError(f"scores and labels of one length were expected, not {given.shape} and {truth.shape}")
+        raise InputError(f"expected scores and labels of equal length, got shapes {given.shape} and {truth.shape}")
     for what, values in (("score", given), ("label", truth)):
         if np.isinf(values).any():
-            raise InputError(f"row {int(np.isinf(values).argmax())}: a {what} is not infinite")
+            raise InputError(f"row {int(np.isinf(values).argmax())}: expected a finite {what}")
     judged, labelled = ~np.isnan(given), ~np.isnan(truth)
     both = judged & labelled
     if not both.any():
-        raise InputError(f"no row has a score and a label: {judged.sum():,} have a score, {labelled.sum():,} a label")
+        raise InputError(
+            f"no row has both a score and a label: {judged.sum():,} have a score, {labelled.sum():,} a label"
+        )
     y, f, g = truth[both], given[both], given[judged & ~both]
     lam = _tuned(y, f, g)
     z = NormalDist().inv_cdf((1 + confidence) / 2)
@@ -118,7 +121,7 @@ def powered_mean(scores: Any, labels: Any, confidence: float = 0.95) -> PoweredM
 
 
 def _tuned(y: Floats, f: Floats, g: Floats) -> float:
-    """λ, which makes the variance least."""
+    """The λ that minimises the variance."""
     n, more = len(y), len(g)
     every = np.append(f, g)
     spread = _variance(every)

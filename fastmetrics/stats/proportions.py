@@ -1,4 +1,4 @@
-"""A share of rows and the interval it lies in."""
+"""A share of rows and its confidence interval."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from fastmetrics.stats.association import Estimate
 
 
 def wilson(hits: float, n: int, confidence: float = 0.95) -> Estimate:
-    """The share ``hits / n`` with the score interval of Wilson 1927; all NaN where n is 0.
+    """The share ``hits / n`` with the score interval of Wilson 1927; all NaN if n is 0.
 
-    (p + z²/2n ± z·√(p(1−p)/n + z²/4n²)) / (1 + z²/n).  Means of figures between 0 and 1 fit in, too: they vary at most
-    as much as a share does, so that their interval is wide enough.
+    (p + z²/2n ± z·√(p(1−p)/n + z²/4n²)) / (1 + z²/n).  It is also valid for means of values between 0 and 1, whose
+    variance is at most that of a share.
 
     >>> found = wilson(8, 10)
     >>> found.value, round(found.low, 4), round(found.high, 4)

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from fastmetrics.errors import OptionError
 
 Batches = Callable[[], Iterable[NDArray[np.float64]]]
-"""Gives the same values, in batches, each time it is called."""
+"""Returns the same values, in batches, at each call."""
 
 _DIGIT = 16
 _DIGITS = 64 // _DIGIT
@@ -19,9 +19,9 @@ _DIGITS = 64 // _DIGIT
 def quantiles(batches: Batches, qs: Sequence[float], budget: int = 1 << 22) -> NDArray[np.float64]:
     """The quantiles ``qs`` (each from 0 to 1), interpolated linearly: the numbers of ``numpy.quantile``.
 
-    NaN are left out; without any value the result is NaN.  At most about ``budget`` values are held at once: beyond
-    that the order statistics are found digit by digit (a radix selection over keys that sort as the floats do), with
-    at most five passes over the ``batches``.
+    NaN are ignored; without any value the result is NaN.  At most about ``budget`` values are held at once: beyond
+    that, the order statistics are found digit by digit (a radix selection over keys that sort like floats), with at
+    most five passes over the ``batches``.
 
     >>> quantiles(lambda: [np.array([3.0, 1.0]), np.array([2.0, np.nan])], [0.5, 0.75]).tolist()
     [2.0, 2.5]
@@ -30,7 +30,7 @@ def quantiles(batches: Batches, qs: Sequence[float], budget: int = 1 << 22) -> N
     """
     wanted = np.asarray(qs, np.float64)
     if not ((wanted >= 0) & (wanted <= 1)).all():
-        raise OptionError(f"a quantile lies between 0 and 1, not {list(qs)}")
+        raise OptionError(f"expected quantiles from 0 to 1, got {list(qs)}")
     held: list[NDArray[np.float64]] = []
     n = 0
     for batch in batches():
@@ -54,7 +54,7 @@ def quantiles(batches: Batches, qs: Sequence[float], budget: int = 1 << 22) -> N
 
 
 def order_statistics(batches: Batches, ranks: Sequence[int], budget: int) -> dict[int, float]:
-    """The values at the ``ranks`` (from 0) of the sorted values, NaN left out; see :func:`quantiles`."""
+    """The values at the ``ranks`` (from 0) of the sorted values, without NaN; see :func:`quantiles`."""
     inside = {rank: (0, rank) for rank in ranks}  # rank -> the leading digits of its key, its rank among their values
     for digit in range(_DIGITS):
         counts = _histograms(batches, sorted({prefix for prefix, _ in inside.values()}), digit)

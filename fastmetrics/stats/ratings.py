@@ -1,4 +1,4 @@
-"""What raters said of the same units: the columns of any table, as places on one scale."""
+"""Ratings of the same units by several raters: columns of any table, as positions on one scale."""
 
 from __future__ import annotations
 
@@ -21,18 +21,18 @@ from fastmetrics.errors.messages import Argument
 
 @dataclass(frozen=True, eq=False)
 class Ratings:
-    """Ratings on one scale; ``codes`` (units × raters) are places on it in ascending order, −1 for none."""
+    """Ratings on one scale; ``codes`` (units × raters) are ascending positions on it, −1 for none."""
 
     names: Sequence[str]
     codes: NDArray[np.int64]
     values: NDArray[np.float64] | None
-    """The number at each place; None for words."""
+    """The number at each position; None for words."""
     scaled: bool
-    """Whether the scale was given, whole and in order; otherwise it holds the ratings that occur, sorted."""
+    """Whether an ordered scale was given; otherwise it consists of the sorted ratings that occur."""
 
     @property
     def ordered(self) -> bool:
-        """Whether one rating can be above another; of words only a scale says so."""
+        """Whether ratings are ordered; words need a given scale."""
         return self.scaled or self.values is not None
 
 
@@ -41,20 +41,20 @@ def read_ratings(
 ) -> Ratings:
     """The ratings in the columns of a table, or in a sequence of columns or an array of raters × units.
 
-    Of a table the columns ``raters`` count, by default all but ``id`` and the row labels of pandas.  ``order`` is the
-    scale from its lowest rating to its highest; by default it is that of ordered categories, if the columns have them.
+    The raters are the columns ``raters`` of a table, by default all but ``id`` and the pandas index.  ``order`` is the
+    scale from the lowest to the highest rating; by default it comes from ordered categories, if the columns have them.
     """
     arrays = _columns(ratings, raters)
     if not arrays:
-        raise InputError("ratings were expected, one column for each rater")
+        raise InputError("expected ratings, one column for each rater")
     columns = [_plain(name, array) for name, array in arrays.items()]
     if len({len(column) for column in columns}) != 1:
         lengths = ", ".join(str(len(column)) for column in columns)
-        raise InputError(f"raters rate the same units, but their columns have lengths {lengths}")
+        raise InputError(f"expected columns of equal length, one row per unit; their lengths are {lengths}")
     kinds = {column.type for column in columns if not pa.types.is_null(column.type)} or {pa.float64()}
     if len(kinds) != 1:
         raise ColumnError(
-            "all raters give numbers or all give words; these give both; name the columns of raters with ",
+            "the ratings mix numbers and words; expected one of them; choose the columns of raters with ",
             Argument("raters"),
         )
     kind = kinds.pop()
@@ -71,11 +71,11 @@ def read_ratings(
 
 
 def _columns(ratings: Any, raters: Sequence[str] | str | None) -> dict[str, pa.Array | pa.ChunkedArray]:
-    """The raters' columns by name; those of a mere sequence are named by their places."""
+    """The raters' columns by name; those of a plain sequence are named by position."""
     first = ratings[0] if isinstance(ratings, list | tuple) and ratings else ratings
     if not isinstance(first, Mapping) and not any(hasattr(type(first), name) for name in ("schema", "columns")):
         if raters is not None:
-            raise OptionError(Argument("raters", raters), ": only the columns of a table have names")
+            raise OptionError(Argument("raters", raters), ": needs a table with named columns")
         return {f"ratings[{place}]": as_arrow(column, f"ratings[{place}]") for place, column in enumerate(ratings)}
     frame = open_frame(ratings)
     names = frame.names if raters is None else listed(raters)
@@ -102,7 +102,7 @@ def _plain(name: str, column: pa.Array | pa.ChunkedArray) -> pa.Array:
         return pc.if_else(pc.is_nan(array), None, array)
     if is_text(kind):
         return array.cast(pa.string())
-    raise ColumnError(f"column {name!r}: ratings are numbers or words, not {array.type}")
+    raise ColumnError(f"column {name!r}: expected ratings as numbers or words, got {array.type}")
 
 
 def is_text(kind: pa.DataType) -> bool:
@@ -115,7 +115,7 @@ def _distinct(flat: pa.Array) -> pa.Array:
 
 
 def _scale(order: Sequence[Any], kind: pa.DataType) -> pa.Array:
-    """An order that was given, in the type of the ratings."""
+    """A given order, in the type of the ratings."""
     if isinstance(order, str) or not len(order) or len(set(order)) < len(order):
         raise OptionError(Argument("order", order), ": expected a list of all ratings, from the lowest to the highest")
     scale = _plain("order", as_arrow(order, "order"))
@@ -126,7 +126,7 @@ def _scale(order: Sequence[Any], kind: pa.DataType) -> pa.Array:
 
 
 def _ordered(arrays: Mapping[str, pa.Array | pa.ChunkedArray]) -> list[Any] | None:
-    """The order of categories that have one, as pandas and Polars know it."""
+    """The order of ordered categories of pandas and Polars."""
     first, *others = [_categories(array) for array in arrays.values()]
     if first is None or any(other != first for other in others):
         return None

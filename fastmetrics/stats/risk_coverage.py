@@ -1,4 +1,4 @@
-"""Risk among the rows that a system is surest of, for every share of them: exact, in bounded memory."""
+"""The risk-coverage curve: exact, in bounded memory."""
 
 from __future__ import annotations
 
@@ -15,22 +15,22 @@ from fastmetrics.errors import ColumnError, InputError
 from fastmetrics.stats.quantiles import order_statistics
 
 Pairs: TypeAlias = Callable[[], Iterable[tuple[Floats, Floats]]]
-"""Gives the same rows, confidence and quality, in batches, each time it is called."""
+"""Returns the same rows, confidence and quality, in batches, at each call."""
 
 BUDGET = 1 << 21
-"""Rows held at a time."""
+"""Maximum rows in memory."""
 
 _HALF = 26  # a loss is a whole number of units of 2⁻⁵², summed in two halves of 26 bits
 _BLOCK = 1 << 18
 
 
 def risk_coverage(confidence: Any, quality: Any) -> pa.Table:
-    """The risk among the most confident rows, for each number of them: the risk-coverage curve.
+    """The risk-coverage curve: the risk among the i most confident rows, for each i.
 
-    The risk of rows is the mean of 1 - ``quality``, which lies from 0 to 1.  The table has a row for each i from 1 to
-    n: ``coverage`` (i/n), ``risk`` (of the i rows of highest ``confidence``) and ``confidence`` (the least among them).
-    Rows of equal confidence have no order: the risk within them is the mean over all orders, so that none shows.  Rows
-    without a confidence or a quality (null, NaN) are left out.  The mean of ``risk`` is ``aurc``.
+    The risk of rows is the mean of 1 - ``quality``, which is between 0 and 1.  The table has a row for each i from 1 to
+    n: ``coverage`` (i/n), ``risk`` (of the i rows of highest ``confidence``) and ``confidence`` (the lowest among
+    them).  Rows of equal confidence are unordered: their risk is the mean over all their orders.  Rows without a
+    confidence or a quality (null, NaN) are excluded.  The mean of ``risk`` is ``aurc``.
 
     >>> risk_coverage([0.9, 0.2, 0.5, 0.5], [1, 0, 1, 0])["risk"].to_pylist()
     [0.0, 0.25, 0.3333333333333333, 0.5]
@@ -53,10 +53,10 @@ def risk_coverage(confidence: Any, quality: Any) -> pa.Table:
 
 
 def risks(pairs: Pairs, budget: int = BUDGET) -> Iterator[Floats]:
-    """The risks of the whole curve, in pieces, of rows of which at most about ``budget`` are held at once.
+    """The risks of the whole curve, in chunks; at most about ``budget`` rows are in memory at once.
 
-    Beyond that the rows are read again and again: once for each half a budget of rows, and at most seven times more, to
-    count them and to find where to cut.  Batches and their order show in no bit.
+    For more rows, the input is read repeatedly: once for each half a budget of rows, and at most seven more times to
+    count the rows and choose the ranges.  The result does not depend on batches and their order.
     """
     n, held = 0, list[_Rows]()
     for rows in _read(pairs):
@@ -97,7 +97,7 @@ class _Rows:
 
     @classmethod
     def of(cls, confidence: Floats, quality: Floats) -> _Rows:
-        """The rows that have both; raises ``InputError`` for a quality that is none."""
+        """The rows with both values; raises ``InputError`` for an invalid quality."""
         there = ~(np.isnan(confidence) | np.isnan(quality))
         confidence, quality = confidence[there] + 0.0, quality[there]  # −0.0 and 0.0 are one confidence
         outside = (quality < 0) | (quality > 1 + 1e-12)
@@ -115,7 +115,7 @@ class _Rows:
         )
 
     def where(self, keep: Flags) -> _Rows:
-        """Those of the rows."""
+        """The selected rows."""
         return _Rows(self.confidence[keep], self.upper[keep], self.lower[keep])
 
     def __len__(self) -> int:
@@ -123,7 +123,7 @@ class _Rows:
 
 
 class _Level:
-    """Any number of rows of one confidence: how many, and the sums of the halves of their losses."""
+    """Any number of rows of one confidence: their number, and the sums of the halves of their losses."""
 
     def __init__(self) -> None:
         self.size = self.upper = self.lower = 0
@@ -136,13 +136,13 @@ class _Level:
 
 
 class _Curve:
-    """The curve so far: its rows, and the sums of the halves of their losses."""
+    """The curve so far: its number of rows, and the sums of the halves of their losses."""
 
     def __init__(self) -> None:
         self._rows = self._upper = self._lower = 0
 
     def add(self, rows: _Rows) -> Iterator[Floats]:
-        """The risks with further rows, all less confident than those before."""
+        """The risks of further rows, all less confident than the rows before."""
         order = np.argsort(-rows.confidence, kind="stable")
         sorted_by = rows.confidence[order]
         ends = np.flatnonzero(np.append(sorted_by[1:] != sorted_by[:-1], np.ones(min(len(rows), 1), np.bool_)))
@@ -150,12 +150,12 @@ class _Curve:
         return self._extend(np.diff(ends, prepend=-1), upper, lower)
 
     def add_level(self, level: _Level) -> Iterator[Floats]:
-        """The risks with further rows that are equally confident."""
+        """The risks of further rows of equal confidence."""
         sums = (np.array([one], np.int64) for one in (level.size, level.upper, level.lower))
         return self._extend(*sums) if level.size else iter(())
 
     def _extend(self, sizes: Ints, upper: Ints, lower: Ints) -> Iterator[Floats]:
-        """The risks with further ties: their sizes, and the sums of losses up to the end of each."""
+        """The risks of further ties, given their sizes and the sums of losses up to the end of each."""
         uppers, lowers = (
             np.concatenate([[before], before + sums]) for before, sums in ((self._upper, upper), (self._lower, lower))
         )

@@ -1,4 +1,4 @@
-"""Scores in whatever form they come, taken apart by file and added up part by part."""
+"""Scores in any form, split by file and summed part by part."""
 
 from __future__ import annotations
 
@@ -23,18 +23,18 @@ Piece: TypeAlias = "pa.Table | pa.RecordBatch"
 
 @dataclass(frozen=True)
 class Scores:
-    """Tables and record batches, one after the other; ``again``: whether they can be read a second time."""
+    """Consecutive tables and record batches; ``again`` says whether they can be read a second time."""
 
     read: Callable[[], Iterable[Piece]]
     again: bool
     notes: Sequence[str] = ()
-    """Which columns were left out, and why."""
+    """The columns that were left out, and why."""
 
     @classmethod
     def of(cls, scores: Any, wanted: Collection[str] = ()) -> Scores:
-        """The source behind anything that ``summarize`` takes; raises ``InputError`` for anything else.
+        """The source for any input of ``summarize``; raises ``InputError`` for anything else.
 
-        A column that cannot be read, as it holds mixed objects, is left out, unless it is ``wanted``.
+        A column that cannot be read, such as mixed objects, is left out unless it is ``wanted``.
         """
         if isinstance(scores, pa.Table | pa.RecordBatch):
             return cls(lambda: [scores], again=True)
@@ -49,7 +49,7 @@ class Scores:
         if isinstance(scores, Iterable) and not isinstance(scores, str | bytes):
             once = isinstance(scores, Iterator) or any(isinstance(item, pa.RecordBatchReader) for item in scores)
             return cls(lambda: _pieces(scores), again=not once)
-        raise InputError(f"a table of scores was expected, not {type(scores).__name__}")
+        raise InputError(f"expected a table of scores, got {type(scores).__name__}")
 
     @classmethod
     def _of_frame(cls, frame: Frame, wanted: Collection[str]) -> Scores:
@@ -82,13 +82,13 @@ def _pieces(items: Iterable[Any]) -> Iterator[Piece]:
         elif isinstance(item, pa.Table | pa.RecordBatch):
             yield item
         else:
-            raise InputError(f"item {place} is no Arrow table or record batch but {type(item).__name__}")
+            raise InputError(f"item {place}: expected an Arrow table or record batch, got {type(item).__name__}")
 
 
 def score_columns(schema: pa.Schema) -> list[str]:
-    """The names of the columns that are scores: those of numbers and truth values but the ``id`` and row labels.
+    """The names of the score columns: numeric and boolean columns except the ``id`` and the pandas index.
 
-    Whole numbers and truth values beside the metrics that the metadata name were kept by a run, and are no scores.
+    Integer and boolean columns that the metadata do not list as metrics were kept by a run and are not scores.
 
     >>> score_columns(pa.schema({"id": pa.int64(), "token_f1": pa.float64(), "passed": pa.bool_(), "why": pa.string()}))
     ['token_f1', 'passed']
@@ -103,7 +103,7 @@ def score_columns(schema: pa.Schema) -> list[str]:
 
 
 def list_columns(schema: pa.Schema) -> list[str]:
-    """The names of the columns of lists, in which a run keeps what corpus metrics need of each row."""
+    """The names of list columns, in which a run stores data of each row for corpus metrics."""
     return [one.name for one in schema if is_list(one.type)]
 
 
@@ -112,7 +112,7 @@ _KINDS = (pa.types.is_floating, pa.types.is_integer, pa.types.is_boolean, pa.typ
 
 @dataclass(frozen=True)
 class Claims:
-    """What a score file's metadata say of its rows.
+    """The metadata of a score file about its rows.
 
     ``{"metrics": {name: {"n_rows", "n_missing", "n_undefined", "n_error"}}, "counts": {corpus metric: [integers]},
     "cautions": {metric: [rows it speaks of, scored rows]}, "n_rejected": rows of the input that are not among these,
@@ -128,7 +128,7 @@ class Claims:
 
     @classmethod
     def of(cls, metadata: bytes | None) -> Claims:
-        """The claims in the metadata's JSON; raises ``FileFormatError`` if it is something else."""
+        """The claims from the metadata's JSON; raises ``FileFormatError`` for another structure."""
         if metadata is None:
             return cls()
         try:
@@ -152,21 +152,21 @@ class Claims:
 
     @property
     def n_rows(self) -> int | None:
-        """How many rows they speak of; None if they do not say, or contradict each other."""
+        """The number of rows in the metadata; None if unknown or contradictory."""
         said = {counts["n_rows"] for counts in self.metrics.values()}
         return said.pop() if len(said) == 1 else None if said else self.rows
 
 
 class Sums:
-    """Parts added up: a state per score column, the counts of the corpus metrics, and notes on what was amiss."""
+    """Summed parts: a state per score column, the counts of the corpus metrics, and notes on problems."""
 
     def __init__(self, notes: Iterable[str] = ()) -> None:
         self.n_rows = 0
         self.states: dict[str, State] = {}
         self.lists: set[str] = set()
-        """The columns of lists that every part has."""
+        """The list columns that every part has."""
         self.cautions: list[tuple[Mapping[str, Any], dict[str, list[int]]]] = []
-        """The counts of cautions, added up over the parts whose metrics were all given the same options."""
+        """The counts of cautions, summed over the parts whose metrics have the same options."""
         self._counts: dict[str, list[list[int]]] = {}
         self._n_parts = 0
         self._names: list[str] | None = None
@@ -174,7 +174,7 @@ class Sums:
         self._part: _Part | None = None
 
     def add(self, piece: Piece) -> None:
-        """Add one table or batch; those of one file follow each other, and bear its metadata."""
+        """Add one table or batch; batches of one file are adjacent and have its metadata."""
         names = score_columns(piece.schema)
         if self._names is None:
             self._names = names
@@ -194,7 +194,7 @@ class Sums:
         self._part.add(piece)
 
     def close(self) -> None:
-        """End the part that is under way: only now its number of rows is known."""
+        """End the current part, whose number of rows is then known."""
         if self._part is None:
             return
         part, self._part = self._part, None
@@ -216,20 +216,20 @@ class Sums:
 
     @property
     def counts(self) -> dict[str, list[int]]:
-        """The counts of each corpus metric that every part knows, added up."""
+        """The summed counts of each corpus metric that every part has."""
         known = {name: vectors for name, vectors in self._counts.items() if not self._is_torn(vectors)}
         return {name: [sum(column) for column in zip(*vectors, strict=True)] for name, vectors in known.items()}
 
     @property
     def corpus(self) -> list[str]:
-        """The corpus metrics that some part so far knows."""
+        """The corpus metrics in any part so far."""
         return [*self._counts, *(() if self._part is None else self._part.claims.counts)]
 
     @property
     def notes(self) -> list[str]:
-        """What a reader of the sums must know."""
+        """The notes for the reader of the sums."""
         torn = [name for name, vectors in self._counts.items() if self._is_torn(vectors)]
-        left_out = f"left out, as not every part holds the counts of its rows: {', '.join(torn)}"
+        left_out = f"left out, because some parts lack the counts of their rows: {', '.join(torn)}"
         return [*self._notes, *([left_out] if torn else [])]
 
     def _is_torn(self, vectors: list[list[int]]) -> bool:
@@ -238,9 +238,9 @@ class Sums:
 
 @dataclass(frozen=True)
 class Collected:
-    """Scores held by another system, already added up.
+    """Scores in another system, already summed.
 
-    ``values`` yields the scores of a column, anew at each call; ``release`` frees what the other system holds.
+    ``values`` returns the scores of a column at each call; ``release`` frees the data in the other system.
     """
 
     sums: Sums
@@ -249,7 +249,7 @@ class Collected:
 
 
 class _Part:
-    """The rows of one file: what they hold, and what its metadata claim."""
+    """The rows of one file: their sums, and the claims of its metadata."""
 
     def __init__(self, metadata: bytes | None, names: Iterable[str]) -> None:
         self.metadata = metadata
@@ -264,7 +264,7 @@ class _Part:
 
     @property
     def whole(self) -> bool:
-        """Whether these are just the rows that the metadata speak of."""
+        """Whether these are exactly the rows described by the metadata."""
         return self.n_rows == self.claims.n_rows
 
     @property
@@ -274,13 +274,13 @@ class _Part:
         return {**scored, **(self.claims.cautions if self.whole else {})}
 
     def settle(self, name: str) -> str | None:
-        """Tell a column's nulls apart as the metadata claim; if they cannot be right, say so."""
+        """Split a column's nulls as the metadata claim; add a note if that is impossible."""
         state, claim = self.states[name], self.claims.metrics.get(name)
         if claim is None or state.n_missing == 0:
             return None
         if claim["n_rows"] != self.n_rows:
-            rows = f"{claim['n_rows']:,} rows, not of these {self.n_rows:,}"
-            return f"every null is counted as missing: the metadata speak of {rows}"
+            rows = f"{claim['n_rows']:,} rows, but there are {self.n_rows:,}"
+            return f"every null is counted as missing: the metadata describe {rows}"
         if claim["n_missing"] + claim["n_undefined"] + claim["n_error"] != state.n_missing:
             return f"every null of {name} is counted as missing: the metadata do not count {state.n_missing:,} nulls"
         state.tell_apart(claim["n_undefined"], claim["n_error"])

@@ -14,11 +14,11 @@ from fastmetrics.stats.paired_tests import drawn, whole
 def tukey_p(
     scores: Floats, resamples: int, seed: int, threads: int | None = None, clusters: Ints | None = None
 ) -> Floats:
-    """The p of each pair of systems, family-wise over all pairs: a matrix, 1 on its diagonal.
+    """The family-wise p value of each pair of systems: a matrix with 1 on its diagonal.
 
-    ``scores`` has a row for each question and a column for each system, all finite.  Under the null hypothesis that
-    all systems are alike, the scores of a row may be dealt out to them in any order; p of a pair is
-    (1 + #{range of the means ≥ difference of the pair's means})/(1 + N).  The rows of a cluster are dealt out alike.
+    ``scores`` has a row for each question and a column for each system, all finite.  Under the null hypothesis that all
+    systems are equal, the scores of a row can be permuted among them; p of a pair is (1 + #{range of the means ≥
+    difference of the pair's means})/(1 + N).  The rows of a cluster are permuted alike.
 
     >>> tukey_p(np.array([[0.0, 1.0, 1.0]] * 30), resamples=999, seed=0)[0].round(3).tolist()
     [1.0, 0.001, 0.001]

@@ -1,9 +1,8 @@
-"""Files to record batches and back: the only room that touches data files.
+"""Reading and writing data files as record batches; no other package opens data files.
 
-Reading: :func:`open_source` makes one :class:`Source` of any files, here or in a store (``s3://``); :func:`cut` cuts
-its rows into batches and parts.
-Writing: :class:`Output` is a file or folder that appears whole or not at all; its :class:`WorkFolder` keeps finished
-parts, so that a killed run can go on.
+Reading: :func:`open_source` opens any files, local or in a store (``s3://``), as one :class:`Source`; :func:`cut`
+splits its rows into batches and parts.  Writing: :class:`Output` is an atomic file or folder; its :class:`WorkFolder`
+stores finished parts, so that a killed run can be resumed.
 """
 
 from fastmetrics.tables.chunks import Chunk, Limits, Place, Reject, Span, cut

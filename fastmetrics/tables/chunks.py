@@ -1,4 +1,4 @@
-"""Pieces of a table on their way to the scores: where their rows come from, and how they are cut."""
+"""Chunks of a table: their positions in the input, and splitting them into batches and parts."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ RAW_CHARACTERS = 10_000
 
 
 class Place(NamedTuple):
-    """A row's place in the input: which file, and which row of it, both from 0."""
+    """The position of a row in the input: file and row of the file, both from 0."""
 
     file: int
     row: int
@@ -31,7 +31,7 @@ BEGINNING = Place(0, 0)
 
 
 class Span(NamedTuple):
-    """The rows from ``start`` to before ``stop``, or to the end of the input: what can be scored without the rest."""
+    """The rows from ``start`` to before ``stop``, or to the end of the input, which can be scored independently."""
 
     start: Place
     stop: Place | None
@@ -53,7 +53,7 @@ class Reject:
         return f"{self.path}, {self.where}{column}: {self.reason}"
 
     def to_json(self) -> str:
-        """One line of a rejects file; the raw row is cut after 10,000 characters."""
+        """One line of a rejects file; the raw row is truncated after 10,000 characters."""
         unit, number = self.where.split()
         record = {"file": self.path, unit: int(number), "column": self.column, "reason": self.reason}
         return json.dumps({**record, "raw": self.raw[:RAW_CHARACTERS]}, ensure_ascii=False)
@@ -61,9 +61,9 @@ class Reject:
 
 @dataclass(frozen=True)
 class Chunk:
-    """Rows of one file: ``rows`` are their numbers in it; ``rejects`` are bad rows met before or among them.
+    """Rows of one file: ``rows`` are their numbers in it; ``rejects`` are bad rows before or among them.
 
-    ``offset`` is how many bytes of the file have been read by then, where its rows are not counted beforehand.
+    ``offset`` is the number of bytes of the file read so far, if its rows are not counted beforehand.
     """
 
     file: int
@@ -74,20 +74,20 @@ class Chunk:
 
     @property
     def stop(self) -> int:
-        """The row behind the last one, good or bad; 0 if there is none."""
+        """The row after the last one, good or bad; 0 if there is none."""
         last = int(self.rows[-1]) if len(self.rows) else -1
         return 1 + max([last, *(reject.place.row for reject in self.rejects)])
 
     def slice(self, start: int, stop: int, rejects: tuple[Reject, ...]) -> Chunk:
-        """The rows from ``start`` to before ``stop``; nothing is copied."""
+        """The rows from ``start`` to before ``stop``, without a copy."""
         return Chunk(self.file, self.rows[start:stop], self.batch.slice(start, stop - start), rejects, self.offset)
 
 
 @dataclass(frozen=True)
 class Limits:
-    """How large a batch (the unit of work) and a part (the unit of saving) may get, in rows and in bytes of input.
+    """Maximum sizes of a batch (the unit of work) and a part (the unit of saving), in rows and in bytes of input.
 
-    Where a part ends depends on the input and on the part's limits alone, so the files made of parts do too.
+    The end of a part depends only on the input and the limits of parts, and so do the output files.
     """
 
     batch_rows: int = 8_192
@@ -97,12 +97,12 @@ class Limits:
 
 
 def batch_of(schema: pa.Schema) -> pa.RecordBatch:
-    """A batch of no rows."""
+    """An empty batch."""
     return pa.RecordBatch.from_arrays([pa.array([], field.type) for field in schema], schema=schema)
 
 
 def cell_bytes(array: pa.Array) -> Rows:
-    """The bytes of content in each cell, whatever the layout: a dictionary's words count at each use.
+    """The bytes of content in each cell, in any layout: a dictionary's words count at each use.
 
     >>> cell_bytes(pa.array(["ab", None, "é"])).tolist()
     [2, 0, 2]
@@ -140,9 +140,9 @@ def cell_bytes(array: pa.Array) -> Rows:
 
 
 def _view_bytes(array: pa.Array) -> Rows:
-    """The bytes in each list of a list view, whose lists may share elements; an element counts a byte more.
+    """The bytes in each list of a list view, whose lists may share elements; each element counts one byte more.
 
-    So views of a few elements that stand for very many are cut before they are laid out one after the other.
+    Views in which few elements are repeated very often are thus split before they are expanded.
     """
     ends = np.concatenate([[0], np.cumsum(cell_bytes(array.values) + 1)])
     starts, sizes = np.asarray(array.offsets), np.asarray(array.sizes)
@@ -150,7 +150,7 @@ def _view_bytes(array: pa.Array) -> Rows:
 
 
 def _word_bytes(array: pa.Array) -> Rows:
-    """The bytes of each string of a view, of which the first of its four numbers is the length."""
+    """The bytes of each string of a view; the length is the first of its four numbers."""
     lengths = np.frombuffer(array.buffers()[1], np.int32)[4 * array.offset :: 4][: len(array)]
     return np.where(_valid(array), lengths, 0).astype(np.int64)
 
@@ -160,7 +160,7 @@ def _valid(array: pa.Array) -> npt.NDArray[np.bool_]:
 
 
 def _filled(lengths: pa.Array, null: int) -> Rows:
-    """The numbers as NumPy, with ``null`` in place of nulls."""
+    """The numbers as NumPy, with nulls replaced by ``null``."""
     if lengths.null_count:
         lengths = lengths.fill_null(pa.scalar(null, lengths.type))
     return np.asarray(lengths, dtype=np.int64)
@@ -172,12 +172,12 @@ def row_bytes(batch: pa.RecordBatch) -> Rows:
 
 
 def too_long(most: int) -> str:
-    """What is wrong with a row of more than so many bytes."""
-    return f"the row has more than {most:,} bytes, the limit that max_row_bytes sets"
+    """The error message for a row of more than this many bytes."""
+    return f"the row has more than {most:,} bytes, the limit of max_row_bytes"
 
 
 def long_rows(batch: pa.RecordBatch, most: int) -> list[int]:
-    """The rows that hold more than ``most`` bytes, in a batch whose columns are laid out plainly."""
+    """The rows of more than ``most`` bytes, in a batch with plain layouts."""
     if batch.nbytes <= most:
         return []
     found: list[int] = np.flatnonzero(row_bytes(batch) > most).tolist()
@@ -185,10 +185,10 @@ def long_rows(batch: pa.RecordBatch, most: int) -> list[int]:
 
 
 def cut(chunks: Iterable[Chunk], limits: Limits, part: int = 0) -> Iterator[tuple[int, Chunk]]:
-    """Chunks no larger than a batch, each with the number of the part that it lies in, counted from ``part``.
+    """Chunks no larger than a batch, each with the number of its part, counted from ``part``.
 
-    A part ends before the row that would make it exceed a limit; a bad row belongs to the part of the good row
-    after it, or to the last part.
+    A part ends before the row that would exceed a limit; a bad row belongs to the part of the next good row, or to the
+    last part.
     """
     rows = size = 0
     waiting: list[Reject] = []

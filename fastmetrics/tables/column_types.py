@@ -1,4 +1,4 @@
-"""Columns on their way from files: what is selected, and types and values brought to that of their column."""
+"""Columns of files: selection, and conversion of types and values to those of the column."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from fastmetrics.errors.messages import shown
 
 @dataclass(frozen=True)
 class Selection:
-    """The columns to read, under the user's names: the type each batch gives them, and their kinds."""
+    """The columns to read, under the user's names, with the type in each batch and the kind."""
 
     schema: pa.Schema
     kinds: Mapping[str, str]
@@ -30,12 +30,12 @@ class Selection:
         return replace(self, schema=self.schema.set(at, pa.field(name, type_)))
 
     def without(self, names: Collection[str]) -> Selection:
-        """The same selection but for some columns."""
+        """The same selection without some columns."""
         return replace(self, schema=pa.schema([field for field in self.schema if field.name not in names]))
 
 
 class Widened(Exception):  # noqa: N818 - a signal, not an error: reading starts again with a wider type
-    """A column turned out to need a wider type than its first rows showed."""
+    """A column needs a wider type than its first rows."""
 
     def __init__(self, name: str, type_: pa.DataType) -> None:
         super().__init__(f"column {name!r} needs {type_}")
@@ -47,11 +47,11 @@ class Widened(Exception):  # noqa: N818 - a signal, not an error: reading starts
 
 
 class WrongValueError(ValueError):
-    """One value that its column cannot hold; the text says what was expected."""
+    """A value that its column cannot contain; the text says what was expected."""
 
 
 class WiderTypeError(ValueError):
-    """One value that its column could hold if it had the type ``type``."""
+    """A value that its column could contain if it had the type ``type``."""
 
     def __init__(self, type_: pa.DataType) -> None:
         super().__init__(str(type_))
@@ -59,7 +59,7 @@ class WiderTypeError(ValueError):
 
 
 def as_lists(array: pa.Array) -> pa.Array:
-    """An array of lists of any layout as one whose lists follow each other; Arrow's own cast of views is broken."""
+    """A list array of any layout as one with consecutive lists; Arrow's own cast of views is broken."""
     ends = np.concatenate([[0], np.cumsum(np.asarray(array.value_lengths().fill_null(0)))])
     mask = array.is_null() if array.null_count else None
     return pa.ListArray.from_arrays(pa.array(ends, pa.int32()), array.flatten(), mask=mask)
@@ -69,7 +69,7 @@ _ELEMENT = {"texts": "text", "ids": "id", "amounts": "number", "numbers": "numbe
 
 
 def unify(first: pa.DataType, second: pa.DataType) -> pa.DataType | None:
-    """The type that holds both, or None: nulls, strings of any layout, numbers, and lists of those mix."""
+    """The common type, or None: nulls, strings of any layout, numbers, and lists of those can be combined."""
     first, second = plain(first), plain(second)
     if first == second or pt.is_null(second):
         return first
@@ -88,7 +88,7 @@ def unify(first: pa.DataType, second: pa.DataType) -> pa.DataType | None:
 
 
 def cast(array: pa.Array, type_: pa.DataType) -> pa.Array:
-    """An array of any layout as one of the type, which is of the same kind."""
+    """An array of any layout converted to the type, which is of the same kind."""
     if pt.is_run_end_encoded(array.type):
         array = pc.run_end_decode(array)
     if pt.is_dictionary(array.type):
@@ -105,7 +105,7 @@ def _is_coded(type_: pa.DataType) -> bool:
 
 
 def settle(kind: str, inferred: pa.DataType | None) -> pa.DataType:
-    """The type in which a column of this kind is read from text, given what its first rows look like."""
+    """The type for reading a column of this kind from text, given its first rows."""
     listed = inferred is not None and is_list(inferred)
     whole = inferred is not None and pt.is_integer(inferred.value_type if listed else inferred)
     if kind == "text":
@@ -128,7 +128,7 @@ def settle(kind: str, inferred: pa.DataType | None) -> pa.DataType:
 
 
 def _written(type_: pa.DataType | None) -> pa.DataType:
-    """The inferred type, with times left as the text that they were."""
+    """The inferred type, with times as their original text."""
     if type_ is None or pt.is_null(type_) or pt.is_temporal(type_):
         return pa.string()
     if is_list(type_):
@@ -139,10 +139,10 @@ def _written(type_: pa.DataType | None) -> pa.DataType:
 
 
 def coerce(value: Any, type_: pa.DataType, kind: str) -> Any:
-    """A JSON value as its column holds it.
+    """A JSON value converted to the type of its column.
 
-    A whole number among string ids becomes a string; a string among lists of texts becomes a list of one; 0 and 1
-    are flags. Raises ``WrongValueError``, or ``WiderTypeError`` where a wider column type would do.
+    An integer among string ids becomes a string; a string among lists of texts becomes a list of one; 0 and 1 are
+    flags.  Raises ``WrongValueError``, or ``WiderTypeError`` if a wider column type would fit.
     """
     if value is None:
         return None
@@ -214,7 +214,7 @@ def _as_float(value: float) -> float:
 
 
 def describe(value: Any) -> str:
-    """A JSON value in a few words, for messages."""
+    """A short description of a JSON value, for messages."""
     if isinstance(value, bool):
         return str(value).lower()
     if isinstance(value, (int, float)):

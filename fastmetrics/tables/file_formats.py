@@ -1,4 +1,4 @@
-"""Which format a file has: by its name, or by its first bytes."""
+"""Detecting the format of a file by its name or its first bytes."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ SUFFIXES: Mapping[str, str] = {
     ".npy": "npy",
 }
 COMPRESSIONS: Mapping[str, str] = {".gz": "gzip", ".zst": "zstd", ".bz2": "bz2", ".xz": "xz"}
-"""What text may be compressed by when it is read."""
+"""The compressions of text that can be read."""
 FORMATS = ("parquet", "jsonl", "csv", "tsv", "arrow")
 """The formats of tables."""
 
 
 def by_suffix(name: str) -> tuple[str | None, str | None]:
-    """The format and the compression that a file's name promises.
+    """The format and the compression by the suffix of a file name.
 
     >>> by_suffix("answers.jsonl.gz")
     ('jsonl', 'gzip')
@@ -42,7 +42,7 @@ def by_suffix(name: str) -> tuple[str | None, str | None]:
 
 
 def sniff(head: bytes) -> str | None:
-    """The format that a file's first bytes show, or None.
+    """The format by a file's first bytes, or None.
 
     >>> sniff(b'{"answer": "yes"}'), sniff(b"question,answer")
     ('jsonl', 'csv')
@@ -63,18 +63,18 @@ def sniff(head: bytes) -> str | None:
 
 
 class Wanted(NamedTuple):
-    """The format that was named for an input, if any, and the ones that its files may have."""
+    """The format named for an input, if any, and the allowed formats of its files."""
 
     format: str | None
     formats: Sequence[str]
 
     def by_name(self, name: str) -> tuple[str | None, str | None]:
-        """The format, if it is named or the file's name promises one of them, and the compression."""
+        """The format, if it is named or shown by the file name, and the compression."""
         promised, compression = by_suffix(name)
         return self.format or (promised if promised in self.formats else None), compression
 
     def by_bytes(self, head: bytes, path: str) -> str:
-        """The format that a file's first bytes show; raises ``FileFormatError`` for none of them."""
+        """The format by a file's first bytes; raises ``FileFormatError`` if it is not allowed."""
         found = self.format or sniff(head)
         if found in self.formats:
             return str(found)

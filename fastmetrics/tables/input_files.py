@@ -1,4 +1,4 @@
-"""Which files an input means, what format each has, and how its bytes are opened."""
+"""Finding the files of an input, their formats, and opening their bytes."""
 
 from __future__ import annotations
 
@@ -25,16 +25,16 @@ from fastmetrics.tables.remote.addresses import as_local, as_utf8, is_url, last_
 from fastmetrics.tables.remote.stores import cause, plainly, store
 
 MAX_ROW_BYTES = 64 << 20
-"""The bytes of one row, a line of text or its cells, that are read where nothing else is asked for."""
+"""Default maximum bytes of one row: a line of text, or its cells."""
 WORK_SUFFIX = ".partial"
-"""How the name of the folder ends in which a run works; what lies in it is no input."""
+"""Suffix of the work folders of runs, which are never inputs."""
 
 
 @dataclass(frozen=True)
 class DataFile:
-    """One file of an input: ``shown`` is its name in messages, ``keys`` its hive partition values.
+    """One input file: ``shown`` is its name in messages, ``keys`` its hive partition values.
 
-    ``path`` is a local path or an address, which each process resolves for itself; only an address has a ``stamp``.
+    ``path`` is a local path or an address, resolved in each process; only an address has a ``stamp``.
     """
 
     path: str = field(repr=False)
@@ -49,12 +49,12 @@ class DataFile:
 
     @property
     def is_remote(self) -> bool:
-        """Whether the file lies behind an address."""
+        """Whether the file is at an address."""
         return self.stamp is not None
 
     @property
     def name(self) -> str:
-        """The name without folders, which says nothing of this machine; a pipe's would say nothing at all."""
+        """The name without folders, which are specific to this machine; empty for a pipe."""
         return last_name(self.shown) if self.checksum is None else "stream"
 
     @property
@@ -63,7 +63,7 @@ class DataFile:
         return os.stat(self.path).st_size if self.stamp is None else self.stamp[0]
 
     def fingerprint(self) -> list[Any]:
-        """What tells this file from a changed one: path, size and time of change (a checksum for standard input)."""
+        """The identity of the file's content: path, size and modification time (a checksum for standard input)."""
         if self.stamp is not None:
             return [self.shown, *self.stamp]
         found = os.stat(self.path)
@@ -72,18 +72,18 @@ class DataFile:
         return [os.path.abspath(self.path), found.st_size, found.st_mtime_ns]
 
     def open(self) -> tuple[pa.NativeFile, Callable[[], int]]:
-        """The decompressed bytes as a stream, and how many bytes of the file have been read."""
+        """The decompressed bytes as a stream, and a counter of the bytes read."""
         with reading(self.shown):
             file = pa.OSFile(self.path) if self.stamp is None else self._remote(self.stamp)
             return unpacked(file, self.compression), file.tell
 
     def _remote(self, stamp: remote.Stamp) -> pa.PythonFile:
-        """The bytes behind an address; the parts of an Arrow file are smaller than what text is read ahead by."""
+        """The bytes at an address; Arrow files are read in smaller blocks than text."""
         ahead = SIZES.remote_ahead_bytes if self.format != "arrow" else SIZES.remote_ahead_bytes // 16
         return pa.PythonFile(remote.RemoteFile(parse(self.path), stamp, ahead), mode="r")
 
     def at_random(self) -> str | pa.NativeFile:
-        """What Arrow's Parquet reader takes: the local path, or a remote file from which it fetches what it needs."""
+        """The input of Arrow's Parquet reader: the local path, or a remote file with ranged reads."""
         if self.stamp is None:
             return self.path
         place = store(parse(self.path))
@@ -94,13 +94,13 @@ class DataFile:
 
 @contextmanager
 def reading(shown: str) -> Iterator[None]:
-    """Turn what goes wrong while reading a file into ``FileFormatError``."""
+    """Convert errors while reading a file into ``FileFormatError``."""
     try:
         yield
     except pa.ArrowCancelled:  # an interrupt
         raise
     except pa.ArrowMemoryError as error:
-        raise FileFormatError(f"{shown}: cannot be read: it asks for more memory than there is: {error}") from error
+        raise FileFormatError(f"{shown}: cannot be read: not enough memory: {error}") from error
     except (pa.ArrowException, UnicodeDecodeError) as error:
         raise FileFormatError(f"{shown}: cannot be read: {_first_line(error)}") from error
     except OSError as error:
@@ -119,16 +119,16 @@ def _first_line(error: Exception) -> str:
 def expand(
     inputs: str | Path | Sequence[str | Path], format: str | None = None, formats: Sequence[str] = FORMATS
 ) -> list[DataFile]:
-    """The files that paths, folders, globs and ``-`` (standard input) stand for, each folder's in order of name.
+    """The files for paths, folders, globs and ``-`` (standard input); the files of a folder are sorted by name.
 
-    Each has one of the ``formats``, and all have ``format`` if it is named.
+    Each has one of the ``formats``, and all have ``format`` if it is given.
     """
     if format is not None and format not in formats:
         raise OptionError(Argument("format", format), f": expected one of {', '.join(formats)}")
     wanted = Wanted(format, formats)
     given = [inputs] if isinstance(inputs, (str, Path)) else list(inputs)
     if not given:
-        raise OptionError("no input was given")
+        raise OptionError("no input given")
     found: list[DataFile] = []
     for one in map(as_local, given):
         if one == "-":
@@ -154,9 +154,9 @@ def expand(
 
 
 def _no_file(wanted: Wanted) -> str:
-    """What a folder without any of the files that are wanted lacks."""
+    """The error for a folder without matching files."""
     kind = "table files" if wanted.formats == FORMATS else f"files of the formats {', '.join(wanted.formats)}"
-    return f"the folder holds no {kind}"
+    return f"the folder contains no {kind}"
 
 
 def _file(path: str, wanted: Wanted, keys: Mapping[str, str | None] | None = None) -> DataFile:
@@ -171,7 +171,7 @@ def _file(path: str, wanted: Wanted, keys: Mapping[str, str | None] | None = Non
 
 
 def _behind(address: str, wanted: Wanted) -> list[DataFile]:
-    """The files that an address stands for."""
+    """The files for an address."""
     shown = parse(address).shown
     with reading(shown), plainly():
         found = remote.find(address)
@@ -205,12 +205,12 @@ def _in_folder(folder: str, wanted: Wanted) -> list[DataFile]:
 
 
 def _refuse(error: OSError) -> None:
-    """Rows of a folder that cannot be listed must not go missing in silence."""
+    """Raise an error for a folder that cannot be listed, so that its rows are not silently missing."""
     raise FileFormatError(f"{error.filename}: cannot be read: {os.strerror(error.errno or 0)}") from error
 
 
 def _holds_input(folder: str, top: str) -> bool:
-    """Whether a folder below ``top`` counts: no hidden one, no work folder of a run, no link back up the way here."""
+    """Whether a folder below ``top`` is read: not hidden, not a work folder, not a link to a parent folder."""
     name = os.path.basename(folder)
     if name.startswith(("_", ".")) or name.endswith(WORK_SUFFIX):
         return False
@@ -228,7 +228,7 @@ def _hive(step: str) -> tuple[str, str | None]:
 
 
 def _spooled(stream: BinaryIO, path: str, wanted: Wanted) -> DataFile:
-    """The file that a stream is copied to, its format and compression by its first bytes."""
+    """The copied file of a stream, with format and compression from its first bytes."""
     with reading(path):
         first = stream.read(_HEAD)
     compression, kind = compression_of(first), wanted.by_name(path)[0]

@@ -1,4 +1,4 @@
-"""Bytes that come once or packed: standard input and pipes copied to the disk, bz2 and xz unpacked."""
+"""Streams: standard input and pipes are copied to disk; bz2 and xz are decompressed."""
 
 from __future__ import annotations
 
@@ -21,20 +21,20 @@ from fastmetrics.errors import FileFormatError
 MAGIC = {b"\x1f\x8b": "gzip", b"\x28\xb5\x2f\xfd": "zstd", b"BZh": "bz2", b"\xfd7zXZ\x00": "xz"}
 """The compressions by their first bytes."""
 SPARE = 1 << 30
-"""The bytes that a copy of a stream leaves free on the disk."""
+"""Free bytes that a copy of a stream leaves on the disk."""
 _MOST_MEMORY = 1 << 28
 
 PACKED: Mapping[str, Callable[[], Any]] = {
     "bz2": bz2.BZ2Decompressor,
     "xz": lambda: lzma.LZMADecompressor(lzma.FORMAT_XZ, memlimit=_MOST_MEMORY),
 }
-"""What unpacks the compressions that Arrow does not know everywhere."""
+"""Decompressors of compressions that Arrow does not support everywhere."""
 
 
 class Unpacked(io.RawIOBase):
-    """The unpacked bytes of a file of one packed stream or several in a row.
+    """The decompressed bytes of a file of one or several consecutive compressed streams.
 
-    Raises ``OSError`` where the bytes are damaged, or where the file ends before a stream does.
+    Raises ``OSError`` if the bytes are damaged or the file ends within a stream.
     """
 
     def __init__(self, file: Any, compression: str) -> None:
@@ -49,7 +49,7 @@ class Unpacked(io.RawIOBase):
         return True
 
     def readinto(self, buffer: Any) -> int:
-        """Unpack into a buffer as much as there is at hand, at least a byte but at the end."""
+        """Decompress into a buffer what is available, at least one byte except at the end."""
         while True:
             data = self._packed()
             if data is None:
@@ -65,7 +65,7 @@ class Unpacked(io.RawIOBase):
                 return len(found)
 
     def _packed(self) -> bytes | None:
-        """What to unpack next, or None at the end; between two streams there may be zeros."""
+        """The next compressed bytes, or None at the end; zeros between two streams are skipped."""
         old = self._unpacker
         data = old.unused_data.lstrip(b"\0") if old.eof else b""
         if not data and (old.eof or old.needs_input):
@@ -96,12 +96,12 @@ def unpacked(file: pa.NativeFile, compression: str | None) -> pa.NativeFile:
 
 
 def compression_of(head: bytes) -> str | None:
-    """The compression that first bytes show, or None."""
+    """The compression by the first bytes, or None."""
     return next((name for magic, name in MAGIC.items() if head.startswith(magic)), None)
 
 
 def is_pipe(path: str) -> bool:
-    """Whether a file can be read once only: a named pipe, or what a shell makes of ``<(command)``."""
+    """Whether a file can be read only once: a named pipe, or the file of ``<(command)``."""
     try:
         return stat.S_ISFIFO(os.stat(path).st_mode)
     except OSError:
@@ -109,10 +109,10 @@ def is_pipe(path: str) -> bool:
 
 
 def spool(stream: BinaryIO, shown: str, head: bytes = b"") -> tuple[str, int]:
-    """Copy a stream to an unnamed file: Parquet needs its end first, and resuming a fingerprint; its path and checksum.
+    """Copy a stream to an unnamed file, for Parquet and resuming; returns its path and checksum.
 
-    ``head`` has been read of it before.  Raises ``FileFormatError`` for one that does not end before the disk is nearly
-    full.
+    ``head`` contains bytes that were already read.  Raises ``FileFormatError`` for a stream that does not end before
+    the disk is nearly full.
     """
     checksum, size = zlib.crc32(head), 0
     with tempfile.TemporaryFile() as copy:
@@ -135,13 +135,13 @@ def spool(stream: BinaryIO, shown: str, head: bytes = b"") -> tuple[str, int]:
 def _too_much(shown: str, size: int) -> str:
     folder = tempfile.gettempdir()
     return (
-        f"{shown}: the first {size:,} bytes leave too little room in {folder}, where streams are copied to; "
-        "write the data to a file and name that, or let TMPDIR be a folder with more room"
+        f"{shown}: the first {size:,} bytes leave too little disk space in {folder}, to which streams are copied; "
+        "write the data to a file and read the file, or set TMPDIR to a folder with more space"
     )
 
 
 def _named(spool: BinaryIO) -> str:
-    """A named copy of the spool, where open descriptors have no path; deleted at exit."""
+    """A named copy of the spool on systems where open descriptors have no path; deleted at exit."""
     import atexit
 
     handle, path = tempfile.mkstemp(prefix="fastmetrics-")

@@ -1,4 +1,4 @@
-"""Text that is not UTF-8: found a whole column at a time, named a cell at a time."""
+"""Finding text that is not UTF-8, by column, and reporting it by cell."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from fastmetrics.core.column_kinds import is_list, is_text
 
 
 def bad_text(batch: pa.RecordBatch) -> dict[int, tuple[str, str]]:
-    """Which rows hold invalid UTF-8: the first such column of each, and why."""
+    """The rows with invalid UTF-8, each with its first invalid column and the reason."""
     bad: dict[int, tuple[str, str]] = {}
     for name, column in zip(batch.schema.names, batch.columns, strict=True):
         if not _valid(column):
@@ -57,7 +57,7 @@ def _texts(array: pa.Array) -> Iterator[bytes]:
 
 
 def raw_text(batch: pa.RecordBatch, row: int) -> str:
-    """A row in a few words for the rejects file, whatever its bytes."""
+    """A short form of a row for the rejects file, with any bytes."""
     parts = []
     for name, column in zip(batch.schema.names, batch.columns, strict=True):
         cell = column.slice(row, 1)

@@ -80,7 +80,7 @@ def _table(source: Any, name: str, kind: str) -> pa.Table:
         if source and all(isinstance(docs, Mapping) for docs in source.values()):
             return table_of([(query, list(docs.items())) for query, docs in source.items()], name, kind)
         return pa.table(dict(source)) if source else table_of([], name, kind)
-    raise ColumnError(f"a path, a table or a dictionary was expected as {name}, not {type(source).__name__}")
+    raise ColumnError(f"{name}: expected a path, a table or a dictionary, got {type(source).__name__}")
 
 
 def _read(file: DataFile, columns: RunColumns) -> Batches:
@@ -92,7 +92,7 @@ def _read(file: DataFile, columns: RunColumns) -> Batches:
         with reading(file.shown), opened(file) as stream:
             text = stream.read(_LONGEST_JSON + 1)
         if len(text) > _LONGEST_JSON:
-            longest = f"JSON of more than {_LONGEST_JSON:,} bytes is not read; write TREC text or Parquet"
+            longest = f"JSON files are limited to {_LONGEST_JSON:,} bytes; write TREC text or Parquet"
             raise FileFormatError(f"{file.shown}: {longest}")
         table = load(text, file.shown, columns.kind, columns.named)
         yield from columns.of(iter(table.to_batches(SIZES.run_rows)), table.schema.names)

@@ -97,10 +97,10 @@ class RunColumns:
             return column
         if pa.types.is_string_view(kind) or pa.types.is_integer(kind):
             return column.cast(pa.large_string())
-        raise ColumnError(f"{self.name}: {what} ids are strings or integers, not {kind}")
+        raise ColumnError(f"{self.name}: expected {what} ids as strings or integers, got {kind}")
 
     def _number(self, column: pa.Array, row: int) -> pa.Array:
         try:
             return column.cast(pa.float64(), safe=False)
         except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:
-            raise ColumnError(f"{self.name}, from row {row}: the {self.kind} is a number: {error}") from None
+            raise ColumnError(f"{self.name}, from row {row}: expected the {self.kind} as a number: {error}") from None

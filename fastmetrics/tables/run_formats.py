@@ -50,7 +50,7 @@ def _recognised(file: DataFile) -> DataFile:
     begin = line.strip()
     is_json = begin[:1] in (b"{", b"[")
     if len(line) == file.max_row_bytes and not is_json:
-        raise FileFormatError(f"{file.shown}, line 1: a line of more than {file.max_row_bytes:,} bytes")
+        raise FileFormatError(f"{file.shown}, line 1: the line is longer than {file.max_row_bytes:,} bytes")
     if is_json:
         return replace(file, format="jsonl" if _is_record(begin) else "json")
     return replace(file, format=_table_format(begin, file.shown) or "trec")

@@ -81,7 +81,7 @@ class Source:
         for reader in self._readers:
             for name, count in Counter(reader.schema.names).items():
                 if count > 1:
-                    self._unfit.setdefault(name, f"{reader.file.shown}: there are {count} columns {name!r}")
+                    self._unfit.setdefault(name, f"{reader.file.shown}: the file has {count} columns {name!r}")
             for field in reader.schema:
                 name = field.name
                 known = types.get(name)

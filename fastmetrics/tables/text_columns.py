@@ -33,7 +33,7 @@ def parse(text: pa.StringArray, type_: pa.DataType, kind: str) -> tuple[pa.Array
         return _each(text, type_, _to_flag)
     if is_list(type_):
         return _each(text, type_, lambda value: coerce(_to_list(value), type_, kind))
-    raise AssertionError(f"no column of text is read as {type_}")
+    raise AssertionError(f"a text column cannot be read as {type_}")
 
 
 def _each(text: pa.StringArray, type_: pa.DataType, convert: Callable[[str], Any]) -> tuple[pa.Array, dict[int, str]]:

@@ -1,6 +1,6 @@
-"""Strings to tokens: what each text convention makes of your texts, for looking at what a score is made of.
+"""Text conventions in Python: the tokens, sentences and paragraphs behind a score.
 
-Metrics use the compiled arrays behind these functions and never Python strings.
+Metrics use the compiled arrays behind these functions, never Python strings.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ def tokens(texts: Any, name: str = "words") -> list[list[str] | None]:
     >>> tokens(["It's 3.5 km.", None], "plain")
     [['its', '35', 'km'], None]
 
-    Raises ``UnknownNameError`` for a convention that is not one of ``CONVENTIONS``, ``ColumnError`` for no text.
+    Raises ``UnknownNameError`` for a name that is not in ``CONVENTIONS``, ``ColumnError`` for a column without text.
     """
     text = as_text(texts)
     seen = Wordbook().vocabulary(name)
@@ -34,7 +34,7 @@ def tokens(texts: Any, name: str = "words") -> list[list[str] | None]:
 
 
 def normalize(texts: Any) -> list[str | None]:
-    r"""S0's normalisation N: lower case, stripped, every run of white space one space; None for a null.
+    r"""S0's normalisation N: lowercase, stripped, every run of whitespace one space; None for a null.
 
     >>> normalize([" New\t York "])
     ['new york']
@@ -43,7 +43,7 @@ def normalize(texts: Any) -> list[str | None]:
 
 
 def sentences(texts: Any) -> list[list[str] | None]:
-    """S4's sentences: cut at runs of ``.!?。！？…``, stripped, the empty ones dropped; None for a null.
+    """S4's sentences: split at runs of ``.!?。！？…``, stripped, without empty ones; None for a null.
 
     >>> sentences(["One. Two?! Three"])
     [['One', 'Two', 'Three']]
@@ -52,7 +52,7 @@ def sentences(texts: Any) -> list[list[str] | None]:
 
 
 def paragraphs(texts: Any) -> list[list[str] | None]:
-    r"""S4's paragraphs: cut at blank lines, stripped, the empty ones dropped; None for a null.
+    r"""S4's paragraphs: split at blank lines, stripped, without empty ones; None for a null.
 
     >>> paragraphs(["One.\n\nTwo."])
     [['One.', 'Two.']]
@@ -61,7 +61,7 @@ def paragraphs(texts: Any) -> list[list[str] | None]:
 
 
 def statements(texts: Any) -> list[list[str] | None]:
-    """The sentences that grounding checks (S1), each with its citation marks; None for a null.
+    """The sentences that grounding checks (S1), each with its citations; None for a null.
 
     >>> statements(["Dr. Ada paid 3.5 pounds [1]. She left. [2]"])
     [['Dr. Ada paid 3.5 pounds [1].', 'She left. [2]']]

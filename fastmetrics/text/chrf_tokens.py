@@ -1,4 +1,4 @@
-"""The characters and the words that chrF counts."""
+"""Characters and words for chrF."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from fastmetrics.kernels.text import chrf
 from fastmetrics.text.tokenize import Folded, Vocabulary
 
 N_CHARACTERS = 0x110100
-"""All code points, and above them the bytes that stand for others in folded text."""
+"""All code points, followed by the bytes that encode others in folded text."""
 
 
 def characters(folded: Folded, whitespace: bool) -> Tokens:
-    """The characters of each folded text; its spaces are left out unless ``whitespace``."""
+    """The characters of each folded text, without spaces unless ``whitespace``."""
     bounds = np.zeros(len(folded.starts) + 1, np.int64)
     out = np.empty(int((folded.stops - folded.starts).sum()) + 1, np.int32)
     chrf.characters(folded.data, folded.starts, folded.stops, -1 if whitespace else 0x20, out, bounds)
@@ -24,7 +24,7 @@ def characters(folded: Folded, whitespace: bool) -> Tokens:
 
 
 def words(folded: Folded, vocabulary: Vocabulary) -> Tokens:
-    """The words of each folded text; an ASCII punctuation mark at a word's end, or else at its start, is set apart."""
+    """The words of each folded text; an ASCII punctuation mark at a word's end, or else at its start, is split off."""
     bounds = np.zeros(len(folded.starts) + 1, np.int64)
     size = 2 * int((folded.stops - folded.starts + 1).sum()) + 32
     data = np.empty(size - size % 8, np.uint8)

@@ -1,7 +1,8 @@
-"""The text conventions: which characters a metric keeps, and where it cuts words.
+"""The text conventions: the characters that a metric keeps, and where it splits words.
 
-Each is a pair of tables (one entry a byte, one a code point) that :func:`fastmetrics.kernels.text.folding.fold` reads,
-with the characters cut off the ends of words and the words left out.  ``tests/reference`` has plain-Python versions.
+Each is a pair of tables (one entry per byte, one per code point) for :func:`fastmetrics.kernels.text.folding.fold`,
+with the characters stripped from the ends of words and the words removed.  ``tests/reference`` has plain-Python
+versions.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from fastmetrics.text import sacrebleu_tables as translation
 from fastmetrics.text import unicode
 
 NUL = 0xFF
-"""The byte that stands for U+0000 in folded text, which has no zero byte."""
+"""The byte that encodes U+0000 in folded text, which contains no zero byte."""
 
 LIGHT_STRIP = ".,!?;:()[]{}\"'`«»“”‘’…"
 """The characters that ``light`` strips off both ends of a word."""
@@ -37,12 +38,12 @@ UNSPACED = (
     *((0x3005, 0x3007), (0x3040, 0x312F), (0x31A0, 0x31FF), (0xFF66, 0xFF9F)),  # kana, bopomofo
     *((0x2E80, 0x2FDF), (0x3400, 0x4DBF), (0x4E00, 0x9FFF), (0xF900, 0xFAFF), (0x20000, 0x323AF)),  # Han
 )
-"""The first and the last character of each block of a script that writes no spaces between words."""
+"""The first and the last character of each block of scripts without spaces between words."""
 
 
 @dataclass(frozen=True, eq=False)
 class Convention:
-    """How text becomes words. ``strip`` are the bytes cut off word ends; ``leave_out`` the words dropped.
+    """A text convention.  ``strip`` are the bytes stripped from word ends; ``leave_out`` the removed words.
 
     ``frame`` is how ``bleu.separate`` sees the ends of a text, None where ``words.fold`` reads the tables;
     ``prepare`` does what tables cannot, and ``stem`` says whether words are stemmed.
@@ -59,18 +60,18 @@ class Convention:
 
     @property
     def by_word(self) -> bool:
-        """Whether what a ``split`` word becomes depends on nothing but the word."""
+        """Whether the result for a ``split`` word depends only on the word."""
         return self.frame is None and self.name not in ("none", "characters")
 
     def spell(self, folded: bytes) -> str:
-        """The characters that the bytes of a folded word stand for."""
+        """The characters encoded by the bytes of a folded word."""
         for character, byte in _PRIVATE.items():
             folded = folded.replace(bytes([byte]), character.encode())
         return folded.replace(bytes([NUL]), b"\0").decode()
 
 
 def _build(keep: Flags, delete: Flags | None = None) -> tuple[Ids, Ids]:
-    """Tables that lower each code point, then drop the deleted, keep the kept and turn the rest into separators."""
+    """Tables that lowercase each code point, then delete, keep or turn it into a separator."""
     lower = unicode.lower()
     codemap = np.where(keep[lower], lower, 0x20).astype(np.int32)
     if codemap[0] == 0:
@@ -149,7 +150,7 @@ def _unicode() -> tuple[Ids, Ids]:
 
 
 def _exact(separator: Flags) -> tuple[Ids, Ids]:
-    """Tables that keep every code point but the separators as it is."""
+    """Tables that keep every code point except separators unchanged."""
     codemap = np.where(separator, 0x20, np.arange(unicode.SIZE)).astype(np.int32)
     codemap[0] = words.RAW | NUL
     return _bytemap(codemap), codemap
@@ -182,9 +183,9 @@ _BUILDERS: dict[str, Callable[[], tuple[Ids, Ids]]] = {
 
 @functools.cache
 def convention(name: str) -> Convention:
-    """The convention called ``name``; its tables are made at the first call.
+    """The convention ``name``; its tables are built at the first call.
 
-    Raises ``UnknownNameError`` for a name that is not one of ``CONVENTIONS``.
+    Raises ``UnknownNameError`` for a name that is not in ``CONVENTIONS``.
     """
     tokenizer = name.removesuffix(LOWER)
     if tokenizer in translation.FRAMES:

@@ -1,4 +1,4 @@
-"""Texts of any length as 16 bytes each, by which equal ones are found without keeping them."""
+"""16-byte hash keys of texts, for finding equal texts without storing them."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from fastmetrics.kernels.ranking.ids import hash_texts
 
 
 def keys_of(text: Text) -> Uint64s:
-    """Two keys a text; texts with equal keys are taken to be equal, which of 10⁷ texts is wrong once in 10²⁴ logs.
+    """Two 64-bit keys per text; texts with equal keys count as equal, wrong once in 10²⁴ logs of 10⁷ texts.
 
     The second is the hash of the bytes' complements.
     """

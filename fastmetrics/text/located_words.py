@@ -1,4 +1,4 @@
-"""Words with their places in the text and the gaps between them."""
+"""Words with their positions in the text and the gaps between them."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def _classes() -> Bytes:
 
 
 def _room(n_texts: int, n_words: int) -> marks.Marks:
-    """Marks to be written: memory that no word comes to stand in is never touched."""
+    """Arrays for words; memory without words is never touched."""
     return marks.Marks(
         np.empty(n_words, np.int64),
         np.empty(n_words, np.int64),
@@ -62,13 +62,13 @@ def _first(found: marks.Marks, n: int) -> marks.Marks:
 
 
 def scan(text: Text) -> marks.Marks:
-    """The words of every string: runs of word characters in the text as it stands."""
+    """The words of every string: runs of word characters in the original text."""
     found = _room(len(text), int((text.stops - text.starts).sum()) // 2 + len(text))
     return _first(found, marks.scan(text.data, text.starts, text.stops, _classes(), found))
 
 
 def pick(text: Text, ids: Ids, first: Ints, counts: Ints, worth: Bytes) -> figures.Picked | None:
-    """The words that values may be made of, with their ids and places; None if words and ids do not match.
+    """The words that may be part of values, with ids and positions; None if words and ids do not match.
 
     The ids of string i are the ``counts[i]`` from ``ids[first[i]]`` on; ``worth`` is that of each id.
     """
@@ -80,9 +80,9 @@ def pick(text: Text, ids: Ids, first: Ints, counts: Ints, worth: Bytes) -> figur
 
 
 def ids_of_marks(text: Text, found: marks.Marks, tokens: Tokens, vocabulary: Vocabulary) -> Ids:
-    """The id of each word found by ``scan``: its token, or its first one by itself in a text that is cut otherwise.
+    """The id of each word found by ``scan``: its token, or its first token if the text is split differently.
 
-    Only a text in which lower case adds characters (U+0130) is cut otherwise as ``words``.
+    Only texts in which lowercasing adds characters (U+0130) are split differently from ``words``.
     """
     counts = np.diff(found.bounds)
     same = tokens.counts == counts

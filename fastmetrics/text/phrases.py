@@ -1,6 +1,6 @@
-"""Phrases as an automaton over words: which word may follow which, and where a phrase is complete.
+"""Phrases as a finite automaton over words.
 
-A phrase is a line of words in which ``(a|b c)`` stands for any of its alternatives and ``[a|b]`` for any or none.
+A phrase is a sequence of words in which ``(a|b c)`` matches any of its alternatives and ``[a|b]`` any or none.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ class Phrases:
     final: Flags
 
     def letters(self, vocabulary: Vocabulary) -> Ids:
-        """The number in ``words`` of every word of ``vocabulary``, -1 for one that no phrase has."""
+        """The number in ``words`` of every word of ``vocabulary``, -1 for words of no phrase."""
         ids = vocabulary.ids_of(self.words)
         letters = np.full(len(vocabulary), -1, np.int32)
         letters[ids] = np.arange(len(self.words))
@@ -47,12 +47,12 @@ class Phrases:
 
 @functools.lru_cache(maxsize=64)
 def compile_phrases(patterns: tuple[str, ...]) -> Phrases:
-    """The automaton that finds every one of ``patterns``.
+    """The automaton that finds all ``patterns``.
 
     >>> len(compile_phrases(("I (do not|don't) [really] know",)).words)
     7
 
-    Raises ``OptionError`` for a pattern whose brackets do not close, and for one that needs no word.
+    Raises ``OptionError`` for a pattern with unclosed brackets, and for one without a required word.
     """
     edges: dict[int, set[tuple[str, int]]] = defaultdict(set)
     silent: dict[int, set[int]] = defaultdict(set)
@@ -62,7 +62,7 @@ def compile_phrases(patterns: tuple[str, ...]) -> Phrases:
     first = _closure({START}, silent)
     for pattern, end in ends.items():
         if end in first:
-            raise OptionError(f"phrase {shown(pattern)}: expected at least one word that must be there")
+            raise OptionError(f"phrase {shown(pattern)}: expected at least one required word")
     states, rows = {first: 0}, []
     waiting, work = [first], 0
     for state in waiting:
@@ -75,7 +75,7 @@ def compile_phrases(patterns: tuple[str, ...]) -> Phrases:
             following = _closure(targets, silent)
             work += len(following)
             if work > _WORK or len(states) > _STATES or len(states) * len(words) > _CELLS:
-                raise OptionError(f"phrases: these {len(patterns):,} are too many, or leave too much open")
+                raise OptionError(f"phrases: these {len(patterns):,} expand to too many variants")
             if following not in states:
                 states[following] = len(states)
                 waiting.append(following)
@@ -90,7 +90,7 @@ def _add(pattern: str, edges: dict[int, set[tuple[str, int]]], silent: dict[int,
     node = START
     pieces = re.findall(_PIECE, pattern)
     if "".join(pieces) != pattern:
-        raise OptionError(f"phrase {shown(pattern)}: expected brackets that close, none inside another")
+        raise OptionError(f"phrase {shown(pattern)}: expected closed brackets without nesting")
     for piece in pieces:
         alternatives = piece[1:-1].split("|") if piece[0] in "([" else [piece]
         end = _new(edges, silent)

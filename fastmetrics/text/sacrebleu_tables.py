@@ -1,4 +1,4 @@
-"""The tables of sacreBLEU's tokenisers, which :func:`fastmetrics.kernels.text.sacrebleu_tokenizers.separate` reads."""
+"""The tables of sacreBLEU's tokenisers for :func:`fastmetrics.kernels.text.sacrebleu_tokenizers.separate`."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from fastmetrics.text import unicode
 _ENTITIES = (("&quot;", '"'), ("&amp;", "&"), ("&lt;", "<"), ("&gt;", ">"))
 
 FRAMES = {"13a": bleu.FRAMED, "zh": bleu.STRIPPED, "intl": 0, "char": 0}
-"""How each of the tokenisers sees the ends of a text."""
+"""How each tokeniser handles the ends of a text."""
 
 
 def unescape(string: str) -> str:
-    """What 13a does to a text first: joins hyphenated lines, and resolves four entities in this order."""
+    """The first step of 13a: join hyphenated lines, and resolve four entities in this order."""
     string = string.rstrip().replace("<skipped>", "").replace("-\n", "").replace("\n", " ")
     for entity, character in _ENTITIES:
         string = string.replace(entity, character)
@@ -26,7 +26,7 @@ def unescape(string: str) -> str:
 
 
 def table(name: str, nul: int, lower: bool) -> Ids:
-    """The entry of each code point for the tokeniser ``name``; ``nul`` is the byte that stands for U+0000."""
+    """The entry of each code point for the tokeniser ``name``; ``nul`` is the byte that encodes U+0000."""
     codes = unicode.lower() if lower else np.arange(unicode.SIZE, dtype=np.int32)
     marks = np.zeros(unicode.SIZE, np.int32)
     if name == "char":
@@ -60,7 +60,7 @@ def _ascii(characters: str) -> list[int]:
 
 @functools.cache
 def _property(name: str) -> Flags:
-    """The code points of a general category as the package ``regex`` has it, whose Unicode may be newer than ours."""
+    """The code points of a general category in the package ``regex``, whose Unicode may be newer than Python's."""
     import regex
 
     everything = np.arange(unicode.SIZE, dtype=np.int32)
@@ -74,7 +74,7 @@ def _property(name: str) -> Flags:
 
 @functools.cache
 def _chinese() -> Flags:
-    """The characters that sacreBLEU takes for Chinese, none of them beyond U+FFFF."""
+    """The characters that sacreBLEU treats as Chinese, none beyond U+FFFF."""
     from sacrebleu.tokenizers.tokenizer_zh import TokenizerZh
 
     flags = np.zeros(unicode.SIZE, np.bool_)

@@ -1,4 +1,4 @@
-"""Scripts that some conventions make no words of: which texts are mostly written in one."""
+"""Detecting texts in scripts that some conventions cannot split into words."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _LATIN = (
 """The first and the last character of each block of Latin letters."""
 
 _SIGNS = (0x2000, 0x2BFF)
-"""The blocks of punctuation and symbols, whose few letters (ℝ, ⅷ) are of no script."""
+"""The blocks of punctuation and symbols, whose few letters (ℝ, ⅷ) belong to no script."""
 
 
 @functools.cache

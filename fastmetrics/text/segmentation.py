@@ -1,4 +1,4 @@
-"""Text cut into sentences, paragraphs, and the statements that citations are checked against."""
+"""Splitting text into sentences, paragraphs, and the statements for checking citations."""
 
 from __future__ import annotations
 
@@ -16,27 +16,27 @@ _CLOSERS = "\"'”’»›)]}」』）"
 
 
 def sentences(text: Text) -> Text:
-    """S4's sentences: cut at every run of ``.!?。！？…``, stripped, the empty ones dropped."""
+    """S4's sentences: split at every run of ``.!?。！？…``, stripped, without empty ones."""
     return _split(text, _classes("sentences"))
 
 
 def lines(text: Text) -> Text:
-    r"""Cut at every "\n" and nowhere else, the empty lines dropped."""
+    r"""Split at every "\n" and nowhere else, without empty lines."""
     return _split(text, _classes("lines"))
 
 
 def paragraphs(text: Text) -> Text:
-    """S4's paragraphs: cut at blank lines, stripped, the empty ones dropped."""
+    """S4's paragraphs: split at blank lines, stripped, without empty ones."""
     return _split(text, _classes("paragraphs"))
 
 
 def statements(text: Text) -> Text:
-    """Sentences for grounding (S1), each with its citation marks.
+    """Sentences for grounding (S1), each with its citations.
 
-    A run of sentence ends cuts, and takes along the closing quotes, brackets and citation marks (`` [1]``) after it.
-    A full stop cuts only before white space, and not before a small letter, after a single capital (an initial), a
-    known abbreviation, or a number that opens the sentence (a list item).  A line end cuts before a blank line or a
-    list item.
+    A run of sentence ends splits, and includes the closing quotes, brackets and citations (`` [1]``) after it.  A full
+    stop splits only before whitespace, and not before a lowercase letter, after a single capital (an initial), a known
+    abbreviation, or a number that starts the sentence (a list item).  A line end splits before a blank line or a list
+    item.
     """
     pieces, groups = _room(text)
     n = segments.split_statements(
@@ -52,7 +52,7 @@ def _split(text: Text, classes: Bytes) -> Text:
 
 
 def _room(text: Text) -> tuple[Ints, Ints]:
-    """Arrays for as many pieces as there can be: every other byte may be one."""
+    """Arrays for the maximum number of pieces: every other byte may be one."""
     size = int((text.stops - text.starts).sum())
     return np.empty(size + 2 * len(text) + 2, np.int64), np.zeros(len(text) + 1, np.int64)
 
@@ -88,7 +88,7 @@ def _classes(kind: str) -> Bytes:
 
 @functools.cache
 def _abbreviations() -> Uint64s:
-    """The known abbreviations as sorted 64-bit keys, in small letters, with a capital, and in capitals."""
+    """The known abbreviations as sorted 64-bit keys: lowercase, capitalised, and uppercase."""
     spellings = {form for word in lexicon("abbreviations") for form in (word, word.capitalize(), word.upper())}
     keys = [int.from_bytes(word.encode(), "big") for word in spellings if len(word.encode()) <= 8]
     return np.array(sorted(keys), np.uint64)

@@ -1,4 +1,4 @@
-"""The stem of an English word, found once a process for each distinct word."""
+"""Stemming of English words, cached per process."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 
 @functools.lru_cache(maxsize=1 << 18)
 def stem(word: bytes) -> str:
-    """What rouge-score makes of an ASCII word: the stem of NLTK's Porter stemmer if it is longer than 3 letters.
+    """rouge-score's stem of an ASCII word: that of NLTK's Porter stemmer if the word is longer than 3 letters.
 
     >>> stem(b"running"), stem(b"ties"), stem(b"was")
     ('run', 'tie', 'was')

@@ -1,4 +1,4 @@
-"""Text to tokens: the bytes of a column are folded and cut in compiled code, each distinct word getting a number."""
+"""Tokenisation: compiled code folds and splits the bytes of a column and numbers each distinct word."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ T = TypeVar("T")
 
 
 class Vocabulary:
-    """The distinct words of one batch under one convention; shared by its columns: equal words have equal ids.
+    """The distinct words of one batch under one convention, shared by its columns: equal words have equal ids.
 
-    ``memo`` remembers what metrics found out about the words.
+    ``memo`` caches what metrics computed for the words.
     """
 
     def __init__(self, convention: Convention) -> None:
@@ -65,7 +65,7 @@ class Vocabulary:
         return Text(data, bounds[:-1], bounds[1:], np.ones(len(lengths), np.bool_))
 
     def ids_of(self, words: Iterable[str]) -> Ids:
-        """The number of each of ``words``, which are added if need be; each must be one word of the convention."""
+        """The number of each of ``words``, added if necessary; each must be one word of the convention."""
         return self.tokenize(text_of_strings(words)).ids
 
     def tokenize(self, text: Text) -> Tokens:
@@ -73,7 +73,7 @@ class Vocabulary:
         return self._number(fold(text, self.convention), skip=len(self.convention.leave_out))
 
     def cut(self, folded: Folded) -> Tokens:
-        """The words of text that is folded already."""
+        """The words of text that is already folded."""
         return self._number(folded, skip=0)
 
     def _number(self, folded: Folded, skip: int) -> Tokens:
@@ -90,7 +90,7 @@ class Vocabulary:
         return tokens if folded.places is None else tokens.take(folded.places)
 
     def _grow(self, n_words: int, n_tails: int) -> None:
-        """Room for as many words and numbers in ``tails`` more, the words keeping their numbers."""
+        """Make room for more words and bytes; words keep their numbers."""
         old = self.arrays
         number, used = old.sizes.tolist()
         words, tails = _enough(len(old.begins), number + n_words), _enough(len(old.tails), used + n_tails)
@@ -109,7 +109,7 @@ class Vocabulary:
 
 
 class Stems(Vocabulary):
-    """The distinct stems of a batch's words, numbered in the order in which they come up."""
+    """The distinct stems of a batch's words, numbered in order of first occurrence."""
 
     def __init__(self, convention: Convention) -> None:
         super().__init__(convention)
@@ -141,9 +141,9 @@ class Stems(Vocabulary):
 
 
 class Rewriter:
-    """Tokens of one convention from the ``split`` tokens of a batch: each distinct word is folded and cut but once.
+    """Tokens of one convention from the ``split`` tokens of a batch; each distinct word is processed only once.
 
-    Every convention cuts at white space, and what it makes of a word does not depend on the words around it.
+    Every convention splits at whitespace, and its result for a word does not depend on the neighbouring words.
     """
 
     def __init__(self, source: Vocabulary, target: Vocabulary) -> None:
@@ -163,7 +163,7 @@ class Rewriter:
         return Tokens(out[: bounds[-1]], bounds[:-1], bounds[1:], len(self._target))
 
     def _room(self, ids: Ids) -> int:
-        """Ids enough for the pieces of ``ids``; counted only where a word falls into so many that a bound is waste."""
+        """Enough space for the pieces of ``ids``, counted exactly only if a bound would be wasteful."""
         if self._most <= 4:
             return len(ids) * self._most + 1
         become = self._become[ids]
@@ -171,7 +171,7 @@ class Rewriter:
         return len(ids) + int((self._places[several + 1] - self._places[several]).sum()) + 1
 
     def _catch_up(self) -> None:
-        """Rewrite the words that came up since the last time."""
+        """Process the words added since the last call."""
         new = self._target.tokenize(self._source.spelled(len(self._become)))
         counts = new.counts
         several = np.flatnonzero(counts > 1)
@@ -186,9 +186,10 @@ class Rewriter:
 
 
 class Wordbook:
-    """The vocabularies that batches fill one after the other, so that a word is taken apart once and not in each batch.
+    """Vocabularies shared by successive batches, so that a word is processed once instead of once per batch.
 
-    One thread at a time may use it.  What it holds changes no score: ids are compared with ids of the same book only.
+    Only one thread at a time may use it.  Its contents do not change scores: ids are compared only with ids of the same
+    book.
     """
 
     MOST_WORDS = 1 << 19
@@ -199,27 +200,27 @@ class Wordbook:
         self._memory: dict[Hashable, Any] = {}
 
     def remember(self, key: Hashable, make: Callable[[], T]) -> T:
-        """What ``make`` returned the first time ``key`` was asked for: what is known of the words of a vocabulary."""
+        """The cached result of ``make`` for ``key``, about the words of a vocabulary."""
         if key not in self._memory:
             self._memory[key] = make()
         return self._memory[key]
 
     def vocabulary(self, name: str) -> Vocabulary:
-        """The words seen so far under the convention ``name``."""
+        """The words so far under the convention ``name``."""
         if name not in self._vocabularies:
             rules = convention(name)
             self._vocabularies[name] = Stems(rules) if rules.stem else Vocabulary(rules)
         return self._vocabularies[name]
 
     def rewriter(self, name: str) -> Rewriter:
-        """What makes tokens under ``name`` from ``split`` tokens."""
+        """The converter from ``split`` tokens to tokens under ``name``."""
         if name not in self._rewriters:
             self._rewriters[name] = Rewriter(self.vocabulary("split"), self.vocabulary(name))
         return self._rewriters[name]
 
     @property
     def full(self) -> bool:
-        """Whether it is time for a new book."""
+        """Whether a new book is needed."""
         return any(len(vocabulary) > self.MOST_WORDS for vocabulary in self._vocabularies.values())
 
 
@@ -261,10 +262,10 @@ class Folded(NamedTuple):
 
 
 def fold(text: Text, convention: Convention) -> Folded:
-    """Every string of ``text`` with its characters replaced as ``convention`` says.
+    """Every string of ``text`` with its characters replaced according to ``convention``.
 
-    The rare strings whose lower case is not one character for one are prepared by Python and folded once more, after
-    the others; so is an article next to a character that is no letter, which only ``squad`` looks for.
+    Rare strings whose lowercase is not one character for one are prepared in Python and folded again after the others,
+    and so are articles next to a character that is not a letter, which only ``squad`` handles.
     """
     bounds = np.zeros(len(text) + 1, np.int64)
     data = np.empty(_room(text), np.uint8)
@@ -293,6 +294,6 @@ def _fold_into(data: Bytes, bounds: Ints, text: Text, convention: Convention) ->
 
 
 def _room(text: Text) -> int:
-    """Bytes enough for any folding of ``text``, with what a 64-bit load may touch behind it."""
+    """Enough bytes for any folding of ``text``, plus padding for 64-bit loads."""
     size = 2 * int((text.stops - text.starts).sum()) + len(text) + 32
     return size - size % 8

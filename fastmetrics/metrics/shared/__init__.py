@@ -1,1 +1,1 @@
-"""What several families of metrics share."""
+"""Code shared by several families of metrics."""

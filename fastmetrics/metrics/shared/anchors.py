@@ -1,4 +1,4 @@
-"""The anchors of answers, and which of them the contexts support: what the hallucination scores divide (S3)."""
+"""The anchors of answers and their support by the contexts, the basis of the hallucination scores (S3)."""
 
 from __future__ import annotations
 
@@ -28,8 +28,9 @@ from fastmetrics.text.tokenize import Vocabulary
 from fastmetrics.text.word_roles import Senses
 
 PAIRS = MANY = 1 << 16
-"""Pairs of values of a row up to which each is compared with each; claims × places of their words in its contexts from
-which on frequent words are gone through by themselves."""
+"""Up to this number of pairs of values, a row's values are all compared with each other.  From this number of claims ×
+occurrences of their words on, frequent words are processed separately.
+"""
 
 KINDS = ("number", "date", "time", "weekday", "claim")
 """The kinds of anchors."""
@@ -37,7 +38,7 @@ KINDS = ("number", "date", "time", "weekday", "claim")
 
 @dataclass(frozen=True, eq=False)
 class Passage:
-    """A column of text with its words, and their places in the text for those who ask."""
+    """A column of text with its words, and their positions in the text on request."""
 
     text: Text
     tokens: Tokens
@@ -47,7 +48,7 @@ class Passage:
 
     @functools.cached_property
     def marks(self) -> Marks:
-        """The words with their places."""
+        """The words with their positions."""
         return scan(self.text)
 
     @functools.cached_property
@@ -68,7 +69,7 @@ class Passage:
 
 @dataclass(frozen=True)
 class PassageIn:
-    """Text with its words and their places."""
+    """Text with its words and their positions."""
 
     convention: str = "words"
 
@@ -86,7 +87,7 @@ def _passage(batch: Batch, column: str) -> Passage:
 
 
 def senses_of(batch: Batch) -> Senses:
-    """What is known of the batch's words."""
+    """The roles of the batch's words."""
     return batch.words.remember("senses", lambda: Senses(batch.vocabulary("words"))).catch_up()
 
 
@@ -102,9 +103,9 @@ class Anchors:
 
 
 def anchors(answer: Passage, contexts: Passage, window: int, source: str | Pipeline | None = None) -> Anchors:
-    """The anchors of the answers, held against the contexts; numbers and dates first, then claims.
+    """The anchors of the answers, compared with the contexts; numbers and dates first, then claims.
 
-    ``source`` is where the claims are from: rules, or the pipeline that parses the answers.
+    ``source`` is the source of the claims: rules, or the pipeline that parses the answers.
     """
     named = source if isinstance(source, str) else None
     beside = (contexts,) if source is named else (contexts, source)
@@ -168,7 +169,7 @@ def _values(passage: Passage) -> Values:
 
 
 def _inside(values: Values, strong: Flags, n_words: int) -> Flags:
-    """Which words are part of a value that is an anchor."""
+    """The words that are part of a value that is an anchor."""
     steps = np.bincount(values.first[strong], minlength=n_words + 1)
     steps -= np.bincount(values.last[strong], minlength=n_words + 1)
     return np.cumsum(steps)[:n_words] > 0

@@ -1,4 +1,4 @@
-"""Which sentences of an answer are supported by the passage they cite (S1)."""
+"""Support of an answer's sentences by the passages that they cite (S1)."""
 
 from __future__ import annotations
 
@@ -31,10 +31,10 @@ PATTERN = r"\[([0-9]+)\]"
 """A citation of context n; the first group is n."""
 
 Embeds = Annotated[Any, Source("the name of a model, a function or an Embedder", (Embedder, Model))]
-"""What makes vectors of texts; None for wordllama."""
+"""The embedder of texts; None is wordllama."""
 
 Cache = Annotated[str | None, Folder("a folder for vectors", exists=False)]
-"""Where vectors are kept; None for nowhere."""
+"""The folder of stored vectors; None stores nothing."""
 
 SUPPORTED, NO_CITATION, SEVERAL, OUT_OF_RANGE, IDK, TOO_FAR = range(6)
 REASONS = (
@@ -45,15 +45,15 @@ REASONS = (
     "says it does not know",
     "below threshold",
 )
-"""What became of a sentence, by number."""
+"""The result for a sentence, by number."""
 
 
 @dataclass(frozen=True, eq=False)
 class Sentences:
-    """The sentences of a column of answers, and what they cite.
+    """The sentences of a column of answers, and their citations.
 
     Row r has the sentences ``text.groups[r]:text.groups[r + 1]``; ``found`` has per sentence the number of citations,
-    and the number, first and past-last byte of the last.
+    and number, start and end byte of the last citation.
     """
 
     text: Text
@@ -66,7 +66,7 @@ class Sentences:
         return np.repeat(np.arange(len(self.text.groups) - 1), np.diff(self.text.groups))
 
     def bare(self, which: Ints) -> pa.Array:
-        """Sentences without their last mark and the white space before it."""
+        """Sentences without their last citation and the whitespace before it."""
         marks = np.where(self.found[:, :1] > 0, self.found[:, 2:], self.text.stops[:, np.newaxis])
         spans = np.column_stack([self.text.starts, marks, self.text.stops])[which]
         return pc.utf8_trim_whitespace(_strings(self.text.data, spans))
@@ -74,7 +74,7 @@ class Sentences:
 
 @dataclass(frozen=True, eq=False)
 class Support:
-    """Per sentence: what became of it (an index of ``REASONS``), the cited string's place, the cosine or NaN."""
+    """Per sentence: the result (an index of ``REASONS``), the position of the cited string, the cosine or NaN."""
 
     sentences: Sentences
     outcome: Ints
@@ -82,7 +82,7 @@ class Support:
     cosine: Floats
 
     def per_row(self) -> tuple[Ints, Ints]:
-        """Supported sentences and all sentences of each row."""
+        """The numbers of supported sentences and of all sentences of each row."""
         groups = self.sentences.text.groups
         assert groups is not None
         supported = np.concatenate([[0], np.cumsum(self.outcome == SUPPORTED)])
@@ -106,18 +106,18 @@ def cut(answers: Text, pattern: str = PATTERN) -> Sentences:
 
 
 def cited(mark: re.Match[str]) -> str:
-    """What a mark says: its first group that matched, or all of it in a pattern without groups."""
+    """The text of a citation: the first group that matched, or the whole match of a pattern without groups."""
     return next((group for group in mark.groups() if group is not None), "") if mark.re.groups else mark[0]
 
 
 def number_of(text: str) -> int:
-    """The number that a mark says, at most 10⁹, which no context has; 0 for no number."""
+    """The number in a citation, at most 10⁹, which no context has; 0 if it is not a number."""
     # Python converts no more than 4,300 digits
     return min(int(text[:4000]), 10**9) if text.isdecimal() else 0
 
 
 def citations(sentences: Sentences, pattern: str) -> tuple[Ints, Ints, pa.Array]:
-    """The sentence and the number of every mark, and all sentences without their marks."""
+    """The sentence and the number of every citation, and all sentences without their citations."""
     counts = sentences.found[:, 0]
     one, several = np.flatnonzero(counts == 1), np.flatnonzero(counts > 1)
     compiled, numbers, bare = re.compile(pattern), sentences.found[one, 1].tolist(), []
@@ -144,9 +144,9 @@ def _size(string: str) -> int:
 def support(
     sentences: Sentences, idk: Flags, contexts: Text, counts: Ints, embedder: Embedder, threshold: float
 ) -> Support:
-    """Judge each sentence: one citation, in range, no "I don't know", and near enough to what it cites.
+    """Judge each sentence: one citation, in range, no "I don't know", and similar enough to the cited context.
 
-    ``counts`` says how many of a row's strings in ``contexts`` are contexts of its own.
+    ``counts`` is the number of strings in ``contexts`` that are contexts of each row.
     """
     assert contexts.groups is not None
     rows, marks, number = sentences.rows, sentences.found[:, 0], sentences.found[:, 1]
@@ -161,7 +161,7 @@ def support(
 
 
 def strings_of(text: Text) -> pa.Array:
-    """Texts as an Arrow array of their own."""
+    """Texts as a separate Arrow array."""
     spans = np.column_stack([text.starts, text.stops, text.stops, text.stops])
     strings = _strings(text.data, spans)
     if text.groups is not None or text.valid.all():
@@ -170,7 +170,7 @@ def strings_of(text: Text) -> pa.Array:
 
 
 def _strings(data: Bytes, spans: Ints) -> pa.Array:
-    """Texts from their bytes without the middle; see ``copy_without``."""
+    """Texts built from their bytes without the middle; see ``copy_without``."""
     out = np.empty(int((spans[:, 3] - spans[:, 0]).sum()), np.uint8)
     bounds = np.zeros(len(spans) + 1, np.int64)
     copy_without(data, spans, out, bounds)
@@ -178,7 +178,7 @@ def _strings(data: Bytes, spans: Ints) -> pa.Array:
 
 
 def cosines(embedder: Embedder, texts: pa.Array, passages: Text, which: Ints) -> Floats:
-    """Cosine of each text and the passage ``which`` says; NaN where a vector is zero."""
+    """Cosine of each text and the passage given by ``which``; NaN if a vector is zero."""
     if not len(texts):
         return np.empty(0)
     distinct, place = np.unique(which, return_inverse=True)
@@ -199,13 +199,15 @@ def _norms(vectors: npt.NDArray[np.float32]) -> Floats:
 
 
 def embedder_of(options: Mapping[str, Any]) -> Embedder:
-    """The embedder that the options ``embedder`` (wordllama if None) and ``cache`` name; one per process."""
+    """The embedder for the options ``embedder`` (wordllama if None) and ``cache``; one per process."""
     asked = "wordllama" if options["embedder"] is None else options["embedder"]
     if not isinstance(asked, Embedder):
         with _turn:
             return _shared(asked, options["cache"])
     if options["cache"] is not None:
-        raise OptionError(Argument("cache", options["cache"]), ": an Embedder has its own; make it with that")
+        raise OptionError(
+            Argument("cache", options["cache"]), ": an Embedder has its own cache; create the Embedder with it"
+        )
     return asked
 
 
@@ -214,7 +216,7 @@ _turn = threading.Lock()  # lru_cache alone would let two threads load the same 
 
 @functools.lru_cache(maxsize=4)
 def _shared(model: Any, cache: str | None) -> Embedder:
-    """An embedder that keeps its vectors: in ``cache``, or else in a folder that goes with it."""
+    """An embedder that stores its vectors in ``cache``, or in a temporary folder."""
     if cache is not None:
         return Embedder(model, cache=cache)
     with contextlib.ExitStack() as undo:

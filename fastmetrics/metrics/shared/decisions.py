@@ -1,4 +1,4 @@
-"""What a system decided about each question, to answer or to abstain, and whether the question can be answered (S1)."""
+"""The decision of a system on each question, to answer or to abstain, and whether the question is answerable (S1)."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from fastmetrics.metrics.abstention import RefusalsIn
 
 @dataclass(frozen=True, eq=False)
 class Decisions:
-    """Per row whether the answer abstains, and whether the question can be answered: 1, 0, or NaN if unknown."""
+    """Per row, whether the answer abstains, and whether the question is answerable: 1, 0, or NaN if unknown."""
 
     abstained: Flags
     answerable: Floats
@@ -26,7 +26,7 @@ class Decisions:
 
 @dataclass(frozen=True)
 class DecisionsIn:
-    """Answers, and whether their questions can be answered."""
+    """Answers, and whether their questions are answerable."""
 
     convention: str = "words"
 
@@ -37,14 +37,14 @@ class DecisionsIn:
 
 @dataclass(frozen=True, eq=False)
 class Judged(Decisions):
-    """Decisions, and the best score over a row's references, NaN without any."""
+    """Decisions, and the best score over a row's references, NaN without references."""
 
     score: Floats
 
 
 @dataclass(frozen=True)
 class JudgedIn:
-    """Answers, whether their questions can be answered, and their scores by another metric."""
+    """Answers, whether their questions are answerable, and their scores by another metric."""
 
     metric: str
     convention: str = "words"
@@ -68,10 +68,10 @@ def _scores(batch: Batch, name: str) -> Floats:
 
 
 def answerable(batch: Batch, options: Options) -> Floats:
-    """1 where the question can be answered, 0 where it cannot, NaN where nothing tells.
+    """1 for an answerable question, 0 for an unanswerable one, NaN if unknown.
 
-    The column ``answerable`` tells, or where that is null, in a table with references, whether the row has one that
-    does not itself abstain.
+    The column ``answerable`` decides, or, where that is null, in a table with references, whether the row has a
+    reference that does not itself abstain.
     """
     return batch.remember(("can be answered", tuple(options["phrases"])), lambda: _answerable(batch, options))
 
@@ -96,12 +96,12 @@ def _answerable(batch: Batch, options: Options) -> Floats:
 
 
 def _told(batch: Batch, options: Options) -> Flags:
-    """The rows of which it is known whether the question can be answered."""
+    """The rows with known answerability."""
     return ~np.isnan(answerable(batch, options))
 
 
 def judged_by(name: str) -> Either:
-    """Where ``answerable`` or ``reference`` will do, but a question that can be answered needs a score by ``name``."""
+    """The required columns: ``answerable`` or ``reference``; an answerable question needs a score by ``name``."""
 
     def rows(batch: Batch, options: Options) -> Flags:
         can = answerable(batch, options)
@@ -112,4 +112,4 @@ def judged_by(name: str) -> Either:
 
 _COLUMNS = (("answerable",), ("reference",))
 TOLD = Either(_COLUMNS, _told)
-"""The columns that tell whether a question can be answered, and the rows of which they do."""
+"""The columns that determine answerability, and the rows for which they do."""

@@ -1,4 +1,4 @@
-"""Citations that name documents by their ids, brought to numbers of contexts."""
+"""Replacing citations of document ids by numbers of contexts."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from fastmetrics.metrics.shared.cited_support import PATTERN, cited, number_of
 
 _BRACKETS = re.compile(r"\[([^\[\]]+)\]")
 _UNKNOWN = 10**9
-"""The number of the first id that no context of the row has; it counts down for others."""
+"""The number of the first unknown id in a row; further unknown ids count down from it."""
 
 
 @dataclass(frozen=True)
 class IdsIn:
-    """Lists of ids as they are, which :func:`with_numbers` has read already."""
+    """Lists of ids as given; :func:`with_numbers` has already read them."""
 
     def of(self, batch: Batch, column: str, options: Options) -> pa.Array:
         """The column."""
@@ -33,11 +33,11 @@ Ids = Annotated[pa.Array | None, IdsIn()]
 
 
 def with_numbers(answers: pa.Array, ids: pa.Array, contexts: pa.Array, counts: Ints, pattern: str) -> pa.Array:
-    """Answers whose citations all read ``[n]``: those that name an id, by its place among the row's ``ids``.
+    """Answers in which every citation is ``[n]``: citations by id are replaced by the position of the id in ``ids``.
 
-    What a mark says is an id if the row has it, or else a number.  Of the default pattern ``[...]`` is a mark if it
-    holds an id of the row or a number; any other pattern finds marks only, and an id that the row has not is out of
-    range.  Raises ``ColumnError`` for a row whose ids are not one for each context.
+    A citation is an id if the row has that id, otherwise a number.  With the default pattern, ``[...]`` is a citation
+    only if it contains an id of the row or a number; with another pattern, every match is a citation, and an unknown id
+    is out of range.  Raises ``ColumnError`` for a row with a different number of ids than contexts.
     """
     places = _places(ids, contexts, counts)
     default = pattern == PATTERN
@@ -51,7 +51,7 @@ def with_numbers(answers: pa.Array, ids: pa.Array, contexts: pa.Array, counts: I
 
 
 def _places(ids: pa.Array, contexts: pa.Array, counts: Ints) -> list[dict[str, int]]:
-    """The number of the context that each id of a row stands for; of an id that stands for two, the first."""
+    """The number of the context for each id of a row; for an id of several contexts, the first."""
     ids = decoded(ids)
     if not (pa.types.is_null(ids.type) or hasattr(ids.type, "value_type")):
         raise ColumnError(f"column 'context_ids': expected lists of ids, got {ids.type}")
@@ -85,5 +85,5 @@ def _numbered(answer: str, places: Mapping[str, int], marks: re.Pattern[str], de
 
 
 def _plain(text: str, default: bool) -> str:
-    """Text between marks of another pattern, in which numbers in brackets are no marks."""
+    """Text between the citations of another pattern, in which numbers in brackets are not citations."""
     return text if default else re.sub(PATTERN, r"(\1)", text)

@@ -1,4 +1,4 @@
-"""What metrics divide: counts over pairs of texts, made once per pair of columns and remembered."""
+"""Counts over pairs of texts, the numerators and denominators of metrics; computed once per pair of columns."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def same(a: Tokens, b: Tokens) -> Flags:
 
 
 def ngrams(a: Tokens, b: Tokens, order: int) -> Ints:
-    """Per order up to ``order`` at least, and pair: size of the multiset intersection of the n-grams."""
+    """For each order, up to at least ``order``, and each pair: the size of the multiset intersection of the n-grams."""
     counted: dict[str, Ints] = a.memo.of(kernels.count_ngrams, (b,), dict)
     found = counted.get("longest")
     if found is None and order == 1:
@@ -54,7 +54,7 @@ def ngrams(a: Tokens, b: Tokens, order: int) -> Ints:
 
 
 def clipped(a: Tokens, b: Tokens, groups: Ints, orders: int) -> Ints:
-    """Per order up to ``orders``, and row: n-grams of a that the texts ``groups[row]:groups[row + 1]`` of b match."""
+    """Per order up to ``orders`` and row: n-grams of a that match the texts ``groups[row]:groups[row + 1]`` of b."""
     n_words = max(a.n_words, b.n_words)
     return a.memo.of(
         (clipped, orders),
@@ -69,12 +69,12 @@ def lcs(a: Tokens, b: Tokens) -> Ints:
 
 
 def lists(tokens: Tokens) -> kernels.Lists:
-    """The tokens as kernels take them."""
+    """The tokens in the form that kernels take."""
     return kernels.Lists(tokens.ids, tokens.starts, tokens.stops)
 
 
 def _once(count: Callable[..., Any], a: Tokens, b: Tokens) -> Any:
-    """``count`` of each pair, remembered with ``a``."""
+    """``count`` of each pair, cached with ``a``."""
 
     def found() -> Any:
         one, groups = _grouped(a)
@@ -85,7 +85,7 @@ def _once(count: Callable[..., Any], a: Tokens, b: Tokens) -> Any:
 
 
 def _grouped(tokens: Tokens) -> tuple[Tokens, Ints]:
-    """Texts that are repeated one after the other, as an answer is for each of its references, once; and their groups.
+    """Adjacent repeated texts, such as an answer with several references, merged into one; and their groups.
 
     Text i stands for the texts ``groups[i]:groups[i + 1]``.
     """
@@ -102,6 +102,6 @@ def divide(counts: Ints, totals: Ints | Floats, empty: float) -> Floats:
 
 
 def harmonic(precision: Floats, recall: Floats) -> Floats:
-    """F1 of precision and recall, 0 where both are; in the order of operations of the SQuAD script."""
+    """F1 of precision and recall, 0 if both are 0; operations are in the order of the SQuAD script."""
     total = precision + recall
     return np.divide(2 * precision * recall, total, out=np.zeros(len(total)), where=total != 0)

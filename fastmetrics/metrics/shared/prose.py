@@ -1,4 +1,4 @@
-"""Texts as the writing scores read them: words by sentence, and what each word may be (S4)."""
+"""Texts for the writing scores: words by sentence, and their possible roles (S4)."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ Language = Annotated[str, Choice("any", *LANGUAGES)]
 Lexicons = Annotated[str | None, Folder("a folder of word lists")]
 
 BRIEF, LENGTHY = 2, 6
-"""Characters up to which a word names nothing, and above which it may be sophisticated."""
+"""Length up to which a word cannot be a keyword, and length above which it can be sophisticated."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,7 +41,7 @@ class Writing:
     memo: Memo = field(default_factory=Memo, repr=False)
 
     def remember(self, key: str, other: Any, make: Callable[[], T]) -> T:
-        """What ``make`` returned the first time ``key`` was asked for beside ``other``, which is kept alive with it."""
+        """The first result of ``make`` for ``key`` and ``other``; ``other`` is kept alive with it."""
         return self.memo.of(key, (other,), make)
 
     @property
@@ -52,23 +52,23 @@ class Writing:
 
     @functools.cached_property
     def counts(self) -> Ints:
-        """Words of each row."""
+        """The number of words in each row."""
         before = np.concatenate([[0], np.cumsum(self.tokens.counts)])
         return before[self.groups[1:]] - before[self.groups[:-1]]
 
     @property
     def prose(self) -> kernels.Prose:
-        """The words as kernels read them; asked for once all columns are tokenised."""
+        """The words in the form that kernels take; call it after all columns are tokenised."""
         roles = self.style.roles(self.vocabulary)
         return kernels.Prose(self.tokens.ids, self.tokens.starts, self.tokens.stops, self.groups, roles)
 
     def letters(self, phrases: Phrases) -> tuple[Ids, Ids, Flags]:
-        """The automaton that finds ``phrases``, as kernels read it."""
+        """The automaton that finds ``phrases``, in the form that kernels take."""
         return phrases.letters(self.vocabulary), phrases.table, phrases.final
 
 
 class Style:
-    """The word lists of one language and folder, and what they say of a vocabulary's words."""
+    """The word lists of one language and folder, and the roles of a vocabulary's words."""
 
     def __init__(self, language: str, folder: str | None) -> None:
         self._lists = {
@@ -104,7 +104,7 @@ def _words(name: str, language: str, folder: str | None) -> tuple[str, ...]:
 
 @dataclass(frozen=True)
 class WritingIn:
-    """Text by sentence, with the word lists that the options ``language`` and ``lexicons`` name."""
+    """Text by sentence, with the word lists of the options ``language`` and ``lexicons``."""
 
     convention: str = "words"
 
@@ -126,7 +126,7 @@ def _writing(batch: Batch, column: str, chosen: tuple[str, str | None]) -> Writi
 
 
 def _in_order(tokens: Tokens) -> Tokens:
-    """The tokens one text after the other, where rare strings were tokenised last."""
+    """The tokens of the texts in order; rare strings are tokenised last."""
     if np.array_equal(tokens.starts[1:], tokens.stops[:-1]):
         return tokens
     bounds = np.concatenate([[0], np.cumsum(tokens.counts)])

@@ -1,4 +1,4 @@
-"""Answers to the repeats of one question held against each other, by their text and by their embeddings."""
+"""Comparing the answers to repeats of one question, by text and by embedding."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def exact_match_rate(answers: Any, questions: Any, against: str = "pairs") -> Re
 
 
 def _as_the_first(answers: Ints, owner: Ints, sizes: Ints, missing: int) -> Repeats:
-    """The share of repeats whose answer is the first one to their question."""
+    """The share of repeats with the same answer as the first row of their question."""
     repeats = int((sizes - 1).sum())
     first = answers[np.unique(owner, return_index=True)[1]] if len(owner) else answers
     same = int((answers == first[owner]).sum()) - len(sizes)
@@ -67,14 +67,14 @@ def doubles(vectors: Vectors) -> Block:
 
 
 def products(one: Block, other: Block) -> Floats:
-    """The scalar product of each row of one with that of the other."""
+    """The dot product of corresponding rows."""
     rows, found = np.arange(len(one)), np.empty(len(one))
     pair_products(one, other, rows, rows, found)
     return found
 
 
 def _grouped(codes: Ints) -> tuple[Ints, Ints]:
-    """Each row's group, numbered from 0, and the groups' sizes."""
+    """The group number of each row, from 0, and the sizes of the groups."""
     _, owner, sizes = np.unique(codes, return_inverse=True, return_counts=True)
     return owner.ravel(), sizes
 

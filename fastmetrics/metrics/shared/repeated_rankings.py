@@ -1,4 +1,4 @@
-"""Rankings of the repeats of one query held against each other."""
+"""Comparing the rankings of repeats of one query."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from fastmetrics.retrieval.rankings import Rankings, rankings
 
 
 def consistency(question: Any, retrieved_ids: Any, k: int, against: str) -> Repeats:
-    """How much the first ``k`` documents of the repeats of a query have in common, by pairs or against the first."""
+    """Overlap of the first ``k`` documents of the repeats of a query, by pairs or against the first."""
     if against == "first":
         return _as_the_first(question, retrieved_ids, k)
     return _over_pairs(question, retrieved_ids, k, kernels.shares_in_common)
@@ -32,7 +32,7 @@ def rank_biased_overlap(question: Any, retrieved_ids: Any, p: float) -> Repeats:
 
 
 def _by_query(question: Any, retrieved: Any) -> tuple[Rankings, Ints, Ints]:
-    """The rankings, the number of each row's query, and the rows that have both, query after query."""
+    """The rankings sorted by query, the number of each row's query, and the rows that have both."""
     lists = rankings(retrieved, "retrieved_ids")
     codes = codes_of(question, "question")
     if codes.size != len(lists):
@@ -61,7 +61,7 @@ def _as_the_first(question: Any, retrieved: Any, k: int) -> Repeats:
 
 
 def _differ(lists: Rankings, one: Ints, other: Ints) -> Floats:
-    """1.0 where the ids at two places differ; of text, equal keys are settled by the bytes."""
+    """1.0 where the ids at two positions differ; for text, equal keys are confirmed by the bytes."""
     ids, starts = lists.ids, np.arange(one.size + 1)
     pairs = np.stack([one, other], axis=1).ravel()
     repeated = id_kernels.repeats(take_ids(ids, pairs), frozen(2 * starts))
@@ -88,7 +88,7 @@ def _over_pairs(question: Any, retrieved: Any, k: int | None, compare: Callable[
 
 
 def _first(lists: Rankings, k: int | None) -> Rankings:
-    """The first ``k`` ids of each row, without those that repeat one."""
+    """The first ``k`` ids of each row without duplicates."""
     sizes = lists.sizes if k is None else np.minimum(lists.sizes, k)
     picked = spans(lists.starts[:-1], sizes)
     ids, starts = take_ids(lists.ids, picked), offsets(sizes)

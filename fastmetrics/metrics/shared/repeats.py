@@ -1,4 +1,4 @@
-"""Rows that repeat a question, found again in what a run keeps of each row."""
+"""Finding the rows that repeat a question, in the data that a run stores for each row."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from fastmetrics.text.keys import keys_of
 
 @dataclass(frozen=True)
 class Repeats:
-    """A value over repeats of questions: of how many questions and pairs, and how many rows were left out."""
+    """A value over repeats of questions, with the numbers of questions, pairs and excluded rows."""
 
     score: float
     n_questions: int
@@ -31,12 +31,12 @@ class Repeats:
 
 @dataclass(frozen=True)
 class KeysIn:
-    """16 bytes that stand for the text or the whole number in each row."""
+    """A 16-byte hash key of the text or integer in each row."""
 
     kind = "id"
 
     def of(self, batch: Batch, column: str, options: Options) -> Uint64s:
-        """Two keys a row; those of null are of no matter."""
+        """Two keys per row; keys of null rows are not used."""
         array = decoded(batch.columns[column])
         return batch.remember(("keys", column), lambda: _keys(array, column))
 
@@ -59,9 +59,9 @@ def _keys(array: object, column: str) -> Uint64s:
 
 @dataclass(frozen=True)
 class Repeated:
-    """The rows whose question occurs twice or more: the number of the question, and the values kept of the row.
+    """The rows whose question occurs at least twice: the number of the question, and the stored values of the row.
 
-    ``missing`` rows lack the question or something else.
+    ``missing`` rows lack the question or another value.
     """
 
     questions: Ints
@@ -71,7 +71,7 @@ class Repeated:
 
 
 def repeated(rows: KeptRows) -> Repeated:
-    """The rows of questions that repeat; the kept rows are read twice, 16 bytes of each row and these rows are held."""
+    """The rows of repeated questions, in two passes; 16 bytes per row and the repeated rows are in memory."""
     keys, missing = [np.zeros((0, 2), np.uint64)], 0
     for (lists,) in rows():
         missing += lists.null_count

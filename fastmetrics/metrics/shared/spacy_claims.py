@@ -1,4 +1,4 @@
-"""Claims read off the dependency parses of a spaCy pipeline that the user brings (S3)."""
+"""Claims from the dependency parses of a user's spaCy pipeline (S3)."""
 
 from __future__ import annotations
 
@@ -21,7 +21,9 @@ from fastmetrics.kernels.facts.claims import Claims
 from fastmetrics.text.word_roles import word_list
 
 Pipeline = Callable[[str], Any]
-"""A text to a document of sentences (``sents``) of tokens with ``idx``, ``text``, ``lemma_``, ``dep_`` and ``head``."""
+"""A function from a text to a document of sentences (``sents``) of tokens with ``idx``, ``text``, ``lemma_``, ``dep_``
+and ``head``.
+"""
 
 MODEL = "en_core_web_sm"
 SUBJECTS = frozenset({"nsubj", "nsubjpass", "nsubj:pass", "csubj", "csubjpass", "csubj:pass"})
@@ -40,12 +42,12 @@ class _Parsers(Source):
 
 
 Parser = Annotated[Any, _Parsers("'spacy', 'spacy:MODEL' or a spaCy pipeline")]
-"""What reads claims off sentences; None for the words alone."""
+"""The pipeline that finds claims in sentences; None uses rules."""
 
 
 @functools.lru_cache(maxsize=4)
 def load(name: str) -> Pipeline:
-    """The pipeline called ``spacy`` or ``spacy:MODEL``."""
+    """The pipeline for ``spacy`` or ``spacy:MODEL``."""
     model = name.partition(":")[2] or MODEL
     try:
         spacy = importlib.import_module("spacy")
@@ -59,7 +61,7 @@ def load(name: str) -> Pipeline:
 
 
 def find_claims(text: Text, bounds: Any, roles: Bytes, claims: str | Pipeline) -> Claims:
-    """The claims of every text as the kernels know them; its words are those from ``bounds`` on."""
+    """The claims of every text in the form that kernels take; its words start at ``bounds``."""
     with _turn:
         pipeline = load(claims) if isinstance(claims, str) else claims
     found: list[tuple[int, int, int, bool]] = []
@@ -78,29 +80,29 @@ def find_claims(text: Text, bounds: Any, roles: Bytes, claims: str | Pipeline) -
 
 
 class _Words:
-    """The words of one text, by the characters they begin at."""
+    """The words of one text, by their first character."""
 
     def __init__(self, string: str, first: int, roles: Bytes) -> None:
         self.numbers = {match.start(): first + k for k, match in enumerate(re.finditer(r"\w+", string))}
         self.roles = roles
 
     def of(self, token: Any) -> list[int]:
-        """The words that begin within a token."""
+        """The words that start within a token."""
         places = range(token.idx, token.idx + len(token.text))
         return [self.numbers[place] for place in places if place in self.numbers]
 
     def is_capital(self, word: int) -> bool:
-        """Whether a word is written as a name is."""
+        """Whether a word is capitalised like a name."""
         return int(self.roles[word]) & (kernels.CAPITAL | kernels.PERSON) == kernels.CAPITAL
 
     def names(self, tokens: list[Any]) -> list[int]:
-        """Those of the tokens' words that subjects and objects are made of."""
+        """The words of the tokens that form subjects and objects."""
         words = sorted(word for token in tokens for word in self.of(token))
         return [word for word in words if kernels.is_name(int(self.roles[word]))]
 
 
 def _claims(document: Any, words: _Words) -> Iterator[tuple[int, int, int, bool]]:
-    """Low and high of the other end, the target, and whether it may stand alone, sentence by sentence."""
+    """Start and end of the other side, the target, and whether it may stand alone, for each sentence."""
     subject: list[int] = []
     for sentence in document.sents:
         tokens = list(sentence)
@@ -119,7 +121,7 @@ def _claims(document: Any, words: _Words) -> Iterator[tuple[int, int, int, bool]
 
 
 def _has_target(numbers: list[int], words: _Words) -> bool:
-    """Whether any of the words is no anchor by itself."""
+    """Whether any of the words is not an anchor itself."""
     return any(not words.roles[k] & kernels.VALUE for k in numbers)
 
 
@@ -131,7 +133,7 @@ def _put(end: list[int], vague: bool, targets: list[int], words: _Words) -> Iter
 
 
 def _clauses(tokens: list[Any]) -> Iterator[tuple[list[Any], Any, list[Any]]]:
-    """The asserting clauses of a sentence: subject, verb, and all else below the verb that is no clause of its own."""
+    """The asserting clauses of a sentence: subject, verb, and all else below the verb except separate clauses."""
     children = defaultdict(list)
     for token in tokens:
         if token.head.idx != token.idx:
@@ -167,7 +169,7 @@ def _hedges() -> frozenset[str]:
 
 
 def _below(token: Any, children: Any, clauses: Any) -> Iterator[Any]:
-    """A token and all below it, but for clauses of their own."""
+    """A token and everything below it except separate clauses."""
     yield token
     for child in children[token.idx]:
         if child.idx not in clauses:

@@ -1,6 +1,6 @@
-"""Values held against values through sets, for rows of so many that comparing each with each takes too long.
+"""Comparing values through sets, for rows with too many values to compare all pairs.
 
-The rules are those of ``kernels.support``, which is quicker where values are few.
+The rules are those of ``kernels.support``, which is faster for few values.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from typing import Any
 from fastmetrics.kernels.facts.values import DATE, NUMBER, TIME, WEAK, WEEKDAY, Values
 
 HALF_DAY = 720
-"""Minutes from one reading of a time of day to the other."""
+"""Minutes between the two readings of a 12-hour time."""
 
 
 def among(own: Values, first: int, last: int, known: Values, known_first: int, known_last: int) -> list[bool]:
@@ -26,7 +26,7 @@ def _of(values: Values, first: int, last: int) -> Iterator[tuple[int, float, flo
 
 
 def _keys(kind: int, a: float, b: float) -> list[tuple[Any, ...]]:
-    """All that a known value answers to."""
+    """All keys that match a known value."""
     if kind in (NUMBER, WEAK):
         return [("number", a), ("number", a, b)]
     if kind == TIME:
@@ -54,7 +54,7 @@ def _holds(held: set[tuple[Any, ...]], kind: int, a: float, b: float) -> bool:
 
 
 def _agrees(held: set[tuple[Any, ...]], date: float) -> bool:
-    """Whether a known date has all the parts that this one says; its year may stand elsewhere."""
+    """Whether a known date has all parts of this date; its year may be elsewhere."""
     year, month, day = date // 10000, date // 100 % 100 or None, date % 100 or None
     if ("date", year or None, month, day) in held:
         return True

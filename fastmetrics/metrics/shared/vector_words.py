@@ -1,4 +1,4 @@
-"""Vectors of a batch as whole numbers of 64 bits, in which a run keeps them, and back to the same bits."""
+"""Conversion of vectors to 64-bit integers, in which a run stores them, and back to the same bits."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from fastmetrics.vectors.arrays import Block, Vectors, check_same_width
 
 
 def words_of(vectors: Vectors) -> tuple[Uint64s, Uint64s, Ints]:
-    """Of each row a head, which has the bytes of a number and the length, then the words, and how many these are."""
+    """For each row a header with the item size and the length, followed by the words, and their number."""
     rows = vectors.all()
     width = rows.dtype.itemsize * vectors.dim
     padded = np.zeros((len(rows), -(-width // 8) * 8), np.uint8)
@@ -22,7 +22,7 @@ def words_of(vectors: Vectors) -> tuple[Uint64s, Uint64s, Ints]:
 
 
 def vectors_of(heads: Uint64s, words: Uint64s) -> Vectors:
-    """The vectors of consecutive rows with the given heads; rows of one type and length follow each other."""
+    """The vectors of consecutive rows with the given headers; rows of one type and length are adjacent."""
     if not len(heads):
         return Vectors([], 0)
     cuts = [0, *(np.flatnonzero(np.diff(heads)) + 1).tolist(), len(heads)]
@@ -39,7 +39,7 @@ def vectors_of(heads: Uint64s, words: Uint64s) -> Vectors:
 
 
 def joined(parts: Sequence[Block]) -> Vectors:
-    """Vectors of several blocks; raises ``ColumnError`` if they differ in length."""
+    """The vectors of several blocks; raises ``ColumnError`` if their lengths differ."""
     whole = [Vectors.of_array(part) for part in parts]
     for one in whole[1:]:
         check_same_width(whole[0], one, "embeddings")

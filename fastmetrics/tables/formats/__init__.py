@@ -1,1 +1,1 @@
-"""One reader a file format."""
+"""One reader per file format."""

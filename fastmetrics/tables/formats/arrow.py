@@ -1,4 +1,4 @@
-"""Arrow IPC files and streams, which say of themselves where everything lies: nothing is read before it is checked."""
+"""Arrow IPC files and streams; their offsets are checked before any data is read."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ class ArrowReader:
 
 
 def _each(arrow: Any, tell: Callable[[], int], size: int) -> Iterator[tuple[pa.RecordBatch, int]]:
-    """The batches, each with how many bytes of the file have been read by then, or about so many."""
+    """The batches, each with the approximate number of bytes of the file read so far."""
     if isinstance(arrow, pa.ipc.RecordBatchFileReader):
         for index in range(arrow.num_record_batches):
             yield arrow.get_batch(index), size * (index + 1) // arrow.num_record_batches

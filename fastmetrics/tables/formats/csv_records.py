@@ -1,4 +1,4 @@
-"""The bytes of a CSV or TSV file and its records: where each starts, and whether the last one's quote closes."""
+"""The bytes and records of a CSV or TSV file: the start of each record, and unclosed quotes."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ _ALONE = threading.Lock()
 
 
 class Stream:
-    """A file that ends its last line, and counts its quotes: an odd count hints at one that never closes.
+    """A file with a line end after its last line; counts quotes, because an odd count indicates an unclosed one.
 
-    If ``coded``, each of its bytes becomes the character of that number, so that Arrow finds UTF-8 whatever they are.
+    If ``coded``, each byte becomes the character of that number, so that Arrow always finds valid UTF-8.
     """
 
     def __init__(self, stream: pa.NativeFile, *, coded: bool) -> None:
@@ -60,7 +60,7 @@ class Stream:
 
 
 def decoded(batch: pa.RecordBatch) -> pa.RecordBatch:
-    """The bytes of a batch's cells that were read through a coded ``Stream``."""
+    """The original bytes of a batch's cells that were read through a coded ``Stream``."""
     return pa.RecordBatch.from_arrays([_decoded(column) for column in batch.columns], schema=batch.schema)
 
 
@@ -71,19 +71,19 @@ def _decoded(cells: pa.Array) -> pa.Array:
 
 
 def coded_name(name: str) -> str:
-    """A column's name as Arrow finds it through a coded ``Stream``."""
+    """A column name as it appears through a coded ``Stream``."""
     return name.encode().decode("latin-1")
 
 
 def plain_bytes(text: str) -> bytes:
-    """The bytes of a text that was read through a coded ``Stream``."""
+    """The original bytes of a text that was read through a coded ``Stream``."""
     return text.encode("latin-1")
 
 
 class LineNumbers:
-    """The line on which each record starts, found by a second reading that goes only as far as it is asked to.
+    """The line of each record, found by a second pass that stops at the last requested record.
 
-    Several threads may ask; what they ask for lies close together, so the lines of the last records are kept.
+    Thread-safe; the lines of recent records are cached, because requests are close together.
     """
 
     def __init__(self, file: DataFile, delimiter: str) -> None:
@@ -100,7 +100,7 @@ class LineNumbers:
         self._records = self._walk()
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Another process counts anew."""
+        """Pickling drops the counts."""
         return LineNumbers, (self._file, self._delimiter)
 
     def _walk(self) -> Iterator[int]:
@@ -116,7 +116,7 @@ class LineNumbers:
                 yield start
 
     def of(self, row: int) -> int:
-        """The line of a record, the header being record -1."""
+        """The line of a record; the header is record -1."""
         wanted = row + 1
         with _field_size(self._most):
             if not len(self._kept) or wanted <= self._record - len(self._kept):
@@ -128,7 +128,7 @@ class LineNumbers:
             return int(self._kept[wanted % len(self._kept)])
 
     def refuse_open_quote(self) -> None:
-        """Raise ``FileFormatError`` if the last record's quote never closes."""
+        """Raise ``FileFormatError`` if the last record's quote is not closed."""
         with self._file.open()[0] as stream:
             lines = text_lines(stream, self._most)
             reader = csv.reader(lines, delimiter=self._delimiter, strict=True)
@@ -139,14 +139,14 @@ class LineNumbers:
                         start = reader.line_num + 1
             except csv.Error as error:
                 if "unexpected end" in str(error):
-                    message = f"{self._file.shown}, line {start}: a quoted field is never closed"
+                    message = f"{self._file.shown}, line {start}: a quoted field is not closed"
                     raise FileFormatError(message) from None
 
 
 def text_lines(stream: Any, most: int) -> Iterator[str]:
-    """The lines of a stream, each byte a character; raises ``csv.Error`` for one of more than ``most``.
+    """The lines of a stream, one character per byte; raises ``csv.Error`` for a line of more than ``most``.
 
-    Latin-1 maps every byte to a character, so that invalid UTF-8 cannot stop who counts lines.
+    Latin-1 maps every byte to a character, so invalid UTF-8 cannot stop the counting of lines.
     """
     text = io.TextIOWrapper(stream, encoding="latin-1", newline="")
     while line := text.readline(most + 1):
@@ -157,7 +157,7 @@ def text_lines(stream: Any, most: int) -> Iterator[str]:
 
 @contextmanager
 def _field_size(most: int) -> Iterator[None]:
-    """Let the csv module read cells of up to so many bytes, in one thread at a time: its limit is the process's."""
+    """Allow the csv module cells of this size, in one thread at a time, because its limit is global."""
     with _ALONE:
         limit = csv.field_size_limit(min(most, LARGEST))
         try:

@@ -1,4 +1,4 @@
-"""CSV and TSV: everything is text until a column is asked for as numbers, flags or lists."""
+"""CSV and TSV: columns are text unless they are requested as numbers, flags or lists."""
 
 from __future__ import annotations
 
@@ -31,9 +31,9 @@ _RAGGED = re.compile(r"CSV parse error: .*Expected \d+ columns, got \d+", re.DOT
 
 
 class DelimitedReader:
-    """One CSV or TSV file with a header; a row's number counts the records after it.
+    """One CSV or TSV file with a header; row numbers count the records after it.
 
-    Text may be ``guarded``: quotes that keep spreadsheets from running it are taken away.
+    If the text is ``guarded``, the quotes before formulas are removed.
     """
 
     def __init__(self, file: DataFile, *, guarded: bool = False) -> None:
@@ -87,14 +87,14 @@ class DelimitedReader:
                         raise
 
     def _larger(self, block: int, row: int) -> int:
-        """A larger block, for a record that did not fit into one; raises ``FileFormatError`` if it is too long."""
+        """A larger block for a record that did not fit; raises ``FileFormatError`` if it is too long."""
         most = min(self.file.max_row_bytes, LARGEST)
         if block >= most:
-            raise FileFormatError(f"{self.file.shown}, {self.where(row)}: {too_long(most)}; or a quote never closes")
+            raise FileFormatError(f"{self.file.shown}, {self.where(row)}: {too_long(most)}; or a quote is not closed")
         return min(4 * block, most)
 
     def _read(self, selection: Selection, number: int, start: int, block: int) -> Iterator[Chunk]:
-        """The records, if all have the header's number of fields."""
+        """The records, if all have as many fields as the header."""
         row = 0
         for batch, offset in self._batches(selection, block, None):
             rows = np.arange(row, row + batch.num_rows, dtype=np.int64)
@@ -104,7 +104,7 @@ class DelimitedReader:
                 yield self._chunk(batch.slice(keep), rows[keep:], selection, number=number, ragged=[], offset=offset)
 
     def _read_ragged(self, selection: Selection, number: int, start: int, block: int) -> Iterator[Chunk]:
-        """The records, those among them rejected that have more or fewer fields; whatever their bytes."""
+        """The records, rejecting those with more or fewer fields; their bytes may be invalid UTF-8."""
         ragged: list[Reject] = []
         skipped: list[int] = []
 
@@ -128,9 +128,9 @@ class DelimitedReader:
     def _batches(
         self, selection: Selection, block: int, note: Callable[[pacsv.InvalidRow], str] | None
     ) -> Iterator[tuple[pa.RecordBatch, int]]:
-        """Arrow's batches of the cells as bytes, and how much of the file has been read by then.
+        """Arrow's batches of the cells as bytes, and the number of bytes of the file read so far.
 
-        With a ``note`` of ragged records, the text of which Arrow hands to it as UTF-8, the bytes are coded.
+        With a ``note`` of ragged records, whose text Arrow passes as UTF-8, the bytes are coded.
         """
         wanted = selection.schema.names or self.schema.names[:1]
         inside = self._written if note is None else {name: coded_name(one) for name, one in self._written.items()}
@@ -193,7 +193,7 @@ def _cells(batch: pa.RecordBatch, index: int) -> Iterator[str]:
 
 
 def _number(count: int, first: int, skipped: list[int]) -> tuple[Rows, int]:
-    """The numbers of the next ``count`` good records from ``first`` on, and the number to go on from."""
+    """The numbers of the next ``count`` good records from ``first`` on, and the next number."""
     bad = [row for row in skipped if row >= first]
     if not bad or bad[0] >= first + count:
         return np.arange(first, first + count, dtype=np.int64), first + count

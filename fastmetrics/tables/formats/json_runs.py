@@ -1,4 +1,4 @@
-"""Runs and judgements as JSON and Python hold them: ``{query: {document: number}}``, or records in a list."""
+"""Runs and judgements as JSON or Python objects: ``{query: {document: number}}``, or a list of records."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ _UNFIT = (pa.ArrowInvalid, pa.ArrowTypeError, TypeError, OverflowError)
 
 
 class Pairs(list[tuple[str, Any]]):
-    """A JSON object as its pairs, so that a document named twice is seen twice."""
+    """A JSON object as a list of pairs, to detect duplicate documents."""
 
 
 def load(text: bytes, name: str, kind: str, named: Callable[[Sequence[str]], list[str]]) -> pa.Table:
-    """The table of a JSON file; ``named`` finds the columns of query, document and ``kind`` among those of records.
+    """The table of a JSON file; ``named`` finds the columns of query, document and ``kind`` in records.
 
-    Raises ``FileFormatError`` or ``ColumnError`` that says what was expected for JSON of another form.
+    Raises a ``FileFormatError`` or ``ColumnError`` with the expected form for other JSON.
     """
     form = f"{{query: {{document: {kind}}}}}, or a list of objects with query, document and {kind}"
     try:
@@ -46,7 +46,7 @@ def load(text: bytes, name: str, kind: str, named: Callable[[Sequence[str]], lis
 
 
 def table_of(queries: Sequence[tuple[Any, Sequence[tuple[Any, Any]]]], name: str, kind: str) -> pa.Table:
-    """The table of ``(query, [(document, value), …])``; raises ``ColumnError`` for a value that is no number."""
+    """The table of ``(query, [(document, value), …])``; raises ``ColumnError`` for a value that is not a number."""
     counts = [len(docs) for _, docs in queries]
     pairs = list(chain.from_iterable(docs for _, docs in queries))
     heads = _texts([str(query) for query, _ in queries])
@@ -77,7 +77,7 @@ def _of_records(
 
 
 def _ids(records: list[dict[str, Any]], key: str, name: str) -> pa.Array:
-    """The ids of records as text, those that are missing as nulls."""
+    """The ids of records as text, null if missing."""
     found: list[str | None] = []
     for row, record in enumerate(records):
         value = record.get(key)
@@ -88,7 +88,7 @@ def _ids(records: list[dict[str, Any]], key: str, name: str) -> pa.Array:
 
 
 def _number(value: Any, where: str) -> float | None:
-    """A number as float64 holds it; what is missing is found later."""
+    """A number as float64; missing values are reported later."""
     try:
         if not isinstance(value, str):
             return None if value is None else float(value)
@@ -105,7 +105,7 @@ def _texts(strings: Sequence[str | None]) -> pa.Array:
 
 
 def _told(value: Any) -> str:
-    """A value of JSON in a few words."""
+    """A short description of a JSON value."""
     if value is None:
         return "null"
     return "an object" if isinstance(value, Pairs) else well_formed(describe(value))

@@ -1,4 +1,4 @@
-"""JSON lines: blocks of whole lines through Arrow's parser; a block it refuses, line by line, to name what is wrong."""
+"""JSON lines: Arrow parses blocks of whole lines; a rejected block is parsed line by line to report the error."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from fastmetrics.tables.formats.lines import Block, blocks
 from fastmetrics.tables.input_files import DataFile
 
 DEPTH = 100
-"""How deep brackets may nest: parsers go down as deep as a line does, and end the process at some depth."""
+"""Maximum nesting of brackets: parsers recurse, and crash the process at some depth."""
 
 
 class NoGoodLineError(FileFormatError):
@@ -40,8 +40,8 @@ class NoGoodLineError(FileFormatError):
 class JsonLinesReader:
     """One file of JSON lines.
 
-    A row's number is its line's, so blank lines count but give no row.  A column is present if a row of the first
-    8 MB has it; a later one is found when it is asked for by name (``holds``).
+    Row numbers are line numbers, so blank lines count but give no row.  A column exists if a row of the first 8 MB has
+    it; later columns are found when they are requested by name (``holds``).
     """
 
     def __init__(self, file: DataFile) -> None:
@@ -60,7 +60,7 @@ class JsonLinesReader:
         return f"line {row + 1}"
 
     def holds(self, name: str) -> bool:
-        """Whether any line seems to have this key, however late."""
+        """Whether any line seems to have this key, anywhere in the file."""
         keys = {json.dumps(name, ensure_ascii=plain).encode() for plain in (True, False)}
         for block in blocks(self.file):
             if block.cut:
@@ -90,7 +90,7 @@ class JsonLinesReader:
                 yield self._by_line(data, first, offset, number, selection)
 
     def _cut(self, block: Block, number: int) -> Reject:
-        """Why a line that was cut off is no row."""
+        """The error for a truncated line."""
         raw = block.data.decode(errors="replace")
         where = self.where(block.line)
         return Reject(Place(number, block.line), self.file.shown, where, None, too_long(self.file.max_row_bytes), raw)
@@ -129,7 +129,7 @@ def _value(value: Any, column: str, selection: Selection) -> Any:
 
 
 def _parse(block: bytes, lines: int, schema: pa.Schema, threads: int) -> pa.RecordBatch | None:
-    """The block as Arrow's parser reads it, or None if it refuses or if lines and rows are not one to one."""
+    """The block parsed by Arrow, or None if Arrow rejects it or if lines and rows do not correspond."""
     if block.count(b"\n{") + block.startswith(b"{") != lines or _is_deep(block):
         return None
     options = pj.ParseOptions(explicit_schema=schema, unexpected_field_behavior="ignore")
@@ -153,7 +153,7 @@ def _is_deep(block: bytes) -> bool:
 
 
 def record_of(line: bytes) -> dict[str, Any]:
-    """The JSON object on a line; raises ``WrongValueError``, which says what is wrong, for anything else."""
+    """The JSON object on a line; raises a ``WrongValueError`` with the reason for anything else."""
     if _is_deep(line):
         raise WrongValueError(f"nested more than {DEPTH} levels deep")
     try:
@@ -172,7 +172,7 @@ def record_of(line: bytes) -> dict[str, Any]:
 
 
 def _infer(block: Block, file: DataFile) -> pa.Schema:
-    """The columns of a block and their types; where rows disagree, the type that holds the most."""
+    """The columns of a block and their types; if rows disagree, the most general type."""
     data, shown = block.data, file.shown
     if block.cut:
         raise NoGoodLineError(f"{shown}, line {block.line + 1}: {too_long(file.max_row_bytes)}")

@@ -1,4 +1,4 @@
-"""A file of text as blocks of whole lines, in memory bounded whatever the file holds."""
+"""A text file as blocks of whole lines, in bounded memory."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ _SHOWN = 10_000
 
 
 class Block(NamedTuple):
-    """Whole lines: the number of the first, from 0, and the bytes of the file that had been read by then.
+    """Whole lines: the number of the first line, from 0, and the number of bytes of the file read so far.
 
-    Or, if ``cut``, the beginning of one line that is longer than a row may be.
+    Or, if ``cut``, the start of one line that is longer than the maximum row.
     """
 
     line: int
@@ -27,9 +27,9 @@ class Block(NamedTuple):
 
 
 def blocks(file: DataFile) -> Iterator[Block]:
-    """The blocks of a file, a byte order mark left out.
+    """The blocks of a file, without a byte order mark.
 
-    Of a line of more than ``file.max_row_bytes`` a block says at once that it is there; the rest of it is read over.
+    A block reports a line longer than ``file.max_row_bytes`` at once; the rest of that line is skipped.
     """
     line = held = 0
     pending: list[bytes] = []
@@ -58,7 +58,7 @@ def blocks(file: DataFile) -> Iterator[Block]:
 
 
 def _apart(block: Block, most: int) -> Iterator[Block]:
-    """The block with the lines of more than ``most`` bytes cut off and set apart."""
+    """The block with lines of more than ``most`` bytes truncated and separated."""
     if len(block.data) <= most:
         yield block
         return

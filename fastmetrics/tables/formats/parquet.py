@@ -1,4 +1,4 @@
-"""Parquet files, read in batches whose memory is bounded whatever the file holds."""
+"""Parquet files, read in batches with bounded memory."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class ParquetReader:
             self.pieces = list(_pieces(parquet.metadata))
 
     def _open(self, coded: Sequence[str] = ()) -> pq.ParquetFile:
-        """The file, the columns ``coded`` as dictionaries; of a remote one, larger pieces are fetched at a time."""
+        """The file, with the columns ``coded`` read as dictionaries; remote files are fetched in larger ranges."""
         options = {"pre_buffer": False, "read_dictionary": coded}
         if self.file.is_remote:
             return patiently(
@@ -41,7 +41,7 @@ class ParquetReader:
         return pq.ParquetFile(self.file.path, buffer_size=SIZES.parquet_buffer_bytes, **options)
 
     def _fetching(self, parquet: pq.ParquetFile, names: list[str], coded: Sequence[str]) -> pq.ParquetFile:
-        """The file as one that fetches all columns of a run in few requests, where they fit into memory."""
+        """The file with all columns of a run fetched in few requests, if they fit into memory."""
         if not self.file.is_remote or _largest_run(parquet.metadata, names) > SIZES.remote_fetch_bytes:
             return parquet
         options = {"metadata": parquet.metadata, "pre_buffer": True, "read_dictionary": coded}
@@ -54,9 +54,9 @@ class ParquetReader:
     def read(
         self, selection: Selection, number: int, start: int, threads: int, stop: int | None = None
     ) -> Iterator[Chunk]:
-        """The rows from ``start`` to before ``stop``, where a row group ends; row groups outside are not read.
+        """The rows from ``start`` to before ``stop``, a row group boundary; other row groups are not read.
 
-        What is selected as a dictionary is read as one, if it is text.
+        Columns selected as dictionaries are read as dictionaries if they are text.
         """
         names = [name for name in selection.schema.names if name in self.schema.names]
         coded = [field.name for field in selection.schema if pa.types.is_dictionary(field.type)]
@@ -74,7 +74,7 @@ class ParquetReader:
 
 
 def _pieces(metadata: pq.FileMetaData) -> Iterator[tuple[int, float]]:
-    """The first row of each row group, and how large a part of a span it makes, by rows or, if they are long, bytes."""
+    """The first row of each row group, and its share of a span, by rows or, if they are long, by bytes."""
     row = 0
     for number in range(metadata.num_row_groups):
         group = metadata.row_group(number)
@@ -83,7 +83,7 @@ def _pieces(metadata: pq.FileMetaData) -> Iterator[tuple[int, float]]:
 
 
 def _runs(metadata: pq.FileMetaData, start: int, stop: int | None) -> Iterator[tuple[int, list[int]]]:
-    """Runs of row groups to read together, so that tiny ones cost little, each with its first row."""
+    """Runs of row groups to read together, so that small ones are cheap, each with its first row."""
     row = first = 0
     groups: list[int] = []
     for group in range(metadata.num_row_groups):
@@ -102,7 +102,7 @@ def _runs(metadata: pq.FileMetaData, start: int, stop: int | None) -> Iterator[t
 
 
 def _largest_run(metadata: pq.FileMetaData, names: list[str]) -> int:
-    """The bytes, as they lie in the file, that the columns have in the largest run of row groups read together."""
+    """The bytes of the columns in the largest run of row groups that are read together."""
     largest = 0
     for _, groups in _runs(metadata, 0, None):
         found = (metadata.row_group(group) for group in groups)
@@ -115,10 +115,10 @@ def _largest_run(metadata: pq.FileMetaData, names: list[str]) -> int:
 def _batches(
     parquet: pq.ParquetFile, names: list[str], groups: list[int], fetching: pq.ParquetFile, most: ReadSizes
 ) -> Iterator[pa.RecordBatch]:
-    """Batches of about ``most.parquet_bytes``, read by ``fetching``, which is the same file.
+    """Batches of about ``most.parquet_bytes``, read through ``fetching``, which is the same file.
 
-    The row groups' sizes tell how wide a row is, except where long cells repeat: a dictionary holds each once. So
-    where a dictionary is not small, the first rows are decoded to see.
+    The sizes of row groups give the width of a row, except if long cells repeat: a dictionary contains each value
+    once.  So for a large dictionary, the first rows are decoded to measure them.
     """
     rows = size = 0
     doubtful = False
@@ -141,7 +141,7 @@ def _batches(
 
 
 def _widest(batch: pa.RecordBatch) -> int:
-    """The bytes of the longest row, if the batch is what it seems; reading it again will say what is wrong."""
+    """The bytes of the longest row of a valid batch; errors are reported when it is read again."""
     try:
         check_table(batch)
     except InputError:

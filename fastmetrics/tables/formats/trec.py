@@ -1,7 +1,7 @@
 """TREC text: runs (``query Q0 document rank score tag``) and judgements (``query 0 document grade``).
 
-Fields are separated by white space, blank lines and lines that start with ``#`` are left out, and what follows the
-fields of a run is ignored, as trec_eval does.
+Fields are separated by whitespace; blank lines and lines that start with ``#`` are skipped, and additional fields of a
+run are ignored, as in trec_eval.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _JUDGEMENTS = "query 0 document grade"
 def read_trec(stream: Any, path: str, judgements: bool) -> Iterator[pa.RecordBatch]:
     """Batches with the columns query, doc and value of the TREC text in ``stream``, a file of bytes.
 
-    Raises ``FileFormatError`` for a line without the fields, and for one of more than 64 MiB.
+    Raises ``FileFormatError`` for a line with missing fields, and for a line of more than 64 MiB.
     """
     rest, line = b"", 1
     while True:
@@ -38,7 +38,7 @@ def read_trec(stream: Any, path: str, judgements: bool) -> Iterator[pa.RecordBat
             yield _batch(data, path, line, judgements)
             line += kernels.count_lines(data)
         if len(rest) > MAX_ROW_BYTES:
-            raise FileFormatError(f"{path}, line {line}: a line of more than {MAX_ROW_BYTES:,} bytes")
+            raise FileFormatError(f"{path}, line {line}: the line is longer than {MAX_ROW_BYTES:,} bytes")
         if not block:
             return
 
@@ -54,7 +54,7 @@ def _batch(data: NDArray[np.uint8], path: str, line: int, judgements: bool) -> p
     short = np.flatnonzero((starts[wanted[-1], :rows] < 0) | excess)
     if short.size:
         form = _JUDGEMENTS if judgements else _RUN
-        raise FileFormatError(f"{path}, line {numbers[short[0]]}: a line {form!r} was expected")
+        raise FileFormatError(f"{path}, line {numbers[short[0]]}: expected a line {form!r}")
     query, doc, value = (_texts(data, starts[field, :rows], stops[field, :rows], path) for field in wanted)
     return pa.record_batch({"query": query, "doc": doc, "value": _floats(value, numbers, path)})
 
@@ -79,5 +79,5 @@ def _floats(texts: pa.Array, numbers: NDArray[np.int64], path: str) -> pa.Array:
         try:
             values[row] = float(text)
         except ValueError:
-            raise FileFormatError(f"{path}, line {numbers[row]}: a number was expected, not {text!r}") from None
+            raise FileFormatError(f"{path}, line {numbers[row]}: expected a number, got {text!r}") from None
     return pa.array(values)

@@ -1,1 +1,1 @@
-"""Outputs that appear whole or not at all: encoders, targets, the work folder of a run."""
+"""Atomic outputs: encoders, targets, the work folder of a run."""

@@ -1,4 +1,4 @@
-"""Scores into files: one encoder a format, each fed one part at a time, so its bytes depend on the parts alone."""
+"""Encoding scores into files: one encoder per format, fed part by part; its bytes depend only on the parts."""
 
 from __future__ import annotations
 
@@ -31,9 +31,9 @@ CONCLUSION = "fastmetrics.conclusion"
 
 
 class Encoder(Protocol):
-    """A file being written; ``close`` gets what is only known at the end, for formats that have a place for it.
+    """A file being written; ``close`` receives the final metadata, for formats that can store them.
 
-    ``guarded`` is how many cells, column names among them, got a quote in front so far.
+    ``guarded`` is the number of cells and column names with a leading quote so far.
     """
 
     def write(self, part: pa.RecordBatch) -> None: ...
@@ -48,7 +48,7 @@ class Encoder(Protocol):
 
 @contextmanager
 def writing(path: str | Path) -> Iterator[None]:
-    """Turn what goes wrong while writing a file into ``OutputError``."""
+    """Convert errors while writing a file into ``OutputError``."""
     try:
         yield
     except OutputError:
@@ -62,10 +62,10 @@ def writing(path: str | Path) -> Iterator[None]:
 
 
 class ParquetEncoder:
-    """Parquet, one row group a part.
+    """Parquet, one row group per part.
 
-    Scores are mostly ratios of small counts: a dictionary makes a column of few distinct values 2-6 times smaller
-    and no slower to write, but one of many distinct values 5-10 times slower.  The first part decides for each column.
+    Scores are mostly ratios of small counts: a dictionary makes a column with few distinct values 2-6 times smaller at
+    the same speed, but one with many distinct values 5-10 times slower.  The first part decides for each column.
     """
 
     guarded = 0
@@ -106,7 +106,7 @@ def _repeats(column: pa.Array) -> bool:
 
 
 class ArrowEncoder:
-    """Arrow IPC file, one record batch a part."""
+    """Arrow IPC file, one record batch per part."""
 
     guarded = 0
 
@@ -127,7 +127,7 @@ class ArrowEncoder:
 
 
 class TextEncoder:
-    """JSON lines, CSV or TSV, compressed or not; ``guard`` keeps spreadsheets from running text of CSV."""
+    """JSON lines, CSV or TSV, optionally compressed; ``guard`` quotes formulas in CSV."""
 
     def __init__(self, path: Path, schema: pa.Schema, format: str, compression: str | None, *, guard: bool) -> None:
         self._file = pa.OSFile(str(path), "wb")
@@ -140,7 +140,7 @@ class TextEncoder:
             self._csv(pa.table([pa.array([], pa.string())] * len(names), names=names), header=True)
 
     def _guarded(self, column: pa.Array) -> pa.Array:
-        """The column as a spreadsheet may see it; the cells that got a quote in front are counted."""
+        """The column with leading quotes before formulas; the quoted cells are counted."""
         if not (self._guard and holds_text(column.type)):
             return column
         column, count = guarded(column)
@@ -179,7 +179,7 @@ class TextEncoder:
 
 @contextmanager
 def _quietly() -> Iterator[None]:
-    """Closing a file that is thrown away may fail once more for the reason that it is thrown away."""
+    """Close a file that is discarded, ignoring errors."""
     try:
         yield
     except (OSError, pa.ArrowException):
@@ -187,7 +187,7 @@ def _quietly() -> Iterator[None]:
 
 
 def _null_text_as_empty(table: pa.Table) -> pa.Table:
-    """A column of text with empty text for null, so that blank lines within a text are not taken for rows."""
+    """A text column with empty text for null, so that blank lines within a text are not read as rows."""
     if not holds_text(table.column(0).type):
         return table
     text = plain_text(table.column(0))
@@ -195,7 +195,7 @@ def _null_text_as_empty(table: pa.Table) -> pa.Table:
 
 
 def _flat(column: pa.Array) -> pa.Array:
-    """A column as CSV can hold it: lists and structs as JSON."""
+    """A column for CSV: lists and structs as JSON."""
     if isinstance(column.type, pa.BaseExtensionType):
         return pa.array([None if value is None else str(value) for value in column.to_pylist()], pa.string())
     if not pt.is_nested(column.type):
@@ -236,18 +236,18 @@ def dump(metadata: Mapping[str, Any]) -> str:
 
 
 def described(schema: pa.Schema, guarded: int) -> dict[str, Any]:
-    """What metadata that lie beside a file say of it: its columns, as JSON lines without a row do not show them.
+    """The metadata stored beside a file, with its columns, which JSON lines without rows do not show.
 
-    And how many cells were ``guarded``, if any: who reads the file takes their quotes away.
+    It also contains the number of ``guarded`` cells, if any: the reader removes their quotes.
     """
     output = {field.name: str(field.type) for field in schema}
     return {"output": output, **({"guarded": guarded} if guarded else {})}
 
 
 def undefined_as_null(batch: pa.RecordBatch, kept: set[str]) -> pa.RecordBatch:
-    """The batch with NaN as null in every float column but the ``kept`` ones, which are the user's own.
+    """The batch with NaN as null in every float column except the ``kept`` ones of the user.
 
-    What lies under a null is made zero or empty, as Arrow files would show whatever the memory held before.
+    Values under nulls are zeroed or emptied, because Arrow files would expose the previous memory contents.
     """
     arrays = []
     for name, column in zip(batch.schema.names, batch.columns, strict=True):
@@ -264,7 +264,7 @@ def undefined_as_null(batch: pa.RecordBatch, kept: set[str]) -> pa.RecordBatch:
 
 
 def output_format(path: str | Path) -> tuple[str, str | None]:
-    """The format and compression by the output's name; ``folder`` where it has no suffix, ends in / or is one.
+    """The format and compression by the output's name; ``folder`` without a suffix, with a final /, or for a folder.
 
     >>> output_format("scores.jsonl.gz"), output_format("scores/")
     (('jsonl', 'gzip'), ('folder', None))
@@ -289,7 +289,7 @@ def output_format(path: str | Path) -> tuple[str, str | None]:
 
 
 def encoder(path: Path, schema: pa.Schema, format: str, compression: str | None, *, guard: bool = True) -> Encoder:
-    """The encoder that writes ``format`` to ``path``; the schema's metadata goes with it if the format has a place."""
+    """The encoder of ``format`` for ``path``; the schema's metadata are stored if the format supports it."""
     if format in ("parquet", "folder"):
         return ParquetEncoder(path, schema)
     if format == "arrow":

@@ -1,7 +1,7 @@
-"""Text that a spreadsheet would run as a formula, kept from it by a quote in front, which can be taken away again.
+"""Guarding text that a spreadsheet would run as a formula with a leading quote, and removing the quote.
 
-A cell of CSV that begins with ``=``, ``+``, ``-``, ``@`` or white space other than a blank is a formula to Excel and
-LibreOffice, and a formula can send the sheet away.  Numbers (``-5``) do no harm and stay as they are.
+Excel and LibreOffice treat a CSV cell that begins with ``=``, ``+``, ``-``, ``@`` or whitespace other than a space as a
+formula, and a formula can send the sheet to a server.  Numbers (``-5``) are harmless and unchanged.
 """
 
 from __future__ import annotations
@@ -17,21 +17,21 @@ _NUMBER = r"^[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?$"
 
 
 def holds_text(type_: pa.DataType) -> bool:
-    """Whether CSV shows the type's values as text: strings in any layout, and bytes."""
+    """Whether CSV writes values of the type as text: strings in any layout, and bytes."""
     type_ = plain(type_)
     return is_text(type_) or any(test(type_) for test in (pt.is_binary, pt.is_large_binary, pt.is_fixed_size_binary))
 
 
 def plain_text(text: pa.Array) -> pa.Array:
-    """Text of any layout as strings or bytes that follow each other."""
+    """Text of any layout as consecutive strings or bytes."""
     text = text.cast(plain(text.type))
     return text.cast(pa.binary()) if pt.is_fixed_size_binary(text.type) else text
 
 
 def guarded(text: pa.Array) -> tuple[pa.Array, int]:
-    """The texts, those that would be run with a quote in front, and how many got one.
+    """The texts with a leading quote before formulas, and the number of quoted texts.
 
-    Texts that look like that already get another, so that all can be told apart.
+    Texts that already look quoted get another quote, so the original can be restored.
 
     >>> texts, count = guarded(pa.array(["=1+1", "-5", "- five", "'=1", "five"]))
     >>> texts.to_pylist(), count

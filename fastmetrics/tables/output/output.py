@@ -1,4 +1,4 @@
-"""Where scores go: whether they may, and how a finished file takes its final name, whole or not at all."""
+"""The output of a run: checking the target, and renaming finished files atomically."""
 
 from __future__ import annotations
 
@@ -21,10 +21,11 @@ from fastmetrics.tables.remote.addresses import as_local, is_url, last_name, par
 
 
 class Output:
-    """The file or folder that a run makes, with its rejects file and, where the format has no place, a sidecar.
+    """The output file or folder of a run, with its rejects file and, if the format has no metadata, a sidecar.
 
-    ``path``, ``rejects`` and ``sidecar`` are paths, or addresses as messages show them; the run's work folder is beside
-    the path, or, of an address, in ``work`` (by default a folder of the user's cache).  ``guard`` is ``TextEncoder``'s.
+    ``path``, ``rejects`` and ``sidecar`` are paths, or addresses as shown in messages; the run's work folder is beside
+    the path, or, for an address, in ``work`` (by default a folder of the user's cache).  ``guard`` is that of
+    ``TextEncoder``.
     """
 
     def __init__(self, path: str | Path, work: str | Path | None = None, *, guard: bool = True) -> None:
@@ -39,15 +40,15 @@ class Output:
 
     @property
     def temporary(self) -> Path:
-        """The output under the name it has until it is whole."""
+        """The name of the output until it is complete."""
         return self.work.path / ("parts" if self.folder else f"output{self._target.suffix}")
 
     def check(self, inputs: list[DataFile], *, resume: bool, overwrite: bool) -> None:
-        """Raise ``OutputError`` if the output must not or cannot be written."""
+        """Raise ``OutputError`` if the output may not or cannot be written."""
         self._target.check(inputs, replaceable=resume and self.work.committed(), overwrite=overwrite)
         if not (resume or overwrite) and self.work.unfinished():
             raise OutputError(
-                f"{self.work.path} holds an unfinished run; choose ",
+                f"{self.work.path} contains an unfinished run; choose ",
                 Argument("resume", True),
                 " to continue it or ",
                 Argument("overwrite", True),
@@ -55,7 +56,7 @@ class Output:
             )
 
     def commit(self, metadata: str, rejects: int) -> None:
-        """Give everything its final name; a kill between two of them is made good by the next resume."""
+        """Rename all files; the next resume completes a commit that was killed."""
         work = self.work.path
         moves = []
         with writing(self.path):
@@ -82,7 +83,7 @@ class Output:
         self.finish()
 
     def finish(self) -> None:
-        """Do the renames or uploads that are left, and delete the work folder."""
+        """Complete the remaining renames or uploads, and delete the work folder."""
         with writing(self.path):
             plan = json.loads((self.work.path / "commit.json").read_text(encoding="utf-8"))
             self._target.settle(self.work.path, plan)
@@ -93,21 +94,21 @@ class Output:
 
 
 def read_metadata(path: str | Path) -> dict[str, Any]:
-    """What a run wrote of itself into or beside its output: the signature and the conclusion.
+    """The metadata that a run wrote into or beside its output: the signature and the conclusion.
 
-    Raises ``FileFormatError`` for a file that no run made.
+    Raises ``FileFormatError`` for a file that is not the output of a run.
     """
     text = as_local(path)
     found = find_metadata(text)
     if found is None and (is_url(text) or os.path.isfile(text)):
         found = find_metadata(text, expand(text))
     if found is None:
-        raise FileFormatError(f"{shown(text)}: holds no metadata of fastmetrics")
+        raise FileFormatError(f"{shown(text)}: contains no metadata of fastmetrics")
     return found
 
 
 def find_metadata(path: str | Path, files: Sequence[DataFile] = ()) -> dict[str, Any] | None:
-    """The metadata beside a path, or in the one file that it stands for, or None if there are none.
+    """The metadata beside a path, or in its single file, or None if there are none.
 
     Raises ``FileFormatError`` for metadata that cannot be read.
     """
@@ -126,14 +127,14 @@ def find_metadata(path: str | Path, files: Sequence[DataFile] = ()) -> dict[str,
 
 
 def metadata_beside(file: DataFile) -> dict[str, Any]:
-    """The metadata that lie beside an output; nothing for a file without any, or one that was copied from a stream."""
+    """The metadata beside an output; empty for a file without any, or one that was copied from a stream."""
     return (None if file.checksum is not None else find_metadata(file.path)) or {}
 
 
 def is_guarded(file: DataFile) -> bool:
-    """Whether the metadata beside a file of this machine say that its text has quotes in front.
+    """Whether the metadata beside a local file say that its text has leading quotes.
 
-    A file that happens to lie there says nothing; whoever wants the metadata is told that they cannot be read.
+    Unreadable metadata count as none here; callers that need the metadata get an error.
     """
     try:
         return not is_url(file.path) and bool(metadata_beside(file).get("guarded"))
@@ -142,7 +143,7 @@ def is_guarded(file: DataFile) -> bool:
 
 
 def schema_in(metadata: Mapping[str, Any]) -> pa.Schema:
-    """The columns that metadata name, those of numbers with their types; none if they do not."""
+    """The columns in metadata, numeric ones with their types; empty if unknown."""
     found = metadata.get("output")
     types = {"double": pa.float64(), "int64": pa.int64()}
     columns = found.items() if isinstance(found, dict) else ()
@@ -155,7 +156,7 @@ def _object(data: bytes, where: str) -> dict[str, Any]:
     except (ValueError, RecursionError):
         found = None
     if not isinstance(found, dict):
-        raise FileFormatError(f"{where}: the metadata of fastmetrics are no JSON object")
+        raise FileFormatError(f"{where}: the metadata of fastmetrics are not a JSON object")
     return found
 
 

@@ -1,4 +1,4 @@
-"""In what two runs differ, in words: their versions, metrics, options, columns and inputs."""
+"""The differences between two runs as text: versions, metrics, options, columns and inputs."""
 
 from __future__ import annotations
 
@@ -17,22 +17,22 @@ _NAMES = {
     "pyarrow": "the version of pyarrow",
     "columns": "the column of",
     "kinds": "the kind of column",
-    "passed_over": "what was passed over for",
+    "passed_over": "the ignored columns for",
     "keep": "the list of kept columns",
     "order": "the order of the scores",
-    "on_error": "what becomes of bad rows",
+    "on_error": "the handling of bad rows",
     "part": "the size of a part (rows, bytes)",
 }
 _FOLLOWS = ("order", "kinds", "passed_over", "options")
-"""What differs too where something else does, and then is not worth a word."""
+"""Differences that follow from others and are not reported."""
 
 
 _NAMED = 5
-"""How many files of an input scores name."""
+"""Number of input files that scores name."""
 
 
 class Difference(NamedTuple):
-    """What differs, and what it is on either side."""
+    """A difference, with the values of both sides."""
 
     what: str
     first: str
@@ -40,7 +40,7 @@ class Difference(NamedTuple):
 
 
 def differences(first: Mapping[str, Any], second: Mapping[str, Any]) -> list[Difference]:
-    """In what two signatures differ, or two runs, whose ``signature`` is one entry of several.
+    """The differences between two signatures, or two runs, whose ``signature`` is one of several entries.
 
     >>> one = {"scores": {"f1@5": {"metric": "f1", "k": 5}}, "columns": {"reference": "gold"}}
     >>> for what, first, second in differences(one, {"scores": {"f1@5": {"metric": "f1", "k": 6}}, "columns": {}}):
@@ -76,17 +76,17 @@ def _of(name: str, first: Any, second: Any) -> Iterator[Difference]:
 
 
 def _are_files(value: Any) -> bool:
-    """Whether this is a list of fingerprints: name, size and what else tells a file."""
+    """Whether this is a list of fingerprints: name, size and modification time."""
     if not isinstance(value, list):
         return False
     return all(isinstance(file, list) and len(file) == 3 and list(map(type, file[:2])) == [str, int] for file in value)
 
 
 def _scores(first: Mapping[str, Any], second: Mapping[str, Any]) -> Iterator[Difference]:
-    """Metrics that one side has not, and options that are not the same."""
+    """Metrics that one side lacks, and options that differ."""
     for name in dict.fromkeys([*first, *second]):
         if name not in first or name not in second:
-            asked = ("asked for" if name in side else "not asked for" for side in (first, second))
+            asked = ("requested" if name in side else "not requested" for side in (first, second))
             yield Difference(f"metric {shown(name)}", *asked)
             continue
         one, other = _mapping(first[name]), _mapping(second[name])
@@ -97,7 +97,7 @@ def _scores(first: Mapping[str, Any], second: Mapping[str, Any]) -> Iterator[Dif
 
 
 def _inputs(first: Sequence[Sequence[Any]], second: Sequence[Sequence[Any]]) -> Iterator[Difference]:
-    """Files that one side has not, and files that changed: each is a name, a size and what else tells it."""
+    """Files that one side lacks, and files that changed."""
     one, other = sides = [{file[0]: file[1:] for file in side} for side in (first, second)]
     for name in dict.fromkeys([*one, *other]):
         if name not in one or name not in other:
@@ -111,14 +111,14 @@ def _inputs(first: Sequence[Sequence[Any]], second: Sequence[Sequence[Any]]) -> 
 
 
 def describe_inputs(files: Sequence[tuple[str, int]]) -> dict[str, Any]:
-    """What scores say of the files that they were made from, by name and size: some of them, and a digest of all."""
+    """The description of input files in scores: names and sizes of some, and a digest of all."""
     listed = [list(file) for file in files]
     digest = hashlib.sha256(json.dumps(listed).encode()).hexdigest()[:16]
     return {"files": len(files), "bytes": sum(size for _, size in files), "first": listed[:_NAMED], "digest": digest}
 
 
 def told_inputs(described: Any) -> str | None:
-    """The files that a score file's metadata say it was made from, in words; None if they do not say.
+    """The description of the input files in a score file's metadata as text; None if unknown.
 
     >>> told_inputs({"files": 1, "bytes": 1200, "first": [["rows.jsonl", 1200]], "digest": "89ab"})
     'rows.jsonl (1,200 bytes)'
@@ -138,7 +138,7 @@ def told_inputs(described: Any) -> str | None:
 
 
 def _mark(name: str, mark: Any) -> str:
-    """What tells a content from another: of a file on this machine the time of its change, in nanoseconds."""
+    """The identity of a content: for a local file, its modification time in nanoseconds."""
     if os.path.isabs(name) and isinstance(mark, int):
         return f"of {datetime.fromtimestamp(mark / 1e9, UTC):%Y-%m-%d %H:%M:%S.%f} UTC"
     return f"with the mark {_told(mark)}"

@@ -1,4 +1,4 @@
-"""A small text file, written whole or not at all."""
+"""Writing a small text file atomically."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from fastmetrics.errors import OutputError
 
 
 def write_small(path: str | Path, text: str) -> None:
-    """Write ``text`` to a file, which it replaces; raises ``OutputError`` if that cannot be done."""
+    """Write ``text`` to a file, replacing it; raises ``OutputError`` if that is not possible."""
     target = Path(path)
     try:
         handle, temporary = tempfile.mkstemp(prefix=f".{target.name}.", dir=target.parent)

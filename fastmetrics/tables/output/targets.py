@@ -1,4 +1,4 @@
-"""Where an output takes its final name: a folder of this machine, or a store behind an address."""
+"""The final location of an output: a local folder, or a store at an address."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from fastmetrics.tables.remote.stores import cause, plainly, store
 from fastmetrics.tables.retry import patiently
 
 MARK = "_fastmetrics.json"
-"""The file of a folder of parts that says that all of them are there."""
+"""The file that marks a folder of parts as complete."""
 
 _PROBE = ".fastmetrics-probe"
 _OURS = ("part-", MARK, _PROBE)
@@ -30,11 +30,11 @@ _WHOLE = ("s3", "gs", "abfs", "abfss", "memory")
 _TOGETHER = 4
 
 Moves = Sequence[tuple[str, str]]
-"""The names that finished files have in the work folder, and those that they get."""
+"""The names of finished files in the work folder, and their final names."""
 
 
 class LocalTarget:
-    """A file or folder of this machine; a run works beside it, so that renaming is all that is left to do."""
+    """A local file or folder; a run works beside it and finishes by renaming."""
 
     def __init__(self, path: str, folder: bool) -> None:
         self.path: Path | str = Path(os.path.abspath(path))
@@ -44,17 +44,17 @@ class LocalTarget:
         self._folder = folder
 
     def beside(self, suffix: str) -> Path | str:
-        """The path of a file whose name begins with the output's."""
+        """The path of a file whose name starts with the output's name."""
         return Path(f"{self.path}{suffix}")
 
     def check(self, inputs: Sequence[DataFile], *, replaceable: bool, overwrite: bool) -> None:
-        """Raise ``OutputError`` if the target must not be written."""
+        """Raise ``OutputError`` if the target may not be written."""
         for path in (self._path, Path(f"{self._path}.rejects.jsonl")):
             if path.exists() and any(not file.is_remote and _is_in(file.path, path) for file in inputs):
                 raise OutputError(f"{path} {'holds' if path.is_dir() else 'is'} an input; write to another name")
         if self._path.exists():
             if self._folder and (self._path.is_symlink() or os.path.ismount(self._path)):
-                raise OutputError(f"cannot write {self.path}: it is a link or a mounted disk; name a folder inside it")
+                raise OutputError(f"cannot write {self.path}: it is a link or a mounted disk; use a folder inside it")
             if not replaceable:
                 if self._folder != self._path.is_dir():
                     raise OutputError(f"{self.path} exists and is {'not a' if self._folder else 'a'} folder")
@@ -63,11 +63,11 @@ class LocalTarget:
             raise OutputError(f"cannot write {self.path}: there is no folder {self._path.parent}")
 
     def drop(self, suffix: str) -> None:
-        """Delete the file beside the output that an earlier run left."""
+        """Delete a file beside the output that an earlier run left."""
         Path(f"{self.path}{suffix}").unlink(missing_ok=True)
 
     def settle(self, work: Path, moves: Moves) -> None:
-        """Do the renames that are left."""
+        """Complete the remaining renames."""
         for temporary, final in moves:
             source, target = work / temporary, self._path.parent / final
             if source.exists():
@@ -78,25 +78,25 @@ class LocalTarget:
 
 
 def _is_in(path: str, target: Path) -> bool:
-    """Whether a file is the target, or lies in it."""
+    """Whether a file is the target, or is inside it."""
     if target.is_dir():
         return Path(os.path.realpath(path)).is_relative_to(os.path.realpath(target))
     return os.path.samefile(target, path)
 
 
 def check_existing(path: Path | str, names: list[str] | None, overwrite: bool) -> None:
-    """Raise ``OutputError`` if what is there must stay; ``names`` are those in a folder, None stands for a file."""
+    """Raise ``OutputError`` if an output exists and must stay; ``names`` are those in a folder, None for a file."""
     if names is not None and not names:
         return
     if not overwrite:
         raise OutputError(f"{path} exists; choose ", Argument("overwrite", True), " to replace it")
     foreign = [name for name in names or [] if not name.startswith(_OURS)]
     if foreign:
-        raise OutputError(f"{path} holds other files ({foreign[0]!r}); choose another folder")
+        raise OutputError(f"{path} contains other files ({foreign[0]!r}); use another folder")
 
 
 def sync(path: Path) -> None:
-    """Wait until a file, or a folder and the files in it, are on the disk."""
+    """Wait until a file, or a folder and its files, are written to disk."""
     for one in [*(sorted(path.iterdir()) if path.is_dir() and path.name == "parts" else []), path]:
         if one.is_dir() and not hasattr(os, "O_DIRECTORY"):
             continue  # Windows opens no folders, and its file systems keep their own journal of names
@@ -108,10 +108,10 @@ def sync(path: Path) -> None:
 
 
 class RemoteTarget:
-    """A file or folder behind an address; a run works in a folder of this machine and uploads at the end.
+    """A file or folder at an address; a run works in a local folder and uploads at the end.
 
-    An object appears whole.  Of a folder the parts come first and ``_fastmetrics.json`` last, so that a folder without
-    it is not finished.
+    Objects are atomic.  For a folder, the parts are uploaded first and ``_fastmetrics.json`` last, so a folder without
+    it is incomplete.
     """
 
     def __init__(self, url: Url, folder: bool, work: str | Path | None) -> None:
@@ -123,13 +123,13 @@ class RemoteTarget:
         self.work = (cache_folder() if work is None else Path(os.path.abspath(work))) / f"{digest}{WORK_SUFFIX}"
 
     def beside(self, suffix: str) -> Path | str:
-        """The address of a file whose name begins with the output's."""
+        """The address of a file whose name starts with the output's name."""
         return self._url.beside(suffix).shown
 
     def check(self, inputs: Sequence[DataFile], *, replaceable: bool, overwrite: bool) -> None:
-        """Raise ``OutputError`` if the target must not be written, or cannot be: a probe is written and deleted."""
+        """Raise ``OutputError`` if the target may not or cannot be written: a probe is written and deleted."""
         if not self._url.name:
-            raise OutputError(f"cannot write {self.path}: expected a name below the bucket")
+            raise OutputError(f"cannot write {self.path}: expected a name inside the bucket")
         with writing(self.path), plainly():
             place = store(self._url)
             bucket = store(Url(self._url.scheme, self._url.authority, "", self._url.query))
@@ -145,7 +145,7 @@ class RemoteTarget:
             self._probe()
 
     def _is_of(self, other: Url) -> bool:
-        """Whether an address is the target, or that of a file in it."""
+        """Whether an address is the target, or a file in it."""
         if self._url.scheme != other.scheme:
             return False
         here, there = store(self._url).path.rstrip("/"), store(other).path
@@ -166,13 +166,13 @@ class RemoteTarget:
             place.system.delete_file(place.path)
 
     def _make_folder(self, url: Url) -> None:
-        """Make the folder of a file where folders are more than a part of a name."""
+        """Create the folder of a file on stores with real folders."""
         if url.scheme not in ("s3", "gs"):
             place = store(url.folder)
             place.system.create_dir(place.path, recursive=True)
 
     def drop(self, suffix: str) -> None:
-        """Delete the file beside the output that an earlier run left."""
+        """Delete a file beside the output that an earlier run left."""
         self._delete(self._url.beside(suffix))
 
     @staticmethod
@@ -183,7 +183,7 @@ class RemoteTarget:
                 place.system.delete_file(place.path)
 
     def settle(self, work: Path, moves: Moves) -> None:
-        """Upload what is not uploaded yet; done again from the start or from anywhere, it ends in the same."""
+        """Upload the remaining files; repeating an upload gives the same result."""
         try:
             for temporary, final in moves:
                 if (work / temporary).is_dir():
@@ -216,7 +216,7 @@ class RemoteTarget:
 
 
 def upload(path: Path, url: Url) -> None:
-    """A file of this machine into a store, whole or not at all; tried again if a connection breaks."""
+    """Upload a local file to a store atomically; retried if a connection breaks."""
     from pyarrow import fs
 
     size = path.stat().st_size
@@ -246,18 +246,18 @@ def upload(path: Path, url: Url) -> None:
 
 
 def cache_folder() -> Path:
-    """Where runs whose output is in a store keep their work folders."""
+    """The default location of work folders for outputs in a store."""
     base = os.environ.get("XDG_CACHE_HOME") or os.path.join(os.path.expanduser("~"), ".cache")
     return Path(base) / "fastmetrics" / "runs"
 
 
 def target(path: str | Path, folder: bool, work: str | Path | None = None) -> LocalTarget | RemoteTarget:
-    """The target that a path or address means; ``work`` says where a run works whose output is in a store."""
+    """The target for a path or address; ``work`` is the location of the work folder for an output in a store."""
     text = as_local(path)
     if is_url(text):
         return RemoteTarget(parse(text), folder, work)
     if work is not None:
-        beside = f" is for outputs in a store; beside {text} lies {text}.partial"
+        beside = f" is only for outputs in a store; a local output uses {text}.partial"
         raise OptionError(Argument("work", str(work)), beside)
     return LocalTarget(text, folder)
 

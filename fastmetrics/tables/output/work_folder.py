@@ -1,10 +1,10 @@
-"""The work folder of a run: finished parts with checksums, what made them, and a lock.
+"""The work folder of a run: finished parts with checksums, the settings of the run, and a lock.
 
-``scores.parquet.partial/`` (of an output in a store, a folder in the user's cache) holds ``run.json`` (settings, input,
-limits), ``journal.jsonl`` (one line a finished part), ``parts/part-000000.arrow`` …, ``rejects/part-000000.jsonl`` …,
-``lock`` and ``owner``, the number of the process that holds the lock (which has a file of its own since Windows lets
-nobody read a locked one).  A part counts once its journal line is whole, and its bytes agree with it; all else in the
-folder can be lost at any moment without harm.
+``scores.parquet.partial/`` (for an output in a store, a folder in the user's cache) contains ``run.json`` (settings,
+input, limits), ``journal.jsonl`` (one line per finished part), ``parts/part-000000.arrow`` …,
+``rejects/part-000000.jsonl`` …, ``lock`` and ``owner``, the id of the process that holds the lock (a separate file,
+because Windows does not allow reading a locked one).  A part counts once its journal line is complete and its bytes
+match; all other files may be lost at any moment.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ _TOLD = 5
 
 @dataclass(frozen=True)
 class Part:
-    """A finished part: its number, rows, rejects, where the next one begins, what was observed, its bytes' checksum."""
+    """A finished part: its number, rows, rejects, the start of the next part, its observation, its checksum."""
 
     number: int
     rows: int
@@ -51,22 +51,22 @@ class Part:
 
     @property
     def next(self) -> Place:
-        """Where the next part begins."""
+        """The start of the next part."""
         return Place(*self.stop)
 
 
 def encode_schema(schema: pa.Schema) -> str:
-    """A schema as text, exactly."""
+    """A schema as text, without loss."""
     return base64.b64encode(schema.serialize().to_pybytes()).decode()
 
 
 def decode_schema(text: str) -> pa.Schema:
-    """The schema that ``encode_schema`` wrote."""
+    """The schema from the text of ``encode_schema``."""
     return pa.ipc.read_schema(pa.py_buffer(base64.b64decode(text)))
 
 
 class WorkFolder:
-    """The folder where a run keeps what is done on the way to ``output``; use as a context, which holds the lock."""
+    """The folder of a run's finished parts for ``output``; a context manager that holds the lock."""
 
     def __init__(self, path: Path, output: Path | str, part_suffix: str) -> None:
         self.output = output
@@ -82,7 +82,9 @@ class WorkFolder:
             self.path.mkdir(parents=True, exist_ok=True)
             names = {entry.name for entry in self.path.iterdir()}
             if names - {"lock"} and "owner" not in names:
-                raise OutputError(f"{self.path} is no work folder of a run, and a run would empty it; move it away")
+                raise OutputError(
+                    f"{self.path} is not the work folder of a run, and a run would empty it; move it away"
+                )
             lock = filelock.FileLock(self.path / "lock", thread_local=False)
             try:
                 lock.acquire(blocking=False)
@@ -105,31 +107,31 @@ class WorkFolder:
             self.path.rmdir()  # where a file that is locked cannot be deleted, the folder is empty only now
 
     def _owner(self) -> str:
-        """The number of the process that holds the lock."""
+        """The id of the process that holds the lock."""
         try:
             return (self.path / "owner").read_text(encoding="ascii") or "unknown"
         except (OSError, ValueError):  # it took the lock a moment ago
             return "unknown"
 
     def unfinished(self) -> bool:
-        """Whether a run left finished parts, or nothing to do but renaming."""
+        """Whether a run left finished parts, or only renames to do."""
         journal = self.path / "journal.jsonl"
         return self.committed() or (journal.exists() and journal.stat().st_size > 0)
 
     def committed(self) -> bool:
-        """Whether a run left nothing to do but renaming."""
+        """Whether a run left only renames to do."""
         return (self.path / "commit.json").exists()
 
     def part_path(self, number: int) -> Path:
-        """Where a part lies."""
+        """The path of a part."""
         return self.path / "parts" / f"part-{number:06d}{self._suffix}"
 
     def rejects_path(self, number: int) -> Path:
-        """Where a part's rejected rows lie, if it has any."""
+        """The path of a part's rejected rows."""
         return self.path / "rejects" / f"part-{number:06d}.jsonl"
 
     def start(self, run: Mapping[str, Any]) -> None:
-        """Forget what was done and write down what this run is."""
+        """Discard earlier parts and record this run."""
         self.parts = {}
         with writing(self.output):
             self._clear()
@@ -138,7 +140,7 @@ class WorkFolder:
             _replace(self.path / "run.json", [json.dumps(run, ensure_ascii=False, indent=1).encode()])
 
     def recorded(self) -> dict[str, Any] | None:
-        """What the run that left this folder was, or None if it did not come to writing that down."""
+        """The record of the run that left this folder, or None without one."""
         try:
             found = json.loads((self.path / "run.json").read_bytes())
         except (OSError, ValueError):
@@ -146,7 +148,7 @@ class WorkFolder:
         return found if isinstance(found, dict) else None
 
     def load(self) -> None:
-        """Find the parts that are finished; whether a part's bytes are whole is checked when it is used."""
+        """Find the finished parts; the bytes of a part are checked when it is used."""
         self.parts = {}
         journal = self.path / "journal.jsonl"
         for line in journal.read_bytes().splitlines() if journal.exists() else ():  # a run of no rows has none
@@ -160,7 +162,7 @@ class WorkFolder:
     def save(
         self, number: int, data: Sequence[pa.Buffer], *, rows: int, rejects: str, stop: Place, observed: Any
     ) -> Part:
-        """Make a part last: its bytes and rejects first, the journal line after them."""
+        """Save a part durably: its bytes and rejects first, then the journal line."""
         text = rejects.encode()
         with writing(self.output):
             if text:
@@ -183,7 +185,7 @@ class WorkFolder:
         return part
 
     def read(self, number: int) -> tuple[pa.Buffer, str] | None:
-        """A finished part's bytes and rejects, or None if there is no such part or its bytes are not what they were."""
+        """A finished part's bytes and rejects, or None if it is missing or its bytes changed."""
         part = self.parts.get(number)
         if part is None:
             return None
@@ -197,7 +199,7 @@ class WorkFolder:
         return pa.py_buffer(data), text.decode()
 
     def remove(self) -> None:
-        """Delete the folder, the lock last: a folder that holds nothing else is a run's too."""
+        """Delete the folder, the lock last: a folder with only a lock still belongs to a run."""
         with suppress(OSError):  # what cannot be deleted is left for the next run to empty
             self._clear()
             (self.path / "owner").unlink(missing_ok=True)
@@ -205,7 +207,7 @@ class WorkFolder:
             self.path.rmdir()
 
     def _clear(self) -> None:
-        """Delete all but the lock and its owner; cut short, it leaves nothing that says more than there is."""
+        """Delete everything but the lock and its owner; an interruption leaves a consistent state."""
         last = ["run.json", "journal.jsonl", "commit.json"]
         found = sorted(self.path.iterdir(), key=lambda entry: last.index(entry.name) if entry.name in last else -1)
         for entry in found:
@@ -216,7 +218,7 @@ class WorkFolder:
 
 
 def compare(path: Path | str, earlier: Mapping[str, Any], now: Mapping[str, Any]) -> None:
-    """Raise ``OutputError`` that says in what an unfinished run differs from this one."""
+    """Raise an ``OutputError`` with the differences between an unfinished run and this one."""
     found = differences({name: earlier.get(name) for name in now}, now)
     if found:
         named = [f"{what} was {was}, is {is_}" for what, was, is_ in found[:_TOLD]]
@@ -226,7 +228,7 @@ def compare(path: Path | str, earlier: Mapping[str, Any], now: Mapping[str, Any]
 
 
 def _replace(path: Path, pieces: Sequence[bytes | pa.Buffer]) -> None:
-    """Write a file so that it is there whole or not at all."""
+    """Write a file atomically."""
     temporary = path.with_name(path.name + ".tmp")
     with open(temporary, "wb", buffering=0) as stream:
         for piece in pieces:

@@ -1,4 +1,4 @@
-"""A table that is there already, or is read as it is written, into one file, whole or not at all."""
+"""Writing a whole table, in memory or streamed, into one file atomically."""
 
 from __future__ import annotations
 
@@ -28,13 +28,13 @@ def write_whole(
     overwrite: bool = False,
     guard: bool = True,
 ) -> int:
-    """Write ``table`` in the format that the suffix of ``path`` says; NaN becomes null in all but the ``keys``.
+    """Write ``table`` in the format of ``path``'s suffix; NaN becomes null except in the ``keys``.
 
-    The ``metadata`` go into a Parquet file, and of another format into ``<path>.meta.json``.  With a ``guard``, text of
-    CSV that a spreadsheet would run gets a quote in front; how many cells did is returned.
+    The ``metadata`` are stored in a Parquet file, or for another format in ``<path>.meta.json``.  With a ``guard``,
+    text of CSV that a spreadsheet would run gets a leading quote; returns the number of such cells.
 
-    Raises ``OutputError`` if the file exists, unless ``overwrite``, or cannot be written, ``OptionError`` for a suffix
-    nobody knows.
+    Raises ``OutputError`` if the file exists, unless ``overwrite``, or cannot be written, ``OptionError`` for an
+    unknown suffix.
     """
     format, compression = output_format(path)
     text = as_local(path)
@@ -62,7 +62,7 @@ def write_whole(
 
 
 def check_free(text: str, overwrite: bool) -> None:
-    """Raise ``OutputError`` if there is something at this path or address, unless ``overwrite``."""
+    """Raise ``OutputError`` if the path or address exists, unless ``overwrite``."""
     with writing(shown(text)), plainly():
         exists = look(store(parse(text))).type.name != "NotFound" if is_url(text) else os.path.exists(text)
     if exists and not overwrite:
@@ -87,7 +87,7 @@ def write_page(path: str | Path, text: str | bytes, *, overwrite: bool = False) 
 
 
 def _settle(temporary: Path, final: str | Url) -> None:
-    """Give a file its final name, here or in a store."""
+    """Move a file to its final name, locally or in a store."""
     if isinstance(final, Url):
         upload(temporary, final)
     else:

@@ -1,1 +1,1 @@
-"""Files behind addresses: stores, listings, retries."""
+"""Files at addresses: stores, listings, retries."""

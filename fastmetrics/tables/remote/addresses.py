@@ -1,6 +1,6 @@
-"""Addresses with a scheme, such as ``s3://bucket/rows.parquet``: their parts, and how they are shown without secrets.
+"""Addresses with a scheme, such as ``s3://bucket/rows.parquet``: parsing, and showing them without secrets.
 
-What stands between the scheme and a query is taken to the letter, as object stores take keys: ``%20`` is no blank.
+The text between the scheme and a query is used literally, like keys in object stores: ``%20`` is not a space.
 """
 
 from __future__ import annotations
@@ -27,12 +27,12 @@ _UNKNOWN = re.compile(r"\w+=[^/&]*(&\w+=[^/&]*)*")
 _MASK = "***"
 
 NATIVE = ("s3", "gs", "hdfs", "viewfs", "abfs", "abfss")
-"""The schemes that Arrow reaches by itself."""
+"""The schemes that Arrow supports itself."""
 
 
 @dataclass(frozen=True)
 class Url:
-    """An address in parts; ``str`` gives all of it, ``shown`` and ``repr`` leave secrets out.
+    """A parsed address; ``str`` gives all of it, ``shown`` and ``repr`` omit secrets.
 
     >>> url = parse("s3://key:secret@bucket/part-?.parquet?region=eu-west-1")
     >>> url.shown, url.query, url.name
@@ -52,7 +52,7 @@ class Url:
 
     @property
     def shown(self) -> str:
-        """The address as messages, metadata and fingerprints have it."""
+        """The address for messages, metadata and fingerprints."""
         user, at, host = self.authority.rpartition("@")
         path, authority = self.path, f"{_MASK if ':' in user else user}{at}{host}"
         if ":" in host and (self.scheme in ("s3", "gs") or not host.rpartition(":")[2].isdigit()):
@@ -64,20 +64,20 @@ class Url:
 
     @property
     def name(self) -> str:
-        """The last step of the path."""
+        """The last segment of the path."""
         return self.path.rstrip("/").rpartition("/")[2]
 
     @property
     def folder(self) -> Url:
-        """The address of what it lies in."""
+        """The address of the parent folder."""
         return replace(self, path=self.path.rstrip("/").rpartition("/")[0])
 
     def child(self, relative: str) -> Url:
-        """The address of something below."""
+        """The address of a file or folder below."""
         return replace(self, path=f"{self.path.rstrip('/')}/{relative}")
 
     def beside(self, suffix: str) -> Url:
-        """The address with something added to the name."""
+        """The address with a suffix added to the name."""
         return replace(self, path=self.path.rstrip("/") + suffix)
 
 
@@ -90,7 +90,7 @@ def _masked(query: str) -> str:
 
 
 def is_url(path: str | Path) -> bool:
-    """Whether a path names a scheme.
+    """Whether a path has a scheme.
 
     >>> is_url("s3://bucket/rows"), is_url("rows.csv"), is_url("C://rows")
     (True, False, False)
@@ -99,7 +99,7 @@ def is_url(path: str | Path) -> bool:
 
 
 def as_text(path: str | Path) -> str:
-    """A path as text; a ``Path`` made of a URL has lost a slash, and gets it back.
+    """A path as text; a ``Path`` made from a URL has lost a slash, which is restored.
 
     >>> as_text(Path("s3://bucket/rows.csv"))
     's3://bucket/rows.csv'
@@ -111,18 +111,16 @@ def as_text(path: str | Path) -> str:
 
 
 def as_utf8(name: str) -> str:
-    """The name of a file, if it is one that Arrow can open; raises ``OptionError`` for bytes that are not UTF-8."""
+    """The name of a file, if Arrow can open it; raises ``OptionError`` for bytes that are not UTF-8."""
     try:
         name.encode()
     except UnicodeEncodeError:
-        raise OptionError(
-            f"{name!r}: expected a file name in UTF-8; give the file or its folder another name"
-        ) from None
+        raise OptionError(f"{name!r}: expected a file name in UTF-8; rename the file or its folder") from None
     return name
 
 
 def as_local(path: str | Path) -> str:
-    """The text of a path, a ``file://`` address as the local path that it means; other addresses as they are.
+    """The text of a path, with a ``file://`` address as local path; other addresses unchanged.
 
     >>> as_local("file:///data/a%20b.csv"), as_local("s3://bucket/a%20b.csv")
     ('/data/a b.csv', 's3://bucket/a%20b.csv')
@@ -134,13 +132,13 @@ def as_local(path: str | Path) -> str:
         return text
     rest = text[len("file://") :].removeprefix("localhost")
     if not rest.startswith("/"):
-        raise OptionError(f"{text}: expected file:///, which is followed by an absolute path")
+        raise OptionError(f"{text}: expected file:/// followed by an absolute path")
     found = unquote(rest)
     return found[1:] if os.name == "nt" and re.match("/[A-Za-z]:", found) else found
 
 
 def parse(path: str | Path) -> Url:
-    """The parts of an address; ``s3a`` is ``s3``, and ``gcs`` is ``gs``."""
+    """Parse an address; ``s3a`` is ``s3``, and ``gcs`` is ``gs``."""
     found = _URL.fullmatch(as_text(path))
     if found is None:
         raise OptionError(f"{str(path)!r}: expected an address such as s3://bucket/rows.parquet")
@@ -151,7 +149,7 @@ def parse(path: str | Path) -> Url:
 
 
 def _without_query(scheme: str, rest: str) -> tuple[str, str]:
-    """A question mark is a wildcard too: a query is what the last one starts, if it names known parameters."""
+    """A question mark is also a wildcard: the last one starts a query if known parameters follow."""
     if scheme in ("http", "https"):
         before, _, query = rest.partition("?")
         return before, query
@@ -167,12 +165,12 @@ def parameters(url: Url) -> dict[str, str]:
 
 
 def shown(path: str | Path) -> str:
-    """A path as messages have it: an address without its secrets."""
+    """A path for messages: addresses without their secrets."""
     return parse(path).shown if is_url(path) else str(path)
 
 
 def last_name(path: str | Path) -> str:
-    """The last step of a path or address, with the slash that may end it.
+    """The last segment of a path or address, with its final slash.
 
     >>> last_name("s3://bucket/scores/?region=eu-west-1"), last_name("out/scores.csv")
     ('scores/', 'scores.csv')

@@ -1,4 +1,4 @@
-"""Files behind addresses: which there are, and their bytes, read again where a connection breaks."""
+"""Files at addresses: listing them, and reading their bytes with retries."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ _NO_BUCKET = "there is no bucket"
 _VERSIONS = ("ETag", "etag", "mtime", "modified", "created", "LastModified", "last_modified", "updated")
 
 Stamp = tuple[int, str]
-"""A remote file's size, and what else tells it from a changed one."""
+"""A remote file's size, and further data that identify its version."""
 
 
 @dataclass(frozen=True)
 class Found:
-    """A file: ``relative`` is its path in the folder that an input names, or None where it is named itself."""
+    """A file: ``relative`` is its path in the input folder, or None if it was named itself."""
 
     url: Url
     relative: str | None
@@ -36,9 +36,9 @@ class Found:
 
 
 def find(text: str) -> list[Found]:
-    """The files that an address means: a file, all those in a folder, or those that a pattern finds.
+    """The files for an address: a file, all files in a folder, or the matches of a pattern.
 
-    Names that start with ``_`` or a dot are left out of a folder.  Raises ``FileFormatError`` if there are none.
+    Names in a folder that start with ``_`` or a dot are ignored.  Raises ``FileFormatError`` if there are none.
     """
     url = parse(text)
     place = store(url)
@@ -53,14 +53,14 @@ def find(text: str) -> list[Found]:
 
 
 def look(place: Store) -> Any:
-    """What is at a place, as Arrow's ``FileInfo``, seen anew."""
+    """Arrow's current ``FileInfo`` of a location."""
     if not place.native:
         place.system.handler.fs.invalidate_cache()
     return place.system.get_file_info(place.path.rstrip("/") or place.path)
 
 
 def missing(url: Url, place: Store) -> str:
-    """What an address that means nothing lacks: the bucket, or the object in it."""
+    """What is missing at an address: the bucket, or the object in it."""
     bucket = place.path.partition("/")[0]
     if url.scheme in ("s3", "gs") and place.system.get_file_info(bucket).type.name == "NotFound":
         return f"{_NO_BUCKET} {bucket!r}"
@@ -68,7 +68,7 @@ def missing(url: Url, place: Store) -> str:
 
 
 def _matching(url: Url, place: Store) -> list[Found]:
-    """What a pattern finds, each file once, though a folder that holds it may be found as well."""
+    """The matches of a pattern, each file once, even if its folder matches too."""
     above, rest = globs.fixed(url.path)
     base = replace(url, path=above)
     try:
@@ -92,7 +92,7 @@ def _matching(url: Url, place: Store) -> list[Found]:
 
 
 def listing(place: Store, *, deep: bool) -> tuple[dict[str, Any], list[str]]:
-    """The files and the folders below a place, by their paths relative to it, in one listing."""
+    """The files and folders below a location, by relative path, from one listing."""
     from pyarrow import fs
 
     base = place.path.rstrip("/")
@@ -122,7 +122,7 @@ def _folder(base: Url, place: Store, folder: str, files: dict[str, Any]) -> list
 
 
 def _stamp(place: Store, info: Any) -> Stamp:
-    """Size and time of change in seconds, which a listing and a look at one object give alike."""
+    """Size and modification time in seconds, which listings and single requests both report."""
     if info.mtime_ns is not None:
         return info.size, str(info.mtime_ns // 10**9)
     if place.native:
@@ -132,7 +132,7 @@ def _stamp(place: Store, info: Any) -> Stamp:
 
 
 class RemoteFile(io.RawIOBase):
-    """The bytes of a remote file; a read that breaks is tried again at the byte that it had come to.
+    """The bytes of a remote file; a failed read is retried at the byte reached.
 
     Small reads are served from blocks of ``ahead`` bytes.
     """
@@ -153,11 +153,11 @@ class RemoteFile(io.RawIOBase):
         return True
 
     def tell(self) -> int:
-        """Where the next read begins."""
+        """The position of the next read."""
         return self._at
 
     def seek(self, offset: int, whence: int = io.SEEK_SET) -> int:
-        """Go to an offset."""
+        """Move to an offset."""
         self._at = offset + {io.SEEK_SET: 0, io.SEEK_CUR: self._at, io.SEEK_END: self._stamp[0]}[whence]
         return self._at
 
@@ -193,7 +193,7 @@ class RemoteFile(io.RawIOBase):
         return patiently(fetch)
 
     def close(self) -> None:
-        """Let the connection go."""
+        """Close the connection."""
         self._file = None
         self._block = b""
         super().close()
@@ -203,7 +203,7 @@ def unchanged(place: Store, url: Url, stamp: Stamp) -> Any:
     """The file opened for random access; raises ``FileFormatError`` if it is not as long as it was when found."""
     file = place.system.open_input_file(place.path)
     if file.size() != stamp[0]:
-        raise FileFormatError(f"{url.shown}: was changed while it was read; it had {stamp[0]:,} bytes")
+        raise FileFormatError(f"{url.shown}: changed while it was read; its size was {stamp[0]:,} bytes")
     return file
 
 

@@ -61,7 +61,7 @@ def _native(scheme: str, authority: str, query: str, process: int, environment: 
         system, base = fs.FileSystem.from_uri(str(url) if scheme != "hdfs" else f"{Url(scheme, authority, '/', query)}")
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
         # Arrow's message holds the whole address.
-        raise OptionError(f"{url.shown}: not an address that Arrow can read") from None
+        raise OptionError(f"{url.shown}: Arrow cannot parse this address") from None
     except OSError as error:
         if "libhdfs" in str(error) or "libjvm" in str(error):
             raise MissingExtraError(
@@ -77,7 +77,7 @@ def _s3(url: Url) -> tuple[Any, str]:
 
     user, _, bucket = url.authority.rpartition("@")
     if ":" in bucket:
-        raise OptionError(f"{url.shown}: a secret in an address must have / written as %2F")
+        raise OptionError(f"{url.shown}: write / as %2F in the secret of an address")
     options: dict[str, Any] = {
         name: _flag(name, value)
         if name in ("anonymous", "allow_bucket_creation", "force_virtual_addressing")
@@ -139,8 +139,8 @@ def _spec(url: Url) -> tuple[Any, str]:
         ) from None
     except ValueError as error:
         if "rotocol not known" in str(error):
-            known = "file, s3, gs, hdfs, abfs, and what fsspec knows, as http, https, sftp"
-            raise OptionError(f"{url.shown}: nobody knows the scheme {url.scheme!r}; known: {known}") from None
+            known = "file, s3, gs, hdfs, abfs, and the schemes of fsspec, such as http, https, sftp"
+            raise OptionError(f"{url.shown}: unknown scheme {url.scheme!r}; known: {known}") from None
         raise
     return fs.PyFileSystem(fs.FSSpecHandler(system)), path
 
@@ -172,9 +172,9 @@ def plainly() -> Iterator[None]:
 _AWS = re.compile(r"AWS Error (\w+)(?: \(HTTP status (\d+)\))? during (\w+) operation: (.*)", re.DOTALL)
 _GOOGLE = re.compile(r"google::cloud::Status\((\w+): (.*)", re.DOTALL)
 _ADDRESS = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+://[^\s'\"<>]+")
-_DENIED = "permission denied; check the credentials and what they allow"
-_REFUSED = "the credentials are not accepted"
-_UNREACHED = "the store cannot be reached"
+_DENIED = "permission denied; check the credentials and their permissions"
+_REFUSED = "the credentials were rejected"
+_UNREACHED = "the store is not reachable"
 _CAUSES: Mapping[str, str] = {
     "ACCESS_DENIED": _DENIED,
     "PERMISSION_DENIED": _DENIED,
@@ -193,8 +193,8 @@ _CAUSES: Mapping[str, str] = {
     "RESOURCE_NOT_FOUND": "there is no such object",
     "NOT_FOUND": "there is no such bucket or object",
     "404": "there is no such object",
-    "301": "the bucket lies in another region; name it with ?region=",
-    "PERMANENT_REDIRECT": "the bucket lies in another region; name it with ?region=",
+    "301": "the bucket is in another region; set it with ?region=",
+    "PERMANENT_REDIRECT": "the bucket is in another region; set it with ?region=",
 }
 _PASSING = {"NETWORK_CONNECTION": _UNREACHED, "UNAVAILABLE": _UNREACHED, "DEADLINE_EXCEEDED": _UNREACHED}
 
@@ -219,15 +219,15 @@ def cause(error: BaseException) -> str:
     """What went wrong, in one line.
 
     >>> cause(OSError("When getting x: AWS Error ACCESS_DENIED during HeadObject operation: No response body."))
-    'permission denied; check the credentials and what they allow'
+    'permission denied; check the credentials and their permissions'
     """
     code, said = _code(error)
     # Packages put the address into what they say, with all that is secret in it.
     line = _ADDRESS.sub(lambda found: parse(found[0]).shown, (said.splitlines() or [""])[0])[:_LONGEST]
     if _ADDRESS.fullmatch(said.strip()):
-        return "the server does not give it"
+        return "the server refused the request"
     if "OAuth2 access token" in said:
-        return "no credentials of Google Cloud were found; anonymous@ before the bucket's name goes without"
+        return "no Google Cloud credentials were found; write anonymous@ before the bucket's name for public buckets"
     if code in _PASSING:
         return f"{_PASSING[code]}: {re.split(r', |error .[0-9]+.=', line)[-1] or code}"
     if code:
