@@ -46,6 +46,11 @@ def job(words: tuple[str, ...], paths: dict[str, str]) -> dict[str, float]:
     return {"seconds": round(time.perf_counter() - began, 2), "megabytes": round(used.ru_maxrss / 1024)}
 
 
+def further(rows: int, seconds: float) -> int | None:
+    """Rows a second beyond those of the small run; None where so few rows make no difference that could be timed."""
+    return round(rows / seconds) if seconds > 0 else None
+
+
 def timed(rows: int, peers: int, turns: int, paths: dict[str, str]) -> list[dict[str, Any]]:
     """The best of several turns of each job, and plain Python on ``peers`` rows."""
     few = {name: path.replace(".parquet", ".few.parquet") for name, path in paths.items()}
@@ -65,7 +70,7 @@ def timed(rows: int, peers: int, turns: int, paths: dict[str, str]) -> list[dict
                 "few_megabytes": small["megabytes"],
                 "few_seconds": small["seconds"],
                 # what starting Python and loading libraries takes is in both runs
-                "further_rows_per_second": round((rows - peers) / (best["seconds"] - small["seconds"])),
+                "further_rows_per_second": further(rows - peers, best["seconds"] - small["seconds"]),
                 "plain_python_rows_per_second": round(peers / plain["seconds"]),
             }
         )
