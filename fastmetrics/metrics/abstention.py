@@ -85,9 +85,11 @@ def _refusals(batch: Batch, column: str, patterns: tuple[str, ...]) -> Refusals:
 def _looks(sentences: Text) -> tuple[Flags, list[str]]:
     """Whether each sentence contains filler, and its first word that is not a number; in Python, for few sentences."""
     filler = re.compile("|".join(map(re.escape, lexicon("filler"))))
-    words = [re.findall(r"\w+", sentence.lower()) for sentence in sentences.strings()]
-    held = np.array([bool(filler.search(" ".join(w))) for w in words], np.bool_)
-    return held, [next((one for one in w if not one.isdigit()), "") for w in words]
+    said = sentences.strings()
+    words = {sentence: re.findall(r"\w+", sentence.lower()) for sentence in set(said)}  # refusals repeat each other
+    held = {sentence: bool(filler.search(" ".join(w))) for sentence, w in words.items()}
+    first = {sentence: next((one for one in w if not one.isdigit()), "") for sentence, w in words.items()}
+    return np.array([held[sentence] for sentence in said], np.bool_), [first[sentence] for sentence in said]
 
 
 def _says_idk(batch: Batch, tokens: Tokens, phrases: Phrases, filler: Flags) -> Flags:
