@@ -113,6 +113,7 @@ def collect(scores: Any, asked: Asked) -> Collected:
         "correlated": None if paired is None else {"n": spread.num_rows, "metrics": len(names[:_CORRELATED])},
         "sampled": some,
         "n_shown": n_shown,
+        "every_row": files is not None,
         "signature": [(visible(run.name), _signature(run)) for run in systems],
     }
     better = declared_better(names)

@@ -124,6 +124,7 @@ _WORDS = {
     "shows": ("shows", "показано"),
     "of": ("of", "из"),
     "search": ("Find in texts and ids", "Найти в текстах и id"),
+    "search_lines": ("Find in ids and questions", "Найти в id и вопросах"),
     "stratum": ("Which rows", "Какие строки"),
     "from": ("score from", "оценка от"),
     "to": ("to", "до"),
@@ -182,6 +183,10 @@ _WORDS = {
     "sampling_note": (
         "Figures, histograms and comparisons are of every row; texts are of a sample.",
         "Показатели, гистограммы и сравнения — по всем строкам; тексты — выборка.",
+    ),
+    "every_row_note": (
+        "Figures, histograms and comparisons are of every row, and the files beside this page hold the texts of all.",
+        "Показатели, гистограммы и сравнения — по всем строкам; тексты всех строк лежат в файлах рядом.",
     ),
     "interval": ("interval", "интервал"),
     "verdict": ("verdict", "вывод"),
