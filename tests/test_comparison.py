@@ -115,7 +115,7 @@ def test_rows_of_one_side_are_counted_and_a_note_says_where_they_matter():
     assert (found["token_f1"].n_paired, found["token_f1"].n_only_baseline) == (N - 40, 40)
     fewer = fm.compare({"old": OLD, "new": run(SECOND[40:], IDS[40:])}, **SMALL)
     assert fewer["token_f1"] == found["token_f1"]
-    note = next(note for note in found.notes if "turn" in note)
+    note = next(note for note in found.notes if "reverse" in note)
     known = float((SECOND[40:] - FIRST[40:]).sum())
     low, high = ((known + float((filled - FIRST[:40]).sum())) / N for filled in (0.0, 1.0))
     assert "40 rows with a score of old alone, 0 of new" in note
