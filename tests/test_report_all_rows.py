@@ -121,6 +121,9 @@ def test_the_output_is_whole_or_not_at_all(tmp_path):
     run, out = scores(0), tmp_path / "report"
     with pytest.raises(InputError, match="the answers have none of the ids"):
         fm.report(run, out, rows="all", texts={"id": ["x"], "answer": ["y"]})
+    for order in ([3, 4, 3], [*range(60), 7]):
+        with pytest.raises(InputError, match=r"the answers hold the id 'q00[37]' in several rows; give"):
+            fm.report(run, out, rows="all", texts=texts("Twice", order))
     assert list(tmp_path.iterdir()) == []
     out.mkdir()
     (out / "mine.txt").write_text("kept")

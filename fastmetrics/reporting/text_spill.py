@@ -51,7 +51,7 @@ class SpilledTexts:
         self.folder.mkdir()
         self.ids = ids
         self.expected = 0
-        self.found = 0
+        self.met = np.zeros(len(ids), np.bool_)
         self.writers: dict[int, pa.RecordBatchStreamWriter] = {}
         columns, pieces = text_pieces(texts, names)
         held: list[pa.Table] = []
@@ -67,7 +67,7 @@ class SpilledTexts:
             self._lay(pa.concat_tables(held))
         for writer in self.writers.values():
             writer.close()
-        if len(ids) and not self.found:
+        if len(ids) and not self.met.any():
             raise InputError(f"the answers have none of the ids of the scores, such as {ids[0].as_py()!r}")
 
     def _lay(self, table: pa.Table) -> None:
@@ -78,7 +78,13 @@ class SpilledTexts:
             places = np.asarray(pc.index_in(own, self.ids).fill_null(-1)).astype(np.int64)
         self.expected += len(own)
         known = places >= 0
-        self.found += int(known.sum())
+        rows, counts = np.unique(places[known], return_counts=True)
+        twice = rows[self.met[rows] | (counts > 1)]
+        if len(twice):
+            raise InputError(
+                f"the answers hold the id {self.ids[int(twice[0])].as_py()!r} in several rows; give those of one run"
+            )
+        self.met[rows] = True
         table = table.drop_columns("id").append_column("row", pa.array(places))
         for part in np.unique(places[known] // self.each).tolist():
             inside = table.filter(pa.array(known & (places // self.each == part)))
@@ -87,12 +93,12 @@ class SpilledTexts:
             self.writers[part].write_table(inside)
 
     def rows(self, start: int, stop: int) -> list[Mapping[str, Any]]:
-        """The texts of the rows of one part; nothing for a row that has none, of an id that stands twice the first."""
+        """The texts of the rows of one part; nothing for a row that has none."""
         made: list[Mapping[str, Any]] = [{}] * (stop - start)
         part = start // self.each
         if part in self.writers:
             with pa.ipc.open_stream(self.folder / f"{part}.arrow") as stream:
-                for row in reversed(stream.read_all().to_pylist()):
+                for row in stream.read_all().to_pylist():
                     made[row.pop("row") - start] = row
             (self.folder / f"{part}.arrow").unlink()
         return made
