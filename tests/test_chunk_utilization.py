@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import fastmetrics as fm
+from fastmetrics.core.batch_sizes import SIZES
 from fastmetrics.errors import ColumnError, InputError, OptionError
-from fastmetrics.usage import log as logs
 from tests.program import jsonl, program
 from tests.reference import usage as reference
 
@@ -79,7 +79,7 @@ def test_hand_case():
 
 def test_counts_do_not_depend_on_files_threads_or_order(tmp_path):
     rng = np.random.default_rng(3)
-    n = 3 * logs.ROWS // 2
+    n = 3 * SIZES.log_rows // 2
     lists = rng.zipf(1.3, (n, 4)).clip(max=5000)
     table = pa.table({"retrieved_ids": list(lists), "s": rng.random(n), "answer": ["so [1] [3]", "no"] * (n // 2)})
     pq.write_table(table, tmp_path / "whole.parquet")
