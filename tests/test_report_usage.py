@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import json
 import re
+from html import unescape
 
 import numpy as np
 import pytest
-from markupsafe import escape
 
 import fastmetrics as fm
 from fastmetrics.errors import FileFormatError, InputError
@@ -78,7 +78,7 @@ def test_the_page_holds_chunks_gaps_and_the_curve(tmp_path, results):
     most = use.to_arrow().slice(0, 1).to_pylist()[0]
     assert f"<bdi>{most['chunk']}</bdi></th><td>{most['retrieved']}</td>" in section
     for one in topics.topics:
-        assert str(escape(one.samples[0])) in section
+        assert one.samples[0] in unescape(section)
     (chart,) = data["charts"]
     assert chart["x"] == [point["tau"] for point in cache.curve]
     rates = [point["cache_hit_rate"] for point in cache.curve]
