@@ -142,9 +142,9 @@ def test_chunks_unknown_to_the_table_are_counted_and_told():
     ("arguments", "kind", "message"),
     [
         (([["a", None]],), ColumnError, r"^column 'retrieved_ids', row 0: an id is null"),
-        (([["a"]], ["a", "a"]), InputError, r"the id 'a' stands in 2 rows"),
+        (([["a"]], ["a", "a"]), InputError, r"the id 'a' occurs in 2 rows"),
         (([["a"]], ["a", None]), InputError, r"row 1: an id is missing"),
-        (([["a"]], ["b"]), InputError, r"^no retrieved id, such as 'a', is that of a chunk, such as 'b'"),
+        (([["a"]], ["b"]), InputError, r"^no retrieved id, such as 'a', matches a chunk id, such as 'b'"),
         (([["a"]], {"x": ["a"], "y": ["b"]}), ColumnError, r"no column 'chunk_id' or 'id', but 'x', 'y'"),
         (([["a"]], None, 0), OptionError, r"^k=0: expected"),
         (({"question": ["q"]},), ColumnError, r"no column 'retrieved_ids' .*it has 'question'"),
@@ -165,7 +165,7 @@ def test_bad_input_is_named(arguments, kind, message):
 def test_scores_that_are_absent_or_too_large_are_named():
     with pytest.raises(ColumnError, match=r"^scores='f1': unknown column 'f1'; known: f2"):
         fm.chunk_utilization({"retrieved_ids": [["a"]], "f2": [1.0]}, scores="f1")
-    with pytest.raises(InputError, match=r"^column 's', row 1: 1e\+30 is no score"):
+    with pytest.raises(InputError, match=r"^column 's', row 1: 1e\+30 is not a score"):
         fm.chunk_utilization({"retrieved_ids": [["a"], ["a"]], "s": [1.0, 1e30]}, scores="s")
 
 

@@ -176,7 +176,7 @@ def test_times_of_every_form(values, expected):
     [
         ("timestamp", ["2024-01-05T10:30:00Z", "2024-01-05"], r"row 0 is with a time zone and row 1 is without"),
         ("timestamp", ["2024-01-05", "yesterday"], r"^column 'timestamp', row 1: expected a time in ISO 8601"),
-        ("timestamp", [1.0, 1e300], r"^column 'timestamp', row 1: 1e\+300 is no time"),
+        ("timestamp", [1.0, 1e300], r"^column 'timestamp', row 1: 1e\+300 is not a time"),
         ("timestamp", [[1], [2]], r"column 'timestamp': expected times"),
         ("rating", ["good", "bad"], r"column 'rating': expected numbers"),
         ("question", [1, 2], r"column 'question': expected text"),

@@ -128,7 +128,7 @@ def test_few_questions_and_equal_ones():
         ({"question_embedding": [[1.0]]}, {"topics": 0}, OptionError, r"^topics=0: expected"),
         ({"question_embedding": [[1.0]]}, {"failure": "f1"}, ColumnError, r"^scores='f1': unknown column"),
         ({"question_embedding": [[1.0]]}, {"failure": "unanswered"}, ColumnError, r"the log has no column 'answer'"),
-        ({"question_embedding": [[1.0]], "f1": [2.0]}, {"failure": "f1"}, ColumnError, r"row 0: 2; a score that fails"),
+        ({"question_embedding": [[1.0]], "f1": [2.0]}, {"failure": "f1"}, ColumnError, r"row 0: 2; expected a failure score"),
         (
             {"question_embedding": [[1.0]], "retrieved_ids": [["a"]]},
             {"chunks": {"id": ["a"], "file": ["x"]}},

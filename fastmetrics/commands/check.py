@@ -16,15 +16,15 @@ def check(
     ],
     *,
     labels: Annotated[
-        list[str] | None, typer.Option(help="Columns in which rows that are alike must not differ: verdict,...")
+        list[str] | None, typer.Option(help="Label columns in which equal rows must agree: verdict,...")
     ] = None,
     languages: Annotated[
-        list[str] | None, typer.Option(help="Hold the languages of question and answer together, among these: en,ru.")
+        list[str] | None, typer.Option(help="Compare the languages of question and answer, among these: en,ru.")
     ] = None,
     embedder: log.Embedder = None,
-    near: Annotated[float, typer.Option(help="The cosine from which on questions are near duplicates.")] = 0.9,
+    near: Annotated[float, typer.Option(help="Minimum cosine of near duplicates.")] = 0.9,
     sample: Annotated[int, typer.Option(help="Rows sampled for languages and near duplicates.")] = 10_000,
-    strict: Annotated[bool, typer.Option("--strict", help="Exit with 1 if anything is found.")] = False,
+    strict: Annotated[bool, typer.Option("--strict", help="Exit with code 1 if anything is found.")] = False,
     columns: log.ColumnNames = None,
     schema: log.Schema = None,
     format: log.Format = None,

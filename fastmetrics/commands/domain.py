@@ -15,13 +15,13 @@ def domain(
     *,
     indicators: Annotated[
         list[str] | None,
-        typer.Option(help="Count the questions that hold these words, or parts of words: refund,card."),
+        typer.Option(help="Count questions that contain these words or parts of words: refund,card."),
     ] = None,
     languages: Annotated[
-        list[str] | None, typer.Option(help="Guess the languages of a sample, among these: en,ru,de.")
+        list[str] | None, typer.Option(help="Detect the languages of a sample, among these: en,ru,de.")
     ] = None,
     embedder: log.Embedder = None,
-    near: Annotated[float, typer.Option(help="The cosine from which on questions nearly repeat each other.")] = 0.7,
+    near: Annotated[float, typer.Option(help="Minimum cosine of near repeats.")] = 0.7,
     sample: Annotated[int, typer.Option(help="Distinct questions sampled for languages and near repeats.")] = 10_000,
     columns: log.ColumnNames = None,
     schema: log.Schema = None,

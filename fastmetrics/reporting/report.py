@@ -62,24 +62,24 @@ def report(
     seed: int = 0,
     threads: int | None = None,
 ) -> Report:
-    """Write a page that shows scores: means, distributions, a comparison, and the rows behind them with their texts.
+    """Write an HTML report: means, distributions, a comparison, and the rows behind the figures with their texts.
 
-    ``scores`` is a score file, folder, address or table, or several of them in a list or by name in a dict; the rows
-    shown are those of the first.  With a ``baseline`` all are compared with it, else several with the first.
-    ``texts``, a file or table with ids, gives question, reference, answer, contexts, retrieved and relevant ids of the
-    rows, and ``baseline_texts`` the baseline's answers; without them the texts that the runs kept are shown.  ``by``
-    names columns that the runs kept, whose values cut the rows into segments.  ``judged``, what ``judge`` made, adds a
-    page on the judges, ``runs``, a folder of outputs, one on the first metrics over those runs, and ``usage``, the JSON
-    that the commands ``usage``, ``topics``, ``ux`` and ``domain`` write or their results, one or several, one on them.
-    ``vectors``, a file or table of vectors with ids, or as many vectors as rows, adds one with their first two
-    principal components.
+    ``scores`` is a score file, folder, address or table, or several of them in a list or a dict by name; rows are shown
+    of the first.  ``baseline`` is the run that all others are compared with; without it, several runs are compared with
+    the first.  ``texts`` is a file or table with ids that provides question, reference, answer, contexts, retrieved and
+    relevant ids; without it, texts kept in the score files are shown.  ``baseline_texts`` provides the baseline's
+    answers.  ``by`` names kept columns whose values divide the rows into segments.
 
-    Figures are of all rows.  Texts are of a sample: for each metric the worst rows, the best, those around the median,
-    those that fell and rose most against the baseline, and those where metrics disagree, until they weigh 3.6 MB; the
-    page says how many of how many it shows.  The page holds all that it needs, sends no request and opens from a file.
-    With ``rows="all"`` the output is a folder: the page, ``report.html``, and all rows in files that it loads as they
-    are needed, to be sorted and filtered by any score.  From 100,000 rows on, p and intervals are those of the paired
-    t-test.
+    Optional pages: ``judged`` (output of ``judge``) adds the judges; ``runs`` (a folder of outputs) adds the first
+    metrics over these runs; ``usage`` (results of ``usage``, ``topics``, ``ux`` and ``domain``, or the JSON that these
+    commands write, one or several) adds log analysis; ``vectors`` (a file or table of vectors with ids, or one vector
+    per row) adds their first two principal components.
+
+    Figures cover all rows.  Texts are shown for a sample of up to 3.6 MB: for each metric the worst, best and median
+    rows, the rows that fell or rose most against the baseline, and rows where metrics disagree; the page states the
+    size of each sample.  The page is self-contained, sends no request and opens from a file.  With ``rows="all"`` the
+    output is a folder with ``report.html`` and files of all rows, which the page loads when needed to sort and filter
+    by any score.  From 100,000 rows on, p-values and intervals are those of the paired t-test.
 
     >>> import fastmetrics as fm
     >>> import tempfile, pathlib

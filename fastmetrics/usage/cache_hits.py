@@ -64,7 +64,7 @@ class CacheHits(Shown):
 
     def remarks(self) -> list[str]:
         """What the figures stand on."""
-        notes = ["a question meets only those that were asked before it"]
+        notes = ["each question is compared with earlier questions only"]
         if self.best_rating is None:
             notes.append("without a column rating, every earlier answer counts as stored")
         if self.left_out:
@@ -84,25 +84,25 @@ def cache_hit_rate(
     format: str | None = None,
     threads: int | None = None,
 ) -> CacheHits:
-    """Share of the questions whose greatest cosine to an earlier one with the users' best rating exceeds ``tau``.
+    """Share of the questions that a semantic cache would answer: cosine above ``tau`` to an earlier, well-rated one.
 
-    ``log`` is a table or the paths of files with a column ``question`` or ``question_embedding``; an ``embedder`` makes
-    the vectors that it lacks.  Earlier is by ``timestamp``, strictly, or without that column by row.  ``best`` is the
-    rating from which on an answer is stored, by default the highest of the log.  A hit is wrong if the stored answer is
-    another text than the row's ``answer``.
+    ``log`` is a table or file paths with a column ``question`` or ``question_embedding``; an ``embedder`` computes
+    missing embeddings.  Earlier means a smaller ``timestamp``, or without that column an earlier row.  Answers with a
+    rating of at least ``best`` are stored; the default is the highest rating in the log.  A hit is wrong if the stored
+    answer differs from the row's ``answer``.
 
-    The search is exact but for the rounding of float32: blocks of questions are multiplied with all that was stored
-    before them.  That is at most questions · stored · dimensions multiplications, and half of it where the stored ones
-    are spread evenly; memory is that of the vectors (1 GB for 10⁶ of 256 dimensions) and 64 MB a thread.
-    Threads change no bit.  Source: S2.
+    The search is exact up to float32 rounding: blocks of questions are multiplied with all earlier stored questions.
+    It takes at most questions · stored · dimensions multiplications, half of that if stored questions are spread evenly
+    over time.  Memory is that of the vectors (1 GB for 10⁶ vectors of 256 dimensions) and 64 MB per thread.  The number
+    of threads does not change the result.  Source: S2.
 
     >>> log = {"question_embedding": [[1.0, 0.0], [0.9, 0.1], [0.0, 1.0]], "answer": ["a", "a", "b"]}
     >>> found = cache_hit_rate(log)
     >>> round(found.cache_hit_rate, 3), found.wrong_share, found.to_arrow()["stored_row"].to_pylist()
     (0.333, 0.0, [None, 0, 1])
 
-    Raises ``ColumnError`` for a log without vectors where there is no embedder, ``InputError`` for timestamps some of
-    which have a zone and some not.
+    Raises ``ColumnError`` for a log without embeddings and no ``embedder``, and ``InputError`` for timestamps with and
+    without a time zone.
     """
     workers = cores(threads)
     tau = float(argument("tau", tau, Real(-1.0, 1.0)))

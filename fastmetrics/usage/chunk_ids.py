@@ -86,7 +86,9 @@ def _each_once(ids: pa.Array, name: str) -> pa.Array:
     twice = counts.filter(pc.greater(counts.field("counts"), 1))
     if len(twice):
         first, count = twice[0]["values"].as_py(), twice[0]["counts"].as_py()
-        raise InputError(f"column {name!r} of the chunks: the id {first!r} stands in {count:,} rows; give each once")
+        raise InputError(
+            f"column {name!r} of the chunks: the id {first!r} occurs in {count:,} rows; expected each id once"
+        )
     return ids
 
 
@@ -119,5 +121,5 @@ def raise_unknown(keys: pa.Array, total: pa.Array) -> None:
     one, other = (repr(ids[0].as_py()) for ids in (keys, total)) if len(total) else (repr(keys[0].as_py()), "none")
     way = Argument("chunk_column")
     raise InputError(
-        f"no retrieved id, such as {one}, is that of a chunk, such as {other}; name the chunks' ids with ", way
+        f"no retrieved id, such as {one}, matches a chunk id, such as {other}; name the column of chunk ids with ", way
     )

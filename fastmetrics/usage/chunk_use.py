@@ -18,27 +18,27 @@ _MOST = 20
 
 @dataclass(frozen=True)
 class ChunkUse(Shown):
-    """How a knowledge base is used, over the first ``k`` places of all rankings of a log.
+    """Use of a knowledge base, over the first ``k`` positions of all rankings of a log.
 
-    Without a table of chunks nobody knows how many there are: then ``total_chunks``, ``unused_chunks`` and
-    ``unused_ids`` are None, ``utilization_rate`` is NaN, and ``gini`` speaks of the used chunks only.
+    Without a table of chunks, ``total_chunks``, ``unused_chunks`` and ``unused_ids`` are None, ``utilization_rate`` is
+    NaN, and ``gini`` covers the used chunks only.
     """
 
     k: int
     rows: int
     """Rows with a ranking."""
     missing: int
-    """Rows without one, which count nowhere."""
+    """Rows without a ranking, which are ignored."""
     short: int
-    """Rows whose ranking has fewer than ``k`` places."""
+    """Rows whose ranking has fewer than ``k`` positions."""
     total_chunks: int | None
     used_chunks: int
-    """Chunks that stand in the first ``k`` places of at least one row."""
+    """Chunks in the first ``k`` positions of at least one row."""
     unused_chunks: int | None
     utilization_rate: float
     """used_chunks / total_chunks."""
     places: int
-    """Places filled, a chunk that stands in a row twice counting once."""
+    """Filled positions; a chunk that a row repeats counts once."""
     gini: float
     """Gini coefficient of the chunks' counts: 0 if all are used alike, near 1 if few fill all places; NaN for none."""
     share: float
@@ -91,7 +91,7 @@ class ChunkUse(Shown):
         if self.missing:
             notes.append(f"{self.missing:,} rows without a ranking were left out")
         if self.total_chunks is None:
-            notes.append("without a table of chunks nobody knows which were never retrieved; gini is of the used ones")
+            notes.append("without a table of chunks, unused chunks are unknown and gini covers the used chunks only")
         if self.unknown_chunks:
             some = ", ".join(map(repr, self.unknown_ids[:3]))
             notes.append(f"{self.unknown_chunks:,} retrieved ids are not in the table of chunks: {some}, ...")

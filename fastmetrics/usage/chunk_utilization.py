@@ -40,20 +40,20 @@ def chunk_utilization(
     format: str | None = None,
     threads: int | None = None,
 ) -> ChunkUse:
-    """How much of a knowledge base the rankings of a log use: the chunks in the first ``k`` places of some row / all.
+    """How much of a knowledge base the rankings of a log use: chunks in the first ``k`` positions of any row / all.
 
-    ``rankings`` is a column of lists of ids, or a log: a table or the paths of files, as ``score`` and ``score_files``
-    take them, with a column ``retrieved_ids``.  Of a log the columns ``answer``, ``context_ids``, ``relevant_ids`` and
-    ``relevance`` are read, too, if it has them, and those that ``scores`` names; a score counts for every chunk in the
-    first ``k`` places of its row.  An answer cites what stands in square brackets: an id, or the number of one, of the
-    row's ``context_ids`` or, without that column, of all its ``retrieved_ids``.  A chunk is relevant if its grade is at
-    least 1.
+    ``rankings`` is a column of lists of ids, or a log: a table or file paths, as for ``score`` and ``score_files``,
+    with a column ``retrieved_ids``.  The optional columns ``answer``, ``context_ids``, ``relevant_ids`` and
+    ``relevance`` of a log are read too, and so are the columns that ``scores`` names: the score of a row counts for
+    every chunk in its first ``k`` positions.  An answer cites what is in square brackets: an id, or a number that
+    counts the row's ``context_ids`` (without that column, its ``retrieved_ids``) from 1.  A chunk with grade 1 or more
+    is relevant.
 
-    ``chunks`` are the ids of all chunks: a column, or a table or file with a column ``chunk_id``, ``id`` or
-    ``document_id``, which ``chunk_column`` names otherwise.  An id that a row holds twice counts at its first place.
-    Counts are whole numbers, so threads, files and the order of the rows change no bit.
+    ``chunks`` lists the ids of all chunks: a column, or a table or file with a column ``chunk_id``, ``id``,
+    ``document_id``, or ``chunk_column``.  A repeated id in a row counts once, at its first position.  All counts are
+    integers, so threads, files and the order of rows cannot change the result.
 
-    Returns a ``ChunkUse``: printed, the figures; ``to_arrow()``, the chunks by use.  Source: S2.
+    Returns a ``ChunkUse``, which prints the figures; its ``to_arrow()`` has a row per chunk.  Source: S2.
 
     >>> use = chunk_utilization([["a", "b"], ["a", "c"], None], ["a", "b", "c", "d"], k=1)
     >>> use.used_chunks, use.total_chunks, use.utilization_rate, use.unused_ids
@@ -61,9 +61,8 @@ def chunk_utilization(
     >>> use.to_arrow().slice(0, 2).to_pylist()
     [{'chunk': 'a', 'retrieved': 2, 'mean_rank': 1.0}, {'chunk': 'b', 'retrieved': 0, 'mean_rank': nan}]
 
-    Raises ``ColumnError`` for a column that is missing or of another kind, and for an id that is null, ``InputError``
-    for chunks whose ids are doubled or none of which is ever retrieved though others are, ``OptionError`` for a ``k``
-    below 1.
+    Raises ``ColumnError`` for a missing column, a column of the wrong type or a null id; ``InputError`` for duplicate
+    chunk ids, or if no retrieved id is among the chunks; ``OptionError`` for a ``k`` below 1.
     """
     workers = cores(threads)
     k, share = argument("k", k, Rows), float(argument("share", share, Real(0.0, 1.0, above=True)))

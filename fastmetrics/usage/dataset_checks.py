@@ -41,31 +41,32 @@ def check_dataset(
     format: str | None = None,
     threads: int | None = None,
 ) -> DatasetChecks:
-    """Look for what makes scores of a data set misleading: doubled rows and ids, leaks, empty contexts, and more.
+    """Check a data set for faults that make its scores misleading: duplicates, leaks, empty contexts, and more.
 
-    ``table`` is a table or the paths of files.  Of the columns ``id``, ``question``, ``answer``, ``reference``,
-    ``contexts`` and ``answerable`` those are read that it has, and those that ``labels`` names:
+    ``table`` is a table or file paths.  The checks read the columns ``id``, ``question``, ``answer``, ``reference``,
+    ``contexts`` and ``answerable``, as far as they exist, and those that ``labels`` names:
 
-    - ``doubled id``; ``duplicate``: question and answer are those of an earlier row but for case and white space;
-    - ``reference in question``: a reference of four words or more stands in the question, case aside;
-    - ``answer is context``: the answer of four words or more is one of the contexts, word for word;
-    - ``empty contexts``: no context, or none with a character that is no white space;
-    - ``answer cut off``: twenty words or more that end without punctuation, in a script that ends sentences with it;
-    - ``other script``: question and answer have letters, mostly of different scripts;
-    - ``contradicting labels``: rows with the same question and answer differ in ``answerable`` or in one of ``labels``.
+    - ``doubled id``: an id occurs in several rows;
+    - ``duplicate``: question and answer equal those of an earlier row, ignoring case and white space;
+    - ``reference in question``: the question contains a reference of at least four words, ignoring case;
+    - ``answer is context``: an answer of at least four words equals one of the contexts;
+    - ``empty contexts``: no context contains a character other than white space;
+    - ``answer cut off``: an answer of at least twenty words ends without punctuation, in a script that uses it;
+    - ``other script``: most letters of question and answer belong to different scripts;
+    - ``contradicting labels``: rows with equal question and answer differ in ``answerable`` or in one of ``labels``.
 
-    Two checks take long and are made of an even ``sample`` of the rows, if they are asked for: ``other language``, with
-    ``languages`` (ISO 639-1): question and answer have twenty characters or more, and the package py3langid takes them
-    for different ones among those named; ``near duplicate``, with an ``embedder``: a question has another one that is
-    not equal at a cosine of at least ``near``.
+    Two slow checks are optional and use an even ``sample`` of the rows.  ``languages`` (ISO 639-1) enables ``other
+    language``: question and answer have at least twenty characters each, and the package py3langid assigns them
+    different languages of this list.  ``embedder`` enables ``near duplicate``: the cosine of a question and a different
+    question is at least ``near``.
 
-    Rows are read in parts.  Memory grows by 16 bytes a row for ids, 16 for questions and 8 for each label.
+    Rows are read in parts.  Memory grows by 16 bytes per row for ids, 16 for questions and 8 for each label.
 
     >>> found = check_dataset({"id": [1, 1], "question": ["Who?", "who? "], "answerable": [True, False]})
     >>> [(one.check, one.rows) for one in found.findings]
     [('doubled id', 2), ('duplicate', 1), ('contradicting labels', 2)]
 
-    Raises ``ColumnError`` for labels that the table has not, and ``OptionError`` for languages that nobody knows.
+    Raises ``ColumnError`` for unknown label columns and ``OptionError`` for unknown languages.
     """
     workers = cores(threads)
     near, size = float(argument("near", near, Real(-1.0, 1.0))), argument("sample", sample, Whole(1, 10_000_000))

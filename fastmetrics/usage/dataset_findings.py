@@ -56,7 +56,7 @@ class DatasetChecks(Shown):
         """What the figures stand on."""
         notes = [f"{self.rows:,} rows"]
         notes += [f"{one.check}: of a sample of {one.looked:,}" for one in self.findings if one.looked is not None]
-        return [*notes, f"not looked for, as columns are missing: {', '.join(self.skipped)}"] if self.skipped else notes
+        return [*notes, f"skipped because columns are missing: {', '.join(self.skipped)}"] if self.skipped else notes
 
 
 def _example(one: Finding) -> str:

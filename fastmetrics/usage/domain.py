@@ -43,22 +43,23 @@ def domain_analysis(
     format: str | None = None,
     threads: int | None = None,
 ) -> Domain:
-    r"""What the questions of a log are like: words, answers, ratings, scripts, repeats, activity over time.
+    r"""Describe the questions of a log: words, answers, ratings, scripts, repeats and activity over time.
 
-    ``log`` is a table or the paths of files, as ``score`` and ``score_files`` take them, with a column ``question``;
-    ``answer``, ``rating`` and ``timestamp`` are read, too, if it has them.  A question is answered if its answer is
-    neither missing nor blank nor abstains (see ``abstained``).  Words are runs of ``[\w-]{3,}`` in lower case: the 50
-    most frequent of all questions, the 30 of those answered and unanswered, and the 30 on each side that tell these
-    apart by the log-odds ratio with an informative prior (Monroe, Colaresi and Quinn 2008).  ``indicators`` are words:
-    the questions that hold each are counted, in any case and in parts of words, too.  A question's script is that of
-    most of its letters.  Repeats are questions that are equal but for case and white space at their ends.
+    ``log`` is a table or file paths, as for ``score`` and ``score_files``, with a column ``question``; the optional
+    columns ``answer``, ``rating`` and ``timestamp`` are read too.  A question is answered if its answer is not missing,
+    not blank and does not abstain (see ``abstained``).  Words are matches of ``[\w-]{3,}`` in lower case.  The result
+    has the 50 most frequent words of all questions, the 30 most frequent of answered and of unanswered questions, and
+    the 30 words that best distinguish these two groups, by the log-odds ratio with an informative prior (Monroe,
+    Colaresi and Quinn 2008).  For each of the ``indicators`` the questions that contain it are counted, ignoring case,
+    also within words.  The script of a question is that of most of its letters.  Repeats are questions that are equal,
+    ignoring case and white space at both ends.
 
-    What takes long is done for an even ``sample`` of the distinct questions, if it is asked for: their languages, among
-    those that ``languages`` names (ISO 639-1; the package py3langid guesses them), and with an ``embedder`` how many of
-    them are near repeats, having another one at a cosine of at least ``near``.
+    Two slow analyses are optional and use an even ``sample`` of the distinct questions.  ``languages`` (ISO 639-1)
+    assigns each question one language of this list, with the package py3langid.  ``embedder`` counts near repeats:
+    questions whose cosine to a different question is at least ``near``.
 
-    All counts are whole numbers, so threads, files and the order of rows change none.  Memory grows with the distinct
-    words, and by 16 bytes a question to find repeats.  Source: S2.
+    All counts are integers, so threads, files and the order of rows cannot change them.  Memory grows with the number
+    of distinct words, and by 16 bytes per question to find repeats.  Source: S2.
 
     >>> log = {"question": ["How do I pay?", "how do i pay? ", "Где карта"], "answer": ["Online.", None, ""]}
     >>> found = domain_analysis(log, indicators=["pay"])
@@ -67,8 +68,8 @@ def domain_analysis(
     >>> found.words[:2]
     [('how', 2.0), ('pay', 2.0)]
 
-    Raises ``ColumnError`` for a log without questions, and ``InputError`` that names the row for a timestamp that is
-    no time, and for timestamps with a zone among others without.
+    Raises ``ColumnError`` for a log without questions, and ``InputError`` with the row for an invalid timestamp and for
+    timestamps with and without a time zone.
     """
     workers = cores(threads)
     wanted = argument("indicators", list(indicators), Texts(what="words"))

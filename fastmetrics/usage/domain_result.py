@@ -86,9 +86,11 @@ class Domain(Shown):
         if self.missing:
             notes.append(f"{self.missing:,} rows without a question were left out")
         if self.answered is None:
-            notes.append("without a column answer nobody knows which questions were answered")
+            notes.append("without a column answer, it is unknown which questions were answered")
         if self.sampled is not None:
-            notes.append(f"near repeats and languages are of {self.sampled:,} of {self.distinct:,} distinct questions")
+            notes.append(
+                f"near repeats and languages: a sample of {self.sampled:,} of {self.distinct:,} distinct questions"
+            )
         return notes
 
     def _over_time(self) -> list[int]:

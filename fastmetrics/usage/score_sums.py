@@ -21,7 +21,7 @@ def score_column(rows: pa.RecordBatch, name: str, first: int) -> Floats:
     wrong = np.flatnonzero(np.abs(values) > _LARGEST)
     if wrong.size:
         row = int(wrong[0])
-        raise InputError(f"column {name!r}, row {first + row}: {values[row]:g} is no score: expected at most ±2**32")
+        raise InputError(f"column {name!r}, row {first + row}: {values[row]:g} is not a score; expected at most ±2**32")
     return values
 
 

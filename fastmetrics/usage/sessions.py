@@ -62,19 +62,19 @@ def context_preservation(
     schema: str | None = None,
     format: str | None = None,
 ) -> Sessions:
-    """Mean cosine of each question of a session and the next one, then the mean over sessions of two or more.
+    """Mean cosine of consecutive questions of a session, averaged over sessions with at least two questions.
 
-    ``log`` is a table or the paths of files with a column ``session_id`` and ``question`` or ``question_embedding``; an
-    ``embedder`` makes the vectors that it lacks.  The questions of a session follow each other by ``turn``, or without
-    that column by ``timestamp``, or else by row; so do those with equal turns or times.  Source: S2.
+    ``log`` is a table or file paths with a column ``session_id``, and ``question`` or ``question_embedding``; an
+    ``embedder`` computes missing embeddings.  Questions of a session are ordered by ``turn``, else by ``timestamp``,
+    else by row; equal turns or times keep the order of the rows.  Source: S2.
 
     >>> log = {"session_id": [1, 1, 2, 1], "question_embedding": [[1.0, 0.0], [0.0, 2.0], [1.0, 1.0], [0.0, 1.0]]}
     >>> found = context_preservation(log)
     >>> found.context_preservation, found.sessions, found.single
     (0.5, 2, 1)
 
-    Raises ``ColumnError`` for a log without sessions, or without vectors where there is no embedder, and ``InputError``
-    for timestamps some of which have a zone and some not.
+    Raises ``ColumnError`` for a log without sessions, or without embeddings and no ``embedder``, and ``InputError`` for
+    timestamps with and without a time zone.
     """
     needed = ["session_id", *(["question"] if embedder is not None else [])]
     wanted = [one for one in ("question_embedding", "question", "turn", "timestamp") if one not in needed]

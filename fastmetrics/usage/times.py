@@ -57,7 +57,7 @@ def _of_numbers(values: Floats, name: str, first: int) -> Ints:
     wrong = np.flatnonzero(~(np.abs(values) < _MOST) & ~np.isnan(values))
     if wrong.size:
         row = int(wrong[0])
-        raise InputError(f"column {name!r}, row {first + row}: {values[row]:g} is no time in seconds since 1970")
+        raise InputError(f"column {name!r}, row {first + row}: {values[row]:g} is not a time in seconds since 1970")
     scale = np.where(np.abs(values) >= _MILLISECONDS, _MICRO / 1000, _MICRO)
     return np.where(np.isnan(values), MISSING, np.rint(np.nan_to_num(values) * scale).astype(np.int64))
 
@@ -92,4 +92,4 @@ def _reads(value: pa.Scalar, type_: pa.DataType) -> bool:
 def mixed(name: str, rows: dict[str, int]) -> str:
     """What to say of a column some of whose times have a zone and some not; ``rows`` has the first row of each."""
     told = " and ".join(f"row {row} is {zone}" for zone, row in sorted(rows.items(), key=lambda item: item[1]))
-    return f"column {name!r}: {told}, so nobody can tell which was earlier; give all times a zone, or none"
+    return f"column {name!r}: {told}, so their order is unknown; give all times a zone, or none"

@@ -86,9 +86,9 @@ class Topics(Shown):
         """What the figures stand on."""
         notes = [f"{self.questions:,} questions in {len(self.topics)} topics, seed {self.seed}"]
         if len(self.topics) < self.k:
-            notes.append(f"there are no {self.k} different questions to make so many topics of")
+            notes.append(f"fewer than {self.k} distinct questions, so there are fewer topics than requested")
         notes.append(
-            f"failures: {self.failure}" if self.failure else "no column tells what failed, so there are no gaps"
+            f"failures: {self.failure}" if self.failure else "no column identifies failures, so no gaps are listed"
         )
         if self.left_out:
             notes.append(f"{self.left_out:,} rows without a question or vector were left out")

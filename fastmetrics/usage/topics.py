@@ -44,20 +44,22 @@ def topic_coverage(
     format: str | None = None,
     threads: int | None = None,
 ) -> Topics:
-    """The topics of a log's questions, what the knowledge base has on each, and its gaps.
+    """Cluster the questions of a log into topics, count what the knowledge base has on each, and list the gaps.
 
-    ``log`` is a table or the paths of files with a column ``question`` or ``question_embedding``; an ``embedder`` makes
-    the vectors that it lacks.  Unit vectors fall into at most ``topics`` clusters by k-means (FAISS's, the best of 5
-    tries, found on an even sample of 50,000 questions); every question then has the topic of the nearest centre.  The
-    same ``seed`` gives the same topics for any number of threads.
+    ``log`` is a table or file paths with a column ``question`` or ``question_embedding``; an ``embedder`` computes
+    missing embeddings.  k-means (FAISS, the best of 5 runs on an even sample of 50,000 questions) finds at most
+    ``topics`` clusters of the unit vectors, and every question gets the topic of the nearest centre.  The same ``seed``
+    gives the same topics with any number of threads.
 
-    Each topic has its number of questions, sample questions, typical words by class-based TF-IDF (count in the topic ·
-    ln(1 + mean number of words of a topic / count in all), without English and Russian stop words), the distinct chunks
-    in the first ``k`` places of ``retrieved_ids`` and, if ``chunks`` is a table of chunks with a ``source_column``,
-    their distinct sources, the rates of abstaining and of unanswered questions, and the means of the columns that
-    ``scores`` names.  Gaps are the topics with failures by their number, questions · mean failure.  A question fails if
-    it is unanswered, or by 1 − the score that ``failure`` names, which lies from 0 to 1.  Source: S2; Grootendorst 2022
-    (class-based TF-IDF).
+    A topic has its number of questions, sample questions, and typical words by class-based TF-IDF (count in the topic ·
+    ln(1 + mean number of words per topic / count in all topics), without English and Russian stop words).  It also has
+    the number of distinct chunks in the first ``k`` positions of ``retrieved_ids``, the number of their distinct
+    sources if ``chunks`` is a table of chunks with a ``source_column``, the rates of abstained and of unanswered
+    questions, and the means of the columns that ``scores`` names.
+
+    Gaps are topics with failures, ordered by questions · mean failure.  The failure of a question is 1 if it is
+    unanswered, else 0; or 1 − the score that ``failure`` names, which must be from 0 to 1.  Source: S2; Grootendorst
+    2022 (class-based TF-IDF).
 
     >>> vectors = [[1.0, 0.0], [0.9, 0.1], [0.0, 1.0]]
     >>> log = {"question": ["lost card", "card lost", "pay rent"], "answer": ["", "", "ok"]}
@@ -178,7 +180,7 @@ class Grouped:
         wrong = np.flatnonzero((values < 0) | (values > 1))
         if wrong.size:
             row = int(wrong[0])
-            raise ColumnError(f"column {failure!r}, row {row}: {values[row]:g}; a score that fails lies from 0 to 1")
+            raise ColumnError(f"column {failure!r}, row {row}: {values[row]:g}; expected a failure score from 0 to 1")
         return 1.0 - values
 
     def _chunks(self, k: int, sources: pa.Table | None) -> tuple[Ints | None, Ints | None]:
