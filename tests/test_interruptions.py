@@ -60,7 +60,7 @@ def test_a_killed_run_goes_on_to_the_same_bytes(tmp_path, rows):
     )
     other = program("score", rows, "-o", out, "--resume", "-m", "token_f1")
     assert other.code == 4
-    gone = [f"metric '{name}' was asked for, is not asked for" for name in ("jaccard", "exact_match")]
+    gone = [f"metric '{name}' was requested, is not requested" for name in ("jaccard", "exact_match")]
     assert other.err.startswith(f"error: cannot resume {out}: {'; '.join(gone)}; ")
     resumed = program("score", rows, "-o", out, "--resume", *options)
     assert resumed.code == 0
