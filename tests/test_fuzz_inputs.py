@@ -50,7 +50,7 @@ def test_the_same_seed_spoils_the_same_bytes():
     spoilt = [[mutate(one.data, random.Random(f"7/{n}"), [one.data]) for n, one in enumerate(seeds)] for _ in range(2)]
     assert spoilt[0] == spoilt[1]
     changed = [data != one.data for (data, _), one in zip(spoilt[0], seeds, strict=True)]
-    assert sum(changed) > 0.9 * len(changed)
+    assert sum(changed) > 0.8 * len(changed)
 
 
 def test_a_few_spoilt_files_of_each_kind_are_scored_or_refused(tmp_path):

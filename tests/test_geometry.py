@@ -185,9 +185,9 @@ def test_rows_that_are_not_finite_are_left_out_and_counted():
     result = geometry(holed, k=4)
     assert (result.n_nonfinite, result.total_samples) == (2, 58)
     assert_equal(result, oracle(np.delete(rows, [3, 40], axis=0), "cosine", 4))
-    with pytest.raises(InputError, match="none of the 2 rows"):
+    with pytest.raises(InputError, match="expected at least one finite vector in 2 rows"):
         geometry(np.full((2, 3), np.nan))
-    with pytest.raises(InputError, match="none of the 0 rows"):
+    with pytest.raises(InputError, match="expected at least one finite vector in 0 rows"):
         geometry(np.empty((0, 3)))
 
 

@@ -61,7 +61,7 @@ def test_wrong_ranges_and_ragged_repeats_are_named():
             fm.judge_consistency([[1, 2]], range=span)
     with pytest.raises(OptionError, match="tolerance"):
         fm.judge_consistency([[1, 2]], tolerance=-1)
-    with pytest.raises(InputError, match="not 1 and 2"):
+    with pytest.raises(InputError, match="got 1 and 2"):
         fm.judge_consistency([[1, 2], [1]])
 
 
@@ -119,7 +119,7 @@ def test_nothing_by_nothing_is_zero(shown, labels):
 
 
 def test_other_values_than_0_and_1_are_named():
-    with pytest.raises(InputError, match=r"labels, row 1: expected true or false \(1 or 0\), not 2"):
+    with pytest.raises(InputError, match=r"labels, row 1: expected true or false \(1 or 0\), got 2"):
         fm.judge_decisions([1, 0], [1, 2])
     with pytest.raises(InputError, match="shown has 1 rows and labels 2"):
         fm.judge_decisions([1], [1, 0])

@@ -311,7 +311,7 @@ def test_the_program_starts_a_cluster_and_ends_it(tmp_path, bad):
     assert "Traceback" not in done.err
     assert "300 rows scored in " in done.out
     lone = alone("score", "-", "-o", tmp_path / "i.parquet", *options, input=clean.read_bytes())
-    assert (lone.code, lone.err[:40]) == (2, "error: cluster workers cannot read standard input")
+    assert (lone.code, lone.err[:49]) == (2, "error: cluster workers cannot read standard input")
 
 
 @pytest.mark.parametrize(

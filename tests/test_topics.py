@@ -111,7 +111,7 @@ def test_few_questions_and_equal_ones():
     assert [topic.questions for topic in found.topics] == [9]
     assert list(found.topics[0].samples) == ["a card"]
     assert (found.failure, list(found.gaps)) == (None, [])
-    assert "there are no 3 different questions" in str(found)
+    assert "fewer than 3 distinct questions" in str(found)
     two = {"question": ["a", "b", None], "question_embedding": [[1.0, 0.0], [0.0, 1.0], None]}
     found = fm.topic_coverage(two, 20)
     assert (len(found.topics), found.left_out) == (2, 1)
@@ -128,7 +128,12 @@ def test_few_questions_and_equal_ones():
         ({"question_embedding": [[1.0]]}, {"topics": 0}, OptionError, r"^topics=0: expected"),
         ({"question_embedding": [[1.0]]}, {"failure": "f1"}, ColumnError, r"^scores='f1': unknown column"),
         ({"question_embedding": [[1.0]]}, {"failure": "unanswered"}, ColumnError, r"the log has no column 'answer'"),
-        ({"question_embedding": [[1.0]], "f1": [2.0]}, {"failure": "f1"}, ColumnError, r"row 0: 2; expected a failure score"),
+        (
+            {"question_embedding": [[1.0]], "f1": [2.0]},
+            {"failure": "f1"},
+            ColumnError,
+            r"row 0: 2; expected a failure score",
+        ),
         (
             {"question_embedding": [[1.0]], "retrieved_ids": [["a"]]},
             {"chunks": {"id": ["a"], "file": ["x"]}},

@@ -39,7 +39,7 @@ def test_labels_of_other_rows(tmp_path):
     done = program("validate", "s.parquet", "other.csv")
     assert (done.code, done.err) == (
         3,
-        "error: scores and labels share no 'id': the scores have '007', the labels '7'\n",
+        "error: scores and labels share no 'id'; the scores have for example '007', the labels '7'\n",
     )
 
 

@@ -175,7 +175,7 @@ def resolve(
     {'question': 'Query', 'answer': 'answer', 'reference': 'gold'}
     >>> resolve(["output", "response"])  # doctest: +NORMALIZE_WHITESPACE
     Traceback (most recent call last):
-    fastmetrics.errors.ColumnError: columns 'output' and 'response' could both be 'answer'; name one with
+    fastmetrics.errors.ColumnError: columns 'output' and 'response' both match 'answer'; choose one with
     columns={'answer': ...}
 
     Raises ``ColumnError`` for such a column if it is among the ``needed`` ones (by default all), and for a named column

@@ -90,7 +90,7 @@ def suite(name: str) -> list[Metric]:
     """The metrics of a suite: its usual metrics, and all metrics of ``COSTLY``.
 
     >>> [metric.name for metric in suite("operations")]
-    ['latency_ms', 'prompt_tokens', 'completion_tokens', 'total_tokens']
+    ['latency_ms', 'prompt_tokens', 'completion_tokens', 'total_tokens', 'rater_agreement']
 
     Raises ``UnknownNameError`` for an unknown suite.
     """

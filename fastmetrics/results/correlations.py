@@ -97,7 +97,7 @@ class Correlations(Shown, Sequence[MetricPair]):
         """The meaning of the sign, and the number of omitted pairs."""
         notes = [f"{self.scores}: {len(self.pairs):,} pairs of metrics, each over the rows with both scores"]
         if any(way == "lower" for way in self.better.values()):
-            notes.append("(−) lower is better: full agreement with a metric whose higher scores are better is −1")
+            notes.append("(−) lower is better: −1 is full agreement with a metric where higher is better")
         constant = sum(math.isnan(one.agreement) for one in self.pairs)
         return [
             *notes,

@@ -76,7 +76,7 @@ class Trend(Shown, Sequence[TrendPoint]):
         marked = any(one.other_rows for one in self.points)
         return [
             *notes,
-            *(["* different rows than in the previous run: the means are over different questions"] * marked),
+            *(["* other rows than in the previous run, so the questions differ"] * marked),
         ]
 
     def to_json(self) -> str:
