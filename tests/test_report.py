@@ -306,8 +306,15 @@ def test_judges_and_runs_have_pages_where_they_are_given(tmp_path):
     rows.write_text('{"id": 1, "answer": "in <b>"}\n{"id": 2, "answer": "in Paris now"}\n')
     for name in ("first <b>", "second"):
         fm.score_files(rows, folder / f"{name}.parquet", metrics="answer_words", name=name)
-    fm.report(folder / "second.parquet", tmp_path / "r.html", judged=judged, runs=folder)
-    page, reader, _ = read(tmp_path / "r.html")
+    base = {"id": [1, 2], "answer_words": [5, 2]}
+    fm.report(folder / "second.parquet", tmp_path / "r.html", judged=judged, runs=folder, baseline=base)
+    page, reader, data = read(tmp_path / "r.html")
+    [chart] = data["charts"]
+    assert (chart["name"], chart["x"]) == ("answer_words", [1, 2])
+    lines = {one["name"]: one["y"] for one in chart["lines"]}
+    assert lines["mean"] == [2.5, 2.5]
+    assert lines["baseline"] == [3.5, 3.5]
+    assert lines["low"][0] <= 2.5 <= lines["high"][0]
     links = re.findall(r'data-page="(\w+)"', page)
     assert links == ["overview", "distributions", "comparison", "rows", "judges", "runs", "data"]
     for grid in fm.judge_report(judged).grids():

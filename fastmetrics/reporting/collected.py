@@ -18,7 +18,7 @@ from fastmetrics.reporting.asked import Asked
 from fastmetrics.reporting.chosen_rows import chosen_rows, short, strata_of_all
 from fastmetrics.reporting.compared import compared
 from fastmetrics.reporting.heat_map import fewer_segments, heat_of_means
-from fastmetrics.reporting.line_chart import Charts
+from fastmetrics.reporting.line_chart import Charts, LineChart
 from fastmetrics.reporting.paired_rows import PairedRows
 from fastmetrics.reporting.plain_text import visible
 from fastmetrics.reporting.readings import reading
@@ -87,7 +87,7 @@ def collect(scores: Any, asked: Asked) -> Collected:
     used = [] if asked.usage is None else usage_parts(asked.usage, charts)
     retrieval = retrieval_page(summaries, counts, charts)
     placed = None if asked.vectors is None else vectors_page(everyone, asked)
-    over = [] if asked.runs is None else _trends(asked, names)
+    over = [] if asked.runs is None else _trends(asked, names, None if base is None else summaries[base.name], charts)
     against = compared(systems, asked) if len(systems) > 1 else None
     more = {
         "retrieval": retrieval,
@@ -144,17 +144,25 @@ def _held(run: ScoreRun, asked: Asked) -> ScoreRun:
     return run.held([*run.scores, *map(counts_column, run.counted), *keys, *asked.by, *texts])
 
 
-def _trends(asked: Asked, names: Sequence[str]) -> list[dict[str, Any]]:
-    """The trends of the first metrics over the runs of a folder, those of the primary table before others."""
+def _trends(asked: Asked, names: Sequence[str], base: Summary | None, charts: Charts) -> list[dict[str, Any]]:
+    """The trends of the first metrics over the runs of a folder, those of the primary table before others.
+
+    The chart of a metric has a line of its means, the bounds of their intervals, and the baseline's mean.
+    """
     shown = [figure.partition(".")[0] for figures in PRIMARY.values() for figure in figures]
     known = {name for run in list_runs(str(asked.runs)).to_pylist() for name in run["metrics"]}
     first = sorted([name for name in names if name in known] or names, key=lambda name: name not in shown)[:_TRENDS]
     few: dict[str, Any] = {"bootstrap": 500, "seed": asked.seed, "threads": asked.threads}
     found = [trend(str(asked.runs), name, **few) for name in first]
-    return [
-        {"metric": visible(one.metric), "grid": one.grids()[0], "notes": list(map(visible, one.remarks()))}
-        for one in found
-    ]
+    told = []
+    for one in found:
+        lines = {key: [getattr(point, key) for point in one] for key in ("mean", "low", "high")}
+        if base is not None and one.metric in base.metrics:
+            lines["baseline"] = [base.metrics[one.metric].mean] * len(one)
+        chart = charts.add(LineChart(one.metric, "run", list(range(1, len(one) + 1)), lines, words=True))
+        notes = list(map(visible, one.remarks()))
+        told.append({"metric": visible(one.metric), "grid": one.grids()[0], "notes": notes, "chart": chart})
+    return told
 
 
 def _spread(run: ScoreRun, names: Sequence[str]) -> pa.Table:

@@ -72,6 +72,8 @@ _WORDS = {
     "every_metric": ("Every metric", "Все метрики"),
     "metric": ("metric", "метрика"),
     "mean": ("mean", "среднее"),
+    "low": ("lower bound", "нижняя граница"),
+    "high": ("upper bound", "верхняя граница"),
     "std": ("std", "ст. откл."),
     "min": ("min", "мин."),
     "max": ("max", "макс."),

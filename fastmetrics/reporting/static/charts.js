@@ -35,7 +35,7 @@ const charts = {
   },
 
   named(at, name) {
-    return data.charts[at].words ? words[name] : name;
+    return data.charts[at].words && Object.hasOwn(words, name) ? words[name] : name;
   },
 
   // Lines over common places, told apart by colour, dash and marker.
@@ -52,7 +52,8 @@ const charts = {
     const legend = { orientation: "h", y: 1.02, yanchor: "bottom" };
     const layout = { showlegend: true, legend, hovermode: "x unified", hoverlabel: { bgcolor: this.colour("--raised") } };
     const margin = { l: 44, r: 8, t: 8, b: 40 };
-    return [traces, this.layout({ ...layout, margin, xaxis: { title: { text: escaped(told(x_title)) } }, yaxis: { rangemode: "tozero" } })];
+    const xaxis = { title: { text: escaped(told(x_title)) }, ...(x.length > 12 ? {} : { tickvals: x }) };
+    return [traces, this.layout({ ...layout, margin, xaxis, yaxis: { rangemode: "tozero" } })];
   },
 
   // The library waits as text until the first chart is seen, so that the page opens at once.
