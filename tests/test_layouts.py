@@ -6,8 +6,6 @@ import pytest
 import fastmetrics as fm
 
 pytestmark = pytest.mark.slow
-pytest.importorskip("pacmap", exc_type=ImportError)
-pytest.importorskip("umap")
 
 
 def clusters(rows, dim=16, seed=0):

@@ -13,8 +13,6 @@ import fastmetrics as fm
 from fastmetrics.errors import InputError, MissingExtraError, OptionError, OutputError
 from tests.program import jsonl, program
 
-pytest.importorskip("matplotlib")
-
 RNG = np.random.default_rng(0)
 SCORES = {
     "id": list(range(60)),
