@@ -169,14 +169,15 @@ def test_sums_that_float32_cannot_hold(seed, size, smoothed):
 @given(st.integers(1, 2**31 - 1), st.integers(1, 2**31 - 1), st.lists(st.integers(1, 90), min_size=1, max_size=4))
 @example(5, 3 * 2**29, [90, 90])
 @example(12345, 2**31 - 1, [7, 64])
-def test_draws_are_those_of_numpy(seed, n, sizes):
+@pytest.mark.parametrize("words", [7, 1 << 18])
+def test_draws_are_those_of_numpy(words, seed, n, sizes):
     """Also where many raw draws are not taken, and after bits whose number is odd in words of 32."""
     generator = np.random.default_rng(seed)
-    with Draws(seed) as draws:
+    with Draws(seed, words) as draws:
         for size in sizes:
             assert draws.choices(n, size).tolist() == generator.choice(n, size=size, replace=True).tolist()
     generator = np.random.default_rng(seed)
-    with Draws(seed) as draws:
+    with Draws(seed, words) as draws:
         bits = np.unpackbits(draws.flags(sizes[0]).view(np.uint8), bitorder="little")[: sizes[0]]
         assert bits.tolist() == generator.integers(2, size=sizes[0], dtype=bool).tolist()
         assert draws.choices(n, 9).tolist() == generator.choice(n, size=9, replace=True).tolist()

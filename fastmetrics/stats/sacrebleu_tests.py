@@ -55,10 +55,11 @@ class PairedScore:
 class Draws:
     """The draws of ``numpy.random.default_rng(seed)``, made of the same raw bits.
 
-    Use as a context: another thread draws the next raw bits while the last ones are used.
+    Use as a context: another thread draws the next raw bits, so many ``words`` of them, while the last ones are used.
     """
 
-    def __init__(self, seed: int) -> None:
+    def __init__(self, seed: int, words: int = _RAW) -> None:
+        self._words = words
         self._bits = np.random.default_rng(seed).bit_generator
         self._raw: Uint64s = np.zeros(0, np.uint64)
         self._at = 0
@@ -73,8 +74,8 @@ class Draws:
 
     def _refill(self) -> Uint64s:
         """The next raw bits; those after them are drawn meanwhile."""
-        words = (self._next or self._crew.submit(self._bits.random_raw, _RAW)).result()
-        self._next = self._crew.submit(self._bits.random_raw, _RAW)
+        words = (self._next or self._crew.submit(self._bits.random_raw, self._words)).result()
+        self._next = self._crew.submit(self._bits.random_raw, self._words)
         return words
 
     def choices(self, n: int, size: int) -> NDArray[np.int32]:
