@@ -79,7 +79,7 @@ def _watch(heard: socket.socket, answered: threading.Event, last_words: str) -> 
             pass
         if not signals or answered.wait(GRACE):
             return
-    cursor = "\x1b[?25h" if sys.stderr.isatty() else ""  # which a progress bar hides
-    with suppress(OSError):  # nobody may be listening any more
+    cursor = "\x1b[?25h" if sys.stderr.isatty() else ""  # progress bars hide the cursor
+    with suppress(OSError):  # standard error may be closed
         os.write(2, f"{cursor}{last_words}\n".encode())
     os._exit(CODE)

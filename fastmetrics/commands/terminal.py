@@ -126,7 +126,7 @@ def _word(value: Any) -> str:
     if not isinstance(value, str):
         return shown(value)
     quoted = shown(value)
-    return shlex.quote(value) if quoted[1:-1] == value else quoted  # but for what is long, or not to be printed
+    return shlex.quote(value) if quoted[1:-1] == value else quoted  # truncated or escaped values are shown as they are
 
 
 def _options(command: Callable[..., Any]) -> dict[str, str]:
@@ -135,7 +135,7 @@ def _options(command: Callable[..., Any]) -> dict[str, str]:
     for name, hint in typing.get_type_hints(command, include_extras=True).items():
         info = next((one for one in typing.get_args(hint)[1:] if isinstance(one, typer.models.OptionInfo)), None)
         if info is not None:
-            declared = [info.default, *(info.param_decls or ())]  # beside an annotation the first is no default
+            declared = [info.default, *(info.param_decls or ())]  # Annotated: the default is a name
             spelled = [one for one in declared if isinstance(one, str) and one.startswith("-")]
             found[name] = max(spelled, key=len) if spelled else "--" + name.replace("_", "-")
     return found

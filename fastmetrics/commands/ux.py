@@ -38,7 +38,7 @@ def ux(
 
     log.check_out(out, overwrite)
     read = open_log(inputs, [], WANTED, (), Columns(pairs(columns), schema, format))
-    table = read.table()  # once, as a stream can be read no more often
+    table = read.table()  # read once, because streams cannot be read again
     made: dict[str, Any] = {"embedder": embedder, "cache": cache}
     found: list[Any] = [cache_hit_rate(table, tau, best=best, **made, threads=threads)]
     if "session_id" in read.has:

@@ -46,7 +46,7 @@ def validate(
     from fastmetrics.results.validation import validate as hold
 
     load_plugins(plugin)
-    keys = {"id", on or "id", cluster or "id"}  # 007 is not 7
+    keys = {"id", on or "id", cluster or "id"}  # read these as text, so that 007 differs from 7
     found = hold(
         read(scores, keys),
         read(labels, keys),

@@ -66,7 +66,7 @@ class Real:
         number = int(value) if isinstance(value, numbers.Integral) else float(value)
         low = self.low < number if self.above else self.low <= number
         high = number < self.high if self.below else number <= self.high
-        if not (low and high):  # which NaN is not
+        if not (low and high):  # also rejects NaN
             raise NotAllowedError
         return number
 

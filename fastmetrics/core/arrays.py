@@ -216,7 +216,7 @@ def as_arrow(values: Any, name: str = "column") -> pa.Array | pa.ChunkedArray:
         ValueError,
         OverflowError,
     ) as error:
-        if {type(value) for value in values if value is not None} == {str, list}:  # one text among lists of them
+        if {type(value) for value in values if value is not None} == {str, list}:  # strings and lists of strings
             return as_arrow([[value] if isinstance(value, str) else value for value in values], name)
         raise ColumnError(_mixed(values, name, error)) from error
 

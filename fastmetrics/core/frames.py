@@ -68,7 +68,7 @@ def open_frame(table: Any) -> Frame:
     if hasattr(table, "__arrow_c_stream__"):
         try:
             return open_frame(pa.RecordBatchReader.from_stream(table))
-        except pa.ArrowInvalid as error:  # a single column
+        except pa.ArrowInvalid as error:  # the stream contains a single column
             raise ColumnError(kind) from error
     is_path = isinstance(table, str | bytes) or hasattr(table, "__fspath__")
     raise ColumnError(f"{kind}; score_files scores files" if is_path else kind)

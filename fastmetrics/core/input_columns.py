@@ -213,7 +213,7 @@ def _given(names: list[str], columns: Mapping[str, str] | None, schema: str | No
     if columns is not None and not isinstance(columns, Mapping):
         raise ColumnError(Argument("columns", columns), ": expected {canonical: yours}")
     for canonical, yours in (columns or {}).items():
-        yours = str(yours)  # as pandas may call them by numbers
+        yours = str(yours)  # pandas column names may be integers
         if canonical not in COLUMNS:
             raise UnknownNameError.of("column", canonical, COLUMNS)
         if yours not in names:

@@ -58,7 +58,7 @@ def ordered(work: Callable[[T], R], items: Iterable[T], threads: int) -> Generat
     [1, 2]
     """
     if threads == 1 and threading.current_thread() is not threading.main_thread():
-        yield from map(work, items)  # no interrupt comes here, so nobody need listen for it
+        yield from map(work, items)  # only the main thread receives interrupts
         return
     behind = threads if threads > 1 else 0
     source = iter(items)
@@ -118,7 +118,7 @@ class Crew:
                 future.set_result(work())
             except BaseException as error:  # noqa: BLE001 - raised where the result is asked for
                 future.set_exception(error)
-            del given, future, work  # the result is not held while there is nothing to do
+            del given, future, work  # do not keep the result alive while idle
 
     def leave(self, patience: float) -> None:
         """Drop work that has not started, and wait at most this many seconds for the rest."""

@@ -95,7 +95,7 @@ class Batch:
         """Whether each row has a value: not null, a list not empty, amounts without null."""
 
         def look() -> Flags:
-            of_ids = pa.types.is_integer(self.columns[column].type)  # as some metrics take in the place of text
+            of_ids = pa.types.is_integer(self.columns[column].type)  # some metrics accept integer ids instead of text
             if COLUMNS[column].kind in ("text", "texts") and not of_ids:
                 text = self.text(column)
                 return text.valid if text.groups is None else text.valid & (np.diff(text.groups) > 0)

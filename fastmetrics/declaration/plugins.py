@@ -44,7 +44,7 @@ def load_plugin(path: str | os.PathLike[str]) -> list[str]:
     replaced = {module: LOADED.pop(module) for module in earlier}
     try:
         module = execute(name, text)
-    except BaseException:  # with some of its metrics declared
+    except BaseException:  # some of its metrics may already be declared
         REGISTRY.clear()
         REGISTRY.update(before[0])
         SPELLINGS.clear()

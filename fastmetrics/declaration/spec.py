@@ -84,9 +84,9 @@ def _options(kind: str, text: str, inside: str | None) -> dict[str, Any]:
     named = f"{kind} {shown(text)}"
     try:
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # backslashes that mean nothing to Python, as in a regular expression
+            warnings.simplefilter("ignore")  # invalid escape sequences, as in a regular expression
             call = ast.parse(f"f({inside})", mode="eval").body
-    except (SyntaxError, ValueError, RecursionError, MemoryError) as error:  # the last is a stack that is full
+    except (SyntaxError, ValueError, RecursionError, MemoryError) as error:  # MemoryError: parser stack overflow
         raise OptionError(f"{named}: cannot read its options: {error.args[0] if error.args else 'nested'}") from error
     if not (isinstance(call, ast.Call) and isinstance(call.func, ast.Name) and call.keywords and not call.args):
         raise OptionError(f"{named}: expected option=value")

@@ -118,8 +118,8 @@ class ChatClient:
         self._client = openai.AsyncOpenAI(
             api_key=self._key or "none",
             base_url=address_of(base_url),
-            max_retries=0,  # the window tries again, as it knows the limits of all calls
-            timeout=None,  # of the whole call, which ``send`` sees to; the client's own is one between bytes
+            max_retries=0,  # the window retries, since it knows the limits of all calls
+            timeout=None,  # ``send`` limits the whole call; the client would limit each read
             http_client=openai.DefaultAioHttpClient(),
         )
 

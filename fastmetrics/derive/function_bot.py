@@ -170,7 +170,7 @@ class _Client:
         """One returned value, in the type of its column."""
         listed = value.tolist() if hasattr(value, "tolist") else value
         try:
-            if isinstance(listed, str):  # which Arrow takes for a list of characters
+            if isinstance(listed, str):  # Arrow would convert a string to a list of characters
                 raise pa.ArrowTypeError("a text")
             return pa.array([listed], RETURNED[name])[0].as_py()
         except (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError) as error:

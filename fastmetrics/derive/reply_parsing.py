@@ -98,7 +98,7 @@ def _candidates(text: str) -> Any:
     for fenced in reversed(_FENCE.findall(text)):
         yield ("fences",), fenced
     yield from ((("braces",), piece) for piece in _braced(text))
-    yield ("braces",), text[text.find("{") : text.rfind("}") + 1]  # where a quote that is not closed hides them
+    yield ("braces",), text[text.find("{") : text.rfind("}") + 1]  # an unclosed quote hides braces from _braced
 
 
 def _braced(text: str) -> list[str]:

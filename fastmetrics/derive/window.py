@@ -86,7 +86,7 @@ class Window:
         self._model, self._store, self._connect = model, store, connect
         self._budget, self._limits, self._concurrency = budget, limits, concurrency
         self._retries, self._breaker = retries, breaker
-        self._lock = threading.RLock()  # an interrupt may fall where it is held
+        self._lock = threading.RLock()  # reentrant, since an interrupt may arrive while it is held
         self._under_way: dict[bytes, Future[Answer]] = {}
         self._failed: dict[bytes, Answer] = {}
         self._broken: BaseException | None = None
@@ -251,7 +251,7 @@ class _Loop:
 
     def stop(self) -> None:
         """Cancel the work."""
-        with suppress(RuntimeError):  # the loop has ended by itself
+        with suppress(RuntimeError):  # the loop may have ended already
             self._loop.call_soon_threadsafe(self._task.cancel)
 
     def close(self, patience: float) -> None:

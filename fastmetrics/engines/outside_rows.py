@@ -62,7 +62,7 @@ class Rows:
             empty = True
             for batch in slices(typed):
                 empty = False
-                yield scorer(batch).replace_schema_metadata()  # the counts of a batch are not those of all
+                yield scorer(batch).replace_schema_metadata()  # the metadata contains the counts of this batch only
             if empty:
                 yield score_batch(pa.RecordBatch.from_pylist([], typed.schema), self.plan).replace_schema_metadata()
 

@@ -72,13 +72,13 @@ def _blocks(
 ) -> Generator[tuple[pa.Buffer, str, bytes | None], None, None]:
     """The results of the workers, span by span, as they arrive."""
     ray = ray_data()
-    # Ray tries again for ever; the count of the starts lives in a process that the span does not bring down.
+    # Ray retries without limit, so an actor that survives crashes of the workers counts the starts of each span.
     starts = ray.remote(num_cpus=0, max_restarts=-1)(Starts).remote()
     items = [{"span": [*span.start, *(span.stop or ())]} for span in spans]
     dataset = ray.data.from_items(items, override_num_blocks=len(items))
     context = dataset.context
     context.execution_options.preserve_order = True
-    context.target_max_block_size = _BLOCK_BYTES  # a part goes on its way as soon as it is finished
+    context.target_max_block_size = _BLOCK_BYTES  # each finished part is a block of its own
     context.enable_progress_bars = False
     sent = dataset.map_batches(
         SpanWorker,

@@ -18,7 +18,7 @@ from fastmetrics.errors.messages import Argument
 _KNOCK_SECONDS = 10.0
 _SHARED_BYTES = 256 << 20
 _SHARED_BYTES_A_WORKER = 128 << 20
-# Ray's reports on its use are off unless the user asks for them; they are sent, and logged, as late as at the exit.
+# Usage reports are off unless the user enables them; Ray sends and logs them even when the process exits.
 _QUIET = {"RAY_USAGE_STATS_ENABLED": "0", "RAY_DATA_USAGE_DISABLED": "1", "RAY_BACKEND_LOG_LEVEL": "fatal"}
 
 

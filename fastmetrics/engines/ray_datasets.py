@@ -36,7 +36,7 @@ def score_dataset(
     ray = ray_data()
     types = _schema(dataset)
     planned = plan_rows(types.names, metrics, columns, schema, suites, (), embedder, cache, no_relevant)
-    cores(workers)  # which refuses what is no number of them
+    cores(workers)  # raises OptionError for an invalid number
     planned = fit(planned, lambda: _batches(dataset.select_columns(list(planned.inputs))))
     rows = Rows(planned, {field.name: field.type for field in types})
     rows.check()
@@ -46,7 +46,7 @@ def score_dataset(
         fn_constructor_args=(ray.cloudpickle.dumps(rows),),
         batch_size=None,
         batch_format="pyarrow",
-        # Not all at once: what makes the rows, and what becomes of the scores, needs processors too.
+        # Start with one worker: the upstream and downstream steps need processors too.
         compute=ray.data.ActorPoolStrategy(min_size=1, max_size=workers or max(1, processors)),
         num_cpus=1 if processors > 1 else 0.5,
     )

@@ -103,7 +103,7 @@ class _Run:
         limits = self._limits
         record = {
             "signature": self._job.signature,
-            "order": list(self._job.signature.get("scores", ())),  # which equal mappings may not have in common
+            "order": list(self._job.signature.get("scores", ())),  # equal mappings may differ in order
             "kinds": self._job.columns,
             "input": self._source.fingerprint,
             "on_error": "skip" if self._skip else "fail",
@@ -150,7 +150,7 @@ class _Run:
                 number, more = self._score_parts(number, place, task, writer=writer, background=background)
                 background.finish()
                 place = self._work.parts[number - 1].next if number else place
-            if not number:  # the counts of no rows are known too
+            if not number:  # an empty input also has counts
                 writer.add(0, lambda: finish(task, [Scored(0, [], [], BEGINNING, 0, 0, 0.0)]))
                 number = 1
             parts = [self._work.parts[number] for number in range(number)]

@@ -17,7 +17,7 @@ from fastmetrics.tables.source import Source
 
 Score = Callable[[pa.RecordBatch], pa.RecordBatch]
 
-# What bad data makes scoring code raise; anything else is a fault of the program and stops the run.
+# The exceptions that bad data can cause in scoring code; any other exception is a bug and stops the run.
 _BAD_DATA = (ArithmeticError, LookupError, TypeError, ValueError, pa.ArrowException)
 
 

@@ -90,7 +90,7 @@ def answer_table(
     """
     given = {canonical: str(yours) for canonical, yours in (columns or {}).items()}
     both = [*questions.column_names, *faq.column_names]
-    resolve(dict.fromkeys(both), given, needed=())  # a column that neither table has
+    resolve(dict.fromkeys(both), given, needed=())  # raises ColumnError for a column that neither table has
     asked_of, told_of = ({c: y for c, y in given.items() if y in t.column_names} for t in (questions, faq))
     found = resolve(questions.column_names, asked_of, needed={"id", "question"})
     if "question" not in found:

@@ -40,7 +40,7 @@ def match_files(
     workers = cores(threads)
     asked, told = open_source(questions), open_source(faq)
     given = {canonical: str(yours) for canonical, yours in (columns or {}).items()}
-    resolve(dict.fromkeys([*asked.schema.names, *told.schema.names]), given, needed=())  # a column that neither has
+    resolve(dict.fromkeys([*asked.schema.names, *told.schema.names]), given, needed=())  # check ``given``
     tables = [
         _read(source, name, given, needed, optional)
         for source, name, needed, optional in (

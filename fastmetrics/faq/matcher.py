@@ -21,9 +21,9 @@ from fastmetrics.text.conventions import convention
 from fastmetrics.text.tokenize import Vocabulary
 
 _CHUNK = 8192
-_RARE = 16  # a word in more than every 16th row has a line of its own
-_LINES = 512  # at most
-_ROOM = 1 << 20  # words met in questions before a vocabulary starts afresh
+_RARE = 16  # words in more than one of 16 rows get a dense row
+_LINES = 512  # maximum number of dense rows
+_ROOM = 1 << 20  # number of new question words before the vocabulary is reset
 
 
 @dataclass(frozen=True, eq=False)
@@ -83,7 +83,7 @@ class Matcher:
             with self._vocabulary() as vocabulary:
                 return self._found(vocabulary.tokenize(text.take(rows)), k)
 
-        none = Match(np.full((1, k), -1), np.full((1, k), np.nan))  # what a null question, number -1, finds
+        none = Match(np.full((1, k), -1), np.full((1, k), np.nan))  # the result for null, number -1
         parts = [*ordered(part, range(0, len(text), _CHUNK), workers), none]
         index, score = (np.concatenate([getattr(one, name) for one in parts]) for name in ("index", "score"))
         return Match(index[which], score[which])

@@ -51,7 +51,7 @@ def _compiled(function: F, **private: Any) -> F:
     if cache is None:
         return _publicly(function)
     compiled = _jit(function, nogil=True, **private)
-    with suppress(RuntimeError):  # Numba's "no locator available": neither the package nor the user's cache is writable
+    with suppress(RuntimeError):  # "no locator available": Numba finds no writable cache folder
         cast(Any, compiled)._cache = cache(function, sources())
     return compiled
 
@@ -61,7 +61,7 @@ def _publicly(function: F) -> F:
     function.__qualname__ += f".{sources()[:16]}"
     try:
         return _jit(function, nogil=True, cache=True)
-    except RuntimeError:  # no locator available
+    except RuntimeError:  # "no locator available"
         return _jit(function, nogil=True)
 
 

@@ -86,7 +86,7 @@ def _looks(sentences: Text) -> tuple[Flags, list[str]]:
     """Whether each sentence contains filler, and its first word that is not a number; in Python, for few sentences."""
     filler = re.compile("|".join(map(re.escape, lexicon("filler"))))
     said = sentences.strings()
-    words = {sentence: re.findall(r"\w+", sentence.lower()) for sentence in set(said)}  # refusals repeat each other
+    words = {sentence: re.findall(r"\w+", sentence.lower()) for sentence in set(said)}  # refusals are often identical
     held = {sentence: bool(filler.search(" ".join(w))) for sentence, w in words.items()}
     first = {sentence: next((one for one in w if not one.isdigit()), "") for sentence, w in words.items()}
     return np.array([held[sentence] for sentence in said], np.bool_), [first[sentence] for sentence in said]

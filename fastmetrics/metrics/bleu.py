@@ -111,7 +111,7 @@ def _closest(lengths: Ints, references: Grouped) -> Ints:
     """For each row, the reference length closest to the length of the answer; the smaller of two equally close ones."""
     sizes = references.tokens.counts
     owner = np.repeat(np.arange(len(lengths)), np.diff(references.groups))
-    # one number to be least: the distance, and below it the length
+    # sort key: the distance in the high bits, the length in the low bits
     rank = (np.abs(sizes - lengths[owner]) << 32) + sizes
     closest = np.full(len(lengths), np.iinfo(np.int64).max)
     np.minimum.at(closest, owner, rank)
@@ -210,7 +210,7 @@ def bleu_scorer(sums: Sequence[int], **options: Any) -> Any:
     """sacreBLEU's BLEU object for these options; the summed counts give its number of references per row."""
     rows, references, squares = sums[:HEADS]
     scorer = _sacrebleu(**options)
-    # all rows have the same number of references just if the mean of the squares is the square of the mean
+    # if and only if all rows have equally many references, the mean square equals the squared mean
     scorer.num_refs = references // max(rows, 1) if rows * squares == references**2 else -1
     return scorer
 

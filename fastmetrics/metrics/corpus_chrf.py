@@ -86,7 +86,7 @@ def chrf_scorer(sums: Sequence[int], **options: Any) -> Any:
 
     rows, references, squares = sums[:HEADS]
     scorer: Any = CHRF(**options)
-    # all rows have the same number of references just if the mean of the squares is the square of the mean
+    # if and only if all rows have equally many references, the mean square equals the squared mean
     scorer.num_refs = references // max(rows, 1) if rows * squares == references**2 else -1
     return scorer
 

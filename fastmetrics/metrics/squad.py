@@ -36,7 +36,7 @@ def _with_references(batch: Batch) -> Batch:
     kept = np.flatnonzero(tokens.counts)
     sizes = np.bincount(owner[kept], minlength=batch.n_rows)
     empty = sizes == 0
-    # a position past the last string stands for the empty one
+    # a position after the last string represents the empty string
     order = np.argsort(np.concatenate([owner[kept], np.flatnonzero(empty)]), kind="stable")
     positions = np.concatenate([kept, np.full(empty.sum(), len(text))])[order]
     strings = pa.array([*text.strings(), ""], pa.large_string()).take(pa.array(positions))

@@ -44,7 +44,7 @@ def code_of(metric: Metric) -> str | None:
 
 def _jsonable(options: Mapping[str, Any]) -> dict[str, Any]:
     told = dict(options)
-    if "embedder" in told:  # its weights and precision; where vectors are kept is no matter
+    if "embedder" in told:  # its weights and precision; the location of the cache does not affect scores
         told["embedder"] = embedder_of(options).signature
         del told["cache"]
     return dict(json.loads(json.dumps(told, default=repr)))

@@ -182,7 +182,7 @@ def _means(run: ScoreRun, names: Sequence[str], asked: Asked) -> Any:
 def _primary(summaries: Mapping[str, Summary]) -> Any:
     try:
         table = primary_of(summaries)
-    except ColumnError:  # none of its columns was scored
+    except ColumnError:  # no column is a primary score
         return None
     return {"grid": table.grids()[0], "notes": [" ".join(table.remarks())]}
 

@@ -31,7 +31,7 @@ _LABEL = 40
 _DARKEST = 6
 """Levels to the ends of the colours, of which the outer ones are too dark for black text."""
 _CATEGORIES = 10
-# the colours of Okabe and Ito, which colour-blind people tell apart
+# the colours of Okabe and Ito, distinguishable with colour blindness
 _PALETTE = (
     "#0072B2",
     "#E69F00",
@@ -91,7 +91,7 @@ def plot(found: Any, path: str | Path, *, color: Sequence[Any] | None = None, ov
     from matplotlib.figure import Figure
 
     with matplotlib.rc_context(_SETTINGS), warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # of glyphs that a font has not
+        warnings.simplefilter("ignore")  # warnings about glyphs missing from a font
         figure = Figure(layout="constrained")
         if isinstance(found, Points):
             _points(figure, found, color)

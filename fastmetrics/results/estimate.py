@@ -73,7 +73,7 @@ def estimate(
 def table_of(given: Any, on: str | None) -> pa.Table:
     """A table from a file or any form of table; a plain sequence becomes the column ``label``."""
     if isinstance(given, str | Path):
-        return read(given, {"id", on or "id"})  # 007 is not 7
+        return read(given, {"id", on or "id"})  # read these as text, so that 007 differs from 7
     return as_table(given, on, [on] if on is not None else [])[0]
 
 

@@ -105,6 +105,6 @@ def _histogram(name: str, values: Floats, bins: int) -> Histogram:
     low, high = (-math.inf, math.inf) if declared is None else declared.bounds
     if not (math.isfinite(low) and math.isfinite(high) and low <= known.min() and known.max() <= high):
         low, high = float(known.min()), float(known.max())
-    scale = 1.0 if math.isfinite(high - low) else 4.0  # the width of the widest range is beyond a float
+    scale = 1.0 if math.isfinite(high - low) else 4.0  # the width of the widest range overflows float64
     counts, edges = np.histogram(known / scale, bins, (low / scale, high / scale))
     return Histogram(name, len(known), missing, (edges * scale).tolist(), counts.tolist())

@@ -57,7 +57,7 @@ def compare_rankings(
 
     Sources: trec_eval 10; Smucker, Allan and Carterette 2007; Carterette 2012.
     """
-    cores(threads)  # before anything is read
+    cores(threads)  # checked before any input is read
     given = dict(runs) if isinstance(runs, Mapping) else _by_name(runs)
     if len(given) < 2:
         raise InputError(f"a comparison needs at least two runs, got {'one' if given else 'none'}")

@@ -223,7 +223,7 @@ def _bleus(options: Any, sums: NDArray[Any]) -> Floats:
     if value is None:
         value = SMOOTHING[options["smooth_method"]]
     if options["smooth_method"] == "add-k" and sums.dtype == np.int64:
-        value = float(int(value))  # NumPy puts a fraction into whole numbers by cutting it off
+        value = float(int(value))  # NumPy truncates fractions in integer arrays
     return bleu_of_sums(sums, value, **options)
 
 

@@ -121,7 +121,7 @@ def said_scores(metadata: Mapping[str, Any] | None, name: str) -> list[str] | No
     except FileFormatError as error:
         raise FileFormatError(f"{name}: {error}") from error
     if metadata is not None and "metrics" in metadata:
-        return list(claims.metrics)  # another column of numbers was kept
+        return list(claims.metrics)  # the other numeric columns are copied input
     if metadata is None or not schema_in(metadata).names:
         return None
     return score_columns(schema_in(metadata))

@@ -22,7 +22,7 @@ from fastmetrics.stats.association import associate
 from fastmetrics.stats.human_labels import as_table, clusters_of, join, numbers, positive_from, ratings_of, truth_of
 from fastmetrics.stats.score_sums import score_columns
 
-_SCALE = 20  # a metric with no more values than this, all of them labels too, is a rater on the labels' scale
+_SCALE = 20  # a metric with at most this many values, all of them labels too, uses the labels' scale
 
 
 def validate(

@@ -97,7 +97,7 @@ def rank_files(
         "depth": depth,
         "threads": threads,
     }
-    cores(threads)  # before anything is read
+    cores(threads)  # checked before any input is read
     judged = judgements(qrels, duplicates)
     results = {shown(run): rank(run, judged, measures, **options) for run in paths}
     if output is not None:

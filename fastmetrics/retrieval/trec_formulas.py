@@ -40,7 +40,7 @@ def utility(
 def eleven_point_average(judged: Judged, *, level: Level = 1.0) -> Floats:
     """Mean of the interpolated precision at recall 0, 0.1, …, 1."""
     points = [ranked.interpolated_precision(judged, recall=tenth / 10, level=level) for tenth in range(11)]
-    return np.add.accumulate(points)[-1] / 11.0  # one after the other: a sum's order must not hang on the batch
+    return np.add.accumulate(points)[-1] / 11.0  # sequential: independent of the batch
 
 
 def binary_g(judged: Judged, *, level: Level = 1.0) -> Floats:

@@ -120,7 +120,7 @@ def score_files(
     chosen = _engine(engine, threads, workers, address)
     options = RunOptions(on_error, resume, overwrite, work, guard, progress, batch_rows)
     source = open_source(inputs, format, max_row_bytes)
-    # A plan may have to read all rows first, and a target that cannot be written should not wait for that.
+    # Open the output first: planning may read all rows, and an unwritable output should fail at once.
     target = open_output(output, source, options)
     if name is not None:
         argument("name", name, Text(200, "a name"))
@@ -131,7 +131,7 @@ def score_files(
     with chosen as scoring:
         asked = job(planned, Scorer(planned), partial(_about, name, _now() if times else None))
         result = run_on(scoring, source, asked, target, options)
-    # The result's address would lack the secrets that reading it again may need.
+    # ``result.output`` has no credentials, and reading the output again may need them.
     return ScoredFiles(result, _summary(result, planned, output if is_url(output) else result.output))
 
 
@@ -189,7 +189,7 @@ def plan_files(
     while True:
         try:
             return fit(planned, partial(_readable, source, selection))
-        except Widened as wider:  # by a late row, as when the rows are scored
+        except Widened as wider:  # a later row has another type, as in scoring
             selection = selection.widen(wider.name, wider.type)
 
 
@@ -270,7 +270,7 @@ def _conclude(observed: Sequence[Mapping[str, Any]], names: Sequence[str], rejec
     counts = {kind: _added(observed, kind) for kind in ("counts", "cautions")}
     known: dict[str, Any] = {kind: added for kind, added in counts.items() if added}
     prints = {what: told(sums) for what, sums in _added(observed, "fingerprint").items()}
-    if not names:  # no column of scores says how many there are
+    if not names:  # no score column contains the number of rows
         known["n_rows"] = sum(part["n_rows"] for part in observed)
     return {"metrics": rows, "n_rejected": rejected, **known, **({"fingerprint": prints} if prints else {})}
 

@@ -43,7 +43,7 @@ def rouge(
             raise UnknownNameError.of("type of ROUGE", kind, known)
     names = [f"{kind}_{part}" for kind in types for part in PARTS]
     options = REGISTRY["rouge1_f1"].options({"stemmer": stemmer, "tokenizer": tokenizer})
-    # longer n-grams first: counting them counts the shorter ones
+    # longer n-grams first: counting them also counts the shorter ones
     scores = [Score(name, REGISTRY[name], options) for name in sorted(names, reverse=True)]
     found = score_together(scores, {"answer": answers, "reference": references}, threads)
     return {name: found[name] for name in names}

@@ -18,7 +18,7 @@ from fastmetrics.stats.ratings import Ratings, read_ratings
 
 Weights = Literal["none", "linear", "quadratic"]
 Level = Literal["nominal", "ordinal", "interval", "ratio"]
-_MANY = 20_000  # distinct amounts whose pairs take a fraction of a second
+_MANY = 20_000  # number of distinct amounts whose pairs take less than a second
 
 _ORDER = Argument("order"), "[lowest, ..., highest]"
 
@@ -180,7 +180,7 @@ def _kappa(ratings: Ratings, first: int, second: int, weights: Weights) -> float
     if weights == "none":
         observed = int((a != b).sum())
         expected = n * n - sum(x * y for x, y in zip(count_a, count_b, strict=True))
-    elif weights == "linear":  # |i − j| counts the boundaries between i and j
+    elif weights == "linear":  # |i − j| is the number of boundaries between i and j
         observed = int(abs(a - b).sum())
         upto = zip(itertools.accumulate(count_a), itertools.accumulate(count_b), strict=True)
         expected = sum(x * (n - y) + y * (n - x) for x, y in upto)
@@ -210,7 +210,7 @@ def _alpha(ratings: Ratings, level: str) -> float:
         within = _ratios(owners, amounts[cells % len(used)], times)
         between = float(_ratios(np.zeros(len(used), np.int64), amounts, counts)[0])
     else:
-        ranks = np.cumsum(counts) - counts / 2  # the distance between two of them is the ordinal one
+        ranks = np.cumsum(counts) - counts / 2  # their difference is the ordinal distance
         scale = ranks if level == "ordinal" or ratings.values is None else ratings.values[used]
         rated = (scale - scale @ counts / n)[flat]
         within = 2 * (sizes * np.bincount(units, rated**2) - np.bincount(units, rated) ** 2)

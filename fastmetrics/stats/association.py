@@ -119,7 +119,7 @@ def associate(
     if positive is None:
         f1 = Estimate(math.nan, math.nan, math.nan)
     kendall = _kendall(sample, tails[1])
-    if clusters is not None and not groups.any():  # one group: nothing says how another would differ
+    if clusters is not None and not groups.any():  # one group: the variance between groups is undefined
         pearson, spearman, auc, f1, kendall = (
             Estimate(e.value, math.nan, math.nan) for e in (pearson, spearman, auc, f1, kendall)
         )

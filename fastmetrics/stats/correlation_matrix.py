@@ -36,7 +36,7 @@ def correlate(columns: Sequence[Floats]) -> list[Correlated]:
     [(0, 1, 3, 0.99, 1.0), (0, 2, 2, -1.0, -1.0), (1, 2, 2, -1.0, -1.0)]
     """
     known = [np.isfinite(column) for column in columns]
-    own = {np.packbits(one).tobytes() for one in known}  # rows that several pairs may have in common
+    own = {np.packbits(one).tobytes() for one in known}  # sets of complete rows, often shared by several pairs
     held: dict[tuple[int, bytes], tuple[Floats, Floats]] = {}
     found = []
     for a in range(len(columns)):
@@ -62,7 +62,7 @@ def _standard(values: Floats) -> tuple[Floats, Floats]:
 def _unit(values: Floats) -> Floats:
     if len(values) == 0 or values.min() == values.max():
         return np.full(len(values), np.nan)
-    scale = np.abs(values).max()  # squares of large and of tiny values stay within range
+    scale = np.abs(values).max()  # avoids overflow and underflow of the squares
     centred = values / scale - np.mean(values / scale)
     return np.asarray(centred / np.sqrt(np.sum(centred * centred)))
 

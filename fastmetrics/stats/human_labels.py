@@ -24,7 +24,7 @@ def as_table(given: Any, on: str | None, wanted: Collection[str]) -> tuple[pa.Ta
 
     The table includes the pandas index if no column identifies the rows.  ``wanted`` is as in ``Scores.of``.
     """
-    if len(getattr(given, "shape", ())) == 1:  # an array of NumPy, a series of pandas or Polars
+    if len(getattr(given, "shape", ())) == 1:  # a NumPy array, or a pandas or Polars series
         source = Scores.of({"label": pa.array(given, from_pandas=True)})
     else:
         first = given[0] if isinstance(given, Sequence) and len(given) else None
@@ -89,7 +89,7 @@ def _row_labels(table: pa.Table) -> list[tuple[Any, ...]] | None:
 
 def _is_label(kind: pa.DataType) -> bool:
     types = (pa.types.is_boolean, pa.types.is_integer, pa.types.is_floating, pa.types.is_decimal, pa.types.is_null)
-    return any(one(kind) for one in types)  # a column without a value may be one of labels
+    return any(one(kind) for one in types)  # an all-null column may contain labels
 
 
 def _is_list(kind: pa.DataType) -> bool:

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from fastmetrics.errors import InputError
 from fastmetrics.kernels.stats import exact_sums as sums
 
-_UNIT = 1074  # sums are counted in units of 2**-1074, the smallest float64; squares in units of 2**-2148
+_UNIT = 1074  # unit of sums: 2**-1074, the smallest float64; unit of squares: 2**-2148
 _MANY = 4_096
 """Number of values from which on summing by bins is faster than ``math.fsum``."""
 _COUNTS = ("n_finite", "n_plus_infinity", "n_minus_infinity", "n_missing", "n_undefined", "n_error")
@@ -148,7 +148,7 @@ class State:
             return math.nan
         square = (n * self._squares - self._total**2) << 2
         root = math.isqrt(square)
-        # a half for "more than root": no rounding boundary lies between root and root + 1 at this scale
+        # adding a half for an inexact root is enough: at this scale no rounding boundary is between root and root + 1
         return (2 * root + (root * root != square)) / (n << (_UNIT + 2))
 
     @property

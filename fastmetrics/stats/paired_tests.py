@@ -129,7 +129,7 @@ def randomisation_p(differences: Differences, resamples: int, seed: int, threads
     For 20 rows or fewer, all 2ⁿ sign patterns are enumerated instead.  Clusters flip together.
     """
     units = differences.units
-    tolerance = len(units)  # each was rounded by up to half a unit
+    tolerance = len(units)  # each value was rounded by up to half a unit
     reached = abs(int(units.sum())) - tolerance
     if len(units) <= _EXACT:
         sums = np.zeros(1, np.int64)

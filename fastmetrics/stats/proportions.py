@@ -23,6 +23,6 @@ def wilson(hits: float, n: int, confidence: float = 0.95) -> Estimate:
     share, z = hits / n, NormalDist().inv_cdf((1 + confidence) / 2)
     middle, below = share + z * z / (2 * n), 1 + z * z / n
     margin = z * math.sqrt(share * (1 - share) / n + z * z / (4 * n * n))
-    low = 0.0 if hits == 0 else (middle - margin) / below  # which rounding would miss
+    low = 0.0 if hits == 0 else (middle - margin) / below  # exact; rounding could give another value
     high = 1.0 if hits == n else (middle + margin) / below
     return Estimate(share, low, high)

@@ -42,7 +42,7 @@ def quantiles(batches: Batches, qs: Sequence[float], budget: int = 1 << 22) -> N
             held.clear()
     if n == 0:
         return np.full(len(wanted), np.nan)
-    with np.errstate(invalid="ignore"):  # between −inf and inf there is nothing: NaN, as NumPy says
+    with np.errstate(invalid="ignore"):  # NumPy gives NaN between −inf and inf
         if n <= budget:
             return np.asarray(np.quantile(np.concatenate(held), wanted))
         places = (n - 1) * wanted
@@ -50,12 +50,12 @@ def quantiles(batches: Batches, qs: Sequence[float], budget: int = 1 << 22) -> N
         above = np.minimum(below + 1, n - 1)
         found = order_statistics(batches, sorted({*below.tolist(), *above.tolist()}), budget)
         pairs = [(found[a], found[b], place - a) for a, b, place in zip(below, above, places, strict=True)]
-        return np.array([np.quantile([a, b], part) for a, b, part in pairs])  # NumPy's own interpolation
+        return np.array([np.quantile([a, b], part) for a, b, part in pairs])  # uses NumPy's interpolation
 
 
 def order_statistics(batches: Batches, ranks: Sequence[int], budget: int) -> dict[int, float]:
     """The values at the ``ranks`` (from 0) of the sorted values, without NaN; see :func:`quantiles`."""
-    inside = {rank: (0, rank) for rank in ranks}  # rank -> the leading digits of its key, its rank among their values
+    inside = {rank: (0, rank) for rank in ranks}  # rank -> leading digits of its key, rank among their values
     for digit in range(_DIGITS):
         counts = _histograms(batches, sorted({prefix for prefix, _ in inside.values()}), digit)
         sizes = {}
@@ -96,7 +96,7 @@ def _sort_within(batches: Batches, inside: dict[int, tuple[int, int]], digits: i
 
 def _defined(batch: NDArray[np.float64]) -> NDArray[np.float64]:
     values = np.asarray(batch, np.float64)
-    return values[~np.isnan(values)] + 0.0  # −0.0 and 0.0 are one value
+    return values[~np.isnan(values)] + 0.0  # makes −0.0 equal to 0.0 bit by bit
 
 
 def _keys(values: NDArray[np.float64]) -> NDArray[np.uint64]:

@@ -20,7 +20,7 @@ Pairs: TypeAlias = Callable[[], Iterable[tuple[Floats, Floats]]]
 BUDGET = 1 << 21
 """Maximum rows in memory."""
 
-_HALF = 26  # a loss is a whole number of units of 2⁻⁵², summed in two halves of 26 bits
+_HALF = 26  # losses are multiples of 2⁻⁵², summed in two halves of 26 bits
 _BLOCK = 1 << 18
 
 
@@ -99,7 +99,7 @@ class _Rows:
     def of(cls, confidence: Floats, quality: Floats) -> _Rows:
         """The rows with both values; raises ``InputError`` for an invalid quality."""
         there = ~(np.isnan(confidence) | np.isnan(quality))
-        confidence, quality = confidence[there] + 0.0, quality[there]  # −0.0 and 0.0 are one confidence
+        confidence, quality = confidence[there] + 0.0, quality[there]  # makes −0.0 equal to 0.0 bit by bit
         outside = (quality < 0) | (quality > 1 + 1e-12)
         if outside.any():
             raise InputError(f"quality: expected numbers from 0 to 1, got {quality[outside][0]:g}")

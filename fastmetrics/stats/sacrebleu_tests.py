@@ -81,7 +81,7 @@ class Draws:
     def choices(self, n: int, size: int) -> NDArray[np.int32]:
         """As ``choice(n, size)``."""
         out = np.zeros(size, np.int32)
-        done = size if n == 1 else 0  # NumPy draws nothing where there is no choice
+        done = size if n == 1 else 0  # NumPy draws no number if n is 1
         while done < size:
             if self._at >= 2 * len(self._raw):
                 self._raw, self._at = self._refill(), 0
@@ -92,7 +92,7 @@ class Draws:
     def flags(self, size: int) -> Uint64s:
         """As ``integers(2, size=size, dtype=bool)`` of a new generator, or after a multiple of 64 of them; as bits."""
         words = self._bits.random_raw(-(-size // 64))
-        if -(-size // 32) % 2:  # the other half of the last raw draw is drawn next
+        if -(-size // 32) % 2:  # the unused half of the last raw draw is used next
             self._raw, self._at = words[-1:], 1
         return words
 

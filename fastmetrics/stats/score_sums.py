@@ -96,7 +96,7 @@ def score_columns(schema: pa.Schema) -> list[str]:
     labels = index_columns(schema)
     claims = Claims.of((schema.metadata or {}).get(METADATA))
     if claims.rows is not None and not claims.metrics:
-        return []  # corpus metrics alone
+        return []  # the file contains corpus metrics only
     kinds = _KINDS[:1] if claims.metrics else _KINDS
     others = [one for one in schema if not (is_id(one.name) or one.name in labels)]
     return [one.name for one in others if any(kind(one.type) for kind in kinds)]

@@ -54,7 +54,7 @@ def sniff(head: bytes) -> str | None:
     if head.startswith(b"\x93NUMPY"):
         return "npy"
     text = head.removeprefix(b"\xef\xbb\xbf").lstrip()
-    if text.startswith((b"{", b"[")):  # an array is refused there, by name
+    if text.startswith((b"{", b"[")):  # the JSONL reader reports an array with a specific message
         return "jsonl"
     line = head.split(b"\n")[0]
     if b"\t" in line:

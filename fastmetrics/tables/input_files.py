@@ -97,7 +97,7 @@ def reading(shown: str) -> Iterator[None]:
     """Convert errors while reading a file into ``FileFormatError``."""
     try:
         yield
-    except pa.ArrowCancelled:  # an interrupt
+    except pa.ArrowCancelled:  # caused by an interrupt
         raise
     except pa.ArrowMemoryError as error:
         raise FileFormatError(f"{shown}: cannot be read: not enough memory: {error}") from error
@@ -141,7 +141,7 @@ def expand(
                 raise FileFormatError(f"{one}: {_no_file(wanted)}")
             found.extend(within)
         elif not os.path.exists(one) and glob.has_magic(one):
-            once: dict[str, DataFile] = {}  # "rows/**" finds a folder and its files too; each counts once
+            once: dict[str, DataFile] = {}  # "rows/**" matches a folder and also its files: keep each file once
             for match in globs.on_disk(one):
                 for file in _in_folder(match, wanted) if os.path.isdir(match) else [_file(match, wanted)]:
                     once.setdefault(os.path.normpath(file.path), file)
@@ -166,7 +166,7 @@ def _file(path: str, wanted: Wanted, keys: Mapping[str, str | None] | None = Non
         if is_pipe(path):
             return _spooled(stream, path, wanted)
         head = stream.read(16)
-    # Other processes may run in other folders.
+    # Absolute path, because other processes may have other working directories.
     return DataFile(os.path.abspath(path), path, kind or wanted.by_bytes(head, path), compression, keys or {})
 
 
@@ -232,7 +232,7 @@ def _spooled(stream: BinaryIO, path: str, wanted: Wanted) -> DataFile:
     with reading(path):
         first = stream.read(_HEAD)
     compression, kind = compression_of(first), wanted.by_name(path)[0]
-    if compression is None:  # a stream may never end
+    if compression is None:  # streams may be endless
         kind = kind or wanted.by_bytes(first, path)
     with reading(path):
         copy, checksum = spool(stream, path, first)

@@ -54,7 +54,7 @@ class Unpacked(io.RawIOBase):
             data = self._packed()
             if data is None:
                 return 0
-            if self._unpacker.eof:  # zeros behind a stream
+            if self._unpacker.eof:  # padding after a compressed stream
                 continue
             try:
                 found = self._unpacker.decompress(data, len(buffer))
@@ -128,7 +128,7 @@ def spool(stream: BinaryIO, shown: str, head: bytes = b"") -> tuple[str, int]:
         copy.flush()
         if not os.path.exists("/proc/self/fd"):
             return _named(copy), checksum
-        # The copy of the descriptor keeps the unnamed file for as long as the process lives.
+        # The duplicated descriptor keeps the unnamed file alive until the process exits.
         return f"/proc/self/fd/{os.dup(copy.fileno())}", checksum
 
 

@@ -111,7 +111,7 @@ def _read_table(source: Source, columns: RunColumns) -> Batches:
         raise ColumnError(f"{error}; or expected {{query: {{document: {columns.kind}}}}}") from None
     selection = source.select(dict.fromkeys(chosen, "any"))
     if file.format == "parquet" and is_text(selection.schema.field(chosen[0]).type):
-        selection = selection.widen(chosen[0], _CODED)  # a query has many rows
+        selection = selection.widen(chosen[0], _CODED)  # each query id occurs in many rows
     start = 0
     while True:
         try:
@@ -119,7 +119,7 @@ def _read_table(source: Source, columns: RunColumns) -> Batches:
                 start = stop
                 yield from columns.of(iter([batch]), chosen)
             return
-        except Widened as wider:  # ids become text, and what is no number is refused, so a new type may come late
+        except Widened as wider:  # ids are converted to text, so a later row may change the type
             selection = selection.widen(wider.name, wider.type)
 
 

@@ -173,7 +173,7 @@ class Source:
             reader = self._readers[number]
             row = start.row if number == start.file else 0
             ends = (stop.row,) if stop is not None and stop.file == number else ()
-            # What a folder's name says of a column is not looked for in its files.
+            # Columns from folder names (key=value) are not read from the files.
             within = selection.without(reader.file.keys) if reader.file.keys else selection
             read = self._read(reader, within, number, threads, *ends)
             yield from patient(read, row)

@@ -82,7 +82,7 @@ class Vocabulary:
         ids = np.empty(int(bounds[-1]) // 2 + 1, np.int32)
         state = np.zeros(n + 4, np.int64)
         strip = self.convention.strip
-        self._grow(int(bounds[-1]) // 64 - len(self), 0)  # about one word in ten is new, so there is less to rehash
+        self._grow(int(bounds[-1]) // 64 - len(self), 0)  # grow in advance for one new word in ten
         while not vocabulary.cut(folded.data, bounds, strip, skip, self.arrays, ids, state):
             row, n_words = state[:2]
             self._grow(int(n_words), int(bounds[row + 1] - bounds[row]) // 8)

@@ -89,7 +89,7 @@ class Senses:
             lengths = count_characters(new.data, new.starts, new.stops)
             digit = np.isin(new.data[new.starts], DIGITS)
             self.lengths = _longer(self.lengths, lengths)
-            self.worth = _longer(self.worth, np.where(digit, figures.BEGINS, lengths == 1))  # p.m. goes on
+            self.worth = _longer(self.worth, np.where(digit, figures.BEGINS, lengths == 1))  # letters, as in p.m.
             self.kinds = _longer(self.kinds, np.zeros(len(new), np.uint8))
             self.amounts = _longer(self.amounts, np.zeros(len(new)))
         return self

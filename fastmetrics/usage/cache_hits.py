@@ -168,6 +168,6 @@ def _result(
 
 
 def _point(tau: float, cosine: Floats, differs: Flags | None) -> dict[str, float | None]:
-    hits = cosine > tau  # NaN, where nothing was stored before, is no hit
+    hits = cosine > tau  # false for NaN, when the cache is empty
     wrong = None if differs is None else float(differs[hits].mean()) if hits.any() else float("nan")
     return {"tau": tau, "cache_hit_rate": float(hits.mean()) if len(hits) else float("nan"), "wrong_share": wrong}

@@ -11,7 +11,7 @@ from fastmetrics.retrieval.ids import offsets, spans
 from fastmetrics.usage.listed_ids import ListedIds, as_text
 
 _OPEN, _CLOSE = ord("["), ord("]")
-_LONGEST = 9  # digits of a number that a list may be as long as
+_LONGEST = 9  # maximum digits of a valid position in a list
 
 
 def cited_ids(answers: pa.Array, listed: ListedIds) -> Ints:
@@ -39,7 +39,7 @@ def _brackets(text: Text) -> tuple[Ints, Ints, Ints]:
     pairs = np.flatnonzero(opens[:-1] & ~opens[1:])
     begins, ends = order[pairs] + 1, order[pairs + 1]
     rows = np.searchsorted(text.starts, begins, side="right") - 1
-    # bytes before the first text, between texts and behind the last belong to no answer, nor does what spans two
+    # ignore matches outside the texts, and matches that extend over two texts
     inside = (rows >= 0) & (ends > begins)
     inside[inside] = (ends[inside] < text.stops[rows[inside]]) & text.valid[rows[inside]]
     return begins[inside], ends[inside], rows[inside]

@@ -29,7 +29,7 @@ def plain(texts: pa.Array) -> pa.Array:
     """
     texts = texts.cast(pa.large_string()).fill_null("")
     simple = pc.and_not(pc.string_is_ascii(texts), pc.match_substring_regex(texts, "[\x0b\x1c-\x1f]"))
-    # not ascii_lower, which reads the wrong bytes of a slice (PyArrow 26)
+    # not ascii_lower, which reads wrong bytes of a slice (bug in PyArrow 26)
     words = pc.ascii_split_whitespace(pc.ascii_trim_whitespace(pc.utf8_lower(texts)))
     found = pc.binary_join(words, pa.scalar(" ", pa.large_string()))
     others = texts.filter(pc.invert(simple))

@@ -37,7 +37,7 @@ def summed(name: str, codes: Ints, values: Floats, keys: int) -> dict[str, Any]:
     """
     given = ~np.isnan(values)
     codes, whole = codes[given], np.rint(values[given] * _SCALE).astype(np.int64)
-    # sums of numbers below 2**32, of which a part holds far fewer than 2**21, are exact in float64
+    # sums of fewer than 2**21 numbers below 2**32 are exact in float64
     parts = (np.ones(len(codes)), whole // _HALF, whole % _HALF)
     sums = (np.bincount(codes, part, keys) for part in parts)
     return dict(zip(sum_names(name), sums, strict=True))

@@ -27,7 +27,7 @@ def group_sizes(keys: Uint64s) -> Ints:
     order = np.argsort(keys[:, 0])
     first, second = keys[order, 0], keys[order, 1]
     same = first[1:] == first[:-1]
-    if (second[1:][same] != second[:-1][same]).any():  # two texts share a first key, which is rare
+    if (second[1:][same] != second[:-1][same]).any():  # collision of the first key, which is rare
         order = np.lexsort((keys[:, 1], keys[:, 0]))
         first, second = keys[order, 0], keys[order, 1]
         same = (first[1:] == first[:-1]) & (second[1:] == second[:-1])

@@ -151,7 +151,7 @@ class Vectors:
 
     def _frozen(self, array: npt.NDArray[Any]) -> Block:
         block: Block = np.asarray(array, dtype=self.dtype, order="C").view(np.ndarray)
-        block = block[:]  # a view of our own: freezing it leaves the caller's array writeable
+        block = block[:]  # a new view: making it read-only does not affect the caller's array
         block.setflags(write=False)
         return block
 

@@ -18,10 +18,10 @@ from fastmetrics.vectors.exact_winners import NOTHING, SPARE, nothing, rank
 from fastmetrics.vectors.faiss_index import faiss_threads
 from fastmetrics.vectors.pair_scan import scan
 
-_PER_CELL = 16  # training rows per cell: more make the recall no better
+_PER_CELL = 16  # training rows per cell; more do not improve the recall
 _ROUNDS = 5
-_LEAST = 128  # rows a cell: fewer make the blocks too small to be compared fast
-_MOST_VISITED = 8  # beyond an eighth of the cells, each pair once (the exact search) is as fast
+_LEAST = 128  # minimum rows per cell; smaller blocks are slow to compare
+_MOST_VISITED = 8  # visiting more than an eighth of the cells is no faster than the exact search
 
 
 class Wanted(NamedTuple):
@@ -127,7 +127,7 @@ def _centres(cloud: Cloud, k: int, seed: int) -> Points:
         means.train(cloud.points_of(chosen).rows)
     rows = np.asarray(means.centroids, np.float32)
     halves = 0.5 * np.einsum("ij,ij->i", rows, rows, dtype=np.float64)
-    return Points(rows, halves.astype(np.float32), count + np.arange(number))  # numbers that no row has
+    return Points(rows, halves.astype(np.float32), count + np.arange(number))  # ids beyond those of the rows
 
 
 def nearest_centres(down: Points, centres: Points, wanted: int) -> Ids:
@@ -160,13 +160,13 @@ def near_by_cells(cloud: Cloud, k: int, wanted: Wanted, threads: int) -> Found |
     if visited * _MOST_VISITED > len(cells.centres.ids):
         return None
     candidates = cells.neighbours(k, visited, threads)
-    short = np.flatnonzero(candidates[:, k - 1] == NOTHING)  # rows around which the cells hold too few
+    short = np.flatnonzero(candidates[:, k - 1] == NOTHING)  # rows with fewer than k candidates
     for start in range(0, len(short), BLOCK):
         rows = short[start : start + BLOCK]
         candidates[rows, :k] = scan(cloud, rows, k, threads).ids
     ids, halves = rank(cloud, np.arange(len(cloud)), np.where(candidates == NOTHING, -1, candidates), k, threads)
     found = float(share_found(halves[asked], truth.halves).mean())
-    # less than the cells hold: float32 cannot tell apart rows much nearer to each other than to the centre
+    # the recall after ranking is lower: float32 cannot separate rows much nearer to each other than to the centre
     return Found(ids, halves, found, len(asked)) if found >= wanted.recall else None
 
 

@@ -92,7 +92,7 @@ class Embedder:
         encoded = array.cast(pa.large_string()).dictionary_encode()
         which = encoded.indices.fill_null(-1).to_numpy(zero_copy_only=False).astype(np.int64)
         keys = self._keys(encoded.dictionary)
-        with self._lock:  # a model uses every core itself
+        with self._lock:  # the model itself uses all cores
             vectors = self._distinct(encoded.dictionary, keys, progress)
         return vectors, np.where(which < 0, len(vectors) - 1, which)
 

@@ -58,7 +58,7 @@ class VectorCache:
         self._open(new)
 
     def _open(self, paths: Sequence[Path]) -> None:
-        opened = [(path.name, *self._contents(path)) for path in paths]  # all of them, before one is taken in
+        opened = [(path.name, *self._contents(path)) for path in paths]  # open all files before adding the first
         for name, _, vectors, mapped in opened:
             self._read.add(name)
             self._vectors.append(vectors)

@@ -127,7 +127,7 @@ def _wordllama() -> Model:
         dim = int(tensors.get_slice(name).get_shape()[1])
 
     @functools.cache
-    def encoder() -> Encode:  # read when the first text is not in the cache
+    def encoder() -> Encode:  # loaded at the first text that is not cached
         from model2vec import StaticModel
         from safetensors.numpy import load_file
         from tokenizers import Tokenizer

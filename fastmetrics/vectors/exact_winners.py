@@ -17,10 +17,10 @@ from fastmetrics.kernels.vectors.distances import Nearest, Points, close_pairs, 
 from fastmetrics.vectors.arrays import Block, Ids
 from fastmetrics.vectors.centred import BLOCK, TILE, Cloud, Floats, digests
 
-_SINGLE, _DOUBLE = 2.0**-24, 2.0**-53  # float32 and float64 round by at most so much of a number
+_SINGLE, _DOUBLE = 2.0**-24, 2.0**-53  # unit roundoffs of float32 and float64
 
 NOTHING = np.iinfo(np.int64).max
-SPARE = 8  # float32 decides who is a candidate, float64 who wins: the spare places absorb its rounding
+SPARE = 8  # additional candidates in float32, so that its rounding does not change the winners in float64
 
 
 def nothing(rows: int, kept: int) -> Nearest:
@@ -53,7 +53,7 @@ def settled(
     limits = np.column_stack([last + error, 2.0 * error])
     for across in tiles:
         places = np.empty((2, len(last) * len(across.ids)), np.int32)
-        with np.errstate(over="ignore", invalid="ignore"):  # what overflows is compared
+        with np.errstate(over="ignore", invalid="ignore"):  # overflowing values are compared as infinities
             found = close_pairs(down.rows @ across.rows.T, down, across, met, limits, places)
         one, other = places[0, :found].astype(np.int64), across.ids[places[1, :found]]
         offer(near, one, other, exact(one, other))
@@ -98,10 +98,10 @@ def winners(
         return ids, halves
     last = halves[:, -1] * cloud.factor**2
     error = blur(np.sqrt(2.0 * own), last, cloud.vectors.dim)
-    zero = cloud.zero[queries]  # equally far from all rows
+    zero = cloud.zero[queries]  # a zero vector is equally far from all rows
     unsure = ~(near.halves[:, -1] - error > last) & ~zero
     ids[zero] = np.arange(k) + (np.arange(k) >= queries[zero, None])
-    equal = np.flatnonzero(unsure & (last == 0))  # nothing can be nearer, but a row left out may come before
+    equal = np.flatnonzero(unsure & (last == 0))  # distance 0, but an omitted row may have a smaller id
     if len(equal):
         first = alike(cloud.directions(queries[equal]), queries[equal], cloud.stretches(), k)
         ids[equal] = np.where(first[:, -1:] == NOTHING, ids[equal], first)

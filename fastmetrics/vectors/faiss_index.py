@@ -15,7 +15,7 @@ from fastmetrics.vectors.arrays import Ids
 from fastmetrics.vectors.search_space import Space
 
 BATCH = 4096
-_PER_CELL = 16  # training rows per IVF cell: more make the recall no better
+_PER_CELL = 16  # training rows per IVF cell; more do not improve the recall
 
 
 def flat(space: Space) -> Any:

@@ -19,7 +19,7 @@ from fastmetrics.vectors.search_space import Space
 
 _BLOCK = 1024
 _MOST_CANDIDATES = 4096
-_FAISS: Any = faiss  # its stubs do not know the search parameters
+_FAISS: Any = faiss  # its stubs lack the search parameters
 
 
 class Effort(NamedTuple):
@@ -55,14 +55,14 @@ class Seeker:
         wanted = min(effort.refine * k + SPARE + (own is not None), len(self.kept))
 
         def part(start: int) -> tuple[Ids, Floats]:
-            faiss.omp_set_num_threads(1)  # of this thread alone: the blocks are what runs side by side
+            faiss.omp_set_num_threads(1)  # for this thread only, because the blocks run in parallel
             block = asked.block(start, min(start + _BLOCK, asked.rows))
             own_ids = None if own is None else own[start : start + len(block)]
             down = self.space.queries(block, own_ids, start)
             far, near = np.empty((len(block), 0), np.float32), np.empty((len(block), 0), np.int64)
             if wanted:
                 far, near = self.index.search(down.rows, wanted, params=self._params(effort))
-            near[self.space.directionless(block)] = np.arange(wanted)  # all rows are equally far from those
+            near[self.space.directionless(block)] = np.arange(wanted)  # all rows are equally far from a zero vector
             ids, distances = self.space.rank(block, self._with_extra(np.append(self.kept, -1)[near], down.ids, k), k)
             if isinstance(self.index, faiss.IndexFlat) and 0 < wanted < len(self.kept):
                 doubt, last = self.space.doubt(block, down, far[:, -1].astype(np.float64), distances[:, -1])

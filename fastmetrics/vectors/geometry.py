@@ -143,7 +143,7 @@ def _same_space(cloud: Cloud, found: Survey) -> bool:
     if cloud.metric == "euclidean":
         return True
     off = float(np.abs(found.norms[cloud.rows] - 1.0).max())
-    return off <= 5e-7 and off * cloud.factor <= 5e-4  # the factor is 1 / the spread
+    return off <= 5e-7 and off * cloud.factor <= 5e-4  # ``factor`` is 1 / spread
 
 
 def _duplicates(cloud: Cloud, found: Survey) -> int:
@@ -240,6 +240,6 @@ def _mean_distance(
     distances = np.sqrt(2 * halves)
     inverse = np.linalg.pinv(controls)
     fit = inverse @ distances
-    spare = np.maximum(1.0 - np.sum(controls * inverse.T, axis=1), 1e-9)  # rare near pairs weigh heavily: HC3
+    spare = np.maximum(1.0 - np.sum(controls * inverse.T, axis=1), 1e-9)  # HC3: rare near pairs have high leverage
     error = np.linalg.norm(inverse[0] * (distances - controls @ fit) / spare)
     return float(fit[0]), float(error) if pairs > controls.shape[1] else None

@@ -51,7 +51,7 @@ def _pacmap(units: Units, dims: int, neighbours: int, seed: int, threads: int) -
     import pacmap
 
     n = len(units)
-    k = max(1, min(neighbours, (2 * n - 1) // 7))  # with the half and twice as many further pairs, fewer than the rows
+    k = max(1, min(neighbours, (2 * n - 1) // 7))  # k neighbours, k/2 mid-near, 2k further pairs < n
     ids = nearest(units, k=k, method="exact", threads=threads).ids
     pairs = np.column_stack([np.repeat(np.arange(n), k), ids.ravel()]).astype(np.int32)
     model = pacmap.PaCMAP(n_components=dims, n_neighbors=k, pair_neighbors=pairs, random_state=seed, apply_pca=False)

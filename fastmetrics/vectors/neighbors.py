@@ -242,7 +242,7 @@ class Index:
             feather.write_feather(pa.table({"id": self.names}), partial / "names.arrow")
             (partial / "settings.json").write_text(json.dumps({**self._settings, "sha256": digest}), "utf-8")
             partial.rename(target)
-        except (OSError, RuntimeError) as error:  # FAISS raises the latter
+        except (OSError, RuntimeError) as error:  # FAISS raises RuntimeError
             reason = os.strerror(error.errno) if isinstance(error, OSError) and error.errno else error
             raise OutputError(f"cannot write {target}: {reason}") from error
         finally:

@@ -122,6 +122,6 @@ def farthest(cloud: Cloud, starts: Ids, sweeps: int, threads: int) -> tuple[int,
 def _farthest_in_block(cloud: Cloud, down: Points, start: int) -> tuple[npt.NDArray[np.float32], Ids]:
     across = cloud.points(start, min(start + BLOCK, len(cloud)))
     halves = down.halves[:, None] + across.halves - down.rows @ across.rows.T
-    halves[down.ids[:, None] == across.ids] = -np.inf  # a zero vector would be 1 from itself
+    halves[down.ids[:, None] == across.ids] = -np.inf  # excludes pairs of a row with itself
     ends = np.argmax(halves, axis=1)
     return halves[np.arange(len(down.ids)), ends], ends + start

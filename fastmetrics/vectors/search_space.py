@@ -72,13 +72,13 @@ class Space:
     def _query_scales(self, norms: Floats) -> Floats:
         if self.metric != "dot":
             return self.scales(norms)
-        # its length does not change what is nearest to a query
+        # the length of a query does not change its neighbours
         return np.divide(1.0 / self.factor, norms, out=np.zeros(len(norms)), where=norms > 0)
 
     def _placed(self, block: Block, scales: Floats, ids: Ids | None = None) -> Points:
         rows, squares = np.empty(block.shape, np.float32), np.empty(len(block))
         centre(block, scales, self.mean, self.factor, rows, squares)
-        with np.errstate(over="ignore"):  # a query may be far away
+        with np.errstate(over="ignore"):  # distant queries may overflow
             halves = (0.5 * self.factor**2 * squares).astype(np.float32)
         if self.metric == "dot":
             halves = np.zeros(len(block), np.float32)

@@ -11,7 +11,7 @@ from fastmetrics.core.threads import ordered
 from fastmetrics.vectors.centred import BLOCK, Cloud
 
 _HELD = 0.95
-_DOUBLE_WORK = 2e10  # up to this many multiplications second moments are worked out in float64 throughout
+_DOUBLE_WORK = 2e10  # up to this many multiplications, second moments are computed in float64
 
 
 class Moments:

@@ -7,7 +7,7 @@ import numpy as np
 from fastmetrics.core.arrays import Bytes, Ints
 from fastmetrics.kernels.jit import kernel
 
-MOST = np.int64(10**9)  # numbers beyond are no context's
+MOST = np.int64(10**9)  # larger numbers refer to no context
 
 
 @kernel

@@ -13,7 +13,7 @@ from fastmetrics.kernels.facts.numbers import is_mark
 from fastmetrics.kernels.jit import inline, kernel, leaf
 from fastmetrics.kernels.text.folding import decode
 
-# What a word may be in a sentence.
+# Flags of the roles of a word in a sentence.
 STOP, VERB, HEDGE, PERSON, ABBREVIATION, VALUE, ANAPHOR, CAPITAL = (1 << k for k in range(8))
 """A STOP word names nothing; a PERSON speaks or is spoken to; a VALUE is an anchor by itself and needs no other; an
 ANAPHOR stands for what was named before; a CAPITAL opens a name."""

@@ -10,19 +10,19 @@ from fastmetrics.core.arrays import Bytes, Flags, Ids, Ints
 from fastmetrics.kernels.jit import inline, kernel, leaf
 from fastmetrics.kernels.text.folding import decode
 
-# Classes of code points; the first eight are also the kinds of a gap of one character.
+# Classes of code points; the first eight are also the kinds of gaps of one character.
 OTHER, SPACE, COMMA, DOT, HYPHEN, SLASH, COLON, APOSTROPHE, PERCENT, QUESTION, END, CLAUSE, OPEN, CLOSE, LINE = range(
     15
 )
-CURRENCY = 16  # and the number of the currency
+CURRENCY = 16  # plus the number of the currency
 WORD, DIGIT = 24, 25
 
-# What a gap says besides its kind, which is in the low four bits.
+# Flags of a gap; its kind is in the low four bits.
 KIND = 15
 HAS_PERCENT, ENDED, DOTTED, PARTED, ASKED, OPENED, CLOSED, NEW_LINE, ITEM, GLUED = (1 << k for k in range(4, 14))
 """A percent sign, the end of a sentence, a full stop, the end of a clause, a question mark; a bracket that opens last
 or closes first; a line end; a first character as after the number of a list item; a currency sign that comes first."""
-MONEY = 14  # the bits from here on are the currency
+MONEY = 14  # position of the first bit of the currency
 
 _SAYS = np.zeros(32, np.int32)
 _SAYS[[PERCENT, DOT, QUESTION, END, LINE]] = HAS_PERCENT, DOTTED, ENDED | ASKED, ENDED, NEW_LINE
@@ -83,7 +83,7 @@ def find_words(text: Bytes, classes: Bytes, turns: Flags, edges: Ints) -> int:
     if len(text) > 0:
         turns[0] = is_ascii_word(text[0])
     for p in range(len(text)):
-        edges[n] = p  # without a branch for each
+        edges[n] = p  # write every position, which avoids a branch
         n += np.int64(turns[p])
     edges[n] = len(text)
     return (n + 1) >> 1
@@ -118,7 +118,7 @@ def widen(data: Bytes, classes: Bytes, begin: int, stop: int, gap: int) -> int:
 def gap_between(data: Bytes, classes: Bytes, begin: int, stop: int) -> int:
     """The gap between two words."""
     if stop - begin == 1 and data[begin] == 32:
-        return SPACE  # the common gap, told without a look at its classes
+        return SPACE  # fast path for the most common gap
     return widen(data, classes, begin, stop, 0)
 
 

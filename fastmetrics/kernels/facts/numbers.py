@@ -11,7 +11,7 @@ from fastmetrics.kernels.facts import located_words as m
 from fastmetrics.kernels.facts.located_words import Marks
 from fastmetrics.kernels.jit import leaf
 
-# What a word may be.
+# Flags of words.
 (
     NOTHING,
     W_NUMBER,

@@ -37,7 +37,7 @@ from fastmetrics.kernels.facts.numbers import (
 )
 from fastmetrics.kernels.jit import inline, kernel, leaf
 
-NUMBER, DATE, TIME, WEEKDAY, WEAK = (np.int64(kind) for kind in range(1, 6))  # typed, or each is a signature
+NUMBER, DATE, TIME, WEEKDAY, WEAK = (np.int64(kind) for kind in range(1, 6))  # typed: one signature
 """A WEAK number supports others and needs no support itself: "one", "first", the year and the day of a date."""
 
 

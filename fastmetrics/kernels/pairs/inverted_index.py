@@ -16,9 +16,9 @@ from fastmetrics.kernels.jit import kernel
 
 Array = npt.NDArray[Any]
 
-SLACK = 1.0 - 1e-9  # bounds are compared with scores rounded otherwise
-WALKED = 32  # with more words a walk hardly ever ends early
-STRETCH = 256  # places passed over together
+SLACK = 1.0 - 1e-9  # tolerance, because bounds and scores are rounded differently
+WALKED = 32  # queries with more words rarely allow early termination
+STRETCH = 256  # number of postings that are skipped together
 
 
 class Rows(NamedTuple):

@@ -43,7 +43,7 @@ class Lines(NamedTuple):
     there on at ``nexts``."""
 
     ids: Ids
-    bounds: Ids  # in two rows
+    bounds: Ids  # in two rows: starts and stops
     heads: Ids
     nexts: Ids
     owners: Ids

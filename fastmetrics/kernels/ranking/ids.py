@@ -37,7 +37,7 @@ def hash_texts(data: NDArray[np.uint8], starts: NDArray[np.int64], stops: NDArra
         key = _ODD * np.uint64(stop - at + 1)
         while at + 8 <= stop:
             word = _ZERO
-            for byte in range(8):  # of fixed length, which the compiler turns into one load
+            for byte in range(8):  # fixed length, so that the compiler emits one load
                 word |= np.uint64(data[at + byte]) << np.uint64(8 * byte)
             key = (key ^ word) * _MIX
             key ^= key >> _HALF

@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from fastmetrics.kernels.jit import kernel
 
-ROWS = 1 << 24  # values one bin can take before an int64 could overflow: each adds less than 2**38
+ROWS = 1 << 24  # maximum values per bin without int64 overflow, since each adds less than 2**38
 
 N_NAN, N_PLUS_INFINITY, N_MINUS_INFINITY, LOWEST, HIGHEST = range(5)
 

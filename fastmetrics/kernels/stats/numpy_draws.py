@@ -25,7 +25,7 @@ def bounded(raw: NDArray[np.uint64], at: int, n: int, out: NDArray[np.int32]) ->
     """
     below, threshold, ends = np.uint64(n), np.uint64((2**32 - n) % n), 2 * raw.shape[0]
     filled = 0
-    if not at & 1:  # two at a time, up to the first that is not taken
+    if not at & 1:  # two draws at a time, up to the first rejected draw
         for draw in raw[at >> 1 : min(raw.shape[0], (at + out.shape[0]) >> 1)]:
             low, high = (draw & _HALF) * below, (draw >> np.uint64(32)) * below
             if low & _HALF < threshold or high & _HALF < threshold:

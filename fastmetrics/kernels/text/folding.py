@@ -10,15 +10,15 @@ import numpy as np
 from fastmetrics.core.arrays import Bytes, Flags, Ids, Ints
 from fastmetrics.kernels.jit import inline, kernel
 
-# What a fold table says of a code point: the character that replaces it in the low bits, and these marks.
+# An entry of a fold table contains the replacement character in its low bits, and these flags.
 CODE = 0x1FFFFF
 DELETE = 1 << 24
-RAW = 1 << 25  # the low bits are a byte that UTF-8 never uses, to be written as it is
-ALONE = 1 << 26  # a word of its own: set between separators
-EDGE = 1 << 27  # kept, but no word character: the text may hold an article next to it
-CONTEXT = 1 << 28  # its lower case depends on its neighbours or is longer than one character: Python must do it
+RAW = 1 << 25  # the low bits are a byte that is invalid in UTF-8, written unchanged
+ALONE = 1 << 26  # a separate word: written between separators
+EDGE = 1 << 27  # kept, but a word boundary: an article may be next to it
+CONTEXT = 1 << 28  # needs Python: its lower case depends on the context or has several characters
 
-# What a byte table says: the byte to write, whether it advances, whether the code point's entry must be read.
+# An entry of a byte table contains the output byte, KEEP to advance the output, and SLOW to look up the code point.
 KEEP = 1 << 8
 SLOW = 1 << 9
 
@@ -104,7 +104,7 @@ def fold(data: Bytes, starts: Ints, stops: Ints, bytemap: Ids, codemap: Ids, out
             while i + 8 <= stop and data[i] < 0x80:
                 before, union = j, 0
                 for t in range(8):
-                    entry = bytemap[data[np.uint64(i + t)]]  # unsigned: no test for an index below 0
+                    entry = bytemap[data[np.uint64(i + t)]]  # unsigned: Numba omits the test for negative indices
                     union |= entry
                     out[np.uint64(j)] = entry & 0xFF
                     j += entry >> 8

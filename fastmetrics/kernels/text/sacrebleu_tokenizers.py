@@ -8,17 +8,17 @@ from fastmetrics.core.arrays import Bytes, Ids, Ints
 from fastmetrics.kernels.jit import inline, kernel
 from fastmetrics.kernels.text.folding import ALONE, CODE, CONTEXT, RAW, decode, encode
 
-# What a table says of a code point, beside the marks of ``words``.
-POINT = 1 << 21  # set apart unless it stands between digits
+# Flags of a code point in a table, in addition to those of ``words``.
+POINT = 1 << 21  # separated unless it is between digits
 DIGIT = 1 << 22
-DASH = 1 << 23  # set apart after a digit
-BREAK = 1 << 29  # a line end: with a dash before it, Python must join the lines
+DASH = 1 << 23  # separated after a digit
+BREAK = 1 << 29  # line end: after a hyphen, Python joins the lines
 APART = ALONE | POINT | DASH | BREAK
-PLAIN = 0x7F | DIGIT  # all that the entry of an ASCII character that is just copied has
+PLAIN = 0x7F | DIGIT  # the bits of an ASCII character that is copied unchanged
 
-# How a text is framed.
-FRAMED = 1  # as if there were a space on either side of it
-STRIPPED = 2  # white space at its start does not count
+# Handling of the ends of a text.
+FRAMED = 1  # as if a space preceded and followed the text
+STRIPPED = 2  # leading white space is ignored
 
 
 @inline
@@ -59,7 +59,7 @@ def separate(data: Bytes, starts: Ints, stops: Ints, codemap: Ids, frame: int, o
         open_before = (frame & FRAMED) != 0
         while i < stop:
             entry = codemap[data[i]]
-            if data[i] < 0x80 and (entry & PLAIN) == entry and entry != 0x20:  # most characters
+            if data[i] < 0x80 and (entry & PLAIN) == entry and entry != 0x20:  # fast path for most characters
                 out[j] = entry & 0x7F
                 open_before = entry < DIGIT
                 before = entry

@@ -30,7 +30,7 @@ def find_scripts(data: Bytes, words: Uint64s, starts: Ints, stops: Ints, classes
     some, last = False, len(words) - LOOK // 8 - 1
     for row in range(len(starts)):
         place = starts[row] >> 3
-        # A few bytes of its neighbours are looked at too, which costs less than to leave them out.
+        # The words overlap neighbouring texts by a few bytes; excluding these bytes would cost more.
         if place > last or _beyond_ascii(words, np.uint64(place)):
             bits[row] = _judge(data, starts[row], min(stops[row], starts[row] + LOOK), classes)
             some |= bits[row] != 0

@@ -36,7 +36,7 @@ class Words(NamedTuple):
     tails: Uint64s
     begins: Ints
     lengths: Ids
-    sizes: Ints  # number of words, tails in use
+    sizes: Ints  # numbers of words and of tail entries in use
 
 
 @inline

@@ -10,7 +10,7 @@ from fastmetrics.core.arrays import Bytes, Flags, Ids, Ints
 from fastmetrics.kernels.jit import inline, kernel
 from fastmetrics.kernels.text.phrases import phrase_end
 
-# What a word may be.
+# Flags of words.
 STOP, PRONOUN, COMMON, TASK, QUESTION, BRIEF, LENGTHY = (1 << k for k in range(7))
 """A BRIEF word has up to two characters, a LENGTHY one more than six."""
 

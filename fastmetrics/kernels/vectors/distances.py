@@ -16,7 +16,7 @@ from fastmetrics.kernels.jit import kernel
 
 Array = npt.NDArray[Any]
 
-LANES = 32  # sums kept side by side: vector instructions, and the same bits on every machine
+LANES = 32  # parallel sums: vectorised, and bit-identical on every machine
 
 
 class Nearest(NamedTuple):
@@ -134,7 +134,7 @@ def close_pairs(tile: Array, down: Points, across: Points, met: Nearest, limits:
     for i in range(tile.shape[0]):
         for j in range(tile.shape[1]):
             value = down.halves[i] + across.halves[j] - tile[i, j]
-            if value > limits[i, 0] or down.ids[i] == across.ids[j]:  # NaN is not above
+            if value > limits[i, 0] or down.ids[i] == across.ids[j]:  # false for NaN
                 continue
             places[0, found], places[1, found] = i, j
             found += 1
@@ -164,7 +164,7 @@ def distance_sums(
         for j in range(i + 1 if above_diagonal else 0, width):
             both = own + across.halves[j]
             half = float(both - tile[i, j])
-            if half < 0.01 * both:  # float32 has cancelled: the root would magnify what is left
+            if half < 0.01 * both:  # cancellation in float32: the square root would amplify the error
                 half = near_half(down.rows[i], across.rows[j], buffer)
             off = np.sqrt(2.0 * half) - centre_at
             sums[j] += off

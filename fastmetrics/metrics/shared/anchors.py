@@ -123,7 +123,7 @@ def _anchors(answer: Passage, contexts: Passage, window: int, source: str | Pipe
     found = _claims(answer, roles) if source is None else find_claims(answer.text, answer.marks.bounds, roles, source)
     names = (mine & (claim_kernels.STOP | claim_kernels.HEDGE) == 0) | (mine & claim_kernels.PERSON != 0)
     stems = senses.stems[answer.ids]
-    reach = min(window, len(contexts.tokens.ids))  # of which NumPy knows the size
+    reach = min(window, len(contexts.tokens.ids))  # a size that fits a NumPy integer
     meets = claims_hold(found, stems, names, contexts.words, senses.stems, senses.n_stems, reach, MANY)
     rows = np.arange(len(answer.text))
     marks = answer.marks
@@ -149,7 +149,7 @@ def _values(passage: Passage) -> Values:
     """The values of a column; ``first`` and ``last`` count all of its words."""
     senses, tokens = passage.senses, passage.tokens
     picked = pick(passage.text, tokens.ids, tokens.starts, tokens.counts, senses.worth)
-    if picked is None:  # a text that is cut otherwise in lower case
+    if picked is None:  # lower case changes the tokens of some text
         ids, bounds = passage.ids, passage.marks.bounds
         picked = pick(passage.text, ids, bounds[:-1], np.diff(bounds), passage.senses.catch_up().worth)
         assert picked is not None

@@ -112,7 +112,7 @@ def cited(mark: re.Match[str]) -> str:
 
 def number_of(text: str) -> int:
     """The number in a citation, at most 10⁹, which no context has; 0 if it is not a number."""
-    # Python converts no more than 4,300 digits
+    # Python converts at most 4,300 digits
     return min(int(text[:4000]), 10**9) if text.isdecimal() else 0
 
 
@@ -211,7 +211,7 @@ def embedder_of(options: Mapping[str, Any]) -> Embedder:
     return asked
 
 
-_turn = threading.Lock()  # lru_cache alone would let two threads load the same model
+_turn = threading.Lock()  # with lru_cache alone, two threads could load the same model
 
 
 @functools.lru_cache(maxsize=4)

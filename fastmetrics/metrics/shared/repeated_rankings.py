@@ -81,7 +81,7 @@ def _over_pairs(question: Any, retrieved: Any, k: int | None, compare: Callable[
     first = _first(lists, k)
     shares = compare(first.ids, first.starts, frozen(np.stack([order[firsts], order[seconds]], axis=1)))
     owner = np.repeat(np.arange(counts.size), counts)[firsts]
-    ascending = np.lexsort((shares, owner))  # so that the order of the rows changes no bit
+    ascending = np.lexsort((shares, owner))  # makes the sum independent of the order of the rows
     totals = np.bincount(owner, shares[ascending], counts.size)[counts > 1]
     means = totals / (counts * (counts - 1) / 2)[counts > 1]
     return Repeats(math.fsum(means.tolist()) / means.size, int(means.size), int(firsts.size), missing)

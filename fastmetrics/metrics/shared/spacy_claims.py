@@ -29,7 +29,7 @@ MODEL = "en_core_web_sm"
 SUBJECTS = frozenset({"nsubj", "nsubjpass", "nsubj:pass", "csubj", "csubjpass", "csubj:pass"})
 RELATIVE = frozenset({"relcl", "acl:relcl"})
 
-_turn = threading.Lock()  # a pipeline is asked by one thread at a time: not all of their parts are safe in several
+_turn = threading.Lock()  # one thread at a time: some pipeline components are not thread-safe
 
 
 @dataclass(frozen=True)
@@ -143,7 +143,7 @@ def _clauses(tokens: list[Any]) -> Iterator[tuple[list[Any], Any, list[Any]]]:
         for verb in tokens
         if any(child.dep_ in SUBJECTS for child in children[verb.idx])
     }
-    for token in tokens:  # "sat and ate": a second verb has the subject of the first
+    for token in tokens:  # "sat and ate": a conjoined verb inherits the subject of the first
         if token.dep_ == "conj" and token.idx not in subjects and token.head.idx in subjects:
             subjects[token.idx] = [] if token.head.dep_ in SUBJECTS else subjects[token.head.idx]
     for verb in tokens:

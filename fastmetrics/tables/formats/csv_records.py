@@ -46,12 +46,12 @@ class Stream:
         return data if not self._coded or data.isascii() else data.decode("latin-1").encode()
 
     def _start(self, size: int) -> bytes:
-        # Of a file that is not coded, Arrow leaves the mark out.
+        # Arrow removes the BOM itself if the file needs no recoding.
         found = self._read(size)
         return found.removeprefix(_BOM) if self._coded else found
 
     def _read(self, size: int) -> bytes:
-        # A coded byte may take two: no more than was asked for must come of it.
+        # A recoded byte may take two bytes, and at most ``size`` bytes may be returned.
         found: bytes = self.stream.read(size // 2 if self._coded else size)
         return found
 
@@ -90,7 +90,7 @@ class LineNumbers:
         self._file = file
         self._delimiter = delimiter
         self._kept = np.zeros(0, np.int64)
-        # what Arrow reads: a record that begins in one block of two
+        # Arrow's limit: a record may extend over two blocks
         self._most = 2 * max(SIZES.csv_block_bytes, file.max_row_bytes)
 
     def _begin(self) -> None:
@@ -112,7 +112,7 @@ class LineNumbers:
                     if record:
                         yield start
                     start = reader.line_num + 1
-            except csv.Error:  # a record that is too long, but starts here all the same
+            except csv.Error:  # the start of a record that is too long
                 yield start
 
     def of(self, row: int) -> int:

@@ -76,7 +76,7 @@ class DelimitedReader:
                     start = max(start, chunk.stop)
                 return
             except pa.ArrowInvalid as error:
-                if "Empty CSV file" in str(error):  # nothing follows the header, not even the end of its line
+                if "Empty CSV file" in str(error):  # a header without a line end and without rows
                     return
                 if "straddl" in str(error):
                     block = self._larger(block, start)

@@ -52,7 +52,7 @@ class JsonLinesReader:
         self.unreadable: FileFormatError | None = None
         try:
             self.schema = self.schema if first is None else _infer(first, file)
-        except NoGoodLineError as error:  # whose lines are bad rows like others, if there are other files
+        except NoGoodLineError as error:  # its lines are bad rows if there are other files
             self.unreadable = error
 
     def where(self, row: int) -> str:
@@ -201,7 +201,7 @@ def _infer_by_line(block: bytes, shown: str) -> pa.Schema:
             failure = failure or f"{shown}, line {number}: {error}"
             continue
         for name, value in record.items():
-            if name != well_formed(name):  # no column can be called so
+            if name != well_formed(name):  # not a valid column name
                 continue
             found = _type_of(value)
             types[name] = _join(types[name], found) if name in types else found

@@ -136,7 +136,7 @@ def _batches(
         probe = parquet.iter_batches(_PROBE_ROWS, row_groups=groups[:1], columns=names, use_threads=False)
         width = max([width, *(_widest(batch) for batch in _first(probe))])
     fitting = max(1, min(rows, most.parquet_rows, most.parquet_bytes // width))
-    # One thread: decoding in the reader's own thread is as fast, as scoring and writing fill the others.
+    # Decoding in one thread is as fast, because scoring and writing use the other threads.
     yield from fetching.iter_batches(fitting, row_groups=groups, columns=names, use_threads=False)
 
 

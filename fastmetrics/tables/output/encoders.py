@@ -54,7 +54,7 @@ def writing(path: str | Path) -> Iterator[None]:
     except OutputError:
         raise
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError, pa.ArrowTypeError) as error:
-        # A column of the user's that the format has no place for.
+        # The format does not support the type of a column.
         raise OutputError(f"cannot write {path}: {(str(error).splitlines() or [''])[0]}") from error
     except OSError as error:
         reason = os.strerror(error.errno) if error.errno else cause(error)
@@ -78,7 +78,7 @@ class ParquetEncoder:
     def write(self, part: pa.RecordBatch) -> None:
         if self._writer is None:
             few = [name for name, column in zip(part.schema.names, part.columns, strict=True) if _repeats(column)]
-            # A column named twice over would be refused; dots in names would be taken for nesting.
+            # PyArrow rejects duplicate column names here, and reads dots in names as nested fields.
             self._writer = pq.ParquetWriter(
                 self._path, self._schema, use_dictionary=few or False, write_statistics=True
             )
@@ -154,7 +154,7 @@ class TextEncoder:
         table = _null_text_as_empty(table) if lone else table
         pacsv.write_csv(table, block, options)
         made = block.getvalue()
-        if lone and table.column(0).null_count:  # a row that is one null would be a blank line, which readers pass over
+        if lone and table.column(0).null_count:  # readers skip blank lines, so a lone null is quoted
             made = _BLANK_LINE.sub(b'""\n', made.to_pybytes())
         self._sink.write(made)
 

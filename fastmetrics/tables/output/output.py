@@ -87,7 +87,7 @@ class Output:
         with writing(self.path):
             plan = json.loads((self.work.path / "commit.json").read_text(encoding="utf-8"))
             self._target.settle(self.work.path, plan)
-            # Deleting the folder may be cut short too, and must not be taken for an output without parts.
+            # If the deletion is interrupted, the next run must not mistake the rest for an output without parts.
             (self.work.path / "commit.tmp").write_text("[]", encoding="utf-8")
             os.replace(self.work.path / "commit.tmp", self.work.path / "commit.json")
         self.work.remove()
@@ -117,7 +117,7 @@ def find_metadata(path: str | Path, files: Sequence[DataFile] = ()) -> dict[str,
             found = read_small(beside)
         if found is not None:
             return _object(found, shown(beside))
-    if len(files) != 1 or files[0].format != "parquet":  # of several, each has its own
+    if len(files) != 1 or files[0].format != "parquet":  # with several files, each has its own metadata
         return None
     with reading(files[0].shown), pq.ParquetFile(files[0].at_random()) as parquet:
         held = {**(parquet.schema_arrow.metadata or {}), **(parquet.metadata.metadata or {})}

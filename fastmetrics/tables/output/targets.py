@@ -99,8 +99,8 @@ def sync(path: Path) -> None:
     """Wait until a file, or a folder and its files, are written to disk."""
     for one in [*(sorted(path.iterdir()) if path.is_dir() and path.name == "parts" else []), path]:
         if one.is_dir() and not hasattr(os, "O_DIRECTORY"):
-            continue  # Windows opens no folders, and its file systems keep their own journal of names
-        handle = os.open(one, os.O_RDONLY if one.is_dir() else os.O_RDWR)  # Windows flushes what it may write
+            continue  # Windows cannot open folders, and NTFS journals names itself
+        handle = os.open(one, os.O_RDONLY if one.is_dir() else os.O_RDWR)  # Windows flushes only writeable files
         try:
             os.fsync(handle)
         finally:
@@ -161,7 +161,7 @@ class RemoteTarget:
         self._make_folder(probe)
         with place.system.open_output_stream(place.path) as stream:
             stream.write(b"Whether scores can be written here.\n")
-        # Where nothing may be deleted, or another run was first: a name with a dot is left out by all readers.
+        # Deletion may be forbidden, or another run may have deleted it; readers ignore names that start with a dot.
         with suppress(OSError):
             place.system.delete_file(place.path)
 
@@ -226,7 +226,7 @@ def upload(path: Path, url: Url) -> None:
 
     def copy() -> None:
         with plainly():
-            # In one call: a stream that is closed because of an exception would leave the half of an object.
+            # One call, because closing an output stream after an exception would leave an incomplete object.
             fs.copy_files(
                 str(path),
                 target.path,

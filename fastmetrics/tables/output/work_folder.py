@@ -92,7 +92,7 @@ class WorkFolder:
                 raise OutputError(f"another run (process {self._owner()}) is writing {self.output}") from None
             self._lock = lock
             (self.path / "owner").write_text(str(os.getpid()), encoding="ascii")
-            # Where only renames are left, a folder of parts that is gone has got its final name.
+            # After the commit, a missing folder has already been renamed to its final name.
             for name in () if self.committed() else ("parts", "rejects"):
                 (self.path / name).mkdir(exist_ok=True)
         return self
@@ -104,13 +104,13 @@ class WorkFolder:
             self._lock.release()
             self._lock = None
         with suppress(OSError):
-            self.path.rmdir()  # where a file that is locked cannot be deleted, the folder is empty only now
+            self.path.rmdir()  # Windows cannot delete a locked file, so the folder is empty only now
 
     def _owner(self) -> str:
         """The id of the process that holds the lock."""
         try:
             return (self.path / "owner").read_text(encoding="ascii") or "unknown"
-        except (OSError, ValueError):  # it took the lock a moment ago
+        except (OSError, ValueError):  # the other run may not have written its id yet
             return "unknown"
 
     def unfinished(self) -> bool:
@@ -151,12 +151,12 @@ class WorkFolder:
         """Find the finished parts; the bytes of a part are checked when it is used."""
         self.parts = {}
         journal = self.path / "journal.jsonl"
-        for line in journal.read_bytes().splitlines() if journal.exists() else ():  # a run of no rows has none
+        for line in journal.read_bytes().splitlines() if journal.exists() else ():  # a run without rows has no journal
             try:
                 record = json.loads(line)
                 part = Part(**{**record, "stop": tuple(record["stop"])})
             except (ValueError, TypeError, KeyError):
-                continue  # the line that was being written when the run was killed
+                continue  # an incomplete line of a killed run
             self.parts[part.number] = part
 
     def save(
@@ -179,7 +179,7 @@ class WorkFolder:
                 observed,
             )
             with open(self.path / "journal.jsonl", "ab") as journal:
-                # A torn line before this one must not swallow it.
+                # The leading line end separates this line from an incomplete one.
                 journal.write(b"\n" + json.dumps(asdict(part)).encode() + b"\n")
         self.parts[number] = part
         return part
@@ -200,10 +200,10 @@ class WorkFolder:
 
     def remove(self) -> None:
         """Delete the folder, the lock last: a folder with only a lock still belongs to a run."""
-        with suppress(OSError):  # what cannot be deleted is left for the next run to empty
+        with suppress(OSError):  # the next run deletes what remains
             self._clear()
             (self.path / "owner").unlink(missing_ok=True)
-            (self.path / "lock").unlink(missing_ok=True)  # on Windows its release deletes it
+            (self.path / "lock").unlink(missing_ok=True)  # on Windows, releasing the lock deletes it
             self.path.rmdir()
 
     def _clear(self) -> None:

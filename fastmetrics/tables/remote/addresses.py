@@ -56,9 +56,9 @@ class Url:
         user, at, host = self.authority.rpartition("@")
         path, authority = self.path, f"{_MASK if ':' in user else user}{at}{host}"
         if ":" in host and (self.scheme in ("s3", "gs") or not host.rpartition(":")[2].isdigit()):
-            authority, path = _MASK, path[path.rfind("@") :] if "@" in path else ""  # a secret with an unquoted slash
+            authority, path = _MASK, path[path.rfind("@") :] if "@" in path else ""  # unquoted slash in a password
         before, mark, after = path.rpartition("?")
-        if self.scheme in NATIVE and _UNKNOWN.fullmatch(after):  # no parameters of ours, but perhaps somebody's secrets
+        if self.scheme in NATIVE and _UNKNOWN.fullmatch(after):  # unknown parameters may be credentials
             path = before + mark + _masked(after)
         return str(replace(self, authority=authority, path=path, query=_masked(self.query)))
 
@@ -84,7 +84,7 @@ class Url:
 def _masked(query: str) -> str:
     pairs = (pair.partition("=") for pair in query.split("&") if pair)
     return "&".join(
-        f"{name}={value if name in _SAFE else _MASK}" if equals else _MASK  # a token may stand alone
+        f"{name}={value if name in _SAFE else _MASK}" if equals else _MASK  # a lone value may be a token
         for name, equals, value in pairs
     )
 

@@ -73,7 +73,7 @@ def _matching(url: Url, place: Store) -> list[Found]:
     base = replace(url, path=above)
     try:
         files, folders = listing(store(base), deep=globs.is_deep(rest))
-    except NotADirectoryError:  # the fixed beginning is a file, below which nothing is found
+    except NotADirectoryError:  # the prefix without wildcards is a file
         files, folders = {}, []
     found_folders, found_files = globs.matching(rest, ["", *folders], files)
     if found_folders and not globs.is_deep(rest):

@@ -60,7 +60,7 @@ def _native(scheme: str, authority: str, query: str, process: int, environment: 
     try:
         system, base = fs.FileSystem.from_uri(str(url) if scheme != "hdfs" else f"{Url(scheme, authority, '/', query)}")
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
-        # Arrow's message holds the whole address.
+        # Arrow's message contains the whole address, with credentials.
         raise OptionError(f"{url.shown}: Arrow cannot parse this address") from None
     except OSError as error:
         if "libhdfs" in str(error) or "libjvm" in str(error):
@@ -94,7 +94,7 @@ def _s3(url: Url) -> tuple[Any, str]:
         )
     if "region" not in options and "endpoint_override" not in options:
         options["region"] = _region(bucket)
-    # Writes in the background would hold as much of a file in memory as the network is behind.
+    # Background writes would buffer without limit in memory on a slow network.
     settings = {"connect_timeout": CONNECT_SECONDS, "request_timeout": REQUEST_SECONDS, "background_writes": False}
     try:
         system = fs.S3FileSystem(
@@ -222,7 +222,7 @@ def cause(error: BaseException) -> str:
     'permission denied; check the credentials and their permissions'
     """
     code, said = _code(error)
-    # Packages put the address into what they say, with all that is secret in it.
+    # Messages of packages may contain the address with its credentials.
     line = _ADDRESS.sub(lambda found: parse(found[0]).shown, (said.splitlines() or [""])[0])[:_LONGEST]
     if _ADDRESS.fullmatch(said.strip()):
         return "the server refused the request"
