@@ -17,7 +17,7 @@ import numpy as np
 import pytest
 
 import fastmetrics as fm
-from fastmetrics.metrics.shared import anchors as evidence
+from fastmetrics.core.batch_sizes import SIZES
 from tests.reference import claims
 from tests.test_rouge import check
 
@@ -90,7 +90,7 @@ def test_claims_of_frequent_and_rare_words_hold_either_way(window: int) -> None:
     contexts = [[claims_of(chance, words[::-1] + words) for _ in range(3)] for _ in answers]
     found = []
     for most in (-1, 1 << 60):
-        with mock.patch.multiple(evidence, PAIRS=most, MANY=most):
+        with mock.patch.multiple(SIZES, compared_values=most, compared_claims=most):
             found.append(fm.anchors(answers, contexts, window=window)["anchors"].to_pylist())
     assert found[0] == found[1]
     held = [anchor["supported"] for row in found[0] for anchor in row]

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from sklearn.feature_extraction.text import TfidfVectorizer
 
 import fastmetrics as fm
+from fastmetrics.core.batch_sizes import SIZES
 from fastmetrics.errors import OptionError
-from fastmetrics.metrics.shared import anchors as evidence
 from tests import strategies
 from tests.reference import claims
 
@@ -104,7 +104,7 @@ def columns(table: list[tuple[Any, ...]]) -> list[list[Any]]:
 @given(rows, st.sampled_from([0, 2, 30]))
 def test_anchors_are_those_of_the_plain_definition(most: int, table: list[tuple[str, list[str]]], window: int) -> None:
     """The way of rows with few values and claims, and that of the others."""
-    with mock.patch.multiple(evidence, PAIRS=most, MANY=most):
+    with mock.patch.multiple(SIZES, compared_values=most, compared_claims=most):
         found = fm.anchors(*columns(table), window=window)["anchors"].to_pylist()
     for (answer, contexts), ours in zip(table, found, strict=True):
         got = sorted((a["kind"], a["start"], a["stop"], a["supported"]) for a in ours)

@@ -58,9 +58,8 @@ def test_bins_take_no_more_values_than_they_have_room_for(monkeypatch):
         accumulate(bits, bins, seen)
         held.append(int(bins[1023, 7]) >> 32)
 
-    monkeypatch.setattr(sums, "ROWS", 10)
     monkeypatch.setattr(sums, "accumulate", watched)
-    state = State()
+    state = State(10)
     for size in (3, 4, 4, 9, 1, 10, 1, 25, 2, 2, 2, 2, 2, 2):
         state.add([1.0] * size)
     assert max(held) == 10

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from fastmetrics.core.batch_sizes import SIZES
 from fastmetrics.engines.local import Job, run
 from fastmetrics.tables import Limits, open_source
 from fastmetrics.tables.chunks import Place
@@ -36,7 +37,7 @@ def rows(tmp_path: Path) -> tuple[Path, list[int]]:
 
 @pytest.mark.parametrize("kept", [1, 2, 100, 1 << 20])
 def test_any_record_in_any_order_has_its_line(rows, monkeypatch, kept) -> None:
-    monkeypatch.setattr(records, "_KEPT", kept)
+    monkeypatch.setattr(SIZES, "line_numbers", kept)
     path, starts = rows
     source, rng = open_source(path), random.Random(6)
     asked = [0, 0, 5, 4, 3, 0, N - 1, N - 2, N - 1, *(rng.randrange(N) for _ in range(40))]

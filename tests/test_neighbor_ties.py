@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from fastmetrics.core.batch_sizes import SIZES
 from fastmetrics.vectors.neighbors import Index, nearest
 
 
@@ -30,8 +31,7 @@ def test_neighbours_on_a_lattice(monkeypatch, dtype):
     corpus = np.random.default_rng(0).integers(-2, 3, (130, 3))
     square = ((corpus[:, None] - corpus[None]) ** 2).sum(axis=2)
     for tile in (13, 1024):
-        monkeypatch.setattr("fastmetrics.vectors.pair_scan.TILE", tile)
-        monkeypatch.setattr("fastmetrics.vectors.exact_winners.TILE", tile)
+        monkeypatch.setattr(SIZES, "vector_tile_rows", tile)
         for k in (2, 30):
             for ids in searches(corpus.astype(dtype), k, "euclidean"):
                 assert np.array_equal(ids, by_distance_and_number(square, k))

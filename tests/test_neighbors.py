@@ -16,6 +16,7 @@ from hypothesis.extra.numpy import arrays
 from pyarrow import feather, parquet
 from sklearn.neighbors import NearestNeighbors
 
+from fastmetrics.core.batch_sizes import SIZES
 from fastmetrics.errors import FastmetricsError, FileFormatError, InputError, OptionError, OutputError
 from fastmetrics.vectors.neighbors import DISTANCES, METHODS, Index, nearest
 
@@ -354,23 +355,21 @@ def test_rows_without_structure_are_compared_each_with_each():
     assert np.array_equal(found.ids, exact.ids)
 
 
-def test_without_a_method_it_goes_by_size_and_by_how_the_rows_lie(monkeypatch):
+def test_without_a_method_it_goes_by_size_and_by_how_the_rows_lie():
     loose = np.random.default_rng(0).standard_normal((3000, 16)).astype(np.float32)
     near = clusters(9000, 24, centres=300, size=0.2)
     assert nearest(loose).method == nearest(near).method == "exact"
-    monkeypatch.setattr("fastmetrics.vectors.neighbors.EXACT_WORK", 1e8)
-    assert (nearest(loose).method, nearest(near).method) == ("exact", "ivf")
-    monkeypatch.setattr("fastmetrics.vectors.neighbors.EXACT_WORK", 1e7)
-    assert (nearest(loose).method, nearest(near).method) == ("pq", "ivf")
-    assert nearest(loose, metric="dot").method == "pq"
-    assert nearest(loose, loose[:500]).method == "pq"
-    assert nearest(loose, method="ivf").method == "exact"
+    methods = {work: [nearest(rows, exact_work=work).method for rows in (loose, near)] for work in (1e8, 1e7)}
+    assert methods == {1e8: ["exact", "ivf"], 1e7: ["pq", "ivf"]}
+    assert nearest(loose, metric="dot", exact_work=1e7).method == "pq"
+    assert nearest(loose, loose[:500], exact_work=1e7).method == "pq"
+    assert nearest(loose, method="ivf", exact_work=1e7).method == "exact"
 
 
 def test_cells_are_compared_the_same_in_tiles_of_any_size(monkeypatch):
     corpus = clusters(9000, 24, centres=300, size=0.2)
     whole = nearest(corpus, method="ivf")
-    monkeypatch.setattr("fastmetrics.vectors.cell_neighbors.TILE", 48)
+    monkeypatch.setattr(SIZES, "vector_tile_rows", 48)
     tiled = nearest(corpus, method="ivf")
     assert tiled.method == "ivf"
     assert np.array_equal(tiled.ids, whole.ids)

@@ -8,6 +8,7 @@ import pyarrow as pa
 import pytest
 
 from fastmetrics.core.batch_sizes import SIZES, ReadSizes
+from fastmetrics.core.patience import PATIENCE
 from fastmetrics.errors import FileFormatError
 from fastmetrics.tables import open_source
 from tests.table_files import FORMATS, KINDS, read, write
@@ -37,7 +38,7 @@ def small_blocks(monkeypatch):
     """Several chunks a file, and no waiting."""
     monkeypatch.setattr(SIZES, "line_block_bytes", 2000)
     monkeypatch.setattr(SIZES, "csv_block_bytes", 2000)
-    monkeypatch.setattr("fastmetrics.tables.retry.PAUSE", 0)
+    monkeypatch.setattr(PATIENCE, "pause_seconds", 0)
 
 
 @pytest.mark.parametrize("name", FORMATS)

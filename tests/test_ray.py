@@ -18,6 +18,7 @@ import pytest
 from bench.memory import workers
 from fastmetrics import score_files, summarize_files
 from fastmetrics.core.batch_sizes import SIZES
+from fastmetrics.core.patience import PATIENCE
 from fastmetrics.engines.job import Job, RunOptions
 from fastmetrics.engines.local import run
 from fastmetrics.engines.run import open_output, run_on
@@ -258,7 +259,7 @@ def test_killed_workers_change_nothing(tmp_path, rows):
 
 
 def test_a_worker_that_always_dies_is_named(tmp_path, rows, monkeypatch):
-    monkeypatch.setattr("fastmetrics.engines.ray._TRIES", 2)
+    monkeypatch.setattr(PATIENCE, "span_starts", 2)
     deaths = tmp_path / "deaths"
 
     def deadly(batch: pa.RecordBatch) -> pa.RecordBatch:

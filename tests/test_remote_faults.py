@@ -14,8 +14,9 @@ import pytest
 from fsspec.implementations.memory import MemoryFileSystem
 
 from fastmetrics.core.batch_sizes import SIZES, ReadSizes
+from fastmetrics.core.patience import PATIENCE
 from fastmetrics.errors import FileFormatError
-from fastmetrics.tables import open_source, retry
+from fastmetrics.tables import open_source
 from fastmetrics.tables.remote import stores
 from fastmetrics.tables.remote.addresses import parse
 from tests.loopback import BUCKET, KEY, SECRET, Server, Shelf, shelf
@@ -28,8 +29,8 @@ TABLE = pa.table({"id": [f"{n}" for n in range(5000)], "answer": ["yes"] * 5000,
 @pytest.fixture(autouse=True)
 def hasty(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Nobody waits between two tries; how long an answer may take is left alone, as a busy machine's may take long."""
-    monkeypatch.setattr(retry, "PAUSE", 0.001)
-    monkeypatch.setattr(stores, "ATTEMPTS", 1)
+    monkeypatch.setattr(PATIENCE, "pause_seconds", 0.001)
+    monkeypatch.setattr(PATIENCE, "store_attempts", 1)
     stores._native.cache_clear()
     yield
     stores._native.cache_clear()  # those made here are for these tests alone
@@ -103,7 +104,7 @@ def test_a_store_that_cannot_be_reached(monkeypatch: pytest.MonkeyPatch, tmp_pat
 
 
 def test_a_store_that_hangs_is_not_waited_for(failing: Shelf, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(stores, "REQUEST_SECONDS", 1.0)
+    monkeypatch.setattr(PATIENCE, "request_seconds", 1.0)
     failing.objects["/bkt/t.csv"] = b"answer\nyes\n"
     failing.faults["HEAD"] = ["hang"] * 4
     began = time.monotonic()
@@ -131,7 +132,7 @@ def test_a_refusal_is_an_error(failing: Shelf, tmp_path: Path, status: int, caus
     with pytest.raises(FileFormatError, match=cause):
         open_source(address(failing, "t.csv"))
     tries = 20 - len(failing.faults["GET"])
-    assert tries == (retry.TRIES if status == 503 else 1), "what would fail again is not tried again"
+    assert tries == (PATIENCE.read_tries if status == 503 else 1), "what would fail again is not tried again"
 
 
 def test_an_object_that_changes_on_the_way_is_an_error(failing: Shelf, tmp_path: Path) -> None:
@@ -185,7 +186,7 @@ def test_a_reader_that_fails_in_the_middle_goes_on(tmp_path: Path, monkeypatch, 
         pq.write_table(TABLE, path, row_group_size=500)
     fsspec.filesystem("memory").put_file(str(path), f"/flaky/{name}")
     for spared in (0, 1, 2, 5, 9):
-        Flaky.spared, Flaky.faults = spared, retry.TRIES - 1
+        Flaky.spared, Flaky.faults = spared, PATIENCE.read_tries - 1
         assert read(open_source(f"flaky://flaky/{name}"), KINDS)[0].equals(TABLE)
     Flaky.spared, Flaky.faults = 1, 10**6
     with pytest.raises(FileFormatError, match=rf"flaky://flaky/{name}: cannot be read: RuntimeError: the package"):
@@ -199,7 +200,7 @@ def test_a_read_that_comes_up_short_is_made_again(tmp_path: Path, monkeypatch, n
     fsspec.register_implementation("flaky", Flaky, clobber=True)
     monkeypatch.setattr(SIZES, "remote_ahead_bytes", 4 << 10)
     fsspec.filesystem("memory").put_file(str(write(TABLE, tmp_path / name)), f"/short/{name}")
-    for short in range(1, retry.TRIES):
+    for short in range(1, PATIENCE.read_tries):
         source = open_source(f"flaky://short/{name}")
         Flaky.short = short
         assert read(source, KINDS)[0].equals(TABLE)
@@ -216,7 +217,7 @@ def test_parquet_goes_on_at_the_row_it_had_come_to(failing: Shelf, tmp_path: Pat
     failing.objects["/bkt/t.parquet"] = (tmp_path / "t.parquet").read_bytes()
     sizes = ReadSizes(parquet_rows=500)
     source = open_source(address(failing, "t.parquet"), sizes=sizes)
-    failures, first = [retry.TRIES - 1], [rows]
+    failures, first = [PATIENCE.read_tries - 1], [rows]
 
     def breaking(parquet, *rest, real=None):
         for seen, batch in enumerate(real(parquet, *rest)):
@@ -231,7 +232,7 @@ def test_parquet_goes_on_at_the_row_it_had_come_to(failing: Shelf, tmp_path: Pat
     assert read(source, KINDS)[0].equals(TABLE)
     assert failures == [0]
     local = open_source(tmp_path / "t.parquet", sizes=sizes)
-    failures[0] = retry.TRIES
+    failures[0] = PATIENCE.read_tries
     with pytest.raises(FileFormatError, match="the store is not reachable"):
         read(local, KINDS)
 
@@ -249,7 +250,7 @@ def test_secrets_of_the_web_stay_out_of_what_went_wrong(failing: Shelf, fault: i
 
 
 def test_the_web_is_not_waited_for_either(failing: Shelf, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(stores, "REQUEST_SECONDS", 1.0)
+    monkeypatch.setattr(PATIENCE, "request_seconds", 1.0)
     failing.objects["/t.csv"] = b"id,answer\n1,a\n"
     assert len(open_source(f"{failing.endpoint}/t.csv").files) == 1
     failing.faults = {"GET": ["hang"] * 20, "HEAD": ["hang"] * 20}

@@ -15,6 +15,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 import pytest
 
+from fastmetrics.core.batch_sizes import SIZES
 from fastmetrics.engines.local import Job, run
 from fastmetrics.errors import InputError, OptionError, OutputError
 from fastmetrics.results.score_files import summarize_files
@@ -185,7 +186,7 @@ def test_an_upload_that_ends_early_is_made_good(
         left[0] -= 1
         real(path, url)
 
-    monkeypatch.setattr(targets, "_TOGETHER", 1)
+    monkeypatch.setattr(SIZES, "uploaded_files", 1)
     monkeypatch.setattr(targets, "upload", upload)
     options = {"limits": Limits(part_rows=300), "overwrite": True}
     with pytest.raises(StopError):

@@ -18,8 +18,8 @@ from selenium.webdriver.common.keys import Keys
 from selenium.webdriver.support.ui import Select, WebDriverWait
 
 import fastmetrics as fm
+from fastmetrics.core.batch_sizes import SIZES
 from fastmetrics.errors import InputError, OptionError, OutputError
-from fastmetrics.reporting import all_rows, text_spill
 from tests.browser import CHROMIUM, browser, complaints, requests, width
 from tests.program import program
 from tests.test_report import HOSTILE, read
@@ -30,10 +30,9 @@ ROWS = 700
 @pytest.fixture(scope="module", autouse=True)
 def small():
     with pytest.MonkeyPatch.context() as patched:
-        for module, name, value in (
-            (all_rows, "PART", 128), (all_rows, "LINES", 16), (all_rows, "WEIGHT", 3_000), (text_spill, "GATHERED", 50),
-        ):  # fmt: skip
-            patched.setattr(module, name, value)
+        small = {"report_part_rows": 128, "report_lines": 16, "report_text_chars": 3_000, "report_text_rows": 50}
+        for name, value in small.items():
+            patched.setattr(SIZES, name, value)
         yield
 
 

@@ -137,7 +137,7 @@ def test_any_cut_of_the_rows_gives_the_same_bits(threads: int, monkeypatch: pyte
 
 @pytest.mark.parametrize("most", [3, 1 << 17])
 def test_stems_in_kept_and_in_new_wordbooks(most: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("fastmetrics.text.tokenize.Wordbook.MOST_WORDS", most)
+    monkeypatch.setattr(SIZES, "wordbook_words", most)
     monkeypatch.setattr(SIZES, "batch_rows", 1)
     answers = ["running cats jumped", "ponies", "over fences", "cat fence", "a run"]
     check(answers, [["the cat runs, jumping"], ["pony", "poni"], ["fence"], ["cats"], ["running"]], stemmer=True)

@@ -9,8 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from fastmetrics.core.patience import PATIENCE
 from fastmetrics.errors import FastmetricsError, OptionError
-from fastmetrics.tables import Output, open_source, retry
+from fastmetrics.tables import Output, open_source
 from fastmetrics.tables.remote import stores
 from fastmetrics.tables.remote.addresses import parse, shown
 from fastmetrics.tables.remote.stores import cause
@@ -107,8 +108,8 @@ def nowhere(monkeypatch: pytest.MonkeyPatch) -> None:
     """No store can be reached, and nobody waits for one."""
     monkeypatch.setenv("AWS_ENDPOINT_URL", "http://127.0.0.1:1")
     monkeypatch.setenv("AWS_EC2_METADATA_DISABLED", "true")
-    monkeypatch.setattr(retry, "PAUSE", 0.0)
-    monkeypatch.setattr(stores, "ATTEMPTS", 1)
+    monkeypatch.setattr(PATIENCE, "pause_seconds", 0.0)
+    monkeypatch.setattr(PATIENCE, "store_attempts", 1)
     stores._native.cache_clear()
 
 

@@ -95,11 +95,10 @@ def test_a_long_column_agrees_with_fsum() -> None:
 
 
 @pytest.mark.parametrize("rows", [1, 4, 7])
-def test_bins_are_emptied_before_they_could_overflow(monkeypatch: pytest.MonkeyPatch, rows: int) -> None:
+def test_bins_are_emptied_before_they_could_overflow(rows: int) -> None:
     values = np.random.default_rng(5).normal(size=50)
     whole = state_of(values)
-    monkeypatch.setattr(sums, "ROWS", rows)
-    parts = State()
+    parts = State(rows)
     for start in range(0, 50, 3):
         parts.add(values[start : start + 3])
         assert parts._pending <= rows

@@ -93,13 +93,12 @@ def test_seed_and_threads():
     assert fm.topic_coverage(log, 7, seed=1).to_rows().num_rows == 20_000
 
 
-def test_rows_beyond_the_sample_have_the_topic_of_the_nearest_centre(monkeypatch):
-    monkeypatch.setattr(clusters, "SAMPLE", 200)
+def test_rows_beyond_the_sample_have_the_topic_of_the_nearest_centre():
     rng = np.random.default_rng(0)
     which = rng.integers(0, 4, 2000)
     units = (CORNERS[which] + 0.05 * rng.standard_normal((2000, 4))).astype(np.float32)
     units /= np.linalg.norm(units, axis=1, keepdims=True)
-    found, centres = clusters.clusters(units, 4, 3, 2)
+    found, centres = clusters.clusters(units, 4, 3, 2, sample=200)
     apart = np.linalg.norm(units[:, None] - centres[None], axis=2)
     assert (found == apart.argmin(axis=1)).all()
     assert len({(a, b) for a, b in zip(which.tolist(), found.tolist(), strict=True)}) == 4

@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import fastmetrics as fm
+from fastmetrics.core.batch_sizes import SIZES
 from fastmetrics.errors import ColumnError, InputError, OptionError
-from fastmetrics.usage import earlier
 from tests.program import jsonl, program
 from tests.reference import usage as reference
 
@@ -36,8 +36,8 @@ def test_cache_hits_are_the_definition(rows, tau, sizes):
         "answer": [row["answer"] for row in rows],
     }
     with pytest.MonkeyPatch.context() as patched:
-        patched.setattr(earlier, "BLOCK", sizes[0])
-        patched.setattr(earlier, "TILE", sizes[1])
+        patched.setattr(SIZES, "question_block_rows", sizes[0])
+        patched.setattr(SIZES, "question_tile_rows", sizes[1])
         found = fm.cache_hit_rate(log, tau, threads=1)
     table = found.to_arrow().to_pylist()
     for row, near in zip(table, expected, strict=True):

@@ -44,7 +44,7 @@ def test_words_are_rewritten_as_they_would_be_cut(name: str) -> None:
 
 
 def test_a_book_is_full_when_one_of_its_vocabularies_is(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(Wordbook, "MOST_WORDS", 3)
+    monkeypatch.setattr(SIZES, "wordbook_words", 3)
     book = Wordbook()
     assert not book.full
     book.vocabulary("words").ids_of(["a", "b"])
@@ -56,7 +56,7 @@ def test_a_book_is_full_when_one_of_its_vocabularies_is(monkeypatch: pytest.Monk
 
 def test_a_full_book_is_replaced_and_any_other_used_again(monkeypatch: pytest.MonkeyPatch) -> None:
     """So memory is bounded, however many words a table has."""
-    monkeypatch.setattr(Wordbook, "MOST_WORDS", 20)
+    monkeypatch.setattr(SIZES, "wordbook_words", 20)
     monkeypatch.setattr(SIZES, "batch_rows", 1)
     made: list[Wordbook] = []
 

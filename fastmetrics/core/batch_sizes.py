@@ -1,7 +1,7 @@
 """How many rows or bytes are read, scored, asked for and written at a time: the only home of such sizes.
 
-They trade memory for speed and change no value.  Sizes of the tiles that an algorithm works on stand beside the
-algorithm, since its arithmetic decides them; limits that a user sets are options.
+They trade memory for speed and change no value.  Limits that a user sets are options; sizes that the arithmetic of an
+algorithm or compiled code fixes stand beside it.
 """
 
 from __future__ import annotations
@@ -20,12 +20,27 @@ class BatchSizes:
     batch_bytes: int = 8 << 20
     """Bytes scored together, where rows are long."""
 
+    wordbook_words: int = 1 << 19
+    """Words of a vocabulary that successive batches share, before a new one begins."""
+    compared_values: int = 1 << 16
+    """Pairs of values: up to so many, the values of a row are all compared with each other."""
+    compared_claims: int = 1 << 16
+    """Claims × occurrences of their words: from this product on, a row's frequent words are processed separately."""
+    vector_tile_rows: int = 1024
+    """Rows of vectors on each side of a tile of scalar products."""
+    question_block_rows: int = 2048
+    """Questions whose nearest earlier ones are looked for together."""
+    question_tile_rows: int = 4096
+    """Earlier questions that such a block is compared with at a time."""
+
     line_block_bytes: int = 8 << 20
     """Bytes of a file of JSON lines read at a time."""
     json_block_bytes: int = 1 << 20
     """Bytes of such a block that one thread parses at a time."""
     csv_block_bytes: int = 4 << 20
     """Bytes of a CSV or TSV file parsed at a time."""
+    line_numbers: int = 1 << 20
+    """Recent records of a CSV or TSV file whose line numbers are remembered."""
     trec_block_bytes: int = 16 << 20
     """Bytes of a TREC run or judgements parsed at a time."""
     stream_block_bytes: int = 1 << 20
@@ -48,6 +63,9 @@ class BatchSizes:
     remote_fetch_bytes: int = 64 << 20
     """Row groups of a remote Parquet file up to this size are fetched as a whole."""
 
+    remote_files: int = 16
+    """Remote files opened at the same time to read their headers."""
+
     span_bytes: int = 32 << 20
     """Bytes of a span of whole files (see docs/design.md, "Spans")."""
     parquet_span_rows: int = 131_072
@@ -61,6 +79,17 @@ class BatchSizes:
     """Rows saved at a time of an output that a model's replies fill."""
     upload_block_bytes: int = 8 << 20
     """Bytes uploaded at a time."""
+    uploaded_files: int = 4
+    """Files uploaded at the same time."""
+
+    report_part_rows: int = 16_384
+    """Rows of a part of the texts and figures of a report on all rows."""
+    report_lines: int = 256
+    """Rows of the report's table in one of its files."""
+    report_text_chars: int = 200_000
+    """Characters of texts in one of the report's files, from which on the file ends."""
+    report_text_rows: int = 32_768
+    """Rows of texts looked up at a time."""
 
     asked_rows: int = 512
     """Rows whose calls are made and looked up together."""

@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from fastmetrics.core.arrays import Floats
+from fastmetrics.core.batch_sizes import SIZES
 from fastmetrics.reporting.asked import Asked
 from fastmetrics.reporting.judged_rows import JudgedRows
 from fastmetrics.reporting.paired_rows import PairedRows
@@ -21,12 +22,6 @@ from fastmetrics.reporting.text_spill import KeptTexts, SpilledTexts
 
 MARK = "rows/folder.json"
 """The file by which a folder is known as one of a report."""
-PART = 16_384
-"""How many rows are made at a time."""
-LINES = 256
-"""The rows of a file of lines."""
-WEIGHT = 200_000
-"""From how many characters on a file of texts ends."""
 _LINE = 120
 """The characters of a question that stand in a line."""
 _EXACT = 2.0**24
@@ -46,7 +41,14 @@ class RowFiles:
             for at, name in enumerate(rows.names)
         ]
         wide = "f8" if "f8" in {*after, *before} else "f4"
-        self.page = {"n": rows.n, "lines": LINES, "starts": self.starts, "after": after, "before": before, "each": wide}
+        self.page = {
+            "n": rows.n,
+            "lines": SIZES.report_lines,
+            "starts": self.starts,
+            "after": after,
+            "before": before,
+            "each": wide,
+        }
         self._write_texts(asked, seen, wide)
         (folder / MARK).write_text(json.dumps({"report": "fastmetrics", "rows": rows.n}) + "\n", encoding="utf-8")
 
@@ -63,8 +65,8 @@ class RowFiles:
         texts = _source(work / "texts", rows, asked.texts, JUDGED, seen)
         earlier = _earlier(work / "earlier", rows, asked.baseline_texts)
         judged = None if asked.judged is None else JudgedRows(asked.judged)
-        for start in range(0, n, PART):
-            stop = min(start + PART, n)
+        for start in range(0, n, SIZES.report_part_rows):
+            stop = min(start + SIZES.report_part_rows, n)
             told: list[dict[str, Any]] = [{"t": one} for one in shown_texts(texts.rows(start, stop))]
             for row, other in zip(told, earlier.rows(start, stop) if earlier else [], strict=False):
                 row["other"] = None if (answer := other.get("answer")) is None else cut(answer)
@@ -78,8 +80,10 @@ class RowFiles:
             [self.rows.label(start + at), str(row["t"].get("question") or row["t"].get("answer") or "")[:_LINE]]
             for at, row in enumerate(told)
         ]
-        for first in range(0, len(lines), LINES):
-            self._write(f"lines-{(start + first) // LINES}", _json(lines[first : first + LINES]))
+        for first in range(0, len(lines), SIZES.report_lines):
+            self._write(
+                f"lines-{(start + first) // SIZES.report_lines}", _json(lines[first : first + SIZES.report_lines])
+            )
         stop = start + len(told)
         after = [self.rows.part(name, start, stop) for name in self.rows.names]
         before = [self.rows.part_before(name, start, stop) for name in self.rows.names]
@@ -107,7 +111,7 @@ def _source(
     if texts is None:
         return KeptTexts(rows.main, names, seen=seen)
     assert rows.ids is not None
-    return SpilledTexts(folder, rows.ids, texts, names, PART, seen)
+    return SpilledTexts(folder, rows.ids, texts, names, SIZES.report_part_rows, seen)
 
 
 def _earlier(folder: Path, rows: PairedRows, texts: Any) -> KeptTexts | SpilledTexts | None:
@@ -115,7 +119,7 @@ def _earlier(folder: Path, rows: PairedRows, texts: Any) -> KeptTexts | SpilledT
     if rows.base is None or rows.ids is None:
         return None
     if texts is not None:
-        return SpilledTexts(folder, rows.ids, texts, ["answer"], PART)
+        return SpilledTexts(folder, rows.ids, texts, ["answer"], SIZES.report_part_rows)
     return KeptTexts(rows.base, ["answer"], rows.partner)
 
 
@@ -124,7 +128,7 @@ def _by_weight(written: Sequence[str]) -> Iterator[tuple[int, Sequence[str]]]:
     first = weight = 0
     for at, one in enumerate(written):
         weight += len(one)
-        if weight >= WEIGHT or at == len(written) - 1:
+        if weight >= SIZES.report_text_chars or at == len(written) - 1:
             yield first, written[first : at + 1]
             first, weight = at + 1, 0
 

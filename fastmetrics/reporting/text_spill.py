@@ -10,14 +10,12 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from fastmetrics.core.batch_sizes import SIZES
 from fastmetrics.core.input_columns import resolve
 from fastmetrics.errors import InputError
 from fastmetrics.reporting.row_texts import Seen
 from fastmetrics.results.score_runs import ScoreRun
 from fastmetrics.results.worst_rows import text_pieces
-
-GATHERED = 32_768
-"""How many rows of texts are looked up at a time."""
 
 
 class KeptTexts:
@@ -60,7 +58,7 @@ class SpilledTexts:
             if seen is not None:
                 seen(dict(zip(one.column_names, one.columns, strict=True)))
             held.append(one)
-            if sum(part.num_rows for part in held) >= GATHERED:
+            if sum(part.num_rows for part in held) >= SIZES.report_text_rows:
                 self._lay(pa.concat_tables(held))
                 held = []
         if held:

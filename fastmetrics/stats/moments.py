@@ -36,7 +36,8 @@ class State:
     True
     """
 
-    def __init__(self) -> None:
+    def __init__(self, bin_rows: int = sums.ROWS) -> None:
+        self._bin_rows = bin_rows
         self._total = 0
         self._squares = 0
         self._counts = dict.fromkeys(_COUNTS, 0)
@@ -53,8 +54,8 @@ class State:
         for chunk in column.chunks if isinstance(column, pa.ChunkedArray) else [column]:
             values, n_null = _float64(chunk)
             self._counts["n_missing"] += n_null
-            for start in range(0, len(values), sums.ROWS):
-                self._accumulate(values[start : start + sums.ROWS])
+            for start in range(0, len(values), self._bin_rows):
+                self._accumulate(values[start : start + self._bin_rows])
 
     def tell_apart(self, n_undefined: int, n_error: int) -> None:
         """Reclassify missing rows as undefined or failed; raises ``InputError`` if there are too few missing rows."""
@@ -171,7 +172,7 @@ class State:
         return {**self._counts, "total": hex(self._total), "squares": hex(self._squares), **extremes}
 
     def _accumulate(self, values: NDArray[np.float64]) -> None:
-        if self._pending + len(values) > sums.ROWS:
+        if self._pending + len(values) > self._bin_rows:
             self._fold()
         if self._bins is None:
             self._bins = np.zeros((2048, 8), np.int64)

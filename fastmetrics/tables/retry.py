@@ -6,16 +6,12 @@ import time
 from collections.abc import Callable, Iterator
 from typing import TypeVar
 
+from fastmetrics.core.patience import PATIENCE
 from fastmetrics.errors import FileFormatError
 from fastmetrics.tables.chunks import Chunk
 from fastmetrics.tables.remote.stores import passing
 
 T = TypeVar("T")
-
-TRIES = 3
-"""How often a read is tried before its failure counts."""
-PAUSE = 0.2
-"""Seconds before the second try; each later one waits twice as long."""
 
 
 class Tries:
@@ -31,11 +27,11 @@ class Tries:
     def over(self, error: BaseException | None) -> bool:
         """Whether a failure is final: the last of several, or one that will not pass."""
         self._failures += 1
-        return self._failures == TRIES or not passing(error)
+        return self._failures == PATIENCE.read_tries or not passing(error)
 
     def wait(self) -> None:
         """Let time pass before the next try."""
-        time.sleep(PAUSE * 2 ** (self._failures - 1))
+        time.sleep(PATIENCE.pause_seconds * 2 ** (self._failures - 1))
 
 
 def patiently(do: Callable[[], T]) -> T:

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple, TypeVar
 import numpy as np
 
 from fastmetrics.core.arrays import Bytes, Ids, Ints, Text, Tokens, text_of_strings
+from fastmetrics.core.batch_sizes import SIZES
 from fastmetrics.kernels.text import folding as words
 from fastmetrics.kernels.text import retokenize as rewrite
 from fastmetrics.kernels.text import sacrebleu_tokenizers as bleu
@@ -192,8 +193,6 @@ class Wordbook:
     book.
     """
 
-    MOST_WORDS = 1 << 19
-
     def __init__(self) -> None:
         self._vocabularies: dict[str, Vocabulary] = {}
         self._rewriters: dict[str, Rewriter] = {}
@@ -221,7 +220,7 @@ class Wordbook:
     @property
     def full(self) -> bool:
         """Whether a new book is needed."""
-        return any(len(vocabulary) > self.MOST_WORDS for vocabulary in self._vocabularies.values())
+        return any(len(vocabulary) > SIZES.wordbook_words for vocabulary in self._vocabularies.values())
 
 
 def _enough(size: int, wanted: int) -> int:

@@ -19,14 +19,14 @@ SAMPLE = 50_000
 _BLOCK = 8_192
 
 
-def clusters(units: Units, k: int, seed: int, threads: int) -> tuple[Ints, Units]:
+def clusters(units: Units, k: int, seed: int, threads: int, sample: int = SAMPLE) -> tuple[Ints, Units]:
     """The number of each row's centre, and the centres: those nearest to their rows of several tries.
 
-    They are found on an even sample of at most 50,000 rows.  There are as many centres as distinct rows, if that is
+    They are found on an even sample of at most ``sample`` rows.  There are as many centres as distinct rows, if that is
     fewer than ``k``.
     """
     rng = np.random.default_rng(seed)
-    some = units if len(units) <= SAMPLE else units[np.sort(rng.choice(len(units), SAMPLE, replace=False))]
+    some = units if len(units) <= sample else units[np.sort(rng.choice(len(units), sample, replace=False))]
     distinct = np.unique(some, axis=0)
     centres = distinct if len(distinct) <= k else _trained(some, k, seed)
     return assigned(units, centres, threads), centres
@@ -34,7 +34,7 @@ def clusters(units: Units, k: int, seed: int, threads: int) -> tuple[Ints, Units
 
 def _trained(rows: Units, k: int, seed: int) -> Units:
     options: dict[str, Any] = {"niter": ROUNDS, "nredo": TRIES, "seed": seed, "min_points_per_centroid": 1}
-    means: Any = faiss.Kmeans(rows.shape[1], k, max_points_per_centroid=SAMPLE, **options)
+    means: Any = faiss.Kmeans(rows.shape[1], k, max_points_per_centroid=len(rows), **options)
     with faiss_threads(1), one_blas_thread():
         means.train(np.ascontiguousarray(rows))
     return np.asarray(means.centroids, np.float32)

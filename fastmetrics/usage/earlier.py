@@ -5,12 +5,10 @@ from __future__ import annotations
 import numpy as np
 
 from fastmetrics.core.arrays import Flags, Floats, Ints
+from fastmetrics.core.batch_sizes import SIZES
 from fastmetrics.core.threads import ordered
 from fastmetrics.usage.question_vectors import Units
 from fastmetrics.vectors.arrays import one_blas_thread
-
-BLOCK, TILE = 2048, 4096
-"""Rows of a product of two matrices: their sizes are fixed, so that threads change no bit."""
 
 
 def nearest_earlier(units: Units, times: Ints, stored: Flags, threads: int) -> tuple[Floats, Ints]:
@@ -20,12 +18,13 @@ def nearest_earlier(units: Units, times: Ints, stored: Flags, threads: int) -> t
     """
     kept = np.flatnonzero(stored)
     before = np.searchsorted(times[kept], times, side="left")
+    size = SIZES.question_block_rows  # the same for any number of threads, so that these change no bit
 
     def block(start: int) -> tuple[Floats, Ints]:
-        return _nearest(units[start : start + BLOCK], before[start : start + BLOCK], units, kept)
+        return _nearest(units[start : start + size], before[start : start + size], units, kept)
 
     with one_blas_thread():
-        found = list(ordered(block, range(0, len(units), BLOCK), threads))
+        found = list(ordered(block, range(0, len(units), size), threads))
     nothing = np.zeros(0), np.zeros(0, np.int64)
     cosines, rows = (np.concatenate(one) for one in zip(nothing, *found, strict=True))
     return cosines, rows
@@ -35,8 +34,9 @@ def _nearest(asked: Units, before: Ints, units: Units, kept: Ints) -> tuple[Floa
     best = np.full(len(asked), -np.inf, np.float32)
     rows = np.full(len(asked), -1)
     every = np.arange(len(asked))
-    for start in range(0, int(before.max(initial=0)), TILE):
-        tile = kept[start : start + TILE]
+    size = SIZES.question_tile_rows
+    for start in range(0, int(before.max(initial=0)), size):
+        tile = kept[start : start + size]
         products = asked @ units[tile].T
         late = start + np.arange(len(tile)) >= before[:, None] if before.min() < start + len(tile) else None
         if late is not None:

@@ -10,10 +10,11 @@ import faiss
 import numpy as np
 import numpy.typing as npt
 
+from fastmetrics.core.batch_sizes import SIZES
 from fastmetrics.core.threads import ordered
 from fastmetrics.kernels.vectors.distances import Nearest, Points, scan_tile
 from fastmetrics.vectors.arrays import Ids
-from fastmetrics.vectors.centred import BLOCK, TILE, Cloud, Floats
+from fastmetrics.vectors.centred import BLOCK, Cloud, Floats
 from fastmetrics.vectors.exact_winners import NOTHING, SPARE, nothing, rank
 from fastmetrics.vectors.faiss_index import faiss_threads
 from fastmetrics.vectors.pair_scan import scan
@@ -85,11 +86,11 @@ class Cells:
 
     def neighbours(self, k: int, visited: int, threads: int) -> Ids:
         """The k + SPARE nearest of each row in the cells around it, ``NOTHING`` where there are fewer."""
-        kept = min(k + SPARE, len(self.cloud) - 1)
+        kept, size = min(k + SPARE, len(self.cloud) - 1), SIZES.vector_tile_rows
         blocks = [
-            (start, min(start + TILE, stop))
+            (start, min(start + size, stop))
             for first, stop in zip(self.bounds[:-1].tolist(), self.bounds[1:].tolist(), strict=True)
-            for start in range(first, stop, TILE)
+            for start in range(first, stop, size)
         ]
         ids = np.empty((len(self.cloud), kept), np.int64)
 
@@ -109,9 +110,9 @@ class Cells:
 
     def _compare(self, down: Points, cell: int, near: Nearest, rows: Ids) -> None:
         """Offer the rows of a cell to the lists of some rows."""
-        found = Nearest(near.halves[rows], near.ids[rows])
-        for start in range(self.bounds[cell], self.bounds[cell + 1], TILE):
-            across = _part(self.points, slice(start, min(start + TILE, self.bounds[cell + 1])))
+        found, size = Nearest(near.halves[rows], near.ids[rows]), SIZES.vector_tile_rows
+        for start in range(self.bounds[cell], self.bounds[cell + 1], size):
+            across = _part(self.points, slice(start, min(start + size, self.bounds[cell + 1])))
             _offer(down, across, found)
         near.halves[rows], near.ids[rows] = found
 

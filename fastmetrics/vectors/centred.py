@@ -23,7 +23,6 @@ Floats: TypeAlias = npt.NDArray[np.float64]
 Metric: TypeAlias = Literal["cosine", "euclidean"]
 
 BLOCK = 4096
-TILE = 1024
 
 
 @dataclass(frozen=True)

@@ -12,10 +12,11 @@ from collections.abc import Callable, Iterable, Sequence
 import numpy as np
 import numpy.typing as npt
 
+from fastmetrics.core.batch_sizes import SIZES
 from fastmetrics.core.threads import ordered
 from fastmetrics.kernels.vectors.distances import Nearest, Points, close_pairs, offer
 from fastmetrics.vectors.arrays import Block, Ids
-from fastmetrics.vectors.centred import BLOCK, TILE, Cloud, Floats, digests
+from fastmetrics.vectors.centred import BLOCK, Cloud, Floats, digests
 
 _SINGLE, _DOUBLE = 2.0**-24, 2.0**-53  # unit roundoffs of float32 and float64
 
@@ -106,18 +107,19 @@ def winners(
         first = alike(cloud.directions(queries[equal]), queries[equal], cloud.stretches(), k)
         ids[equal] = np.where(first[:, -1:] == NOTHING, ids[equal], first)
     doubt = np.flatnonzero(unsure & (last > 0))
+    size = SIZES.vector_tile_rows
 
     def part(start: int) -> Nearest:
-        places = doubt[start : start + TILE]
+        places = doubt[start : start + size]
         asked = queries[places]
         down = cloud.fine_points(asked)
         middle = float(np.linalg.norm(cloud.mean)) * cloud.factor
         fine = fine_blur(np.sqrt(2.0 * down.halves), last[places], cloud.vectors.dim, middle)
-        tiles = (cloud.fine_points(np.arange(at, min(at + TILE, len(cloud)))) for at in range(0, len(cloud), TILE))
+        tiles = (cloud.fine_points(np.arange(at, min(at + size, len(cloud)))) for at in range(0, len(cloud), size))
         return settled(down, last[places], fine, tiles, lambda one, other: cloud.pair_halves(asked[one], other), k)
 
-    for start, best in zip(range(0, len(doubt), TILE), ordered(part, range(0, len(doubt), TILE), threads), strict=True):
-        ids[doubt[start : start + TILE]], halves[doubt[start : start + TILE]] = best.ids, best.halves
+    for start, best in zip(range(0, len(doubt), size), ordered(part, range(0, len(doubt), size), threads), strict=True):
+        ids[doubt[start : start + size]], halves[doubt[start : start + size]] = best.ids, best.halves
     return ids, halves
 
 

@@ -72,6 +72,7 @@ def nearest(
     k: int = 10,
     metric: Distance = "cosine",
     method: str | None = None,
+    exact_work: float = EXACT_WORK,
     recall: float = RECALL,
     recall_sample: int = 1000,
     seed: int = 0,
@@ -80,12 +81,13 @@ def nearest(
     """The ``k`` nearest rows of ``corpus`` for each query, or for each corpus row, excluding itself.
 
     ``method`` is exact, ivf (inverted lists of half-precision rows), hnsw (a navigable graph) or pq (inverted lists of
-    4-bit codes; the best candidates are compared exactly).  The default is exact while queries · rows · D ≤ 10¹²;
-    beyond, pq, or for neighbours within a corpus ivf, whose lists are compared list by list.  If the rows are too
-    spread out for that, each pair is compared once, up to 10¹³ multiplications or if ivf was requested (``method`` of
-    the result is then exact); otherwise pq is used.  An approximate search increases its effort until it finds the
-    share ``recall`` of the true neighbours of ``recall_sample`` queries, and reports the share found.  Distances of the
-    returned rows are computed in float64.  The same call gives the same rows for any number of threads.
+    4-bit codes; the best candidates are compared exactly).  The default is exact while queries · rows · D ≤
+    ``exact_work``; beyond, pq, or for neighbours within a corpus ivf, whose lists are compared list by list.  If the
+    rows are too spread out for that, each pair is compared once, up to 10 · ``exact_work`` multiplications or if ivf
+    was requested (``method`` of the result is then exact); otherwise pq is used.  An approximate search increases its
+    effort until it finds the share ``recall`` of the true neighbours of ``recall_sample`` queries, and reports the
+    share found.  Distances of the returned rows are computed in float64.  The same call gives the same rows for any
+    number of threads.
 
     >>> found = nearest([[1.0, 0.0], [0.0, 1.0], [0.8, 0.6]], k=1)
     >>> found.ids.ravel().tolist(), found.distances.round(6).ravel().tolist(), found.recall
@@ -99,11 +101,11 @@ def nearest(
     asked = vectors if queries is None else Vectors.of(queries)
     work = float(asked.rows) * vectors.rows * vectors.dim
     alone = queries is None and metric != "dot"
-    chosen = method or ("exact" if work <= EXACT_WORK else "ivf" if alone else "pq")
+    chosen = method or ("exact" if work <= exact_work else "ivf" if alone else "pq")
     if alone and chosen in ("exact", "ivf"):
         _check(metric, chosen, k, recall, recall_sample, seed)
         wanted = None if chosen == "exact" else Wanted(recall, recall_sample, seed)
-        too_many = method is None and work > 10 * EXACT_WORK
+        too_many = method is None and work > 10 * exact_work
         found = _self_join(vectors, k, metric, wanted, too_many, workers)
         if found is not None:
             return found

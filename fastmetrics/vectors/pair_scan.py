@@ -9,10 +9,11 @@ from functools import partial
 import numpy as np
 import numpy.typing as npt
 
+from fastmetrics.core.batch_sizes import SIZES
 from fastmetrics.core.threads import ordered
 from fastmetrics.kernels.vectors.distances import Nearest, Points, distance_sums, scan_tile
 from fastmetrics.vectors.arrays import Ids
-from fastmetrics.vectors.centred import BLOCK, TILE, Cloud, Floats
+from fastmetrics.vectors.centred import BLOCK, Cloud, Floats
 from fastmetrics.vectors.exact_winners import SPARE, nothing, winners
 
 
@@ -40,8 +41,8 @@ def join(cloud: Cloud, k: int, threads: int, centre_at: float | None = None) -> 
 
     With ``centre_at``, also the sums over all pairs of (distance − centre_at) and of its square.
     """
-    count = len(cloud)
-    points = [cloud.points(start, min(start + TILE, count)) for start in range(0, count, TILE)]
+    count, size = len(cloud), SIZES.vector_tile_rows
+    points = [cloud.points(start, min(start + size, count)) for start in range(0, count, size)]
     tiles = [(i, j) for i in range(len(points)) for j in range(i, len(points))]
     kept = min(k + SPARE, count - 1)
 
@@ -52,7 +53,7 @@ def join(cloud: Cloud, k: int, threads: int, centre_at: float | None = None) -> 
             i, j = tiles[number]
             down, across = points[i], points[j]
             tile = down.rows @ across.rows.T
-            rows, columns = (slice(n * TILE, n * TILE + len(points[n].ids)) for n in (i, j))
+            rows, columns = (slice(n * size, n * size + len(points[n].ids)) for n in (i, j))
             near_across = nothing(len(across.ids), 0) if i == j else Nearest(near.halves[columns], near.ids[columns])
             far = np.full(3, -np.inf)
             scan_tile(tile, down, across, Nearest(near.halves[rows], near.ids[rows]), near_across, far)
@@ -74,15 +75,15 @@ def join(cloud: Cloud, k: int, threads: int, centre_at: float | None = None) -> 
 
 def scan(cloud: Cloud, queries: Ids, k: int, threads: int) -> Join:
     """Exact: the k nearest other rows of the given rows of the cloud, streaming over all rows once."""
-    count = len(cloud)
+    count, size = len(cloud), SIZES.vector_tile_rows
     kept = min(k + SPARE, count - 1)
     down = cloud.points_of(queries)
 
     def work(worker: int) -> tuple[Nearest, list[_Tile]]:
         near = nothing(len(queries), kept)
         met = []
-        for start in range(worker * TILE, count, threads * TILE):
-            across = cloud.points(start, min(start + TILE, count))
+        for start in range(worker * size, count, threads * size):
+            across = cloud.points(start, min(start + size, count))
             far = np.full(3, -np.inf)
             scan_tile(down.rows @ across.rows.T, down, across, near, nothing(len(across.ids), 0), far)
             met.append(_Tile(start, far))

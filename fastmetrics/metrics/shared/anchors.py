@@ -10,6 +10,7 @@ from typing import Annotated, Any
 import numpy as np
 
 from fastmetrics.core.arrays import Bytes, Flags, Ids, Ints, Text, Tokens
+from fastmetrics.core.batch_sizes import SIZES
 from fastmetrics.core.memo import Memo
 from fastmetrics.declaration.batch import Batch
 from fastmetrics.kernels.facts import claims as claim_kernels
@@ -26,11 +27,6 @@ from fastmetrics.text import unicode
 from fastmetrics.text.located_words import ids_of_marks, pick, scan
 from fastmetrics.text.tokenize import Vocabulary
 from fastmetrics.text.word_roles import Senses
-
-PAIRS = MANY = 1 << 16
-"""Up to this number of pairs of values, a row's values are all compared with each other.  From this number of claims ×
-occurrences of their words on, frequent words are processed separately.
-"""
 
 KINDS = ("number", "date", "time", "weekday", "claim")
 """The kinds of anchors."""
@@ -124,7 +120,7 @@ def _anchors(answer: Passage, contexts: Passage, window: int, source: str | Pipe
     names = (mine & (claim_kernels.STOP | claim_kernels.HEDGE) == 0) | (mine & claim_kernels.PERSON != 0)
     stems = senses.stems[answer.ids]
     reach = min(window, len(contexts.tokens.ids))  # a size that fits a NumPy integer
-    meets = claims_hold(found, stems, names, contexts.words, senses.stems, senses.n_stems, reach, MANY)
+    meets = claims_hold(found, stems, names, contexts.words, senses.stems, senses.n_stems, reach, SIZES.compared_claims)
     rows = np.arange(len(answer.text))
     marks = answer.marks
     return Anchors(
@@ -138,7 +134,7 @@ def _anchors(answer: Passage, contexts: Passage, window: int, source: str | Pipe
 
 def _held(own: Values, known: Values, groups: Ints) -> Flags:
     """Whether each value of the answers is among those of its contexts."""
-    found, left = support.values_hold(own, known, groups, PAIRS)
+    found, left = support.values_hold(own, known, groups, SIZES.compared_values)
     for row in np.flatnonzero(left).tolist():
         first, last = own.bounds[row], own.bounds[row + 1]
         found[first:last] = among(own, first, last, known, known.bounds[groups[row]], known.bounds[groups[row + 1]])

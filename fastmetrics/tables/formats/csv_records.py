@@ -20,7 +20,6 @@ from fastmetrics.tables.input_files import DataFile
 
 LARGEST = 1 << 30
 _BOM = b"\xef\xbb\xbf"
-_KEPT = 1 << 20
 _ALONE = threading.Lock()
 
 
@@ -94,7 +93,7 @@ class LineNumbers:
         self._most = 2 * max(SIZES.csv_block_bytes, file.max_row_bytes)
 
     def _begin(self) -> None:
-        self._kept = np.zeros(_KEPT, np.int64)
+        self._kept = np.zeros(SIZES.line_numbers, np.int64)
         self._record = -1
         self._start = 1
         self._records = self._walk()

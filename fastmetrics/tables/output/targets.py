@@ -27,7 +27,6 @@ MARK = "_fastmetrics.json"
 _PROBE = ".fastmetrics-probe"
 _OURS = ("part-", MARK, _PROBE)
 _WHOLE = ("s3", "gs", "abfs", "abfss", "memory")
-_TOGETHER = 4
 
 Moves = Sequence[tuple[str, str]]
 """The names of finished files in the work folder, and their final names."""
@@ -209,7 +208,7 @@ class RemoteTarget:
             return name
 
         with open(journal, "a", encoding="utf-8") as notes:
-            for name in ordered(one, sorted(sizes.keys() - done), _TOGETHER):
+            for name in ordered(one, sorted(sizes.keys() - done), SIZES.uploaded_files):
                 notes.write(f"{name}\n")
                 notes.flush()
         upload(parts / MARK, self._url.child(MARK))

@@ -18,7 +18,6 @@ from fastmetrics.tables.retry import patiently
 
 T = TypeVar("T")
 
-_TOGETHER = 16
 _NO_BUCKET = "there is no bucket"
 _VERSIONS = ("ETag", "etag", "mtime", "modified", "created", "LastModified", "last_modified", "updated")
 
@@ -212,4 +211,4 @@ def side_by_side(make: Callable[[Any], T], files: Iterable[Any]) -> list[T]:
     files = list(files)
     if not any(file.is_remote for file in files):
         return [make(file) for file in files]
-    return list(ordered(make, files, _TOGETHER))
+    return list(ordered(make, files, SIZES.remote_files))

@@ -15,12 +15,10 @@ from urllib.parse import unquote
 
 import pyarrow as pa
 
+from fastmetrics.core.patience import PATIENCE
 from fastmetrics.errors import FastmetricsError, MissingExtraError, OptionError
 from fastmetrics.tables.remote.addresses import NATIVE, Url, parameters, parse
 
-CONNECT_SECONDS = 5.0
-REQUEST_SECONDS = 30.0
-ATTEMPTS = 3
 _LONGEST = 200
 _FLAGS = {"true": True, "1": True, "false": False, "0": False}
 
@@ -56,7 +54,8 @@ def _native(scheme: str, authority: str, query: str, process: int, environment: 
     if scheme == "s3":
         return _s3(url)
     if scheme == "gs" and "retry_limit_seconds" not in parameters(url):
-        url = Url(scheme, authority, "", "&".join(filter(None, [query, f"retry_limit_seconds={REQUEST_SECONDS:g}"])))
+        limit = f"retry_limit_seconds={PATIENCE.request_seconds:g}"
+        url = Url(scheme, authority, "", "&".join(filter(None, [query, limit])))
     try:
         system, base = fs.FileSystem.from_uri(str(url) if scheme != "hdfs" else f"{Url(scheme, authority, '/', query)}")
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
@@ -95,10 +94,14 @@ def _s3(url: Url) -> tuple[Any, str]:
     if "region" not in options and "endpoint_override" not in options:
         options["region"] = _region(bucket)
     # Background writes would buffer without limit in memory on a slow network.
-    settings = {"connect_timeout": CONNECT_SECONDS, "request_timeout": REQUEST_SECONDS, "background_writes": False}
+    settings = {
+        "connect_timeout": PATIENCE.connect_seconds,
+        "request_timeout": PATIENCE.request_seconds,
+        "background_writes": False,
+    }
     try:
         system = fs.S3FileSystem(
-            **settings, **options, retry_strategy=fs.AwsStandardS3RetryStrategy(max_attempts=ATTEMPTS)
+            **settings, **options, retry_strategy=fs.AwsStandardS3RetryStrategy(max_attempts=PATIENCE.store_attempts)
         )
     except (TypeError, ValueError) as error:
         raise OptionError(f"{url.shown}: {error}") from None
@@ -151,7 +154,8 @@ def _limits(scheme: str) -> dict[str, Any]:
         return {}
     from aiohttp import ClientTimeout
 
-    return {"client_kwargs": {"timeout": ClientTimeout(connect=CONNECT_SECONDS, sock_read=REQUEST_SECONDS)}}
+    timeout = ClientTimeout(connect=PATIENCE.connect_seconds, sock_read=PATIENCE.request_seconds)
+    return {"client_kwargs": {"timeout": timeout}}
 
 
 @contextmanager
