@@ -21,7 +21,7 @@ FAULTS = ("429", "429-after", "500", "hang", "cut", "broken", "slow", "close", "
 """What the server may do instead of answering; the last three are replies that hold no score."""
 
 
-def told(body: Body) -> str:
+def user_message(body: Body) -> str:
     """What the user's first message of a request says."""
     return str(next(message["content"] for message in body["messages"] if message["role"] == "user"))
 
@@ -33,7 +33,7 @@ def drawn(text: str, most: int) -> int:
 
 def grade(body: Body) -> str:
     """A reply with a score from 1 to 5 that depends on the question alone."""
-    text = told(body)
+    text = user_message(body)
     return json.dumps({"reason": f"because of {len(text)} characters", "score": 1 + drawn(text, 5)})
 
 
@@ -69,7 +69,7 @@ class Judge:
     @property
     def questions(self) -> list[str]:
         """The user's messages that arrived."""
-        return [told(body) for body in self.bodies]
+        return [user_message(body) for body in self.bodies]
 
 
 async def _read(reader: asyncio.StreamReader) -> tuple[str, str, bytes] | None:
@@ -134,7 +134,7 @@ class _Server:
         try:
             if judge.delay:
                 await asyncio.sleep(judge.delay)
-            key = told(body) if judge.keep else ""
+            key = user_message(body) if judge.keep else ""
             fault = judge.faults.pop(0) if judge.faults else judge.draw(body, judge.seen[key])
             judge.seen[key] += 1
             if fault is None:
@@ -218,7 +218,7 @@ def shares(of: Sequence[str], share: float) -> Callable[[Body, int], str | None]
     """A draw of faults: each of them at the first try of that share of the questions; no question has two."""
 
     def draw(body: Body, seen: int) -> str | None:
-        place = drawn("fault" + told(body), 1000) / 1000
+        place = drawn("fault" + user_message(body), 1000) / 1000
         return of[int(place / share)] if seen == 0 and place < share * len(of) else None
 
     return draw

@@ -125,6 +125,6 @@ def test_any_phrases(answers, phrases):
 
 
 @pytest.mark.parametrize("phrase", ["i (know", "...", "[x]", "a) b", "((a|b) c|d) e", ""])
-def test_phrases_that_cannot_be_are_refused(phrase):
+def test_invalid_phrases_raise(phrase):
     with pytest.raises(OptionError):
         fm.abstained(["x"], phrases=[phrase])

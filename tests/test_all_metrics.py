@@ -43,13 +43,13 @@ def plain(name):
     return [CASES[name].oracle(*row) for row in zip(*given.values(), strict=True)]
 
 
-def test_no_metric_is_left_out():
+def test_every_metric_has_a_case():
     """A metric that is added joins the table in ``tests/every_metric.py``, and with it every test below."""
     assert set(CASES) | EXEMPT == {name for name, metric in REGISTRY.items() if metric.level == "row"}
 
 
 @pytest.mark.parametrize("name", sorted(REGISTRY))
-def test_the_declaration_is_whole(name):
+def test_declaration_is_complete(name):
     metric = REGISTRY[name]
     first, _, rest = metric.function.__doc__.strip().partition("\n")
     assert first.endswith(".")
@@ -93,7 +93,7 @@ def test_equal_to_the_plain_definition_and_within_bounds(name):
 
 
 @EVERY
-def test_missing_is_nan_alone_and_null_in_a_table_undefined_is_nan_in_both(name):
+def test_missing_and_undefined_scores(name):
     given = columns(name, CASES[name].rows)
     expected = plain(name)
     made = fm.score(given, metrics=[name])[name]
@@ -149,7 +149,7 @@ def test_no_rows_give_no_scores(name):
 
 
 @EVERY
-def test_inputs_are_left_as_they_were(name):
+def test_inputs_are_unchanged(name):
     given = columns(name, CASES[name].rows)
     kept, table = copy.deepcopy(given), arrow(given)
     before = [[buffer and buffer.to_pybytes() for buffer in array.buffers()] for array in table.values()]
@@ -161,7 +161,7 @@ def test_inputs_are_left_as_they_were(name):
 
 
 @EVERY
-def test_calls_that_cannot_be_are_refused(name):
+def test_invalid_calls_raise(name):
     given = columns(name, 3)
     with pytest.raises(ValueError, match=r"unknown option of .*nonsense"):
         call(name, given, nonsense=1)

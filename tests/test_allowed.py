@@ -144,7 +144,7 @@ def test_any_value_of_any_measures_option_gives_a_value_or_an_error(name, option
 
 
 @pytest.mark.parametrize(("name", "option"), OPTIONS)
-def test_a_default_is_allowed_and_stays_as_it_is(name, option):
+def test_defaults_are_allowed_and_unchanged(name, option):
     metric = REGISTRY[name]
     taken = metric.allowed[option].take(metric.defaults[option])
     assert taken == metric.defaults[option]
@@ -193,7 +193,7 @@ BEYOND = [
 
 
 @pytest.mark.parametrize(("spec", "said"), BEYOND, ids=[spec[:30] for spec, _ in BEYOND])
-def test_a_value_beyond_sense_is_told_what_is_allowed(tmp_path, spec, said):
+def test_error_for_invalid_value_names_allowed_values(tmp_path, spec, said):
     with pytest.raises(OptionError) as caught:
         parse(spec)
     assert said in str(caught.value)
@@ -225,7 +225,7 @@ COMMANDS = [
 
 
 @pytest.mark.parametrize(("arguments", "said"), COMMANDS, ids=[" ".join(words)[:60] for words, _ in COMMANDS])
-def test_a_command_names_the_option_and_what_it_may_be(tmp_path, monkeypatch, arguments, said):
+def test_command_error_names_option_and_allowed_values(tmp_path, monkeypatch, arguments, said):
     monkeypatch.chdir(tmp_path)
     jsonl(tmp_path / "t.jsonl", {"answer": "a", "reference": "a"})
     jsonl(tmp_path / "f.jsonl", {"question": "a", "answer": "b"})
@@ -240,7 +240,7 @@ def test_a_command_names_the_option_and_what_it_may_be(tmp_path, monkeypatch, ar
     assert ": expected " in done.err
 
 
-def test_other_functions_say_what_they_take():
+def test_function_errors_name_allowed_values():
     for call, name in (
         (lambda: associate([1.0], [1.0], resamples=0), "resamples"),
         (lambda: associate([1.0], [1.0], confidence=math.nan), "confidence"),
@@ -267,7 +267,7 @@ def test_other_functions_say_what_they_take():
     ],
     ids=lambda one: type(one).__name__ if hasattr(one, "take") else "",
 )
-def test_what_is_taken_and_what_is_not(one, good, bad):
+def test_allowed_and_invalid_values(one, good, bad):
     for value, taken in good.items():
         assert one.take(value) == taken
     for value in bad:
@@ -287,13 +287,13 @@ def test_a_list_is_taken_as_a_tuple_and_gains_by_grade():
             gains.take(value)
 
 
-def test_an_annotation_that_says_nothing_is_refused():
+def test_annotation_without_allowed_values_raises():
     for hint in (int, str, typing.Any, int | None, tuple[str, ...]):
         with pytest.raises(TypeError, match="must declare its allowed values"):
             allowed.of_hint(hint)
 
 
-def test_phrases_that_would_fill_the_memory_are_refused():
+def test_phrases_with_too_many_expansions_raise():
     several = tuple(f"w{k} x{k} y{k}" for k in range(5_000))
     for phrases in (("[a|b] " * 24 + "a " + "(a|b) " * 24,), several, ("[a] " * 5_000 + "b",)):
         before = peak()

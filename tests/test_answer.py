@@ -13,7 +13,7 @@ import pytest
 import fastmetrics as fm
 from fastmetrics.derive.full_context_bot import TEMPLATE, read_knowledge
 from fastmetrics.errors import ColumnError, FileFormatError, InputError, OptionError, ServiceError
-from tests.judge_server import completion, judge_server, told
+from tests.judge_server import completion, judge_server, user_message
 from tests.program import jsonl, program
 
 KNOWLEDGE = "Paris is the capital of France.\n" * 3
@@ -33,7 +33,7 @@ def _environment(monkeypatch, tmp_path):
 
 def asked(body):
     """The question within a prompt of the usual template."""
-    return told(body).rpartition("Question: ")[2].removesuffix("\nAnswer:")
+    return user_message(body).rpartition("Question: ")[2].removesuffix("\nAnswer:")
 
 
 def echo(body):
@@ -48,7 +48,7 @@ def bot(judge, folder, **more):
     )
 
 
-def test_a_model_reads_the_whole_text_and_each_question_once(tmp_path):
+def test_full_context_bot_asks_each_question_once(tmp_path):
     with judge_server(reply=echo) as judge:
         found = fm.answer(QUESTIONS, bot(judge, tmp_path))
         assert sorted(judge.questions) == sorted(
@@ -69,7 +69,7 @@ def test_a_model_reads_the_whole_text_and_each_question_once(tmp_path):
     assert KNOWLEDGE not in json.dumps(said)
 
 
-def test_replies_without_an_answer_have_a_status_and_may_be_asked_again(tmp_path):
+def test_replies_without_answer_have_status_and_can_be_retried(tmp_path):
     replies = {
         "cut": completion("It is", "length"),
         "no": completion(None, refusal="I cannot"),
@@ -142,7 +142,7 @@ async def later(question):
     return question * 2
 
 
-def test_coroutines_are_awaited_and_an_answer_of_none_is_an_answer():
+def test_coroutines_are_awaited_and_none_is_an_answer():
     assert fm.answer({"question": ["a", "b"]}, later)["answer"].to_pylist() == ["aa", "bb"]
     found = fm.answer({"question": ["a"]}, fm.FunctionBot(lambda question: None, name="silent"))
     assert found.select(["system", "answer", "answer_status"]).to_pylist() == [
@@ -150,7 +150,7 @@ def test_coroutines_are_awaited_and_an_answer_of_none_is_an_answer():
     ]
 
 
-def test_an_exception_costs_its_row_only_and_is_asked_again(tmp_path):
+def test_exception_affects_one_row_and_is_retried(tmp_path):
     seen, broken = [], [True]
 
     def fragile(question):
@@ -168,7 +168,7 @@ def test_an_exception_costs_its_row_only_and_is_asked_again(tmp_path):
     assert sorted(seen) == ["a?", "b?", "b?"]
 
 
-def test_functions_run_side_by_side_and_stop_at_their_time():
+def test_functions_run_concurrently_with_timeout():
     barrier = threading.Barrier(4)
 
     def together(question):
@@ -184,7 +184,7 @@ def test_functions_run_side_by_side_and_stop_at_their_time():
     ]
 
 
-def test_a_function_that_only_fails_or_returns_something_else_ends_the_run():
+def test_function_that_always_fails_stops_the_run():
     def lost(question):
         raise OSError("no route")
 
@@ -198,7 +198,7 @@ def test_a_function_that_only_fails_or_returns_something_else_ends_the_run():
         fm.answer({"question": ["why?"]}, wrong)
 
 
-def test_what_cannot_be_answered_says_so(tmp_path):
+def test_invalid_answer_calls_raise(tmp_path):
     upper = str.upper
     with pytest.raises(ColumnError, match="answering needs the column 'question'; the table has: 'a'"):
         fm.answer({"a": ["x"]}, upper)
@@ -222,7 +222,7 @@ def test_what_cannot_be_answered_says_so(tmp_path):
         assert (done.code, message in done.err) == (2, True), done.err
 
 
-def test_two_bots_one_score_and_one_comparison_are_the_benchmark(tmp_path):
+def test_benchmark_of_two_bots(tmp_path):
     rows = [{"id": n, "question": f"What is {n}?", "reference": f"about What is {n}?"} for n in range(30)]
     path = jsonl(tmp_path / "q.jsonl", *rows)
     faq = jsonl(tmp_path / "faq.jsonl", *({"question": f"What is {n}?", "answer": "nothing"} for n in range(30)))
@@ -251,7 +251,7 @@ def test_two_bots_one_score_and_one_comparison_are_the_benchmark(tmp_path):
     assert ({found["baseline"], found["other"]}, abs(found["delta"])) == ({"full-context", "strict match"}, 1.0)
 
 
-def test_a_run_goes_on_where_it_was_interrupted(tmp_path):
+def test_interrupted_answering_resumes(tmp_path):
     path = jsonl(tmp_path / "q.jsonl", *({"id": n, "question": f"{n}?"} for n in range(60)))
     with judge_server(reply=echo, draw=lambda body, seen: "500" if judge.count > 40 else None) as judge:
         one = bot(judge, tmp_path, tries=1, concurrency=2)

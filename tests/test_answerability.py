@@ -94,7 +94,7 @@ def test_batches_and_threads_change_no_count(monkeypatch, size):
         assert fm.abstention_f1(*table(rows).columns, threads=threads) == expected
 
 
-def test_the_label_says_more_than_the_references():
+def test_label_overrides_references():
     """An alias of the column counts too; where the label is null the references tell."""
     labels = [False, True, None, None]
     for name in ("answerable", "label_answerable"):
@@ -104,7 +104,7 @@ def test_the_label_says_more_than_the_references():
         )
 
 
-def test_without_any_reference_a_null_label_says_nothing():
+def test_null_label_without_reference_is_unknown():
     made = fm.score({"answer": ["I don't know."] * 3, "answerable": [True, False, None]}, EVERY)
     assert made["correct_abstention"].to_pylist()[1:] == [1.0, None]
     assert made["overall_accuracy"].to_pylist() == [None, 1.0, None]
@@ -114,7 +114,7 @@ def test_without_any_reference_a_null_label_says_nothing():
 
 
 @pytest.mark.parametrize("name", [*NAMES, "abstention_f1"])
-def test_a_table_that_cannot_tell_is_refused(name):
+def test_table_without_answerability_raises(name):
     message = "'answerable', or 'reference'"
     with pytest.raises(ColumnError, match=f"{name} needs the column {message}; the table has: 'answer'"):
         fm.score({"answer": ["Paris"]}, [name, "answer_rate"])
@@ -122,7 +122,7 @@ def test_a_table_that_cannot_tell_is_refused(name):
         getattr(fm, name)(["Paris"])
 
 
-def test_a_suite_leaves_out_what_a_table_cannot_tell():
+def test_suite_omits_metrics_without_answerability():
     assert fm.score({"answer": ["Paris"]}, suites="answerability").schema.names == [
         "abstained",
         "idk_citations",
@@ -143,7 +143,7 @@ def test_numbers_are_labels_too(labels):
     assert fm.answered_unanswerable(["Paris"] * 2, labels).tolist() == pytest.approx([math.nan, 1], nan_ok=True)
 
 
-def test_the_means_are_shares_of_the_rows_they_speak_of():
+def test_means_are_shares_of_the_rows_with_scores():
     """Right and wrong on unanswerable questions add up to 1; on answerable ones, abstained, wrong and the rest do."""
     kinds = itertools.product(["I don't know.", "Paris", "Rome", "in Paris"], [["Paris"], None])
     rows = [(answer, None, reference) for answer, reference in kinds]
@@ -162,7 +162,7 @@ def test_other_phrases():
     assert fm.abstention_f1(*rows, phrases=["quite unsure"]).fn == 1
 
 
-def test_declared_columns_take_each_others_place():
+def test_alternative_columns_replace_each_other():
     for name in NAMES:
         metric = REGISTRY[name]
         assert metric.fits(["answer", "answerable"])

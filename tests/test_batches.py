@@ -37,7 +37,7 @@ def bits(table: pa.Table | pa.RecordBatch) -> list[bytes]:
     return [str(column.is_valid().to_pylist()).encode() + np.asarray(column).tobytes() for column in table.columns[1:]]
 
 
-def test_the_id_is_kept_and_what_else_is_asked_for() -> None:
+def test_id_and_keep_columns_are_kept() -> None:
     names = TABLE.column_names
     assert plan_rows(names, METRICS, None, None, ()).keep == ("id",)
     assert plan_rows(names, METRICS, None, None, (), ["note", "id"]).keep == ("id", "note")
@@ -58,7 +58,7 @@ def test_pieces_have_the_scores_of_the_whole(size: int) -> None:
     assert bits(found) == bits(expected)
 
 
-def test_a_piece_without_rows_has_its_columns_all_the_same() -> None:
+def test_empty_batch_has_all_columns() -> None:
     (made,) = rows().scores([TABLE.slice(0, 0)])
     assert (made.num_rows, made.schema.names) == (0, ["id", *METRICS])
     before, none, after = rows().scores([TABLE, TABLE.slice(2, 0), TABLE])
@@ -66,7 +66,7 @@ def test_a_piece_without_rows_has_its_columns_all_the_same() -> None:
     assert none.schema == before.schema
 
 
-def test_a_piece_that_lacks_a_column_or_is_all_null_in_it_has_nothing_there() -> None:
+def test_batch_without_column_equals_null_column() -> None:
     lacking = TABLE.drop_columns(["reference", "latency_ms"])
     null = lacking.append_column("reference", pa.nulls(4)).append_column("latency_ms", pa.nulls(4))
     whole, *made = rows().scores([TABLE, lacking, null])
@@ -94,7 +94,7 @@ class Boxed(pa.ExtensionType):
 
 
 @pytest.mark.parametrize("inside", [pa.list_(pa.float64()), pa.large_list(pa.float64())])
-def test_vectors_in_the_types_of_another_package_are_taken_out(inside: pa.DataType) -> None:
+def test_vectors_in_foreign_types_are_converted(inside: pa.DataType) -> None:
     vectors = pa.array([[1.0, 0.0], None, [0.6, 0.8]], inside)
     boxed = pa.ExtensionArray.from_storage(Boxed(inside), vectors)
     plain = pa.table({"answer_embedding": vectors, "reference_embedding": vectors})
@@ -105,14 +105,14 @@ def test_vectors_in_the_types_of_another_package_are_taken_out(inside: pa.DataTy
     assert made["semantic_similarity"].null_count == 1
 
 
-def test_a_column_that_is_kept_stays_in_its_box() -> None:
+def test_kept_column_retains_its_type() -> None:
     boxed = pa.ExtensionArray.from_storage(Boxed(pa.list_(pa.int64())), pa.array([[1]] * 4))
     table = TABLE.set_column(4, "note", boxed)
     (made,) = rows(table, keep=["note"]).scores([table])
     assert made["note"].type == boxed.type
 
 
-def test_a_type_that_no_metric_takes_is_found_before_any_row() -> None:
+def test_unsupported_type_raises_before_reading_rows() -> None:
     rows().check()
     with pytest.raises(ColumnError, match="column 'answer': expected text, got int64"):
         rows(TABLE.set_column(1, "answer", pa.array([1, 2, 3, 4]))).check()

@@ -23,13 +23,11 @@ def test_rows_depend_on_the_seed_alone(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("path", sorted(compare.RESULTS.iterdir()), ids=lambda path: path.name)
-def test_committed_results_name_no_place_on_a_machine(path: Path) -> None:
+def test_committed_results_contain_no_local_paths(path: Path) -> None:
     assert re.findall(r'(?<![\w.])/\w+/[^"]*', path.read_text(encoding="utf-8")) == []
 
 
-def test_what_processes_are_called_does_not_depend_on_where_they_work(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_process_labels_do_not_depend_on_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(compare, "run", lambda command: (1.0, 2.0))
     made = compare.processes("name", ["-m", "ours", "score"], ["-m", "theirs", str(tmp_path / "rows")], (1, 1), 1)
     assert (made["ours"]["label"], made["peer"]["label"]) == ("-m ours score", "-m theirs rows")
@@ -48,7 +46,7 @@ def test_shape_of_the_rows() -> None:
 
 
 @pytest.mark.parametrize("name", [name for name in peers.METRICS if hasattr(lexical, name)])
-def test_peers_give_the_definitions_numbers(name: str) -> None:
+def test_peers_equal_the_definitions(name: str) -> None:
     table = data.table(300, seed=8)
     odd = ["", "The the", "...", "Please, don't. I don't know [1]."]
     questions, answers, references = (

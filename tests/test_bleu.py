@@ -184,7 +184,7 @@ class Halves:
         return "halves"
 
 
-def test_tokenizers_that_sacrebleu_must_run(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_tokenizers_delegated_to_sacrebleu(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("sacrebleu.metrics.bleu._get_tokenizer", lambda name: Halves)
     answers, references = ["abCD", "abcd", "abCD"], ["abcd", "abxx", "abcd"]
     scorer = BLEU(effective_order=True, tokenize="flores200", lowercase=True)
@@ -196,7 +196,7 @@ def test_tokenizers_that_sacrebleu_must_run(monkeypatch: pytest.MonkeyPatch) -> 
     assert "tok:halves" in fm.corpus_bleu(answers, references, tokenizer="flores200").signature
 
 
-def test_tokenizers_that_lack_what_they_need(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_tokenizers_without_dependency_raise(monkeypatch: pytest.MonkeyPatch) -> None:
     def refuse(name: str) -> Any:
         raise RuntimeError("install the dictionary")
 

@@ -60,7 +60,7 @@ print("done")
 """
 
 
-def test_long_rows_end() -> None:
+def test_long_rows_finish() -> None:
     """All at once, as loading the kernels takes longer than running them."""
     root = Path(__file__).parents[1]
     environment = {**os.environ, "PYTHONPATH": str(root)}

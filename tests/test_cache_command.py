@@ -38,7 +38,7 @@ def left(path):
     return {(one["model"], one["outcome"]): one["calls"] for one in counts}
 
 
-def test_what_a_store_holds(filled):
+def test_cache_show(filled):
     done = program("cache", filled)
     assert done.code == 0
     assert done.out.splitlines()[0].split() == [
@@ -88,7 +88,7 @@ def test_calls_are_pruned_by_conditions_that_all_hold(filled, conditions, delete
     assert filled.stat().st_size < (before / 4 if deleted > 1000 else before + 1)
 
 
-def test_what_cannot_be_pruned_or_opened(filled, tmp_path):
+def test_invalid_prune_conditions_and_stores_raise(filled, tmp_path):
     for conditions in ("all", "model=", "days=x", "days=-1"):
         done = program("cache", filled, "--prune", conditions)
         assert (done.code, done.err.startswith(f"error: --prune {conditions}: expected failures,")) == (2, True), (

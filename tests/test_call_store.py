@@ -26,7 +26,7 @@ def call(text, repeat=0):
     return MAKER.call([Message("user", text)], repeat)
 
 
-def test_what_was_put_is_found_also_by_the_next_to_open_it(tmp_path):
+def test_stored_calls_persist_after_reopening(tmp_path):
     calls = [call(str(number)) for number in range(1_234)]
     with CallStore(tmp_path / "new" / "calls.sqlite") as store:
         for number, one in enumerate(calls):
@@ -51,7 +51,7 @@ def test_a_reply_is_final_and_a_failure_is_not(tmp_path):
         assert store.find([one.key]) == {one.key: other}
 
 
-def test_the_key_depends_on_all_that_is_asked_and_on_nothing_else():
+def test_key_depends_only_on_the_request():
     message, split = Message("user", "a"), [Message("user", "x"), Message("user", "y")]
     schema = {"type": "object", "required": []}
     keys = [
@@ -82,7 +82,7 @@ def test_the_key_depends_on_all_that_is_asked_and_on_nothing_else():
 
 
 @pytest.mark.parametrize("content", [b"no database at all", None])
-def test_files_that_are_no_store(tmp_path, content):
+def test_invalid_store_files_raise(tmp_path, content):
     path = tmp_path / "calls.sqlite"
     if content is None:
         with sqlite3.connect(path) as other:
@@ -96,7 +96,7 @@ def test_files_that_are_no_store(tmp_path, content):
     assert path.read_bytes() == before
 
 
-def test_a_store_that_is_not_there_or_cannot_be_made(tmp_path):
+def test_missing_or_unwritable_store_raises(tmp_path):
     with pytest.raises(OutputError, match="no such store of calls"):
         CallStore(tmp_path / "none.sqlite", create=False)
     (tmp_path / "file").write_text("")
@@ -125,7 +125,7 @@ def writer(path, start, stop):
     )
 
 
-def test_what_a_killed_process_has_put_is_there(tmp_path):
+def test_killed_process_keeps_stored_calls(tmp_path):
     path = str(tmp_path / "calls.sqlite")
     process = writer(path, 0, 1_000_000)
     told = [process.stdout.readline() for _ in range(500)]
@@ -160,7 +160,7 @@ def test_processes_and_threads_share_a_store(tmp_path):
     assert (counts["calls"], counts["outcome"], counts["prompt_tokens"]) == (1200, "reply", 12_000)
 
 
-def test_who_finds_a_locked_store_waits(tmp_path):
+def test_locked_store_is_waited_for(tmp_path):
     path = tmp_path / "calls.sqlite"
     with CallStore(path) as store:
         other = sqlite3.connect(path, isolation_level=None, check_same_thread=False)

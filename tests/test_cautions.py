@@ -98,7 +98,7 @@ def notes(rows, metrics: str) -> list[str]:
     return list(summarize(fm.score(rows, metrics=metrics)).notes)
 
 
-def test_one_note_a_cause_says_which_scores_how_many_rows_and_what_helps():
+def test_note_names_scores_rows_and_advice():
     rows = rows_of((CHINESE, 30), (("in Paris", "Paris"), 70))
     found = notes(rows, "token_f1,squad_f1,exact_match,rouge1_f1,rougeL_f1,bleu,corpus_bleu,chrf")
     assert [note.split(" are ")[0] for note in found] == [
@@ -124,7 +124,7 @@ def test_one_note_a_cause_says_which_scores_how_many_rows_and_what_helps():
         (CHINESE, "bleu(tokenizer='intl'),bleu(tokenizer='none')", 1),
     ],
 )
-def test_each_metric_speaks_of_what_it_cannot_read(pair, metrics, told):
+def test_each_metric_has_cautions_for_unsupported_scripts(pair, metrics, told):
     assert len(notes(rows_of((pair, 3)), metrics)) == told
 
 
@@ -134,7 +134,7 @@ def test_a_metric_looks_at_its_own_columns_only():
     assert note.startswith("jaccard, tfidf_cosine: 4 of 4 scored rows (100 %) are")
 
 
-def test_few_rows_are_no_cause_for_a_note():
+def test_few_affected_rows_give_no_note():
     latin = ("in Paris", "Paris")
     assert notes(rows_of((CHINESE, 4), (latin, 96)), "token_f1") == []
     assert len(notes(rows_of((CHINESE, 5), (latin, 95)), "token_f1")) == 1
@@ -209,7 +209,7 @@ def test_a_resumed_run_counts_what_was_done_before(table, monkeypatch):
     assert scored.summary.notes == whole.notes
 
 
-def test_counts_that_are_no_pairs_are_refused():
+def test_invalid_caution_counts_raise():
     claim = {"cautions": {"token_f1": [1]}}
     table = pa.table({"token_f1": [0.5]}).replace_schema_metadata({"fastmetrics": json.dumps(claim)})
     with pytest.raises(fm.errors.FileFormatError, match="cautions: expected pairs"):

@@ -132,7 +132,7 @@ def test_relevance_grades_and_empty_logs():
     assert fm.chunk_utilization([], ["a"]).unused_ids == ["a"]
 
 
-def test_chunks_unknown_to_the_table_are_counted_and_told():
+def test_unknown_chunks_are_counted_in_a_note():
     use = fm.chunk_utilization([["a", "z"], ["y"]], ["a", "b"])
     assert (use.unknown_chunks, list(use.unknown_ids), use.used_chunks, use.places) == (2, ["y", "z"], 1, 1)
     assert "2 retrieved ids are not in the table of chunks" in str(use)

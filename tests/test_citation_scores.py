@@ -185,7 +185,7 @@ def test_files_threads_and_batches_give_the_same_bits(tmp_path):
         assert scores["citation_recall"].to_pylist() == made[0]["citation_recall"].to_pylist()
 
 
-def test_asked_for_by_name_or_by_the_suite_grounding():
+def test_citation_scores_by_name_and_in_suite_grounding():
     table = {"answer": ["Apples [1]."], "contexts": [["Apples"]]}
     assert "citation_recall" not in fm.score(table, suites="all").schema.names
     assert "citation_recall" in fm.score(table, suites="grounding", embedder=EMBEDDER).schema.names

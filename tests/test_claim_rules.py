@@ -56,7 +56,7 @@ def test_words_of_two_contexts_are_near_each_other_in_neither(window: int) -> No
     }
 
 
-def test_rows_do_not_lend_each_other_their_contexts_or_subjects() -> None:
+def test_rows_do_not_share_contexts_or_subjects() -> None:
     same = "The tower is Eiffel."
     rows = [
         (same, ["the tower is Eiffel"]),

@@ -188,7 +188,7 @@ def test_the_subject_is_an_anchor_too() -> None:
     assert unsupported("The tower and bridge were built by Eiffel.", "Eiffel built the tower.") == ["bridge"]
 
 
-def test_a_subject_that_is_missing_takes_its_objects_along_only_if_it_is_a_name() -> None:
+def test_objects_of_missing_subject_fail_only_for_names() -> None:
     context = "The tower was built by Eiffel in Paris."
     assert unsupported("The building was built by Eiffel.", context) == ["building"]
     assert unsupported("The Louvre was built by Eiffel.", context) == ["Louvre", "Eiffel"]
@@ -224,7 +224,7 @@ def test_no_rows_make_no_scores() -> None:
     assert fm.score(pa.table({"answer": pa.array([], pa.string())}), ["coherence"]).num_rows == 0
 
 
-def test_options_that_cannot_be_are_refused() -> None:
+def test_invalid_options_raise() -> None:
     with pytest.raises(OptionError, match="window"):
         fm.hallucination(["a"], [["a"]], window=-1)
     with pytest.raises(OptionError, match="stop_words"):
@@ -250,7 +250,7 @@ def test_relevance_is_that_of_scikit_learn() -> None:
         np.testing.assert_allclose(fm.answer_relevance([question], [answer]), expected)
 
 
-def test_the_reasons_name_what_no_context_supports() -> None:
+def test_reasons_name_unsupported_anchors() -> None:
     table = fm.verdicts(["When did it open?", None], ["It opened in 1890.", "a"], [["It opened in 1889."], ["a"]])
     assert table["verdict"].to_pylist() == ["FAIL", None]
     first, second = table["unsupported"].to_pylist()
@@ -261,7 +261,7 @@ def test_the_reasons_name_what_no_context_supports() -> None:
 @pytest.mark.parametrize(
     "answer", ["The tower did open in 1889.", "The tower closed in 1889.", "It opened in May 1889."]
 )
-def test_a_score_at_its_threshold_is_good_enough(answer: str) -> None:
+def test_score_at_threshold_passes(answer: str) -> None:
     rows = (["When did the old tower open?"], [answer], [["The tower opened in May 1889."]])
     scores = fm.hallucination(*rows[1:])[0], fm.answer_relevance(*rows[:2])[0], fm.keyword_completeness(*rows[:2])[0]
     names = ("hallucination_threshold", "relevance_threshold", "completeness_threshold")
@@ -271,7 +271,7 @@ def test_a_score_at_its_threshold_is_good_enough(answer: str) -> None:
         assert fm.verdict(*rows, **{**at, name: float(np.nextafter(at[name], 2.0))}).tolist() == [verdict]
 
 
-def test_thresholds_move_the_verdict() -> None:
+def test_thresholds_change_the_verdict() -> None:
     rows = (["When did the tower open?"], ["The tower did open in 1890."], [["The tower opened in 1889."]])
     assert fm.verdict(*rows).tolist() == [0.0]
     assert fm.verdict(*rows, hallucination_threshold=1.0).tolist() == [1.0]

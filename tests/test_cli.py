@@ -143,7 +143,7 @@ def _said(path):
     return pq.read_table(path).to_pydict(), metadata
 
 
-def test_every_way_in_gives_the_same_scores(tmp_path):
+def test_every_input_form_gives_the_same_scores(tmp_path):
     ok("score", "t.jsonl", "-o", "o.parquet")
     expected = _said(tmp_path / "o.parquet")
     text = (tmp_path / "t.jsonl").read_bytes()
@@ -247,7 +247,7 @@ def test_wrong_usage_ends_with_code_2_and_names_the_option(arguments, hint):
     assert hint in done.err
 
 
-def test_a_column_that_is_not_there_suggests_the_nearest():
+def test_missing_column_suggests_the_nearest_name():
     done = program("score", "t.jsonl", "-o", "o.parquet", "--columns", "answer=anser")
     assert (done.code, done.err) == (
         3,
@@ -255,7 +255,7 @@ def test_a_column_that_is_not_there_suggests_the_nearest():
     )
 
 
-def test_outputs_that_cannot_be(tmp_path):
+def test_invalid_outputs_raise(tmp_path):
     (tmp_path / "file").touch()
     (tmp_path / "o.parquet").write_text("mine")
     for name, code, message in (
@@ -330,6 +330,6 @@ def test_version_and_help():
         assert "Usage: fastmetrics" in ok(command, "--help")
 
 
-def test_summarize_refuses_what_it_cannot_read():
+def test_summarize_rejects_unreadable_files():
     done = program("summarize", "no.parquet")
     assert (done.code, done.err) == (3, "error: no.parquet: cannot be read: No such file or directory\n")

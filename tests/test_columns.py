@@ -21,7 +21,7 @@ OWN = [(column.name, f"{column.name}s".replace("ss", "s")) for column in COLUMNS
 
 
 @pytest.mark.parametrize(("name", "alias"), ALIASES)
-def test_an_alias_is_found_and_gives_way_to_the_name_unless_it_is_its_plural(name, alias):
+def test_canonical_name_precedes_alias_except_plural(name, alias):
     for spelling in (alias, alias.upper(), alias.title()):
         assert resolve(["other", spelling]) == {name: spelling}
         both = [spelling, name]
@@ -34,7 +34,7 @@ def test_an_alias_is_found_and_gives_way_to_the_name_unless_it_is_its_plural(nam
 
 
 @pytest.mark.parametrize(("name", "one", "other"), PAIRS)
-def test_two_aliases_are_ambiguous_unless_one_is_named_or_none_is_needed(name, one, other):
+def test_two_aliases_of_a_needed_column_are_ambiguous(name, one, other):
     message = f"^columns '{one}' and '{other}' both match '{name}'; choose one with columns={{'{name}': ...}}$"
     with pytest.raises(ColumnError, match=message):
         resolve([one, other])
@@ -60,7 +60,7 @@ def test_another_case_of_the_name_is_ambiguous(name):
 
 
 @pytest.mark.parametrize("schema", SCHEMAS)
-def test_a_preset_leaves_nothing_open(schema):
+def test_preset_resolves_all_columns(schema):
     preset = SCHEMAS[schema]
     present = [*preset.values(), *(name for name in preset if name not in preset.values())]
     assert {name: yours for name, yours in resolve(present, schema=schema).items() if name in preset} == dict(preset)

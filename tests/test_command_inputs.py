@@ -123,7 +123,7 @@ def test_every_format_is_read(tmp_path: Path, role: str, name: str) -> None:
 
 @pytest.mark.parametrize("role", ROLES)
 @pytest.mark.parametrize("name", ["t.parquet", "t.arrow", "t.jsonl", "t.csv.gz", "t.tsv"])
-def test_files_are_read_wherever_they_lie(tmp_path: Path, s3: Server, role: str, name: str) -> None:
+def test_files_are_read_from_every_location(tmp_path: Path, s3: Server, role: str, name: str) -> None:
     wanted = expected(role, tmp_path / "base")
     folder = tmp_path / "folder=1"
     folder.mkdir()
@@ -157,7 +157,7 @@ def test_a_folder_of_parts_is_one_table(tmp_path: Path, role: str, name: str) ->
 
 
 @pytest.mark.parametrize("role", [role for role, (name, _) in ROLES.items() if name == "vectors"])
-def test_arrays_are_read_wherever_they_lie(tmp_path: Path, s3: Server, role: str) -> None:
+def test_arrays_are_read_from_every_location(tmp_path: Path, s3: Server, role: str) -> None:
     folder = tmp_path / "arrays"
     folder.mkdir()
     path = written("vectors", folder / "v.npy")

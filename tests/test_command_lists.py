@@ -29,7 +29,7 @@ def test_any_names_can_be_written(names):
 
 @pytest.mark.parametrize("option", ["--keep", "--columns", "--raters"])
 @pytest.mark.parametrize("text", ['"a', '"a"b'])
-def test_a_quote_that_is_not_closed_is_named(option, text):
+def test_unclosed_quote_raises(option, text):
     with pytest.raises(OptionError, match=f"^{option} '{text}': expected a line of CSV"):
         columns([text], option)
 

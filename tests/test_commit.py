@@ -39,7 +39,7 @@ def held(folder: Path) -> dict[str, bytes]:
 
 
 @pytest.mark.parametrize("name", ["o.csv", "o.parquet", "o/"])
-def test_everything_is_on_the_disk_before_it_gets_its_name(
+def test_files_are_flushed_before_rename(
     tmp_path: Path, source: Path, monkeypatch: pytest.MonkeyPatch, name: str
 ) -> None:
     """The files, then the list of renames, then the renames, the output last, then their folder."""

@@ -81,7 +81,7 @@ def shuffled(table, seed):
     return table.take(np.random.default_rng(seed).permutation(table.num_rows))
 
 
-def test_the_order_of_rows_and_the_kind_of_table_do_not_show(tmp_path):
+def test_row_order_and_table_type_do_not_matter(tmp_path):
     expected = fm.compare({"old": OLD, "new": NEW}, by="language", threads=1, **SMALL).to_json()
     pq.write_table(shuffled(OLD, 1), tmp_path / "old.parquet", row_group_size=17)
     shuffled(NEW, 2).to_pandas().to_csv(tmp_path / "new.csv", index=False)
@@ -153,7 +153,7 @@ def test_segments_are_the_comparisons_of_their_rows():
 SIDE = pa.table({"id": IDS[::-1], "length": np.arange(N, dtype=float)[::-1], "few": [1, 2] * (N // 2)})
 
 
-def test_numbers_are_cut_at_their_quartiles_and_few_stay_as_they_are():
+def test_numeric_segments_are_quartiles_unless_few_values():
     found = fm.compare({"old": OLD, "new": NEW}, by=[["length"], ["few"]], segments=SIDE, **SMALL)
     assert [one.n_paired for one in found][1:] == [60, 60, 60, 60, 120, 120]
     names = [one.segment for one in found]
@@ -199,7 +199,7 @@ def test_results_of_rank_are_runs():
     assert fm.compare({name: one.per_query for name, one in runs.items()}, **SMALL).to_json() == found.to_json()
 
 
-def test_rows_meet_by_position_only_when_asked():
+def test_rows_are_matched_by_position_only_on_request():
     old, new = OLD.drop(["id"]), NEW.drop(["id"])
     with pytest.raises(ColumnError, match=r"run 1 has no id column.*by_position=True"):
         fm.compare([old, new])
@@ -237,7 +237,7 @@ def test_other_questions_under_one_id_are_refused():
     assert any("have different questions in 1 rows" in note for note in allowed.notes)
 
 
-def test_fingerprints_tell_other_questions_that_were_not_kept(tmp_path):
+def test_fingerprints_detect_different_questions(tmp_path):
     made = {}
     for name, question in (("first", "Why {}?"), ("second", "Why {}?"), ("third", "Who is {}?")):
         rows = [{"id": n, "question": question.format(n), "answer": "a b", "reference": "a"} for n in range(20)]
@@ -251,7 +251,7 @@ def test_fingerprints_tell_other_questions_that_were_not_kept(tmp_path):
     assert fm.compare([made["first"], made["third"]], allow_differences=True, **SMALL)["token_f1"].ties == 20
 
 
-def test_runs_scored_otherwise_are_refused_unless_allowed(tmp_path):
+def test_runs_with_other_settings_raise_unless_allowed(tmp_path):
     rows = tmp_path / "rows.jsonl"
     queries = [{"id": n, "retrieved_ids": ["a", "b"], "relevant_ids": ["b"] * (n % 2)} for n in range(30)]
     rows.write_text("".join(json.dumps(one) + "\n" for one in queries))
@@ -315,7 +315,7 @@ def test_clusters_widen_the_interval():
         fm.compare([old, new], cluster="session", tests="wilcoxon")
 
 
-def test_mcnemar_says_where_it_does_not_fit():
+def test_mcnemar_notes_unsuitable_data():
     flags = [run((values > 0.5).astype(float)) for values in (FIRST, SECOND)]
     assert fm.compare(flags, tests="mcnemar")["token_f1"].p < 1
     odd = fm.compare([OLD, NEW], tests="mcnemar", **SMALL)
@@ -364,7 +364,7 @@ def test_the_program_prints_tables_json_markdown_and_latex(files):
     assert program(*arguments, "--latex").out.startswith("\\begin{tabular}{llr}")
 
 
-def test_runs_of_one_name_go_by_their_paths(files):
+def test_runs_with_equal_names_are_shown_by_path(files):
     for folder in ("a", "b"):
         Path(folder).mkdir()
         pq.write_table(NEW, f"{folder}/scores.parquet")
@@ -372,7 +372,7 @@ def test_runs_of_one_name_go_by_their_paths(files):
     assert list(found.systems) == ["a/scores.parquet", "b/scores.parquet", "old.parquet", "old.parquet (2)"]
 
 
-def test_the_program_says_what_to_do(files):
+def test_program_errors_name_the_next_step(files):
     assert "choose one of --json" in program("compare", "old.parquet", "new.parquet", "--json", "--latex").err
     lonely = program("compare", "old.parquet")
     assert (lonely.code, "a comparison needs at least two runs" in lonely.err) == (3, True)

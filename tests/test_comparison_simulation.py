@@ -23,25 +23,25 @@ TRIALS = 300
         ("t", simulation.sessions),
     ],
 )
-def test_like_systems_are_told_apart_as_often_as_said(test, make):
+def test_false_positive_rates_are_nominal(test, make):
     assert simulation.rejections(make, test, TRIALS) == pytest.approx(0.05, abs=0.045)
 
 
-def test_sessions_that_are_taken_apart_mislead():
+def test_ignoring_clusters_inflates_errors():
     assert simulation.rejections(simulation.sessions, "fisher", TRIALS, flat=True) > 0.2
 
 
 @pytest.mark.parametrize("make", [simulation.normal, simulation.skewed, simulation.binary])
-def test_intervals_hold_as_often_as_said(make):
+def test_interval_coverage_is_nominal(make):
     assert simulation.coverage(make, TRIALS) == pytest.approx(0.95, abs=0.045)
     assert simulation.coverage(make, TRIALS, bca=True) == pytest.approx(0.95, abs=0.045)
 
 
-def test_tukey_errs_once_in_twenty_families():
+def test_tukey_family_error_is_nominal():
     assert simulation.family_errors(TRIALS) == pytest.approx(0.05, abs=0.045)
 
 
-def test_what_is_called_detectable_is_found_four_times_of_five():
+def test_power_at_the_detectable_difference():
     assert simulation.power(simulation.normal, TRIALS) == pytest.approx(0.8, abs=0.085)
 
 

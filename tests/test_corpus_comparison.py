@@ -80,7 +80,7 @@ def test_many_values_are_those_of_finish(name, seed, n):
 
 
 @given(st.lists(st.lists(st.integers(-(2**33), 2**33), min_size=4, max_size=4), min_size=1, max_size=9))
-def test_packed_columns_are_taken_apart_again(given_rows):
+def test_packed_columns_are_unpacked(given_rows):
     counts = np.array([[*row, row[0], abs(row[1])] for row in given_rows])
     packed = Packed.of(counts, np.abs(counts).sum(axis=0))
     assert len(packed.fields) == len({tuple(column) for column in counts.T.tolist()})
@@ -109,7 +109,7 @@ def test_figures_are_those_of_plain_python(name):
 
 
 @given(st.integers(1, 40), st.integers(0, 2**31 - 1), st.sampled_from(["percentile", "bca"]), st.booleans())
-def test_neither_threads_nor_the_order_of_rows_show(n, seed, interval, clustered):
+def test_threads_and_row_order_do_not_matter(n, seed, interval, clustered):
     how = {"seed": seed, "interval": interval, "metrics": CORPUS, **SMALL}
     how["cluster"] = "language" if clustered else None
     runs = {name: table.slice(0, n) for name, table in RUNS.items()}
@@ -118,7 +118,7 @@ def test_neither_threads_nor_the_order_of_rows_show(n, seed, interval, clustered
     assert repr(one) == repr(fm.compare(runs, threads=2, **how)) == repr(fm.compare(turned, threads=2, **how))
 
 
-def test_threads_do_not_show_where_the_work_is_shared_out():
+def test_threads_do_not_matter_for_shared_work():
     counts = np.random.default_rng(1).integers(0, 50, (2, 3000, 13))
     for clusters in (None, np.arange(3000) // 2):
         pair = PairedCounts.of(*counts, lambda sums: sums[:, 0] / sums[:, 1], clusters)
@@ -170,7 +170,7 @@ def test_means_as_corpus_metrics_have_the_interval_of_means():
         assert math.isclose(swap_p(placed, 10_000, 0, 1), wanted.p)
 
 
-def test_what_a_corpus_metric_has_not_is_null():
+def test_fields_undefined_for_corpus_metrics_are_null():
     found = fm.compare(
         {**RUNS, "again": RUNS["old"]}, metrics=["bleu", "corpus_bleu"], tests="fisher,t,wilcoxon", **SMALL
     )
@@ -237,7 +237,7 @@ def test_runs_without_counts(tmp_path):
         fm.compare(RUNS, metrics="corpus_blue")
 
 
-def test_counts_that_are_none():
+def test_invalid_counts_raise():
     def run(counts):
         return {"id": [1, 2], "bleu": [0.1, 0.2], "corpus_bleu.counts": counts}
 

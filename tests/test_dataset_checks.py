@@ -41,7 +41,7 @@ def counts(rows, **options):
     return {one.check: one.rows for one in fm.check_dataset(rows, **options).findings}
 
 
-def test_good_rows_are_left_alone():
+def test_good_rows_have_no_findings():
     assert counts([GOOD, OTHER]) == dict.fromkeys(FAULTS, 0)
     assert fm.check_dataset([GOOD, OTHER]).clean
     short = {**OTHER, "answer": "30 days", "contexts": ["30 days"], "reference": "cost"}

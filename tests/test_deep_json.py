@@ -75,7 +75,7 @@ def test_a_deep_line_is_a_bad_row(tmp_path, monkeypatch, shape, depth, column):
 
 
 @pytest.mark.parametrize("shape", ["lists", "objects", "both"])
-def test_what_nests_as_deep_as_allowed_is_read(tmp_path, monkeypatch, shape):
+def test_json_at_the_depth_limit_is_read(tmp_path, monkeypatch, shape):
     monkeypatch.chdir(tmp_path)
     odd = {"question": '[[[[ {"a": \\" [' * 100, "other": [{"text": "]]]"}] * 300}
     allowed = json.dumps({**GOOD, "deep": json.loads(nested(shape, DEPTH - 2))})

@@ -46,7 +46,7 @@ def made(seed=0):
 
 
 @pytest.mark.parametrize("name", sorted(CASES))
-def test_every_metric_scores_dictionaries_as_what_they_stand_for(name):
+def test_dictionary_columns_score_as_their_values(name):
     given = {column: pa.array(values) for column, values in columns(name, ROWS).items()}
     expected = getattr(fm, name)(**given)
     scored = repr(fm.score(given, [name])[name].to_pylist())

@@ -55,7 +55,7 @@ REPEATED = {
 """The rows of metrics that say nothing of those above."""
 
 
-def test_what_says_nothing_of_quality_has_no_direction():
+def test_neutral_metrics_have_no_direction():
     assert set(REGISTRY) - set(TELLING) == SILENT
 
 

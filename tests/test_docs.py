@@ -141,7 +141,7 @@ def test_the_metric_that_the_design_adds_works() -> None:
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
-def test_links_lead_somewhere(page: Path) -> None:
+def test_links_have_targets(page: Path) -> None:
     links = re.findall(r"\]\(([^)\s]+)\)", page.read_text(encoding="utf-8"))
     for link in links:
         target, _, anchor = link.partition("#")
@@ -213,7 +213,7 @@ def test_throughput_of_several_files(tmp_path: Path, capsys: pytest.CaptureFixtu
     assert all(f"| {one['name']} |" in throughput.page(reports) for one in many)
 
 
-def test_throughput_of_what_has_no_peer(tmp_path: Path) -> None:
+def test_throughput_without_peers(tmp_path: Path) -> None:
     results = [
         contest("squad_f1", 10, 2),
         {"name": "quick", "seconds": 1.25, "rows": 5000},

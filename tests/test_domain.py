@@ -86,7 +86,7 @@ def test_words_are_those_of_the_pattern(text):
 
 
 @given(st.lists(st.text(st.sampled_from("aB \u00e9\x00"), max_size=20), max_size=12))
-def test_keys_are_equal_where_texts_are(texts):
+def test_keys_are_equal_for_equal_texts(texts):
     keys = text_keys(plainly(pa.array(texts, pa.string())))
     expected = Counter(text.lower().strip() for text in texts if text is not None)
     assert sorted(group_sizes(keys)) == sorted(expected.values())
@@ -213,7 +213,7 @@ def test_the_command(tmp_path):
     assert (done.code, done.err.startswith("error: --languages")) == (2, True)
 
 
-def test_texts_that_share_one_key_of_two_are_apart():
+def test_texts_with_one_equal_key_are_distinct():
     keys = np.array([[1, 5], [1, 4], [1, 5], [2, 4], [1, 4]], np.uint64)
     assert sorted(group_sizes(keys).tolist()) == [1, 2, 2]
 

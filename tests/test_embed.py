@@ -71,7 +71,7 @@ def test_lone_surrogates_are_no_text_for_a_model(tmp_path: Path):
     assert model.asked[-1] == ["a\ufffdb", "c"]
 
 
-def test_what_is_no_model_or_no_table_is_refused(tmp_path: Path):
+def test_invalid_model_or_table_raises(tmp_path: Path):
     for wrong in (3, ["wordllama"]):
         with pytest.raises(OptionError, match="expected a name, a function or a Model, got"):
             Embedder(wrong)  # type: ignore[arg-type]
@@ -103,7 +103,7 @@ def test_the_cache_answers_the_second_time(tmp_path: Path):
     assert sum(map(len, other.asked)) == 6
 
 
-def test_a_run_cut_short_goes_on_from_what_it_kept(tmp_path: Path):
+def test_interrupted_embedding_resumes_from_cache(tmp_path: Path):
     texts = [f"text {number:05}" for number in range(10_000)]
     model = Counting()
 
@@ -187,7 +187,7 @@ def test_errors_name_what_is_wrong(tmp_path: Path):
         VectorCache(tmp_path / "file", 3)
 
 
-def test_what_a_model_may_not_return(tmp_path: Path):
+def test_invalid_model_output_raises(tmp_path: Path):
     made = {
         "all of equal length": lambda texts: [[1.0]] * (len(texts) == 1) or [[1.0], [1.0, 2.0]],
         "an array of numbers, got one of <U1": lambda texts: [["a"]] * len(texts),
@@ -200,7 +200,7 @@ def test_what_a_model_may_not_return(tmp_path: Path):
             Embedder(model).embed(["a", "b"])
 
 
-def test_a_spoilt_file_spoils_no_more_than_itself(tmp_path: Path):
+def test_damaged_cache_file_affects_only_itself(tmp_path: Path):
     keys = [bytes([letter]) * 16 for letter in b"abcd"]
     reader, writer = VectorCache(tmp_path, 1), VectorCache(tmp_path, 1)
     writer.put(keys[:2], [[1], [2]])

@@ -60,7 +60,7 @@ def test_no_text_is_embedded_twice_and_a_column_may_have_any_name(tmp_path):
     assert list(json.loads(first.splitlines()[0])) == ["qid", "text_embedding"]
 
 
-def test_a_run_that_breaks_leaves_no_output_and_goes_on(tmp_path):
+def test_failed_run_leaves_no_output_and_resumes(tmp_path):
     path = jsonl(tmp_path / "rows.jsonl", *ROWS)
 
     def broken(texts):
@@ -71,7 +71,7 @@ def test_a_run_that_breaks_leaves_no_output_and_goes_on(tmp_path):
     assert not (tmp_path / "o.parquet").exists()
 
 
-def test_what_cannot_be_embedded_says_so(tmp_path):
+def test_invalid_embed_inputs_raise(tmp_path):
     path = jsonl(tmp_path / "rows.jsonl", {"id": 1, "text": "a", "answer_embedding": [1.0], "answer": "b", "n": 5})
     embedder = fm.Embedder(Counting())
     for of, keep, message in (

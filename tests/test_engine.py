@@ -49,7 +49,7 @@ def test_any_batches_and_threads_give_the_same_bytes(tmp_path_factory, batch, si
 
 
 @pytest.mark.parametrize("threads", [1, 2])
-def test_bad_rows_stop_the_run_or_are_set_aside(tmp_path, threads):
+def test_bad_rows_stop_the_run_or_are_rejected(tmp_path, threads):
     lines = [json.dumps({"id": n, "answer": "fine"}) for n in range(60)]
     lines[7] = '{"id": 7, "answer": '
     lines[20] = '{"id": 20, "answer": 5}'
@@ -84,7 +84,7 @@ def test_a_row_that_cannot_be_scored_is_named(tmp_path):
     assert str(caught.value) == f"{tmp_path}/in.parquet, row 8999: column 'answer': expected a good one"
 
 
-def test_invalid_utf8_stops_the_run_or_is_set_aside(tmp_path):
+def test_invalid_utf8_stops_the_run_or_is_rejected(tmp_path):
     answers = pa.array([b"fine", b"caf\xe9", b"also"], pa.binary()).view(pa.string())
     pq.write_table(pa.table({"id": [1, 2, 3], "answer": answers}), tmp_path / "in.parquet")
     reason = "invalid UTF-8: byte 0xe9 at byte 3"
@@ -112,7 +112,7 @@ def test_nulls_duplicate_ids_and_a_very_long_row_pass_through(tmp_path):
     assert made["length"].to_pylist() == [None, 500_000.0, 0.0, None]
 
 
-def test_faults_of_the_program_are_not_bad_rows(tmp_path, source):
+def test_program_bugs_are_not_bad_rows(tmp_path, source):
     def broken(batch: pa.RecordBatch) -> pa.RecordBatch:
         if batch.num_rows:
             raise OptionError("no such thing")
@@ -140,7 +140,7 @@ def test_late_string_ids_make_all_ids_strings(tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize("name", ["in.parquet", "in.jsonl", "in.csv.gz", "in.arrow"])
-def test_progress_grows_to_the_whole(tmp_path, name):
+def test_progress_reaches_the_total(tmp_path, name):
     if name.endswith("parquet"):
         pq.write_table(table(1000), tmp_path / name)
     elif name.endswith("jsonl"):
@@ -160,7 +160,7 @@ def test_progress_grows_to_the_whole(tmp_path, name):
         assert seen[-1].nbytes == seen[-1].total_bytes == (tmp_path / name).stat().st_size
 
 
-def test_results_keep_their_order_and_few_are_under_way():
+def test_ordered_keeps_order_with_few_pending():
     lock, begun = threading.Lock(), []
 
     def items():
@@ -194,7 +194,7 @@ def test_an_error_of_the_items_comes_after_the_results_before_it(threads):
 
 @pytest.mark.usefixtures("hears_interrupts")
 @pytest.mark.parametrize("threads", [1, 2])
-def test_leaving_early_waits_for_no_long_work(threads):
+def test_early_exit_does_not_wait_for_work(threads):
     """Work that never ends of itself would hold up the end of an interrupt."""
     released = threading.Event()
 

@@ -75,7 +75,7 @@ def test_minus_zero_is_zero(values):
     assert quantiles(lambda: [np.array(values)], [0.0, 1.0], 0).tolist() == [0.0, 0.0]
 
 
-def test_missing_rows_are_told_apart_by_counts_that_can_be_right():
+def test_missing_rows_need_consistent_counts():
     state = State()
     state.add([None, None, None, 1.0])
     for undefined, errors in ((-1, 1), (1, -1), (2, 2), (0, 4)):
@@ -86,7 +86,7 @@ def test_missing_rows_are_told_apart_by_counts_that_can_be_right():
 
 
 @pytest.mark.parametrize("absent", ["n_finite", "n_missing", "n_error", "total", "squares", "min", "max"])
-def test_a_state_without_one_of_its_parts_is_no_state(absent):
+def test_incomplete_state_raises(absent):
     fields = json.loads(state_of([1.0, 2.0]).to_json())
     del fields[absent]
     with pytest.raises(InputError, match="expected the state of a column"):
@@ -150,7 +150,7 @@ def test_rejected_rows_count_as_errors_of_the_whole_part_alone():
     assert summarize(whole.slice(1))["f1"].n_error == 0
 
 
-def test_empty_batches_and_parts_tear_no_counts_of_a_corpus():
+def test_empty_batches_do_not_change_corpus_counts():
     one, nothing = part([0.5, 1.0], (0, 0, 0), [1, 2]), part([], (0, 0, 0), [0, 0])
     empty = one.slice(2)
     share = lambda _, counts: counts[0] / counts[1]  # noqa: E731
@@ -159,7 +159,7 @@ def test_empty_batches_and_parts_tear_no_counts_of_a_corpus():
         assert (summary.corpus, summary.notes) == ({"corpus_bleu": 0.5}, [])
 
 
-def test_failed_rows_are_not_taken_for_undefined_ones():
+def test_failed_rows_differ_from_undefined_rows():
     metric = summarize(part([None, None, None, 1.0], (0, 1, 2)))["f1"]
     assert (metric.n_missing, metric.n_undefined, metric.n_error) == (0, 1, 2)
 

@@ -145,7 +145,7 @@ def batches():
         type("Stream", (), {"__arrow_c_stream__": pa.table(ROWS).__arrow_c_stream__}),
     ],
 )
-def test_rows_that_come_in_pieces_or_late(table):
+def test_rows_in_batches_and_lazy_rows(table):
     scores = fm.score(table(), "token_f1")
     assert scores["token_f1"].to_pylist() == EXPECTED
     assert scores["id"].to_pylist() == ROWS["id"]
@@ -208,7 +208,7 @@ def test_scores_of_a_pandas_frame_join_it_by_its_row_labels(labels, order, kept,
     assert fm.summarize(scores)["token_f1"] == fm.summarize(back[["token_f1"]])["token_f1"]
 
 
-def test_corpus_counts_and_row_labels_keep_company():
+def test_corpus_counts_and_row_labels_coexist():
     frame = pd.DataFrame({"answer": ["a b c d", "e"], "reference": ["a b c d", "f"]}, index=["x", "y"])
     scores = fm.score(frame, "corpus_bleu,token_f1")
     assert scores.to_pandas().index.tolist() == ["x", "y"]
@@ -246,7 +246,7 @@ def test_lists_of_names_in_one_text():
 
 
 @pytest.mark.parametrize("single", ["text", b"bytes", 5, 0.5, True])
-def test_a_single_value_is_to_be_wrapped_in_a_list(single):
+def test_single_value_error_suggests_a_list(single):
     for call in (
         lambda: fm.token_f1(single, ["b"]),
         lambda: fm.score({"answer": single, "reference": ["a"]}, "token_f1"),

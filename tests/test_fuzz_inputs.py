@@ -37,7 +37,7 @@ ENDINGS = [
 
 
 @pytest.mark.parametrize(("code", "ends"), ENDINGS)
-def test_how_a_command_ends_is_told(tmp_path, code, ends):
+def test_fuzz_outcomes_are_classified(tmp_path, code, ends):
     program = TRIAL.format(code=code, seconds=2 if ends == "hang True" else 60)
     run = subprocess.run(
         [sys.executable, "-c", program, str(tmp_path)], env=ENVIRONMENT, capture_output=True, text=True, check=False
@@ -45,7 +45,7 @@ def test_how_a_command_ends_is_told(tmp_path, code, ends):
     assert (run.returncode, run.stdout.strip()) == (0, ends), run.stderr
 
 
-def test_the_same_seed_spoils_the_same_bytes():
+def test_same_seed_gives_the_same_mutations():
     seeds = list(all_seeds())
     spoilt = [[mutate(one.data, random.Random(f"7/{n}"), [one.data]) for n, one in enumerate(seeds)] for _ in range(2)]
     assert spoilt[0] == spoilt[1]
@@ -53,7 +53,7 @@ def test_the_same_seed_spoils_the_same_bytes():
     assert sum(changed) > 0.8 * len(changed)
 
 
-def test_a_few_spoilt_files_of_each_kind_are_scored_or_refused(tmp_path):
+def test_damaged_files_are_scored_or_rejected(tmp_path):
     command = [sys.executable, ROOT / "scripts" / "fuzz_inputs", "--mutations", "26", "--seed", "3", "--jobs", "1"]
     run = subprocess.run(
         [*command, "--failures", tmp_path], env=ENVIRONMENT, capture_output=True, text=True, check=False, timeout=800

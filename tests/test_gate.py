@@ -145,7 +145,7 @@ def test_rules_speak_of_segments():
         ("token_f1 >= 0.6 where a=b, c", 27, "expected a column, = and a value"),
     ],
 )
-def test_a_rule_that_cannot_be_read_shows_where(rule, place, expected):
+def test_invalid_rule_error_shows_position(rule, place, expected):
     with pytest.raises(OptionError, match=rf"character {place}: {expected}"):
         parse_rule(rule)
 
@@ -173,7 +173,7 @@ def test_what_is_written_is_read_again(name, limit, least):
     )
 
 
-def test_rules_that_name_nothing_are_errors():
+def test_rules_with_unknown_names_raise():
     for rule, kind, message in [
         ("token_fl >= 0.6", UnknownNameError, "token_f1"),
         ("token_f1.p101 >= 0.6", UnknownNameError, "unknown metric 'token_f1.p101'"),
@@ -274,7 +274,7 @@ def test_junit_holds_any_text():
     assert ElementTree.fromstring(found.to_junit().split("\n", 1)[1]).find("testcase").get("classname") == "a\ufffd<b"
 
 
-def test_the_helper_for_pytest_tells_what_failed():
+def test_assert_scores_names_failed_rules():
     fm.assert_scores(SCORES, "token_f1 >= 0.3", "latency_ms.max < 200")
     with pytest.raises(
         AssertionError, match=r"FAILED: 1 of 2 checks not met\ntoken_f1 >= 0\.9: 0\.\d+ over 180 rows; expected >= 0\.9"

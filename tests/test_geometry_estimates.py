@@ -49,7 +49,7 @@ def test_a_sample_of_every_row_has_no_error(metric):
         assert found.estimates[name].standard_error == 0.0
 
 
-def test_an_error_that_one_sample_cannot_tell_is_not_told():
+def test_unknown_standard_error_is_none():
     matrix = even(np.random.default_rng(1))[:60]
     found = geometry(matrix, metric="euclidean", exact_work=1.0, sample=1, pair_sample=3)
     for name in NEIGHBOURS | PAIRWISE:
@@ -60,7 +60,7 @@ def test_an_error_that_one_sample_cannot_tell_is_not_told():
 
 
 @pytest.mark.parametrize("pairs", [6, 12])
-def test_few_pairs_state_no_small_error_because_they_fit_well(pairs):
+def test_few_pairs_have_no_standard_error(pairs):
     """Three figures are fitted to them, so the residuals of far-off pairs say too little unless they are scaled."""
     matrix = np.random.default_rng(0).standard_normal((400, 3))
     exact = geometry(matrix, metric="euclidean").avg_pairwise_distance

@@ -76,7 +76,7 @@ def test_equals_the_plain_rule(embedder, rows, tau):
     assert faithful == pytest.approx([min(1, 0.6 + 0.4 * overlap) for overlap in expected])
 
 
-def test_evidence_says_why(embedder):
+def test_evidence_explains_the_score(embedder):
     answer = "Bread [1]. Bread [2]. Bread. Bread [1][2]. Cheese [3]. I don't know [1]. Bread [0]."
     table = grounding_evidence([answer], [["Bread", "Qqq"]], embedder=embedder)
     assert table["reason"].to_pylist() == [
@@ -146,7 +146,7 @@ def test_citation_patterns_of_any_script(embedder, pattern, numbers):
     assert digits["reason"].to_pylist() == ["citation out of range"]
 
 
-def test_the_mark_is_left_out_whatever_its_bytes():
+def test_citation_mark_is_removed_for_any_bytes():
     asked = []
 
     def model(texts):
@@ -217,7 +217,7 @@ def test_options_are_checked():
 
 
 @pytest.mark.skipif(not DATA, reason="FASTMETRICS_DATA is not set")
-def test_cosine_to_the_cited_passage_tells_supported_claims_from_others():
+def test_cosine_separates_supported_claims():
     from pyarrow import parquet
 
     rows = parquet.read_table(Path(DATA) / "dev" / "expertqa_claims.parquet").to_pylist()

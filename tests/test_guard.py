@@ -27,7 +27,7 @@ TEXTS = st.text(st.sampled_from("'=+-@\t\r\n＝ 5.ea\"é"), max_size=6) | st.tex
 
 @pytest.mark.parametrize("type_", [pa.string(), pa.large_string()])
 @given(texts=st.lists(st.none() | TEXTS, max_size=8))
-def test_what_is_guarded_comes_back_and_nothing_is_run(type_, texts):
+def test_guarded_cells_round_trip_without_execution(type_, texts):
     found, count = guarded(pa.array(texts, type_))
     assert found.type == type_
     assert unguarded(found).to_pylist() == texts
@@ -38,7 +38,7 @@ def test_what_is_guarded_comes_back_and_nothing_is_run(type_, texts):
 
 
 @given(texts=st.lists(TEXTS, max_size=8))
-def test_only_risky_cells_and_their_likes_change(texts):
+def test_only_risky_and_similar_cells_change(texts):
     for before, after in zip(texts, guarded(pa.array(texts, pa.string()))[0].to_pylist(), strict=True):
         if before.lstrip("'")[:1] not in tuple(STARTS):
             assert after == before
@@ -97,7 +97,7 @@ def test_kept_text_ids_and_names_are_guarded_in_csv_and_numbers_never(tmp_path, 
 
 
 @pytest.mark.parametrize("out", ["s.csv", "s.tsv.gz"])
-def test_what_was_guarded_is_read_as_it_was(tmp_path, out):
+def test_guarded_cells_are_read_unchanged(tmp_path, out):
     kept(tmp_path, out)
     source = open_source(tmp_path / out)
     selection = source.select({"id": "id", "string": "any", "=name": "any"})
@@ -118,7 +118,7 @@ def test_without_a_guard_and_in_other_formats_text_stays_as_it_is(tmp_path, out)
     assert "guarded" not in read_metadata(tmp_path / out)
 
 
-def test_quotes_of_other_peoples_files_stay(tmp_path):
+def test_quotes_in_foreign_files_are_kept(tmp_path):
     (tmp_path / "rows.csv").write_text("id,answer\n1,'=1+1\n")
     source = open_source(tmp_path / "rows.csv")
     assert [chunk.batch.to_pylist() for chunk in source.chunks(source.select({"answer": "text"}))] == [
@@ -126,7 +126,7 @@ def test_quotes_of_other_peoples_files_stay(tmp_path):
     ]
 
 
-def test_the_program_says_what_it_guarded_and_leaves_it_when_told(tmp_path):
+def test_program_reports_guarded_cells_and_has_an_option(tmp_path):
     rows = jsonl(tmp_path / "rows.jsonl", {"id": "=1", "answer": "a", "reference": "a"})
     done = program("score", rows, "-o", tmp_path / "a.csv", "-m", "exact_match")
     assert "1 cell that a spreadsheet would run begins with a quote" in done.out

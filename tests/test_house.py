@@ -92,7 +92,7 @@ def _declared(family):
 
 
 @pytest.mark.parametrize("name", sorted(MODULES))
-def test_what_a_module_offers_is_there_and_documented(name):
+def test_module_exports_exist_and_are_documented(name):
     if name == "fastmetrics.__main__":
         return  # running it is the program
     loaded = importlib.import_module(name)
@@ -118,7 +118,7 @@ PRIVATE = re.compile(r"(?<![\w.])/(?:home|root|work|Users|mnt)/\w")
 
 
 @pytest.mark.parametrize("path", CODE, ids=shown)
-def test_no_file_names_a_place_on_somebodys_machine(path):
+def test_no_file_contains_local_paths(path):
     found = PRIVATE.search(path.read_text(encoding="utf-8"))
     assert found is None, found
 

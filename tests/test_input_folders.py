@@ -56,7 +56,7 @@ def test_a_folder_that_cannot_be_listed_is_named(tmp_path: Path, monkeypatch) ->
         open_source(tmp_path, "csv")
 
 
-def test_links_to_folders_are_followed_and_never_in_circles(tmp_path: Path) -> None:
+def test_folder_links_are_followed_without_cycles(tmp_path: Path) -> None:
     (tmp_path / "in" / "deep").mkdir(parents=True)
     (tmp_path / "far").mkdir()
     write(pa.table({"answer": ["a"]}), tmp_path / "in" / "deep" / "t.csv")

@@ -115,7 +115,7 @@ WHOLE = {
 
 
 @pytest.mark.parametrize("name", DAMAGED)
-def test_what_points_beyond_its_buffers_is_refused(name):
+def test_offsets_beyond_buffers_raise(name):
     damaged = DAMAGED[name]()
     intact.check(damaged.array, "before")
     array = damaged.spoil()
@@ -131,7 +131,7 @@ def test_no_array_has_more_rows_than_the_format_allows():
 
 
 @pytest.mark.parametrize("name", WHOLE)
-def test_what_lies_within_its_buffers_passes_whatever_its_values(name):
+def test_arrays_within_buffers_pass(name):
     intact.check(WHOLE[name], name)
 
 
@@ -145,7 +145,7 @@ def test_the_layout_of_a_type_takes_the_same_buffers(type_):
 
 
 @pytest.mark.parametrize("name", DAMAGED)
-def test_tables_in_memory_are_checked_at_each_door(name):
+def test_tables_in_memory_are_checked_at_every_entry_point(name):
     damaged = DAMAGED[name]()
     array, none = damaged.array, pa.nulls(4)
     lists = pa.types.is_nested(array.type)
@@ -220,7 +220,7 @@ def test_more_rows_than_the_buffers_hold_are_refused(name, rows, file, make, tmp
         list(source.chunks(source.select({"id": "any"})))
 
 
-def test_a_damaged_column_that_nobody_asks_for_is_not_read(tmp_path):
+def test_damaged_unused_column_is_not_read(tmp_path):
     damaged = DAMAGED["a dictionary index beyond"]()
     table = pa.table({"answer": ["a"] * 4, "other": damaged.spoil()})
     with pa.ipc.new_file(tmp_path / "t.arrow", table.schema) as writer:
@@ -256,7 +256,7 @@ def test_bytes_of_cells_are_those_of_what_the_cells_hold(rows, part):
         assert cell_bytes(pc.run_end_encode(pa.array(texts))[part]).tolist() == [size(one) for one in texts[part]]
 
 
-def test_views_that_stand_for_very_much_are_cut_before_they_are_laid_out(tmp_path):
+def test_large_views_are_sliced_before_flattening(tmp_path):
     """A thousand rows of a million elements each: four kilobytes of views for what would be gigabytes of lists."""
     values = pa.array(["x"] * 1_000_000)
     starts, sizes = pa.array([0] * 1000, pa.int32()), pa.array([1_000_000] * 1000, pa.int32())

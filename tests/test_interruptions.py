@@ -47,7 +47,7 @@ def _cut_short(out, number, *options):
     raise AssertionError("every run was over before its first part was noticed")
 
 
-def test_a_killed_run_goes_on_to_the_same_bytes(tmp_path, rows):
+def test_killed_run_resumes_to_the_same_bytes(tmp_path, rows):
     whole, out = tmp_path / "whole.parquet", tmp_path / "out.parquet"
     options = ("--threads", 1, "-m", "token_f1,jaccard,exact_match")
     assert _cut_short(out, signal.SIGKILL, rows, *options) == Done(-signal.SIGKILL, "", "")
@@ -70,7 +70,7 @@ def test_a_killed_run_goes_on_to_the_same_bytes(tmp_path, rows):
     assert sorted(path.name for path in tmp_path.iterdir()) == ["out.parquet", "whole.parquet"]
 
 
-def test_no_room_left_is_named_and_what_is_done_stays(tmp_path, rows):
+def test_disk_full_error_keeps_finished_parts(tmp_path, rows):
     """A limit on the size of files stands for a full disk: it needs no rights, and fails at the same calls."""
 
     def cramped(size):
@@ -141,7 +141,7 @@ def _all(screen):
         seen += block
 
 
-def test_an_interrupt_says_how_to_go_on(tmp_path, rows):
+def test_interrupt_message_names_resume(tmp_path, rows):
     out = tmp_path / "out.parquet"
     done = _cut_short(out, signal.SIGINT, rows, "--threads", 1)
     assert done == Done(130, "", "interrupted; run again with --resume to continue\n")
@@ -238,12 +238,12 @@ def _begun(program, *arguments):
 
 
 @pytest.mark.parametrize("threads", ["1", "2"])
-def test_an_interrupt_is_heard_within_a_row(threads):
+def test_interrupt_is_handled_within_a_row(threads):
     """The thread that scores is left alone: it holds up neither the exception nor the end of Python."""
     assert _interrupted(_begun(SCORED, threads)) == Done(0, "interrupted\n", "")
 
 
-def test_an_interrupt_is_heard_where_the_main_thread_is_held():
+def test_interrupt_is_handled_while_main_thread_is_blocked():
     assert _interrupted(_begun(HELD)) == Done(130, "", "last words\n")
 
 
@@ -257,7 +257,7 @@ def test_an_interrupt_in_a_finalizer_is_raised_after_it():
 
 
 @pytest.mark.parametrize("threads", [1, 2])
-def test_an_interrupt_within_a_row_leaves_what_was_done(tmp_path, threads):
+def test_interrupt_within_a_row_keeps_finished_parts(tmp_path, threads):
     """The rows before it are in the work folder, from where --resume goes on."""
     out, work = tmp_path / "out.parquet", tmp_path / "out.parquet.partial"
     short = pa.table({"answer": ["1 2"] * 200_000, "reference": ["2 1"] * 200_000})

@@ -46,7 +46,7 @@ def test_means_are_those_of_the_rows_and_intervals_hold_them():
             assert math.isnan(one.mean)
 
 
-def test_clusters_widen_and_threads_do_not_show():
+def test_clusters_widen_intervals_and_threads_do_not_matter():
     shared = pa.table({"token_f1": np.repeat(RNG.random(50), 8), "session": np.arange(N) // 8})
     alone, together = (fm.summarize_by(shared, metrics="token_f1", cluster=name)[0] for name in (None, "session"))
     assert together.high - together.low > 2 * (alone.high - alone.low)
@@ -64,7 +64,7 @@ def test_the_worst_segment_comes_first_by_which_way_is_better():
     assert "* fewer than 30 rows: 4 segments" in text
 
 
-def test_what_is_not_there_is_named():
+def test_missing_columns_are_named():
     with pytest.raises(ColumnError, match="no column 'langage' to segment the rows by"):
         fm.summarize_by(SCORES, "langage")
     with pytest.raises(UnknownNameError, match="token_f1"):

@@ -89,7 +89,7 @@ def test_kept_values_have_the_type_that_holds_them(tmp_path, rows, type_, bad) -
         (["2024-01-05 10:00:00", None], ["2024-01-05 10:00:00", None]),
     ],
 )
-def test_kept_values_that_do_not_go_together_are_text(tmp_path, monkeypatch, rows, kept) -> None:
+def test_mixed_kept_values_become_text(tmp_path, monkeypatch, rows, kept) -> None:
     """At once or late, as JSON where they were no text; and a time stays as it was written."""
     for block in (8 << 20, 1):
         monkeypatch.setattr(SIZES, "line_block_bytes", block)
@@ -109,7 +109,7 @@ def test_an_object_without_the_column_is_a_row_of_nothing(tmp_path, line, bad) -
 
 @pytest.mark.parametrize("line", ['{"x": "a"} {"x": "b"}', '{"x": "a"}{"x": "b"}', '{"x": "a"},', '{"x": "a"'])
 @pytest.mark.parametrize("before", [0, 1])
-def test_a_line_that_is_not_one_object_is_no_row(tmp_path, line, before) -> None:
+def test_lines_without_one_object_are_bad_rows(tmp_path, line, before) -> None:
     path = written(tmp_path / "in.jsonl", [*[{"x": "z"}] * before, line, {"x": "c"}])
     found, rejects = read(open_source(path), {"x": "text"})
     assert found["x"].to_pylist() == ["z"] * before + ["c"]

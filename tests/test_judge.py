@@ -196,7 +196,7 @@ def test_a_sample_is_the_same_rows_in_memory_and_in_files(tmp_path):
         assert fm.judge(table, "safety", sample=500, **common).num_rows == 50
 
 
-def test_the_key_is_nowhere_but_in_the_request(tmp_path):
+def test_api_key_appears_only_in_requests(tmp_path):
     path = jsonl(tmp_path / "rows.jsonl", {"id": 1, "question": "q", "answer": "a"})
     reply = json.dumps({"reason": f"your key is {KEY}", "score": 3})
     folder = tmp_path / "work"
@@ -248,7 +248,7 @@ def test_a_key_that_is_a_word_does_not_change_the_replies(tmp_path, monkeypatch)
         assert made["judge_safety_prompt_tokens"].to_pylist() == [100]
 
 
-def test_no_key_no_server_and_no_package_are_plain_errors(tmp_path, monkeypatch):
+def test_missing_key_server_or_package_raises(tmp_path, monkeypatch):
     store = tmp_path / "s.sqlite"
     with pytest.raises(ServiceError, match=r"localhost:1/v1: no reply to \d+ requests: the connection failed"):
         fm.judge(rows(2), "safety", model="m", base_url="http://localhost:1/v1", store=store, tries=1)
@@ -262,7 +262,7 @@ def test_no_key_no_server_and_no_package_are_plain_errors(tmp_path, monkeypatch)
         fm.judge(rows(3), "safety", model="m", base_url="http://localhost:1/v1", store=store)
 
 
-def test_what_is_in_the_store_needs_no_key_and_no_server(tmp_path, monkeypatch):
+def test_stored_replies_need_no_key_and_no_server(tmp_path, monkeypatch):
     with judge_server() as judge:
         made = fm.judge(rows(5), "safety", model="m", base_url=judge.url, endpoint="e", store=tmp_path / "s.sqlite")
     monkeypatch.delenv("OPENAI_API_KEY")
@@ -287,13 +287,13 @@ def test_what_is_in_the_store_needs_no_key_and_no_server(tmp_path, monkeypatch):
         ({"timeout": 0}, "timeout=0: expected a number above 0"),
     ],
 )
-def test_settings_that_cannot_be(settings, message):
+def test_invalid_settings_raise(settings, message):
     with pytest.raises(OptionError) as caught:
         fm.JudgeSettings(**{"rubrics": "safety", "model": "m", **settings})
     assert message in str(caught.value)
 
 
-def test_the_command_line_speaks_of_its_options(tmp_path):
+def test_command_line_messages_name_options(tmp_path):
     path = jsonl(tmp_path / "rows.jsonl", {"question": "q", "answer": "a"})
     for arguments, message in (
         (["--repeats", "0"], "--repeats 0: expected"),
@@ -309,7 +309,7 @@ def test_the_command_line_speaks_of_its_options(tmp_path):
     assert (done.code, done.err.startswith("error: --out is missing")) == (2, True)
 
 
-def test_columns_that_would_be_doubled_or_are_not_there(tmp_path):
+def test_duplicate_or_missing_columns_raise(tmp_path):
     options = {"model": "m", "base_url": "http://localhost:1/v1", "store": tmp_path / "s.sqlite"}
     with pytest.raises(ColumnError, match="'judge_safety_status' has the name of an output column"):
         fm.judge(rows(1, judge_safety_status=["ok"]), "safety", keep=["judge_safety_status"], **options)

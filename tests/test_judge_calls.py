@@ -10,7 +10,7 @@ import pytest
 
 import fastmetrics as fm
 from fastmetrics.errors import ServiceError
-from tests.judge_server import FAULTS, drawn, judge_server, shares, told
+from tests.judge_server import FAULTS, drawn, judge_server, shares, user_message
 from tests.program import jsonl, program
 
 
@@ -50,7 +50,7 @@ def test_five_percent_of_every_fault_and_every_row_has_a_score_or_a_status(tmp_p
     draw = shares(FAULTS, 0.05)
     with judge_server(draw=draw) as judge:
         rows, made = judged(tmp_path, judge, path, timeout=2.0)
-        faults = {told(body): draw(body, 0) for body in judge.bodies}
+        faults = {user_message(body): draw(body, 0) for body in judge.bodies}
         assert set(faults.values()) == {None, *FAULTS}
         # a busy machine may let the time of a request end before the server has read it
         assert 0 <= made.spending.requests - judge.count <= 20
@@ -90,9 +90,9 @@ def test_five_percent_of_every_fault_and_every_row_has_a_score_or_a_status(tmp_p
         ("types", "unparsed", 'no score from 1 to 5 in: {"score": "high", "reason": 7}'),
     ],
 )
-def test_what_stays_wrong_has_a_status_and_a_reason(tmp_path, fault, status, why):
+def test_lasting_failures_have_status_and_reason(tmp_path, fault, status, why):
     path = written(tmp_path / "rows.jsonl", 3)
-    one = lambda body, seen: fault if "question 1?" in told(body) else None  # noqa: E731
+    one = lambda body, seen: fault if "question 1?" in user_message(body) else None  # noqa: E731
     with judge_server(draw=one) as judge:
         rows, _ = judged(tmp_path, judge, path, timeout=0.2, tries=2, concurrency=1)
         assert statuses(rows) == ["ok", status, "ok"]
@@ -111,7 +111,7 @@ def test_what_stays_wrong_has_a_status_and_a_reason(tmp_path, fault, status, why
 def test_replies_that_hold_no_score_are_asked_again_only_on_request(tmp_path):
     path = written(tmp_path / "rows.jsonl", 6)
     faults = ("refused", "truncated", "types", None, None, None)
-    with judge_server(draw=lambda body, seen: faults[number_in(told(body))]) as judge:
+    with judge_server(draw=lambda body, seen: faults[number_in(user_message(body))]) as judge:
         first, _ = judged(tmp_path, judge, path)
         assert statuses(first) == ["refused", "truncated", "unparsed", "ok", "ok", "ok"]
         judge.draw = lambda body, seen: None
@@ -143,7 +143,7 @@ def test_refusals_for_too_many_requests_are_no_failures(tmp_path, kind):
         ("400", "20 consecutive calls failed: 400: maximum context length", 40),
     ],
 )
-def test_a_run_that_only_fails_stops_with_a_code_of_its_own(tmp_path, fault, message, most):
+def test_run_with_failures_only_exits_with_code_7(tmp_path, fault, message, most):
     path = written(tmp_path / "rows.jsonl", 500)
     with judge_server(draw=lambda body, seen: fault) as judge:
         settings = ["--model", "m", "--base-url", judge.url, "--rubric", "safety", "--store", tmp_path / "s.sqlite"]
@@ -156,7 +156,7 @@ def test_a_run_that_only_fails_stops_with_a_code_of_its_own(tmp_path, fault, mes
         assert statuses(rows) == ["ok"] * 500
 
 
-def test_a_server_that_fails_later_stops_the_run_and_what_came_is_kept(tmp_path):
+def test_later_server_failure_keeps_replies(tmp_path):
     path = written(tmp_path / "rows.jsonl", 300)
     with judge_server(draw=lambda body, seen: "500" if judge.count > 100 else None) as judge:
         with pytest.raises(ServiceError, match="20 consecutive calls failed: 500: out of order"):
@@ -167,7 +167,7 @@ def test_a_server_that_fails_later_stops_the_run_and_what_came_is_kept(tmp_path)
         assert made.spending.found == 100
 
 
-def test_a_server_without_structured_output_is_asked_without(tmp_path):
+def test_structured_output_falls_back_to_plain_requests(tmp_path):
     path = written(tmp_path / "rows.jsonl", 20)
     with judge_server(draw=lambda body, seen: "format" if "response_format" in body else None) as judge:
         rows, made = judged(tmp_path, judge, path, concurrency=2)
@@ -177,7 +177,7 @@ def test_a_server_without_structured_output_is_asked_without(tmp_path):
         assert judge.count <= 22
 
 
-def test_calls_and_cost_end_where_the_budget_does(tmp_path):
+def test_budget_limits_calls_and_cost(tmp_path):
     path = written(tmp_path / "rows.jsonl", 50)
     prices = {"m": {"input": 100.0, "output": 1000.0}}  # 0.01 + 0.02 a call
     with judge_server() as judge:
@@ -202,7 +202,7 @@ def test_retries_count_as_calls(tmp_path):
         assert statuses(rows) == ["ok"] * 3 + ["budget"] * 2
 
 
-def test_a_dry_run_says_what_the_run_then_does(tmp_path):
+def test_dry_run_predicts_the_run(tmp_path):
     path = written(tmp_path / "rows.jsonl", 12)
     (tmp_path / "prices.toml").write_text("[m]\ninput = 1.0\noutput = 2.0\n")
     with judge_server() as judge:
@@ -230,7 +230,7 @@ def test_a_dry_run_says_what_the_run_then_does(tmp_path):
         ("[m", "not a table of prices"),
     ],
 )
-def test_tables_of_prices_that_cannot_be_used(tmp_path, text, message):
+def test_invalid_price_tables_raise(tmp_path, text, message):
     path = written(tmp_path / "rows.jsonl", 1)
     (tmp_path / "p.toml").write_text(text)
     arguments = ["--model", "m", "--rubric", "safety", "--dry-run", "--prices", tmp_path / "p.toml"]

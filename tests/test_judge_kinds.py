@@ -9,7 +9,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import fastmetrics as fm
-from tests.judge_server import judge_server, told
+from tests.judge_server import judge_server, user_message
 from tests.program import jsonl
 
 
@@ -30,7 +30,7 @@ def test_a_decision_is_one_or_zero(tmp_path, language):
     replies = {"good": {"show": True}, "bad": {"show": False}, "word": {"show": "Yes"}, "odd": {"show": "perhaps"}}
 
     def reply(body):
-        found = next(value for name, value in replies.items() if f"the {name} answer" in told(body))
+        found = next(value for name, value in replies.items() if f"the {name} answer" in user_message(body))
         return json.dumps({"reason": "so", **found})
 
     answers = [f"the {name} answer" for name in replies]
@@ -53,7 +53,7 @@ def test_the_score_of_claims_is_the_share_of_the_supported_ones(tmp_path):
     rows = {"id": range(4), "question": ["q"] * 4, "answer": list(replies), "contexts": [["c"]] * 4}
 
     def reply(body):
-        return next(text for name, text in replies.items() if name in told(body))
+        return next(text for name, text in replies.items() if name in user_message(body))
 
     made, _ = asked(tmp_path, reply, "supported_claims", **rows)
     assert made["judge_supported_claims"].to_pylist() == [1 / 3, 1.0, None, None]
@@ -74,7 +74,9 @@ def test_a_pair_is_asked_in_both_orders(tmp_path):
         return '{"reason": "the first", "better": "first"}'
 
     def longer(body):
-        first, second = (told(body).partition(f"<{name} id=")[2].partition("</")[0] for name in ("first", "second"))
+        first, second = (
+            user_message(body).partition(f"<{name} id=")[2].partition("</")[0] for name in ("first", "second")
+        )
         better = "tie" if len(first) == len(second) else "first" if len(first) > len(second) else "second"
         return json.dumps({"reason": "the longer", "better": better})
 

@@ -14,7 +14,7 @@ from scipy import stats
 
 import fastmetrics as fm
 from fastmetrics.errors import ColumnError, InputError
-from tests.judge_server import judge_server, told
+from tests.judge_server import judge_server, user_message
 from tests.program import program
 
 N = 120
@@ -78,7 +78,7 @@ def test_every_figure_is_that_of_its_own_function():
     assert (people.precision, people.recall) == (decisions.precision.value, decisions.recall.value)
 
 
-def test_judges_are_held_against_each_other():
+def test_judges_are_compared_with_each_other():
     a, b = judged(1), judged(2)
     found = fm.judge_report({"one": a, "two": b.take(np.random.default_rng(0).permutation(N))})
     (pair,) = found.pairs
@@ -93,14 +93,14 @@ def test_judges_are_held_against_each_other():
 def test_labels_off_the_scale_have_correlations_only():
     people = PEOPLE.set_column(1, "good", pa.array((TRUE[:40] >= 4).astype(float)[::-1]))
     found = fm.judge_report(judged(1), people)
-    told = found.axes[0].people
-    assert math.isnan(told.kappa)
-    assert math.isnan(told.accuracy)
-    assert told.spearman > 0.5
+    result = found.axes[0].people
+    assert math.isnan(result.kappa)
+    assert math.isnan(result.accuracy)
+    assert result.spearman > 0.5
     assert any("on the judge's scale" in note for note in found.notes)
 
 
-def test_a_judge_without_a_score_or_a_shared_label_is_told():
+def test_judge_without_scores_or_labels_gives_a_note():
     table = pa.table({"id": IDS, "judge_x": pa.nulls(N, pa.float64()), "judge_x_status": ["http"] * N})
     (one,) = fm.judge_report(table, PEOPLE).axes
     assert (one.n, math.isnan(one.mean), one.error_rate, one.people.n, one.powered) == (0, True, 1.0, 0, None)
@@ -132,8 +132,8 @@ def test_the_command_prints_tables_of_80_columns_and_json(tmp_path):
     done = program(*asked, "--positive", "4")
     assert (done.code, done.err) == (0, "")
     assert max(map(len, done.out.splitlines())) <= 80
-    told = json.loads(program(*asked, "--json").out)
-    assert [one["consistency"]["reading"] for one in told["axes"]] == ["unstable", "unstable"]
+    result = json.loads(program(*asked, "--json").out)
+    assert [one["consistency"]["reading"] for one in result["axes"]] == ["unstable", "unstable"]
     assert all(f"a_rat…ame_{seed} answer…_more" in done.out for seed in (1, 2))
     assert program("judges", tmp_path / "people.parquet").code == 3
 
@@ -150,10 +150,10 @@ def test_the_range_of_an_axis_is_its_rubrics_or_the_one_given_and_a_guess_is_tol
         }
     )
     said = {"scores": {"judge_style": {"metric": "judge_style", "range": [0.0, 1.0]}}}
-    told = table.replace_schema_metadata({"fastmetrics": json.dumps(said)})
-    assert fm.judge_report(told).axes[0].consistency.share == 0.5
-    assert not any("assumed" in note for note in fm.judge_report(told).remarks())
-    assert fm.judge_report(told, ranges={"judge_style": (1, 5)}).axes[0].consistency.share == 1.0
+    result = table.replace_schema_metadata({"fastmetrics": json.dumps(said)})
+    assert fm.judge_report(result).axes[0].consistency.share == 0.5
+    assert not any("assumed" in note for note in fm.judge_report(result).remarks())
+    assert fm.judge_report(result, ranges={"judge_style": (1, 5)}).axes[0].consistency.share == 1.0
     guessed = fm.judge_report(table)
     assert guessed.axes[0].consistency.share == 1.0
     assert any("judge_style is unknown without its rubric; 1 to 5 is assumed" in note for note in guessed.remarks())
@@ -169,7 +169,7 @@ def test_the_range_of_an_axis_is_its_rubrics_or_the_one_given_and_a_guess_is_tol
     )
 
 
-def test_rows_judged_by_a_rubric_tell_its_range(tmp_path):
+def test_range_comes_from_the_rubric_of_judged_rows(tmp_path):
     table = {"id": [1], "question": ["Where?"], "answer": ["Here."], "reference": ["There."]}
     settings = {"model": "m", "base_url": "http://localhost:1/v1", "store": tmp_path / "calls.sqlite", "max_calls": 0}
     judged_rows = fm.judge(table, ["safety", "e2e"], **settings)
@@ -180,7 +180,7 @@ def test_rows_judged_by_a_rubric_tell_its_range(tmp_path):
 
 def _verdict(body):
     """A judge that prefers the first place unless a question says otherwise, and shows what it is asked to."""
-    text = told(body)
+    text = user_message(body)
     if "<first" in text:
         return json.dumps({"reason": "", "better": "tie" if "tie?" in text else "first"})
     return json.dumps({"reason": "", "show": "yes?" in text})

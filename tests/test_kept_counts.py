@@ -64,7 +64,7 @@ def test_a_file_without_a_row_has_the_column(tmp_path):
     )
 
 
-def test_what_cannot_be_kept_is_said(tmp_path):
+def test_invalid_keep_counts_raises(tmp_path):
     source = write(tmp_path / "in.jsonl", OLD)
     for suffix in (".csv", ".tsv", ".csv.gz"):
         with pytest.raises(OptionError, match="CSV and TSV cannot store lists"):

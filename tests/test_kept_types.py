@@ -67,7 +67,7 @@ def test_columns_of_any_type_are_kept(tmp_path: Path, kind: str, suffix: str) ->
     assert cell_bytes(made()).tolist()[0] > 0
 
 
-def test_what_a_format_has_no_place_for_is_named(tmp_path: Path) -> None:
+def test_unsupported_kept_types_are_named(tmp_path: Path) -> None:
     months = pa.array([(1, 2, 3), None], pa.month_day_nano_interval())
     bytes_ = pa.array([b"\xff", None])
     rows = _write(tmp_path / "in.arrow", months=months, bytes=bytes_)

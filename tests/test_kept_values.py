@@ -69,7 +69,7 @@ def _entries(maps: pa.MapArray) -> pa.StructArray:
 
 
 @pytest.mark.parametrize("kind", TYPES)
-def test_what_lies_under_a_null_does_not_show(tmp_path: Path, kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_bytes_under_nulls_are_ignored(tmp_path: Path, kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Whatever it is, the bytes of the output are the same: a run that goes on may have read other memory."""
     monkeypatch.setattr(run, "describe_inputs", lambda files: [])  # the metadata tell the input's size, which differs
     numbers = [1, None, 2, None, None, 3, 1, None]
@@ -86,7 +86,7 @@ def test_what_lies_under_a_null_does_not_show(tmp_path: Path, kind: str, monkeyp
     assert made[0] == made[1] == made[2]
 
 
-def test_what_lies_under_a_null_in_a_list_does_not_show(tmp_path: Path) -> None:
+def test_bytes_under_nulls_in_lists_are_ignored(tmp_path: Path) -> None:
     made = []
     for hidden in (1, 4):
         items = array("date", [1, None, 2, None], hidden)

@@ -47,7 +47,7 @@ def test_any_record_in_any_order_has_its_line(rows, monkeypatch, kept) -> None:
     assert csv.field_size_limit() == 131_072, "of the process, left as it was"
 
 
-def test_rows_that_lie_close_together_cost_one_reading(rows, monkeypatch) -> None:
+def test_nearby_rows_need_one_read(rows, monkeypatch) -> None:
     path, starts = rows
     source, walks = open_source(path), []
     walk = records.LineNumbers._walk

@@ -103,7 +103,7 @@ def test_undefined_scores_too(tmp_path):
 
 
 @pytest.mark.parametrize("pack", [gzip.compress, bz2.compress, lzma.compress, bytes])
-def test_rows_of_one_empty_cell_are_read_where_blank_lines_are_none(tmp_path, pack):
+def test_empty_cells_are_not_blank_lines(tmp_path, pack):
     suffix = {gzip.compress: ".gz", bz2.compress: ".bz2", lzma.compress: ".xz"}.get(pack, "")
     path = tmp_path / f"in.csv{suffix}"
     path.write_bytes(pack(b'c\n""\n\n1\n""\n'))

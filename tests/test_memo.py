@@ -10,7 +10,7 @@ class Thing:
     """Something that can be watched."""
 
 
-def test_objects_live_as_long_as_what_was_found_of_them():
+def test_memo_keeps_objects_alive():
     memo, watched = Memo(), []
     for number in range(100):
         thing = Thing()
@@ -25,7 +25,7 @@ def test_objects_live_as_long_as_what_was_found_of_them():
     assert all(ref() is None for ref in watched)
 
 
-def test_results_are_told_apart_by_what_was_asked_and_by_all_objects():
+def test_memo_key_includes_name_and_all_objects():
     memo, one, two = Memo(), Thing(), Thing()
     asked = [
         ("a", ()),
@@ -42,7 +42,7 @@ def test_results_are_told_apart_by_what_was_asked_and_by_all_objects():
     assert [memo.of(what, beside, lambda: None) for what, beside in asked] == list(range(len(asked)))
 
 
-def test_nothing_is_a_result_too():
+def test_none_is_cached():
     memo, calls = Memo(), []
     for _ in range(2):
         assert memo.of("none", (), lambda: calls.append(1)) is None

@@ -12,7 +12,7 @@ from fastmetrics.core.prices import Price
 from fastmetrics.derive.judged_columns import MISSING, UNSETTLED, added, counted
 from fastmetrics.derive.reply_parsing import OK
 from fastmetrics.results.summary import MetricSummary, Summary
-from fastmetrics.stats.fingerprint import told
+from fastmetrics.stats.fingerprint import fingerprint_text
 from fastmetrics.stats.moments import State
 
 
@@ -47,7 +47,7 @@ def conclude(axes: Sequence[str], observed: Sequence[Mapping[str, Any]], rejecte
         undefined = sum(State.from_json(one["scores"][axis]).n_undefined for one in observed)
         failed = rows - missing - statuses.get(OK, 0)
         metrics[axis] = {"n_rows": rows, "n_missing": missing, "n_undefined": undefined, "n_error": failed}
-    prints = {what: told(sums) for what, sums in add_up(one["fingerprint"] for one in observed).items()}
+    prints = {what: fingerprint_text(sums) for what, sums in add_up(one["fingerprint"] for one in observed).items()}
     known = {"fingerprint": prints} if prints else {}
     return {"metrics": metrics, "n_rejected": rejected, "judged": judged, **known}
 

@@ -64,10 +64,10 @@ class PartWriter:
         self._output.commit(dump({**signature, **conclusion, **beside}), sum(part.rejects for part in parts.values()))
         self.seconds += time.perf_counter() - began
 
-    def abandon(self) -> None:
+    def discard(self) -> None:
         """Discard the unfinished file; the parts stay."""
         if self._encoder is not None:
-            self._encoder.abandon()
+            self._encoder.discard()
             self._encoder = None
             self._output.temporary.unlink(missing_ok=True)
 

@@ -160,7 +160,7 @@ class _Run:
             self._guarded = writer.guarded
         finally:
             background.close()
-            writer.abandon()
+            writer.discard()
             self._seconds["write"] += writer.seconds
 
     def _reuse(self, number: int, place: Place, writer: PartWriter, background: Background) -> tuple[int, Place]:

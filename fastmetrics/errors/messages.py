@@ -85,6 +85,6 @@ def quoted(names: Iterable[object], most: int = 20) -> str:
     >>> quoted(["id", "answer"]), quoted("abcd", most=2), quoted([])
     ("'id', 'answer'", "'a', 'b' and 2 more", 'none')
     """
-    told = [shown(name) for name in names]
-    more = f" and {len(told) - most} more" if len(told) > most else ""
-    return (", ".join(told[:most]) + more) or "none"
+    shown_names = [shown(name) for name in names]
+    more = f" and {len(shown_names) - most} more" if len(shown_names) > most else ""
+    return (", ".join(shown_names[:most]) + more) or "none"

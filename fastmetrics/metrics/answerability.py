@@ -16,7 +16,14 @@ from fastmetrics.declaration.metric import REGISTRY, metric
 from fastmetrics.declaration.representations import Number, Raw
 from fastmetrics.metrics.abstention import PHRASES, Answers, Patterns, check_phrases
 from fastmetrics.metrics.lexical import exact_match, token_f1
-from fastmetrics.metrics.shared.decisions import TOLD, Decisions, DecisionsIn, Judged, JudgedIn, judged_by
+from fastmetrics.metrics.shared.decisions import (
+    KNOWN_ANSWERABILITY,
+    Decisions,
+    DecisionsIn,
+    Judged,
+    JudgedIn,
+    judged_by,
+)
 
 Decided = Annotated[Decisions, DecisionsIn()]
 Matched = Annotated[Judged, JudgedIn(exact_match.__name__)]
@@ -32,7 +39,7 @@ def _on(rows: Flags, happened: Flags) -> Floats:
     bounds=(0, 1),
     better="higher",
     source="S1, abstain rate, over unanswerable questions",
-    rows=Rows(grouped=True, either=TOLD),
+    rows=Rows(grouped=True, either=KNOWN_ANSWERABILITY),
     check=check_phrases,
 )
 def correct_abstention(
@@ -59,7 +66,7 @@ def correct_abstention(
     bounds=(0, 1),
     better="lower",
     source="S1, abstain rate, over unanswerable questions",
-    rows=Rows(grouped=True, either=TOLD),
+    rows=Rows(grouped=True, either=KNOWN_ANSWERABILITY),
     check=check_phrases,
 )
 def answered_unanswerable(
@@ -190,7 +197,7 @@ def _finish_many(sums: Ints, **options: Any) -> Floats:
     bounds=(0, 1),
     better="higher",
     source="S1, abstain rate, judged by answerability",
-    rows=Rows(grouped=True, either=TOLD),
+    rows=Rows(grouped=True, either=KNOWN_ANSWERABILITY),
     corpus=Corpus(finish=Formula(_finish, _finish_many)),
     check=check_phrases,
 )

@@ -64,9 +64,9 @@ def score_batch(
     cautions: dict[str, list[int]] = {}
     for score in plan.scores:
         with watch(score.name):
-            told = score.metric.cautioned(rows, score.options)
-            if told is not None:
-                cautions[score.name] = told
+            caution_counts = score.metric.cautioned(rows, score.options)
+            if caution_counts is not None:
+                cautions[score.name] = caution_counts
             column = plan.kept_counts.get(score.name)
             if score.metric.keeps is not None and column is not None:
                 if column not in kept:

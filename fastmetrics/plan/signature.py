@@ -43,8 +43,8 @@ def code_of(metric: Metric) -> str | None:
 
 
 def _jsonable(options: Mapping[str, Any]) -> dict[str, Any]:
-    told = dict(options)
-    if "embedder" in told:  # its weights and precision; the location of the cache does not affect scores
-        told["embedder"] = embedder_of(options).signature
-        del told["cache"]
-    return dict(json.loads(json.dumps(told, default=repr)))
+    settings = dict(options)
+    if "embedder" in settings:  # its weights and precision; the location of the cache does not affect scores
+        settings["embedder"] = embedder_of(options).signature
+        del settings["cache"]
+    return dict(json.loads(json.dumps(settings, default=repr)))

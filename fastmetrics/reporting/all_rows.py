@@ -67,27 +67,27 @@ class RowFiles:
         judged = None if asked.judged is None else JudgedRows(asked.judged)
         for start in range(0, n, SIZES.report_part_rows):
             stop = min(start + SIZES.report_part_rows, n)
-            told: list[dict[str, Any]] = [{"t": one} for one in shown_texts(texts.rows(start, stop))]
-            for row, other in zip(told, earlier.rows(start, stop) if earlier else [], strict=False):
+            row_data: list[dict[str, Any]] = [{"t": one} for one in shown_texts(texts.rows(start, stop))]
+            for row, other in zip(row_data, earlier.rows(start, stop) if earlier else [], strict=False):
                 row["other"] = None if (answer := other.get("answer")) is None else cut(answer)
-            for row, said in zip(told, judged.of(rows.labels, range(start, stop)) if judged else [], strict=False):
+            for row, said in zip(row_data, judged.of(rows.labels, range(start, stop)) if judged else [], strict=False):
                 row |= {"j": said} if said else {}
-            self._write_part(start, told, kind)
+            self._write_part(start, row_data, kind)
         shutil.rmtree(work)
 
-    def _write_part(self, start: int, told: Sequence[Mapping[str, Any]], kind: str) -> None:
+    def _write_part(self, start: int, row_data: Sequence[Mapping[str, Any]], kind: str) -> None:
         lines = [
             [self.rows.label(start + at), str(row["t"].get("question") or row["t"].get("answer") or "")[:_LINE]]
-            for at, row in enumerate(told)
+            for at, row in enumerate(row_data)
         ]
         for first in range(0, len(lines), SIZES.report_lines):
             self._write(
                 f"lines-{(start + first) // SIZES.report_lines}", _json(lines[first : first + SIZES.report_lines])
             )
-        stop = start + len(told)
+        stop = start + len(row_data)
         after = [self.rows.part(name, start, stop) for name in self.rows.names]
         before = [self.rows.part_before(name, start, stop) for name in self.rows.names]
-        for first, written in _by_weight([_json(row) for row in told]):
+        for first, written in _by_weight([_json(row) for row in row_data]):
             here = slice(first, first + len(written))
             scores = [_encoded(_matrix(columns, here), kind) for columns in (after, before)]
             parts = f'"s":{json.dumps(scores[0])},"b":{json.dumps(scores[1] if self.rows.base else None)}'

@@ -40,13 +40,13 @@ def chosen_rows(
             break
         made.append(row)
     held = {row["at"]: at for at, row in enumerate(made)}
-    return made, [told for one in found if (told := _told(one, held))["rows"]]
+    return made, [data for one in found if (data := _stratum_data(one, held))["rows"]]
 
 
 def strata_of_all(rows: PairedRows, paired: Correlations | None, asked: Asked) -> list[dict[str, Any]]:
     """The strata with the numbers of their rows, for a page that holds all rows."""
     found, _ = _strata(rows, paired, asked, None)
-    return [_told(one, {int(row): int(row) for row in one.places}) for one in found]
+    return [_stratum_data(one, {int(row): int(row) for row in one.places}) for one in found]
 
 
 def _strata(
@@ -58,8 +58,8 @@ def _strata(
     pool = _hallucinating(rows)
     looked = pool if asked.folder else list(dict.fromkeys([*candidates(found, rows.n), *pool]))
     texts = row_texts(rows.main, rows.ids, looked, asked.texts, seen) if looked or seen else []
-    told = dict(zip(looked, texts, strict=True))
-    return [*_unsupported(pool, told), *found], told
+    texts_by_row = dict(zip(looked, texts, strict=True))
+    return [*_unsupported(pool, texts_by_row), *found], texts_by_row
 
 
 def told_rows(
@@ -98,7 +98,7 @@ def _unsupported(pool: Sequence[int], texts: Mapping[int, Mapping[str, Any]]) ->
     return [Stratum("unsupported_anchors", (), len(pool), chosen)] if len(chosen) else []
 
 
-def _told(one: Stratum, place: Mapping[int, int]) -> dict[str, Any]:
+def _stratum_data(one: Stratum, place: Mapping[int, int]) -> dict[str, Any]:
     held = [place[int(row)] for row in one.places if int(row) in place]
     return {"kind": one.kind, "metrics": list(map(visible, one.metrics)), "n": one.n, "rows": held}
 

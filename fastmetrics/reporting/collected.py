@@ -154,15 +154,15 @@ def _trends(asked: Asked, names: Sequence[str], base: Summary | None, charts: Ch
     first = sorted([name for name in names if name in known] or names, key=lambda name: name not in shown)[:_TRENDS]
     few: dict[str, Any] = {"bootstrap": 500, "seed": asked.seed, "threads": asked.threads}
     found = [trend(str(asked.runs), name, **few) for name in first]
-    told = []
+    selected = []
     for one in found:
         lines = {key: [getattr(point, key) for point in one] for key in ("mean", "low", "high")}
         if base is not None and one.metric in base.metrics:
             lines["baseline"] = [base.metrics[one.metric].mean] * len(one)
         chart = charts.add(LineChart(one.metric, "run", list(range(1, len(one) + 1)), lines, words=True))
         notes = list(map(visible, one.remarks()))
-        told.append({"metric": visible(one.metric), "grid": one.grids()[0], "notes": notes, "chart": chart})
-    return told
+        selected.append({"metric": visible(one.metric), "grid": one.grids()[0], "notes": notes, "chart": chart})
+    return selected
 
 
 def _spread(run: ScoreRun, names: Sequence[str]) -> pa.Table:
@@ -215,5 +215,5 @@ def _matrix(paired: Correlations, names: Sequence[str]) -> dict[str, Any]:
 
 
 def _signature(run: ScoreRun) -> str | None:
-    told = {key: value for key, value in run.metadata.items() if key != "undefined"}
-    return visible(json.dumps(told, ensure_ascii=False, indent=2)[:20_000]) if told else None
+    selected = {key: value for key, value in run.metadata.items() if key != "undefined"}
+    return visible(json.dumps(selected, ensure_ascii=False, indent=2)[:20_000]) if selected else None

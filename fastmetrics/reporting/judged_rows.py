@@ -35,14 +35,14 @@ class JudgedRows:
             return [[] for _ in rows]
         wanted = ids.take(pa.array(rows, pa.int64())).cast(pa.large_string())
         places = pc.index_in(wanted, value_set=self.ids)
-        told: list[list[Any]] = [[] for _ in rows]
+        cells: list[list[Any]] = [[] for _ in rows]
         for axis in self.axes:
             columns = [self._column(f"{axis}{ending}", places) for ending in ("", _STATUS, _REASON)]
-            for row, score, status, reason in zip(told, *columns, strict=True):
+            for row, score, status, reason in zip(cells, *columns, strict=True):
                 if score is not None or status is not None:
                     shown = None if score is None or score != score else score  # noqa: PLR0124
                     row.append([visible(axis), shown, _text(status), _text(reason)])
-        return told
+        return cells
 
     def _column(self, name: str, places: pa.Array) -> list[Any]:
         if name not in self.run.columns:

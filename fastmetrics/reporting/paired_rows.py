@@ -83,8 +83,8 @@ class PairedRows:
         if self.base is None or not rows or self.partner is None:
             return [None] * len(rows)
         if texts is not None:
-            told = row_texts(self.base, self.ids, rows, texts)
-            return [one.get("answer") for one in told]
+            found_texts = row_texts(self.base, self.ids, rows, texts)
+            return [one.get("answer") for one in found_texts]
         kept = resolve(self.base.columns, needed=()).get("answer")
         if kept is None or kept in self.base.scores:
             return [None] * len(rows)

@@ -103,8 +103,8 @@ class PlaceCounts:
         lines = {"relevant_share": shares.tolist(), "found_by": found.tolist()}
         chart = LineChart("by_place", "place", list(range(1, last + 1)), lines, words=True)
         figures = zip(self.ranked[:last].tolist(), shares.tolist(), found.tolist(), strict=True)
-        told = [(str(place), *map(number, one)) for place, one in enumerate(figures, 1)]
-        return ByPlace(charts.add(chart), told, self.rows, self.left_out, last)
+        table_rows = [(str(place), *map(number, one)) for place, one in enumerate(figures, 1)]
+        return ByPlace(charts.add(chart), table_rows, self.rows, self.left_out, last)
 
 
 def _alike(found: Sequence[Rankings], lists: Sequence[pa.Array | pa.ChunkedArray]) -> Sequence[Rankings]:

@@ -105,7 +105,7 @@ def _restored(cls: Callable[..., T], figures: Mapping[str, Any], **rest: Any) ->
     return cls(**{key: one for key, one in {**figures, **unknown, **rest}.items() if key in named})
 
 
-def _told(restore: Callable[[Mapping[str, Any]], Shown]) -> Callable[[Mapping[str, Any], str], Shown]:
+def _checked(restore: Callable[[Mapping[str, Any]], Shown]) -> Callable[[Mapping[str, Any], str], Shown]:
     """A restored result whose tables can be made, or ``FileFormatError``."""
 
     def made(figures: Mapping[str, Any], name: str) -> Shown:
@@ -139,11 +139,11 @@ def _topics(figures: Mapping[str, Any]) -> Topics:
 
 
 _KINDS: Mapping[tuple[str, ...], Callable[[Mapping[str, Any], str], Shown]] = {
-    ("used_chunks", "places", "hubs"): _told(_chunks),
-    ("topics", "gaps"): _told(_topics),
-    ("tau", "curve"): _told(lambda figures: _restored(CacheHits, figures, table=_NO_ROWS)),
-    ("context_preservation", "pairs"): _told(lambda figures: _restored(Sessions, figures, table=_NO_ROWS)),
-    ("words", "indicators", "scripts"): _told(lambda figures: _restored(Domain, figures)),
+    ("used_chunks", "places", "hubs"): _checked(_chunks),
+    ("topics", "gaps"): _checked(_topics),
+    ("tau", "curve"): _checked(lambda figures: _restored(CacheHits, figures, table=_NO_ROWS)),
+    ("context_preservation", "pairs"): _checked(lambda figures: _restored(Sessions, figures, table=_NO_ROWS)),
+    ("words", "indicators", "scripts"): _checked(lambda figures: _restored(Domain, figures)),
 }
 """The keys by which the figures of each kind are known, and what restores the result."""
 

@@ -60,13 +60,13 @@ def vectors_page(rows: PairedRows, asked: Asked) -> VectorsPage:
     met = met[np.isfinite(found.points[places[met], 0])]
     chosen = met[:: max(1, -(-len(met) // POINTS))]
     spots = found.points[places[chosen]]
-    told = row_texts(rows.main, rows.ids, chosen.tolist(), asked.texts)
+    found_texts = row_texts(rows.main, rows.ids, chosen.tolist(), asked.texts)
     points = {
         "at": chosen.tolist(),
         "id": [rows.label(int(row)) for row in chosen],
         "x": [short(float(one)) for one in spots[:, 0]],
         "y": [short(float(one)) for one in spots[:, 1]],
-        "text": [str(one.get("question") or one.get("answer") or "")[:_TEXT] for one in told],
+        "text": [str(one.get("question") or one.get("answer") or "")[:_TEXT] for one in found_texts],
         "scores": [[short(float(one)) for one in rows.main.values(name)[chosen]] for name in rows.names[:_METRICS]],
     }
     first, second = (float(one) for one in found.explained)

@@ -30,7 +30,7 @@ from fastmetrics.plan.signature import signature
 from fastmetrics.results.declared_metrics import declared_labels, declared_statistics
 from fastmetrics.results.score_files import column_of
 from fastmetrics.results.summary import MetricSummary, Summary, fractions
-from fastmetrics.stats.fingerprint import told
+from fastmetrics.stats.fingerprint import fingerprint_text
 from fastmetrics.stats.moments import State
 from fastmetrics.stats.quantiles import quantiles
 from fastmetrics.tables import Selection, Source, open_source
@@ -269,7 +269,7 @@ def _conclude(observed: Sequence[Mapping[str, Any]], names: Sequence[str], rejec
     }
     counts = {kind: _added(observed, kind) for kind in ("counts", "cautions")}
     known: dict[str, Any] = {kind: added for kind, added in counts.items() if added}
-    prints = {what: told(sums) for what, sums in _added(observed, "fingerprint").items()}
+    prints = {what: fingerprint_text(sums) for what, sums in _added(observed, "fingerprint").items()}
     if not names:  # no score column contains the number of rows
         known["n_rows"] = sum(part["n_rows"] for part in observed)
     return {"metrics": rows, "n_rejected": rejected, **known, **({"fingerprint": prints} if prints else {})}

@@ -21,7 +21,7 @@ def fingerprint(columns: Sequence[pa.Array]) -> list[int]:
     text, nulls are skipped.  The sums of parts add up to those of the whole.
 
     >>> one, other = fingerprint([pa.array(["a", "b"])]), fingerprint([pa.array(["b", "a"])])
-    >>> one == other, told(one) == told([2 * count for count in one])
+    >>> one == other, fingerprint_text(one) == fingerprint_text([2 * count for count in one])
     (True, False)
     """
     rows = len(columns[0])
@@ -32,7 +32,7 @@ def fingerprint(columns: Sequence[pa.Array]) -> list[int]:
     return [rows, *(_sum(numbers) for numbers in (first, second))]
 
 
-def told(sums: Sequence[int]) -> str:
+def fingerprint_text(sums: Sequence[int]) -> str:
     """The fingerprint as text: the number of rows, and both sums modulo 2⁶⁴ as 32 hexadecimal digits."""
     rows, first, second = sums
     return f"{rows:x}-{first % (1 << _HALF):016x}{second % (1 << _HALF):016x}"

@@ -100,7 +100,7 @@ class Draws:
 def paired_bootstrap(
     systems: Sequence[Sequence[Counted]], samples: int, seed: int, threads: int
 ) -> list[list[PairedScore]]:
-    """``--paired-bs``: of each system, the baseline first, what is told by each metric."""
+    """``--paired-bs``: for each system, the baseline first, the score of each metric."""
     with Draws(seed) as draws:
         drawn = _resampled(systems, draws, samples, threads)
     found = [[PairedScore(one.value, None, *_interval(x)) for one, x in zip(systems[0], drawn[0], strict=True)]]
@@ -122,14 +122,14 @@ def paired_randomisation(
     pairs = [(one, other) for system in others for one, other in zip(first, system, strict=True)]
     with Draws(seed) as draws, Draws(seed) as anew:
         p = _swap_ps(pairs, draws, samples, threads)
-        told = [[PairedScore(one.value) for one in first]]
-        told += [[PairedScore(one.value, p.pop(0)) for one in system] for system in others]
+        scores_by_system = [[PairedScore(one.value) for one in first]]
+        scores_by_system += [[PairedScore(one.value, p.pop(0)) for one in system] for system in others]
         if not confidence:
-            return told
+            return scores_by_system
         drawn = [*_resampled([first], anew, confidence, threads), *_resampled(others, draws, confidence, threads)]
     return [
         [PairedScore(one.score, one.p, *_interval(scores)) for one, scores in zip(row, some, strict=True)]
-        for row, some in zip(told, drawn, strict=True)
+        for row, some in zip(scores_by_system, drawn, strict=True)
     ]
 
 

@@ -218,8 +218,8 @@ def describe(value: Any) -> str:
     if isinstance(value, bool):
         return str(value).lower()
     if isinstance(value, (int, float)):
-        told = shown(value)
-        return told if told.startswith("a ") else f"the number {told}"
+        value_text = shown(value)
+        return value_text if value_text.startswith("a ") else f"the number {value_text}"
     if isinstance(value, str):
         return f"the string {value[:40]!r}"
     return "a list" if isinstance(value, list) else "an object"

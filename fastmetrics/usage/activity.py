@@ -40,7 +40,7 @@ class Activity:
         ends = [one for one in (self.first, self.last, other.first, other.last) if one is not None]
         return Activity(days, self.hours + other.hours, min(ends, default=None), max(ends, default=None), zones)
 
-    def told(self, *, has: bool) -> dict[str, Any]:
+    def result_fields(self, *, has: bool) -> dict[str, Any]:
         """The figures of a result; None for a log without times."""
         if not has:
             return dict.fromkeys(("first", "last", "days", "hours"))
@@ -50,8 +50,8 @@ class Activity:
         return {"first": ends[0], "last": ends[1], "days": days, "hours": self.hours.tolist()}
 
     def _written(self, time: int) -> str:
-        told = (_EPOCH + timedelta(microseconds=time)).isoformat()
-        return told if ZONED in self.zones else told.removesuffix("+00:00")
+        iso_time = (_EPOCH + timedelta(microseconds=time)).isoformat()
+        return iso_time if ZONED in self.zones else iso_time.removesuffix("+00:00")
 
 
 def activity(column: pa.Array, first: int, present: pa.Array) -> Activity:

@@ -53,8 +53,10 @@ def sampled_rows(asked: Asked, rows: pa.RecordBatch, keys: Uint64s, first: int) 
         if set(_COLUMNS[name]) <= set(rows.schema.names):
             texts = {column: rows.column(column).cast(pa.large_string()) for column in _COLUMNS[name]}
             if name == LANGUAGE:
-                told = [pc.fill_null(pc.greater_equal(pc.utf8_length(one), _LONG), False) for one in texts.values()]
-                wanted = np.asarray(pc.and_(*told))
+                long_enough = [
+                    pc.fill_null(pc.greater_equal(pc.utf8_length(one), _LONG), False) for one in texts.values()
+                ]
+                wanted = np.asarray(pc.and_(*long_enough))
                 key = keys[:, 0]
             else:
                 wanted = np.asarray(texts["question"].is_valid())

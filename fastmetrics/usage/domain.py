@@ -174,7 +174,7 @@ class Asked:
             near=None,
             languages=None,
             sampled=None,
-            **active.told(has="timestamp" in self.has),
+            **active.result_fields(has="timestamp" in self.has),
         )
         return found, questions_of(samples)
 

@@ -91,5 +91,5 @@ def _reads(value: pa.Scalar, type_: pa.DataType) -> bool:
 
 def mixed(name: str, rows: dict[str, int]) -> str:
     """What to say of a column some of whose times have a zone and some not; ``rows`` has the first row of each."""
-    told = " and ".join(f"row {row} is {zone}" for zone, row in sorted(rows.items(), key=lambda item: item[1]))
-    return f"column {name!r}: {told}, so their order is unknown; give all times a zone, or none"
+    zones_text = " and ".join(f"row {row} is {zone}" for zone, row in sorted(rows.items(), key=lambda item: item[1]))
+    return f"column {name!r}: {zones_text}, so their order is unknown; give all times a zone, or none"

@@ -58,15 +58,15 @@ class Geometry(Shown):
     @property
     def figures(self) -> dict[str, float]:
         """The values by name."""
-        told = [one.name for one in fields(self) if one.name not in ("metric", "k", "estimates")]
-        return {name: float(getattr(self, name)) for name in told}
+        selected = [one.name for one in fields(self) if one.name not in ("metric", "k", "estimates")]
+        return {name: float(getattr(self, name)) for name in selected}
 
     def grids(self) -> list[Grid]:
         """The values, and how those were found that are not exact."""
         values = {name: value for name, value in self.to_dict().items() if name != "estimates"}
         shown = {name: f"{value:.9g}" if isinstance(value, float) else str(value) for name, value in values.items()}
-        told = [(name, text, _shown(self.estimates.get(name))) for name, text in shown.items()]
-        return [Grid(("figure", "value", "estimate"), told)]
+        selected = [(name, text, _shown(self.estimates.get(name))) for name, text in shown.items()]
+        return [Grid(("figure", "value", "estimate"), selected)]
 
     def remarks(self) -> list[str]:
         """Nothing beside the values."""

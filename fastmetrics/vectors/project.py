@@ -70,9 +70,9 @@ class Points(Shown):
 
     def grids(self) -> list[Grid]:
         """The figures."""
-        told = {name: value for name, value in self.to_dict().items() if value is not None}
+        known = {name: value for name, value in self.to_dict().items() if value is not None}
         shown = {
-            name: ", ".join(map(number, value)) if isinstance(value, tuple) else value for name, value in told.items()
+            name: ", ".join(map(number, value)) if isinstance(value, tuple) else value for name, value in known.items()
         }
         return [
             Grid(

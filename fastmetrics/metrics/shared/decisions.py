@@ -95,7 +95,7 @@ def _answerable(batch: Batch, options: Options) -> Floats:
     return known
 
 
-def _told(batch: Batch, options: Options) -> Flags:
+def _with_known_answerability(batch: Batch, options: Options) -> Flags:
     """The rows with known answerability."""
     return ~np.isnan(answerable(batch, options))
 
@@ -111,5 +111,5 @@ def judged_by(name: str) -> Either:
 
 
 _COLUMNS = (("answerable",), ("reference",))
-TOLD = Either(_COLUMNS, _told)
+KNOWN_ANSWERABILITY = Either(_COLUMNS, _with_known_answerability)
 """The columns that determine answerability, and the rows for which they do."""

@@ -34,14 +34,14 @@ def load(text: bytes, name: str, kind: str, named: Callable[[Sequence[str]], lis
     if isinstance(loaded, Pairs):
         for query, docs in loaded:
             if not isinstance(docs, Pairs):
-                got = f"query {_brief(query)} holds {_told(docs)}"
+                got = f"query {_brief(query)} holds {_description(docs)}"
                 raise FileFormatError(f"{name}: expected {form}; {got}")
         return table_of(loaded, name, kind)
     if not isinstance(loaded, list):
-        raise FileFormatError(f"{name}: expected {form}; got {_told(loaded)}")
+        raise FileFormatError(f"{name}: expected {form}; got {_description(loaded)}")
     for row, record in enumerate(loaded):
         if not isinstance(record, Pairs):
-            raise FileFormatError(f"{name}: expected {form}; item {row} is {_told(record)}")
+            raise FileFormatError(f"{name}: expected {form}; item {row} is {_description(record)}")
     return _of_records([dict(record) for record in loaded], name, kind, named)
 
 
@@ -82,7 +82,9 @@ def _ids(records: list[dict[str, Any]], key: str, name: str) -> pa.Array:
     for row, record in enumerate(records):
         value = record.get(key)
         if isinstance(value, bool) or not isinstance(value, str | int | None):
-            raise ColumnError(f"{name}, row {row}: expected a string or a whole number as {key!r}, got {_told(value)}")
+            raise ColumnError(
+                f"{name}, row {row}: expected a string or a whole number as {key!r}, got {_description(value)}"
+            )
         found.append(None if value is None else str(value))
     return _texts(found)
 
@@ -94,7 +96,7 @@ def _number(value: Any, where: str) -> float | None:
             return None if value is None else float(value)
     except (TypeError, OverflowError):
         pass
-    raise ColumnError(f"{where}: expected a number that a float64 holds, got {_told(value)}")
+    raise ColumnError(f"{where}: expected a number that a float64 holds, got {_description(value)}")
 
 
 def _texts(strings: Sequence[str | None]) -> pa.Array:
@@ -104,7 +106,7 @@ def _texts(strings: Sequence[str | None]) -> pa.Array:
         return pa.array([None if one is None else well_formed(one) for one in strings], pa.large_string())
 
 
-def _told(value: Any) -> str:
+def _description(value: Any) -> str:
     """A short description of a JSON value."""
     if value is None:
         return "null"

@@ -40,7 +40,7 @@ class Encoder(Protocol):
 
     def close(self, conclusion: Mapping[str, Any]) -> None: ...
 
-    def abandon(self) -> None: ...
+    def discard(self) -> None: ...
 
     @property
     def guarded(self) -> int: ...
@@ -92,7 +92,7 @@ class ParquetEncoder:
             self._writer.add_key_value_metadata({CONCLUSION: dump(conclusion)})
         self._writer.close()
 
-    def abandon(self) -> None:
+    def discard(self) -> None:
         if self._writer is not None:
             with _quietly():
                 self._writer.close()
@@ -121,7 +121,7 @@ class ArrowEncoder:
         self._writer.close()
         self._sink.close()
 
-    def abandon(self) -> None:
+    def discard(self) -> None:
         with _quietly():
             self._sink.close()
 
@@ -171,7 +171,7 @@ class TextEncoder:
         self._sink.close()
         self._file.close()
 
-    def abandon(self) -> None:
+    def discard(self) -> None:
         with _quietly():
             self._sink.close()
             self._file.close()

@@ -66,13 +66,13 @@ def _of(name: str, first: Any, second: Any) -> Iterator[Difference]:
     if name == "input" and _are_files(first) and _are_files(second):
         yield from _inputs(first, second)
     elif not (isinstance(first, Mapping) and isinstance(second, Mapping)):
-        yield Difference(title, _told(first), _told(second))
+        yield Difference(title, _value_text(first), _value_text(second))
     elif name == "scores":
         yield from _scores(first, second)
     else:
         for key in dict.fromkeys([*first, *second]):
             if first.get(key) != second.get(key):
-                yield Difference(f"{title} {shown(key)}", _told(first.get(key)), _told(second.get(key)))
+                yield Difference(f"{title} {shown(key)}", _value_text(first.get(key)), _value_text(second.get(key)))
 
 
 def _are_files(value: Any) -> bool:
@@ -93,7 +93,7 @@ def _scores(first: Mapping[str, Any], second: Mapping[str, Any]) -> Iterator[Dif
         for option in dict.fromkeys([*one, *other]):
             if one.get(option) != other.get(option):
                 what = f"option {shown(option)} of {shown(name)}"
-                yield Difference(what, _told(one.get(option)), _told(other.get(option)))
+                yield Difference(what, _value_text(one.get(option)), _value_text(other.get(option)))
 
 
 def _inputs(first: Sequence[Sequence[Any]], second: Sequence[Sequence[Any]]) -> Iterator[Difference]:
@@ -107,7 +107,9 @@ def _inputs(first: Sequence[Sequence[Any]], second: Sequence[Sequence[Any]]) -> 
         elif one[name] != other[name]:
             yield Difference(f"the content of {name}", *(_mark(name, side[name][1]) for side in sides))
     if one == other:
-        yield Difference("the order of the inputs", *(_told([file[0] for file in side]) for side in (first, second)))
+        yield Difference(
+            "the order of the inputs", *(_value_text([file[0] for file in side]) for side in (first, second))
+        )
 
 
 def describe_inputs(files: Sequence[tuple[str, int]]) -> dict[str, Any]:
@@ -141,8 +143,8 @@ def _mark(name: str, mark: Any) -> str:
     """The identity of a content: for a local file, its modification time in nanoseconds."""
     if os.path.isabs(name) and isinstance(mark, int):
         return f"of {datetime.fromtimestamp(mark / 1e9, UTC):%Y-%m-%d %H:%M:%S.%f} UTC"
-    return f"with the mark {_told(mark)}"
+    return f"with the mark {_value_text(mark)}"
 
 
-def _told(value: Any) -> str:
+def _value_text(value: Any) -> str:
     return "none" if value is None or value == [] else shown(value)

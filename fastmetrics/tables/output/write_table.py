@@ -56,7 +56,7 @@ def write_whole(
                 _settle(said, final.beside(".meta.json") if isinstance(final, Url) else f"{final}.meta.json")
             _settle(temporary, final)
         finally:
-            made.abandon()
+            made.discard()
             temporary.unlink(missing_ok=True)
     return made.guarded
 
