@@ -7,6 +7,7 @@ one metric.  Names are loaded at first use, so importing the package is fast.
 from __future__ import annotations
 
 import importlib
+import os
 from typing import Any
 
 from fastmetrics.core.version import __version__ as __version__
@@ -87,12 +88,17 @@ def __getattr__(name: str) -> Any:
         return getattr(importlib.import_module(f"fastmetrics.{HOMES[name]}"), name)
     if name == "__all__":
         return public_names()
-    if name.startswith("_"):
+    if name.startswith("_") or _is_package(name):
         raise AttributeError(f"module 'fastmetrics' has no attribute {name!r}")
     metrics = importlib.import_module("fastmetrics.metrics")
     if name in metrics.SPELLINGS:
         return importlib.import_module("fastmetrics.scoring.calls").callable_of(metrics.SPELLINGS[name])
     raise AttributeError(f"module 'fastmetrics' has no attribute {name!r}{_instead(name, metrics)}")
+
+
+def _is_package(name: str) -> bool:
+    """Whether ``fastmetrics.name`` is a package; Python asks for its name before importing it."""
+    return os.path.isfile(os.path.join(os.path.dirname(__file__), name, "__init__.py"))
 
 
 def _instead(name: str, metrics: Any) -> str:

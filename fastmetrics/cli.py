@@ -11,43 +11,18 @@ is closed (``>&-``, ``2>&-``), or its reader was closed, nothing is printed ther
 from __future__ import annotations
 
 import functools
+import inspect
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping
 from typing import Annotated, Any
 
 import typer
+import typer.main
+from typer.core import TyperGroup
 
-from fastmetrics.commands.answer import answer
-from fastmetrics.commands.cache import cache
-from fastmetrics.commands.check import check
-from fastmetrics.commands.compare import compare
-from fastmetrics.commands.domain import domain
-from fastmetrics.commands.embed import embed
-from fastmetrics.commands.gate import gate
-from fastmetrics.commands.geometry import geometry
+from fastmetrics.commands import COMMANDS, load
 from fastmetrics.commands.interrupts import CODE, heeded
-from fastmetrics.commands.judge import judge
-from fastmetrics.commands.judges import judges
-from fastmetrics.commands.match import match
-from fastmetrics.commands.metrics import metrics
-from fastmetrics.commands.plot import plot
-from fastmetrics.commands.profile import profile
-from fastmetrics.commands.project import project
-from fastmetrics.commands.rank import rank
-from fastmetrics.commands.report import report
-from fastmetrics.commands.rows import rows
-from fastmetrics.commands.runs import runs
-from fastmetrics.commands.sacrebleu import sacrebleu
-from fastmetrics.commands.sample import sample
-from fastmetrics.commands.score import score
-from fastmetrics.commands.search import index, search
-from fastmetrics.commands.summarize import summarize
 from fastmetrics.commands.terminal import PrintError, abandon, complain, open_streams, told, watched_streams
-from fastmetrics.commands.topics import topics
-from fastmetrics.commands.trend import trend
-from fastmetrics.commands.usage import usage
-from fastmetrics.commands.ux import ux
-from fastmetrics.commands.validate import validate
 from fastmetrics.core.threads import cores
 from fastmetrics.core.version import __version__
 from fastmetrics.errors import (
@@ -59,22 +34,50 @@ from fastmetrics.errors import (
     WorkerError,
 )
 
-app = typer.Typer(
-    name="fastmetrics",
-    add_completion=False,
-    no_args_is_help=True,
-    pretty_exceptions_enable=False,
-    rich_markup_mode=None,
-)
+
+class _Commands(Mapping[str, Any]):
+    """The commands by name.  Importing and building a command takes time, so each is built when it is looked up."""
+
+    def __getitem__(self, name: str) -> Any:
+        if name not in COMMANDS:
+            raise KeyError(name)
+        return _built(name)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(COMMANDS)
+
+    def __len__(self) -> int:
+        return len(COMMANDS)
 
 
-def _ending_well(command: Callable[..., None]) -> Callable[..., None]:
+@functools.cache
+def _built(name: str) -> Any:
+    """The command as Typer makes it from its function."""
+    alone = typer.Typer(**_APPEARANCE)
+    alone.command(name)(_with_exit_codes(load(name)))
+    return typer.main.get_command(alone)
+
+
+class _Program(TyperGroup):
+    """The group of all commands."""
+
+    def __init__(self, **settings: Any) -> None:
+        super().__init__(**settings)
+        self.commands: Any = _Commands()
+
+
+_APPEARANCE: dict[str, Any] = {"add_completion": False, "pretty_exceptions_enable": False, "rich_markup_mode": None}
+
+app = typer.Typer(name="fastmetrics", cls=_Program, no_args_is_help=True, **_APPEARANCE)
+
+
+def _with_exit_codes(command: Callable[..., None]) -> Callable[..., None]:
     """The command, with errors turned into messages and exit codes; Typer would hide some of them."""
+    resumes = "resume" in inspect.signature(command).parameters
+    last_words = "interrupted; run again with --resume to continue" if resumes else "interrupted"
 
     @functools.wraps(command)
     def run(*args: Any, **named: Any) -> None:
-        resumes = command in (score, embed, judge, answer)
-        last_words = "interrupted; run again with --resume to continue" if resumes else "interrupted"
         try:
             with heeded(last_words):
                 cores(named.get("threads"))  # before anything is read
@@ -89,41 +92,6 @@ def _ending_well(command: Callable[..., None]) -> Callable[..., None]:
             raise typer.Exit(_code_unprinted(error)) from None
 
     return run
-
-
-for _command in (
-    score,
-    metrics,
-    summarize,
-    compare,
-    sacrebleu,
-    gate,
-    report,
-    plot,
-    rows,
-    runs,
-    trend,
-    profile,
-    validate,
-    rank,
-    geometry,
-    project,
-    index,
-    search,
-    match,
-    embed,
-    answer,
-    judge,
-    judges,
-    sample,
-    check,
-    usage,
-    domain,
-    topics,
-    ux,
-    cache,
-):
-    app.command()(_ending_well(_command))
 
 
 def _version(asked: bool) -> None:

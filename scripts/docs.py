@@ -23,6 +23,7 @@ import typer.models
 
 import fastmetrics as fm
 from fastmetrics import cli, errors
+from fastmetrics.commands import all_commands
 from fastmetrics.core.input_columns import COLUMNS, SCHEMAS
 from fastmetrics.declaration.metric import Metric
 from fastmetrics.metrics import FAMILIES, REGISTRY
@@ -200,16 +201,10 @@ def columns_page() -> str:
     )
 
 
-def commands() -> dict[str, Callable[..., Any]]:
-    """The program's commands, by name."""
-    found = ((info.name, info.callback) for info in cli.app.registered_commands)
-    return {name or call.__name__.replace("_", "-"): call for name, call in found if call is not None}
-
-
 def cli_page() -> str:
     """docs/cli.md: every command with its arguments, options and defaults, and the exit codes."""
     parts = [f"# Command line\n\n{NOTE}", markdown(cli.__doc__)]
-    for name, call in commands().items():
+    for name, call in all_commands().items():
         arguments, options = _parameters(call)
         usage = " ".join(["fastmetrics", name, "[OPTIONS]", *(value for value, _ in arguments)])
         parts += [f"## {name}", markdown(call.__doc__), f"```text\n{usage}\n```"]

@@ -16,6 +16,7 @@ import pytest
 
 import fastmetrics as fm
 from fastmetrics import errors
+from fastmetrics.commands import all_commands
 from fastmetrics.core.input_columns import COLUMNS, SCHEMAS
 from fastmetrics.declaration.plugins import forget
 from fastmetrics.metrics import REGISTRY, lexical
@@ -60,7 +61,7 @@ def folder(tmp_path: Path) -> Path:
 def test_every_name_is_documented() -> None:
     assert set(REGISTRY) <= headings("docs/metrics.md")
     assert set(fm.HOMES) <= headings("docs/functions.md")
-    assert set(docs.commands()) <= headings("docs/cli.md")
+    assert set(all_commands()) <= headings("docs/cli.md")
     columns = read("docs/columns.md")
     assert [name for name in [*COLUMNS, *SCHEMAS] if f"| `{name}` |" not in columns] == []
     raised = [name for name, kind in vars(errors).items() if isinstance(kind, type) and issubclass(kind, Exception)]
@@ -75,11 +76,11 @@ def test_commands_are_those_of_the_program() -> None:
         text=True,
         check=True,
     ).stdout
-    assert re.findall(r"^  (\w[\w-]*)  ", help_.partition("Commands:")[2], re.MULTILINE) == list(docs.commands())
+    assert re.findall(r"^  (\w[\w-]*)  ", help_.partition("Commands:")[2], re.MULTILINE) == list(all_commands())
 
 
 def test_every_parameter_of_a_command_has_a_line() -> None:
-    for name, call in docs.commands().items():
+    for name, call in all_commands().items():
         section = read("docs/cli.md").partition(f"\n## {name}\n")[2].partition("\n## ")[0]
         lines = [line for line in section.splitlines() if line.startswith("| `")]
         assert len(lines) == len(inspect.signature(call).parameters), name

@@ -1,0 +1,32 @@
+"""``fastmetrics index``: an index of the vectors of a file."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from fastmetrics.commands.options import VECTORS, Threads
+
+
+def index(
+    vectors: Annotated[str, typer.Argument(help=VECTORS, show_default=False)],
+    *,
+    out: Annotated[Path, typer.Option("--out", "-o", help="The folder of the index.")],
+    metric: Annotated[str, typer.Option(help="Distance: cosine, euclidean or dot.")] = "cosine",
+    method: Annotated[
+        str | None, typer.Option(help="Method: exact, ivf, hnsw or pq; by default chosen by size.")
+    ] = None,
+    column: Annotated[str | None, typer.Option(help="The column of vectors; by default the only one.")] = None,
+    threads: Threads = None,
+) -> None:
+    """Build an index of vectors for searching."""
+    from fastmetrics.vectors.neighbors import check_absent
+    from fastmetrics.vectors.search_files import build_index
+
+    check_absent(out)
+    options: dict[str, Any] = {"metric": metric, "method": method, "column": column}
+    made = build_index(vectors, **options, threads=threads)
+    made.save(out)
+    typer.echo(f"{made.rows:,} rows indexed ({made.method}, {made.metric}): {out}")
