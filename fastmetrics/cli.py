@@ -21,6 +21,7 @@ import typer.main
 from typer.core import TyperGroup
 
 from fastmetrics.commands import COMMANDS, load
+from fastmetrics.commands.garbage import rare_garbage_collection
 from fastmetrics.commands.interrupts import CODE, heeded
 from fastmetrics.commands.terminal import PrintError, abandon, complain, open_streams, told, watched_streams
 from fastmetrics.core.threads import cores
@@ -112,7 +113,7 @@ def program(
 def main() -> None:
     """Run the program; errors of the package end it with a message and an exit code."""
     open_streams()
-    with watched_streams():
+    with rare_garbage_collection(), watched_streams():
         try:
             app(prog_name="fastmetrics")
         except PrintError as error:  # of help and usage, which Typer prints

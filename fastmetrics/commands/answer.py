@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
-from fastmetrics.commands.calls import progress_of_calls, rare_garbage_collection, sent_parameters, spent
+from fastmetrics.commands.calls import progress_of_calls, sent_parameters, spent
 from fastmetrics.commands.options import GUARD, Threads, guarded
 from fastmetrics.errors import OptionError
 
@@ -140,7 +140,7 @@ def answer(
         raise OptionError("--out is missing: name the file of answers, or add --dry-run")
     from fastmetrics.derive.answer_files import answer_files
 
-    with rare_garbage_collection(), progress_of_calls(quiet, "answering") as shown:
+    with progress_of_calls(quiet, "answering") as shown:
         done = answer_files(
             inputs,
             out,

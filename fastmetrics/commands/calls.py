@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 import json
 import sys
 from collections.abc import Callable, Iterator
@@ -13,22 +12,6 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from fastmetrics.derive.budget import Spending
     from fastmetrics.engines.job import Progress
-
-
-_COLLECT_AFTER = 50_000
-
-
-@contextmanager
-def rare_garbage_collection() -> Iterator[None]:
-    """Search for garbage rarely: rows under way form no cycles, and searching them takes a quarter of the time."""
-    before = gc.get_threshold()
-    gc.freeze()
-    gc.set_threshold(_COLLECT_AFTER, *before[1:])
-    try:
-        yield
-    finally:
-        gc.set_threshold(*before)
-        gc.unfreeze()
 
 
 def sent_parameters(given: list[str] | None) -> dict[str, Any] | None:

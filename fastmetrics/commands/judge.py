@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
-from fastmetrics.commands.calls import progress_of_calls, rare_garbage_collection, sent_parameters, spent
+from fastmetrics.commands.calls import progress_of_calls, sent_parameters, spent
 from fastmetrics.commands.options import GUARD, guarded
 from fastmetrics.errors import OptionError
 
@@ -148,7 +148,7 @@ def judge(
         raise OptionError("--out is missing: name the file of judgements, or add --dry-run")
     from fastmetrics.derive.judge_files import judge_files
 
-    with rare_garbage_collection(), progress_of_calls(quiet, "judging") as shown:
+    with progress_of_calls(quiet, "judging") as shown:
         judged = judge_files(
             inputs,
             out,
