@@ -22,8 +22,15 @@ from typer.core import TyperGroup
 
 from fastmetrics.commands import COMMANDS, load
 from fastmetrics.commands.garbage import rare_garbage_collection
-from fastmetrics.commands.interrupts import CODE, heeded
-from fastmetrics.commands.terminal import PrintError, abandon, complain, open_streams, told, watched_streams
+from fastmetrics.commands.interrupts import CODE, interruptible
+from fastmetrics.commands.terminal import (
+    PrintError,
+    message_with_options,
+    open_streams,
+    print_error,
+    redirect_to_null,
+    watched_streams,
+)
 from fastmetrics.core.threads import cores
 from fastmetrics.core.version import __version__
 from fastmetrics.errors import (
@@ -75,19 +82,19 @@ app = typer.Typer(name="fastmetrics", cls=_Program, no_args_is_help=True, **_APP
 def _with_exit_codes(command: Callable[..., None]) -> Callable[..., None]:
     """The command, with errors turned into messages and exit codes; Typer would hide some of them."""
     resumes = "resume" in inspect.signature(command).parameters
-    last_words = "interrupted; run again with --resume to continue" if resumes else "interrupted"
+    interrupt_message = "interrupted; run again with --resume to continue" if resumes else "interrupted"
 
     @functools.wraps(command)
     def run(*args: Any, **named: Any) -> None:
         try:
-            with heeded(last_words):
+            with interruptible(interrupt_message):
                 cores(named.get("threads"))  # before anything is read
                 command(*args, **named)
         except KeyboardInterrupt:
-            complain(last_words)
+            print_error(interrupt_message)
             raise typer.Exit(CODE) from None
         except FastmetricsError as error:
-            complain(f"error: {told(error, command)}")
+            print_error(f"error: {message_with_options(error, command)}")
             raise typer.Exit(_code(error)) from None
         except PrintError as error:
             raise typer.Exit(_code_unprinted(error)) from None
@@ -122,12 +129,12 @@ def main() -> None:
 
 def _code_unprinted(error: PrintError) -> int:
     """The exit code if printing failed: 2 if standard error failed."""
-    abandon(error.stream)
+    redirect_to_null(error.stream)
     if error.unread:
         return 0
     if error.stream.fileno() == 2:
         return 2
-    complain(f"error: cannot print to standard output: {error.reason}; output files are complete")
+    print_error(f"error: cannot print to standard output: {error.reason}; output files are complete")
     return 4
 
 

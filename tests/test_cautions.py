@@ -13,10 +13,10 @@ from hypothesis import strategies as st
 
 import fastmetrics as fm
 from fastmetrics.core.arrays import text_of_arrow, text_of_strings
+from fastmetrics.core.batch_sizes import SIZES
 from fastmetrics.kernels.text.scripts import FOREIGN, ONE_WORD
 from fastmetrics.results.summary import summarize
 from fastmetrics.scoring.files import score_files
-from fastmetrics.tables.chunks import Limits
 from fastmetrics.text.scripts import _classes, scripts
 from tests.program import program
 from tests.reference.scripts import UNSPACED, is_latin, kinds
@@ -196,7 +196,7 @@ def test_the_program_prints_it_once(table):
 
 def test_a_resumed_run_counts_what_was_done_before(table, monkeypatch):
     whole = score_files("in.jsonl", "whole.parquet", metrics="token_f1").summary
-    monkeypatch.setattr("fastmetrics.engines.run._limits", lambda *_: Limits(part_rows=20))
+    monkeypatch.setattr(SIZES, "part_rows", 20)
 
     def stopping(progress):
         if progress.rows > 60:

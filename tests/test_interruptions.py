@@ -166,16 +166,16 @@ except KeyboardInterrupt:
     print("interrupted")
 """
 HELD = """
-from fastmetrics.commands.interrupts import heeded
+from fastmetrics.commands.interrupts import interruptible
 from fastmetrics.plan.plan import plan
 from fastmetrics.plan.score_batch import score_batch
-with heeded("last words"):
+with interruptible("last words"):
     score_batch(table.to_batches()[0], plan(table.schema.names, ["rougeL_f1"]))
 """
 
 FINALIZED = """
 import signal, time
-from fastmetrics.commands.interrupts import heeded
+from fastmetrics.commands.interrupts import interruptible
 
 class Finalized:
     def __del__(self):
@@ -188,7 +188,7 @@ def hold():
     except KeyboardInterrupt:
         print("interrupted")
 
-with heeded("last words"):
+with interruptible("last words"):
     hold()
 try:
     Finalized()

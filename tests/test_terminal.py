@@ -11,7 +11,7 @@ import pytest
 import fastmetrics as fm
 from fastmetrics.commands.rank import rank
 from fastmetrics.commands.score import score
-from fastmetrics.commands.terminal import told
+from fastmetrics.commands.terminal import message_with_options
 from fastmetrics.errors import FastmetricsError, InputError, MissingExtraError, OptionError, OutputError
 from fastmetrics.errors.messages import Argument, Message, quoted, shown
 from tests.program import ENVIRONMENT, command, jsonl, program
@@ -37,13 +37,13 @@ def test_an_argument_is_written_as_its_reader_writes_it(command, argument, pytho
     error = OptionError("name it with ", argument, "; {braces} and --dashes stay")
     assert str(error) == f"name it with {python}; {{braces}} and --dashes stay"
     expected = "--columns id='a b',answer=x" if option is None else option
-    assert told(error, command) == f"name it with {expected}; {{braces}} and --dashes stay"
+    assert message_with_options(error, command) == f"name it with {expected}; {{braces}} and --dashes stay"
 
 
 def test_a_long_value_is_cut_short_in_both():
     error = OptionError(Argument("on_error", "x" * 10_000), ": expected fail or skip")
     assert len(str(error)) < 150
-    assert len(told(error, score)) < 150
+    assert len(message_with_options(error, score)) < 150
     assert len(shown(list(range(10**6)))) < 100
     assert shown(10**5000) == "a whole number of 16,610 bits"
     assert quoted(range(100), most=2) == "0, 1 and 98 more"
@@ -55,7 +55,7 @@ def test_arguments_survive_other_processes_and_other_messages(kind):
     again = pickle.loads(pickle.dumps(error))
     assert (type(again), str(again)) == (kind, "choose overwrite=True.")
     wrapped = InputError("t.csv: ", again.message)
-    assert told(wrapped, score) == "t.csv: choose --overwrite."
+    assert message_with_options(wrapped, score) == "t.csv: choose --overwrite."
     assert str(wrapped) == "t.csv: choose overwrite=True."
     assert Message(wrapped.message, "x").parts[-1] == "x"
     assert str(kind("plain")) == "plain"

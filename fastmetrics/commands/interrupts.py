@@ -25,12 +25,12 @@ CODE = 130
 
 
 @contextmanager
-def heeded(last_words: str) -> Iterator[None]:
+def interruptible(interrupt_message: str) -> Iterator[None]:
     """Within this block, end the process with code 130 if an interrupt is not handled in ``GRACE`` seconds.
 
-    Files on disk stay, as after a kill; ``last_words`` are printed to standard error.  Only the main thread handles
-    signals: in other threads the block does nothing.  An interrupt inside a finalizer, which Python would print and
-    ignore, is raised again after the finalizer.
+    Files on disk stay, as after a kill; ``interrupt_message`` is printed to standard error.  Only the main thread
+    handles signals: in other threads the block does nothing.  An interrupt inside a finalizer, which Python would print
+    and ignore, is raised again after the finalizer.
     """
     if threading.current_thread() is not threading.main_thread():
         yield
@@ -41,7 +41,9 @@ def heeded(last_words: str) -> Iterator[None]:
     hook = sys.unraisablehook
     sys.unraisablehook = partial(_raised_again, hook)
     before = signal.set_wakeup_fd(wakes.fileno(), warn_on_full_buffer=False)
-    threading.Thread(target=_watch, args=(heard, answered, last_words), name="fastmetrics-watch", daemon=True).start()
+    threading.Thread(
+        target=_watch, args=(heard, answered, interrupt_message), name="fastmetrics-watch", daemon=True
+    ).start()
     try:
         yield
     finally:
@@ -72,7 +74,7 @@ def _interrupt() -> None:
         signal.raise_signal(signal.SIGINT)
 
 
-def _watch(heard: socket.socket, answered: threading.Event, last_words: str) -> None:
+def _watch(heard: socket.socket, answered: threading.Event, interrupt_message: str) -> None:
     """Wait for an interrupt, then for the main thread to handle it."""
     with heard:
         while (signals := heard.recv(16)) and signal.SIGINT not in signals:
@@ -81,5 +83,5 @@ def _watch(heard: socket.socket, answered: threading.Event, last_words: str) -> 
             return
     cursor = "\x1b[?25h" if sys.stderr.isatty() else ""  # progress bars hide the cursor
     with suppress(OSError):  # standard error may be closed
-        os.write(2, f"{cursor}{last_words}\n".encode())
+        os.write(2, f"{cursor}{interrupt_message}\n".encode())
     os._exit(CODE)

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from fastmetrics.commands.options import GUARD, VECTORS, Threads, guarded
-from fastmetrics.commands.terminal import complain
+from fastmetrics.commands.terminal import print_error
 
 
 def search(
@@ -37,4 +37,4 @@ def search(
     if quoted:
         typer.echo(guarded(quoted))
     if run.recall < recall:
-        complain(f"no search setting reached recall {recall:g}; use an exact index to find all neighbours")
+        print_error(f"no search setting reached recall {recall:g}; use an exact index to find all neighbours")

@@ -87,22 +87,22 @@ def _watched(stream: TextIO) -> TextIO:
     return _Printed(stream.buffer, **how, line_buffering=stream.line_buffering, write_through=stream.write_through)
 
 
-def complain(text: str) -> None:
+def print_error(text: str) -> None:
     """Print a line on standard error; do nothing if that stream is closed."""
     try:
         typer.echo(text, err=True)
     except PrintError as error:
-        abandon(error.stream)
+        redirect_to_null(error.stream)
 
 
-def abandon(stream: TextIO) -> None:
+def redirect_to_null(stream: TextIO) -> None:
     """Redirect a stream to the null device, so that flushing it at exit does not fail."""
     nowhere = os.open(os.devnull, os.O_WRONLY)
     os.dup2(nowhere, stream.fileno())
     os.close(nowhere)
 
 
-def told(error: FastmetricsError, command: Callable[..., Any]) -> str:
+def message_with_options(error: FastmetricsError, command: Callable[..., Any]) -> str:
     """The message of an error, with arguments written as options of the command."""
     options = _options(command)
     return error.message.written(lambda argument: _option(argument, options))

@@ -73,6 +73,14 @@ class BatchSizes:
     parquet_span_bytes: int = 256 << 20
     """Bytes of a span of Parquet row groups."""
 
+    read_batch_rows: int = 8_192
+    """Rows read from a file into one batch, the unit of work."""
+    read_batch_bytes: int = 16 << 20
+    """Bytes of such a batch."""
+    part_rows: int = 32_768
+    """Rows of a part, the unit of saving, where the output is one file."""
+    part_bytes: int = 64 << 20
+    """Bytes of input of a part."""
     folder_part_rows: int = 131_072
     """Rows of each file, where the output is a folder."""
     answered_part_rows: int = 8_192

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import NamedTuple
 
 import numpy as np
@@ -13,6 +13,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.types as pt
 
+from fastmetrics.core.batch_sizes import SIZES
 from fastmetrics.core.column_kinds import is_list, is_list_view
 
 Rows = npt.NDArray[np.int64]
@@ -90,10 +91,10 @@ class Limits:
     The end of a part depends only on the input and the limits of parts, and so do the output files.
     """
 
-    batch_rows: int = 8_192
-    batch_bytes: int = 16 << 20
-    part_rows: int = 32_768
-    part_bytes: int = 64 << 20
+    batch_rows: int = field(default_factory=lambda: SIZES.read_batch_rows)
+    batch_bytes: int = field(default_factory=lambda: SIZES.read_batch_bytes)
+    part_rows: int = field(default_factory=lambda: SIZES.part_rows)
+    part_bytes: int = field(default_factory=lambda: SIZES.part_bytes)
 
 
 def batch_of(schema: pa.Schema) -> pa.RecordBatch:
