@@ -1,1 +1,1 @@
-"""Compiled functions: flat arrays in, flat arrays out; they count, and never divide."""
+"""Compiled functions: they take and return flat arrays of counts and sums."""

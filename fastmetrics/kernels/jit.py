@@ -1,4 +1,4 @@
-"""The decorators kernels wear."""
+"""Decorators that compile kernels."""
 
 from __future__ import annotations
 
@@ -16,25 +16,25 @@ import numpy as np
 F = TypeVar("F", bound=Callable[..., Any])
 
 TRIED = (0, 61), (0, 69)
-"""The versions of Numba whose private classes are known, from the first on and before the second."""
+"""Range of Numba versions with known private classes: first version (inclusive), second version (exclusive)."""
 
 
 def kernel(function: F) -> F:
-    """Compile ``function`` at its first call, without the GIL, keeping the machine code on disk.
+    """Compile ``function`` at its first call, release the GIL, and cache the machine code on disk.
 
-    Under ``NUMBA_DISABLE_JIT=1`` the function runs as plain Python, with the wrap-around of unsigned integers that
-    hashing relies on made silent.  Where no folder for the cache can be written, it compiles anew in each process.
+    Under ``NUMBA_DISABLE_JIT=1`` the function runs as plain Python, without warnings for the unsigned integer overflow
+    that hashing relies on.  If no cache folder is writable, each process compiles the function again.
     """
     return _compiled(function)
 
 
 def leaf(function: F) -> F:
-    """A kernel that makes no arrays: the references to those it is given are not counted, which makes calls cheap."""
+    """A kernel that allocates no arrays: it skips reference counting of its arguments, which makes calls cheap."""
     return _compiled(function, _nrt=False)
 
 
 def inline(function: F) -> F:
-    """A part of a kernel: compiled into each kernel that calls it, so that passing arrays to it costs nothing."""
+    """A part of a kernel, inlined into each kernel that calls it, so that passing arrays costs nothing."""
     return function if _interpreted() else _jit(function, inline="always")
 
 
@@ -57,7 +57,7 @@ def _compiled(function: F, **private: Any) -> F:
 
 
 def _publicly(function: F) -> F:
-    """A kernel by public options alone; its name in the cache tells the text of all kernels, not of its own file."""
+    """A kernel compiled with public options only; its name in the cache contains the digest of all kernels' source."""
     function.__qualname__ += f".{sources()[:16]}"
     try:
         return _jit(function, nogil=True, cache=True)
@@ -76,7 +76,7 @@ def _jit(function: F, **options: Any) -> F:
 
 @functools.cache
 def _checked_cache() -> Callable[[Callable[..., Any], str], Any] | None:
-    """The cache that can do more than Numba's own, or None with a Numba that has not been tried."""
+    """The extended cache class, or None for an untested version of Numba."""
     if not tried(numba.__version__):
         return None
     try:
@@ -98,6 +98,6 @@ def tried(version: str) -> bool:
 
 @functools.cache
 def sources() -> str:
-    """A digest of the text of all kernels."""
+    """A digest of the source text of all kernels."""
     files = sorted(Path(__file__).parent.rglob("*.py"))
     return hashlib.sha256(b"\0".join(file.read_bytes() for file in files)).hexdigest()

@@ -1,4 +1,4 @@
-"""The machine code of kernels on disk, by classes of Numba that are no public API; ``jit`` says which are known."""
+"""Disk cache of the kernels' machine code, based on private classes of Numba; ``jit`` lists the tested versions."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from numba.core.caching import FunctionCache, IndexDataCacheFile
 
 
 class KernelCache(FunctionCache):
-    """Numba's cache on disk, but one that a change in any kernel makes stale, and that may fail.
+    """Numba's disk cache, invalidated by a change in any kernel, with disk errors ignored.
 
-    Numba looks at the file of the kernel alone, which would keep machine code of helpers that a new version changed;
-    ``stamp`` tells the text of all kernels.  A damaged file, or a disk without room, means compiling, not failing.
+    Numba checks only the kernel's own file, so it would keep stale machine code of changed helpers; ``stamp`` is the
+    digest of all kernels' source.  If a file is damaged or the disk is full, the kernel is compiled again.
     """
 
     def __init__(self, function: Callable[..., Any], stamp: str) -> None:
@@ -23,14 +23,14 @@ class KernelCache(FunctionCache):
         self._cache_file = CheckedFiles(self._cache_path, self._impl.filename_base, stamp)
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:
-        """The machine code on disk, if there is any that can be read."""
+        """Load the machine code from disk, if a readable entry exists."""
         try:
             return super().load_overload(sig, target_context)
         except (OSError, EOFError, pickle.UnpicklingError):
             return None
 
     def save_overload(self, sig: Any, data: Any) -> None:
-        """Keep the machine code, if there is room."""
+        """Save the machine code, if the disk has room."""
         try:
             super().save_overload(sig, data)
         except (OSError, EOFError, pickle.UnpicklingError):
@@ -38,9 +38,9 @@ class KernelCache(FunctionCache):
 
 
 class CheckedFiles(IndexDataCacheFile):
-    """Numba's index and data files, each with a digest before its bytes: damaged ones are not unpickled, but absent.
+    """Numba's index and data files with a digest before the content: a damaged file counts as missing.
 
-    An entry holds its key too, since two processes that compile at once may choose one file name for two entries.
+    An entry also holds its key, because two processes that compile at once can use one file name for two entries.
     """
 
     def load(self, key: Any) -> Any:
@@ -50,7 +50,7 @@ class CheckedFiles(IndexDataCacheFile):
         return entry[1] if entry is not None and entry[0] == key else None
 
     def save(self, key: Any, data: Any) -> None:
-        """Keep an entry under ``key``."""
+        """Save an entry under ``key``."""
         super().save(key, (key, data))
 
     def _load_index(self) -> dict[Any, str]:
@@ -76,5 +76,5 @@ class CheckedFiles(IndexDataCacheFile):
             file.write(self._digest(data) + data)
 
     def _digest(self, data: bytes) -> bytes:
-        """A digest that another version of Numba would not make."""
+        """A digest of the content and the version of Numba."""
         return hashlib.sha256(self._version.encode() + data).digest()

@@ -1,4 +1,4 @@
-"""The few words of a text that values are made of, picked so that the others cost next to nothing."""
+"""Fast selection of the few words of a text that numbers and dates can consist of."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from fastmetrics.kernels.facts.located_words import Marks
 from fastmetrics.kernels.jit import kernel
 
 OTHER, FOLLOWS, BEGINS = 0, 1, 2
-"""A word may begin a value, or only go on with one, or neither."""
+"""Role of a word: it can begin a value, only continue a value, or neither."""
 
 
 class Strings(NamedTuple):
@@ -26,7 +26,7 @@ class Strings(NamedTuple):
 
 
 class Picked(NamedTuple):
-    """The words picked: their marks, ids, and places among all words of all texts."""
+    """The selected words: their marks, ids, and positions among all words of all texts."""
 
     marks: Marks
     ids: Ids
@@ -35,9 +35,9 @@ class Picked(NamedTuple):
 
 @kernel
 def pick(strings: Strings, counts: Ints, classes: Bytes, worth: Bytes, picked: Picked) -> int:
-    """Pick the words that begin a value, those that go on with it, and the one after; how many there are.
+    """Select the words that begin a value, its continuations, and the next word; return how many.
 
-    ``worth`` says of each id what its word may do.  -1 if a text has not as many words as ``counts`` says.
+    ``worth`` holds the role of each id.  Returns -1 if a text has fewer or more words than ``counts`` says.
     """
     data, starts, stops, ids, first = strings
     w_starts, w_stops, before, after, digit, bounds = picked.marks

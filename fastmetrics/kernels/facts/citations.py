@@ -12,7 +12,7 @@ MOST = np.int64(10**9)  # larger numbers refer to no context
 
 @kernel
 def find_citations(data: Bytes, starts: Ints, stops: Ints, found: Ints) -> None:
-    """Per sentence, in four columns: how many marks ``[n]``, and the number, first and past-last byte of the last."""
+    """Per sentence, in four columns: number of marks ``[n]``; number, first byte and end byte of the last mark."""
     for row in range(len(starts)):
         i = starts[row]
         while i < stops[row]:
@@ -32,7 +32,7 @@ def find_citations(data: Bytes, starts: Ints, stops: Ints, found: Ints) -> None:
 
 @kernel
 def copy_without(data: Bytes, spans: Ints, out: Bytes, bounds: Ints) -> None:
-    """Copy each text without its middle and the white space before that; a span is start, middle, its end, stop."""
+    """Copy each text without its middle and the white space before it; span = (start, middle, its end, stop)."""
     size = 0
     for row in range(len(spans)):
         start, middle, after, stop = spans[row]

@@ -1,8 +1,8 @@
-"""Claims held against contexts: whether both ends of each stand near each other.
+"""Comparison of claims with contexts: whether both ends of a claim occur near each other.
 
-A context is divided into stretches as long as words may be apart, so that only neighbours need be looked at, and a
-claim goes through the places of its own words alone.  Stems that stand at every sixty-fourth place or more often are
-gone through once a row instead of once a claim: a row takes claims × places / 64 steps at most.
+A context is divided into stretches of the maximum distance between two words, so only adjacent stretches are searched,
+and each claim visits the positions of its own words only.  A stem that occurs at least once in 64 positions is visited
+once per row instead of once per claim: a row takes at most claims × positions / 64 steps.
 """
 
 from __future__ import annotations
@@ -20,10 +20,10 @@ _U0, _U1 = np.uint64(0), np.uint64(1)
 
 
 class Asked(NamedTuple):
-    """The stems a row asks for.  ``rows[s]`` is the last row that asked for stem s; ``listed`` are those of this row.
+    """The stems that a row looks up.  ``rows[s]`` is the last row that used stem s; ``listed`` are this row's stems.
 
-    Its contexts have stem s at ``begins[s]:ends[s]`` of ``stretches`` and ``places``.  A frequent stem has a bit of its
-    own, ``often[s]``; ``meets[s]`` are the bits of those that s stands near.  ``marked[s]`` is the last stamp it left.
+    The occurrences of stem s are ``begins[s]:ends[s]`` of ``stretches`` and ``places``.  A frequent stem has its own
+    bit ``often[s]``; ``meets[s]`` are the bits of the frequent stems near s.  ``marked[s]`` is the last stamp of s.
     """
 
     rows: Ids
@@ -38,7 +38,7 @@ class Asked(NamedTuple):
 
 
 class Marks(NamedTuple):
-    """Which stretches hold a word of the end in hand: they bear its stamp, and have its first and last place."""
+    """Stretches that hold a word of the current end: the stamp, and the first and last position of such a word."""
 
     stamps: Ids
     firsts: Ids
@@ -47,7 +47,7 @@ class Marks(NamedTuple):
 
 @kernel
 def make_room(contexts: Passages, n_stems: int, width: int) -> tuple[Asked, Marks, Ids]:
-    """Room for any row, and for what is gathered from its contexts."""
+    """Allocate arrays large enough for any row and for the occurrences in its contexts."""
     _, starts, stops, groups = contexts
     most = most_stretches = 0
     for row in range(len(groups) - 1):
@@ -68,7 +68,7 @@ def make_room(contexts: Passages, n_stems: int, width: int) -> tuple[Asked, Mark
 
 @leaf
 def ask(stem: int, row: int, asked: Asked, n: int) -> int:
-    """Have a stem looked up in the contexts of the row; the number of stems asked for."""
+    """Add a stem to the stems that the row looks up; return their number."""
     if asked.rows[stem] != row:
         asked.rows[stem], asked.listed[n], asked.ends[stem] = row, stem, 0
         asked.often[stem] = asked.meets[stem] = _U0
@@ -78,7 +78,7 @@ def ask(stem: int, row: int, asked: Asked, n: int) -> int:
 
 @leaf
 def ask_all(claims: Claims, stems: Ids, names: Flags, row: int, asked: Asked) -> int:
-    """Ask for the stems of all claims of a row; how many they are."""
+    """Add the stems of all claims of a row; return their number."""
     n, lows, highs = 0, claims.lows, claims.highs
     for c in range(claims.bounds[row], claims.bounds[row + 1]):
         n = ask(stems[claims.targets[c]], row, asked, n)
@@ -91,8 +91,8 @@ def ask_all(claims: Claims, stems: Ids, names: Flags, row: int, asked: Asked) ->
 
 @leaf
 def gather(contexts: Passages, row: int, stem_of: Ids, width: int, asked: Asked, hits: Ids) -> int:
-    """The stems asked for by ``row`` in its contexts, each with the stretch of ``width`` words that it is in and its
-    place in the context; how many.  Stretches of two contexts are no neighbours."""
+    """Collect the occurrences of the stems of ``row`` in its contexts, each with its stretch of ``width`` words and its
+    position in the context; return how many.  Stretches of different contexts are never adjacent."""
     n, stretch = 0, 1
     for text in range(contexts.groups[row], contexts.groups[row + 1]):
         start, stop = contexts.starts[text], contexts.stops[text]
@@ -108,7 +108,7 @@ def gather(contexts: Passages, row: int, stem_of: Ids, width: int, asked: Asked,
 
 @leaf
 def by_stem(asked: Asked, n_asked: int, hits: Ids, n: int) -> None:
-    """Put what was gathered in the order of its stems."""
+    """Sort the collected occurrences by stem."""
     at = 0
     for i in range(n_asked):
         stem = asked.listed[i]
@@ -134,7 +134,7 @@ def mark(asked: Asked, stem: int, marks: Marks, stamp: int) -> None:
 
 @leaf
 def is_near(asked: Asked, stem: int, marks: Marks, stamp: int, width: int) -> bool:
-    """Whether the stem stands less than ``width`` words from a place of the end in hand."""
+    """Whether the stem occurs less than ``width`` words from a position of the current end."""
     for h in range(asked.begins[stem], asked.ends[stem]):
         stretch, place = asked.stretches[h], asked.places[h]
         if marks.stamps[stretch] == stamp:
@@ -148,7 +148,7 @@ def is_near(asked: Asked, stem: int, marks: Marks, stamp: int, width: int) -> bo
 
 @leaf
 def mark_often(asked: Asked, n_asked: int, n: int, marks: Marks, stamp: int, width: int) -> int:
-    """Give each stem of more than a 64th of ``n`` places a bit, and that bit to all it stands near; the last stamp."""
+    """Give each stem with more than ``n`` / 64 positions a bit, set for all near stems too; return the last stamp."""
     bit = _U1
     for i in range(n_asked):
         stem = asked.listed[i]
@@ -167,8 +167,8 @@ def mark_often(asked: Asked, n_asked: int, n: int, marks: Marks, stamp: int, wid
 def mark_end(
     stems: Ids, names: Flags, end: tuple[int, int], asked: Asked, marks: Marks, stamp: int
 ) -> tuple[bool, np.uint64, np.uint64]:
-    """Stamp the stretches that hold a name among the words ``end``, frequent ones aside: whether any context has one,
-    the bits of the frequent ones, and those of all they stand near."""
+    """Stamp the stretches that hold an infrequent name of the words ``end``; return whether any context holds a name,
+    the bits of the frequent names, and the bits of all stems near them."""
     some, often, meets = False, _U0, _U0
     for k in range(end[0], end[1]):
         stem = stems[k]
@@ -184,10 +184,10 @@ def mark_end(
 def claims_hold(
     claims: Claims, stems: Ids, names: Flags, contexts: Passages, stem_of: Ids, n_stems: int, window: int, many: int
 ) -> Flags:
-    """Whether both ends of each claim stand within ``window`` words of each other in one context.
+    """Whether both ends of each claim occur within ``window`` words of each other in one context.
 
-    ``stems`` are those of the answers' words, ``names`` says which of them ends are made of, ``stem_of`` has the
-    stem of every word of the vocabulary.  From ``many`` claims × places on, frequent stems are gone through first.
+    ``stems`` are the stems of the answers' words, ``names`` marks the words that can be ends, ``stem_of`` holds the
+    stem of every word of the vocabulary.  From ``many`` claims × positions on, frequent stems are processed first.
     """
     lows, highs, targets, vague, bounds = claims
     found = np.zeros(len(targets), np.bool_)

@@ -1,4 +1,4 @@
-"""Claims found in answers: who is said to do what, as places of words."""
+"""Extraction of claims from answers: subject, verb and object as word positions."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from fastmetrics.kernels.text.folding import decode
 
 # Flags of the roles of a word in a sentence.
 STOP, VERB, HEDGE, PERSON, ABBREVIATION, VALUE, ANAPHOR, CAPITAL = (1 << k for k in range(8))
-"""A STOP word names nothing; a PERSON speaks or is spoken to; a VALUE is an anchor by itself and needs no other; an
-ANAPHOR stands for what was named before; a CAPITAL opens a name."""
+"""Roles of words.  STOP: stop word; PERSON: first or second person; VALUE: an anchor by itself, without a second end;
+ANAPHOR: refers to the previous subject; CAPITAL: begins a name."""
 
 
 class Claims(NamedTuple):
-    """Claims: the word ``targets[i]`` must stand near one of the words ``lows[i]:highs[i]``, its other end.
+    """Claims: the word ``targets[i]`` must occur near one of the words ``lows[i]:highs[i]``, the other end.
 
-    With no other end, or one that no context has and that ``vague`` says is no name, it need only occur.
+    Without another end, or if the other end is ``vague`` and in no context, the word only has to occur.
     """
 
     lows: Ints
@@ -34,7 +34,7 @@ class Claims(NamedTuple):
 
 @inline
 def is_name(role: int) -> bool:
-    """Whether subjects and objects are made of the word."""
+    """Whether the word can be part of a subject or object."""
     return role & (STOP | HEDGE) == 0 or role & PERSON != 0
 
 
@@ -49,7 +49,7 @@ def any_name(roles: Bytes, first: int, last: int) -> bool:
 
 @leaf
 def any_object(roles: Bytes, first: int, last: int) -> bool:
-    """Whether any of the words is a name and no anchor by itself."""
+    """Whether any of the words is a name but not a VALUE."""
     found = False
     for k in range(first, last):
         found |= is_name(roles[k]) and not roles[k] & VALUE
@@ -58,7 +58,7 @@ def any_object(roles: Bytes, first: int, last: int) -> bool:
 
 @leaf
 def has(roles: Bytes, first: int, last: int, role: int) -> bool:
-    """Whether any of the words is in the role."""
+    """Whether any of the words has the role."""
     found = False
     for k in range(first, last):
         found |= roles[k] & role != 0
@@ -67,7 +67,7 @@ def has(roles: Bytes, first: int, last: int, role: int) -> bool:
 
 @kernel
 def refine(data: Bytes, marks: Marks, is_upper: Flags, roles: Bytes) -> None:
-    """Add to the roles what the place of a word says: citations and numbers of list items name nothing."""
+    """Refine the roles by position: citations and the numbers of list items are stop words."""
     starts = marks.starts
     for k in range(len(starts)):
         byte = np.int64(data[starts[k]])
@@ -80,7 +80,7 @@ def refine(data: Bytes, marks: Marks, is_upper: Flags, roles: Bytes) -> None:
 
 @leaf
 def next_verb(roles: Bytes, k: int, end: int) -> int:
-    """The first verb from word ``k`` on, ``end`` if there is none."""
+    """The first verb at or after word ``k``, or ``end`` if there is none."""
     while k < end and not roles[k] & VERB:
         k += 1
     return k
@@ -88,7 +88,7 @@ def next_verb(roles: Bytes, k: int, end: int) -> int:
 
 @leaf
 def group_end(marks: Marks, roles: Bytes, first: int, end: int) -> int:
-    """The word after a group of verbs, between which at most two stop words may stand."""
+    """The word after a group of verbs, which may be separated by at most two stop words."""
     last = first + 1
     while True:
         following = next_verb(roles, last, end)
@@ -102,7 +102,7 @@ def group_end(marks: Marks, roles: Bytes, first: int, end: int) -> int:
 
 @leaf
 def put(claims: Claims, n: int, end: Ints, first: int, last: int, roles: Bytes) -> int:
-    """Add a claim for every name from ``first`` to ``last``, ``end`` being its other one; the number of claims."""
+    """Add a claim for every name from ``first`` to ``last`` with the other end ``end``; return the number of claims."""
     lows, highs, targets, vague, _ = claims
     for k in range(first, last):
         if is_name(roles[k]) and not roles[k] & VALUE:
@@ -113,7 +113,7 @@ def put(claims: Claims, n: int, end: Ints, first: int, last: int, roles: Bytes) 
 
 @leaf
 def put_verb(claims: Claims, n: int, end: Ints, first: int, last: int, roles: Bytes) -> int:
-    """Add a claim for the last verb among ``first:last`` that is no stop word, if any; the number of claims."""
+    """Add a claim for the last verb in ``first:last`` that is not a stop word, if any; return the number of claims."""
     for k in range(last - 1, first - 1, -1):
         if roles[k] & (VERB | STOP | VALUE) == VERB:
             return put(claims, n, end, k, k + 1, roles)
@@ -122,7 +122,7 @@ def put_verb(claims: Claims, n: int, end: Ints, first: int, last: int, roles: By
 
 @leaf
 def find_subject(marks: Marks, roles: Bytes, first: int, last: int, begin: int, subject: Ints) -> None:
-    """Write the subject among the words of the last clause in ``first:last``, if one is named there."""
+    """Write the subject of the last clause in ``first:last``, if the clause names one."""
     clause = first
     for k in range(first + 1, last):
         if marks.before[k] & m.PARTED:
@@ -138,9 +138,9 @@ def find_subject(marks: Marks, roles: Bytes, first: int, last: int, begin: int, 
 def claims_of_sentence(
     marks: Marks, roles: Bytes, begin: int, stop: int, claims: Claims, n: int, ends: tuple[Ints, Ints]
 ) -> int:
-    """Add the claims of one sentence; the number of claims.
+    """Add the claims of one sentence; return the number of claims.
 
-    ``ends`` are the subject, which an anaphor takes from the sentence before, and the object, as ``put`` takes them.
+    ``ends`` holds the subject (an anaphor refers to the previous sentence's) and the object, in the form ``put`` takes.
     """
     subject, done = ends
     first, before = next_verb(roles, begin, stop), begin
@@ -168,7 +168,7 @@ def claims_of_sentence(
 
 @kernel
 def find_claims(marks: Marks, roles: Bytes, claims: Claims) -> int:
-    """The claims of every text, sentence by sentence, those that ask left out; how many there are."""
+    """Find the claims of every text by sentence, except in questions; return how many there are."""
     starts, stops, _, after, _, text_bounds = marks
     n = claims.bounds[0]
     subject, done = np.zeros(3, np.int64), np.zeros(3, np.int64)
@@ -190,7 +190,7 @@ def find_claims(marks: Marks, roles: Bytes, claims: Claims) -> int:
 
 @kernel
 def endings(data: Bytes, starts: Ints, stops: Ints, suffixes: Ints, stems: Ints) -> Flags:
-    """Where the stem of each word ends (into ``stems``), and whether the word ends in "ed" as a verb may.
+    """Write the end of each word's stem to ``stems``, and whether the word ends in "ed" like a past-tense verb.
 
     ``suffixes`` are the English ones as numbers in base 256, in the order they are tried.
     """
@@ -218,7 +218,7 @@ def is_past(data: Bytes, begin: int, end: int) -> bool:
 
 @leaf
 def stem_latin(data: Bytes, begin: int, end: int, suffixes: Ints) -> int:
-    """The end of a word of small Latin letters without one suffix and without a doubled last letter."""
+    """The end of the stem of a lower-case Latin word: one suffix and a doubled last letter are removed."""
     if end - begin < 4:
         return end
     if not (data[end - 1] == 115 and data[end - 2] == 115):
@@ -235,7 +235,7 @@ def stem_latin(data: Bytes, begin: int, end: int, suffixes: Ints) -> int:
 
 @leaf
 def stem_cyrillic(data: Bytes, begin: int, end: int) -> int:
-    """The end of a Russian word of more than four letters without up to three last ones that endings are made of."""
+    """The end of the stem of a Russian word of more than four letters: up to three letters of endings are removed."""
     if (end - begin) % 2:
         return end
     for k in range(begin, end, 2):

@@ -1,4 +1,4 @@
-"""Dates and times of day read from words: ISO, European, American, with the names of months, on either clock."""
+"""Parsing of dates and times from words: ISO, European and American formats, month names, 12- and 24-hour clocks."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ ORDINALS = tuple(suffix(s) for s in ("st", "nd", "rd", "th"))
 
 @leaf
 def day_or_ordinal(data: Bytes, marks: Marks, k: int, stop: int) -> int:
-    """The day of the month that word ``k`` says (5, 5th), else 0."""
+    """The day of the month in word ``k`` (5, 5th), else 0."""
     if k >= stop or not marks.digit[k]:
         return 0
     value, n, letters = digits(data, marks.starts[k], marks.stops[k])
@@ -25,14 +25,14 @@ def day_or_ordinal(data: Bytes, marks: Marks, k: int, stop: int) -> int:
 
 @leaf
 def year_at(data: Bytes, marks: Marks, k: int, stop: int) -> int:
-    """The year of four digits that word ``k`` is, no number like 2010.5 or 2010:30, else 0."""
+    """The four-digit year in word ``k``, else 0; numbers like 2010.5 or 2010:30 are not years."""
     value, n = plain(data, marks, k, stop)
     return value if n == 4 and value >= 1000 else 0
 
 
 @leaf
 def numeric_date(data: Bytes, marks: Marks, k: int, stop: int) -> tuple[int, int]:
-    """2024-01-05, 2024/01/05, 5.1.2024, 05/01/2024, 1-5-24 at word ``k``: the two readings, 0 if there is none."""
+    """2024-01-05, 2024/01/05, 5.1.2024, 05/01/2024, 1-5-24 at word ``k``: both readings, 0 if there is none."""
     x, nx = plain(data, marks, k, stop)
     y, ny = plain(data, marks, k + 1, stop)
     z, nz = plain(data, marks, k + 2, stop)
@@ -55,7 +55,7 @@ def numeric_date(data: Bytes, marks: Marks, k: int, stop: int) -> tuple[int, int
 
 @leaf
 def joined(marks: Marks, k: int, stop: int) -> bool:
-    """Whether word ``k`` follows the one before after a space, a hyphen, or a comma or full stop and spaces."""
+    """Whether a space, a hyphen, or a comma or full stop with spaces separates word ``k`` from the previous word."""
     return k < stop and marks.before[k] & (m.ENDED | m.NEW_LINE | m.OPENED | m.CLOSED | m.HAS_PERCENT) == 0
 
 
@@ -127,5 +127,5 @@ def clock_time(data: Bytes, marks: Marks, said: Said, k: int, stop: int) -> tupl
 
 @inline
 def may_be_verb(byte: int, date: int) -> bool:
-    """Whether a month alone may be a verb: in small Latin letters ("march"), or "May"."""
+    """Whether a month's name can be a verb: in lower-case Latin letters ("march"), or "May"."""
     return 97 <= byte <= 122 or (date == 500 and byte == 77)

@@ -1,4 +1,4 @@
-"""Texts cut into words that know their place in the bytes and what stands between them."""
+"""Splitting of texts into words with their byte positions and the gaps between them."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ WORD, DIGIT = 24, 25
 # Flags of a gap; its kind is in the low four bits.
 KIND = 15
 HAS_PERCENT, ENDED, DOTTED, PARTED, ASKED, OPENED, CLOSED, NEW_LINE, ITEM, GLUED = (1 << k for k in range(4, 14))
-"""A percent sign, the end of a sentence, a full stop, the end of a clause, a question mark; a bracket that opens last
-or closes first; a line end; a first character as after the number of a list item; a currency sign that comes first."""
+"""Contents of a gap: percent sign, end of a sentence, full stop, end of a clause, question mark; opening bracket at its
+end, closing bracket at its start; line end; first character as after an item's number; currency sign at its start."""
 MONEY = 14  # position of the first bit of the currency
 
 _SAYS = np.zeros(32, np.int32)
@@ -30,7 +30,7 @@ _SAYS[[COMMA, COLON, CLAUSE, OPEN, CLOSE]] = PARTED
 
 
 class Marks(NamedTuple):
-    """Words: their bytes, the gaps before and after each, whether they begin with a digit; those of text i are
+    """Words: their bytes, the gap before and after each word, whether it begins with a digit; text i has the words
     ``bounds[i]:bounds[i + 1]``."""
 
     starts: Ints
@@ -43,7 +43,7 @@ class Marks(NamedTuple):
 
 @inline
 def widened(gap: int, code: int, kind: int, length: int) -> int:
-    """A gap with one more character ``code`` of class ``kind``, its place being ``length``."""
+    """Return a gap extended by the character ``code`` of class ``kind`` at position ``length``."""
     gap = (gap & ~OPENED) | _SAYS[kind]
     if length == 0:
         gap = (gap & ~KIND) | (kind if kind < PERCENT else OTHER)
@@ -71,7 +71,7 @@ def is_ascii_word(byte: int) -> bool:
 
 @leaf
 def find_words(text: Bytes, classes: Bytes, turns: Flags, edges: Ints) -> int:
-    """Write where the words of a text begin and end, in turn; how many words."""
+    """Write the start and end of each word of a text; return the number of words."""
     n, high = 0, 0
     for byte in text:
         high |= byte
@@ -91,7 +91,7 @@ def find_words(text: Bytes, classes: Bytes, turns: Flags, edges: Ints) -> int:
 
 @leaf
 def find_any_words(text: Bytes, classes: Bytes, edges: Ints) -> int:
-    """As ``find_words``, in text that is not all ASCII."""
+    """Like ``find_words``, for text with characters beyond ASCII."""
     i, n = 0, 0
     while i < len(text):
         code, after = decode(text, i)
@@ -105,7 +105,7 @@ def find_any_words(text: Bytes, classes: Bytes, edges: Ints) -> int:
 
 @leaf
 def widen(data: Bytes, classes: Bytes, begin: int, stop: int, gap: int) -> int:
-    """A gap with the characters from byte ``begin`` to ``stop``; that of a text's start begins as a line end."""
+    """Extend a gap by the characters from byte ``begin`` to ``stop``; the start of a text counts as a line end."""
     length = np.int64(gap != 0)
     while begin < stop:
         code, begin = decode(data, begin)
@@ -138,7 +138,7 @@ def gap_at_end(data: Bytes, classes: Bytes, begin: int, stop: int) -> int:
 
 @leaf
 def longest(starts: Ints, stops: Ints) -> int:
-    """Bytes of the longest text."""
+    """Number of bytes of the longest text."""
     most = 0
     for row in range(len(starts)):
         most = max(most, stops[row] - starts[row])
@@ -147,7 +147,7 @@ def longest(starts: Ints, stops: Ints) -> int:
 
 @kernel
 def scan(data: Bytes, starts: Ints, stops: Ints, classes: Bytes, marks: Marks) -> int:
-    """Find the words of every text; how many there are."""
+    """Find the words of every text; return how many there are."""
     w_starts, w_stops, before, after, digit, bounds = marks
     size = longest(starts, stops)
     turns, edges = np.empty(size, np.bool_), np.empty(size + 2, np.int64)

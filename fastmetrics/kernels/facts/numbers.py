@@ -1,4 +1,4 @@
-"""Numbers read from words in any usual format: digits, separators, scales, currencies, words."""
+"""Parsing of numbers from words in the usual formats: digits, separators, scales, currencies, number words."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from fastmetrics.kernels.jit import leaf
 
 
 class Said(NamedTuple):
-    """What each word of the texts is, and the amount it says."""
+    """The meaning of each word of the texts, and the amount it names."""
 
     kinds: Bytes
     amounts: Floats
@@ -40,7 +40,7 @@ class Said(NamedTuple):
 def digits(data: Bytes, i: int, stop: int) -> tuple[int, int, int]:
     """The integer a word begins with, its number of digits, and up to four letters after it as a number in base 256.
 
-    The letters are -1 for a word that is no number: more than 15 digits or four letters, or digits after a letter.
+    The letters are -1 if the word is not a number: more than 15 digits or four letters, or digits after a letter.
     """
     value, n, letters = 0, 0, 0
     while i < stop and 48 <= data[i] <= 57:
@@ -61,7 +61,7 @@ def digits(data: Bytes, i: int, stop: int) -> tuple[int, int, int]:
 
 
 def suffix(letters: str) -> int:
-    """A suffix as ``digits`` returns it."""
+    """A suffix as the number that ``digits`` returns."""
     return int.from_bytes(letters.encode(), "big")
 
 
@@ -72,7 +72,7 @@ BILLIONS = tuple(suffix(s) for s in ("b", "bn", "bln"))
 
 @leaf
 def plain(data: Bytes, marks: Marks, k: int, stop: int) -> tuple[int, int]:
-    """The integer and the number of digits of word ``k`` if it is all digits, else -1 and 0."""
+    """The integer and the number of digits of word ``k`` if it consists of digits, else -1 and 0."""
     if k >= stop or not marks.digit[k]:
         return -1, 0
     value, n, letters = digits(data, marks.starts[k], marks.stops[k])
@@ -81,7 +81,7 @@ def plain(data: Bytes, marks: Marks, k: int, stop: int) -> tuple[int, int]:
 
 @leaf
 def grouped(data: Bytes, marks: Marks, k: int, stop: int) -> tuple[int, int, int, int]:
-    """A number in digits at word ``k``: its digits as an integer, how many are decimals, its letters, the next word.
+    """A number in digits at word ``k``: its digits as an integer, number of decimals, its letters, the next word.
 
     1,000 and 1 000 and 1'000 and 1.000.000 are grouped; 3.5 and 3,5 have decimals.
     """
@@ -108,7 +108,7 @@ def grouped(data: Bytes, marks: Marks, k: int, stop: int) -> tuple[int, int, int
 
 @leaf
 def scaled(marks: Marks, said: Said, decimals: int, letters: int, j: int, stop: int) -> tuple[int, int]:
-    """The decimals of a number once k, million, percent or % after it are read, and the next word."""
+    """The decimals of a number after a following k, million, percent or % is applied, and the next word."""
     kinds, amounts = said.kinds, said.amounts
     if letters in THOUSANDS:
         decimals -= 3
@@ -151,7 +151,7 @@ def shifted(value: float, decimals: int) -> float:
 
 @leaf
 def spelled(marks: Marks, said: Said, k: int, stop: int) -> tuple[float, bool, int]:
-    """The number that word ``k`` and those after it spell, whether it is weak, the next word."""
+    """The number that the words from ``k`` on spell, whether it is weak, and the next word."""
     kinds, amounts = said.kinds, said.amounts
     value, weak, j = amounts[k], kinds[k] == W_WEAK, k + 1
     linked = j < stop and marks.before[j] & m.KIND in (m.HYPHEN, m.SPACE)

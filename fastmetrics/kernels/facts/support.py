@@ -1,4 +1,4 @@
-"""What the contexts say of an answer: equal values, pairs of words in common."""
+"""Support of an answer by its contexts: equal values and shared pairs of adjacent words."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _U32 = np.uint64(32)
 
 
 class Passages(NamedTuple):
-    """The words of the contexts: those of row i are the texts ``groups[i]:groups[i + 1]``."""
+    """The words of the contexts: row i has the texts ``groups[i]:groups[i + 1]``."""
 
     ids: Ids
     starts: Ints
@@ -25,7 +25,7 @@ class Passages(NamedTuple):
 
 @inline
 def agrees(asked: int, given: int, year_elsewhere: bool) -> bool:
-    """Whether every part that the date ``asked`` says is the same in ``given``, but for a year said elsewhere."""
+    """Whether every part of the date ``asked`` equals that of ``given``; the year may be stated elsewhere."""
     if asked < 0 or given < 0:
         return False
     year, other = asked // 10000, given // 10000
@@ -58,8 +58,8 @@ def date_holds(values: Values, first: int, last: int, date: int, other: int) -> 
 
 @kernel
 def values_hold(own: Values, known: Values, groups: Ints, most: int) -> tuple[Flags, Flags]:
-    """Whether each value of the answers is among those of the row's contexts, ``groups[row]:groups[row + 1]``; and
-    which rows were left out, as they have more than ``most`` pairs of values to compare."""
+    """Whether each value of the answers is among the values of the row's contexts ``groups[row]:groups[row + 1]``; and
+    which rows were skipped because they have more than ``most`` pairs of values to compare."""
     found, left = np.zeros(len(own.kinds), np.bool_), np.zeros(len(own.bounds) - 1, np.bool_)
     kinds, a, b = known.kinds, known.a, known.b
     for row in range(len(own.bounds) - 1):
@@ -86,7 +86,7 @@ def values_hold(own: Values, known: Values, groups: Ints, most: int) -> tuple[Fl
 
 @kernel
 def count_pairs(ids: Ids, starts: Ints, stops: Ints, contexts: Passages, n_words: int) -> Ints:
-    """How many pairs of neighbouring words of each answer are neighbours in one of the row's contexts."""
+    """Number of pairs of adjacent words of each answer that are adjacent in one of the row's contexts."""
     c_ids, c_starts, c_stops, groups = contexts
     counts = np.zeros(len(starts), np.int64)
     longest_answer, size = 0, 4
@@ -118,7 +118,7 @@ def count_pairs(ids: Ids, starts: Ints, stops: Ints, contexts: Passages, n_words
 
 @inline
 def slot(keys: Ints, seen: Ints, oldest: int, key: int) -> int:
-    """Where ``key`` is, or the free slot it is written to; slots stamped before ``oldest`` are free."""
+    """The slot of ``key``, or the free slot it is written to; slots with a stamp below ``oldest`` are free."""
     mixed = np.uint64(key) * _MIX
     h = np.int64(mixed ^ (mixed >> _U32)) & (len(keys) - 1)
     while seen[h] >= oldest and keys[h] != key:

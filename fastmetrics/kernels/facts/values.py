@@ -1,8 +1,8 @@
-"""Numbers, dates and times found among words, in whatever format they are written.
+"""Numbers, dates and times found among words, in any format.
 
-A value is a kind and two numbers: NUMBER (value, currency), DATE (year·10⁴ + month·100 + day with 0 for what is not
-said, the same read with day and month exchanged or -1), TIME (minutes since midnight, 1 if it may as well be 12 hours
-later), WEEKDAY (1 to 7, 0).
+A value is a kind and two numbers: NUMBER (value, currency), DATE (year·10⁴ + month·100 + day with 0 for a missing
+part, the same with day and month exchanged or -1), TIME (minutes since midnight, 1 if 12 hours later is possible
+too), WEEKDAY (1 to 7, 0).
 """
 
 from __future__ import annotations
@@ -38,11 +38,11 @@ from fastmetrics.kernels.facts.numbers import (
 from fastmetrics.kernels.jit import inline, kernel, leaf
 
 NUMBER, DATE, TIME, WEEKDAY, WEAK = (np.int64(kind) for kind in range(1, 6))  # typed: one signature
-"""A WEAK number supports others and needs no support itself: "one", "first", the year and the day of a date."""
+"""A WEAK number can support other values and requires no support: "one", "first", the year and day of a date."""
 
 
 class Values(NamedTuple):
-    """Values found: kind, the two numbers, first word and the word after the last."""
+    """The found values: kind, both numbers, first word, end word (exclusive)."""
 
     kinds: Bytes
     a: Floats
@@ -77,7 +77,7 @@ def number_at(data: Bytes, marks: Marks, said: Said, k: int, stop: int) -> tuple
 
 @leaf
 def put(values: Values, n: int, kind: int, a: float, b: float, first: int, last: int) -> int:
-    """Add a value; the number of values."""
+    """Add a value; return the number of values."""
     values.kinds[n], values.a[n], values.b[n] = kind, a, b
     values.first[n], values.last[n] = first, last
     return n + 1
@@ -85,7 +85,7 @@ def put(values: Values, n: int, kind: int, a: float, b: float, first: int, last:
 
 @leaf
 def date_at(data: Bytes, marks: Marks, said: Said, k: int, stop: int, values: Values, n: int) -> tuple[int, int]:
-    """Add the date at word ``k``, if there is one, with its year and day as weak numbers: values so far, next word."""
+    """Add the date at word ``k``, if any, with its year and day as weak numbers; return number of values, next word."""
     date, other, j = 0, -1, k
     if marks.digit[k]:
         date, other = numeric_date(data, marks, k, stop)
@@ -103,7 +103,7 @@ def date_at(data: Bytes, marks: Marks, said: Said, k: int, stop: int, values: Va
 
 @leaf
 def value_at(data: Bytes, marks: Marks, said: Said, k: int, stop: int, values: Values, n: int) -> tuple[int, int]:
-    """Add the value at word ``k``, if there is one: values so far, next word."""
+    """Add the value at word ``k``, if there is one; return the number of values and the next word."""
     kinds, digit = said.kinds, marks.digit[k]
     if kinds[k] == W_WEEKDAY:
         return put(values, n, WEEKDAY, said.amounts[k], 0.0, k, k + 1), k + 1
@@ -126,7 +126,7 @@ def value_at(data: Bytes, marks: Marks, said: Said, k: int, stop: int, values: V
 
 @inline
 def is_bare(kinds: Bytes, before: Ids, after: Ids, digit: Flags, starts: Ints, stops: Ints, k: int, stop: int) -> bool:
-    """Whether nothing around a number bears on its value: the common case, told without a call."""
+    """Whether the words and gaps around a number leave its value unchanged: a fast test of the common case."""
     gaps = (before[k] & (m.OPENED | m.NEW_LINE)) | (after[k] & (m.CLOSED | m.HAS_PERCENT))
     if gaps or before[k] >> m.MONEY or after[k] >> m.MONEY:
         return False
@@ -138,7 +138,7 @@ def is_bare(kinds: Bytes, before: Ids, after: Ids, digit: Flags, starts: Ints, s
 
 @kernel
 def find_values(data: Bytes, marks: Marks, said: Said, values: Values) -> int:
-    """The values of every text, in order; how many there are."""
+    """Find the values of every text in order; return how many there are."""
     starts, stops, before, after, digit, bounds = marks
     kinds, amounts = said
     v_kinds, v_a, v_b, v_first, v_last, v_bounds = values

@@ -1,8 +1,8 @@
-"""The rows of most similar words, through an inverted index.
+"""Search of the rows with the most similar sets of words, with an inverted index.
 
-Similarity is the cosine of token sets, shared / √(own · other). Rows have places, in the order of their number of
-words: rows too short or too long to reach the score in hand are then skipped together, and rows of one length compare
-by their counts alone.
+Similarity is the cosine of token sets, shared / √(own · other). Rows are sorted by their number
+of words: rows too short or too long to reach the current score are skipped together, and rows of equal length are
+compared by their counts only.
 """
 
 from __future__ import annotations
@@ -29,10 +29,10 @@ class Rows(NamedTuple):
 
 
 class Index(NamedTuple):
-    """Rows by place: shortest first, equally long ones in the order they come; ``order`` has the row at each place.
+    """Rows sorted by length, ties in the original order; ``order`` holds the row at each position.
 
-    Word w is at the places ``places[starts[w]:starts[w + 1]]``; a frequent one also has a line of ``lines`` with a 1
-    for each place that holds it, number ``slots[w]``. ``groups`` are the first places of each length, and the end.
+    Word w is in the rows at ``places[starts[w]:starts[w + 1]]``; a frequent word also has the line ``slots[w]`` of
+    ``lines`` with a 1 at each such position. ``groups`` holds the first position of each length, and the end.
     """
 
     order: Array
@@ -45,7 +45,7 @@ class Index(NamedTuple):
 
 
 class Best(NamedTuple):
-    """The best rows of each question so far, by (score descending, row ascending); past the last row: none."""
+    """The best rows of each question so far, by (score descending, row ascending); row past the end: empty."""
 
     scores: Array
     rows: Array
@@ -53,7 +53,7 @@ class Best(NamedTuple):
 
 @kernel
 def distinct(ids: Array, starts: Array, stops: Array, n_words: int, words: Array, bounds: Array) -> None:
-    """Write the distinct words of each text, in the order they come, to ``words``."""
+    """Write the distinct words of each text to ``words``, in order of first occurrence."""
     seen = np.full(n_words, -1, np.int64)
     size = 0
     for row in range(len(starts)):
@@ -68,7 +68,7 @@ def distinct(ids: Array, starts: Array, stops: Array, n_words: int, words: Array
 
 @kernel
 def invert(sets: Rows, order: Array, words: Array, bounds: Array, places: Array, starts: Array) -> None:
-    """Write the sets in the given order of rows, and which places hold each word; ``starts`` has the word counts."""
+    """Write the sets in the given order of rows, and the positions of each word; ``starts`` holds the word counts."""
     filled = starts[:-1].copy()
     size = 0
     for place in range(len(order)):
@@ -83,7 +83,7 @@ def invert(sets: Rows, order: Array, words: Array, bounds: Array, places: Array,
 
 @kernel
 def keep(scores: Array, rows: Array, score: float, row: int) -> None:
-    """Put a row into one question's list of the best if it belongs there."""
+    """Insert a row into the best rows of one question if its score is high enough."""
     place = len(scores) - 1
     if score < scores[place] or (score == scores[place] and row > rows[place]):
         return
@@ -97,7 +97,7 @@ def keep(scores: Array, rows: Array, score: float, row: int) -> None:
 
 @kernel
 def known_words(words: Array, index: Index, known: Array) -> int:
-    """Write the words that the index has to ``known``, the first few rarest first; how many they are."""
+    """Write the words found in the index to ``known``, starting with the few rarest; return how many."""
     n = 0
     for word in words:
         if word + 1 < len(index.starts):
@@ -113,9 +113,9 @@ def known_words(words: Array, index: Index, known: Array) -> int:
 
 @kernel
 def walk(known: Array, own: int, mark: Array, seen: Array, index: Index, scores: Array, rows: Array) -> bool:
-    """Look at the rows of each word, rarest first, until no other row can be better; False if that took too long.
+    """Visit the rows of each word, rarest first, until no other row can be better; return False if that took too long.
 
-    ``mark`` and ``seen`` hold ``mark[-1]`` for the question's words and for the places met.
+    ``mark`` and ``seen`` hold ``mark[-1]`` for the question's words and for the visited positions.
     """
     sets, question = index.sets, mark[-1]
     budget = len(seen) // 64
@@ -146,7 +146,7 @@ def walk(known: Array, own: int, mark: Array, seen: Array, index: Index, scores:
 
 @kernel
 def count(known: Array, index: Index, counts: Array) -> None:
-    """How many of the known words each place holds."""
+    """Number of known words in the row at each position."""
     counts[:] = 0
     for word in known:
         if index.slots[word] >= 0:
@@ -169,7 +169,7 @@ def peak(counts: Array) -> int:
 
 @kernel
 def tops_of(counts: Array, own: int, index: Index, tops: Array) -> None:
-    """The best score of each group of equally long rows."""
+    """The best score of each group of rows of equal length."""
     for group in range(len(tops)):
         first, stop = index.groups[group], index.groups[group + 1]
         most = peak(counts[first:stop])
@@ -179,7 +179,7 @@ def tops_of(counts: Array, own: int, index: Index, tops: Array) -> None:
 
 @kernel
 def collect(counts: Array, own: int, index: Index, tops: Array, scores: Array, rows: Array) -> None:
-    """Keep the best rows of all, group by group, that of the best score first."""
+    """Collect the best rows group by group, in descending order of the groups' best scores."""
     while True:
         group = np.argmax(tops)
         if tops[group] <= 0 or tops[group] < scores[-1]:
@@ -200,7 +200,7 @@ def collect(counts: Array, own: int, index: Index, tops: Array, scores: Array, r
 
 @kernel
 def least_of_use(scores: Array, rows: Array, root: float, row: int) -> int:
-    """The smallest count with which a row after ``row`` would be kept, where scores are counts / root."""
+    """The smallest count with which a row after ``row`` would enter the list; score = count / root."""
     least = int(scores[-1] * SLACK * root)
     while least / root < scores[-1] or (least / root == scores[-1] and rows[-1] <= row):
         least += 1
@@ -209,7 +209,7 @@ def least_of_use(scores: Array, rows: Array, root: float, row: int) -> int:
 
 @kernel
 def match_rows(asked: Rows, index: Index, best: Best, mark: Array, counts: Array) -> None:
-    """The most similar rows of each question: a walk where that ends soon, else by counting the words of all rows."""
+    """The most similar rows of each question: by ``walk`` if it ends early, else by counting the words of all rows."""
     n, kept = len(index.order), best.rows.shape[1]
     seen = np.full(n, -1, np.int64)
     known = np.empty(len(mark), np.int64)
@@ -230,7 +230,7 @@ def match_rows(asked: Rows, index: Index, best: Best, mark: Array, counts: Array
 
 @kernel
 def fill(rows: Array, n: int) -> None:
-    """Put the first rows that are not in a list yet where it has none (numbers from ``n`` on)."""
+    """Fill the empty entries of a list (numbers from ``n`` on) with the first rows not in it."""
     kept = rows.shape[1]
     taken = np.empty(2 * kept, np.bool_)
     for q in range(len(rows)):

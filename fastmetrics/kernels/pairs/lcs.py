@@ -1,7 +1,7 @@
 """Longest common subsequences of lists of ids, 64 columns of the table at a time.
 
-The table's row for a prefix of one list is kept as one bit an id of the other: 0 where the length grows (Hyyrö 2004).
-Lists of n and m ids take n · ⌈m / 64⌉ steps of a few instructions each; no known way takes much less in the worst case.
+A row of the table (a prefix of one list) holds one bit per id of the other list: 0 where the length grows (Hyyrö 2004).
+Lists of n and m ids take n · ⌈m / 64⌉ steps of a few instructions; no known algorithm has a much better worst case.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ def zeros_of(v: np.uint64) -> int:
 
 @inline
 def mark(ids: Ids, first: int, last: int, masks: Uint64s) -> None:
-    """Set bit k in the mask of the k-th of up to 64 ids."""
+    """Set bit k in the mask of the k-th id, for up to 64 ids."""
     for i in range(first, last):
         masks[ids[i]] |= _U1 << np.uint64(i - first)
 
@@ -43,7 +43,7 @@ def clear(ids: Ids, first: int, last: int, masks: Uint64s) -> None:
 
 @kernel
 def block_length(b: Ids, start: int, stop: int, masks: Uint64s, carry: Uint64s) -> int:
-    """What one block of up to 64 ids of a adds to the length, and the carries for the next block."""
+    """Process one block of up to 64 ids of a: return its part of the length; write the carries for the next block."""
     v = _ALL
     for j in range(start, stop):
         u = v & masks[b[j]]

@@ -1,4 +1,4 @@
-"""Unions of longest common subsequences: which ids of a text's lines are in common order with any line of another."""
+"""Unions of longest common subsequences (LCS) between the lines of two texts, as in ROUGE-Lsum."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from fastmetrics.kernels.pairs.lcs import block_length, clear, mark
 _U0, _U1 = np.uint64(0), np.uint64(1)
 _ALL = np.uint64(0xFFFFFFFFFFFFFFFF)
 BLOCKS = 16
-"""Blocks of 64 ids whose part of the table is held at a time."""
+"""Number of blocks of 64 ids whose part of the table is in memory at once."""
 
 
 class Texts(NamedTuple):
-    """Lists in sequence: text t is made of the lists ``firsts[t]:lasts[t]``, each a slice of ``ids``; equal lists have
-    equal numbers in ``same``, and unequal ones have not."""
+    """Lists in sequence: text t consists of the lists ``firsts[t]:lasts[t]``, each a slice of ``ids``; two lists have
+    the same number in ``same`` if and only if they are equal."""
 
     ids: Ids
     starts: Ints
@@ -29,8 +29,8 @@ class Texts(NamedTuple):
 
 
 class Room(NamedTuple):
-    """Room for the table of one pair of lists: the masks of ids, the carries of the block in hand and of those that
-    begin each stretch of ``BLOCKS``, and the rows of one stretch."""
+    """Buffers for the table of one pair of lists: the masks of ids, the carries of the current block and of the first
+    block of each stretch of ``BLOCKS`` blocks, and the rows of one stretch."""
 
     masks: Uint64s
     carry: Uint64s
@@ -39,8 +39,8 @@ class Room(NamedTuple):
 
 
 class Lines(NamedTuple):
-    """The ids of one text by list, and which of its distinct lists hold an id: ``owners`` at ``heads[id]``, and from
-    there on at ``nexts``."""
+    """The ids of one text by list, and the distinct lists that hold an id: a linked list in ``owners`` that begins at
+    ``heads[id]`` and continues by ``nexts``."""
 
     ids: Ids
     bounds: Ids  # in two rows: starts and stops
@@ -51,7 +51,7 @@ class Lines(NamedTuple):
 
 @kernel
 def trace(b: Ids, masks: Uint64s, carry: Uint64s, rows: Uint64s) -> None:
-    """As ``block_length``, but keep every row of the table's block."""
+    """Like ``block_length``, but store every row of the table's block."""
     v = _ALL
     for j in range(len(b)):
         u = v & masks[b[j]]
@@ -64,7 +64,7 @@ def trace(b: Ids, masks: Uint64s, carry: Uint64s, rows: Uint64s) -> None:
 
 @kernel
 def trace_alone(b: Ids, masks: Uint64s, rows: Uint64s) -> None:
-    """As ``trace``, of a table of one block, which has no carries."""
+    """Like ``trace``, for a table of one block, without carries."""
     v = _ALL
     for j in range(len(b)):
         u = v & masks[b[j]]
@@ -74,10 +74,10 @@ def trace_alone(b: Ids, masks: Uint64s, rows: Uint64s) -> None:
 
 @kernel
 def walk(reference: Ids, answer: Ids, begin: int, place: tuple[int, int], rows: Uint64s, taken: Ids) -> tuple[int, int]:
-    """Mark the reference's ids that one longest common subsequence takes, the one rouge-score reads off its table.
+    """Mark the reference's ids in one longest common subsequence, the same one that rouge-score's backtracking finds.
 
-    From ``place`` back to the reference's id ``begin``, where ``rows`` begin: equal ids are taken; else the answer's id
-    is left if the length up to both exceeds that without the reference's id, else the reference's id is.
+    Goes from ``place`` back to the reference's id ``begin``, the start of ``rows``: equal ids are taken; else the
+    answer's id is skipped if the length decreases without the reference's id, else the reference's id is skipped.
     """
     i, j, n = place[0], place[1], len(answer)
     while i > begin and j > 0:
@@ -96,8 +96,8 @@ def walk(reference: Ids, answer: Ids, begin: int, place: tuple[int, int], rows: 
 def mark_lcs(reference: Ids, answer: Ids, room: Room, taken: Ids) -> None:
     """Mark the reference's ids in its longest common subsequence with the answer.
 
-    The walk goes from the end to the start, and the table is made the other way: of a long reference the carries that
-    begin each stretch are kept, and its rows made again when the walk comes there.
+    The walk goes from the end to the start, the table is computed from start to end: for a long reference the carries
+    at the start of each stretch are stored, and its rows are computed again when the walk reaches the stretch.
     """
     masks, carry, edges, rows = room
     m, n = len(reference), len(answer)
@@ -126,7 +126,7 @@ def mark_lcs(reference: Ids, answer: Ids, room: Room, taken: Ids) -> None:
 
 @kernel
 def count_hits(reference: Ids, answer: Ids, taken: Ids, left: Ids, answer_left: Ids) -> int:
-    """Taken ids of the reference, each counted no more often than either text has it; the counters end all 0."""
+    """Number of marked ids of the reference, each clipped to its counts in both texts; all counters end as 0."""
     for word in reference:
         left[word] += 1
     for word in answer:
@@ -147,7 +147,7 @@ def count_hits(reference: Ids, answer: Ids, taken: Ids, left: Ids, answer_left: 
 
 @kernel
 def make_room(answer: Texts, reference: Texts, rows: Ints, n_words: int) -> tuple[Room, Lines, int]:
-    """Room for the pairs of lists of ``rows``, for the lists of an answer, and how many ids a reference has at most."""
+    """Buffers for the pairs of lists of ``rows`` and for the lists of an answer; the maximum ids of a reference."""
     most, line, words = np.zeros(2, np.int64), np.zeros(2, np.int64), np.zeros(2, np.int64)
     longest = size = edges = n_lines = 0
     for row in rows:
@@ -171,9 +171,9 @@ def make_room(answer: Texts, reference: Texts, rows: Ints, n_words: int) -> tupl
 
 @kernel
 def enter(texts: Texts, row: int, met: Ints, lines: Lines) -> int:
-    """Write the lists of a text one after another, and which of those that differ hold each id; how many ids it has.
+    """Write the lists of a text in sequence and the distinct lists that hold each id; return the number of ids.
 
-    ``met`` has the row that a list was last met in.
+    ``met`` holds the last row in which each list occurred.
     """
     n = node = 0
     for k in range(texts.firsts[row], texts.lasts[row]):
@@ -193,9 +193,9 @@ def enter(texts: Texts, row: int, met: Ints, lines: Lines) -> int:
 
 @kernel
 def mark_line(reference: Ids, lines: Lines, seen: Ints, stamp: int, room: Room, taken: Ids) -> None:
-    """Mark the ids of one list that are in common order with any of the lines.
+    """Mark the ids of one list that are in its longest common subsequence with any of the lines.
 
-    Only a line that holds an id can take it, so each id asks the lines that hold it, until one does.
+    Only a line that holds an id can match it, so the lines that hold each id are tried until one matches.
     """
     m = len(reference)
     if m <= 64:
@@ -219,9 +219,9 @@ def mark_line(reference: Ids, lines: Lines, seen: Ints, stamp: int, room: Room, 
 
 @kernel
 def union_hits(answer: Texts, reference: Texts, rows: Ints, n_words: int) -> Ints:
-    """Per row: ids of the reference that its lists' longest common subsequences with all lists of the answer take.
+    """Per row: number of ids of the reference in the union of its lists' LCS with all lists of the answer.
 
-    Lists that are equal are looked at once, and pairs of lists that share no id not at all.
+    Equal lists are processed once, and pairs of lists without a shared id are skipped.
     """
     hits = np.zeros(len(rows), np.int64)
     room, lines, most = make_room(answer, reference, rows, n_words)

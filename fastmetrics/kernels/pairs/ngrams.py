@@ -1,4 +1,4 @@
-"""Counts over pairs of lists of ids: the n-grams they share, order by order."""
+"""Counts of the n-grams that pairs of lists of ids share, per order."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ Counters: TypeAlias = npt.NDArray[np.int32]
 Shape: TypeAlias = tuple[int, int]
 
 DENSE = 1 << 16
-"""Slots of the largest table that has a row for each shorter n-gram."""
+"""Maximum number of slots of a table with a row for each shorter n-gram."""
 
 LIMIT, BEST, USED = 0, 1, 2
-"""Of each n-gram: how often it may be matched, has been by the lists before, and has been by this list."""
+"""Columns per n-gram: allowed matches, matches by the previous lists, matches by this list."""
 
 TOP = 1 << 30
-"""The number in the tables above which the next row has them start anew."""
+"""The number in the tables above which they are cleared before the next row."""
 
 
 class Lists(NamedTuple):
@@ -37,9 +37,9 @@ class Lists(NamedTuple):
 
 @inline
 def number(ids: Ids, start: int, stop: int, place: Ids, base: int, out: Ids) -> int:
-    """Number the ids of a list 1, 2, … in order of first use, into ``out``; how many there are.
+    """Number the ids of a list 1, 2, … in order of first use, into ``out``; return how many.
 
-    ``place[id]`` is its number + ``base``; what is not above ``base`` was left by an earlier list.
+    ``place[id]`` is its number + ``base``; an entry up to ``base`` comes from an earlier list.
     """
     used = 0
     for i in range(start, stop):
@@ -54,9 +54,9 @@ def number(ids: Ids, start: int, stop: int, place: Ids, base: int, out: Ids) -> 
 
 @inline
 def slot(gram: int, word: int, width: int, bits: int, keys: Ints, table: Ids, base: int) -> int:
-    """Where the table has, or may put, the n-gram made of a shorter one and a word.
+    """The table's slot for the n-gram that consists of a shorter n-gram and a word.
 
-    The table has a row a shorter n-gram if ``bits`` is 0; else it is a hash table of that many bits.
+    The table has a row per shorter n-gram if ``bits`` is 0; else it is a hash table of 2 ** ``bits`` slots.
     """
     h = gram * np.int64(width) + word
     if bits:
@@ -69,7 +69,7 @@ def slot(gram: int, word: int, width: int, bits: int, keys: Ints, table: Ids, ba
 
 @inline
 def lengthen(grams: Ids, words: Ids, n: int, order: int, row: Shape, keys: Ints, table: Ids, base: int) -> int:
-    """Make the number of the shorter n-gram at each of n positions that of the longer one; how many there are."""
+    """Replace the number of the shorter n-gram at each of n positions by that of the longer one; return how many."""
     width, bits = row
     used = 0
     for i in range(n):
@@ -87,7 +87,7 @@ def lengthen(grams: Ids, words: Ids, n: int, order: int, row: Shape, keys: Ints,
 
 @inline
 def extend(grams: Ids, words: Ids, n: int, order: int, row: Shape, keys: Ints, table: Ids, base: int) -> None:
-    """As ``lengthen`` by what the table holds, 0 standing for what it has not."""
+    """Like ``lengthen`` without new entries in the table; an n-gram that is not in the table gets 0."""
     width, bits = row
     for j in range(n):
         h = slot(grams[j], words[j + order - 1], width, bits, keys, table, base)
@@ -96,7 +96,7 @@ def extend(grams: Ids, words: Ids, n: int, order: int, row: Shape, keys: Ints, t
 
 @inline
 def look_up(b: Lists, first: int, last: int, place: Ids, base: int, out: Ids) -> int:
-    """Write the numbers that ``number`` gave to the ids of some lists, 0 for other ids; how many there are."""
+    """Write the numbers that ``number`` gave to the ids of some lists, 0 for other ids; return how many."""
     ids, starts, stops = b
     size = 0
     for k in range(first, last):
@@ -108,7 +108,7 @@ def look_up(b: Lists, first: int, last: int, place: Ids, base: int, out: Ids) ->
 
 @inline
 def tally(grams: Ids, n: int, different: int, counters: Counters) -> None:
-    """Count each n-gram; none has been matched."""
+    """Count each n-gram and reset its matches."""
     counters[LIMIT, : different + 1] = 0
     counters[BEST, : different + 1] = 0
     for i in range(n):
@@ -117,7 +117,7 @@ def tally(grams: Ids, n: int, different: int, counters: Counters) -> None:
 
 @inline
 def match(grams: Ids, first: int, last: int, counters: Counters) -> int:
-    """How many of the n-grams counted are matched by those of one list."""
+    """Number of the counted n-grams that the n-grams of one list match."""
     matched = 0
     for j in range(first, last):
         have = counters[LIMIT, grams[j]]
@@ -129,7 +129,7 @@ def match(grams: Ids, first: int, last: int, counters: Counters) -> int:
 
 @inline
 def match_more(grams: Ids, first: int, last: int, counters: Counters) -> int:
-    """How many more of the n-grams counted are matched, by those of one of several lists."""
+    """Number of the counted n-grams that one of several lists matches in addition to the previous lists."""
     more = 0
     for j in range(first, last):
         g = grams[j]
@@ -144,7 +144,7 @@ def match_more(grams: Ids, first: int, last: int, counters: Counters) -> int:
 
 @inline
 def match_each(grams: Ids, first: int, last: int, counters: Counters) -> int:
-    """How many of the n-grams counted are matched by those of one list, as if there were no other."""
+    """Number of the counted n-grams that one list matches, independent of the other lists."""
     matched = 0
     for j in range(first, last):
         g = grams[j]
@@ -157,7 +157,7 @@ def match_each(grams: Ids, first: int, last: int, counters: Counters) -> int:
 
 @kernel
 def largest(starts: Ints, stops: Ints, groups: Ints) -> int:
-    """The most ids that the lists of one group have together."""
+    """The maximum total number of ids of the lists of one group."""
     most = 0
     for row in range(len(groups) - 1):
         size = 0
@@ -169,7 +169,7 @@ def largest(starts: Ints, stops: Ints, groups: Ints) -> int:
 
 @kernel
 def table_bits(n: int, width: int) -> int:
-    """The bits of a hash table for n n-grams, 0 if a table with a row for each is small enough."""
+    """The bits of a hash table for n n-grams; 0 if a table with a row for each n-gram is small enough."""
     bits = 0
     if (n + 1) * width > DENSE:
         bits = 1
@@ -180,11 +180,10 @@ def table_bits(n: int, width: int) -> int:
 
 @kernel
 def count_ngrams(a: Lists, b: Lists, groups: Ints, n_words: int, orders: int, together: bool, top: int = TOP) -> Counts:
-    """Per order and list of b: how many of its n-grams are matched by those of the list of a whose group it is in.
+    """Per order and list of b: number of its n-grams matched in the list of a to which its group belongs.
 
-    List i of a has the lists ``groups[i]:groups[i + 1]`` of b.  ``together``, these match its n-grams as one, and the
-    counts are per list of a: an n-gram is matched as often as the list has it that has it most often.  No n-gram is
-    matched more often than a has it.
+    List i of a has the lists ``groups[i]:groups[i + 1]`` of b.  If ``together``, the counts are per list of a, and the
+    matches of an n-gram are its maximum count over the lists of b.  Matches are clipped to the n-gram's count in a.
     """
     ids, starts, stops = a
     b_starts, b_stops = b.starts, b.stops

@@ -18,8 +18,8 @@ def tally(ids: Ids, start: int, stop: int, keep: Flags, counts: Ids) -> None:
 
 @kernel
 def count_products(a: Lists, b: Lists, keep: Flags) -> Ints:
-    """Per pair, in five rows: the product of the counts of the kept words, and the sums of the squares of those of a
-    in both texts, of a in a alone, of b in both, and of b in b alone."""
+    """Per pair, in five rows: the inner product of the counts of the kept words, and the sums of squared counts: of a
+    over words in both texts, of a over words in a only, of b over words in both, and of b over words in b only."""
     a_ids, a_starts, a_stops = a
     b_ids, b_starts, b_stops = b
     sums = np.zeros((5, len(a_starts)), np.int64)
@@ -48,9 +48,9 @@ def count_products(a: Lists, b: Lists, keep: Flags) -> Ints:
 
 @kernel
 def weighted_products(a: Lists, b: Lists, weights: Floats) -> Floats:
-    """Per pair, in three rows: the product of the weighted counts, and the sum of the squares of each text's own.
+    """Per pair, in three rows: the inner product of the weighted counts, and each text's sum of squares.
 
-    The weight is that of a word's squared count, 0 for a word that is left out.
+    The weight applies to a word's squared count and is 0 for an excluded word.
     """
     a_ids, a_starts, a_stops = a
     b_ids, b_starts, b_stops = b
@@ -78,7 +78,7 @@ def weighted_products(a: Lists, b: Lists, weights: Floats) -> Floats:
 
 @kernel
 def count_documents(ids: Ids, starts: Ints, stops: Ints, n_words: int) -> Ints:
-    """How many of the texts hold each word."""
+    """Document frequency of each word."""
     counts = np.zeros(n_words, np.int64)
     last = np.full(n_words, -1, np.int64)
     for row in range(len(starts)):

@@ -1,6 +1,6 @@
-"""Counts over pairs of token lists: what they share, as sets and as multisets, and how many are distinct.
+"""Counts over pairs of token lists: shared tokens as sets and as multisets, and distinct tokens.
 
-Words index as unsigned numbers, which spares the test for an index below 0.
+Words are unsigned indexes, which avoids the test for a negative index.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from fastmetrics.kernels.jit import inline, kernel
 
 @inline
 def match_one(left: Ids, of_b: Ids) -> int:
-    """How many of the words left of a are in b, each as often; they are taken away."""
+    """Size of the multiset intersection of b with the remaining words of a; the matched words are removed."""
     shared = 0
     for word in of_b:
         have = left[np.uint32(word)]
@@ -25,7 +25,7 @@ def match_one(left: Ids, of_b: Ids) -> int:
 
 @inline
 def match_each(left: Ids, used: Ids, of_b: Ids) -> int:
-    """As ``match_one``, but nothing is taken away; ``used`` is 0 for all words, before and after."""
+    """Like ``match_one``, without removal; ``used`` is 0 for all words before and after the call."""
     shared = 0
     for word in of_b:
         used[np.uint32(word)] += 1
@@ -39,9 +39,9 @@ def match_each(left: Ids, used: Ids, of_b: Ids) -> int:
 def count_shared(
     a: Ids, a_starts: Ints, a_stops: Ints, b: Ids, b_starts: Ints, b_stops: Ints, groups: Ints, n_words: int
 ) -> Ints:
-    """Per list of b: size of its multiset intersection with the list of a whose group it is in.
+    """Per list of b: size of its multiset intersection with the list of a to which its group belongs.
 
-    List i of a has the lists ``groups[i]:groups[i + 1]`` of b, and is counted once for all of them.
+    List i of a has the lists ``groups[i]:groups[i + 1]`` of b, and its words are counted once for all of them.
     """
     common = np.zeros(len(b_starts), np.int64)
     left, used = np.zeros((2, n_words), np.int32)
@@ -64,7 +64,7 @@ def count_shared(
 def count_sets(
     a: Ids, a_starts: Ints, a_stops: Ints, b: Ids, b_starts: Ints, b_stops: Ints, groups: Ints, n_words: int
 ) -> Ints:
-    """Per list of b, in three rows: distinct tokens of the list of a whose group it is in, of its own, and of both."""
+    """Per list of b, in three rows: distinct tokens of its list of a, of the list of b, and of both."""
     counts = np.zeros((3, len(b_starts)), np.int64)
     in_a, in_b = np.full(n_words, -1, np.int32), np.full(n_words, -1, np.int32)
     for row in range(len(a_starts)):

@@ -1,7 +1,7 @@
-"""What a measure counts along a ranking: hits, precisions, discounted gains.
+"""Quantities that measures sum along a ranking: hits, precisions, discounted gains.
 
-Everywhere ``grades`` holds the grade at each rank (NaN = not judged), query q owning ``starts[q]:starts[q + 1]``;
-a document is relevant from grade ``level`` on; ``cuts[q]`` says how many ranks of query q are looked at.
+In all kernels ``grades`` holds the grade at each rank (NaN = not judged); query q has ``starts[q]:starts[q + 1]``;
+a document is relevant from grade ``level`` on; ``cuts[q]`` is the cut-off of query q.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ def discounted_gain(gains: Floats, starts: Ints, cuts: Ints, logs: Floats) -> Fl
 
 @kernel
 def preference_sum(grades: Floats, starts: Ints, level: float, relevant: Ints, nonrelevant: Ints) -> Floats:
-    """Sum over the relevant documents of the share of judged non-relevant ones that they rank above."""
+    """Sum over the relevant documents of the share of judged non-relevant documents ranked below each."""
     total = np.zeros(starts.size - 1)
     for q in range(total.size):
         passed = 0
@@ -76,7 +76,7 @@ def preference_sum(grades: Floats, starts: Ints, level: float, relevant: Ints, n
 
 @kernel
 def inferred_precision_sum(grades: Floats, starts: Ints, level: float, epsilon: float) -> Floats:
-    """Sum of the precisions at the relevant documents, inferred where the pool was judged in part."""
+    """Sum of the precisions at the relevant documents, inferred for a partly judged pool."""
     total = np.zeros(starts.size - 1)
     for q in range(total.size):
         found, passed, unjudged = 0, 0, 0
@@ -113,7 +113,7 @@ def interpolated_precision(grades: Floats, starts: Ints, level: float, wanted: I
 
 @kernel
 def expected_reciprocal_rank(stops: Floats, starts: Ints, cuts: Ints) -> Floats:
-    """Expected 1/rank of the document a reader stops at, who stops at each with probability ``stops``."""
+    """Expected 1/rank of the document where a user stops; ``stops`` is the stopping probability of each document."""
     total = np.zeros(starts.size - 1)
     for q in range(total.size):
         going = 1.0

@@ -1,6 +1,6 @@
-"""Ids in Arrow buffers: hash, compare, and find them again, exactly.
+"""Ids in Arrow buffers: hashing, comparison, and exact look-up.
 
-An id is a 64-bit key: the integer itself, or the hash of a text, whose bytes settle every match of two keys.
+An id is a 64-bit key: the integer itself, or the hash of a text; equal hashes are confirmed by the texts' bytes.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _ZERO = np.uint64(0)
 
 
 class Ids(NamedTuple):
-    """``keys[i]`` stands for id i; of texts, its bytes are ``data[starts[i]:stops[i]]``; integers have none."""
+    """``keys[i]`` is the key of id i; the bytes of a text id are ``data[starts[i]:stops[i]]``; integers have none."""
 
     keys: NDArray[np.uint64]
     data: NDArray[np.uint8]
@@ -53,7 +53,7 @@ def hash_texts(data: NDArray[np.uint8], starts: NDArray[np.int64], stops: NDArra
 
 @kernel
 def same(a: Ids, i: int, b: Ids, j: int) -> bool:
-    """Whether id ``i`` of ``a`` is id ``j`` of ``b``: equal keys, and of texts equal bytes."""
+    """Whether id ``i`` of ``a`` equals id ``j`` of ``b``: equal keys and, for texts, equal bytes."""
     if a.keys[i] != b.keys[j]:
         return False
     if a.starts.size == 0 or b.starts.size == 0:
@@ -69,7 +69,7 @@ def same(a: Ids, i: int, b: Ids, j: int) -> bool:
 
 @kernel
 def is_after(ids: Ids, i: int, j: int) -> bool:
-    """Whether text ``i`` comes after text ``j`` in the order of their bytes; without texts, none does."""
+    """Whether text ``i`` sorts after text ``j`` by bytes; always False for integers."""
     if ids.starts.size == 0:
         return False
     left, right = ids.starts[i], ids.starts[j]
@@ -81,13 +81,13 @@ def is_after(ids: Ids, i: int, j: int) -> bool:
 
 @kernel
 def table_for(longest: int) -> NDArray[np.int64]:
-    """Slots enough for the ``longest`` row of ids."""
+    """Allocate enough slots for the ``longest`` row of ids."""
     return np.empty(room(longest), np.int64)
 
 
 @kernel
 def room(count: int) -> int:
-    """Number of slots for ``count`` ids, a power of two: eight an id while that is small, two when it is not."""
+    """Number of slots for ``count`` ids, a power of two: eight per id for few ids, two per id for many."""
     size = 8
     while size < 2 * count or (size < 8 * count and size < 2048):
         size *= 2
@@ -96,7 +96,7 @@ def room(count: int) -> int:
 
 @kernel
 def clear(slots: NDArray[np.int64], count: int) -> int:
-    """Make room for ``count`` ids at the front of ``slots``; returns the mask of that room."""
+    """Clear the first slots for ``count`` ids; return the mask for hashes."""
     size = room(count)
     for slot in range(size):
         slots[slot] = -1
@@ -105,7 +105,7 @@ def clear(slots: NDArray[np.int64], count: int) -> int:
 
 @kernel
 def find(slots: NDArray[np.int64], mask: int, known: Ids, ids: Ids, i: int) -> int:
-    """The slot that holds id ``i`` of ``ids``, or the empty one where it belongs."""
+    """The slot that holds id ``i`` of ``ids``, or the empty slot for it."""
     slot = int(np.int64((ids.keys[i] * _ODD) >> _HALF)) & mask
     while slots[slot] >= 0 and not same(known, slots[slot], ids, i):
         slot = (slot + 1) & mask
@@ -114,7 +114,7 @@ def find(slots: NDArray[np.int64], mask: int, known: Ids, ids: Ids, i: int) -> i
 
 @kernel
 def repeats(ids: Ids, starts: NDArray[np.int64]) -> NDArray[np.bool_]:
-    """Which ids already stood earlier in the same row, rows being ``starts[r]:starts[r + 1]``."""
+    """Which ids occur earlier in the same row; row r is ``starts[r]:starts[r + 1]``."""
     repeated = np.zeros(ids.keys.size, np.bool_)
     longest = 0
     for row in range(starts.size - 1):

@@ -1,4 +1,4 @@
-"""Rankings against judgements: which grade stands at each rank, and in which order a run's documents rank."""
+"""Rankings and judgements: the grade at each rank, and the rank order of a run's documents."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from fastmetrics.kernels.ranking.ids import Ids, clear, find, is_after, table_fo
 
 @kernel
 def judge(docs: Ids, starts: Ints, known: Ids, known_starts: Ints, grades: Floats) -> tuple[Floats, int]:
-    """The grade of each ranked document, NaN where it was not judged or already stood at a better rank.
+    """The grade of each ranked document, NaN if it was not judged or already occurred at a better rank.
 
-    Of an id judged twice in a row the first grade counts; how many there are is the second result.
+    If a row judges an id twice, the first grade counts; the second result is the number of repeated ids.
     """
     found = np.full(docs.keys.size, np.nan)
     taken = np.zeros(known.keys.size, np.bool_)
@@ -48,7 +48,7 @@ def ranks_before(scores: Floats, docs: Ids, i: int, j: int) -> bool:
 
 @kernel
 def is_ranked(scores: Floats, docs: Ids, first: int, last: int) -> bool:
-    """Whether the rows ``first:last`` stand in rank order."""
+    """Whether the rows ``first:last`` are in rank order."""
     for i in range(first + 1, last):
         if scores[i] >= scores[i - 1] and ranks_before(scores, docs, i, i - 1):
             return False
@@ -57,7 +57,7 @@ def is_ranked(scores: Floats, docs: Ids, first: int, last: int) -> bool:
 
 @kernel
 def in_rank_order(values: Floats, scores: Floats, docs: Ids, starts: Ints) -> Floats:
-    """``values`` with those of each query in rank order, by a stable merge sort of each query that needs it."""
+    """``values`` sorted by rank within each query; only unsorted queries need a (stable) merge sort."""
     ordered = values.copy()
     longest = 0
     for query in range(starts.size - 1):

@@ -1,4 +1,4 @@
-"""How far two rankings agree, rank by rank."""
+"""Agreement of two rankings by depth."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from fastmetrics.kernels.ranking.ids import Ids, clear, find, table_for
 
 @kernel
 def met_at(ids: Ids, starts: Ints, first: int, second: int, met: Ints) -> None:
-    """``met[d]`` = number of ids that have been seen in both rankings after d + 1 ranks but not after d."""
+    """``met[d]`` = number of ids that are in both rankings down to rank d + 1 but not down to rank d."""
     slots = table_for(starts[first + 1] - starts[first])
     mask = clear(slots, starts[first + 1] - starts[first])
     for i in range(starts[first], starts[first + 1]):
@@ -41,7 +41,7 @@ def shares_in_common(ids: Ids, starts: Ints, pairs: Ints) -> Floats:
 
 @kernel
 def rank_biased_overlaps(ids: Ids, starts: Ints, pairs: Ints, persistence: float) -> Floats:
-    """Extrapolated rank-biased overlap of each pair of rows: 1 for two empty ones, 0 for one that is empty."""
+    """Extrapolated rank-biased overlap of each pair of rows: 1 if both are empty, 0 if one is empty."""
     overlaps = np.ones(len(pairs))
     for p in range(len(pairs)):
         first, second = pairs[p, 0], pairs[p, 1]

@@ -1,4 +1,4 @@
-"""What trec_eval's experimental gain measures count; arrays as in :mod:`fastmetrics.kernels.ranking.gains`."""
+"""Sums of trec_eval's experimental gain measures; arrays as in :mod:`fastmetrics.kernels.ranking.gains`."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def cost_discounted_hits(grades: Floats, starts: Ints, level: float) -> Floats:
 
 @kernel
 def cost_discounted_gain(gains: Floats, starts: Ints, ideal: Floats, ideal_starts: Ints) -> Floats:
-    """Sum of gain / log2(2 + gain missed so far), a rank costing its ideal gain and at least 1."""
+    """Sum of gain / log2(2 + gain missed so far); the cost of a rank is its ideal gain, at least 1."""
     total = np.zeros(starts.size - 1)
     for q in range(total.size):
         missed = 0.0
@@ -39,7 +39,7 @@ def cost_discounted_gain(gains: Floats, starts: Ints, ideal: Floats, ideal_start
 
 @kernel
 def ndcg_at_relevant(gains: Floats, starts: Ints, ideal: Floats, ideal_starts: Ints) -> Floats:
-    """NDCG averaged over the relevant documents, one not retrieved counting with that of the whole ranking."""
+    """NDCG averaged over the relevant documents; a missing one contributes the NDCG of the whole ranking."""
     mean = np.zeros(starts.size - 1)
     for q in range(mean.size):
         length, judged = starts[q + 1] - starts[q], ideal_starts[q + 1] - ideal_starts[q]
@@ -60,7 +60,7 @@ def ndcg_at_relevant(gains: Floats, starts: Ints, ideal: Floats, ideal_starts: I
 
 @kernel
 def ndcg_at_levels(gains: Floats, starts: Ints, ideal: Floats, ideal_starts: Ints) -> Floats:
-    """NDCG averaged over the ranks where the ideal gain falls, and the end of a longer ranking."""
+    """NDCG averaged over the ranks where the ideal gain decreases, and over the end of a longer ranking."""
     mean = np.zeros(starts.size - 1)
     for q in range(mean.size):
         length, judged = starts[q + 1] - starts[q], ideal_starts[q + 1] - ideal_starts[q]

@@ -1,4 +1,4 @@
-"""Lines of white-space separated fields, as TREC runs and judgements are written."""
+"""Lines of white-space separated fields: the format of TREC runs and judgements."""
 
 from __future__ import annotations
 
@@ -29,9 +29,9 @@ def count_lines(data: NDArray[np.uint8]) -> int:
 def cut_fields(
     data: NDArray[np.uint8], starts: NDArray[np.int64], stops: NDArray[np.int64], lines: NDArray[np.int64]
 ) -> int:
-    """Where the first fields of each line that is neither blank nor a comment start and stop; how many such lines.
+    """Find start and stop of the first fields of each line, except blank and comment lines; return number of lines.
 
-    ``starts[f, i]`` is field f of line i, whose number in the text is ``lines[i]``; -1 says there is no such field.
+    ``starts[f, i]`` is the start of field f of line i, -1 for a missing field; ``lines[i]`` is the line's number.
     """
     fields = starts.shape[0]
     row, at = 0, 0
@@ -61,7 +61,7 @@ def cut_fields(
 def gather(
     data: NDArray[np.uint8], starts: NDArray[np.int64], stops: NDArray[np.int64], bounds: NDArray[np.int64]
 ) -> NDArray[np.uint8]:
-    """The bytes of all spans, one after the other; ``bounds`` receives where each starts and the last one ends."""
+    """The concatenated bytes of all spans; ``bounds`` receives the start of each and the end of the last."""
     bounds[0] = 0
     for i in range(starts.size):
         bounds[i + 1] = bounds[i] + stops[i] - starts[i]

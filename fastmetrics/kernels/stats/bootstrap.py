@@ -16,21 +16,21 @@ class Sample(NamedTuple):
     """Rows sorted by score, hence in runs of equal score, and by label within a run."""
 
     runs: NDArray[np.int64]
-    """Where each run starts, and at last the number of rows."""
+    """Start of each run, followed by the number of rows."""
     scores: NDArray[np.float64]
     """The standardised score of each run."""
     levels: NDArray[np.int32]
-    """Which of the distinct labels each row has."""
+    """Index of each row's label among the distinct labels."""
     labels: NDArray[np.float64]
     """The distinct labels, ascending, standardised."""
     positive: NDArray[np.float64]
     """1 for a distinct label that counts as positive, else 0."""
     clusters: NDArray[np.int32]
-    """The cluster of each row, from 0 on; the rows of one are drawn together."""
+    """The cluster of each row, from 0 on; the rows of a cluster are drawn together."""
 
 
 class Scratch(NamedTuple):
-    """What a pass needs to remember: per row, and per distinct label."""
+    """Work arrays of one pass: per row, and per distinct label."""
 
     weights: NDArray[np.float64]
     level_weights: NDArray[np.float64]
@@ -39,9 +39,9 @@ class Scratch(NamedTuple):
 
 @kernel
 def draw(seed: np.uint64, resample: int, weights: NDArray[np.float64]) -> None:
-    """How often each cluster is drawn when as many clusters as there are are drawn with replacement.
+    """Count how often each cluster is drawn in a sample of n from n clusters with replacement.
 
-    The generator is SplitMix64 on a counter: each draw depends on the seed, the resample and its place alone.
+    The generator is SplitMix64 on a counter: each draw depends only on the seed, the resample and the draw's index.
     """
     weights[:] = 0.0
     n = np.uint64(weights.shape[0])
@@ -56,7 +56,7 @@ def draw(seed: np.uint64, resample: int, weights: NDArray[np.float64]) -> None:
 
 @kernel
 def rank_levels(sample: Sample, scratch: Scratch) -> float:
-    """Find the weight of each distinct label, and twice its mean rank less n + 1; return n, the sum of the weights."""
+    """Compute each distinct label's weight, and twice its mean rank minus n + 1; return n, the sum of weights."""
     level_weights, level_ranks = scratch.level_weights, scratch.level_ranks
     level_weights[:] = 0.0
     total = 0.0
@@ -72,7 +72,7 @@ def rank_levels(sample: Sample, scratch: Scratch) -> float:
 
 @kernel
 def weigh(weights: NDArray[np.float64], values: NDArray[np.float64]) -> tuple[float, float]:
-    """Σ w·v and Σ w·v², added from first to last."""
+    """Σ w·v and Σ w·v², added in order."""
     total = squares = 0.0
     for place in range(values.shape[0]):
         total += weights[place] * values[place]
@@ -88,14 +88,14 @@ def ratio(above: float, below: float) -> float:
 
 @kernel
 def spread(n: float, total: float, squares: float) -> float:
-    """n²·variance; 0 where it is nothing but rounding."""
+    """n²·variance; 0 if it is within the rounding error."""
     found = n * squares - total * total
     return found if found > 1e-14 * n * squares else 0.0
 
 
 @kernel
 def measure(sample: Sample, scratch: Scratch, cut: int, out: NDArray[np.float64]) -> None:
-    """Pearson, Spearman, AUC, and F1 of calling the runs from ``cut`` on positive, of the weighted rows."""
+    """Pearson, Spearman, AUC, and F1 (runs from ``cut`` on predicted positive) of the weighted rows."""
     n = rank_levels(sample, scratch)
     below = x = xx = xy = rr = rs = wins = positives = hits = called = 0.0
     for run in range(sample.scores.shape[0]):
@@ -122,7 +122,7 @@ def measure(sample: Sample, scratch: Scratch, cut: int, out: NDArray[np.float64]
 
 @kernel
 def resample(sample: Sample, cut: int, seed: np.uint64, first: int, out: NDArray[np.float64]) -> None:
-    """The four figures of the resamples from number ``first`` on, a row of ``out`` each; number 0 is the sample."""
+    """The four figures of each resample from number ``first`` on, one row of ``out`` each; number 0 is the sample."""
     n_rows, n_levels = sample.levels.shape[0], sample.labels.shape[0]
     scratch = Scratch(np.ones(n_rows), np.empty(n_levels), np.empty(n_levels))
     drawn = np.empty(sample.clusters.max() + 1)

@@ -10,7 +10,7 @@ from fastmetrics.kernels.jit import kernel
 
 @kernel
 def below(tree: NDArray[np.int64], level: int) -> int:
-    """How many inserted rows have a lower level."""
+    """Number of inserted rows with a lower level."""
     count = 0
     while level > 0:
         count += tree[level]
@@ -20,7 +20,7 @@ def below(tree: NDArray[np.int64], level: int) -> int:
 
 @kernel
 def insert(tree: NDArray[np.int64], level: int) -> None:
-    """Add one row of ``level``."""
+    """Insert one row with the level ``level``."""
     place = level + 1
     while place < tree.shape[0]:
         tree[place] += 1
@@ -31,9 +31,9 @@ def insert(tree: NDArray[np.int64], level: int) -> None:
 def concordance(
     runs: NDArray[np.int64], levels: NDArray[np.int32], lower: NDArray[np.int64], out: NDArray[np.int64]
 ) -> None:
-    """For each row, how many rows it is concordant with less how many it is discordant with.
+    """For each row, the number of concordant rows minus the number of discordant rows.
 
-    Rows come in ``runs`` of ascending score; ``lower[k]`` rows have a label below level k.
+    Rows are in ``runs`` of ascending score; ``lower[k]`` rows have a label below level k.
     """
     n = levels.shape[0]
     tree = np.zeros(lower.shape[0], np.int64)

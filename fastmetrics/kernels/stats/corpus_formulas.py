@@ -1,7 +1,7 @@
 """BLEU and chrF of sums of counts, many at once: sacreBLEU's formulas in its order of operations, to the bit.
 
-Its sums are whole numbers, or float32 where it draws rows with replacement; of these NumPy 2 computes in float32 all
-that does not go through floats of Python.  The type of the array of sums says which of the two is meant.
+sacreBLEU's sums are integers, or float32 for resampled rows; NumPy 2 computes with float32 sums in float32, except
+for steps that use Python floats.  The type of the array of sums selects the case.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _EPSILON = 1e-16
 
 @leaf
 def precision(row: NDArray[Any], n: int, smoothing: int, value: float, halvings: float) -> float:
-    """The n-gram precision of order n + 1 in per cent, or -1 where there is no n-gram; a match of none is smoothed."""
+    """The n-gram precision of order n + 1 in per cent, smoothed if no n-gram matches; -1 if there is no n-gram."""
     kind, orders = row.dtype.type, (row.shape[0] - 2) // 2
     correct, total = row[2 + n], row[2 + orders + n]
     if smoothing == ADD_K and n:
@@ -67,8 +67,8 @@ def bleu_score(row: NDArray[Any], smoothing: int, value: float, effective: bool,
 def bleu_scores(
     sums: NDArray[Any], smoothing: int, value: float, effective: bool, compensated: bool, out: NDArray[np.float64]
 ) -> None:
-    """BLEU of each row of sums; 0 where nothing is matched.  Logarithms are added as ``sum`` of Python 3.12 on does if
-    ``compensated``, else one after the other."""
+    """BLEU of each row of sums; 0 if nothing matches.  If ``compensated``, logarithms are added like ``sum`` of
+    Python 3.12 and later (compensated summation), else in order."""
     orders = (sums.shape[1] - 2) // 2
     for place in range(out.shape[0]):
         matched = False
@@ -79,7 +79,7 @@ def bleu_scores(
 
 @leaf
 def order_score(row: NDArray[Any], n: int, factor: float) -> tuple[float, bool]:
-    """The F-score of one order of n-grams, and whether it is of the sums' type, not a float of Python's."""
+    """The F-score of one order of n-grams, and whether it has the sums' type instead of Python's float."""
     kind = row.dtype.type
     hyp, ref, match = row[3 * n], row[3 * n + 1], row[3 * n + 2]
     if hyp == 0 and ref == 0:
@@ -95,7 +95,7 @@ def order_score(row: NDArray[Any], n: int, factor: float) -> tuple[float, bool]:
 
 @leaf
 def smoothed_score(row: NDArray[Any], factor: float) -> tuple[float, bool]:
-    """The mean F-score of all orders in per cent, and whether it is of the sums' type."""
+    """The mean F-score of all orders in per cent, and whether it has the sums' type."""
     kind, orders = row.dtype.type, row.shape[0] // 3
     score, narrow = 0.0, False
     for n in range(orders):
@@ -107,7 +107,7 @@ def smoothed_score(row: NDArray[Any], factor: float) -> tuple[float, bool]:
 
 @leaf
 def plain_score(row: NDArray[Any], factor: float) -> float:
-    """The F-score in per cent of the mean precision and recall, over the orders that both sides have; 0 of none."""
+    """The F-score in per cent of the mean precision and recall, over the orders that both sides have; 0 without any."""
     kind, orders = row.dtype.type, row.shape[0] // 3
     precision, recall, effective = kind(0), kind(0), 0
     for n in range(orders):
@@ -131,8 +131,8 @@ def plain_score(row: NDArray[Any], factor: float) -> float:
 def chrf_scores(
     sums: NDArray[Any], factor: float, smoothed: bool, out: NDArray[np.float64], narrow: NDArray[np.bool_]
 ) -> None:
-    """chrF of each row of sums, [n-grams of the answers, of the references, of both] for each order; and whether it is
-    of the sums' type.  ``factor`` is β²."""
+    """chrF of each row of sums, [n-grams of the answers, of the references, of both] for each order; and whether it has
+    the sums' type.  ``factor`` is β²."""
     for place in range(out.shape[0]):
         if smoothed:
             out[place], narrow[place] = smoothed_score(sums[place], factor)

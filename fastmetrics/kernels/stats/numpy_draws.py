@@ -1,4 +1,4 @@
-"""What NumPy's default generator makes of its raw draws of 64 bits, and sums over it, for sacreBLEU's own numbers."""
+"""NumPy's derivation of bounded integers from 64-bit draws, and sums over them, to reproduce sacreBLEU's results."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ _HALF = np.uint64(0xFFFFFFFF)
 
 @leaf
 def half(raw: NDArray[np.uint64], at: int) -> np.uint64:
-    """The draw of 32 bits at a place: each raw draw gives its lower half first."""
+    """The 32-bit draw at an index: each raw draw gives its lower half first."""
     return (raw[at >> 1] >> np.uint64(32 * (at & 1))) & _HALF
 
 
 @kernel
 def bounded(raw: NDArray[np.uint64], at: int, n: int, out: NDArray[np.int32]) -> tuple[int, int]:
-    """Whole numbers below n from the halves of raw draws from ``at`` on (Lemire 2019); how many, and the next half.
+    """Write integers below n from the 32-bit draws from ``at`` on (Lemire 2019); return how many, and the next index.
 
-    It ends where ``out`` is full or the draws run out.
+    It ends when ``out`` is full or no draws are left.
     """
     below, threshold, ends = np.uint64(n), np.uint64((2**32 - n) % n), 2 * raw.shape[0]
     filled = 0
@@ -44,7 +44,7 @@ def bounded(raw: NDArray[np.uint64], at: int, n: int, out: NDArray[np.int32]) ->
 
 @kernel
 def float_sums(table: NDArray[np.float32], rows: NDArray[np.int32], out: NDArray[np.float32]) -> None:
-    """The sums of rows of float32, added one after the other as NumPy does; each sample has as many as there are."""
+    """The sums of resampled float32 rows, added in NumPy's order; a sample has as many rows as the data."""
     n = table.shape[0]
     out[:] = 0
     for place in range(out.shape[0]):
@@ -55,7 +55,7 @@ def float_sums(table: NDArray[np.float32], rows: NDArray[np.int32], out: NDArray
 
 @kernel
 def word_sums(words: NDArray[np.int64], rows: NDArray[np.int32], out: NDArray[np.int64]) -> None:
-    """The sums of rows of whole numbers; ``words`` are tables of four columns each, small enough for fast memory."""
+    """The sums of resampled integer rows; ``words`` are tables of four columns each, small enough for the CPU cache."""
     n = words.shape[1]
     for table in range(words.shape[0]):
         held = words[table]
@@ -71,7 +71,7 @@ def word_sums(words: NDArray[np.int64], rows: NDArray[np.int32], out: NDArray[np
 
 @leaf
 def bits_from(words: NDArray[np.uint64], place: int) -> np.uint64:
-    """The 64 bits from a place on; zeros after the end."""
+    """The 64 bits from a bit position on; zeros after the end."""
     word, shift = place >> 6, np.uint64(place & 63)
     found = words[word] >> shift
     if shift and word + 1 < words.shape[0]:
@@ -81,7 +81,7 @@ def bits_from(words: NDArray[np.uint64], place: int) -> np.uint64:
 
 @kernel
 def selected_sums(values: NDArray[np.int64], words: NDArray[np.uint64], out: NDArray[np.int64]) -> None:
-    """The sums of the values whose bits are set; each sample has a bit for each value, one sample after the other."""
+    """The sums of the values whose bits are set; each sample has a bit per value; the samples are concatenated."""
     tables, n = np.empty((8, 256), np.int64), values.shape[0]
     out[:] = 0
     for start in range(0, n, 64):

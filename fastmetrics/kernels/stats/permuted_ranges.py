@@ -1,4 +1,4 @@
-"""The range of the systems' sums when each row's values are dealt out to the systems at random (Tukey's HSD)."""
+"""The range of the systems' sums after a random permutation of each row's values (randomised Tukey HSD)."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from fastmetrics.kernels.stats.draws import GOLDEN, mix, stream
 
 @leaf
 def shuffle(places: NDArray[np.int64], state: np.uint64) -> np.uint64:
-    """Shuffle ``places`` (Fisher and Yates), by 16 bits for each swap; return the state after the draws."""
+    """Shuffle ``places`` (Fisher and Yates) with 16 bits per swap; return the state after the draws."""
     bits, left = np.uint64(0), 0
     for last in range(places.shape[0] - 1, 0, -1):
         if left == 0:
@@ -26,7 +26,7 @@ def shuffle(places: NDArray[np.int64], state: np.uint64) -> np.uint64:
 
 @kernel
 def permuted_ranges(values: NDArray[np.int64], seed: np.uint64, first: int, out: NDArray[np.int64]) -> None:
-    """The greatest less the least of the systems' sums, for the resamples from number ``first`` on.
+    """The maximum minus the minimum of the systems' sums, for the resamples from number ``first`` on.
 
     ``values`` has a row for each question and a column for each system.
     """

@@ -1,4 +1,4 @@
-"""Amounts that differ by a ratio: the distances behind Krippendorff's alpha of that level."""
+"""Distances of ratio-scaled data, for Krippendorff's alpha with the ratio metric."""
 
 from __future__ import annotations
 

@@ -14,7 +14,7 @@ BLOCK = 1 << BLOCK_BITS
 
 @leaf
 def count_blocks(n: np.uint64, state: np.uint64, counts: NDArray[np.int64]) -> None:
-    """How many of n draws fall into each block of rows; a draw of 64 bits gives two rows, each of fewer than 2³²."""
+    """Count how many of n draws fall into each block of rows; a 64-bit draw gives two rows, for fewer than 2³² rows."""
     counts[:] = 0
     for _ in range(n // np.uint64(2)):
         state += GOLDEN
@@ -27,7 +27,7 @@ def count_blocks(n: np.uint64, state: np.uint64, counts: NDArray[np.int64]) -> N
 
 @leaf
 def block_sum(block: NDArray[np.int64], draws: int, state: np.uint64) -> int:
-    """The sum of so many values drawn from a whole block, six by each draw of 64 bits."""
+    """The sum of the given number of values drawn from a full block; each 64-bit draw gives six values."""
     total = np.int64(0)
     for _ in range(draws // 6):
         state += GOLDEN
@@ -44,7 +44,7 @@ def block_sum(block: NDArray[np.int64], draws: int, state: np.uint64) -> int:
 
 @leaf
 def short_block_sum(block: NDArray[np.int64], draws: int, state: np.uint64) -> int:
-    """The same from a block of fewer values."""
+    """Like ``block_sum``, for a block of fewer values."""
     total, n = np.int64(0), np.uint64(block.shape[0])
     for _ in range(draws):
         state += GOLDEN
@@ -54,9 +54,9 @@ def short_block_sum(block: NDArray[np.int64], draws: int, state: np.uint64) -> i
 
 @kernel
 def resampled_sums(values: NDArray[np.int64], seed: np.uint64, first: int, out: NDArray[np.int64]) -> None:
-    """The sum of as many values as there are, drawn with replacement, for the resamples from number ``first`` on.
+    """The sum of n values drawn with replacement from n values, for the resamples from number ``first`` on.
 
-    First it is drawn how many rows each block of 1,024 gets, then which: a block stays in the fastest memory.
+    The first draws choose the number of rows per block of 1,024, the next ones choose the rows: a block fits in cache.
     """
     n = values.shape[0]
     counts = np.empty((out.shape[0], (n + BLOCK - 1) >> BLOCK_BITS), np.int64)
@@ -82,7 +82,7 @@ def resampled_clusters(
     out: NDArray[np.int64],
     rows: NDArray[np.int64],
 ) -> None:
-    """The sums of values and sizes of as many clusters as there are, drawn with replacement."""
+    """The sums of the values and sizes of n clusters drawn with replacement from n clusters."""
     n = np.uint64(values.shape[0])
     for place in range(out.shape[0]):
         state = stream(seed, first + place)

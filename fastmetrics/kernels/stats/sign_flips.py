@@ -1,7 +1,7 @@
-"""Sums of numbers whose signs are flipped at random, for Fisher's randomisation test.
+"""Sums of numbers with randomly flipped signs, for Fisher's randomisation test.
 
-Signs come 64 rows at a time, as the bits of one draw.  The sums of all subsets of 8 rows are tabulated once, so that a
-byte of signs costs one look-up for each resample ("Four Russians").  Whole numbers make the sums exact in any order.
+One draw holds the signs of 64 rows as bits.  The sums of all subsets of 8 rows are tabulated once, so that a byte of
+signs costs one look-up per resample (method of Four Russians).  Sums of integers are exact in any order.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from fastmetrics.kernels.stats.draws import GOLDEN, mix, stream
 
 @leaf
 def subset_sums(values: NDArray[np.int64], start: int, tables: NDArray[np.int64]) -> int:
-    """Sum every subset of each 8 rows of the 64 from ``start`` on into ``tables``; return the sum of the 64."""
+    """Write the sums of all subsets of each 8 of the 64 rows from ``start`` on to ``tables``; return the total."""
     total = 0
     for byte in range(8):
         tables[byte, 0] = 0
@@ -31,7 +31,7 @@ def subset_sums(values: NDArray[np.int64], start: int, tables: NDArray[np.int64]
 
 @leaf
 def looked_up(tables: NDArray[np.int64], bits: np.uint64) -> int:
-    """The sum of the rows whose bit is set."""
+    """The sum of the rows with a set bit."""
     total = np.int64(0)
     for byte in range(8):
         total += tables[byte, (bits >> np.uint64(8 * byte)) & np.uint64(255)]

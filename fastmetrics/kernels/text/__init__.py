@@ -1,1 +1,1 @@
-"""Kernels that read text: fold it, cut it, look it up."""
+"""Kernels that normalise, split and search text."""

@@ -1,4 +1,4 @@
-"""Folded text to the characters and words of chrF."""
+"""Characters and words of chrF from folded text."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from fastmetrics.kernels.text.folding import decode
 
 @kernel
 def characters(data: Bytes, starts: Ints, stops: Ints, skip: int, out: Ids, bounds: Ints) -> None:
-    """Write the code points of every text, but for ``skip``; ``bounds`` gets their places."""
+    """Write the code points of every text except ``skip``; ``bounds`` receives the bounds of each text."""
     k = 0
     for row in range(len(starts)):
         i, stop = starts[row], stops[row]
@@ -22,7 +22,7 @@ def characters(data: Bytes, starts: Ints, stops: Ints, skip: int, out: Ids, boun
 
 @kernel
 def split_ends(data: Bytes, starts: Ints, stops: Ints, is_punctuation: Flags, out: Bytes, bounds: Ints) -> None:
-    """Write every folded text with a punctuation mark at the end of a word, or else at its start, set apart."""
+    """Write every folded text with a punctuation mark at a word's end, or else at its start, split from the word."""
     j = 0
     for row in range(len(starts)):
         i, stop = starts[row], stops[row]

@@ -1,4 +1,4 @@
-"""Text bytes to folded text: what a convention keeps of each character.
+"""Folding of text: each character is kept, replaced or removed, as a convention's table defines.
 
 Folded text has one byte 0x20 for every separator, one after every text, and no byte 0x00.
 """
@@ -27,7 +27,7 @@ SLOW = 1 << 9
 def decode(data: Bytes, i: int) -> tuple[int, int]:
     """The code point at byte ``i`` of valid UTF-8 (lone surrogates allowed), and the next position.
 
-    A byte that UTF-8 never uses, as folded text may hold, comes back as a code point above all others.
+    A byte that is never used in UTF-8 (possible in folded text) is returned as a code point above all others.
     """
     b = np.int64(data[i])
     if b < 0x80:
@@ -44,7 +44,7 @@ def decode(data: Bytes, i: int) -> tuple[int, int]:
 
 @inline
 def encode(code: int, out: Bytes, j: int) -> int:
-    """Write ``code`` as UTF-8 at ``out[j]``; the next position."""
+    """Write ``code`` as UTF-8 at ``out[j]``; return the next position."""
     if code < 0x80:
         out[j] = code
         return j + 1
@@ -66,7 +66,7 @@ def encode(code: int, out: Bytes, j: int) -> int:
 
 @inline
 def emit(entry: int, out: Bytes, j: int) -> int:
-    """Write what a table's ``entry`` says at ``out[j]``; the next position."""
+    """Write the replacement in a table's ``entry`` at ``out[j]``; return the next position."""
     if entry & DELETE:
         return j
     if entry & RAW:
@@ -82,9 +82,9 @@ def emit(entry: int, out: Bytes, j: int) -> int:
 
 @kernel
 def fold(data: Bytes, starts: Ints, stops: Ints, bytemap: Ids, codemap: Ids, out: Bytes, bounds: Ints) -> Ids:
-    """Write every text folded, a separator after each; ``bounds`` gets their places; the marks met in each text.
+    """Fold every text, with a separator after each; ``bounds`` gets their bounds; return the marks in each text.
 
-    In text that was folded before, the byte for U+0000 means that again.
+    In text that is already folded, the byte for U+0000 is read as U+0000.
     """
     marks = np.zeros(len(starts), np.int32)
     j = bounds[0]

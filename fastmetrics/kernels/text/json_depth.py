@@ -1,4 +1,4 @@
-"""How deep the brackets of JSON lines nest."""
+"""Nesting depth of the brackets in JSON lines."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _WINDOW = 128  # counts fit in one byte, so that the compiler vectorises the loo
 
 @inline
 def _opens(window: NDArray[np.uint8]) -> tuple[int, int]:
-    """How many brackets open, within strings or not, and how many lines end."""
+    """Number of opening brackets, also inside strings, and number of line ends."""
     opens, ends = np.uint8(0), np.uint8(0)
     for at in range(_WINDOW):
         opens = np.uint8(opens + np.uint8((window[at] | np.uint8(32)) == np.uint8(_OPEN_OBJECT)))
@@ -24,7 +24,7 @@ def _opens(window: NDArray[np.uint8]) -> tuple[int, int]:
 
 @kernel
 def _first_deep(data: NDArray[np.uint8], start: int, stop: int, most: int) -> int:
-    """Where the first bracket stands that nests deeper than ``most`` in its line, or -1."""
+    """Position of the first bracket nested deeper than ``most`` in its line, or -1."""
     depth, within, at = 0, False, start
     while at < stop:
         byte = data[at]
@@ -49,7 +49,7 @@ def _first_deep(data: NDArray[np.uint8], start: int, stop: int, most: int) -> in
 
 @kernel
 def _line(data: NDArray[np.uint8], start: int, stop: int) -> tuple[int, int]:
-    """The lines that bytes belong to: where they start and stop."""
+    """Start and stop of the lines that contain the bytes."""
     while start > 0 and data[start - 1] != _NEWLINE:
         start -= 1
     while stop < data.size and data[stop - 1] != _NEWLINE:
@@ -59,9 +59,9 @@ def _line(data: NDArray[np.uint8], start: int, stop: int) -> tuple[int, int]:
 
 @kernel
 def deepest(data: NDArray[np.uint8], most: int) -> int:
-    """Where the first bracket stands that nests deeper than ``most`` in its line, or -1; ``[`` and ``{`` count alike.
+    """Position of the first bracket nested deeper than ``most`` in its line, or -1; ``[`` and ``{`` count alike.
 
-    A line is looked at byte by byte only where so many brackets open that it could be too deep.
+    A line is scanned byte by byte only if it has enough opening brackets to be too deep.
     """
     bound, at = 0, 0
     while at < data.size:

@@ -1,4 +1,4 @@
-"""Phrases found among word ids by an automaton."""
+"""Search of phrases in word ids with an automaton."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def holds_phrase(ids: Ids, starts: Ints, stops: Ints, letters: Ids, table: Ids, 
 
 @kernel
 def last_phrase(ids: Ids, starts: Ints, stops: Ints, letters: Ids, table: Ids, final: Flags) -> Ints:
-    """Per text, in two rows: where its last phrase begins and ends, counted from the text's start; -1 if none."""
+    """Per text, in two rows: start and end of its last phrase, relative to the text's start; -1 if none."""
     places = np.full((2, len(starts)), -1, np.int64)
     for row in range(len(starts)):
         for k in range(starts[row], stops[row]):
@@ -48,7 +48,7 @@ def last_phrase(ids: Ids, starts: Ints, stops: Ints, letters: Ids, table: Ids, f
 
 @kernel
 def words_after(ids: Ids, starts: Ints, stops: Ints, marked: Flags) -> Ints:
-    """Per text: how many tokens follow the first marked one; -1 if none is marked."""
+    """Per text: number of tokens after the first marked token; -1 if none is marked."""
     counts = np.full(len(starts), -1, np.int64)
     for row in range(len(starts)):
         for k in range(starts[row], stops[row]):
@@ -60,10 +60,10 @@ def words_after(ids: Ids, starts: Ints, stops: Ints, marked: Flags) -> Ints:
 
 @kernel
 def abstains(groups: Ints, idk: Flags, filler: Flags, turns: Flags, sizes: Ints, preamble: int) -> Flags:
-    """Whether each answer, made of the sentences ``groups[row]:groups[row + 1]``, is an "I don't know" as a whole.
+    """Whether each answer, made of the sentences ``groups[row]:groups[row + 1]``, is an abstention ("I don't know").
 
-    At most ``preamble`` words may stand in sentences before the first "I don't know" that are no filler, and no
-    sentence after it may turn to an answer.
+    Sentences before the first "I don't know", except filler, may have at most ``preamble`` words, and no later
+    sentence may begin an answer.
     """
     abstained = np.zeros(len(groups) - 1, np.bool_)
     for row in range(len(abstained)):

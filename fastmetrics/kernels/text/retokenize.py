@@ -1,4 +1,4 @@
-"""Tokens of one convention made from those of another, word by distinct word."""
+"""Conversion of tokens of one convention to another, computed once per distinct word."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from fastmetrics.kernels.text.vocabulary import Words
 
 @kernel
 def spell(vocabulary: Words, first: int, out: Bytes, bounds: Ints) -> None:
-    """Write the bytes of the words from number ``first`` on, one after the other."""
+    """Write the concatenated bytes of the words from number ``first`` on."""
     _, heads, tails, begins, lengths, _ = vocabulary
     short, long = heads.view(out.dtype), tails.view(out.dtype)
     j = 0
@@ -28,9 +28,9 @@ def spell(vocabulary: Words, first: int, out: Bytes, bounds: Ints) -> None:
 
 @kernel
 def rewrite(split: Ids, starts: Ints, stops: Ints, become: Ids, pieces: Ids, places: Ints, out: Ids) -> Ints:
-    """Replace every id i by ``become[i]``; where each text begins in ``out``.
+    """Replace every id i by ``become[i]``; return the start of each text in ``out``.
 
-    -1 stands for no id at all, and -2 - p for several: ``pieces[places[p]:places[p + 1]]``.
+    -1 removes the id, and -2 - p replaces it by several ids: ``pieces[places[p]:places[p + 1]]``.
     """
     bounds = np.zeros(len(starts) + 1, np.int64)
     j = 0

@@ -1,4 +1,4 @@
-"""The tokenisers of machine-translation scores: punctuation set apart, by what stands on either side of it."""
+"""Tokenisers of machine-translation scores: they split punctuation depending on the adjacent characters."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ STRIPPED = 2  # leading white space is ignored
 
 @inline
 def put(entry: int, out: Bytes, j: int) -> int:
-    """Write the character that ``entry`` names at ``out[j]``; the next position."""
+    """Write the character that ``entry`` names at ``out[j]``; return the next position."""
     if entry & RAW:
         out[j] = entry & 0xFF
         return j + 1
@@ -32,7 +32,7 @@ def put(entry: int, out: Bytes, j: int) -> int:
 
 @kernel
 def digit_follows(data: Bytes, i: int, stop: int, codemap: Ids, frame: int) -> bool:
-    """Whether a point before byte ``i`` is kept with what follows: a digit, or nothing at all."""
+    """Whether a point before byte ``i`` stays joined to the next character: a digit, or the end of the text."""
     spaced = False
     while i < stop:
         code, i = decode(data, i)
@@ -47,10 +47,10 @@ def digit_follows(data: Bytes, i: int, stop: int, codemap: Ids, frame: int) -> b
 
 @kernel
 def separate(data: Bytes, starts: Ints, stops: Ints, codemap: Ids, frame: int, out: Bytes, bounds: Ints) -> Ids:
-    """As ``words.fold``: write every text with its punctuation set apart, a separator after each.
+    """Like ``folding.fold``: write every text with split punctuation, and a separator after each text.
 
-    A point is set apart if a character other than a digit stands before it, unless that is itself a point set apart
-    for this reason, or if a character other than a digit follows it.
+    A point is split if a non-digit follows it or precedes it; a preceding point that was split for the same reason
+    does not count.
     """
     marks = np.zeros(len(starts), np.int32)
     j = bounds[0]

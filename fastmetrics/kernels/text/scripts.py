@@ -1,4 +1,4 @@
-"""Which kinds of script texts are written in, judged by how they begin."""
+"""Detection of the kind of script of texts from their first bytes."""
 
 from __future__ import annotations
 
@@ -9,23 +9,23 @@ from fastmetrics.kernels.jit import inline, leaf
 from fastmetrics.kernels.text.folding import decode
 
 LATIN, OTHER, UNSPACED = 1, 2, 3
-"""Classes of letters: Latin, those of other scripts, and those of scripts that write no spaces between words."""
+"""Classes of letters: Latin, other scripts, and scripts without spaces between words."""
 
 FOREIGN, ONE_WORD = 1, 2
-"""Bits of a text: most of its letters are not Latin; most are of scripts without spaces."""
+"""Bits of a text: most of its letters are not Latin; most belong to scripts without spaces."""
 
 LOOK = 32
-"""How many bytes of a text are looked at."""
+"""Number of bytes of a text that are examined."""
 
 _HIGH = np.uint64(0x8080808080808080)
 
 
 @leaf
 def find_scripts(data: Bytes, words: Uint64s, starts: Ints, stops: Ints, classes: Bytes, bits: Bytes) -> bool:
-    """Set the bits of each text; whether any is set.
+    """Set the bits of each text; return whether any is set.
 
-    ``words`` are the same bytes as ``data``, eight at a time without the last few; ``classes`` has one entry a code
-    point, 0 for no letter.
+    ``words`` is ``data`` as 64-bit words without the last few bytes; ``classes`` has one entry per code point, 0 for
+    a character that is not a letter.
     """
     some, last = False, len(words) - LOOK // 8 - 1
     for row in range(len(starts)):
@@ -39,7 +39,7 @@ def find_scripts(data: Bytes, words: Uint64s, starts: Ints, stops: Ints, classes
 
 @inline
 def _beyond_ascii(words: Uint64s, place: np.uint64) -> bool:
-    """Whether one of the ``LOOK`` bytes that begin in a word, or of the others of these words, is not ASCII."""
+    """Whether any of the 64-bit words that hold the ``LOOK`` bytes has a byte beyond ASCII."""
     found = np.uint64(0)
     for k in range(LOOK // 8 + 1):
         found |= words[place + np.uint64(k)]
@@ -48,7 +48,7 @@ def _beyond_ascii(words: Uint64s, place: np.uint64) -> bool:
 
 @leaf
 def _judge(data: Bytes, start: int, stop: int, classes: Bytes) -> int:
-    """The bits of the text ``data[start:stop]``, by the letters that begin in it."""
+    """The bits of the text ``data[start:stop]``, from the letters that begin in it."""
     letters, foreign, unspaced, i = 0, 0, 0, start
     while i < stop:
         code, i = decode(data, i)

@@ -1,4 +1,4 @@
-"""Texts cut into sentences, paragraphs and statements: positions in, positions out."""
+"""Splitting of texts into sentences, paragraphs and statements, as positions."""
 
 from __future__ import annotations
 
@@ -10,19 +10,19 @@ from fastmetrics.kernels.text import folding as words
 
 # Classes of code points.
 OTHER, SPACE, BREAK, HALF, STOP, CLOSER, LOWER, UPPER, DIGIT, OPEN, LETTER = range(11)
-"""BREAK ends a piece; two HALFs (line ends) within one run of white space do; STOP is a full stop that may;
-CLOSER may follow an end and stay with it; OPEN begins a citation mark."""
+"""BREAK ends a piece, as do two HALFs (line ends) in one run of white space; STOP is a full stop, a possible end;
+CLOSER can follow an end and belongs to the piece; OPEN begins a citation mark."""
 
 
 @leaf
 def character(data: Bytes, i: int) -> tuple[int, int]:
-    """``decode`` as a call: these kernels use it so often that a copy at each place takes seconds to compile."""
+    """``decode`` as a call instead of inlined code, which would take seconds to compile in these kernels."""
     return words.decode(data, i)
 
 
 @kernel
 def split(data: Bytes, starts: Ints, stops: Ints, classes: Bytes, pieces: Ints, groups: Ints) -> int:
-    """Cut at every BREAK, and at white space with two HALFs in it; the pieces, stripped and not empty.
+    """Split at every BREAK, and at white space with two HALFs; return the stripped pieces without empty ones.
 
     ``pieces`` gets a start and a stop for each, ``groups`` the number of pieces before each text.
     """
@@ -49,7 +49,7 @@ def split(data: Bytes, starts: Ints, stops: Ints, classes: Bytes, pieces: Ints, 
 
 @inline
 def put(pieces: Ints, n: int, first: int, last: int) -> int:
-    """Add the piece ``first:last`` if there is one; the number of pieces."""
+    """Add the piece ``first:last`` if it is not empty; return the number of pieces."""
     if first >= 0:
         pieces[2 * n] = first
         pieces[2 * n + 1] = last
@@ -61,7 +61,7 @@ def put(pieces: Ints, n: int, first: int, last: int) -> int:
 def split_statements(
     data: Bytes, starts: Ints, stops: Ints, classes: Bytes, abbreviations: Uint64s, pieces: Ints, groups: Ints
 ) -> int:
-    """Cut into sentences that keep the citation marks after them; see ``text.segments.statements`` for the rules."""
+    """Split into sentences with the citation marks after them; see ``text.segments.statements`` for the rules."""
     n = 0
     for row in range(len(starts)):
         i, first, last, stop = starts[row], -1, -1, stops[row]
@@ -121,7 +121,7 @@ def past_marks(data: Bytes, i: int, stop: int, classes: Bytes) -> int:
 
 @kernel
 def new_line_cuts(data: Bytes, i: int, stop: int, classes: Bytes) -> bool:
-    """Whether a line end cuts: a blank line or the mark of a list item follows."""
+    """Whether a line end splits: a blank line or the mark of a list item follows."""
     while i < stop:
         code, after = character(data, i)
         kind = classes[code]
@@ -143,7 +143,7 @@ def new_line_cuts(data: Bytes, i: int, stop: int, classes: Bytes) -> bool:
 
 @kernel
 def stop_ends(data: Bytes, first: int, i: int, after: int, stop: int, classes: Bytes, abbreviations: Uint64s) -> bool:
-    """Whether the full stop at ``i``, with what clings to it up to ``after``, ends a sentence."""
+    """Whether the full stop at ``i``, with the characters attached to it up to ``after``, ends a sentence."""
     code, j = character(data, after)
     kind = classes[code]
     if kind not in (SPACE, HALF):

@@ -10,7 +10,7 @@ from fastmetrics.kernels.jit import kernel
 
 @kernel
 def count_characters(data: Bytes, starts: Ints, stops: Ints) -> Ints:
-    """Unicode code points of each text."""
+    """Number of Unicode code points of each text."""
     counts = np.zeros(len(starts), np.int64)
     for row in range(len(starts)):
         n = 0
@@ -24,7 +24,7 @@ def count_characters(data: Bytes, starts: Ints, stops: Ints) -> Ints:
 def find_phrases(data: Bytes, starts: Ints, stops: Ints, first: Uint64s, phrases: Bytes, bounds: Ints) -> Uint64s:
     """Which of up to 64 phrases each text contains, one bit each.
 
-    ``first[k, b]`` has the bits of the phrases that may have byte b as their byte k, for the first four bytes.
+    ``first[k, b]`` has the bits of the phrases whose byte k can be b, for the first four bytes.
     """
     found = np.zeros(len(starts), np.uint64)
     none, one = np.uint64(0), np.uint64(1)

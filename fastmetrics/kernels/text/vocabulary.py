@@ -1,7 +1,7 @@
-"""Folded text to word ids: find the ends of the words, then look each word up.
+"""Conversion of folded text to word ids: find the bounds of the words, then look up each word.
 
-A word has no zero byte, so its first sixteen bytes, zeros above them, are two 64-bit numbers that tell a shorter word
-and its length from every other; only a longer one has more to hash, and from sixteen bytes on more to compare.
+A word has no zero byte, so its first sixteen bytes, padded with zeros, are two 64-bit numbers that identify a shorter
+word and its length; only longer words have further bytes to hash and to compare.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ class Words(NamedTuple):
     """The distinct words seen so far, by number.
 
     ``slots`` is an open-addressing table of (upper half of the hash, number + 1).  The first sixteen bytes of word i
-    are ``heads[2 * i : 2 * i + 2]``, the rest is from ``tails[begins[i]]`` on, both padded with zeros.
+    are ``heads[2 * i : 2 * i + 2]``, the rest starts at ``tails[begins[i]]``; both are padded with zeros.
     """
 
     slots: Uint64s
@@ -41,7 +41,7 @@ class Words(NamedTuple):
 
 @inline
 def load(data: Bytes, p: np.uint64) -> np.uint64:
-    """The eight bytes from byte ``p`` on, which the compiler makes one load."""
+    """The eight bytes from byte ``p`` on; the compiler turns this into one load."""
     low = np.uint64(data[p]) | np.uint64(data[p + _U1]) << _U8
     low |= np.uint64(data[p + _U2]) << _U16 | np.uint64(data[p + _U3]) << _U24
     high = np.uint64(data[p + _U4]) | np.uint64(data[p + _U5]) << _U8
@@ -51,7 +51,7 @@ def load(data: Bytes, p: np.uint64) -> np.uint64:
 
 @inline
 def find_edges(text: Bytes, turns: Flags, edges: Uint64s) -> int:
-    """Write where words begin and end, in turn, without a branch for each; how many places."""
+    """Write the start and end of each word, without branches; return the number of positions."""
     turns[0] = text[0] != 0x20
     for p in range(1, len(text)):
         turns[p] = (text[p] == 0x20) != (text[p - 1] == 0x20)
@@ -64,7 +64,7 @@ def find_edges(text: Bytes, turns: Flags, edges: Uint64s) -> int:
 
 @inline
 def trim(data: Bytes, begin: int, strip: Flags, edges: Uint64s, n_words: int) -> int:
-    """Move the edges of words past the bytes in ``strip``, leaving out words made of nothing else; how many stay."""
+    """Strip the bytes in ``strip`` from both ends of words, drop empty words; return the number of remaining edges."""
     kept = 0
     for w in range(0, 2 * n_words, 2):
         first, last = begin + np.int64(edges[w]), begin + np.int64(edges[w + 1])
@@ -79,7 +79,7 @@ def trim(data: Bytes, begin: int, strip: Flags, edges: Uint64s, n_words: int) ->
 
 @inline
 def tail(data: Bytes, p: np.uint64, n: np.uint64, k: np.uint64) -> np.uint64:
-    """Bytes ``k`` to ``k + 8`` of the ``n`` from byte ``p`` on, zeros above them."""
+    """Bytes ``k`` to ``k + 8`` of the ``n`` bytes from byte ``p`` on, padded with zeros."""
     return load(data, p + k) & _FIRST[min(n - k, _U8)]
 
 
@@ -95,7 +95,7 @@ def hash_tail(data: Bytes, p: np.uint64, n: np.uint64, key: np.uint64) -> np.uin
 
 @kernel
 def same_tail(tails: Uint64s, at: int, data: Bytes, p: np.uint64, n: np.uint64) -> bool:
-    """Whether the bytes from the seventeenth on are those kept at ``tails[at:]``."""
+    """Whether the bytes from the seventeenth on equal those stored at ``tails[at:]``."""
     k, same = _U16, True
     while same and k < n:
         same = tails[at] == tail(data, p, n, k)
@@ -106,7 +106,7 @@ def same_tail(tails: Uint64s, at: int, data: Bytes, p: np.uint64, n: np.uint64) 
 
 @kernel
 def keep_tail(tails: Uint64s, at: int, data: Bytes, p: np.uint64, n: np.uint64) -> int:
-    """Keep the bytes from the seventeenth on at ``tails[at:]``; where they end."""
+    """Store the bytes from the seventeenth on at ``tails[at:]``; return their end."""
     k = _U16
     while k < n:
         tails[at] = tail(data, p, n, k)
@@ -117,7 +117,7 @@ def keep_tail(tails: Uint64s, at: int, data: Bytes, p: np.uint64, n: np.uint64) 
 
 @kernel
 def rehash(old: Uint64s, slots: Uint64s) -> None:
-    """Fill the empty, larger table with the entries of the old one."""
+    """Copy the entries of the old table to the empty, larger table."""
     shift = np.uint64(64 - bits(len(slots)))
     last = np.uint64(len(slots) - 1)
     for entry in old:
@@ -147,17 +147,17 @@ def key_of(data: Bytes, p: np.uint64, n: np.uint64) -> tuple[np.uint64, np.uint6
 
 @inline
 def holds(entry: np.uint64, heads: Uint64s, key: np.uint64, low: np.uint64, high: np.uint64) -> bool:
-    """Whether a slot's ``entry`` is a word of this hash and these first sixteen bytes."""
+    """Whether a slot's ``entry`` is a word with this hash and these first sixteen bytes."""
     i = ((entry & _NUMBER) - _U1) << _U1
     return ((entry ^ key) & _TAG) == _U0 and heads[i] == low and heads[i + _U1] == high
 
 
 @kernel
 def cut(data: Bytes, bounds: Ints, strip: Flags, skip: int, vocabulary: Words, ids: Ids, state: Ints) -> bool:
-    """Cut folded texts into words and number them; False when the vocabulary must grow first, then call again.
+    """Split folded texts into numbered words; return False if the vocabulary must grow first, then call again.
 
-    ``strip`` are the bytes cut off both ends of a word; words numbered below ``skip`` are left out.  ``state`` holds
-    the row to go on from, how many words it has, and how many ids are written; ``state[3:]`` gets each row's first id.
+    ``strip`` are the bytes to remove from both ends of a word; words numbered below ``skip`` are dropped.  ``state``
+    holds the current row, its number of words, and the number of ids written; ``state[3:]`` gets each row's first id.
     """
     slots, heads, tails, begins, lengths, sizes = vocabulary
     shift, last = np.uint64(64 - bits(len(slots))), np.uint64(len(slots) - 1)
@@ -204,7 +204,7 @@ def cut(data: Bytes, bounds: Ints, strip: Flags, skip: int, vocabulary: Words, i
 
 @inline
 def scratch(bounds: Ints) -> tuple[Flags, Uint64s, Uint64s, Uint64s, Uint64s]:
-    """Room for the turns, the edges and the keys of the longest text."""
+    """Allocate the work arrays for the edges and keys of the longest text."""
     size = 0
     for row in range(len(bounds) - 1):
         size = max(size, bounds[row + 1] - bounds[row])

@@ -1,4 +1,4 @@
-"""Counts over the sentences of texts: what ties them together, what they answer, how they begin and end."""
+"""Counts over the sentences of texts: connectors and pronouns, answered questions, first and last sentences."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from fastmetrics.kernels.text.phrases import phrase_end
 
 # Flags of words.
 STOP, PRONOUN, COMMON, TASK, QUESTION, BRIEF, LENGTHY = (1 << k for k in range(7))
-"""A BRIEF word has up to two characters, a LENGTHY one more than six."""
+"""A BRIEF word has up to two characters, a LENGTHY word more than six."""
 
 
 class Prose(NamedTuple):
-    """Words by sentence: those of sentence s are ``ids[starts[s]:stops[s]]``, the sentences of row r
-    ``groups[r]:groups[r + 1]``; ``roles`` are what each word of the vocabulary may be."""
+    """Words by sentence: sentence s has ``ids[starts[s]:stops[s]]``, row r has the sentences
+    ``groups[r]:groups[r + 1]``; ``roles`` holds the possible roles of each word of the vocabulary."""
 
     ids: Ids
     starts: Ints
@@ -28,13 +28,13 @@ class Prose(NamedTuple):
 
 @inline
 def is_content(role: int) -> bool:
-    """Whether a word names something."""
+    """Whether a word is a content word."""
     return role & (STOP | PRONOUN | BRIEF) == 0
 
 
 @kernel
 def count_ties(prose: Prose, letters: Ids, table: Ids, final: Flags) -> Ints:
-    """Per row, in four rows: connectors, pronouns, unclear ones, and sentences that shift the topic."""
+    """Per row, in four rows: connectors, pronouns, unclear pronouns, and sentences that shift the topic."""
     ids, starts, stops, groups, roles = prose
     counts = np.zeros((4, len(groups) - 1), np.int64)
     seen = np.zeros(len(roles), np.int32)
@@ -69,8 +69,8 @@ def count_ties(prose: Prose, letters: Ids, table: Ids, final: Flags) -> Ints:
 
 @kernel
 def count_fulfilled(question: Prose, asks: Flags, answer: Prose) -> Ints:
-    """Per row, in six rows: keywords of the question and those the answer holds, questions and those answered,
-    tasks and those fulfilled."""
+    """Per row, in six rows: keywords of the question, those in the answer, questions, answered questions, tasks,
+    fulfilled tasks."""
     ids, starts, stops, groups, roles = question
     a_ids, a_starts, a_stops, a_groups, _ = answer
     counts = np.zeros((6, len(groups) - 1), np.int64)
@@ -105,9 +105,9 @@ def count_fulfilled(question: Prose, asks: Flags, answer: Prose) -> Ints:
 
 @kernel
 def mark_topics(question: Prose, answer: Prose, row: int, topics: Ids, times: Ids, most: int) -> None:
-    """Write ``row`` for the keywords of the row's question or, if it has none, the answer's ``most`` frequent ones.
+    """Write ``row`` for the keywords of the row's question or, without any, the ``most`` most frequent of the answer.
 
-    Of equally frequent ones the first counts; ``times`` is 0 for all words, before and after.
+    Among equally frequent words the first is chosen; ``times`` is 0 for all words before and after the call.
     """
     roles = question.roles
     any_topic = False
@@ -135,7 +135,7 @@ def mark_topics(question: Prose, answer: Prose, row: int, topics: Ids, times: Id
 
 @kernel
 def opens_and_closes(question: Prose, answer: Prose, letters: Ids, table: Ids, final: Flags) -> Flags:
-    """Per row, in two rows: whether the first sentence holds a topic word, whether the last holds a phrase."""
+    """Per row, in two rows: whether the first sentence has a topic word, whether the last sentence has a phrase."""
     ids, starts, stops, groups, roles = answer
     found = np.zeros((2, len(groups) - 1), np.bool_)
     topics, times = np.full(len(roles), -1, np.int32), np.zeros(len(roles), np.int32)
@@ -154,7 +154,7 @@ def opens_and_closes(question: Prose, answer: Prose, letters: Ids, table: Ids, f
 
 @kernel
 def count_kinds(prose: Prose) -> Ints:
-    """Per row, in four rows: words, distinct ones, sophisticated ones, distinct ones that occur more than 3 times."""
+    """Per row, in four rows: words, distinct words, sophisticated words, distinct words that occur over 3 times."""
     ids, starts, stops, groups, roles = prose
     counts = np.zeros((4, len(groups) - 1), np.int64)
     times = np.zeros(len(roles), np.int32)
@@ -175,7 +175,7 @@ def count_kinds(prose: Prose) -> Ints:
 
 @kernel
 def holds_mark(data: Bytes, starts: Ints, stops: Ints) -> Flags:
-    """Whether ``?`` or its full-width form stands in each stretch of bytes."""
+    """Whether each span of bytes contains ``?`` or its full-width form."""
     found = np.zeros(len(starts), np.bool_)
     for i in range(len(starts)):
         for k in range(starts[i], stops[i]):

@@ -1,4 +1,4 @@
-"""Rows found by 128-bit keys, in an open-addressing table of row numbers."""
+"""Look-up of rows by 128-bit keys, with an open-addressing table of row numbers."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from fastmetrics.kernels.jit import kernel
 
 @kernel
 def place_of(table: Ints, stored: Uint64s, low: np.uint64, high: np.uint64) -> int:
-    """The slot of a key, or the free slot where it belongs."""
+    """The slot of a key, or the free slot for it."""
     last = np.uint64(len(table) - 1)
     slot = np.int64(low & last)
     while table[slot] >= 0 and (stored[table[slot], 0] != low or stored[table[slot], 1] != high):
@@ -20,7 +20,7 @@ def place_of(table: Ints, stored: Uint64s, low: np.uint64, high: np.uint64) -> i
 
 @kernel
 def add_keys(table: Ints, stored: Uint64s, first: int) -> int:
-    """Enter the stored keys from number ``first`` on, the first of equal ones; how many were new."""
+    """Insert the stored keys from number ``first`` on, the first of equal keys; return how many were new."""
     new = 0
     for row in range(first, len(stored)):
         slot = place_of(table, stored, stored[row, 0], stored[row, 1])
@@ -32,6 +32,6 @@ def add_keys(table: Ints, stored: Uint64s, first: int) -> int:
 
 @kernel
 def find_keys(table: Ints, stored: Uint64s, keys: Uint64s, rows: Ints) -> None:
-    """The row of each key, -1 where it is not stored."""
+    """The row of each key, -1 if it is not stored."""
     for number in range(len(keys)):
         rows[number] = table[place_of(table, stored, keys[number, 0], keys[number, 1])]

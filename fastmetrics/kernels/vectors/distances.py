@@ -1,6 +1,6 @@
 """Sums over rows and pairs of vectors.
 
-Row sums are folded pairwise in float64: element-wise loops that compile to vector instructions without reordering.
+Row sums use pairwise summation in float64: element-wise loops that compile to SIMD instructions without reordering.
 A tile is a block of scalar products between two groups of centred rows; with ``h`` the half squared norms,
 ``h[i] + h[j] - tile[i, j]`` is half the squared distance of the pair (the cosine distance, for unit rows).
 """
@@ -36,7 +36,7 @@ class Points(NamedTuple):
 
 @kernel
 def fold(buffer: Array, width: int) -> float:
-    """Sum of the first ``width`` numbers of ``buffer``, by halves; the buffer is used up."""
+    """Pairwise sum of the first ``width`` numbers of ``buffer``, which is overwritten."""
     while width > 1:
         half = width // 2
         for j in range(half):
@@ -80,7 +80,7 @@ def centre(rows: Array, scales: Array, mean: Array, factor: float, centred: Arra
 
 @kernel
 def insert(halves: Array, ids: Array, half: float, new: int) -> None:
-    """Put a neighbour into one row's ascending list if it belongs there; equal distances go by id."""
+    """Insert a neighbour into one row's ascending list if it is near enough; ties are sorted by id."""
     last = halves.shape[0] - 1
     if half > halves[last] or (half == halves[last] and new > ids[last]):
         return
@@ -95,9 +95,9 @@ def insert(halves: Array, ids: Array, half: float, new: int) -> None:
 
 @kernel
 def scan_tile(tile: Array, down: Points, across: Points, near_down: Nearest, near_across: Nearest, far: Array) -> None:
-    """Offer every pair of the tile to both of its rows; keep in ``far`` (half, id, id) the farthest pair.
+    """Add every pair of the tile to the lists of both rows; write the farthest pair to ``far`` (half, id, id).
 
-    A side whose lists have no columns collects nothing.
+    A side whose lists have no columns is skipped.
     """
     kept_down = near_down.halves.shape[1]
     kept_across = near_across.halves.shape[1]
@@ -125,10 +125,10 @@ def scan_tile(tile: Array, down: Points, across: Points, near_down: Nearest, nea
 
 @kernel
 def close_pairs(tile: Array, down: Points, across: Points, met: Nearest, limits: Array, places: Array) -> int:
-    """Write the places of the tile's pairs that may be among the nearest of ``down``; how many they are.
+    """Write the positions of the tile's pairs that can be among the nearest of ``down``; return how many.
 
-    ``limits`` has per row the value up to which a pair may, and by how much above the last of ``met``, the nearest by
-    their values, that lies at most.
+    ``limits`` holds per row the maximum value of such a pair, and the maximum margin of that value over the last of
+    ``met``, the nearest by value.
     """
     found, last = 0, met.halves.shape[1] - 1
     for i in range(tile.shape[0]):
@@ -146,7 +146,7 @@ def close_pairs(tile: Array, down: Points, across: Points, met: Nearest, limits:
 
 @kernel
 def offer(near: Nearest, places: Array, ids: Array, halves: Array) -> None:
-    """Offer each pair of a place and an id to the list of the place."""
+    """Add each pair of a position and an id to the list of the position."""
     for pair in range(len(places)):
         insert(near.halves[places[pair]], near.ids[places[pair]], halves[pair], ids[pair])
 
