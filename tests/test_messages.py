@@ -27,7 +27,7 @@ def spelled(path: Path) -> Iterator[tuple[int, str]]:
                     yield piece.lineno, piece.value
 
 
-def test_no_message_spells_an_argument_by_hand() -> None:
+def test_messages_use_argument_objects() -> None:
     found = []
     for path in sorted(ROOT.rglob("*.py")):
         where = path.relative_to(ROOT.parent).as_posix()
@@ -37,6 +37,6 @@ def test_no_message_spells_an_argument_by_hand() -> None:
     assert not found, "write messages.Argument instead:\n" + "\n".join(found)
 
 
-def test_what_is_spelled_by_hand_is_seen(tmp_path: Path) -> None:
+def test_hand_written_arguments_are_detected(tmp_path: Path) -> None:
     (tmp_path / "m.py").write_text('def f(x):\n    raise OptionError(f"order={x}: no", "a == b", "give level=")\n')
     assert sorted(text for _, text in spelled(tmp_path / "m.py")) == ["give level=", "order="]

@@ -34,7 +34,7 @@ def address():
         yield url
 
 
-def test_a_real_server_judges_in_the_form_that_is_asked_for(address, tmp_path):
+def test_real_server_judges_in_the_requested_format(address, tmp_path):
     asked = {"model": MODEL, "base_url": address, "store": tmp_path / "s.sqlite", "parameters": {"max_tokens": 120}}
     found = fm.judge(ROWS, "correctness", **asked)
     status, score = (found[name].to_pylist() for name in ("judge_correctness_status", "judge_correctness"))
@@ -46,7 +46,7 @@ def test_a_real_server_judges_in_the_form_that_is_asked_for(address, tmp_path):
     assert set(loose["judge_correctness_status"].to_pylist()) <= STATUSES
 
 
-def test_a_real_server_answers_from_a_text(address, tmp_path):
+def test_real_server_answers_from_a_text(address, tmp_path):
     asked = {"base_url": address, "store": tmp_path / "s.sqlite", "parameters": {"max_tokens": 40}}
     bot = fm.FullContextBot("Paris is the capital of France. Tokyo is the capital of Japan.", MODEL, **asked)
     table = {name: ROWS[name] for name in ("id", "question", "reference")}
@@ -58,7 +58,7 @@ def test_a_real_server_answers_from_a_text(address, tmp_path):
     assert fm.score(found, "token_f1").num_rows == 3
 
 
-def test_the_commands_of_the_readme_on_judging_run(address, tmp_path, monkeypatch):
+def test_readme_judging_commands_run(address, tmp_path, monkeypatch):
     section = (ROOT / "README.md").read_text(encoding="utf-8").partition("## Ask a model")[2].partition("\n## ")[0]
     (block,) = re.findall(r"```bash\n(.*?)```", section, re.DOTALL)
     lines = [shlex.split(line) for line in block.replace("\\\n", " ").splitlines()]

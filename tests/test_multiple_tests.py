@@ -21,11 +21,11 @@ P = st.lists(st.floats(0, 1) | st.sampled_from([0.0, 0.01, 0.05, 1.0]), min_size
 
 @pytest.mark.parametrize(("mine", "theirs"), [("holm", "holm"), ("bh", "fdr_bh")])
 @given(given_p=P)
-def test_corrections_are_those_of_statsmodels(mine, theirs, given_p):
+def test_corrections_equal_statsmodels(mine, theirs, given_p):
     assert corrected(given_p, mine) == pytest.approx(multipletests(given_p, method=theirs)[1].tolist(), abs=1e-12)
 
 
-def test_undefined_p_is_no_test():
+def test_undefined_p_values_are_not_counted_as_tests():
     assert corrected([0.01, math.nan, 0.02], "holm")[::2] == [0.02, 0.02]
     assert math.isnan(corrected([0.01, math.nan], "holm")[1])
     assert corrected([0.3, 0.2], "none") == [0.3, 0.2]
@@ -37,7 +37,7 @@ def test_undefined_p_is_no_test():
         lambda n: st.tuples(st.just(n), st.sets(st.sampled_from([*itertools.combinations(range(max(n, 2)), 2)])))
     )
 )
-def test_systems_share_a_letter_unless_a_test_tells_them_apart(case):
+def test_systems_share_a_letter_unless_they_differ_significantly(case):
     n, apart = case
     letters = compact_letters(n, lambda a, b: (a, b) in apart)
     for a, b in itertools.combinations(range(n), 2):
@@ -45,12 +45,12 @@ def test_systems_share_a_letter_unless_a_test_tells_them_apart(case):
     assert all(letters)
 
 
-def test_many_letters_have_numbers():
+def test_letters_after_z_have_numbers():
     letters = compact_letters(30, lambda a, b: True)
     assert (letters[0], letters[25], letters[26], len({*letters})) == ("a", "z", "a1", 30)
 
 
-def test_tukey_by_every_permutation():
+def test_tukey_equals_enumeration_of_permutations():
     """Three systems on three rows: all 6³ ways to deal out the scores."""
     scores = np.array([[0.1, 0.5, 0.9], [0.2, 0.2, 0.7], [0.0, 0.6, 0.5]])
     ranges = []
@@ -64,7 +64,7 @@ def test_tukey_by_every_permutation():
     assert np.diag(found).tolist() == [1.0] * 3
 
 
-def test_tukey_of_two_is_fisher():
+def test_tukey_of_two_systems_equals_fisher_test():
     rng = np.random.default_rng(3)
     a = rng.normal(0, 1, 50)
     b = a + rng.normal(0.25, 1, 50)
@@ -72,7 +72,7 @@ def test_tukey_of_two_is_fisher():
     assert tukey_p(np.stack([a, b], 1), 40_000, 0)[0, 1] == pytest.approx(fisher, abs=0.015)
 
 
-def test_each_order_of_systems_is_as_likely():
+def test_orders_of_systems_are_equally_likely():
     """With one row the system that gets the greatest score is drawn fairly, and so is each pair."""
     for systems in (2, 3, 6, 9):
         values = np.zeros((1, systems), np.int64)
@@ -87,7 +87,7 @@ def test_each_order_of_systems_is_as_likely():
     assert np.mean(out == 2) == pytest.approx(1 / 6, abs=0.01)
 
 
-def test_tukey_deals_clusters_out_alike_and_threads_do_not_show():
+def test_tukey_permutes_whole_clusters_and_ignores_threads():
     rng = np.random.default_rng(5)
     rows = rng.normal(0, 1, (8, 3))
     repeated, clusters = np.repeat(rows, 10, axis=0), np.repeat(np.arange(8), 10)

@@ -73,20 +73,20 @@ TEXTS = {"answer": ["a b"], "reference": ["a"]}
 
 
 @pytest.mark.parametrize(("typed", "name", "k"), SAME)
-def test_a_synonym_is_the_metric(typed, name, k):
+def test_synonym_resolves_to_the_metric(typed, name, k):
     score = parse(typed)
     assert (score.name, score.metric.name) == (typed, name)
     assert score.options == REGISTRY[name].defaults | ({} if k is None else {"k": k})
 
 
 @pytest.mark.parametrize("name", sorted(REGISTRY))
-def test_every_spelling_of_every_name_is_found(name):
+def test_every_spelling_of_every_name_resolves(name):
     for spelling in (name, *REGISTRY[name].others):
         for written in (spelling, spelling.upper(), spelling.replace("_", "-"), spelling.replace("_", "")):
             assert parse(written.replace("@k", "@5").replace("@K", "@5")).metric.name == name
 
 
-def test_no_two_metrics_share_a_spelling_and_no_cue_is_one():
+def test_spellings_are_unique_and_distinct_from_cues():
     owners = {}
     for spelling, name in SPELLINGS.items():
         assert owners.setdefault(fold(spelling), name) == name, spelling
@@ -95,7 +95,7 @@ def test_no_two_metrics_share_a_spelling_and_no_cue_is_one():
 
 
 @pytest.mark.parametrize(("typed", "first"), MEANT)
-def test_another_name_leads_to_the_right_one(typed, first):
+def test_related_name_suggests_the_metric(typed, first):
     with pytest.raises(UnknownNameError) as caught:
         parse(typed)
     said = str(caught.value)
@@ -105,14 +105,14 @@ def test_another_name_leads_to_the_right_one(typed, first):
 
 
 @pytest.mark.parametrize("typed", ["zzz", "meteor", "x" * 10_000, "q", "日本語", "_", "foo_f1", "-"])
-def test_a_name_like_none_says_where_all_are_listed(typed):
+def test_unrelated_name_error_points_to_the_metric_list(typed):
     with pytest.raises(UnknownNameError) as caught:
         parse(typed)
     assert str(caught.value).endswith(f"; `fastmetrics metrics` lists all {len(REGISTRY)}")
     assert len(str(caught.value)) < 250
 
 
-def test_few_names_are_suggested_whatever_is_typed():
+def test_at_most_three_names_are_suggested():
     chance = random.Random(5)
     for name, _ in itertools.product(sorted(REGISTRY), range(3)):
         letters = list(name)
@@ -122,7 +122,7 @@ def test_few_names_are_suggested_whatever_is_typed():
 
 
 @pytest.mark.parametrize("typed", ["mrr", "MRR@10", "P@5", "recall_at_5", "hit@5", "nDCG@10", "map", "f1@5"])
-def test_scores_and_runs_take_the_same_names(tmp_path, typed):
+def test_score_and_rank_accept_the_same_names(tmp_path, typed):
     scores = fm.score(RANKED, metrics=[typed])
     assert scores.column_names == [typed]
     found = fm.rank({"q": {"a": 2, "b": 1}}, {"q": {"b": 1}}, typed)
@@ -139,7 +139,7 @@ def metric_names(metric):
     return [one.replace("@k", "@5") for one in (metric.name, *metric.others)]
 
 
-def test_every_retrieval_metric_goes_by_its_names_in_runs_too():
+def test_rank_accepts_every_name_of_retrieval_metrics():
     names = {fold(name): family.names[0] for family in FAMILIES for name in family.names}
     for metric in families.suite("retrieval"):
         if metric.name != "repeated_ids" and metric.level == "row":
@@ -147,7 +147,7 @@ def test_every_retrieval_metric_goes_by_its_names_in_runs_too():
 
 
 @pytest.mark.parametrize("columns", [[*RANKED, *TEXTS], TEXTS, RANKED, ["answer"]])
-def test_a_bare_f1_is_refused(columns):
+def test_bare_f1_raises(columns):
     """With a cut-off it can only be that of retrieval."""
     message = r"^unknown metric 'f1'; did you mean 'token_f1', 'squad_f1' or 'retrieval_f1'\?$"
     with pytest.raises(UnknownNameError, match=message):
@@ -157,7 +157,7 @@ def test_a_bare_f1_is_refused(columns):
 
 
 @pytest.mark.parametrize("typed", ["mrr", "recall_at_k", "relevance", "structure"])
-def test_a_spelling_is_an_attribute(typed):
+def test_spellings_are_package_attributes(typed):
     assert getattr(fm, typed) is getattr(fm, SPELLINGS[typed])
     assert typed not in fm.__all__
 
@@ -166,7 +166,7 @@ ATTRIBUTES = [("token_fl", "token_f1"), ("f1", "token_f1"), ("rouge1", "rouge1_f
 
 
 @pytest.mark.parametrize(("typed", "first"), [*ATTRIBUTES, ("summarise", "summarize"), ("bert_score", "semantic_si")])
-def test_an_attribute_that_is_not_there_suggests_one(typed, first):
+def test_missing_attribute_suggests_the_nearest(typed, first):
     with pytest.raises(
         AttributeError, match=rf"^module 'fastmetrics' has no attribute '{typed}'; did you mean '{first}"
     ):
@@ -174,7 +174,7 @@ def test_an_attribute_that_is_not_there_suggests_one(typed, first):
     assert not hasattr(fm, typed)
 
 
-def test_embeddings_that_are_not_there_can_be_made(tmp_path):
+def test_missing_embeddings_error_suggests_an_embedder(tmp_path):
     with pytest.raises(ColumnError, match=r"or compute it from the text with embedder='wordllama'$"):
         fm.score(TEXTS, metrics=["semantic_similarity"])
     table = jsonl(tmp_path / "t.jsonl", {"answer": "a", "reference": "b"})
@@ -188,7 +188,7 @@ def test_embeddings_that_are_not_there_can_be_made(tmp_path):
 
 
 @pytest.mark.parametrize("names", [{f"c{k}": [1] for k in range(500)}, {}])
-def test_a_wide_table_is_not_listed_whole(names):
+def test_error_for_wide_table_lists_few_columns(names):
     with pytest.raises(ColumnError) as caught:
         fm.score({**names, "answer": ["a"]}, metrics=["token_f1"])
     assert len(str(caught.value)) < 600
@@ -217,7 +217,7 @@ SPECS = [
 
 
 @pytest.mark.parametrize(("spec", "says"), SPECS, ids=[spec[:20] for spec, _ in SPECS])
-def test_specs_that_are_none(spec, says):
+def test_invalid_specs_raise(spec, says):
     with pytest.raises(OptionError) as caught:
         parse(spec)
     assert says in str(caught.value)
@@ -227,7 +227,7 @@ def test_specs_that_are_none(spec, says):
     assert len(str(caught.value)) < 400
 
 
-def test_options_may_hold_backslashes_without_a_warning():
+def test_options_with_backslashes_give_no_warning():
     assert parse(r"idk_citations(pattern='\[\d+\]')").options["pattern"] == r"\[\d+\]"
 
 
@@ -240,14 +240,14 @@ def test_options_may_hold_backslashes_without_a_warning():
         ("11pt_avg", "11pt_avg", "", {}),
     ],
 )
-def test_a_spec_is_taken_apart(spec, name, at, options):
+def test_specs_are_parsed_into_name_and_options(spec, name, at, options):
     known = {"ap", "ndcg", "iprec_at_recall", "11pt_avg"}
     read = specs.read(spec, lambda one: one.lower() in known)
     assert (read.name, read.at, read.options) == (name, at, options)
 
 
 @pytest.mark.parametrize("count", [0, 1, FEW - 1, FEW, FEW + 1, 3 * FEW])
-def test_a_name_like_no_other_is_told_the_first_few_and_how_many_there_are(count):
+def test_suggestion_lists_first_names_and_count_of_others(count):
     names = [f"n{place:03}" for place in range(count)]
     shown = ", ".join(names[:FEW]) or "none"
     assert suggestion("x", reversed(names)) == f"known: {shown}" + f" and {count - FEW} more" * (count > FEW)

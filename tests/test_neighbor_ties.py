@@ -26,7 +26,7 @@ def searches(corpus: np.ndarray, k: int, metric: str) -> list[np.ndarray]:
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
-def test_neighbours_on_a_lattice(monkeypatch, dtype):
+def test_ties_between_lattice_points(monkeypatch, dtype):
     """Whole numbers, whose squared distances float64 holds exactly: most distances are shared by many rows."""
     corpus = np.random.default_rng(0).integers(-2, 3, (130, 3))
     square = ((corpus[:, None] - corpus[None]) ** 2).sum(axis=2)
@@ -37,7 +37,7 @@ def test_neighbours_on_a_lattice(monkeypatch, dtype):
                 assert np.array_equal(ids, by_distance_and_number(square, k))
 
 
-def test_directions_along_the_axes():
+def test_cosine_ties_between_axis_vectors():
     """Unit vectors, of lengths that are powers of two: the cosine distances are 0, 1 and 2."""
     rng = np.random.default_rng(1)
     axes, signs = rng.integers(0, 3, 300), rng.choice([-1, 1], 300)
@@ -51,7 +51,7 @@ def test_directions_along_the_axes():
 
 @pytest.mark.parametrize("metric", ["cosine", "euclidean"])
 @pytest.mark.parametrize("dim", [37, 101, 384])
-def test_equal_rows_of_any_number(metric, dim):
+def test_many_equal_rows_are_ordered_by_number(metric, dim):
     """More than float32 keeps as candidates; its products of equal rows differ with their place in a tile."""
     rng = np.random.default_rng(dim)
     corpus = rng.standard_normal((1400, dim)).astype(np.float32)
@@ -65,7 +65,7 @@ def test_equal_rows_of_any_number(metric, dim):
 
 
 @pytest.mark.parametrize("rows", [30, 900])
-def test_a_zero_vector_is_equally_far_from_all(rows):
+def test_zero_vector_is_equally_far_from_all_rows(rows):
     corpus = np.random.default_rng(0).standard_normal((rows, 19)).astype(np.float32)
     corpus[[2, 17]] = 0.0
     for ids in searches(corpus, 4, "cosine"):
@@ -79,7 +79,7 @@ def test_a_zero_vector_is_equally_far_from_all(rows):
 
 @pytest.mark.parametrize("method", ["ivf", "hnsw", "pq"])
 @pytest.mark.parametrize("metric", ["cosine", "dot"])
-def test_a_zero_query_of_an_approximate_search_finds_the_first_rows(method, metric):
+def test_zero_query_in_approximate_search_returns_first_rows(method, metric):
     corpus = np.random.default_rng(0).standard_normal((900, 20)).astype(np.float32)
     corpus[1] = 0.0
     found = nearest(corpus, np.zeros((3, 20), np.float32), k=4, metric=metric, method=method)
@@ -87,7 +87,7 @@ def test_a_zero_query_of_an_approximate_search_finds_the_first_rows(method, metr
     assert (found.distances == (1.0 if metric == "cosine" else 0.0)).all()
 
 
-def test_rows_too_near_to_be_told_apart_lose_nobody():
+def test_rows_at_rounded_distance_zero_are_all_found():
     """Differences whose squares float64 cannot hold: at distance 0, though the rows are not equal."""
     corpus = np.full((40, 3), 1e-180) * np.arange(1, 41)[:, None]
     corpus = np.vstack([corpus, np.eye(3)])

@@ -89,7 +89,7 @@ def test_small_matrices_with_ties_and_zeros(corpus, queries, metric, k):
 
 @pytest.mark.parametrize("metric", DISTANCES)
 @pytest.mark.parametrize("method", METHODS)
-def test_every_method_reports_its_true_recall(metric, method):
+def test_methods_report_their_measured_recall(metric, method):
     corpus = clusters(1600, 12, centres=50)
     truth = np.argsort(all_distances(corpus, corpus, metric) + np.diag(np.full(1600, np.inf)), axis=1)[:, :10]
     found = nearest(corpus, k=10, metric=metric, method=method, recall_sample=1600)
@@ -102,7 +102,7 @@ def test_every_method_reports_its_true_recall(metric, method):
 
 
 @pytest.mark.parametrize("method", ["ivf", "hnsw", "pq"])
-def test_looks_as_far_as_the_recall_asked_for_takes(method):
+def test_search_reaches_the_requested_recall(method):
     corpus = np.random.default_rng(0).standard_normal((6000, 48)).astype(np.float32)
     index = Index.build(corpus, method=method)
     truth = nearest(corpus, method="exact").ids
@@ -115,7 +115,7 @@ def test_looks_as_far_as_the_recall_asked_for_takes(method):
 
 
 @pytest.mark.parametrize("method", METHODS)
-def test_the_same_rows_for_any_number_of_threads(method):
+def test_threads_do_not_change_neighbours(method):
     corpus = clusters(1500, 8)
     one, two = (nearest(corpus, k=5, method=method, threads=threads) for threads in (1, 2))
     assert np.array_equal(one.ids, two.ids)
@@ -124,7 +124,7 @@ def test_the_same_rows_for_any_number_of_threads(method):
 
 
 @pytest.mark.parametrize("method", METHODS)
-def test_self_is_excluded_by_id_among_duplicates(method):
+def test_exclude_removes_the_row_itself_among_duplicates(method):
     corpus = np.repeat(clusters(200, 8), 4, axis=0)
     found = nearest(corpus, k=3, metric="euclidean", method=method)
     assert (found.ids != np.arange(800)[:, None]).all()
@@ -132,7 +132,7 @@ def test_self_is_excluded_by_id_among_duplicates(method):
     assert (found.distances == 0).all()
 
 
-def test_small_distances_keep_their_digits():
+def test_small_distances_are_precise():
     rng = np.random.default_rng(0)
     corpus = (5.0 + 1e-4 * rng.standard_normal((300, 16))).astype(np.float32)
     square = all_distances(corpus, corpus, "euclidean") + np.diag(np.full(300, np.inf))
@@ -173,7 +173,7 @@ def test_exact_is_exact_in_tight_clusters(size, metric, dtype):
 @pytest.mark.parametrize("scale", [1e30, 1e-30])
 @pytest.mark.parametrize("metric", DISTANCES)
 @pytest.mark.parametrize("method", METHODS)
-def test_huge_and_tiny_rows_are_found(method, metric, scale):
+def test_rows_of_extreme_magnitude_are_found(method, metric, scale):
     corpus, queries = clusters(900, 16), clusters(60, 16, seed=1)
     plain = nearest(corpus, queries, k=5, metric=metric, method="exact")
     found = nearest(corpus * np.float32(scale), queries * np.float32(scale), k=5, metric=metric, method=method)
@@ -182,7 +182,7 @@ def test_huge_and_tiny_rows_are_found(method, metric, scale):
 
 
 @pytest.mark.parametrize("metric", ["euclidean", "dot"])
-def test_one_row_far_away_keeps_nobody_from_being_found(metric):
+def test_outlier_row_does_not_hide_other_rows(metric):
     corpus, queries = clusters(900, 16), clusters(60, 16, seed=1)
     plain = nearest(corpus, queries, k=5, metric=metric)
     corpus = np.vstack([corpus, np.full((1, 16), 1e20, np.float32)])
@@ -197,7 +197,7 @@ def test_one_row_far_away_keeps_nobody_from_being_found(metric):
     assert all(set(one) <= set(other) for one, other in zip(plain.ids.tolist(), found.ids.tolist(), strict=True))
 
 
-def test_ties_go_by_row_number_however_many():
+def test_ties_are_ordered_by_row_number():
     corpus = np.tile(np.eye(4, dtype=np.float32), (40, 1))
     corpus[0] = [1.0, 1.0, 1.0, 1.0]  # equally far from all the others
     found = nearest(corpus, k=3, metric="euclidean")
@@ -206,7 +206,7 @@ def test_ties_go_by_row_number_however_many():
 
 
 @pytest.mark.parametrize("method", METHODS)
-def test_a_saved_index_answers_the_same(method, tmp_path: Path):
+def test_loaded_index_gives_the_same_results(method, tmp_path: Path):
     corpus, queries = clusters(1500, 8), clusters(40, 8, seed=2)
     names = pa.array([f"doc{row}" for row in range(1500)])
     index = Index.build(corpus, method=method, names=names)
@@ -223,7 +223,7 @@ def test_a_saved_index_answers_the_same(method, tmp_path: Path):
     assert [path.name for path in tmp_path.iterdir()] == ["index"]
 
 
-def test_errors_name_what_is_wrong(tmp_path: Path):
+def test_errors_name_the_cause(tmp_path: Path):
     corpus = clusters(10, 4)
     with pytest.raises(InputError, match="query 1 is not finite"):
         nearest(corpus, [[1.0, 2.0, 3.0, 4.0], [np.nan, 0, 0, 0]])
@@ -250,7 +250,7 @@ def test_errors_name_what_is_wrong(tmp_path: Path):
             nearest(np.empty((3, 0)), method=method)
 
 
-def test_a_spoilt_index_is_an_error(tmp_path: Path):
+def test_corrupt_index_raises(tmp_path: Path):
     Index.build(clusters(100, 4)).save(tmp_path / "whole")
     assert (tmp_path / "whole").stat().st_mode & 0o777 == 0o777 & ~_umask()
     spoil = {
@@ -272,7 +272,7 @@ def test_a_spoilt_index_is_an_error(tmp_path: Path):
 
 
 @pytest.mark.parametrize("method", METHODS)
-def test_no_damaged_byte_of_an_index_reaches_faiss(tmp_path: Path, method):
+def test_damaged_index_bytes_are_rejected_before_faiss(tmp_path: Path, method):
     Index.build(clusters(300, 4), method=method).save(tmp_path / "index")
     file = tmp_path / "index" / "index.faiss"
     whole = file.read_bytes()
@@ -303,7 +303,7 @@ def _feather(table):
     return file.getvalue()
 
 
-def test_corpus_rows_that_are_not_finite_are_never_found():
+def test_non_finite_corpus_rows_are_never_found():
     corpus = clusters(100, 5)
     corpus[17] = np.nan
     found = nearest(corpus, clusters(30, 5, seed=1), k=100)
@@ -312,7 +312,7 @@ def test_corpus_rows_that_are_not_finite_are_never_found():
 
 
 @pytest.mark.skipif(not DATA, reason="FASTMETRICS_DATA is not set")
-def test_real_embeddings_find_the_intent():
+def test_neighbours_of_real_embeddings_share_the_intent():
     table = parquet.read_table(Path(DATA) / "dev" / "banking77_embeddings.parquet")
     labels = np.array(table["label_intent"].to_pylist())
     found = nearest(table, k=1)
@@ -320,7 +320,7 @@ def test_real_embeddings_find_the_intent():
 
 
 @pytest.mark.parametrize("metric", ["cosine", "euclidean"])
-def test_rows_are_looked_for_in_the_cells_around_them(metric):
+def test_search_visits_nearby_cells(metric):
     corpus = clusters(9000, 24, centres=300, size=0.2)
     corpus[5] = 0.0
     exact = nearest(corpus, metric=metric, method="exact")
@@ -336,7 +336,7 @@ def test_rows_are_looked_for_in_the_cells_around_them(metric):
     assert np.array_equal(found.distances, again.distances)
 
 
-def test_cells_of_more_rows_than_a_tile_and_of_fewer_than_k():
+def test_cells_larger_than_a_tile_or_smaller_than_k():
     same = np.repeat(clusters(3, 16, seed=1), 1500, axis=0)
     corpus = np.concatenate([same, clusters(9000, 16, centres=100, size=0.1)])
     exact = nearest(corpus, k=40, metric="euclidean", method="exact")
@@ -348,14 +348,14 @@ def test_cells_of_more_rows_than_a_tile_and_of_fewer_than_k():
     assert (found.ids >= 0).all()
 
 
-def test_rows_without_structure_are_compared_each_with_each():
+def test_rows_without_clusters_use_brute_force():
     corpus = np.random.default_rng(0).standard_normal((6000, 48)).astype(np.float32)
     found, exact = nearest(corpus, method="ivf"), nearest(corpus, method="exact")
     assert (found.method, found.recall) == ("exact", 1.0)
     assert np.array_equal(found.ids, exact.ids)
 
 
-def test_without_a_method_it_goes_by_size_and_by_how_the_rows_lie():
+def test_default_method_depends_on_size_and_structure():
     loose = np.random.default_rng(0).standard_normal((3000, 16)).astype(np.float32)
     near = clusters(9000, 24, centres=300, size=0.2)
     assert nearest(loose).method == nearest(near).method == "exact"
@@ -366,7 +366,7 @@ def test_without_a_method_it_goes_by_size_and_by_how_the_rows_lie():
     assert nearest(loose, method="ivf", exact_work=1e7).method == "exact"
 
 
-def test_cells_are_compared_the_same_in_tiles_of_any_size(monkeypatch):
+def test_tile_size_does_not_change_cell_results(monkeypatch):
     corpus = clusters(9000, 24, centres=300, size=0.2)
     whole = nearest(corpus, method="ivf")
     monkeypatch.setattr(SIZES, "vector_tile_rows", 48)

@@ -33,7 +33,7 @@ def lists(rows: list[Row]) -> ngrams.Lists:
 @pytest.mark.parametrize("top", [0, 40, ngrams.TOP])
 @pytest.mark.parametrize("several", [False, True])
 @pytest.mark.parametrize(("n_words", "most"), [(2, 2), (3, 4), (1, 9), (3, 9), (12, 40), (600, 400)])
-def test_tables_that_rows_share_and_that_start_anew(n_words: int, most: int, several: bool, top: int) -> None:
+def test_ngram_tables_are_reset_between_rows(n_words: int, most: int, several: bool, top: int) -> None:
     """The longest rows have more n-grams than a dense table holds, the shortest a word and no pair.
 
     ``top`` is where numbers would grow too large.

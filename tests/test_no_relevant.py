@@ -40,7 +40,7 @@ def option(spec: str, value: str) -> str:
 
 @pytest.mark.parametrize("value", ["zero", "undefined"])
 @pytest.mark.parametrize("name", NAMES)
-def test_tables_and_runs_have_one_mean_under_one_option(name, value):
+def test_score_and_rank_have_equal_means_with_the_same_option(name, value):
     spec = option(name, value)
     found = summarize(fm.score(ROWS, metrics=[spec]))
     ranked = fm.rank(RUN, JUDGED, [NAMES[name]], no_relevant=value)
@@ -53,25 +53,25 @@ def test_tables_and_runs_have_one_mean_under_one_option(name, value):
     assert how in other
 
 
-def test_tables_leave_them_out_and_runs_count_them_unless_told_otherwise():
+def test_default_is_undefined_in_score_and_zero_in_rank():
     assert summarize(fm.score(ROWS, metrics=["retrieval_recall"]))["retrieval_recall"].mean == 1.0
     assert fm.rank(RUN, JUDGED, "recall").mean["recall"] == 0.5
 
 
-def test_metrics_share_a_note_and_levels_have_their_own_count():
+def test_metrics_share_a_note_with_the_largest_count():
     (note,) = summarize(fm.score(ROWS, metrics="mrr,ndcg,recall@5")).notes
     assert note.startswith("mrr, ndcg, recall@5: 2 of 4 scored rows (50 %) have")
     (note,) = summarize(fm.score(ROWS, metrics="mrr,retrieval_recall(relevance_level=2)")).notes
     assert note.startswith("mrr, retrieval_recall(relevance_level=2): up to 3 of 4 scored rows (75 %) have")
 
 
-def test_nothing_is_said_where_each_query_has_one():
+def test_no_note_if_every_query_has_a_relevant_document():
     rows = {"retrieved_ids": [["a"], ["b"], None], "relevant_ids": [["a"], ["c"], []]}
     assert list(summarize(fm.score(rows, metrics="mrr,ndcg@10")).notes) == []
     assert fm.rank({"q": {"a": 1}}, {"q": {"a": 1}}).notes == []
 
 
-def test_both_commands_say_it(tmp_path, monkeypatch):
+def test_score_and_rank_commands_print_the_note(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     rows = [dict(zip(ROWS, row, strict=True)) for row in zip(*ROWS.values(), strict=True)]
     (tmp_path / "in.jsonl").write_text("\n".join(map(json.dumps, rows)))
@@ -85,7 +85,7 @@ def test_both_commands_say_it(tmp_path, monkeypatch):
     assert [len(result["notes"]) for result in told.values()] == [1]
 
 
-def test_a_value_that_is_none_is_refused():
+def test_invalid_values_raise():
     with pytest.raises(fm.errors.OptionError, match="no_relevant"):
         fm.score(ROWS, metrics=["retrieval_recall(no_relevant='skip')"])
 
@@ -98,7 +98,7 @@ def table(tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize("value", ["zero", "undefined"])
-def test_one_option_is_that_of_every_metric_that_sets_none(value):
+def test_global_option_applies_to_metrics_without_their_own(value):
     other = {"zero": "undefined", "undefined": "zero"}[value]
     for spec in NAMES:
         asked = [spec, option(spec, value), option(spec, other)]
@@ -111,7 +111,7 @@ def test_one_option_is_that_of_every_metric_that_sets_none(value):
         assert str(suite[name].to_pylist()) == str(fm.score(ROWS, [option(name, value)])[0].to_pylist())
 
 
-def test_the_note_says_how_they_were_counted_and_names_the_column():
+def test_note_names_the_treatment_and_the_column():
     told = {}
     for value in (None, "zero", "undefined"):
         (told[value],) = summarize(fm.score(ROWS, metrics="mrr,ndcg@10", no_relevant=value)).notes
@@ -123,7 +123,7 @@ def test_the_note_says_how_they_were_counted_and_names_the_column():
 
 
 @pytest.mark.parametrize("output", ["out.parquet", "out.csv", "out.jsonl", "out.arrow", "out/"])
-def test_the_program_and_files_have_the_option_of_rank(table, output):
+def test_command_and_score_files_accept_no_relevant(table, output):
     done = program("score", "in.jsonl", "-o", output, "-m", "mrr,recall@1", "--no-relevant", "zero")
     assert (done.code, done.err) == (0, "")
     (note,) = json.loads(program("summarize", output, "--json").out)["notes"]
@@ -134,7 +134,7 @@ def test_the_program_and_files_have_the_option_of_rank(table, output):
     assert list(made.notes) == [note]
 
 
-def test_other_values_are_refused_and_runs_that_count_otherwise_are_told_apart(table):
+def test_invalid_values_raise_and_differing_files_are_noted(table):
     for score in (fm.score, lambda rows, **given: fm.score_files("in.jsonl", "o.csv", **given)):
         with pytest.raises(fm.errors.OptionError, match="no_relevant='skip': expected 'undefined' or 'zero'"):
             score(ROWS, no_relevant="skip")
@@ -146,7 +146,7 @@ def test_other_values_are_refused_and_runs_that_count_otherwise_are_told_apart(t
     assert "option 'no_relevant' of 'mrr' is 'undefined' in undefined.parquet, 'zero' in zero.parquet" in notes
 
 
-def test_the_profile_takes_it_too(table):
+def test_profile_accepts_no_relevant(table):
     assert list(fm.profile_files("in.jsonl", metrics="mrr", no_relevant="zero").metrics) == ["mrr"]
     done = program("profile", "in.jsonl", "-m", "mrr", "--no-relevant", "undefined", "--json")
     assert (done.code, done.err) == (0, "")

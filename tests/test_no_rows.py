@@ -26,7 +26,7 @@ def _here(tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize("name", INPUTS)
-def test_every_input_of_no_rows_is_scored(tmp_path, name):
+def test_empty_input_of_every_format_is_scored(tmp_path, name):
     write(EMPTY.empty_table(), tmp_path / name)
     done = program("score", name, "-o", "o.jsonl", "-m", METRICS)
     assert (done.code, done.err) == (0, "")
@@ -35,7 +35,7 @@ def test_every_input_of_no_rows_is_scored(tmp_path, name):
 
 @pytest.mark.parametrize("rows", ["none", "bad"])
 @pytest.mark.parametrize("name", OUTPUTS)
-def test_every_output_of_no_rows_is_read_again(tmp_path, name, rows):
+def test_empty_output_of_every_format_is_readable(tmp_path, name, rows):
     text = "id,answer,reference,latency_ms\n" + ("1,a,b,soon\n2,a\n" if rows == "bad" else "")
     (tmp_path / "in.csv").write_text(text)
     done = program("score", "in.csv", "-o", name, "-m", METRICS, "--on-error", "skip")
@@ -55,7 +55,7 @@ def test_every_output_of_no_rows_is_read_again(tmp_path, name, rows):
 
 
 @pytest.mark.parametrize("name", ["o.jsonl", "o.jsonl.zst", "o.csv", "o.parquet", "o.arrow"])
-def test_the_other_commands_write_none_that_are_read_again(tmp_path, name):
+def test_empty_match_output_is_readable(tmp_path, name):
     (tmp_path / "q.csv").write_text("id,question\n")
     (tmp_path / "faq.csv").write_text("question,answer\na,b\n")
     done = program("match", "q.csv", "faq.csv", "-o", name)
@@ -68,7 +68,7 @@ def test_the_other_commands_write_none_that_are_read_again(tmp_path, name):
 @pytest.mark.parametrize(
     "said", [b"", b"{", b"[]", b"\xff", b'{"metrics": 7}', b'{"metrics": {"x": 1}}', b"[" * 99_999]
 )
-def test_metadata_that_no_run_wrote_are_refused_by_name(tmp_path, said):
+def test_foreign_metadata_raise_with_file_name(tmp_path, said):
     (tmp_path / "s.csv").write_text("token_f1\n")
     (tmp_path / "s.csv.meta.json").write_bytes(said)
     done = program("summarize", "s.csv")
@@ -77,7 +77,7 @@ def test_metadata_that_no_run_wrote_are_refused_by_name(tmp_path, said):
     assert "metadata" in done.err
 
 
-def test_a_file_that_nothing_describes_is_still_empty(tmp_path):
+def test_empty_file_without_valid_metadata_raises(tmp_path):
     for name in ("t.jsonl", "t.csv"):
         (tmp_path / name).touch()
         with pytest.raises(FileFormatError, match=f"^{name}: the file is empty$"):

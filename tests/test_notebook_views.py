@@ -68,7 +68,7 @@ def results():
     ]
 
 
-def test_a_notebook_shows_the_tables_and_notes_of_a_result():
+def test_notebook_shows_tables_and_notes():
     for found in results():
         assert isinstance(found, Shown)
         page = Reader(found._repr_html_())
@@ -78,7 +78,7 @@ def test_a_notebook_shows_the_tables_and_notes_of_a_result():
         assert {name for _, attributes in page.tags for name in attributes} <= {"class", "scope"}
 
 
-def test_signs_stand_for_what_hides_and_every_cell_is_escaped():
+def test_control_characters_are_replaced_and_cells_escaped():
     class Odd(Shown):
         def grids(self):
             return [Grid((HOSTILE[0], "a\u202eb"), [(HOSTILE[1], HOSTILE[5])])]
@@ -93,7 +93,7 @@ def test_signs_stand_for_what_hides_and_every_cell_is_escaped():
     assert "<img" not in page
 
 
-def test_a_result_prints_where_jinja_is_not_installed(monkeypatch):
+def test_results_print_without_jinja(monkeypatch):
     found = fm.summarize({"f1": [0.5]})
     html_parts._own.cache_clear()
     monkeypatch.setitem(sys.modules, "jinja2", None)
@@ -104,7 +104,7 @@ def test_a_result_prints_where_jinja_is_not_installed(monkeypatch):
     assert "0.5000" in found._repr_html_()
 
 
-def test_pages_take_their_tables_from_the_same_template(tmp_path):
+def test_pages_use_the_notebook_table_template(tmp_path):
     judged = {"id": [1, 2], "judge_x": [1.0, 4.0], "judge_x_status": ["ok", "ok"]}
     fm.report(made(3), tmp_path / "r.html", judged=judged)
     page = (tmp_path / "r.html").read_text(encoding="utf-8")

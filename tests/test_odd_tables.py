@@ -33,12 +33,12 @@ NUMBERED = pd.DataFrame([["in Paris", "Paris"]])
         ),
     ],
 )
-def test_what_is_no_table(table, message):
+def test_invalid_tables_raise(table, message):
     with pytest.raises(ColumnError, match=message):
         fm.score(table, ["token_f1"])
 
 
-def test_one_reference_among_lists_of_them_is_a_list_of_one(tmp_path):
+def test_single_reference_among_lists_is_a_list_of_one(tmp_path):
     rows = [{"answer": "a", "reference": one} for one in ("a", ["b", "a"], None, [])]
     expected = [1.0, 1.0, None, None]
     assert fm.score(rows, ["token_f1"])["token_f1"].to_pylist() == expected
@@ -50,21 +50,21 @@ def test_one_reference_among_lists_of_them_is_a_list_of_one(tmp_path):
             fm.token_f1(["a"] * len(wrong), wrong)
 
 
-def test_columns_that_pandas_calls_by_numbers():
+def test_pandas_columns_with_numeric_names():
     made = fm.score(NUMBERED, ["token_f1"], columns={"answer": 0, "reference": 1})  # type: ignore[dict-item]
     assert made["token_f1"].to_pylist() == [pytest.approx(2 / 3)]
     with pytest.raises(ColumnError, match=r"expected \{canonical: yours\}"):
         fm.score(NUMBERED, ["token_f1"], columns=["answer"])  # type: ignore[arg-type]
 
 
-def test_a_column_that_is_none():
+def test_invalid_columns_raise():
     with pytest.raises(TypeError, match=r"token_f1\(\) needs the columns reference"):
         fm.token_f1(["a"], None)
     with pytest.raises(ColumnError, match="column 'contexts': expected one value per row, got a single NoneType"):
         fm.anchors(["a"], None)
 
 
-def test_a_name_stands_for_a_list_of_one(tmp_path):
+def test_string_option_equals_list_of_one_name(tmp_path):
     assert list(fm.rouge(["a"], ["a"], types="rougeL")) == ["rougeL_precision", "rougeL_recall", "rougeL_f1"]
     scores, labels = {"id": [1, 2, 3], "fit": [0.1, 0.2, 0.3]}, {"id": [3, 2, 1], "ann": [1, 1, 0]}
     assert list(fm.validate(scores, labels, metrics="fit", raters="ann", resamples=2)) == ["fit"]
@@ -72,21 +72,21 @@ def test_a_name_stands_for_a_list_of_one(tmp_path):
     assert fm.grounding_overlap(["Paris [1]."], [["Paris"]], cache=tmp_path / "cache").tolist() == [1.0]
 
 
-def test_row_labels_of_pandas_are_no_scores():
+def test_pandas_row_labels_are_not_scores():
     frame = pd.DataFrame({"fit": [0.5, np.nan]}, index=[3.5, 4.5])
     assert list(fm.summarize(frame)) == ["fit"]
     labels = pd.DataFrame({"label": [9, 0, 1]}, index=[5, 7, 6])
     assert fm.validate({"fit": [0.1, 0.2]}, labels[labels["label"] < 9], resamples=2).label == "label"
 
 
-def test_scores_and_labels_that_do_not_meet():
+def test_scores_and_labels_without_common_ids_raise():
     with pytest.raises(InputError, match="share no 'id'; the scores have for example 'q1', the labels '1'"):
         fm.validate({"id": ["q1", "q2"], "fit": [0.1, 0.2]}, {"id": [1, 2], "label": [0, 1]})
     with pytest.raises(ColumnError, match=r"no column of scores \(numbers or booleans\) among id, why"):
         fm.validate({"id": [0, 1], "why": ["a", "b"]}, [0, 1])
 
 
-def test_a_k_that_is_no_number_of_rows():
+def test_invalid_k_raises():
     for wrong in (1.5, 0):
         with pytest.raises(OptionError, match=f"k={wrong}: expected a whole number from 1 to 100,000"):
             fm.match_faq(["a"], ["a"], k=wrong)  # type: ignore[arg-type]

@@ -29,7 +29,7 @@ def nulls(values):
 
 
 @given(st.lists(st.tuples(amounts, amounts, amounts), min_size=1, max_size=8))
-def test_lists_add_up(rows):
+def test_token_lists_are_summed(rows):
     given = {
         name: pa.array(column, pa.list_(pa.int64()))
         for name, column in zip(NAMES, zip(*rows, strict=True), strict=True)
@@ -39,7 +39,7 @@ def test_lists_add_up(rows):
 
 
 @given(st.lists(st.tuples(counts, counts, counts), min_size=1, max_size=8))
-def test_numbers_are_rounds_by_themselves(rows):
+def test_single_numbers_count_as_one_round(rows):
     given = {name: pa.array(column, pa.int64()) for name, column in zip(NAMES, zip(*rows, strict=True), strict=True)}
     assert nulls(fm.total_tokens(**given).tolist()) == [oracle.total_tokens(*row) for row in rows]
 
@@ -50,7 +50,7 @@ def test_numbers_are_rounds_by_themselves(rows):
     ids=str,
 )
 @pytest.mark.parametrize("name", NAMES)
-def test_any_type_of_list(kind, name):
+def test_every_list_type_is_accepted(kind, name):
     column = pa.array(LISTS, kind)
     other = {} if name == "total_tokens" else {"completion_tokens": [0] * 7, "prompt_tokens": [0] * 7, name: column}
     for array in (column, pa.concat_arrays([column, column]).slice(7)):
@@ -58,20 +58,20 @@ def test_any_type_of_list(kind, name):
     assert nulls(fm.total_tokens(**(other or {name: column})).tolist()) == SUMS
 
 
-def test_lists_of_one_length():
+def test_fixed_size_lists_are_summed():
     pairs = pa.array([[1, 2], None, [3, None], [4, 5]], pa.list_(pa.int64(), 2))
     assert nulls(fm.prompt_tokens(pairs).tolist()) == [3, None, None, 9]
     assert fm.prompt_tokens(np.array([[1, 2], [3, 4]])).tolist() == [3, 7]
 
 
-def test_an_unknown_round_is_missing_and_raises_no_score():
+def test_round_with_null_makes_total_missing():
     """A sum without it would be too small, and fewer tokens are better."""
     summary = fm.summarize(fm.score({"prompt_tokens": LISTS, "completion_tokens": LISTS}, "total_tokens"))
     assert (summary["total_tokens"].n, summary["total_tokens"].n_missing) == (3, 4)
     assert summary.figures["avg_total_tokens"] == (6 + 6 + 36) / 3
 
 
-def test_one_part_is_no_total():
+def test_total_tokens_needs_prompt_and_completion_tokens():
     message = "'total_tokens', or 'prompt_tokens' and 'completion_tokens'"
     with pytest.raises(ColumnError, match=f"total_tokens needs the column {message}"):
         fm.score({"prompt_tokens": [1]}, "total_tokens")
@@ -81,14 +81,14 @@ def test_one_part_is_no_total():
     assert fm.score({"prompt_tokens": [1], "completion_tokens": [2]})["total_tokens"].to_pylist() == [3]
 
 
-def test_texts_are_no_amounts():
+def test_text_amounts_raise():
     for column in (["a"], [["a"]], [[[1]]]):
         with pytest.raises(ColumnError, match="'prompt_tokens': expected numbers"):
             fm.prompt_tokens(column)
 
 
 @pytest.mark.parametrize("form", ["parquet", "arrow", "jsonl"])
-def test_files_with_lists(tmp_path, form):
+def test_files_with_token_lists_are_scored(tmp_path, form):
     table = pa.table({"prompt_tokens": LISTS, "completion_tokens": [1] * 7})
     file, out = tmp_path / f"rows.{form}", tmp_path / "scores.parquet"
     if form == "parquet":
@@ -104,7 +104,7 @@ def test_files_with_lists(tmp_path, form):
 
 
 @pytest.mark.parametrize("late", [[7, [1, 2]], [[1, 2], 7], [None, 7, [1, 2]], [7] * 3000 + [[1, 2]]])
-def test_json_lines_may_mix_numbers_and_lists(tmp_path, late):
+def test_json_lines_can_mix_numbers_and_lists(tmp_path, late):
     """Whichever comes first, and however late the other."""
     file = tmp_path / "rows.jsonl"
     file.write_text("".join(json.dumps({"total_tokens": one}) + "\n" for one in late))
@@ -114,14 +114,14 @@ def test_json_lines_may_mix_numbers_and_lists(tmp_path, late):
 
 
 @pytest.mark.parametrize("value", ["7", [["7"]], {"a": 1}, True, ["7"], [True]])
-def test_json_lines_name_what_is_no_amount(tmp_path, value):
+def test_json_lines_error_names_invalid_amount(tmp_path, value):
     file = tmp_path / "rows.jsonl"
     file.write_text('{"total_tokens": 1}\n' + json.dumps({"total_tokens": value}) + "\n")
     with pytest.raises(InputError, match=r"rows.jsonl, line 2.*total_tokens.*expected a number"):
         fm.score_files(file, tmp_path / "scores.parquet", metrics="total_tokens")
 
 
-def test_csv_has_numbers_only(tmp_path):
+def test_csv_accepts_only_numbers(tmp_path):
     file = tmp_path / "rows.csv"
     file.write_text("prompt_tokens,completion_tokens\n1,2\n,3\n")
     fm.score_files(file, tmp_path / "scores.parquet")
@@ -132,7 +132,7 @@ rounds = st.lists(st.tuples(st.none() | st.sampled_from(["a", "b", "c"]), counts
 
 
 @given(rounds)
-def test_rows_of_one_id_add_up(rows):
+def test_rows_with_the_same_id_are_summed(rows):
     ids = [name for name, _ in rows]
     given = pa.array([[one] if isinstance(one, int) else one for _, one in rows], pa.list_(pa.int64()))
     found = fm.tokens_by_id(pa.array(ids, pa.string()), total_tokens=given).to_pylist()
@@ -148,7 +148,7 @@ def test_rows_of_one_id_add_up(rows):
     assert found == expected
 
 
-def test_rows_of_one_id_need_columns_of_one_length():
+def test_rows_with_the_same_id_need_equal_column_lengths():
     with pytest.raises(ColumnError, match="2 ids, 1 prompt_tokens"):
         fm.tokens_by_id([1, 2], prompt_tokens=[1], completion_tokens=[1, 2])
     with pytest.raises(ColumnError, match="tokens_by_id needs the column 'total_tokens', or"):
@@ -156,7 +156,7 @@ def test_rows_of_one_id_need_columns_of_one_length():
     assert fm.tokens_by_id([], total_tokens=[]).num_rows == 0
 
 
-def test_a_metric_of_ones_own_reads_the_sum():
+def test_custom_metric_receives_the_sum():
     @fm.metric(bounds=(0, math.inf), better="lower", name="own_cost")
     def own_cost(prompt_tokens: float) -> float:
         return prompt_tokens * 2
@@ -170,5 +170,5 @@ def test_a_metric_of_ones_own_reads_the_sum():
         forget(REGISTRY["own_cost"])
 
 
-def test_every_column_of_tokens_holds_amounts():
+def test_all_token_columns_accept_amounts():
     assert {name for name, column in COLUMNS.items() if column.kind == "amounts"} == set(NAMES)

@@ -28,7 +28,7 @@ def source(tmp_path: Path) -> Path:
     return path
 
 
-def test_scores_and_metadata_reach_the_file_and_nothing_else_stays(tmp_path, source):
+def test_scores_and_metadata_are_written_without_leftovers(tmp_path, source):
     result = run(open_source(source), JOB, tmp_path / "out.parquet", limits=Limits(64, 1 << 20, 300))
     made = pq.read_table(result.output)
     expected = score(table(1000).combine_chunks().to_batches()[0])
@@ -46,7 +46,7 @@ def test_scores_and_metadata_reach_the_file_and_nothing_else_stays(tmp_path, sou
 @pytest.mark.parametrize(
     "name", ["o.jsonl", "o.jsonl.gz", "o.jsonl.zst", "o.csv", "o.tsv", "o.csv.gz", "o.arrow", "o.feather"]
 )
-def test_every_output_format_holds_the_same_scores(tmp_path, source, name):
+def test_output_formats_hold_equal_scores(tmp_path, source, name):
     run(open_source(source), JOB, tmp_path / "o.parquet")
     expected = pq.read_table(tmp_path / "o.parquet")
     run(open_source(source), JOB, tmp_path / name)
@@ -63,7 +63,7 @@ def test_every_output_format_holds_the_same_scores(tmp_path, source, name):
     assert read_metadata(tmp_path / name) == beside
 
 
-def test_text_outputs_look_as_expected(tmp_path):
+def test_text_outputs_have_the_expected_content(tmp_path):
     (tmp_path / "in.jsonl").write_text('{"id": "a", "answer": "x\\u2028\\"y"}\n{"id": null, "answer": ""}\n')
     job = Job(
         lambda batch: batch.append_column("s", pa.array([0.1, float("nan")][: batch.num_rows], pa.float64())), KINDS
@@ -75,7 +75,7 @@ def test_text_outputs_look_as_expected(tmp_path):
     assert (tmp_path / "o.csv").read_text(encoding="utf-8") == '"id","answer","s"\n"a","x\u2028""y",0.1\n,"",\n'
 
 
-def test_a_folder_gets_parts_and_the_metadata(tmp_path, source):
+def test_folder_output_holds_parts_and_metadata(tmp_path, source):
     for name in ("out", "given/"):
         result = run(open_source(source), JOB, f"{tmp_path}/{name}", limits=Limits(part_rows=400), threads=2)
         parts = ["_fastmetrics.json", *(f"part-{n:06d}.parquet" for n in range(3))]
@@ -96,7 +96,7 @@ def test_a_folder_gets_parts_and_the_metadata(tmp_path, source):
 
 @pytest.mark.parametrize("name", ["o.parquet", "o.jsonl", "o.csv", "o.arrow", "o/"])
 @pytest.mark.parametrize("text", ["id,answer\n", "id,answer\n1,bad\n"])
-def test_no_rows_in_none_out(tmp_path, name, text):
+def test_empty_input_gives_empty_output(tmp_path, name, text):
     (tmp_path / "in.csv").write_text(text)
     result = run(open_source(tmp_path / "in.csv"), Job(choosy, KINDS), f"{tmp_path}/{name}", on_error="skip")
     assert (result.rows, result.rejected) == (0, text.count("bad"))
@@ -107,7 +107,7 @@ def test_no_rows_in_none_out(tmp_path, name, text):
     assert sum(len(chunk.rows) for chunk in made.chunks(made.select({"id": "any"}))) == 0
 
 
-def test_an_existing_output_is_left_alone(tmp_path, source):
+def test_existing_output_is_not_overwritten(tmp_path, source):
     (tmp_path / "o.parquet").write_text("mine")
     with pytest.raises(OutputError) as caught:
         run(open_source(source), JOB, tmp_path / "o.parquet", resume=True)
@@ -120,7 +120,7 @@ def test_an_existing_output_is_left_alone(tmp_path, source):
     assert str(caught.value) == f"{source} is an input; write to another name"
 
 
-def test_impossible_outputs_are_refused_before_any_work(tmp_path, source):
+def test_invalid_outputs_raise_before_scoring(tmp_path, source):
     with pytest.raises(OutputError) as caught:
         run(open_source(source), JOB, tmp_path / "no" / "o.parquet")
     assert str(caught.value) == f"cannot write {tmp_path}/no/o.parquet: there is no folder {tmp_path}/no"
@@ -147,7 +147,7 @@ except OutputError as error:
 """
 
 
-def test_a_read_only_folder_is_named(tmp_path, source):
+def test_read_only_folder_error_names_the_folder(tmp_path, source):
     folder = tmp_path / "locked"
     folder.mkdir(mode=0o555)
     for one in (tmp_path, *tmp_path.parents):
@@ -163,7 +163,7 @@ def test_a_read_only_folder_is_named(tmp_path, source):
     assert done.stdout == f"cannot write {folder}/o.parquet: Permission denied\n", done.stderr
 
 
-def test_observations_reach_the_conclusion_in_order_with_nan_and_null_apart(tmp_path, source):
+def test_observations_are_ordered_and_distinguish_nan_from_null(tmp_path, source):
     def observe(part: pa.RecordBatch) -> list[int]:
         ratio = part["ratio"]
         return [part.num_rows, ratio.null_count, pc.sum(pc.is_nan(ratio)).as_py()]
@@ -183,7 +183,7 @@ def test_observations_reach_the_conclusion_in_order_with_nan_and_null_apart(tmp_
 
 @pytest.mark.skipif("FASTMETRICS_DATA" not in os.environ, reason="needs FASTMETRICS_DATA")
 @pytest.mark.parametrize("name", ["evouna_qa", "mtrag_human_eval", "xquad_en_ru"])
-def test_real_tables_survive_json_lines(tmp_path, name):
+def test_real_tables_round_trip_through_json_lines(tmp_path, name):
     path = Path(os.environ["FASTMETRICS_DATA"], "dev", f"{name}.parquet")
     kinds = dict.fromkeys(pq.read_schema(path).names, "any")
     copy = Job(lambda batch: batch, kinds)

@@ -34,7 +34,7 @@ def of(values, clusters=None):
 
 
 @given(SOME)
-def test_few_rows_try_every_pattern_of_signs(values):
+def test_few_rows_use_all_sign_patterns(values):
     """The twin counts in fractions (0.1 is a tenth), so that sums that are equal on paper are equal."""
     exact = [Fraction(value).limit_denominator(10**10) for value in values]
     sums = [
@@ -43,7 +43,7 @@ def test_few_rows_try_every_pattern_of_signs(values):
     assert randomisation_p(of(values), 10, 0, 1) == sum(abs(one) >= abs(sum(exact)) for one in sums) / len(sums)
 
 
-def test_many_rows_agree_with_scipy():
+def test_randomisation_p_of_many_rows_agrees_with_scipy():
     values = RNG.normal(0.12, 1, 300)
     mine = randomisation_p(of(values), 200_000, 3, 2)
     theirs = stats.permutation_test(
@@ -56,7 +56,7 @@ def test_many_rows_agree_with_scipy():
     assert mine == pytest.approx(theirs, abs=5 * math.sqrt(theirs * (1 - theirs) / 50_000))
 
 
-def test_p_is_never_zero_and_counts_itself():
+def test_p_is_positive_and_counts_the_observed_pattern():
     assert randomisation_p(of(np.ones(100)), 999, 0, 1) == 1 / 1000
     assert randomisation_p(of(np.zeros(100)), 999, 0, 1) == 1.0
 
@@ -70,7 +70,7 @@ def test_equal_sums_count_as_equal():
 
 
 @pytest.mark.parametrize("n", [1, 8, 63, 64, 65, 129, 200])
-def test_signs_are_fair_and_unrelated(n):
+def test_random_signs_are_fair_and_independent(n):
     """Of powers of 2 each sum tells all the signs."""
     draws = 4000
     seen = np.zeros((draws, n), np.int64)
@@ -92,7 +92,7 @@ def test_signs_are_fair_and_unrelated(n):
 
 
 @pytest.mark.parametrize("n", [2, 5, 1023, 1024, 1025, 2500])
-def test_each_row_is_drawn_once_on_average(n):
+def test_bootstrap_draw_counts_are_multinomial(n):
     """Whole numbers tell how often some rows were drawn; the counts are those of a multinomial distribution."""
     draws = 3000
     watched = sorted({0, 1, n // 2, min(1023, n - 1), n - 2, n - 1})
@@ -114,7 +114,7 @@ def test_each_row_is_drawn_once_on_average(n):
         assert np.cov(counts[0], counts[-1])[0, 1] == pytest.approx(-1 / n, abs=5 / math.sqrt(draws))
 
 
-def test_clusters_are_drawn_whole():
+def test_bootstrap_draws_whole_clusters():
     values, sizes = np.array([5, 7, 11]), np.array([1, 2, 3])
     out, rows = np.empty(500, np.int64), np.empty(500, np.int64)
     resampled_clusters(values, sizes, np.uint64(1), 0, out, rows)
@@ -142,7 +142,7 @@ def test_intervals_agree_with_scipy(bca):
     assert mine == pytest.approx((theirs.low, theirs.high), abs=0.003)
 
 
-def test_the_other_tests_are_those_of_the_packages():
+def test_other_tests_equal_reference_packages():
     values = RNG.normal(0.1, 1, 60)
     values[:5] = 0.0
     assert p_value("t", of(values), 1, 0, 1) == pytest.approx(stats.ttest_1samp(values, 0).pvalue, rel=1e-9)
@@ -154,19 +154,19 @@ def test_the_other_tests_are_those_of_the_packages():
 
 
 @pytest.mark.parametrize("test", ["fisher", "t", "mcnemar", "wilcoxon"])
-def test_where_nothing_differs_p_is_1_and_without_rows_undefined(test):
+def test_p_is_1_without_differences_and_undefined_without_rows(test):
     assert p_value(test, of(np.zeros(50)), 100, 0, 1) == 1.0
     assert math.isnan(p_value(test, of([]), 100, 0, 1))
 
 
-def test_one_pair_says_little():
+def test_single_pair_has_p_1_and_undefined_interval():
     one = of([0.5])
     assert randomisation_p(one, 100, 0, 1) == 1.0
     assert all(map(math.isnan, (*bootstrap_interval(one, 0.95, 100, 0, 1), effect_size(one.values), detectable(one))))
     assert math.isnan(p_value("t", one, 1, 0, 1))
 
 
-def test_clusters_flip_together():
+def test_signs_of_a_cluster_flip_together():
     """Rows of one cluster are one draw: the p is that of the clusters' sums, and there are 2³ patterns of three."""
     values, clusters = [0.1, 0.2, 0.3, 0.4, 0.5, 0.6], [7, 7, 3, 3, 5, 5]
     assert randomisation_p(of(values, clusters), 10, 0, 1) == 2 / 8
@@ -180,7 +180,7 @@ def test_clusters_flip_together():
 
 
 @pytest.mark.parametrize("n", [21, 1000, 9000])
-def test_threads_do_not_show(n):
+def test_threads_do_not_change_results(n):
     values = RNG.normal(0, 1, n)
     clusters = np.arange(n) // 3
     for differences in (of(values), of(values, clusters)):
@@ -191,7 +191,7 @@ def test_threads_do_not_show(n):
         assert len(found) == 1
 
 
-def test_effect_and_detectable_by_hand():
+def test_effect_size_and_detectable_difference_by_hand():
     values = np.array([0.0, 1.0, 2.0, 3.0])
     assert effect_size(values) == pytest.approx(1.5 / np.std(values, ddof=1))
     error = np.std(values, ddof=1) / 2
@@ -199,7 +199,7 @@ def test_effect_and_detectable_by_hand():
     assert detectable(of(values)) == pytest.approx(expected, rel=1e-9)
 
 
-def test_the_t_interval_is_that_of_scipy():
+def test_t_interval_equals_scipy():
     random = np.random.default_rng(0)
     a, b = random.random(50), random.random(50)
     found = fm.compare({"a": {"id": range(50), "m": a}, "b": {"id": range(50), "m": b}}, interval="t", confidence=0.9)

@@ -23,7 +23,7 @@ def contests(wins):
     return [(f"s{i}", f"s{j}", f"s{i}") for i, row in enumerate(wins) for j, n in enumerate(row) for _ in range(n)]
 
 
-def test_counts_are_plain():
+def test_counts_of_wins_and_flips():
     first = ["A", "A", "B", "tie", None, "A", None]
     second = ["A", "B", "B", "A", "A", None, None]
     found = fm.pairwise(first, second)
@@ -37,13 +37,13 @@ def test_counts_are_plain():
     assert other.first_place == found.first_place
 
 
-def test_a_judge_that_always_takes_the_first_flips_always():
+def test_position_biased_judge_always_flips():
     found = fm.pairwise(["A"] * 9, ["B"] * 9)
     assert (found.win_rate.value, found.flips.value, found.first_place.value) == (0.5, 1.0, 1.0)
     assert found.flips.low > 0.6
 
 
-def test_no_rows_are_undefined_and_odd_verdicts_named():
+def test_empty_input_is_undefined_and_invalid_verdicts_raise():
     found = fm.pairwise([None], ["A"])
     assert (found.n, math.isnan(found.win_rate.value), found.n_one_order) == (0, True, 1)
     with pytest.raises(InputError, match="second order, row 1: expected 'A', 'B', 'tie' or null, got 'C'"):
@@ -52,7 +52,7 @@ def test_no_rows_are_undefined_and_odd_verdicts_named():
         fm.pairwise(["A"], ["A", "B"])
 
 
-def test_strengths_are_those_of_choix():
+def test_strengths_equal_choix():
     found = fm.bradley_terry(contests(WINS))
     assert [found[f"s{i}"].value for i in range(4)] == pytest.approx(CHOIX, abs=1e-12)
     order = np.random.default_rng(0).permutation(sum(map(sum, WINS)))
@@ -60,7 +60,7 @@ def test_strengths_are_those_of_choix():
 
 
 @pytest.mark.parametrize("seed", range(5))
-def test_strengths_are_those_of_greatest_likelihood_with_ties(seed):
+def test_strengths_with_ties_maximise_the_likelihood(seed):
     rng = np.random.default_rng(seed)
     systems = 3 + seed
     played = [(f"s{i}", f"s{j}", rng.choice([f"s{i}", f"s{j}", "tie"])) for i in range(systems) for j in range(i)] * 2
@@ -80,7 +80,7 @@ def test_strengths_are_those_of_greatest_likelihood_with_ties(seed):
     assert sum(one.value for one in found.values()) == pytest.approx(0, abs=1e-12)
 
 
-def test_the_interval_of_strengths_holds_them():
+def test_intervals_contain_the_strengths():
     rng, true, trials, held = np.random.default_rng(8), np.array([0.8, 0.0, -0.8]), 400, 0
     for _ in range(trials):
         wins = np.zeros((3, 3), int)
@@ -104,12 +104,12 @@ def test_the_interval_of_strengths_holds_them():
         ([("a", "b", "c")], "contest 0: expected 'a', 'b', 'tie' or null, got 'c'"),
     ],
 )
-def test_where_there_are_no_strengths_it_is_said(played, said):
+def test_undefined_strengths_have_a_note(played, said):
     with pytest.raises(InputError, match=said):
         fm.bradley_terry(played)
 
 
-def test_published_figures_of_judges_in_both_orders(data_folder):
+def test_published_position_bias_of_judges(data_folder):
     """Each judge's published count of equal verdicts, as far as the rows at hand, a part of all, can meet it."""
     published = json.loads((data_folder / "oracles/llmbar/statistics.json").read_text())
     columns = ["dataset", "judge", "winner_order1", "winner_order2"]

@@ -97,12 +97,12 @@ if importlib.util.find_spec("spacy") is not None:
         (" ", {}),
     ],
 )
-def test_claims_are_those_of_the_parse(pipeline: Any, answer: str, expected: dict[str, bool]) -> None:
+def test_claims_equal_the_definition_on_the_parse(pipeline: Any, answer: str, expected: dict[str, bool]) -> None:
     found = fm.anchors([answer], [CONTEXT], claims=pipeline)["anchors"][0].as_py()
     assert {anchor["text"]: anchor["supported"] for anchor in found} == expected
 
 
-def test_every_score_takes_a_pipeline() -> None:
+def test_claim_scores_accept_a_pipeline() -> None:
     answers = ["The tower was built by Eiffel.", "The tower was built in Dijon."]
     rows = (answers, [CONTEXT] * 2)
     assert fm.hallucination(*rows, claims=stand_in).tolist() == [0.0, 1.0]
@@ -119,13 +119,13 @@ def test_threads_do_not_change_the_claims() -> None:
     assert once.tolist() == fm.hallucination(answers, [CONTEXT] * len(answers), claims=stand_in, threads=2).tolist()
 
 
-def test_missing_spacy_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_missing_spacy_error_names_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "spacy", None)
     with pytest.raises(MissingExtraError, match="spacy"):
         fm.hallucination(["It is."], [["It is."]], claims="spacy:of-no-such-name")
 
 
-def test_an_unknown_model_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_unknown_model_error_names_the_model(monkeypatch: pytest.MonkeyPatch) -> None:
     class Spacy:
         @staticmethod
         def load(name: str) -> Any:
@@ -136,7 +136,7 @@ def test_an_unknown_model_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
         fm.hallucination(["It is."], [["It is."]], claims="spacy:no-such-model")
 
 
-def test_claims_from_elsewhere_are_refused() -> None:
+def test_foreign_claims_raise() -> None:
     with pytest.raises(OptionError, match="claims"):
         fm.hallucination(["It is."], [["It is."]], claims="stanza")
     with pytest.raises(OptionError, match="claims"):

@@ -42,7 +42,7 @@ def small_blocks(monkeypatch):
 
 
 @pytest.mark.parametrize("name", FORMATS)
-def test_reading_goes_on_after_a_passing_fault(tmp_path, monkeypatch, name):
+def test_reading_continues_after_a_transient_fault(tmp_path, monkeypatch, name):
     source = open_source(write(ROWS, tmp_path / name), sizes=SMALL)
     expected = read(source, KINDS)
     for after in (0, 1):
@@ -53,7 +53,7 @@ def test_reading_goes_on_after_a_passing_fault(tmp_path, monkeypatch, name):
 
 
 @pytest.mark.parametrize("name", [name for name in FORMATS if name.endswith((".parquet", ".jsonl"))])
-def test_faults_with_rows_between_them_may_be_many(tmp_path, monkeypatch, name):
+def test_many_faults_are_retried_if_rows_arrive_between(tmp_path, monkeypatch, name):
     source = open_source(write(ROWS, tmp_path / name), sizes=SMALL)
     expected = read(source, KINDS)
     left = failing(monkeypatch, source, OSError(5, "Input/output error"), 1, 4)
@@ -61,7 +61,7 @@ def test_faults_with_rows_between_them_may_be_many(tmp_path, monkeypatch, name):
     assert left == [0]
 
 
-def test_bad_rows_are_met_once(tmp_path, monkeypatch):
+def test_bad_rows_are_reported_once_after_a_retry(tmp_path, monkeypatch):
     lines = [f'{{"id": {n}, "answer": "x"}}' if n % 30 else "bad" for n in range(1, 200)]
     (tmp_path / "in.jsonl").write_text("\n".join(lines))
     source = open_source(tmp_path / "in.jsonl")
@@ -81,7 +81,7 @@ def test_bad_rows_are_met_once(tmp_path, monkeypatch):
         (pa.ArrowInvalid("torn"), 2, "cannot be read: torn"),
     ],
 )
-def test_a_lasting_fault_is_named(tmp_path, monkeypatch, error, left, said):
+def test_permanent_fault_raises(tmp_path, monkeypatch, error, left, said):
     source = open_source(write(ROWS, tmp_path / "t.parquet"), sizes=SMALL)
     counted = failing(monkeypatch, source, error, 0, 3)
     with pytest.raises(FileFormatError) as caught:
@@ -91,7 +91,7 @@ def test_a_lasting_fault_is_named(tmp_path, monkeypatch, error, left, said):
 
 
 @pytest.mark.parametrize("name", FORMATS)
-def test_a_source_can_go_to_another_process(tmp_path, name):
+def test_source_can_be_pickled(tmp_path, name):
     source = open_source(write(ROWS, tmp_path / name), sizes=SMALL)
     source.where(source.spans()[0].start)
     again = pickle.loads(pickle.dumps(source))
@@ -99,14 +99,14 @@ def test_a_source_can_go_to_another_process(tmp_path, name):
     assert again.spans() == source.spans()
 
 
-def test_bad_cells_before_a_cell_longer_than_a_block_are_met_once(tmp_path):
+def test_bad_cells_before_a_long_cell_are_reported_once(tmp_path):
     lines = ["id,latency_ms", *(f"{n},{'bad' if n % 3 == 2 else n}" for n in range(300)), f"{'x' * 9000},1", "9,bad"]
     (tmp_path / "in.csv").write_text("\n".join(lines))
     found, rejects = read(open_source(tmp_path / "in.csv"), {"id": "id", "latency_ms": "number"})
     assert (found.num_rows, len(rejects), len(set(rejects))) == (201, 101, 101)
 
 
-def test_a_block_without_rows_does_not_begin_anew(tmp_path, monkeypatch):
+def test_retry_in_blocks_without_rows_repeats_no_rows(tmp_path, monkeypatch):
     (tmp_path / "in.jsonl").write_text('{"answer": "x"}\n' * 200 + "\n" * 5000 + '{"answer": "y"}\n')
     source = open_source(tmp_path / "in.jsonl")
     expected = read(source, {"answer": "text"})

@@ -56,7 +56,7 @@ def texts(path):
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_svg_shows_its_labels_as_text_and_has_the_same_bytes(tmp_path, found, name):
+def test_svg_has_text_labels_and_reproducible_bytes(tmp_path, found, name):
     result, said = found[name]
     for at in range(2):
         fm.plot(result, tmp_path / f"{at}.svg")
@@ -67,7 +67,7 @@ def test_svg_shows_its_labels_as_text_and_has_the_same_bytes(tmp_path, found, na
 
 
 @pytest.mark.parametrize("name", ["histograms", "changes", "space"])
-def test_png_is_a_picture(tmp_path, found, name):
+def test_png_output_is_a_valid_image(tmp_path, found, name):
     import matplotlib.image
 
     fm.plot(found[name][0], tmp_path / "a.png")
@@ -79,7 +79,7 @@ def test_png_is_a_picture(tmp_path, found, name):
     assert (tmp_path / "a.png").read_bytes() == before
 
 
-def test_heights_of_bars_are_the_counts(tmp_path):
+def test_bar_heights_equal_the_counts(tmp_path):
     fm.plot(fm.histograms({"token_f1": [0.0, 0.1, 0.9, 1.0, 1.0]}, bins=2), tmp_path / "a.svg")
     svg = (tmp_path / "a.svg").read_text()
     heights = []
@@ -89,7 +89,7 @@ def test_heights_of_bars_are_the_counts(tmp_path):
     assert heights[1] / heights[0] == pytest.approx(3 / 2, rel=1e-3)
 
 
-def test_points_are_coloured_by_numbers_and_categories(tmp_path):
+def test_points_can_be_coloured_by_numbers_and_categories(tmp_path):
     points = fm.project(RNG.random((30, 4)))
     fm.plot(points, tmp_path / "numbers.svg", color=[None, *range(29)])
     kinds = [f"topic {row % 14}" for row in range(30)]
@@ -105,7 +105,7 @@ def test_points_are_coloured_by_numbers_and_categories(tmp_path):
     assert not (tmp_path / "x.svg").exists()
 
 
-def test_hostile_labels_are_text(tmp_path):
+def test_hostile_labels_are_escaped(tmp_path):
     names = [
         "</svg><script>alert(1)</script>",
         "\x00\x1b[31m",
@@ -124,7 +124,7 @@ def test_hostile_labels_are_text(tmp_path):
     assert "<script>" not in (tmp_path / "a.svg").read_text()
 
 
-def test_many_metrics_few_rows_and_nothing(tmp_path):
+def test_plots_of_many_metrics_and_few_or_no_rows(tmp_path):
     many = {f"m{at}": [0.1, 0.2] for at in range(40)}
     fm.plot(fm.histograms(many), tmp_path / "many.svg")
     assert "m15, n = 2" in texts(tmp_path / "many.svg")
@@ -133,7 +133,7 @@ def test_many_metrics_few_rows_and_nothing(tmp_path):
     fm.plot(fm.project([[1.0, 2.0]]), tmp_path / "one.svg")
 
 
-def test_what_is_refused(tmp_path, monkeypatch):
+def test_invalid_plots_raise(tmp_path, monkeypatch):
     with pytest.raises(InputError, match="dict has no chart; give a result of histograms"):
         fm.plot({}, tmp_path / "a.svg")
     with pytest.raises(OptionError, match=r"expected a file that ends in \.svg or \.png"):
@@ -146,7 +146,7 @@ def test_what_is_refused(tmp_path, monkeypatch):
         fm.plot(fm.histograms(SCORES), tmp_path / "c.svg")
 
 
-def test_the_command(tmp_path):
+def test_plot_command(tmp_path):
     rows = [{"id": n, "answer": "a b" if n % 3 else "a", "reference": "a", "kind": "xy"[n % 2]} for n in range(12)]
     path = jsonl(tmp_path / "rows.jsonl", *rows)
     for name in ("one", "two"):

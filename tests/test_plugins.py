@@ -80,7 +80,7 @@ def same(scores, expected):
 
 
 @pytest.mark.parametrize("threads", [1, 2])
-def test_a_function_of_a_row(own, threads):
+def test_metric_from_row_function(own, threads):
     assert fm.load_plugin(own) == ["own_overlap", "own_letters", "own_references"]
     scores = fm.score(TABLE, "own_overlap,token_f1", threads=threads)
     same(scores["own_overlap"], list(map(expected_overlap, ANSWERS, REFERENCES)))
@@ -90,7 +90,7 @@ def test_a_function_of_a_row(own, threads):
 
 
 @pytest.mark.parametrize("threads", [1, 2])
-def test_a_function_of_arrays(own, threads):
+def test_metric_from_array_function(own, threads):
     fm.load_plugin(own)
     encoded = TABLE.set_column(1, "answer", TABLE["answer"].dictionary_encode())
     for table in (TABLE, encoded):
@@ -104,7 +104,7 @@ def test_a_function_of_arrays(own, threads):
         same(scores, [None if found is None else max(found) for found in lengths])
 
 
-def test_all_references_optional_columns_and_options(own):
+def test_custom_metric_with_references_optional_columns_and_options(own):
     fm.load_plugin(own)
     assert fm.own_references([["a", "b"], ["a"]], ["x", "y"]).tolist() == [2.0, 1.0]
     assert fm.own_references([["a", "b"], ["a"]], ["x", "y"], [1.0, None]).tolist() == [2.5, 1.0]
@@ -113,7 +113,7 @@ def test_all_references_optional_columns_and_options(own):
         parse("own_references(add=1.5)")
 
 
-def test_files_summaries_and_labels(own, tmp_path):
+def test_custom_metrics_in_files_summaries_and_validation(own, tmp_path):
     source, out = tmp_path / "in.parquet", tmp_path / "out.parquet"
     pq.write_table(TABLE, source)
     done = program("score", source, "-o", out, "-m", "own_overlap,token_f1", "--plugin", own, "--threads", 2)
@@ -131,7 +131,7 @@ def test_files_summaries_and_labels(own, tmp_path):
     assert "own_overlap" in profile.out
 
 
-def test_a_run_is_not_resumed_with_other_code(own, tmp_path):
+def test_changed_code_prevents_resuming(own, tmp_path):
     fm.load_plugin(own)
     before = code_of(parse("own_overlap").metric)
     assert before == code_of(parse("own_overlap").metric) != code_of(parse("own_references").metric)
@@ -149,7 +149,7 @@ def test_a_run_is_not_resumed_with_other_code(own, tmp_path):
     assert code_of(parse("own_overlap").metric) == before
 
 
-def test_another_process_needs_no_file(own, tmp_path):
+def test_custom_metric_works_in_another_process_without_file(own, tmp_path):
     fm.load_plugin(own)
     kept = tmp_path / "metric.pickle"
     kept.write_bytes(pickle.dumps(REGISTRY["own_overlap"]))
@@ -160,7 +160,7 @@ def test_another_process_needs_no_file(own, tmp_path):
     assert (run.returncode, run.stdout) == (0, "own_overlap [0.5]\n"), run.stderr
 
 
-def test_an_installed_package_offers_metrics(tmp_path):
+def test_installed_package_provides_metrics(tmp_path):
     (tmp_path / "theirs.py").write_text(OWN.replace("own_", "their_"))
     info = tmp_path / "theirs-1.0.dist-info"
     info.mkdir()
@@ -209,7 +209,7 @@ FILES = [
 
 
 @pytest.mark.parametrize(("text", "says"), FILES)
-def test_files_that_declare_nothing_useful(own, text, says):
+def test_files_without_valid_metrics_raise(own, text, says):
     known = dict(REGISTRY)
     own.write_text(f"import fastmetrics as fm\n{text}\n")
     with pytest.raises(PluginError) as caught:
@@ -221,7 +221,7 @@ def test_files_that_declare_nothing_useful(own, text, says):
     assert says in done.err
 
 
-def test_files_that_cannot_be_read(own, tmp_path):
+def test_unreadable_metric_files_raise(own, tmp_path):
     for path in (tmp_path / "absent.py", tmp_path):
         with pytest.raises(PluginError, match="cannot be read"):
             fm.load_plugin(path)
@@ -241,7 +241,7 @@ RETURNED = [
 
 
 @pytest.mark.parametrize(("annotation", "returned", "says"), RETURNED)
-def test_what_is_no_score(own, annotation, returned, says):
+def test_invalid_scores_raise(own, annotation, returned, says):
     code = f"def f(answer: {annotation}):\n    return {returned}\n"
     own.write_text(f"import pyarrow as pa\nimport fastmetrics as fm\n@fm.metric(bounds=(0, 1), better=None)\n{code}")
     fm.load_plugin(own)
@@ -250,7 +250,7 @@ def test_what_is_no_score(own, annotation, returned, says):
     assert says in str(caught.value)
 
 
-def test_a_metric_of_the_main_program_stays_here():
+def test_metric_of_main_module_cannot_be_pickled():
     code = textwrap.dedent("""
         import pickle
         import fastmetrics as fm
@@ -273,7 +273,7 @@ def test_a_metric_of_the_main_program_stays_here():
     assert "metric 'mine' is declared in the main program, which workers cannot import: move it to a file" in run.stdout
 
 
-def test_unknown_names_suggest_own_ones(own):
+def test_unknown_names_suggest_custom_metrics(own):
     fm.load_plugin(own)
     with pytest.raises(UnknownNameError, match="did you mean 'own_overlap'"):
         parse("own_overlp")

@@ -45,7 +45,7 @@ def notes(*names):
 
 
 @pytest.mark.parametrize("suffix", [".parquet", ".jsonl", ".csv", ".arrow", "/"])
-def test_files_of_one_kind_are_named_with_their_rows(suffix):
+def test_note_names_files_and_their_rows(suffix):
     scored("three.jsonl", f"a{suffix}")
     scored("two.jsonl", f"b{suffix}")
     assert notes(f"a{suffix}") == []
@@ -56,7 +56,7 @@ def test_files_of_one_kind_are_named_with_their_rows(suffix):
     assert "read: answer, reference (not gold)" in program("summarize", f"a{suffix}", f"b{suffix}").out.splitlines()
 
 
-def test_files_behind_a_pattern_or_in_a_folder_are_pooled_too(tmp_path):
+def test_files_from_globs_and_folders_are_pooled(tmp_path):
     (tmp_path / "s").mkdir()
     scored("three.jsonl", "s/a.parquet")
     scored("two.jsonl", "s/b.parquet")
@@ -69,7 +69,7 @@ def test_files_behind_a_pattern_or_in_a_folder_are_pooled_too(tmp_path):
     assert figures == json.loads(both)["metrics"]
 
 
-def test_undefined_scores_behind_a_pattern_are_told_from_missing(tmp_path):
+def test_pooled_glob_distinguishes_undefined_from_missing(tmp_path):
     rows = [{"retrieved_ids": ["a"], "relevant_ids": []}, {"retrieved_ids": None, "relevant_ids": ["a"]}]
     for name in "xy":
         jsonl(tmp_path / f"{name}.jsonl", *rows)
@@ -78,7 +78,7 @@ def test_undefined_scores_behind_a_pattern_are_told_from_missing(tmp_path):
     assert (found.n, found.n_missing, found.n_undefined) == (0, 2, 2)
 
 
-def test_other_settings_are_named(tmp_path):
+def test_differing_settings_are_named(tmp_path):
     scored("three.jsonl", "a.csv", metrics="squad_f1(version=1)")
     scored("two.jsonl", "b.csv", "--columns", "reference=gold", metrics="squad_f1(version=1)")
     assert notes("a.csv", "b.csv")[1:] == [
@@ -100,14 +100,14 @@ def test_other_settings_are_named(tmp_path):
     ]
 
 
-def test_a_file_of_another_tool_has_unknown_settings(tmp_path):
+def test_files_without_metadata_have_unknown_settings(tmp_path):
     scored("three.jsonl", "a.jsonl")
     jsonl(tmp_path / "o.jsonl", {"token_f1": 0.5})
     assert notes("o.jsonl", "a.jsonl")[1:] == ["unknown settings: o.jsonl"]
     assert notes("o.jsonl", "o.jsonl") == ["2 files pooled: o.jsonl (1 rows), o.jsonl (1 rows)"]
 
 
-def test_of_many_files_the_first_are_named(tmp_path):
+def test_note_on_many_files_names_the_first(tmp_path):
     for n in range(9):
         jsonl(tmp_path / f"f{n}.jsonl", {"token_f1": 0.5})
     (note,) = notes(*(f"f{n}.jsonl" for n in range(9)))
@@ -115,7 +115,7 @@ def test_of_many_files_the_first_are_named(tmp_path):
     assert note.endswith("f4.jsonl (1 rows) and 4 more")
 
 
-def test_strange_metadata_end_in_no_trace(tmp_path):
+def test_malformed_metadata_cause_no_traceback(tmp_path):
     for n, said in enumerate(
         ({"columns": 7}, {"passed_over": {"a": 7}, "columns": {"a": None}}, {"scores": [1]}, *STRANGE)
     ):
@@ -129,7 +129,7 @@ def inputs_of(path):
     return read_metadata(path)["inputs"]
 
 
-def test_the_same_data_at_another_place_make_the_same_bytes(tmp_path):
+def test_location_of_data_does_not_change_output_bytes(tmp_path):
     for place in ("here", "there/deep"):
         (tmp_path / place).mkdir(parents=True)
         jsonl(tmp_path / place / "three.jsonl", *ROWS)
@@ -145,7 +145,7 @@ def test_the_same_data_at_another_place_make_the_same_bytes(tmp_path):
 
 
 @pytest.mark.parametrize("count", [1, 5, 6, 40])
-def test_of_many_inputs_the_first_are_named_and_all_are_told_apart(tmp_path, count):
+def test_note_on_many_inputs_names_the_first_and_compares_all(tmp_path, count):
     for n in range(count):
         for side in "ab":
             (tmp_path / side).mkdir(exist_ok=True)
@@ -163,7 +163,7 @@ def test_of_many_inputs_the_first_are_named_and_all_are_told_apart(tmp_path, cou
     assert (f" and {count - 5} more, " in note) == (count > 5)
 
 
-def test_addresses_and_streams_are_named_without_secrets(tmp_path):
+def test_names_of_addresses_and_streams_omit_secrets(tmp_path):
     rows = b"".join(json.dumps(row).encode() + b"\n" for row in ROWS)
     scored_in = program("score", "-", "-o", "o.csv", "-m", "token_f1", stdin=rows)
     assert scored_in.code == 0

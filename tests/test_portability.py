@@ -34,7 +34,7 @@ sys.exit(main())
 """
 
 
-def test_the_program_runs_without_the_calls_of_posix(tmp_path: Path) -> None:
+def test_program_runs_without_posix_calls(tmp_path: Path) -> None:
     """Files in and out, parts, the lock, standard input; and another run's lock is seen."""
     rows = "".join(json.dumps({"answer": f"in Paris {n}", "reference": f"Paris {n % 7}"}) + "\n" for n in range(3000))
     (tmp_path / "in.jsonl").write_text(rows)
@@ -55,16 +55,14 @@ def test_the_program_runs_without_the_calls_of_posix(tmp_path: Path) -> None:
     assert not list(tmp_path.glob("*.partial"))
 
 
-def test_the_number_of_processors_without_an_affinity(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_processor_count_without_cpu_affinity(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delattr(os, "sched_getaffinity", raising=False)
     for count, expected in ((7, 7), (None, 1)):
         monkeypatch.setattr(os, "cpu_count", lambda count=count: count)
         assert cores() == expected
 
 
-def test_a_stream_is_copied_to_a_named_file_where_descriptors_have_no_path(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_stream_is_copied_if_descriptors_have_no_path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     content = b"answer\n" + b"in Paris\n" * 1000
     found = {}
     for kind in ("descriptor", "named"):
@@ -79,7 +77,7 @@ def test_a_stream_is_copied_to_a_named_file_where_descriptors_have_no_path(
     assert found["named"][0] == content
 
 
-def test_folders_that_cannot_be_opened_are_not_synchronised(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_folders_that_cannot_be_opened_are_not_fsynced(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The files in them are, and are opened for writing, as Windows asks."""
     (tmp_path / "parts").mkdir()
     (tmp_path / "parts" / "one").write_text("1")
@@ -99,7 +97,7 @@ def test_folders_that_cannot_be_opened_are_not_synchronised(tmp_path: Path, monk
 
 @pytest.mark.usefixtures("hears_interrupts")
 @pytest.mark.parametrize("absent", [False, True])
-def test_a_thread_interrupts_the_main_thread(monkeypatch: pytest.MonkeyPatch, absent: bool) -> None:
+def test_thread_can_interrupt_the_main_thread(monkeypatch: pytest.MonkeyPatch, absent: bool) -> None:
     if absent:
         monkeypatch.delattr(signal, "pthread_kill")
     again = threading.Timer(0.1, _interrupt)

@@ -55,7 +55,7 @@ PUBLISHED = {
 
 
 @pytest.mark.parametrize("case", PUBLISHED)
-def test_equals_the_package_and_the_definition(case):
+def test_estimate_equals_package_and_definition(case):
     scores, labels = made(*case)
     found = powered_mean(scores, labels)
     mine = (found.lam, found.powered.value, found.powered.low, found.powered.high)
@@ -64,7 +64,7 @@ def test_equals_the_package_and_the_definition(case):
 
 
 @pytest.mark.parametrize("case", PUBLISHED)
-def test_the_two_ways_to_write_it_are_one(case):
+def test_equivalent_formulas_agree(case):
     scores, labels = made(*case)
     found = powered_mean(scores, labels)
     both = ~np.isnan(labels)
@@ -72,14 +72,14 @@ def test_the_two_ways_to_write_it_are_one(case):
     assert found.powered.value == pytest.approx(over_all, rel=1e-12)
 
 
-def test_the_order_of_the_rows_does_not_show():
+def test_row_order_does_not_change_estimate():
     scores, labels = made(5, 40, 300)
     order = np.random.default_rng(0).permutation(len(scores))
     assert powered_mean(scores, labels) == powered_mean(scores[order], labels[order])
 
 
 @pytest.mark.parametrize("trust", [0.0, 0.5, 0.9])
-def test_the_interval_holds_the_truth_in_95_of_100_trials(trust):
+def test_interval_coverage_is_95_percent(trust):
     trials, held, narrower = 1500, 0, 0
     for seed in range(trials):
         scores, labels = made(seed, 100, 900, trust)
@@ -90,7 +90,7 @@ def test_the_interval_holds_the_truth_in_95_of_100_trials(trust):
     assert narrower / trials > (0.99 if trust else 0.3)
 
 
-def test_a_judge_that_tells_nothing_leaves_the_labels_alone():
+def test_uninformative_judge_gives_the_mean_of_the_labels():
     for scores in ([3, 3, 3, 3, 3], [5, 4, 3, 2, 1]):
         found = powered_mean(scores, [1, 2, 3, NAN, NAN])
         assert (found.lam, found.lam_over_all, found.powered) == (0.0, 0.0, found.plain)
@@ -100,7 +100,7 @@ def test_a_judge_that_tells_nothing_leaves_the_labels_alone():
     assert (one.powered.value, math.isnan(one.powered.low), math.isnan(one.plain.high)) == (4.0, True, True)
 
 
-def test_labelled_rows_without_a_score_are_counted_and_left_out():
+def test_labelled_rows_without_a_score_are_excluded_and_counted():
     scores, labels = made(1, 20, 100)
     found = powered_mean(np.append(scores, [NAN, NAN]), np.append(labels, [5.0, NAN]))
     assert (found.n_no_score, found.n_labelled, found.n_judged) == (1, 20, 120)
@@ -117,7 +117,7 @@ def test_labelled_rows_without_a_score_are_counted_and_left_out():
         ([], [], "no row has both a score and a label"),
     ],
 )
-def test_what_has_no_mean_is_said(scores, labels, said):
+def test_undefined_mean_raises(scores, labels, said):
     with pytest.raises(InputError, match=said):
         powered_mean(scores, labels)
 
@@ -140,7 +140,7 @@ def judged_table(scores):
     )
 
 
-def test_tables_and_files_are_joined_by_their_ids(tmp_path):
+def test_tables_and_files_are_joined_by_id(tmp_path):
     scores, labels = made(2, 30, 200)
     judged = judged_table(scores)
     people = pa.table({"id": [f"q{n}" for n in range(30)][::-1], "human": labels[:30][::-1]})

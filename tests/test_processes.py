@@ -38,7 +38,7 @@ def said(process):
     return json.loads(out.splitlines()[-1])
 
 
-def test_importing_the_package_loads_nothing_heavy():
+def test_import_does_not_load_heavy_packages():
     code = f"import sys, json, fastmetrics; print(json.dumps([n for n in {HEAVY} if n in sys.modules]))"
     assert said(start(code)) == []
     names = (
@@ -47,7 +47,7 @@ def test_importing_the_package_loads_nothing_heavy():
     assert said(start(names))
 
 
-def test_many_threads_at_once_give_the_same_bits():
+def test_concurrent_threads_give_the_same_bits():
     expected = bits(200)
     with ThreadPoolExecutor(8) as pool:
         assert all(found == expected for found in pool.map(bits, [200] * 16))
@@ -68,7 +68,7 @@ if __name__ == "__main__":
 
 @pytest.mark.parametrize("warm", [True, False])
 @pytest.mark.parametrize("method", ["fork", "spawn"])
-def test_children_give_the_same_bits(tmp_path, method, warm):
+def test_forked_processes_give_the_same_bits(tmp_path, method, warm):
     """Before and after the parent has used threads and kernels."""
     script = tmp_path / "children.py"
     script.write_text(CHILDREN.format(rows=ROWS, method=method, warm=warm))
@@ -89,7 +89,7 @@ print(json.dumps([made, hits, misses]))
 """
 
 
-def test_cold_starts_at_once_then_a_start_that_compiles_nothing_and_one_on_broken_files(tmp_path):
+def test_concurrent_cold_starts_then_cached_and_broken_cache_starts(tmp_path):
     cold = [start(SCORES, NUMBA_CACHE_DIR=tmp_path) for _ in range(3)]
     expected = bits(ROWS, FEW)
     assert [said(process) for process in cold] == [expected] * 3
@@ -102,7 +102,7 @@ def test_cold_starts_at_once_then_a_start_that_compiles_nothing_and_one_on_broke
     assert said(start(SCORES, NUMBA_CACHE_DIR=tmp_path)) == expected
 
 
-def test_a_cache_of_random_or_exchanged_bytes_is_not_run(tmp_path):
+def test_corrupt_or_swapped_cache_files_are_not_run(tmp_path):
     expected = said(start(SCORES, NUMBA_CACHE_DIR=tmp_path))
     chance = random.Random(5)
     machine_code = sorted(tmp_path.rglob("*.nbc"))
@@ -128,7 +128,7 @@ def copied(tmp_path):
     return {"PYTHONPATH": tmp_path, "PYTHONDONTWRITEBYTECODE": "1"}
 
 
-def test_a_read_only_install_keeps_its_kernels_in_the_home_folder_if_it_can(tmp_path):
+def test_read_only_install_caches_kernels_in_home_folder(tmp_path):
     install = copied(tmp_path)
     home = tmp_path / "home"
     nowhere = tmp_path / "fastmetrics" / "cli.py" / "cache"
@@ -140,7 +140,7 @@ def test_a_read_only_install_keeps_its_kernels_in_the_home_folder_if_it_can(tmp_
     assert said(start(SCORES, **install, **lost)) == expected
 
 
-def test_a_cache_without_room_is_no_error(tmp_path):
+def test_full_cache_disk_is_not_an_error(tmp_path):
     def cramped():
         signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
         resource.setrlimit(resource.RLIMIT_FSIZE, (2000, 2000))
@@ -155,7 +155,7 @@ def test_a_cache_without_room_is_no_error(tmp_path):
     assert json.loads(done.stdout) == bits(ROWS, FEW)
 
 
-def test_a_kernel_that_another_uses_makes_both_stale(tmp_path):
+def test_changed_kernel_invalidates_its_callers(tmp_path):
     install = copied(tmp_path)
     caches = {"NUMBA_CACHE_DIR": tmp_path / "cache"}
     code = USED.format(rows=5, few=("answer_length",))
@@ -166,12 +166,12 @@ def test_a_kernel_that_another_uses_makes_both_stale(tmp_path):
     assert said(start(code, **install, **caches))[2] > 0
 
 
-def test_without_a_compiler_the_numbers_are_the_same():
+def test_scores_are_equal_without_a_compiler():
     code = f"import json; from tests.every_metric import bits; print(json.dumps(bits({ROWS})))"
     assert said(start(code, NUMBA_DISABLE_JIT=1)) == bits(ROWS)
 
 
-def test_the_program_runs_from_anywhere(tmp_path):
+def test_program_runs_from_any_folder(tmp_path):
     (tmp_path / "t.jsonl").write_text('{"answer": "a", "reference": "a"}\n')
     done = subprocess.run(
         [sys.executable, "-m", "fastmetrics", "score", "t.jsonl", "-o", "o.csv", "-m", "exact_match", "-q"],

@@ -31,7 +31,7 @@ def units(rows):
 
 
 @pytest.mark.parametrize("dims", [2, 3])
-def test_pca_places_all_rows_as_scikit_learn_does(dims):
+def test_pca_equals_scikit_learn(dims):
     rows, _ = clusters(300)
     found, theirs = fm.project(rows, dims=dims), PCA(dims, svd_solver="full").fit(rows.astype(np.float64))
     assert np.abs(found.points) == pytest.approx(np.abs(theirs.transform(rows.astype(np.float64))), abs=1e-4)
@@ -42,7 +42,7 @@ def test_pca_places_all_rows_as_scikit_learn_does(dims):
 
 @pytest.mark.parametrize("seed", range(3))
 @pytest.mark.parametrize("k", [1, 5, 15])
-def test_trustworthiness_is_scikit_learns(seed, k):
+def test_trustworthiness_equals_scikit_learn(seed, k):
     rows, rng = units(clusters(200, seed=seed)[0].astype(np.float64)), np.random.default_rng(seed)
     for points in (rows[:, :2], rng.random((200, 2)), rows[:, :3]):
         expected = oracle(rows, points, n_neighbors=k, metric="cosine")
@@ -50,12 +50,12 @@ def test_trustworthiness_is_scikit_learns(seed, k):
         assert trustworthiness(rows, points, k, threads=3) == trustworthiness(rows, points, k, threads=1)
 
 
-def test_few_rows_have_no_trustworthiness():
+def test_trustworthiness_of_few_rows_is_undefined():
     assert np.isnan(fm.project(clusters(30)[0]).trustworthiness)
     assert fm.project(clusters(31)[0]).trustworthiness > 0
 
 
-def test_rows_are_placed_beside_their_nearest():
+def test_projected_rows_lie_near_their_neighbours():
     sample = units(np.array([[1.0, 0.0], [0.0, 1.0], [-1.0, 0.1]], np.float32))
     places = np.array([[0.0, 0.0], [10.0, 0.0], [0.0, 10.0]])
     rows = units(np.array([[1.0, 0.0], [1.0, 1.0]], np.float32))
@@ -66,7 +66,7 @@ def test_rows_are_placed_beside_their_nearest():
     assert beside(sample, places, rows[:0], 1).shape == (0, 2)
 
 
-def test_without_its_package_a_method_is_refused(monkeypatch):
+def test_method_without_its_package_raises(monkeypatch):
     for method, package, name in (("pacmap", "pacmap", "pacmap"), ("umap", "umap", "umap-learn")):
         monkeypatch.setitem(sys.modules, package, None)
         with pytest.raises(MissingExtraError, match=rf"needs {name}, .*\[project\]"):
@@ -82,12 +82,12 @@ def test_without_its_package_a_method_is_refused(monkeypatch):
         ({"seed": -1}, r"^seed=-1: expected"),
     ],
 )
-def test_options_say_what_they_take(options, said):
+def test_option_errors_name_allowed_values(options, said):
     with pytest.raises(OptionError, match=said):
         fm.project(np.eye(3), **options)
 
 
-def test_what_cannot_be_placed_is_refused():
+def test_invalid_projection_input_raises():
     for rows in ([[0.0, 0.0]], [[np.nan, 1.0]], np.zeros((0, 3))):
         with pytest.raises(InputError, match=r"none of the \d rows is a vector that can be placed"):
             fm.project(rows)
@@ -97,7 +97,7 @@ def test_what_cannot_be_placed_is_refused():
         layout("pacmap", np.eye(3, dtype=np.float32), 2, 15, 42, 1)
 
 
-def test_the_command(tmp_path):
+def test_project_command(tmp_path):
     rows, _ = clusters(40)
     table = pa.table({"id": [f"q{n}" for n in range(40)], "v": list(rows), "w": list(rows[:, :3])})
     pq.write_table(table, tmp_path / "in.parquet")

@@ -26,7 +26,7 @@ def by_svd(vectors, dims):
 
 @pytest.mark.parametrize(("kind", "exact"), [(np.float64, 1e-9), (np.float32, 1e-4)])
 @pytest.mark.parametrize(("n", "dim", "dims"), [(9_000, 8, 2), (50, 60, 3), (5, 3, 3)])
-def test_points_and_shares_are_those_of_the_singular_values(n, dim, dims, kind, exact):
+def test_points_and_shares_equal_the_svd(n, dim, dims, kind, exact):
     vectors = rows(n, dim, kind)
     points, shares = by_svd(vectors, dims)
     found = pca(vectors, dims)
@@ -35,7 +35,7 @@ def test_points_and_shares_are_those_of_the_singular_values(n, dim, dims, kind, 
     np.testing.assert_allclose(found.components @ found.components.T, np.eye(dims), atol=1e-12)
 
 
-def test_threads_change_no_bit_and_a_row_that_is_not_finite_changes_no_other():
+def test_threads_and_non_finite_rows_do_not_change_other_points():
     vectors = rows(9_000, 8)
     holed = np.insert(vectors, 4_500, np.nan, axis=0)
     one, other = pca(vectors, threads=1), pca(vectors, threads=2)
@@ -45,7 +45,7 @@ def test_threads_change_no_bit_and_a_row_that_is_not_finite_changes_no_other():
     np.testing.assert_allclose(np.delete(found, 4_500, axis=0), one.points, atol=1e-9)
 
 
-def test_what_does_not_vary_lies_at_zero():
+def test_constant_columns_project_to_zero():
     found = pca(np.ones((4, 3)))
     assert found.points.tolist() == [[0.0, 0.0]] * 4
     assert found.explained.tolist() == [0.0, 0.0]
@@ -55,7 +55,7 @@ def test_what_does_not_vary_lies_at_zero():
     assert pca([[1.0, 2.0]]).points.tolist() == [[0.0, 0.0]]
 
 
-def test_columns_are_taken_and_bad_input_is_told():
+def test_arrow_columns_are_accepted_and_bad_input_raises():
     vectors = rows(20, 3)
     table = pa.table({"id": range(20), "v": vectors.tolist()})
     np.testing.assert_allclose(pca(table).points, pca(vectors).points, atol=1e-12)

@@ -34,7 +34,7 @@ def test_mkqa_english_cases(data_folder: Path) -> None:
 
 
 @pytest.mark.parametrize(("metric", "expected"), [("token_f1", 0.884), ("squad_f1", 0.898), ("keyword_recall", 0.94)])
-def test_agreement_with_people(data_folder: Path, metric: str, expected: float) -> None:
+def test_published_agreement_with_human_labels(data_folder: Path, metric: str, expected: float) -> None:
     """Area under the curve of a metric as a judge of what people called right."""
     table = pq.read_table(data_folder / "dev" / "evouna_qa.parquet")
     right = table["human_correct"].to_pandas()

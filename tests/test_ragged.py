@@ -45,7 +45,7 @@ def found(source, start=0):
 
 @given(records=st.lists(FIELDS, max_size=6), start=st.integers(0, 6))
 @example(records=[["a", "a"], ["a", "\xe9", "\xff"], ["a"], ["\xff", "\xff"], ["a"]], start=2)
-def test_records_of_any_bytes_are_good_or_named(tmp_path_factory, records, start):
+def test_records_of_any_bytes_are_read_or_reported(tmp_path_factory, records, start):
     text = io.StringIO(newline="")
     csv.writer(text, lineterminator="\n", quoting=csv.QUOTE_ALL).writerows(records)
     data = HEADER + b"\n" + text.getvalue().encode("latin-1")
@@ -64,7 +64,7 @@ def test_records_of_any_bytes_are_good_or_named(tmp_path_factory, records, start
     assert later == ([row for row in rows if row[0] >= start], [one for one in bad if one.place.row >= start])
 
 
-def test_a_long_ragged_record_of_other_bytes_among_others(tmp_path, monkeypatch):
+def test_long_ragged_record_between_good_ones(tmp_path, monkeypatch):
     monkeypatch.setattr(SIZES, "csv_block_bytes", 64)
     lines = [b"%d,%s" % (n, b"caf\xe9" * (50 if n == 7 else 1)) for n in range(40)]
     lines[20] += b",more"
@@ -77,7 +77,7 @@ def test_a_long_ragged_record_of_other_bytes_among_others(tmp_path, monkeypatch)
 
 
 @pytest.mark.parametrize("mark", [",", "\t"])
-def test_the_program_skips_them_or_names_the_first(tmp_path, mark):
+def test_program_skips_ragged_records_or_names_the_first(tmp_path, mark):
     path = tmp_path / ("t.csv" if mark == "," else "t.tsv")
     rows = [b"id,answer,reference", b"1,a,a", b"2,caf\xe9,b,c", b"3,b,b", b"4,\xff", b"5,x,\xe9", b"6,z,z"]
     path.write_bytes(b"\n".join(rows).replace(b",", mark.encode()))

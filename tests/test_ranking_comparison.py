@@ -39,7 +39,7 @@ def files(tmp_path, monkeypatch):
     return ["poor.txt", "fair.txt", "good.txt", "qrels.txt"]
 
 
-def test_the_comparison_is_that_of_the_values_per_query():
+def test_comparison_equals_comparison_of_values_per_query():
     found = fm.compare_rankings(RUNS, QRELS, MEASURES, tests="fisher,t", baseline="fair", threads=1)
     ranked = {name: fm.rank(run, QRELS, MEASURES) for name, run in RUNS.items()}
     assert found.to_json() == fm.compare(ranked, metrics=MEASURES, tests="fisher,t", baseline="fair").to_json()
@@ -53,13 +53,13 @@ def test_the_comparison_is_that_of_the_values_per_query():
     assert pair.p == pytest.approx(ttest_rel(after, before).pvalue, rel=1e-9)
 
 
-def test_options_of_rank_reach_every_run():
+def test_rank_options_apply_to_every_run():
     options = {"relevance_level": 2, "depth": 2, "missing": "skip", "no_relevant": "undefined"}
     found = fm.compare_rankings({"a": RUNS["poor"], "b": RUNS["good"]}, QRELS, "P@3", **options)["P@3"]
     assert found.mean_baseline == fm.rank(RUNS["poor"], QRELS, "P@3", **options).mean["P@3"]
 
 
-def test_a_query_that_one_run_lacks_counts_as_asked():
+def test_missing_query_in_one_run_follows_the_option():
     lacking = {query: docs for query, docs in RUNS["good"].items() if query != "q7"}
     zero = fm.compare_rankings({"a": RUNS["poor"], "b": lacking}, QRELS, "mrr")["mrr"]
     skip = fm.compare_rankings({"a": RUNS["poor"], "b": lacking}, QRELS, "mrr", missing="skip")["mrr"]
@@ -80,12 +80,12 @@ def test_a_query_that_one_run_lacks_counts_as_asked():
         (RUNS, {"threads": 0}, OptionError, "threads=0"),
     ],
 )
-def test_what_cannot_be_compared_is_refused(runs, options, error, message):
+def test_invalid_comparisons_raise(runs, options, error, message):
     with pytest.raises(error, match=message):
         fm.compare_rankings(runs, QRELS, **options)
 
 
-def test_the_program_compares_runs(files):
+def test_command_compares_runs(files):
     expected = fm.compare_rankings(files[:-1], files[-1], MEASURES)
     assert [one.baseline for one in expected][:2] == ["poor.txt", "poor.txt"]
     arguments = ("rank", *files, "-m", ",".join(MEASURES), "--compare")
@@ -100,7 +100,7 @@ def test_the_program_compares_runs(files):
     assert json.loads(done.out) == json.loads(other.to_json())
 
 
-def test_files_of_one_name_go_by_their_paths(files, tmp_path):
+def test_files_with_equal_names_are_labelled_by_path(files, tmp_path):
     (tmp_path / "old").mkdir()
     (tmp_path / "old" / "good.txt").write_bytes((tmp_path / "good.txt").read_bytes())
     found = fm.compare_rankings(["good.txt", "old/good.txt"], "qrels.txt", "mrr")["mrr"]
@@ -117,12 +117,12 @@ def test_files_of_one_name_go_by_their_paths(files, tmp_path):
         (("--compare", "--json", "--latex"), "choose one of --json, --markdown and --latex"),
     ],
 )
-def test_options_that_do_not_go_together_are_refused(files, options, message):
+def test_conflicting_options_raise(files, options, message):
     done = program("rank", *files, *options)
     assert done.code == 2
     assert message in done.err
 
 
-def test_one_run_is_not_compared(files):
+def test_comparing_a_single_run_raises(files):
     done = program("rank", "good.txt", "qrels.txt", "--compare")
     assert (done.code, done.err) == (3, "error: a comparison needs at least two runs, got one\n")

@@ -31,7 +31,7 @@ def limits(most, **options):
     return RateLimits(most, clock=clock, sleep=clock.sleep, **options), clock
 
 
-def test_no_more_calls_than_allowed_are_under_way():
+def test_concurrent_calls_stay_below_the_limit():
     async def run():
         allowed, _ = limits(3)
         seen, now = [], 0
@@ -52,7 +52,7 @@ def test_no_more_calls_than_allowed_are_under_way():
     assert (len(seen), max(seen)) == (20, 3)
 
 
-def test_a_refusal_halves_what_is_allowed_and_replies_raise_it_by_one_a_round():
+def test_refusal_halves_concurrency_and_replies_raise_it_by_one():
     allowed, clock = limits(16)
     allowed.limited(None)
     allowed.limited(None)  # one of the same moment
@@ -84,14 +84,14 @@ def times(count, **options):
     return [round(at, 6) for at in asyncio.run(run())]
 
 
-def test_requests_and_tokens_a_minute():
+def test_requests_and_tokens_per_minute_are_limited():
     assert times(4) == [0, 0, 0, 0]
     assert times(4, rpm=30) == [0, 2, 4, 6]
     assert times(4, tpm=6000) == [0, 1, 2, 3]
     assert times(4, rpm=30, tpm=6000) == [0, 2, 4, 6]
 
 
-def test_tokens_that_were_guessed_wrong_are_made_good():
+def test_wrong_token_estimates_are_corrected():
     async def run():
         allowed, clock = limits(8, tpm=6000)
         await allowed.enter(100)
@@ -102,7 +102,7 @@ def test_tokens_that_were_guessed_wrong_are_made_good():
     assert asyncio.run(run()) == 4
 
 
-def test_nothing_is_sent_before_the_server_says_so():
+def test_retry_after_delays_all_calls():
     async def run():
         allowed, clock = limits(8)
         allowed.limited(7.0)
@@ -112,7 +112,7 @@ def test_nothing_is_sent_before_the_server_says_so():
     assert asyncio.run(run()) >= 7
 
 
-def test_a_call_that_is_broken_off_leaves_its_place():
+def test_cancelled_call_frees_its_slot():
     async def run():
         allowed = RateLimits(1, rpm=0.01)
         await allowed.enter(1)
@@ -127,7 +127,7 @@ def test_a_call_that_is_broken_off_leaves_its_place():
     assert asyncio.run(run())._under_way == 0
 
 
-def test_waits_double_and_the_server_knows_better():
+def test_waits_double_unless_the_server_sets_them():
     retries = Retries(tries=5, pause=1.0)
     for failures, least in ((1, 1), (2, 2), (3, 4), (4, 8)):
         assert least <= retries.wait(failures, None) <= 1.25 * least
@@ -144,7 +144,7 @@ def failing(count, *, given_up=False, worked=False, **kind):
     return [breaker.failed(Failure("http", "why", **kind), given_up=given_up) for _ in range(count)]
 
 
-def test_a_run_that_only_fails_stops():
+def test_run_with_only_failures_stops():
     assert [error is not None for error in failing(FIRST)] == [False] * (FIRST - 1) + [True]
     assert str(failing(FIRST)[-1]) == f"here: no reply to {FIRST} requests: why"
     assert failing(1, given_up=True)[0] is not None
@@ -156,7 +156,7 @@ def test_a_run_that_only_fails_stops():
     assert failing(1000, limited=True) == [None] * 1000
 
 
-def test_one_reply_makes_failures_forgotten():
+def test_one_reply_resets_the_failure_count():
     breaker = CircuitBreaker("here")
     for _ in range(100):
         assert breaker.failed(Failure("http", "why"), given_up=False) is None

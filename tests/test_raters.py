@@ -30,7 +30,7 @@ PUBLISHED = [  # four observers, twelve units: Krippendorff 2011, section D
 @pytest.mark.parametrize(
     ("level", "published"), [("nominal", 0.743), ("ordinal", 0.815), ("interval", 0.849), ("ratio", 0.797)]
 )
-def test_the_published_alpha(level: str, published: float) -> None:
+def test_published_alpha_value(level: str, published: float) -> None:
     assert round(krippendorff_alpha(PUBLISHED, level), 3) == published
     assert krippendorff_alpha(PUBLISHED, level) == pytest.approx(plain(PUBLISHED, level), rel=1e-12)
 
@@ -45,7 +45,7 @@ RATINGS = st.integers(1, 4).flatmap(
 
 @given(RATINGS, st.sampled_from(["nominal", "ordinal", "interval", "ratio"]))
 @settings(max_examples=200, deadline=None)
-def test_alpha_is_that_of_the_coincidence_matrix(ratings: list[list[float | None]], level: str) -> None:
+def test_alpha_equals_the_coincidence_matrix_definition(ratings: list[list[float | None]], level: str) -> None:
     if level == "ratio":
         ratings = [[None if value is None else abs(value) for value in column] for column in ratings]
     expected = plain(ratings, level)
@@ -58,7 +58,7 @@ def test_alpha_is_that_of_the_coincidence_matrix(ratings: list[list[float | None
 @given(st.lists(st.tuples(st.integers(0, 4), st.integers(0, 4)), max_size=30))
 @settings(max_examples=150, deadline=None)
 @pytest.mark.parametrize("weights", ["none", "linear", "quadratic"])
-def test_kappa_is_scikit_learns(weights: str, pairs: list[tuple[int, int]]) -> None:
+def test_kappa_equals_scikit_learn(weights: str, pairs: list[tuple[int, int]]) -> None:
     first, second = [a for a, _ in pairs], [b for _, b in pairs]
     found = cohen_kappa(first, second, weights)
     if len(set(first + second)) < 2:
@@ -70,7 +70,7 @@ def test_kappa_is_scikit_learns(weights: str, pairs: list[tuple[int, int]]) -> N
     assert found == pytest.approx(expected, abs=1e-12, nan_ok=True)
 
 
-def test_kappa_of_units_that_both_rated() -> None:
+def test_kappa_uses_units_rated_by_both() -> None:
     assert cohen_kappa([1, 0, None, 1.0], [1, 0, 1, math.nan]) == 1.0
     assert math.isnan(cohen_kappa([], []))
     assert cohen_kappa(["good", "bad", "good", "bad"], ["good", "bad", "bad", "bad"]) == 0.5
@@ -91,12 +91,12 @@ def test_categories_only_one_rater_skipped_do_not_widen_the_scale() -> None:
         pa.array(["b", "a", "b"], pa.large_string()),
     ],
 )
-def test_ratings_of_any_kind(column: object) -> None:
+def test_ratings_of_every_type_are_accepted(column: object) -> None:
     assert krippendorff_alpha([column, column]) == 1.0
     assert cohen_kappa(column, column) == 1.0
 
 
-def test_agreement_of_three() -> None:
+def test_agreement_of_three_raters() -> None:
     found = agreement({"a": [1, 2, 3, None], "b": [1, 2, 2, 3], "c": [None, None, None, 1]})
     assert [(pair.first, pair.second, pair.n) for pair in found.pairs] == [("a", "b", 3), ("a", "c", 0), ("b", "c", 1)]
     assert found.n_units == 4
@@ -104,7 +104,7 @@ def test_agreement_of_three() -> None:
     assert found.alpha_ordinal == krippendorff_alpha([[1, 2, 3, None], [1, 2, 2, 3], [None, None, None, 1]], "ordinal")
 
 
-def test_what_cannot_be_rated_is_refused() -> None:
+def test_invalid_ratings_raise() -> None:
     with pytest.raises(OptionError, match="weights='cubic'"):
         cohen_kappa([1], [1], "cubic")  # type: ignore[arg-type]
     with pytest.raises(OptionError, match="level='rank'"):

@@ -48,7 +48,7 @@ TABLES = {
 
 
 @pytest.mark.parametrize("form", sorted(TABLES))
-def test_raters_are_the_columns_of_any_table(form):
+def test_raters_are_the_columns_of_a_table(form):
     found = fm.agreement(TABLES[form])
     for level in ("nominal", "ordinal", "interval", "ratio"):
         expected = plain([ANN, BOB, CAT], level)
@@ -61,7 +61,7 @@ def test_raters_are_the_columns_of_any_table(form):
     assert found.pairs[0].kappa_linear == fm.cohen_kappa(ANN, BOB, "linear")
 
 
-def test_raters_by_name():
+def test_raters_can_be_selected_by_name():
     table = {**NAMES, "meta": [{"a": 1}, 1, "x", None, object()], "note": ["a", "b", "c", "d", "e"]}
     assert fm.krippendorff_alpha(table, raters="ann,bob") == fm.krippendorff_alpha([ANN, BOB])
     assert [pair.second for pair in fm.agreement(pd.DataFrame(table), raters=["ann", "cat"]).pairs] == ["cat"]
@@ -81,7 +81,7 @@ WORDS = st.lists(st.tuples(st.sampled_from(SCALE), st.sampled_from([*SCALE, None
 
 @given(WORDS, st.permutations(SCALE))
 @settings(max_examples=100, deadline=None)
-def test_words_have_the_order_that_is_given(pairs, order):
+def test_word_ratings_use_the_given_order(pairs, order):
     first, second = [a for a, _ in pairs], [b for _, b in pairs]
     both = [(a, b) for a, b in pairs if b is not None]
     for weights in ("none", "linear", "quadratic"):
@@ -102,7 +102,7 @@ def test_words_have_the_order_that_is_given(pairs, order):
     assert math.isnan(found.alpha_ratio)
 
 
-def test_words_without_an_order_have_no_weighted_kappa():
+def test_weighted_kappa_of_words_needs_an_order():
     first, second = ["good", "poor", "fair"], ["good", "fair", "fair"]
     for weights in ("linear", "quadratic"):
         with pytest.raises(OptionError, match=rf"weights='{weights}': the order of words is unknown; give order="):
@@ -115,7 +115,7 @@ def test_words_without_an_order_have_no_weighted_kappa():
     assert not math.isnan(found.alpha_nominal)
 
 
-def test_ordered_categories_have_their_own_order():
+def test_ordered_categoricals_use_their_own_order():
     first, second = ["good", "poor", "fair", "poor"], ["good", "fair", "fair", "superb"]
     expected = fm.cohen_kappa(first, second, "linear", order=SCALE)
     pandas = pd.DataFrame({"a": first, "b": second}, dtype=pd.CategoricalDtype(SCALE, ordered=True))
@@ -149,12 +149,12 @@ def test_ordered_categories_have_their_own_order():
         (["poor", "fair", None, "good"], "expected words, as the ratings are"),
     ],
 )
-def test_an_order_holds_all_ratings_once(order, message):
+def test_order_must_list_all_ratings_once(order, message):
     with pytest.raises(OptionError, match=message):
         fm.cohen_kappa(["good", "poor"], ["fair", "poor"], "linear", order=order)
 
 
-def test_numbers_have_the_order_that_is_given_too():
+def test_numeric_ratings_use_the_given_order():
     first, second = [1, 2, 5, 5], [1, 5, 5, 2]
     expected = cohen_kappa_score(first, second, labels=[1, 2, 3, 4, 5], weights="quadratic")
     assert fm.cohen_kappa(first, second, "quadratic", order=[1, 2, 3, 4, 5]) == pytest.approx(expected)
@@ -162,7 +162,7 @@ def test_numbers_have_the_order_that_is_given_too():
         fm.cohen_kappa(first, second, "quadratic", order=["1", "2", "5"])
 
 
-def test_the_ratio_of_many_amounts_is_left_to_be_asked_for():
+def test_ratio_alpha_of_many_values_is_computed_on_request():
     many = {"a": range(20_001), "b": [0, *range(20_000)]}
     few = {name: list(column)[:20_000] for name, column in many.items()}
     assert math.isnan(fm.agreement(many).alpha_ratio)
@@ -170,7 +170,7 @@ def test_the_ratio_of_many_amounts_is_left_to_be_asked_for():
     assert fm.agreement(few).alpha_ratio == fm.krippendorff_alpha(few, "ratio")
 
 
-def test_amounts_of_any_size():
+def test_ratings_of_any_magnitude():
     for scale in (1e-300, 1.0, 1e307):
         amounts = [[scale * value for value in column] for column in ([1, 2, 9], [1, 3, 9])]
         assert fm.krippendorff_alpha(amounts, "ratio") == pytest.approx(plain([[1, 2, 9], [1, 3, 9]], "ratio"))

@@ -74,7 +74,7 @@ def files(path: Path) -> dict[str, bytes]:
 
 
 @pytest.mark.parametrize(("name", "workers"), [("o.parquet", 1), ("o.jsonl", 2), ("o/", 2)])
-def test_the_bytes_and_the_summary_are_those_of_the_local_engine(tmp_path, rows, name, workers):
+def test_bytes_and_summary_equal_the_local_engine(tmp_path, rows, name, workers):
     for folder in ("local", "ray"):
         (tmp_path / folder).mkdir()
     metrics = [*METRICS, "response_exact_match_rate"]
@@ -87,7 +87,7 @@ def test_the_bytes_and_the_summary_are_those_of_the_local_engine(tmp_path, rows,
 
 
 @pytest.mark.parametrize("name", ["o.parquet", "o.csv", "o/"])
-def test_the_notes_are_those_of_the_local_engine(tmp_path, monkeypatch, name):
+def test_notes_equal_the_local_engine(tmp_path, monkeypatch, name):
     folder = tmp_path / "in"
     folder.mkdir()
     for number in range(3):
@@ -152,14 +152,14 @@ def both(source, job, tmp_path, name, **options):
     return results
 
 
-def test_bad_rows_are_set_aside_once(tmp_path, bad, monkeypatch):
+def test_bad_rows_are_rejected_once(tmp_path, bad, monkeypatch):
     spans_of_two_files(monkeypatch, bad)
     here, there = both(bad, Job(choosy, KINDS), tmp_path, "o.jsonl", on_error="skip")
     assert files(there.output) == files(here.output)
     assert there.rejected == here.rejected == 6 * (2 + 4)
 
 
-def test_bad_rows_stop_the_run_in_our_own_words_and_what_is_done_stays(tmp_path, bad, monkeypatch):
+def test_bad_row_error_keeps_finished_parts(tmp_path, bad, monkeypatch):
     spans_of_two_files(monkeypatch, bad)
     said = []
     for engine in ("local", "ray"):
@@ -181,7 +181,7 @@ def _fail(engine, bad, tmp_path):
     return run_on_ray(bad, Job(choosy, KINDS), output, limits=LIMITS)
 
 
-def test_a_late_string_id_widens_the_column_everywhere(tmp_path, bad, monkeypatch):
+def test_late_string_id_widens_the_column_in_all_parts(tmp_path, bad, monkeypatch):
     for path in bad.iterdir():
         path.write_text("".join(json.dumps({"id": n, "answer": "x"}) + "\n" for n in range(300)))
     monkeypatch.setattr(SIZES, "line_block_bytes", 2000)  # of the type that this process infers
@@ -210,7 +210,7 @@ def stopping(after: int):
 
 
 @pytest.mark.parametrize(("first", "name"), [("local", "o.parquet"), ("ray", "o/")])
-def test_a_run_begun_on_one_engine_is_finished_on_the_other(tmp_path, rows, name, first):
+def test_run_can_be_resumed_on_the_other_engine(tmp_path, rows, name, first):
     second = "ray" if first == "local" else "local"
     (tmp_path / "whole").mkdir()
     whole = score_files(rows, f"{tmp_path}/whole/{name}", metrics=METRICS)
@@ -235,7 +235,7 @@ def held(go: Path, batch: pa.RecordBatch) -> pa.RecordBatch:
 
 
 @pytest.mark.skipif(not os.path.exists("/proc/self/stat"), reason="finds the workers through /proc")
-def test_killed_workers_change_nothing(tmp_path, rows):
+def test_killed_workers_do_not_change_results(tmp_path, rows):
     whole = run(open_source(rows), Job(JOB.score, KINDS), tmp_path / "whole.parquet")
     rng, killed, seen, go = random.Random(3), [], [], tmp_path / "go"
 
@@ -258,7 +258,7 @@ def test_killed_workers_change_nothing(tmp_path, rows):
     assert made.output.read_bytes() == whole.output.read_bytes()
 
 
-def test_a_worker_that_always_dies_is_named(tmp_path, rows, monkeypatch):
+def test_worker_that_always_dies_raises(tmp_path, rows, monkeypatch):
     monkeypatch.setattr(PATIENCE, "span_starts", 2)
     deaths = tmp_path / "deaths"
 
@@ -277,7 +277,7 @@ def test_a_worker_that_always_dies_is_named(tmp_path, rows, monkeypatch):
     assert made.resumed_rows > 0
 
 
-def test_faults_of_the_program_show_where_they_arose(tmp_path, rows):
+def test_program_errors_show_their_origin(tmp_path, rows):
     def broken(batch: pa.RecordBatch) -> pa.RecordBatch:
         return JOB.score(batch).slice(1) if batch.num_rows else JOB.score(batch)
 
@@ -286,7 +286,7 @@ def test_faults_of_the_program_show_where_they_arose(tmp_path, rows):
     assert "in _scores" in caught.value.__notes__[0]
 
 
-def test_what_the_engine_cannot_do_is_said(tmp_path, rows):
+def test_unsupported_options_raise(tmp_path, rows):
     with pytest.raises(OptionError, match="expected local or ray"):
         score_files(rows, tmp_path / "o.parquet", engine="dask")
     with pytest.raises(OptionError, match="threads= is of the local engine"):
@@ -297,7 +297,7 @@ def test_what_the_engine_cannot_do_is_said(tmp_path, rows):
         score_files(rows, tmp_path / "o.parquet", engine="ray", address="127.0.0.1:1")
 
 
-def test_the_program_starts_a_cluster_and_ends_it(tmp_path, bad):
+def test_program_starts_and_stops_a_cluster(tmp_path, bad):
     for path in sorted(bad.iterdir())[1:]:
         path.unlink()
     clean = bad / "0.jsonl"
@@ -323,7 +323,7 @@ def test_the_program_starts_a_cluster_and_ends_it(tmp_path, bad):
         ("nonsense", "expected host:port, or auto"),
     ],
 )
-def test_an_address_where_nobody_listens_is_not_waited_for(tmp_path, bad, address, said):
+def test_unreachable_address_fails_quickly(tmp_path, bad, address, said):
     options = ("-m", "answer_length", "--engine", "ray", "--address", address)
     done = alone("score", bad, "-o", tmp_path / "o.parquet", *options, timeout=60)
     assert (done.code, done.out) == (2, "")
@@ -336,7 +336,7 @@ def embedded(texts: list[str]) -> list[list[float]]:
     return [[float(len(text)), 1.0] for text in texts]
 
 
-def test_embedders_go_to_the_workers(tmp_path, monkeypatch):
+def test_embedders_are_sent_to_workers(tmp_path, monkeypatch):
     """By name, as a function or with a folder that keeps vectors; metrics of embeddings that are made of text too."""
     lines = ({"id": n, "answer": "a" * (n % 7), "reference": "bb"} for n in range(50))
     (tmp_path / "in.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
@@ -350,7 +350,7 @@ def test_embedders_go_to_the_workers(tmp_path, monkeypatch):
         assert made[1].summary["euclidean_distance"].n == 50
 
 
-def test_without_ray_its_extra_is_named(tmp_path, bad):
+def test_missing_ray_error_names_the_extra(tmp_path, bad):
     (tmp_path / "ray.py").write_text("raise ImportError('no ray')\n")
     environment = {**ENVIRONMENT, "PYTHONPATH": f"{tmp_path}{os.pathsep}{ENVIRONMENT['PYTHONPATH']}"}
     options = ("-m", "answer_length", "--engine", "ray")

@@ -55,7 +55,7 @@ def test_scores_and_summary_have_the_same_bits(table, blocks, workers):
     assert fm.summarize(made).to_json() == replace(fm.summarize(expected), notes=[]).to_json()
 
 
-def test_the_embedder_asked_for_is_the_workers_too(table):
+def test_workers_use_the_requested_embedder(table):
     embedder = fm.Embedder(sizes)
     names = ["semantic_similarity", "dot_similarity"]
     made = fm.score(ray.data.from_arrow(table), names, embedder=embedder)
@@ -67,14 +67,14 @@ def sizes(texts):
     return [[len(text), 1.0 + text.count(" ")] for text in texts]
 
 
-def test_nothing_is_scored_before_it_is_read(table):
+def test_datasets_are_scored_lazily(table):
     made = fm.score(ray.data.from_arrow(table), ["token_f1", "latency_ms"])
     assert isinstance(made, ray.data.Dataset)
     assert bits(table_of(made.limit(10)))["id"] == sorted(f"q{n}" for n in range(10))
     assert fm.summarize(made).to_json() == fm.summarize(fm.score(table, ["token_f1", "latency_ms"])).to_json()
 
 
-def test_blocks_of_nulls_and_blocks_without_rows(table):
+def test_null_and_empty_blocks_are_scored(table):
     nulls = pa.table({"id": [1, 2], "answer": pa.nulls(2), "reference": pa.nulls(2), "latency_ms": pa.nulls(2)})
     full = pa.table({"id": [3], "answer": ["a b"], "reference": ["b"], "latency_ms": [0.5]})
     dataset = ray.data.from_arrow([full, nulls])
@@ -85,20 +85,20 @@ def test_blocks_of_nulls_and_blocks_without_rows(table):
     assert table_of(none).num_rows == 1
 
 
-def test_rows_of_pandas_are_scored_too(table):
+def test_pandas_blocks_are_scored(table):
     few = table.select(["id", "answer", "question"]).slice(0, 50)
     dataset = ray.data.from_pandas(few.to_pandas())
     assert bits(table_of(fm.score(dataset, ["jaccard"]))) == bits(fm.score(few, ["jaccard"]))
 
 
-def test_blocks_that_lack_a_column_have_nothing_in_it(table):
+def test_blocks_without_a_column_have_nulls(table):
     full = pa.table({"id": [1], "answer": ["a b"], "reference": ["b"], "latency_ms": [0.5]})
     dataset = ray.data.from_arrow([full, full.select(["id", "answer"])])
     made = table_of(fm.score(dataset, ["token_f1", "latency_ms"])).sort_by("token_f1")
     assert made.to_pydict() == {"id": [1, 1], "token_f1": [2 / 3, None], "latency_ms": [0.5, None]}
 
 
-def test_columns_that_met_numpy_are_scored(table):
+def test_numpy_converted_columns_are_scored(table):
     """Ray then holds vectors as tensors, and lists of unequal lengths pickled."""
     rows_ = [{"id": n, "answer": "a b", "reference": ["a", "b"][: n + 1]} for n in range(2)]
     vectors = {"answer_embedding": np.eye(2), "reference_embedding": np.ones((2, 2))}
@@ -108,7 +108,7 @@ def test_columns_that_met_numpy_are_scored(table):
     assert made["semantic_similarity"].to_pylist() == pytest.approx([0.5**0.5] * 2)
 
 
-def test_an_embedder_is_used(table):
+def test_embedder_is_used(table):
     def embedder(texts):
         return [[float(len(text)), 1.0] for text in texts]
 
@@ -118,7 +118,7 @@ def test_an_embedder_is_used(table):
     assert bits(table_of(made)) == bits(expected)
 
 
-def test_what_cannot_be_is_said_at_once(table):
+def test_invalid_calls_raise_immediately(table):
     dataset = ray.data.from_arrow(table)
     with pytest.raises(ColumnError, match="column 'answer': expected text, got int64"):
         fm.score(ray.data.from_arrow(pa.table({"answer": [1], "reference": ["a"]})), ["token_f1"])

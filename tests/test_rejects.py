@@ -22,7 +22,7 @@ def rejects(source: Path, **options: object) -> list[dict[str, object]]:
 
 
 @pytest.mark.parametrize(("where", "unit"), [("line 7", "line"), ("row 7", "row")])
-def test_a_line_tells_file_place_column_reason_and_row(where: str, unit: str) -> None:
+def test_reject_line_holds_file_place_column_reason_and_row(where: str, unit: str) -> None:
     text = Reject(Place(0, 6), "in.csv", where, "answer", "expected a ü", "1,😀\u2028").to_json()
     assert json.loads(text) == {
         "file": "in.csv",
@@ -37,13 +37,13 @@ def test_a_line_tells_file_place_column_reason_and_row(where: str, unit: str) ->
 
 
 @pytest.mark.parametrize("length", [9_999, 10_000, 10_001, 3_000_000])
-def test_a_long_row_is_cut_after_10_000_characters(tmp_path: Path, length: int) -> None:
+def test_long_rejected_row_is_cut_after_10_000_characters(tmp_path: Path, length: int) -> None:
     (tmp_path / "in.jsonl").write_text('{"id": 1, "answer": "x"}\n' + "ü" * length, encoding="utf-8")
     (found,) = rejects(tmp_path / "in.jsonl")
     assert found["raw"] == "ü" * min(length, 10_000)
 
 
-def test_rejects_of_one_file_are_in_the_order_of_its_rows(tmp_path: Path) -> None:
+def test_rejects_are_in_row_order(tmp_path: Path) -> None:
     """Whether the reader found them or scoring did, and whichever comes first within a batch."""
     answers = ["short", "fine", "bad", "fine", "a,b", "caf\udce9", "bad", "fine", "short", "a,b", "caf\udce9", "bad"]
     lines = [f"q{n}" if one == "short" else f"q{n},{one}" for n, one in enumerate(answers)]
@@ -54,7 +54,7 @@ def test_rejects_of_one_file_are_in_the_order_of_its_rows(tmp_path: Path) -> Non
             assert [one["line"] for one in found] == [n + 2 for n, one in enumerate(answers) if one != "fine"]
 
 
-def test_a_row_is_told_by_its_columns_whatever_they_hold(tmp_path: Path) -> None:
+def test_rejected_row_with_invalid_utf8_is_written_by_column(tmp_path: Path) -> None:
     answers = pa.array([b"caf\xe9", None], pa.binary()).view(pa.string())
     table = pa.table({"id": [7, 8], "answer": answers, "more": ["x", "y"]})
     pq.write_table(table, tmp_path / "in.parquet")

@@ -50,7 +50,7 @@ def address(held: Shelf, name: str) -> str:
     return f"s3://bkt/{name}?endpoint_override={held.endpoint}&region=us-east-1"
 
 
-def test_missing_things_are_told_apart(s3: Server) -> None:
+def test_errors_distinguish_missing_objects_and_buckets(s3: Server) -> None:
     for path, lacking in (
         ("s3://nowhere/rows.csv", "there is no bucket 'nowhere'"),
         ("s3://nowhere/*.csv", "there is no bucket 'nowhere'"),
@@ -64,7 +64,7 @@ def test_missing_things_are_told_apart(s3: Server) -> None:
         assert done.err.count("\n") == 1
 
 
-def test_wrong_credentials_are_one_line(s3: Server, tmp_path: Path) -> None:
+def test_wrong_credentials_give_a_one_line_error(s3: Server, tmp_path: Path) -> None:
     there = s3.put(write(TABLE, tmp_path / "t.csv"), "locked/t.csv")
     s3.require_credentials(True)
     try:
@@ -87,7 +87,7 @@ def test_wrong_credentials_are_one_line(s3: Server, tmp_path: Path) -> None:
         s3.require_credentials(False)
 
 
-def test_a_store_that_cannot_be_reached(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_unreachable_store_raises(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("AWS_ACCESS_KEY_ID", KEY)
     monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", SECRET)
     monkeypatch.setenv("AWS_ENDPOINT_URL", "http://127.0.0.1:1")
@@ -103,7 +103,7 @@ def test_a_store_that_cannot_be_reached(monkeypatch: pytest.MonkeyPatch, tmp_pat
         open_source(google)
 
 
-def test_a_store_that_hangs_is_not_waited_for(failing: Shelf, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_hanging_store_times_out(failing: Shelf, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(PATIENCE, "request_seconds", 1.0)
     failing.objects["/bkt/t.csv"] = b"answer\nyes\n"
     failing.faults["HEAD"] = ["hang"] * 4
@@ -115,7 +115,7 @@ def test_a_store_that_hangs_is_not_waited_for(failing: Shelf, monkeypatch: pytes
 
 @pytest.mark.parametrize("fault", [503, 500, "cut"])
 @pytest.mark.parametrize("name", ["t.parquet", "t.csv", "t.jsonl.gz", "t.arrow", "t.arrows"])
-def test_a_request_that_fails_once_is_made_again(failing: Shelf, tmp_path: Path, name: str, fault) -> None:
+def test_failed_request_is_retried(failing: Shelf, tmp_path: Path, name: str, fault) -> None:
     failing.objects[f"/bkt/{name}"] = write(TABLE, tmp_path / name).read_bytes()
     for spared in range(2):
         failing.faults["GET"] = [*[None] * spared, fault]
@@ -126,7 +126,9 @@ def test_a_request_that_fails_once_is_made_again(failing: Shelf, tmp_path: Path,
 @pytest.mark.parametrize(
     ("status", "cause"), [(403, "permission denied"), (404, "no such"), (503, "the store answers")]
 )
-def test_a_refusal_is_an_error(failing: Shelf, tmp_path: Path, status: int, cause: str) -> None:
+def test_error_status_raises_and_temporary_ones_are_retried(
+    failing: Shelf, tmp_path: Path, status: int, cause: str
+) -> None:
     failing.objects["/bkt/t.csv"] = write(TABLE, tmp_path / "t.csv").read_bytes()
     failing.faults["GET"] = [status] * 20
     with pytest.raises(FileFormatError, match=cause):
@@ -135,7 +137,7 @@ def test_a_refusal_is_an_error(failing: Shelf, tmp_path: Path, status: int, caus
     assert tries == (PATIENCE.read_tries if status == 503 else 1), "what would fail again is not tried again"
 
 
-def test_an_object_that_changes_on_the_way_is_an_error(failing: Shelf, tmp_path: Path) -> None:
+def test_object_changed_during_reading_raises(failing: Shelf, tmp_path: Path) -> None:
     for name in ("t.parquet", "t.csv"):
         failing.objects[f"/bkt/{name}"] = write(TABLE, tmp_path / name).read_bytes()
         source = open_source(address(failing, name))
@@ -178,7 +180,7 @@ class Breaking(io.BytesIO):
 
 
 @pytest.mark.parametrize("name", FORMATS)
-def test_a_reader_that_fails_in_the_middle_goes_on(tmp_path: Path, monkeypatch, name: str) -> None:
+def test_reader_continues_after_a_fault(tmp_path: Path, monkeypatch, name: str) -> None:
     fsspec.register_implementation("flaky", Flaky, clobber=True)
     monkeypatch.setattr(SIZES, "remote_ahead_bytes", 4 << 10)
     path = write(TABLE, tmp_path / name)
@@ -195,7 +197,7 @@ def test_a_reader_that_fails_in_the_middle_goes_on(tmp_path: Path, monkeypatch, 
 
 
 @pytest.mark.parametrize("name", FORMATS)
-def test_a_read_that_comes_up_short_is_made_again(tmp_path: Path, monkeypatch, name: str) -> None:
+def test_short_read_is_retried(tmp_path: Path, monkeypatch, name: str) -> None:
     """Bytes that a store does not send must not be taken for the end of the file, nor be left out."""
     fsspec.register_implementation("flaky", Flaky, clobber=True)
     monkeypatch.setattr(SIZES, "remote_ahead_bytes", 4 << 10)
@@ -212,7 +214,7 @@ def test_a_read_that_comes_up_short_is_made_again(tmp_path: Path, monkeypatch, n
 
 
 @pytest.mark.parametrize("rows", [0, 1, 900, 4500])
-def test_parquet_goes_on_at_the_row_it_had_come_to(failing: Shelf, tmp_path: Path, monkeypatch, rows: int) -> None:
+def test_parquet_reading_continues_at_the_same_row(failing: Shelf, tmp_path: Path, monkeypatch, rows: int) -> None:
     pq.write_table(TABLE, tmp_path / "t.parquet", row_group_size=500)
     failing.objects["/bkt/t.parquet"] = (tmp_path / "t.parquet").read_bytes()
     sizes = ReadSizes(parquet_rows=500)
@@ -238,7 +240,7 @@ def test_parquet_goes_on_at_the_row_it_had_come_to(failing: Shelf, tmp_path: Pat
 
 
 @pytest.mark.parametrize("fault", [403, 500])
-def test_secrets_of_the_web_stay_out_of_what_went_wrong(failing: Shelf, fault: int) -> None:
+def test_web_errors_omit_secrets(failing: Shelf, fault: int) -> None:
     """The packages behind fsspec put the whole address into their errors."""
     failing.objects["/t.csv"] = b"id,answer\n1,a\n"
     place = failing.endpoint.replace("http://", "http://user:hidden@")
@@ -249,7 +251,7 @@ def test_secrets_of_the_web_stay_out_of_what_went_wrong(failing: Shelf, fault: i
         assert done.err.endswith("the server refused the request\n")
 
 
-def test_the_web_is_not_waited_for_either(failing: Shelf, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_hanging_web_server_times_out(failing: Shelf, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(PATIENCE, "request_seconds", 1.0)
     failing.objects["/t.csv"] = b"id,answer\n1,a\n"
     assert len(open_source(f"{failing.endpoint}/t.csv").files) == 1
@@ -260,7 +262,7 @@ def test_the_web_is_not_waited_for_either(failing: Shelf, monkeypatch: pytest.Mo
     assert time.monotonic() - began < 60, "bounded, not fast"
 
 
-def test_parameters_that_nobody_knows_are_not_shown() -> None:
+def test_unknown_address_parameters_are_hidden() -> None:
     shown = parse("s3://b/none.csv?access_key=AKIA&secret_key=hidden").shown
     assert shown == "s3://b/none.csv?access_key=***&secret_key=***"
     assert parse("abfs://c@account/x.csv?sv=1&sig=hidden").shown == "abfs://c@account/x.csv?sv=***&sig=***"

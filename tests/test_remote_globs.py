@@ -35,7 +35,7 @@ STEPS = st.sampled_from(["*", "**", "?.csv", "*.csv", "[ab]*", "[!a].csv", ".*",
 @example([], ["x", "**"])
 @example([["x", "x"]], ["x", "x", "*"])
 @example([["x", "a.csv"]], ["x*", "**", "**"])
-def test_patterns_find_what_glob_finds(files: list[list[str]], steps: list[str]) -> None:
+def test_patterns_match_the_glob_module(files: list[list[str]], steps: list[str]) -> None:
     pattern = "/".join(steps)
     with tempfile.TemporaryDirectory() as folder:
         memory, root = fsspec.filesystem("memory"), f"/{uuid.uuid4().hex}"
@@ -80,7 +80,7 @@ TREE = (["", "x", "x/y", ".h"], ["a.csv", "x/b.csv", "x/y/c.csv", "x/.d.csv", ".
         ("*/.*", set(), {"x/.d.csv"}),
     ],
 )
-def test_what_a_pattern_finds(tmp_path: Path, pattern: str, folders: set[str], files: set[str]) -> None:
+def test_patterns_follow_the_documented_rules(tmp_path: Path, pattern: str, folders: set[str], files: set[str]) -> None:
     """The rules that docs/paths.md writes down, in a listing and on a disk, whatever this Python's glob says."""
     for file in TREE[1]:
         (tmp_path / file).parent.mkdir(parents=True, exist_ok=True)
@@ -112,7 +112,7 @@ def test_patterns_on_s3(s3: Server, tmp_path: Path) -> None:
         open_source(f"{address}/*.orc")
 
 
-def test_a_file_found_twice_by_one_pattern_counts_once(s3: Server, tmp_path: Path) -> None:
+def test_file_matched_twice_by_a_pattern_counts_once(s3: Server, tmp_path: Path) -> None:
     folder = tree(tmp_path / "tree")
     for inside in (folder / "lang=de", folder / "lang=en%20gb"):
         (inside / "notes.txt").unlink(missing_ok=True)
@@ -120,7 +120,7 @@ def test_a_file_found_twice_by_one_pattern_counts_once(s3: Server, tmp_path: Pat
     assert len(expand(f"{folder}/lang=de/**")) == len(expand(f"{address}/**")) == 2
 
 
-def test_scores_that_a_pattern_finds_are_summed_up(s3: Server, tmp_path: Path) -> None:
+def test_scores_matched_by_a_pattern_are_summarized(s3: Server, tmp_path: Path) -> None:
     for name in ("a", "b"):
         pq.write_table(pa.table({"token_f1": [0.5, 1.0]}), tmp_path / f"{name}.parquet")
         s3.put(tmp_path / f"{name}.parquet", f"sums/{name}.parquet")

@@ -74,7 +74,7 @@ def here(folder: Path) -> dict[str, bytes]:
 
 
 @pytest.mark.parametrize("name", SUFFIXES)
-def test_objects_have_the_bytes_of_local_files(s3: Server, tmp_path: Path, numbers: Path, name: str) -> None:
+def test_remote_objects_equal_local_files(s3: Server, tmp_path: Path, numbers: Path, name: str) -> None:
     (tmp_path / "out").mkdir()
     local = score(numbers, f"{tmp_path}/out/{name}")
     folder = f"same/{name.replace('.', '-').strip('/')}"
@@ -91,7 +91,7 @@ def test_objects_have_the_bytes_of_local_files(s3: Server, tmp_path: Path, numbe
     assert not list((tmp_path / "cache" / "fastmetrics" / "runs").iterdir()), "nothing is left behind"
 
 
-def test_the_whole_job_from_bucket_to_bucket(s3: Server, tmp_path: Path) -> None:
+def test_scoring_from_bucket_to_bucket(s3: Server, tmp_path: Path) -> None:
     rows = tmp_path / "rows.jsonl"
     made = ({"id": n, "answer": f"a {n % 7}", "reference": "a 3", "latency_ms": n % 13} for n in range(500))
     rows.write_text("".join(json.dumps(row) + "\n" for row in made))
@@ -106,7 +106,7 @@ def test_the_whole_job_from_bucket_to_bucket(s3: Server, tmp_path: Path) -> None
     assert s3.read("job/s.parquet") == (tmp_path / "s.parquet").read_bytes()
 
 
-def test_what_exists_is_kept_unless_told_otherwise(s3: Server, numbers: Path) -> None:
+def test_existing_objects_are_kept_unless_overwrite(s3: Server, numbers: Path) -> None:
     address, folder = f"s3://{BUCKET}/rules/s.csv", f"s3://{BUCKET}/rules/folder"
     for output in (address, folder):
         score(numbers, output)
@@ -132,7 +132,7 @@ def test_what_exists_is_kept_unless_told_otherwise(s3: Server, numbers: Path) ->
         score(part, f"s3://{BUCKET}/rules/in/", never, overwrite=True)
 
 
-def test_a_target_that_cannot_be_written_is_found_before_the_first_row(s3: Server, numbers: Path) -> None:
+def test_unwritable_target_raises_before_the_first_row(s3: Server, numbers: Path) -> None:
     with pytest.raises(OutputError, match=r"cannot write s3://nowhere/s.csv: there is no bucket 'nowhere'"):
         score(numbers, "s3://nowhere/s.csv", never)
     with pytest.raises(OutputError, match="expected a name inside the bucket"):
@@ -148,7 +148,7 @@ def test_a_target_that_cannot_be_written_is_found_before_the_first_row(s3: Serve
     assert s3.names("probe") == ["s.parquet", "s.parquet.rejects.jsonl"]
 
 
-def test_a_run_is_resumed_from_its_folder(s3: Server, tmp_path: Path, numbers: Path) -> None:
+def test_remote_run_is_resumed_from_its_work_folder(s3: Server, tmp_path: Path, numbers: Path) -> None:
     def failing(batch: pa.RecordBatch) -> pa.RecordBatch:
         if batch.num_rows and batch["id"][0].as_py() >= 600:
             raise StopError
@@ -171,9 +171,7 @@ def test_a_run_is_resumed_from_its_folder(s3: Server, tmp_path: Path, numbers: P
 
 
 @pytest.mark.parametrize("uploads", range(5))
-def test_an_upload_that_ends_early_is_made_good(
-    s3: Server, tmp_path: Path, numbers: Path, monkeypatch, uploads
-) -> None:
+def test_interrupted_upload_is_completed(s3: Server, tmp_path: Path, numbers: Path, monkeypatch, uploads) -> None:
     """Of a folder that replaces another: without its mark until all is there, and then the same."""
     folder = f"early/{uploads}"
     address = f"s3://{BUCKET}/{folder}/s"
@@ -204,7 +202,7 @@ def test_an_upload_that_ends_early_is_made_good(
     assert held(s3, f"{folder}/s") == here(tmp_path / "s")
 
 
-def test_a_process_killed_while_it_uploads_is_made_good(s3: Server, tmp_path: Path, numbers: Path) -> None:
+def test_upload_of_a_killed_process_is_completed(s3: Server, tmp_path: Path, numbers: Path) -> None:
     address = f"s3://{BUCKET}/killed/s"
     script = (
         "import os, signal, sys\n"
@@ -229,7 +227,7 @@ def test_a_process_killed_while_it_uploads_is_made_good(s3: Server, tmp_path: Pa
     assert held(s3, "killed/s") == here(tmp_path / "s")
 
 
-def test_secrets_of_an_address_go_nowhere(s3: Server, tmp_path: Path) -> None:
+def test_address_secrets_are_not_written(s3: Server, tmp_path: Path) -> None:
     rows = tmp_path / "rows.jsonl"
     rows.write_text('{"id": 1, "answer": "a", "reference": "a"}\n' * 3 + "{bad\n")
     s3.put(rows, "hidden/rows.jsonl")
@@ -254,7 +252,7 @@ def test_secrets_of_an_address_go_nowhere(s3: Server, tmp_path: Path) -> None:
     assert SECRET not in repr(file) + str(file.fingerprint())
 
 
-def test_memory_and_file_addresses_are_written(tmp_path: Path, numbers: Path, monkeypatch) -> None:
+def test_outputs_at_memory_and_file_addresses(tmp_path: Path, numbers: Path, monkeypatch) -> None:
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     memory = fsspec.filesystem("memory")
     for name in ("s.parquet", "s.csv.gz", "folder/"):
@@ -270,7 +268,7 @@ def test_memory_and_file_addresses_are_written(tmp_path: Path, numbers: Path, mo
     assert program("rank", "memory://x/none.txt", "memory://x/none.qrels", "-m", "mrr").code == 3
 
 
-def test_small_results_are_written_whole(s3: Server, tmp_path: Path) -> None:
+def test_small_results_are_written_to_remote_addresses(s3: Server, tmp_path: Path) -> None:
     (tmp_path / "run.txt").write_text("q1 Q0 d1 1 0.9 x\n")
     (tmp_path / "qrels.txt").write_text("q1 0 d1 1\n")
     address = f"s3://{BUCKET}/small/queries.parquet"

@@ -37,7 +37,7 @@ def rows(source) -> tuple[pa.Table, list[str]]:
 
 
 @pytest.mark.parametrize("name", FORMATS)
-def test_every_format_reads_as_from_this_machine(s3: Server, tmp_path: Path, name: str) -> None:
+def test_remote_reading_of_every_format_equals_local(s3: Server, tmp_path: Path, name: str) -> None:
     path = write(TABLE, tmp_path / name)
     address = s3.put(path, f"formats/{name}")
     assert rows(open_source(address)) == rows(open_source(path))
@@ -45,7 +45,7 @@ def test_every_format_reads_as_from_this_machine(s3: Server, tmp_path: Path, nam
 
 
 @pytest.mark.parametrize("name", ["bad.jsonl", "bad.csv.gz"])
-def test_bad_rows_are_named_as_from_this_machine(s3: Server, tmp_path: Path, name: str) -> None:
+def test_remote_bad_rows_are_named_like_local_ones(s3: Server, tmp_path: Path, name: str) -> None:
     lines = ['{"id": "a", "answer": "x", "reference": "y"}', '{"id": "b", "answer": 7}', "{nonsense"] * 50
     if "csv" in name:
         lines = ["id,answer,reference", *["a,x,y", "b,x", "c,x,y,z"] * 50]
@@ -56,7 +56,7 @@ def test_bad_rows_are_named_as_from_this_machine(s3: Server, tmp_path: Path, nam
     assert len(rejects) == 100
 
 
-def test_a_file_without_a_suffix_is_known_by_its_first_bytes(s3: Server, tmp_path: Path) -> None:
+def test_file_format_is_detected_from_first_bytes(s3: Server, tmp_path: Path) -> None:
     write(TABLE, tmp_path / "t.parquet").rename(tmp_path / "t")
     assert rows(open_source(s3.put(tmp_path / "t", "plain/t")))[0].equals(TABLE.select(list(KINDS)))
     (tmp_path / "t").write_bytes(b"\x00\x01")
@@ -64,7 +64,7 @@ def test_a_file_without_a_suffix_is_known_by_its_first_bytes(s3: Server, tmp_pat
         open_source(s3.put(tmp_path / "t", "plain/t"))
 
 
-def test_a_partitioned_folder_has_the_same_files_and_keys(s3: Server, tmp_path: Path) -> None:
+def test_remote_partitioned_folder_equals_local(s3: Server, tmp_path: Path) -> None:
     folder = tree(tmp_path / "tree")
     address = s3.put(folder, "hive/tree")
     here, there = expand(folder), expand(address)
@@ -77,7 +77,7 @@ def test_a_partitioned_folder_has_the_same_files_and_keys(s3: Server, tmp_path: 
     assert set(found["lang"].to_pylist()) == {"de", "en gb"}
 
 
-def test_keys_with_odd_characters_are_taken_to_the_letter(s3: Server, tmp_path: Path) -> None:
+def test_keys_with_special_characters_are_literal(s3: Server, tmp_path: Path) -> None:
     path = write(TABLE, tmp_path / "t.csv")
     for key in ("odd/a b.csv", "odd/a%20b.csv", "odd/é+ü.csv", "odd/x@y:z.csv", "odd/[1].csv", "odd/q?.csv"):
         address = s3.put(path, key)
@@ -98,7 +98,7 @@ def test_many_objects_open_with_few_requests(s3: Server, tmp_path: Path) -> None
 
 
 @pytest.mark.parametrize("fetched", [0, 64 << 20])
-def test_only_the_columns_that_are_needed_are_fetched(tmp_path: Path, monkeypatch, fetched: int) -> None:
+def test_only_needed_columns_are_fetched(tmp_path: Path, monkeypatch, fetched: int) -> None:
     """In pieces of all columns at once, or one by one where they are too large for that."""
     monkeypatch.setattr(SIZES, "remote_fetch_bytes", fetched)
     monkeypatch.setattr(SIZES, "remote_ahead_bytes", 32 << 10)
@@ -113,7 +113,7 @@ def test_only_the_columns_that_are_needed_are_fetched(tmp_path: Path, monkeypatc
         assert held.sent < len(held.objects["/bkt/t.parquet"]) / 10
 
 
-def test_files_and_sources_travel_to_other_processes(s3: Server, tmp_path: Path) -> None:
+def test_remote_files_and_sources_can_be_pickled(s3: Server, tmp_path: Path) -> None:
     address = s3.put(write(TABLE, tmp_path / "t.parquet"), "travel/t.parquet")
     source = open_source(address)
     assert rows(pickle.loads(pickle.dumps(source)))[0].equals(rows(source)[0])
@@ -121,7 +121,7 @@ def test_files_and_sources_travel_to_other_processes(s3: Server, tmp_path: Path)
         assert pool.apply(partial(open_source, address)).rows == 3
 
 
-def test_fingerprints_change_with_the_object_alone(s3: Server, tmp_path: Path) -> None:
+def test_fingerprints_depend_only_on_the_object(s3: Server, tmp_path: Path) -> None:
     path = write(TABLE, tmp_path / "t.csv")
     address = s3.put(path, "print/t.csv")
     (found,) = open_source(address).fingerprint
@@ -133,7 +133,7 @@ def test_fingerprints_change_with_the_object_alone(s3: Server, tmp_path: Path) -
     assert open_source(address).fingerprint != [found]
 
 
-def test_parameters_of_the_address_win_over_the_environment(s3: Server, tmp_path: Path, monkeypatch) -> None:
+def test_address_parameters_override_the_environment(s3: Server, tmp_path: Path, monkeypatch) -> None:
     address = s3.put(write(TABLE, tmp_path / "t.csv"), "query/t.csv")
     monkeypatch.setenv("AWS_ENDPOINT_URL", "http://127.0.0.1:1")
     host = s3.endpoint.removeprefix("http://")
@@ -147,7 +147,7 @@ def test_parameters_of_the_address_win_over_the_environment(s3: Server, tmp_path
         open_source(f"{address}?anonymous=perhaps&region=x")
 
 
-def test_profiles_give_credentials(s3: Server, tmp_path: Path, monkeypatch) -> None:
+def test_credentials_can_come_from_profiles(s3: Server, tmp_path: Path, monkeypatch) -> None:
     address = s3.put(write(TABLE, tmp_path / "t.csv"), "profile/t.csv")
     (tmp_path / "credentials").write_text(f"[night]\naws_access_key_id = {KEY}\naws_secret_access_key = {SECRET}\n")
     monkeypatch.delenv("AWS_ACCESS_KEY_ID")
@@ -157,7 +157,7 @@ def test_profiles_give_credentials(s3: Server, tmp_path: Path, monkeypatch) -> N
     assert open_source(address).nbytes > 0
 
 
-def test_s3a_and_collapsed_paths_are_s3(s3: Server, tmp_path: Path) -> None:
+def test_s3a_and_collapsed_addresses_are_read_as_s3(s3: Server, tmp_path: Path) -> None:
     address = s3.put(write(TABLE, tmp_path / "t.csv"), "alias/t.csv")
     assert open_source(address.replace("s3:", "s3a:")).fingerprint == open_source(Path(address)).fingerprint
 
@@ -172,7 +172,7 @@ def test_file_addresses_are_local_paths(tmp_path: Path) -> None:
         expand("file://elsewhere/rows.csv")
 
 
-def test_memory_is_a_store(tmp_path: Path) -> None:
+def test_memory_addresses_are_read(tmp_path: Path) -> None:
     for name in FORMATS:
         path = write(TABLE, tmp_path / name)
         fsspec.filesystem("memory").put_file(str(path), f"/stored/{name}")
@@ -182,7 +182,7 @@ def test_memory_is_a_store(tmp_path: Path) -> None:
         open_source("memory://stored/none.csv")
 
 
-def test_the_web_is_a_store(tmp_path: Path) -> None:
+def test_web_addresses_are_read(tmp_path: Path) -> None:
     path = write(TABLE, tmp_path / "t.csv")
     with shelf() as held:
         held.objects["/t.csv"] = path.read_bytes()
@@ -194,7 +194,7 @@ def test_the_web_is_a_store(tmp_path: Path) -> None:
         assert SECRET not in str(caught.value)
 
 
-def test_google_addresses_reach_googles_file_system(tmp_path: Path, monkeypatch) -> None:
+def test_google_addresses_use_the_google_file_system(tmp_path: Path, monkeypatch) -> None:
     path = write(TABLE, tmp_path / "t.csv")
     about = {"kind": "storage#object", "name": "t.csv", "bucket": "bkt", "size": str(path.stat().st_size)}
     about |= {"generation": "1", "updated": "2025-01-01T00:00:00Z", "timeCreated": "2025-01-01T00:00:00Z"}
@@ -211,7 +211,7 @@ def test_google_addresses_reach_googles_file_system(tmp_path: Path, monkeypatch)
         assert all("/bkt" in asked for asked in held.asked)
 
 
-def test_hadoop_addresses_ask_for_hadoop(monkeypatch) -> None:
+def test_hadoop_addresses_need_hadoop(monkeypatch) -> None:
     for name in ("HADOOP_HOME", "JAVA_HOME"):
         monkeypatch.setenv(name, "/nowhere")
     monkeypatch.setenv("ARROW_LIBHDFS_DIR", "/nowhere")
@@ -220,7 +220,7 @@ def test_hadoop_addresses_ask_for_hadoop(monkeypatch) -> None:
     assert alone("summarize", "hdfs://node:8020/scores", env={**ENVIRONMENT, **os.environ}).code == 5
 
 
-def test_what_is_not_installed_is_named(monkeypatch) -> None:
+def test_missing_packages_are_named(monkeypatch) -> None:
     with pytest.raises(OptionError, match=r"unknown scheme 'nope'"):
         open_source("nope://bucket/rows.csv")
     monkeypatch.setitem(sys.modules, "paramiko", None)
@@ -231,7 +231,7 @@ def test_what_is_not_installed_is_named(monkeypatch) -> None:
         open_source("memory://rows.csv/x")
 
 
-def test_a_process_that_read_from_s3_ends_in_silence(s3: Server, tmp_path: Path) -> None:
+def test_process_exits_silently_after_reading_s3(s3: Server, tmp_path: Path) -> None:
     address = s3.put(write(TABLE, tmp_path / "t.parquet"), "end/t.parquet")
     script = f"from fastmetrics.tables import open_source\nkept = open_source({address!r})\nprint(kept.rows)\n"
     for ending in ("", "raise SystemExit"):
@@ -240,7 +240,7 @@ def test_a_process_that_read_from_s3_ends_in_silence(s3: Server, tmp_path: Path)
         assert (done.stdout, done.stderr) == (b"3\n", b"")
 
 
-def test_other_commands_read_addresses_too(s3: Server, tmp_path: Path) -> None:
+def test_other_commands_read_remote_addresses(s3: Server, tmp_path: Path) -> None:
     run = tmp_path / "run.txt"
     run.write_text("q1 Q0 d1 1 0.9 x\nq1 Q0 d2 2 0.8 x\n")
     qrels = tmp_path / "qrels.txt"

@@ -36,7 +36,7 @@ def test_repeats_against_the_first(rows, k, numbers):
     assert rate.n_missing == len(rows) - len(kept)
 
 
-def test_readings_differ():
+def test_against_first_and_pairs_differ():
     queries, lists = ["q"] * 3, [["a", "b"], ["b", "a"], ["a", "b"]]
     assert fm.retrieval_consistency(queries, lists).score == 1.0
     assert fm.retrieval_consistency(queries, lists, against="first").score == 0.5
@@ -45,7 +45,7 @@ def test_readings_differ():
     assert fm.response_exact_match_rate(answers, queries, against="first").score == 0.0
 
 
-def test_other_readings_are_unknown():
+def test_invalid_against_raises():
     for call in (fm.retrieval_consistency, fm.response_exact_match_rate):
         with pytest.raises(OptionError, match=r"option 'against' expects 'pairs' or 'first', got 'last'"):
             call(["q"], [["a"]] if call is fm.retrieval_consistency else ["q"], against="last")

@@ -37,11 +37,11 @@ def read(text, finish="stop", **more):
         ('{"a": {"score": 1}} {"reason": "r", "score": 4}', ("braces",)),
     ],
 )
-def test_what_is_read_and_what_it_took(text, repairs):
+def test_replies_give_score_reason_and_repairs(text, repairs):
     assert read(text)[:4] == ("ok", 4.0, "r", repairs)
 
 
-def test_braces_and_commas_within_texts_are_left_alone():
+def test_braces_and_commas_in_strings_are_unchanged():
     text = json.dumps({"reason": 'as "a, }" says: {,]} ```', "score": 3})
     assert read(text)[:4] == ("ok", 3.0, 'as "a, }" says: {,]} ```', ())
     assert read(f"see {text[:-1]},}}")[:4] == ("ok", 3.0, 'as "a, }" says: {,]} ```', ("braces", "commas"))
@@ -56,11 +56,11 @@ def test_braces_and_commas_within_texts_are_left_alone():
         '{"Score": 4}', "[" * 100_000, '{"a":' * 100_000, "{" * 5_000, "```" * 5_000, "I would give it a 4 out of 5.",
     ],
 )  # fmt: skip
-def test_what_is_no_score(text):
+def test_replies_without_valid_score(text):
     assert read(text)[:2] == ("unparsed", None)
 
 
-def test_refusals_and_replies_that_were_cut_say_so():
+def test_refused_and_truncated_replies_have_a_status():
     assert read(None, refusal="no")[:3] == ("refused", None, "no")
     assert read("", "content_filter")[:2] == ("refused", None)
     assert read(None, "length")[:2] == ("truncated", None)
@@ -69,7 +69,7 @@ def test_refusals_and_replies_that_were_cut_say_so():
     assert read_reply('{"error": {"code": "content_filter", "message": "m"}}', FIVE)[:3] == ("refused", None, "m")
 
 
-def test_reasoning_is_kept_apart():
+def test_reasoning_is_separated_from_the_reply():
     text = '<think>perhaps {"score": 1, "reason": "draft"}</think>\n{"score": 4, "reason": "r"}'
     found = read(text)
     assert (found.score, found.repairs, found.trace) == (4.0, (), 'perhaps {"score": 1, "reason": "draft"}')
@@ -83,11 +83,11 @@ def test_reasoning_is_kept_apart():
     ["", "{", "[]", "1", "{}", '{"choices": []}', '{"choices": [1]}', '{"choices": [{"message": "x"}]}',
      '{"choices": {"message": 1}}', '{"choices": [{"message": {"content": 7}}]}', "[" * 100_000],
 )  # fmt: skip
-def test_bodies_of_any_form(body):
+def test_response_bodies_of_every_form_are_read(body):
     assert read_reply(body, FIVE)[:2] == ("unparsed", None)
 
 
-def test_content_in_parts_and_usage():
+def test_content_parts_and_usage_are_read():
     body = made(None)
     body["choices"][0]["message"]["content"] = [{"type": "text", "text": '{"score"'}, {"type": "text", "text": ": 3}"}]
     assert read_reply(json.dumps(body), FIVE)[:3] == ("ok", 3.0, None)
@@ -97,12 +97,12 @@ def test_content_in_parts_and_usage():
 
 
 @given(st.text(max_size=300))
-def test_no_text_breaks_the_reader(text):
+def test_arbitrary_text_does_not_crash_the_reader(text):
     found = read(text)
     assert (found.status == "ok") == (found.score is not None)
 
 
 @given(st.text(max_size=50), st.floats(1, 5), st.text(alphabet="ab ,.'\n", max_size=30))
-def test_a_score_is_found_wherever_it_stands(reason, score, around):
+def test_score_is_found_at_any_position(reason, score, around):
     text = json.dumps({"reason": reason, "score": score})
     assert read(around + text + around)[:3] == ("ok", score, reason)

@@ -76,7 +76,7 @@ def made(rows, seed=0, metrics=("token_f1", "rougeL_f1", "hallucination")):
     return pa.table({"id": [f"q{at}" for at in range(rows)], **columns})
 
 
-def test_the_page_says_what_the_package_says(tmp_path):
+def test_page_shows_the_figures_of_the_package(tmp_path):
     old, new = made(200), made(200, 1)
     texts = pa.table(
         {
@@ -126,13 +126,13 @@ def test_the_page_says_what_the_package_says(tmp_path):
     assert "script-src &#39;sha256-" in policy
 
 
-def test_the_same_scores_make_the_same_bytes(tmp_path):
+def test_equal_scores_give_equal_bytes(tmp_path):
     for name, threads in (("a", 1), ("b", 2)):
         fm.report({"new": made(50)}, tmp_path / f"{name}.html", baseline=made(50, 1), threads=threads)
     assert (tmp_path / "a.html").read_bytes() == (tmp_path / "b.html").read_bytes()
 
 
-def test_hostile_texts_are_text(tmp_path):
+def test_hostile_texts_are_escaped(tmp_path):
     ids = [f"{at} {text[:50]}" for at, text in enumerate(HOSTILE)]
     name = "<script>alert(1)</script>&'\"\u202e"
     scores = pa.table({"id": ids, name: np.linspace(0, 1, len(ids)), "b": np.linspace(1, 0, len(ids)), "s": HOSTILE})
@@ -154,7 +154,7 @@ def test_hostile_texts_are_text(tmp_path):
 
 @pytest.mark.parametrize("rows", [0, 1, 2])
 @pytest.mark.parametrize("missing", [False, True])
-def test_few_rows_and_none_that_has_a_score(tmp_path, rows, missing):
+def test_report_of_few_rows_and_of_rows_without_scores(tmp_path, rows, missing):
     ids = pa.array([f"q{at}" for at in range(rows)], pa.string())
     scores = pa.table(
         {
@@ -172,7 +172,7 @@ def test_few_rows_and_none_that_has_a_score(tmp_path, rows, missing):
         assert "NaN" not in json.dumps(data)
 
 
-def test_many_metrics_and_segments_stay_within_the_budget(tmp_path):
+def test_page_size_is_bounded_for_many_metrics_and_segments(tmp_path):
     random = np.random.default_rng(0)
     columns = {f"m{at}": random.random(3_000) for at in range(400)}
     rows = pa.table({"id": range(3_000), **columns})
@@ -187,7 +187,7 @@ def test_many_metrics_and_segments_stay_within_the_budget(tmp_path):
     assert "(9,940 others)" in page
 
 
-def test_strata_hold_the_rows_that_a_full_sort_gives():
+def test_strata_equal_those_of_a_full_sort():
     random = np.random.default_rng(0)
     values = {"a": random.integers(0, 9, 500) / 8, "hallucination": random.random(500)}
     values["a"][::7] = np.nan
@@ -211,7 +211,7 @@ def test_strata_hold_the_rows_that_a_full_sort_gives():
     assert len(set(candidates(found, 10_000))) == len(candidates(found, 10_000)) < 500
 
 
-def test_ranks_are_scipys_and_columns_read_in_turn_are_the_table(tmp_path):
+def test_ranks_equal_scipy_and_streamed_columns_equal_the_table(tmp_path):
     random = np.random.default_rng(0)
     values = random.integers(0, 9, 500) / 8
     known = random.random(500) < 0.8
@@ -228,7 +228,7 @@ def test_ranks_are_scipys_and_columns_read_in_turn_are_the_table(tmp_path):
     assert all(one.num_chunks == 1 for one in read_in_turn(source, kinds, 2).columns)
 
 
-def test_what_cannot_be_shown_is_told(tmp_path):
+def test_invalid_report_input_raises(tmp_path):
     out = tmp_path / "r.html"
     scores = made(5)
     with pytest.raises(InputError, match="the answers contain no id of the scores, such as 'q"):
@@ -255,7 +255,7 @@ def test_what_cannot_be_shown_is_told(tmp_path):
         fm.report(scores, tmp_path / "no" / "such" / "r.html")
 
 
-def test_scores_of_another_tool_and_without_ids(tmp_path):
+def test_report_of_foreign_scores_and_of_scores_without_ids(tmp_path):
     pq.write_table(pa.table({"faithfulness": [0.5, 1.0], "comment": ["a", "b"]}), tmp_path / "other.parquet")
     said = fm.report(tmp_path / "other.parquet", tmp_path / "r.html")
     page, _, data = read(tmp_path / "r.html")
@@ -265,7 +265,7 @@ def test_scores_of_another_tool_and_without_ids(tmp_path):
 
 
 @pytest.mark.parametrize("package", ["jinja2", "plotly"])
-def test_the_extra_is_named_where_it_is_missing(tmp_path, monkeypatch, package):
+def test_missing_extra_is_named(tmp_path, monkeypatch, package):
     monkeypatch.setitem(sys.modules, package, None)
     page_module._environment.cache_clear()
     with pytest.raises(MissingExtraError, match=rf"^this needs {package}, .*fastmetrics-eval\[report\]"):
@@ -273,7 +273,7 @@ def test_the_extra_is_named_where_it_is_missing(tmp_path, monkeypatch, package):
     assert list(tmp_path.iterdir()) == []
 
 
-def test_several_systems_have_letters_and_labels_are_in_two_languages(tmp_path):
+def test_report_of_several_systems_in_two_languages(tmp_path):
     runs = {name: made(60, seed) for seed, name in enumerate(("a", "b", "c"))}
     fm.report(runs, tmp_path / "r.html", language="ru")
     page, _, data = read(tmp_path / "r.html")
@@ -284,7 +284,7 @@ def test_several_systems_have_letters_and_labels_are_in_two_languages(tmp_path):
     assert all(len(words) == 2 and all(words) for words in _WORDS.values())
 
 
-def test_the_command(tmp_path):
+def test_report_command(tmp_path):
     for name, seed in (("old", 0), ("new", 1)):
         pq.write_table(made(20, seed), tmp_path / f"{name}.parquet")
     out = tmp_path / "r.html"
@@ -298,7 +298,7 @@ def test_the_command(tmp_path):
     assert program(*arguments, "--overwrite", "--language", "ru").code == 0
 
 
-def test_judges_and_runs_have_pages_where_they_are_given(tmp_path):
+def test_judges_and_runs_add_pages(tmp_path):
     judged = {"id": [1, 2, 3], "judge_x": [1.0, 4.0, None], "judge_x_status": ["ok", "ok", "timeout"]}
     folder = tmp_path / "runs"
     folder.mkdir()

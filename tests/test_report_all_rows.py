@@ -76,7 +76,7 @@ def numbers(text, kind):
     return np.frombuffer(base64.b64decode(text), f"<{kind}").astype(np.float64)
 
 
-def test_the_files_hold_every_row(folder):
+def test_all_rows_files_hold_every_row(folder):
     page, _, data = read(folder / "report.html")
     assert data["rows"] == []
     assert len(page) < 5_100_000
@@ -116,7 +116,7 @@ def test_the_files_hold_every_row(folder):
     assert values[worst["rows"]].tolist() == sorted(values[~np.isnan(values)])[:25]
 
 
-def test_the_output_is_whole_or_not_at_all(tmp_path):
+def test_failed_report_writes_nothing(tmp_path):
     run, out = scores(0), tmp_path / "report"
     with pytest.raises(InputError, match="the answers have none of the ids"):
         fm.report(run, out, rows="all", texts={"id": ["x"], "answer": ["y"]})
@@ -143,13 +143,13 @@ def test_the_output_is_whole_or_not_at_all(tmp_path):
 
 
 @pytest.mark.parametrize("rows", [0, 1])
-def test_few_rows(tmp_path, rows):
+def test_all_rows_report_of_few_rows(tmp_path, rows):
     fm.report(scores(0).slice(0, rows), tmp_path / "r", rows="all", baseline=scores(1).slice(0, rows))
     data = read(tmp_path / "r" / "report.html")[2]
     assert (data["all"]["n"], data["all"]["starts"]) == (rows, [0] * rows)
 
 
-def test_the_command(tmp_path):
+def test_all_rows_command(tmp_path):
     pq.write_table(scores(0), tmp_path / "s.parquet")
     pq.write_table(texts("Yes"), tmp_path / "t.parquet")
     done = program(
@@ -184,7 +184,7 @@ def loaded(driver):
     return bool(found) and all(one[0] != "…" for one in found)
 
 
-def test_a_browser_sorts_filters_and_opens_all_rows_from_a_disk(driver, folder):
+def test_browser_sorts_filters_and_opens_all_rows_from_disk(driver, folder):
     page = folder / "report.html"
     driver.get(f"{page.as_uri()}#page=rows")
     until(driver, lambda: loaded(driver))
@@ -232,7 +232,7 @@ def test_a_browser_sorts_filters_and_opens_all_rows_from_a_disk(driver, folder):
     assert [one for one in requests(driver, page) if not one.startswith((folder / "rows").as_uri())] == []
 
 
-def test_the_policy_lets_in_no_script_of_another_place(driver, folder):
+def test_content_policy_blocks_foreign_scripts(driver, folder):
     driver.get((folder / "report.html").as_uri())
     blocked = """
         const done = arguments[1], script = document.createElement("script");
@@ -251,7 +251,7 @@ def test_the_policy_lets_in_no_script_of_another_place(driver, folder):
 
 
 @pytest.mark.parametrize("pixels", [1280, 390])
-def test_the_page_of_all_rows_breaks_no_access_rule(driver, folder, pixels):
+def test_page_of_all_rows_is_accessible(driver, folder, pixels):
     width(driver, pixels)
     driver.get("about:blank")
     driver.get(f"{(folder / 'report.html').as_uri()}#page=rows&row=5&sort=score")
@@ -261,7 +261,7 @@ def test_the_page_of_all_rows_breaks_no_access_rule(driver, folder, pixels):
     assert complaints(driver) == []
 
 
-def test_a_page_without_its_files_says_so(driver, folder, tmp_path):
+def test_page_without_its_files_shows_a_message(driver, folder, tmp_path):
     (tmp_path / "alone.html").write_bytes((folder / "report.html").read_bytes())
     driver.get(f"{(tmp_path / 'alone.html').as_uri()}#page=rows")
     until(driver, lambda: "keep the folder rows beside" in driver.find_element(By.ID, "row-count").text)

@@ -104,7 +104,7 @@ def lines(driver):
 
 
 @pytest.mark.parametrize(("pixels", "dark"), [(1280, False), (390, True)])
-def test_every_page_opens_without_a_complaint_a_request_or_a_breach_of_access_rules(driver, page, pixels, dark):
+def test_every_page_opens_cleanly_and_is_accessible(driver, page, pixels, dark):
     width(driver, pixels)
     driver.get("about:blank")
     for name in PAGES:
@@ -126,7 +126,7 @@ def test_every_page_opens_without_a_complaint_a_request_or_a_breach_of_access_ru
     assert driver.execute_script("return document.documentElement.dataset.theme") == ("dark" if dark else "light")
 
 
-def test_rows_are_sorted_searched_chosen_and_linked_to(driver, page):
+def test_rows_can_be_sorted_searched_selected_and_linked(driver, page):
     width(driver, 1280)
     driver.get("about:blank")
     visit(driver, page, "page=rows")
@@ -162,7 +162,7 @@ def test_rows_are_sorted_searched_chosen_and_linked_to(driver, page):
     assert complaints(driver) == []
 
 
-def test_words_anchors_and_ids_of_a_row_are_marked(driver, page):
+def test_words_anchors_and_ids_are_highlighted(driver, page):
     visit(driver, page, "page=rows&row=20")
     detail = driver.find_element(By.ID, "row-detail")
     assert "1820" in [one.text for one in detail.find_elements(By.CSS_SELECTOR, "mark.unsupported")]
@@ -178,7 +178,7 @@ def test_words_anchors_and_ids_of_a_row_are_marked(driver, page):
     assert chosen.options[1].text.startswith("most unsupported anchors (25 of 300)")
 
 
-def test_points_are_coloured_by_a_metric_and_show_texts_as_text(driver, page):
+def test_points_are_coloured_by_metric_and_texts_are_escaped(driver, page):
     width(driver, 1280)
     driver.get("about:blank")
     visit(driver, page, "page=vectors")
@@ -196,7 +196,7 @@ def test_points_are_coloured_by_a_metric_and_show_texts_as_text(driver, page):
     assert complaints(driver) == []
 
 
-def test_hostile_texts_are_shown_and_run_nothing(driver, page):
+def test_hostile_texts_are_shown_and_not_executed(driver, page):
     width(driver, 1280)
     for at, text in enumerate(HOSTILE[:4]):
         visit(driver, page, f"page=rows&row={at}")
@@ -214,7 +214,7 @@ def test_hostile_texts_are_shown_and_run_nothing(driver, page):
     assert complaints(driver) == []
 
 
-def test_printing_shows_every_page(driver, page):
+def test_print_view_shows_every_page(driver, page):
     visit(driver, page, "page=overview")
     driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": "print"})
     assert all(driver.find_element(By.ID, name).is_displayed() for name in PAGES)
@@ -225,7 +225,7 @@ def test_printing_shows_every_page(driver, page):
     assert len(printed) > 20_000
 
 
-def test_the_policy_stops_scripts_and_requests_that_are_not_the_pages_own(driver, page):
+def test_content_policy_blocks_foreign_scripts_and_requests(driver, page):
     driver.get("about:blank")
     visit(driver, page, "page=data")
     blocked = """

@@ -47,7 +47,7 @@ def by_hand(rows, graded):
 
 
 @pytest.mark.parametrize("graded", [False, True])
-def test_places_are_counted_as_by_hand_whatever_the_pieces(graded):
+def test_rank_counts_equal_hand_counts_for_any_batches(graded):
     rows = drawn(300)
     table = pa.Table.from_pylist(rows)
     columns = {name: table[name] for name in ("retrieved_ids", "relevant_ids", *["relevance"] * graded)}
@@ -66,7 +66,7 @@ def test_places_are_counted_as_by_hand_whatever_the_pieces(graded):
     assert [line[1] for line in page.lines] == [str(ranked[at]) for at in chart.x]
 
 
-def test_long_rankings_end_and_odd_columns_are_no_rankings():
+def test_long_rankings_are_cut_and_invalid_columns_ignored():
     counts = PlaceCounts()
     counts.add({"retrieved_ids": pa.array([list(range(80))]), "relevant_ids": pa.array([["3", "70"]])})
     page = counts.page(charts := Charts())
@@ -82,7 +82,7 @@ def test_long_rankings_end_and_odd_columns_are_no_rankings():
         counts.add({"retrieved_ids": pa.array([[None, "a"]]), "relevant_ids": pa.array([["a"]])})
 
 
-def test_the_page_has_curves_and_places_and_is_left_out_where_there_are_none(tmp_path):
+def test_retrieval_page_has_curves_and_ranks_or_is_omitted(tmp_path):
     rows = drawn(40)
     scores = fm.score(pa.Table.from_pylist(rows), "ndcg@1,ndcg@5,recall@3")
     table = pa.table({"id": [row["id"] for row in rows], **{name: scores[name] for name in scores.column_names}})

@@ -29,14 +29,14 @@ CONTEXTS = ["The tower opened in 1889.", "It is 330 metres tall."]
         ("[99999999999999999999999999]", [("[99999999999999999999999999]", "cited_nothing")]),
     ],
 )  # fmt: skip
-def test_marks_are_found_where_they_stand_and_held_against_what_they_cite(answer, told):
+def test_citation_marks_are_located_and_checked(answer, told):
     [none, found, last] = citation_marks(["", answer, "So [1]"], [[], CONTEXTS, CONTEXTS])
     assert [(answer[one.start : one.stop], one.state) for one in found] == told
     assert none == []
     assert [one.state for one in last] == ["cited"]
 
 
-def test_marks_stand_in_the_rows(tmp_path):
+def test_rows_contain_citation_marks(tmp_path):
     texts = pa.table(
         {"id": ["q0", "q1"], "answer": [f"In 1889 [1]. {HOSTILE[0]} [7]", "No"], "contexts": [CONTEXTS] * 2}
     )
@@ -63,7 +63,7 @@ def judged(rows):
     )
 
 
-def test_a_judges_score_status_and_reason_stand_beside_the_row_of_their_id(tmp_path):
+def test_judge_score_status_and_reason_are_matched_by_id(tmp_path):
     fm.report(made(30), tmp_path / "r.html", judged=judged(29))
     rows = {row["id"]: row for row in read(tmp_path / "r.html")[2]["rows"]}
     assert "j" not in rows["q29"]
@@ -74,14 +74,14 @@ def test_a_judges_score_status_and_reason_stand_beside_the_row_of_their_id(tmp_p
 
 
 @pytest.mark.parametrize("lacking", [["id"], ["judge_a_status", "judge_b_status"]])
-def test_judgements_that_no_row_can_meet_are_left_out(tmp_path, lacking):
+def test_judgements_without_matching_row_are_omitted(tmp_path, lacking):
     table = judged(5).drop_columns(lacking)
     assert JudgedRows(table).of(pa.array(["q1"]), [0]) == [[]]
     assert JudgedRows(judged(5)).of(None, [0, 1]) == [[], []]
     assert JudgedRows(judged(5)).of(pa.array([3, 4]), [0, 1]) == [[], []]
 
 
-def test_the_rows_with_the_most_unsupported_anchors_are_those_that_a_count_finds(tmp_path):
+def test_rows_with_most_unsupported_anchors_equal_a_count(tmp_path):
     random = np.random.default_rng(0)
     n, wrong = 4_000, np.minimum(random.geometric(0.3, 4_000) - 1, 9)
     answers = [" ".join(f"In {1900 + place} it rained." for place in range(many)) + " In 1889." for many in wrong]

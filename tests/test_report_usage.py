@@ -44,7 +44,7 @@ def results(log):
     ]
 
 
-def test_files_are_shown_as_the_results_they_were_written_from(tmp_path, results):
+def test_usage_files_are_shown_like_their_results(tmp_path, results):
     for at, one in enumerate(results):
         (tmp_path / f"{at}.json").write_text(one.to_json())
         charts = Charts()
@@ -60,7 +60,7 @@ def test_files_are_shown_as_the_results_they_were_written_from(tmp_path, results
     assert [len(usage_parts(results, charts))] == [len(results)]
 
 
-def test_the_page_holds_chunks_gaps_and_the_curve(tmp_path, results):
+def test_usage_page_holds_chunks_gaps_and_the_curve(tmp_path, results):
     use, _, topics, cache, sessions, domain = results
     both = {"cache": json.loads(cache.to_json()), "sessions": json.loads(sessions.to_json())}
     (tmp_path / "ux.json").write_text(json.dumps(both))
@@ -86,7 +86,7 @@ def test_the_page_holds_chunks_gaps_and_the_curve(tmp_path, results):
     assert "script" not in reader.tags[reader.tags.index("main") : reader.tags.index("footer")]
 
 
-def test_the_command_takes_what_commands_write(tmp_path, log):
+def test_report_command_reads_usage_output_of_commands(tmp_path, log):
     rows = [dict(zip(log, row, strict=True)) for row in zip(*log.values(), strict=True)]
     (tmp_path / "log.jsonl").write_text("\n".join(map(json.dumps, rows)))
     options = []
@@ -115,7 +115,7 @@ def test_the_command_takes_what_commands_write(tmp_path, log):
         ("[" * 100_000, "expected JSON"),
     ],
 )
-def test_other_files_are_told(tmp_path, text, message):
+def test_invalid_usage_files_raise(tmp_path, text, message):
     (tmp_path / "u.json").write_text(text)
     with pytest.raises(FileFormatError, match=rf"^\S*u\.json: {message}"):
         fm.report(made(3), tmp_path / "r.html", usage=tmp_path / "u.json")
@@ -124,7 +124,7 @@ def test_other_files_are_told(tmp_path, text, message):
     assert not (tmp_path / "r.html").exists()
 
 
-def test_old_files_without_the_most_used_show_the_hubs(tmp_path, results):
+def test_usage_files_without_most_used_show_the_hubs(tmp_path, results):
     figures = json.loads(results[0].to_json())
     del figures["most_used"]
     (part,) = usage_parts(figures, Charts())

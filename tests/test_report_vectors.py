@@ -19,7 +19,7 @@ def vectors(rows, seed=0):
     return np.random.default_rng(seed).normal(size=(rows, 6)) * [5, 3, 1, 1, 1, 1]
 
 
-def test_points_meet_their_rows_by_id_whatever_the_order(tmp_path):
+def test_points_are_matched_to_rows_by_id(tmp_path):
     held, order = vectors(80), np.random.default_rng(1).permutation(80)[:70]
     held[order[3]] = np.nan
     table = pa.table({"id": [f"q{at}" for at in order], "v": held[order].tolist()})
@@ -41,7 +41,7 @@ def test_points_meet_their_rows_by_id_whatever_the_order(tmp_path):
     assert "b" not in reader.tags
 
 
-def test_many_points_are_drawn_at_equal_distances_and_arrays_meet_by_position(tmp_path):
+def test_many_points_are_thinned_evenly_and_arrays_match_by_position(tmp_path):
     rows = 2 * POINTS + 1
     np.save(tmp_path / "v.npy", vectors(rows))
     said = fm.report(made(rows), tmp_path / "r.html", vectors=tmp_path / "v.npy")
@@ -52,7 +52,7 @@ def test_many_points_are_drawn_at_equal_distances_and_arrays_meet_by_position(tm
     assert read(tmp_path / "few.html")[2]["points"]["at"] == [0, 1, 2, 3, 4]
 
 
-def test_vectors_that_cannot_be_placed_are_told(tmp_path):
+def test_invalid_vectors_raise(tmp_path):
     out = tmp_path / "r.html"
     with pytest.raises(InputError, match="vectors has 4 vectors without ids for 5 rows; give them ids"):
         fm.report(made(5), out, vectors=vectors(4))
@@ -65,7 +65,7 @@ def test_vectors_that_cannot_be_placed_are_told(tmp_path):
     assert not out.exists()
 
 
-def test_the_command(tmp_path):
+def test_report_command_with_vectors(tmp_path):
     pq.write_table(made(5), tmp_path / "s.parquet")
     pq.write_table(pa.table({"id": made(5)["id"], "v": vectors(5).tolist()}), tmp_path / "v.parquet")
     done = program("report", tmp_path / "s.parquet", "--vectors", tmp_path / "v.parquet", "-o", tmp_path / "r.html")

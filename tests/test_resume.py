@@ -89,7 +89,7 @@ def files(path: Path) -> dict[str, bytes]:
 
 @pytest.mark.parametrize("threads", [1, 2])
 @pytest.mark.parametrize("name", ["o.parquet", "o.jsonl", "o.csv.gz", "o.arrow", "o/"])
-def test_a_failed_run_goes_on_to_the_same_bytes(tmp_path, source, name, threads):
+def test_failed_run_resumes_to_the_same_bytes(tmp_path, source, name, threads):
     (tmp_path / "whole").mkdir()
     whole = go(source, f"{tmp_path}/whole/{name}")
     for row in (50, 450, 720, 990):
@@ -104,7 +104,7 @@ def test_a_failed_run_goes_on_to_the_same_bytes(tmp_path, source, name, threads)
     assert not result.output.with_name(result.output.name + ".partial").exists()
 
 
-def test_a_leftover_must_be_resumed_or_overwritten(tmp_path, source):
+def test_unfinished_run_needs_resume_or_overwrite(tmp_path, source):
     with pytest.raises(StopError):
         go(source, tmp_path / "o.parquet", failing_at(450))
     with pytest.raises(OutputError) as caught:
@@ -116,7 +116,7 @@ def test_a_leftover_must_be_resumed_or_overwritten(tmp_path, source):
     assert go(source, tmp_path / "o.parquet", overwrite=True).resumed_rows == 0
 
 
-def test_resuming_something_else_is_refused(tmp_path, source):
+def test_resuming_a_different_run_raises(tmp_path, source):
     output = tmp_path / "o.parquet"
     with pytest.raises(StopError):
         go(source, output, failing_at(450))
@@ -142,7 +142,7 @@ def test_resuming_something_else_is_refused(tmp_path, source):
 
 @pytest.mark.parametrize("name", ["o.parquet", "o/"])
 @pytest.mark.parametrize("harm", ["truncate", "flip", "remove", "journal", "torn"])
-def test_a_damaged_part_is_scored_again(tmp_path, source, name, harm):
+def test_damaged_part_is_scored_again(tmp_path, source, name, harm):
     (tmp_path / "whole").mkdir()
     whole = go(source, f"{tmp_path}/whole/{name}")
     with pytest.raises(StopError):
@@ -168,7 +168,7 @@ def test_a_damaged_part_is_scored_again(tmp_path, source, name, harm):
     assert 0 < result.resumed_rows < whole.rows
 
 
-def test_a_kill_between_the_renames_is_made_good(tmp_path, source, monkeypatch):
+def test_kill_between_renames_is_recovered(tmp_path, source, monkeypatch):
     whole = go(source, tmp_path / "whole.csv")
     replace, done = os.replace, []
 
@@ -193,7 +193,7 @@ def test_a_kill_between_the_renames_is_made_good(tmp_path, source, monkeypatch):
         assert Path(f"{output}.meta.json").read_text() == (tmp_path / "whole.csv.meta.json").read_text()
 
 
-def test_two_runs_do_not_share_an_output(tmp_path, source):
+def test_concurrent_runs_with_one_output_raise(tmp_path, source):
     seen = []
 
     def nested(batch: pa.RecordBatch) -> pa.RecordBatch:
@@ -248,7 +248,7 @@ def numbers(tmp_path: Path) -> Path:
     return path
 
 
-def test_a_killed_run_resumes_to_the_same_bytes(tmp_path, numbers):
+def test_killed_run_resumes_to_the_same_bytes(tmp_path, numbers):
     assert start(numbers, tmp_path / "whole.parquet", 0).communicate() == ("", "")
     rng, work = random.Random(7), tmp_path / "o.parquet.partial"
     for _ in range(4):
@@ -268,7 +268,7 @@ def test_a_killed_run_resumes_to_the_same_bytes(tmp_path, numbers):
     assert not work.exists()
 
 
-def test_a_file_size_limit_leaves_a_resumable_run(tmp_path, numbers):
+def test_file_size_limit_leaves_a_resumable_run(tmp_path, numbers):
     assert start(numbers, tmp_path / "whole.csv", 0).communicate() == ("", "")
     stdout, stderr = start(numbers, tmp_path / "o.csv", 0, 100_000).communicate()
     assert stdout == f"cannot write {tmp_path}/o.csv: File too large\n", stderr
@@ -291,7 +291,7 @@ def small_disk(tmp_path: Path):
     subprocess.run(["umount", str(folder)], check=True)
 
 
-def test_a_full_disk_leaves_a_resumable_run(tmp_path, numbers, small_disk):
+def test_full_disk_leaves_a_resumable_run(tmp_path, numbers, small_disk):
     assert start(numbers, tmp_path / "whole.parquet", 0).communicate() == ("", "")
     output = small_disk / "o.parquet"
     for _ in range(2):
@@ -305,7 +305,7 @@ def test_a_full_disk_leaves_a_resumable_run(tmp_path, numbers, small_disk):
     assert sorted(one.name for one in small_disk.iterdir()) == ["o.parquet"]
 
 
-def test_a_resumed_run_that_a_late_id_starts_again_was_not_scored_earlier(tmp_path, monkeypatch):
+def test_run_restarted_by_a_late_id_counts_no_earlier_rows(tmp_path, monkeypatch):
     monkeypatch.setattr(SIZES, "line_block_bytes", 2000)
     rows = [{"id": n if n < 700 else f"q{n}", "answer": "x"} for n in range(1000)]
     (tmp_path / "in.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))

@@ -84,7 +84,7 @@ def stopping(after: int) -> Callable[[Progress], None]:
     return progress
 
 
-def test_bad_rows_before_and_behind_the_place_of_going_on(tmp_path: Path, source: Path) -> None:
+def test_bad_rows_before_and_after_the_resume_point(tmp_path: Path, source: Path) -> None:
     whole = go(source, tmp_path / "whole.csv")
     assert (whole.rows, whole.rejected) == (N - sum(map(bad, range(N))), sum(map(bad, range(N))))
     resumed = []
@@ -101,7 +101,7 @@ def test_bad_rows_before_and_behind_the_place_of_going_on(tmp_path: Path, source
     assert 0 < resumed[0] < resumed[-1] < N
 
 
-def test_progress_of_a_run_that_goes_on_counts_each_row_once(tmp_path: Path, source: Path) -> None:
+def test_progress_of_a_resumed_run_counts_each_row_once(tmp_path: Path, source: Path) -> None:
     with pytest.raises(StopError):
         go(source, tmp_path / "o.csv", progress=stopping(20))
     seen: list[Progress] = []
@@ -113,7 +113,7 @@ def test_progress_of_a_run_that_goes_on_counts_each_row_once(tmp_path: Path, sou
     assert len(kept) > 1, "parts that are kept are counted one by one"
 
 
-def test_a_part_whose_rejects_are_gone_is_scored_again(tmp_path: Path, source: Path) -> None:
+def test_part_with_missing_rejects_is_scored_again(tmp_path: Path, source: Path) -> None:
     """And no line of a rejects file is taken over without its part."""
     whole = go(source, tmp_path / "whole.csv")
     for harm in ("remove", "double", "change"):
@@ -130,7 +130,7 @@ def test_a_part_whose_rejects_are_gone_is_scored_again(tmp_path: Path, source: P
         assert (made.rows, made.rejected) == (whole.rows, whole.rejected)
 
 
-def test_a_part_that_is_made_anew_leaves_none_of_its_earlier_rejects(tmp_path: Path) -> None:
+def test_rescored_part_replaces_its_rejects(tmp_path: Path) -> None:
     """Where the program has been mended in between, and rows that were bad are no more."""
     rows = pa.table(
         {"id": [f"q{n}" for n in range(120)], "answer": ["bad" if n % 40 == 5 else "x" for n in range(120)]}
@@ -146,7 +146,7 @@ def test_a_part_that_is_made_anew_leaves_none_of_its_earlier_rejects(tmp_path: P
     assert [json.loads(line)["row"] for line in made.rejects.read_text().splitlines()] == [5]
 
 
-def test_a_run_without_bad_rows_takes_an_earlier_rejects_file_away(tmp_path: Path, source: Path) -> None:
+def test_run_without_bad_rows_removes_an_old_rejects_file(tmp_path: Path, source: Path) -> None:
     go(source, tmp_path / "o.csv")
     assert "o.csv.rejects.jsonl" in names(tmp_path)
     (tmp_path / "good.jsonl").write_text('{"id": "a", "answer": "x"}\n')
@@ -155,7 +155,7 @@ def test_a_run_without_bad_rows_takes_an_earlier_rejects_file_away(tmp_path: Pat
     assert "o.csv.rejects.jsonl" not in names(tmp_path)
 
 
-def test_a_run_is_not_resumed_under_another_arrow(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_other_arrow_version_prevents_resuming(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Its files would not have the bytes of one run."""
     MADE["in.jsonl"](tmp_path / "in.jsonl")
     with pytest.raises(StopError):

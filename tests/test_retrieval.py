@@ -78,7 +78,7 @@ def test_metrics_equal_their_definitions(table):
 
 
 @given(table=rows(TEXTS))
-def test_every_kind_of_column_gives_the_same(table):
+def test_column_types_give_equal_scores(table):
     retrieved, relevant, _ = columns(table)
     wanted = fm.average_precision(retrieved, relevant)
     kinds = [pa.list_(pa.string()), pa.large_list(pa.large_string()), pa.list_(pa.string_view())]
@@ -93,7 +93,7 @@ def test_every_kind_of_column_gives_the_same(table):
     np.testing.assert_array_equal(fm.average_precision(*series), wanted)
 
 
-def test_matrices_of_integers_fill_up_with_minus_one():
+def test_integer_matrices_are_padded_with_minus_one():
     retrieved = np.array([[4, 2, 7], [9, -1, -1], [-1, -1, -1]])
     relevant = np.array([[2, 7], [9, -1], [1, -1]])
     lists = [[4, 2, 7], [9], []], [[2, 7], [9], [1]]
@@ -108,7 +108,7 @@ def test_matrices_of_integers_fill_up_with_minus_one():
     assert rankings([[5, -1]]).sizes.tolist() == [2]
 
 
-def test_missing_undefined_and_empty_are_three_things():
+def test_missing_undefined_and_empty_rankings_differ():
     table = pa.table(
         {
             "retrieved_ids": pa.array([None, [], ["a"], ["a"], ["a"]], pa.list_(pa.string())),
@@ -122,7 +122,7 @@ def test_missing_undefined_and_empty_are_three_things():
         assert math.isnan(undefined)
 
 
-def test_score_takes_cut_offs_options_and_grades():
+def test_score_accepts_cutoffs_options_and_grades():
     table = {
         "id": [1, 2],
         "retrieved_ids": [["a", "b", "c"], ["c", "a", "b"]],
@@ -141,7 +141,7 @@ def test_score_takes_cut_offs_options_and_grades():
     assert scored["reciprocal_rank"] == [0.5, 1.0]
 
 
-def test_a_repeated_id_counts_at_its_first_place_and_keeps_the_others():
+def test_repeated_id_counts_at_its_first_rank_only():
     retrieved, relevant = [["a", "a", "b"]], [["a", "b", "b"]]
     assert fm.retrieval_precision(retrieved, relevant, k=2).tolist() == [0.5]
     assert fm.retrieval_recall(retrieved, relevant, k=3).tolist() == [1.0]
@@ -149,7 +149,7 @@ def test_a_repeated_id_counts_at_its_first_place_and_keeps_the_others():
     assert fm.repeated_ids(retrieved).tolist() == [1.0]
 
 
-def test_ids_whose_hashes_meet_are_told_apart_by_their_bytes():
+def test_ids_with_colliding_hashes_are_compared_by_bytes():
     data = np.frombuffer(b"abcabd", np.uint8)
     keys = np.zeros(2, np.uint64)
     bounds = np.array([0, 3]), np.array([3, 6])
@@ -185,7 +185,7 @@ def test_kernels_run_without_a_compiler():
         ((np.array([[2**64 - 1]], np.uint64), [[1]]), r"expected integer ids below 2\*\*63"),
     ],
 )
-def test_columns_that_hold_no_rankings(arguments, says):
+def test_invalid_ranking_columns_raise(arguments, says):
     with pytest.raises(ColumnError, match=says):
         fm.ndcg(*arguments)
 
@@ -193,12 +193,12 @@ def test_columns_that_hold_no_rankings(arguments, says):
 @pytest.mark.parametrize(
     "options", [{"k": 0}, {"k": 2.5}, {"k": True}, {"relevance_level": 0}, {"relevance_level": -1.0}]
 )
-def test_options_that_make_no_sense(options):
+def test_invalid_options_raise(options):
     with pytest.raises(OptionError):
         fm.retrieval_recall([["a"]], [["a"]], **options)
 
 
-def test_the_long_names_are_the_same_functions():
+def test_long_names_are_aliases_of_the_functions():
     assert fm.recall_at_k is fm.retrieval_recall
     assert fm.precision_at_k is fm.retrieval_precision
 
@@ -240,7 +240,7 @@ def test_repeats_equal_their_definitions(table, k, p):
         assert np.array_equal(again, found, equal_nan=True)
 
 
-def test_repeats_that_lack_something_are_left_out():
+def test_incomplete_repeats_are_excluded():
     lists = [["a"], ["a"], None, ["z"], ["b"]]
     assert fm.retrieval_consistency([1, 1, 1, None, None], lists).score == 1.0
     assert math.isnan(fm.retrieval_rbo(["a", "b"], [["x"], ["x"]]).score)

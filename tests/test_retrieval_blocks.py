@@ -20,14 +20,14 @@ def documents(path: Path) -> list[str]:
     return pa.Table.from_batches(Triples(path, "score").batches())["doc"].to_pylist()
 
 
-def test_a_comment_is_a_line_whose_first_field_starts_with_a_hash(tmp_path: Path):
+def test_comment_lines_start_with_a_hash(tmp_path: Path):
     path = tmp_path / "run.txt"
     path.write_text("# q Q0 x 1 9.0 t\n  #q Q0 y 1 8.0 t\nq Q0 #a 1 3.0 t\nq# Q0 b 2 2.0 t # c\nq Q0 c# 3 1.0 t\n#\n")
     assert documents(path) == ["#a", "b", "c#"]
     assert fm.rank(path, {"q": {"#a": 1}}, "mrr").mean == {"mrr": 1.0}
 
 
-def test_a_short_line_after_a_long_one_lacks_its_own_fields(tmp_path: Path):
+def test_short_line_after_a_long_one_reports_missing_fields(tmp_path: Path):
     path = tmp_path / "run.txt"
     path.write_text("# a comment of many words in a row\nq Q0\n")
     with pytest.raises(FileFormatError, match="line 2: expected a line 'query Q0 document rank score tag'"):
@@ -36,7 +36,7 @@ def test_a_short_line_after_a_long_one_lacks_its_own_fields(tmp_path: Path):
 
 @pytest.mark.parametrize("size", [1, 30, 64, 1000])
 @pytest.mark.parametrize(("line", "says"), [("q Q0 z 2 high t", "got 'high'"), ("q Q0 z 2", "a line 'query")])
-def test_a_broken_line_is_numbered_in_the_text_whatever_block_it_is_in(tmp_path, monkeypatch, size, line, says):
+def test_malformed_line_in_any_block_has_its_line_number(tmp_path, monkeypatch, size, line, says):
     path = tmp_path / "run.txt"
     good = "".join(f"q Q0 d{n} 1 {n} t\n" for n in range(20))
     path.write_text(f"# head\n\n{good}\n{line}\nq Q0 e 1 2.0 t\n")
@@ -68,7 +68,7 @@ def cut(some: pa.Table, size: int, monkeypatch: pytest.MonkeyPatch) -> list[list
     ]
 
 
-def test_a_query_that_ends_with_a_batch_or_goes_on_in_the_next_is_one_query(monkeypatch):
+def test_query_across_batches_is_one_query(monkeypatch):
     ends_with_its_batch = table(list("aabbcc"))
     assert cut(ends_with_its_batch, 2, monkeypatch) == [["a2"], ["b2"], ["c2"]]
     goes_on = table(list("aaabbbbbc"))
@@ -81,7 +81,7 @@ def test_a_query_that_ends_with_a_batch_or_goes_on_in_the_next_is_one_query(monk
 
 @pytest.mark.parametrize("size", [1, 2, 3, 5, 100])
 @pytest.mark.parametrize("encoded", [False, True])
-def test_a_grouped_run_is_never_taken_for_one_that_is_not(monkeypatch, size, encoded):
+def test_grouped_runs_are_detected(monkeypatch, size, encoded):
     def never(*_):
         raise AssertionError("a grouped run was read a second time")
 
@@ -95,7 +95,7 @@ def test_a_grouped_run_is_never_taken_for_one_that_is_not(monkeypatch, size, enc
     assert found == [1.0, 0.5, 1.0, 1 / 3, 1.0]
 
 
-def test_slices_hold_as_many_rows_as_allowed_and_no_more(monkeypatch):
+def test_slices_respect_the_row_limit(monkeypatch):
     """Queries of 3, 1, 2, 2, 9 and 1 rows, of which 4 may be held: more only where one query alone has more."""
     held = []
 
@@ -113,7 +113,7 @@ def test_slices_hold_as_many_rows_as_allowed_and_no_more(monkeypatch):
     assert [name for block in found for name in block.names.to_pylist()] == list("abcdef")
 
 
-def test_blocks_of_a_slice_are_no_longer_than_a_batch(monkeypatch):
+def test_blocks_of_a_slice_respect_the_batch_size(monkeypatch):
     monkeypatch.setattr(SIZES, "run_rows", 4)
     some = table(list("eabdececeadeeeefea"))
     found = [block for block in blocks.regrouped(Triples(some, "score"), JUDGED) if len(block.docs)]

@@ -21,7 +21,7 @@ LOG3 = math.log2(3)
 
 
 @pytest.mark.parametrize("ids", [("a", "b"), (7, 8)])
-def test_of_an_id_judged_twice_the_first_grade_counts_in_the_ranking_and_in_the_ideal(ids):
+def test_first_grade_of_a_repeated_id_counts_in_ranking_and_ideal(ids):
     a, b = ids
     retrieved, relevant, grades = [[b, a]], [[b, a, a, b]], [[1, 2, 3, 0]]
     assert fm.ndcg(retrieved, relevant, grades).tolist() == [(1 + 2 / LOG3) / (2 + 1 / LOG3)]
@@ -31,7 +31,7 @@ def test_of_an_id_judged_twice_the_first_grade_counts_in_the_ranking_and_in_the_
     ]
 
 
-def test_a_document_judged_twice_in_a_later_query_keeps_its_first_grade():
+def test_repeated_judgement_in_a_later_query_keeps_first_grade():
     run = {"p": {"x": 1.0}, "q": {"a": 2.0, "b": 1.0}}
     judged = pa.table({"qid": ["p", "q", "q", "q"], "docid": ["x", "b", "a", "a"], "rel": [1, 2, 1, 3]})
     found = fm.rank(run, judged, "ndcg", duplicates="first").per_query["ndcg"].to_pylist()
@@ -40,7 +40,7 @@ def test_a_document_judged_twice_in_a_later_query_keeps_its_first_grade():
         fm.rank(run, judged, "ndcg")
 
 
-def test_a_grade_above_the_highest_stops_a_reader_as_the_highest_does():
+def test_grade_above_the_maximum_counts_as_the_maximum_in_err():
     run, grades = {"q": {"a": 3.0, "b": 2.0, "c": 1.0}}, {"a": 5, "b": 2, "c": -1}
     for highest in (2, 3, 4):
         found = fm.rank(run, {"q": grades}, [f"ERR(max_grade={highest})"]).mean
@@ -50,7 +50,7 @@ def test_a_grade_above_the_highest_stops_a_reader_as_the_highest_does():
     assert fm.rank(run, {"q": grades}, "ERR").mean["ERR"] == 15 / 16 + 1 / 16 * 3 / 16 / 2
 
 
-def test_rank_biased_overlap_of_rankings_of_unequal_length():
+def test_rbo_of_rankings_of_unequal_length():
     """Webber, Moffat and Zobel 2010, equation 32, written out for lengths 1 and 3 with p = 1/2.
 
     Of "a" and "bac": X₁ = 0, X₂ = X₃ = 1, and X_s = X₁ = 0, so nothing is extrapolated but the tail X₃/3.
@@ -82,14 +82,14 @@ NEAR = [float(2**53), float(2**53 + 2), 1.0]
         pa.array([[1.0]], pa.list_(pa.float32())),
     ],
 )
-def test_ids_that_came_as_floats_are_refused_even_where_they_are_whole(column):
+def test_float_ids_raise_even_if_whole(column):
     """Beyond 2⁵³ neighbouring integers have become one float: what was meant is not known any more."""
     for arguments in ((column, [[1]]), ([[1]], column)):
         with pytest.raises(ColumnError, match=r"expected lists of strings or of whole numbers, got .*(double|float)"):
             fm.retrieval_recall(*arguments)
 
 
-def test_float_ids_of_a_run_are_refused_and_those_of_a_text_stay_text(tmp_path: Path):
+def test_float_ids_of_a_run_raise_and_in_text_stay_text(tmp_path: Path):
     judged = {"1": {"9007199254740993": 1}}
     for name in ("query_id", "doc_id"):
         run = pa.table({"query_id": [1], "doc_id": [2**53 + 1], "score": [1.0]})
@@ -104,7 +104,7 @@ def test_float_ids_of_a_run_are_refused_and_those_of_a_text_stay_text(tmp_path: 
     assert fm.rank(path, judged, "mrr").mean["mrr"] == 1.0
 
 
-def test_two_empty_rankings_agree_in_all_and_an_empty_one_with_no_other():
+def test_empty_rankings_agree_only_with_each_other():
     for lists, expected in (([[], []], 1.0), ([[], ["a"]], 0.0), ([[], [], ["a"]], 1 / 3), ([["a"], ["a"]], 1.0)):
         queries, given = ["q"] * len(lists), pa.array(lists, pa.list_(pa.string()))
         assert fm.retrieval_consistency(queries, given).score == expected
@@ -113,7 +113,7 @@ def test_two_empty_rankings_agree_in_all_and_an_empty_one_with_no_other():
 
 
 @pytest.mark.parametrize("blank", [" ", "\t", "\r", "\x0b", "\x0c", "\t \r"])
-def test_any_white_space_parts_the_fields_of_trec_text(tmp_path: Path, blank):
+def test_any_white_space_separates_trec_fields(tmp_path: Path, blank):
     """As C's ``isspace`` has it, before the first field, between fields, and before the line's end."""
     fields = [["q", "Q0", "a", "1", "2.5", "tag"], ["q", "Q0", "b", "2", "1.5", "tag"], ["r", "Q0", "c", "1", "1"]]
     judged = [["q", "0", "b", "1"], ["r", "0", "c", "2"]]
@@ -127,7 +127,7 @@ def test_any_white_space_parts_the_fields_of_trec_text(tmp_path: Path, blank):
         assert found.mean == {"mrr": 0.75, "ndcg": (1 + 1 / LOG3) / 2}
 
 
-def test_scores_with_a_sign_are_the_numbers_without_it(tmp_path: Path):
+def test_plus_signs_of_scores_are_ignored(tmp_path: Path):
     """Arrow reads no plus sign, so another reader does: to the last digit, and it names lines as the first does."""
     scores = {"d": 1.0000000000000002, "c": 1.0, "b": 1e300, "a": 1.0000000000000004}
     plain = "".join(f"q Q0 {doc} 0 {score!r} t\n" for doc, score in scores.items())
@@ -142,7 +142,7 @@ def test_scores_with_a_sign_are_the_numbers_without_it(tmp_path: Path):
         fm.rank(tmp_path / "run.txt", {"q": {"d": 1}}, "mrr")
 
 
-def test_grades_of_their_own_are_not_forgotten_for_others():
+def test_judgement_cache_distinguishes_grades():
     """A ranking remembers its judgement: of the same relevant ids with other grades it is another one."""
     retrieved, relevant = rankings(pa.array([["a", "b"]]), "r"), rankings(pa.array([["b", "a"]]), "g")
     for grades in ([1.0, 2.0], [3.0, 4.0], None):
@@ -151,7 +151,7 @@ def test_grades_of_their_own_are_not_forgotten_for_others():
         assert found.grades.tolist() == ([1.0, 1.0] if grades is None else grades[::-1])
 
 
-def test_f_of_sets_weighs_recall():
+def test_set_f_weighs_recall_by_beta():
     """One of two retrieved is relevant, of three that are: P = 1/2, R = 1/3."""
     run, judged = {"q": {"a": 2.0, "x": 1.0}}, {"q": {"a": 1, "b": 1, "c": 1}}
     for weight in (0.5, 1.0, 3.0):
@@ -160,7 +160,7 @@ def test_f_of_sets_weighs_recall():
         assert fm.rank(run, judged, name).mean[name] == pytest.approx(expected)
 
 
-def test_documents_of_grade_0_are_judged():
+def test_documents_of_grade_0_count_as_judged():
     """bpref and the like leave out what nobody judged, not what was judged to be of no use."""
     run, judged = {"q": {"x": 3.0, "bad": 2.0, "a": 1.0}}, {"q": {"a": 1, "bad": 0}}
     assert fm.rank(run, judged, "P(judged_only=True)@1").mean["P(judged_only=True)@1"] == 0.0

@@ -28,7 +28,7 @@ def invoke(*arguments: object):
     return CliRunner().invoke(app, ["rank", *map(str, arguments)])
 
 
-def test_values_per_query_go_to_a_file_and_means_to_the_screen(files, tmp_path):
+def test_query_values_are_written_to_file_and_means_printed(files, tmp_path):
     good, _, qrels = files
     out = tmp_path / "per_query.parquet"
     done = invoke(good, qrels, "-m", "ndcg@10,mrr,RBP(p=0.8)", "-o", out, "--no-relevant", "undefined")
@@ -60,7 +60,7 @@ def _note(how: str) -> str:
     return f"mrr, P@1: 1 of 3 queries have no relevant document and {how}; {leaves}"
 
 
-def test_several_runs_make_a_table(files):
+def test_several_runs_are_printed_as_a_table(files):
     good, poor, qrels = files
     done = invoke(good, poor, qrels, "-m", "mrr", "-m", "P@1", "--missing", "skip")
     rows = [line.split() for line in done.output.splitlines()]
@@ -68,7 +68,7 @@ def test_several_runs_make_a_table(files):
     assert [" ".join(row) for row in rows[3:]] == ["", f"{good}: {_note('score 0')}"]
 
 
-def test_json_and_options(files):
+def test_json_output_and_options(files):
     good, _, qrels = files
     done = invoke(good, qrels, "-m", "P@2", "-l", "2", "-M", "1", "--json")
     found = json.loads(done.output)[str(good)]
@@ -76,12 +76,12 @@ def test_json_and_options(files):
     assert (found["n"], found["n_missing"], found["n_undefined"]) == (3, 0, {"P@2": 2})
 
 
-def test_without_measures_the_usual_ones_are_computed(files):
+def test_default_measures_are_computed(files):
     good, _, qrels = files
     assert invoke(good, qrels).output.split()[4:7] == ["ndcg@10", "mrr", "recall@100"]
 
 
-def test_an_output_that_is_there_stays_unless_told_otherwise(files, tmp_path):
+def test_existing_output_is_kept_unless_overwrite(files, tmp_path):
     good, poor, qrels = files
     out = tmp_path / "out.csv"
     out.write_text("mine")
@@ -100,6 +100,6 @@ def test_an_output_that_is_there_stays_unless_told_otherwise(files, tmp_path):
 
 
 @pytest.mark.parametrize("names", [[], [0, 0]])
-def test_runs_are_named_once_each(files, names):
+def test_run_names_must_be_unique(files, names):
     with pytest.raises(OptionError):
         rank_files([files[name] for name in names], files[2], measures="mrr")

@@ -30,7 +30,7 @@ def trec(rows, run: bool) -> str:
     return "".join(f"  {q} 0\t{d} {v:g} \n" for q, d, v in rows)
 
 
-def test_a_byte_order_mark_is_no_part_of_an_id(tmp_path: Path):
+def test_byte_order_mark_is_stripped_from_ids(tmp_path: Path):
     for name, text in (
         ("trec", "q1 Q0 d1 1 2.0 r\n"),
         ("csv", "query_id,doc_id,score\nq1,d1,2.0\n"),
@@ -42,7 +42,7 @@ def test_a_byte_order_mark_is_no_part_of_an_id(tmp_path: Path):
 
 
 @pytest.mark.parametrize("mark", [",", "\t"])
-def test_ids_of_csv_are_as_they_are_written_though_all_are_numbers(tmp_path: Path, mark: str):
+def test_numeric_csv_ids_keep_their_spelling(tmp_path: Path, mark: str):
     ids = ["007", "7", "7.0", "9007199254740993", "99999999999999999999", "1e3", "true", "NA", "2024-01-05"]
     rows = [("query_id", "doc_id", "score"), *((f"0{n}", one, f"{n}") for n, one in enumerate(ids))]
     (tmp_path / "run").write_text("".join(mark.join(row) + "\n" for row in rows))
@@ -122,13 +122,13 @@ def test_every_format_holds_the_same_rows(tmp_path, name):
         lambda t: t.cast(pa.schema([("query", pa.string_view()), ("pid", pa.large_string()), ("sim", pa.float64())])),
     ],
 )
-def test_every_kind_of_table_holds_the_same_rows(convert):
+def test_table_types_hold_the_same_rows(convert):
     run = convert(table(RUN, ("query", "pid", "sim")))
     expected = fm.rank(nested(RUN), nested(JUDGED), "mrr,ndcg")
     assert fm.rank(run, nested(JUDGED), "mrr,ndcg").per_query.equals(expected.per_query)
 
 
-def test_dictionaries_may_hold_anything_but_null():
+def test_dictionaries_accept_all_values_except_null():
     run = pa.table({"qid": pa.array([7, 7]).dictionary_encode(), "pid": ["a", "b"], "score": [1, 2]})
     assert fm.rank(run, {"7": {"a": 1}}, "mrr").mean["mrr"] == 0.5
     holes = pa.DictionaryArray.from_arrays(pa.array([0, 1]), pa.array(["q", None]))
@@ -136,7 +136,7 @@ def test_dictionaries_may_hold_anything_but_null():
         fm.rank(run.set_column(0, "qid", holes), {"7": {"a": 1}}, "mrr")
 
 
-def test_integer_ids_of_a_frame_meet_those_of_a_text(tmp_path):
+def test_integer_ids_of_a_frame_match_text_ids(tmp_path):
     judged = tmp_path / "qrels.txt"
     judged.write_text("301 0 17 1\n301 0 9 0\n302 0 5 1\n")
     run = pd.DataFrame({"qid": [301, 301, 302], "docid": [9, 17, 5], "score": [1, 1, 7]})
@@ -145,7 +145,7 @@ def test_integer_ids_of_a_frame_meet_those_of_a_text(tmp_path):
     assert found.per_query.to_pydict() == {"query_id": ["301", "302"], "mrr": [0.5, 1.0]}
 
 
-def test_scores_of_a_text_are_read_to_the_last_digit(tmp_path):
+def test_text_scores_are_read_exactly(tmp_path):
     run = tmp_path / "run.txt"
     run.write_text("q Q0 a 1 1.00000001 t\nq Q0 z 2 1.0 t\nq Q0 b 3 +1e-320 t\nq Q0 c 4 -inf t\n")
     values = pa.Table.from_batches(Triples(run, "score").batches())["value"].to_pylist()
@@ -153,7 +153,7 @@ def test_scores_of_a_text_are_read_to_the_last_digit(tmp_path):
     assert fm.rank(run, {"q": {"a": 1}}, "mrr").mean["mrr"] == 1.0
 
 
-def test_blocks_of_a_text_may_end_anywhere(tmp_path, monkeypatch):
+def test_text_blocks_can_end_anywhere(tmp_path, monkeypatch):
 
     path = tmp_path / "run.txt"
     path.write_text("# head\n" + trec(RUN * 20, True) + "\n\n" + trec(RUN, True).rstrip())
@@ -184,14 +184,14 @@ BROKEN = [
 
 
 @pytest.mark.parametrize(("name", "content", "error", "says"), BROKEN)
-def test_a_broken_run_says_what_and_where(tmp_path, name, content, error, says):
+def test_malformed_run_error_names_cause_and_place(tmp_path, name, content, error, says):
     path = tmp_path / name
     path.write_bytes(content if isinstance(content, bytes) else content.encode())
     with pytest.raises(error, match=says):
         fm.rank(path, {"q": {"a": 1}}, "mrr")
 
 
-def test_broken_judgements_say_what_and_where(tmp_path):
+def test_malformed_judgements_error_names_cause_and_place(tmp_path):
     path = tmp_path / "qrels.txt"
     path.write_text("q 0 a 1\nq 0 b 1 extra\n")
     with pytest.raises(FileFormatError, match="line 2: expected a line 'query 0 document grade'"):
@@ -229,7 +229,7 @@ print(peak() - before)
 
 
 @pytest.mark.parametrize("order", ["grouped", "shuffled"])
-def test_memory_does_not_grow_with_the_run(tmp_path, order):
+def test_memory_is_bounded_for_long_runs(tmp_path, order):
     """Four times the rows take at most a third more: what is held is a few batches, or the slice that was allowed."""
     import numpy as np
 

@@ -61,7 +61,7 @@ NOT_RUNS = {
 
 @pytest.mark.parametrize("kind", ["score", "grade"])
 @pytest.mark.parametrize("text", NOT_RUNS, ids=lambda text: text[:40])
-def test_json_that_is_no_run_is_refused_by_what_was_expected(tmp_path, text, kind):
+def test_invalid_json_run_error_names_the_expected_form(tmp_path, text, kind):
     path, other = tmp_path / "r.json", tmp_path / "other"
     path.write_text(text)
     other.write_text("q1 Q0 d1 1 1.0 t\n" if kind == "grade" else "q1 0 d1 1\n")
@@ -74,14 +74,14 @@ def test_json_that_is_no_run_is_refused_by_what_was_expected(tmp_path, text, kin
 
 
 @pytest.mark.parametrize("text", ["[]", "{}", '{"q1": {}}'])
-def test_nothing_is_an_empty_run_and_no_judgements(tmp_path, text):
+def test_empty_json_is_an_empty_run_without_judgements(tmp_path, text):
     (tmp_path / "r.json").write_text(text)
     assert fm.rank(tmp_path / "r.json", {"q1": {"d1": 1}}, "mrr").mean == {"mrr": 0.0}
     with pytest.raises(InputError, match=r"r\.json: the file has no judgements"):
         fm.rank({"q1": {"d1": 1}}, tmp_path / "r.json", "mrr")
 
 
-def test_ids_and_numbers_of_several_types_mix(tmp_path):
+def test_mixed_types_of_ids_and_numbers_are_accepted(tmp_path):
     records = [{"qid": "q1", "docid": 7, "score": 2**70}, {"qid": 1, "docid": "d", "score": 0.5}, {"x": 1, **RECORD}]
     records[2]["score"] = 1
     (tmp_path / "r.json").write_text(json.dumps(records))
@@ -91,7 +91,7 @@ def test_ids_and_numbers_of_several_types_mix(tmp_path):
 
 
 @pytest.mark.parametrize("grade", [float("inf"), -float("inf")])
-def test_grades_are_finite(grade):
+def test_non_finite_grades_raise(grade):
     with pytest.raises(InputError, match="judgements, row 1: the grade is infinite"):
         fm.rank({"q1": {"d1": 1}}, {"q1": {"d1": 1, "d2": grade}}, "ndcg")
     assert fm.rank({"q1": {"d1": -grade, "d2": 0}}, {"q1": {"d1": 1}}, "mrr").n == 1
@@ -99,7 +99,7 @@ def test_grades_are_finite(grade):
 
 @pytest.mark.parametrize("key", ["qid", "docid"])
 @pytest.mark.parametrize("value", [True, False, 1.0, ["a"], {}])
-def test_ids_of_records_are_strings_or_whole_numbers(tmp_path, key, value):
+def test_record_ids_must_be_strings_or_integers(tmp_path, key, value):
     (tmp_path / "r.json").write_text(json.dumps([{**RECORD, "score": 1}, {**RECORD, "score": 1, key: value}]))
     with pytest.raises(ColumnError, match=rf"r\.json, row 1: expected a string or a whole number as '{key}', got "):
         fm.rank(tmp_path / "r.json", {"q1": {"d1": 1}}, "mrr")

@@ -33,7 +33,7 @@ def test_spellings_of_one_measure(names):
         assert (other.family, other.options) == (one.family, one.options)
 
 
-def test_a_column_is_named_as_asked():
+def test_column_has_the_requested_name():
     names = ["nDCG@10", "ndcg_cut_10", "RBP(p=0.8)"]
     assert fm.rank({"q": {"a": 1}}, {"q": {"a": 1}}, names).per_query.column_names == ["query_id", *names]
 
@@ -54,7 +54,7 @@ def test_a_column_is_named_as_asked():
         ("", OptionError, "expected name, name@k or"),
     ],
 )
-def test_a_measure_nobody_can_compute(name, error, says):
+def test_unknown_measures_raise(name, error, says):
     with pytest.raises(error, match=says):
         fm.rank({"q": {"a": 1}}, {"q": {"a": 1}}, [name])
 

@@ -52,7 +52,7 @@ def lines(path: Path) -> list[tuple[str, str, str]]:
 
 
 @pytest.mark.parametrize(("output", "run", "judgements", "options"), OFFICIAL)
-def test_every_number_that_trec_eval_prints(data_folder, output, run, judgements, options):
+def test_all_measures_equal_trec_eval(data_folder, output, run, judgements, options):
     folder = data_folder / "oracles" / "trec_eval"
     expected = lines(folder / output)
     names = list(dict.fromkeys(RENAMED.get(name, name) for name, _, _ in expected))
@@ -77,7 +77,7 @@ def test_every_measure_equals_its_definition(run, judged):
     assert sorted(found.unjudged) == sorted(query for query in run if query not in judged)
 
 
-def test_every_family_has_a_definition_to_be_held_against():
+def test_every_family_has_a_reference_definition():
     assert {measure(name).family.names for name in reference.MEASURES} == {family.names for family in FAMILIES}
 
 
@@ -139,13 +139,13 @@ def test_equals_pytrec_eval_on_fuzzed_queries(level):
             assert math.isclose(row[name], expected, rel_tol=1e-12, abs_tol=1e-12), (name, row, other[called])
 
 
-def test_scores_keep_all_their_digits():
+def test_scores_keep_full_precision():
     run = {"q": {"a": 1.00000001, "z": 1.0}}
     assert fm.rank(run, {"q": {"a": 1}}, "mrr").mean["mrr"] == 1.0
     assert fm.rank({"q": {"a": 2.0**53 + 2, "z": 2.0**53}}, {"q": {"a": 1}}, "mrr").mean["mrr"] == 1.0
 
 
-def test_fractional_grades_are_not_cut():
+def test_fractional_grades_are_not_truncated():
     found = fm.rank({"q": {"a": 2, "b": 1}}, {"q": {"a": 0.5, "b": 0.75}}, "ndcg,P@1,P(rel=0.5)@1")
     ideal = 0.75 + 0.5 / math.log2(3)
     assert found.mean["ndcg"] == pytest.approx((0.5 + 0.75 / math.log2(3)) / ideal, abs=1e-15)
@@ -153,7 +153,7 @@ def test_fractional_grades_are_not_cut():
     assert found.mean["P(rel=0.5)@1"] == 1.0
 
 
-def test_long_integer_ids_do_not_meet():
+def test_long_integer_ids_do_not_collide():
     one, other = 2**53, 2**53 + 1
     run = pa.table({"query_id": [1, 1], "doc_id": [other, one], "score": [2.0, 1.0]})
     judged = pa.table({"query_id": [1], "doc_id": [one], "relevance": [1]})
@@ -161,26 +161,26 @@ def test_long_integer_ids_do_not_meet():
     assert fm.reciprocal_rank([[other, one]], [[one]]).tolist() == [0.5]
 
 
-def test_float_ids_are_refused():
+def test_float_ids_raise():
     run = pa.table({"query_id": ["q"], "doc_id": [9007199254740993.0], "score": [2.0]})
     with pytest.raises(InputError, match="expected document ids as strings or integers, got double"):
         fm.rank(run, {"q": {"a": 1}}, "mrr")
 
 
-def test_queries_meet_by_key_and_not_by_position():
+def test_queries_are_matched_by_key():
     run = {"q2": {"b": 1}, "q1": {"x": 1, "a": 0.5}, "q9": {"a": 1}}
     found = fm.rank(run, {"q1": {"a": 1}, "q2": {"b": 1}, "q3": {"c": 1}}, "mrr")
     assert found.per_query.to_pydict() == {"query_id": ["q1", "q2", "q3"], "mrr": [0.5, 1.0, 0.0]}
     assert (found.n, found.missing, found.unjudged) == (3, ["q3"], ["q9"])
 
 
-def test_a_cut_off_looks_at_the_best_documents_of_an_unsorted_run():
+def test_cutoff_uses_the_best_documents_of_an_unsorted_run():
     docs = {f"d{n:02}": float(n) for n in range(50)}
     found = fm.rank({"q": docs}, {"q": {"d39": 1, "d00": 1}}, "mrr@10,mrr@11,mrr,R@11")
     assert found.mean == {"mrr@10": 0.0, "mrr@11": 1 / 11, "mrr": 1 / 11, "R@11": 0.5}
 
 
-def test_a_new_length_of_ids_compiles_nothing():
+def test_other_id_length_triggers_no_compilation():
     from fastmetrics.kernels.ranking import ids
     from fastmetrics.kernels.ranking import judge as ranking
 
@@ -198,14 +198,14 @@ def test_ties_are_broken_by_id_descending_as_bytes():
         assert fm.rank(run, {"q": {doc: 1}}, "mrr").mean["mrr"] == 1 / rank
 
 
-def test_missing_queries_count_as_zero_or_are_left_out_but_are_always_reported():
+def test_missing_queries_count_as_zero_or_are_excluded_and_reported():
     run, judged = {"a": {"x": 1}}, {"a": {"x": 1}, "b": {"y": 1}}
     counted, left_out = fm.rank(run, judged, "mrr"), fm.rank(run, judged, "mrr", missing="skip")
     assert (counted.mean["mrr"], counted.n, counted.missing) == (0.5, 2, ["b"])
     assert (left_out.mean["mrr"], left_out.n, left_out.missing) == (1.0, 1, ["b"])
 
 
-def test_a_query_with_nothing_relevant_is_zero_or_undefined_but_is_always_counted():
+def test_query_without_relevant_is_zero_or_undefined_and_counted():
     run, judged = {"a": {"x": 1}, "b": {"y": 1}}, {"a": {"x": 1}, "b": {"y": 0, "z": -1}}
     as_zero = fm.rank(run, judged, "mrr,ndcg@5,Judged@1,num_ret")
     undefined = fm.rank(run, judged, "mrr,ndcg@5,Judged@1,num_ret", no_relevant="undefined")
@@ -215,7 +215,7 @@ def test_a_query_with_nothing_relevant_is_zero_or_undefined_but_is_always_counte
     assert as_zero.n_undefined == undefined.n_undefined == {"mrr": 1, "ndcg@5": 1, "Judged@1": 0, "num_ret": 0}
 
 
-def test_a_document_retrieved_twice_is_an_error_unless_the_first_is_to_count():
+def test_document_retrieved_twice_raises_unless_first_counts():
     run = pa.table({"qid": ["q"] * 4, "docno": ["a", "b", "a", "c"], "sim": [3.0, 2.0, 1.0, 0.5]})
     judged = {"q": {"a": 1, "c": 1}}
     with pytest.raises(InputError, match="document a is listed twice for query q"):
@@ -225,7 +225,7 @@ def test_a_document_retrieved_twice_is_an_error_unless_the_first_is_to_count():
     assert found.n_duplicates == 1
 
 
-def test_a_document_judged_twice_is_an_error_unless_the_first_is_to_count():
+def test_document_judged_twice_raises_unless_first_counts():
     judged = pa.table({"qid": ["q", "p", "q"], "docid": ["a", "a", "a"], "rel": [0, 1, 2]})
     with pytest.raises(InputError, match="row 2: document a is judged twice for query q"):
         fm.rank({"q": {"a": 1}}, judged, "mrr")
@@ -235,7 +235,7 @@ def test_a_document_judged_twice_is_an_error_unless_the_first_is_to_count():
 
 @settings(max_examples=25)
 @given(run=RUNS, judged=JUDGED, seed=st.integers(0, 99), threads=st.integers(1, 3))
-def test_row_order_and_threads_change_no_bit(run, judged, seed, threads):
+def test_row_order_and_threads_do_not_change_results(run, judged, seed, threads):
     rows = [(query, doc, score) for query, docs in run.items() for doc, score in docs.items()]
     names = list(reference.MEASURES)
     expected = fm.rank(run, judged, names, threads=1)
@@ -247,7 +247,7 @@ def test_row_order_and_threads_change_no_bit(run, judged, seed, threads):
     assert sorted(found.unjudged) == sorted(expected.unjudged)
 
 
-def test_blocks_and_slices_of_any_size_give_the_same(monkeypatch):
+def test_block_and_slice_sizes_do_not_change_results(monkeypatch):
 
     run, judged = fuzzed(3, 30)
     expected = fm.rank(run, judged, list(PYTREC)).per_query
@@ -262,20 +262,20 @@ def test_blocks_and_slices_of_any_size_give_the_same(monkeypatch):
             assert fm.rank(table, judged, list(PYTREC)).per_query.equals(expected)
 
 
-def test_several_runs_make_a_table():
+def test_rank_of_several_runs_gives_a_table():
     judged = {"q": {"a": 1}, "p": {"b": 1}}
     runs = {"good": {"q": {"a": 2, "b": 1}, "p": {"b": 1}}, "poor": {"q": {"a": 1, "b": 2}}}
     table = fm.rank_runs(runs, judged, ["mrr", "P@1"])
     assert table.to_pydict() == {"run": ["good", "poor"], "mrr": [1.0, 0.25], "P@1": [1.0, 0.0]}
 
 
-def test_only_judged_documents_may_be_ranked():
+def test_judged_only_restricts_the_ranking():
     run, judged = {"q": {"x": 3, "n": 2.5, "a": 2, "b": 1}}, {"q": {"a": 0, "b": 1, "n": -1}}
     found = fm.rank(run, judged, "RR,RR(judged_only=True),P(judged_only=True)@2").mean
     assert found == {"RR": 0.25, "RR(judged_only=True)": 0.5, "P(judged_only=True)@2": 0.5}
 
 
-def test_an_empty_run_misses_every_query():
+def test_empty_run_misses_every_query():
     found = fm.rank({}, {"q": {"a": 1}}, "mrr,ndcg,gm_map,infAP,IPrec@0.5,unj_5,Judged@5,rbp_resid")
     assert found.missing == ["q"]
     assert {name: value for name, value in found.mean.items() if value} == {"gm_map": pytest.approx(0.00001)}

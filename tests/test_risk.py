@@ -58,7 +58,7 @@ def test_equals_the_mean_over_all_orders_of_ties(rows):
 
 
 @given(many, st.integers(2, 30), st.randoms(use_true_random=False))
-def test_order_batches_and_memory_change_no_bit(rows, budget, chance):
+def test_order_batches_and_memory_do_not_change_results(rows, budget, chance):
     held = [tuple(column.to_numpy(zero_copy_only=False) for column in columns(rows))]
     expected = whole(lambda: held)
     parts = in_batches(rows, chance)
@@ -67,7 +67,7 @@ def test_order_batches_and_memory_change_no_bit(rows, budget, chance):
 
 
 @pytest.mark.parametrize("values", [[0.5], [0.5, 0.5, 0.6], [-math.inf, math.inf], [math.inf], [-math.inf, 0.0]])
-def test_any_number_of_ties_takes_no_more_memory_than_others(values):
+def test_memory_is_bounded_for_many_ties(values):
     """Many more rows of one confidence than may be held."""
     chance = np.random.default_rng(0)
     confidence, quality = chance.choice(values, 4000), chance.random(4000)
@@ -75,7 +75,7 @@ def test_any_number_of_ties_takes_no_more_memory_than_others(values):
     assert whole(lambda: batches, 16).tobytes() == whole(lambda: [(confidence, quality)]).tobytes()
 
 
-def test_few_rows_are_held_and_passes_are_as_many_as_said(monkeypatch):
+def test_memory_and_number_of_passes_are_bounded(monkeypatch):
     chance = np.random.default_rng(1)
     confidence, quality = chance.random(5000), chance.random(5000)
     passes = 0
@@ -89,7 +89,7 @@ def test_few_rows_are_held_and_passes_are_as_many_as_said(monkeypatch):
     assert passes <= 5000 / 250 + 7
 
 
-def test_a_long_table_equals_running_means():
+def test_long_table_equals_running_means():
     chance = np.random.default_rng(2)
     confidence, quality = chance.permutation(300_000) / 300_000, chance.random(300_000)
     losses = 1 - quality[np.argsort(-confidence)]
@@ -97,7 +97,7 @@ def test_a_long_table_equals_running_means():
     np.testing.assert_allclose(fm.risk_coverage(confidence, quality)["risk"].to_numpy(), expected, rtol=1e-11)
 
 
-def test_confidence_that_tells_nothing_gives_the_risk_of_all_rows():
+def test_constant_confidence_gives_the_risk_of_all_rows():
     found = fm.aurc([0.5] * 4, ["a", "b", "c", "d"], ["a", "x", "x", "x"])
     assert (found.score, found.risk, found.n, float(found)) == (0.75, 0.75, 4, 0.75)
     assert math.isnan(fm.aurc([None], ["a"], ["a"]).score)
@@ -147,7 +147,7 @@ def test_summaries_of_tables():
     )
 
 
-def test_parts_pool_to_the_whole():
+def test_pooled_parts_equal_the_whole():
     table = pa.table(TABLE)
     parts = [fm.score(table.slice(start, 13), "aurc") for start in range(0, 40, 13)]
     assert fm.summarize(parts).corpus == fm.summarize(fm.score(table, "aurc")).corpus
@@ -155,13 +155,13 @@ def test_parts_pool_to_the_whole():
 
 
 @pytest.mark.parametrize("quality", ["exact_match", "squad_f1(version=2)", "overall_accuracy"])
-def test_any_quality(quality):
+def test_every_quality_metric_is_accepted(quality):
     value = fm.summarize(fm.score(TABLE, [f"aurc(quality={quality!r})"])).corpus[f"aurc(quality={quality!r})"]
     assert value == pytest.approx(expected(quality), rel=1e-14)
     assert fm.aurc(TABLE["confidence"], TABLE["answer"], TABLE["reference"], quality=quality).score == value
 
 
-def test_a_quality_that_reads_other_columns():
+def test_quality_metric_can_read_other_columns():
     table = {"certainty": [0.9, 0.1], "retrieved_ids": [["a"], ["b"]], "relevant_ids": [["a"], ["a"]]}
     assert fm.summarize(fm.score(table, ["aurc(quality='hit_rate@1')"])).figures["aurc(quality='hit_rate@1')"] == 0.25
     with pytest.raises(TypeError, match=r"aurc\(\) needs the columns of hit_rate@1: retrieved_ids, relevant_ids"):
@@ -169,7 +169,7 @@ def test_a_quality_that_reads_other_columns():
 
 
 @pytest.mark.parametrize("suffix", ["parquet", "jsonl", "csv", "arrow"])
-def test_files(tmp_path, suffix):
+def test_aurc_of_files(tmp_path, suffix):
     rows = tmp_path / "rows.jsonl"
     rows.write_text(
         "".join(json.dumps(dict(zip(TABLE, row, strict=True))) + "\n" for row in zip(*TABLE.values(), strict=True))
@@ -182,7 +182,7 @@ def test_files(tmp_path, suffix):
         assert fm.summarize_files(out).corpus == {"aurc": value}
 
 
-def test_a_column_that_is_gone_is_told():
+def test_metric_with_missing_column_is_excluded_with_note():
     scores = fm.score(TABLE, "aurc")
     found = fm.summarize(scores.drop_columns("confidence"))
     assert found.corpus == {}
@@ -192,12 +192,12 @@ def test_a_column_that_is_gone_is_told():
 @pytest.mark.parametrize(
     "quality", ["latency_ms", "hallucination", "bleu", "corpus_bleu", "abstained", "semantic_similarity"]
 )
-def test_a_quality_lies_from_0_to_1_and_higher_is_better(quality):
+def test_quality_must_lie_in_0_1_with_higher_better(quality):
     with pytest.raises(OptionError, match="aurc: option 'quality' expects a row metric from 0 to 1"):
         fm.score(TABLE, [f"aurc(quality={quality!r})"])
 
 
-def test_what_is_refused():
+def test_invalid_risk_input_raises():
     with pytest.raises(OptionError, match="unknown metric 'token_f'; did you mean 'token_f1'"):
         fm.score(TABLE, ["aurc(quality='token_f')"])
     with pytest.raises(ColumnError, match="needs the column 'confidence'"):
@@ -209,13 +209,13 @@ def test_what_is_refused():
         fm.risk_coverage([1.0, 2.0], [1.0])
 
 
-def test_confidence_is_scored_only_when_asked_for():
+def test_confidence_metrics_run_only_on_request():
     assert "confidence" not in fm.score(TABLE).schema.names
     assert fm.score({"answer_confidence": [0.5]}, "confidence")["confidence"].to_pylist() == [0.5]
 
 
 @given(st.lists(st.integers(0, 4), max_size=8), st.lists(st.integers(0, 4), max_size=8))
-def test_columns_side_by_side_whatever_their_batches(one, other):
+def test_columns_of_different_batches_are_aligned(one, other):
     n = min(sum(one), sum(other))
     values = np.arange(100.0)
 

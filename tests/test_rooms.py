@@ -30,23 +30,23 @@ def reached(source: str) -> set[str]:
     return found
 
 
-def test_the_list_holds_every_room_once() -> None:
+def test_list_holds_every_room_once() -> None:
     assert len(ROOMS) == len(set(ROOMS))
     assert set(ROOMS) == {room(path) for path in PACKAGE.rglob("*.py")}, "docs/design.md lists the rooms in order"
 
 
 @pytest.mark.parametrize("path", sorted(PACKAGE.rglob("*.py")), ids=lambda path: str(path.relative_to(PACKAGE)))
-def test_imports_do_not_run_back(path: Path) -> None:
+def test_imports_go_in_one_direction(path: Path) -> None:
     allowed = ROOMS[: ROOMS.index(room(path)) + 1]
     assert reached(path.read_text(encoding="utf-8")) <= set(allowed)
 
 
-def test_imports_at_the_top_and_in_functions_are_seen() -> None:
+def test_imports_in_modules_and_functions_are_detected() -> None:
     source = (
         "import fastmetrics.cli\nfrom fastmetrics.text.lexicons import x\ndef f():\n    from fastmetrics import plan"
     )
     assert reached(source) == {"cli", "text", "plan"}
 
 
-def test_the_top_level_has_few_rooms() -> None:
+def test_top_level_has_few_rooms() -> None:
     assert len([room for room in ROOMS if not room.startswith("__")]) <= 20

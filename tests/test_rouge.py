@@ -42,12 +42,12 @@ hostile = st.one_of(lines, words, strategies.texts)
 
 @STEMMED
 @given(rows=st.lists(st.tuples(hostile, st.lists(hostile, min_size=1, max_size=3)), min_size=1, max_size=5))
-def test_any_text(stemmer: bool, rows: list[tuple[str, list[str]]]) -> None:
+def test_rouge_equals_reference_on_any_text(stemmer: bool, rows: list[tuple[str, list[str]]]) -> None:
     check([answer for answer, _ in rows], [references for _, references in rows], stemmer)
 
 
 @STEMMED
-def test_tokens(stemmer: bool) -> None:
+def test_tokens_equal_rouge_score(stemmer: bool) -> None:
     hard = strategies.WHITE_SPACE + strategies.CASES + strategies.MARKS + strategies.SYMBOLS
     chance = random.Random(3)
     texts = ["".join(chance.choices(hard + "ABCdef" * 20, k=chance.randint(0, 60))) for _ in range(2000)]
@@ -77,7 +77,7 @@ def test_long_texts() -> None:
     check([answer], [[reference]], False)
 
 
-def test_ten_thousand_words() -> None:
+def test_texts_of_ten_thousand_words() -> None:
     """Against sums that need no table: each text is the other with words put in between."""
     names = [f"w{i}" for i in range(10_000)]
     longer = " ".join(f"{name} x" for name in names)
@@ -88,7 +88,7 @@ def test_ten_thousand_words() -> None:
     assert got["rouge2_f1"][0] == 0.0
 
 
-def test_row_metrics_are_the_same_numbers() -> None:
+def test_row_metrics_equal_the_rouge_function() -> None:
     answers, references = ["the cat\nsat on it", None, "a", ""], [["the cat sat.", "it\nsat"], ["x"], None, [""]]
     table = {"answer": answers, "reference": references}
     for kind in TYPES:
@@ -101,14 +101,14 @@ def test_row_metrics_are_the_same_numbers() -> None:
             assert np.isnan(one).tolist() == [False, True, True, False]
 
 
-def test_which_metrics_are_usual() -> None:
+def test_default_rouge_metrics() -> None:
     names = fm.score({"answer": ["a"], "reference": ["a"]}, suites="generation").column_names
     assert [name for name in names if name.startswith("rouge")] == [
         f"rouge{kind}_{part}" for kind in ("1", "2", "L", "Lsum") for part in PARTS
     ]
 
 
-def test_the_best_reference_is_that_of_highest_f1() -> None:
+def test_best_reference_has_the_highest_f1() -> None:
     """Its precision and recall are taken, though others have higher ones; the first of equals wins."""
     got = fm.rouge(["a b c d"], [["a", "a b c x y z", "a b c d e f g h i j k l m n o"]], ["rouge1"])
     assert [got[f"rouge1_{part}"][0] for part in PARTS] == [0.75, 0.5, 0.6]
@@ -125,7 +125,7 @@ def test_unicode_tokenizer() -> None:
 
 
 @pytest.mark.parametrize("threads", [1, 2])
-def test_any_cut_of_the_rows_gives_the_same_bits(threads: int, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_batching_does_not_change_bits(threads: int, monkeypatch: pytest.MonkeyPatch) -> None:
     chance = random.Random(4)
     names = ["the", "cats", "running", "relational", "x", "\n"]
     answers, references = ([" ".join(chance.choices(names, k=12)) for _ in range(50)] for _ in range(2))
@@ -136,14 +136,14 @@ def test_any_cut_of_the_rows_gives_the_same_bits(threads: int, monkeypatch: pyte
 
 
 @pytest.mark.parametrize("most", [3, 1 << 17])
-def test_stems_in_kept_and_in_new_wordbooks(most: int, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_stems_in_reused_and_new_wordbooks(most: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(SIZES, "wordbook_words", most)
     monkeypatch.setattr(SIZES, "batch_rows", 1)
     answers = ["running cats jumped", "ponies", "over fences", "cat fence", "a run"]
     check(answers, [["the cat runs, jumping"], ["pony", "poni"], ["fence"], ["cats"], ["running"]], stemmer=True)
 
 
-def test_stems_beside_other_conventions() -> None:
+def test_stems_combined_with_other_conventions() -> None:
     """Tokens rewritten from those of another convention are the same."""
     table = {"answer": ["The cats' running"] * 2, "reference": ["a cat runs", "running-cats"]}
     scored = fm.score(table, ["token_f1", "rougeL_f1(stemmer=True)", "rougeL_f1", "rouge1_f1(tokenizer='unicode')"])
@@ -151,7 +151,7 @@ def test_stems_beside_other_conventions() -> None:
     assert np.array_equal(scored["rougeL_f1"], fm.rougeL_f1(*table.values()))
 
 
-def test_errors() -> None:
+def test_rouge_errors() -> None:
     with pytest.raises(UnknownNameError, match="rouge0"):
         fm.rouge(["a"], ["a"], ["rouge0"])
     with pytest.raises(OptionError, match="unicode"):
@@ -163,7 +163,7 @@ def test_errors() -> None:
     assert [len(values) for values in fm.rouge([], [], ["rougeL"]).values()] == [0, 0, 0]
 
 
-def test_golden_scores(data_folder: Path) -> None:
+def test_golden_rouge_scores(data_folder: Path) -> None:
     golden: dict[str, Any] = json.loads((data_folder / "oracles" / "text_golden.json").read_text(encoding="utf-8"))
     rows = [(case["pred"], [case["ref"]], case["rouge_PRF"]) for case in golden["pairs"]]
     rows += [(case["pred"], case["refs"], case["rouge_multi_PRF"]) for case in golden["multi_ref"]]

@@ -45,7 +45,7 @@ def peak(*arguments, stdin=None):
 
 
 @given(st.lists(st.integers(0, 30), max_size=25), st.integers(1, 40), st.integers(5, 25), st.booleans())
-def test_lines_are_cut_at_the_limit_wherever_blocks_end(tmp_path_factory, sizes, block, most, ends):
+def test_line_limit_is_independent_of_blocks(tmp_path_factory, sizes, block, most, ends):
     lines = [bytes([97 + row % 26]) * size for row, size in enumerate(sizes)]
     path = tmp_path_factory.mktemp("lines") / "t.jsonl"
     path.write_bytes(b"\n".join(lines) + b"\n" * (ends and bool(lines)))
@@ -65,7 +65,7 @@ def test_lines_are_cut_at_the_limit_wherever_blocks_end(tmp_path_factory, sizes,
 
 
 @pytest.mark.parametrize("block", [64, 300, 1 << 20])
-def test_a_long_line_of_json_is_a_bad_row(tmp_path, monkeypatch, block):
+def test_long_json_line_is_a_bad_row(tmp_path, monkeypatch, block):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(SIZES, "line_block_bytes", block)
     rows = [{**GOOD, "id": row} for row in range(9)]
@@ -84,7 +84,7 @@ def test_a_long_line_of_json_is_a_bad_row(tmp_path, monkeypatch, block):
 
 
 @pytest.mark.parametrize("name", ["t.csv", "t.tsv", "t.parquet", "t.arrow", "t.jsonl"])
-def test_a_long_row_is_a_bad_row_in_every_format(tmp_path, monkeypatch, name):
+def test_long_row_is_a_bad_row_in_every_format(tmp_path, monkeypatch, name):
     monkeypatch.chdir(tmp_path)
     answers = ["in Paris", "x" * 5000, "Rome"]
     table = pa.table({"id": ["1", "2", "3"], "answer": answers, "reference": ["Paris"] * 3})
@@ -98,7 +98,7 @@ def test_a_long_row_is_a_bad_row_in_every_format(tmp_path, monkeypatch, name):
     assert (done.code, pq.read_table("o.parquet")["id"].to_pylist()) == (0, ["1", "3"])
 
 
-def test_a_run_resumes_under_the_same_limit_alone(tmp_path, monkeypatch):
+def test_resume_needs_the_same_row_limit(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(SIZES, "line_block_bytes", 64)
     jsonl(tmp_path / "t.jsonl", *[GOOD] * 5, "{")
@@ -109,12 +109,12 @@ def test_a_run_resumes_under_the_same_limit_alone(tmp_path, monkeypatch):
         run(open_source("t.jsonl", max_row_bytes=1000), job, "o.parquet", limits=Limits(part_rows=1), resume=True)
 
 
-def test_a_limit_is_positive(tmp_path):
+def test_limit_must_be_positive(tmp_path):
     with pytest.raises(OptionError, match="max_row_bytes=0: expected at least 1"):
         open_source(jsonl(tmp_path / "t.jsonl", GOOD), max_row_bytes=0)
 
 
-def test_records_of_csv_that_never_end_are_named_by_line(tmp_path, monkeypatch):
+def test_unterminated_csv_records_are_named_by_line(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(SIZES, "csv_block_bytes", 256)
     rows = "".join(f"a{row},b\n" for row in range(200))
@@ -133,7 +133,7 @@ ENDLESS = {
 
 
 @pytest.mark.parametrize("format", ENDLESS)
-def test_an_endless_line_ends_the_run_in_bounded_memory(tmp_path, format):
+def test_endless_line_stops_the_run_in_bounded_memory(tmp_path, format):
     start, where = ENDLESS[format]
     path = tmp_path / f"t.{format}.gz"
     with gzip.open(path, "wb", 1) as bomb:  # 3 MB that unpack to 640 MB
@@ -147,13 +147,13 @@ def test_an_endless_line_ends_the_run_in_bounded_memory(tmp_path, format):
 
 
 @pytest.mark.parametrize("format", ENDLESS)
-def test_zeros_without_end_are_no_row(tmp_path, format):
+def test_endless_zero_bytes_raise(tmp_path, format):
     code, said, memory = peak("score", "/dev/zero", "--format", format, "-o", tmp_path / "o.parquet")
     assert (code, said) == (3, f"error: /dev/zero, line 1: {TOO_LONG.format(MAX_ROW_BYTES)}\n")
     assert memory < 600 << 20
 
 
-def test_a_run_of_endless_lines(tmp_path):
+def test_several_endless_lines_in_one_run(tmp_path):
     (tmp_path / "q.txt").write_text("q1 0 d1 1\n")
     with gzip.open(tmp_path / "r.txt.gz", "wb", 1) as bomb:
         bomb.write(b"q1 Q0 d1 1 0.5 t\n")

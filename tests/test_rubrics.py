@@ -34,7 +34,7 @@ optional = ["question"]
 """
 
 
-def test_seven_rubrics_of_scores_and_three_of_other_kinds_in_two_languages():
+def test_ten_rubrics_exist_in_two_languages():
     assert set(shipped()) == {f"{name}.{language}" for name in (*RANGES, *OTHERS) for language in ("en", "ru")}
     for stem, path in shipped().items():
         name, _, language = stem.rpartition(".")
@@ -47,7 +47,7 @@ def test_seven_rubrics_of_scores_and_three_of_other_kinds_in_two_languages():
     assert len(digests) == 20
 
 
-def test_both_languages_read_the_same_columns():
+def test_both_languages_use_the_same_columns():
     for name in (*RANGES, *OTHERS):
         english, russian = (read_rubric(shipped()[f"{name}.{language}"]) for language in ("en", "ru"))
         fields = ("placeholders", "optional", "one_of", "kind", "pair")
@@ -55,7 +55,7 @@ def test_both_languages_read_the_same_columns():
         assert list(english.grades) == list(russian.grades)
 
 
-def test_names_languages_and_files(tmp_path):
+def test_rubrics_load_by_name_language_and_file(tmp_path):
     (tmp_path / "mine.toml").write_text(GOOD)
     names = [one.axis for one in find_rubrics(["safety", tmp_path / "mine.toml", "e2e.ru"], "ru")]
     assert names == ["judge_safety", "judge_mine", "judge_e2e"]
@@ -101,7 +101,7 @@ def test_names_languages_and_files(tmp_path):
         (("version =", "version"), "not a rubric"),
     ],
 )
-def test_files_that_are_no_rubric(tmp_path, change, message):
+def test_invalid_rubric_files_raise(tmp_path, change, message):
     path = tmp_path / "mine.toml"
     path.write_text(GOOD.replace(*change, 1))
     with pytest.raises(FileFormatError) as caught:
@@ -110,14 +110,14 @@ def test_files_that_are_no_rubric(tmp_path, change, message):
     assert message in str(caught.value)
 
 
-def test_files_that_cannot_be_read(tmp_path):
+def test_unreadable_rubric_files_raise(tmp_path):
     (tmp_path / "bytes.toml").write_bytes(b"\xff\xfe")
     for name in ("bytes.toml", "none.toml", "."):
         with pytest.raises(FileFormatError):
             read_rubric(tmp_path / name)
 
 
-def test_the_hash_knows_every_field(tmp_path):
+def test_hash_depends_on_every_field(tmp_path):
     path, seen = tmp_path / "mine.toml", set()
     changes = {"name": '"mine"', "version": "= 1", "range": "[1, 3]", "text": "Judge.", "meaning": "good", "none": ""}
     others = ['"other"', "= 2", "[1, 4]", "Grade.", "very good", ""]
@@ -145,7 +145,7 @@ ATTACKS = (
 
 
 @pytest.mark.parametrize("attack", ATTACKS)
-def test_an_answer_that_gives_orders_stays_data(tmp_path, attack):
+def test_answer_with_instructions_stays_data(tmp_path, attack):
     table = {"question": ["q?"], "answer": ["harmless"], "reference": ["r"]}
     options = {"model": "m", "store": tmp_path / "s.sqlite"}
     with judge_server() as judge:
@@ -163,13 +163,13 @@ def test_an_answer_that_gives_orders_stays_data(tmp_path, attack):
 
 
 @given(st.lists(st.text(), min_size=1, max_size=4))
-def test_no_text_holds_its_mark(texts):
+def test_mark_does_not_occur_in_the_texts(texts):
     code = mark(texts)
     assert len(code) == 12
     assert not any(code in text for text in texts)
 
 
-def test_lists_are_numbered_and_what_is_not_given_says_so():
+def test_lists_are_numbered_and_missing_values_named():
     rubric = read_rubric(shipped()["faithfulness.en"])
     held = fences(Template(rubric).filled(["q", ["one", None, "two"], None, ""]).content)[1]
     assert held == {"question": "q", "contexts": "[1] one\n[2] \n[3] two", "reference": "(not given)", "answer": ""}

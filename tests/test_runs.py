@@ -37,7 +37,7 @@ def added(*parts):
 
 
 @given(st.lists(st.tuples(texts, texts), max_size=10), st.integers(0, 10), st.randoms(use_true_random=False))
-def test_order_and_parts_do_not_show(rows, cut, chance):
+def test_row_order_and_parts_do_not_change_fingerprint(rows, cut, chance):
     def of(rows):
         return fingerprint([pa.array([row[at] for row in rows], pa.string()) for at in (0, 1)])
 
@@ -49,7 +49,7 @@ def test_order_and_parts_do_not_show(rows, cut, chance):
     )
 
 
-def test_other_rows_have_another_fingerprint():
+def test_different_rows_have_different_fingerprints():
     """Texts, nulls, empty texts, places in the row, and how often a row is there."""
     cells = ["", None, "a", "b", "ab", "aa", "\0", "1"]
     pairs = list(itertools.product(cells, repeat=2))
@@ -61,7 +61,7 @@ def test_other_rows_have_another_fingerprint():
     assert len(set(found)) == len(tables)
 
 
-def test_many_random_rows_never_meet():
+def test_fingerprints_of_random_rows_do_not_collide():
     chance = random.Random(0)
     words = ["".join(chance.choices("ab", k=chance.randint(0, 20))) for _ in range(3000)]
     found = {fingerprint_text(fingerprint([pa.array([word])])) for word in words}
@@ -69,7 +69,7 @@ def test_many_random_rows_never_meet():
 
 
 @pytest.mark.parametrize("kind", [pa.large_string(), pa.string_view(), pa.dictionary(pa.int8(), pa.string())], ids=str)
-def test_any_layout_of_text_has_one_fingerprint(kind):
+def test_text_layout_does_not_change_fingerprint(kind):
     column = pa.array(["7", None, "12", "7"])
     assert fingerprint([column]) == fingerprint([column.cast(kind)]) == fingerprint([column.cast(pa.int64())])
     assert is_hashable(kind)
@@ -77,7 +77,7 @@ def test_any_layout_of_text_has_one_fingerprint(kind):
 
 
 @pytest.mark.parametrize("suffix", ["parquet", "jsonl", "csv", "tsv", "arrow", ""])
-def test_every_form_of_output_has_fingerprints(tmp_path, suffix):
+def test_every_output_format_has_fingerprints(tmp_path, suffix):
     rows = write(tmp_path / "rows.jsonl", ROWS)
     out = tmp_path / f"scores.{suffix}" if suffix else tmp_path / "scores"
     fm.score_files(rows, out, metrics="token_f1", name="mine")
@@ -92,7 +92,7 @@ def test_every_form_of_output_has_fingerprints(tmp_path, suffix):
     assert not {"began", "ended"} & set(read_metadata(out))
 
 
-def test_questions_are_read_only_where_something_asks_for_them(tmp_path):
+def test_questions_are_read_only_if_needed(tmp_path):
     rows = write(tmp_path / "rows.jsonl", ROWS)
     asked = {"plain": {}, "kept": {"keep": "question"}, "named": {"name": "a"}, "read": {"metrics": "jaccard"}}
     for name, options in asked.items():
@@ -103,7 +103,7 @@ def test_questions_are_read_only_where_something_asks_for_them(tmp_path):
     assert found["plain"]["ids"] == found["read"]["ids"]
 
 
-def test_forms_of_the_input_order_parts_and_threads_give_one_fingerprint(tmp_path):
+def test_fingerprint_ignores_input_format_order_parts_and_threads(tmp_path):
     shuffled = random.Random(1).sample(ROWS, len(ROWS))
     inputs = [write(tmp_path / "a.jsonl", ROWS), write(tmp_path / "b.jsonl", shuffled)]
     pq.write_table(pa.Table.from_pylist(ROWS), tmp_path / "c.parquet", row_group_size=7)
@@ -119,7 +119,7 @@ def test_forms_of_the_input_order_parts_and_threads_give_one_fingerprint(tmp_pat
     assert all(one == found[0] for one in found)
 
 
-def test_whole_numbers_count_as_their_texts_and_odd_columns_for_nothing(tmp_path):
+def test_integers_are_fingerprinted_as_text_and_lists_are_not(tmp_path):
     numbers = write(tmp_path / "a.jsonl", [{"id": 7, "answer": "a"}])
     strings = write(tmp_path / "b.jsonl", [{"id": "7", "answer": "a"}])
     lists = write(tmp_path / "c.jsonl", [{"question": [1, 2], "answer": "a"}])
@@ -129,7 +129,7 @@ def test_whole_numbers_count_as_their_texts_and_odd_columns_for_nothing(tmp_path
     assert prints(tmp_path / "c.parquet") is None
 
 
-def test_rejected_rows_are_not_among_those_of_the_fingerprint(tmp_path):
+def test_fingerprint_excludes_rejected_rows(tmp_path):
     rows = write(tmp_path / "a.jsonl", ROWS)
     rows.write_text(rows.read_text() + '{"id": "bad", "answer": 7}\n')
     fm.score_files(rows, tmp_path / "a.parquet", metrics="answer_words", on_error="skip")
@@ -137,7 +137,7 @@ def test_rejected_rows_are_not_among_those_of_the_fingerprint(tmp_path):
     assert prints(tmp_path / "a.parquet") == prints(tmp_path / "b.parquet")
 
 
-def test_the_same_run_gives_the_same_bytes_unless_times_are_asked_for(tmp_path):
+def test_run_bytes_are_reproducible_without_times(tmp_path):
     rows = write(tmp_path / "rows.jsonl", ROWS)
     outs = [tmp_path / "one" / "s.parquet", tmp_path / "two" / "s.parquet"]
     for out in outs:
@@ -154,7 +154,7 @@ class StoppedError(Exception):
     """What ends a run early here."""
 
 
-def test_a_resumed_run_has_the_name_of_the_call_that_finished_it(tmp_path):
+def test_resumed_run_has_the_name_of_its_last_call(tmp_path):
     table = pa.table({"id": range(300_000), "answer": ["a b"] * 300_000, "reference": ["a"] * 300_000})
     pq.write_table(table, tmp_path / "rows.parquet")
 
@@ -175,7 +175,7 @@ def test_a_resumed_run_has_the_name_of_the_call_that_finished_it(tmp_path):
     assert [run["name"] for run in fm.list_runs(tmp_path).to_pylist()] == ["second"]
 
 
-def test_the_list_of_a_folder(tmp_path):
+def test_runs_of_a_folder_are_listed(tmp_path):
     rows = write(tmp_path / "rows.jsonl", ROWS)
     fm.score_files(rows, tmp_path / "b.parquet", metrics="token_f1", name="second", times=True)
     fm.score_files(rows, tmp_path / "a.csv", metrics="token_f1,exact_match")
@@ -197,7 +197,7 @@ def test_the_list_of_a_folder(tmp_path):
     assert json.loads(program("runs", tmp_path, "--json").out) == found
 
 
-def test_what_is_no_folder_of_runs(tmp_path):
+def test_invalid_run_folders_raise(tmp_path):
     assert fm.list_runs(tmp_path).num_rows == 0
     with pytest.raises(FileFormatError, match="nowhere: cannot be read"):
         fm.list_runs(tmp_path / "nowhere")

@@ -100,13 +100,13 @@ def compared(references, answers, test, options, n=60, confidence=-1, threads=1)
 )
 @example(1, 2, 0, ("bs", -1), ({}, {}), 60, 1)
 @example(21, 3, 5, ("ar", 45), ({"smooth_method": "add-k", "smooth_value": 2.5}, {"eps_smoothing": True}), 513, 2)
-def test_every_figure_is_sacrebleus(n, systems, seed, test, options, samples, threads):
+def test_all_figures_equal_sacrebleu(n, systems, seed, test, options, samples, threads):
     ours, theirs = compared(*made(n, systems, seed), test[0], options, samples, test[1], threads)
     assert ours == theirs
 
 
 @pytest.mark.parametrize("test", ["bs", "ar"])
-def test_the_usual_numbers_of_samples(test, monkeypatch):
+def test_default_numbers_of_samples(test, monkeypatch):
     monkeypatch.delenv("SACREBLEU_SEED", raising=False)
     references, answers = made(200, 2, 3)
     ours, theirs = compared(references, answers, test, ({}, {}), n={"bs": 1_000, "ar": 10_000}[test], threads=2)
@@ -119,7 +119,7 @@ def test_the_usual_numbers_of_samples(test, monkeypatch):
 
 
 @pytest.mark.parametrize("seed", ["1", "77", "2147483647"])
-def test_the_seed_of_the_environment(seed, monkeypatch):
+def test_seed_is_read_from_the_environment(seed, monkeypatch):
     monkeypatch.setenv("SACREBLEU_SEED", seed)
     for test, confidence in (("bs", -1), ("ar", 30)):
         ours, theirs = compared(*made(30, 2, 4), test, ({}, {}), 70, confidence)
@@ -128,7 +128,7 @@ def test_the_seed_of_the_environment(seed, monkeypatch):
 
 
 @pytest.mark.parametrize("seed", ["none", "0", "-1", "x"])
-def test_seeds_that_are_none(seed, monkeypatch):
+def test_invalid_seeds_raise(seed, monkeypatch):
     monkeypatch.setenv("SACREBLEU_SEED", seed)
     runs = [fm.score({"id": [1], "answer": ["a"], "reference": ["a"]}, "bleu,corpus_bleu", keep_counts=True)] * 2
     with pytest.raises(OptionError, match="SACREBLEU_SEED"):
@@ -146,7 +146,7 @@ class Given(CHRF):
 
 
 @given(st.integers(0, 10**6), st.sampled_from([2**10, 2**18, 2**23]), st.booleans())
-def test_sums_that_float32_cannot_hold(seed, size, smoothed):
+def test_sums_beyond_float32_precision_equal_numpy(seed, size, smoothed):
     """Beyond 2²⁴ the order of additions shows in the sums: it is NumPy's."""
     chance = np.random.default_rng(seed)
     counts = chance.integers(0, size, (2, 50, 18))
@@ -170,7 +170,7 @@ def test_sums_that_float32_cannot_hold(seed, size, smoothed):
 @example(5, 3 * 2**29, [90, 90])
 @example(12345, 2**31 - 1, [7, 64])
 @pytest.mark.parametrize("words", [7, 1 << 18])
-def test_draws_are_those_of_numpy(words, seed, n, sizes):
+def test_draws_equal_numpy(words, seed, n, sizes):
     """Also where many raw draws are not taken, and after bits whose number is odd in words of 32."""
     generator = np.random.default_rng(seed)
     with Draws(seed, words) as draws:
@@ -183,7 +183,7 @@ def test_draws_are_those_of_numpy(words, seed, n, sizes):
         assert draws.choices(n, 9).tolist() == generator.choice(n, size=9, replace=True).tolist()
 
 
-def test_rows_stand_in_the_order_of_the_baseline():
+def test_rows_follow_the_order_of_the_baseline():
     """Other runs may have another order, which shows in no bit; another order of the baseline is other draws."""
     references, answers = made(60, 2, 8)
     rows = [{"id": [f"q{7 * r % 60}" for r in range(60)], "answer": one, "reference": references} for one in answers]
@@ -227,7 +227,7 @@ def runs_of(tmp_path, rows=30):
     return paths
 
 
-def test_the_command(tmp_path):
+def test_sacrebleu_command(tmp_path):
     paths = runs_of(tmp_path)
     found = fm.sacrebleu_paired(paths, "ar", samples=90, confidence_samples=40)
     asked = ["sacrebleu", *paths, "--paired", "ar", "-n", "90", "--confidence-samples", "40"]
@@ -244,7 +244,7 @@ def test_the_command(tmp_path):
         found["corpus_bleu", "nobody"]
 
 
-def test_what_sacrebleu_cannot_test(tmp_path):
+def test_unsupported_sacrebleu_tests_raise(tmp_path):
     rows = {"id": [1, 2, 3], "answer": ["a b", None, "c"], "reference": ["a b", "b", "c"]}
     holed = fm.score(rows, "bleu,corpus_bleu,abstention_f1", keep_counts=True)
     whole = fm.score({**rows, "answer": ["a b", "b", "d"]}, "bleu,corpus_bleu,abstention_f1", keep_counts=True)

@@ -28,7 +28,7 @@ JUDGED = pa.table(
 
 
 @pytest.mark.parametrize("strategy", ["random", "stratified", "disagreement"])
-def test_the_seed_alone_says_which_rows(strategy):
+def test_seed_determines_the_sample(strategy):
     found = fm.sample_rows(JUDGED, 30, strategy=strategy, seed=5)
     assert found.column_names == ["id", "question", "answer", "human"]
     assert (found.num_rows, found["human"].null_count, len(set(found["id"].to_pylist()))) == (30, 30, 30)
@@ -40,14 +40,14 @@ def test_the_seed_alone_says_which_rows(strategy):
     assert other.equals(found) == (strategy == "disagreement")
 
 
-def test_strata_have_their_shares():
+def test_stratified_sample_has_expected_counts():
     found = fm.sample_rows(JUDGED, 40, strategy="stratified")
     scores = dict(zip(JUDGED["id"].to_pylist(), SCORES, strict=True))
     drawn = [scores[one] for one in found["id"].to_pylist()]
     assert {one: drawn.count(one) for one in (1.0, 2.0, 3.0, 4.0, None)} == {1: 8, 2: 10, 3: 10, 4: 10, None: 2}
 
 
-def test_disagreement_takes_what_lies_farthest_apart():
+def test_disagreement_selects_rows_with_the_largest_difference():
     found = fm.sample_rows(JUDGED, 5, strategy="disagreement")
     assert found["id"].to_pylist() == ["q092", "q094", "q095", "q097", "q098"]
     once = JUDGED.drop_columns(["judge_x_scores"])
@@ -57,7 +57,7 @@ def test_disagreement_takes_what_lies_farthest_apart():
     assert fm.sample_rows([once, other], 1, strategy="disagreement")["id"].to_pylist() == ["q041"]
 
 
-def test_texts_come_from_the_answers_where_they_were_not_kept():
+def test_missing_texts_are_taken_from_the_answers():
     bare = JUDGED.drop_columns(["question", "answer"])
     with pytest.raises(ColumnError, match="neither question nor answer; give the judged file with texts="):
         fm.sample_rows(bare, 5)
@@ -65,7 +65,7 @@ def test_texts_come_from_the_answers_where_they_were_not_kept():
     assert (found.column_names, found.to_pylist()) == (kept.column_names, kept.to_pylist())
 
 
-def test_what_cannot_be_drawn_is_named():
+def test_invalid_samples_raise():
     for wrong, said in (({"strategy": "best"}, "strategy='best'"), ({"n": 0}, "n=0"), ({"label": "answer"}, "label=")):
         with pytest.raises(OptionError, match=said):
             fm.sample_rows(JUDGED, **wrong)
@@ -73,7 +73,7 @@ def test_what_cannot_be_drawn_is_named():
         fm.sample_rows(pa.concat_tables([JUDGED, JUDGED.slice(0, 1)]))
 
 
-def test_the_sheet_is_written_filled_in_and_read_back(tmp_path):
+def test_labelling_sheet_round_trip(tmp_path):
     judged, sheet = tmp_path / "judged.parquet", tmp_path / "to_label.csv"
     pq.write_table(JUDGED, judged)
     done = program("sample", judged, "-n", "20", "--strategy", "stratified", "-o", sheet)

@@ -23,7 +23,7 @@ def many(path: Path, rows: int) -> Path:
 
 
 @pytest.mark.parametrize("name", ["o.csv", "o.parquet"])
-def test_metrics_in_another_order_are_another_run(tmp_path: Path, name: str) -> None:
+def test_metric_order_is_part_of_the_run(tmp_path: Path, name: str) -> None:
     """Parts that are kept and parts that are new must have their columns in one order."""
     rows, left = many(tmp_path / "in.parquet", 80_000), [6]
 
@@ -40,7 +40,7 @@ def test_metrics_in_another_order_are_another_run(tmp_path: Path, name: str) -> 
     assert made.run.resumed_rows > 0
 
 
-def test_the_size_of_batches_changes_no_part(tmp_path: Path) -> None:
+def test_batch_size_does_not_change_parts(tmp_path: Path) -> None:
     rows = many(tmp_path / "in.parquet", 40_000)
     for name in ("o/", "p/"):
         score_files(rows, f"{tmp_path}/{name}", metrics=["token_f1"], batch_rows=1000 if name == "p/" else None)
@@ -48,7 +48,7 @@ def test_the_size_of_batches_changes_no_part(tmp_path: Path) -> None:
     assert first == second
 
 
-def test_a_file_of_bad_rows_alone_is_set_aside_row_by_row(tmp_path: Path) -> None:
+def test_rows_of_a_file_with_only_bad_rows_are_rejected(tmp_path: Path) -> None:
     (tmp_path / "0.jsonl").write_text("{bad\nworse\n")
     with pytest.raises(FileFormatError, match=f"^{tmp_path}/0.jsonl, line 1: malformed JSON"):
         score_files(tmp_path, tmp_path / "o.csv", metrics=["token_f1"], on_error="skip")
@@ -59,7 +59,7 @@ def test_a_file_of_bad_rows_alone_is_set_aside_row_by_row(tmp_path: Path) -> Non
     assert (made.run.rows, made.run.rejected) == (1, 2)
 
 
-def test_files_without_columns_lose_no_row(tmp_path: Path) -> None:
+def test_rows_of_files_without_columns_are_kept(tmp_path: Path) -> None:
     """Objects without keys are rows all the same; a file that holds neither columns nor rows is none."""
     pq.write_table(pa.table({}), tmp_path / "0.parquet")
     (tmp_path / "1.jsonl").write_text("{}\n{}\n")

@@ -53,7 +53,7 @@ def hides(text: str) -> bool:
 
 
 @pytest.mark.parametrize("address", SHOWN)
-def test_an_address_is_shown_without_its_secret(address: str) -> None:
+def test_shown_address_omits_its_secret(address: str) -> None:
     assert parse(address).shown == shown(address) == SHOWN[address]
     assert repr(parse(address)) == f"Url({SHOWN[address]!r})"
     assert hides(SHOWN[address])
@@ -61,7 +61,7 @@ def test_an_address_is_shown_without_its_secret(address: str) -> None:
 
 
 @pytest.mark.parametrize("address", PLAIN)
-def test_an_address_without_a_secret_is_shown_as_it_is(address: str) -> None:
+def test_address_without_secret_is_shown_unchanged(address: str) -> None:
     assert parse(address).shown == address
 
 
@@ -69,7 +69,7 @@ def test_an_address_without_a_secret_is_shown_as_it_is(address: str) -> None:
     secret=st.text("abcdefgh0123456789/+=_-%~!$&'()*,;", min_size=1, max_size=40),
     scheme=st.sampled_from(["s3", "gs", "s3a"]),
 )
-def test_no_secret_of_a_store_is_shown_whatever_its_characters(secret: str, scheme: str) -> None:
+def test_secrets_with_any_characters_are_hidden(secret: str, scheme: str) -> None:
     assert re.fullmatch(r"(s3|gs)://\*\*\*@bucket/rows\.csv", parse(f"{scheme}://KEY:{secret}@bucket/rows.csv").shown)
 
 
@@ -86,7 +86,7 @@ def test_no_secret_of_a_store_is_shown_whatever_its_characters(secret: str, sche
         "{} {} {} {} {} {} {} {}",
     ],
 )
-def test_what_another_package_says_is_passed_on_without_secrets(address: str, said: str) -> None:
+def test_messages_of_other_packages_are_shown_without_secrets(address: str, said: str) -> None:
     for error in (OSError(said.format(*[address] * 8)), FileNotFoundError(said.format(*[address] * 8))):
         told = cause(error)
         assert hides(told)
@@ -94,7 +94,7 @@ def test_what_another_package_says_is_passed_on_without_secrets(address: str, sa
         assert "\n" not in told
 
 
-def test_what_another_package_says_is_passed_on() -> None:
+def test_messages_of_other_packages_are_shown() -> None:
     said = "Cannot connect to {}, refused\nat line 1"
     told = cause(OSError(said.format("https://u:hidden@host/x.csv?a=hidden")))
     assert told == "Cannot connect to https://***@host/x.csv?a=*** refused"
@@ -124,7 +124,7 @@ REFUSED = [
 
 
 @pytest.mark.parametrize("address", REFUSED)
-def test_an_address_that_is_refused_is_named_without_its_secret(tmp_path: Path, address: str) -> None:
+def test_error_for_invalid_address_omits_its_secret(tmp_path: Path, address: str) -> None:
     for use in (open_source, lambda one: Output(one).check([], resume=False, overwrite=False)):
         with pytest.raises(FastmetricsError) as caught:
             use(address)
@@ -135,12 +135,12 @@ def test_an_address_that_is_refused_is_named_without_its_secret(tmp_path: Path, 
         assert hides(done.err), done.err
 
 
-def test_a_slash_in_a_secret_must_be_written_in_hex() -> None:
+def test_slash_in_a_secret_must_be_percent_encoded() -> None:
     with pytest.raises(OptionError, match=r"^s3://\*\*\*: write / as %2F in the secret of an address$"):
         open_source("s3://key:hid/den@bucket/x.csv")
 
 
-def test_a_store_that_cannot_be_reached_is_named_without_the_secret() -> None:
+def test_error_for_unreachable_store_omits_the_secret() -> None:
     for address in ("s3://key:hidden@bucket/x.csv", "s3://key:hid%2Fden@bucket/x.csv?region=hidden-1"):
         done = program("summarize", address)
         assert (done.code, hides(done.err.replace("hidden-1", ""))) == (3, True)

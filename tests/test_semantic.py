@@ -30,7 +30,7 @@ def vectors(rows, dim, seed, dtype=np.float32):
 
 
 @pytest.mark.parametrize("dtype", [np.float16, np.float32, np.float64])
-def test_equal_scikit_learn(dtype):
+def test_similarities_equal_scikit_learn(dtype):
     a, b = vectors(9000, 7, 0, dtype), vectors(9000, 7, 1, dtype)
     x, y = a.astype(np.float64), b.astype(np.float64)
     assert fm.semantic_similarity(a, b) == pytest.approx(1 - paired_cosine_distances(x, y), abs=1e-12)
@@ -38,7 +38,7 @@ def test_equal_scikit_learn(dtype):
     assert fm.dot_similarity(a, b) == pytest.approx((x * y).sum(axis=1), rel=1e-9, abs=1e-12)
 
 
-def test_as_columns_of_a_table():
+def test_similarities_from_table_columns():
     a, b = vectors(50, 4, 0), vectors(50, 4, 1)
     table = pa.table(
         {
@@ -51,7 +51,7 @@ def test_as_columns_of_a_table():
     assert scored["dot_similarity"].null_count == scored["euclidean_distance"].null_count == 1
 
 
-def test_undefined_where_a_vector_is_zero_or_not_finite():
+def test_zero_and_non_finite_vectors_are_undefined():
     a = [[0.0, 0.0], [np.nan, 1.0], [np.inf, 1.0], [1.0, 1.0]]
     b = [[1.0, 0.0]] * 4
     assert np.isnan(fm.semantic_similarity(a, b)).tolist() == [True, True, True, False]
@@ -59,14 +59,14 @@ def test_undefined_where_a_vector_is_zero_or_not_finite():
     assert np.isnan(fm.euclidean_distance(a, b)).tolist() == [False, True, True, False]
 
 
-def test_the_same_vector_is_exactly_alike():
+def test_identical_vectors_have_similarity_exactly_1():
     a = vectors(200, 33, 3)
     assert (fm.semantic_similarity(a, a) <= 1).all()
     assert fm.semantic_similarity(a, a) == pytest.approx(1.0, abs=1e-15)
     assert (fm.euclidean_distance(a, a) == 0).all()
 
 
-def test_a_batch_without_a_single_vector_has_no_scores():
+def test_batch_without_vectors_has_no_scores():
     nothing, some = [[None] * 3, pa.array([None] * 3, pa.list_(pa.float32()))], [[1.0, 2.0]] * 3
     for column in nothing:
         for pair in ((column, some), (some, column), (column, column)):
@@ -102,7 +102,7 @@ def test_repeats_equal_all_pairs():
     assert rate.n_questions == sum(np.bincount(groups) > 1)
 
 
-def test_repeats_count_what_they_leave_out():
+def test_repeats_count_excluded_rows():
     rate = exact_match_rate(["a", None, "a", "a"], ["q", "q", "q", None])
     assert (rate.score, rate.n_pairs, rate.n_missing) == (1.0, 1, 2)
     rows = pa.array([[1.0, 0.0], None, [0.0, 0.0], [1.0, 0.0]], pa.list_(pa.float64()))
@@ -119,7 +119,7 @@ def sizes(texts):
     return np.array([[len(text), len(text.split()), 1] for text in texts], np.float32)
 
 
-def test_an_embedder_makes_the_embeddings_that_a_table_lacks():
+def test_embedder_computes_missing_embeddings():
     table = pa.table({"answer": ["a b", None, "ccc", ""], "reference": ["a", "b", None, "d d d"]})
     embedder = Embedder(sizes)
     names = ["semantic_similarity", "dot_similarity", "euclidean_distance"]
@@ -135,21 +135,21 @@ def test_an_embedder_makes_the_embeddings_that_a_table_lacks():
         score(table, names, embedder=embedder, cache="folder")
 
 
-def test_another_process_makes_the_same_embeddings():
+def test_embeddings_are_equal_in_another_process():
     table = pa.table({"answer": ["a b", None, "ccc"], "reference": ["a", "b", "d d d"]})
     planned = plan(table.column_names, ["dot_similarity", "euclidean_distance"], embedder=Embedder(sizes))
     (batch,) = table.to_batches()
     assert pickle.loads(pickle.dumps(Scorer(planned)))(batch).equals(Scorer(planned)(batch))
 
 
-def test_the_nearest_of_several_references_counts():
+def test_nearest_of_several_references_counts():
     table = {"answer": ["aaaa", "b"], "reference": [["a", "aaaa b", "aaa"], []]}
     made = score(table, ["euclidean_distance", "dot_similarity"], embedder=sizes)
     assert made["euclidean_distance"].to_pylist() == [1.0, None]
     assert made["dot_similarity"].to_pylist() == [4 * 6 + 2 + 1, None]
 
 
-def test_a_file_of_scores_names_the_model(tmp_path: Path):
+def test_score_metadata_name_the_embedding_model(tmp_path: Path):
     rows, out = tmp_path / "rows.jsonl", tmp_path / "scores.parquet"
     rows.write_text('{"answer": "Paris is big [1].", "reference": "Paris", "contexts": ["Paris is big."]}\n')
     metrics = ["semantic_similarity", "grounding_overlap"]

@@ -23,38 +23,38 @@ from fastmetrics.text import statements
 from tests.program import ENVIRONMENT
 
 
-def test_percentiles_leave_out_rows_without_a_score() -> None:
+def test_percentiles_exclude_rows_without_a_score() -> None:
     scores = pa.table({"latency_ms": pa.array([10.0, None, 30.0, None, 50.0])})
     assert fm.summarize(scores).figures["latency_ms.p50"] == 30.0
     assert str(floats_of_arrow(scores["latency_ms"].combine_chunks(), "x").tolist()) == "[10.0, nan, 30.0, nan, 50.0]"
 
 
-def test_true_is_no_whole_number() -> None:
+def test_booleans_are_not_accepted_as_integers() -> None:
     with pytest.raises(OptionError, match=r"option .k. expects a whole number.*got True"):
         fm.ndcg([["a"]], [["a"]], k=True)
 
 
 @pytest.mark.parametrize("blank", ["", " ", "\t\n"])
-def test_a_blank_phrase_is_refused(blank: str) -> None:
+def test_blank_phrase_raises(blank: str) -> None:
     with pytest.raises(OptionError, match="phrases that are not blank"):
         fm.abstained(["No idea."], phrases=("no idea", blank))
 
 
-def test_phrases_may_be_written_in_capitals() -> None:
+def test_phrases_ignore_case() -> None:
     assert fm.abstained(["we cannot tell.", "Paris."], phrases=("We CANNOT tell",)).tolist() == [1.0, 0.0]
 
 
 @pytest.mark.parametrize("closer", "\"'”’»›)]}」』）")
-def test_a_sentence_ends_behind_what_closes_it(closer: str) -> None:
+def test_sentence_ends_after_closing_punctuation(closer: str) -> None:
     assert statements([f"It closed.{closer} Then it opened."]) == [[f"It closed.{closer}", "Then it opened."]]
 
 
-def test_a_unit_that_one_person_rated_is_no_unit_of_agreement() -> None:
+def test_units_with_one_rating_are_excluded_from_agreement() -> None:
     found = agreement({"a": [1, 2, 3, None], "b": [1, 2, None, None]})
     assert found.n_units == 2
 
 
-def test_a_constant_score_is_no_rater() -> None:
+def test_constant_score_has_no_agreement() -> None:
     found = fm.validate({"own": [1.0, 1.0, 1.0, 1.0], "varied": [0.0, 1.0, 1.0, 0.0]}, [0, 1, 1, 0], resamples=10)
     assert found["own"].agreement is None
     assert found["varied"].agreement is not None
@@ -63,7 +63,7 @@ def test_a_constant_score_is_no_rater() -> None:
 @pytest.mark.parametrize(
     ("keys", "kind"), [(("007", "8"), pa.string()), (("0", "-8"), pa.int64()), (("-0", "1"), pa.string())]
 )
-def test_keys_of_folders_are_numbers_only_if_they_are_written_as_numbers_are(keys, kind, tmp_path) -> None:
+def test_folder_keys_are_numbers_only_in_canonical_spelling(keys, kind, tmp_path) -> None:
     for key in keys:
         (tmp_path / f"code={key}").mkdir()
         (tmp_path / f"code={key}" / "rows.jsonl").write_text('{"answer": "yes"}\n')
@@ -79,22 +79,22 @@ def test_keys_of_folders_are_numbers_only_if_they_are_written_as_numbers_are(key
         ("Paris was big and old and rich and grand but I don't know.", False),
     ],
 )
-def test_three_words_behind_a_but_are_no_answer_nor_are_eight_before_it(answer: str, abstains: bool) -> None:
+def test_answer_around_but_needs_enough_words(answer: str, abstains: bool) -> None:
     assert fm.abstained([answer]).tolist() == [abstains]
 
 
-def test_politeness_markers_may_be_written_in_capitals() -> None:
+def test_politeness_markers_ignore_case() -> None:
     assert fm.politeness(["pray wait", "no"], markers=("PRAY",)).tolist() == [0.5, 0.0]
 
 
-def test_the_0th_percentile_is_the_least_score_and_the_100th_the_greatest() -> None:
+def test_percentiles_0_and_100_are_minimum_and_maximum() -> None:
     figures = fm.summarize({"own": [2.0, 1.0, 4.0]}, statistics={"own": ["p0", "p100"]}).figures
     assert (figures["own.p0"], figures["own.p100"]) == (1.0, 4.0)
     with pytest.raises(UnknownNameError, match="known: p0 to p100"):
         fm.summarize({"own": [2.0]}, statistics={"own": ["p100.1"]})
 
 
-def test_a_damaged_row_of_a_score_file_is_an_error_and_not_left_out(tmp_path) -> None:
+def test_damaged_row_of_a_score_file_raises(tmp_path) -> None:
     path = tmp_path / "scores.jsonl"
     fm.score_files(write_rows(tmp_path), path, metrics="token_f1")
     path.write_text(path.read_text() + '{"token_f1": 0.\n')
@@ -109,14 +109,14 @@ def write_rows(folder: Path) -> Path:
 
 
 @pytest.mark.parametrize("answerable", [True, False])
-def test_what_is_said_of_a_question_wins_over_its_reference(answerable: bool) -> None:
+def test_answerability_label_overrides_the_reference(answerable: bool) -> None:
     """Whether a question can be answered is guessed from its reference only where nothing is said."""
     references = ["I don't know."] if answerable else ["Paris"]
     found = fm.answered_unanswerable(["Rome", "Oslo"], [answerable, None], [*references, "Oslo"])
     assert str(found.tolist()) == ("[nan, nan]" if answerable else "[1.0, nan]")
 
 
-def test_a_reader_that_has_gone_away_is_no_failure() -> None:
+def test_closed_output_pipe_is_not_a_failure() -> None:
     """As behind ``| head``: the program has done its work, whoever reads on."""
     reader, writer = os.pipe()
     os.close(reader)
@@ -132,7 +132,7 @@ def test_a_reader_that_has_gone_away_is_no_failure() -> None:
 
 
 @pytest.mark.parametrize("space", [" ", "\t", "\n", "\v \r"])
-def test_a_sentence_is_embedded_without_its_citation_and_the_space_before_it(space: str) -> None:
+def test_sentence_is_embedded_without_citation_and_space(space: str) -> None:
     seen: list[str] = []
 
     def encode(texts: Sequence[str]) -> NDArray[np.float64]:

@@ -85,7 +85,7 @@ def parts(task: Task, span: Span) -> Iterator[list[Scored]]:
     return by_part(map(task.worker(), pieces(task, [span], 1, lambda stage, seconds: None)))
 
 
-def test_a_worker_sends_the_parts_that_this_process_would_make(source: Source, alone: list[str]) -> None:
+def test_worker_parts_equal_local_parts(source: Source, alone: list[str]) -> None:
     spans = source.spans()
     assert len(spans) == 3
     work = task(source)
@@ -104,7 +104,7 @@ def test_a_worker_sends_the_parts_that_this_process_would_make(source: Source, a
     assert sum(about["seen"] for _, about, _ in found) == 150
 
 
-def test_the_seconds_of_each_part_are_its_own(source: Source, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_parts_have_separate_timings(source: Source, monkeypatch: pytest.MonkeyPatch) -> None:
     """Those of reading, scoring and finishing, and those that the part before took to be fetched."""
     clock = iter(range(10**6))
     monkeypatch.setattr(time, "perf_counter", lambda: float(next(clock)))
@@ -117,7 +117,7 @@ def test_the_seconds_of_each_part_are_its_own(source: Source, monkeypatch: pytes
 
 
 @pytest.mark.parametrize("tries", [1, 2, 5])
-def test_a_span_is_begun_as_often_as_it_may_be_and_not_once_more(source: Source, tries: int) -> None:
+def test_span_starts_are_limited(source: Source, tries: int) -> None:
     """The count is of each span: those of others are none of its business."""
     spans = source.spans()
     for before in range(tries):
@@ -151,7 +151,7 @@ class OwnError(Exception):
         (OwnError(1, 2), RuntimeError, "OwnError: 1 and 2", False),
     ],
 )
-def test_errors_travel_whatever_they_are(error: Exception, type_: type, said: str, noted: bool) -> None:
+def test_every_error_can_be_sent_between_processes(error: Exception, type_: type, said: str, noted: bool) -> None:
     found = pickle.loads(engine._pickled(_raised(error)))
     assert type(found) is type_
     assert said in str(found)
@@ -172,7 +172,7 @@ def choking(batch: pa.RecordBatch) -> pa.RecordBatch:
     return choosy(batch)
 
 
-def test_an_error_comes_after_the_parts_before_it_and_ends_the_worker(source: Source) -> None:
+def test_worker_sends_finished_parts_before_an_error(source: Source) -> None:
     *before, (data, about, error) = sent(task(source, choking), source.spans())
     assert [(about["rows"], error) for _, about, error in before] == [(20, None)]
     assert (data, about) == (b"", {})
@@ -220,7 +220,7 @@ def driven(source: Source, monkeypatch: pytest.MonkeyPatch, rows: list[tuple[byt
     return made
 
 
-def test_the_driver_tells_of_each_part_and_raises_what_a_worker_raised(source: Source, monkeypatch) -> None:
+def test_driver_reports_parts_and_raises_worker_errors(source: Source, monkeypatch) -> None:
     rows = list(sent(task(source), source.spans()))
     seen = Seen()
     made = driven(source, monkeypatch, rows, seen)
@@ -236,7 +236,7 @@ def test_the_driver_tells_of_each_part_and_raises_what_a_worker_raised(source: S
     assert len(again.rows) == 4
 
 
-def test_standard_input_is_refused_before_a_cluster_is_started(source: Source) -> None:
+def test_standard_input_raises_before_the_cluster_starts(source: Source) -> None:
     object.__setattr__(source.files[1], "checksum", 7)
     with pytest.raises(OptionError, match="cluster workers cannot read standard input"):
         next(engine.RayEngine(2).parts(task(source), source.spans(), Seen()))

@@ -78,7 +78,7 @@ def test_spans_hold_every_row_once(tmp_path_factory, files, start):
         assert [place for span in left for place in rows_of(source, span)] == [p for p in every if p >= start]
 
 
-def test_row_groups_of_long_rows_make_spans_of_fewer(tmp_path, monkeypatch):
+def test_row_groups_of_long_rows_make_shorter_spans(tmp_path, monkeypatch):
     monkeypatch.setattr(SIZES, "parquet_span_bytes", 2500)
     rows = pa.table({"answer": pa.array([f"{n:0400d}" for n in range(10)])})
     pq.write_table(rows, tmp_path / "t.parquet", row_group_size=2, compression="none", use_dictionary=False)
@@ -87,7 +87,7 @@ def test_row_groups_of_long_rows_make_spans_of_fewer(tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize("name", [name for name in FORMATS if "parquet" not in name])
-def test_whole_files_of_other_formats_make_spans(tmp_path, name, monkeypatch):
+def test_files_of_other_formats_are_not_split_into_spans(tmp_path, name, monkeypatch):
     paths = [write(pa.table({"answer": [f"row {n}"] * 3}), tmp_path / f"{n}.{name}") for n in range(5)]
     monkeypatch.setattr(SIZES, "span_bytes", sum(path.stat().st_size for path in paths[:2]))
     source = open_source(paths)
@@ -103,13 +103,13 @@ def test_whole_files_of_other_formats_make_spans(tmp_path, name, monkeypatch):
     ]
 
 
-def test_formats_share_spans(tmp_path, small_spans):
+def test_spans_can_hold_files_of_several_formats(tmp_path, small_spans):
     table = pa.table({"answer": ["some words"] * 20})
     paths = [write(table, tmp_path / name) for name in ("a.parquet", "b.parquet", "c.jsonl", "d.csv", "e.parquet")]
     assert [span.start.file for span in open_source(paths).spans()] == [0, 2, 3, 4]
 
 
-def test_parts_begin_anew_in_each_span_and_are_numbered_on(tmp_path, small_spans):
+def test_parts_end_with_each_span_and_are_numbered_consecutively(tmp_path, small_spans):
     source = open_source(parquet(tmp_path / "t.parquet", 0, [32, 13, 12, 5]))
     selection = source.select({"answer": "text"})
     assert [span.start.row for span in source.spans()] == [0, 32, 57]
@@ -129,7 +129,7 @@ class StopError(Exception):
 
 @pytest.mark.parametrize("threads", [1, 2])
 @pytest.mark.parametrize("name", ["o.parquet", "o/"])
-def test_a_run_resumes_within_and_between_spans(tmp_path, small_spans, name, threads):
+def test_run_resumes_within_and_between_spans(tmp_path, small_spans, name, threads):
     paths = [parquet(tmp_path / "a.parquet", 0, [32, 13]), parquet(tmp_path / "b.parquet", 45, [12, 5, 40, 1])]
     (tmp_path / "whole").mkdir()
     whole = run(open_source(paths), JOB, f"{tmp_path}/whole/{name}", limits=LIMITS)
@@ -152,7 +152,7 @@ def test_a_run_resumes_within_and_between_spans(tmp_path, small_spans, name, thr
 
 
 @pytest.mark.parametrize("threads", [1, 2])
-def test_spans_without_rows_or_with_bad_ones_alone(tmp_path, small_spans, threads):
+def test_spans_without_rows_or_with_only_bad_rows(tmp_path, small_spans, threads):
     texts = [
         ['{"id": "a", "answer": "x"}', "broken"],
         ['{"id": 1, "answer": 3}', "no"],

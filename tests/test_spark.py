@@ -77,7 +77,7 @@ def test_scores_and_summary_have_the_same_bits(spark, frame, table, partitions, 
         made.unpersist()
 
 
-def test_the_usual_metrics_and_the_columns_asked_for(frame, table):
+def test_default_metrics_and_requested_columns(frame, table):
     made = engine.score(frame, suites=["lexical"], columns={"answer": "question"}, keep=["latency_ms"])
     expected = fm.score(table, suites=["lexical"], columns={"answer": "question"})
     assert made.columns == ["id", "latency_ms", *expected.schema.names[1:]]
@@ -85,26 +85,26 @@ def test_the_usual_metrics_and_the_columns_asked_for(frame, table):
     assert bits(made.select("id", "latency_ms").toArrow()) == bits(table.select(["id", "latency_ms"]))
 
 
-def test_scores_may_go_to_files_and_be_summarized_there(frame, table, tmp_path):
+def test_scores_can_be_written_to_files_and_summarized(frame, table, tmp_path):
     engine.score(frame, ["latency_ms", "token_f1"]).write.parquet(str(tmp_path / "scores"))
     expected = fm.summarize(fm.score(table, ["latency_ms", "token_f1"]))
     assert fm.summarize(pq.read_table(tmp_path / "scores")).to_json() == expected.to_json()
 
 
-def test_names_that_mean_something_to_spark(spark):
+def test_names_with_special_meaning_in_spark(spark):
     frame = spark.createDataFrame([("a", "b c"), ("b", "d")], ["my.id", "an`swer"])
     made = engine.score(frame, ["answer_words"], columns={"id": "my.id", "answer": "an`swer"}).toArrow()
     assert made.sort_by("answer_words").to_pydict() == {"my.id": ["b", "a"], "answer_words": [1.0, 2.0]}
 
 
-def test_no_rows_give_none(frame, table):
+def test_empty_dataframe_gives_no_rows(frame, table):
     none = frame.where("id is null")
     assert engine.score(none, METRICS).toArrow().num_rows == 0
     summary = fm.summarize(engine.score(none, METRICS))
     assert summary.to_json() == fm.summarize(fm.score(table.slice(0, 0), METRICS)).to_json()
 
 
-def test_large_types_and_nulls_alone(spark, frame, table):
+def test_large_types_and_all_null_columns(spark, frame, table):
     spark.conf.set("spark.sql.execution.arrow.useLargeVarTypes", "true")
     try:
         made = engine.score(frame, ["token_f1", "recall@3"]).toArrow()
@@ -115,7 +115,7 @@ def test_large_types_and_nulls_alone(spark, frame, table):
     assert set(engine.score(nulls, ["token_f1"]).toArrow()["token_f1"].to_pylist()) == {None}
 
 
-def test_what_cannot_be_is_said_at_once(frame):
+def test_invalid_calls_raise_immediately(frame):
     with pytest.raises(ColumnError, match="column 'answer': expected text, got int64"):
         engine.score(frame.selectExpr("id", "1L as answer", "reference"), ["token_f1"])
     with pytest.raises(OptionError, match="embedder='wordllama': a Spark DataFrame needs its embeddings as columns"):
@@ -130,12 +130,12 @@ def test_what_cannot_be_is_said_at_once(frame):
         fm.summarize(engine.score(frame, ["token_f1"]), statistics={"token_f1": ["q9"]})
 
 
-def test_the_main_function_takes_dataframes(frame, table):
+def test_score_accepts_spark_dataframes(frame, table):
     made = fm.score(frame, ["token_f1"])
     assert bits(made.toArrow()) == bits(fm.score(table, ["token_f1"]))
 
 
-def test_metrics_of_ones_own_go_to_the_workers(frame, table, tmp_path):
+def test_custom_metrics_are_sent_to_workers(frame, table, tmp_path):
     declared = dict(REGISTRY), dict(SPELLINGS)
     (tmp_path / "mine.py").write_text(OWN)
     try:
@@ -148,7 +148,7 @@ def test_metrics_of_ones_own_go_to_the_workers(frame, table, tmp_path):
             registry.update(before)
 
 
-def test_workers_keep_to_one_thread(frame):
+def test_workers_use_one_thread(frame):
     def count(batches):
         import pyarrow as pa_
         import threadpoolctl
@@ -163,7 +163,7 @@ def test_workers_keep_to_one_thread(frame):
     assert frame.select("id").mapInArrow(count, "most long").agg({"most": "max"}).collect()[0][0] == 1
 
 
-def test_without_spark_its_extra_is_named(tmp_path):
+def test_missing_spark_error_names_the_extra(tmp_path):
     (tmp_path / "pyspark.py").write_text("raise ImportError('no spark')\n")
     code = "from fastmetrics.engines import spark; spark.score(None)"
     environment = {**ENVIRONMENT, "PYTHONPATH": f"{tmp_path}{os.pathsep}{ENVIRONMENT['PYTHONPATH']}"}

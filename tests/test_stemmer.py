@@ -20,12 +20,12 @@ STEMS = {
 """Words with a rule of the algorithm each, and words of three letters or fewer, which are left as they are."""
 
 
-def test_the_installed_rouge_score_stems_as_the_one_tried() -> None:
+def test_installed_rouge_score_has_the_expected_stems() -> None:
     assert {word: stem(word.encode()) for word in STEMS} == STEMS
 
 
 @given(st.text("abcdefghijklmnopqrstuvwxyz0123456789", min_size=1, max_size=20))
-def test_every_word_has_one_stem_and_a_short_one_is_its_own(word: str) -> None:
+def test_words_have_one_stem_and_short_words_are_unchanged(word: str) -> None:
     found = stem(word.encode())
     assert re.fullmatch("[a-z0-9]+", found)
     assert len(word) > 3 or found == word

@@ -55,7 +55,7 @@ def poured(tmp_path, data, name="pipe"):
 
 @pytest.mark.parametrize("pack", ["bz2", "xz"])
 @pytest.mark.parametrize("name", ["t.jsonl", "t.csv", "t.tsv"])
-def test_packed_text_is_read_as_it_is_plain(tmp_path, name, pack):
+def test_compressed_text_reads_like_plain_text(tmp_path, name, pack):
     plain = write(ROWS, tmp_path / name)
     data = plain.read_bytes()
     packed = tmp_path / f"{name}.{pack}"
@@ -71,7 +71,7 @@ def test_packed_text_is_read_as_it_is_plain(tmp_path, name, pack):
 
 
 @pytest.mark.parametrize("pack", ["bz2", "xz"])
-def test_packed_text_of_many_blocks(tmp_path, pack):
+def test_compressed_text_of_many_blocks(tmp_path, pack):
     rng = random.Random(0)
     rows = [{"id": n, "answer": f"{rng.random()}", "reference": f"{rng.random()}"} for n in range(60_000)]
     lines = "".join(json.dumps(row) + "\n" for row in rows).encode()
@@ -82,7 +82,7 @@ def test_packed_text_of_many_blocks(tmp_path, pack):
 
 @pytest.mark.parametrize("pack", ["bz2", "xz"])
 @pytest.mark.parametrize("name", ["t.jsonl", "t.csv"])
-def test_torn_and_damaged_packed_text_is_refused_by_name(tmp_path, name, pack):
+def test_truncated_and_damaged_compressed_files_raise(tmp_path, name, pack):
     data = PACK[pack](write(ROWS, tmp_path / name).read_bytes() * 50)
     path = tmp_path / f"{name}.{pack}"
     rng = random.Random(1)
@@ -106,14 +106,14 @@ def test_torn_and_damaged_packed_text_is_refused_by_name(tmp_path, name, pack):
 
 
 @pytest.mark.parametrize("pack", ["bz2", "xz"])
-def test_what_unpacks_to_one_huge_row_is_a_long_row(tmp_path, pack):
+def test_compressed_huge_row_is_a_long_row(tmp_path, pack):
     path = tmp_path / f"t.jsonl.{pack}"
     path.write_bytes(PACK[pack](b'{"id": 1, "answer": "' + b"0" * (40 << 20)))
     with pytest.raises(FileFormatError, match=r"line 1: .*1,000,000 bytes"):
         read(path, max_row_bytes=1_000_000)
 
 
-def test_xz_that_asks_for_much_memory_is_refused(tmp_path):
+def test_xz_with_large_memory_demand_raises(tmp_path):
     filters = [{"id": lzma.FILTER_LZMA2, "preset": 6, "dict_size": 1 << 29}]
     path = tmp_path / "t.jsonl.xz"
     packer = lzma.LZMACompressor(lzma.FORMAT_XZ, filters=filters)
@@ -123,14 +123,14 @@ def test_xz_that_asks_for_much_memory_is_refused(tmp_path):
 
 
 @pytest.mark.parametrize("pack", ["bz2", "xz"])
-def test_outputs_are_written_as_gz_or_zst(tmp_path, pack):
+def test_outputs_can_be_gz_or_zst(tmp_path, pack):
     write(ROWS, tmp_path / "t.jsonl")
     done = program("score", tmp_path / "t.jsonl", "-o", tmp_path / f"o.csv.{pack}")
     assert (done.code, "these three also .gz or .zst" in done.err) == (2, True)
 
 
 @pytest.mark.parametrize("name", FORMATS)
-def test_a_pipe_is_read_as_the_file_is(tmp_path, name):
+def test_pipe_reads_like_the_file(tmp_path, name):
     plain = write(ROWS, tmp_path / name)
     assert read(poured(tmp_path, plain.read_bytes())) == read(plain)
     assert read(poured(tmp_path, plain.read_bytes(), f"named-{name}")) == read(plain)
@@ -138,7 +138,7 @@ def test_a_pipe_is_read_as_the_file_is(tmp_path, name):
 
 @pytest.mark.parametrize("pack", PACK)
 @pytest.mark.parametrize("name", ["t.jsonl", "t.csv"])
-def test_a_pipe_and_standard_input_may_be_packed(tmp_path, name, pack):
+def test_pipe_and_standard_input_can_be_compressed(tmp_path, name, pack):
     plain = write(ROWS, tmp_path / name)
     packed = PACK[pack](plain.read_bytes())
     assert read(poured(tmp_path, packed)) == read(plain)
@@ -146,7 +146,7 @@ def test_a_pipe_and_standard_input_may_be_packed(tmp_path, name, pack):
     assert done.code == 0, done.err
 
 
-def test_a_pipe_of_an_unknown_format_says_how_to_name_it(tmp_path):
+def test_error_for_pipe_without_format_names_the_option(tmp_path):
     done = program("score", poured(tmp_path, b"answer\nyes\n"), "-o", tmp_path / "o.csv")
     assert done.err == (
         f"error: {tmp_path}/pipe: unknown format; name it with --format (parquet, jsonl, csv, tsv, arrow)\n"
@@ -157,7 +157,7 @@ def test_a_pipe_of_an_unknown_format_says_how_to_name_it(tmp_path):
     assert "unknown format" not in done.err
 
 
-def test_commands_in_place_of_files(tmp_path):
+def test_commands_read_process_substitutions(tmp_path):
     write(ROWS, tmp_path / "t.csv")
     (tmp_path / "run").write_text("q1 Q0 d1 1 1.0 t\n")
     (tmp_path / "qrels").write_text("q1 0 d1 1\n")
@@ -175,7 +175,7 @@ def test_commands_in_place_of_files(tmp_path):
 
 
 @pytest.mark.parametrize("kind", ["plain", *PACK])
-def test_runs_from_pipes_and_packed(tmp_path, kind):
+def test_runs_from_pipes_and_compressed_files(tmp_path, kind):
     pack = PACK.get(kind, bytes)
     texts = {
         "trec": "q1 Q0 d2 1 1.0 t\nq1 Q0 d1 2 0.5 t\n",
@@ -207,7 +207,7 @@ class Endless(io.RawIOBase):
         return bytes(itertools.islice(self.lines, min(size, 4096)))
 
 
-def test_an_endless_stream_of_no_format_is_refused_at_once(monkeypatch):
+def test_endless_stream_without_format_raises_immediately(monkeypatch):
     stream = Endless(b"y\n")
     monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO()))
     monkeypatch.setattr(
@@ -218,7 +218,7 @@ def test_an_endless_stream_of_no_format_is_refused_at_once(monkeypatch):
     assert stream.count < 10_000
 
 
-def test_an_endless_stream_leaves_room_on_the_disk(monkeypatch):
+def test_endless_stream_leaves_disk_space(monkeypatch):
     free = iter([streams.SPARE + (1 << 30), streams.SPARE + (1 << 20)])
     monkeypatch.setattr(streams.shutil, "disk_usage", lambda folder: type("Usage", (), {"free": next(free)}))
     stream = Endless(b'{"answer": "a"}\n')

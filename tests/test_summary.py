@@ -63,7 +63,7 @@ def state_of(values: list[float] | np.ndarray) -> State:
 @example([-1e308, -1e308, 1.7976931348623157e308, 1.7976931348623157e308])  # a deviation just between two floats
 @example([5e-324, 0.0])
 @settings(max_examples=150, deadline=None)
-def test_mean_and_deviation_are_the_nearest_floats(values: list[float]) -> None:
+def test_mean_and_deviation_are_correctly_rounded(values: list[float]) -> None:
     state = state_of(values)
     assert (state.mean, state.std) == oracle(values)
     assert (state.min, state.max, state.n) == (min(values), max(values), len(values))
@@ -71,7 +71,7 @@ def test_mean_and_deviation_are_the_nearest_floats(values: list[float]) -> None:
 
 @given(st.lists(st.one_of(FLOATS, st.floats(), st.none()), max_size=30), st.randoms(use_true_random=False), st.data())
 @settings(max_examples=100, deadline=None)
-def test_any_split_and_order_gives_the_same_bits(values: list, shuffle: random.Random, data: st.DataObject) -> None:
+def test_splits_and_order_do_not_change_bits(values: list, shuffle: random.Random, data: st.DataObject) -> None:
     column = pa.array(values, pa.float64())
     whole = State()
     whole.add(column)
@@ -87,7 +87,7 @@ def test_any_split_and_order_gives_the_same_bits(values: list, shuffle: random.R
         assert merged.n + merged.n_missing + merged.n_undefined == len(values)
 
 
-def test_a_long_column_agrees_with_fsum() -> None:
+def test_long_column_equals_fsum() -> None:
     values = np.random.default_rng(7).normal(size=3_000) * 10.0 ** np.random.default_rng(8).integers(-300, 300, 3_000)
     assert state_of(values).mean == float(Fraction(math.fsum(values)) / 3_000)
     scores = np.random.default_rng(9).random(2_000)
@@ -95,7 +95,7 @@ def test_a_long_column_agrees_with_fsum() -> None:
 
 
 @pytest.mark.parametrize("rows", [1, 4, 7])
-def test_bins_are_emptied_before_they_could_overflow(rows: int) -> None:
+def test_bins_are_emptied_before_overflow(rows: int) -> None:
     values = np.random.default_rng(5).normal(size=50)
     whole = state_of(values)
     parts = State(rows)
@@ -112,7 +112,7 @@ def test_the_widest_significands_fill_a_bin_but_do_not_overflow_it() -> None:
     assert int(bins.max()) * sums.ROWS < 1 << 62
 
 
-def test_infinite_scores_are_said_to_be_infinite() -> None:
+def test_infinite_scores_give_infinite_means() -> None:
     state = state_of([1.0, math.inf])
     assert (state.mean, state.max, state.min, state.n) == (math.inf, math.inf, 1.0, 2)
     assert math.isnan(state.std)
@@ -122,7 +122,7 @@ def test_infinite_scores_are_said_to_be_infinite() -> None:
     assert (both.min, both.max) == (-math.inf, math.inf)
 
 
-def test_no_score_at_all() -> None:
+def test_column_without_scores() -> None:
     state = State()
     assert state.n == 0
     assert all(math.isnan(value) for value in (state.mean, state.std, state.min, state.max))
@@ -131,7 +131,7 @@ def test_no_score_at_all() -> None:
     assert state != 0
 
 
-def test_float32_and_integers_are_taken_exactly() -> None:
+def test_float32_and_integers_are_summed_exactly() -> None:
     state = State()
     state.add(np.array([0.1, 0.7], np.float32))
     assert state.mean == float(sum(map(Fraction, np.array([0.1, 0.7], np.float32).tolist())) / 2)
@@ -140,7 +140,7 @@ def test_float32_and_integers_are_taken_exactly() -> None:
     assert state.mean == 7 / 3
 
 
-def test_unfit_states_and_columns_are_refused() -> None:
+def test_invalid_states_and_columns_raise() -> None:
     with pytest.raises(InputError, match="expected the state of a column"):
         State.from_json('{"total": "zz"}')
     with pytest.raises(InputError, match="a column of numbers"):
@@ -162,7 +162,7 @@ def same(left: float, right: float) -> bool:
     st.integers(1, 20),
 )
 @settings(max_examples=150, deadline=None)
-def test_quantiles_are_numpys(values: list[float], qs: list[float], budget: int, step: int) -> None:
+def test_quantiles_equal_numpy(values: list[float], qs: list[float], budget: int, step: int) -> None:
     batches = [np.array(values[start : start + step]) for start in range(0, len(values), step)]
     found = quantiles(lambda: batches, qs, budget)
     defined = np.array([value for value in values if not math.isnan(value)])
@@ -178,7 +178,7 @@ def test_percentiles_of_many_values(budget: int) -> None:
     assert quantiles(lambda: np.array_split(values, 7), qs, budget).tolist() == np.quantile(values, qs).tolist()
 
 
-def test_a_quantile_beyond_one_is_refused() -> None:
+def test_quantile_above_one_raises() -> None:
     with pytest.raises(OptionError, match="from 0 to 1"):
         quantiles(lambda: [np.ones(2)], [1.5])
 
@@ -191,7 +191,7 @@ TABLE = {
 }
 
 
-def test_a_summary_of_a_table() -> None:
+def test_summary_of_a_table() -> None:
     summary = summarize(pa.table(TABLE), labels={"token_f1.mean": "f1", "latency_ms.p50": "median_latency"})
     assert list(summary) == ["token_f1", "latency_ms", "rank"]
     f1 = summary["token_f1"]
@@ -221,7 +221,7 @@ def forms() -> dict[str, object]:
 
 @pytest.mark.parametrize("name", list(forms()))
 @pytest.mark.parametrize("budget", [0, 100])
-def test_every_form_gives_the_same_summary(name: str, budget: int) -> None:
+def test_every_input_form_gives_the_same_summary(name: str, budget: int) -> None:
     expected = summarize(pa.table(TABLE))
     found = summarize(forms()[name], budget=budget)
     assert found.to_json() == expected.to_json()
@@ -250,7 +250,7 @@ def counts_of(summary: Summary) -> tuple[int, int, int, int]:
     return metric.n, metric.n_missing, metric.n_undefined, metric.n_error
 
 
-def test_metadata_tell_nulls_apart() -> None:
+def test_metadata_distinguish_missing_from_undefined() -> None:
     table = part([0.5, None, None, None, math.nan], 5, (1, 1, 1))
     for form in (table, table.to_batches(max_chunksize=2), table.to_reader(max_chunksize=1)):
         summary = summarize(form)
@@ -258,7 +258,7 @@ def test_metadata_tell_nulls_apart() -> None:
         assert summary.notes == []
 
 
-def test_alike_parts_are_kept_apart() -> None:
+def test_equal_parts_are_counted_separately() -> None:
     one, empty = part([None, 1.0], 2, (0, 1, 0)), part([], 0, (0, 0, 0))
     batches = [batch for table in (one, one, one) for batch in table.to_batches(max_chunksize=1)]
     assert counts_of(summarize(batches)) == (3, 0, 3, 0)
@@ -273,7 +273,7 @@ def test_alike_parts_are_kept_apart() -> None:
         (part([None] * 7, 5, (1, 1, 1)), "describe 5 rows, but there are 7"),
     ],
 )
-def test_metadata_of_other_rows_are_not_believed(table: pa.Table, note: str) -> None:
+def test_mismatched_metadata_are_ignored(table: pa.Table, note: str) -> None:
     summary = summarize(table)
     n_null = table["f1"].null_count
     assert counts_of(summary) == (table.num_rows - n_null, n_null, 0, 0)
@@ -281,11 +281,11 @@ def test_metadata_of_other_rows_are_not_believed(table: pa.Table, note: str) -> 
     assert note in str(summary)
 
 
-def test_metadata_of_no_null_matter_little() -> None:
+def test_mismatched_metadata_without_nulls_give_no_note() -> None:
     assert summarize(part([0.5, 1.0, 0.0], 5, (1, 1, 0))).notes == []
 
 
-def test_corpus_counts_are_added_and_finished() -> None:
+def test_corpus_counts_are_pooled() -> None:
     parts = [part([0.5, 1.0], 2, (0, 0, 0), [1, 2]), part([None], 1, (1, 0, 0), [10, 20])]
     summary = summarize(parts, finish=lambda name, counts: counts[0] / counts[1] if name == "corpus_bleu" else -1)
     assert summary.corpus == {"corpus_bleu": 0.5}
@@ -294,7 +294,7 @@ def test_corpus_counts_are_added_and_finished() -> None:
     assert summary.to_arrow().to_pylist()[-1]["corpus"] == 0.5
 
 
-def test_corpus_counts_of_some_parts_only_are_left_out() -> None:
+def test_incomplete_corpus_counts_are_excluded() -> None:
     whole = part([0.5, 1.0], 2, (0, 0, 0), [1, 2])
     others = [whole.slice(1), part([0.5], 1, (0, 0, 0)), part([0.5], 1, (0, 0, 0), [1, 2, 3])]
     for pieces in [*([whole, other] for other in others), *([other, whole] for other in others)]:
@@ -319,7 +319,7 @@ def test_dictionary_json_and_arrow_agree() -> None:
     assert table["mean"][0].as_py() == 0.75
 
 
-def test_it_prints_as_a_table_everywhere() -> None:
+def test_summary_prints_as_a_table() -> None:
     summary = summarize({"<f1>": [0.5, 1.0], "latency_ms": [812.25, 812.25]}, labels={"<f1>.mean": "good"})
     lines = str(summary).splitlines()
     assert lines[0].split() == ["metric", "mean", "std", "min", "max", "n", "missing", "undef.", "error"]
@@ -332,7 +332,7 @@ def test_it_prints_as_a_table_everywhere() -> None:
     assert "0.7500" in console.export_text()
 
 
-def test_what_is_no_table_is_refused() -> None:
+def test_invalid_tables_raise() -> None:
     with pytest.raises(InputError, match="expected a table of scores, got int"):
         summarize(3)
     with pytest.raises(InputError, match="item 0: expected an Arrow table"):

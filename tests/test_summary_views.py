@@ -36,7 +36,7 @@ def scored(folder: Path, name: str, **changed: object) -> Path:
     return folder / name
 
 
-def test_side_by_side_holds_the_summary_of_each_file(tmp_path):
+def test_side_by_side_view_holds_each_summary(tmp_path):
     old, new = scored(tmp_path, "old.parquet"), scored(tmp_path, "new.parquet", answer=ROWS["reference"])
     found = fm.side_by_side([old, new])
     assert list(found) == ["old.parquet", "new.parquet"]
@@ -51,7 +51,7 @@ def test_side_by_side_holds_the_summary_of_each_file(tmp_path):
     assert "<table>" in found._repr_html_()
 
 
-def test_long_names_of_files_are_numbers_with_a_key(tmp_path):
+def test_long_file_names_are_replaced_by_numbers_with_a_key(tmp_path):
     first, second = scored(tmp_path, "answers_of_monday.parquet"), scored(tmp_path, "b.parquet")
     lines = str(fm.side_by_side([first, second])).splitlines()
     assert lines[0].split() == ["mean", "1", "2"]
@@ -59,7 +59,7 @@ def test_long_names_of_files_are_numbers_with_a_key(tmp_path):
     assert max(map(len, lines)) <= 80
 
 
-def test_runs_with_other_metrics_stand_beside_each_other():
+def test_side_by_side_view_accepts_different_metrics():
     found = fm.side_by_side({"a": {"token_f1": [0.5, 1.0]}, "b": {"rougeL_f1": [0.25]}})
     assert found.metrics == ["token_f1", "rougeL_f1"]
     assert [line.split() for line in str(found).splitlines()[1:4]] == [
@@ -69,7 +69,7 @@ def test_runs_with_other_metrics_stand_beside_each_other():
     ]
 
 
-def test_corpus_metrics_stand_side_by_side_too(tmp_path):
+def test_side_by_side_view_includes_corpus_metrics(tmp_path):
     pq.write_table(pa.table(ROWS), tmp_path / "rows.parquet")
     fm.score_files(tmp_path / "rows.parquet", tmp_path / "s.parquet", metrics="corpus_bleu,token_f1")
     found = fm.side_by_side([tmp_path / "s.parquet"])
@@ -78,12 +78,12 @@ def test_corpus_metrics_stand_side_by_side_too(tmp_path):
 
 
 @pytest.mark.parametrize("view", [fm.side_by_side, fm.primary_table])
-def test_no_runs_are_refused(view):
+def test_empty_list_of_runs_raises(view):
     with pytest.raises(InputError, match="there are no runs"):
         view([])
 
 
-def test_the_primary_table_has_the_columns_and_figures_of_its_source(tmp_path):
+def test_primary_table_has_the_columns_and_figures_of_its_source(tmp_path):
     path = tmp_path / "s.parquet"
     pq.write_table(pa.table(ROWS), tmp_path / "rows.parquet")
     fm.score_files(tmp_path / "rows.parquet", path, metrics=f"{METRICS},rouge1_f1", name="monday")
@@ -105,7 +105,7 @@ def test_the_primary_table_has_the_columns_and_figures_of_its_source(tmp_path):
     assert json.loads(fm.primary_table(path).to_json())["runs"][0]["N"] == 6
 
 
-def test_faithfulness_is_the_judges_where_one_was_asked_and_has_a_score():
+def test_faithfulness_prefers_the_judge_score():
     judged = {"judge_faithfulness": [4.0, 5.0], "overlap_faithfulness": [0.5, 0.7]}
     silent = {"judge_faithfulness": [None, None], "overlap_faithfulness": [0.5, 0.7]}
     found = fm.primary_table(
@@ -115,7 +115,7 @@ def test_faithfulness_is_the_judges_where_one_was_asked_and_has_a_score():
     assert "Faithfulness = judge_faithfulness.mean or overlap_faithfulness.mean" in " ".join(str(found).split())
 
 
-def test_a_run_without_any_figure_of_the_primary_table_is_refused():
+def test_run_without_primary_figures_raises():
     with pytest.raises(ColumnError, match="no run has any of them: score them first"):
         fm.primary_table({"a": {"rougeL_f1": [1.0]}})
 
@@ -126,7 +126,7 @@ FLOATS = st.one_of(
 
 
 @given(st.integers(0, 12).flatmap(lambda n: st.lists(st.lists(FLOATS, min_size=n, max_size=n), min_size=2, max_size=4)))
-def test_correlations_equal_scipys_over_the_rows_that_both_columns_have(columns):
+def test_correlations_equal_scipy_on_common_rows(columns):
     arrays = [np.array([np.nan if x is None else x for x in column], float) for column in columns]
     found = {(one.a, one.b): one for one in correlate(arrays)}
     assert sorted(found) == [(a, b) for a in range(len(arrays)) for b in range(a + 1, len(arrays))]
@@ -142,7 +142,7 @@ def test_correlations_equal_scipys_over_the_rows_that_both_columns_have(columns)
             assert one.pearson == pytest.approx(pearsonr(x, y).statistic, abs=1e-9)
 
 
-def test_scores_of_any_size_are_correlated():
+def test_scores_of_any_magnitude_are_correlated():
     x = np.array([1e300, 2e300, 3e300, -1e300])
     for scale in (1.0, 1e-300, 1e-320):
         [one] = correlate([x, np.array([1.0, 2.0, 3.0, -1.0]) * scale])
@@ -150,7 +150,7 @@ def test_scores_of_any_size_are_correlated():
         assert one.spearman == 1.0
 
 
-def test_metrics_that_rank_rows_contrarily_come_first_whichever_way_is_better():
+def test_most_contrary_metrics_come_first():
     x = np.linspace(0, 1, 50)
     scores = {"token_f1": x, "rougeL_f1": 1 - x, "hallucination": 1 - x, "exact_match": np.ones(50)}
     found = fm.correlations(scores)
@@ -163,7 +163,7 @@ def test_metrics_that_rank_rows_contrarily_come_first_whichever_way_is_better():
     assert json.loads(found.to_json())["pairs"][-1]["spearman"] is None
 
 
-def test_many_pairs_are_shown_by_their_ends_within_80_columns():
+def test_long_pair_lists_are_abbreviated_to_80_columns():
     rng = np.random.default_rng(5)
     names = [
         "token_f1",
@@ -184,7 +184,7 @@ def test_many_pairs_are_shown_by_their_ends_within_80_columns():
     assert max(map(len, text.splitlines())) <= 80
 
 
-def test_the_paired_views_hold_cost_and_faith_against_being_right_and_abstaining():
+def test_paired_views_split_grounding_and_cost():
     scores = {
         "grounding_overlap": [1.0, 0.8, 0.2, 0.6, None],
         "exact_match": [1.0, 0.0, 0.0, 1.0, 1.0],
@@ -198,13 +198,13 @@ def test_the_paired_views_hold_cost_and_faith_against_being_right_and_abstaining
     assert "0.5000 (2)" in str(fm.correlations(scores))
 
 
-def test_one_metric_alone_correlates_with_nothing():
+def test_single_metric_has_no_correlations():
     with pytest.raises(ColumnError, match="correlations need at least two metrics"):
         fm.correlations({"token_f1": [0.5], "rougeL_f1": [0.5]}, metrics="token_f1")
 
 
 @given(st.lists(FLOATS, max_size=30), st.integers(1, 30))
-def test_histograms_count_as_numpy_does_within_the_bounds(values, bins):
+def test_histogram_counts_equal_numpy(values, bins):
     column = pa.array(values, pa.float64())
     found = fm.histograms(pa.table({"token_f1": column, "own": column}), bins=bins)
     known = [x for x in values if x is not None and math.isfinite(x)]
@@ -218,13 +218,13 @@ def test_histograms_count_as_numpy_does_within_the_bounds(values, bins):
             assert (list(counts), list(edges)) == (one.counts, one.edges)
 
 
-def test_a_histogram_of_the_widest_range_has_no_infinite_edge():
+def test_histogram_of_the_widest_range_has_finite_edges():
     one = fm.histograms({"own": [-1.7e308, 1.7e308, 0.0]}, bins=2)["own"]
     assert one.counts == [1, 2]
     assert np.isfinite(one.edges).all()
 
 
-def test_histograms_are_drawn_to_the_largest_count():
+def test_histogram_bars_are_scaled_to_the_largest_count():
     found = fm.histograms({"token_f1": [0.0] * 8 + [0.4] * 4 + [1.0]}, bins=4)
     assert found["token_f1"].drawn() == "█▄·▁"
     assert str(found).splitlines()[1].split() == ["token_f1", "0.0000", "█▄·▁", "1.0000", "13"]
@@ -234,19 +234,19 @@ def test_histograms_are_drawn_to_the_largest_count():
 
 
 @pytest.mark.parametrize("bins", [0, 1001, 2.5, True])
-def test_bins_beyond_sense_are_refused(bins):
+def test_invalid_numbers_of_bins_raise(bins):
     with pytest.raises(OptionError, match="bins="):
         fm.histograms({"token_f1": [1.0]}, bins=bins)
 
 
 @pytest.mark.parametrize("view", [fm.correlations, fm.histograms])
-def test_a_metric_that_the_scores_lack_is_named(view):
+def test_missing_metric_is_named(view):
     with pytest.raises(UnknownNameError, match="token_f2"):
         view({"token_f1": [1.0], "rougeL_f1": [0.5]}, metrics="token_f2")
 
 
 @pytest.mark.parametrize("view", [fm.correlations, fm.histograms, fm.primary_table])
-def test_a_file_that_is_missing_is_named(view, tmp_path):
+def test_missing_file_is_named(view, tmp_path):
     with pytest.raises(FileFormatError, match=r"none\.parquet"):
         view(tmp_path / "none.parquet")
 
@@ -260,7 +260,7 @@ def test_a_file_that_is_missing_is_named(view, tmp_path):
         ("--histograms", fm.histograms),
     ],
 )
-def test_the_program_prints_each_view_and_its_json(option, function, tmp_path, monkeypatch):
+def test_program_prints_each_view_and_its_json(option, function, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     path = scored(tmp_path, "scores.parquet").name
     shown = program("summarize", path, option)
@@ -270,7 +270,7 @@ def test_the_program_prints_each_view_and_its_json(option, function, tmp_path, m
     assert json.loads(told.out) == json.loads(function(path).to_json())
 
 
-def test_views_are_asked_for_one_at_a_time_and_some_of_one_file(tmp_path, monkeypatch):
+def test_views_are_exclusive_and_some_need_one_file(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     path = scored(tmp_path, "scores.parquet").name
     both = program("summarize", path, "--each", "--primary")

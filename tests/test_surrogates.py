@@ -42,7 +42,7 @@ def scores(table):
 
 
 @pytest.mark.parametrize(("given", "mended"), list(zip(TEXTS, MENDED, strict=True)))
-def test_each_is_the_replacement_character_and_pairs_are_characters(given, mended):
+def test_lone_surrogates_are_replaced_and_pairs_decoded(given, mended):
     assert well_formed(given) == mended
     assert text_of_strings([given]).strings() == [mended]
     assert text.tokens([given], "characters") == text.tokens([mended], "characters")
@@ -61,7 +61,7 @@ def test_scores_of_every_container_have_the_same_bits(table):
 
 
 @pytest.mark.parametrize("out", ["s.parquet", "s.jsonl", "s.csv", "s.arrow"])
-def test_scores_of_json_lines_have_the_same_bits_and_kept_text_is_mended(tmp_path, out):
+def test_json_lines_with_surrogates_are_scored_and_repaired(tmp_path, out):
     path = jsonl(tmp_path / "rows.jsonl", *rows(TEXTS))
     assert b"\\ud83d" in path.read_bytes()
     done = program(
@@ -78,7 +78,7 @@ def test_scores_of_json_lines_have_the_same_bits_and_kept_text_is_mended(tmp_pat
         assert [found[name].to_pylist() for name in ("id", *keep)] == list(columns(MENDED).values())
 
 
-def test_kept_objects_and_ids_of_numbers_and_texts_are_mended(tmp_path):
+def test_surrogates_in_kept_objects_and_mixed_ids_are_replaced(tmp_path):
     jsonl(tmp_path / "rows.jsonl", {"id": 1, "answer": "a", "reference": "a", "x": 1}, {"id": HIGH, "x": {HIGH: LOW}})
     fm.score_files(tmp_path / "rows.jsonl", tmp_path / "s.parquet", metrics=["exact_match"], keep=["x"])
     found = pq.read_table(tmp_path / "s.parquet")
@@ -86,7 +86,7 @@ def test_kept_objects_and_ids_of_numbers_and_texts_are_mended(tmp_path):
     assert found["x"].to_pylist() == ["1", '{"\ufffd": "\ufffd"}']
 
 
-def test_ids_of_runs_and_judgements_are_mended(tmp_path):
+def test_surrogates_in_ids_of_runs_and_judgements_are_replaced(tmp_path):
     run, qrels = {"q" + HIGH: {"d" + LOW: 0.5, "e": 0.7}}, {"q\ufffd": {"d\ufffd": 1}}
     (tmp_path / "run.json").write_text(json.dumps(run))
     records = [{"qid": query, "docid": doc, "score": one} for query, docs in run.items() for doc, one in docs.items()]
@@ -95,11 +95,11 @@ def test_ids_of_runs_and_judgements_are_mended(tmp_path):
         assert fm.rank(source, qrels, "mrr").mean == {"mrr": 0.5}
 
 
-def test_options_hold_them_too():
+def test_surrogates_in_options_are_replaced():
     assert fm.politeness([HIGH], markers=[LOW]).tolist() == [0.5]
 
 
-def test_bytes_of_a_surrogate_are_not_utf8_in_memory_as_in_files():
+def test_surrogate_bytes_are_invalid_utf8_in_memory_and_files():
     raw = pa.array(["a", "\ufffd"])
     data = pa.py_buffer(raw.buffers()[2].to_pybytes().replace("\ufffd".encode(), HIGH.encode("utf-8", "surrogatepass")))
     broken = pa.Array.from_buffers(pa.string(), 2, [None, raw.buffers()[1], data])

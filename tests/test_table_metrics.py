@@ -89,7 +89,7 @@ def expected():
     return by_functions(TABLE)
 
 
-def test_figures_are_those_of_the_functions_in_any_cut(expected, monkeypatch):
+def test_figures_equal_the_functions_for_any_batches(expected, monkeypatch):
     scores = fm.score(typed(TABLE), [*NAMES, "answer_length"])
     same(fm.summarize(scores).corpus, expected)
     same(fm.summarize(iter(scores.to_batches(max_chunksize=7))).corpus, expected)
@@ -117,7 +117,7 @@ def test_metrics_of_the_same_rows_share_a_column():
 
 
 @pytest.mark.parametrize("suffix", ["parquet", "jsonl", "arrow"])
-def test_files(tmp_path, expected, suffix):
+def test_table_metrics_of_files(tmp_path, expected, suffix):
     rows = tmp_path / "rows.jsonl"
     lines = [json.dumps(dict(zip(TABLE, row, strict=True))) for row in zip(*TABLE.values(), strict=True)]
     rows.write_text("\n".join(lines))
@@ -132,7 +132,7 @@ def test_files(tmp_path, expected, suffix):
     same({name: told.corpus[name] for name in REPEATS[:7]}, {name: expected[name] for name in REPEATS[:7]})
 
 
-def test_lists_have_no_place_in_csv(tmp_path):
+def test_lists_in_csv_raise(tmp_path):
     (tmp_path / "rows.jsonl").write_text('{"question": "q", "answer": "a"}')
     with pytest.raises(OptionError, match="response_exact_match_rate needs all rows at once, and a list for each"):
         fm.score_files(
@@ -140,14 +140,14 @@ def test_lists_have_no_place_in_csv(tmp_path):
         )
 
 
-def test_a_column_that_is_gone_is_told():
+def test_metric_with_missing_column_is_excluded_with_note():
     scores = fm.score(typed(TABLE), ["retrieval_rbo", "answer_length"]).drop_columns("repeats.retrieved_ids")
     found = fm.summarize(scores)
     assert found.corpus == {}
     assert "left out: retrieval_rbo, which needs the column repeats.retrieved_ids" in found.notes
 
 
-def test_a_kept_column_of_that_name_is_refused(tmp_path):
+def test_kept_column_with_a_reserved_name_raises(tmp_path):
     (tmp_path / "rows.jsonl").write_text('{"question": "q", "answer": "a", "repeats.answer": 1}')
     with pytest.raises(OptionError, match=r"cannot keep the column 'repeats\.answer'"):
         fm.score_files(
@@ -158,14 +158,14 @@ def test_a_kept_column_of_that_name_is_refused(tmp_path):
         )
 
 
-def test_they_are_not_resampled_from_counts():
+def test_table_metrics_cannot_be_compared():
     runs = [fm.score(typed(TABLE), ["response_exact_match_rate", "answer_length"], keep_counts=True)] * 2
     assert [cell.metric for cell in fm.compare(runs)] == ["answer_length"]
     with pytest.raises(ColumnError, match="response_exact_match_rate cannot be compared: it depends on all rows"):
         fm.compare(runs, metrics="response_exact_match_rate")
 
 
-def test_nothing_repeats_and_nothing_is_there():
+def test_tables_without_repeats_or_rows_are_undefined():
     none = {name: [] for name in TABLE}
     once = {"id": [1], "question": ["q"], "answer": ["a"], "retrieved_ids": [["x"]], "answer_embedding": [[1.0]]}
     once |= {"embedding": [[math.nan]], "ratings": [[1.0, 2.0]]}
@@ -179,7 +179,7 @@ def test_nothing_repeats_and_nothing_is_there():
     assert (alone.total_samples, alone.n_nonfinite) == (0, 2)
 
 
-def test_questions_may_be_ids_and_others_read_them_as_text():
+def test_question_ids_can_also_be_read_as_text():
     numbers = {"question": [2**62, 2**62, 2**62 + 1], "answer": ["a", "b", "a"], "retrieved_ids": [[1], [2**60], [1]]}
     scores = fm.score(numbers, ["response_exact_match_rate", "retrieval_consistency"])
     assert fm.summarize(scores).corpus == {"response_exact_match_rate": 0.0, "retrieval_consistency": 0.0}
@@ -190,7 +190,7 @@ def test_questions_may_be_ids_and_others_read_them_as_text():
     assert fm.summarize(both).corpus == {"response_exact_match_rate": 0.0}
 
 
-def test_counts_of_repeats_say_what_was_left_out():
+def test_repeat_counts_include_excluded_rows():
     rate = fm.response_exact_match_rate(["a", None, "a", "a"], ["q", "q", "q", None])
     assert (rate.score, rate.n_questions, rate.n_pairs, rate.n_missing) == (1.0, 1, 1, 2)
     vectors = pa.array([[1.0, 0.0], None, [0.0, 0.0], [1.0, 0.0]], pa.list_(pa.float64()))
@@ -202,19 +202,19 @@ def test_counts_of_repeats_say_what_was_left_out():
 
 
 @pytest.mark.parametrize("dtype", [np.float16, np.float32, np.float64])
-def test_vectors_come_back_to_the_bit(dtype):
+def test_vectors_are_restored_exactly(dtype):
     rows = np.random.default_rng(0).standard_normal((50, 7)).astype(dtype)
     same(fm.embedding_geometry(rows, k=2).figures, fm.geometry(rows, k=2).figures)
     groups = [row % 9 for row in range(50)]
     assert fm.response_semantic_consistency(rows, groups) == repeated_answers.semantic_consistency(rows, groups)
 
 
-def test_vectors_of_two_lengths_are_refused():
+def test_vectors_of_different_lengths_raise():
     with pytest.raises(ColumnError, match="row 1 has 1 numbers, expected 2"):
         fm.embedding_geometry([[1.0, 2.0], [1.0]])
 
 
-def test_embeddings_are_made_of_text():
+def test_embeddings_are_computed_from_text():
     table = {"question": ["q", "q", "r"], "answer": ["a b", "c", "d"]}
 
     def sizes(texts):
@@ -236,6 +236,6 @@ def test_embeddings_are_made_of_text():
         (lambda: fm.embedding_geometry([[1.0]], metric="taxi"), "option 'metric' expects 'cosine' or 'euclidean'"),
     ],
 )
-def test_options_say_what_they_take(call, said):
+def test_option_errors_name_allowed_values(call, said):
     with pytest.raises(OptionError, match=said):
         call()

@@ -21,7 +21,7 @@ from tests.table_files import FORMATS, KINDS, ROWS, read, write
 
 @pytest.mark.parametrize("threads", [1, 2])
 @pytest.mark.parametrize("name", FORMATS)
-def test_every_format_gives_the_same_rows(tmp_path, name, threads):
+def test_formats_give_the_same_rows(tmp_path, name, threads):
     path = write(pa.table(ROWS), tmp_path / name)
     table, rejects = read(open_source(path), KINDS, threads=threads)
     assert table.to_pydict() == ROWS
@@ -31,7 +31,7 @@ def test_every_format_gives_the_same_rows(tmp_path, name, threads):
 @pytest.mark.parametrize("name", ["t.parquet", "t.arrow", "t.jsonl", "t.csv"])
 @settings(max_examples=25, deadline=None)
 @given(texts=st.lists(st.text(st.characters(exclude_categories=["Cs"]), max_size=20), min_size=1, max_size=8))
-def test_any_unicode_survives(tmp_path_factory, name, texts):
+def test_unicode_text_round_trips(tmp_path_factory, name, texts):
     path = write(pa.table({"id": range(len(texts)), "answer": texts}), tmp_path_factory.mktemp("u") / name)
     table, rejects = read(open_source(path), {"answer": "text"})
     assert table["answer"].to_pylist() == texts
@@ -55,7 +55,7 @@ def test_standard_input_of_one_column_needs_a_format(monkeypatch):
     assert read(open_source("-", format="csv"), {"answer": "text"})[0].to_pydict() == {"answer": ["yes"]}
 
 
-def test_a_hive_folder_gives_its_keys_and_hides_marker_files(tmp_path):
+def test_hive_folder_gives_its_keys_and_ignores_marker_files(tmp_path):
     for lang, year in (("de", 2023), ("en", 2024)):
         folder = tmp_path / f"lang={lang}" / f"year={year}"
         folder.mkdir(parents=True)
@@ -75,7 +75,7 @@ def test_globs_and_lists_are_read_in_order(tmp_path):
     assert read(listed, {"answer": "text"})[0]["answer"].to_pylist() == ["b", "a"]
 
 
-def test_text_layouts_and_number_widths_mix_between_files(tmp_path):
+def test_text_layouts_and_number_widths_can_differ_between_files(tmp_path):
     kinds = [pa.string(), pa.large_string(), pa.dictionary(pa.int8(), pa.string()), pa.string_view()]
     for index, type_ in enumerate(kinds):
         table = pa.table({"answer": pa.array(["x", None]).cast(type_), "n": pa.array([1, 2], pa.int32())})
@@ -86,7 +86,7 @@ def test_text_layouts_and_number_widths_mix_between_files(tmp_path):
     assert table["n"].to_pylist() == [1.0, 2.0] * 4 + [0.5]
 
 
-def test_lists_of_dictionaries_and_views_are_read_plain(tmp_path):
+def test_dictionary_and_view_lists_are_converted(tmp_path):
     words = pa.array(["a", "b", "a", "c"])
     for index, type_ in enumerate([pa.dictionary(pa.int8(), pa.string()), pa.string_view(), pa.large_string()]):
         lists = pa.ListArray.from_arrays(pa.array([0, 2, None, 2, 4], pa.int32()), words.cast(type_))
@@ -95,7 +95,7 @@ def test_lists_of_dictionaries_and_views_are_read_plain(tmp_path):
     assert table["contexts"].to_pylist() == [[], None, ["a", "c"]] * 3
 
 
-def test_cells_are_measured_whatever_their_layout():
+def test_cell_sizes_are_independent_of_layout():
     texts = pa.array(["ab", None, "é", ""])
     for type_ in (pa.large_string(), pa.string_view(), pa.dictionary(pa.int32(), pa.string())):
         assert cell_bytes(texts.cast(type_)).tolist() == [2, 0, 2, 0]
@@ -115,7 +115,7 @@ def test_cells_are_measured_whatever_their_layout():
     batch=st.tuples(st.integers(1, 10), st.integers(1, 80)),
     part=st.tuples(st.integers(1, 20), st.integers(1, 120)),
 )
-def test_parts_depend_on_the_rows_alone(tmp_path_factory, sizes, blocks, batch, part):
+def test_parts_depend_only_on_the_rows(tmp_path_factory, sizes, blocks, batch, part):
     table = pa.table({"answer": ["x" * size for size in sizes]})
     path = tmp_path_factory.mktemp("c") / "t.arrow"
     with pa.ipc.new_file(path, table.schema) as writer:
@@ -134,7 +134,7 @@ def test_parts_depend_on_the_rows_alone(tmp_path_factory, sizes, blocks, batch, 
 
 
 @pytest.mark.parametrize("name", FORMATS)
-def test_reading_can_begin_at_any_row(tmp_path, name):
+def test_reading_can_start_at_any_row(tmp_path, name):
     path = write(pa.table({"answer": [f"row {n}" for n in range(50)]}), tmp_path / name)
     source = open_source(path)
     selection = source.select({"answer": "text"})
@@ -157,7 +157,7 @@ def test_parquet_row_groups_before_the_start_are_not_read(tmp_path):
 
 
 @pytest.mark.parametrize("name", ["t.parquet", "t.jsonl", "t.csv", "t.arrow"])
-def test_a_cell_of_10_megabytes_does_not_multiply(tmp_path, name):
+def test_memory_is_bounded_for_a_cell_of_10_megabytes(tmp_path, name):
     cell = "long " * 2_000_000
     path = write(pa.table({"answer": [cell] * 6 + ["short"] * 10}), tmp_path / name)
     source = open_source(path)
@@ -165,7 +165,7 @@ def test_a_cell_of_10_megabytes_does_not_multiply(tmp_path, name):
         assert chunk.batch.num_rows == 1 or cell_bytes(chunk.batch["answer"]).sum() <= 16 << 20
 
 
-def test_a_long_cell_that_repeats_is_read_a_few_rows_at_a_time(tmp_path):
+def test_repeated_long_cell_is_read_in_small_batches(tmp_path):
     path = tmp_path / "t.parquet"
     pq.write_table(pa.table({"contexts": pa.array(["c" * 500_000]).take(pa.array(np.zeros(400, int)))}), path)
     source = open_source(path)
@@ -174,7 +174,7 @@ def test_a_long_cell_that_repeats_is_read_a_few_rows_at_a_time(tmp_path):
 
 
 @pytest.mark.parametrize("rows", [1, 2, 7, 20])
-def test_a_part_is_filled_to_the_last_byte_however_its_rows_come(rows):
+def test_part_size_in_bytes_is_independent_of_batches(rows):
     batch = pa.record_batch({"a": ["x" * 10] * 20})
     chunks = [Chunk(0, np.arange(at, min(at + rows, 20)), batch.slice(at, rows)) for at in range(0, 20, rows)]
     for most, part_rows in ((30, 3), (39, 3), (29, 2), (5, 1), (200, 20)):

@@ -18,7 +18,7 @@ from fastmetrics.tables.invalid_utf8 import bad_text
 from tests.table_files import ROWS, read, write
 
 
-def test_files_that_disagree_on_the_type_of_a_column_asked_for_are_refused(tmp_path):
+def test_files_with_conflicting_types_of_a_needed_column_raise(tmp_path):
     pq.write_table(pa.table({"answer": ["x"]}), tmp_path / "a.parquet")
     pq.write_table(pa.table({"answer": [1]}), tmp_path / "b.parquet")
     with pytest.raises(ColumnError) as caught:
@@ -28,7 +28,7 @@ def test_files_that_disagree_on_the_type_of_a_column_asked_for_are_refused(tmp_p
     )
 
 
-def test_a_missing_column_names_the_nearest(tmp_path):
+def test_missing_column_error_names_the_nearest(tmp_path):
     for name in ("t.parquet", "t.jsonl", "t.csv"):
         path = write(pa.table(ROWS), tmp_path / name)
         with pytest.raises(ColumnError) as caught:
@@ -36,7 +36,7 @@ def test_a_missing_column_names_the_nearest(tmp_path):
         assert str(caught.value) == f"{path}: unknown column 'anwser'; did you mean 'answer'?"
 
 
-def test_a_column_of_the_wrong_type_is_refused(tmp_path):
+def test_column_of_the_wrong_type_raises(tmp_path):
     path = write(pa.table({"answer": [1.5]}), tmp_path / "t.parquet")
     with pytest.raises(ColumnError) as caught:
         open_source(path).select({"answer": "text"})
@@ -47,7 +47,7 @@ def test_a_column_of_the_wrong_type_is_refused(tmp_path):
 
 
 @pytest.mark.parametrize("name", ["t.csv", "t.tsv", "t.arrow", "t.parquet"])
-def test_a_column_twice_in_one_file_is_refused_if_it_is_asked_for(tmp_path, name):
+def test_duplicate_column_raises_if_needed(tmp_path, name):
     table = pa.Table.from_arrays([pa.array(["1"]), pa.array(["2"]), pa.array(["3"])], names=["a", "b", "a"])
     write(table, tmp_path / name)
     source = open_source(tmp_path / name)
@@ -59,7 +59,7 @@ def test_a_column_twice_in_one_file_is_refused_if_it_is_asked_for(tmp_path, name
 
 
 @pytest.mark.parametrize("name", ["t.jsonl", "t.csv", "t.tsv", "t.jsonl.gz"])
-def test_an_empty_file_is_refused_unless_others_hold_rows(tmp_path, name):
+def test_empty_file_raises_unless_others_hold_rows(tmp_path, name):
     write_nothing = gzip.open if name.endswith("gz") else open
     with write_nothing(tmp_path / name, "wb"):
         pass
@@ -71,14 +71,14 @@ def test_an_empty_file_is_refused_unless_others_hold_rows(tmp_path, name):
 
 
 @pytest.mark.parametrize("text", ["answer,id", "answer,id\n", "\ufeffanswer,id\r\n", '\ufeff"answer","id"'])
-def test_a_header_alone_is_a_table_without_rows(tmp_path, text):
+def test_file_with_only_a_header_is_an_empty_table(tmp_path, text):
     (tmp_path / "t.csv").write_text(text)
     table, rejects = read(open_source(tmp_path / "t.csv"), {"answer": "text", "id": "id"})
     assert table.num_rows == 0
     assert rejects == []
 
 
-def test_an_empty_parquet_file_is_damaged_and_a_truncated_one_too(tmp_path):
+def test_empty_and_truncated_parquet_files_are_damaged(tmp_path):
     path = tmp_path / "t.parquet"
     path.write_bytes(b"")
     with pytest.raises(FileFormatError, match=r"t.parquet: cannot be read: .*size is 0 bytes"):
@@ -89,7 +89,7 @@ def test_an_empty_parquet_file_is_damaged_and_a_truncated_one_too(tmp_path):
         open_source(path)
 
 
-def test_a_truncated_arrow_file_or_gzip_file_is_named(tmp_path):
+def test_truncated_arrow_or_gzip_file_is_named(tmp_path):
     path = write(pa.table({"answer": ["x" * 50] * 5000}), tmp_path / "t.arrow")
     path.write_bytes(path.read_bytes()[:1000])
     with pytest.raises(FileFormatError, match=r"t.arrow: cannot be read: "):
@@ -100,7 +100,7 @@ def test_a_truncated_arrow_file_or_gzip_file_is_named(tmp_path):
         read(open_source(path), {"answer": "text"})
 
 
-def test_a_damaged_page_inside_a_parquet_file_is_named(tmp_path):
+def test_damaged_parquet_page_is_named(tmp_path):
     path = tmp_path / "t.parquet"
     pq.write_table(pa.table({"answer": [f"{n} {n}" for n in range(5000)]}), path, use_dictionary=False)
     data = bytearray(path.read_bytes())
@@ -110,7 +110,7 @@ def test_a_damaged_page_inside_a_parquet_file_is_named(tmp_path):
         read(open_source(path), {"answer": "text"})
 
 
-def test_unreadable_paths_say_why(tmp_path):
+def test_unreadable_path_error_names_the_cause(tmp_path):
     with pytest.raises(FileFormatError) as caught:
         open_source(tmp_path / "no.parquet")
     assert str(caught.value) == f"{tmp_path}/no.parquet: cannot be read: No such file or directory"
@@ -146,7 +146,7 @@ BAD_LINES = [
 
 
 @pytest.mark.parametrize(("line", "reason", "column"), BAD_LINES)
-def test_a_bad_json_line_is_named(tmp_path, line, reason, column):
+def test_bad_json_line_is_named(tmp_path, line, reason, column):
     path = tmp_path / "t.jsonl"
     good = b'{"answer": "ok", "latency_ms": 1}\n'
     path.write_bytes(good + b"\n" + good + line + b"\n" + good)
@@ -171,7 +171,7 @@ def test_a_bad_json_line_is_named(tmp_path, line, reason, column):
         (['{"x": true}', '{"x": 2}'], "any", pa.string()),
     ],
 )
-def test_types_that_mix_settle_on_the_wider_one_at_once_or_late(tmp_path, lines, kind, type_):
+def test_mixed_types_resolve_to_the_wider_type(tmp_path, lines, kind, type_):
     path = tmp_path / "t.jsonl"
     path.write_text("\n".join(lines))
     source = open_source(path)
@@ -185,7 +185,7 @@ def test_types_that_mix_settle_on_the_wider_one_at_once_or_late(tmp_path, lines,
     assert len(values) == 2
 
 
-def test_a_late_column_of_json_lines_is_found_by_name(tmp_path, monkeypatch):
+def test_late_json_lines_column_is_found_by_name(tmp_path, monkeypatch):
     monkeypatch.setattr(SIZES, "line_block_bytes", 64)
     path = tmp_path / "t.jsonl"
     path.write_text('{"answer": "a"}\n' * 20 + '{"answer": "b", "latency_ms": 5}\n')
@@ -203,7 +203,7 @@ def test_json_lines_with_carriage_returns_and_no_last_newline(tmp_path):
     assert rejects == []
 
 
-def test_a_json_array_is_not_json_lines(tmp_path):
+def test_json_array_is_not_accepted_as_json_lines(tmp_path):
     (tmp_path / "t.jsonl").write_text('[{"answer": "a"}]')
     with pytest.raises(FileFormatError, match=r"line 1: expected one JSON object a line, got a JSON array$"):
         open_source(tmp_path / "t.jsonl")
@@ -221,7 +221,7 @@ def test_bad_csv_rows_are_named_by_line(tmp_path):
     assert table.to_pydict() == {"answer": ["two\nlines", "y", "z"], "latency_ms": [1.0, None, 20.0]}
 
 
-def test_csv_lines_are_named_after_long_cells_too(tmp_path):
+def test_csv_line_numbers_are_correct_after_long_cells(tmp_path):
     path = tmp_path / "t.csv"
     path.write_text("a,b\n" + "x" * 200_000 + ",1\n\nshort\n5,6" + '" pipe')
     table, rejects = read(open_source(path), {"a": "text", "b": "text"})
@@ -229,7 +229,7 @@ def test_csv_lines_are_named_after_long_cells_too(tmp_path):
     assert table["b"].to_pylist() == ["1", '6" pipe']
 
 
-def test_csv_lists_flags_and_an_open_quote(tmp_path):
+def test_csv_lists_booleans_and_unclosed_quotes(tmp_path):
     path = tmp_path / "t.csv"
     path.write_text('ids,flag\n"[""a"", ""b""]",true\n[1],0\nno,1\n,maybe\n')
     table, rejects = read(open_source(path), {"ids": "ids", "flag": "flag"})

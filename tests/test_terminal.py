@@ -33,14 +33,14 @@ WRITTEN = [
 
 
 @pytest.mark.parametrize(("command", "argument", "python", "option"), WRITTEN)
-def test_an_argument_is_written_as_its_reader_writes_it(command, argument, python, option):
+def test_argument_is_written_for_function_or_command(command, argument, python, option):
     error = OptionError("name it with ", argument, "; {braces} and --dashes stay")
     assert str(error) == f"name it with {python}; {{braces}} and --dashes stay"
     expected = "--columns id='a b',answer=x" if option is None else option
     assert message_with_options(error, command) == f"name it with {expected}; {{braces}} and --dashes stay"
 
 
-def test_a_long_value_is_cut_short_in_both():
+def test_long_value_is_abbreviated_in_both_forms():
     error = OptionError(Argument("on_error", "x" * 10_000), ": expected fail or skip")
     assert len(str(error)) < 150
     assert len(message_with_options(error, score)) < 150
@@ -50,7 +50,7 @@ def test_a_long_value_is_cut_short_in_both():
 
 
 @pytest.mark.parametrize("kind", [FastmetricsError, InputError, OptionError, OutputError, MissingExtraError])
-def test_arguments_survive_other_processes_and_other_messages(kind):
+def test_arguments_survive_pickling_and_message_formatting(kind):
     error = kind("choose ", Argument("overwrite", True), ".")
     again = pickle.loads(pickle.dumps(error))
     assert (type(again), str(again)) == (kind, "choose overwrite=True.")
@@ -61,7 +61,7 @@ def test_arguments_survive_other_processes_and_other_messages(kind):
     assert str(kind("plain")) == "plain"
 
 
-def test_messages_speak_the_language_of_their_reader(tmp_path, monkeypatch):
+def test_messages_name_arguments_or_options_of_the_caller(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     table = jsonl(tmp_path / "t.jsonl", {"output": "a", "response": "b"})
     for options, said in (
@@ -104,7 +104,7 @@ FULL = pytest.mark.skipif(not os.path.exists("/dev/full"), reason="this system h
         pytest.param(">/dev/full 2>&-", 4, "", marks=FULL),
     ],
 )
-def test_no_output_is_lost_where_nothing_can_be_printed(scoring, streams, code, complaint):
+def test_output_is_written_without_working_stdout(scoring, streams, code, complaint):
     script, output = scoring
     done = run(f"{script} {streams}")
     assert done[0] == code
@@ -115,12 +115,12 @@ def test_no_output_is_lost_where_nothing_can_be_printed(scoring, streams, code, 
 
 @pytest.mark.parametrize("streams", ["2>&-", pytest.param("2>/dev/full", marks=FULL)])
 @pytest.mark.parametrize(("words", "code"), [("metrics zzz", 2), ("scor", 2)])
-def test_the_code_of_an_error_stays(streams, words, code):
+def test_exit_code_of_an_error_is_kept(streams, words, code):
     assert run(f"'{sys.executable}' -m fastmetrics {words} {streams}") == (code, "", "")
 
 
 @pytest.mark.parametrize("words", ["--version", "score --help", "metrics token_f1"])
-def test_what_only_prints_says_when_it_could_not(words):
+def test_printing_commands_report_failed_output(words):
     alone = f"'{sys.executable}' -m fastmetrics {words}"
     assert run(f"{alone} >&-") == (0, "", "")
     if os.path.exists("/dev/full"):
@@ -129,6 +129,6 @@ def test_what_only_prints_says_when_it_could_not(words):
         assert error.startswith("error: cannot print to standard output: No space left on device")
 
 
-def test_a_closed_standard_input_is_an_empty_one():
+def test_closed_standard_input_is_empty():
     code, _, error = run(f"'{sys.executable}' -m fastmetrics score - -o o.parquet --format jsonl <&-")
     assert (code, error) == (3, "error: standard input: the file is empty\n")

@@ -64,7 +64,7 @@ def test_worked_normalize(given_text: str, expected: str) -> None:
 
 @pytest.mark.parametrize("name", DEFINITIONS)
 @given(rows=strategies.rows)
-def test_any_text(name: str, rows: list[str | None]) -> None:
+def test_kernels_equal_reference_on_any_text(name: str, rows: list[str | None]) -> None:
     check(name, rows)
 
 
@@ -112,7 +112,7 @@ def test_every_strip_character_and_length(name: str) -> None:
     )
 
 
-def test_light_strips_each_character_on_both_sides_and_only_there() -> None:
+def test_light_strips_each_character_only_at_the_ends() -> None:
     texts = [
         form.replace("c", one) for one in reference.LIGHT_STRIP for form in ("cx", "xc", "ccxcc", "xcx", "c", "cxcxc")
     ]
@@ -185,18 +185,18 @@ def test_a_hundred_thousand_tokens(name: str) -> None:
 
 
 @pytest.mark.parametrize(("table", "definition"), [(unicode.is_lower, str.islower), (unicode.is_upper, str.isupper)])
-def test_cases_are_those_of_str(table: Any, definition: Any) -> None:
+def test_case_conversion_equals_str(table: Any, definition: Any) -> None:
     assert table().tolist() == [definition(chr(code)) for code in range(sys.maxunicode + 1)]
 
 
-def test_unknown_convention_names_the_nearest() -> None:
+def test_unknown_convention_error_names_the_nearest() -> None:
     with pytest.raises(UnknownNameError, match="did you mean 'words'"):
         text.tokens(["x"], "word")
 
 
 @pytest.mark.parametrize("name", DEFINITIONS)
 @pytest.mark.parametrize("column", [[1, 2], ["a", 1], "a string", [["nested"]], [["a", "b"], ["c"]]])
-def test_what_is_no_column_of_text(name: str, column: Any) -> None:
+def test_invalid_text_columns_raise(name: str, column: Any) -> None:
     with pytest.raises(InputError):
         CUTTERS[name](column)
 
@@ -205,7 +205,7 @@ def test_what_is_no_column_of_text(name: str, column: Any) -> None:
 @pytest.mark.parametrize(
     "bad", [b"\xff", b"\xf7\xbf\xbf\xbf", b"ok \xc3", b"\xe4\xb8", b"\x80", b"\xc0\x80", b"\xf0\x9f"]
 )
-def test_invalid_utf8_is_refused(name: str, bad: bytes) -> None:
+def test_invalid_utf8_raises(name: str, bad: bytes) -> None:
     """Arrow does not look at the bytes of a string; a reader of them must."""
     binary = pa.array([b"fine", bad], pa.binary())
     column = pa.Array.from_buffers(pa.string(), 2, binary.buffers())

@@ -33,7 +33,7 @@ def found(source, kinds, start=0):
 @pytest.mark.parametrize("bad", BAD)
 @pytest.mark.parametrize("end", ["\n", "\r\n"])
 @pytest.mark.parametrize("block", [8 << 20, 64])
-def test_blank_json_lines_count_and_are_no_rows(tmp_path, monkeypatch, blank, bad, end, block) -> None:
+def test_blank_json_lines_are_counted_but_skipped(tmp_path, monkeypatch, blank, bad, end, block) -> None:
     """Among good lines, which Arrow parses, and where a bad one has all of its block read line by line."""
     monkeypatch.setattr(SIZES, "line_block_bytes", block)
     lines = [json.dumps({"answer": f"row {n}"}) for n in range(30)]
@@ -54,7 +54,7 @@ def test_blank_json_lines_count_and_are_no_rows(tmp_path, monkeypatch, blank, ba
 
 @pytest.mark.parametrize("end", ["\n", "\r\n"])
 @pytest.mark.parametrize("last", ["", "\n", "\r\n", "\n\n"])
-def test_the_last_line_needs_no_end(tmp_path, end, last) -> None:
+def test_last_line_needs_no_newline(tmp_path, end, last) -> None:
     texts = ["one", "two\nlines", "three"]
     written(tmp_path / "in.jsonl", [json.dumps({"answer": text}) for text in texts], end)
     written(tmp_path / "in.csv", ["answer", *(f'"{text}"' for text in texts)], end)
@@ -82,7 +82,7 @@ def test_lines_of_many_blocks_keep_their_numbers(tmp_path, monkeypatch) -> None:
 
 @pytest.mark.parametrize("name", ["in.jsonl", "in.csv", "in.tsv"])
 @pytest.mark.parametrize("block", [8 << 20, 16])
-def test_a_byte_order_mark_is_no_part_of_the_table(tmp_path, monkeypatch, name, block) -> None:
+def test_byte_order_mark_is_stripped_at_the_start(tmp_path, monkeypatch, name, block) -> None:
     """At the beginning; anywhere else it is a character."""
     monkeypatch.setattr(SIZES, "line_block_bytes", block)
     lines = ["answer", "\ufeffa", "b"]
@@ -94,7 +94,7 @@ def test_a_byte_order_mark_is_no_part_of_the_table(tmp_path, monkeypatch, name, 
     assert found(source, {"answer": "text"}) == ([0, 1], ["\ufeffa", "b"], [])
 
 
-def test_ids_of_csv_are_as_they_are_written(tmp_path) -> None:
+def test_csv_ids_keep_their_spelling(tmp_path) -> None:
     ids = ["007", "7", "7.0", "9007199254740993", "99999999999999999999999", "1e3", "true", "NA", "null", " 7", ""]
     written(tmp_path / "in.csv", ["id,answer", *(f"{one},x" for one in ids)], "\n")
     for kind in ("id", "any", "text"):

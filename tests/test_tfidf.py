@@ -33,13 +33,13 @@ hostile = st.one_of(strategies.texts, repeated)
 
 
 @given(rows=st.lists(st.tuples(hostile, hostile), min_size=1, max_size=6))
-def test_any_pair(rows: list[tuple[str, str]]) -> None:
+def test_pairs_equal_the_definition(rows: list[tuple[str, str]]) -> None:
     got = fm.tfidf_cosine(*zip(*rows, strict=True))
     np.testing.assert_allclose(got, [packages.tfidf(*row) for row in rows], rtol=1e-12, atol=1e-14)
 
 
 @given(rows=st.lists(st.tuples(hostile, hostile), min_size=1, max_size=6))
-def test_any_corpus(rows: list[tuple[str, str]]) -> None:
+def test_corpora_equal_the_definition(rows: list[tuple[str, str]]) -> None:
     questions, answers = ([*column, "two words"] for column in zip(*rows, strict=True))
     got = fm.tfidf_cosine(questions, answers, idf="corpus")
     np.testing.assert_allclose(np.nan_to_num(got), by_corpus(questions, answers), rtol=1e-12, atol=1e-14)
@@ -48,7 +48,7 @@ def test_any_corpus(rows: list[tuple[str, str]]) -> None:
 
 @pytest.mark.parametrize("idf", ["pair", "corpus"])
 @pytest.mark.parametrize("threads", [1, 2])
-def test_any_cut_of_the_rows_gives_the_same_bits(idf: str, threads: int, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_batching_does_not_change_bits(idf: str, threads: int, monkeypatch: pytest.MonkeyPatch) -> None:
     chance = random.Random(4)
     names = [f"word{i}" for i in range(40)]
     questions, answers = ([" ".join(chance.choices(names, k=9)) for _ in range(50)] for _ in range(2))
@@ -60,7 +60,7 @@ def test_any_cut_of_the_rows_gives_the_same_bits(idf: str, threads: int, monkeyp
     assert np.array_equal(scored.column(0), whole)
 
 
-def test_missing_texts_are_no_documents() -> None:
+def test_missing_texts_are_not_counted_as_documents() -> None:
     questions, answers = ["aa bb", None, "aa cc"], ["aa dd", "bb", None]
     present = [text for text in [*questions, *answers] if text is not None]
     fitted = TfidfVectorizer().fit(present)
@@ -85,9 +85,7 @@ def test_files_are_read_twice(tmp_path: Path) -> None:
     assert np.array_equal(pq.read_table(tmp_path / "scores.parquet")[spec], whole)
 
 
-def test_a_column_whose_late_rows_need_another_type_is_read_twice_too(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_column_with_late_type_change_is_read_twice(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Ids that become strings, references that become lists; and a column that is kept need not be read before."""
     monkeypatch.setattr(SIZES, "line_block_bytes", 500)
     rows: list[dict[str, object]] = [
@@ -107,7 +105,7 @@ def test_a_column_whose_late_rows_need_another_type_is_read_twice_too(
     assert np.array_equal(made[spec], fm.tfidf_cosine(*both, idf="corpus"))
 
 
-def test_rows_that_cannot_be_read_are_no_documents(tmp_path: Path) -> None:
+def test_unreadable_rows_are_not_counted_as_documents(tmp_path: Path) -> None:
     lines = [f"who wrote book{i},jane wrote book{i % 4}" for i in range(40)]
     spec = "tfidf_cosine(idf='corpus')"
     made = []
@@ -120,6 +118,6 @@ def test_rows_that_cannot_be_read_are_no_documents(tmp_path: Path) -> None:
     assert made[0] == made[1]
 
 
-def test_errors() -> None:
+def test_tfidf_errors() -> None:
     with pytest.raises(OptionError, match="idf"):
         fm.tfidf_cosine(["a"], ["a"], idf="table")

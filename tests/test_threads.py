@@ -47,12 +47,12 @@ FUNCTIONS = {
 
 @pytest.mark.parametrize("function", FUNCTIONS)
 @pytest.mark.parametrize("threads", [0, -1, 1025, 10**30, 1.5, math.nan, "2", True, [], {}])
-def test_every_function_takes_the_same_numbers_of_threads(function, threads):
+def test_functions_accept_the_same_thread_counts(function, threads):
     with pytest.raises(OptionError, match=r"^threads=.*: expected a whole number from 1 to 1,024$"):
         FUNCTIONS[function](threads=threads)
 
 
-def test_threads_are_whole_numbers_of_any_type():
+def test_threads_accept_integers_of_any_type():
     assert fm.token_f1(["a"], ["a"], threads=np.int64(1)).tolist() == [1.0]
     assert fm.rank({"q": {"a": 1}}, {"q": {"a": 1}}, "mrr", threads=np.int8(2)).mean == {"mrr": 1.0}
 
@@ -67,7 +67,7 @@ COMMANDS = [
 
 @pytest.mark.parametrize("command", COMMANDS)
 @pytest.mark.parametrize("threads", ["-1", "0", "1025"])
-def test_every_command_takes_the_same_numbers_of_threads(command, threads):
+def test_commands_accept_the_same_thread_counts(command, threads):
     more = {
         "trend": ["-m", "token_f1"],
         "sacrebleu": ["--paired", "bs"],

@@ -46,7 +46,7 @@ def mean(values):
 
 
 @given(ROWS)
-def test_every_figure_of_known_topics(rows):
+def test_figures_of_known_topics(rows):
     table = pa.Table.from_pylist([dict(zip(TYPES.names, row, strict=True)) for row in rows], TYPES)
     vectors = pa.array([CORNERS[row[0]].tolist() for row in rows], pa.list_(pa.float64()))
     log = table.append_column("question_embedding", vectors)
@@ -84,7 +84,7 @@ def test_every_figure_of_known_topics(rows):
     assert lost == pytest.approx(sum(one for one in losses if not math.isnan(one)))
 
 
-def test_seed_and_threads():
+def test_seed_and_threads_reproduce_topics():
     rng = np.random.default_rng(0)
     rows = (CORNERS[rng.integers(0, 4, 20_000)] + 0.4 * rng.standard_normal((20_000, 4))).astype(np.float32)
     log = {"question_embedding": pa.array(rows.tolist(), pa.list_(pa.float32()))}
@@ -93,7 +93,7 @@ def test_seed_and_threads():
     assert fm.topic_coverage(log, 7, seed=1).to_rows().num_rows == 20_000
 
 
-def test_rows_beyond_the_sample_have_the_topic_of_the_nearest_centre():
+def test_rows_outside_the_sample_get_the_nearest_topic():
     rng = np.random.default_rng(0)
     which = rng.integers(0, 4, 2000)
     units = (CORNERS[which] + 0.05 * rng.standard_normal((2000, 4))).astype(np.float32)
@@ -104,7 +104,7 @@ def test_rows_beyond_the_sample_have_the_topic_of_the_nearest_centre():
     assert len({(a, b) for a, b in zip(which.tolist(), found.tolist(), strict=True)}) == 4
 
 
-def test_few_questions_and_equal_ones():
+def test_topics_of_few_or_equal_questions():
     same = {"question": ["a card"] * 9, "question_embedding": [[1.0, 0.0]] * 9}
     found = fm.topic_coverage(same, 3)
     assert [topic.questions for topic in found.topics] == [9]
@@ -141,12 +141,12 @@ def test_few_questions_and_equal_ones():
         ),
     ],
 )
-def test_bad_input_is_named(log, options, kind, message):
+def test_invalid_topic_input_raises(log, options, kind, message):
     with pytest.raises(kind, match=message):
         fm.topic_coverage(log, **options)
 
 
-def test_the_command(tmp_path):
+def test_topics_command(tmp_path):
     rows = [{"question": text, "question_embedding": [1.0, at], "answer": ""} for at, text in enumerate(TEXTS[:3])]
     log = jsonl(tmp_path / "log.jsonl", *map(json.dumps, rows))
     done = program("topics", log, "--topics", 2, "-o", tmp_path / "topics.json")

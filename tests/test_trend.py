@@ -24,7 +24,7 @@ def folder(tmp_path):
     return made
 
 
-def test_runs_come_in_the_order_of_their_beginnings_with_their_means(folder):
+def test_runs_are_ordered_by_start_time_with_means(folder):
     found = fm.trend(folder, "token_f1")
     assert [one.name for one in found] == ["c", "a", "b", "fewer"]
     assert [one.mean for one in found] == [0.25, 0.5, 0.75, 30 / 38]
@@ -35,7 +35,7 @@ def test_runs_come_in_the_order_of_their_beginnings_with_their_means(folder):
     assert found.to_arrow().column_names == ["file", "name", "began", "n", "mean", "low", "high", "other_rows"]
 
 
-def test_the_program_draws_the_intervals_to_scale(folder):
+def test_program_draws_intervals_to_scale(folder):
     done = program("trend", str(folder), "-m", "token_f1")
     assert "means from the first run to the last: ▁▄██\n" in done.out
     lines = done.out.splitlines()
@@ -49,7 +49,7 @@ def test_the_program_draws_the_intervals_to_scale(folder):
     assert told == json.loads(fm.trend(folder, "token_f1").to_json())
 
 
-def test_a_metric_that_no_run_has_is_named(folder):
+def test_metric_missing_from_all_runs_is_named(folder):
     with pytest.raises(UnknownNameError, match="no run has it: unknown metric 'token_f2'; did you mean 'token_f1'"):
         fm.trend(folder, "token_f2")
     assert program("trend", str(folder), "-m", "token_f2").code == 2

@@ -26,7 +26,7 @@ ROWS = st.lists(
 
 
 @given(ROWS, st.sampled_from([0.3, 0.85]), st.sampled_from([(2048, 4096), (3, 2)]))
-def test_cache_hits_are_the_definition(rows, tau, sizes):
+def test_cache_hit_rate_equals_the_definition(rows, tau, sizes):
     best = max(row["rating"] for row in rows)
     expected = reference.cache_hits(rows, tau, best)
     log = {
@@ -54,7 +54,7 @@ def test_cache_hits_are_the_definition(rows, tau, sizes):
     assert rates == sorted(rates, reverse=True)
 
 
-def test_cache_by_hand():
+def test_cache_hit_rate_by_hand():
     log = {"question": ["a", "b", "a", "a", None], "answer": ["x", "y", "x", "z", "x"], "rating": [5, 5, 1, None, 5]}
     embed = {"a": [1.0, 0.0], "b": [0.0, 1.0]}
     found = fm.cache_hit_rate(log, embedder=lambda texts: np.array([embed[text] for text in texts]))
@@ -65,7 +65,7 @@ def test_cache_by_hand():
     assert fm.cache_hit_rate(log, best=1, embedder=lambda texts: np.ones((len(texts), 2))).stored == 3
 
 
-def test_equal_times_do_not_meet_and_threads_change_no_bit():
+def test_equal_times_do_not_hit_and_threads_do_not_change_bits():
     same = {"question_embedding": [[1.0, 0.0]] * 4, "timestamp": ["2024-01-05"] * 4}
     assert fm.cache_hit_rate(same).cache_hit_rate == 0.0
     later = {**same, "timestamp": ["2024-01-05"] * 3 + ["2024-01-06"]}
@@ -81,7 +81,7 @@ def test_equal_times_do_not_meet_and_threads_change_no_bit():
 
 
 @given(st.lists(st.tuples(st.integers(0, 3), st.integers(0, 5), VECTORS), max_size=14), st.randoms())
-def test_context_preservation_is_the_definition(rows, chance):
+def test_context_preservation_equals_the_definition(rows, chance):
     log = {
         "session_id": pa.array([f"s{row[0]}" for row in rows], pa.string()),
         "turn": pa.array([row[1] for row in rows], pa.int64()),
@@ -98,7 +98,7 @@ def test_context_preservation_is_the_definition(rows, chance):
         assert str(fm.context_preservation(turned).context_preservation) == str(found.context_preservation)
 
 
-def test_sessions_follow_time_or_rows():
+def test_sessions_are_ordered_by_time_or_row():
     vectors = [[1.0, 0.0], [0.0, 1.0], [1.0, 0.0]]
     log = {"conversation_id": ["s"] * 3, "question_embedding": vectors}
     assert fm.context_preservation(log).context_preservation == 0.0
@@ -125,17 +125,17 @@ def test_sessions_follow_time_or_rows():
         ),
     ],
 )
-def test_bad_logs_are_named(call, log, message):
+def test_invalid_logs_raise(call, log, message):
     with pytest.raises((ColumnError, InputError), match=message):
         call(log)
 
 
-def test_tau_is_a_cosine():
+def test_tau_must_be_a_cosine():
     with pytest.raises(OptionError, match=r"^tau=2: expected a number from -1 to 1"):
         fm.cache_hit_rate({"question_embedding": [[1.0]]}, 2)
 
 
-def test_the_command(tmp_path):
+def test_ux_command(tmp_path):
     rows = ({"question_embedding": [1.0, 0.0], "session": 1, "answer": "a"} for _ in range(2))
     log = jsonl(tmp_path / "log.jsonl", *rows)
     done = program("ux", log, "-o", tmp_path / "ux.json", "--tau", 0.9)

@@ -49,7 +49,7 @@ def best_f1(x: np.ndarray, y: np.ndarray) -> tuple[float, float]:
 
 @given(st.lists(st.tuples(SCORES, st.integers(0, 3)), min_size=2, max_size=25))
 @settings(max_examples=150, deadline=None)
-def test_figures_are_scipys_and_scikit_learns(rows: list[tuple[float, int]]) -> None:
+def test_figures_equal_scipy_and_scikit_learn(rows: list[tuple[float, int]]) -> None:
     x, y = np.array([a for a, _ in rows]), np.array([float(b) for _, b in rows])
     found = associate(x, y, positive=2.0, resamples=1, threads=1)
     assert found.n == len(rows)
@@ -81,7 +81,7 @@ def rows_of(n: int, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
     return x, (generator.random(n) < 0.2 + 0.6 * x).astype(float)
 
 
-def test_each_resample_is_the_figures_of_the_rows_drawn() -> None:
+def test_resampled_figures_equal_those_of_the_drawn_rows() -> None:
     x, y = rows_of(40)
     found = associate(x, y, positive=1, threshold=0.5, resamples=60, confidence=0.5, seed=3)
     order = np.lexsort((y, x))
@@ -109,7 +109,7 @@ def test_draws_are_uniform_and_independent() -> None:
     assert len({row.tobytes() for row in draws}) == 400
 
 
-def test_kendalls_interval_is_near_that_of_the_bootstrap() -> None:
+def test_kendall_interval_is_close_to_the_bootstrap() -> None:
     x, y = rows_of(150, 5)
     tau = associate(x, y, resamples=1).kendall
     generator = np.random.default_rng(0)
@@ -119,7 +119,7 @@ def test_kendalls_interval_is_near_that_of_the_bootstrap() -> None:
     assert (tau.low, tau.high) == pytest.approx((low, high), abs=0.04)
 
 
-def test_the_same_bits_for_any_threads_and_order() -> None:
+def test_threads_and_order_do_not_change_bits() -> None:
     x, y = rows_of(90, 1)
     first = associate(x, y, positive=1, resamples=200, seed=8, threads=1)
     mixed = np.random.default_rng(2).permutation(90)
@@ -127,7 +127,7 @@ def test_the_same_bits_for_any_threads_and_order() -> None:
     assert associate(x, y, positive=1, resamples=200, seed=9) != first
 
 
-def test_intervals_hold_the_figure_and_narrow_with_more_rows() -> None:
+def test_intervals_contain_the_figure_and_narrow_with_more_rows() -> None:
     few, many = (associate(*rows_of(n, 3), positive=1, resamples=150) for n in (30, 240))
     for found in (few, many):
         for name in ("pearson", "spearman", "kendall", "auc", "f1"):
@@ -136,7 +136,7 @@ def test_intervals_hold_the_figure_and_narrow_with_more_rows() -> None:
     assert many.auc.high - many.auc.low < few.auc.high - few.auc.low
 
 
-def test_what_has_no_spread_is_undefined() -> None:
+def test_constant_columns_are_undefined() -> None:
     for x, y in (([0.1, 0.1, 0.1], [0, 1, 1]), ([1e15, 1e15 + 1, 1e15], [1, 1, 1])):
         found = associate(x, y, positive=1, resamples=5)
         assert all(math.isnan(getattr(found, name).value) for name in ("pearson", "spearman", "kendall"))
@@ -151,7 +151,7 @@ def test_what_has_no_spread_is_undefined() -> None:
     assert math.isnan(graded.decision.accuracy)
 
 
-def test_unfit_options_and_columns_are_refused() -> None:
+def test_invalid_options_and_columns_raise() -> None:
     with pytest.raises(OptionError, match="resamples=0"):
         associate([1.0], [1.0], resamples=0)
     with pytest.raises(OptionError, match="confidence=1"):
@@ -168,7 +168,7 @@ SCORE_TABLE = pa.table(
 LABEL_TABLE = pa.table({"id": ["e", "d", "x", "a", "b", "c"], "correct": [None, True, True, False, True, False]})
 
 
-def test_rows_are_matched_by_id_and_what_is_missing_is_counted() -> None:
+def test_rows_are_matched_by_id_and_missing_ones_counted() -> None:
     found = validate(SCORE_TABLE.slice(0, 5), LABEL_TABLE, resamples=20)
     assert (found.joined_by, found.label, found.positive) == ("id", "correct", 1.0)
     assert (found.n_rows, found.n_no_label, found.n_only_scores, found.n_only_labels) == (5, 1, 0, 1)
@@ -188,7 +188,7 @@ def test_rows_are_matched_by_id_and_what_is_missing_is_counted() -> None:
     assert (fewer.n_only_scores, fewer.n_no_label, list(fewer)) == (1, 0, ["judge"])
 
 
-def test_ids_of_other_types_and_names() -> None:
+def test_ids_of_different_types_and_names() -> None:
     scores = {"f1": [0.1, 0.9, 0.5], "q": pa.array([3, 1, None])}
     labels = {"q": ["1", "2", "3", None], "correct": [1, 0, 0, 1]}
     found = validate(scores, labels, on="q", resamples=20)
@@ -210,13 +210,13 @@ def test_ids_of_other_types_and_names() -> None:
         [pa.table({"correct": [0, None]}), pa.table({"correct": [1, 1]})],
     ],
 )
-def test_labels_by_position_in_any_form(labels: object) -> None:
+def test_labels_are_matched_by_position_in_any_form(labels: object) -> None:
     found = validate({"f1": [0.1, 0.5, 0.9, 0.4]}, labels, resamples=20)
     assert (found.joined_by, found.n_rows, found.n_no_label) == ("position", 4, 1)
     assert found["f1"].auc.value == 1.0
 
 
-def test_several_raters_in_columns_and_in_lists() -> None:
+def test_several_raters_in_columns_or_lists() -> None:
     first, second = [1.0, 2.0, 4.0, None], [2.0, 2.0, 3.0, None]
     scores = {"f1": [0.1, 0.2, 0.9, 0.3]}
     columns = validate(scores, {"ann": first, "bob": second}, raters=["ann", "bob"], resamples=20)
@@ -262,7 +262,7 @@ def test_dictionary_json_arrow_and_tables() -> None:
     assert "judge × correct" in console.export_text()
 
 
-def test_what_cannot_be_matched_is_refused() -> None:
+def test_unmatched_labels_raise() -> None:
     scores = {"f1": [0.1, 0.5], "id": ["a", "b"]}
     with pytest.raises(ColumnError, match="2 rows of scores and 3 of labels cannot be matched by position"):
         validate(scores, [1, 0, 1])
@@ -288,7 +288,7 @@ def test_what_cannot_be_matched_is_refused() -> None:
         validate(scores, [1, 0], thresholds={"f2": 1.0})
 
 
-def test_the_command(tmp_path: Path) -> None:
+def test_validate_command(tmp_path: Path) -> None:
     scores, labels = tmp_path / "scores.parquet", tmp_path / "labels.csv"
     pq.write_table(SCORE_TABLE, scores)
     LABEL_TABLE.to_pandas().to_csv(labels, index=False)
@@ -302,7 +302,7 @@ def test_the_command(tmp_path: Path) -> None:
     assert list(fields["metrics"]) == ["f1"]
 
 
-def test_files_that_cannot_be_read(tmp_path: Path) -> None:
+def test_unreadable_files_raise(tmp_path: Path) -> None:
     (tmp_path / "a.xls").write_bytes(b"\xd0\xcf\x11\xe0")
     with pytest.raises(FileFormatError, match=r"a\.xls: unknown format"):
         read(tmp_path / "a.xls")
@@ -330,26 +330,26 @@ def test_lists_of_any_length_in_slices_and_chunks() -> None:
     assert mixed["f1"].decision.threshold == 0.3
 
 
-def test_rows_without_a_finite_score_are_left_out_and_counted() -> None:
+def test_rows_without_a_finite_score_are_excluded_and_counted() -> None:
     scores = [0.1, math.inf, 0.4, -math.inf, math.nan, 0.8]
     found = validate({"f1": scores}, [0, 1, 1, 0, 1, 1], resamples=5)["f1"]
     assert (found.n, found.n_no_score) == (3, 3)
     assert found.auc.value == 1.0
 
 
-def test_an_infinite_label_is_refused() -> None:
+def test_infinite_label_raises() -> None:
     with pytest.raises(ColumnError, match="column 'label' of the labels, row 1: expected a finite label"):
         validate({"f1": [0.1, 0.2]}, [1.0, math.inf])
 
 
-def test_the_id_is_no_label() -> None:
+def test_id_column_is_not_a_label() -> None:
     assert validate({"f1": [0.1, 0.2]}, {"id": [1, 2], "c": [0, 1]}, resamples=5).label == "c"
     with pytest.raises(ColumnError, match="candidates: none"):
         validate({"f1": [0.1]}, {"c": [["yes"]]})
 
 
 @pytest.mark.skipif(DATA is None, reason="FASTMETRICS_DATA is not set")
-def test_published_scores_against_people() -> None:
+def test_published_scores_against_human_labels() -> None:
     table = pq.read_table(Path(str(DATA)) / "dev" / "mtrag_human_eval.parquet")
     names = [name for name in table.column_names if name.startswith("official_")]
     found = validate(table.select(["id", *names]), table.select(["id", "human_faithfulness"]), resamples=20)

@@ -28,7 +28,7 @@ HIGH = [1 - score for score in LOW]
 
 
 @pytest.mark.parametrize("name", [name for name, metric in REGISTRY.items() if metric.level == "row"])
-def test_a_metric_that_is_right_has_a_high_auc_whichever_way_is_better(name: str) -> None:
+def test_correct_metric_has_high_auc_in_either_direction(name: str) -> None:
     lower = REGISTRY[name].better == "lower"
     found = fm.validate({name: LOW if lower else HIGH}, GOOD, resamples=2)[name]
     assert (found.better, found.opposed) == (REGISTRY[name].better, lower)
@@ -41,7 +41,7 @@ def test_a_metric_that_is_right_has_a_high_auc_whichever_way_is_better(name: str
     assert found.f1.value == pytest.approx(sk.f1_score(GOOD, called))
 
 
-def test_options_of_a_metric_and_a_label_of_what_is_bad() -> None:
+def test_metric_options_and_lower_is_better_labels() -> None:
     bad = [1 - good for good in GOOD]
     scores = {"hallucination(window=5)": LOW, "latency_ms": LOW, "token_f1": HIGH, "mine": LOW, "answer_words": LOW}
     found = fm.validate(scores, {"bad": bad}, better={"bad": "lower"}, resamples=2)
@@ -67,14 +67,14 @@ def test_options_of_a_metric_and_a_label_of_what_is_bad() -> None:
     assert [line.split()[1] for line in lines if line.startswith("token_f1")] == ["higher", "≥"]
 
 
-def test_a_fixed_threshold_bounds_what_is_called_positive_from_the_better_side() -> None:
+def test_fixed_threshold_follows_the_better_direction() -> None:
     found = fm.validate({"drift": LOW}, GOOD, thresholds={"drift": 0.1}, resamples=2)["drift"]
     assert found.decision.threshold == 0.1
     assert found.decision.recall == sk.recall_score(GOOD, [score <= 0.1 for score in LOW])
     assert found.agreement is None
 
 
-def test_directions_that_cannot_be() -> None:
+def test_invalid_directions_raise() -> None:
     with pytest.raises(UnknownNameError, match="unknown metric or label 'mine'; known: label, token_f1"):
         fm.validate({"token_f1": HIGH}, GOOD, better={"mine": "lower"})
     with pytest.raises(OptionError, match=r"better=\{'label': 'down'\}: expected higher or lower"):
@@ -96,7 +96,7 @@ FORMS = {
 
 
 @pytest.mark.parametrize("form", sorted(FORMS))
-def test_whole_numbers_and_truth_values_are_scores(form: str) -> None:
+def test_integers_and_booleans_are_scores(form: str) -> None:
     table = FORMS[form]({"id": [4, 3, 2, 1], **SCORES, "why": ["a", "b", "c", "d"]})
     summary = fm.summarize(table)
     assert {name: (metric.mean, metric.n, metric.n_missing) for name, metric in summary.items()} == {
@@ -113,7 +113,7 @@ def test_whole_numbers_and_truth_values_are_scores(form: str) -> None:
     assert (found["stars"].n, found["stars"].auc.value) == (3, 1.0)
 
 
-def test_columns_that_are_no_scores() -> None:
+def test_ids_labels_and_other_columns_are_not_scores() -> None:
     frame = pd.DataFrame({"QID": [1, 2], "rank": [2**60, 1], "label": [1, 0], "fit": [0.5, 0.1]}, index=[7, 8])
     assert list(fm.summarize(frame)) == ["rank", "label", "fit"]
     assert list(fm.validate(frame, frame, label="label", resamples=2)) == ["rank", "fit"]
@@ -125,7 +125,7 @@ def test_columns_that_are_no_scores() -> None:
 
 
 @pytest.mark.parametrize("kind", [dict, pd.DataFrame])
-def test_a_column_of_mixed_objects_is_left_out_and_named(kind: type) -> None:
+def test_mixed_object_column_is_excluded_and_named(kind: type) -> None:
     rows = {"fit": [0.5, 1.0], "meta": [1, {"a": 2}], "label": [0, 1]}
     summary = fm.summarize(kind(rows))
     assert list(summary) == ["fit", "label"]
@@ -138,7 +138,7 @@ def test_a_column_of_mixed_objects_is_left_out_and_named(kind: type) -> None:
         fm.validate({"fit": [0.5, 1.0]}, kind(rows), label="meta")
 
 
-def test_whole_numbers_in_files(tmp_path: Path) -> None:
+def test_integer_scores_in_files(tmp_path: Path) -> None:
     for suffix in ("parquet", "jsonl"):
         path = tmp_path / f"scores.{suffix}"
         frame = pd.DataFrame({"id": [1, 2, 3], "passed": [True, False, True], "stars": [3, 4, 5]})
@@ -184,7 +184,7 @@ def test_rows_of_a_group_are_resampled_together(tmp_path: Path) -> None:
     assert str(wrong.exception) == "--better 'fit': expected NAME=lower or NAME=higher"
 
 
-def test_groups_that_cannot_be() -> None:
+def test_invalid_groups_raise() -> None:
     scores = {"id": ["a", "b", "c"], "fit": [0.1, 0.2, 0.3]}
     with pytest.raises(ColumnError, match="cluster: unknown column 'sesion'; did you mean 'session'"):
         fm.validate(scores, {"id": ["a"], "good": [1], "session": [1]}, cluster="sesion")
@@ -207,7 +207,7 @@ ANSWERS = pd.DataFrame(
 )
 
 
-def test_frames_without_ids_meet_by_their_row_labels() -> None:
+def test_frames_without_ids_are_matched_by_row_labels() -> None:
     scores = fm.score(ANSWERS, "token_f1")
     for labels in (ANSWERS[["label"]], ANSWERS["label"], pa.Table.from_pandas(ANSWERS[["label"]])):
         found = fm.validate(scores, labels, resamples=2)
@@ -227,7 +227,7 @@ def test_frames_without_ids_meet_by_their_row_labels() -> None:
         fm.validate(fm.score(twice, "token_f1"), twice["label"].iloc[::-1])
 
 
-def test_ids_come_before_row_labels() -> None:
+def test_ids_take_precedence_over_row_labels() -> None:
     frame = ANSWERS.assign(id=[1, 2, 3, 4])
     mixed = frame[["id", "label"]].set_axis(pd.Index([1, "a", 2, "b"], dtype=object))
     assert fm.validate(fm.score(frame, "token_f1"), mixed.iloc[::-1], resamples=2).joined_by == "id"

@@ -32,7 +32,7 @@ def key(low: int, high: int) -> bytes:
     return np.array([low, high], np.uint64).tobytes()
 
 
-def test_keys_that_share_half_of_their_bytes_are_two_keys(tmp_path: Path):
+def test_keys_with_common_half_are_distinct(tmp_path: Path):
     keys = [key(low, high) for low in (0, 1, 2**63, 1024) for high in (0, 1, 2**63, 1024)]
     cache = VectorCache(tmp_path, 1)
     for at in (0, 8):
@@ -43,7 +43,7 @@ def test_keys_that_share_half_of_their_bytes_are_two_keys(tmp_path: Path):
             assert len(one) == at + 8
 
 
-def test_of_a_key_kept_twice_the_first_vector_counts_and_the_key_counts_once(tmp_path: Path):
+def test_duplicate_key_counts_once_with_its_first_vector(tmp_path: Path):
     cache = VectorCache(tmp_path, 1)
     keys = [key(number, 7) for number in range(600)]
     cache.put(keys, [[number] for number in range(600)])
@@ -55,7 +55,7 @@ def test_of_a_key_kept_twice_the_first_vector_counts_and_the_key_counts_once(tmp
     assert cache.get([*keys, *more])[:, 0].tolist() == [*range(600), *range(900)]
 
 
-def test_vectors_come_in_the_order_asked_for_from_any_number_of_files(tmp_path: Path):
+def test_vectors_keep_the_requested_order_across_files(tmp_path: Path):
     cache = VectorCache(tmp_path, 2)
     numbers = list(range(60))
     for start in range(0, 60, 7):
@@ -72,7 +72,7 @@ def test_vectors_come_in_the_order_asked_for_from_any_number_of_files(tmp_path: 
     assert error.value.args == (key(61, 0),)
 
 
-def test_texts_alike_but_for_a_mark_have_keys_of_their_own(tmp_path: Path):
+def test_similar_texts_have_distinct_keys(tmp_path: Path):
     texts = ["", " ", "a", "a ", "a long text", "a long texT", "a long text.", "A long text", "a long\ntext"]
     texts += [f"{'x' * 70}{letter}{'y' * 70}" for letter in "abc"]
     expected = Sums()(texts)
@@ -84,7 +84,7 @@ def test_texts_alike_but_for_a_mark_have_keys_of_their_own(tmp_path: Path):
     assert model.asked == []
 
 
-def test_what_another_process_wrote_is_not_made_again(tmp_path: Path):
+def test_vectors_of_another_process_are_reused(tmp_path: Path):
     """Both have the cache open before either writes; each finds what the other has written since."""
     models = Sums(), Sums()
     one, other = (Embedder(model, cache=tmp_path, revision="1") for model in models)
@@ -96,7 +96,7 @@ def test_what_another_process_wrote_is_not_made_again(tmp_path: Path):
     assert [model.asked for model in models] == [["bb", "a", "dddd"], ["ccc"]]
 
 
-def test_a_file_is_read_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+def test_cache_files_are_read_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     """Whoever wrote it, and however often the folder is looked at again."""
     read: list[str] = []
     contents = VectorCache._contents
@@ -111,7 +111,7 @@ def test_a_file_is_read_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     assert sorted(read) == sorted(2 * [path.name for path in tmp_path.glob("*.arrow")])
 
 
-def test_models_of_other_names_revisions_and_precisions_share_nothing(tmp_path: Path):
+def test_cache_separates_model_name_revision_and_precision(tmp_path: Path):
     from fastmetrics.vectors.embedding_models import Model
 
     asked = []
@@ -124,7 +124,7 @@ def test_models_of_other_names_revisions_and_precisions_share_nothing(tmp_path: 
 
 
 @pytest.mark.parametrize("spoilt", ["dim", "dtype", "keys"])
-def test_a_file_of_other_vectors_is_refused(tmp_path: Path, spoilt: str):
+def test_damaged_cache_files_raise(tmp_path: Path, spoilt: str):
     kind, width = (pa.float64() if spoilt == "dtype" else pa.float32()), (3 if spoilt == "dim" else 2)
     table = pa.table(
         {
@@ -138,7 +138,7 @@ def test_a_file_of_other_vectors_is_refused(tmp_path: Path, spoilt: str):
         VectorCache(tmp_path, 2)
 
 
-def test_a_file_has_its_name_only_when_it_is_whole(tmp_path: Path):
+def test_cache_files_are_written_atomically(tmp_path: Path):
     """A process that ends just before the renaming leaves no vector, one that cannot rename not even a file."""
     code = (
         "import os, sys\n"
@@ -151,7 +151,7 @@ def test_a_file_has_its_name_only_when_it_is_whole(tmp_path: Path):
     assert b"a" * 16 not in VectorCache(tmp_path, 1)
 
 
-def test_a_full_disk_leaves_no_part_of_a_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+def test_full_disk_leaves_no_partial_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     def full(*_: object) -> None:
         raise OSError(28, "No space left on device")
 

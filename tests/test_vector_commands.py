@@ -37,14 +37,14 @@ def test_geometry_prints_every_value(vectors: Path):
     assert [line.split()[0] for line in lines] == [name for name in printed if name != "estimates"]
 
 
-def test_json_is_strict_where_values_are_undefined(tmp_path: Path):
+def test_json_is_strict_for_undefined_values(tmp_path: Path):
     np.save(tmp_path / "one.npy", np.ones((1, 3)))
     printed = json.loads(run("geometry", tmp_path / "one.npy", "--json"), parse_constant=pytest.fail)
     assert printed["avg_pairwise_distance"] is None
     assert printed["total_samples"] == 1
 
 
-def test_what_cannot_be_read_or_written_is_an_error(vectors: Path):
+def test_unreadable_input_and_unwritable_output_raise(vectors: Path):
     folder = vectors.parent
     for name in ("folder.npy", "folder.parquet", "folder.arrow"):
         (folder / name).mkdir()
@@ -61,7 +61,7 @@ def test_what_cannot_be_read_or_written_is_an_error(vectors: Path):
     assert "seed" in done.err
 
 
-def test_geometry_prints_how_exact_its_estimates_are(vectors: Path):
+def test_geometry_prints_the_precision_of_estimates(vectors: Path):
     shown = str(fm.geometry(vectors, metric="euclidean", exact_work=1.0, sample=10))
     line = next(line for line in shown.splitlines() if line.startswith("avg_pairwise_distance"))
     assert "sample of 200,000; standard error" in line
@@ -69,7 +69,7 @@ def test_geometry_prints_how_exact_its_estimates_are(vectors: Path):
 
 
 @pytest.mark.parametrize("method", ["exact", "hnsw"])
-def test_index_and_search_make_a_run(vectors: Path, method: str):
+def test_index_and_search_write_a_run(vectors: Path, method: str):
     folder = vectors.parent
     assert f"60 rows indexed ({method}, cosine)" in run("index", vectors, "-o", folder / "index", "--method", method)
     assert "recall@3 1.0000" in run("search", folder / "index", vectors, "-k", 3, "-o", folder / "run.parquet")
@@ -79,7 +79,7 @@ def test_index_and_search_make_a_run(vectors: Path, method: str):
     assert found["retrieved_scores"].to_pylist()[0] == sorted(found["retrieved_scores"].to_pylist()[0], reverse=True)
 
 
-def test_search_by_row_number_and_fewer_rows_than_asked_for(tmp_path: Path):
+def test_search_without_ids_and_with_k_above_row_count(tmp_path: Path):
     np.save(tmp_path / "v.npy", np.eye(3, dtype=np.float32))
     run("index", tmp_path / "v.npy", "-o", tmp_path / "index", "--metric", "dot")
     run("search", tmp_path / "index", tmp_path / "v.npy", "-o", tmp_path / "run.jsonl")
@@ -96,7 +96,7 @@ def test_match_writes_answers(tmp_path: Path):
     assert found["answer"].to_pylist() == ["C", None]
 
 
-def test_a_search_that_misses_its_recall_says_so(tmp_path: Path):
+def test_search_below_requested_recall_is_reported(tmp_path: Path):
     rows = np.random.default_rng(0).standard_normal((3000, 8)).astype(np.float32)
     rows[0] = 1e20  # beside it float32 cannot tell the others apart
     np.save(tmp_path / "v.npy", rows)

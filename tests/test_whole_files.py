@@ -22,19 +22,19 @@ def _here(tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize("labels", ["labels.csv", "labels.tsv"])
-def test_ids_of_labels_are_as_they_are_written(labels):
+def test_label_ids_keep_their_spelling(labels):
     done = program("validate", "s.parquet", labels, "--json", "--resamples", 2)
     found = json.loads(done.out)
     assert (found["n_rows"], found["n_only_scores"], found["metrics"]["token_f1"]["auc"]["value"]) == (2, 1, 1.0)
 
 
-def test_metrics_of_validate_may_be_given_in_any_way():
+def test_validate_accepts_metrics_in_every_form():
     for options in (["-m", "token_f1, exact_match"], ["-m", "token_f1", "-m", "exact_match"]):
         done = program("validate", "s.parquet", "labels.csv", "--json", "--resamples", 2, *options)
         assert list(json.loads(done.out)["metrics"]) == ["token_f1", "exact_match"]
 
 
-def test_labels_of_other_rows(tmp_path):
+def test_labels_without_common_ids_raise(tmp_path):
     (tmp_path / "other.csv").write_text("id,label\n7,1\n8,0\n")
     done = program("validate", "s.parquet", "other.csv")
     assert (done.code, done.err) == (
@@ -43,7 +43,7 @@ def test_labels_of_other_rows(tmp_path):
     )
 
 
-def test_cells_of_a_faq_are_text(tmp_path):
+def test_faq_cells_are_text(tmp_path):
     (tmp_path / "faq.csv").write_text('question,answer\n1889,2024-01-05\n"two\nlines",007\n')
     (tmp_path / "q.csv").write_text("id,question\n007,in 1889\n008,lines?\n")
     (tmp_path / "faq.jsonl").write_text('{"question": "in 1889", "answer": "2024-01-05"}\n')
@@ -55,7 +55,7 @@ def test_cells_of_a_faq_are_text(tmp_path):
 
 
 @pytest.mark.parametrize("command", ["validate", "match"])
-def test_files_that_are_not_there(tmp_path, command):
+def test_empty_and_missing_files_raise(tmp_path, command):
     (tmp_path / "empty.csv").touch()
     options = ["-o", "m.csv"] if command == "match" else []
     for name, message in (("empty.csv", "the file is empty"), ("no.csv", "cannot be read: No such file or directory")):
@@ -63,7 +63,7 @@ def test_files_that_are_not_there(tmp_path, command):
         assert (done.code, done.err) == (3, f"error: {name}: {message}\n")
 
 
-def test_a_file_without_scores_has_no_summary(tmp_path):
+def test_file_without_scores_cannot_be_summarized(tmp_path):
     assert program("score", "s.csv", "-o", "s2.csv", "-m", "token_f1").code == 0
     assert program("summarize", "s2.csv").code == 0
     (tmp_path / "s2.csv.meta.json").unlink()
@@ -73,20 +73,20 @@ def test_a_file_without_scores_has_no_summary(tmp_path):
         assert done.err.startswith(f"error: {name}: no column of scores")
 
 
-def test_an_array_is_not_taken_for_csv(tmp_path):
+def test_json_array_is_not_read_as_csv(tmp_path):
     (tmp_path / "rows.json").write_text('[{"answer": "a", "reference": "b"}]')
     done = program("score", "rows.json", "-o", "o.parquet")
     assert done.err == "error: rows.json, line 1: expected one JSON object a line, got a JSON array\n"
 
 
-def test_an_index_that_cannot_be_written(tmp_path):
+def test_unwritable_index_raises(tmp_path):
     (tmp_path / "file").touch()
     with pytest.raises(OutputError, match=r"cannot write .*file/index: Not a directory"):
         fm.Index.build(np.eye(3)).save(tmp_path / "file" / "index")
 
 
 @pytest.mark.parametrize("name", ["p.parquet", "p.arrow", "p.jsonl", "p.csv", "p.tsv", "p.csv.gz", "p.jsonl.zst", "p/"])
-def test_scores_of_every_format_are_validated_alike(name):
+def test_validation_is_equal_for_every_format(name):
     assert program("score", "s.csv", "-o", name, "-m", "token_f1,exact_match").code == 0
     done = program("validate", name, "labels.csv", "--json", "--resamples", 2)
     assert (done.err, done.out) == ("", program("validate", "s.parquet", "labels.csv", "--json", "--resamples", 2).out)
@@ -100,7 +100,7 @@ def test_scores_of_every_format_are_validated_alike(name):
         ("bad.jsonl", b'{"id": "007", "label": 1}\n{"id":', "line 2: malformed JSON: Expecting value at character 7"),
     ],
 )
-def test_a_bad_row_is_named_by_every_command(tmp_path, name, data, reason):
+def test_every_command_names_a_bad_row(tmp_path, name, data, reason):
     (tmp_path / name).write_bytes(data)
     for arguments in (
         ["validate", "s.parquet", name],
@@ -109,7 +109,7 @@ def test_a_bad_row_is_named_by_every_command(tmp_path, name, data, reason):
         assert program(*arguments).err == f"error: {name}, {reason}\n"
 
 
-def test_numbers_of_late_rows_are_read_as_they_are(tmp_path):
+def test_late_numbers_keep_their_values(tmp_path):
     (tmp_path / "l.jsonl").write_text('{"id": "007", "label": 1}\n{"id": 8, "label": 0.5}\n')
     assert read("l.jsonl").to_pydict() == {"id": ["007", "8"], "label": [1.0, 0.5]}
     (tmp_path / "l.csv").write_text("id,label,flag,text,none\n007,1,TRUE,a,\n8,,false,NA,null\n")

@@ -31,7 +31,7 @@ def spelt(tokens: Tokens, vocabulary: Vocabulary) -> list[list[str]]:
 
 
 @pytest.mark.parametrize("name", REWRITTEN)
-def test_words_are_rewritten_as_they_would_be_cut(name: str) -> None:
+def test_rewritten_words_equal_direct_tokenization(name: str) -> None:
     """Batch after batch of one book, each with words that are new and words that are known."""
     chance = random.Random(7)
     texts = TEXTS + [" ".join(chance.choices(EDGE_TOKENS, k=chance.randint(0, 9))) for _ in range(300)]
@@ -43,7 +43,7 @@ def test_words_are_rewritten_as_they_would_be_cut(name: str) -> None:
         assert spelt(rewritten, book.vocabulary(name)) == spelt(own.tokenize(text_of_strings(batch)), own)
 
 
-def test_a_book_is_full_when_one_of_its_vocabularies_is(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_wordbook_is_full_if_one_vocabulary_is(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(SIZES, "wordbook_words", 3)
     book = Wordbook()
     assert not book.full
@@ -54,7 +54,7 @@ def test_a_book_is_full_when_one_of_its_vocabularies_is(monkeypatch: pytest.Monk
     assert book.full
 
 
-def test_a_full_book_is_replaced_and_any_other_used_again(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_full_wordbook_is_replaced_and_others_reused(monkeypatch: pytest.MonkeyPatch) -> None:
     """So memory is bounded, however many words a table has."""
     monkeypatch.setattr(SIZES, "wordbook_words", 20)
     monkeypatch.setattr(SIZES, "batch_rows", 1)
@@ -75,7 +75,7 @@ def test_a_full_book_is_replaced_and_any_other_used_again(monkeypatch: pytest.Mo
     assert len(made) == 1
 
 
-def test_batches_are_cut_by_bytes_as_well_as_by_rows(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_batches_are_limited_by_bytes_and_rows(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(SIZES, "batch_bytes", 1000)
     monkeypatch.setattr(SIZES, "batch_rows", 64)
     for size, most in ((2, 64), (100, 10), (5000, 1)):

@@ -111,7 +111,7 @@ TWINS = [
 
 
 @pytest.mark.parametrize("twins", TWINS)
-def test_words_of_the_same_hash_stay_apart(twins) -> None:
+def test_words_with_equal_hashes_are_distinct(twins) -> None:
     for one, other in (twins(), twins()[::-1]):
         words = [one.decode(), other.decode()]
         vocabulary = Wordbook().vocabulary("split")
@@ -122,7 +122,7 @@ def test_words_of_the_same_hash_stay_apart(twins) -> None:
         assert vocabulary.words() == words
 
 
-def test_vocabulary_that_outgrows_every_table() -> None:
+def test_vocabulary_grows_beyond_initial_tables() -> None:
     """A batch of a million distinct words, short and long, all looked up again."""
     rng = np.random.default_rng(1)
     numbers = rng.permutation(1_000_000)

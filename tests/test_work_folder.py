@@ -58,7 +58,7 @@ def read(path: Path, number: int) -> tuple[bytes, str] | None:
     return None if found is None else (found[0].to_pybytes(), found[1])
 
 
-def test_a_part_comes_back_as_it_was_saved(path: Path) -> None:
+def test_saved_part_is_restored_unchanged(path: Path) -> None:
     begun(path)
     work = again(path)
     work.load()
@@ -70,7 +70,7 @@ def test_a_part_comes_back_as_it_was_saved(path: Path) -> None:
 
 @pytest.mark.parametrize("victim", ["parts/part-000000.arrow", "rejects/part-000000.jsonl"])
 @pytest.mark.parametrize("harm", ["truncate", "extend", "flip", "empty", "remove"])
-def test_a_part_does_not_count_if_a_byte_of_it_or_of_its_rejects_changed(path: Path, victim: str, harm: str) -> None:
+def test_part_with_changed_bytes_or_rejects_is_invalid(path: Path, victim: str, harm: str) -> None:
     begun(path)
     data = (path / victim).read_bytes()
     changed = {"truncate": data[:-1], "extend": data + b"\n", "flip": bytes([data[0] ^ 1]) + data[1:], "empty": b""}
@@ -81,7 +81,7 @@ def test_a_part_does_not_count_if_a_byte_of_it_or_of_its_rejects_changed(path: P
     assert read(path, 0) is None
 
 
-def test_a_torn_journal_line_costs_its_own_part_alone(path: Path) -> None:
+def test_truncated_journal_line_loses_one_part(path: Path) -> None:
     """Wherever the line was cut, and whatever is written after it."""
     work = begun(path)
     before = (path / "journal.jsonl").read_bytes()
@@ -99,7 +99,7 @@ def test_a_torn_journal_line_costs_its_own_part_alone(path: Path) -> None:
 
 
 @pytest.mark.parametrize("line", [b"null", b"7", b"[]", b'"part"', b"{}", b'{"number": 1}', b"\xff\xfe"])
-def test_a_journal_line_of_nonsense_is_passed_over(path: Path, line: bytes) -> None:
+def test_invalid_journal_line_is_skipped(path: Path, line: bytes) -> None:
     work = begun(path)
     with open(path / "journal.jsonl", "ab") as journal:
         journal.write(b"\n" + line + b"\n")
@@ -107,13 +107,13 @@ def test_a_journal_line_of_nonsense_is_passed_over(path: Path, line: bytes) -> N
     assert [read(path, number) is not None for number in range(3)] == [True, True, False]
 
 
-def test_a_part_that_was_saved_twice_is_the_later_one(path: Path) -> None:
+def test_last_saved_version_of_a_part_counts(path: Path) -> None:
     keep(begun(path), 0, b"made anew", "")
     assert read(path, 0) == (b"made anew", "")
 
 
 @pytest.mark.parametrize("name", ["part-000001.arrow", "part-000001.jsonl"])
-def test_no_part_lies_half_under_its_name(path: Path, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+def test_parts_are_written_atomically(path: Path, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
     """A process may end between any two writes: what is there then under the name of a part is all of it."""
     work, replace = begun(path), os.replace
 
@@ -131,9 +131,7 @@ def test_no_part_lies_half_under_its_name(path: Path, monkeypatch: pytest.Monkey
 
 
 @pytest.mark.parametrize("most", [1, 3, 100])
-def test_a_write_that_takes_only_some_of_the_bytes_is_gone_on_with(
-    path: Path, monkeypatch: pytest.MonkeyPatch, most: int
-) -> None:
+def test_partial_write_is_continued(path: Path, monkeypatch: pytest.MonkeyPatch, most: int) -> None:
     class Short(io.FileIO):
         def write(self, data: memoryview) -> int:  # type: ignore[override]
             return super().write(data[:most])
@@ -146,7 +144,7 @@ def test_a_write_that_takes_only_some_of_the_bytes_is_gone_on_with(
     assert read(path, 1) == (b"bytes that are many " * 20, REJECT)
 
 
-def test_the_journal_speaks_of_what_is_there(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_journal_line_is_written_after_part_and_rejects(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The line comes last: before it, neither the part nor its rejects may be missing."""
     work, seen = begun(path), []
     dumps = json.dumps
@@ -160,7 +158,7 @@ def test_the_journal_speaks_of_what_is_there(path: Path, monkeypatch: pytest.Mon
     assert seen == [(True, True)]
 
 
-def test_a_new_start_forgets_all_that_was_done(path: Path) -> None:
+def test_new_start_discards_earlier_parts(path: Path) -> None:
     begun(path)
     (path / "output.csv").write_text("half")
     work = again(path)
@@ -175,7 +173,7 @@ def test_a_new_start_forgets_all_that_was_done(path: Path) -> None:
     assert not path.exists(), "nothing was done, so nothing is left"
 
 
-def test_a_folder_is_of_an_unfinished_run_once_there_is_something_to_go_on_from(path: Path) -> None:
+def test_folder_counts_as_unfinished_if_it_can_be_resumed(path: Path) -> None:
     work = again(path)
     with work:
         work.start({"version": 1})
@@ -189,7 +187,7 @@ def test_a_folder_is_of_an_unfinished_run_once_there_is_something_to_go_on_from(
     assert path.exists()
 
 
-def test_who_holds_the_lock_is_named(path: Path) -> None:
+def test_lock_error_names_the_holder(path: Path) -> None:
     path.mkdir()
     (path / "owner").write_text("123456789012345678901")  # of an earlier run, whose number was longer
     with again(path), pytest.raises(OutputError) as caught, again(path):
@@ -200,7 +198,7 @@ def test_who_holds_the_lock_is_named(path: Path) -> None:
 
 
 @pytest.mark.parametrize("owner", [None, b"", b"\xff"])
-def test_who_took_the_lock_a_moment_ago_is_unknown(path: Path, owner: bytes | None) -> None:
+def test_lock_without_recorded_holder_is_unknown(path: Path, owner: bytes | None) -> None:
     path.mkdir()
     with filelock.FileLock(path / "lock"):
         if owner is not None:
@@ -210,7 +208,7 @@ def test_who_took_the_lock_a_moment_ago_is_unknown(path: Path, owner: bytes | No
 
 
 @pytest.mark.parametrize("names", [["notes.txt"], ["lock", "notes.txt"], ["parts"], ["run.json", "journal.jsonl"]])
-def test_a_folder_without_an_owner_that_holds_more_than_a_lock_is_not_entered(path: Path, names: list[str]) -> None:
+def test_folder_with_foreign_files_is_not_entered(path: Path, names: list[str]) -> None:
     path.mkdir()
     for name in names:
         (path / name).write_text("mine")
@@ -219,9 +217,7 @@ def test_a_folder_without_an_owner_that_holds_more_than_a_lock_is_not_entered(pa
     assert sorted(one.name for one in path.iterdir()) == sorted(names)
 
 
-def test_a_crash_anywhere_in_entering_leaves_a_folder_that_the_next_run_enters(
-    path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_folder_can_be_entered_after_a_crash_at_any_step(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for owner, call in ((filelock.BaseFileLock, "acquire"), (Path, "write_text"), (os, "mkdir")):
         done = getattr(owner, call)
 
@@ -238,7 +234,7 @@ def test_a_crash_anywhere_in_entering_leaves_a_folder_that_the_next_run_enters(
             assert (path / "owner").read_text() == str(os.getpid())
 
 
-def test_the_lock_is_deleted_last(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_lock_is_deleted_last(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Whatever is there beside it, another run must not enter before the end, nor take the folder for the user's."""
     work, left = begun(path), []
     unlink = os.unlink
@@ -254,9 +250,7 @@ def test_the_lock_is_deleted_last(path: Path, monkeypatch: pytest.MonkeyPatch) -
     assert left[-3:] == [{"lock", "owner"}, {"lock"}, set()]
 
 
-def test_where_a_locked_file_cannot_be_deleted_its_release_leaves_no_folder(
-    path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_releasing_an_undeletable_lock_removes_the_folder(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """As on Windows: whoever holds the lock deletes its file as it lets go of it."""
     unlink, release, held = os.unlink, filelock.FileLock._release, [True]
 
@@ -278,7 +272,7 @@ def test_where_a_locked_file_cannot_be_deleted_its_release_leaves_no_folder(
 
 
 @pytest.mark.parametrize("text", ["", "{", "[]", "7", "\udcff"])
-def test_a_folder_whose_run_is_not_written_down_is_of_no_run(path: Path, text: str) -> None:
+def test_folder_without_valid_run_file_has_no_recorded_run(path: Path, text: str) -> None:
     work = begun(path)
     (path / "run.json").write_bytes(text.encode(errors="surrogateescape"))
     assert work.recorded() is None

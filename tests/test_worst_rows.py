@@ -50,13 +50,13 @@ def shuffled(table):
         ("hallucination", True, False),
     ],
 )
-def test_worst_by_which_way_is_better_ties_by_id(metric, best, reverse):
+def test_worst_rows_follow_metric_direction_and_break_ties_by_id(metric, best, reverse):
     found = fm.worst_rows(shuffled(SCORES), metric, n=60, best=best)
     pairs = list(zip(found["id"].to_pylist(), found[metric].to_pylist(), strict=True))
     assert pairs == expected(SCORES[metric].to_pylist(), reverse)[:60]
 
 
-def test_what_changed_most_against_a_baseline():
+def test_rows_with_the_largest_change_from_baseline():
     found = fm.worst_rows(shuffled(OTHER), "token_f1", n=N, baseline=SCORES)
     before, after = SCORES["token_f1"].to_pylist(), OTHER["token_f1"].to_pylist()
     changes = [None if a is None else b - a for a, b in zip(before, after, strict=True)]
@@ -65,7 +65,7 @@ def test_what_changed_most_against_a_baseline():
 
 
 @pytest.mark.parametrize("kind", ["parquet", "jsonl", "csv", "table"])
-def test_texts_come_by_id_from_any_file(tmp_path, kind):
+def test_texts_are_matched_by_id_from_any_file(tmp_path, kind):
     rows = [ANSWERS[n] for n in np.random.default_rng(8).permutation(N)]
     answers = tmp_path / f"answers.{kind}"
     if kind == "jsonl":
@@ -81,20 +81,20 @@ def test_texts_come_by_id_from_any_file(tmp_path, kind):
         assert row == {**other, **next(one for one in rows if one["id"] == row["id"])}
 
 
-def test_rows_that_the_answers_lack_have_no_texts():
+def test_rows_missing_from_answers_have_no_texts():
     found = fm.worst_rows(SCORES, "token_f1", n=N, answers=ANSWERS[:100])
     assert found["answer"].null_count == found.num_rows - 98
     with pytest.raises(InputError, match="the answers contain no id of the scores, such as 'q"):
         fm.worst_rows(SCORES, "token_f1", answers=[{"id": "z", "answer": "a"}])
 
 
-def test_numbers_are_ids_too():
+def test_numeric_ids_are_matched():
     scores = {"id": [3, 1, 2], "token_f1": [0.3, 0.1, 0.2]}
     found = fm.worst_rows(scores, "token_f1", n=2, answers={"id": [1, 2, 3], "answer": ["a", "b", "c"]})
     assert found["answer"].to_pylist() == ["a", "b"]
 
 
-def test_what_cannot_be_shown_is_refused():
+def test_invalid_worst_rows_calls_raise():
     with pytest.raises(UnknownNameError, match="token_f1"):
         fm.worst_rows(SCORES, "token_f2")
     with pytest.raises(ColumnError, match="no id column"):
@@ -115,7 +115,7 @@ def files(tmp_path, monkeypatch):
     (tmp_path / "answers.jsonl").write_text("".join(json.dumps({**row, **odd}) + "\n" for row in ANSWERS))
 
 
-def test_the_program_prints_rows_to_be_read(files):
+def test_program_prints_worst_rows(files):
     done = program("rows", "scores.parquet", "answers.jsonl", "--worst", "token_f1", "-n", "3")
     blocks = done.out.split("\n\n")
     assert (done.code, len(blocks)) == (0, 3)
@@ -129,7 +129,7 @@ def test_the_program_prints_rows_to_be_read(files):
     assert "…" in blocks[0]
 
 
-def test_the_program_writes_rows(files):
+def test_program_writes_worst_rows(files):
     arguments = ("rows", "other.parquet", "answers.jsonl", "--worst", "token_f1", "--baseline", "scores.parquet")
     assert program(*arguments, "-o", "rows.parquet", "-n", "5").out == "5 rows: rows.parquet\n"
     written = pq.read_table("rows.parquet")
@@ -157,7 +157,7 @@ def test_compare_writes_the_rows_that_changed_most(files):
 LANGUAGE = ["en" if n % 3 else "ru" for n in range(N)]
 
 
-def test_rows_of_one_segment_alone():
+def test_worst_rows_of_one_segment():
     cut = SCORES.append_column("language", pa.array(LANGUAGE))
     found = fm.worst_rows(cut, "token_f1", n=9, by="language", segment="language=ru")
     alone = fm.worst_rows(cut.filter(pa.array([one == "ru" for one in LANGUAGE])), "token_f1", n=9)
@@ -177,13 +177,13 @@ def test_rows_of_one_segment_alone():
         ({"segment": "language=ru"}, OptionError, "by= and segment= must be given together"),
     ],
 )
-def test_a_segment_that_cannot_be_found_is_refused(asked, error, message):
+def test_unknown_segment_raises(asked, error, message):
     cut = SCORES.append_column("language", pa.array(LANGUAGE))
     with pytest.raises(error, match=message):
         fm.worst_rows(cut, "token_f1", **asked)
 
 
-def test_compare_writes_the_rows_of_two_systems_of_one_file_and_one_segment(files):
+def test_compare_writes_rows_of_two_systems_in_one_segment(files):
     three = [
         table.append_column("system", pa.array([name] * N)).append_column("language", pa.array(LANGUAGE))
         for name, table in (("old", SCORES), ("new", OTHER), ("newest", SCORES))

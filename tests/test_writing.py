@@ -45,7 +45,7 @@ def same(ours: Any, theirs: list[float]) -> None:
 
 
 @given(pairs, languages)
-def test_scores_are_those_of_the_plain_definitions(table: list[tuple[str, str]], language: str) -> None:
+def test_scores_equal_the_definitions(table: list[tuple[str, str]], language: str) -> None:
     questions, answers = (list(column) for column in zip(*table, strict=True))
     expected = {
         "coherence": [writing.coherence(a, language) for a in answers],
@@ -64,7 +64,7 @@ def test_scores_are_those_of_the_plain_definitions(table: list[tuple[str, str]],
 
 
 @given(pairs)
-def test_components_are_those_of_the_plain_definitions(table: list[tuple[str, str]]) -> None:
+def test_components_equal_the_definitions(table: list[tuple[str, str]]) -> None:
     questions, answers = (list(column) for column in zip(*table, strict=True))
     rows = zip(
         *(writing.ties(a) + writing.parts(None, a) + writing.kinds(a) + writing.fulfilment(q, a) for q, a in table),
@@ -114,20 +114,20 @@ def test_weights_must_sum_to_one(weights: tuple[float, ...]) -> None:
         fm.overall_quality(["a"], ["b"], weights=weights)
 
 
-def test_unknown_languages_and_folders_are_refused(tmp_path: Path) -> None:
+def test_unknown_languages_and_folders_raise(tmp_path: Path) -> None:
     with pytest.raises(OptionError, match="language"):
         fm.coherence(["a"], language="fr")
     with pytest.raises(OptionError, match="lexicons"):
         fm.coherence(["a"], lexicons=str(tmp_path / "none"))
 
 
-def test_a_folder_of_your_own_replaces_a_list(tmp_path: Path) -> None:
+def test_custom_folder_replaces_a_list(tmp_path: Path) -> None:
     (tmp_path / "connectors_en.txt").write_text("# mine\nmoo\n")
     answers = ["Cows eat. Moo, cows drink.", "Cows eat. However, cows drink."]
     assert fm.connector_score(answers, lexicons=str(tmp_path)).tolist() == [1.0, 0.0]
 
 
-def test_a_missing_question_is_no_question() -> None:
+def test_missing_question_equals_absent_question() -> None:
     assert fm.structure_score(["The tower is old and tall."], [None]) == fm.structure_score(
         ["The tower is old and tall."]
     )
