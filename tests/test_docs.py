@@ -77,6 +77,7 @@ def test_commands_are_those_of_the_program() -> None:
         check=True,
     ).stdout
     assert re.findall(r"^  (\w[\w-]*)  ", help_.partition("Commands:")[2], re.MULTILINE) == list(all_commands())
+    assert "..." not in help_.partition("Commands:")[2], "a command's first sentence does not fit 80 columns"
 
 
 def test_every_parameter_of_a_command_has_a_line() -> None:

@@ -95,7 +95,10 @@ def answer(
     work: Annotated[Path | None, typer.Option(help="The local folder for parts before they are uploaded.")] = None,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print errors only.")] = False,
 ) -> None:
-    """Let a bot answer every question, store all replies of its model, and write a table for score."""
+    """Let a bot answer every question.
+
+    Store all replies of its model, and write a table for score.
+    """
     from fastmetrics.commands.options import columns as names
     from fastmetrics.commands.options import pairs, split
     from fastmetrics.core.allowed_values import Choice, argument

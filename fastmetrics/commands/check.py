@@ -33,7 +33,10 @@ def check(
     threads: Threads = None,
     as_json: log.AsJson = False,
 ) -> None:
-    """Look for doubled rows and ids, leaks, empty contexts, answers cut off, other languages, contradicting labels."""
+    """Look for faults of a dataset.
+
+    Doubled rows and ids, leaks, empty contexts, truncated answers, other languages, contradicting labels.
+    """
     from fastmetrics.commands.options import columns as names
     from fastmetrics.commands.options import pairs
     from fastmetrics.usage.dataset_checks import check_dataset

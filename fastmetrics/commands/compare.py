@@ -87,7 +87,10 @@ def compare(
     as_markdown: Annotated[bool, typer.Option("--markdown", help="Print Markdown.")] = False,
     as_latex: Annotated[bool, typer.Option("--latex", help="Print a table of systems and metrics in LaTeX.")] = False,
 ) -> None:
-    """Compare systems with a baseline on the same rows: differences, intervals, p values, segments."""
+    """Compare systems with a baseline on the same rows.
+
+    Print differences, intervals, p values and segments.
+    """
     from fastmetrics.commands.options import columns, load_plugins, pairs, split
     from fastmetrics.errors import OptionError
     from fastmetrics.results.comparison import compare as compared

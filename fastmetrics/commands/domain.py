@@ -31,7 +31,10 @@ def domain(
     threads: Threads = None,
     as_json: log.AsJson = False,
 ) -> None:
-    """Say what users ask: words, answers, ratings, scripts, languages, repeats, and when."""
+    """Describe the questions of a log.
+
+    Count words, answers, ratings, scripts, languages, repeats, and questions over time.
+    """
     from fastmetrics.commands.options import columns as names
     from fastmetrics.commands.options import pairs
     from fastmetrics.usage.domain import domain_analysis

@@ -38,7 +38,10 @@ def embed(
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the output if it exists.")] = False,
     work: Annotated[Path | None, typer.Option(help="The local folder for parts before they are uploaded.")] = None,
 ) -> None:
-    """Embed columns of text once, for the metrics, topics and caches that read embeddings."""
+    """Embed columns of text once.
+
+    Metrics, topics and caches read the embeddings.
+    """
     from fastmetrics.commands.options import columns as names
     from fastmetrics.commands.options import pairs
     from fastmetrics.derive.embed_files import embed_files

@@ -36,7 +36,10 @@ def gate(
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")] = False,
     as_markdown: Annotated[bool, typer.Option("--markdown", help="Print Markdown for a pull request.")] = False,
 ) -> None:
-    """Check scores against rules: exit code 0 if all rules are met, otherwise 1."""
+    """Check scores against rules; exit code 1 if one is broken.
+
+    The exit code is 0 if all rules are met.
+    """
     from fastmetrics.commands.options import load_plugins
     from fastmetrics.errors import OptionError
     from fastmetrics.results.gate import gate as held_against

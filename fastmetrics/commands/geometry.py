@@ -23,7 +23,10 @@ def geometry(
     threads: Threads = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")] = False,
 ) -> None:
-    """Measure spread, dimensionality, neighbour and pair distances of embeddings."""
+    """Measure spread, dimensionality and distances of embeddings.
+
+    Distances are those to the nearest neighbour and between pairs.
+    """
     from fastmetrics.core.display import strict
     from fastmetrics.vectors.geometry import geometry as measure
 

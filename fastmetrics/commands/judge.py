@@ -104,7 +104,10 @@ def judge(
     ] = False,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print errors only.")] = False,
 ) -> None:
-    """Let a model rate every row by rubrics, store all its replies, and print a summary."""
+    """Let a model rate every row by rubrics.
+
+    Store all its replies, and print a summary.
+    """
     from fastmetrics.commands.options import columns as names
     from fastmetrics.commands.options import pairs, split
     from fastmetrics.derive.judge_settings import JudgeSettings

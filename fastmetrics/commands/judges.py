@@ -27,7 +27,10 @@ def judges(
     confidence: Annotated[float, typer.Option(help="Confidence level of the intervals.")] = 0.95,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of tables.")] = False,
 ) -> None:
-    """Report how consistent judges are, how often they fail, and how far they agree with people and each other."""
+    """Report how far judges can be trusted.
+
+    Print how consistent judges are, how often they fail, and how far they agree with people and each other.
+    """
     from fastmetrics.commands.options import columns as names
     from fastmetrics.commands.options import pairs
     from fastmetrics.results.judge_report import judge_report

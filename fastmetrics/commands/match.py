@@ -21,7 +21,10 @@ def match(
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the output if it exists.")] = False,
     guard: Annotated[bool, typer.Option("--guard/--no-guard", help=GUARD)] = True,
 ) -> None:
-    """Answer every question with the answer of the FAQ row whose question has the most similar words."""
+    """Answer every question from the most similar FAQ row.
+
+    Similarity is that of the words of the questions.
+    """
     from fastmetrics.commands.options import pairs
     from fastmetrics.faq.match_files import match_files
     from fastmetrics.tables.output.write_table import write_whole

@@ -47,7 +47,10 @@ def plot(
     threads: Threads = None,
     plugin: Plugins = None,
 ) -> None:
-    """Draw histograms, intervals, segments, a trend, a cache's curve or a projection, as SVG or PNG."""
+    """Draw results as SVG or PNG.
+
+    Histograms, intervals, segments, a trend, a cache's curve or a projection.
+    """
     from fastmetrics.commands.options import columns as names
     from fastmetrics.commands.options import load_plugins
     from fastmetrics.core.threads import cores

@@ -21,7 +21,10 @@ def profile(
     plugin: Plugins = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of tables.")] = False,
 ) -> None:
-    """Score a table on one thread, discard the scores, and print rows/s, MB/s and the time share of each stage."""
+    """Score a table and print the speed of each stage.
+
+    Score on one thread, discard the scores, and print rows/s, MB/s and the time share of each stage.
+    """
     from fastmetrics.commands.options import load_plugins, pairs, split
     from fastmetrics.scoring.profile import profile_files
 

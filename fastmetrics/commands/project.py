@@ -24,7 +24,10 @@ def project(
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the output if it exists.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")] = False,
 ) -> None:
-    """Place vectors in two or three dimensions, to be looked at, by PCA, PaCMAP or UMAP."""
+    """Place vectors in two or three dimensions for a plot.
+
+    By PCA, PaCMAP or UMAP.
+    """
     from fastmetrics.tables.output.write_table import check_free, write_whole
     from fastmetrics.tables.remote.addresses import as_local
     from fastmetrics.vectors.project import project as place

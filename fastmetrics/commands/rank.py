@@ -63,7 +63,10 @@ def rank(
     as_markdown: Annotated[bool, typer.Option("--markdown", help="Print the comparison as Markdown.")] = False,
     as_latex: Annotated[bool, typer.Option("--latex", help="Print a table of runs and measures in LaTeX.")] = False,
 ) -> None:
-    """Evaluate runs against judgements like trec_eval: means, values per query of one run, or a comparison."""
+    """Evaluate retrieval runs against judgements like trec_eval.
+
+    Print means, values per query of one run, or a comparison.
+    """
     from fastmetrics.commands.options import split
     from fastmetrics.errors import OptionError
     from fastmetrics.results.ranking_comparison import compare_rankings

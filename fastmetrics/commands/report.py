@@ -66,7 +66,10 @@ def report(
     threads: Threads = None,
     plugin: Plugins = None,
 ) -> None:
-    """Write a page that opens from a file: means, distributions, a comparison, and the rows behind them."""
+    """Write a page of charts and rows that opens from a file.
+
+    It shows means, distributions, a comparison, and the rows behind them.
+    """
     from fastmetrics.commands.options import columns, load_plugins
     from fastmetrics.reporting.report import report as make
 

@@ -36,7 +36,10 @@ def rows(
     guard: Annotated[bool, typer.Option("--guard/--no-guard", help=GUARD)] = True,
     plugin: Plugins = None,
 ) -> None:
-    """Show the rows with the worst or best scores of a metric, or the largest changes, with their texts."""
+    """Show the rows with the worst or best scores, with texts.
+
+    With a baseline, show the largest changes.
+    """
     from fastmetrics.commands.options import load_plugins
     from fastmetrics.errors import OptionError
     from fastmetrics.results.worst_rows import worst_rows

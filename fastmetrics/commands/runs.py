@@ -14,7 +14,10 @@ def runs(
     *,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")] = False,
 ) -> None:
-    """List the runs in a folder: names, times (if stored), rows, fingerprints, inputs."""
+    """List the runs in a folder.
+
+    Print names, times (if stored), rows, fingerprints and inputs.
+    """
     from fastmetrics.core.display import Grid
     from fastmetrics.results.run_list import list_runs
 

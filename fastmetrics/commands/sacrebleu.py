@@ -52,7 +52,10 @@ def sacrebleu(
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")] = False,
     as_markdown: Annotated[bool, typer.Option("--markdown", help="Print Markdown.")] = False,
 ) -> None:
-    """Print the same numbers as sacreBLEU's --paired-bs or --paired-ar, bit by bit, but faster."""
+    """Print the numbers of sacreBLEU's paired tests, faster.
+
+    The numbers of --paired-bs and --paired-ar are the same, bit by bit.
+    """
     from fastmetrics.commands.options import columns, split
     from fastmetrics.errors import OptionError
     from fastmetrics.results.sacrebleu_paired import sacrebleu_paired

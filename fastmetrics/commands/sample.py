@@ -27,7 +27,10 @@ def sample(
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the output if it exists.")] = False,
     guard: Annotated[bool, typer.Option("--guard/--no-guard", help=GUARD)] = True,
 ) -> None:
-    """Write a sheet of judged rows for people to label; validate and judges read it."""
+    """Write a sheet of judged rows for people to label.
+
+    The commands validate and judges read the sheet.
+    """
     from fastmetrics.results.sample_rows import sample_rows
     from fastmetrics.tables.output.write_table import write_whole
 

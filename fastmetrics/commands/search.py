@@ -25,7 +25,10 @@ def search(
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the output if it exists.")] = False,
     guard: Annotated[bool, typer.Option("--guard/--no-guard", help=GUARD)] = True,
 ) -> None:
-    """Find the nearest rows of an index for every query, as rankings for the retrieval metrics."""
+    """Find the nearest rows of an index for every query.
+
+    The output is rankings for the retrieval metrics.
+    """
     from fastmetrics.tables.output.write_table import write_whole
     from fastmetrics.vectors.neighbors import Index
     from fastmetrics.vectors.search_files import search_run

@@ -36,7 +36,10 @@ def summarize(
     plugin: Plugins = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")] = False,
 ) -> None:
-    """Summarise score files: mean, standard deviation, extremes, and counts of rows without a score by reason."""
+    """Summarise score files: means, extremes, undefined rows.
+
+    The table gives mean, standard deviation and extremes, and counts the rows without a score by reason.
+    """
     from fastmetrics.commands.options import columns, load_plugins
     from fastmetrics.errors import OptionError
     from fastmetrics.results import correlations as pairs

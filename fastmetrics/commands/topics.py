@@ -35,7 +35,10 @@ def topics(
     threads: Threads = None,
     as_json: log.AsJson = False,
 ) -> None:
-    """Find the topics of a log's questions, what the knowledge base has on each, and its gaps."""
+    """Find topics of questions, and gaps of the knowledge base.
+
+    Print what the knowledge base has on each topic.
+    """
     from fastmetrics.commands.options import columns as names
     from fastmetrics.commands.options import pairs
     from fastmetrics.usage.topics import topic_coverage

@@ -20,7 +20,10 @@ def trend(
     plugin: Plugins = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")] = False,
 ) -> None:
-    """Show the mean of a metric with its interval for each run in a folder, first to last."""
+    """Show the mean of a metric in each run of a folder.
+
+    The runs come first to last, each mean with its interval.
+    """
     from fastmetrics.commands.options import load_plugins
     from fastmetrics.results.trend import trend as over_runs
 

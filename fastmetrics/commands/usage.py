@@ -33,7 +33,10 @@ def usage(
     threads: Threads = None,
     as_json: log.AsJson = False,
 ) -> None:
-    """Count how often a log's rankings retrieve, its answers cite, and its users need each chunk."""
+    """Count how often each chunk of a log is used.
+
+    Count how often rankings retrieve it, answers cite it, and users need it.
+    """
     from fastmetrics.commands.options import columns as names
     from fastmetrics.commands.options import pairs
     from fastmetrics.tables.output.write_table import write_whole

@@ -30,7 +30,10 @@ def ux(
     threads: Threads = None,
     as_json: log.AsJson = False,
 ) -> None:
-    """Say how many questions a cache of earlier answers would have hit, and how near questions of a session are."""
+    """Estimate what a cache of answers would have saved.
+
+    Also say how near each other the questions of a session are.
+    """
     from fastmetrics.commands.options import pairs
     from fastmetrics.usage.cache_hits import cache_hit_rate
     from fastmetrics.usage.log import Columns, open_log

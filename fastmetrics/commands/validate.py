@@ -37,7 +37,10 @@ def validate(
     threads: Threads = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of tables.")] = False,
 ) -> None:
-    """Compare every metric with human labels: correlations, ROC AUC, best threshold, intervals, agreement."""
+    """Compare every metric with human labels.
+
+    Print correlations, ROC AUC, best threshold, intervals and agreement.
+    """
     from rich.console import Console
 
     from fastmetrics.commands.options import columns as names
