@@ -58,63 +58,34 @@ class Collected:
 
 def collect(scores: Any, asked: Asked) -> Collected:
     """Everything of one report."""
-    opened = open_runs(scores, least=1)
-    base = None if asked.baseline is None else open_run(asked.baseline)
-    if base is not None and base.name in {run.name for run in opened}:
-        base = replace(base, name=f"{base.name} (baseline)")
-    summaries = summaries_of(scores)
-    summary = summaries[opened[0].name]
-    if base is not None:
-        summaries = {base.name: next(iter(summaries_of([asked.baseline]).values())), **summaries}
-    runs = ([base] if base else []) + opened
-    systems, merged = fewer_segments([_held(one, asked) for one in runs], asked.by)
-    main = systems[1 if base else 0]
-    names = [name for name in main.scores if name not in asked.by]
-    drawn = histograms(main, metrics=names) if names else {}
-    spread = _spread(main, names[:_CORRELATED])
+    read = _read(scores, asked)
+    names, base, summary = read.names, read.base, read.summary
+    drawn = histograms(read.main, metrics=names) if names else {}
+    spread = _spread(read.main, names[:_CORRELATED])
     paired = correlations(spread, metrics=names[:_CORRELATED]) if len(names) > 1 else None
-    segmented = heat_of_means(_means(main, names, asked)) if asked.by and len(systems) == 1 else None
-    counts = PlaceCounts()
-    everyone = PairedRows.of(main, systems[0] if base else None, names, asked)
-    files = None if asked.folder is None else RowFiles(asked.folder, everyone, asked, counts.add)
-    if files is None:
-        rows, some = chosen_rows(everyone, paired, asked, counts.add)
-    else:
-        rows, some = [], strata_of_all(everyone, paired, asked)
-    n_shown = len(rows) if files is None else everyone.n
-    judged = None if asked.judged is None else judge_report(asked.judged)
-    charts = Charts()
-    used = [] if asked.usage is None else usage_parts(asked.usage, charts)
-    retrieval = retrieval_page(summaries, counts, charts)
-    placed = None if asked.vectors is None else vectors_page(everyone, asked)
-    over = [] if asked.runs is None else _trends(asked, names, None if base is None else summaries[base.name], charts)
-    against = compared(systems, asked) if len(systems) > 1 else None
-    more = {
-        "retrieval": retrieval,
-        "judges": None if judged is None else {"grids": judged.grids(), "notes": map(visible, judged.remarks())},
-        "usage": used,
-        "vectors": placed,
-        "runs": over,
-    }
+    counts, charts = PlaceCounts(), Charts()
+    everyone = PairedRows.of(read.main, read.systems[0] if base else None, names, asked)
+    shown = _shown_rows(everyone, paired, asked, counts)
+    more = _further_pages(read, everyone, asked, counts, charts)
     parts = {
-        "names": [visible(run.name) for run in opened],
+        "names": [visible(run.name) for run in read.opened],
         "n_rows": summary.n_rows,
         "n_metrics": len(summary.metrics) + len(summary.corpus),
-        "n_systems": len(systems),
-        "primary": _primary(summaries),
+        "n_systems": len(read.systems),
+        "primary": _primary(read.summaries),
         "metrics": _lines(summary, drawn),
         "figures": _named_figures(summary),
-        "beside": SideBySide(summaries).grids()[0] if len(summaries) > 1 else None,
-        "notes": [visible(note) for note in [*summary.remarks(), *merged]],
-        "segmented": segmented,
-        "against": against,
+        "beside": SideBySide(read.summaries).grids()[0] if len(read.summaries) > 1 else None,
+        "notes": [visible(note) for note in [*summary.remarks(), *read.notes]],
+        "segmented": heat_of_means(_means(read.main, names, asked)) if asked.by and len(read.systems) == 1 else None,
+        "against": compared(read.systems, asked) if len(read.systems) > 1 else None,
         **more,
         "pages": [*_FIRST, *(name for name, one in more.items() if one), "data"],
         "correlated": None if paired is None else {"n": spread.num_rows, "metrics": len(names[:_CORRELATED])},
-        "sampled": some,
-        "n_shown": n_shown,
-        "every_row": files is not None,
-        "signature": [(visible(run.name), _signature(run)) for run in systems],
+        "sampled": shown.strata,
+        "n_shown": shown.n,
+        "every_row": shown.page is not None,
+        "signature": [(visible(run.name), _signature(run)) for run in read.systems],
     }
     better = declared_better(names)
     data = {
@@ -125,14 +96,87 @@ def collect(scores: Any, asked: Asked) -> Collected:
         ],
         "correlations": None if paired is None else _matrix(paired, names[:_CORRELATED]),
         "charts": [one.data() for one in charts.held],
-        "rows": rows,
-        "points": points_of(placed, names),
-        "all": None if files is None else files.page,
+        "rows": shown.rows,
+        "points": points_of(more["vectors"], names),
+        "all": shown.page,
         "n_rows": summary.n_rows,
-        "strata": some,
+        "strata": shown.strata,
         "compared": base is not None,
     }
-    return Collected(parts, data, summary.n_rows, n_shown)
+    return Collected(parts, data, summary.n_rows, shown.n)
+
+
+@dataclass(frozen=True)
+class _Read:
+    """The score files of a report: the runs as opened, the baseline, and all systems with their scores in memory."""
+
+    opened: Sequence[ScoreRun]
+    base: ScoreRun | None
+    summaries: Mapping[str, Summary]
+    systems: Sequence[ScoreRun]
+    names: Sequence[str]
+    notes: Sequence[str]
+
+    @property
+    def main(self) -> ScoreRun:
+        """The first system that is not the baseline."""
+        return self.systems[1 if self.base else 0]
+
+    @property
+    def summary(self) -> Summary:
+        """The summary of the main system."""
+        return self.summaries[self.opened[0].name]
+
+
+def _read(scores: Any, asked: Asked) -> _Read:
+    """Read the score files of a report and of its baseline."""
+    opened = open_runs(scores, least=1)
+    base = None if asked.baseline is None else open_run(asked.baseline)
+    if base is not None and base.name in {run.name for run in opened}:
+        base = replace(base, name=f"{base.name} (baseline)")
+    summaries = summaries_of(scores)
+    if base is not None:
+        summaries = {base.name: next(iter(summaries_of([asked.baseline]).values())), **summaries}
+    runs = ([base] if base else []) + opened
+    systems, merged = fewer_segments([_held(one, asked) for one in runs], asked.by)
+    names = [name for name in systems[1 if base else 0].scores if name not in asked.by]
+    return _Read(opened, base, summaries, systems, names, merged)
+
+
+@dataclass(frozen=True)
+class _ShownRows:
+    """The rows that a report shows: those of its own page, or the page's index of the files of all rows."""
+
+    rows: Sequence[Mapping[str, Any]]
+    strata: Any
+    n: int
+    page: Any
+
+
+def _shown_rows(everyone: PairedRows, paired: Correlations | None, asked: Asked, counts: PlaceCounts) -> _ShownRows:
+    """Choose rows of the page, or write the files of all rows; ``counts`` counts the rankings of the rows."""
+    if asked.folder is None:
+        rows, strata = chosen_rows(everyone, paired, asked, counts.add)
+        return _ShownRows(rows, strata, len(rows), None)
+    files = RowFiles(asked.folder, everyone, asked, counts.add)
+    return _ShownRows([], strata_of_all(everyone, paired, asked), everyone.n, files.page)
+
+
+def _further_pages(
+    read: _Read, everyone: PairedRows, asked: Asked, counts: PlaceCounts, charts: Charts
+) -> dict[str, Any]:
+    """The pages that only some reports have, by name; empty ones are left out of the page's navigation."""
+    judged = None if asked.judged is None else judge_report(asked.judged)
+    used = [] if asked.usage is None else usage_parts(asked.usage, charts)
+    retrieval = retrieval_page(read.summaries, counts, charts)
+    base = None if read.base is None else read.summaries[read.base.name]
+    return {
+        "retrieval": retrieval,
+        "judges": None if judged is None else {"grids": judged.grids(), "notes": map(visible, judged.remarks())},
+        "usage": used,
+        "vectors": None if asked.vectors is None else vectors_page(everyone, asked),
+        "runs": [] if asked.runs is None else _trends(asked, read.names, base, charts),
+    }
 
 
 def _held(run: ScoreRun, asked: Asked) -> ScoreRun:
