@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sys
 from html.parser import HTMLParser
 
@@ -71,6 +72,7 @@ def results():
 def test_notebook_shows_tables_and_notes():
     for found in results():
         assert isinstance(found, Shown)
+        assert json.loads(found.to_json()).keys() == found.to_dict().keys()
         page = Reader(found._repr_html_())
         cells = [cell for grid in found.grids() for cell in [*grid.header, *(one for row in grid.rows for one in row)]]
         assert page.cells == [*cells, *found.remarks()]
@@ -85,6 +87,9 @@ def test_control_characters_are_replaced_and_cells_escaped():
 
         def remarks(self):
             return [HOSTILE[2], HOSTILE[3]]
+
+        def to_dict(self):
+            return {}
 
     page = Odd()._repr_html_()
     told = [HOSTILE[0], "a␦b", HOSTILE[1], "a␀b␛[31m", HOSTILE[2], HOSTILE[3]]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from typing import Annotated, Any
 
 import typer
@@ -27,9 +26,8 @@ def geometry(
 
     Distances are those to the nearest neighbour and between pairs.
     """
-    from fastmetrics.core.display import strict
     from fastmetrics.vectors.geometry import geometry as measure
 
     options: dict[str, Any] = {"metric": metric, "k": k, "column": column, "sample": sample, "seed": seed}
     result = measure(vectors, **options, threads=threads)
-    typer.echo(json.dumps(strict(result.to_dict()), indent=2, allow_nan=False) if as_json else str(result))
+    typer.echo(result.to_json() if as_json else str(result))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 import textwrap
 from abc import ABC, abstractmethod
@@ -113,6 +114,14 @@ class Shown(ABC):
     @abstractmethod
     def remarks(self) -> Sequence[str]:
         """The notes for the reader."""
+
+    @abstractmethod
+    def to_dict(self) -> dict[str, Any]:
+        """The values as dictionaries, lists and plain values."""
+
+    def to_json(self) -> str:
+        """The dictionary as JSON: null for NaN, ``"Infinity"`` and ``"-Infinity"`` for the infinities."""
+        return json.dumps(strict(self.to_dict()), ensure_ascii=False, indent=2, allow_nan=False)
 
     def __str__(self) -> str:
         return "\n\n".join([*map(str, self.grids()), *filter(None, ["\n".join(self.remarks())])])

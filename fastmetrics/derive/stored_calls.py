@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -69,9 +68,9 @@ class StoredCalls(Shown):
         calls = sum(one["calls"] for one in self.counts)
         return [f"{calls:,} calls in {self.nbytes:,} bytes; read and written count tokens of the model"]
 
-    def to_json(self) -> str:
-        """The counts as JSON."""
-        return json.dumps({"bytes": self.nbytes, "calls": list(self.counts)}, ensure_ascii=False, indent=2)
+    def to_dict(self) -> dict[str, Any]:
+        """The size of the store and the counts of its calls."""
+        return {"bytes": self.nbytes, "calls": list(self.counts)}
 
 
 def _day(seconds: float) -> str:

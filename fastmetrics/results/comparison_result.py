@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields
@@ -10,7 +9,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from fastmetrics.core.display import Grid, Shown, number, strict
+from fastmetrics.core.display import Grid, Shown, number
 from fastmetrics.declaration.metric import Better
 from fastmetrics.results.comparison_latex import latex_table
 from fastmetrics.results.unpaired_rows import could_turn
@@ -169,10 +168,6 @@ class Comparison(Shown, Sequence[Compared]):
             "joined_by": self.joined_by,
             "notes": self.notes,
         }
-
-    def to_json(self) -> str:
-        """The dictionary as JSON: NaN becomes null, an infinity ``"Infinity"`` or ``"-Infinity"``."""
-        return json.dumps(strict(self.to_dict()), ensure_ascii=False, indent=2, allow_nan=False)
 
     def to_arrow(self) -> pa.Table:
         """One row per comparison, with the columns of ``comparisons`` in the JSON."""

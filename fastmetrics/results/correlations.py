@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields
@@ -12,7 +11,7 @@ import numpy as np
 import pyarrow as pa
 
 from fastmetrics.core.arrays import Floats
-from fastmetrics.core.display import Grid, Shown, number, strict
+from fastmetrics.core.display import Grid, Shown, number
 from fastmetrics.core.name_lists import listed
 from fastmetrics.declaration.metric import Better
 from fastmetrics.errors import ColumnError
@@ -110,11 +109,10 @@ class Correlations(Shown, Sequence[MetricPair]):
         schema = pa.schema([(one.name, types[str(one.type)]) for one in fields(MetricPair)])
         return pa.Table.from_pylist([asdict(one) for one in self.pairs], schema)
 
-    def to_json(self) -> str:
+    def to_dict(self) -> dict[str, Any]:
         """``{"pairs": [{"a", "b", "n", "pearson", "spearman", "agreement"}, …], "views": […], "notes": […]}``."""
         pairs, views = ([asdict(one) for one in some] for some in (self.pairs, self.views))
-        told = {"pairs": pairs, "views": views, "notes": list(self.remarks())}
-        return json.dumps(strict(told), ensure_ascii=False, indent=2, allow_nan=False)
+        return {"pairs": pairs, "views": views, "notes": list(self.remarks())}
 
 
 def correlations(scores: Any, *, metrics: Sequence[str] | str | None = None) -> Correlations:

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 from xml.etree import ElementTree
 
-from fastmetrics.core.display import Grid, Shown, number, strict
+from fastmetrics.core.display import Grid, Shown, number
 from fastmetrics.results.gate_rules import Rule
 
 
@@ -106,11 +105,10 @@ class Gate(Shown, Sequence[Checked]):
             against = [f"changes against {self.baseline}, judged by {self.confidence * 100:g} % intervals"]
         return [f"{self.scores} {self.verdict}", *against, *self.notes]
 
-    def to_json(self) -> str:
+    def to_dict(self) -> dict[str, Any]:
         """``{"passed", "scores", "baseline", "checks": [{"rule", "value", "met", …}], "notes"}``."""
-        told = {"passed": self.passed, "scores": self.scores, "baseline": self.baseline}
-        checks = [one.to_dict() for one in self.checks]
-        return json.dumps(strict({**told, "checks": checks, "notes": list(self.notes)}), ensure_ascii=False, indent=2)
+        result = {"passed": self.passed, "scores": self.scores, "baseline": self.baseline}
+        return {**result, "checks": [one.to_dict() for one in self.checks], "notes": list(self.notes)}
 
     def to_markdown(self) -> str:
         """The verdict, the table and the notes, for a comment on a pull request."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
@@ -12,7 +11,7 @@ import numpy as np
 
 from fastmetrics.core.allowed_values import Whole, argument
 from fastmetrics.core.arrays import Floats
-from fastmetrics.core.display import BLOCKS, Grid, Shown, number, strict
+from fastmetrics.core.display import BLOCKS, Grid, Shown, number
 from fastmetrics.core.name_lists import listed
 from fastmetrics.metrics import lookup
 from fastmetrics.results.score_runs import open_run, shared_metrics
@@ -70,10 +69,9 @@ class Histograms(Shown, Mapping[str, Histogram]):
         bins = max((len(one.counts) for one in self.metrics.values()), default=0)
         return [f"{self.scores}: exact counts in {bins} bins of equal width; · is an empty bin"]
 
-    def to_json(self) -> str:
+    def to_dict(self) -> dict[str, Any]:
         """``{"histograms": [{"metric", "n", "n_missing", "edges", "counts"}, …]}``."""
-        told = {"histograms": [asdict(one) for one in self.metrics.values()]}
-        return json.dumps(strict(told), ensure_ascii=False, indent=2, allow_nan=False)
+        return {"histograms": [asdict(one) for one in self.metrics.values()]}
 
 
 def histograms(scores: Any, *, metrics: Sequence[str] | str | None = None, bins: int = 20) -> Histograms:

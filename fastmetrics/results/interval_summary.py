@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields
@@ -12,7 +11,7 @@ import numpy as np
 import pyarrow as pa
 
 from fastmetrics.core.allowed_values import Real, Seed, Whole, argument
-from fastmetrics.core.display import Grid, Shown, number, strict
+from fastmetrics.core.display import Grid, Shown, number
 from fastmetrics.core.name_lists import listed
 from fastmetrics.core.threads import cores
 from fastmetrics.declaration.metric import Better
@@ -76,10 +75,9 @@ class IntervalSummary(Shown, Sequence[MeanInterval]):
         small = sum(one.segment is not None and one.n < _FEW for one in self.means)
         return [*notes, *([f"* fewer than {_FEW} rows: {small:,} segment{'s' * (small != 1)}"] if small else [])]
 
-    def to_json(self) -> str:
+    def to_dict(self) -> dict[str, Any]:
         """``{"means": [{"metric", "segment", "n", "n_missing", "mean", "low", "high"}, …], "notes": […]}``."""
-        told = {"means": [asdict(one) for one in self.means], "notes": list(self.remarks())}
-        return json.dumps(strict(told), ensure_ascii=False, indent=2, allow_nan=False)
+        return {"means": [asdict(one) for one in self.means], "notes": list(self.remarks())}
 
     def to_arrow(self) -> pa.Table:
         """One row per mean."""

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from fastmetrics.core.display import Grid, Shown, folded, number, strict
+from fastmetrics.core.display import Grid, Shown, folded, number
 from fastmetrics.core.judged_names import PREFIX
 from fastmetrics.stats.decisions import Decisions
 from fastmetrics.stats.judge_quality import Consistency, Latency
@@ -106,10 +105,6 @@ class JudgeReport(Shown):
             if axis.consistency is not None:
                 one["consistency"]["reading"] = axis.consistency.reading
         return found
-
-    def to_json(self) -> str:
-        """The dictionary as JSON, NaN as null."""
-        return json.dumps(strict(self.to_dict()), ensure_ascii=False, indent=2, allow_nan=False)
 
     def grids(self) -> Sequence[Grid]:
         """The judged columns of each judge; then, if any, human labels, means, segments and pairs of judges."""

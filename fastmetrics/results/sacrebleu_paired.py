@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
@@ -67,10 +66,6 @@ class SacrebleuPaired(Shown):
             )
         ]
         return {"test": self.test, "baseline": self.systems[0], "metrics": told, "notes": list(self.notes)}
-
-    def to_json(self) -> str:
-        """The dictionary as JSON; null for figures that the test does not give."""
-        return json.dumps(self.to_dict(), ensure_ascii=False, indent=2)
 
     def to_markdown(self) -> str:
         """The table in GitHub's Markdown, and the signatures as a list."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -11,7 +10,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from fastmetrics.core.display import Grid, Shown, folded, number, strict
+from fastmetrics.core.display import Grid, Shown, folded, number
 from fastmetrics.errors import ColumnError
 from fastmetrics.results.score_files import summarize_files
 from fastmetrics.results.score_runs import open_runs
@@ -83,10 +82,6 @@ class SideBySide(Shown, Mapping[str, Summary]):
         """``{"runs": {name: summary}}``, each as in ``Summary.to_dict``."""
         return {"runs": {name: one.to_dict() for name, one in self.summaries.items()}}
 
-    def to_json(self) -> str:
-        """The dictionary as JSON: NaN becomes null."""
-        return json.dumps(strict(self.to_dict()), ensure_ascii=False, indent=2, allow_nan=False)
-
 
 @dataclass(frozen=True)
 class PrimaryRow:
@@ -137,9 +132,9 @@ class PrimaryTable(Shown, Sequence[PrimaryRow]):
             columns[name] = pa.array([None if math.isnan(one) else one for one in figures], pa.float64())
         return pa.table(columns)
 
-    def to_json(self) -> str:
+    def to_dict(self) -> dict[str, Any]:
         """``{"runs": [{"run", "N", "Faithfulness", "Overlap", "F1", "Tokens", "Latency", "Abstain Rate"}, …]}``."""
-        return json.dumps(strict({"runs": self.to_arrow().to_pylist()}), ensure_ascii=False, indent=2, allow_nan=False)
+        return {"runs": self.to_arrow().to_pylist()}
 
 
 def side_by_side(runs: Any) -> SideBySide:

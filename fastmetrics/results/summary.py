@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -13,7 +12,7 @@ from typing import Any
 import pyarrow as pa
 
 from fastmetrics.core.arrays import floats_of_arrow
-from fastmetrics.core.display import Grid, Shown, number, strict
+from fastmetrics.core.display import Grid, Shown, number
 from fastmetrics.errors import OptionError, UnknownNameError
 from fastmetrics.plan.corpus_values import caution_notes, columns_read, finish_all
 from fastmetrics.results.declared_metrics import declared_labels, declared_statistics
@@ -103,10 +102,6 @@ class Summary(Shown, Mapping[str, MetricSummary]):
         }
         read = {"columns": dict(self.columns), "passed_over": dict(self.passed_over)}
         return {"n_rows": self.n_rows, "metrics": metrics, "figures": self.figures, **read, "notes": list(self.notes)}
-
-    def to_json(self) -> str:
-        """The dictionary as JSON: NaN becomes null, an infinity ``"Infinity"`` or ``"-Infinity"``."""
-        return json.dumps(strict(self.to_dict()), ensure_ascii=False, indent=2, allow_nan=False)
 
     def to_arrow(self) -> pa.Table:
         """One row per metric; one column per statistic, null where a metric has none; ``corpus`` has corpus metrics."""

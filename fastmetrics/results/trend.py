@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, fields
@@ -11,7 +10,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from fastmetrics.core.display import Grid, Shown, number, sparkline, strict
+from fastmetrics.core.display import Grid, Shown, number, sparkline
 from fastmetrics.errors import UnknownNameError
 from fastmetrics.results.interval_summary import summarize_by
 from fastmetrics.results.run_list import list_runs
@@ -79,10 +78,9 @@ class Trend(Shown, Sequence[TrendPoint]):
             *(["* other rows than in the previous run, so the questions differ"] * marked),
         ]
 
-    def to_json(self) -> str:
+    def to_dict(self) -> dict[str, Any]:
         """``{"metric", "runs": [{"file", "name", "began", "n", "mean", "low", "high", "other_rows"}, …]}``."""
-        told = {"metric": self.metric, "runs": [asdict(one) for one in self.points]}
-        return json.dumps(strict(told), ensure_ascii=False, indent=2, allow_nan=False)
+        return {"metric": self.metric, "runs": [asdict(one) for one in self.points]}
 
     def to_arrow(self) -> pa.Table:
         """One row per run."""

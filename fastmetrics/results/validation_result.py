@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, fields
@@ -10,7 +9,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from fastmetrics.core.display import Grid, Shown, number, strict
+from fastmetrics.core.display import Grid, Shown, number
 from fastmetrics.declaration.metric import Better
 from fastmetrics.stats.agreement import Agreement
 from fastmetrics.stats.association import Association, Decision, Estimate
@@ -99,10 +98,6 @@ class Validation(Shown, Mapping[str, MetricValidation]):
     def to_dict(self) -> dict[str, Any]:
         """Everything as nested dictionaries of plain values."""
         return {**asdict(self), "notes": self.notes}
-
-    def to_json(self) -> str:
-        """The dictionary as JSON: NaN becomes null, an infinity ``"Infinity"`` or ``"-Infinity"``."""
-        return json.dumps(strict(self.to_dict()), ensure_ascii=False, indent=2, allow_nan=False)
 
     def to_arrow(self) -> pa.Table:
         """One row per metric: n, n_no_score, each figure with its ``_low`` and ``_high``, the decision's figures."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -23,9 +22,9 @@ class RankReport(Shown):
 
     results: dict[str, RankResult]
 
-    def to_json(self) -> str:
+    def to_dict(self) -> dict[str, Any]:
         """Means and counts of each run."""
-        return json.dumps({name: result.to_dict() for name, result in self.results.items()}, indent=2)
+        return {name: result.to_dict() for name, result in self.results.items()}
 
     def grids(self) -> list[Grid]:
         """One row per run."""

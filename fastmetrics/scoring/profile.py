@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import tempfile
 import time
 from collections import defaultdict
@@ -45,10 +44,6 @@ class Profile(Shown):
             "representations": dict(self.representations),
             "metrics": dict(self.metrics),
         }
-
-    def to_json(self) -> str:
-        """The figures as JSON."""
-        return json.dumps(self.to_dict(), indent=2)
 
     def remarks(self) -> list[str]:
         """The conditions of the measurement."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
@@ -13,7 +12,7 @@ import numpy as np
 
 from fastmetrics.core.allowed_values import Real, argument
 from fastmetrics.core.arrays import Floats
-from fastmetrics.core.display import Grid, Shown, number, strict
+from fastmetrics.core.display import Grid, Shown, number
 from fastmetrics.errors import InputError
 from fastmetrics.stats.association import Estimate
 
@@ -43,10 +42,6 @@ class PoweredMean(Shown):
     def to_dict(self) -> dict[str, Any]:
         """Everything as nested dictionaries of plain values."""
         return asdict(self)
-
-    def to_json(self) -> str:
-        """The dictionary as JSON, NaN as null."""
-        return json.dumps(strict(self.to_dict()), ensure_ascii=False, indent=2, allow_nan=False)
 
     def grids(self) -> Sequence[Grid]:
         """The three means."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from typing import Any
@@ -13,7 +12,7 @@ import pyarrow.compute as pc
 
 from fastmetrics.core.allowed_values import Real, argument
 from fastmetrics.core.arrays import Flags, Floats, Ints, floats_of_arrow
-from fastmetrics.core.display import Grid, Shown, strict
+from fastmetrics.core.display import Grid, Shown
 from fastmetrics.core.threads import cores
 from fastmetrics.usage.earlier import nearest_earlier
 from fastmetrics.usage.log import Columns, open_log
@@ -51,10 +50,6 @@ class CacheHits(Shown):
     def to_dict(self) -> dict[str, object]:
         """The figures, without the rows."""
         return {one.name: getattr(self, one.name) for one in fields(self) if one.name != "table"}
-
-    def to_json(self) -> str:
-        """The figures as JSON."""
-        return json.dumps(strict(self.to_dict()), indent=2, allow_nan=False)
 
     def grids(self) -> list[Grid]:
         """The figures, and the curve."""

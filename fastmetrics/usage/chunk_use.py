@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
 
@@ -10,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 
 from fastmetrics.core.arrays import Ints
-from fastmetrics.core.display import Grid, Shown, strict
+from fastmetrics.core.display import Grid, Shown
 
 _SHOWN = 10
 _MOST = 20
@@ -71,10 +70,6 @@ class ChunkUse(Shown):
         figures = {one.name: getattr(self, one.name) for one in fields(self) if one.name != "table"}
         head = self.table.slice(0, _MOST)
         return {**figures, "most_used": [row for row in head.to_pylist() if row.get("retrieved")]}
-
-    def to_json(self) -> str:
-        """The figures as JSON."""
-        return json.dumps(strict(self.to_dict()), indent=2, ensure_ascii=False, allow_nan=False)
 
     def grids(self) -> list[Grid]:
         """The figures, and the chunks used most."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
@@ -42,10 +41,6 @@ class DatasetChecks(Shown):
         """All findings."""
         found = [asdict(one) for one in self.findings]
         return {"rows": self.rows, "clean": self.clean, "findings": found, "skipped": list(self.skipped)}
-
-    def to_json(self) -> str:
-        """The findings as JSON."""
-        return json.dumps(self.to_dict(), indent=2, ensure_ascii=False)
 
     def grids(self) -> list[Grid]:
         """A line a check."""

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 from datetime import date
 
-from fastmetrics.core.display import Grid, Shown, sparkline, strict
+from fastmetrics.core.display import Grid, Shown, sparkline
 
 _SPANS = 60
 """Blocks of the line that shows activity over time, at most."""
@@ -58,10 +57,6 @@ class Domain(Shown):
     def to_dict(self) -> dict[str, object]:
         """All figures."""
         return {one.name: getattr(self, one.name) for one in fields(self)}
-
-    def to_json(self) -> str:
-        """The figures as JSON."""
-        return json.dumps(strict(self.to_dict()), indent=2, ensure_ascii=False, allow_nan=False)
 
     def grids(self) -> list[Grid]:
         """The figures, then words and counts, the most frequent first."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
@@ -12,7 +11,7 @@ import numpy as np
 import pyarrow as pa
 
 from fastmetrics.core.arrays import Ints, codes_of, floats_of_arrow
-from fastmetrics.core.display import Grid, Shown, strict
+from fastmetrics.core.display import Grid, Shown
 from fastmetrics.usage.log import Columns, open_log
 from fastmetrics.usage.question_vectors import check_vectors, question_vectors
 from fastmetrics.usage.times import MISSING, times_of
@@ -39,10 +38,6 @@ class Sessions(Shown):
     def to_dict(self) -> dict[str, object]:
         """The figures, without the sessions."""
         return {one.name: getattr(self, one.name) for one in fields(self) if one.name != "table"}
-
-    def to_json(self) -> str:
-        """The figures as JSON."""
-        return json.dumps(strict(self.to_dict()), indent=2, allow_nan=False)
 
     def grids(self) -> list[Grid]:
         """The figures."""

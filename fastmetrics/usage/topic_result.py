@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
 import pyarrow as pa
 
-from fastmetrics.core.display import Grid, Shown, strict
+from fastmetrics.core.display import Grid, Shown
 
 _WORDS = 6
 
@@ -66,10 +65,6 @@ class Topics(Shown):
         single = ("questions", "left_out", "k", "seed", "failure", "avg_chunks_per_topic")
         found: dict[str, Any] = {name: getattr(self, name) for name in single}
         return {**found, "topics": [asdict(one) for one in self.topics], "gaps": list(self.gaps)}
-
-    def to_json(self) -> str:
-        """The figures as JSON."""
-        return json.dumps(strict(self.to_dict()), indent=2, ensure_ascii=False, allow_nan=False)
 
     def grids(self) -> list[Grid]:
         """The topics, and the gaps, the widest first."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 from dataclasses import dataclass, field
 from typing import Any
@@ -13,7 +12,7 @@ import pyarrow as pa
 
 from fastmetrics.core.allowed_values import Choice, Seed, Whole, argument
 from fastmetrics.core.arrays import Flags
-from fastmetrics.core.display import Grid, Shown, number, strict
+from fastmetrics.core.display import Grid, Shown, number
 from fastmetrics.core.threads import cores
 from fastmetrics.errors import InputError
 from fastmetrics.vectors.arrays import Vectors, VectorsLike
@@ -63,10 +62,6 @@ class Points(Shown):
         """The figures."""
         named = ("method", "dims", "rows", "sampled", "placed", "left_out", "explained", "trustworthiness")
         return {name: getattr(self, name) for name in named}
-
-    def to_json(self) -> str:
-        """The figures as JSON."""
-        return json.dumps(strict(self.to_dict()), indent=2, allow_nan=False)
 
     def grids(self) -> list[Grid]:
         """The figures."""
