@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 import pytest
 
+from fastmetrics.errors import OptionError
 from fastmetrics.vectors.geometry import geometry
+from fastmetrics.vectors.neighbors import nearest
 
 PAIRWISE = {"avg_pairwise_distance", "std_pairwise_distance"}
 NEIGHBOURS = {"avg_nn_distance", "std_nn_distance", "density_score"}
@@ -133,3 +137,11 @@ def test_the_budget_counts_every_pair_once():
     matrix = even(np.random.default_rng(4))[:100, :4]
     assert geometry(matrix, exact_work=20_000).estimates == {}
     assert "avg_nn_distance" in geometry(matrix, exact_work=19_999).estimates
+
+
+@pytest.mark.parametrize("work", [-1.0, math.nan, math.inf, "many", True])
+def test_exact_work_out_of_its_range_raises(work):
+    matrix = np.eye(4, dtype=np.float32)
+    for call in (geometry, nearest):
+        with pytest.raises(OptionError, match=r"exact_work=.*: expected a number from 0 to"):
+            call(matrix, exact_work=work)

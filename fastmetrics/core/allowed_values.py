@@ -258,6 +258,7 @@ Threads = Whole(1, 1_024)
 Rows = Whole(1, MOST)
 Neighbours = Whole(1, 100_000)
 Seed = Whole(0, 2**31 - 1)
+ExactWork = Real(0.0, 1e18)
 
 
 def of_hint(hint: Any) -> Allowed:

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from fastmetrics.core.allowed_values import Neighbours, Seed, Whole, argument
+from fastmetrics.core.allowed_values import ExactWork, Neighbours, Seed, Whole, argument
 from fastmetrics.core.threads import cores
 from fastmetrics.errors import InputError, UnknownNameError
 from fastmetrics.vectors.arrays import Vectors, VectorsLike, one_blas_thread
@@ -77,7 +77,7 @@ def geometry(
     (1.333333, 2.0, 2)
 
     Raises ``InputError`` if no finite row remains, ``ColumnError`` for rows of different lengths, ``UnknownNameError``
-    for a distance other than cosine and euclidean.  Source: S2, Tier 0.
+    for a distance other than cosine and euclidean, ``OptionError`` for a number out of its range.  Source: S2, Tier 0.
     """
     if metric not in METRICS:
         raise UnknownNameError.of("distance", metric, METRICS)
@@ -85,6 +85,7 @@ def geometry(
     for name, value in (("sample", sample), ("pair_sample", pair_sample)):
         argument(name, value, Whole(1, 100_000_000))
     argument("seed", seed, Seed)
+    argument("exact_work", exact_work, ExactWork)
     workers = cores(threads)
     vectors = Vectors.of(matrix, column)
     with one_blas_thread():

@@ -15,7 +15,7 @@ import numpy.typing as npt
 import pyarrow as pa
 from pyarrow import feather
 
-from fastmetrics.core.allowed_values import Neighbours, Real, Rows, Seed, argument
+from fastmetrics.core.allowed_values import ExactWork, Neighbours, Real, Rows, Seed, argument
 from fastmetrics.core.threads import cores
 from fastmetrics.errors import FileFormatError, InputError, OutputError, UnknownNameError
 from fastmetrics.vectors.arrays import (
@@ -94,8 +94,10 @@ def nearest(
     ([2, 2, 0], [0.2, 0.4, 0.2], 1.0)
 
     Corpus rows that are not finite are never returned; a query that is not finite raises ``InputError``.  Raises
-    ``UnknownNameError`` for an unknown metric or method, ``OptionError`` for a k below 1 or a recall outside 0 to 1.
+    ``UnknownNameError`` for an unknown metric or method, ``OptionError`` for a k below 1, a recall outside 0 to 1 or a
+    negative ``exact_work``.
     """
+    argument("exact_work", exact_work, ExactWork)
     workers = cores(threads)
     vectors = Vectors.of(corpus)
     asked = vectors if queries is None else Vectors.of(queries)
