@@ -10,7 +10,7 @@ from hypothesis import HealthCheck, settings
 
 from tests.loopback import Server, s3_server
 
-# the same examples in every run: what a run finds does not depend on luck, and what luck finds becomes an @example
+# Hypothesis uses the same examples in every run; examples found by random runs are added with @example
 settings.register_profile(
     "fastmetrics",
     deadline=None,

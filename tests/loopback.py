@@ -164,7 +164,7 @@ def shelf() -> Iterator[Shelf]:
 
     server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
     held.endpoint = f"http://127.0.0.1:{server.server_address[1]}"
-    thread = Thread(target=server.serve_forever, args=(0.02,), daemon=True)  # it looks so often whether to stop
+    thread = Thread(target=server.serve_forever, args=(0.02,), daemon=True)  # the interval of checks for shutdown
     thread.start()
     try:
         yield held

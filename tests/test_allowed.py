@@ -97,7 +97,7 @@ def refusal(call, *kinds):
 def scored(name, options):
     """Score a few rows; what is not a score is an error raised on purpose."""
     metric = REGISTRY[name]
-    if name not in CASES:  # those of grounding, and of whole tables, of which this says too little
+    if name not in CASES:  # grounding and table metrics have no case here
         return
     given_ = columns(name, 12)
     try:
@@ -114,9 +114,9 @@ def test_any_value_of_any_option_gives_a_score_or_an_error(name, option):
     metric, before = REGISTRY[name], peak()
     for value in [*STRANGE, *edges(metric.allowed[option])]:
         if callable(value) and isinstance(metric.allowed[option], Optional):
-            continue  # a model or a parser of somebody's own may do anything
+            continue  # custom models and parsers have no fixed results
         if isinstance(value, str) and value in OTHER_TOKENIZERS:
-            continue  # these need packages and models of their own
+            continue  # these need extra packages and models
         with suppress(OptionError):
             said = refusal(lambda: metric.options({option: value}), OptionError)  # noqa: B023
             assert any(one in said for one in (f"option {option!r} expects", "phrase", "both be 0")) or not said, value

@@ -52,7 +52,7 @@ for case in CASES:
     print(case, flush=True)
     spec, piece, long, size = case
     table = dict(long_rows.tables(spec, long_rows.text(piece), size))[long]
-    if spec == "introduction_score":  # without a question, the topics are the answer's own
+    if spec == "introduction_score":  # without a question, the topics come from the answer
         table = table.select(["answer"])
     options = {"embedder": long_rows.embedder()} if "grounding" in spec else {}
     fm.score(table, [spec], threads=1, **options)

@@ -54,7 +54,7 @@ def test_texts_are_judged_by_their_first_letters(strings, offset):
     expected = [bits(string) for string in strings]
     found = scripts(text_of_strings(strings))
     assert (found is None and not any(expected)) or found.tolist() == expected
-    # bytes that begin anywhere in memory
+    # bytes at any memory offset
     encoded = [string.encode("utf-8", "surrogatepass") for string in strings]
     buffer = pa.py_buffer(b"x" * offset + b"".join(encoded)).slice(offset)
     bounds = pa.py_buffer(np.cumsum([0, *map(len, encoded)]).astype(np.int64))
@@ -138,7 +138,7 @@ def test_few_affected_rows_give_no_note():
     latin = ("in Paris", "Paris")
     assert notes(rows_of((CHINESE, 4), (latin, 96)), "token_f1") == []
     assert len(notes(rows_of((CHINESE, 5), (latin, 95)), "token_f1")) == 1
-    # of files together it is their rows together that count
+    # the note on several files counts their rows together
     part, rest = (fm.score(rows_of(one), metrics="token_f1") for one in ((CHINESE, 4), (latin, 96)))
     assert list(summarize([part, rest]).notes) == []
     assert len(summarize([part, rest.slice(0, 50)]).notes) == 1
@@ -164,7 +164,7 @@ def test_answers_without_citations_name_the_pattern():
     some = {**CITED, "answer": ["Paris [1].", "Paris [7].", "It is.", "I don't know.", "", "Rome."]}
     scored = fm.score(some, metrics=grounded, embedder=embedder)
     assert counts_of(scored)["grounding_overlap"] == [2, 6]
-    assert list(summarize(scored).notes) == []  # not most of them
+    assert list(summarize(scored).notes) == []  # fewer than half of the rows
 
 
 @pytest.fixture

@@ -90,7 +90,7 @@ def test_counts_do_not_depend_on_files_threads_or_order(tmp_path):
     whole = fm.chunk_utilization(tmp_path / "whole.parquet", chunks, 3, scores=["s"], threads=1)
     for given_log, threads in ((str(tmp_path / "x*.parquet"), 2), (table, 3), (turned.to_batches(777), 1)):
         other = fm.chunk_utilization(given_log, chunks, 3, scores=["s"], threads=threads)
-        assert str(other.to_arrow().to_pydict()) == str(whole.to_arrow().to_pydict())  # in which NaN equals NaN
+        assert str(other.to_arrow().to_pydict()) == str(whole.to_arrow().to_pydict())  # as strings, NaN equals NaN
         assert other.to_json() == whole.to_json()
     first, n_first = np.unique(lists[:, :3], return_counts=True)
     assert whole.used_chunks == len(first)

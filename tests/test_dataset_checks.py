@@ -123,7 +123,7 @@ def test_every_fault_is_found_as_by_plain_python(rows, small):
     finally:
         SIZES.log_rows = whole
     for one in found.findings:
-        if one.check != "other script":  # the twin knows texts of one script only
+        if one.check != "other script":  # the reference handles texts of one script only
             assert one.rows == len(expected[one.check]), one.check
         shown = [row for rows, _ in one.examples for row in (rows[1:] if one.check == "duplicate" else rows)]
         assert set(expected[one.check]) <= set(shown) or one.rows > 5 or one.check == "other script" or len(shown) >= 5

@@ -290,7 +290,7 @@ def test_model2vec_from_a_folder():
     expected = np.array(kept["embedding"].to_pylist())
     found = embedder.embed(rows["question"]).astype(np.float64)
     found /= np.maximum(np.linalg.norm(found, axis=1, keepdims=True), 1e-12)
-    assert found == pytest.approx(expected, abs=5e-4)  # kept as float16
+    assert found == pytest.approx(expected, abs=5e-4)  # stored as float16
 
 
 @pytest.mark.skipif(
@@ -304,5 +304,5 @@ def test_sentence_transformers_equals_its_own_similarity():
     a, b = embedder.embed(one), embedder.embed(other)
     assert fm.semantic_similarity(a, b) == pytest.approx(util.pairwise_cos_sim(a, b).numpy(), abs=1e-6)
     assert embedder.dim == 384
-    # the hash of the weights that the pinned version of the package carries
+    # the hash of the weights in the pinned version of the package
     assert embedder.signature == "minilm|revision:c0ea33e8ff1e4653|float32"

@@ -53,7 +53,7 @@ def test_no_text_is_embedded_twice_and_a_column_may_have_any_name(tmp_path):
         count = Counting()
         embedder = fm.Embedder(count, cache=tmp_path / "cache", revision="1")
         done = fm.embed_files(path, tmp_path / f"{turn}.jsonl", embedder, "text", keep=[])
-        assert sorted(count.seen)[1:] == ([] if turn else [f"t{n}" for n in range(5)])  # "a" tells the dimension
+        assert sorted(count.seen)[1:] == ([] if turn else [f"t{n}" for n in range(5)])  # "a" determines the dimension
         assert done.embedded == {"text_embedding": 50}
     first, second = ((tmp_path / f"{turn}.jsonl").read_bytes() for turn in range(2))
     assert first == second

@@ -189,7 +189,7 @@ def test_an_error_of_the_items_comes_after_the_results_before_it(threads):
     done = ordered(lambda n: n, items(), threads=threads)
     assert [next(done), next(done)] == [1, 2]
     done.close()
-    assert set(threading.enumerate()) <= before  # those of earlier tests may end meanwhile
+    assert set(threading.enumerate()) <= before  # threads of earlier tests may end meanwhile
 
 
 @pytest.mark.usefixtures("hears_interrupts")

@@ -28,8 +28,8 @@ def state_of(values: list[float]) -> State:
 @pytest.mark.parametrize(
     ("units", "deviation"),
     [
-        ([0, 1, 6], 3),  # √62 / 3 = 2.62, of which the integer root alone would leave 2.5 and so 2
-        ([0, 1], 0),  # just a half, which goes to the even neighbour
+        ([0, 1, 6], 3),  # √62 / 3 = 2.62; the integer root alone would give 2.5, rounded to 2
+        ([0, 1], 0),  # exactly one half, rounded to the even neighbour
         ([0, 3], 2),
         ([0, 5], 2),
         ([0, 0, 0, 1], 0),

@@ -181,7 +181,7 @@ def test_each_distinct_text_is_embedded_once():
 
     def model(texts):
         asked.extend(texts)
-        time.sleep(0.02)  # long enough for another thread to ask too
+        time.sleep(0.02)  # long enough for another thread to make the same call
         return letters(texts)
 
     answers = [f"Bread number {'abcdefghij'[row % 10]} [1]." for row in range(9000)]

@@ -94,7 +94,7 @@ def _declared(family):
 @pytest.mark.parametrize("name", sorted(MODULES))
 def test_module_exports_exist_and_are_documented(name):
     if name == "fastmetrics.__main__":
-        return  # running it is the program
+        return  # importing it would run the program
     loaded = importlib.import_module(name)
     assert loaded.__doc__
     for offered in getattr(loaded, "__all__", ()):
@@ -107,7 +107,7 @@ def test_module_exports_exist_and_are_documented(name):
 
 @pytest.mark.parametrize("name", [*fm.HOMES, *REGISTRY])
 def test_every_public_function_has_an_example(name):
-    function = getattr(fm, name)  # which may have two names
+    function = getattr(fm, name)  # a function can have two names
     described = inspect.getdoc(function) or ""
     assert ">>> " in described
     called = rf"\b{function.__name__}[.(]" if name.isidentifier() else re.escape(name)

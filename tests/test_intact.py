@@ -175,7 +175,7 @@ def test_vectors_in_memory_are_checked(type_):
         Vectors.of(array)
 
 
-# Arrow reads these numbers itself, to write no more than they span.
+# Arrow reads these offsets to determine how many bytes to write.
 UNWRITABLE = {"text of negative offset", "text that begins beyond"}
 
 

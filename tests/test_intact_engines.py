@@ -51,7 +51,7 @@ def test_columns_to_sum_are_checked(name):
         list(pack([table], ["answer"], []))
     with pytest.raises(InputError, match=r"'answer': the data are damaged"):
         _pack(table, ["answer"], [])
-    assert len(list(pack([table], ["reference"], []))) == 2  # the others are not looked at
+    assert len(list(pack([table], ["reference"], []))) == 2  # the other columns are not read
 
 
 @pytest.mark.parametrize("name", DAMAGED)

@@ -133,7 +133,7 @@ def _all(screen):
     while True:
         try:
             block = os.read(screen, 65536)
-        except OSError:  # Linux says so when the last writer has gone
+        except OSError:  # Linux raises this after the last writer closes
             block = b""
         if not block:
             os.close(screen)

@@ -255,7 +255,7 @@ def test_missing_key_server_or_package_raises(tmp_path, monkeypatch):
     monkeypatch.delenv("OPENAI_API_KEY")
     with pytest.raises(OptionError, match=r"no API key for https://api.openai.com/v1: set OPENAI_API_KEY"):
         fm.judge(rows(2), "safety", model="m", store=store)
-    with judge_server() as judge:  # of one's own, which needs no key
+    with judge_server() as judge:  # a local server, which needs no key
         assert fm.judge(rows(2), "safety", model="m", base_url=judge.url, store=store)["judge_safety"].null_count == 0
     monkeypatch.setitem(__import__("sys").modules, "openai", None)
     with pytest.raises(MissingExtraError, match=r"pip install 'fastmetrics-eval\[judge\]'"):

@@ -52,7 +52,7 @@ def test_five_percent_of_every_fault_and_every_row_has_a_score_or_a_status(tmp_p
         rows, made = judged(tmp_path, judge, path, timeout=2.0)
         faults = {user_message(body): draw(body, 0) for body in judge.bodies}
         assert set(faults.values()) == {None, *FAULTS}
-        # a busy machine may let the time of a request end before the server has read it
+        # on a busy machine a request can time out before the server reads it
         assert 0 <= made.spending.requests - judge.count <= 20
     expected = {"refused": "refused", "truncated": "truncated"}
     texts = {number_in(text): text for text in faults}
@@ -179,7 +179,7 @@ def test_structured_output_falls_back_to_plain_requests(tmp_path):
 
 def test_budget_limits_calls_and_cost(tmp_path):
     path = written(tmp_path / "rows.jsonl", 50)
-    prices = {"m": {"input": 100.0, "output": 1000.0}}  # 0.01 + 0.02 a call
+    prices = {"m": {"input": 100.0, "output": 1000.0}}  # 0.01 + 0.02 per call
     with judge_server() as judge:
         rows, made = judged(tmp_path, judge, path, max_calls=20)
         assert (judge.count, made.spending.ended) == (20, True)

@@ -88,7 +88,7 @@ def wait_until(happened):
 
 def test_twenty_kills_lose_the_calls_under_way_and_nothing_else(tmp_path, nursery):
     kills, count, rng = 20, 500, random.Random(11)
-    questions = [*range(count), *range(100)]  # some are asked twice
+    questions = [*range(count), *range(100)]  # some questions occur twice
     path = jsonl(
         tmp_path / "rows.jsonl", *({"id": i, "question": f"q {n}", "answer": "a"} for i, n in enumerate(questions))
     )

@@ -88,7 +88,7 @@ def test_a_pair_is_asked_in_both_orders(tmp_path):
     made, judge = asked(tmp_path, longer, "preference", **rows)
     assert made["judge_preference"].to_pylist() == [1.0, 0.0, 0.5]
     assert made["judge_preference_scores"].to_pylist() == [[1.0, 1.0], [0.0, 0.0], [0.5, 0.5]]
-    assert len(judge.bodies) == 5  # equal answers are one question
+    assert len(judge.bodies) == 5  # equal answers are judged once
     made, _ = asked(tmp_path / "other", first_place, "preference", **rows)
     assert made["judge_preference_scores"].to_pylist() == [[1.0, 0.0]] * 3
     assert made["judge_preference"].to_pylist() == [0.5] * 3

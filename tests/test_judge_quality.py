@@ -20,7 +20,7 @@ NAN = math.nan
 @pytest.mark.parametrize("span", [(1, 5), (0, 1), (-2, 2), (0, 100)])
 def test_consistency_is_the_share_of_close_pairs_on_any_range(repeats, span):
     rng = np.random.default_rng(repeats)
-    steps = rng.integers(0, 9, (60, repeats)) / 8  # the tolerance is one such step
+    steps = rng.integers(0, 9, (60, repeats)) / 8  # the tolerance is one step
     steps[rng.random(steps.shape) < 0.1] = NAN
     found = fm.judge_consistency(span[0] + steps * (span[1] - span[0]), range=span)
     shares = []

@@ -63,7 +63,7 @@ def test_what_is_written_is_read_again_row_by_row(tmp_path, data, name, kind, gu
     expected = [value for part in parts for value in part.to_pylist()]
     if kind == "text":
         expected = [value or "" for value in expected]
-    if guard and kind == "text":  # the metadata that a run writes beside the file say so
+    if guard and kind == "text":  # the metadata beside the file declare the guard
         path.with_name(f"{name}.meta.json").write_text('{"guarded": 1}')
     else:
         path.with_name(f"{name}.meta.json").unlink(missing_ok=True)

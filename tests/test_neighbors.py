@@ -199,7 +199,7 @@ def test_outlier_row_does_not_hide_other_rows(metric):
 
 def test_ties_are_ordered_by_row_number():
     corpus = np.tile(np.eye(4, dtype=np.float32), (40, 1))
-    corpus[0] = [1.0, 1.0, 1.0, 1.0]  # equally far from all the others
+    corpus[0] = [1.0, 1.0, 1.0, 1.0]  # equally far from all other rows
     found = nearest(corpus, k=3, metric="euclidean")
     assert found.ids[0].tolist() == [1, 2, 3]
     assert nearest(corpus[1:], corpus[:1], k=3, metric="euclidean").ids.tolist() == [[0, 1, 2]]

@@ -121,7 +121,7 @@ def test_published_position_bias_of_judges(data_folder):
         equal, of = (int(count) for count in published[name]["equal"].split("=")[0].split("/"))
         found = fm.pairwise(*zip(*pairs, strict=True), a="1", b="2")
         same = found.n - round(found.flips.value * found.n if found.n else 0)
-        same += found.n_none  # two orders without a verdict are published as equal
+        same += found.n_none  # the publication counts two orders without a verdict as equal
         assert equal - (of - len(pairs)) <= same <= equal, name
         mine, expected, rows = mine + same, expected + equal / of * len(pairs), rows + len(pairs)
     assert len(judged) == len(published)

@@ -44,7 +44,7 @@ def plain_definition(scores, labels, z):
     return lam, theta, theta - z * s, theta + z * s
 
 
-# mean, low and high that ppi-python 0.2.3 gives for these columns, at 95 %
+# mean, low and high of ppi-python 0.2.3 for these columns, at 95 %
 PUBLISHED = {
     (1, 50, 500): (3.0842305244495636, 2.871590714551729, 3.296870334347398),
     (2, 30, 200): (3.0027519731500383, 2.6743541670945894, 3.331149779205487),

@@ -55,7 +55,7 @@ def test_concurrent_calls_stay_below_the_limit():
 def test_refusal_halves_concurrency_and_replies_raise_it_by_one():
     allowed, clock = limits(16)
     allowed.limited(None)
-    allowed.limited(None)  # one of the same moment
+    allowed.limited(None)  # a refusal at the same moment
     assert allowed.allowed == 8
     for _ in range(8):
         allowed.worked()

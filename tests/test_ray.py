@@ -35,7 +35,7 @@ from fastmetrics.engines.ray import RayEngine  # noqa: E402
 pytestmark = [
     pytest.mark.filterwarnings("ignore::DeprecationWarning:ray[.]"),
     pytest.mark.slow,
-]  # of Ray, to its own modules
+]  # warnings of Ray about its own modules
 
 LIMITS = Limits(batch_rows=64, part_rows=100)
 METRICS = ["token_f1", "exact_match", "latency_ms", "corpus_bleu"]
@@ -266,7 +266,7 @@ def test_worker_that_always_dies_raises(tmp_path, rows, monkeypatch):
         if batch.num_rows and batch["id"][0].as_py() >= 300_000:
             with open(deaths, "a") as counted:
                 counted.write("x")
-            if deaths.stat().st_size <= 10:  # so that a test of an engine that never gives up comes to an end
+            if deaths.stat().st_size <= 10:  # ends the test if the engine never gives up
                 os.kill(os.getpid(), signal.SIGKILL)
         return JOB.score(batch)
 
@@ -303,7 +303,7 @@ def test_program_starts_and_stops_a_cluster(tmp_path, bad):
     clean = bad / "0.jsonl"
     done = alone("score", clean, "-o", tmp_path / "o.parquet", "--engine", "ray", "--workers", 2, "-m", "answer_length")
     assert (done.code, done.out) == (3, "")
-    # on a machine that is busy Ray's own processes may say so before
+    # on a busy machine Ray's own processes may report it earlier
     assert done.err.endswith(f"error: {clean}, line 101: malformed JSON: Expecting value at character 1\n")
     clean.write_text("".join(json.dumps({"id": n, "answer": "some words"}) + "\n" for n in range(300)))
     options = ("-m", "answer_length", "--engine", "ray", "--workers", 2)

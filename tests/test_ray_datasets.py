@@ -21,7 +21,7 @@ from fastmetrics.engines.ray_cluster import Cluster, quietly  # noqa: E402
 pytestmark = [
     pytest.mark.filterwarnings("ignore::DeprecationWarning:ray[.]"),
     pytest.mark.slow,
-]  # of Ray, to its own modules
+]  # warnings of Ray about its own modules
 
 
 @pytest.fixture(scope="module", autouse=True)

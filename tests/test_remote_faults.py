@@ -33,7 +33,7 @@ def hasty(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     monkeypatch.setattr(PATIENCE, "store_attempts", 1)
     stores._native.cache_clear()
     yield
-    stores._native.cache_clear()  # those made here are for these tests alone
+    stores._native.cache_clear()  # the clients made here are only for these tests
 
 
 @pytest.fixture

@@ -119,7 +119,7 @@ def test_any_white_space_separates_trec_fields(tmp_path: Path, blank):
     judged = [["q", "0", "b", "1"], ["r", "0", "c", "2"]]
     for edge in ("", blank):
         for name, rows in (("run.txt", fields), ("qrels.txt", judged)):
-            first, *others = rows  # spaces in the first line: tabs there make it a table
+            first, *others = rows  # spaces in the first line; with tabs the file would be read as a table
             text = "".join(f"{edge}{blank.join(row)}{edge}\n" for row in others)
             (tmp_path / name).write_bytes(f"{' '.join(first)}\n{text}{blank}\n".encode())
         found = fm.rank(tmp_path / "run.txt", tmp_path / "qrels.txt", "mrr,ndcg")

@@ -141,7 +141,7 @@ def test_integer_ids_of_a_frame_match_text_ids(tmp_path):
     judged.write_text("301 0 17 1\n301 0 9 0\n302 0 5 1\n")
     run = pd.DataFrame({"qid": [301, 301, 302], "docid": [9, 17, 5], "score": [1, 1, 7]})
     found = fm.rank(run, judged, "mrr")
-    # of two equal scores the greater id as text comes first: "9" before "17"
+    # equal scores are ordered by id as text, descending: "9" before "17"
     assert found.per_query.to_pydict() == {"query_id": ["301", "302"], "mrr": [0.5, 1.0]}
 
 
@@ -213,7 +213,7 @@ from fastmetrics.retrieval import evaluate as ranking
 
 def peak():
     status = Path("/proc/self/status")
-    if status.exists():  # of this process alone: what getrusage says there includes the parent it was forked from
+    if status.exists():  # memory of this process only; getrusage includes the parent of a fork
         return int(re.search(r"VmHWM:\\s+(\\d+)", status.read_text())[1]) / 1024
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
 

@@ -25,7 +25,7 @@ def made(seed: int, lowest: int) -> tuple[dict, dict]:
     return run, judged
 
 
-# without RBP, which adds up grades where its text says 0 or 1, and bpref, which is NaN when all judged are relevant
+# RBP is omitted: it sums grades instead of 0 or 1; so is bpref: it is NaN if all judged documents are relevant
 RANX = ["ndcg", "ndcg@5", "ndcg_burges@10", "map", "map@10", "mrr", "mrr@3", "recall@10", "precision@10", "f1@10"]
 RANX += ["hits@10", "hit_rate@3", "r-precision", "precision@5-l2", "map-l2"]
 
@@ -53,7 +53,7 @@ def test_equals_ir_measures(lowest):
     wanted = {str(ir_measures.parse_measure(name)): name for name in IR_MEASURES}
     ours = {row["query_id"]: row for row in fm.rank(run, judged, IR_MEASURES).per_query.to_pylist()}
     seen = 0
-    # apart, as ir_measures takes some counts of the one kind for the other's, by the order of a set
+    # in separate calls: ir_measures mixes up counts of the two kinds, depending on the order of a set
     for judged_only in (False, True):
         asked = [ir_measures.parse_measure(name) for name in IR_MEASURES if ("judged_only" in name) == judged_only]
         for value in ir_measures.iter_calc(asked, judged, run):
@@ -70,5 +70,5 @@ def test_err_and_exponential_ndcg_equal_gdeval():
     wanted = {str(ir_measures.parse_measure(name)): name for name in names}
     ours = {row["query_id"]: row for row in fm.rank(run, judged, names).per_query.to_pylist()}
     for value in ir_measures.iter_calc([ir_measures.parse_measure(name) for name in names], judged, run):
-        # it prints five decimals
+        # gdeval prints five decimals
         assert ours[value.query_id][wanted[str(value.measure)]] == pytest.approx(value.value, abs=5.1e-6), value

@@ -31,7 +31,7 @@ OFFICIAL = [
     ("out.test.meas_params", "results.test", "qrels.test", {}),
 ]
 
-# trec_eval's names that ask for options in its own way
+# names of trec_eval with its own syntax for options
 RENAMED = {
     "utility_2,-1,0,0": "utility(hit=2,junk=-1,missed=0)",
     "ndcg_1=3,2=9,4=4.5": "ndcg(gains={1:3,2:9,4:4.5})",
@@ -134,7 +134,7 @@ def test_equals_pytrec_eval_on_fuzzed_queries(level):
     for row in ours.per_query.to_pylist():
         other = theirs[row["query_id"]]
         for name, called in PYTREC.items():
-            # it divides 0 by 0 where nothing is relevant
+            # pytrec_eval divides 0 by 0 for queries without relevant documents
             expected = 0.0 if math.isnan(other[called]) else other[called]
             assert math.isclose(row[name], expected, rel_tol=1e-12, abs_tol=1e-12), (name, row, other[called])
 

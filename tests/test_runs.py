@@ -165,7 +165,7 @@ def test_resumed_run_has_the_name_of_its_last_call(tmp_path):
     out = tmp_path / "scores.parquet"
     with pytest.raises(StoppedError):
         fm.score_files(tmp_path / "rows.parquet", out, metrics="token_f1", name="first", progress=stop)
-    assert fm.list_runs(tmp_path).num_rows == 0  # what is unfinished is no run
+    assert fm.list_runs(tmp_path).num_rows == 0  # unfinished runs are not listed
     found = fm.score_files(tmp_path / "rows.parquet", out, metrics="token_f1", name="second", resume=True)
     assert found.run.resumed_rows > 0
     undisturbed = tmp_path / "once" / "scores.parquet"

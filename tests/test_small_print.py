@@ -140,4 +140,4 @@ def test_sentence_is_embedded_without_citation_and_space(space: str) -> None:
         return np.ones((len(texts), 2))
 
     fm.grounding_overlap([f"Paris is old{space}[1]."], [["Paris."]], embedder=encode)
-    assert seen[-2:] == ["Paris is old.", "Paris."]  # an embedder is asked for the length of its vectors first
+    assert seen[-2:] == ["Paris is old.", "Paris."]  # the first call determines the vector length

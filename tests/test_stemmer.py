@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from fastmetrics.text.stemmer import stem
 
-# By rouge-score 0.1.2 with NLTK 3.10.  Martin Porter's own list has other stems: NLTK adds some rules to his.
+# By rouge-score 0.1.2 with NLTK 3.10.  Martin Porter's list has other stems because NLTK adds rules.
 STEMS = {
     **{"caresses": "caress", "ponies": "poni", "ties": "tie", "cats": "cat", "feed": "feed", "agreed": "agre"},
     **{"plastered": "plaster", "motoring": "motor", "conflated": "conflat", "sized": "size", "hopping": "hop"},

@@ -60,7 +60,7 @@ def state_of(values: list[float] | np.ndarray) -> State:
 
 
 @given(st.lists(FLOATS, min_size=1, max_size=30))
-@example([-1e308, -1e308, 1.7976931348623157e308, 1.7976931348623157e308])  # a deviation just between two floats
+@example([-1e308, -1e308, 1.7976931348623157e308, 1.7976931348623157e308])  # a deviation halfway between two floats
 @example([5e-324, 0.0])
 @settings(max_examples=150, deadline=None)
 def test_mean_and_deviation_are_correctly_rounded(values: list[float]) -> None:

@@ -94,7 +94,7 @@ def test_figures_equal_the_functions_for_any_batches(expected, monkeypatch):
     same(fm.summarize(scores).corpus, expected)
     same(fm.summarize(iter(scores.to_batches(max_chunksize=7))).corpus, expected)
     same(fm.summarize(pa.RecordBatchReader.from_batches(scores.schema, scores.to_batches(7))).corpus, expected)
-    same(fm.summarize(fm.score(typed(TABLE), NAMES)).corpus, expected)  # no row metric at all
+    same(fm.summarize(fm.score(typed(TABLE), NAMES)).corpus, expected)  # no row metric
     monkeypatch.setattr(SIZES, "batch_rows", 9)
     for threads in (1, 2):
         same(fm.summarize(fm.score(typed(TABLE), NAMES, threads=threads)).corpus, expected)

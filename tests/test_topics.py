@@ -57,7 +57,7 @@ def test_figures_of_known_topics(rows):
     groups = defaultdict(list)
     for at, row in zip(number, rows, strict=True):
         groups[at].append(row)
-    assert len(groups) == len({row[0] for row in rows})  # each corner is a topic of its own
+    assert len(groups) == len({row[0] for row in rows})  # each corner is a separate topic
     assert all(len({row[0] for row in own}) == 1 for own in groups.values())
     stop = {*lexicon("stop_en"), *lexicon("stop_ru")}
     words = reference.typical_words([row[1] for row in rows], number, stop)

@@ -42,7 +42,7 @@ def test_cache_hit_rate_equals_the_definition(rows, tau, sizes):
     table = found.to_arrow().to_pylist()
     for row, near in zip(table, expected, strict=True):
         assert row["cosine"] == (None if near is None else pytest.approx(near[0], abs=1e-6))
-        if near is not None:  # of equally near rows float32 may choose another
+        if near is not None:  # float32 may choose another of equally near rows
             chosen = reference.cosine(rows[row["stored_row"]]["v"], rows[table.index(row)]["v"])
             assert chosen == pytest.approx(near[0], abs=1e-6)
     hits = [near is not None and near[0] > tau for near in expected]
@@ -92,7 +92,7 @@ def test_context_preservation_equals_the_definition(rows, chance):
     sizes = [sum(row[0] == one for row in rows) for one in {row[0] for row in rows}]
     assert (found.sessions, found.single) == (len(sizes), sizes.count(1))
     assert found.pairs == sum(sizes) - len(sizes)
-    if len({row[:2] for row in rows}) == len(rows):  # with no turn twice, the order of rows cannot show
+    if len({row[:2] for row in rows}) == len(rows):  # without repeated turns, row order does not matter
         order = pa.array(chance.sample(range(len(rows)), len(rows)), pa.int64())
         turned = pa.table(log).take(order)
         assert str(fm.context_preservation(turned).context_preservation) == str(found.context_preservation)

@@ -49,7 +49,7 @@ def test_duplicate_key_counts_once_with_its_first_vector(tmp_path: Path):
     cache.put(keys, [[number] for number in range(600)])
     cache.put(keys[:300], [[-1.0]] * 300)
     assert len(cache) == 600
-    more = [key(number, 8) for number in range(900)]  # with which the table is too small
+    more = [key(number, 8) for number in range(900)]  # these exceed the size of the table
     cache.put([*keys[100:200], *more], [[-1.0]] * 100 + [[number] for number in range(900)])
     assert len(cache) == 1500
     assert cache.get([*keys, *more])[:, 0].tolist() == [*range(600), *range(900)]

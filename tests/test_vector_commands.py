@@ -98,7 +98,7 @@ def test_match_writes_answers(tmp_path: Path):
 
 def test_search_below_requested_recall_is_reported(tmp_path: Path):
     rows = np.random.default_rng(0).standard_normal((3000, 8)).astype(np.float32)
-    rows[0] = 1e20  # beside it float32 cannot tell the others apart
+    rows[0] = 1e20  # next to this row, float32 cannot distinguish the others
     np.save(tmp_path / "v.npy", rows)
     run("index", tmp_path / "v.npy", "-o", tmp_path / "index", "--metric", "euclidean", "--method", "ivf")
     printed = run("search", tmp_path / "index", tmp_path / "v.npy", "-o", tmp_path / "run.jsonl")

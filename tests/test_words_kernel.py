@@ -17,7 +17,7 @@ MASK, TAG = (1 << 64) - 1, 0xFFFFFFFF << 32
 LETTERS = frozenset(b"abcdefghijklmnopqrstuvwxyz0123456789!#$%&'*+-./:<=>?@^_|~")
 
 # The halves of a word's first sixteen bytes and the eights of its tail are numbers; ``kernels.vocabulary`` mixes them
-# in turn. All of it can be undone, so that a part of a word can be made which gives a hash that is asked for.
+# in turn. Every step is invertible, so a test can construct a part of a word with a chosen hash.
 
 
 def number(part: bytes) -> int:

@@ -189,7 +189,7 @@ def test_folder_counts_as_unfinished_if_it_can_be_resumed(path: Path) -> None:
 
 def test_lock_error_names_the_holder(path: Path) -> None:
     path.mkdir()
-    (path / "owner").write_text("123456789012345678901")  # of an earlier run, whose number was longer
+    (path / "owner").write_text("123456789012345678901")  # left by an earlier run with a longer process id
     with again(path), pytest.raises(OutputError) as caught, again(path):
         pass
     assert str(caught.value) == f"another run (process {os.getpid()}) is writing {path.with_suffix('')}"

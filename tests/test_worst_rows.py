@@ -72,7 +72,7 @@ def test_texts_are_matched_by_id_from_any_file(tmp_path, kind):
         answers.write_text("".join(json.dumps(row) + "\n" for row in rows))
     elif kind == "parquet":
         pq.write_table(pa.Table.from_pylist(rows), answers, row_group_size=33)
-    elif kind == "csv":  # a cell of CSV is one text
+    elif kind == "csv":  # a CSV cell is a single text
         rows = [{**row, "reference": row["id"], "contexts": "a"} for row in rows]
         pa.csv.write_csv(pa.Table.from_pylist(rows), answers)
     found = fm.worst_rows(SCORES, "token_f1", n=7, answers=rows if kind == "table" else answers).to_pylist()

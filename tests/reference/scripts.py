@@ -6,7 +6,7 @@ import unicodedata
 
 LOOK = 32
 
-# First words of the names of letters of scripts that write no spaces between words.
+# First words of the Unicode names of letters in scripts without spaces between words.
 UNSPACED = (
     "THAI",
     "LAO",
