@@ -1,4 +1,4 @@
-"""What the commands that read logs have in common: their options, and where their figures go."""
+"""The common parts of the commands that read logs: options, and output of figures."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ AsJson = Annotated[bool, typer.Option("--json", help="Print JSON instead of tabl
 
 
 class Figures(Protocol):
-    """What a report on a log offers."""
+    """The interface of a report on a log."""
 
     def to_json(self) -> str: ...
 
 
 def check_out(out: str | None, overwrite: bool) -> None:
-    """Raise ``OutputError``, before anything is read, for an output that exists."""
+    """Raise ``OutputError`` for an existing output; called before reading."""
     if out is not None and os.path.exists(out) and not overwrite:
         raise OutputError(f"{out} exists; choose ", Argument("overwrite", True), " to replace it")
 

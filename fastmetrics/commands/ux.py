@@ -1,4 +1,4 @@
-"""``fastmetrics ux``: what a cache would save, and whether sessions keep to one thread."""
+"""``fastmetrics ux``: hit rate of a hypothetical cache, and similarity of successive questions in sessions."""
 
 from __future__ import annotations
 
@@ -50,13 +50,13 @@ def ux(
 
 
 class Together:
-    """Figures of several kinds in one JSON."""
+    """Figures of several kinds in one JSON document."""
 
     def __init__(self, found: list[Any]) -> None:
         self._found = found
 
     def to_json(self) -> str:
-        """All of them in one object; the names of their fields differ but for the rows left out."""
+        """All figures in one object; their field names differ, except for the number of excluded rows."""
         named = ("cache", "sessions")
         return json.dumps(
             {name: json.loads(one.to_json()) for name, one in zip(named, self._found, strict=False)}, indent=2

@@ -1,4 +1,4 @@
-"""Tables and notes as HTML, by the templates that pages share: what a notebook shows of a result."""
+"""Tables and notes as HTML from templates shared by all pages: the display of results in notebooks."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 def environment(*folders: str) -> Environment:
     """Templates of these folders of the package and of those that all pages share; every value is escaped.
 
-    Raises ``ImportError`` where Jinja2 is not installed.
+    Raises ``ImportError`` if Jinja2 is not installed.
     """
     import jinja2
 
@@ -39,7 +39,7 @@ def _own() -> Environment | None:
 
 
 def html_of(grids: Sequence[Any], notes: Sequence[str]) -> str | None:
-    """The tables and notes as HTML that asks for nothing; None where Jinja2 is not installed."""
+    """The tables and notes as HTML without external resources; None if Jinja2 is not installed."""
     made = _own()
     if made is None:
         return None

@@ -37,7 +37,7 @@ class Task:
     signed: pa.Schema | None = None
 
     def worker(self) -> Worker:
-        """What scores chunks."""
+        """The function that scores chunks."""
         return Worker(self.source, self.selection, self.score, self.schema, skip=self.skip)
 
 

@@ -30,13 +30,13 @@ def signature(planned: Plan) -> dict[str, Any]:
 
 
 def _settings(score: Score) -> dict[str, Any]:
-    """The metric and its options; of a metric from outside this package its code too, which no version tells."""
+    """The metric and its options; for a metric from outside this package also its code."""
     code = code_of(score.metric)
     return {"metric": score.metric.name, **({} if code is None else {"code": code}), **_jsonable(score.options)}
 
 
 def code_of(metric: Metric) -> str | None:
-    """A digest of the code of a metric from outside this package, as that is known by no version; else None."""
+    """A digest of the code of a metric from outside this package (without a known version); else None."""
     if metric.function.__module__.startswith("fastmetrics."):
         return None
     return hashlib.sha256(inspect.getsource(inspect.unwrap(metric.function)).encode()).hexdigest()[:16]

@@ -1,1 +1,1 @@
-"""One page that a team opens from a file: figures of all rows, and the rows behind them."""
+"""Reports as one HTML page that opens from a file: figures of all rows, and selected rows."""

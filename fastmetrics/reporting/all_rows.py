@@ -1,4 +1,4 @@
-"""All rows of a report in files that its page loads as they are needed: a column a metric, lines, and texts."""
+"""All rows of a report in files that its page loads on demand: one column per metric, lines, and texts."""
 
 from __future__ import annotations
 
@@ -21,15 +21,15 @@ from fastmetrics.reporting.row_texts import JUDGED, Seen, cut, shown_texts
 from fastmetrics.reporting.text_spill import KeptTexts, SpilledTexts
 
 MARK = "rows/folder.json"
-"""The file by which a folder is known as one of a report."""
+"""The file that marks a folder as a report."""
 _LINE = 120
-"""The characters of a question that stand in a line."""
+"""Maximum characters of a question in a line."""
 _EXACT = 2.0**24
-"""Up to here float32 holds every whole number."""
+"""Largest integer up to which float32 represents all integers exactly."""
 
 
 class RowFiles:
-    """Writes all rows into a folder; ``page`` is what the script has to know to read them."""
+    """Writes all rows into a folder; ``page`` is the data that the script needs to read them."""
 
     def __init__(self, folder: Path, rows: PairedRows, asked: Asked, seen: Seen | None) -> None:
         self.folder, self.rows = folder / "rows", rows
@@ -53,7 +53,7 @@ class RowFiles:
         (folder / MARK).write_text(json.dumps({"report": "fastmetrics", "rows": rows.n}) + "\n", encoding="utf-8")
 
     def _column(self, name: str, values: Floats) -> str:
-        """Write a column of scores; the type of its numbers."""
+        """Write a column of scores; return the type of its numbers."""
         kind = kind_of(values)
         self._write(name, json.dumps(_encoded(values, kind)))
         return kind
@@ -100,7 +100,7 @@ class RowFiles:
 
 
 def kind_of(values: Floats) -> str:
-    """``f4``, where that shows the values as they are, or else ``f8``."""
+    """``f4`` if float32 is exact for the displayed values, else ``f8``."""
     known = values[np.isfinite(values)]
     return "f8" if len(known) and float(np.abs(known).max()) > _EXACT else "f4"
 
@@ -124,7 +124,7 @@ def _earlier(folder: Path, rows: PairedRows, texts: Any) -> KeptTexts | SpilledT
 
 
 def _by_weight(written: Sequence[str]) -> Iterator[tuple[int, Sequence[str]]]:
-    """The rows of each file of texts, and the place of the first."""
+    """The rows of each file of texts, and the position of the first row."""
     first = weight = 0
     for at, one in enumerate(written):
         weight += len(one)
@@ -134,7 +134,7 @@ def _by_weight(written: Sequence[str]) -> Iterator[tuple[int, Sequence[str]]]:
 
 
 def _matrix(columns: Sequence[Floats], rows: slice) -> Floats:
-    """The rows one after the other, each with the scores of all metrics."""
+    """The rows in order, each with the scores of all metrics."""
     return np.column_stack([one[rows] for one in columns]) if columns else np.zeros(0)
 
 

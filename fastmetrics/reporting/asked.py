@@ -1,4 +1,4 @@
-"""What a report is asked for."""
+"""The options of a report."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 
 @dataclass(frozen=True)
 class Asked:
-    """What beside scores goes into a report, and how systems are compared."""
+    """The contents of a report in addition to scores, and the settings of comparisons."""
 
     baseline: Any
     texts: Any
@@ -24,4 +24,4 @@ class Asked:
     seed: int
     threads: int | None
     folder: Path | None = None
-    """Where all rows go, if all are asked for."""
+    """The folder for all rows, if requested."""

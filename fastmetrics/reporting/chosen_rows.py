@@ -1,4 +1,4 @@
-"""The rows of a page, most telling first, as its script reads them, and the strata that they are of."""
+"""The rows of a page, most informative first, in the form that its script reads, and their strata."""
 
 from __future__ import annotations
 
@@ -18,17 +18,17 @@ from fastmetrics.results.correlations import Correlations
 from fastmetrics.results.declared_metrics import declared_better
 
 BUDGET = 3_600_000
-"""The bytes of the rows in a page."""
+"""Maximum bytes of the rows in a page."""
 POOL = 1_000
-"""Among how many rows, those with the most hallucination, the unsupported anchors are counted."""
+"""Number of rows, with the highest hallucination scores, whose unsupported anchors are counted."""
 
 
 def chosen_rows(
     rows: PairedRows, paired: Correlations | None, asked: Asked, seen: Seen | None = None
 ) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
-    """The rows of the page, most telling first, and its strata with the places of their rows.
+    """The rows of the page, most informative first, and its strata with the positions of their rows.
 
-    ``seen`` is called with the columns of all rows that texts are read of.
+    ``seen`` is called with the columns of all rows whose texts are read.
     """
     found, texts = _strata(rows, paired, asked, seen)
     chosen = candidates(found, rows.n)
@@ -44,7 +44,7 @@ def chosen_rows(
 
 
 def strata_of_all(rows: PairedRows, paired: Correlations | None, asked: Asked) -> list[dict[str, Any]]:
-    """The strata with the numbers of their rows, for a page that holds all rows."""
+    """The strata with the numbers of their rows, for a page with all rows."""
     found, _ = _strata(rows, paired, asked, None)
     return [_stratum_data(one, {int(row): int(row) for row in one.places}) for one in found]
 
@@ -52,7 +52,7 @@ def strata_of_all(rows: PairedRows, paired: Correlations | None, asked: Asked) -
 def _strata(
     rows: PairedRows, paired: Correlations | None, asked: Asked, seen: Seen | None
 ) -> tuple[list[Stratum], dict[int, dict[str, Any]]]:
-    """The strata, and the texts of the rows that were looked at to find them."""
+    """The strata, and the texts that were read to find them."""
     pairs = [(one.a, one.b) for one in paired or () if one.agreement < 1]
     found = strata(rows.names, rows.main.values, rows.before, declared_better(rows.names), pairs)
     pool = _hallucinating(rows)
@@ -65,7 +65,7 @@ def _strata(
 def told_rows(
     rows: PairedRows, chosen: Sequence[int], texts: Sequence[Mapping[str, Any]], asked: Asked
 ) -> Iterator[dict[str, Any]]:
-    """Each of the rows as the script reads it: its place, id, texts, scores, and the baseline's scores and answer."""
+    """Each row in the form that the script reads: position, id, texts, scores, and the baseline's scores and answer."""
     after = [rows.main.values(name)[list(chosen)] for name in rows.names]
     before = [None if (one := rows.before(name)) is None else one[list(chosen)] for name in rows.names]
     earlier = rows.earlier_answers(chosen, asked.baseline_texts)
@@ -82,7 +82,7 @@ def told_rows(
 
 
 def _hallucinating(rows: PairedRows) -> list[int]:
-    """The rows of the most hallucination, where it was scored."""
+    """The rows with the highest hallucination scores, if the metric was computed."""
     name = next((name for name in rows.names if re.split(r"[@(]", name)[0] == "hallucination"), None)
     if name is None:
         return []
@@ -91,7 +91,7 @@ def _hallucinating(rows: PairedRows) -> list[int]:
 
 
 def _unsupported(pool: Sequence[int], texts: Mapping[int, Mapping[str, Any]]) -> list[Stratum]:
-    """Of the pool the rows with the most anchors that no context supports."""
+    """The rows of the pool with the most anchors that no context supports."""
     counts = np.array([sum(not one[2] for one in texts[row].get("anchors", ())) for row in pool], np.float64)
     places = least(np.where(counts > 0, -counts, np.nan), EACH)
     chosen = np.asarray(pool, np.int64)[places]
@@ -104,5 +104,5 @@ def _stratum_data(one: Stratum, place: Mapping[int, int]) -> dict[str, Any]:
 
 
 def short(value: float | None) -> float | None:
-    """The value with six significant digits; None for none that is finite."""
+    """The value with six significant digits; None if it is not finite."""
     return None if value is None or not np.isfinite(value) else float(f"{value:.6g}")

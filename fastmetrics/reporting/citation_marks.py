@@ -1,4 +1,4 @@
-"""The citation marks of answers, and whether what they cite supports the sentence that they stand in."""
+"""The citation marks of answers, and whether the cited contexts support their sentences."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from fastmetrics.scoring.verdict_reasons import anchors
 from fastmetrics.text.segmentation import statements
 
 SUPPORTED, UNSUPPORTED, PLAIN, NO_CONTEXT = "cited_supported", "cited_unsupported", "cited", "cited_nothing"
-"""The cited context holds all numbers, dates and claims of the sentence; lacks some; there are none; is not there."""
+"""The cited context has all values and claims of the sentence; lacks some; nothing to check; no such context."""
 
 
 class Mark(NamedTuple):
-    """A mark: the characters that it spans, the context that it names, from 1, and what is to be said of it."""
+    """A mark: its span in characters, the number of the cited context (from 1), and its status."""
 
     start: int
     stop: int
@@ -60,7 +60,7 @@ def citation_marks(answers: Sequence[str], contexts: Sequence[Sequence[str]]) ->
 
 
 def _sentences(answers: Sequence[str]) -> Iterator[_Sentence]:
-    """The sentences of the answers that hold a mark, and the place of each, in characters."""
+    """The sentences of the answers that contain a mark, and the position of each, in characters."""
     rows = [row for row, answer in enumerate(answers) if re.search(PATTERN, answer)]
     text = text_of_strings([answers[row] for row in rows])
     cut = statements(text)

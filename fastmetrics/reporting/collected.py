@@ -1,4 +1,4 @@
-"""All that a report shows, made of the results that functions of the package give anyway."""
+"""The contents of a report, collected from results of the package's public functions."""
 
 from __future__ import annotations
 
@@ -38,17 +38,17 @@ from fastmetrics.results.summary import Summary
 from fastmetrics.results.trend import trend
 
 _CORRELATED = 40
-"""How many metrics are correlated, of very many the first."""
+"""Maximum number of correlated metrics: the first ones."""
 _TRENDS = 8
-"""How many metrics are shown over runs."""
+"""Maximum number of metrics with trends over runs."""
 _FIRST = ("overview", "distributions", "comparison", "rows")
 _CORRELATED_ROWS = 20_000
-"""Of how many rows: each pair of metrics that miss other rows ranks its rows anew."""
+"""Maximum number of rows for correlations: each pair of metrics with different missing rows needs its own ranking."""
 
 
 @dataclass(frozen=True)
 class Collected:
-    """What templates show, what the page's script reads, and how many rows there are and are shown."""
+    """The data of the templates, the data of the page's script, and the total and shown numbers of rows."""
 
     parts: Mapping[str, Any]
     data: Mapping[str, Any]
@@ -57,7 +57,7 @@ class Collected:
 
 
 def collect(scores: Any, asked: Asked) -> Collected:
-    """Everything of one report."""
+    """Collect the contents of one report."""
     read = _read(scores, asked)
     names, base, summary = read.names, read.base, read.summary
     drawn = histograms(read.main, metrics=names) if names else {}
@@ -180,7 +180,7 @@ def _further_pages(
 
 
 def _held(run: ScoreRun, asked: Asked) -> ScoreRun:
-    """The run with what a report reads of it in memory, read once; its ids are checked before its scores take room."""
+    """The run with the columns of the report in memory, read once; ids are checked before scores are loaded."""
     if (asked.texts is not None or asked.baseline is not None) and run.id_column is not None:
         run.ids(run.id_column)
     texts = [yours for name, yours in resolve(run.columns, needed=()).items() if name in JUDGED]
@@ -189,7 +189,7 @@ def _held(run: ScoreRun, asked: Asked) -> ScoreRun:
 
 
 def _trends(asked: Asked, names: Sequence[str], base: Summary | None, charts: Charts) -> list[dict[str, Any]]:
-    """The trends of the first metrics over the runs of a folder, those of the primary table before others.
+    """The trends of the first metrics over the runs of a folder, metrics of the primary table first.
 
     The chart of a metric has a line of its means, the bounds of their intervals, and the baseline's mean.
     """
@@ -210,7 +210,7 @@ def _trends(asked: Asked, names: Sequence[str], base: Summary | None, charts: Ch
 
 
 def _spread(run: ScoreRun, names: Sequence[str]) -> pa.Table:
-    """The scores of all rows, or of very many of some at equal distances."""
+    """The scores of all rows, or, for very many rows, of an evenly spaced sample."""
     table = run.read(names)
     step = -(-table.num_rows // _CORRELATED_ROWS)
     return table if step < 2 else table.take(pa.array(np.arange(0, table.num_rows, step)))

@@ -20,21 +20,21 @@ _MANY_ROWS = 100_000
 
 @dataclass(frozen=True)
 class Difference:
-    """A metric of two systems: its figures as text, how it is to be read, and where its interval is drawn."""
+    """A metric of two systems: its figures as text, its interpretation, and the position of its interval."""
 
     metric: str
     pair: str
     cells: Sequence[str]
     verdict: str
     turn: str
-    """gain, loss, change or same: by the verdict, which chance alone does not make."""
+    """gain, loss, change or same, from the test's verdict."""
     drawn: tuple[float, float, float] | None
-    """Low, Δ and high in percent of a line whose middle is 0."""
+    """Low, Δ and high in percent of a line with 0 in the middle."""
 
 
 @dataclass(frozen=True)
 class Against:
-    """All that the page on a comparison shows."""
+    """The contents of the comparison page."""
 
     systems: Sequence[str]
     differences: Sequence[Difference]

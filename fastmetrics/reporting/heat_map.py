@@ -1,4 +1,4 @@
-"""Segments by metrics, each cell coloured by how much better or worse it is."""
+"""Heat map of segments and metrics; the colour of a cell shows how much better or worse it is."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ from fastmetrics.results.interval_summary import IntervalSummary
 from fastmetrics.results.score_runs import ScoreRun
 
 SEGMENTS = 60
-"""How many segments of a column are told apart, those of most rows; the others are one."""
+"""Maximum number of segments per column: those with the most rows; the others are merged."""
 METRICS = 16
-"""How many metrics a heat map has."""
+"""Maximum number of metrics in a heat map."""
 
 
 @dataclass(frozen=True)
 class HeatCell:
-    """A figure of a segment: as text, how good it is from −3 to 3 (None: nothing says), and whether it stands out."""
+    """A figure of a segment: text, level from −3 (bad) to 3 (good) or None, and whether it is marked as notable."""
 
     text: str
     level: int | None
@@ -34,16 +34,16 @@ class HeatCell:
 
 @dataclass(frozen=True)
 class HeatMap:
-    """Rows of segments, columns of metrics; a cell is None where a segment has no such figure."""
+    """Rows of segments, columns of metrics; a cell is None if the segment has no such figure."""
 
     metrics: Sequence[str]
     lines: Sequence[tuple[str, Sequence[HeatCell | None]]]
     n_metrics: int
-    """How many metrics there are, with those that are not shown."""
+    """Number of metrics, including those not shown."""
 
 
 def fewer_segments(runs: Sequence[ScoreRun], by: Sequence[str]) -> tuple[list[ScoreRun], list[str]]:
-    """The runs with the rarer values of the columns ``by`` made one, where there are many; and notes on which."""
+    """The runs with the rarer values of the columns ``by`` merged if there are many, and notes about them."""
     notes: list[str] = []
     made = list(runs)
     for name in by:
@@ -92,7 +92,7 @@ def heat_of_changes(found: Comparison) -> HeatMap | None:
 
 
 def heat_of_means(found: IntervalSummary) -> HeatMap | None:
-    """The means by segment and metric, coloured by how far they are from the mean of all rows."""
+    """The means by segment and metric, coloured by their difference from the mean of all rows."""
     whole = {one.metric: one.mean for one in found if one.segment is None}
     cells = {
         (str(one.segment), one.metric): (

@@ -1,4 +1,4 @@
-"""What judges said of the rows that a report shows."""
+"""Judgements of the rows in a report."""
 
 from __future__ import annotations
 

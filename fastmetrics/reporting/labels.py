@@ -1,4 +1,4 @@
-"""What a report says besides figures, in each language."""
+"""The words of a report in each language."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Charts of lines, which the page's script draws."""
+"""Line charts, drawn by the page's script."""
 
 from __future__ import annotations
 
@@ -12,30 +12,30 @@ from fastmetrics.reporting.plain_text import visible
 
 @dataclass(frozen=True)
 class LineChart:
-    """Lines over common places; a value is None where a line has none."""
+    """Lines over common positions; a missing value is None."""
 
     name: str
-    """What the chart shows, for those who cannot see it."""
+    """The text alternative of the chart, for screen readers."""
     x_title: str
     x: Sequence[float]
     lines: Mapping[str, Sequence[float | None]]
     words: bool = False
-    """Whether the names are keys of labels, which depend on the language."""
+    """Whether the names are keys of translated labels."""
 
     def data(self) -> dict[str, Any]:
-        """What the script reads."""
+        """The data for the script."""
         lines = [{"name": visible(name), "y": list(map(short, values))} for name, values in self.lines.items()]
         named = {"name": visible(self.name), "x_title": visible(self.x_title), "words": self.words}
         return {**named, "x": list(self.x), "lines": lines}
 
 
 class Charts:
-    """The charts of a page, by the numbers that its templates name them by."""
+    """The charts of a page, by the numbers that its templates use."""
 
     def __init__(self) -> None:
         self.held: list[LineChart] = []
 
     def add(self, chart: LineChart) -> int:
-        """Keep a chart; its number."""
+        """Store a chart; return its number."""
         self.held.append(chart)
         return len(self.held) - 1

@@ -1,4 +1,4 @@
-"""The page: templates filled in, and all that it needs inside it, under a policy that lets nothing else in."""
+"""Rendering the self-contained page from templates; its content security policy blocks all other resources."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ SCRIPTS = tuple(f"{name}.js" for name in _PARTS)
 
 
 def chart_library() -> str:
-    """The text of plotly.js; raises ``MissingExtraError`` where its package is not installed."""
+    """The text of plotly.js; raises ``MissingExtraError`` if its package is not installed."""
     try:
         import plotly
     except ImportError as error:
@@ -33,7 +33,7 @@ def chart_library() -> str:
 
 
 def rendered(parts: Mapping[str, Any], data: Mapping[str, Any], library: str) -> str:
-    """The page of these parts, which templates show, and data, which its script reads."""
+    """The page from the parts for its templates and the data for its script."""
     own = "\n".join(_static(name) for name in SCRIPTS)
     shards = " 'self' file:" if data["all"] else ""
     policy = (
@@ -61,7 +61,7 @@ def _static(name: str) -> str:
 
 @cache
 def _environment() -> Environment:
-    """The templates; raises ``MissingExtraError`` where Jinja2 is not installed."""
+    """The templates; raises ``MissingExtraError`` if Jinja2 is not installed."""
     try:
         made = environment("reporting/templates")
     except ImportError as error:

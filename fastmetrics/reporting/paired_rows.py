@@ -1,4 +1,4 @@
-"""The rows that a report shows, and the row of the baseline that each of them meets."""
+"""The rows of a report, and the matching row of the baseline for each."""
 
 from __future__ import annotations
 
@@ -19,24 +19,24 @@ from fastmetrics.results.score_runs import ScoreRun
 from fastmetrics.stats.human_labels import numbers
 
 _LABEL = 300
-"""The characters of an id that are shown."""
+"""Maximum characters of a displayed id."""
 
 
 @dataclass(frozen=True)
 class PairedRows:
-    """The rows of a run with their ids, and the places of the baseline's rows of the same ids, −1 for none."""
+    """The rows of a run with their ids, and the positions of the baseline's rows with the same ids, −1 for none."""
 
     main: ScoreRun
     base: ScoreRun | None
     names: Sequence[str]
     ids: pa.Array | None
-    """The ids as text, where texts or a baseline need them."""
+    """The ids as text, if texts or a baseline need them."""
     labels: pa.Array | None
     partner: Ints | None
 
     @classmethod
     def of(cls, main: ScoreRun, base: ScoreRun | None, names: Sequence[str], asked: Asked) -> PairedRows:
-        """The rows of a run beside those of a baseline; raises ``ColumnError`` where ids are needed and missing."""
+        """Match the rows of a run to those of a baseline; raises ``ColumnError`` if required ids are missing."""
         needs_ids = asked.texts is not None or base is not None
         if needs_ids and main.id_column is None:
             raise ColumnError(f"{main.name} has no id column, by which its rows and their texts could meet")
@@ -54,11 +54,11 @@ class PairedRows:
 
     @property
     def n(self) -> int:
-        """How many rows there are."""
+        """Number of rows."""
         return int(self.main.read(self.names[:1]).num_rows) if self.names else 0
 
     def before(self, name: str) -> Floats | None:
-        """The baseline's scores of the rows, or None where it has none."""
+        """The baseline's scores of the rows, or None without a baseline or score."""
         if self.base is None or self.partner is None or name not in self.base.scores:
             return None
         return np.append(self.base.values(name), np.nan)[self.partner]
@@ -68,18 +68,18 @@ class PairedRows:
         return numbers(self.main.read([name]).column(0).slice(start, stop - start))
 
     def part_before(self, name: str, start: int, stop: int) -> Floats:
-        """The baseline's scores of these rows, NaN where it has none."""
+        """The baseline's scores of these rows, NaN if missing."""
         if self.base is None or self.partner is None or name not in self.base.scores:
             return np.full(stop - start, np.nan)
         places = self.partner[start:stop]
         return numbers(self.base.read([name]).column(0).take(pa.array(places, mask=places < 0)))
 
     def label(self, row: int) -> str:
-        """What a row is called: its id, or its number."""
+        """The label of a row: its id, or its number."""
         return str(row) if self.labels is None else cut(self.labels[row].as_py())[:_LABEL]
 
     def earlier_answers(self, rows: Sequence[int], texts: Any) -> list[str | None]:
-        """The baseline's answers to the rows, where they are known."""
+        """The baseline's answers to the rows, if known."""
         if self.base is None or not rows or self.partner is None:
             return [None] * len(rows)
         if texts is not None:

@@ -1,4 +1,4 @@
-"""Text as a page may show it: no character that hides, turns round or ends what stands beside it."""
+"""Text that is safe to display: without characters that hide, reverse or end the adjacent text."""
 
 from __future__ import annotations
 

@@ -26,10 +26,10 @@ from fastmetrics.vectors.project import AXES, Points
 
 FORMATS = ("svg", "png")
 MOST = 16
-"""Metrics drawn of many, the first of them."""
+"""Maximum number of plotted metrics: the first ones."""
 _LABEL = 40
 _DARKEST = 6
-"""Levels to the ends of the colours, of which the outer ones are too dark for black text."""
+"""Number of levels up to the ends of the colour map, whose outer levels are too dark for black text."""
 _CATEGORIES = 10
 # the colours of Okabe and Ito, distinguishable with colour blindness
 _PALETTE = (
@@ -103,9 +103,9 @@ def plot(found: Any, path: str | Path, *, color: Sequence[Any] | None = None, ov
 
 
 def check_target(path: str | Path, overwrite: bool) -> str:
-    """The format that the suffix of a path says.
+    """The format given by the suffix of a path.
 
-    Raises what :func:`plot` raises for a path that it cannot write, and without matplotlib.
+    Raises the errors of :func:`plot` for a path that it cannot write, and without matplotlib.
     """
     suffix = Path(path).suffix.lower().removeprefix(".")
     if suffix not in FORMATS:
@@ -119,13 +119,13 @@ def check_target(path: str | Path, overwrite: bool) -> str:
 
 
 def _said(text: Any) -> str:
-    """A label, without signs that would be invisible, and cut if it is long."""
+    """A label without invisible characters, truncated if it is long."""
     whole = visible(str(text))
     return whole if len(whole) <= _LABEL else whole[: _LABEL - 1] + "…"
 
 
 def _cells(figure: Any, count: int, height: float = 2.0) -> list[Any]:
-    """Axes for so many charts, four in a line at most."""
+    """Axes for the given number of charts, at most four per line."""
     columns = min(4, count)
     lines = math.ceil(count / columns)
     figure.set_size_inches(max(3.2, 2.6 * columns), height * lines + 0.4)
@@ -178,7 +178,7 @@ def _means(figure: Any, found: IntervalSummary) -> None:
 
 
 def _heat(figure: Any, heat: HeatMap) -> None:
-    """Segments by metrics; purple is good, orange bad, grey says nothing; a * stands out from chance."""
+    """Segments by metrics; purple is good, orange is bad, grey is neutral; a * marks a significant cell."""
     figure.set_size_inches(2.4 + 1.1 * len(heat.metrics), 1.0 + 0.28 * len(heat.lines))
     axes = figure.add_subplot()
     levels = np.array([[(one.level or 0) if one else 0 for one in cells] for _, cells in heat.lines], float)
@@ -241,7 +241,7 @@ _Style = Callable[[Any], Mapping[str, Any]]
 
 
 def _groups(found: Points, color: Sequence[Any] | None) -> list[tuple[str | None, Any, _Style]]:
-    """The rows of each colour, with the name of a category, and how they are drawn."""
+    """The rows of each colour, with the name of their category, and their drawing style."""
     every = np.ones(found.rows, np.bool_)
     if color is None:
         return [(None, every, lambda _: {"color": _PALETTE[0]})]

@@ -1,4 +1,4 @@
-"""Readings: what a mean is usually taken to say (S2's bands); a help to the eye, never a truth."""
+"""Readings: the usual interpretation of a mean (S2's bands), a rough guide only."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from fastmetrics.declaration.metric import Better
 
 @dataclass(frozen=True)
 class Band:
-    """A mean above ``good`` is good, one below ``poor`` is poor; between them it is middling."""
+    """A mean above ``good`` is good, below ``poor`` it is poor, and between them it is medium."""
 
     good: float
     poor: float | None = None
-    """None where the source names no poor mean: then what is not good has no reading."""
+    """None if the source defines no poor mean; a mean that is not good then has no reading."""
 
 
 READINGS: Mapping[str, Band] = {
@@ -47,7 +47,7 @@ def reading(metric: str, mean: float) -> str | None:
 
 
 def turn(better: Better, delta: float) -> str:
-    """Whether a difference is a gain, a loss or neither known: ``gain``, ``loss``, ``change`` or ``same``."""
+    """The kind of a difference: ``gain``, ``loss``, ``change`` (direction unknown) or ``same``."""
     if math.isnan(delta) or delta == 0:
         return "same"
     if better is None:

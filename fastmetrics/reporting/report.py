@@ -1,4 +1,4 @@
-"""``fm.report``: scores, their texts and a comparison as one page that opens from a file."""
+"""``fm.report``: scores, texts and a comparison as one HTML page that opens from a file."""
 
 from __future__ import annotations
 
@@ -28,13 +28,13 @@ INDEX = "report.html"
 
 @dataclass(frozen=True)
 class Report:
-    """A report that was written: where, how many rows there are and how many of them it shows, and its weight."""
+    """A written report: its path, the total and shown numbers of rows, and its size."""
 
     path: str
     n_rows: int
     n_shown: int
     n_bytes: int
-    """All of the page, and of the files of its rows, but its chart library."""
+    """Bytes of the page and the files of its rows, without the chart library."""
     library_bytes: int
 
     def __str__(self) -> str:
@@ -140,7 +140,7 @@ def report(
 
 
 def _is_rows(scores: Sequence[Any]) -> bool:
-    """Whether a list is one table of rows rather than several runs: its items map names to single values."""
+    """Whether a list is one table of rows instead of several runs: its items map names to single values."""
     return bool(scores) and isinstance(scores[0], Mapping) and not _is_table(scores[0])
 
 
@@ -149,7 +149,7 @@ def _is_table(value: Mapping[Any, Any]) -> bool:
 
 
 def _is_named(scores: Any) -> bool:
-    """Whether a mapping holds runs by name rather than columns: one of its values is a path or a table."""
+    """Whether a mapping contains runs by name instead of columns: one of its values is a path or a table."""
     if not isinstance(scores, Mapping):
         return False
     return any(

@@ -1,4 +1,4 @@
-"""The page of retrieval: metrics at several cut-offs, and the share of relevant documents at each place."""
+"""The retrieval page: metrics at several cut-offs, and the share of relevant documents at each rank."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from fastmetrics.results.summary import Summary
 from fastmetrics.retrieval.rankings import Rankings, grades_of, judge, rankings
 
 PLACES = 50
-"""The places of a ranking that are looked at."""
+"""Number of ranks in the charts."""
 _LISTS = ("retrieved_ids", "relevant_ids")
 _NAME = re.compile(r"([^@]+)@(\d+)(\D.*)?")
 
@@ -34,7 +34,7 @@ class CutOffs:
 
 @dataclass(frozen=True)
 class ByPlace:
-    """What stands at each place: a chart, and its figures."""
+    """Relevance at each rank: a chart, and its figures."""
 
     chart: int
     lines: Sequence[tuple[str, ...]]
@@ -46,14 +46,14 @@ class ByPlace:
 
 @dataclass(frozen=True)
 class RetrievalPage:
-    """What the page shows; nothing, where there is neither."""
+    """The contents of the page; empty without cut-offs and rankings."""
 
     families: Sequence[CutOffs]
     places: ByPlace | None
 
 
 class PlaceCounts:
-    """Counts of all rows, added piece by piece: documents at each place, relevant ones, and the first relevant one."""
+    """Counts summed over pieces of rows, per rank: documents, relevant documents, first relevant documents."""
 
     def __init__(self) -> None:
         self.ranked = np.zeros(PLACES, np.int64)
@@ -66,8 +66,8 @@ class PlaceCounts:
     def add(self, columns: Mapping[str, pa.Array | pa.ChunkedArray]) -> None:
         """Count the rows of a piece, if it has rankings and judgements.
 
-        A document is relevant if its grade is at least 1; one that stands in a row twice counts at its first place.  A
-        row without a ranking or without a relevant document is left out.
+        A document is relevant if its grade is at least 1; a repeated document counts at its first rank.  A row
+        without a ranking or without a relevant document is skipped.
         """
         lists = [columns[name] for name in _LISTS if name in columns]
         if len(lists) < len(_LISTS) or not all(is_list(one.type) for one in lists):
@@ -94,7 +94,7 @@ class PlaceCounts:
         self.first += np.bincount(places[hits][np.unique(rows[hits], return_index=True)[1]], minlength=PLACES)
 
     def page(self, charts: Charts) -> ByPlace | None:
-        """The figures of all pieces; None where no row could be counted."""
+        """The figures of all pieces; None if no row was counted."""
         last = int(np.flatnonzero(self.ranked)[-1]) + 1 if self.ranked.any() else 0
         if not self.rows or not last:
             return None
@@ -108,7 +108,7 @@ class PlaceCounts:
 
 
 def _alike(found: Sequence[Rankings], lists: Sequence[pa.Array | pa.ChunkedArray]) -> Sequence[Rankings]:
-    """The rankings with ids of one kind: numbers here and text there are text."""
+    """The rankings with ids of one type: text if some are numbers and others text."""
     if {one.kind for one in found} != {"text", "integer"}:
         return found
     texts = [pc.cast(one, pa.large_list(pa.large_string())) for one in lists]
@@ -116,7 +116,7 @@ def _alike(found: Sequence[Rankings], lists: Sequence[pa.Array | pa.ChunkedArray
 
 
 def retrieval_page(summaries: Mapping[str, Summary], counts: PlaceCounts, charts: Charts) -> RetrievalPage | None:
-    """The page of these systems, or None where nothing is known of their rankings."""
+    """The page of these systems, or None without data about their rankings."""
     cut: dict[str, set[int]] = {}
     for summary in summaries.values():
         for name in summary.metrics:

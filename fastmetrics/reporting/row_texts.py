@@ -1,4 +1,4 @@
-"""The texts of the rows that a report shows, cut where they are long, with what in them is supported."""
+"""The texts of the rows in a report, truncated if long, with the support of their anchors and citations."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from fastmetrics.results.worst_rows import with_texts
 from fastmetrics.scoring.verdict_reasons import anchors
 
 Seen = Callable[[Mapping[str, pa.ChunkedArray]], None]
-"""What looks at the columns of all rows as they are read."""
+"""Callback that receives the columns of all rows during reading."""
 
 Anchor = tuple[int, int, int, str]
 TEXTS = ("question", "reference", "answer", "contexts", "retrieved_ids", "relevant_ids")
@@ -25,15 +25,15 @@ TEXTS = ("question", "reference", "answer", "contexts", "retrieved_ids", "releva
 JUDGED = (*TEXTS, "relevance")
 
 _LONG = 4_000
-"""The characters of a text that are shown."""
+"""Maximum characters of a displayed text."""
 _MANY = 30
-"""The contexts and ids of a row that are shown."""
+"""Maximum number of displayed contexts and ids of a row."""
 
 
 def row_texts(
     run: ScoreRun, ids: pa.Array | None, places: Sequence[int], texts: Any, seen: Seen | None = None
 ) -> list[dict[str, Any]]:
-    """For each of the rows its texts by name: those of ``texts``, which meet by id, else what the run kept itself.
+    """The texts of each row by name: from ``texts``, matched by id, else those stored in the run.
 
     ``seen`` is called with the columns of all rows, piece by piece.
     """
@@ -53,12 +53,12 @@ def row_texts(
 
 
 def shown_texts(rows: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
-    """The texts of rows as they are shown: cut where they are long, with the anchors and citations of their answers."""
+    """The displayed texts of rows: truncated if long, with the anchors and citations of their answers."""
     return [_shown(*one) for one in zip(rows, *_marks(rows), strict=True)]
 
 
 def _shown(row: Mapping[str, Any], anchors_found: Sequence[Anchor], citations: Sequence[Mark]) -> dict[str, Any]:
-    """The texts of a row, lists for what may be several; without those that are missing."""
+    """The texts of a row, with lists for multi-valued columns, without missing texts."""
     made: dict[str, Any] = {}
     for name, value in row.items():
         if value is None or name not in TEXTS:
@@ -78,14 +78,14 @@ def _shown(row: Mapping[str, Any], anchors_found: Sequence[Anchor], citations: S
 
 
 def cut(value: Any) -> str:
-    """A value as text fit to be shown; of a long one the beginning, and how many characters follow."""
+    """A value as displayable text; a long one is truncated, with the number of omitted characters."""
     text = value if isinstance(value, str) else str(value)
     beginning = visible(text[:_LONG])
     return beginning if len(text) <= _LONG else f"{beginning} … [+{len(text) - _LONG:,}]"
 
 
 def _marks(rows: Sequence[Mapping[str, Any]]) -> tuple[list[list[Anchor]], list[list[Mark]]]:
-    """The anchors and the citations of each answer whose contexts are known."""
+    """The anchors and citations of each answer with known contexts."""
     found: list[list[Anchor]] = [[] for _ in rows]
     cited: list[list[Mark]] = [[] for _ in rows]
     having = [at for at, row in enumerate(rows) if isinstance(row.get("answer"), str) and row.get("contexts")]
@@ -98,7 +98,7 @@ def _marks(rows: Sequence[Mapping[str, Any]]) -> tuple[list[list[Anchor]], list[
 
 
 def _spans(answers: Sequence[str], contexts: Sequence[Sequence[str]]) -> Iterator[list[Anchor]]:
-    """The anchors of each answer: first and past-last character, whether it is supported, and its kind."""
+    """The anchors of each answer: start and end in characters, whether the anchor is supported, and its kind."""
     for chunk in anchors(answers, contexts)["anchors"].chunks:
         inside = chunk.flatten()
         fields = (inside.field(name).to_pylist() for name in ("start", "stop", "supported", "kind"))

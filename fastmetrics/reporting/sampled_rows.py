@@ -1,4 +1,4 @@
-"""Which rows a report shows: the worst, best and middle of each metric, those that changed, where metrics disagree."""
+"""Selecting the rows of a report: worst, best and median per metric, changed rows, rows where metrics disagree."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from fastmetrics.core.arrays import Flags, Floats, Ints
 from fastmetrics.declaration.metric import Better
 
 EACH = 25
-"""How many rows of a stratum are taken at most."""
+"""Maximum number of rows per stratum."""
 
 _CANDIDATES = 3_000
 _PAIRS = 3
@@ -20,13 +20,13 @@ _PAIRS = 3
 
 @dataclass(frozen=True)
 class Stratum:
-    """Rows that stand out: by what, by which metrics, of how many, and the places of the first of them."""
+    """Notable rows: the kind, the metrics, the number of rows they come from, and the positions of the first rows."""
 
     kind: str
     """worst, best, median, fell, rose, disagree or unsupported_anchors."""
     metrics: tuple[str, ...]
     n: int
-    """The rows that it was chosen from."""
+    """Number of rows that the stratum was chosen from."""
     places: Ints
 
 
@@ -41,9 +41,9 @@ def strata(
     better: Mapping[str, Better],
     pairs: Sequence[tuple[str, str]],
 ) -> list[Stratum]:
-    """The strata of all rows: by the ``scores`` of each metric, by those of a baseline, by ``pairs`` that disagree.
+    """The strata of all rows: by the ``scores`` of each metric, by a baseline's scores, by ``pairs`` that disagree.
 
-    A metric's scores are read when it is its turn, so that one or two are in memory at a time.
+    Scores are read metric by metric, so that only one or two columns are in memory.
     """
     found = []
     for name in names:
@@ -70,7 +70,7 @@ def strata(
 
 
 def candidates(found: Sequence[Stratum], n_rows: int) -> list[int]:
-    """The rows to show, most telling first: every row if they are few, else the first of each stratum, the second, …"""
+    """The rows to show, most informative first: all rows if few, else the first of each stratum, the second, …"""
     taken = dict.fromkeys(_in_turn(found))
     some = itertools.islice(itertools.chain(taken, (row for row in range(n_rows) if row not in taken)), _CANDIDATES)
     return list(some) if n_rows <= _CANDIDATES else list(taken)[:_CANDIDATES]
@@ -84,7 +84,7 @@ def _in_turn(found: Sequence[Stratum]) -> Iterator[int]:
 
 
 def least(values: Floats, many: int) -> Ints:
-    """The places of the least values, least first, ties by place; those without a finite value are left out."""
+    """The positions of the smallest values, ascending, ties by position; non-finite values are skipped."""
     known = np.flatnonzero(np.isfinite(values))
     some = values[known]
     if len(some) > many:
@@ -97,7 +97,7 @@ def least(values: Floats, many: int) -> Ints:
 
 
 def _ranks(values: Floats, known: Flags) -> Floats:
-    """The ranks of the known values from 0 to 1, ties sharing their mean rank."""
+    """The ranks of the known values, scaled to 0 to 1; ties have their mean rank."""
     found = np.full(len(values), np.nan)
     rows = np.flatnonzero(known)
     rows = rows[np.argsort(values[rows], kind="stable")]

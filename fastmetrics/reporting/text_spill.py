@@ -1,4 +1,4 @@
-"""The texts of all rows, brought into the order of the scores on disk."""
+"""The texts of all rows, sorted on disk into the order of the scores."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from fastmetrics.results.worst_rows import text_pieces
 
 
 class KeptTexts:
-    """The texts that a run kept itself, in the order of ``places``."""
+    """The texts stored in a run, in the order of ``places``."""
 
     def __init__(self, run: ScoreRun, names: Sequence[str], places: Any = None, seen: Seen | None = None) -> None:
         found = resolve(run.columns, needed=())
@@ -30,7 +30,7 @@ class KeptTexts:
             seen(dict(zip(kept, self.table.columns, strict=True)))
 
     def rows(self, start: int, stop: int) -> list[Mapping[str, Any]]:
-        """The texts of the rows from ``start`` to ``stop``; nothing for a row that is not there."""
+        """The texts of the rows from ``start`` to ``stop``; empty for a missing row."""
         if not self.table.num_columns:
             return [{}] * (stop - start)
         if self.places is None:
@@ -40,7 +40,7 @@ class KeptTexts:
 
 
 class SpilledTexts:
-    """The texts of a file or table, read once and laid down in parts of ``each`` rows of the run."""
+    """The texts of a file or table, read once and written to disk in parts of ``each`` rows of the run."""
 
     def __init__(
         self, folder: Path, ids: pa.Array, texts: Any, names: Sequence[str], each: int, seen: Seen | None = None
@@ -91,7 +91,7 @@ class SpilledTexts:
             self.writers[part].write_table(inside)
 
     def rows(self, start: int, stop: int) -> list[Mapping[str, Any]]:
-        """The texts of the rows of one part; nothing for a row that has none."""
+        """The texts of the rows of one part; empty for a row without texts."""
         made: list[Mapping[str, Any]] = [{}] * (stop - start)
         part = start // self.each
         if part in self.writers:

@@ -1,4 +1,4 @@
-"""The page of usage: what the commands that read logs found of chunks, topics, caches, sessions and words."""
+"""The usage page: results of the commands that read logs, on chunks, topics, caches, sessions and words."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from fastmetrics.usage.topic_result import Topic, Topics
 T = TypeVar("T")
 
 _LISTED = 100
-"""How many ids of a list are shown."""
+"""Maximum number of displayed ids of a list."""
 _NO_ROWS = pa.schema([]).empty_table()
 _LISTS = ("unused_ids", "never_cited_ids", "hubs", "unknown_ids")
 _COMMANDS = "usage, topics, ux or domain"
@@ -36,7 +36,7 @@ _COMMANDS = "usage, topics, ux or domain"
 
 @dataclass(frozen=True)
 class IdList:
-    """Some ids, the first of them shown: its label, how many there are."""
+    """A list of ids of which the first are shown: its label and total number."""
 
     label: str
     ids: Sequence[str]
@@ -45,7 +45,7 @@ class IdList:
 
 @dataclass(frozen=True)
 class UsagePart:
-    """What one file says: a heading, tables, lists, a bar of two parts and a chart, whichever it has."""
+    """The contents of one file: a heading, and optionally tables, lists, a bar of two parts and a chart."""
 
     kind: str
     """A label: chunks, topics, cache, sessions or domain."""
@@ -54,14 +54,14 @@ class UsagePart:
     notes: Sequence[str]
     lists: Sequence[IdList] = ()
     used: tuple[int, int] | None = None
-    """How many chunks are used, and how many are not."""
+    """The numbers of used and unused chunks."""
     chart: int | None = None
     samples: Sequence[tuple[str, Sequence[str]]] = ()
     """Questions by topic."""
 
 
 def usage_parts(usage: Any, charts: Charts) -> list[UsagePart]:
-    """The parts of the page: of files that ``usage``, ``topics``, ``ux`` and ``domain`` wrote, or of their results."""
+    """The parts of the page: from files of ``usage``, ``topics``, ``ux`` and ``domain``, or from their results."""
     several = isinstance(usage, Sequence) and not isinstance(usage, str)
     return [
         _part(found, name, charts)
@@ -84,7 +84,7 @@ def _opened(path: str | Path) -> Iterator[tuple[Shown, str]]:
 
 
 def _results(value: Any, name: str) -> list[tuple[Shown, str]]:
-    """The results that a value holds: itself, or what its figures were made of."""
+    """The results in a value: the value itself, or results restored from figures."""
     if isinstance(value, ChunkUse | Topics | CacheHits | Sessions | Domain):
         value = json.loads(value.to_json())
     made = []
@@ -98,7 +98,7 @@ def _results(value: Any, name: str) -> list[tuple[Shown, str]]:
 
 
 def _restored(cls: Callable[..., T], figures: Mapping[str, Any], **rest: Any) -> T:
-    """The result with these figures; a number that JSON has no word for is NaN."""
+    """The result with these figures; a number that JSON cannot represent is NaN."""
     own: Any = cls
     unknown = {one.name: math.nan for one in fields(own) if one.type == "float" and figures.get(one.name, 0.0) is None}
     named = {one.name for one in fields(own)}
@@ -106,7 +106,7 @@ def _restored(cls: Callable[..., T], figures: Mapping[str, Any], **rest: Any) ->
 
 
 def _checked(restore: Callable[[Mapping[str, Any]], Shown]) -> Callable[[Mapping[str, Any], str], Shown]:
-    """A restored result whose tables can be made, or ``FileFormatError``."""
+    """A restored result with valid tables; raises ``FileFormatError`` otherwise."""
 
     def made(figures: Mapping[str, Any], name: str) -> Shown:
         try:
@@ -126,7 +126,7 @@ def _chunks(figures: Mapping[str, Any]) -> ChunkUse:
 
 
 def _schema(rows: Sequence[Mapping[str, Any]]) -> pa.Schema:
-    """Chunks as text, whatever their ids are, and figures as they come."""
+    """The Arrow schema of rows: chunks are text, counts are integers, other figures are floats."""
     names = rows[0] if rows else ("chunk",)
     kinds: dict[str, pa.DataType] = {name: pa.string() if name == "chunk" else pa.float64() for name in names}
     whole: dict[str, pa.DataType] = {name: pa.int64() for name in ("retrieved", "cited", "relevant") if name in kinds}
@@ -145,7 +145,7 @@ _KINDS: Mapping[tuple[str, ...], Callable[[Mapping[str, Any], str], Shown]] = {
     ("context_preservation", "pairs"): _checked(lambda figures: _restored(Sessions, figures, table=_NO_ROWS)),
     ("words", "indicators", "scripts"): _checked(lambda figures: _restored(Domain, figures)),
 }
-"""The keys by which the figures of each kind are known, and what restores the result."""
+"""The keys that identify the figures of each kind, and the class that restores the result."""
 
 
 def _part(found: Shown, source: str, charts: Charts) -> UsagePart:

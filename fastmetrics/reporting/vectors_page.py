@@ -1,4 +1,4 @@
-"""The page of vectors: their first two principal components, a point a row, coloured by any metric."""
+"""The vectors page: the first two principal components, one point per row, coloured by any metric."""
 
 from __future__ import annotations
 
@@ -25,16 +25,16 @@ from fastmetrics.vectors.projection import pca
 from fastmetrics.vectors.vector_files import VectorFiles, read_vectors
 
 POINTS = 2_000
-"""How many points are drawn, at equal distances in the table."""
+"""Maximum number of points, evenly spaced in the table."""
 _METRICS = 30
-"""By how many metrics they can be coloured, the first."""
+"""Maximum number of metrics for the colours: the first ones."""
 _TEXT = 160
-"""The characters of a text that a point shows."""
+"""Maximum characters of a point's text."""
 
 
 @dataclass(frozen=True)
 class VectorsPage:
-    """What the templates show, and the points that the script draws."""
+    """The data of the templates, and the points that the script draws."""
 
     n: int
     """Rows with a finite vector."""
@@ -44,14 +44,14 @@ class VectorsPage:
 
     @property
     def shown(self) -> int:
-        """How many points are drawn."""
+        """Number of drawn points."""
         return len(self.points["at"])
 
 
 def vectors_page(rows: PairedRows, asked: Asked) -> VectorsPage:
-    """The vectors of the rows, which they meet by id, or by position where the vectors have none.
+    """The vectors of the rows, matched by id, or by position if the vectors have no ids.
 
-    Raises ``InputError`` where they share no id, or are not as many as the rows.
+    Raises ``InputError`` if they share no id, or if the numbers of vectors and rows differ.
     """
     held = _read(asked.vectors)
     places = _places(rows, held)
@@ -87,7 +87,7 @@ def _read(vectors: Any) -> VectorFiles:
 
 
 def _places(rows: PairedRows, held: VectorFiles) -> Ints:
-    """The place of each row's vector, −1 for none."""
+    """The position of each row's vector, −1 for none."""
     n = len(held.column) if held.column is not None else sum(map(len, held.arrays))
     if held.ids is not None and rows.labels is not None:
         own, theirs = (_as_text(one) for one in (rows.labels, held.ids))
@@ -105,5 +105,5 @@ def _as_text(ids: pa.Array) -> pa.Array:
 
 
 def points_of(page: VectorsPage | None, names: Sequence[str]) -> dict[str, Any] | None:
-    """What the script draws, with the names of the metrics."""
+    """The points for the script, with the names of the metrics."""
     return None if page is None else {**page.points, "metrics": list(map(visible, names[:_METRICS]))}

@@ -73,7 +73,7 @@ def price_of_judge(settings: Mapping[str, Any], prices: Any) -> Price | None:
 
 
 def axis_report(judge: str, table: pa.Table, axis: str, truth: Floats | None, how: Asked) -> AxisReport:
-    """All that is known of one judge on one axis; ``truth`` is people's label of each row, NaN for none."""
+    """The report of one judge for one judged column; ``truth`` is the human label of each row, NaN without one."""
     scores = numbers(table.column(axis))
     statuses = _statuses(table, axis)
     known = scores[~np.isnan(scores)]

@@ -148,7 +148,7 @@ def with_texts(
     texts: Sequence[str] = TEXTS,
     seen: Callable[[dict[str, pa.ChunkedArray]], None] | None = None,
 ) -> pa.Table:
-    """The rows with the texts from a file or table with the same ids, null where it lacks one; ``of`` one system.
+    """The rows with the texts of a file or table, matched by id, null for missing texts; ``of`` selects one system.
 
     ``seen`` is called with the columns of each chunk of the answers as it is read.
     """
@@ -184,7 +184,7 @@ def with_texts(
 
 
 def text_pieces(answers: Any, texts: Sequence[str]) -> tuple[dict[str, str], Iterator[pa.Table]]:
-    """What the ids and texts of a file or table are called in it, and its rows piece by piece."""
+    """The names of the id and text columns of a file or table, and its rows piece by piece."""
     read = _file_pieces if isinstance(answers, str | Path) else _table_pieces
     return read(answers, None, texts)
 

@@ -38,7 +38,7 @@ MEASURES = ("ndcg@10", "mrr", "recall@100")
 
 @dataclass(frozen=True)
 class RankResult(Shown):
-    """What :func:`rank` found.
+    """The result of :func:`rank`.
 
     ``per_query`` has a column query_id and one float64 column per measure, with the requested name, NaN = undefined.
     ``mean`` combines the defined queries (num_… measures are summed, gm_… measures use the geometric mean).
@@ -81,7 +81,7 @@ class RankResult(Shown):
         return [Grid(("measure", "all queries"), [(name, number(mean)) for name, mean in self.mean.items()])]
 
     def remarks(self) -> list[str]:
-        """How many queries there are, which are missing, and how those with nothing relevant count."""
+        """The number of queries, missing queries, and the treatment of queries without relevant documents."""
         missing = [f"{len(self.missing):,} judged queries are not in the run"] if self.missing else []
         return [f"{self.n:,} queries", *missing, *self.notes]
 

@@ -182,7 +182,7 @@ def unjudged_share(judged: Judged, *, k: Cutoff = None) -> Floats:
 
 
 def expected_reciprocal_rank(judged: Judged, *, k: Cutoff = None, max_grade: TopGrade = 4.0) -> Floats:
-    """Expected 1/rank at which a reader stops; probability (2^g - 1) / 2^max_grade at grade g (gdeval)."""
+    """Expected 1/rank at which a user stops; probability (2^g - 1) / 2^max_grade at grade g (gdeval)."""
     stops = np.exp2(np.clip(judged.grades, 0.0, max_grade)) - 1.0
     return kernels.expected_reciprocal_rank(frozen(stops / 2.0**max_grade), judged.starts, cuts(judged, k))
 

@@ -49,7 +49,7 @@ def binary_g(judged: Judged, *, level: Level = 1.0) -> Floats:
 
 
 def g(judged: Judged) -> Floats:
-    """Gain discounted by the gain missed so far, divided by all the gain there is."""
+    """Gain discounted by the gain missed so far, divided by the total gain."""
     found = kernels.cost_discounted_gain(judged.grades, judged.starts, judged.ideal, judged.ideal_starts)
     owners = np.repeat(np.arange(found.size), np.diff(judged.ideal_starts))
     return ratio(found, np.bincount(owners, np.maximum(judged.ideal, 0.0), found.size))
@@ -61,6 +61,6 @@ def ndcg_relevant(judged: Judged) -> Floats:
 
 
 def ndcg_levels(judged: Judged, *, level: Level = 1.0) -> Floats:
-    """NDCG averaged over the ranks where the ideal gain falls; 0 where no grade reaches ``level``."""
+    """NDCG averaged over the ranks where the ideal gain decreases; 0 if no grade reaches ``level``."""
     found = kernels.ndcg_at_levels(judged.grades, judged.starts, judged.ideal, judged.ideal_starts)
     return np.where(ranked.relevant(judged, level) > 0, found, 0.0)

@@ -53,7 +53,7 @@ def correlate(columns: Sequence[Floats]) -> list[Correlated]:
 
 
 def _standard(values: Floats) -> tuple[Floats, Floats]:
-    """The values and their ranks, each less its mean and of length one; NaN if all are equal."""
+    """The values and their ranks, each centred and scaled to length 1; NaN if all are equal."""
     from scipy.stats import rankdata
 
     return _unit(values), _unit(rankdata(values))

@@ -21,7 +21,7 @@ class Decisions:
     """The confusion table of decisions, and figures derived from it."""
 
     tp: int
-    """Shown, and rightly."""
+    """Shown correctly."""
     fp: int
     """Shown, but should have been held back."""
     fn: int

@@ -1,7 +1,8 @@
-"""sacreBLEU's paired tests from the counts of sentences: its numbers to the bit, its draws and its order of operations.
+"""sacreBLEU's paired tests from the counts of sentences: identical results, random draws and order of operations.
 
 sacreBLEU 2.6, ``sacrebleu/significance.py``: paired bootstrap resampling (Koehn 2004) and paired approximate
-randomisation (Riezler and Maxwell 2005).  Every system and metric sees the same draws, as each is seeded anew.
+randomisation (Riezler and Maxwell 2005).  Every system and metric uses the same draws,
+because the generator is seeded again for each.
 """
 
 from __future__ import annotations
@@ -20,20 +21,20 @@ from fastmetrics.kernels.stats.numpy_draws import bounded, float_sums, selected_
 from fastmetrics.stats.packed_counts import Packed
 
 _EXACT = 1 << 24
-"""Below this, float32 holds every whole number."""
+"""Below this, float32 represents all integers exactly."""
 _CELLS = 1 << 19
-"""How many rows are drawn at a time."""
+"""Number of rows drawn at a time."""
 _SAMPLES = 512
-"""How many trials are drawn at a time, a bit for each row: a multiple of 64, so that they begin with a raw draw."""
+"""Number of trials drawn at a time, one bit per row: a multiple of 64, so that a block starts at a raw draw."""
 _RAW = 1 << 18
-"""How many raw draws are made at a time."""
+"""Number of raw draws made at a time."""
 
 
 @dataclass(frozen=True)
 class Counted:
     """One metric of one system: the counts of its rows, its value, and sacreBLEU's formula for other sums.
 
-    ``scores`` takes rows of sums of NumPy's int64 or float32, and gives an array of the type that NumPy makes of
+    ``scores`` takes rows of sums as NumPy's int64 or float32, and returns an array of the type that NumPy infers from
     sacreBLEU's list of scores.
     """
 
@@ -44,7 +45,7 @@ class Counted:
 
 @dataclass(frozen=True)
 class PairedScore:
-    """What sacreBLEU tells of one system by one metric; None where its test tells nothing of it."""
+    """sacreBLEU's results for one system and one metric; None for values that its test does not compute."""
 
     score: float
     p: float | None = None
@@ -53,9 +54,9 @@ class PairedScore:
 
 
 class Draws:
-    """The draws of ``numpy.random.default_rng(seed)``, made of the same raw bits.
+    """The draws of ``numpy.random.default_rng(seed)``, derived from the same raw bits.
 
-    Use as a context: another thread draws the next raw bits, so many ``words`` of them, while the last ones are used.
+    A context manager: another thread draws the next ``words`` raw words while the current ones are used.
     """
 
     def __init__(self, seed: int, words: int = _RAW) -> None:
@@ -73,13 +74,13 @@ class Draws:
         self._crew.dismiss()
 
     def _refill(self) -> Uint64s:
-        """The next raw bits; those after them are drawn meanwhile."""
+        """Switch to the next raw bits, and start drawing the following ones."""
         words = (self._next or self._crew.submit(self._bits.random_raw, self._words)).result()
         self._next = self._crew.submit(self._bits.random_raw, self._words)
         return words
 
     def choices(self, n: int, size: int) -> NDArray[np.int32]:
-        """As ``choice(n, size)``."""
+        """The same draws as ``choice(n, size)``."""
         out = np.zeros(size, np.int32)
         done = size if n == 1 else 0  # NumPy draws no number if n is 1
         while done < size:
@@ -90,7 +91,7 @@ class Draws:
         return out
 
     def flags(self, size: int) -> Uint64s:
-        """As ``integers(2, size=size, dtype=bool)`` of a new generator, or after a multiple of 64 of them; as bits."""
+        """The draws of ``integers(2, size=size, dtype=bool)`` of a new generator or after a multiple of 64; as bits."""
         words = self._bits.random_raw(-(-size // 64))
         if -(-size // 32) % 2:  # the unused half of the last raw draw is used next
             self._raw, self._at = words[-1:], 1
@@ -117,7 +118,7 @@ def paired_bootstrap(
 def paired_randomisation(
     systems: Sequence[Sequence[Counted]], samples: int, seed: int, threads: int, confidence: int = 0
 ) -> list[list[PairedScore]]:
-    """``--paired-ar``: the same, with means and intervals of so many resamples if ``confidence`` is not 0."""
+    """``--paired-ar``: the same, with means and intervals of ``confidence`` resamples if it is not 0."""
     first, others = systems[0], systems[1:]
     pairs = [(one, other) for system in others for one, other in zip(first, system, strict=True)]
     with Draws(seed) as draws, Draws(seed) as anew:
@@ -134,7 +135,7 @@ def paired_randomisation(
 
 
 def _swap_ps(pairs: Sequence[tuple[Counted, Counted]], draws: Draws, samples: int, threads: int) -> list[float]:
-    """The p of each pair, from rows that one system has of the other by chance, the same rows for all pairs."""
+    """The p value of each pair from randomly swapped rows; all pairs use the same swaps."""
     apart = np.concatenate([one.counts - other.counts for one, other in pairs], axis=1)
     packed = Packed.of(apart, np.abs(apart).sum(axis=0))
 
@@ -159,7 +160,7 @@ def _swap_ps(pairs: Sequence[tuple[Counted, Counted]], draws: Draws, samples: in
 def _resampled(
     systems: Sequence[Sequence[Counted]], draws: Draws, samples: int, threads: int
 ) -> list[list[NDArray[Any]]]:
-    """The scores of each system and metric over rows drawn with replacement, the same for all."""
+    """The scores of each system and metric over rows drawn with replacement, the same rows for all."""
     each = [one for system in systems for one in system]
     counts = np.concatenate([one.counts for one in each], axis=1)
     n = len(counts)
@@ -172,7 +173,7 @@ def _resampled(
 
 
 def _adder(counts: Ints) -> Callable[[NDArray[np.int32]], NDArray[np.float32]]:
-    """What adds up drawn rows in float32, one after the other; in whole numbers where float32 would lose nothing."""
+    """The function that sums drawn rows in float32, in order; in integers if float32 would be exact."""
     n = len(counts)
     least, most = counts.min(axis=0), counts.max(axis=0)
     if most.max() * n < _EXACT:
@@ -199,7 +200,7 @@ def _adder(counts: Ints) -> Callable[[NDArray[np.int32]], NDArray[np.float32]]:
 
 
 def _interval(scores: NDArray[Any]) -> tuple[float, float]:
-    """The mean of the scores, and half of the width that 95 % of them have."""
+    """The mean of the scores, and half the width of their central 95 % interval."""
     scores = np.sort(scores)
     cut = len(scores) // 40
     return float(scores.mean()), float(0.5 * (scores[len(scores) - cut - 1] - scores[cut]))

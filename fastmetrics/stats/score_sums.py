@@ -269,7 +269,7 @@ class _Part:
 
     @property
     def cautions(self) -> dict[str, list[int]]:
-        """Of each score the rows that its caution speaks of, none if that is not known, and the scored rows."""
+        """Per score, the number of rows with its caution (none if unknown), and the number of scored rows."""
         scored = {name: [0, state.n + state.n_undefined] for name, state in self.states.items()}
         return {**scored, **(self.claims.cautions if self.whole else {})}
 

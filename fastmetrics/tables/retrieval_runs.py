@@ -1,9 +1,9 @@
 """Runs and judgements, from files and from tables in memory, as record batches of query, doc and value.
 
 A file is TREC text, Parquet, Arrow IPC, JSON lines, CSV or TSV with a header, or a JSON dictionary
-``{query: {document: value}}``, each (but Parquet and Arrow) compressed or not (gz, zst, bz2, xz); what it holds
-decides, not its name.  Columns are found by name.  Ids become text, so that 301 and "301" are one id
-whatever the format.
+``{query: {document: value}}``, each (except Parquet and Arrow) optionally compressed (gz, zst, bz2, xz); the
+format is detected from the contents, not the name.  Columns are found by name.  Ids become text, so that 301 and
+"301" are one id in any format.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ class Triples:
             self._parts = [(RunColumns(self.name, kind), lambda columns: columns.of_table(table, SIZES.run_rows))]
 
     def batches(self) -> Batches:
-        """The rows from the first to the last, as often as it is called."""
+        """All rows, in order; can be called repeatedly."""
         for columns, read in self._parts:
             row = 0
             for batch in read(columns):
@@ -67,7 +67,7 @@ class Triples:
 
 
 def _table(source: Any, name: str, kind: str) -> pa.Table:
-    """A table in memory of any kind."""
+    """The rows of a table in memory of any kind."""
     if isinstance(source, pa.Table):
         return source
     if isinstance(source, pa.RecordBatch):
@@ -101,7 +101,7 @@ def _read(file: DataFile, columns: RunColumns) -> Batches:
 
 
 def _read_table(source: Source, columns: RunColumns) -> Batches:
-    """The rows of a table, ids and values as they are written."""
+    """The rows of a table, with ids and values in their original types."""
     (file,) = source.files
     try:
         chosen = columns.named(source.schema.names)
@@ -124,7 +124,7 @@ def _read_table(source: Source, columns: RunColumns) -> Batches:
 
 
 def _chunks(source: Source, selection: Selection, start: int) -> Any:
-    """The batches from row ``start`` on, each with the row behind it; raises ``FileFormatError`` for a bad row."""
+    """The batches from row ``start`` on, each with the next row's number; raises ``FileFormatError`` for a bad row."""
     for chunk in source.chunks(selection, Place(0, start), cores()):
         if chunk.rejects:
             raise FileFormatError(str(chunk.rejects[0]))

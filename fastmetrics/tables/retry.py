@@ -1,4 +1,4 @@
-"""What is tried again after a fault that may pass, such as a network's: a call, or reading from where it stopped."""
+"""Retries after temporary faults, such as network errors: of a call, or of reading from the last position."""
 
 from __future__ import annotations
 
@@ -15,27 +15,27 @@ T = TypeVar("T")
 
 
 class Tries:
-    """The tries of one thing: how many failed since it last went on."""
+    """The attempts of one operation: the number of failures since its last progress."""
 
     def __init__(self) -> None:
         self._failures = 0
 
     def went_on(self) -> None:
-        """Forget the failures before."""
+        """Reset the number of failures after progress."""
         self._failures = 0
 
     def over(self, error: BaseException | None) -> bool:
-        """Whether a failure is final: the last of several, or one that will not pass."""
+        """Whether a failure is final: after too many attempts, or if the fault is permanent."""
         self._failures += 1
         return self._failures == PATIENCE.read_tries or not passing(error)
 
     def wait(self) -> None:
-        """Let time pass before the next try."""
+        """Wait before the next attempt."""
         time.sleep(PATIENCE.pause_seconds * 2 ** (self._failures - 1))
 
 
 def patiently(do: Callable[[], T]) -> T:
-    """What ``do`` returns, tried again a few times if a connection breaks."""
+    """The result of ``do``, retried a few times if a connection breaks."""
     tries = Tries()
     while True:
         try:
@@ -47,9 +47,9 @@ def patiently(do: Callable[[], T]) -> T:
 
 
 def patient(read: Callable[[int], Iterator[Chunk]], start: int) -> Iterator[Chunk]:
-    """The chunks that ``read`` gives from row ``start`` on, read again from behind the last if the system fails.
+    """The chunks of ``read`` from row ``start`` on; after a system error, reading restarts after the last chunk.
 
-    Raises ``FileFormatError`` at once if the fault will not pass, else after three failures without a row between.
+    Raises ``FileFormatError`` at once if the fault is permanent, else after three failures without a row in between.
     """
     tries = Tries()
     while True:

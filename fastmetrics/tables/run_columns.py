@@ -1,4 +1,4 @@
-"""The columns of runs and judgements: how they are called, and what they must hold."""
+"""The columns of runs and judgements: their names, and their valid contents."""
 
 from __future__ import annotations
 
@@ -18,30 +18,30 @@ NAMES: Mapping[str, tuple[str, ...]] = {
     "score": ("score", "sim", "similarity"),
     "grade": ("relevance", "rel", "label", "grade", "judgment", "judgement", "score"),
 }
-"""What a column may be called, in any letter case and with hyphens for underscores; the first that is there counts."""
+"""The possible names of a column, ignoring letter case, with hyphens or underscores; the first match is used."""
 
 Batches = Iterator[pa.RecordBatch]
 
 
 def canonical(name: str) -> str:
-    """A column's name as ``NAMES`` has it."""
+    """A column's name in the form of ``NAMES``."""
     return name.lower().replace("-", "_")
 
 
 def is_text(kind: pa.DataType) -> bool:
-    """Whether the type holds strings laid out one after the other."""
+    """Whether the type holds consecutive strings."""
     return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind))
 
 
 @dataclass(frozen=True)
 class RunColumns:
-    """The columns of one table or file, which messages call ``name``; ``kind`` is "score" of a run, or "grade"."""
+    """The columns of a table or file, called ``name`` in messages; ``kind`` is "score" of a run, or "grade"."""
 
     name: str
     kind: str
 
     def named(self, names: Sequence[str]) -> list[str]:
-        """The columns of query, document and value among ``names``; raises ``ColumnError`` where one is missing."""
+        """The columns of query, document and value among ``names``; raises ``ColumnError`` if one is missing."""
         present = {canonical(name): name for name in reversed(names)}
         chosen = []
         for what in ("query", "doc", self.kind):
@@ -52,14 +52,14 @@ class RunColumns:
         return chosen
 
     def of_table(self, table: pa.Table, rows: int) -> Batches:
-        """The three columns of a table in memory, so many rows at a time."""
+        """The three columns of a table in memory, in batches of the given number of rows."""
         chosen = self.named(table.schema.names)
         for name in chosen:
             check(table.column(name), f"{self.name}: column {name!r}", FileFormatError)
         return self.of(iter(table.select(chosen).to_batches(rows)), chosen)
 
     def of(self, batches: Batches, names: Sequence[str]) -> Batches:
-        """The three columns of batches that have the columns ``names``, as query, doc and value."""
+        """The columns ``names`` of batches, as query, doc and value."""
         chosen = self.named(names)
         for batch in batches:
             columns = [batch.column(name) for name in chosen]
@@ -71,7 +71,7 @@ class RunColumns:
             yield found
 
     def checked(self, batch: pa.RecordBatch, row: int) -> pa.RecordBatch:
-        """The rows from number ``row`` on, ids as text and values as float64; raises ``ColumnError`` for a bad one."""
+        """The rows from number ``row`` on, ids as text and values as float64; raises ``ColumnError`` for a bad row."""
         query, doc, value = batch.columns
         for name, column in (("query", query), ("document", doc), (self.kind, value)):
             holes = pa.types.is_dictionary(column.type) and column.dictionary.null_count

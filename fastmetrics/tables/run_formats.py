@@ -1,4 +1,4 @@
-"""Files of runs and judgements: which there are, and in which format each is, by what it holds, not by its name."""
+"""Files of runs and judgements: finding them, and detecting their formats from the contents, not the names."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _HEAD = 16
 
 
 def run_files(path: str | Path) -> list[DataFile]:
-    """The files that a path means: of a folder all, whatever their names, but for hidden ones.
+    """The files of a path; for a folder, all files except hidden ones.
 
     Each is ``parquet``, ``arrow``, ``jsonl``, ``csv``, ``tsv``, ``json`` or ``trec``.
     """
@@ -39,7 +39,7 @@ def opened(file: DataFile) -> BinaryIO:
 
 
 def _recognised(file: DataFile) -> DataFile:
-    """The file with the format and the compression that its first bytes show."""
+    """The file with the format and the compression detected from its first bytes."""
     with reading(file.shown), replace(file, compression=None).open()[0] as packed:
         head = packed.read(_HEAD)
     file = replace(file, compression=compression_of(head))
@@ -57,7 +57,7 @@ def _recognised(file: DataFile) -> DataFile:
 
 
 def _table_format(head: bytes, where: str) -> str | None:
-    """csv or tsv, if the line is a header: one that names some columns of a run or of judgements."""
+    """csv or tsv, if the line is a header with names of columns of runs or judgements."""
     known = {name for names in NAMES.values() for name in names}
     for format, mark in (("csv", ","), ("tsv", "\t")):
         try:
@@ -71,7 +71,7 @@ def _table_format(head: bytes, where: str) -> str | None:
 
 
 def _is_record(line: bytes) -> bool:
-    """Whether a line is one row of JSON lines rather than (the beginning of) a dictionary of dictionaries."""
+    """Whether a line is one row of JSON lines, not (the beginning of) a dictionary of dictionaries."""
     if not line.startswith(b"{"):
         return False
     try:

@@ -1,4 +1,4 @@
-"""A table on disk, whatever its format and however many files hold it, as one stream of record batches."""
+"""A table on disk, in any format and number of files, as one stream of record batches."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from fastmetrics.tables.retry import patient
 
 
 class Reader(Protocol):
-    """What each format's reader offers."""
+    """The interface of each format's reader."""
 
     file: DataFile
     schema: pa.Schema
@@ -50,13 +50,13 @@ _READERS: Mapping[str, Any] = {
 
 
 class Source:
-    """An opened input: ``schema`` of all columns, ``rows`` where the files tell, ``nbytes`` on disk."""
+    """An opened input: ``schema`` of all columns, ``rows`` if the files store it, ``nbytes`` on disk."""
 
     def __init__(self, readers: Sequence[Reader]) -> None:
         self._readers = _without_empty(readers)
         self.files = [reader.file for reader in self._readers]
         self._unfit: dict[str, str] = {}
-        """The columns that cannot be read, and why: said when one is asked for, as the others can be."""
+        """The columns that cannot be read, with the reasons; the error is raised when such a column is requested."""
         self.schema = self._unified()
         counts = [reader.rows for reader in self._readers]
         self.rows: int | None = None if None in counts else sum(count for count in counts if count is not None)
@@ -67,15 +67,15 @@ class Source:
 
     @property
     def fingerprint(self) -> list[list[Any]]:
-        """What tells this input from a changed one."""
+        """The identity of this input, which differs for a changed input."""
         return [file.fingerprint() for file in self.files]
 
     def bytes_before(self, file: int) -> int:
-        """The size on disk of the files before one."""
+        """The total size on disk of the files before the given one."""
         return int(self._before[file])
 
     def _unified(self) -> pa.Schema:
-        """One schema for all files; text of any layout and numbers of any width mix, other types must agree."""
+        """One schema for all files; text of any layout or numbers of any width can be mixed, other types must agree."""
         types: dict[str, pa.DataType] = {}
         origin: dict[str, Reader] = {}
         for reader in self._readers:
@@ -105,11 +105,11 @@ class Source:
         return isinstance(reader, (JsonLinesReader, DelimitedReader))
 
     def select(self, columns: Mapping[str, str]) -> Selection:
-        """The named columns (yours: kind), each with the type its batches will have.
+        """The named columns (user's name: kind), each with the type in its batches.
 
-        Raises ``ColumnError`` for a column that no file holds, that one file lacks or has twice, or whose type is of
-        another kind, or of another type in each file.
-        A column of JSON lines that only late rows have is found here, and is null before.
+        Raises ``ColumnError`` for a column that no file has, that one file lacks or has twice, whose type is of another
+        kind, or whose type differs between files.
+        A column of JSON lines that occurs only in late rows is found here; earlier rows are null.
         """
         fields = []
         for name, kind in columns.items():
@@ -137,11 +137,11 @@ class Source:
             raise ColumnError(f"{reader.file.shown}: {nearest}")
 
     def spans(self, start: Place = BEGINNING) -> list[Span]:
-        """The rows from ``start`` on in pieces that can be scored apart, known without reading any.
+        """The rows from ``start`` on in spans that can be scored independently, computed without reading rows.
 
         A span is a run of Parquet row groups of 131,072 rows or more (256 MB, if their rows are long), or of whole
-        files of other formats of 32 MB or more on disk; small files share a span, of whatever formats.  Where spans
-        begin depends on the files alone, and parts are cut anew in each, so that every engine makes the same parts.
+        files of other formats of 32 MB or more on disk; small files of any formats share a span.  The starts of
+        spans depend only on the files, and each span starts a new part, so that every engine makes the same parts.
         """
         begins, share = [BEGINNING], 0.0
         for number, reader in enumerate(self._readers):
@@ -155,7 +155,7 @@ class Source:
         return [Span(max(start, span.start), span.stop) for span in left]
 
     def _pieces(self, number: int, reader: Reader) -> Sequence[tuple[int, float]]:
-        """The rows at which a file may be divided, each with the part of a span that lies behind it."""
+        """The rows at which a file can be divided, each with the share of a span that follows it."""
         if isinstance(reader, ParquetReader):
             return reader.pieces
         return [(0, (self.bytes_before(number + 1) - self.bytes_before(number)) / SIZES.span_bytes)]
@@ -163,9 +163,9 @@ class Source:
     def chunks(
         self, selection: Selection, start: Place = BEGINNING, threads: int = 1, stop: Place | None = None
     ) -> Iterator[Chunk]:
-        """The rows from ``start`` to before ``stop``, where a span ends, or to the end of the input, in order.
+        """The rows from ``start`` to before ``stop`` (the end of a span), or to the end of the input, in order.
 
-        Types are the files' own until ``conform`` brings them to one.
+        Types are those of the files until ``conform`` unifies them.
         """
         for number in range(start.file, len(self._readers)):
             if stop is not None and stop <= (number, 0):
@@ -189,7 +189,7 @@ class Source:
         return read
 
     def where(self, place: Place) -> tuple[str, str]:
-        """The file and row of a place, for messages."""
+        """The file and row of a position, for messages."""
         reader = self._readers[place.file]
         return reader.file.shown, reader.where(place.row)
 
@@ -213,12 +213,12 @@ class Source:
 
 
 def _loose(known: pa.DataType, type_: pa.DataType) -> pa.DataType:
-    """JSON lines settle a column's type by its kind, so a list wins over a single value, and text over the rest."""
+    """In JSON lines, the kind determines a column's type: lists take precedence over scalars, text over the rest."""
     return next((one for one in (known, type_) if is_list(one)), pa.string())
 
 
 def _key_types(files: Sequence[DataFile]) -> dict[str, pa.DataType]:
-    """Hive keys are whole numbers if each of their values is, else strings."""
+    """Hive keys are integers if all of their values are, else strings."""
     values: dict[str, list[str]] = {}
     for file in files:
         for key, value in file.keys.items():
@@ -228,7 +228,7 @@ def _key_types(files: Sequence[DataFile]) -> dict[str, pa.DataType]:
 
 
 def _without_empty(readers: Sequence[Reader]) -> list[Reader]:
-    """Leave out files that hold nothing at all, as a job may write for an empty part; all of them is an error."""
+    """Skip files of 0 bytes, which jobs write for empty parts; raise an error if all files are empty."""
     full = [reader for reader in readers if reader.schema.names or reader.rows != 0]
     if not any(reader.schema.names for reader in full):
         for reader in full:
@@ -277,12 +277,12 @@ def open_files(files: Sequence[DataFile]) -> Source:
 
 
 def open_each(files: Sequence[DataFile]) -> list[Source]:
-    """Each file that holds anything as a table of its own."""
+    """Each file that is not empty as a separate table."""
     return [Source([reader]) for reader in _without_empty(side_by_side(_reader, files))]
 
 
 def _reader(file: DataFile) -> Reader:
-    """The reader of a file; what wrote text may have said beside it which columns it has, and how they are written."""
+    """The reader of a file; the metadata beside a text file can define its columns and their format."""
     if file.format in ("csv", "tsv"):
         return DelimitedReader(file, guarded=is_guarded(file))
     reader: Reader = _READERS[file.format](file)

@@ -1,4 +1,4 @@
-"""Columns of text as the types that are asked for: numbers, flags and lists, as CSV writes them."""
+"""Parsing columns of text as the requested types: numbers, flags and lists, in the notation of CSV."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _NUMBER = re.compile(r"\s*[+-]?(\d+(\.\d*)?|\.\d+|nan|inf(inity)?)(e[+-]?\d+)?\s
 
 
 def parse(text: pa.StringArray, type_: pa.DataType, kind: str) -> tuple[pa.Array, dict[int, str]]:
-    """A column of text as ``type_``, and why which rows failed (they hold null). Empty is null except in text."""
+    """A column of text as ``type_``, and the errors of invalid rows (null). Empty is null except in text columns."""
     if pt.is_string(type_):
         return text, {}
     if pt.is_floating(type_):

@@ -1,4 +1,4 @@
-"""All rows of an opened input: as one table, or piece by piece for those who add up as they read."""
+"""All rows of an opened input: as one table, or piece by piece for sums during reading."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ T = TypeVar("T")
 
 
 def whole_table(source: Source, columns: Mapping[str, str]) -> pa.Table:
-    """The named columns (yours: kind) of all rows.
+    """The named columns (user's name: kind) of all rows.
 
     Raises ``FileFormatError`` for the first bad row, ``ColumnError`` for a column that is missing or of another kind.
     """
@@ -33,7 +33,7 @@ def whole_table(source: Source, columns: Mapping[str, str]) -> pa.Table:
 def read_in_turn(source: Source, columns: Mapping[str, str], few: int) -> pa.Table:
     """The table of :func:`whole_table`, ``few`` columns at a time, each in one buffer.
 
-    Of files of columns this takes no more time, and little memory beside what the columns need.
+    For columnar files this takes no more time, and little memory in addition to the columns.
     """
     if len(columns) <= few:
         return whole_table(source, columns)
@@ -49,7 +49,7 @@ def read_in_turn(source: Source, columns: Mapping[str, str], few: int) -> pa.Tab
 
 @dataclass(frozen=True)
 class Piece:
-    """Some rows on their way: how many, and how to get them, which may be left to another thread."""
+    """Some rows to be read: their number, and a function that returns them, which another thread can call."""
 
     rows: int
     batch: Callable[[], pa.RecordBatch]
@@ -61,10 +61,10 @@ def gathered(
     make: Callable[[pa.Schema, Iterator[Piece]], T],
     threads: int = 1,
 ) -> T:
-    """What ``make`` makes of the schema and the pieces of the named columns (yours: kind), all rows in order.
+    """The result of ``make`` for the schema and the pieces of the named columns (user's name: kind), all rows in order.
 
-    It is called anew, with the first piece again, where a late row shows that a column of text files needs a wider type
-    than the rows before it.  Raises what :func:`whole_table` raises.
+    ``make`` is called again, from the first piece, if a later row of text files needs a wider type than the rows
+    before it.  Raises the errors of :func:`whole_table`.
     """
     selection = source.select(columns)
     while True:

@@ -27,11 +27,11 @@ LIGHT_STRIP = ".,!?;:()[]{}\"'`«»“”‘’…"
 """The characters that ``light`` strips off both ends of a word."""
 
 _PRIVATE = {character: 0xF8 + i for i, character in enumerate(c for c in LIGHT_STRIP if not c.isascii())}
-"""A byte of its own, never found in UTF-8, for each of them that is not ASCII."""
+"""A byte that never occurs in UTF-8 for each non-ASCII character of ``LIGHT_STRIP``."""
 
 
 LOWER = "_lower"
-"""What follows the name of a sacreBLEU tokeniser if text is lower-cased first."""
+"""Suffix of the name of a sacreBLEU tokeniser that lower-cases text first."""
 
 UNSPACED = (
     *((0x0E00, 0x0EFF), (0x0F00, 0x0FFF), (0x1000, 0x109F), (0x1780, 0x17FF)),  # Thai, Lao, Tibetan, Burmese, Khmer
@@ -45,8 +45,8 @@ UNSPACED = (
 class Convention:
     """A text convention.  ``strip`` are the bytes stripped from word ends; ``leave_out`` the removed words.
 
-    ``frame`` is how ``bleu.separate`` sees the ends of a text, None where ``words.fold`` reads the tables;
-    ``prepare`` does what tables cannot, and ``stem`` says whether words are stemmed.
+    ``frame`` defines the ends of a text for ``sacrebleu_tokenizers.separate``, None for ``folding.fold``;
+    ``prepare`` handles what tables cannot express, and ``stem`` states whether words are stemmed.
     """
 
     name: str
@@ -83,7 +83,7 @@ def _build(keep: Flags, delete: Flags | None = None) -> tuple[Ids, Ids]:
 
 
 def _bytemap(codemap: Ids) -> Ids:
-    """What fold needs to know of most bytes, read off the table of code points."""
+    """The byte table of ``fold``, derived from the table of code points."""
     bytemap = np.full(256, words.SLOW, np.int32)
     simple = np.flatnonzero((codemap[:128] & ~0xFF) == 0)
     bytemap[simple] = codemap[simple] | words.KEEP
@@ -201,7 +201,7 @@ def convention(name: str) -> Convention:
 
 
 def _translation(name: str, tokenizer: str) -> Convention:
-    """One of sacreBLEU's tokenisers, after ``str.lower`` where the name says so."""
+    """One of sacreBLEU's tokenisers, after ``str.lower`` if the name has the suffix."""
     lower = name.endswith(LOWER)
     codemap = translation.table(tokenizer, NUL, lower)
     steps = [*([str.lower] if lower else []), *([translation.unescape] if tokenizer == "13a" else [])]

@@ -12,7 +12,7 @@ from fastmetrics.kernels.ranking.ids import hash_texts
 
 
 def keys_of(text: Text) -> Uint64s:
-    """Two 64-bit keys per text; texts with equal keys count as equal, wrong once in 10²⁴ logs of 10⁷ texts.
+    """Two 64-bit keys per text; texts with equal keys count as equal (expected error: one in 10²⁴ logs of 10⁷ texts).
 
     The second is the hash of the bytes' complements.
     """
@@ -25,7 +25,7 @@ def keys_of(text: Text) -> Uint64s:
 
 
 def _frozen(array: NDArray[Any]) -> NDArray[Any]:
-    """A contiguous read-only array, the one type of which the kernel is compiled."""
+    """A contiguous read-only array, the only array type that the kernel is compiled for."""
     view = np.ascontiguousarray(array).view()
     view.setflags(write=False)
     return view

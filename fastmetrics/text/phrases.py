@@ -20,9 +20,9 @@ from fastmetrics.text.tokenize import Vocabulary
 START = 0
 
 _STATES, _CELLS, _WORK = 20_000, 1 << 24, 1 << 20
-"""States that an automaton may have, states times words, and places in phrases looked at to make it.
+"""Limits of an automaton: states, states times words, and steps of its construction.
 
-Alternatives behind alternatives make ever more states.
+Consecutive alternatives multiply the number of states.
 """
 
 _PIECE = r"\([^()\[\]]*\)|\[[^()\[\]]*\]|[^()\[\]]+"
@@ -86,7 +86,7 @@ def compile_phrases(patterns: tuple[str, ...]) -> Phrases:
 
 
 def _add(pattern: str, edges: dict[int, set[tuple[str, int]]], silent: dict[int, set[int]]) -> int:
-    """Add the path of one pattern; its last node."""
+    """Add the path of one pattern; return its last node."""
     node = START
     pieces = re.findall(_PIECE, pattern)
     if "".join(pieces) != pattern:

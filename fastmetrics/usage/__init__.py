@@ -1,1 +1,1 @@
-"""What logs tell of a knowledge base and of those who ask it: nothing is searched or answered again."""
+"""Analysis of logs of a knowledge base and its users, without new searches or answers."""

@@ -1,4 +1,4 @@
-"""When questions were asked: by day, by hour of the day, first and last."""
+"""Times of questions: by day, by hour of the day, first and last."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class Activity:
     zones: Mapping[str, int] = field(default_factory=dict)
 
     def plus(self, other: Activity) -> Activity:
-        """Both together; raises ``InputError`` where one has times with a zone and the other times without."""
+        """The sum of both; raises ``InputError`` if one has times with a time zone and the other times without."""
         zones = {**other.zones, **self.zones}
         if len(zones) > 1:
             raise InputError(mixed("timestamp", zones))
@@ -41,7 +41,7 @@ class Activity:
         return Activity(days, self.hours + other.hours, min(ends, default=None), max(ends, default=None), zones)
 
     def result_fields(self, *, has: bool) -> dict[str, Any]:
-        """The figures of a result; None for a log without times."""
+        """The fields of a result; None for a log without times."""
         if not has:
             return dict.fromkeys(("first", "last", "days", "hours"))
         ordered = sorted(self.days)
@@ -55,7 +55,7 @@ class Activity:
 
 
 def activity(column: pa.Array, first: int, present: pa.Array) -> Activity:
-    """When the rows that are ``present`` were asked; ``first`` is the number of the first row."""
+    """The times of the rows that are ``present``; ``first`` is the number of the first row."""
     times, zone = times_of(column, "timestamp", first)
     times = times[np.asarray(present)]
     times = times[times != MISSING]

@@ -1,4 +1,4 @@
-"""Which questions of a log got an answer: one that says something, and does not say "I don't know"."""
+"""Answered questions of a log: the answer is not blank and does not abstain ("I don't know")."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _SPACE, _ASCII_END = ord(" "), 0x80
 
 
 def abstains(answers: pa.Array) -> Flags:
-    """Which answers say, as a whole, that they do not know: those that ``abstained`` gives 1."""
+    """Which answers abstain: those with the score 1 of the metric ``abstained``."""
     found, size = np.zeros(len(answers), np.bool_), SIZES.log_answers
     for start in range(0, len(answers), size):
         batch = Batch({"answer": answers.slice(start, size)})
@@ -25,9 +25,9 @@ def abstains(answers: pa.Array) -> Flags:
 
 
 def blank(texts: pa.Array) -> Flags:
-    """Which texts are missing or hold nothing but white space.
+    """Which texts are missing or contain only white space.
 
-    Only those that begin with white space, by their first byte, are looked at as a whole.
+    Only texts whose first byte is white space are examined completely.
     """
     text = text_of_arrow(texts, "text")
     found = ~text.valid | (text.starts == text.stops)

@@ -1,4 +1,4 @@
-"""``fm.cache_hit_rate``: how many questions a cache of earlier answers would have hit, and how many wrongly (S2)."""
+"""``fm.cache_hit_rate``: hit rate of a hypothetical cache of earlier answers, and its share of wrong hits (S2)."""
 
 from __future__ import annotations
 
@@ -20,20 +20,20 @@ from fastmetrics.usage.question_vectors import check_vectors, question_vectors
 from fastmetrics.usage.times import MISSING, times_of
 
 TAUS = (0.5, 0.6, 0.7, 0.75, 0.8, 0.85, 0.9, 0.95, 0.99)
-"""The thresholds of the curve; the one asked for joins them."""
+"""The thresholds of the curve, in addition to the requested one."""
 
 
 @dataclass(frozen=True)
 class CacheHits(Shown):
-    """What a cache of the best-rated answers would have done for the questions of a log, in the order of time."""
+    """Simulation of a cache of the best-rated answers for the questions of a log, in order of time."""
 
     questions: int
     left_out: int
-    """Rows without a question or its vector, or without a timestamp in a log that has them."""
+    """Rows without a question or its vector, or without a timestamp in a log with timestamps."""
     stored: int
     """Questions whose answer the cache would have kept: those with the best rating."""
     best_rating: float | None
-    """None for a log without ratings, of which every answer is kept."""
+    """None for a log without ratings; the cache then stores every answer."""
     tau: float
     cache_hit_rate: float
     """Share of the questions with an earlier stored one at a cosine above ``tau``; above 0.5 high, below 0.1 unused."""
@@ -58,7 +58,7 @@ class CacheHits(Shown):
         return [Grid(("figure", "value"), single), Grid(("tau", "cache_hit_rate", "wrong_share"), lines)]
 
     def remarks(self) -> list[str]:
-        """What the figures stand on."""
+        """Notes on the data behind the figures."""
         notes = ["each question is compared with earlier questions only"]
         if self.best_rating is None:
             notes.append("without a column rating, every earlier answer counts as stored")
@@ -123,7 +123,7 @@ def _times(table: pa.Table) -> Ints:
 
 
 def _stored(table: pa.Table, given: Flags, best: float | None) -> tuple[Flags, float | None]:
-    """Which rows' answers are kept, and the rating from which on they are."""
+    """Which rows' answers are stored, and the minimum rating of stored answers."""
     answered = given
     if "answer" in table.column_names:
         answered = given & np.asarray(table["answer"].is_valid())

@@ -1,4 +1,4 @@
-"""Checks of a data set that take long, and so are made of an even sample of its rows: languages, near duplicates."""
+"""Slow checks of a data set, on a uniform sample of its rows: languages, near duplicates."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ from fastmetrics.vectors.embedder import Embedder
 
 LANGUAGE, NEAR = "other language", "near duplicate"
 _LONG = 20
-"""Characters from which on a text tells its language."""
+"""Minimum characters of a text for language identification."""
 _COLUMNS = {LANGUAGE: ("question", "answer"), NEAR: ("question",)}
 
 
 @dataclass(frozen=True)
 class Asked:
-    """What was asked for: languages to tell apart, an embedder, the cosine of near duplicates, the sample's size."""
+    """The options: candidate languages, embedder, minimum cosine of near duplicates, sample size."""
 
     languages: tuple[str, ...]
     embedder: Embedder | None
@@ -34,19 +34,19 @@ class Asked:
 
     @property
     def checks(self) -> list[str]:
-        """The checks that are made of samples."""
+        """The checks that use samples."""
         return [*([LANGUAGE] if self.languages else []), *([NEAR] if self.embedder is not None else [])]
 
     def joined(self, one: Mapping[str, pa.Table], other: Mapping[str, pa.Table]) -> dict[str, pa.Table]:
-        """The samples of the rows of both."""
+        """The combined samples of both parts."""
         both = {name: [held[name] for held in (one, other) if name in held] for name in self.checks}
         return {name: _smallest(pa.concat_tables(tables), self.size) for name, tables in both.items() if tables}
 
 
 def sampled_rows(asked: Asked, rows: pa.RecordBatch, keys: Uint64s, first: int) -> dict[str, pa.Table]:
-    """The rows of a part that each check looks at, of which only those with the smallest keys matter.
+    """The candidate rows of a part for each check's sample: the rows with the smallest keys.
 
-    ``keys`` stand for question and answer, and ``first`` is the number of the first row.
+    ``keys`` are hashes of question and answer, and ``first`` is the number of the first row.
     """
     found = {}
     for name in asked.checks:
@@ -78,7 +78,7 @@ def _smallest(table: pa.Table, size: int) -> pa.Table:
 def sampled_findings(
     asked: Asked, samples: Mapping[str, pa.Table], has: frozenset[str], threads: int
 ) -> tuple[list[Finding], list[str]]:
-    """What the samples show, and the checks that need columns which the table has not."""
+    """The findings in the samples, and the checks whose columns are missing."""
     findings, skipped = [], []
     for name in asked.checks:
         if not set(_COLUMNS[name]) <= has:

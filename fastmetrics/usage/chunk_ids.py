@@ -1,4 +1,4 @@
-"""The ids of all chunks of a knowledge base, and rankings that are given without a table around them."""
+"""The ids of all chunks of a knowledge base, and rankings given as a plain column."""
 
 from __future__ import annotations
 
@@ -21,18 +21,18 @@ from fastmetrics.usage.listed_ids import as_ids, as_text
 from fastmetrics.usage.log import is_paths
 
 NAMES = ("chunk_id", "id", "document_id", "doc_id", *COLUMNS["id"].aliases)
-"""The columns of a table of chunks that may hold their ids, the likeliest first."""
+"""The possible id columns of a table of chunks, most likely first."""
 
 
 def as_log(rankings: Any) -> Any:
-    """A table of rankings, where only their column is given."""
+    """A table of rankings from a plain column."""
     if is_paths(rankings) or _is_table(rankings):
         return rankings
     return {"retrieved_ids": rankings}
 
 
 def _is_table(given: Any) -> bool:
-    """Whether something is a table, not a column."""
+    """Whether the value is a table instead of a column."""
     if isinstance(given, pa.Array | pa.ChunkedArray | np.ndarray) or type(given).__name__ == "Series":
         return False
     if isinstance(given, Sequence):
@@ -41,9 +41,9 @@ def _is_table(given: Any) -> bool:
 
 
 def chunk_ids(chunks: Any, column: str | None) -> pa.Array:
-    """The ids of a column, or of a table or file of chunks, each once.
+    """The unique ids of a column, or of a table or file of chunks.
 
-    Raises ``ColumnError`` where no column holds them, and ``InputError`` for an id that is missing or doubled.
+    Raises ``ColumnError`` if no column holds ids, and ``InputError`` for a missing or duplicate id.
     """
     if _is_path(chunks) or _is_table(chunks):
         return with_column(chunks, column)[0]
@@ -51,9 +51,9 @@ def chunk_ids(chunks: Any, column: str | None) -> pa.Array:
 
 
 def with_column(chunks: Any, column: str | None, *others: str) -> list[pa.Array]:
-    """The ids of a table or file of chunks, each once, and other columns of text or ids beside them.
+    """The unique ids of a table or file of chunks, with other columns of text or ids.
 
-    Raises what :func:`chunk_ids` raises, and ``ColumnError`` for a column that is missing.
+    Raises the errors of :func:`chunk_ids`, and ``ColumnError`` for a column that is missing.
     """
     source = open_source(chunks) if _is_path(chunks) else None
     frame = None if source is not None else open_frame(chunks)
@@ -78,7 +78,7 @@ def _is_path(chunks: Any) -> bool:
 
 
 def _each_once(ids: pa.Array, name: str) -> pa.Array:
-    """The ids, none of which is missing or stands twice."""
+    """The ids; raises an error for a missing or duplicate id."""
     if ids.null_count:
         row = int(np.flatnonzero(np.asarray(ids.is_null()))[0])
         raise InputError(f"column {name!r} of the chunks, row {row}: an id is missing (null)")
@@ -110,14 +110,14 @@ def _named(names: Sequence[str], column: str | None) -> str:
 
 
 def comparable(keys: pa.Array, total: pa.Array | None) -> tuple[pa.Array, pa.Array | None]:
-    """Retrieved ids and ids of chunks of one type: text, where either is."""
+    """Retrieved ids and ids of chunks converted to one type: text, if either is text."""
     if total is None or keys.type == total.type:
         return keys, total
     return as_text(keys), as_text(total)
 
 
 def raise_unknown(keys: pa.Array, total: pa.Array) -> None:
-    """Say that no retrieved id is that of a chunk."""
+    """Raise the error that no retrieved id is the id of a chunk."""
     one, other = (repr(ids[0].as_py()) for ids in (keys, total)) if len(total) else (repr(keys[0].as_py()), "none")
     way = Argument("chunk_column")
     raise InputError(

@@ -1,4 +1,4 @@
-"""Which source each chunk of a knowledge base is from."""
+"""The source of each chunk of a knowledge base."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def sources_of(chunks: Any, chunk_column: str | None, source_column: str) -> pa.
 
 
 def sources_of_words(words: pa.Array, sources: pa.Table) -> Ints:
-    """The number of the source of each id, −1 for an id that is no chunk's."""
+    """The number of the source of each id, −1 for an unknown id."""
     places = np.asarray(pc.index_in(as_text(words), sources["chunk"].combine_chunks()).fill_null(-1)).astype(np.int64)
     numbers = np.append(np.asarray(sources["source"]), -1)
     return numbers[places]

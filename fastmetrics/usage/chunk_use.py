@@ -1,4 +1,4 @@
-"""What a log makes of each chunk of a knowledge base: the figures, and the table they are read off."""
+"""The use of each chunk of a knowledge base in a log: the figures, and the table behind them."""
 
 from __future__ import annotations
 
@@ -39,34 +39,34 @@ class ChunkUse(Shown):
     places: int
     """Filled positions; a chunk that a row repeats counts once."""
     gini: float
-    """Gini coefficient of the chunks' counts: 0 if all are used alike, near 1 if few fill all places; NaN for none."""
+    """Gini coefficient of the chunks' counts: 0 for equal use, near 1 if few fill all positions; NaN without any."""
     share: float
     chunks_filling_share: int
-    """The fewest chunks that together fill the ``share`` of all places."""
+    """The smallest number of chunks that fill the ``share`` of all positions."""
     never_cited: int | None
     """Used chunks that no answer cites; None for a log without answers."""
     expected_unseen: float
-    """Chao1: the number of chunks yet unseen that the counts let expect, f1(f1−1) / (2(f2+1))."""
+    """Chao1: the estimated number of unseen chunks, f1(f1−1) / (2(f2+1))."""
     unknown_chunks: int
-    """Distinct ids in the first ``k`` places that the table of chunks has not; they count nowhere else."""
+    """Distinct ids in the first ``k`` positions that are missing in the table of chunks; other figures exclude them."""
     unused_ids: Sequence[str | int] | None = field(repr=False)
     never_cited_ids: Sequence[str | int] | None = field(repr=False)
     hubs: Sequence[str | int] = field(repr=False)
-    """Chunks retrieved more often than the mean of all chunks and two standard deviations, the most used first."""
+    """Chunks with counts above the mean of all chunks plus two standard deviations, most used first."""
     unknown_ids: Sequence[str | int] = field(repr=False)
-    """The first of them, at most 100."""
+    """The first unknown ids, at most 100."""
     table: pa.Table = field(repr=False)
 
     def to_arrow(self) -> pa.Table:
-        """A row a chunk, the most used first: ``chunk``, ``retrieved`` (rows), ``mean_rank`` (from 1), and more.
+        """One row per chunk, most used first: ``chunk``, ``retrieved`` (rows), ``mean_rank`` (from 1), and more.
 
-        That is ``cited`` and ``relevant`` (rows whose answer cites it, whose ``relevant_ids`` hold it), and
-        ``mean_<score>``, the mean over the rows that retrieved it.
+        Further columns are ``cited`` and ``relevant`` (rows whose answer cites the chunk, whose ``relevant_ids``
+        contain it), and ``mean_<score>``, the mean over the rows that retrieved the chunk.
         """
         return self.table
 
     def to_dict(self) -> dict[str, object]:
-        """All figures and lists of ids, and of the table the chunks that are ``most_used``, at most 20."""
+        """All figures and lists of ids, and at most 20 ``most_used`` chunks of the table."""
         figures = {one.name: getattr(self, one.name) for one in fields(self) if one.name != "table"}
         head = self.table.slice(0, _MOST)
         return {**figures, "most_used": [row for row in head.to_pylist() if row.get("retrieved")]}
@@ -81,7 +81,7 @@ class ChunkUse(Shown):
         return [Grid(("figure", "value"), rows), Grid(tuple(head.column_names), list(zip(*columns, strict=True)))]
 
     def remarks(self) -> list[str]:
-        """What the figures stand on."""
+        """Notes on the data behind the figures."""
         notes = [f"{self.rows:,} rankings, their first {self.k} places"]
         if self.missing:
             notes.append(f"{self.missing:,} rows without a ranking were left out")
@@ -100,7 +100,7 @@ def _written(value: object) -> str:
 
 
 def figures(counts: Ints, share: float) -> Mapping[str, float | int]:
-    """What the counts of all chunks, used or not, say as a whole.
+    """The figures computed from the counts of all chunks, used or not.
 
     With the counts x in ascending order, Gini's coefficient is Σ(2i − n − 1)·xᵢ / (n·Σx).
     """
@@ -119,5 +119,5 @@ def figures(counts: Ints, share: float) -> Mapping[str, float | int]:
 
 
 def hub_line(counts: Ints) -> float:
-    """The count above which a chunk is a hub: the mean and two standard deviations, the population's."""
+    """The count above which a chunk is a hub: mean plus two standard deviations (population)."""
     return float(counts.mean() + 2 * counts.std()) if len(counts) else 0.0

@@ -78,7 +78,7 @@ def chunk_utilization(
 
 @dataclass(frozen=True)
 class Counted:
-    """What a part of a log adds: rows with a ranking, without one, with a short one, and the tally of its ids."""
+    """Counts of a part of a log: rows with a ranking, without one, with a short one, and the tally of ids."""
 
     rows: int
     missing: int
@@ -88,7 +88,7 @@ class Counted:
 
 @dataclass(frozen=True)
 class Counting:
-    """What is counted of a log that has certain columns."""
+    """The counting of a log with the given columns."""
 
     has: frozenset[str]
     scores: tuple[str, ...]
@@ -135,7 +135,7 @@ class Counting:
         return counted(ids, {name: counts.get(name, nothing) for name in self.names})
 
     def add_up(self, parts: Any) -> Counted:
-        """The sum of all parts; ids that are numbers here and text there are text."""
+        """The sum of all parts; ids become text if some parts have numbers and others text."""
         tally, rows, missing, short = Tally(self.names), 0, 0, 0
         for part in parts:
             rows, missing, short = rows + part.rows, missing + part.missing, short + part.short
@@ -145,7 +145,7 @@ class Counting:
 
 
 def _relevant(part: Part, relevant: ListedIds) -> Flags:
-    """Which of the ids that people judged are relevant."""
+    """Which of the judged ids are relevant."""
     if "relevance" not in part.rows.schema.names:
         return np.ones(relevant.codes.size, np.bool_)
     grades = part.rows.column("relevance")
@@ -234,14 +234,14 @@ def _listed(ids: pa.Array, which: Flags) -> list[Any]:
 
 
 def _spread(counts: Ints, at: Ints, known: Flags, n: int) -> Ints:
-    """The counts at the places of their chunks."""
+    """The counts at the positions of their chunks."""
     found = np.zeros(n, np.int64)
     found[at[known]] = counts[known]
     return found
 
 
 def _places_in_order(ids: pa.Array) -> Ints:
-    """The place of each id among the ids in order."""
+    """The position of each id among the sorted ids."""
     ranks = np.empty(len(ids), np.int64)
     ranks[np.asarray(pc.array_sort_indices(ids))] = np.arange(len(ids))
     return ranks

@@ -1,4 +1,4 @@
-"""Which ids the answers of a log cite: by number, ``[2]``, or by name, ``[doc-7]``."""
+"""Finding the ids that the answers of a log cite: by number, ``[2]``, or by name, ``[doc-7]``."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ _LONGEST = 9  # maximum digits of a valid position in a list
 
 
 def cited_ids(answers: pa.Array, listed: ListedIds) -> Ints:
-    """The places among all listed ids that the answers cite, ascending.
+    """The positions of the cited ids among all listed ids, ascending.
 
-    What stands in square brackets is an id of the row's list or, if that has no such id, the number of one, from 1.
+    Text in square brackets is an id of the row's list or, if the list has no such id, the number of an id, from 1.
     """
     text = text_of_arrow(answers, "answer")
     begins, ends, rows = _brackets(text)
@@ -33,7 +33,7 @@ def cited_ids(answers: pa.Array, listed: ListedIds) -> Ints:
 
 
 def _brackets(text: Text) -> tuple[Ints, Ints, Ints]:
-    """What stands between brackets without a bracket within: first and past-last byte, and row."""
+    """Texts between brackets, without nested brackets: start byte, end byte, and row."""
     order = np.flatnonzero(((text.data - np.uint8(_OPEN)) & np.uint8(~(_CLOSE - _OPEN) & 0xFF)) == 0)
     opens = text.data[order] == _OPEN
     pairs = np.flatnonzero(opens[:-1] & ~opens[1:])
@@ -53,7 +53,7 @@ def _strings(text: Text, begins: Ints, ends: Ints) -> pa.Array:
 
 
 def _named(said: pa.Array, rows: Ints, listed: ListedIds) -> Ints:
-    """The place of the first id of the row's list that equals what is said, −1 if none does."""
+    """The position of the first id of the row's list that equals the text, −1 without any."""
     encoded = said.dictionary_encode()
     known = np.asarray(pc.index_in(encoded.dictionary, as_text(listed.words)).fill_null(-1)).astype(np.int64)
     codes = known[np.asarray(encoded.indices)]
@@ -69,7 +69,7 @@ def _named(said: pa.Array, rows: Ints, listed: ListedIds) -> Ints:
 
 
 def _numbered(said: pa.Array, rows: Ints, listed: ListedIds) -> Ints:
-    """The place of the id whose number in the row's list is said, −1 if that is no number or out of range."""
+    """The position of the id with the given number in the row's list, −1 if it is not a number or out of range."""
     said = pc.utf8_ltrim(said, "0")
     digits = pc.match_substring_regex(said, rf"^[0-9]{{1,{_LONGEST}}}$")
     numbers = np.asarray(pc.if_else(digits, said, "0").cast(pa.int64()))

@@ -1,4 +1,4 @@
-"""k-means of unit vectors: centres found on a sample by FAISS, then every row in one pass; the same for any threads."""
+"""k-means of unit vectors: centres from a sample by FAISS, then all rows in one pass; independent of threads."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ _BLOCK = 8_192
 
 
 def clusters(units: Units, k: int, seed: int, threads: int, sample: int = SAMPLE) -> tuple[Ints, Units]:
-    """The number of each row's centre, and the centres: those nearest to their rows of several tries.
+    """The number of each row's centre, and the centres: the best of several runs by distance to their rows.
 
-    They are found on an even sample of at most ``sample`` rows.  There are as many centres as distinct rows, if that is
-    fewer than ``k``.
+    The centres come from a uniform sample of at most ``sample`` rows.  If there are fewer than ``k`` distinct rows,
+    each is a centre.
     """
     rng = np.random.default_rng(seed)
     some = units if len(units) <= sample else units[np.sort(rng.choice(len(units), sample, replace=False))]
@@ -41,7 +41,7 @@ def _trained(rows: Units, k: int, seed: int) -> Units:
 
 
 def assigned(units: Units, centres: Units, threads: int) -> Ints:
-    """The nearest centre of each row by Euclidean distance, the first of those as near."""
+    """The nearest centre of each row by Euclidean distance; ties go to the first."""
     halves = 0.5 * np.einsum("ij,ij->i", centres, centres)
 
     def block(start: int) -> Ints:

@@ -1,4 +1,4 @@
-"""``fm.check_dataset``: what is wrong with a data set before anything is scored on it."""
+"""``fm.check_dataset``: finding faults in a data set before scoring."""
 
 from __future__ import annotations
 
@@ -96,7 +96,7 @@ def held(log: Log) -> Log:
 
 
 class Faults(NamedTuple):
-    """How many rows have a fault, and the number and text of the first of them."""
+    """The number of rows with a fault, and the numbers and texts of the first ones."""
 
     rows: int
     examples: list[tuple[int, str]]
@@ -104,7 +104,7 @@ class Faults(NamedTuple):
 
 @dataclass
 class Looked:
-    """What is known of a part, or of all."""
+    """The results of a part, or of all parts."""
 
     rows: int = 0
     faults: dict[str, Faults] = field(default_factory=dict)
@@ -116,14 +116,14 @@ class Looked:
 
 @dataclass(frozen=True)
 class Looking:
-    """What is looked for in a table that has certain columns; ``judged`` are labels and the columns that hold them."""
+    """The checks for a table with the given columns; ``judged`` maps labels to their columns."""
 
     has: frozenset[str]
     judged: Mapping[str, str]
     sampled: Asked
 
     def look(self, part: Part) -> Looked:
-        """What is known of a part."""
+        """The results of a part."""
         rows, found = part.rows, Looked(part.rows.num_rows)
         for name, (needed, column, check) in CHECKS.items():
             if set(needed) <= self.has:
@@ -141,7 +141,7 @@ class Looking:
         return found
 
     def add_up(self, parts: Iterable[Looked]) -> Looked:
-        """What is known of all parts."""
+        """The combined results of all parts."""
         whole = Looked(
             faults={name: Faults(0, []) for name, (needed, _, _) in CHECKS.items() if set(needed) <= self.has}
         )
@@ -158,7 +158,7 @@ class Looking:
         return whole
 
     def findings(self, log: Log, known: Looked, threads: int) -> DatasetChecks:
-        """The findings in order, with the texts of rows that repeat others, for which the log is read again."""
+        """The findings in order, with the texts of repeated rows, for which the log is read again."""
         found, skipped, groups = [], [], {}
         for name, column, keys in (("doubled id", "id", known.ids), ("duplicate", "question", known.asked)):
             if column in self.has:
@@ -185,7 +185,7 @@ class Looking:
         return DatasetChecks(known.rows, [*found, *more], [*skipped, *lacking])
 
     def _differing(self, known: Looked, groups: Groups | None) -> dict[str, Sequence[Any]]:
-        """For each label the groups of rows that are alike and differ in it."""
+        """For each label the groups of equal rows with different values of the label."""
         if groups is None:
             return {}
         nothing = [np.zeros(0, np.uint64)]
@@ -205,7 +205,7 @@ class Cells:
 
     @classmethod
     def of(cls, log: Log, labels: Iterable[str], groups: Iterable[Iterable[Any]]) -> Cells:
-        """The cells of the first groups of each kind, which is all that examples take."""
+        """The cells of the first groups of each kind, as needed for examples."""
         wanted = sorted({int(row) for some in groups for one in islice(some, EXAMPLES) for row in one[:_MOST]})
         if not wanted:
             return cls({})
@@ -221,7 +221,7 @@ class Cells:
 
 
 _MOST = 1_000
-"""Rows of a group that are looked at to show which labels differ."""
+"""Maximum rows of a group that are examined for different labels."""
 
 
 def _first(rows: Any) -> list[int]:

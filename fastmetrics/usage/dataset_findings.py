@@ -1,4 +1,4 @@
-"""What was looked for in a data set and found: the result of ``fm.check_dataset``."""
+"""The result of ``fm.check_dataset``: checks of a data set, and their findings."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ EXAMPLES = 5
 
 @dataclass(frozen=True)
 class Finding:
-    """One kind of fault: in how many ``rows``, and the numbers (from 0) and words of the first examples.
+    """One kind of fault: its number of ``rows``, and the row numbers (from 0) and texts of the first examples.
 
-    ``looked`` is the number of rows that were looked at, where it was a sample.
+    ``looked`` is the number of examined rows, if the check used a sample.
     """
 
     check: str
@@ -26,7 +26,7 @@ class Finding:
 
 @dataclass(frozen=True)
 class DatasetChecks(Shown):
-    """What was looked for in a data set, and found; ``skipped`` are checks that need columns it has not."""
+    """The findings of all checks of a data set; ``skipped`` are the checks whose columns are missing."""
 
     rows: int
     findings: Sequence[Finding]
@@ -34,7 +34,7 @@ class DatasetChecks(Shown):
 
     @property
     def clean(self) -> bool:
-        """Whether nothing was found."""
+        """Whether there are no findings."""
         return not any(one.rows for one in self.findings)
 
     def to_dict(self) -> dict[str, Any]:
@@ -43,12 +43,12 @@ class DatasetChecks(Shown):
         return {"rows": self.rows, "clean": self.clean, "findings": found, "skipped": list(self.skipped)}
 
     def grids(self) -> list[Grid]:
-        """A line a check."""
+        """One line per check."""
         lines = [(one.check, f"{one.rows:,}", _example(one)) for one in self.findings]
         return [Grid(("check", "rows", "for example"), lines)]
 
     def remarks(self) -> list[str]:
-        """What the figures stand on."""
+        """Notes on the data behind the figures."""
         notes = [f"{self.rows:,} rows"]
         notes += [f"{one.check}: of a sample of {one.looked:,}" for one in self.findings if one.looked is not None]
         return [*notes, f"skipped because columns are missing: {', '.join(self.skipped)}"] if self.skipped else notes

@@ -1,4 +1,4 @@
-"""``fm.domain_analysis``: what users ask, in which words, languages and scripts, how often, and when (S2)."""
+"""``fm.domain_analysis``: words, languages, scripts, repetitions and times of users' questions (S2)."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from fastmetrics.usage.text_keys import group_sizes, plainly, text_keys
 from fastmetrics.usage.word_counts import log_odds, most, word_counts, words_of
 
 ALL, GROUP = 50, 30
-"""How many of the most frequent words are given of all questions, and of those answered and unanswered."""
+"""Number of listed most frequent words of all questions, and of answered and unanswered questions."""
 
 
 def domain_analysis(
@@ -90,7 +90,7 @@ def domain_analysis(
 
 @dataclass
 class Counts:
-    """What a part of a log adds."""
+    """Counts of a part of a log."""
 
     questions: int
     missing: int
@@ -107,7 +107,7 @@ class Counts:
 
 @dataclass(frozen=True)
 class Asked:
-    """What is counted of a log that has certain columns."""
+    """The counting of a log with the given columns."""
 
     has: frozenset[str]
     indicators: tuple[str, ...] = ()

@@ -1,4 +1,4 @@
-"""What the questions of a log are like, as figures and as tables to print."""
+"""The properties of the questions of a log, as figures and as printed tables."""
 
 from __future__ import annotations
 
@@ -9,48 +9,48 @@ from datetime import date
 from fastmetrics.core.display import Grid, Shown, sparkline
 
 _SPANS = 60
-"""Blocks of the line that shows activity over time, at most."""
+"""Maximum number of blocks in the line of activity over time."""
 _SHOWN = 10
 Weighed = Sequence[tuple[str, float]]
 
 
 @dataclass(frozen=True)
 class Domain(Shown):
-    """The questions of a log; what a column tells that the log has not is None."""
+    """The questions of a log; figures that need a missing column are None."""
 
     questions: int
     missing: int
-    """Rows without a question, which count nowhere."""
+    """Rows without a question, which are ignored."""
     answered: int | None
     """Questions with an answer that is neither blank nor, as a whole, an "I don't know"."""
     answered_share: float | None
     mean_characters: float
     ratings: Mapping[str, int] | None
-    """How often the users gave each rating, from the lowest up, and ``none``."""
+    """The count of each rating, in ascending order, and of ``none``."""
     words: Weighed
     words_answered: Weighed | None
     words_unanswered: Weighed | None
     telling_answered: Weighed | None
-    """The words that tell answered questions from unanswered ones, by the z of their log-odds ratio."""
+    """The words that distinguish answered from unanswered questions, by the z-score of their log-odds ratio."""
     telling_unanswered: Weighed | None
     indicators: Mapping[str, int]
-    """Questions that hold each of the given words, as a part of other words, too."""
+    """Questions that contain each of the given words, also as a part of other words."""
     scripts: Mapping[str, int]
     distinct: int
-    """Different questions, letter case and white space at the ends aside."""
+    """Distinct questions, ignoring letter case and white space at the ends."""
     repeated: int
-    """Questions that are not the first of their kind: questions − distinct."""
+    """Repeated questions: questions − distinct."""
     near_repeats: int | None
-    """Sampled questions with another one at a cosine of at least ``near``; None unless asked for."""
+    """Sampled questions with another one at a cosine of at least ``near``; None unless requested."""
     near: float | None
     languages: Mapping[str, int] | None
-    """Sampled questions by language (ISO 639-1); None unless asked for."""
+    """Sampled questions by language (ISO 639-1); None unless requested."""
     sampled: int | None
-    """How many of the distinct questions were looked at for near repeats and languages."""
+    """Number of distinct questions in the sample for near repeats and languages."""
     first: str | None
     last: str | None
     days: Mapping[str, int] | None
-    """Questions by date; in UTC, where the timestamps have a zone."""
+    """Questions by date; in UTC, if the timestamps have a time zone."""
     hours: Sequence[int] | None
     """Questions by hour of the day, 0 to 23."""
 
@@ -72,7 +72,7 @@ class Domain(Shown):
         return grids
 
     def remarks(self) -> list[str]:
-        """What the figures stand on."""
+        """Notes on the data behind the figures."""
         notes = []
         if self.days and len(self.days) > 1:
             notes.append(f"questions from {min(self.days)} to {max(self.days)}: {sparkline(self._over_time())}")

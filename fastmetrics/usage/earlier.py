@@ -1,4 +1,4 @@
-"""The nearest of all earlier rows: each block of questions, in the order of time, against what was stored before it."""
+"""Nearest earlier row: each block of questions, in order of time, is compared with all rows stored before."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from fastmetrics.vectors.arrays import one_blas_thread
 
 
 def nearest_earlier(units: Units, times: Ints, stored: Flags, threads: int) -> tuple[Floats, Ints]:
-    """The greatest cosine of each row to a stored row of a smaller time, and that row: the first of those as near.
+    """The largest cosine of each row to a stored row with an earlier time, and that row; ties go to the first.
 
-    The rows ascend by time.  NaN and −1 where nothing was stored before.
+    The rows are sorted by time.  NaN and −1 if no row was stored before.
     """
     kept = np.flatnonzero(stored)
     before = np.searchsorted(times[kept], times, side="left")

@@ -1,4 +1,4 @@
-"""The languages of texts, as the package py3langid guesses them (Lui and Baldwin 2012)."""
+"""Language identification of texts with the package py3langid (Lui and Baldwin 2012)."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ from fastmetrics.errors.messages import Argument
 
 
 def check_languages(languages: Sequence[str]) -> None:
-    """Raise what :func:`languages_of` would, before anything is read."""
+    """Raise the errors of :func:`languages_of` before reading."""
     if languages:
         _identifier(languages)
 
 
 def languages_of(texts: pa.Array, languages: Sequence[str]) -> dict[str, int]:
-    """How many of the texts are in each of the ``languages`` (ISO 639-1), the most frequent first.
+    """Number of texts in each of the ``languages`` (ISO 639-1), most frequent first.
 
-    Only these are thought of, as texts are short and many languages look alike: of 3,271 questions in 17 languages
-    99.9 % are guessed right if the 17 are named, and 93.8 % among all that the model knows, which takes Chinese for Wu
-    and Indonesian for Malay.
+    Only these languages are candidates, because texts are short and many languages are similar: of 3,271 questions in
+    17 languages, 99.9 % are identified correctly among the 17, and 93.8 % among all languages of the model, which
+    confuses Chinese with Wu and Indonesian with Malay.
     """
     counts = Counter(guessed(texts.to_pylist(), languages))
     return dict(sorted(counts.items(), key=lambda item: (-item[1], item[0])))

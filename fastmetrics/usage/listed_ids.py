@@ -1,4 +1,4 @@
-"""Columns of lists of ids, flat: which row holds which id at which place."""
+"""Columns of lists of ids in flat form: row, position and id of each entry."""
 
 from __future__ import annotations
 
@@ -17,38 +17,38 @@ from fastmetrics.retrieval.ids import fixed_ids, frozen, offsets
 
 @dataclass(frozen=True)
 class ListedIds:
-    """The ids of all rows, one after the other: id i is ``words[codes[i]]``, in row ``rows[i]``."""
+    """The concatenated ids of all rows: id i is ``words[codes[i]]``, in row ``rows[i]``."""
 
     codes: Ints
     words: pa.Array
     """The distinct ids."""
     rows: Ints
     places: Ints
-    """The place of each id in its row, from 0."""
+    """The position of each id in its row, from 0."""
     valid: Flags
     """Whether each row has a list, which may be empty."""
 
     def where(self, keep: Flags) -> ListedIds:
-        """Those ids for which ``keep`` is True."""
+        """The ids for which ``keep`` is True."""
         if keep.all():
             return self
         return ListedIds(self.codes[keep], self.words, self.rows[keep], self.places[keep], self.valid)
 
     def once(self) -> ListedIds:
-        """The ids without those that stood in their row before."""
+        """The ids without repetitions within a row."""
         starts = offsets(np.bincount(self.rows, minlength=len(self.valid)).astype(np.int64))
         return self.where(~repeats(fixed_ids(self.codes.view(np.uint64)), frozen(starts)))
 
     def counts(self) -> Ints:
-        """How often each of the ``words`` occurs."""
+        """The count of each of the ``words``."""
         return np.bincount(self.codes, minlength=len(self.words))
 
 
 def listed_ids(column: pa.Array, name: str, first: int = 0) -> ListedIds:
-    """The ids of a column of lists whose first row has the number ``first``; whole numbers or text, as 64 bits either.
+    """The ids of a column of lists whose first row has the number ``first``; integers or text, with 64-bit types.
 
-    In lists of a fixed length, as a matrix of numbers is, -1 fills up a row that has fewer.  Raises ``ColumnError`` for
-    anything but lists of strings or of whole numbers, and for an id that is null.
+    In lists of fixed length (rows of a matrix), -1 is padding.  Raises ``ColumnError`` for anything but lists of
+    strings or of integers, and for a null id.
     """
     kind = column.type
     if pa.types.is_null(kind):
@@ -72,7 +72,7 @@ def listed_ids(column: pa.Array, name: str, first: int = 0) -> ListedIds:
 
 
 def as_ids(values: pa.Array, name: str) -> pa.Array:
-    """Ids as ``large_string`` or ``int64``; raises ``ColumnError`` for what is neither text nor such numbers."""
+    """Ids as ``large_string`` or ``int64``; raises ``ColumnError`` for other types."""
     kind = values.type
     if pa.types.is_null(kind):
         return pa.array([], pa.large_string()) if not len(values) else values.cast(pa.large_string())
@@ -87,5 +87,5 @@ def as_ids(values: pa.Array, name: str) -> pa.Array:
 
 
 def as_text(ids: pa.Array) -> pa.Array:
-    """Ids as text, in which 7 and "7" are one."""
+    """Ids as text, so that 7 equals "7"."""
     return ids.cast(pa.large_string())

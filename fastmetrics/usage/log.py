@@ -1,4 +1,4 @@
-"""A log of questions and answers, in files or in memory, as batches of the columns that are asked for."""
+"""A log of questions and answers, in files or in memory, as batches of the requested columns."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class Part(NamedTuple):
 
 
 class Columns(NamedTuple):
-    """How a log's columns are found: as in ``score``, ``columns`` (canonical: yours) and the preset ``schema``."""
+    """The mapping of a log's columns: ``columns`` (canonical: user's) and the preset ``schema``, as in ``score``."""
 
     columns: Mapping[str, str] | None = None
     schema: str | None = None
@@ -42,23 +42,23 @@ class Columns(NamedTuple):
 
 
 PLAIN = Columns()
-"""As their names say."""
+"""The mapping by canonical names only."""
 
 
 @dataclass(frozen=True)
 class Log:
-    """An opened log: ``names`` are the canonical columns found and what they are called in it."""
+    """An opened log: ``names`` maps the canonical columns found to their names in the log."""
 
     names: Mapping[str, str]
     read: Callable[[Callable[[pa.Schema, Iterator[Piece]], Any], int], Any]
 
     @property
     def has(self) -> frozenset[str]:
-        """The columns found."""
+        """The canonical columns found."""
         return frozenset(self.names)
 
     def parts(self, work: Callable[[Part], T], add: Callable[[Iterator[T]], R], threads: int) -> R:
-        """What ``add`` makes of what ``work`` made of each part, in order, ``threads`` parts at a time."""
+        """Reduce with ``add`` the results of ``work`` for each part, in order, with ``threads`` parts at a time."""
 
         def make(schema: pa.Schema, pieces: Iterator[Piece]) -> R:
             renamed = self._renamed(schema)
@@ -67,7 +67,7 @@ class Log:
         return self.read(make, threads)
 
     def table(self) -> pa.Table:
-        """All rows at once, under canonical names."""
+        """All rows as one table, under canonical names."""
 
         def make(schema: pa.Schema, pieces: Iterator[Piece]) -> pa.Table:
             renamed = self._renamed(schema)
@@ -89,7 +89,7 @@ class Log:
 
 
 def _numbered(pieces: Iterator[Piece]) -> Iterator[tuple[int, Piece]]:
-    """Each piece with the number of its first row."""
+    """Each piece and the number of its first row."""
     first = 0
     for piece in pieces:
         yield first, piece
@@ -97,7 +97,7 @@ def _numbered(pieces: Iterator[Piece]) -> Iterator[tuple[int, Piece]]:
 
 
 def is_paths(log: Any) -> bool:
-    """Whether a log is named by paths, not given as a table."""
+    """Whether a log is given by paths instead of a table."""
     several = isinstance(log, Sequence) and not isinstance(log, str) and bool(log)
     return isinstance(log, str | Path) or (several and all(isinstance(one, str | Path) for one in log))
 
@@ -110,12 +110,12 @@ def open_log(
     how: Columns = PLAIN,
     labels: Sequence[str] = (),
 ) -> Log:
-    """The ``needed`` columns of a log and those ``wanted`` that it has, and columns of ``numbers`` by their own names.
+    """Open a log with its ``needed`` columns, the ``wanted`` ones that exist, and ``numbers`` by their own names.
 
-    So are ``labels``, which may be of any type.
+    ``labels`` are also found by their own names and may have any type.
 
-    ``log`` is what ``score`` takes, or the paths that ``score_files`` takes.  Raises ``ColumnError`` that names a
-    needed column which is missing, or one of another kind than expected.
+    ``log`` is an input of ``score``, or paths as in ``score_files``.  Raises ``ColumnError`` for a missing needed
+    column, or for a column of an unexpected kind.
     """
     paths = is_paths(log)
     source = open_source(log, how.format, sizes=_SIZES) if paths else None
@@ -152,7 +152,7 @@ def open_log(
 
 
 def itself(batch: pa.RecordBatch) -> Callable[[], pa.RecordBatch]:
-    """How to get a batch that is there."""
+    """Return the batch unchanged."""
     return lambda: batch
 
 

@@ -1,4 +1,4 @@
-"""Questions that say nearly the same as another one, by the cosine of their embeddings."""
+"""Near-duplicate questions, by the cosine of their embeddings."""
 
 from __future__ import annotations
 
@@ -14,19 +14,19 @@ from fastmetrics.vectors.neighbors import nearest
 
 
 def embedder_of(embedder: Any, cache: Any = None) -> Embedder:
-    """The embedder that is meant by a name, a function or a model."""
+    """The embedder for a name, a function or a model."""
     return embedder if isinstance(embedder, Embedder) else Embedder(embedder, cache=cache)
 
 
 def near_repeats(questions: pa.Array, embedder: Embedder, near: float, threads: int) -> int:
-    """How many of the questions, all of them different, have another one at a cosine of at least ``near``."""
+    """Number of the distinct questions that have another one at a cosine of at least ``near``."""
     return len(near_pairs(questions, embedder, near, threads)[0])
 
 
 def near_pairs(
     questions: pa.Array, embedder: Embedder, near: float, threads: int
 ) -> tuple[Ints, Ints, NDArray[np.floating[Any]]]:
-    """The questions that have another one at a cosine of at least ``near``, the nearest of these, and the cosine."""
+    """The questions that have another one at a cosine of at least ``near``, the nearest other one, and the cosine."""
     vectors = embedder.embed(questions)
     given = np.flatnonzero(np.isfinite(vectors).all(axis=1) & (vectors != 0).any(axis=1))
     if len(given) < 2:

@@ -1,4 +1,4 @@
-"""An even sample of a log's distinct questions, the same in any order of the rows: those with the smallest hashes."""
+"""A uniform sample of a log's distinct questions, independent of the order of rows: the smallest hashes."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ _KEY, _TEXT = "key", "question"
 
 
 def sampled(questions: pa.Array, keys: Uint64s, size: int) -> pa.Table:
-    """The ``size`` distinct questions of a part with the smallest keys; of those with one key, the first as text."""
+    """The ``size`` distinct questions of a part with the smallest keys; among equal keys, the first in text order."""
     first = keys[: len(questions) if size else 0, 0]
     return _smallest(pa.table({_KEY: first, _TEXT: questions[: len(first)].cast(pa.large_string())}), size)
 
 
 def sampled_of(samples: Sequence[pa.Table], size: int) -> pa.Table:
-    """The sample of all parts, given theirs."""
+    """The sample of all parts, from the samples of each."""
     return _smallest(pa.concat_tables(samples), size)
 
 

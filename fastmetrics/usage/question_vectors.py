@@ -1,4 +1,4 @@
-"""The vectors of a log's questions: those that it holds, or those that an embedder makes."""
+"""The vectors of a log's questions: from the log, or computed by an embedder."""
 
 from __future__ import annotations
 
@@ -19,21 +19,21 @@ Units = npt.NDArray[np.float32]
 
 
 class QuestionVectors(NamedTuple):
-    """A unit vector a row, in float32; where not ``given`` there is none: no question, or a vector of zeros or NaN."""
+    """One unit vector per row, in float32; rows that are not ``given`` have no question, or a zero or NaN vector."""
 
     units: Units
     given: Flags
 
 
 def check_vectors(log: Log, embedder: Any) -> None:
-    """Raise ``ColumnError`` for a log without vectors where no embedder can make them."""
+    """Raise ``ColumnError`` for a log without vectors and without an embedder."""
     if embedder is None and "question_embedding" not in log.has:
         way = Argument("embedder", "wordllama")
         raise ColumnError("the log has no column 'question_embedding'; have the questions embedded with ", way)
 
 
 def question_vectors(table: pa.Table, embedder: Any, cache: Any = None) -> QuestionVectors:
-    """The vectors of a log's column ``question_embedding``, or those of its questions if there is an embedder."""
+    """The vectors of a log's column ``question_embedding``, or the embeddings of its questions by an embedder."""
     if embedder is None:
         rows = Vectors.of(table["question_embedding"]).all().astype(np.float32)
     else:

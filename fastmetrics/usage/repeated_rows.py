@@ -1,4 +1,4 @@
-"""Rows of a data set that repeat one another, by keys of 16 bytes: ids, questions with their answers, their labels."""
+"""Repeated rows of a data set, found by 16-byte keys of ids, of questions with answers, and of labels."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _MIX = np.uint64(0x9E3779B97F4A7C15)
 
 
 def id_keys(column: pa.Array) -> Uint64s:
-    """Two keys an id; those of null are of no matter."""
+    """Two keys per id; the keys of null ids are arbitrary."""
     if pa.types.is_integer(column.type):
         whole = np.asarray(column.fill_null(0)).astype(np.int64).view(np.uint64)
         return np.column_stack([whole, np.zeros_like(whole)])
@@ -27,7 +27,7 @@ def id_keys(column: pa.Array) -> Uint64s:
 
 
 def asked_keys(rows: pa.RecordBatch) -> Uint64s:
-    """Two keys a row for question and answer but for case and white space; a missing answer is like an empty one."""
+    """Two keys per row for question and answer, ignoring case and white space; a missing answer equals an empty one."""
     questions = text_keys(plain(rows.column("question")))
     if "answer" not in rows.schema.names:
         return questions
@@ -36,7 +36,7 @@ def asked_keys(rows: pa.RecordBatch) -> Uint64s:
 
 
 def label_keys(column: pa.Array) -> Uint64s:
-    """A key a label, which may be of any type; 0 for null."""
+    """One key per label of any type; 0 for null."""
     nested = pa.types.is_nested(column.type) or pa.types.is_binary(column.type)
     if nested:
         column = pa.array([None if one is None else written(one) for one in column.to_pylist()], pa.large_string())
@@ -45,12 +45,12 @@ def label_keys(column: pa.Array) -> Uint64s:
 
 
 def written(label: Any) -> str:
-    """A label as messages show it."""
+    """A label as text for messages."""
     return json.dumps(label, default=str, ensure_ascii=False)
 
 
 class Groups:
-    """The rows that have a key which occurs twice or more, group after group, each in order of its rows."""
+    """The rows whose key occurs at least twice, by group, in row order within a group."""
 
     def __init__(self, keys: Uint64s, given: Flags) -> None:
         rows = np.flatnonzero(given)
@@ -72,11 +72,11 @@ class Groups:
 
     @property
     def later(self) -> int:
-        """How many rows are not the first of their group."""
+        """Number of rows that are not the first of their group."""
         return len(self.rows) - len(self)
 
     def differing(self, labels: Uint64s) -> Sequence[Ints]:
-        """The groups in which there are different labels."""
+        """The groups with different labels."""
         if not len(self):
             return []
         held, starts = labels[self.rows], self._bounds[:-1]

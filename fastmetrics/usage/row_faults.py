@@ -1,4 +1,4 @@
-"""Faults that one row of a data set shows by itself: leaks, copies, empty contexts, answers cut off, other scripts."""
+"""Faults of single rows of a data set: leaks, copies, empty contexts, truncated answers, other scripts."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from fastmetrics.usage.answered import blank
 from fastmetrics.usage.scripts import scripts_of
 
 LEAK = 4
-"""Words from which on a reference within a question is no chance."""
+"""Minimum words of a reference whose occurrence in the question counts as a leak."""
 LONG = 20
-"""Words from which on an answer ends like a sentence, if it is whole."""
+"""Minimum words of an answer that is expected to end with punctuation."""
 ENDS = tuple(".!?…。！？؟।)]}\"'»”’`|*>:;")
 _TAIL = 60
 
@@ -52,12 +52,12 @@ def flat(column: pa.Array) -> tuple[pa.Array, Ints]:
 
 
 def _words(texts: pa.Array) -> Ints:
-    """How many words plain texts have; "" has one."""
+    """Number of words of plain texts; "" has one."""
     return np.asarray(pc.count_substring(texts, " ")).astype(np.int64) + 1
 
 
 def leaks(rows: pa.RecordBatch) -> Ints:
-    """The rows with a reference of some words that stands in the question, case aside."""
+    """The rows with a reference of several words that occurs in the question, ignoring case."""
     asked = plain(rows.column("question"))
     texts, owner = flat(rows.column("reference"))
     texts = plain(texts)
@@ -68,7 +68,7 @@ def leaks(rows: pa.RecordBatch) -> Ints:
 
 
 def copies(rows: pa.RecordBatch) -> Ints:
-    """The rows whose answer of some words is one of the contexts, word for word."""
+    """The rows whose answer of several words equals one of the contexts."""
     answers = plain(rows.column("answer"))
     long = np.flatnonzero(_words(answers) >= LEAK)
     texts, owner = flat(rows.column("contexts").take(pa.array(long)))
@@ -77,7 +77,7 @@ def copies(rows: pa.RecordBatch) -> Ints:
 
 
 def empty(rows: pa.RecordBatch) -> Ints:
-    """The rows without a context that has a character which is no white space."""
+    """The rows whose contexts contain only white space, or no context."""
     texts, owner = flat(rows.column("contexts"))
     filled = np.zeros(rows.num_rows, np.bool_)
     filled[owner[~blank(texts)]] = True
@@ -85,7 +85,7 @@ def empty(rows: pa.RecordBatch) -> Ints:
 
 
 def cut_off(rows: pa.RecordBatch) -> Ints:
-    """The rows whose answer has many words and ends without punctuation."""
+    """The rows with a long answer that ends without punctuation."""
     answers = pc.utf8_trim_whitespace(rows.column("answer").cast(pa.large_string()).fill_null(""))
     last = pc.utf8_slice_codeunits(answers, -1)
     open_ended = np.flatnonzero(~np.asarray(pc.is_in(last, pa.array(ENDS, pa.large_string()))))
@@ -94,7 +94,7 @@ def cut_off(rows: pa.RecordBatch) -> Ints:
 
 
 def other_script(rows: pa.RecordBatch) -> Ints:
-    """The rows whose question and answer have letters, mostly of different scripts."""
+    """The rows whose question and answer are mostly in different scripts."""
     one, other = (scripts_of(rows.column(name).cast(pa.large_string())) for name in ("question", "answer"))
     return np.flatnonzero((one > 0) & (other > 0) & (one != other))
 
@@ -106,10 +106,10 @@ CHECKS: Mapping[str, tuple[tuple[str, ...], str, Callable[[pa.RecordBatch], Ints
     "answer cut off": (("answer",), "answer", cut_off),
     "other script": (("question", "answer"), "question", other_script),
 }
-"""Each check: the columns it needs, the column that shows a fault, and what finds the rows."""
+"""Each check: the columns it needs, the column shown in examples, and the function that finds the rows."""
 
 
 def shown(check: str, text: str | None) -> str:
-    """What an example shows of a row: of an answer that was cut off its end."""
+    """The text of an example: for a truncated answer, its end."""
     text = text or ""
     return f"… {text.rstrip()[-_TAIL:]}" if check == "answer cut off" else text

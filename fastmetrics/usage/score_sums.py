@@ -1,4 +1,4 @@
-"""Sums of scores by key, exact in whole numbers, so that neither parts nor their order can show."""
+"""Exact sums of scores by key as integers, independent of parts and their order."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _HALF = 1 << 31
 
 
 def score_column(rows: pa.RecordBatch, name: str, first: int) -> Floats:
-    """A column of scores, NaN where there is none; raises ``InputError`` for one that is too large to be added."""
+    """A column of scores, NaN if missing; raises ``InputError`` for a score that is too large to be summed."""
     values = floats_of_arrow(rows.column(name), name)
     wrong = np.flatnonzero(np.abs(values) > _LARGEST)
     if wrong.size:
@@ -31,9 +31,9 @@ def sum_names(name: str) -> tuple[str, str, str]:
 
 
 def summed(name: str, codes: Ints, values: Floats, keys: int) -> dict[str, Any]:
-    """The counts that a part adds: ``values[i]``, if it is a number, belongs to the key ``codes[i]``.
+    """The sums of a part: ``values[i]``, if it is a number, belongs to the key ``codes[i]``.
 
-    A score is taken to the nearest multiple of 2⁻³⁰, so means of scores are right to about 10⁻⁹.
+    A score is rounded to the nearest multiple of 2⁻³⁰, so means of scores are accurate to about 10⁻⁹.
     """
     given = ~np.isnan(values)
     codes, whole = codes[given], np.rint(values[given] * _SCALE).astype(np.int64)
@@ -44,7 +44,7 @@ def summed(name: str, codes: Ints, values: Floats, keys: int) -> dict[str, Any]:
 
 
 def mean_of(table: pa.Table, name: str) -> Floats:
-    """The mean score of each key of a tally, NaN where it has none."""
+    """The mean score of each key of a tally, NaN without scores."""
     n, high, low = (np.asarray(table[one]) for one in sum_names(name))
     total = (high * float(_HALF) + low) / _SCALE
     return np.divide(total, n, out=np.full(len(n), np.nan), where=n > 0)

@@ -1,4 +1,4 @@
-"""The script of a text: that of most of its letters, by the names that Unicode gives them."""
+"""The script of a text: the script of most of its letters, from their Unicode names."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ NO_LETTERS = "none"
 _CALLED = {"CJK": "Han", "FULLWIDTH": "Latin", "MODIFIER": "Latin", "FEMININE": "Latin", "MASCULINE": "Latin"}
 _CALLED |= {"MICRO": "Greek", "CARON": "Latin", "OHM": "Greek", "KELVIN": "Latin", "ANGSTROM": "Latin"}
 _LAST = 0x20000
-"""From here on letters are Han, but for a few dead scripts, whose names are not asked for."""
+"""Letters from here on count as Han; the few historical scripts beyond are ignored."""
 
 
 @functools.cache
 def scripts() -> tuple[str, ...]:
-    """Every script, by number; 0 is no letter."""
+    """Every script, by number; 0 is for characters other than letters."""
     return _table()[1]
 
 
@@ -56,7 +56,7 @@ def scripts_of(texts: pa.Array) -> Ints:
 
 
 def _latin(texts: pa.Array) -> npt.NDArray[np.bool_]:
-    """Whether texts in ASCII have a letter."""
+    """Whether ASCII texts contain a letter."""
     return np.asarray(pc.match_substring_regex(texts, "[A-Za-z]"))
 
 

@@ -1,4 +1,4 @@
-"""``fm.context_preservation``: whether the questions of a session keep to one thread (S2)."""
+"""``fm.context_preservation``: similarity of successive questions of a session (S2)."""
 
 from __future__ import annotations
 
@@ -19,20 +19,20 @@ from fastmetrics.usage.times import MISSING, times_of
 
 @dataclass(frozen=True)
 class Sessions(Shown):
-    """How near each question of a session is to the next one."""
+    """Similarity of each question of a session to the next one."""
 
     context_preservation: float
-    """Mean over sessions of two questions or more; above 0.7 keeps the thread, below 0.3 jumps; NaN without any."""
+    """Mean over sessions of two questions or more; above 0.7 one topic, below 0.3 changing topics; NaN without any."""
     sessions: int
     single: int
-    """Sessions of one question, which have no next one."""
+    """Sessions of one question."""
     pairs: int
     left_out: int
     """Rows without a session, a question or its vector."""
     table: pa.Table = field(repr=False)
 
     def to_arrow(self) -> pa.Table:
-        """A row a session of two questions or more: ``session_id``, ``questions``, ``context_preservation``."""
+        """One row per session of two questions or more: ``session_id``, ``questions``, ``context_preservation``."""
         return self.table
 
     def to_dict(self) -> dict[str, object]:
@@ -44,7 +44,7 @@ class Sessions(Shown):
         return [Grid(("figure", "value"), [(name, f"{one:,.4g}") for name, one in self.to_dict().items()])]
 
     def remarks(self) -> list[str]:
-        """What the figures stand on."""
+        """Notes on the data behind the figures."""
         return [f"{self.left_out:,} rows without a session, question or vector were left out"] if self.left_out else []
 
 
@@ -100,7 +100,7 @@ def context_preservation(
 
 
 def _order(table: pa.Table) -> Ints | Any:
-    """What the rows of a session are ordered by; those without it come last."""
+    """The sort key of the rows of a session; rows without it are last."""
     if "turn" in table.column_names:
         return floats_of_arrow(table["turn"].combine_chunks(), "turn")
     if "timestamp" in table.column_names:

@@ -1,4 +1,4 @@
-"""Whole numbers counted by key - an id, a word - in parts that add up exactly, in memory bounded by the keys."""
+"""Integer counts by key (an id or a word), summed exactly over parts, in memory bounded by the number of keys."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _MANY = 1 << 20
 
 
 class Tally:
-    """Counts by key: tables of a column ``key`` and columns of whole numbers are added; equal keys become one.
+    """Counts by key: tables of a column ``key`` and integer columns are summed; equal keys are merged.
 
     >>> tally = Tally(["n"])
     >>> for part in (["a", "b"], ["b", "c"]):
@@ -31,7 +31,7 @@ class Tally:
         self._most = _MANY
 
     def add(self, part: pa.Table | None) -> None:
-        """Add the counts of a part, None if it has none."""
+        """Add the counts of a part, or None."""
         if part is None or not part.num_rows:
             return
         self._held.append(part)
@@ -63,21 +63,21 @@ _INT = pa.int64()
 
 
 def _summed(codes: npt.NDArray[np.int32], counts: Ints, n: int) -> Ints:
-    """The sum of each code's counts, in whole numbers."""
+    """The sum of each code's counts, as integers."""
     total = np.zeros(n, np.int64)
     np.add.at(total, codes, counts)
     return total
 
 
 def _alike(parts: Sequence[pa.Table]) -> Sequence[pa.Table]:
-    """The parts with keys of one type: text, where some are numbers and others text."""
+    """The parts with keys of one type: text, if some are numbers and others text."""
     if len({part.schema.field(KEY).type for part in parts}) == 1:
         return parts
     return [part.set_column(0, KEY, part[KEY].cast(pa.large_string())) for part in parts]
 
 
 def counted(keys: pa.Array, counts: Mapping[str, npt.ArrayLike]) -> pa.Table:
-    """A part of a tally: whole numbers, however they are held, beside their keys."""
+    """A part of a tally: integers of any representation, with their keys."""
     return pa.table({KEY: keys, **{name: pa.array(np.asarray(one).astype(np.int64)) for name, one in counts.items()}})
 
 

@@ -1,4 +1,4 @@
-"""Which texts of millions are equal, from 16 bytes a text: hashes of the bytes and of their complements."""
+"""Finding equal texts among millions by 16 bytes per text: hashes of the bytes and of their complements."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ from fastmetrics.text.keys import keys_of
 
 
 def plainly(texts: pa.Array) -> pa.Array:
-    """Texts as they are compared: in lower case, without white space at their ends."""
+    """Texts normalised for comparison: in lower case, without white space at their ends."""
     return pc.utf8_trim_whitespace(pc.utf8_lower(texts))
 
 
 def text_keys(texts: pa.Array) -> Uint64s:
-    """Two keys a text; texts with equal keys are taken to be equal."""
+    """Two keys per text; texts with equal keys count as equal."""
     return keys_of(text_of_arrow(texts, "text"))
 
 
 def group_sizes(keys: Uint64s) -> Ints:
-    """How many texts there are of each that occurs."""
+    """The count of each distinct text."""
     if not len(keys):
         return np.zeros(0, np.int64)
     order = np.argsort(keys[:, 0])

@@ -11,20 +11,20 @@ from fastmetrics.core.column_kinds import is_number, is_text
 from fastmetrics.errors import ColumnError, InputError
 
 MISSING = np.iinfo(np.int64).min
-"""What stands where there is no time."""
+"""The value of a missing time."""
 
 ZONED, LOCAL = "with a time zone", "without a time zone"
 _MILLISECONDS = 1e11
-"""Numbers this large are milliseconds: as seconds they would lie beyond the year 5000."""
+"""Numbers this large are milliseconds: as seconds they would be beyond the year 5000."""
 _MICRO = 1_000_000
 _MOST = 1e14
 
 
 def times_of(column: pa.Array, name: str, first: int = 0) -> tuple[Ints, str | None]:
-    """Microseconds since 1970 of each row, and whether they are ``ZONED`` or ``LOCAL``, None where there are none.
+    """Microseconds since 1970 of each row, and whether they are ``ZONED`` or ``LOCAL``, None without times.
 
     ``first`` is the number of the first row.  Numbers are seconds, from 10¹¹ on milliseconds, and zoned.  Raises
-    ``InputError`` that names the row for text that is no time, and for times with a zone among times without.
+    ``InputError`` with the row for text that is not a time, and for times with a time zone among times without.
     """
     column = decoded(column)
     kind = column.type
@@ -63,7 +63,7 @@ def _of_numbers(values: Floats, name: str, first: int) -> Ints:
 
 
 def _of_texts(text: pa.Array, name: str, first: int) -> tuple[Ints, str | None]:
-    """Texts that are not all of one form: numbers written out, or an error that names the first row that is wrong."""
+    """Texts of mixed forms: numbers as text, or an error with the first invalid row."""
     try:
         return _of_numbers(floats_of_arrow(text.cast(pa.float64()), name), name, first), ZONED
     except pa.ArrowInvalid:
@@ -90,6 +90,6 @@ def _reads(value: pa.Scalar, type_: pa.DataType) -> bool:
 
 
 def mixed(name: str, rows: dict[str, int]) -> str:
-    """What to say of a column some of whose times have a zone and some not; ``rows`` has the first row of each."""
+    """The error message for a column with and without time zones; ``rows`` has the first row of each."""
     zones_text = " and ".join(f"row {row} is {zone}" for zone, row in sorted(rows.items(), key=lambda item: item[1]))
     return f"column {name!r}: {zones_text}, so their order is unknown; give all times a zone, or none"

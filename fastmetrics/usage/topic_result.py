@@ -1,4 +1,4 @@
-"""What a log's questions are about, and where the knowledge base falls short, as figures and as tables to print."""
+"""The topics of a log's questions and the gaps of the knowledge base, as figures and as printed tables."""
 
 from __future__ import annotations
 
@@ -15,30 +15,30 @@ _WORDS = 6
 
 @dataclass(frozen=True)
 class Topic:
-    """One topic; what a column tells that the log has not is None."""
+    """One topic; figures that need a missing column are None."""
 
     topic: int
-    """Its number, from 0, the topic with the most questions first."""
+    """The topic's number, from 0, in descending order of questions."""
     questions: int
     words: Sequence[str]
-    """The words that are most typical of it, by class-based TF-IDF."""
+    """The most typical words of the topic, by class-based TF-IDF."""
     samples: Sequence[str]
-    """The distinct questions nearest to its middle."""
+    """The distinct questions nearest to the topic's centre."""
     chunks: int | None
-    """Distinct chunks in the first places of its rankings."""
+    """Distinct chunks in the first positions of the topic's rankings."""
     sources: int | None
-    """Distinct sources of these chunks; None unless the chunks' sources are given."""
+    """Distinct sources of these chunks; None without the chunks' sources."""
     abstain_rate: float | None
     unanswered_rate: float | None
-    """Share of its questions without an answer: missing, blank or abstaining."""
+    """Share of the topic's questions without an answer: missing, blank or abstaining."""
     gap: float | None
-    """Questions · share of failures: how many of its questions failed."""
+    """Questions · share of failures: the number of failed questions."""
     scores: Mapping[str, float]
 
 
 @dataclass(frozen=True)
 class Topics(Shown):
-    """The topics of a log's questions, the most frequent first, and the ``gaps``: the numbers of topics by failures."""
+    """The topics of a log's questions, most frequent first, and the ``gaps``: the topics' numbers by failures."""
 
     questions: int
     left_out: int
@@ -46,18 +46,18 @@ class Topics(Shown):
     k: int
     seed: int
     failure: str | None
-    """What counts as a failure; None for a log that does not tell."""
+    """The definition of a failure; None if the log has no suitable column."""
     avg_chunks_per_topic: float | None
     topics: Sequence[Topic]
     gaps: Sequence[int]
     assignment: pa.Table = field(repr=False)
 
     def to_arrow(self) -> pa.Table:
-        """A row a topic."""
+        """One row per topic."""
         return pa.Table.from_pylist([{**asdict(one), **asdict(one).pop("scores")} for one in self.topics])
 
     def to_rows(self) -> pa.Table:
-        """The rows of the log in their order: the number of each question's ``topic``, null where it has none."""
+        """The rows of the log in order: the number of each question's ``topic``, null without one."""
         return self.assignment
 
     def to_dict(self) -> dict[str, Any]:
@@ -67,7 +67,7 @@ class Topics(Shown):
         return {**found, "topics": [asdict(one) for one in self.topics], "gaps": list(self.gaps)}
 
     def grids(self) -> list[Grid]:
-        """The topics, and the gaps, the widest first."""
+        """The topics, and the gaps, largest first."""
         scores = list(self.topics[0].scores) if self.topics else []
         head = ("topic", "questions", "chunks", "sources", "abstain", "unanswered", *scores, "words")
         found = [Grid(head, [_line(one) for one in self.topics])]
@@ -78,7 +78,7 @@ class Topics(Shown):
         return found
 
     def remarks(self) -> list[str]:
-        """What the figures stand on."""
+        """Notes on the data behind the figures."""
         notes = [f"{self.questions:,} questions in {len(self.topics)} topics, seed {self.seed}"]
         if len(self.topics) < self.k:
             notes.append(f"fewer than {self.k} distinct questions, so there are fewer topics than requested")

@@ -1,4 +1,4 @@
-"""The words and the questions that stand for a topic."""
+"""The typical words and questions of a topic."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ WORDS, SAMPLES = 10, 5
 
 
 def typical_words(questions: pa.Array, topic: Ints, n: int) -> list[list[str]]:
-    """The 10 words of each topic with the greatest class-based TF-IDF; of equal ones the first in order.
+    """The 10 words of each topic with the largest class-based TF-IDF; ties in the order of the words.
 
     W = f(word, topic) · ln(1 + A / f(word)), with A the mean number of words of a topic.  Source: Grootendorst 2022.
     """
@@ -38,7 +38,7 @@ def typical_words(questions: pa.Array, topic: Ints, n: int) -> list[list[str]]:
 
 
 def samples(questions: pa.Array, units: Units, topic: Ints, n: int) -> list[list[str]]:
-    """The 5 distinct questions of each topic that are nearest to its middle, the first rows of those as near."""
+    """The 5 distinct questions of each topic nearest to its centre; ties go to the first rows."""
     codes = np.asarray(questions.dictionary_encode().indices.fill_null(-1)).astype(np.int64)
     found = []
     for at in range(n):

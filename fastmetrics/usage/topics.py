@@ -1,4 +1,4 @@
-"""``fm.topic_coverage``: what a log's questions are about, and where the knowledge base falls short (S2)."""
+"""``fm.topic_coverage``: topics of a log's questions, and gaps of the knowledge base (S2)."""
 
 from __future__ import annotations
 
@@ -166,7 +166,7 @@ class Grouped:
         return np.divide(sums, counts, out=np.full(self._n, np.nan), where=counts > 0)
 
     def _rates(self) -> tuple[Floats, Floats] | None:
-        """The share of answers that abstain, and of questions without an answer."""
+        """The shares of abstaining answers and of questions without an answer."""
         if "answer" not in self._has:
             return None
         answers = self._column("answer")
@@ -184,7 +184,7 @@ class Grouped:
         return 1.0 - values
 
     def _chunks(self, k: int, sources: pa.Table | None) -> tuple[Ints | None, Ints | None]:
-        """How many distinct chunks and sources the topics' rankings hold."""
+        """The numbers of distinct chunks and sources in the topics' rankings."""
         if "retrieved_ids" not in self._has:
             return None, None
         held = listed_ids(self._column("retrieved_ids"), "retrieved_ids")
@@ -198,6 +198,6 @@ class Grouped:
 
 
 def _distinct(topics: Ints, codes: Ints, n: int) -> Ints:
-    """How many different codes each topic has."""
+    """The number of distinct codes of each topic."""
     pairs = np.unique(np.stack([topics, codes]), axis=1)
     return np.bincount(pairs[0], minlength=n)

@@ -1,4 +1,4 @@
-r"""The words of questions, ``[\w-]{3,}`` in lower case: how often each occurs, and which tell two groups apart."""
+r"""The words of questions, ``[\w-]{3,}`` in lower case: their counts, and the words that distinguish two groups."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ SHORTEST = 3
 
 
 class Words(NamedTuple):
-    """The words of some texts: word i of all has the number ``ids[i]`` and stands in text ``rows[i]``."""
+    """The words of some texts: word i has the number ``ids[i]`` and is in text ``rows[i]``."""
 
     ids: Ints
     rows: Ints
@@ -39,7 +39,7 @@ def words_of(texts: pa.Array, name: str = "question") -> Words:
 
 
 def word_counts(words: Words, answered: Flags | None) -> pa.Table:
-    """A tally of words: how often they occur in all texts and in those that were answered."""
+    """A tally of words: counts in all texts and in answered ones."""
     n = len(words.spelled)
     counts = {"all": np.bincount(words.ids, minlength=n)}
     counts["answered"] = (
@@ -50,11 +50,11 @@ def word_counts(words: Words, answered: Flags | None) -> pa.Table:
 
 
 def log_odds(one: Ints, other: Ints) -> Floats:
-    """z-scores of the log-odds ratio of each word between two groups, the words of both together being the prior.
+    """z-scores of the log-odds ratio of each word between two groups; the prior is the words of both groups.
 
     With counts y and n = Σy of a group, counts α of both groups and α₀ = Σα: δ = ln((y₁+α)/(n₁+α₀−y₁−α)) −
-    ln((y₂+α)/(n₂+α₀−y₂−α)), z = δ / √(1/(y₁+α) + 1/(y₂+α)).  A logarithm whose denominator is 0, as where there is one
-    word only, counts as 0.  Source: Monroe, Colaresi and Quinn 2008, equations 15 to 22.
+    ln((y₂+α)/(n₂+α₀−y₂−α)), z = δ / √(1/(y₁+α) + 1/(y₂+α)).  A logarithm with denominator 0, for example with only
+    one word, counts as 0.  Source: Monroe, Colaresi and Quinn 2008, equations 15 to 22.
     """
     prior = (one + other).astype(np.float64)
     total = prior.sum()
@@ -74,7 +74,7 @@ def most(table: pa.Table, weights: Ints | Floats, count: int) -> list[tuple[str,
 
 
 def _ordered(table: pa.Table, weights: Ints | Floats, count: int) -> list[tuple[str, float]]:
-    """The largest weights; of all that tie with the last, the first words."""
+    """The largest weights; among ties with the last, the first words."""
     if not len(weights):
         return []
     held = pa.table({"weight": weights, KEY: table[KEY]})

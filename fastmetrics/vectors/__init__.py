@@ -1,1 +1,1 @@
-"""Embeddings as arrays: reading them, the space they lie in, their pairs and moments, indexes, models, the cache."""
+"""Embeddings as arrays: reading, geometry of the space, pairs and moments, indexes, models, cache."""

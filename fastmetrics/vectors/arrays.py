@@ -1,7 +1,7 @@
-"""N vectors of D numbers each, wherever they are kept: the one place that opens and checks them.
+"""N vectors of D numbers each, from any source: this module opens and checks them.
 
-A :class:`Vectors` holds views of what it was made of (an array, a memory-mapped file, the values of an Arrow column),
-and hands out blocks of rows, so that a million rows need no second copy.
+A :class:`Vectors` holds views of its source (an array, a memory-mapped file, the values of an Arrow column)
+and returns blocks of rows, so that a million rows need no second copy.
 """
 
 from __future__ import annotations
@@ -86,7 +86,7 @@ class Vectors:
 
     @classmethod
     def of_array(cls, source: Any, name: str = "vectors") -> Vectors:
-        """The rows of a 2-D array, or of what NumPy makes one of."""
+        """The rows of a 2-D array, or of anything that NumPy converts to one."""
         try:
             array = np.asanyarray(source)
         except ValueError as error:
@@ -117,7 +117,7 @@ class Vectors:
         return cls(parts, dim)
 
     def block(self, start: int, stop: int) -> Block:
-        """Rows ``start`` to ``stop`` as one contiguous array: a read-only view wherever that is possible."""
+        """Rows ``start`` to ``stop`` as one contiguous array: a read-only view if possible."""
         first = int(np.searchsorted(self._starts, start, "right")) - 1
         pieces = []
         while start < stop:
@@ -146,7 +146,7 @@ class Vectors:
         return part.dtype == self.dtype and bool(part.flags.c_contiguous)
 
     def all(self) -> Block:
-        """Every row as one contiguous array: a read-only view wherever that is possible."""
+        """Every row as one contiguous array: a read-only view if possible."""
         return self.block(0, self.rows)
 
     def _frozen(self, array: npt.NDArray[Any]) -> Block:
@@ -157,7 +157,7 @@ class Vectors:
 
 
 def _width(chunk: pa.Array) -> int:
-    """Length of the chunk's first vector, -1 where it has none."""
+    """Length of the chunk's first vector, -1 without any."""
     if pa.types.is_fixed_size_list(chunk.type):
         return int(chunk.type.list_size)
     first = next((row for row in range(len(chunk)) if chunk[row].is_valid), None)
@@ -194,13 +194,13 @@ def _numbers(values: pa.Array) -> npt.NDArray[Any]:
 
 
 def check_same_width(one: Vectors, other: Vectors, what: str) -> None:
-    """Raise ``InputError`` unless both hold vectors of one length."""
+    """Raise ``InputError`` unless both hold vectors of the same length."""
     if one.dim != other.dim:
         raise InputError(f"{what}: vectors of {one.dim} and {other.dim} numbers cannot be compared")
 
 
 @contextmanager
 def one_blas_thread() -> Iterator[None]:
-    """Keep BLAS to the calling thread: our own threads share the work, so its bits do not depend on their number."""
+    """Limit BLAS to the calling thread: the package's threads share the work; results do not depend on them."""
     with threadpoolctl.threadpool_limits(1, user_api="blas"):
         yield

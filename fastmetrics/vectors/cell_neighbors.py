@@ -1,4 +1,4 @@
-"""The neighbours of every row, looked for in the cells around it only: cells are compared as whole blocks of rows."""
+"""Approximate neighbours of every row from the nearest cells only; cells are compared as whole blocks of rows."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _MOST_VISITED = 8  # visiting more than an eighth of the cells is no faster than
 
 
 class Wanted(NamedTuple):
-    """The share of the true neighbours to find, measured on so many rows, which ``seed`` draws."""
+    """The requested recall, measured on a sample of rows drawn with ``seed``."""
 
     recall: float
     sample: int
@@ -34,7 +34,7 @@ class Wanted(NamedTuple):
 
 
 class Found(NamedTuple):
-    """Ids and half squared distances of each row's neighbours, and the share of the true ones among a sample's."""
+    """Ids and half squared distances of each row's neighbours, and the recall on a sample."""
 
     ids: Ids
     halves: Floats
@@ -53,7 +53,7 @@ class Cells:
 
     @classmethod
     def of(cls, cloud: Cloud, k: int, seed: int, threads: int) -> Cells:
-        """Centres by k-means on a sample of rows, then every row in the cell of its nearest centre."""
+        """Compute centres by k-means on a sample of rows, then assign every row to its nearest centre."""
         centres = _centres(cloud, k, seed)
         parts = ordered(
             lambda start: nearest_centres(cloud.points(start, min(start + BLOCK, len(cloud))), centres, 1).ravel(),
@@ -73,7 +73,7 @@ class Cells:
         return found
 
     def enough(self, asked: Ids, truth: Ids, target: float) -> int:
-        """How many cells to visit around a row so that ``target`` of the true neighbours are found."""
+        """Number of cells to visit around a row to reach the recall ``target``."""
         ranks = np.empty((len(asked), len(self.centres.ids)), np.int64)
         order = nearest_centres(self.cloud.points_of(asked), self.centres, len(self.centres.ids))
         np.put_along_axis(ranks, order, np.arange(order.shape[1])[None], axis=1)
@@ -85,7 +85,7 @@ class Cells:
         return len(self.centres.ids)
 
     def neighbours(self, k: int, visited: int, threads: int) -> Ids:
-        """The k + SPARE nearest of each row in the cells around it, ``NOTHING`` where there are fewer."""
+        """The k + SPARE nearest of each row in the cells around it, filled up with ``NOTHING``."""
         kept, size = min(k + SPARE, len(self.cloud) - 1), SIZES.vector_tile_rows
         blocks = [
             (start, min(start + size, stop))
@@ -109,7 +109,7 @@ class Cells:
         return ids
 
     def _compare(self, down: Points, cell: int, near: Nearest, rows: Ids) -> None:
-        """Offer the rows of a cell to the lists of some rows."""
+        """Add the rows of a cell to the neighbour lists of some rows."""
         found, size = Nearest(near.halves[rows], near.ids[rows]), SIZES.vector_tile_rows
         for start in range(self.bounds[cell], self.bounds[cell + 1], size):
             across = _part(self.points, slice(start, min(start + size, self.bounds[cell + 1])))
@@ -118,7 +118,7 @@ class Cells:
 
 
 def _centres(cloud: Cloud, k: int, seed: int) -> Points:
-    """Centres of cells; FAISS's k-means, by one thread, so that they do not depend on how many there are."""
+    """Centres of cells by FAISS's k-means, in one thread, so that they do not depend on the number of threads."""
     count, dim = len(cloud), cloud.vectors.dim
     number = max(1, min(int(2 * np.sqrt(count)), count // max(_LEAST, 4 * k)))
     rng = np.random.default_rng(seed)
@@ -148,10 +148,10 @@ def _part(points: Points, which: slice | Ids) -> Points:
 
 
 def near_by_cells(cloud: Cloud, k: int, wanted: Wanted, threads: int) -> Found | None:
-    """The k nearest rows of every row, as many of them true as asked for; None where the exact search is as fast.
+    """The k nearest rows of every row with the requested recall; None if the exact search is as fast.
 
-    Whether a true neighbour is found depends only on whether its cell is visited, so that a sample of rows with their
-    true neighbours tells how many cells it takes, before any search.
+    A true neighbour is found if and only if its cell is visited, so a sample of rows with their true neighbours
+    determines the number of cells before the search.
     """
     rng = np.random.default_rng(wanted.seed)
     asked = np.sort(rng.choice(len(cloud), min(wanted.sample, len(cloud)), replace=False))
@@ -172,7 +172,7 @@ def near_by_cells(cloud: Cloud, k: int, wanted: Wanted, threads: int) -> Found |
 
 
 def share_found(found: Floats, truth: Floats) -> npt.NDArray[np.float64]:
-    """Per query, the share of the true nearest that were found; at equal distance any row is right."""
+    """Recall per query; rows at equal distance are interchangeable."""
     known = np.isfinite(truth)
     last = np.max(np.where(known, truth, -np.inf), axis=1, keepdims=True, initial=-np.inf)
     last = np.where(known.any(axis=1, keepdims=True), last, 0.0)

@@ -1,7 +1,7 @@
-"""The rows of some vectors as points around their centre, in the space of a distance.
+"""Vectors as points around their centre, in the space of a distance.
 
-Distances are worked with as half squared distances of rows moved to their centre: no digits are lost where all rows
-lie close together, and for unit rows the half squared distance is the cosine distance itself.
+Distances are represented by half squared distances of centred rows: no digits are lost if all rows are close together,
+and for unit rows the half squared distance equals the cosine distance.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ BLOCK = 4096
 
 @dataclass(frozen=True)
 class Survey:
-    """What one pass over the rows finds: their norms (not finite where the row is not) and two means."""
+    """Results of one pass over the rows: their norms (not finite for a non-finite row) and two means."""
 
     norms: Floats
     mean: Floats
@@ -58,12 +58,12 @@ def survey(vectors: Vectors, threads: int) -> Survey:
 
 
 def digests(rows: Block) -> list[bytes]:
-    """16 bytes for each row, the same for equal rows: -0.0 is 0.0."""
+    """A 16-byte digest of each row; equal rows have equal digests (-0.0 equals 0.0)."""
     return [hashlib.blake2b(row.tobytes(), digest_size=16).digest() for row in rows + 0.0]
 
 
 class Cloud:
-    """The finite rows of some vectors as points around their mean; unit directions where ``metric`` is cosine.
+    """The finite rows of some vectors as points around their mean; unit directions if ``metric`` is cosine.
 
     A zero vector has no direction: its cosine distance to every other row is 1.
     """
@@ -85,7 +85,7 @@ class Cloud:
         return len(self.rows)
 
     def _factor(self, norms: Floats) -> float:
-        """Brings the centred rows to norms of about 1, so that float32 neither overflows nor underflows."""
+        """Scale of the centred rows to norms of about 1, so that float32 neither overflows nor underflows."""
         squares = np.where(self.zero, 0.0, norms * self.scales) ** 2
         spread = float(np.mean(squares) - self.mean @ self.mean) if len(norms) else 0.0
         floor = 1e-14 * float(np.max(squares, initial=0.0))
@@ -93,7 +93,7 @@ class Cloud:
         return 1.0 / float(size) if size > 0 else 1.0
 
     def block(self, start: int, stop: int) -> Block:
-        """The rows themselves, as they were given."""
+        """The original rows."""
         return self.vectors.block(start, stop) if self.whole else self.vectors.take(self.rows[start:stop])
 
     def centred(self, start: int, stop: int) -> tuple[npt.NDArray[np.float32], Floats]:
@@ -109,17 +109,17 @@ class Cloud:
         return np.asarray(rows * self.factor)
 
     def halves(self, squares: Floats, rows: slice | Ids) -> Floats:
-        """What each row adds to the half squared distance of its pairs, beside minus the scalar product."""
+        """Each row's summand in the half squared distance of its pairs: h_i + h_j − scalar product."""
         return np.where(self.zero[rows], 0.5 * (1.0 + self.mean @ self.mean), 0.5 * squares)
 
     def points(self, start: int, stop: int) -> Points:
-        """The centred rows with what they add to half squared distances, times factor²; ids count the cloud's rows."""
+        """The centred rows with their :meth:`halves`, times factor²; ids are numbers of the cloud's rows."""
         rows, squares = self.centred(start, stop)
         halves = (self.halves(squares, slice(start, stop)) * self.factor**2).astype(np.float32)
         return Points(rows, halves, np.arange(start, stop))
 
     def points_of(self, rows: Ids) -> Points:
-        """:meth:`points` for rows anywhere in the cloud."""
+        """:meth:`points` for the given rows of the cloud."""
         centred, halves = np.empty((len(rows), self.vectors.dim), np.float32), np.empty(len(rows), np.float32)
         for start in range(0, len(rows), BLOCK):
             here = rows[start : start + BLOCK]
@@ -137,7 +137,7 @@ class Cloud:
         return Points(centred, self.halves(squares, rows) * self.factor**2, rows)
 
     def directions(self, rows: Ids) -> Floats:
-        """The given rows as pairs of them are compared: scaled, in float64."""
+        """The given rows, scaled, in float64, for comparing pairs."""
         return np.asarray(self.vectors.take(self.rows[rows]).astype(np.float64) * self.scales[rows, None])
 
     def stretches(self) -> Iterator[tuple[Ids, Floats]]:
@@ -147,7 +147,7 @@ class Cloud:
             yield rows, self.directions(rows)
 
     def pair_halves(self, one: Ids, other: Ids) -> Floats:
-        """Half the squared distance of each pair of the cloud's rows, two different ones each, in float64."""
+        """Half the squared distance of each pair of different rows of the cloud, in float64."""
         halves = np.empty(len(one))
         for start in range(0, len(one), 1 << 16):
             here = slice(start, start + (1 << 16))

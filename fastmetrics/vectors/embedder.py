@@ -1,4 +1,4 @@
-"""Text to vectors: each distinct text once, in batches of like length, kept on disk for the next time."""
+"""Computing embeddings of texts: each distinct text once, in batches of similar length, cached on disk."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ class Embedder:
             self._cache = VectorCache(Path(cache) / folder, self.dim)
 
     def __reduce__(self) -> tuple[Callable[..., Embedder], tuple[Any, ...]]:
-        """Another process loads the model anew, and has the same folder of vectors."""
+        """Pickling: another process loads the model again and uses the same cache folder."""
         return _loaded, self._asked
 
     @property
@@ -76,14 +76,14 @@ class Embedder:
         """One vector per text, (n, dim) float32; a null text has a row of NaN.
 
         ``texts`` is a list or a NumPy, pandas, Polars or Arrow column of strings; ``progress`` shows a bar.
-        Raises ``ColumnError`` for a column that is no text, ``InputError`` where the model returns something else
-        than one vector per text.
+        Raises ``ColumnError`` for a column that does not hold text, ``InputError`` if the model does not return one
+        vector per text.
         """
         vectors, which = self.embed_distinct(texts, progress=progress)
         return vectors[which]
 
     def embed_distinct(self, texts: Any, *, progress: bool = False) -> tuple[npt.NDArray[np.float32], Ints]:
-        """The vectors of the distinct texts, and which of them each text has; the last, of NaN, is a null text's."""
+        """The vectors of the distinct texts, and the index of each text's vector; the last, NaN, is for null texts."""
         array = as_array(texts, "texts")
         if not len(array) or pa.types.is_null(array.type):
             return np.full((1, self.dim), np.nan, np.float32), np.zeros(len(array), np.int64)
@@ -97,7 +97,7 @@ class Embedder:
         return vectors, np.where(which < 0, len(vectors) - 1, which)
 
     def _keys(self, texts: pa.Array) -> list[bytes]:
-        """What the texts are called in the cache, if there is one."""
+        """The keys of the texts in the cache, if there is one."""
         if self._cache is None:
             return []
         text = text_of_arrow(texts, "texts")
@@ -105,7 +105,7 @@ class Embedder:
         return [hashlib.blake2b(data[start:stop], digest_size=KEY_BYTES).digest() for start, stop in ends]
 
     def _distinct(self, texts: pa.Array, keys: list[bytes], progress: bool) -> npt.NDArray[np.float32]:
-        """The vectors of distinct texts: those the cache has, and the others made batch by batch, longest first."""
+        """The vectors of distinct texts: from the cache, or computed batch by batch, longest texts first."""
         vectors = np.empty((len(texts) + 1, self.dim), np.float32)
         vectors[-1] = np.nan
         missing = np.arange(len(texts))
@@ -189,6 +189,6 @@ class _Bar:
             self._progress.stop()
 
     def advance(self, texts: int) -> None:
-        """So many more texts are done."""
+        """Add the number of finished texts."""
         if self._progress is not None:
             self._progress.advance(self._task, texts)

@@ -1,4 +1,4 @@
-"""Vectors kept on disk by what they were made from: Arrow files that crashes and parallel writers cannot spoil."""
+"""A disk cache of vectors by key: Arrow files that are safe against crashes and parallel writers."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ _Floats: TypeAlias = npt.NDArray[np.float32]
 class VectorCache:
     """Vectors of one length under 16-byte keys, in one folder.
 
-    Every :meth:`put` makes a new file, written under another name, flushed to disk and then renamed: a reader sees all
-    of it or nothing, and writers never touch each other's files. What others wrote since is seen after
-    :meth:`refresh`. Files are mapped, and no more of them stays in memory than one :meth:`take` reads.
+    Every :meth:`put` writes a new file under a temporary name, flushes it to disk and renames it: a reader sees all of
+    it or nothing, and writers never change each other's files. :meth:`refresh` finds new files of other writers.
+    Files are memory-mapped; memory holds only the pages that one :meth:`take` reads.
     """
 
     def __init__(self, folder: str | os.PathLike[str], dim: int) -> None:
@@ -71,7 +71,7 @@ class VectorCache:
         self._count += add_keys(self._table, self._keys, first)
 
     def _contents(self, path: Path) -> tuple[Uint64s, _Floats, mmap.mmap]:
-        """The keys and vectors of a file, and the map that these lie in."""
+        """The keys and vectors of a file, and its memory map."""
         try:
             with path.open("rb") as file:
                 mapped = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
@@ -88,13 +88,13 @@ class VectorCache:
         return keys, vectors.reshape(len(keys), self.dim), mapped
 
     def find(self, keys: Uint64s) -> Ints:
-        """Where the vector of each key is, -1 where there is none; keys as of :func:`as_keys`."""
+        """The position of each key's vector, -1 if missing; keys in the form of :func:`as_keys`."""
         rows = np.empty(len(keys), np.int64)
         find_keys(self._table, self._keys, keys, rows)
         return rows
 
     def take(self, rows: Ints) -> _Floats:
-        """The vectors at places that :meth:`find` found."""
+        """The vectors at positions that :meth:`find` returned."""
         found = np.empty((len(rows), self.dim), np.float32)
         starts = np.cumsum([0, *map(len, self._vectors)])
         files = np.searchsorted(starts, rows, "right") - 1
@@ -106,14 +106,14 @@ class VectorCache:
         return found
 
     def get(self, keys: Sequence[bytes]) -> _Floats:
-        """The vectors of keys that are all in the cache; raises ``KeyError`` for one that is not."""
+        """The vectors of keys in the cache; raises ``KeyError`` for a missing key."""
         rows = self.find(as_keys(keys))
         if (rows < 0).any():
             raise KeyError(keys[int(np.argmin(rows))])
         return self.take(rows)
 
     def put(self, keys: Sequence[bytes], vectors: npt.ArrayLike) -> None:
-        """Keep one vector per key."""
+        """Store one vector per key."""
         rows = np.ascontiguousarray(vectors, np.float32)
         column = pa.FixedSizeListArray.from_arrays(pa.array(rows.ravel()), self.dim)
         table = pa.table({"key": pa.array(list(keys), pa.binary(KEY_BYTES)), "vector": column})
@@ -135,7 +135,7 @@ class VectorCache:
 
 
 def _forget(mapped: mmap.mmap) -> None:
-    """Let the pages of a file go, which are read again at need."""
+    """Release the memory pages of a file, which are read again when needed."""
     if hasattr(mmap, "MADV_DONTNEED"):
         mapped.madvise(mmap.MADV_DONTNEED)
 

@@ -1,4 +1,4 @@
-"""Models that turn text into vectors, from installed packages and local files. Nothing is fetched unless asked for."""
+"""Embedding models from installed packages and local files. Downloads happen only on request."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ _PROBE = "a"
 
 @dataclass(frozen=True)
 class Model:
-    """A function from texts to vectors, with what identifies its numbers.
+    """A function from texts to vectors, with the name and revision that identify its results.
 
-    ``revision`` is a hash of the weights (or what the caller says); ``batch`` how many texts it is given at a time.
+    ``revision`` is a hash of the weights (or the caller's value); ``batch`` is the number of texts per call.
     """
 
     name: str
@@ -77,7 +77,7 @@ def load(model: str | Encode | Model, *, download: bool = False, revision: str |
 
 
 def _folder(package: str, extra: str, distribution: str) -> Path:
-    """Where a package's files lie, without importing it."""
+    """The folder of a package's files, found without importing the package."""
     found = importlib.util.find_spec(package)
     if found is None or not found.submodule_search_locations:
         raise MissingExtraError.of(distribution, extra)
@@ -97,7 +97,7 @@ def _hash(chunks: Iterable[bytes | memoryview]) -> str:
 
 
 def _probed(name: str, revision: str, precision: str, encode: Encode, batch: int) -> Model:
-    """The model with its dimension, found by encoding one text."""
+    """The model with its dimension, determined by encoding one text."""
     vectors = as_vectors(name, encode([_PROBE]))
     if vectors.ndim != 2 or len(vectors) != 1 or not vectors.size:
         raise InputError(f"embedder {name}: expected one row per text, got an array of shape {vectors.shape} for one")
@@ -105,7 +105,7 @@ def _probed(name: str, revision: str, precision: str, encode: Encode, batch: int
 
 
 def as_vectors(name: str, made: npt.ArrayLike) -> npt.NDArray[Any]:
-    """What a model made, as an array of numbers; raises ``InputError`` for anything else."""
+    """A model's output as an array of numbers; raises ``InputError`` for anything else."""
     try:
         vectors = np.asarray(made)
     except ValueError as error:

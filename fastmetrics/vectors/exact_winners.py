@@ -1,8 +1,8 @@
-"""Who is nearest among candidates, by float64, and who float32 may have kept from being one.
+"""The exact nearest rows among candidates, in float64, and a check for rows that float32 errors excluded.
 
-Candidates come from half squared distances h_i + h_j − v_i·v_j in float32, which cancel where neighbours are much
-nearer to each other than to the centre. Where a row left out may be nearer than a winner, the same in float64 leaves
-few that may, and these are compared exactly. Equal rows, which may be many, are found by their digests.
+Candidates come from half squared distances h_i + h_j − v_i·v_j in float32, which suffer from cancellation if
+neighbours are much nearer to each other than to the centre. If an excluded row can be nearer than a result, the same
+formula in float64 leaves few such rows, which are compared exactly. Equal rows are found by their digests.
 """
 
 from __future__ import annotations
@@ -25,18 +25,18 @@ SPARE = 8  # additional candidates in float32, so that its rounding does not cha
 
 
 def nothing(rows: int, kept: int) -> Nearest:
-    """Empty lists of ``kept`` neighbours; ``NOTHING`` stands where a neighbour will."""
+    """Empty lists of ``kept`` neighbours, filled with ``NOTHING``."""
     return Nearest(np.full((rows, kept), np.inf, np.float32), np.full((rows, kept), NOTHING))
 
 
 def blur(norms: Floats, last: Floats, dim: int) -> Floats:
-    """How far off float32 may be in the half squared distance of a row and one no farther than ``last``."""
+    """Maximum float32 error of the half squared distance between a row and a neighbour no farther than ``last``."""
     reach = norms + np.sqrt(2.0 * np.maximum(last, 0.0))
     return np.asarray((8.0 + 2.0 * np.sqrt(dim)) * _SINGLE * reach**2)
 
 
 def fine_blur(norms: Floats, last: Floats, dim: int, middle: float) -> Floats:
-    """:func:`blur` of float64; the centre, from which rows were told, is ``middle`` away from 0."""
+    """:func:`blur` for float64; ``middle`` is the distance of the centre from 0."""
     reach = norms + np.sqrt(2.0 * np.maximum(last, 0.0))
     unit = (8.0 + 2.0 * np.sqrt(dim)) * _DOUBLE
     return np.asarray(unit * reach * (2.0 * reach + middle) + (unit * middle) ** 2)
@@ -45,10 +45,10 @@ def fine_blur(norms: Floats, last: Floats, dim: int, middle: float) -> Floats:
 def settled(
     down: Points, last: Floats, error: Floats, tiles: Iterable[Points], exact: Callable[[Ids, Ids], Floats], k: int
 ) -> Nearest:
-    """The k nearest of each row among the rows of ``tiles``, the k-th being no farther than ``last``.
+    """The k nearest of each row among the rows of ``tiles``; the k-th is no farther than ``last``.
 
-    ``error`` is how far off the values of ``down`` and ``tiles`` may be; ``exact`` says, of places in ``down`` and ids,
-    how far apart they are. ``NOTHING`` stands where fewer than k were met.
+    ``error`` is the maximum error of the values of ``down`` and ``tiles``; ``exact`` computes the distances between
+    positions in ``down`` and ids. If fewer than k rows were found, the rest is ``NOTHING``.
     """
     near, met = (Nearest(np.full((len(last), k), np.inf), np.full((len(last), k), NOTHING)) for _ in range(2))
     limits = np.column_stack([last + error, 2.0 * error])
@@ -62,9 +62,9 @@ def settled(
 
 
 def alike(asked: Block, own: Ids, stretches: Iterable[tuple[Ids, Block]], k: int) -> Ids:
-    """The first k rows, by number, that equal each row asked for, but for its ``own``; ``NOTHING`` beyond the last.
+    """The first k rows, by number, that equal each requested row, except its ``own``; filled up with ``NOTHING``.
 
-    ``stretches`` are the numbers, ascending, and the rows to choose from.
+    ``stretches`` are blocks of ascending row numbers and the rows to choose from.
     """
     keys = digests(asked)
     members: dict[bytes, list[int]] = {key: [] for key in keys}
@@ -92,7 +92,7 @@ def _merge(found: Sequence[Nearest]) -> Nearest:
 def winners(
     cloud: Cloud, queries: Ids, own: npt.NDArray[np.float32], found: Sequence[Nearest], k: int, threads: int
 ) -> tuple[Ids, Floats]:
-    """The k nearest of each query, from what float32 found among all rows; ``own`` are the queries' ``halves``."""
+    """The k nearest of each query, from the float32 candidates among all rows; ``own`` are the queries' ``halves``."""
     near = _merge(found)
     ids, halves = rank(cloud, queries, near.ids, k, threads)
     if near.ids.shape[1] == len(cloud) - 1:
@@ -124,7 +124,7 @@ def winners(
 
 
 def rank(cloud: Cloud, queries: Ids, candidates: Ids, k: int, threads: int) -> tuple[Ids, Floats]:
-    """The k nearest of each query's candidates (−1 = none), by distances worked out again in float64, ties by id."""
+    """The k nearest of each query's candidates (−1 = none), by distances recomputed in float64, ties by id."""
 
     def part(start: int) -> tuple[Ids, Floats]:
         ids = candidates[start : start + BLOCK]

@@ -19,7 +19,7 @@ _PER_CELL = 16  # training rows per IVF cell; more do not improve the recall
 
 
 def flat(space: Space) -> Any:
-    """An empty index that compares with every row."""
+    """An empty flat index, which compares a query with every row."""
     return faiss.IndexFlatIP(space.vectors.dim) if space.metric == "dot" else faiss.IndexFlatL2(space.vectors.dim)
 
 
@@ -53,7 +53,7 @@ def filled(space: Space, kept: Ids, settings: dict[str, Any]) -> Any:
 
 @contextmanager
 def faiss_threads(threads: int, build_alone: bool = False) -> Iterator[None]:
-    """Give FAISS so many threads; a graph is built by one, as its edges depend on the order of insertion."""
+    """Set the number of FAISS threads; a graph is built by one, because its edges depend on the order of insertion."""
     before = faiss.omp_get_max_threads()
     faiss.omp_set_num_threads(1 if build_alone else threads)
     try:
@@ -63,7 +63,7 @@ def faiss_threads(threads: int, build_alone: bool = False) -> Iterator[None]:
 
 
 def write_index(index: Any, path: Path) -> str:
-    """Write an index to a file; the SHA-256 of its bytes, which :func:`read_index` asks for."""
+    """Write an index to a file; return the SHA-256 of its bytes, an argument of :func:`read_index`."""
     faiss.write_index(index, str(path))
     return _digest(path)
 
@@ -71,8 +71,8 @@ def write_index(index: Any, path: Path) -> str:
 def read_index(path: Path, digest: str) -> Any:
     """The index in a file that :func:`write_index` wrote.
 
-    FAISS trusts the sizes and ids in a file, so damaged bytes may end the process: they are compared first.  Raises
-    ``ValueError`` if the file is not the one with this digest.
+    FAISS trusts the sizes and ids in a file, so damaged bytes can crash the process: the digest is compared first.
+    Raises ``ValueError`` if the file has another digest.
     """
     if _digest(path) != digest:
         raise ValueError(f"{path.name} is damaged: its SHA-256 differs from settings.json; build the index again")

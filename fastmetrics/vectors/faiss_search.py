@@ -1,4 +1,4 @@
-"""Searching a FAISS index: candidates by its codes, winners by exact distances, and how far to look for a recall."""
+"""Searching a FAISS index: candidates by its codes, re-ranking by exact distances, and tuning for a recall."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _FAISS: Any = faiss  # its stubs lack the search parameters
 
 
 class Effort(NamedTuple):
-    """How far a search looks: inverted lists (or a graph's candidates) visited, and ``refine`` · k rows compared."""
+    """Search effort: number of visited inverted lists (or a graph's candidates), and ``refine`` · k re-ranked rows."""
 
     visited: int
     refine: int
@@ -34,7 +34,7 @@ _START = {"exact": EXACT, "ivf": Effort(8, 1), "pq": Effort(8, 4), "hnsw": Effor
 
 
 class Tuned(NamedTuple):
-    """An effort and the recall it was measured to reach."""
+    """An effort and its measured recall."""
 
     effort: Effort
     recall: float
@@ -42,7 +42,7 @@ class Tuned(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Seeker:
-    """A FAISS index over the rows ``kept`` of a space, and rows that are in none (``extra``)."""
+    """A FAISS index over the rows ``kept`` of a space, and the rows outside the index (``extra``)."""
 
     space: Space
     index: Any
@@ -51,7 +51,7 @@ class Seeker:
     extra: Ids = field(default_factory=lambda: np.empty(0, np.int64))
 
     def search(self, asked: Vectors, own: Ids | None, k: int, effort: Effort, threads: int) -> tuple[Ids, Floats]:
-        """The k nearest of each row of ``asked``, by exact distances; row r does not find row ``own[r]``."""
+        """The k nearest of each row of ``asked``, by exact distances; the result of row r excludes row ``own[r]``."""
         wanted = min(effort.refine * k + SPARE + (own is not None), len(self.kept))
 
         def part(start: int) -> tuple[Ids, Floats]:
@@ -80,14 +80,14 @@ class Seeker:
         return np.concatenate([ids for ids, _ in parts]), np.concatenate([distances for _, distances in parts])
 
     def _alike(self, asked: Block, own: Ids, ids: Ids) -> Ids:
-        """The first rows at distance 0 from queries, for whom ``ids``, perhaps not the first, were found there."""
+        """The first rows at distance 0 from queries for which the search found any such rows, ``ids``."""
         tiles = (self.kept[at : at + _BLOCK] for at in range(0, len(self.kept), _BLOCK))
         stretches = ((rows, self.space.directions(self.space.vectors.take(rows))) for rows in tiles)
         first = alike(self.space.directions(asked), own, stretches, ids.shape[1])
         return np.where(first[:, -1:] == NOTHING, ids, first)
 
     def _settled(self, asked: Block, own: Ids, last: Floats, k: int) -> tuple[Ids, Floats]:
-        """The k nearest of queries for which float32 left it in doubt; ``last`` are the values of the k-th it found."""
+        """The k nearest of queries whose float32 result is uncertain; ``last`` are the values of the k-th found."""
         norms = self.space.norms_of(asked)
         down, error = self.space.fine_queries(asked, own, last)
         tiles = (self.space.fine_points(self.kept[at : at + _BLOCK]) for at in range(0, len(self.kept), _BLOCK))
@@ -97,7 +97,7 @@ class Seeker:
         return self.space.rank(asked, self._with_extra(np.where(found == NOTHING, -1, found), own, k), k)
 
     def _with_extra(self, candidates: Ids, own: Ids, k: int) -> Ids:
-        """Candidates and the rows that are in no index, all of which are at one distance, but for each row's own."""
+        """Candidates and the rows outside the index, all at one distance, without each row's own."""
         extra = self.extra[: k + 1]
         candidates = np.hstack([candidates, np.broadcast_to(extra, (len(candidates), len(extra)))])
         return np.where(candidates == own[:, None], -1, candidates)
@@ -110,7 +110,7 @@ class Seeker:
         return None
 
     def true_distances(self, asked: Vectors, own: Ids | None, k: int, threads: int) -> Floats:
-        """The distances of the true k nearest, from every row, a stretch of rows at a time."""
+        """The distances of the true k nearest among all rows, computed block by block."""
         best = np.full((asked.rows, 0), np.nan)
         for start in range(0, max(len(self.kept), 1), 16 * BATCH):
             kept = self.kept[start : start + 16 * BATCH]
@@ -122,7 +122,7 @@ class Seeker:
         return best
 
     def tuned(self, asked: Vectors, own: Ids | None, k: int, target: float, threads: int) -> Tuned:
-        """The least effort tried that reaches ``target`` by more than the error of its measurement, or the greatest."""
+        """The smallest effort whose recall exceeds ``target`` by more than the measurement error, or the largest."""
         truth = self.true_distances(asked, own, k, threads)
 
         def measured(effort: Effort) -> tuple[float, float, Effort]:
@@ -139,7 +139,7 @@ class Seeker:
         return Tuned(effort, recall)
 
     def _steps(self, effort: Effort, k: int) -> Iterator[Effort]:
-        """What can be tried after an effort that was too little."""
+        """The next efforts to try after an insufficient one."""
         lists = self.index.nlist if isinstance(self.index, faiss.IndexIVF) else 0
         most = lists if lists else len(self.kept) * (self.method == "hnsw")
         if effort.visited < most:

@@ -1,4 +1,4 @@
-"""How a set of embeddings fills its space: spread, dimensionality, neighbour and pair distances (S2, Tier 0)."""
+"""Geometry of a set of embeddings: spread, dimensionality, neighbour and pair distances (S2, Tier 0)."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ from fastmetrics.vectors.second_moments import Moments
 
 METRICS = ("cosine", "euclidean")
 EXACT_WORK = 5e11
-"""Up to this many multiplications (N² · D / 2) every pair is looked at: some seconds on one CPU."""
+"""Maximum multiplications (N² · D / 2) for computing all pairs exactly: some seconds on one CPU."""
 
 
 @dataclass(frozen=True)
 class _Pairs:
-    """What is learnt of pairs: neighbours' distances (rows × k), the smallest and largest distance, estimates."""
+    """Results from pairs: neighbours' distances (rows × k), the smallest and largest distance, estimates."""
 
     neighbours: Floats
     mean: float
@@ -108,7 +108,7 @@ def geometry(
 
 
 def _result(cloud: Cloud, found: Survey, plain: Moments, pairs: _Pairs, neighbours: int, n_duplicates: int) -> Geometry:
-    """The twelve values; ``plain`` are the moments of the rows as given."""
+    """The twelve values; ``plain`` are the moments of the original rows."""
     n_zero_norm = int((found.norms == 0).sum())
     least, estimates = pairs.least, pairs.estimates
     if n_duplicates > (max(n_zero_norm - 1, 0) if cloud.metric == "cosine" else 0):
@@ -140,7 +140,7 @@ def _result(cloud: Cloud, found: Survey, plain: Moments, pairs: _Pairs, neighbou
 
 
 def _same_space(cloud: Cloud, found: Survey) -> bool:
-    """Whether the cloud's rows are, to within the rounding of float32, the rows as given."""
+    """Whether the cloud's rows equal the original rows within the rounding of float32."""
     if cloud.metric == "euclidean":
         return True
     off = float(np.abs(found.norms[cloud.rows] - 1.0).max())
@@ -148,7 +148,7 @@ def _same_space(cloud: Cloud, found: Survey) -> bool:
 
 
 def _duplicates(cloud: Cloud, found: Survey) -> int:
-    """How many finite rows equal an earlier one: only rows of the same norm are compared."""
+    """Number of finite rows that equal an earlier row: only rows of the same norm are compared."""
     norms = found.norms[cloud.rows]
     order = np.argsort(norms, kind="stable")
     equal = norms[order][1:] == norms[order][:-1]
@@ -207,7 +207,7 @@ def _some_pairs(cloud: Cloud, moments: Moments, k: int, samples: _Samples, threa
 
 
 def _neighbour_estimates(near: Floats, count: int) -> dict[str, Estimate]:
-    """Standard errors of the neighbour values of a sample of rows, drawn without replacement; one row has none."""
+    """Standard errors of the neighbour values of a sample drawn without replacement; undefined for one row."""
     rows, method = len(near), "exact neighbours of random rows"
     if rows == 1:
         return {name: Estimate(method, 1) for name in ("avg_nn_distance", "std_nn_distance", "density_score")}
@@ -226,9 +226,9 @@ def _neighbour_estimates(near: Floats, count: int) -> dict[str, Estimate]:
 def _mean_distance(
     cloud: Cloud, exact: tuple[float, float], pairs: int, rng: np.random.Generator
 ) -> tuple[float, float | None]:
-    """Mean distance over all pairs and its standard error, from random pairs; so few that they fit exactly have none.
+    """Mean distance over all pairs and its standard error, from random pairs; no error if the fit is exact.
 
-    The half squared distance t and its square, whose means over all pairs are known, explain nearly all of √(2t).
+    Control variates are the half squared distance t and t², whose means over all pairs are known.
     """
     count = len(cloud)
     one = rng.integers(0, count, pairs)

@@ -1,4 +1,4 @@
-"""What is known of an embedding space: twelve values, and how exact each is."""
+"""The geometry of an embedding space: twelve values, and the accuracy of each."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from fastmetrics.core.display import Grid, Shown
 
 @dataclass(frozen=True)
 class Estimate:
-    """How a value that is not exact was found: the sample's size, its standard error, bounds where they are known."""
+    """The accuracy of an estimated value: sample size, standard error, and bounds if known."""
 
     method: str
     sample: int | None = None
@@ -21,9 +21,9 @@ class Estimate:
 
 @dataclass(frozen=True)
 class Geometry(Shown):
-    """The twelve values of an embedding space, what was left out, and how exact each value is.
+    """The twelve values of an embedding space, the number of excluded rows, and the accuracy of each value.
 
-    A value that is not named in ``estimates`` is exact. NaN where it is undefined: neighbour and pair distances of a
+    A value that is not named in ``estimates`` is exact. Undefined values are NaN: neighbour and pair distances of a
     single row.
     """
 
@@ -47,7 +47,7 @@ class Geometry(Shown):
     estimates: dict[str, Estimate] = field(default_factory=dict)
 
     def to_dict(self) -> dict[str, Any]:
-        """Every value under its name; ``estimates`` as a dictionary of dictionaries without the parts unknown."""
+        """Every value under its name; ``estimates`` as a dictionary of dictionaries without unknown parts."""
         plain = {one.name: getattr(self, one.name) for one in fields(self)}
         plain["estimates"] = {
             name: {key: value for key, value in asdict(estimate).items() if value is not None}
@@ -62,18 +62,18 @@ class Geometry(Shown):
         return {name: float(getattr(self, name)) for name in selected}
 
     def grids(self) -> list[Grid]:
-        """The values, and how those were found that are not exact."""
+        """The values, and the accuracy of the estimated ones."""
         values = {name: value for name, value in self.to_dict().items() if name != "estimates"}
         shown = {name: f"{value:.9g}" if isinstance(value, float) else str(value) for name, value in values.items()}
         selected = [(name, text, _shown(self.estimates.get(name))) for name, text in shown.items()]
         return [Grid(("figure", "value", "estimate"), selected)]
 
     def remarks(self) -> list[str]:
-        """Nothing beside the values."""
+        """No remarks."""
         return []
 
     def __str__(self) -> str:
-        """A line a value, with what is known of those that are not exact."""
+        """One line per value, with the accuracy of estimated values."""
         lines = []
         for name, value in self.to_dict().items():
             if name != "estimates":

@@ -1,4 +1,4 @@
-"""Pictures that keep neighbours together, by packages that are extras: PaCMAP and UMAP."""
+"""Neighbour-preserving projections by optional packages: PaCMAP and UMAP."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ Units = npt.NDArray[np.float32]
 
 
 def layout(method: str, units: Units, dims: int, neighbours: int, seed: int, threads: int) -> Floats:
-    """The places of rows of length 1 by ``pacmap`` or ``umap``, the same for any number of threads.
+    """The coordinates of unit rows by ``pacmap`` or ``umap``, the same for any number of threads.
 
-    Raises ``MissingExtraError`` where the package is not installed, ``InputError`` for fewer than ten rows.
+    Raises ``MissingExtraError`` if the package is not installed, ``InputError`` for fewer than ten rows.
     """
     if len(units) < LEAST_ROWS:
         raise InputError(f"{method} needs {LEAST_ROWS} vectors or more, got {len(units)}; pca takes any number")
@@ -34,7 +34,7 @@ def layout(method: str, units: Units, dims: int, neighbours: int, seed: int, thr
 
 
 def check_installed(method: str) -> None:
-    """Raise ``MissingExtraError`` where the package of a method is not installed, before anything is read."""
+    """Raise ``MissingExtraError`` if the package of a method is not installed; called before reading."""
     with _quietly():
         try:
             if method == "pacmap":
@@ -46,7 +46,7 @@ def check_installed(method: str) -> None:
 
 
 def _pacmap(units: Units, dims: int, neighbours: int, seed: int, threads: int) -> Floats:
-    """PaCMAP with the exact neighbours, as its own search by a graph differs from run to run."""
+    """PaCMAP with exact neighbours, because its own graph search differs between runs."""
     import numba
     import pacmap
 
@@ -75,7 +75,7 @@ def _umap(units: Units, dims: int, neighbours: int, seed: int) -> Floats:
 
 @contextmanager
 def _quietly() -> Iterator[None]:
-    """Without what these packages say of versions and seeds, which a user cannot act on."""
+    """Suppress warnings of these packages about versions and seeds, which users cannot act on."""
     logger = logging.getLogger("pacmap")
     before = logger.level
     logger.setLevel(logging.ERROR)

@@ -1,4 +1,4 @@
-"""The nearest of many vectors: exact, or approximate with its recall measured (FAISS behind one function)."""
+"""Nearest-neighbour search: exact, or approximate with measured recall (FAISS)."""
 
 from __future__ import annotations
 
@@ -37,10 +37,10 @@ DISTANCES = ("cosine", "euclidean", "dot")
 METHODS = ("exact", "ivf", "hnsw", "pq")
 
 EXACT_WORK = 1e12
-"""Up to this many multiplications (queries · rows · D) the search is exact unless a method is named."""
+"""Maximum multiplications (queries · rows · D) of an exact search if no method is named."""
 
 RECALL = 0.98
-"""The share of the true neighbours that an approximate search is to find, where nothing else is asked."""
+"""The default recall of an approximate search."""
 
 
 class Neighbors(NamedTuple):
@@ -120,7 +120,7 @@ def nearest(
 def _self_join(
     vectors: Vectors, k: int, metric: str, wanted: Wanted | None, too_many: bool, threads: int
 ) -> Neighbors | None:
-    """Each row's neighbours; where cells do not help, from each pair once, or None if the pairs are too many."""
+    """Each row's neighbours, by cells if they help, else from each pair once; None if there are too many pairs."""
     with one_blas_thread():
         if vectors.rows and not vectors.dim:
             raise InputError(f"nearest: none of the {vectors.rows} rows contains a number")
@@ -155,7 +155,7 @@ class Index:
         self._seeker = Seeker(space, faiss_index, kept, str(settings["method"]), np.flatnonzero(space.zero))
         self._settings = settings
         self.names = names
-        """What the rows are called: the ids given to :meth:`build`, or their numbers."""
+        """The names of the rows: the ids given to :meth:`build`, or row numbers."""
 
     @property
     def rows(self) -> int:
@@ -254,7 +254,7 @@ class Index:
 
     @classmethod
     def load(cls, path: str | os.PathLike[str], *, threads: int | None = None) -> Index:
-        """Open an index that :meth:`save` wrote; its vectors are memory-mapped."""
+        """Open an index written by :meth:`save`; its vectors are memory-mapped."""
         workers, folder = cores(threads), Path(path)
         try:
             settings = json.loads((folder / "settings.json").read_text("utf-8"))
@@ -274,7 +274,7 @@ class Index:
 
 
 def check_absent(path: str | os.PathLike[str]) -> Path:
-    """The path of a folder that is to be made; raises ``OutputError`` if it is there."""
+    """The path of a new folder; raises ``OutputError`` if it exists."""
     target = Path(path)
     if os.path.lexists(target):
         raise OutputError(f"{target}: exists already")

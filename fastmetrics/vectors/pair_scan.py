@@ -1,4 +1,4 @@
-"""All pairs of many vectors: who is near to whom, how far apart they are, in tiles of scalar products."""
+"""All pairs of many vectors: nearest neighbours and distances, computed in tiles of scalar products."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from fastmetrics.vectors.exact_winners import SPARE, nothing, winners
 
 @dataclass(frozen=True)
 class Join:
-    """The neighbours of some rows, (n, k) ascending; the farthest pair met; sums over all pairs where asked for."""
+    """The neighbours of some rows, (n, k) ascending; the farthest pair found; sums over all pairs if requested."""
 
     ids: Ids
     halves: Floats
@@ -29,7 +29,7 @@ class Join:
 
 @dataclass(frozen=True)
 class _Tile:
-    """What one tile told: its farthest pair as (half, id, id), and its sums."""
+    """Result of one tile: its farthest pair as (half, id, id), and its sums."""
 
     number: int
     far: Floats
@@ -37,7 +37,7 @@ class _Tile:
 
 
 def join(cloud: Cloud, k: int, threads: int, centre_at: float | None = None) -> Join:
-    """Exact: the k nearest other rows of every row, from each pair's scalar product worked out once.
+    """Exact: the k nearest other rows of every row; each pair's scalar product is computed once.
 
     With ``centre_at``, also the sums over all pairs of (distance − centre_at) and of its square.
     """
@@ -74,7 +74,7 @@ def join(cloud: Cloud, k: int, threads: int, centre_at: float | None = None) -> 
 
 
 def scan(cloud: Cloud, queries: Ids, k: int, threads: int) -> Join:
-    """Exact: the k nearest other rows of the given rows of the cloud, streaming over all rows once."""
+    """Exact: the k nearest other rows of the given rows of the cloud, in one pass over all rows."""
     count, size = len(cloud), SIZES.vector_tile_rows
     kept = min(k + SPARE, count - 1)
     down = cloud.points_of(queries)
@@ -101,9 +101,9 @@ def _farthest_of(tiles: Sequence[_Tile]) -> tuple[int, int]:
 
 
 def farthest(cloud: Cloud, starts: Ids, sweeps: int, threads: int) -> tuple[int, int]:
-    """A pair that is far apart: from each start to its farthest row, and on from there, ``sweeps`` times.
+    """A distant pair: from each start to its farthest row, repeated from there ``sweeps`` times.
 
-    Its distance is a lower bound of the diameter, and most often the diameter.
+    Its distance is a lower bound of the diameter, and usually equals the diameter.
     """
     best = (-np.inf, int(starts[0]), int(starts[0]))
     for _ in range(sweeps):

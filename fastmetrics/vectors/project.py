@@ -1,4 +1,4 @@
-"""``fm.project``: vectors as points of a picture, by principal components, PaCMAP or UMAP."""
+"""``fm.project``: projection of vectors to 2-D or 3-D points by principal components, PaCMAP or UMAP."""
 
 from __future__ import annotations
 
@@ -26,26 +26,26 @@ from fastmetrics.vectors.vector_files import read_vectors
 METHODS = ("pca", "pacmap", "umap")
 NEIGHBOURS = 15
 PLACED_BY = 5
-"""Rows of the sample by whose places another row is placed."""
+"""Number of nearest sampled rows that determine the position of another row."""
 AXES = ("x", "y", "z")
 
 
 @dataclass(frozen=True)
 class Points(Shown):
-    """Where each vector lies in a picture, and how far the picture may be trusted.
+    """The projected position of each vector, and measures of the projection's quality.
 
-    ``explained`` is the share of the variance that each dimension of ``pca`` holds, None for the others.
+    ``explained`` is the share of variance of each dimension of ``pca``, None for other methods.
     """
 
     method: str
     dims: int
     rows: int
     sampled: int
-    """Rows that the picture was made of and that ``trustworthiness`` speaks of."""
+    """Rows that the projection was computed from; ``trustworthiness`` covers them."""
     placed: int
-    """Rows placed beside their nearest neighbours among those."""
+    """Other rows, positioned by their nearest neighbours among the sampled rows."""
     left_out: int
-    """Rows that are not finite, or of which a cosine knows nothing, as all their numbers are 0; they have no place."""
+    """Rows without a position: non-finite rows, and zero vectors, whose cosine is undefined."""
     explained: tuple[float, ...] | None
     trustworthiness: float
     points: Floats = field(repr=False)
@@ -54,7 +54,7 @@ class Points(Shown):
     ids: pa.Array = field(repr=False)
 
     def to_arrow(self) -> pa.Table:
-        """A row a vector: ``id``, ``x``, ``y`` (and ``z``), null where it has no place, and ``sampled``."""
+        """One row per vector: ``id``, ``x``, ``y`` (and ``z``), null without a position, and ``sampled``."""
         axes = {name: pa.array(self.points[:, at], from_pandas=True) for at, name in enumerate(AXES[: self.dims])}
         return pa.table({"id": self.ids, **axes, "sampled": self.in_sample})
 
@@ -77,7 +77,7 @@ class Points(Shown):
         ]
 
     def remarks(self) -> list[str]:
-        """What the picture was made of."""
+        """The rows behind the projection."""
         notes = []
         if self.placed:
             notes.append(
@@ -147,7 +147,7 @@ def project(
 
 
 def beside(sample: npt.NDArray[np.float32], places: Floats, rows: npt.NDArray[np.float32], threads: int) -> Floats:
-    """The places of rows by those of their nearest rows of a sample; of length 1 all of them."""
+    """The positions of rows from those of their nearest sampled rows; all rows are unit vectors."""
     if not len(rows):
         return np.zeros((0, places.shape[1]))
     near = nearest(sample, rows, k=min(PLACED_BY, len(sample)), method="exact", threads=threads)
@@ -157,7 +157,7 @@ def beside(sample: npt.NDArray[np.float32], places: Floats, rows: npt.NDArray[np
 
 
 def _read(vectors: VectorsLike, column: str | None) -> tuple[Vectors, pa.Array]:
-    """The vectors and what they are called."""
+    """The vectors and their ids."""
     if isinstance(vectors, str | os.PathLike):
         read = read_vectors(vectors, column)
         held = Vectors.of_files(read)
@@ -167,7 +167,7 @@ def _read(vectors: VectorsLike, column: str | None) -> tuple[Vectors, pa.Array]:
 
 
 def _units(held: Vectors) -> tuple[npt.NDArray[np.float32], Flags]:
-    """The rows at length 1 in float32, and which of them have a direction."""
+    """The rows scaled to length 1 in float32, and which rows have a direction."""
     rows = held.all().astype(np.float32)
     norms = np.sqrt(np.einsum("ij,ij->i", rows, rows, dtype=np.float64))
     given = np.isfinite(norms) & (norms > 0)

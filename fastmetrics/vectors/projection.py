@@ -1,4 +1,4 @@
-"""Principal components: vectors placed in two or three dimensions, along which they vary most."""
+"""Principal components: projection of vectors to the two or three dimensions of largest variance."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ from fastmetrics.vectors.centred import BLOCK, Cloud, Floats, survey
 from fastmetrics.vectors.second_moments import Moments
 
 LEAST_SHARE = 1e-12
-"""A component with less than this share of the variance is rounding: its coordinates are 0."""
+"""A component with less than this share of the variance is rounding error: its coordinates are 0."""
 
 
 @dataclass(frozen=True)
 class Projection:
-    """Where each vector lies: ``points`` (rows × dims), and the share of the variance that each dimension holds."""
+    """The projected vectors: ``points`` (rows × dims), and the share of the variance of each dimension."""
 
     points: Floats = field(repr=False)
-    """NaN for a row that is not finite."""
+    """NaN for a non-finite row."""
     explained: Floats
-    """Share of the total variance of each dimension, largest first; 0 where nothing varies."""
+    """Share of the total variance of each dimension, largest first; 0 if all rows are equal."""
     components: Floats = field(repr=False)
     """The directions, dims × D, of length 1."""
 
@@ -79,7 +79,7 @@ def pca(vectors: VectorsLike, dims: int = 2, *, column: str | None = None, threa
 
 
 def _signed(directions: npt.NDArray[np.float64]) -> Floats:
-    """Directions turned so that the entry of each with the largest magnitude is positive."""
+    """Directions with signs such that the entry with the largest magnitude is positive."""
     size = np.abs(directions)
     largest = np.argmax(size >= size.max(axis=1, keepdims=True) * (1 - 1e-9), axis=1)
     signs = np.sign(directions[np.arange(len(directions)), largest])

@@ -1,4 +1,4 @@
-"""Files of vectors to files of rankings, ready for the retrieval metrics: embed, search, rank, measure."""
+"""From files of vectors to files of rankings for the retrieval metrics: embed, search, rank, measure."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from fastmetrics.vectors.vector_files import read_vectors
 
 @dataclass(frozen=True)
 class Run:
-    """Rankings with ``id``, ``retrieved_ids`` and ``retrieved_scores``; how they were found, and the recall."""
+    """Rankings with ``id``, ``retrieved_ids`` and ``retrieved_scores``; the search method, and the recall."""
 
     table: pa.Table
     method: str
@@ -27,7 +27,7 @@ class Run:
 
     @property
     def settings(self) -> dict[str, Any]:
-        """How the rankings were found, for the file's metadata."""
+        """The settings of the search, for the file's metadata."""
         return {
             "method": self.method,
             "metric": self.metric,
@@ -44,7 +44,7 @@ def build_index(
     column: str | None = None,
     threads: int | None = None,
 ) -> Index:
-    """An index of the vectors in files; its rows are called by the tables' id column, or else by their numbers.
+    """An index of the vectors in files; its rows are named by the tables' id column, or else by their numbers.
 
     ``vectors`` is a file, folder, glob, address or ``-`` (standard input), of tables of any format or ``.npy`` arrays.
     """
@@ -62,9 +62,9 @@ def search_run(
     recall: float = RECALL,
     threads: int | None = None,
 ) -> Run:
-    """The ``k`` nearest rows of an index for every vector in files, by their names and scores, best first.
+    """The ``k`` nearest rows of an index for every vector in files, as names and scores, best first.
 
-    An approximate index is searched as far as it takes for the share ``recall`` of the true neighbours.
+    An approximate index is searched with enough effort for the given ``recall``.
     """
     workers = cores(threads)
     asked, ids = _read(queries, column)
@@ -84,7 +84,7 @@ def search_run(
 
 
 def _read(path: str | Path, column: str | None) -> tuple[Vectors, pa.Array]:
-    """The vectors of files and their ids, or the numbers of the rows where they have none."""
+    """The vectors of files and their ids, or row numbers if the files have no ids."""
     read = read_vectors(path, column)
     vectors = Vectors.of_files(read)
     return vectors, pa.array(np.arange(vectors.rows)) if read.ids is None else read.ids

@@ -1,4 +1,4 @@
-"""Where the rows of a corpus and of queries are compared: as directions or as they are, around one centre."""
+"""The space in which rows of a corpus and queries are compared: directions or original rows, around one centre."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from fastmetrics.vectors.exact_winners import blur, fine_blur
 
 @dataclass(frozen=True)
 class Space:
-    """Where rows are compared: their directions or themselves, moved to the corpus's centre unless for ``dot``."""
+    """The space of comparisons: directions or original rows, centred at the corpus's mean except for ``dot``."""
 
     vectors: Vectors
     metric: str
     norms: Floats
     mean: Floats
     factor: float
-    """Brings rows to norms of about 1, so that float32 neither overflows nor underflows."""
+    """Scale of rows to norms of about 1, so that float32 neither overflows nor underflows."""
 
     @classmethod
     def of(cls, vectors: Vectors, metric: str, threads: int) -> Space:
@@ -37,7 +37,7 @@ class Space:
 
     @property
     def zero(self) -> npt.NDArray[np.bool_]:
-        """Rows without a direction, where directions are compared."""
+        """Rows without a direction (zero vectors), if directions are compared."""
         return np.asarray((self.norms == 0) & (self.metric == "cosine"))
 
     @staticmethod
@@ -46,25 +46,25 @@ class Space:
         return survey(Vectors.of(block), 1).norms
 
     def directionless(self, block: Block) -> npt.NDArray[np.bool_]:
-        """Which rows are equally far from all others: zero vectors, but for Euclidean distances."""
+        """Which rows are equally far from all others: zero vectors, except for Euclidean distances."""
         return np.asarray((self.norms_of(block) == 0) & (self.metric != "euclidean"))
 
     def directions(self, block: Block) -> Floats:
-        """Rows as pairs of them are compared: scaled, in float64."""
+        """Scaled rows in float64, for comparing pairs."""
         return np.asarray(block.astype(np.float64) * self.scales(self.norms_of(block))[:, None])
 
     def scales(self, norms: Floats) -> Floats:
-        """What rows of these norms are multiplied by."""
+        """The scale factors of rows with these norms."""
         if self.metric != "cosine":
             return np.ones(len(norms))
         return np.divide(1.0, norms, out=np.zeros(len(norms)), where=norms > 0)
 
     def points(self, ids: Ids) -> Points:
-        """Rows of the corpus as FAISS compares them."""
+        """Rows of the corpus in the form that FAISS compares."""
         return self._placed(self.vectors.take(ids), self.scales(self.norms[ids]), ids)
 
     def queries(self, block: Block, own: Ids | None = None, first: int = 0) -> Points:
-        """Queries as FAISS compares them; ``own`` are the ids that they must not find."""
+        """Queries in the form that FAISS compares; ``own`` are the ids to exclude from their results."""
         norms = self.norms_of(block)
         check_finite(norms, "query", first)
         return self._placed(block, self._query_scales(norms), own)
@@ -89,7 +89,7 @@ class Space:
         return self._fine(self.vectors.take(ids), self.scales(self.norms[ids]), ids)
 
     def fine_queries(self, block: Block, own: Ids, last: Floats) -> tuple[Points, Floats]:
-        """:meth:`queries` in float64, and how far off values up to ``last`` may be."""
+        """:meth:`queries` in float64, and the maximum error of values up to ``last``."""
         norms = self.norms_of(block)
         down = self._fine(block, self._query_scales(norms), own)
         if self.metric == "dot":
@@ -103,7 +103,7 @@ class Space:
         return Points(rows, halves, ids)
 
     def distances(self, block: Block, norms: Floats, one: Ids, other: Ids) -> Floats:
-        """How far rows of the block, which have these norms, are from rows of the corpus, in float64."""
+        """Distances in float64 between rows of the block, with these norms, and rows of the corpus."""
         corpus = self.vectors.all()
         distances = np.empty(len(one))
         if self.metric == "dot":
@@ -117,9 +117,9 @@ class Space:
         return np.sqrt(2.0 * distances, out=distances)
 
     def doubt(self, block: Block, down: Points, edge: Floats, last: Floats) -> tuple[Ids, Floats]:
-        """Queries of a block that may have a row before the k-th that was found, and the value of that one.
+        """Queries of a block that can have a nearer row than the k-th found, and the value of the k-th.
 
-        ``edge`` are the values FAISS found last, ``last`` the distances of the k-th rows found.
+        ``edge`` are the last values from FAISS, ``last`` the distances of the k-th rows found.
         """
         norms = self.norms_of(block)
         if self.metric == "dot":
@@ -134,7 +134,7 @@ class Space:
         return doubt, bounds[doubt]
 
     def rank(self, block: Block, candidates: Ids, k: int) -> tuple[Ids, Floats]:
-        """The k nearest of each row's candidates (−1 = none), by distances worked out in float64."""
+        """The k nearest of each row's candidates (−1 = none), by distances computed in float64."""
         norms = self.norms_of(block)
         one = np.repeat(np.arange(len(candidates)), candidates.shape[1])
         distances = self.distances(block, norms, one, np.maximum(candidates.ravel(), 0))
@@ -154,6 +154,6 @@ def check_finite(norms: Floats, what: str, first: int = 0) -> None:
 
 
 def padded(ids: Ids, distances: Floats, k: int) -> tuple[Ids, Floats]:
-    """Both widened to k columns: id -1 and distance NaN where there were fewer neighbours."""
+    """Both padded to k columns with id -1 and distance NaN."""
     missing = ((0, 0), (0, k - ids.shape[1]))
     return np.pad(ids, missing, constant_values=-1), np.pad(distances, missing, constant_values=np.nan)

@@ -1,4 +1,4 @@
-"""Second moments of many vectors, and what follows from them for all pairs without visiting one."""
+"""Second moments of many vectors, and statistics of all pairs computed from them."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ _DOUBLE_WORK = 2e10  # up to this many multiplications, second moments are compu
 
 
 class Moments:
-    """Second moments of a cloud's centred rows, and what follows from them for all pairs without visiting one.
+    """Second moments of a cloud's centred rows, and statistics of all pairs computed from them.
 
-    With v the centred rows, q = ‖v‖², C = Σ v vᵀ and h what a row adds to its pairs' half squared distances t:
+    With v the centred rows, q = ‖v‖², C = Σ v vᵀ and h a row's summand in its pairs' half squared distances t:
     t_ij = h_i + h_j − v_i·v_j and Σv = 0, so the mean and variance of t over all pairs follow from C, Σq, Σh², Σhq.
     """
 
@@ -42,7 +42,7 @@ class Moments:
         self.halves = cloud.halves(self.squares, slice(None))
 
     def dimensionality(self) -> int:
-        """Fewest eigenvalues holding 95 % of the variance; 0 where nothing varies."""
+        """Smallest number of eigenvalues with 95 % of the variance; 0 if all rows are equal."""
         values = np.clip(np.linalg.eigvalsh(self.scatter)[::-1], 0.0, None)
         held = np.cumsum(values)
         if held[-1] <= 0:
@@ -59,7 +59,7 @@ class Moments:
         return 2 * middle + shift, max(float(total) / pairs - shift**2, 0.0)
 
     def diameter_bound(self) -> float:
-        """No pair is farther apart than the two largest distances to the centre together."""
+        """Upper bound of the diameter: the sum of the two largest distances to the centre."""
         radii = np.sort(np.sqrt(self.squares))[-2:]
         if self.cloud.metric == "euclidean":
             return float(radii.sum())

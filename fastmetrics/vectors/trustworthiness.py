@@ -1,4 +1,4 @@
-"""How far the near rows of a picture are near rows of the space that it shows (Venna and Kaski 2001)."""
+"""Trustworthiness of a projection: are its neighbours neighbours in the original space?  (Venna and Kaski 2001)"""
 
 from __future__ import annotations
 

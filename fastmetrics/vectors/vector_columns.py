@@ -1,4 +1,4 @@
-"""Which column of a table holds vectors."""
+"""Finding the column of vectors in a table."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from fastmetrics.errors.messages import Argument
 
 
 def holds_vectors(kind: pa.DataType) -> bool:
-    """Whether a column of this type holds lists of numbers, one after the other."""
+    """Whether a column of this type holds consecutive lists of numbers."""
     return is_list(kind) and not pa.types.is_null(kind.value_type) and fits("vector", kind)
 
 
 def vector_column(schema: pa.Schema, column: str | None) -> str:
-    """The name of a table's column of vectors: the one that is named, or else the only one.
+    """The name of a table's column of vectors: the requested one, or else the only one.
 
-    Raises ``UnknownNameError`` for a name that no column has, ``ColumnError`` where none or several could be meant.
+    Raises ``UnknownNameError`` if no column has the name, ``ColumnError`` if no column or several columns match.
     """
     if column is not None:
         if column not in schema.names:

@@ -1,4 +1,4 @@
-"""Vectors in files: a column of tables of any format, or the arrays of ``.npy`` files, here or behind addresses."""
+"""Vectors in files: a column of tables of any format, or the arrays of ``.npy`` files, local or at addresses."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ from fastmetrics.vectors.vector_columns import vector_column
 
 @dataclass(frozen=True)
 class VectorFiles:
-    """What files hold: ``arrays`` of two dimensions, or a ``column`` of lists; and the tables' ids, if they have any.
+    """Contents of files: two-dimensional ``arrays``, or a ``column`` of lists; and the tables' ids, if any.
 
-    ``name`` is what messages call the vectors.
+    ``name`` is the name of the vectors in messages.
     """
 
     name: str
@@ -41,10 +41,10 @@ class VectorFiles:
 def read_vectors(path: str | os.PathLike[str], column: str | None = None) -> VectorFiles:
     """The vectors of a file, folder, glob, address or ``-`` (standard input), and their ids.
 
-    Arrays that lie on this machine are memory-mapped.  ``column`` as in :func:`vector_column`.
+    Local arrays are memory-mapped.  ``column`` as in :func:`vector_column`.
 
     Raises ``FileFormatError`` for a file that cannot be read or has a bad row, ``ColumnError`` for a column of another
-    type, or if it is not clear which one is meant.
+    type, or if the choice of the column is ambiguous.
     """
     path = path if isinstance(path, str) else Path(path)
     files = expand(path, formats=(*FORMATS, "npy"))
@@ -67,7 +67,7 @@ def read_vectors(path: str | os.PathLike[str], column: str | None = None) -> Vec
 
 
 def _array(file: DataFile) -> npt.NDArray[Any]:
-    """The array in a ``.npy`` file; raises ``FileFormatError`` for a damaged header, whatever NumPy makes of it."""
+    """The array in a ``.npy`` file; raises ``FileFormatError`` for a damaged header, for any error in NumPy."""
     with reading(file.shown):
         try:
             if not file.is_remote and file.compression is None:
@@ -79,7 +79,7 @@ def _array(file: DataFile) -> npt.NDArray[Any]:
 
 
 def _as_it_looks(source: Source) -> pa.Schema:
-    """The columns, those of CSV and TSV whose first cell is a list in brackets as lists."""
+    """The columns; a CSV or TSV column whose first cell is a list in brackets becomes a list column."""
     if any(file.format not in ("csv", "tsv") for file in source.files):
         return source.schema
     first = next(source.chunks(source.select(dict.fromkeys(source.schema.names, "text"))), None)

@@ -1,4 +1,4 @@
-"""A folder of files that appears whole or not at all."""
+"""Writing a folder of files atomically."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from fastmetrics.tables.remote.addresses import as_local, is_url, shown
 
 @contextmanager
 def whole_folder(path: str | Path, mark: str, *, overwrite: bool = False) -> Iterator[Path]:
-    """A folder to fill, which takes the name ``path`` when all is done, and is deleted when that fails.
+    """A temporary folder to fill; it is renamed to ``path`` at the end, and deleted after an error.
 
-    A folder that is there is replaced only with ``overwrite``, and only if it holds a file called ``mark``, which the
+    An existing folder is replaced only with ``overwrite``, and only if it contains a file named ``mark``, which the
     caller writes into each folder of this kind.
 
-    Raises ``OutputError`` for a path that is taken or cannot be written, ``OptionError`` for an address.
+    Raises ``OutputError`` for a path that exists or cannot be written, ``OptionError`` for an address.
     """
     where = as_local(path)
     if is_url(where):

@@ -70,7 +70,7 @@ def check_free(text: str, overwrite: bool) -> None:
 
 
 def write_page(path: str | Path, text: str | bytes, *, overwrite: bool = False) -> None:
-    """Write a text, or bytes, to a file or an address, whole or not at all.
+    """Write a text, or bytes, to a file or an address atomically.
 
     Raises ``OutputError`` if the file exists, unless ``overwrite``, or cannot be written.
     """

@@ -149,7 +149,7 @@ def parse(path: str | Path) -> Url:
 
 
 def _without_query(scheme: str, rest: str) -> tuple[str, str]:
-    """A question mark is also a wildcard: the last one starts a query if known parameters follow."""
+    """The path and the query; a question mark is also a wildcard, so known parameters must follow the last one."""
     if scheme in ("http", "https"):
         before, _, query = rest.partition("?")
         return before, query

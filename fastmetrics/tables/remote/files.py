@@ -207,7 +207,7 @@ def unchanged(place: Store, url: Url, stamp: Stamp) -> Any:
 
 
 def side_by_side(make: Callable[[Any], T], files: Iterable[Any]) -> list[T]:
-    """``make`` of each file in order; remote ones several at a time, as each takes a round trip or two."""
+    """``make`` of each file in order; several remote files at a time, because each needs one or two round trips."""
     files = list(files)
     if not any(file.is_remote for file in files):
         return [make(file) for file in files]

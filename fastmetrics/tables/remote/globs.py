@@ -1,6 +1,6 @@
-"""Patterns of paths: what they find in a listing of an object store, and on a disk.
+"""Patterns of paths: their matches in a listing of an object store, and on a local disk.
 
-What counts is written down at :func:`matching`, since Python's ``glob`` has changed its mind over the years.
+:func:`matching` defines the rules, because Python's ``glob`` differs between versions.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ def fixed(pattern: str) -> tuple[str, str]:
 
 
 def is_deep(pattern: str) -> bool:
-    """Whether a pattern looks further down than one folder."""
+    """Whether a pattern matches paths in nested folders."""
     return "/" in pattern or pattern == "**"
 
 
@@ -49,16 +49,16 @@ def matching(pattern: str, folders: Iterable[str], files: Iterable[str]) -> tupl
 
 
 def on_disk(pattern: str) -> list[str]:
-    """The paths of this machine that a pattern finds, in order.
+    """The local paths that match a pattern, in order.
 
-    Some versions of ``glob`` find ``x/`` by ``x/**`` whether or not ``x`` is a folder.
+    In some versions of ``glob``, ``x/**`` matches ``x/`` even if ``x`` is not a folder.
     """
     found = glob.glob(pattern, recursive=True)
     return sorted(path for path in found if os.path.isdir(path) or not path.endswith(os.sep))
 
 
 def _fits(steps: tuple[str, ...], names: tuple[str, ...], own: int) -> bool:
-    """Whether the steps find the path of these names, of which the last ``own`` are no folders."""
+    """Whether the steps match the path of these names; the last ``own`` names are not folders."""
     if not steps:
         return not names
     if steps[0] == "**":

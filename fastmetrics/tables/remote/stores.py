@@ -1,6 +1,6 @@
-"""Object stores and other file systems behind an address: how each is reached, and what its errors mean in one line.
+"""Object stores and other file systems at an address: connections, and one-line descriptions of their errors.
 
-Credentials come from where each store's own tools look for them, or from the address; nothing here keeps or shows them.
+Credentials come from the standard locations of each store's tools, or from the address; they are not stored or shown.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _FLAGS = {"true": True, "1": True, "false": False, "0": False}
 
 
 class Store(NamedTuple):
-    """A file system of Arrow's, the address's path inside it, and whether Arrow reaches it without Python's help."""
+    """An Arrow file system, the address's path in it, and whether it is native to Arrow (not implemented in Python)."""
 
     system: Any
     path: str
@@ -32,7 +32,7 @@ class Store(NamedTuple):
 
 
 def store(url: Url) -> Store:
-    """The file system behind an address, made once a process for all paths of one bucket or server."""
+    """The file system of an address, created once per process for all paths of one bucket or server."""
     native = url.scheme in NATIVE
     with plainly():
         if not native:
@@ -45,7 +45,7 @@ def store(url: Url) -> Store:
 
 @lru_cache(64)
 def _native(scheme: str, authority: str, query: str, process: int, environment: int) -> tuple[Any, str]:
-    """The file system of a bucket; a forked process, or one whose credentials changed, makes its own."""
+    """The file system of a bucket; a forked process, or one with changed credentials, creates its own."""
     from pyarrow import fs
 
     url = Url(scheme, authority, "", query)
@@ -115,7 +115,7 @@ def _flag(name: str, value: str) -> bool:
 
 
 def _region(bucket: str) -> str | None:
-    """The region of a bucket; where Amazon does not tell, that of the environment or profile."""
+    """The region of a bucket; if Amazon does not return it, the region of the environment or profile."""
     from pyarrow import fs
 
     try:
@@ -127,7 +127,7 @@ def _region(bucket: str) -> str | None:
 
 
 def _spec(url: Url) -> tuple[Any, str]:
-    """A file system of fsspec's, for the schemes that Arrow does not reach by itself."""
+    """A file system of fsspec, for schemes without native support in Arrow."""
     from pyarrow import fs
 
     try:
@@ -149,7 +149,7 @@ def _spec(url: Url) -> tuple[Any, str]:
 
 
 def _limits(scheme: str) -> dict[str, Any]:
-    """How long to wait for the web, where fsspec would for five minutes."""
+    """Timeouts of web requests, instead of fsspec's five minutes."""
     if scheme not in ("http", "https"):
         return {}
     from aiohttp import ClientTimeout
@@ -160,7 +160,7 @@ def _limits(scheme: str) -> dict[str, Any]:
 
 @contextmanager
 def plainly() -> Iterator[None]:
-    """Make ``OSError`` of what the packages behind fsspec raise, each of which has errors of its own."""
+    """Convert the errors of the packages behind fsspec into ``OSError``."""
     try:
         yield
     except (OSError, FastmetricsError):
@@ -204,7 +204,7 @@ _PASSING = {"NETWORK_CONNECTION": _UNREACHED, "UNAVAILABLE": _UNREACHED, "DEADLI
 
 
 def _code(error: BaseException) -> tuple[str, str]:
-    """The store's name of what went wrong, if there is one, and what it said."""
+    """The store's error code, if there is one, and its message."""
     text = str(error)
     found = _AWS.search(text)
     if found is not None:
@@ -240,7 +240,7 @@ def cause(error: BaseException) -> str:
 
 
 def passing(error: BaseException | None) -> bool:
-    """Whether trying again may help: a connection that broke or a store that is busy, not one that said no."""
+    """Whether a retry can help: for a broken connection or a busy store, not for a refused request."""
     if not isinstance(error, OSError) or isinstance(error, FastmetricsError):
         return False
     if isinstance(error, FileNotFoundError | PermissionError | IsADirectoryError | NotADirectoryError):

@@ -1,6 +1,6 @@
-"""Word lists as plain text files: one entry a line, ``#`` starts a comment.
+"""Word lists as plain text files: one entry per line, ``#`` starts a comment.
 
-A folder of your own may replace any of them by a file of the same name.
+A custom folder can replace any list by a file of the same name.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from pathlib import Path
 from fastmetrics.errors import UnknownNameError
 
 LANGUAGES = ("en", "ru")
-"""The languages of lists that have one file a language, such as ``stop_en.txt``."""
+"""The languages of lists with one file per language, such as ``stop_en.txt``."""
 
 
 @functools.cache
