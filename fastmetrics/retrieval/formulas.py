@@ -170,7 +170,7 @@ def interpolated_precision(judged: Judged, *, recall: Portion, level: Level = 1.
 
 
 def judged_share(judged: Judged, *, k: Cutoff = None) -> Floats:
-    """Share of the first ``k`` documents, or of as many as there are, that were judged (ir_measures)."""
+    """Share of the first ``k`` documents, or of all if there are fewer, that were judged (ir_measures)."""
     depth = np.minimum(cuts(judged, k), sizes(judged))
     return ratio(_hits(judged, k, -np.inf), depth)
 

@@ -116,7 +116,7 @@ class Claims:
 
     ``{"metrics": {name: {"n_rows", "n_missing", "n_undefined", "n_error"}}, "counts": {corpus metric: [integers]},
     "cautions": {metric: [rows it speaks of, scored rows]}, "n_rejected": rows of the input that are not among these,
-    "options": {name: the value that all metrics have whose names set no other}, "n_rows": where no metric says it}``
+    "options": {name: the value for all metrics whose names set no other value}, "n_rows": if no metric has it}``
     """
 
     metrics: Mapping[str, Mapping[str, int]] = field(default_factory=dict)

@@ -68,7 +68,7 @@ def scan(text: Text) -> marks.Marks:
 
 
 def pick(text: Text, ids: Ids, first: Ints, counts: Ints, worth: Bytes) -> figures.Picked | None:
-    """The words that may be part of values, with ids and positions; None if words and ids do not match.
+    """The words that can be part of values, with ids and positions; None if words and ids do not match.
 
     The ids of string i are the ``counts[i]`` ids from ``ids[first[i]]`` on; ``worth`` is the role of each id.
     """

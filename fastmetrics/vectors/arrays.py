@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 Block: TypeAlias = npt.NDArray[np.float32] | npt.NDArray[np.float64]
 Ids: TypeAlias = npt.NDArray[np.int64]
 VectorsLike: TypeAlias = Any
-"""What :meth:`Vectors.of` takes: a 2-D array, rows of numbers, an Arrow or data-frame table or column, or a path."""
+"""Inputs of :meth:`Vectors.of`: a 2-D array, rows of numbers, an Arrow or data-frame table or column, or a path."""
 
 
 class Vectors:
@@ -52,7 +52,7 @@ class Vectors:
         """The vectors in ``source``: a 2-D array, rows of numbers, an Arrow or data-frame table or column, or a path.
 
         A path means what it means to ``score``: a file, folder, glob or address of tables in any format, or of ``.npy``
-        arrays (memory-mapped where they lie on this machine).  ``column`` names the column of vectors of a table;
+        arrays (memory-mapped if they are local).  ``column`` names the column of vectors of a table;
         without it the table must have exactly one. ``name`` is what errors call the vectors.
 
         Raises ``ColumnError`` (a ``ValueError``) where rows differ in length or hold something that is not a number,

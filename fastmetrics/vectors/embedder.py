@@ -64,7 +64,7 @@ class Embedder:
 
     @property
     def signature(self) -> str:
-        """What identifies the vectors: the model's name, the hash of its weights, its precision."""
+        """The identity of the vectors: the model's name, the hash of its weights, its precision."""
         return self.model.signature
 
     @property

@@ -52,8 +52,8 @@ def load(model: str | Encode | Model, *, download: bool = False, revision: str |
       before; ``download=True`` allows fetching it now.
     - a function from a list of strings to an array of vectors; ``revision`` says which version it is.
 
-    Raises ``UnknownNameError`` for another name, ``MissingExtraError`` where the package is not installed,
-    ``InputError`` where a model is not there and was not to be fetched, ``OptionError`` for what is no model at all.
+    Raises ``UnknownNameError`` for another name, ``MissingExtraError`` if the package is not installed,
+    ``InputError`` for a missing model without permission to download it, ``OptionError`` for an invalid ``model``.
     """
     if isinstance(model, Model):
         return model

@@ -46,7 +46,7 @@ RECALL = 0.98
 class Neighbors(NamedTuple):
     """The k nearest rows of each query, nearest first, ties by row number.
 
-    ``ids`` (n, k) int64 are row numbers, −1 where there were fewer than k rows; ``distances`` (n, k) float64 are
+    ``ids`` (n, k) int64 are row numbers, −1 if there were fewer than k rows; ``distances`` (n, k) float64 are
     exact for the rows found, ascending, NaN beside −1: cosine distance, Euclidean distance, or the negated scalar
     product. ``recall`` is the measured share of the true k nearest that were found, on ``recall_sample`` queries
     (1.0 and all queries for an exact search); below the recall asked for, no effort tried reached that.
@@ -159,7 +159,7 @@ class Index:
 
     @property
     def rows(self) -> int:
-        """How many rows the index was built from."""
+        """Number of rows in the index."""
         return self._space.vectors.rows
 
     @property

@@ -148,7 +148,7 @@ def is_near(asked: Asked, stem: int, marks: Marks, stamp: int, width: int) -> bo
 
 @leaf
 def mark_often(asked: Asked, n_asked: int, n: int, marks: Marks, stamp: int, width: int) -> int:
-    """Give each stem with more than ``n`` / 64 positions a bit, set for all near stems too; return the last stamp."""
+    """Give each stem with over ``n`` / 64 positions a bit, also in ``meets`` of near stems; return the last stamp."""
     bit = _U1
     for i in range(n_asked):
         stem = asked.listed[i]

@@ -22,7 +22,7 @@ def character(data: Bytes, i: int) -> tuple[int, int]:
 
 @kernel
 def split(data: Bytes, starts: Ints, stops: Ints, classes: Bytes, pieces: Ints, groups: Ints) -> int:
-    """Split at every BREAK, and at white space with two HALFs; return the stripped pieces without empty ones.
+    """Split at every BREAK, and at white space with two HALFs; return the number of stripped, non-empty pieces.
 
     ``pieces`` gets a start and a stop for each, ``groups`` the number of pieces before each text.
     """

@@ -64,7 +64,7 @@ def find_edges(text: Bytes, turns: Flags, edges: Uint64s) -> int:
 
 @inline
 def trim(data: Bytes, begin: int, strip: Flags, edges: Uint64s, n_words: int) -> int:
-    """Strip the bytes in ``strip`` from both ends of words, drop empty words; return the number of remaining edges."""
+    """Strip the bytes in ``strip`` from both ends of words, drop empty words; return the number of remaining words."""
     kept = 0
     for w in range(0, 2 * n_words, 2):
         first, last = begin + np.int64(edges[w]), begin + np.int64(edges[w + 1])

@@ -59,7 +59,7 @@ def look(place: Store) -> Any:
 
 
 def missing(url: Url, place: Store) -> str:
-    """What is missing at an address: the bucket, or the object in it."""
+    """The missing part of an address: the bucket, or the object in it."""
     bucket = place.path.partition("/")[0]
     if url.scheme in ("s3", "gs") and place.system.get_file_info(bucket).type.name == "NotFound":
         return f"{_NO_BUCKET} {bucket!r}"
