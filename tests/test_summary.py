@@ -17,11 +17,10 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from rich.console import Console
 
-from fastmetrics.errors import ColumnError, FileFormatError, InputError, OptionError, UnknownNameError
+from fastmetrics.errors import ColumnError, FileFormatError, InputError, UnknownNameError
 from fastmetrics.kernels.stats import exact_sums as sums
 from fastmetrics.results.summary import Summary, summarize
 from fastmetrics.stats.moments import State
-from fastmetrics.stats.quantiles import quantiles
 
 EDGES = [0.0, -0.0, 5e-324, -5e-324, 2.2250738585072014e-308, 1e308, -1e308, 1.7976931348623157e308, 0.1, 1.0, -3.5]
 FLOATS = st.one_of(st.sampled_from(EDGES), st.floats(allow_nan=False, allow_infinity=False))
@@ -149,38 +148,6 @@ def test_invalid_states_and_columns_raise() -> None:
     state.add([None, 1.0])
     with pytest.raises(InputError, match="2 undefined and 0 failed of 1 missing"):
         state.tell_apart(2, 0)
-
-
-def same(left: float, right: float) -> bool:
-    return left == right or (math.isnan(left) and math.isnan(right))
-
-
-@given(
-    st.lists(st.one_of(FLOATS, st.floats(), st.integers(0, 3).map(float)), max_size=60),
-    st.lists(st.floats(0, 1), min_size=1, max_size=4),
-    st.integers(0, 70),
-    st.integers(1, 20),
-)
-@settings(max_examples=150, deadline=None)
-def test_quantiles_equal_numpy(values: list[float], qs: list[float], budget: int, step: int) -> None:
-    batches = [np.array(values[start : start + step]) for start in range(0, len(values), step)]
-    found = quantiles(lambda: batches, qs, budget)
-    defined = np.array([value for value in values if not math.isnan(value)])
-    with np.errstate(all="ignore"):
-        expected = np.quantile(defined, qs) if len(defined) else np.full(len(qs), np.nan)
-    assert all(same(a, b) for a, b in zip(found.tolist(), expected.tolist(), strict=True))
-
-
-@pytest.mark.parametrize("budget", [0, 100, 5_000, 1 << 20])
-def test_percentiles_of_many_values(budget: int) -> None:
-    values = np.random.default_rng(1).lognormal(6, 1, 20_000)
-    qs = [0.5, 0.9, 0.95, 0.99, 0.0, 1.0]
-    assert quantiles(lambda: np.array_split(values, 7), qs, budget).tolist() == np.quantile(values, qs).tolist()
-
-
-def test_quantile_above_one_raises() -> None:
-    with pytest.raises(OptionError, match="from 0 to 1"):
-        quantiles(lambda: [np.ones(2)], [1.5])
 
 
 TABLE = {

@@ -2,29 +2,21 @@
 
 from __future__ import annotations
 
-import io
-import json
 import math
 import os
 import warnings
 from pathlib import Path
 
 import numpy as np
-import pandas as pd
-import polars as pl
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-import typer
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from rich.console import Console
 from scipy import stats
 from sklearn import metrics as sk
-from typer.testing import CliRunner
 
-from fastmetrics.commands.validate import validate as command
-from fastmetrics.errors import ColumnError, FileFormatError, InputError, OptionError, UnknownNameError
+from fastmetrics.errors import FileFormatError, InputError, OptionError
 from fastmetrics.kernels.stats.bootstrap import draw
 from fastmetrics.results.read_table import read
 from fastmetrics.results.validation import validate
@@ -162,146 +154,6 @@ def test_invalid_options_and_columns_raise() -> None:
         associate([math.nan], [1.0])
 
 
-SCORE_TABLE = pa.table(
-    {"id": ["a", "b", "c", "d", "e"], "f1": [0.1, 0.9, None, 0.4, 0.3], "judge": [0.0, 1.0, 1.0, math.nan, 1.0]}
-)
-LABEL_TABLE = pa.table({"id": ["e", "d", "x", "a", "b", "c"], "correct": [None, True, True, False, True, False]})
-
-
-def test_rows_are_matched_by_id_and_missing_ones_counted() -> None:
-    found = validate(SCORE_TABLE.slice(0, 5), LABEL_TABLE, resamples=20)
-    assert (found.joined_by, found.label, found.positive) == ("id", "correct", 1.0)
-    assert (found.n_rows, found.n_no_label, found.n_only_scores, found.n_only_labels) == (5, 1, 0, 1)
-    assert (found["f1"].n, found["f1"].n_no_score) == (3, 1)
-    assert found["f1"].auc.value == 1.0
-    assert found["f1"].decision.threshold == 0.4
-    assert found["judge"].n == 3
-    as_rater = found["judge"].agreement
-    assert as_rater is not None
-    assert as_rater.pairs[0].kappa == cohen_kappa([0, 1, 1], [0, 1, 0])
-    assert found["f1"].agreement is None
-    assert list(found) == ["f1", "judge"]
-    assert len(found) == 2
-    assert "5 rows paired by id; label 'correct'" in str(found)
-    assert "1 rows only in the labels" in str(found)
-    fewer = validate(SCORE_TABLE, LABEL_TABLE.slice(1), metrics=["judge"], resamples=20)
-    assert (fewer.n_only_scores, fewer.n_no_label, list(fewer)) == (1, 0, ["judge"])
-
-
-def test_ids_of_different_types_and_names() -> None:
-    scores = {"f1": [0.1, 0.9, 0.5], "q": pa.array([3, 1, None])}
-    labels = {"q": ["1", "2", "3", None], "correct": [1, 0, 0, 1]}
-    found = validate(scores, labels, on="q", resamples=20)
-    assert (found.n_rows, found.n_only_scores, found.n_only_labels) == (2, 1, 2)
-    assert found["f1"].auc.value == 1.0
-
-
-@pytest.mark.parametrize(
-    "labels",
-    [
-        [0, None, 1, 1],
-        np.array([0, math.nan, 1, 1]),
-        pa.array([False, None, True, True]),
-        pa.chunked_array([[0, None], [1, 1]]),
-        pd.Series([0, None, 1, 1]),
-        pl.Series([0, None, 1, 1]),
-        {"correct": [0, None, 1, 1]},
-        pl.DataFrame({"correct": [0, None, 1, 1], "who": ["a", "b", "c", "d"]}),
-        [pa.table({"correct": [0, None]}), pa.table({"correct": [1, 1]})],
-    ],
-)
-def test_labels_are_matched_by_position_in_any_form(labels: object) -> None:
-    found = validate({"f1": [0.1, 0.5, 0.9, 0.4]}, labels, resamples=20)
-    assert (found.joined_by, found.n_rows, found.n_no_label) == ("position", 4, 1)
-    assert found["f1"].auc.value == 1.0
-
-
-def test_several_raters_in_columns_or_lists() -> None:
-    first, second = [1.0, 2.0, 4.0, None], [2.0, 2.0, 3.0, None]
-    scores = {"f1": [0.1, 0.2, 0.9, 0.3]}
-    columns = validate(scores, {"ann": first, "bob": second}, raters=["ann", "bob"], resamples=20)
-    lists = validate(scores, {"grades": [[1, 2], [2, 2], [4, 3], None]}, resamples=20)
-    for found in (columns, lists):
-        assert found["f1"].n == 3
-        assert found["f1"].pearson.value == pytest.approx(np.corrcoef([0.1, 0.2, 0.9], [1.5, 2, 3.5])[0, 1])
-        assert found.raters is not None
-        assert found.raters.alpha_interval == krippendorff_alpha([first, second], "interval")
-        assert found.positive is None
-        assert "graded" in str(found)
-    assert "grades[0] × grades[1]" in str(lists)
-    words = {"ann": ["yes", "no", "no", "no"], "bob": ["yes", "no", "yes", "no"], "truth": [1, 0, 1, 0]}
-    told = validate(scores, words, raters=["ann", "bob"], label="truth", resamples=20)
-    assert told.raters is not None
-    assert told.raters.pairs[0].kappa == 0.5
-    assert "ann × bob" in str(told)
-
-
-def test_graded_labels_with_a_positive_grade_and_a_fixed_threshold() -> None:
-    scores, labels = {"f1": [0.1, 0.5, 0.9, 0.4]}, [1, 3, 4, 2]
-    found = validate(scores, labels, positive=3, thresholds={"f1": 0.45}, resamples=20)
-    assert found["f1"].auc.value == 1.0
-    assert found["f1"].decision.threshold == 0.45
-    assert found["f1"].f1.value == 1.0
-    assert validate(scores, [1, 2, 2, 1], resamples=5).positive == 2.0
-
-
-def test_dictionary_json_arrow_and_tables() -> None:
-    found = validate(SCORE_TABLE, LABEL_TABLE, resamples=20)
-    fields = json.loads(found.to_json())
-    assert fields["metrics"]["f1"]["auc"]["value"] == 1.0
-    assert fields["metrics"]["f1"]["agreement"] is None
-    assert fields["n_no_label"] == 1
-    table = found.to_arrow()
-    assert table["metric"].to_pylist() == ["f1", "judge"]
-    assert table["auc"].to_pylist() == [1.0, found["judge"].auc.value]
-    assert table["threshold"][0].as_py() == 0.4
-    assert set(table.schema.names) > {"kendall_low", "pearson_high", "kappa", "n_no_score"}
-    assert "<table>" in found._repr_html_()
-    console = Console(width=200, record=True, file=io.StringIO())
-    console.print(found)
-    assert "judge × correct" in console.export_text()
-
-
-def test_unmatched_labels_raise() -> None:
-    scores = {"f1": [0.1, 0.5], "id": ["a", "b"]}
-    with pytest.raises(ColumnError, match="2 rows of scores and 3 of labels cannot be matched by position"):
-        validate(scores, [1, 0, 1])
-    with pytest.raises(ColumnError, match="the labels have no column 'id'"):
-        validate(scores, {"c": [1, 0]}, on="id")
-    with pytest.raises(InputError, match="column 'id' of the labels: expected unique ids, but 'a' occurs twice"):
-        validate(scores, {"id": ["a", "a"], "c": [1, 0]})
-    with pytest.raises(ColumnError, match="column 'f1' of the scores holds double, not ids"):
-        validate(scores, {"f1": [1, 0]}, on="f1")
-    with pytest.raises(ColumnError, match="candidates: c, d"):
-        validate(scores, {"c": [1, 0], "d": [1, 0]})
-    with pytest.raises(ColumnError, match="candidates: none"):
-        validate(scores, {"c": ["yes", "no"]})
-    with pytest.raises(ColumnError, match="unknown column 'corect'; did you mean 'correct'"):
-        validate(scores, {"correct": [1, 0]}, label="corect")
-    with pytest.raises(ColumnError, match="column 'c' of the labels holds string"):
-        validate(scores, {"c": ["yes", "no"]}, label="c")
-    with pytest.raises(ColumnError, match="column 'c' of the labels holds string"):
-        validate(scores, {"c": ["yes", "no"], "d": ["yes", "no"]}, raters=["c", "d"])
-    with pytest.raises(UnknownNameError, match="unknown metric 'f2'; known: f1"):
-        validate(scores, [1, 0], metrics=["f2"])
-    with pytest.raises(UnknownNameError, match="unknown metric 'f2'"):
-        validate(scores, [1, 0], thresholds={"f2": 1.0})
-
-
-def test_validate_command(tmp_path: Path) -> None:
-    scores, labels = tmp_path / "scores.parquet", tmp_path / "labels.csv"
-    pq.write_table(SCORE_TABLE, scores)
-    LABEL_TABLE.to_pandas().to_csv(labels, index=False)
-    app = typer.Typer()
-    app.command()(command)
-    shown = CliRunner().invoke(app, [str(scores), str(labels), "--resamples", "20"])
-    assert shown.exit_code == 0
-    assert shown.stdout == str(validate(SCORE_TABLE, LABEL_TABLE, resamples=20)) + "\n"
-    options = ["--metrics", "f1", "--json", "--on", "id", "--label", "correct", "--resamples", "20"]
-    fields = json.loads(CliRunner().invoke(app, [str(scores), str(labels), *options]).stdout)
-    assert list(fields["metrics"]) == ["f1"]
-
-
 def test_unreadable_files_raise(tmp_path: Path) -> None:
     (tmp_path / "a.xls").write_bytes(b"\xd0\xcf\x11\xe0")
     with pytest.raises(FileFormatError, match=r"a\.xls: unknown format"):
@@ -335,17 +187,6 @@ def test_rows_without_a_finite_score_are_excluded_and_counted() -> None:
     found = validate({"f1": scores}, [0, 1, 1, 0, 1, 1], resamples=5)["f1"]
     assert (found.n, found.n_no_score) == (3, 3)
     assert found.auc.value == 1.0
-
-
-def test_infinite_label_raises() -> None:
-    with pytest.raises(ColumnError, match="column 'label' of the labels, row 1: expected a finite label"):
-        validate({"f1": [0.1, 0.2]}, [1.0, math.inf])
-
-
-def test_id_column_is_not_a_label() -> None:
-    assert validate({"f1": [0.1, 0.2]}, {"id": [1, 2], "c": [0, 1]}, resamples=5).label == "c"
-    with pytest.raises(ColumnError, match="candidates: none"):
-        validate({"f1": [0.1]}, {"c": [["yes"]]})
 
 
 @pytest.mark.skipif(DATA is None, reason="FASTMETRICS_DATA is not set")
