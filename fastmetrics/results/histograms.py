@@ -79,7 +79,8 @@ def histograms(scores: Any, *, metrics: Sequence[str] | str | None = None, bins:
 
     For a metric with finite bounds, the bins cover the bounds, so that runs can be compared; otherwise they cover the
     range from the lowest to the highest score.  A bin includes its lower edge, the last bin also its upper edge, as in
-    ``numpy.histogram``.  ``scores`` is a score file, folder, address or table; one metric is in memory at a time.
+    ``numpy.histogram``; a range in which float64 has fewer than ``bins`` numbers is widened.  ``scores`` is a score
+    file, folder, address or table; one metric is in memory at a time.
 
     >>> import fastmetrics as fm
     >>> found = fm.histograms({"token_f1": [0.0, 0.1, 0.5, 0.9, 1.0, None]}, bins=2)
@@ -94,6 +95,9 @@ def histograms(scores: Any, *, metrics: Sequence[str] | str | None = None, bins:
     return Histograms(run.name, {name: _histogram(name, run.values(name), bins) for name in names})
 
 
+_LARGEST = float(np.finfo(np.float64).max)
+
+
 def _histogram(name: str, values: Floats, bins: int) -> Histogram:
     known = values[np.isfinite(values)]
     missing = len(values) - len(known)
@@ -104,5 +108,15 @@ def _histogram(name: str, values: Floats, bins: int) -> Histogram:
     if not (math.isfinite(low) and math.isfinite(high) and low <= known.min() and known.max() <= high):
         low, high = float(known.min()), float(known.max())
     scale = 1.0 if math.isfinite(high - low) else 4.0  # the width of the widest range overflows float64
-    counts, edges = np.histogram(known / scale, bins, (low / scale, high / scale))
+    counts, edges = np.histogram(known / scale, bins, _divisible(low / scale, high / scale, bins))
     return Histogram(name, len(known), missing, (edges * scale).tolist(), counts.tolist())
+
+
+def _divisible(low: float, high: float, bins: int) -> tuple[float, float]:
+    """The range; widened if float64 has too few numbers in it for ``bins`` bins, as from 1e300 to 1e300."""
+    if low == high:
+        low, high = low - 0.5, high + 0.5  # as numpy.histogram
+    if (np.diff(np.linspace(low, high, bins + 1)) > 0).all():
+        return low, high
+    room = 2.0 * bins * math.ulp(max(abs(low), abs(high)))
+    return max(low - room, -_LARGEST), min(high + room, _LARGEST)
