@@ -86,7 +86,7 @@ def shares(profile: cProfile.Profile) -> dict[str, float]:
 def child(rows: str, store: str, out: str, url: str, profiled: str) -> None:
     """Judge a file, and print what it took."""
     import fastmetrics as fm
-    from fastmetrics.commands.garbage import rare_garbage_collection
+    from fastmetrics.commands.garbage_collection import rare_garbage_collection
     from fastmetrics.derive import window
 
     profile = cProfile.Profile()

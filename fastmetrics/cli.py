@@ -21,7 +21,7 @@ import typer.main
 from typer.core import TyperGroup
 
 from fastmetrics.commands import COMMANDS, load
-from fastmetrics.commands.garbage import rare_garbage_collection
+from fastmetrics.commands.garbage_collection import rare_garbage_collection
 from fastmetrics.commands.interrupts import CODE, interruptible
 from fastmetrics.commands.terminal import (
     PrintError,

@@ -18,7 +18,7 @@ import pytest
 from bench.memory import workers
 from fastmetrics import score_files, summarize_files
 from fastmetrics.core.batch_sizes import SIZES
-from fastmetrics.core.patience import PATIENCE
+from fastmetrics.core.retry_limits import RETRY_LIMITS
 from fastmetrics.engines.job import Job, RunOptions
 from fastmetrics.engines.local import run
 from fastmetrics.engines.run import open_output, run_on
@@ -259,7 +259,7 @@ def test_killed_workers_do_not_change_results(tmp_path, rows):
 
 
 def test_worker_that_always_dies_raises(tmp_path, rows, monkeypatch):
-    monkeypatch.setattr(PATIENCE, "span_starts", 2)
+    monkeypatch.setattr(RETRY_LIMITS, "span_starts", 2)
     deaths = tmp_path / "deaths"
 
     def deadly(batch: pa.RecordBatch) -> pa.RecordBatch:

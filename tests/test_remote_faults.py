@@ -14,7 +14,7 @@ import pytest
 from fsspec.implementations.memory import MemoryFileSystem
 
 from fastmetrics.core.batch_sizes import SIZES, ReadSizes
-from fastmetrics.core.patience import PATIENCE
+from fastmetrics.core.retry_limits import RETRY_LIMITS
 from fastmetrics.errors import FileFormatError
 from fastmetrics.tables import open_source
 from fastmetrics.tables.remote import stores
@@ -29,8 +29,8 @@ TABLE = pa.table({"id": [f"{n}" for n in range(5000)], "answer": ["yes"] * 5000,
 @pytest.fixture(autouse=True)
 def hasty(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Nobody waits between two tries; how long an answer may take is left alone, as a busy machine's may take long."""
-    monkeypatch.setattr(PATIENCE, "pause_seconds", 0.001)
-    monkeypatch.setattr(PATIENCE, "store_attempts", 1)
+    monkeypatch.setattr(RETRY_LIMITS, "pause_seconds", 0.001)
+    monkeypatch.setattr(RETRY_LIMITS, "store_attempts", 1)
     stores._native.cache_clear()
     yield
     stores._native.cache_clear()  # the clients made here are only for these tests
@@ -104,7 +104,7 @@ def test_unreachable_store_raises(monkeypatch: pytest.MonkeyPatch, tmp_path: Pat
 
 
 def test_hanging_store_times_out(failing: Shelf, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(PATIENCE, "request_seconds", 1.0)
+    monkeypatch.setattr(RETRY_LIMITS, "request_seconds", 1.0)
     failing.objects["/bkt/t.csv"] = b"answer\nyes\n"
     failing.faults["HEAD"] = ["hang"] * 4
     began = time.monotonic()
@@ -134,7 +134,7 @@ def test_error_status_raises_and_temporary_ones_are_retried(
     with pytest.raises(FileFormatError, match=cause):
         open_source(address(failing, "t.csv"))
     tries = 20 - len(failing.faults["GET"])
-    assert tries == (PATIENCE.read_tries if status == 503 else 1), "what would fail again is not tried again"
+    assert tries == (RETRY_LIMITS.read_tries if status == 503 else 1), "what would fail again is not tried again"
 
 
 def test_object_changed_during_reading_raises(failing: Shelf, tmp_path: Path) -> None:
@@ -188,7 +188,7 @@ def test_reader_continues_after_a_fault(tmp_path: Path, monkeypatch, name: str) 
         pq.write_table(TABLE, path, row_group_size=500)
     fsspec.filesystem("memory").put_file(str(path), f"/flaky/{name}")
     for spared in (0, 1, 2, 5, 9):
-        Flaky.spared, Flaky.faults = spared, PATIENCE.read_tries - 1
+        Flaky.spared, Flaky.faults = spared, RETRY_LIMITS.read_tries - 1
         assert read(open_source(f"flaky://flaky/{name}"), KINDS)[0].equals(TABLE)
     Flaky.spared, Flaky.faults = 1, 10**6
     with pytest.raises(FileFormatError, match=rf"flaky://flaky/{name}: cannot be read: RuntimeError: the package"):
@@ -202,7 +202,7 @@ def test_short_read_is_retried(tmp_path: Path, monkeypatch, name: str) -> None:
     fsspec.register_implementation("flaky", Flaky, clobber=True)
     monkeypatch.setattr(SIZES, "remote_ahead_bytes", 4 << 10)
     fsspec.filesystem("memory").put_file(str(write(TABLE, tmp_path / name)), f"/short/{name}")
-    for short in range(1, PATIENCE.read_tries):
+    for short in range(1, RETRY_LIMITS.read_tries):
         source = open_source(f"flaky://short/{name}")
         Flaky.short = short
         assert read(source, KINDS)[0].equals(TABLE)
@@ -219,7 +219,7 @@ def test_parquet_reading_continues_at_the_same_row(failing: Shelf, tmp_path: Pat
     failing.objects["/bkt/t.parquet"] = (tmp_path / "t.parquet").read_bytes()
     sizes = ReadSizes(parquet_rows=500)
     source = open_source(address(failing, "t.parquet"), sizes=sizes)
-    failures, first = [PATIENCE.read_tries - 1], [rows]
+    failures, first = [RETRY_LIMITS.read_tries - 1], [rows]
 
     def breaking(parquet, *rest, real=None):
         for seen, batch in enumerate(real(parquet, *rest)):
@@ -234,7 +234,7 @@ def test_parquet_reading_continues_at_the_same_row(failing: Shelf, tmp_path: Pat
     assert read(source, KINDS)[0].equals(TABLE)
     assert failures == [0]
     local = open_source(tmp_path / "t.parquet", sizes=sizes)
-    failures[0] = PATIENCE.read_tries
+    failures[0] = RETRY_LIMITS.read_tries
     with pytest.raises(FileFormatError, match="the store is not reachable"):
         read(local, KINDS)
 
@@ -252,7 +252,7 @@ def test_web_errors_omit_secrets(failing: Shelf, fault: int) -> None:
 
 
 def test_hanging_web_server_times_out(failing: Shelf, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(PATIENCE, "request_seconds", 1.0)
+    monkeypatch.setattr(RETRY_LIMITS, "request_seconds", 1.0)
     failing.objects["/t.csv"] = b"id,answer\n1,a\n"
     assert len(open_source(f"{failing.endpoint}/t.csv").files) == 1
     failing.faults = {"GET": ["hang"] * 20, "HEAD": ["hang"] * 20}

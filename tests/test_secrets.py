@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fastmetrics.core.patience import PATIENCE
+from fastmetrics.core.retry_limits import RETRY_LIMITS
 from fastmetrics.errors import FastmetricsError, OptionError
 from fastmetrics.tables import Output, open_source
 from fastmetrics.tables.remote import stores
@@ -108,8 +108,8 @@ def nowhere(monkeypatch: pytest.MonkeyPatch) -> None:
     """No store can be reached, and nobody waits for one."""
     monkeypatch.setenv("AWS_ENDPOINT_URL", "http://127.0.0.1:1")
     monkeypatch.setenv("AWS_EC2_METADATA_DISABLED", "true")
-    monkeypatch.setattr(PATIENCE, "pause_seconds", 0.0)
-    monkeypatch.setattr(PATIENCE, "store_attempts", 1)
+    monkeypatch.setattr(RETRY_LIMITS, "pause_seconds", 0.0)
+    monkeypatch.setattr(RETRY_LIMITS, "store_attempts", 1)
     stores._native.cache_clear()
 
 

@@ -31,7 +31,7 @@ def cache(
     """Show, export or prune the store of model calls."""
     from fastmetrics.commands.options import columns
     from fastmetrics.derive.call_store import CallStore
-    from fastmetrics.derive.stored_calls import export, overview, prune_calls
+    from fastmetrics.derive.call_store_overview import export, overview, prune_calls
 
     with CallStore(store, create=False) as calls:
         if prune:

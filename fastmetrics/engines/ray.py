@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from fastmetrics.core.patience import PATIENCE
+from fastmetrics.core.retry_limits import RETRY_LIMITS
 from fastmetrics.core.threads import keep_to_one
 from fastmetrics.engines.job import Watcher
 from fastmetrics.engines.ray_cluster import Cluster, quietly, ray_data
@@ -82,7 +82,7 @@ def _blocks(
     context.enable_progress_bars = False
     sent = dataset.map_batches(
         SpanWorker,
-        fn_constructor_args=(ray.cloudpickle.dumps(task), starts, PATIENCE.span_starts),
+        fn_constructor_args=(ray.cloudpickle.dumps(task), starts, RETRY_LIMITS.span_starts),
         batch_size=1,
         batch_format="pyarrow",
         compute=ray.data.ActorPoolStrategy(size=min(workers, len(items))),

@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable, Iterator
 from typing import TypeVar
 
-from fastmetrics.core.patience import PATIENCE
+from fastmetrics.core.retry_limits import RETRY_LIMITS
 from fastmetrics.errors import FileFormatError
 from fastmetrics.tables.chunks import Chunk
 from fastmetrics.tables.remote.stores import passing
@@ -27,11 +27,11 @@ class Tries:
     def over(self, error: BaseException | None) -> bool:
         """Whether a failure is final: after too many attempts, or if the fault is permanent."""
         self._failures += 1
-        return self._failures == PATIENCE.read_tries or not passing(error)
+        return self._failures == RETRY_LIMITS.read_tries or not passing(error)
 
     def wait(self) -> None:
         """Wait before the next attempt."""
-        time.sleep(PATIENCE.pause_seconds * 2 ** (self._failures - 1))
+        time.sleep(RETRY_LIMITS.pause_seconds * 2 ** (self._failures - 1))
 
 
 def patiently(do: Callable[[], T]) -> T:

@@ -15,7 +15,7 @@ from urllib.parse import unquote
 
 import pyarrow as pa
 
-from fastmetrics.core.patience import PATIENCE
+from fastmetrics.core.retry_limits import RETRY_LIMITS
 from fastmetrics.errors import FastmetricsError, MissingExtraError, OptionError
 from fastmetrics.tables.remote.addresses import NATIVE, Url, parameters, parse
 
@@ -54,7 +54,7 @@ def _native(scheme: str, authority: str, query: str, process: int, environment: 
     if scheme == "s3":
         return _s3(url)
     if scheme == "gs" and "retry_limit_seconds" not in parameters(url):
-        limit = f"retry_limit_seconds={PATIENCE.request_seconds:g}"
+        limit = f"retry_limit_seconds={RETRY_LIMITS.request_seconds:g}"
         url = Url(scheme, authority, "", "&".join(filter(None, [query, limit])))
     try:
         system, base = fs.FileSystem.from_uri(str(url) if scheme != "hdfs" else f"{Url(scheme, authority, '/', query)}")
@@ -95,13 +95,15 @@ def _s3(url: Url) -> tuple[Any, str]:
         options["region"] = _region(bucket)
     # Background writes would buffer without limit in memory on a slow network.
     settings = {
-        "connect_timeout": PATIENCE.connect_seconds,
-        "request_timeout": PATIENCE.request_seconds,
+        "connect_timeout": RETRY_LIMITS.connect_seconds,
+        "request_timeout": RETRY_LIMITS.request_seconds,
         "background_writes": False,
     }
     try:
         system = fs.S3FileSystem(
-            **settings, **options, retry_strategy=fs.AwsStandardS3RetryStrategy(max_attempts=PATIENCE.store_attempts)
+            **settings,
+            **options,
+            retry_strategy=fs.AwsStandardS3RetryStrategy(max_attempts=RETRY_LIMITS.store_attempts),
         )
     except (TypeError, ValueError) as error:
         raise OptionError(f"{url.shown}: {error}") from None
@@ -154,7 +156,7 @@ def _limits(scheme: str) -> dict[str, Any]:
         return {}
     from aiohttp import ClientTimeout
 
-    timeout = ClientTimeout(connect=PATIENCE.connect_seconds, sock_read=PATIENCE.request_seconds)
+    timeout = ClientTimeout(connect=RETRY_LIMITS.connect_seconds, sock_read=RETRY_LIMITS.request_seconds)
     return {"client_kwargs": {"timeout": timeout}}
 
 

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 
 @dataclass(slots=True)
-class Patience:
-    """The limits that all modules look up in :data:`PATIENCE` when they need them; tests set smaller ones there."""
+class RetryLimits:
+    """The limits that all modules look up in :data:`RETRY_LIMITS` when they need them; tests set smaller ones there."""
 
     connect_seconds: float = 5.0
     """Seconds that a store has to accept a connection."""
@@ -25,5 +25,5 @@ class Patience:
     """How often the workers of a cluster start a span before the run stops: a span may end its worker's process."""
 
 
-PATIENCE = Patience()
+RETRY_LIMITS = RetryLimits()
 """The limits in use in this process."""

@@ -8,7 +8,7 @@ import pyarrow as pa
 import pytest
 
 from fastmetrics.core.batch_sizes import SIZES, ReadSizes
-from fastmetrics.core.patience import PATIENCE
+from fastmetrics.core.retry_limits import RETRY_LIMITS
 from fastmetrics.errors import FileFormatError
 from fastmetrics.tables import open_source
 from tests.table_files import FORMATS, KINDS, read, write
@@ -38,7 +38,7 @@ def small_blocks(monkeypatch):
     """Several chunks a file, and no waiting."""
     monkeypatch.setattr(SIZES, "line_block_bytes", 2000)
     monkeypatch.setattr(SIZES, "csv_block_bytes", 2000)
-    monkeypatch.setattr(PATIENCE, "pause_seconds", 0)
+    monkeypatch.setattr(RETRY_LIMITS, "pause_seconds", 0)
 
 
 @pytest.mark.parametrize("name", FORMATS)
