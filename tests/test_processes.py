@@ -1,5 +1,6 @@
 """Threads, children, cold starts, installs that cannot be written to, and no compiler: the same bits everywhere."""
 
+import gc
 import json
 import os
 import pickle
@@ -14,6 +15,8 @@ from pathlib import Path
 
 import pytest
 
+from fastmetrics.commands import COMMANDS
+from fastmetrics.commands.garbage_collection import rare_garbage_collection
 from tests.every_metric import bits
 from tests.program import ENVIRONMENT, ROOT
 
@@ -45,6 +48,34 @@ def test_import_does_not_load_heavy_packages():
         "import json, fastmetrics; assert 'token_f1' in dir(fastmetrics); print(json.dumps(fastmetrics.__version__))"
     )
     assert said(start(names))
+
+
+LOADED = "import json, sys; print(json.dumps([name for name in sys.modules if name.startswith('fastmetrics')]))"
+
+
+def test_program_imports_only_the_command_that_is_called():
+    commands = {f"fastmetrics.commands.{name}" for name in COMMANDS}
+    assert not commands & set(said(start(f"import fastmetrics.cli\n{LOADED}")))
+    call = "import sys, fastmetrics.cli\nsys.argv[1:] = ['cache', '--help']\ntry:\n    fastmetrics.cli.main()"
+    assert commands & set(said(start(f"{call}\nexcept SystemExit:\n    pass\n{LOADED}"))) == {
+        "fastmetrics.commands.cache"
+    }
+
+
+def test_importing_a_package_does_not_load_the_metrics():
+    assert "fastmetrics.metrics" not in said(start(f"from fastmetrics import errors\n{LOADED}"))
+
+
+def test_program_collects_garbage_rarely_and_freezes_what_is_left():
+    before = gc.get_threshold()
+    try:
+        with rare_garbage_collection():
+            assert gc.get_threshold()[0] > before[0]
+            frozen, made = gc.get_freeze_count(), [[] for _ in range(100)]
+        assert gc.get_threshold() == before
+        assert gc.get_freeze_count() >= frozen + len(made)
+    finally:
+        gc.unfreeze()
 
 
 def test_concurrent_threads_give_the_same_bits():
