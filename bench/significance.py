@@ -20,7 +20,8 @@ import pyarrow.parquet as pq
 from bench.compare import RESULTS
 from bench.machine import machine
 from bench.paired_sacrebleu import paired
-from fastmetrics.stats.paired_tests import Differences, randomisation_p
+from fastmetrics.stats.paired_tests import randomisation_p
+from fastmetrics.stats.sample import Sample
 
 RESAMPLES = 10_000
 
@@ -82,7 +83,7 @@ def contest(peer: str, rows: int, threads: int, repeats: int) -> dict[str, Any]:
     a = rng.random(rows)
     b = np.clip(a + rng.normal(0.001, 0.2, rows), 0, 1)
     theirs = {"scipy": _scipy, "ranx": _ranx}[peer]
-    mine = timed(lambda: randomisation_p(Differences.of(b - a), RESAMPLES, 0, threads), repeats)
+    mine = timed(lambda: randomisation_p(Sample.of(b - a), RESAMPLES, 0, threads), repeats)
     other = timed(lambda: theirs(a, b), repeats)
     found = {"seconds": round(mine, 4), "peer_seconds": round(other, 3), "ratio": round(other / mine, 1)}
     return {"what": f"randomisation test, {peer}", "rows": rows, "resamples": RESAMPLES, "threads": threads, **found}

@@ -1,8 +1,11 @@
-"""Each public function on 5,000 rows under pytest-benchmark: to follow a change, not to assert a time.
+"""Public functions under pytest-benchmark, by the family of their kernels: to follow a change, not to assert a time.
 
 ::
 
-    pytest bench --benchmark-enable
+    pytest bench/test_kernels.py --benchmark-enable
+    pytest bench/test_kernels.py --benchmark-enable -k ranking --benchmark-autosave
+
+``bench.kernels`` has the calls; each is made once before it is timed.
 """
 
 from functools import cache
@@ -10,38 +13,19 @@ from typing import Any
 
 import pytest
 
-import fastmetrics as fm
-from bench import data
-from fastmetrics import text
+from bench.kernels import BENCHES, Rows
 
-CONVENTIONS = ("words", "ascii_words", "light", "plain", "squad")
-TWO_COLUMNS = (
-    *("exact_match", "keyword_recall", "token_cosine", "token_f1", "token_precision", "token_recall"),
-    *("squad_em", "squad_f1", "jaccard"),
-)
-ONE_COLUMN = ("answer_length", "answer_words", "politeness")
 ROWS = 5_000
 
 
 @cache
-def column(name: str) -> Any:
-    """A column of made rows."""
-    return data.table(ROWS).combine_chunks()[name]
+def rows() -> Rows:
+    """The rows of all benchmarks."""
+    return Rows(ROWS)
 
 
-@pytest.mark.parametrize("name", TWO_COLUMNS)
-def test_two_columns(benchmark: Any, name: str) -> None:
-    scores = benchmark(getattr(fm, name), column("answer"), column("reference"), threads=1)
-    assert scores.shape == (ROWS,)
-
-
-@pytest.mark.parametrize("name", ONE_COLUMN)
-def test_one_column(benchmark: Any, name: str) -> None:
-    scores = benchmark(getattr(fm, name), column("answer"), threads=1)
-    assert scores.shape == (ROWS,)
-
-
-@pytest.mark.parametrize("convention", CONVENTIONS)
-def test_convention(benchmark: Any, convention: str) -> None:
-    cut = benchmark(text.tokens, column("answer"), convention)
-    assert len(cut) == ROWS
+@pytest.mark.parametrize(("family", "name"), [(family, name) for family, names in BENCHES.items() for name in names])
+def test_kernels(benchmark: Any, family: str, name: str) -> None:
+    call = BENCHES[family][name]
+    call(rows())
+    benchmark(call, rows())

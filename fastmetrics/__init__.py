@@ -41,6 +41,10 @@ HOMES = {
     "pairwise": "stats.pairwise",
     "bradley_terry": "stats.pairwise",
     "compare": "results.comparison",
+    "power": "results.power",
+    "repeats": "results.repeats",
+    "pass_at_k": "stats.repeats",
+    "pass_hat_k": "stats.repeats",
     "sacrebleu_paired": "results.sacrebleu_paired",
     "gate": "results.gate",
     "worst_rows": "results.worst_rows",
@@ -49,7 +53,7 @@ HOMES = {
     "cohen_kappa": "stats.agreement",
     "krippendorff_alpha": "stats.agreement",
     "rank": "retrieval.evaluate",
-    "rank_runs": "retrieval.evaluate",
+    "rank_runs": "retrieval.rank_runs",
     "rank_files": "retrieval.rank_files",
     "compare_rankings": "results.ranking_comparison",
     "geometry": "vectors.geometry",
@@ -57,12 +61,13 @@ HOMES = {
     "project": "vectors.project",
     "Index": "vectors.neighbors",
     "Embedder": "vectors.embedder",
-    "add_embeddings": "vectors.embedder",
+    "add_embeddings": "vectors.embedded_columns",
     "answer": "derive.answer",
     "answer_files": "derive.answer_files",
     "embed_files": "derive.embed_files",
     "FullContextBot": "derive.full_context_bot",
     "FunctionBot": "derive.function_bot",
+    "GivenContextsBot": "derive.prompt_bot",
     "report": "reporting.report",
     "plot": "reporting.plot",
     "judge": "derive.judge",
@@ -106,7 +111,7 @@ def _instead(name: str, metrics: Any) -> str:
     from fastmetrics.errors.spelling import either, nearest
 
     near = nearest(name, public_names(), metrics.meant(name), metrics.SPELLINGS)
-    return f"; did you mean {either(near)}?" if near else ""
+    return f"; did you mean {either(near)}?{metrics.difference(name)}" if near else ""
 
 
 def public_names() -> list[str]:

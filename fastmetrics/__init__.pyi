@@ -1,6 +1,6 @@
 """Public names of fastmetrics.  Written by scripts/docs.py from the declarations; edit those."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
@@ -16,6 +16,7 @@ from fastmetrics.derive.function_bot import FunctionBot as FunctionBot
 from fastmetrics.derive.judge import judge as judge
 from fastmetrics.derive.judge_files import judge_files as judge_files
 from fastmetrics.derive.judge_settings import JudgeSettings as JudgeSettings
+from fastmetrics.derive.prompt_bot import GivenContextsBot as GivenContextsBot
 from fastmetrics.faq.bot import StrictMatchBot as StrictMatchBot
 from fastmetrics.faq.matcher import match_faq as match_faq
 from fastmetrics.metrics.answerability import AbstentionF1
@@ -37,7 +38,9 @@ from fastmetrics.results.gate import gate as gate
 from fastmetrics.results.histograms import histograms as histograms
 from fastmetrics.results.interval_summary import summarize_by as summarize_by
 from fastmetrics.results.judge_report import judge_report as judge_report
+from fastmetrics.results.power import power as power
 from fastmetrics.results.ranking_comparison import compare_rankings as compare_rankings
+from fastmetrics.results.repeats import repeats as repeats
 from fastmetrics.results.run_list import list_runs as list_runs
 from fastmetrics.results.sacrebleu_paired import sacrebleu_paired as sacrebleu_paired
 from fastmetrics.results.sample_rows import sample_rows as sample_rows
@@ -49,8 +52,8 @@ from fastmetrics.results.trend import trend as trend
 from fastmetrics.results.validation import validate as validate
 from fastmetrics.results.worst_rows import worst_rows as worst_rows
 from fastmetrics.retrieval.evaluate import rank as rank
-from fastmetrics.retrieval.evaluate import rank_runs as rank_runs
 from fastmetrics.retrieval.rank_files import rank_files as rank_files
+from fastmetrics.retrieval.rank_runs import rank_runs as rank_runs
 from fastmetrics.scoring.assert_scores import assert_scores as assert_scores
 from fastmetrics.scoring.files import score_files as score_files
 from fastmetrics.scoring.profile import profile_files as profile_files
@@ -68,6 +71,8 @@ from fastmetrics.stats.judge_quality import judge_error_rate as judge_error_rate
 from fastmetrics.stats.judge_quality import judge_latency as judge_latency
 from fastmetrics.stats.pairwise import bradley_terry as bradley_terry
 from fastmetrics.stats.pairwise import pairwise as pairwise
+from fastmetrics.stats.repeats import pass_at_k as pass_at_k
+from fastmetrics.stats.repeats import pass_hat_k as pass_hat_k
 from fastmetrics.stats.risk_coverage import risk_coverage as risk_coverage
 from fastmetrics.usage.cache_hits import cache_hit_rate as cache_hit_rate
 from fastmetrics.usage.chunk_utilization import chunk_utilization as chunk_utilization
@@ -75,8 +80,8 @@ from fastmetrics.usage.dataset_checks import check_dataset as check_dataset
 from fastmetrics.usage.domain import domain_analysis as domain_analysis
 from fastmetrics.usage.sessions import context_preservation as context_preservation
 from fastmetrics.usage.topics import topic_coverage as topic_coverage
+from fastmetrics.vectors.embedded_columns import add_embeddings as add_embeddings
 from fastmetrics.vectors.embedder import Embedder as Embedder
-from fastmetrics.vectors.embedder import add_embeddings as add_embeddings
 from fastmetrics.vectors.geometry import geometry as geometry
 from fastmetrics.vectors.geometry_result import Geometry
 from fastmetrics.vectors.neighbors import Index as Index
@@ -87,6 +92,7 @@ __all__ = [
     "Embedder",
     "FullContextBot",
     "FunctionBot",
+    "GivenContextsBot",
     "Index",
     "JudgeSettings",
     "StrictMatchBot",
@@ -148,8 +154,12 @@ __all__ = [
     "introduction_score",
     "jaccard",
     "judge",
+    "judge_answer_faithfulness",
+    "judge_answer_relevance",
     "judge_consistency",
+    "judge_correctness",
     "judge_decisions",
+    "judge_e2e",
     "judge_error_rate",
     "judge_files",
     "judge_latency",
@@ -171,8 +181,11 @@ __all__ = [
     "overlap_faithfulness",
     "pairwise",
     "paragraph_score",
+    "pass_at_k",
+    "pass_hat_k",
     "plot",
     "politeness",
+    "power",
     "primary_table",
     "profile_files",
     "project",
@@ -186,6 +199,7 @@ __all__ = [
     "rater_agreement",
     "reciprocal_rank",
     "repeated_ids",
+    "repeats",
     "repetition_score",
     "report",
     "response_exact_match_rate",
@@ -271,7 +285,7 @@ def public_names() -> list[str]: ...
 Column: TypeAlias = Any
 """A column: an Arrow array, a NumPy array, a pandas or Polars series, or a list with one value a row."""
 
-def exact_match(answer: Column, reference: Column, *, threads: int | None = None) -> NDArray[np.float64]:
+def exact_match(answer: Column, reference: Column, *, normalize: Literal['split', 'plain'] = 'split', threads: int | None = None) -> NDArray[np.float64]:
     """1 if answer and reference are equal after normalisation, else 0."""
 
 def keyword_recall(answer: Column, reference: Column, *, threads: int | None = None) -> NDArray[np.float64]:
@@ -308,7 +322,7 @@ def squad_f1(answer: Column, reference: Column, *, version: Literal[1, 2] = 1, t
     """SQuAD's token F1 after the official normalisation."""
 
 def abstained(answer: Column, *, phrases: Sequence[str] = ..., threads: int | None = None) -> NDArray[np.float64]:
-    """1 if the answer as a whole says "I don't know", else 0; the mean is S1's abstain rate."""
+    """1 if the answer as a whole says "I don't know" in English or Russian, else 0; the mean is S1's abstain rate."""
 
 def idk_citations(answer: Column, *, phrases: Sequence[str] = ..., pattern: str = '\\[\\d+\\]', threads: int | None = None) -> NDArray[np.float64]:
     """Number of "I don't know" sentences of the answer with a citation; the sum over a table should be 0."""
@@ -469,70 +483,70 @@ def keyword_completeness(question: Column, answer: Column, *, stop_words: Sequen
 def drift(answer: Column, contexts: Column, *, threads: int | None = None) -> NDArray[np.float64]:
     """0.2 if less than a fifth of the answer's word pairs occur in the contexts, else 0."""
 
-def hallucination(answer: Column, contexts: Column, *, window: int = 30, claims: Any = None, threads: int | None = None) -> NDArray[np.float64]:
+def hallucination(answer: Column, contexts: Column, *, window: int = 30, claims: str | Callable[[str], Any] = 'triples', threads: int | None = None) -> NDArray[np.float64]:
     """Share of the answer's checkable facts that its contexts do not support; 0 is best."""
 
-def hallucination_risk(answer: Column, contexts: Column, *, threshold: float = 0.6, window: int = 30, claims: Any = None, threads: int | None = None) -> NDArray[np.float64]:
+def hallucination_risk(answer: Column, contexts: Column, *, threshold: float = 0.6, window: int = 30, claims: str | Callable[[str], Any] = 'triples', threads: int | None = None) -> NDArray[np.float64]:
     """1 if ``hallucination`` is higher than ``threshold``, else 0; accepts its options."""
 
 def answer_relevance(question: Column, answer: Column, *, idf: Literal['pair', 'corpus'] = 'pair', threads: int | None = None) -> NDArray[np.float64]:
     """Word similarity of question and answer: (``tfidf_cosine`` + ``jaccard``) / 2."""
 
-def verdict(question: Column, answer: Column, contexts: Column, *, hallucination_threshold: float = 0.5, relevance_threshold: float = 0.1, completeness_threshold: float = 0.6, window: int = 30, stop_words: Sequence[str] = ..., claims: Any = None, threads: int | None = None) -> NDArray[np.float64]:
+def verdict(question: Column, answer: Column, contexts: Column, *, hallucination_threshold: float = 0.5, relevance_threshold: float = 0.1, completeness_threshold: float = 0.6, window: int = 30, stop_words: Sequence[str] = ..., claims: str | Callable[[str], Any] = 'triples', threads: int | None = None) -> NDArray[np.float64]:
     """1 for PASS, 0.5 for WARN, 0 for FAIL; ``fm.verdicts`` returns it as a word, with the reasons."""
 
-def connector_score(answer: Column, *, language: Literal['any', 'en', 'ru'] = 'any', lexicons: str | None = None, threads: int | None = None) -> NDArray[np.float64]:
+def connector_score(answer: Column, *, connector_share: float = 0.3, tokenizer: Literal['words', 'ascii_words'] = 'words', language: Literal['any', 'en', 'ru'] = 'any', lexicons: str | None = None, threads: int | None = None) -> NDArray[np.float64]:
     """Connectors ("however", "as a result") relative to three in ten sentences: min(connectors / (0.3 · sentences), 1)."""
 
-def pronoun_score(answer: Column, *, language: Literal['any', 'en', 'ru'] = 'any', lexicons: str | None = None, threads: int | None = None) -> NDArray[np.float64]:
+def pronoun_score(answer: Column, *, tokenizer: Literal['words', 'ascii_words'] = 'words', language: Literal['any', 'en', 'ru'] = 'any', lexicons: str | None = None, threads: int | None = None) -> NDArray[np.float64]:
     """Share of third-person pronouns with a possible referent: 1 - unclear / total, 1 without pronouns."""
 
-def topic_score(answer: Column, *, language: Literal['any', 'en', 'ru'] = 'any', lexicons: str | None = None, threads: int | None = None) -> NDArray[np.float64]:
+def topic_score(answer: Column, *, topic_threshold: float = 0.0, tokenizer: Literal['words', 'ascii_words'] = 'words', language: Literal['any', 'en', 'ru'] = 'any', lexicons: str | None = None, threads: int | None = None) -> NDArray[np.float64]:
     """Share of sentences that continue a topic: 1 - shifts / sentences; undefined for fewer than two sentences."""
 
-def keyword_coverage(question: Column, answer: Column, *, language: Literal['any', 'en', 'ru'] = 'any', lexicons: str | None = None, threads: int | None = None) -> NDArray[np.float64]:
+def keyword_coverage(question: Column, answer: Column, *, length_ratio: float = 2.5, tokenizer: Literal['words', 'ascii_words'] = 'words', language: Literal['any', 'en', 'ru'] = 'any', lexicons: str | None = None, threads: int | None = None) -> NDArray[np.float64]:
     """0.6 · share of the prompt's keywords in the answer + 0.4 · min(1, words / (2.5 · words of the prompt))."""
 
-def question_score(question: Column, answer: Column, *, language: Literal['any', 'en', 'ru'] = 'any', lexicons: str | None = None, threads: int | None = None) -> NDArray[np.float64]:
+def question_score(question: Column, answer: Column, *, tokenizer: Literal['words', 'ascii_words'] = 'words', language: Literal['any', 'en', 'ru'] = 'any', lexicons: str | None = None, threads: int | None = None) -> NDArray[np.float64]:
     """Share of the prompt's questions for which the answer contains half of the keywords; undefined without questions."""
 
-def task_score(question: Column, answer: Column, *, language: Literal['any', 'en', 'ru'] = 'any', lexicons: str | None = None, threads: int | None = None) -> NDArray[np.float64]:
+def task_score(question: Column, answer: Column, *, tokenizer: Literal['words', 'ascii_words'] = 'words', language: Literal['any', 'en', 'ru'] = 'any', lexicons: str | None = None, threads: int | None = None) -> NDArray[np.float64]:
     """Share of the prompt's tasks whose object the answer covers; undefined without tasks."""
 
-def paragraph_score(answer: Column, *, language: Literal['any', 'en', 'ru'] = 'any', lexicons: str | None = None, threads: int | None = None) -> NDArray[np.float64]:
-    """min(paragraphs / ⌈words / 100⌉, 1)."""
+def paragraph_score(answer: Column, *, paragraph_words: int = 100, tokenizer: Literal['words', 'ascii_words'] = 'words', language: Literal['any', 'en', 'ru'] = 'any', lexicons: str | None = None, threads: int | None = None) -> NDArray[np.float64]:
+    """min(paragraphs / ⌈words / 100⌉, 1); ``paragraph_words`` replaces 100."""
 
-def introduction_score(answer: Column, question: Column = None, *, language: Literal['any', 'en', 'ru'] = 'any', lexicons: str | None = None, threads: int | None = None) -> NDArray[np.float64]:
+def introduction_score(answer: Column, question: Column = None, *, tokenizer: Literal['words', 'ascii_words'] = 'words', language: Literal['any', 'en', 'ru'] = 'any', lexicons: str | None = None, threads: int | None = None) -> NDArray[np.float64]:
     """1 if the first sentence is longer than 20 characters and contains a keyword of the question, else 0."""
 
-def conclusion_score(answer: Column, *, language: Literal['any', 'en', 'ru'] = 'any', lexicons: str | None = None, threads: int | None = None) -> NDArray[np.float64]:
+def conclusion_score(answer: Column, *, tokenizer: Literal['words', 'ascii_words'] = 'words', language: Literal['any', 'en', 'ru'] = 'any', lexicons: str | None = None, threads: int | None = None) -> NDArray[np.float64]:
     """1 if the last sentence is longer than 15 characters and contains a summary word ("overall"), else 0."""
 
-def diversity_score(answer: Column, *, language: Literal['any', 'en', 'ru'] = 'any', lexicons: str | None = None, threads: int | None = None) -> NDArray[np.float64]:
+def diversity_score(answer: Column, *, tokenizer: Literal['words', 'ascii_words'] = 'words', language: Literal['any', 'en', 'ru'] = 'any', lexicons: str | None = None, threads: int | None = None) -> NDArray[np.float64]:
     """Distinct words / words; undefined without words."""
 
-def sophistication_score(answer: Column, *, language: Literal['any', 'en', 'ru'] = 'any', lexicons: str | None = None, threads: int | None = None) -> NDArray[np.float64]:
+def sophistication_score(answer: Column, *, sophisticated_letters: int = 6, tokenizer: Literal['words', 'ascii_words'] = 'words', language: Literal['any', 'en', 'ru'] = 'any', lexicons: str | None = None, threads: int | None = None) -> NDArray[np.float64]:
     """Words of more than six letters that are not common / words; undefined without words."""
 
-def repetition_score(answer: Column, *, language: Literal['any', 'en', 'ru'] = 'any', lexicons: str | None = None, threads: int | None = None) -> NDArray[np.float64]:
+def repetition_score(answer: Column, *, tokenizer: Literal['words', 'ascii_words'] = 'words', language: Literal['any', 'en', 'ru'] = 'any', lexicons: str | None = None, threads: int | None = None) -> NDArray[np.float64]:
     """1 - distinct words that occur more than three times / words; undefined without words."""
 
-def coherence(answer: Column, *, language: Literal['any', 'en', 'ru'] = 'any', lexicons: str | None = None, threads: int | None = None) -> NDArray[np.float64]:
+def coherence(answer: Column, *, connector_share: float = 0.3, topic_threshold: float = 0.0, tokenizer: Literal['words', 'ascii_words'] = 'words', language: Literal['any', 'en', 'ru'] = 'any', lexicons: str | None = None, threads: int | None = None) -> NDArray[np.float64]:
     """Coherence of the sentences: mean of ``connector_score``, ``pronoun_score`` and ``topic_score``."""
 
-def writing_completeness(question: Column, answer: Column, *, language: Literal['any', 'en', 'ru'] = 'any', lexicons: str | None = None, threads: int | None = None) -> NDArray[np.float64]:
+def writing_completeness(question: Column, answer: Column, *, length_ratio: float = 2.5, tokenizer: Literal['words', 'ascii_words'] = 'words', language: Literal['any', 'en', 'ru'] = 'any', lexicons: str | None = None, threads: int | None = None) -> NDArray[np.float64]:
     """Coverage of the prompt: mean of ``keyword_coverage``, ``question_score`` and ``task_score``."""
 
-def length_score(question: Column, answer: Column, *, language: Literal['any', 'en', 'ru'] = 'any', lexicons: str | None = None, threads: int | None = None) -> NDArray[np.float64]:
+def length_score(question: Column, answer: Column, *, length_ratio: float = 2.5, tokenizer: Literal['words', 'ascii_words'] = 'words', language: Literal['any', 'en', 'ru'] = 'any', lexicons: str | None = None, threads: int | None = None) -> NDArray[np.float64]:
     """Closeness to 2.5 words per word of the question: max(0, 1 - \|ln(words / (2.5 · words of it))\|)."""
 
-def structure_score(answer: Column, question: Column = None, *, language: Literal['any', 'en', 'ru'] = 'any', lexicons: str | None = None, threads: int | None = None) -> NDArray[np.float64]:
+def structure_score(answer: Column, question: Column = None, *, paragraph_words: int = 100, tokenizer: Literal['words', 'ascii_words'] = 'words', language: Literal['any', 'en', 'ru'] = 'any', lexicons: str | None = None, threads: int | None = None) -> NDArray[np.float64]:
     """Structure of the answer: mean of ``paragraph_score``, ``introduction_score`` and ``conclusion_score``."""
 
-def vocabulary_score(answer: Column, *, language: Literal['any', 'en', 'ru'] = 'any', lexicons: str | None = None, threads: int | None = None) -> NDArray[np.float64]:
+def vocabulary_score(answer: Column, *, sophisticated_letters: int = 6, tokenizer: Literal['words', 'ascii_words'] = 'words', language: Literal['any', 'en', 'ru'] = 'any', lexicons: str | None = None, threads: int | None = None) -> NDArray[np.float64]:
     """Richness of the words: mean of ``diversity_score``, ``sophistication_score`` and ``repetition_score``."""
 
-def overall_quality(question: Column, answer: Column, *, weights: Sequence[float] = ..., language: Literal['any', 'en', 'ru'] = 'any', lexicons: str | None = None, threads: int | None = None) -> NDArray[np.float64]:
+def overall_quality(question: Column, answer: Column, *, weights: Sequence[float] = ..., connector_share: float = 0.3, topic_threshold: float = 0.0, length_ratio: float = 2.5, paragraph_words: int = 100, sophisticated_letters: int = 6, tokenizer: Literal['words', 'ascii_words'] = 'words', language: Literal['any', 'en', 'ru'] = 'any', lexicons: str | None = None, threads: int | None = None) -> NDArray[np.float64]:
     """Weighted mean of the five writing scores."""
 
 def hit_rate(retrieved_ids: Column, relevant_ids: Column, relevance: Column = None, *, k: int | None = None, relevance_level: float = 1, no_relevant: Literal['undefined', 'zero'] = 'undefined', threads: int | None = None) -> NDArray[np.float64]:
@@ -562,10 +576,10 @@ def ndcg(retrieved_ids: Column, relevant_ids: Column, relevance: Column = None, 
 def repeated_ids(retrieved_ids: Column, *, threads: int | None = None) -> NDArray[np.float64]:
     """Number of positions in a ranking that repeat an earlier id, and so do not count."""
 
-def retrieval_consistency(question: Column, retrieved_ids: Column, *, k: int = 10, against: Literal['pairs', 'first'] = 'pairs', threads: int | None = None) -> Repeats:
+def retrieval_consistency(question: Column, retrieved_ids: Column, answer_call: Column = None, *, k: int = 10, against: Literal['pairs', 'first'] = 'pairs', threads: int | None = None) -> Repeats:
     """Overlap of the first ``k`` documents of the repeats of a query."""
 
-def retrieval_rbo(question: Column, retrieved_ids: Column, *, p: float = 0.9, threads: int | None = None) -> Repeats:
+def retrieval_rbo(question: Column, retrieved_ids: Column, answer_call: Column = None, *, p: float = 0.9, threads: int | None = None) -> Repeats:
     """Rank-biased overlap of the rankings of the repeats of a query."""
 
 def semantic_similarity(answer_embedding: Column, reference_embedding: Column, *, threads: int | None = None) -> NDArray[np.float64]:
@@ -577,10 +591,10 @@ def dot_similarity(answer_embedding: Column, reference_embedding: Column, *, thr
 def euclidean_distance(answer_embedding: Column, reference_embedding: Column, *, threads: int | None = None) -> NDArray[np.float64]:
     """Euclidean distance between the embeddings of answer and reference; lower is more similar."""
 
-def response_exact_match_rate(answer: Column, question: Column, *, against: Literal['pairs', 'first'] = 'pairs', threads: int | None = None) -> Repeats:
+def response_exact_match_rate(answer: Column, question: Column, answer_call: Column = None, *, against: Literal['pairs', 'first'] = 'pairs', threads: int | None = None) -> Repeats:
     """Share of the pairs of answers to one question that are equal strings."""
 
-def response_semantic_consistency(answer_embedding: Column, question: Column, *, threads: int | None = None) -> Repeats:
+def response_semantic_consistency(answer_embedding: Column, question: Column, answer_call: Column = None, *, threads: int | None = None) -> Repeats:
     """Mean cosine of the embeddings of all pairs of answers to one question."""
 
 def embedding_geometry(embedding: Column, *, metric: Literal['cosine', 'euclidean'] = 'cosine', k: int = 10, seed: int = 0, threads: int | None = None) -> Geometry:
@@ -600,3 +614,15 @@ def total_tokens(total_tokens: Column = None, prompt_tokens: Column = None, comp
 
 def rater_agreement(ratings: Column, *, threads: int | None = None) -> Agreement:
     """Agreement between raters: kappa of each pair of raters, and Krippendorff's alphas."""
+
+def judge_answer_faithfulness(judge_answer_faithfulness: Column, *, threads: int | None = None) -> NDArray[np.float64]:
+    """The judge's score from 0 to 1 of how much of the answer its contexts support (rubric ``answer_faithfulness``)."""
+
+def judge_answer_relevance(judge_answer_relevance: Column, *, threads: int | None = None) -> NDArray[np.float64]:
+    """The judge's score from 0 to 1 of how well the answer addresses the question (rubric ``answer_relevance``)."""
+
+def judge_correctness(judge_correctness: Column, *, threads: int | None = None) -> NDArray[np.float64]:
+    """The judge's score from 1 to 5 of the answer's correctness against the reference (rubric ``correctness``)."""
+
+def judge_e2e(judge_e2e: Column, *, threads: int | None = None) -> NDArray[np.float64]:
+    """The judge's score from 0 to 1 of the answer as a whole, given question and reference (rubric ``e2e``)."""

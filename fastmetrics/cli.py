@@ -2,7 +2,8 @@
 
 Exit codes: 0 success; 1 a rule of ``gate`` is not met, or ``check --strict`` found a fault; 2 wrong usage, an unknown
 name or option; 3 the input cannot be scored; 4 the output cannot be written; 5 an optional dependency is missing; 6 the
-workers of a cluster failed; 7 a model server refuses calls or fails repeatedly; 130 interrupted.
+workers of a cluster failed; 7 a model server refuses calls or fails repeatedly; 8 an unexpected error, a fault of the
+program, with its traceback on standard error; 130 interrupted.
 
 If standard output is full, the exit code is 4; output files are still complete.  If standard output or standard error
 is closed (``>&-``, ``2>&-``), or its reader was closed, nothing is printed there and the exit code does not change.
@@ -31,6 +32,7 @@ from fastmetrics.commands.terminal import (
     redirect_to_null,
     watched_streams,
 )
+from fastmetrics.commands.unexpected_errors import UnexpectedErrors
 from fastmetrics.core.threads import cores
 from fastmetrics.core.version import __version__
 from fastmetrics.errors import (
@@ -79,6 +81,10 @@ _APPEARANCE: dict[str, Any] = {"add_completion": False, "pretty_exceptions_enabl
 app = typer.Typer(name="fastmetrics", cls=_Program, no_args_is_help=True, **_APPEARANCE)
 
 
+_EXPECTED = (FastmetricsError, PrintError, typer.Exit, typer.BadParameter)
+"""The exceptions of commands that become messages and exit codes of their own."""
+
+
 def _with_exit_codes(command: Callable[..., None]) -> Callable[..., None]:
     """The command, with errors turned into messages and exit codes; Typer would hide some of them."""
     resumes = "resume" in inspect.signature(command).parameters
@@ -87,7 +93,7 @@ def _with_exit_codes(command: Callable[..., None]) -> Callable[..., None]:
     @functools.wraps(command)
     def run(*args: Any, **named: Any) -> None:
         try:
-            with interruptible(interrupt_message):
+            with interruptible(interrupt_message), UnexpectedErrors(*_EXPECTED):
                 cores(named.get("threads"))  # before anything is read
                 command(*args, **named)
         except KeyboardInterrupt:
@@ -119,8 +125,16 @@ def program(
 
 def main() -> None:
     """Run the program; errors of the package end it with a message and an exit code."""
-    open_streams()
-    with rare_garbage_collection(), watched_streams():
+    try:
+        open_streams()  # before anything else is opened
+        with interruptible("interrupted"):
+            _main()
+    except KeyboardInterrupt:  # before or after the command
+        sys.exit(CODE)
+
+
+def _main() -> None:
+    with rare_garbage_collection(), watched_streams(), UnexpectedErrors():
         try:
             app(prog_name="fastmetrics")
         except PrintError as error:  # of help and usage, which Typer prints

@@ -7,6 +7,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 from pathlib import Path
 from typing import Any
@@ -51,7 +52,8 @@ def main() -> None:
         (text or "").lower().replace("\N{RIGHT SINGLE QUOTATION MARK}", "'") for text in rows["answer"].to_pylist()
     ]
     naive = np.array([NAIVE in text for text in lower])
-    text = [HEAD, _rates(rows, ours, naive), _citations(rows, ours), _read(rows, ours, naive), FLAWS]
+    parts = [_rates(rows, ours, naive), _languages(rows), _citations(rows, ours), _read(rows, ours, naive)]
+    text = [HEAD, *parts, FLAWS]
     OUT.write_text("".join(text), "utf-8")
 
 
@@ -75,6 +77,20 @@ def _rates(rows: pa.Table, ours: Any, naive: Any) -> str:
         f"\nBoth count {both:,} answers as abstentions, only the naive rule {alone:,}, only `abstained` {other:,}.\n"
     )
     return "".join(lines)
+
+
+def _languages(rows: pa.Table) -> str:
+    counts = json.loads(fm.score(rows, "abstained").schema.metadata[b"fastmetrics"])["cautions"]["abstained"]
+    noted, scored = counts
+    return (
+        "\n## Languages\n\n"
+        "The built-in phrases are English and Russian. A summary counts the answers whose letters are mostly neither\n"
+        "Latin nor Cyrillic, and notes them from 5 % of the rows on: here "
+        f"{noted:,} of {scored:,} ({100 * noted / scored:.1f} %), as the\n"
+        "models answered questions in 17 languages mostly in English. The script of a text is read at no cost, its\n"
+        'language is not: an "I don\'t know" in German, Spanish or Ukrainian counts as an answer and is not noted.\n'
+        "The option `phrases` replaces the phrases; with it, nothing is noted.\n"
+    )
 
 
 def _citations(rows: pa.Table, ours: Any) -> str:

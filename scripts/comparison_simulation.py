@@ -10,7 +10,9 @@ from typing import Any
 import numpy as np
 
 from fastmetrics.core.arrays import Floats, Ints
-from fastmetrics.stats.paired_tests import Differences, bootstrap_interval, detectable, p_value
+from fastmetrics.stats.mean_interval import mean_interval
+from fastmetrics.stats.paired_tests import detectable, p_value
+from fastmetrics.stats.sample import Sample
 from fastmetrics.stats.tukey import tukey_p
 
 PAGE = Path(__file__).resolve().parent.parent / "docs" / "comparing.md"
@@ -46,18 +48,18 @@ def rejections(make: Make, test: str, trials: int, shift: float = 0.0, flat: boo
     found = 0
     for trial in range(trials):
         values, clusters = make(np.random.default_rng([1, trial]))
-        differences = Differences.of(values + shift, None if flat else clusters)
+        differences = Sample.of(values + shift, None if flat else clusters)
         found += p_value(test, differences, RESAMPLES, trial, 1) <= 0.05
     return found / trials
 
 
-def coverage(make: Make, trials: int, bca: bool = False) -> float:
+def coverage(make: Make, trials: int, kind: str = "auto") -> float:
     """The share of trials whose 95 % interval contains the true difference, 0."""
     held = 0
     for trial in range(trials):
-        differences = Differences.of(*make(np.random.default_rng([2, trial])))
-        low, high = bootstrap_interval(differences, 0.95, RESAMPLES, trial, 1, bca=bca)
-        held += low <= 0 <= high
+        differences = Sample.of(*make(np.random.default_rng([2, trial])))
+        found = mean_interval(differences, 0.95, kind, resamples=RESAMPLES, seed=trial, threads=1)
+        held += found.low <= 0 <= found.high
     return held / trials
 
 
@@ -73,7 +75,7 @@ def family_errors(trials: int) -> float:
 
 def power(make: Make, trials: int) -> float:
     """The share of trials in which Fisher's test detects a true difference of size ``detectable``."""
-    sizes = [detectable(Differences.of(*make(np.random.default_rng([4, trial])))) for trial in range(200)]
+    sizes = [detectable(Sample.of(*make(np.random.default_rng([4, trial])))) for trial in range(200)]
     return rejections(make, "fisher", trials, shift=float(np.mean(sizes)))
 
 
@@ -99,7 +101,7 @@ def figures(trials: int) -> list[tuple[str, str, float, float]]:
     rows.append(("tukey: any false positive", "60 rows of five equal systems", family_errors(trials), 0.05))
     for make in (normal, skewed, binary, sessions):
         rows.append(("95 % interval contains Δ", _said(make), coverage(make, trials), 0.95))
-    rows.append(("95 % interval contains Δ, BCa", _said(skewed), coverage(skewed, trials, bca=True), 0.95))
+    rows.append(("95 % interval contains Δ, BCa", _said(skewed), coverage(skewed, trials, "bca"), 0.95))
     for make in (normal, skewed, binary, sessions):
         rows.append(("power at `detectable`, fisher", _said(make), power(make, trials), 0.80))
     return rows

@@ -26,8 +26,9 @@ from fastmetrics import cli, errors
 from fastmetrics.commands import all_commands
 from fastmetrics.core.input_columns import COLUMNS, SCHEMAS
 from fastmetrics.declaration.metric import Metric
+from fastmetrics.declaration.metric_labels import described
 from fastmetrics.metrics import FAMILIES, REGISTRY
-from scripts import scaling_tables, stubs, throughput
+from scripts import measure_tables, scaling_tables, stubs, throughput
 
 ROOT = Path(__file__).parent.parent
 
@@ -51,13 +52,16 @@ KINDS = {
     "flag": "true or false",
     "time": "date, time in ISO 8601, or number of seconds since 1970",
     "vector": "list of numbers, fixed or variable in length",
+    "vectors": "list of numbers, or a list of such lists",
 }
 
 
 def pages() -> dict[str, str]:
     """Every generated file, by its path from the root."""
     found = throughput.read(ROOT / "bench" / "results")
-    readme, scaling = ((ROOT / name).read_text(encoding="utf-8") for name in ("README.md", "docs/scaling.md"))
+    readme, scaling, ranking = (
+        (ROOT / name).read_text(encoding="utf-8") for name in ("README.md", "docs/scaling.md", "docs/ranking.md")
+    )
     measured = scaling_tables.figures(ROOT / "bench" / "results" / "scaling.json")
     return {
         "fastmetrics/__init__.pyi": stubs.stub(),
@@ -66,6 +70,7 @@ def pages() -> dict[str, str]:
         "docs/cli.md": cli_page(),
         "docs/functions.md": functions_page(),
         "docs/throughput.md": f"# Throughput\n\n{NOTE}\n\n{throughput.page(found)}\n",
+        "docs/ranking.md": measure_tables.page(ranking),
         "docs/scaling.md": scaling_tables.page(scaling, measured),
         "README.md": throughput.between_markers(readme, throughput.headline(found)),
     }
@@ -163,9 +168,8 @@ def _metric(metric: Metric) -> Iterator[str]:
     facts += [f"{metric.better} is better"] if metric.better else []
     facts += [f"also called: {', '.join(f'`{name}`' for name in metric.others)}"] if metric.others else []
     facts += [f"option: `{name}={shown(default)}`, {metric.allowed[name]}" for name, default in metric.defaults.items()]
-    facts += [f"in a summary, its {statistic} is `{label}`" for statistic, label in metric.labels.items()]
-    if metric.statistics:
-        facts.append(f"a summary adds {', '.join(metric.statistics)}")
+    facts += described(metric.labels, "`")
+    facts += [f"a summary adds {', '.join(metric.statistics)}"] if metric.statistics else []
     yield "\n".join(f"- {fact}" for fact in [*facts, f"source: {metric.source}"])
     yield markdown(metric.function.__doc__)
 
@@ -190,9 +194,10 @@ def columns_page() -> str:
                 "`columns={canonical: yours}` (`--columns canonical=yours`) wins over a preset `schema=`, and that "
                 "wins over the names. Which columns were read is said below a summary and in the metadata of a file.",
                 table(("column", "holds", "meaning", "also found as"), columns),
-                "CSV and TSV have no lists: there a cell of `reference` or `contexts` is one text, whatever brackets "
-                'it holds, and a cell of ids, grades or vectors is a list in JSON (`["d1", "d2"]`). Rows of several '
-                "references or contexts belong in JSON lines, Parquet or Arrow.",
+                'CSV and TSV have no lists: a cell of ids, grades or vectors is a list in JSON (`["d1", "d2"]`), and a '
+                "cell of `reference` or `contexts` is one text, as in a column of text in any format. A summary notes "
+                "texts that are lists; `lists=['reference']` (`--lists reference`) parses them. CSV that this package "
+                "wrote needs no option: the file `.meta.json` beside it records its lists, nulls and types.",
                 "## Presets\n\nThe names that other tools use, for `schema=` and `--schema`.",
                 table(("schema", "columns"), presets),
             ]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import re
 import typing
 from typing import Any
 
@@ -14,7 +15,7 @@ from fastmetrics.metrics import REGISTRY
 
 HEADER = '''"""Public names of fastmetrics.  Written by scripts/docs.py from the declarations; edit those."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
@@ -61,7 +62,7 @@ def _annotation(allowed: Any, hint: Any) -> str:
         return f"Literal[{', '.join(map(repr, allowed.values))}]"
     if typing.get_origin(hint) is tuple:
         return f"Sequence[{typing.get_args(hint)[0].__name__}]"
-    return hint.__name__ if isinstance(hint, type) else str(hint).replace("typing.", "")
+    return hint.__name__ if isinstance(hint, type) else re.sub(r"(typing|collections\.abc)\.", "", str(hint))
 
 
 def _default(value: Any) -> str:

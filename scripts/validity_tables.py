@@ -8,8 +8,11 @@
 from __future__ import annotations
 
 import os
+import statistics
+import time
 import zlib
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -17,43 +20,23 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
+from numpy.typing import NDArray
 
 import fastmetrics as fm
+from scripts import validity_texts as texts
+from tests.reference import claims
 
+Scores = NDArray[np.float64]
+Flags = NDArray[np.bool_]
+
+FORMS = ("triples", "words")
+"""The forms of claims, the default first."""
+THRESHOLD = 0.5
+"""Where the verdict fails an answer."""
+SHARES = {"a half": (1, 2), "two thirds": (2, 3), "three quarters": (3, 4), "all": (1, 1)}
+TURNS = 5
 LOW = {"label": "lower"}  # a row labelled 1 is unsupported
 OUT = Path(__file__).parent.parent / "docs" / "studies" / "validity.md"
-HEAD = """# Do the scores agree with people?
-
-Written by `scripts/validity` from public data sets with human labels, or labels by construction.  Each score is
-compared with two naive baselines: the answer's length in words, and *new words*, 1 − the share of the answer's words
-that occur in the contexts.  Brackets show 95 % bootstrap confidence intervals.  No rule was trained on the labels, but
-the rules of `hallucination` were written while reading errors in one half of each data set.  All rows of a group, for
-example a right and a wrong answer to one question, are in the same half.  *Held out* is the other half alone.  It was
-used to compare variants of the rules, so it is a check, not a blind test.
-
-## Hallucination: ROC AUC
-
-Higher scores should go with the label "unsupported"; 0.5 is chance.
-
-"""
-FACES = """
-On `halueval_qa`, length alone nearly separates the classes, so an AUC there says little about any score.  Dialogue and
-edited summaries are hard because the wrong answers use the contexts' own words.  On `summedits` neither score is better
-than chance, though the share of unsupported numbers and dates alone is (0.54 and 0.59 in the two halves).  On
-`begin_grounding` plain word overlap is the better score.  There, two in five of the unsupported answers that score at
-most 0.2 ask a question or make a guess; by definition these claim nothing, though every word is new.  If such sentences
-were checked too, the score would come close to overlap there (0.93), and fall below it on `summedits`.  The 207 rows of
-`mtrag_human_eval` are too few to distinguish the two.
-
-## Relevance, completeness and writing: Spearman correlation
-
-The label is the mean of human ratings; higher is better for both.
-
-"""
-TAIL = """
-In short, these scores are cheap checks of form.  If a correlation is below about 0.2, or below that of the answer's
-length, do not use the score in place of human ratings.
-"""
 
 
 def new_words(answer: pa.ChunkedArray, contexts: pa.ChunkedArray) -> np.ndarray[Any, Any]:
@@ -95,7 +78,7 @@ WRITING = (
     "vocabulary_score",
     "overall_quality",
 )
-ASKED = ("relevance", "keyword_completeness", "writing_completeness", "length_score", "overall_quality")
+ASKED = ("answer_relevance", "keyword_completeness", "writing_completeness", "length_score", "overall_quality")
 
 
 def is_held_out(row: dict[str, Any]) -> bool:
@@ -112,28 +95,120 @@ def load(folder: Path, name: str) -> pa.Table:
     return table
 
 
-def grounded(folder: Path) -> str:
-    """The AUC of each score that should detect unsupported answers."""
-    heads = ("data", "rows", "labelled", "hallucination", "held out", "new words", "length")
-    lines = [f"| {' | '.join(heads)} |", "|---" * len(heads) + "|"]
+@dataclass(frozen=True)
+class Labelled:
+    """A data set: its scores by column of the table, whether each row is unsupported, and whether it was held out."""
+
+    name: str
+    table: pa.Table
+    scores: dict[str, Scores]
+    labels: Scores
+    apart: Flags
+
+    @property
+    def pairs(self) -> list[tuple[str, list[str]]]:
+        """The answers with their contexts."""
+        contexts = [[text for text in texts if text is not None] for texts in self.table["contexts"].to_pylist()]
+        return list(zip(self.table["answer"].to_pylist(), contexts, strict=True))
+
+
+def labelled(folder: Path) -> list[Labelled]:
+    """The data sets whose answers are labelled as supported or not, without rows that have no score."""
+    sets = []
     for name, label in GROUNDED.items():
         table = load(folder, name)
-        scores = {
-            "hallucination": fm.hallucination(table["answer"], table["contexts"]),
-            "new words": new_words(table["answer"], table["contexts"]),
-            "length": fm.answer_words(table["answer"]),
-        }
-        kept = ~np.isnan(scores["hallucination"])
-        labels = np.asarray(label(table).to_numpy(), np.float64)[kept]
-        found = fm.validate({k: v[kept] for k, v in scores.items()}, {"label": labels}, positive=1, better=LOW)
-        apart = np.array([is_held_out(row) for row in table.select(["group", "id"]).to_pylist()])[kept]
-        alone = fm.validate(
-            {"h": scores["hallucination"][kept][apart]}, {"label": labels[apart]}, positive=1, better=LOW
-        )
-        cells = [interval(found[score].auc) for score in scores]
-        cells.insert(1, interval(alone["h"].auc))
-        lines.append(f"| {name} | {len(labels):,} | {labels.mean():.0%} | {' | '.join(cells)} |")
+        table = table.filter(pa.array(~np.isnan(fm.hallucination(table["answer"], table["contexts"]))))
+        columns = table["answer"], table["contexts"]
+        scores = {form: fm.hallucination(*columns, claims=form) for form in FORMS}
+        scores |= {"new words": new_words(*columns), "length": fm.answer_words(table["answer"])}
+        apart = np.array([is_held_out(row) for row in table.select(["group", "id"]).to_pylist()])
+        sets.append(Labelled(name, table, scores, np.asarray(label(table).to_numpy(), np.float64), apart))
+    return sets
+
+
+def areas(scores: dict[str, Scores], labels: Scores) -> dict[str, Any]:
+    """The ROC AUC of each score, with its interval."""
+    found = fm.validate(scores, {"label": labels}, positive=1, better=LOW)
+    return {name: found[name].auc for name in scores}
+
+
+def grounded(sets: list[Labelled]) -> str:
+    """The AUC of each score that should detect unsupported answers."""
+    heads = ("data", "rows", "labelled", "triples", "held out", "words", "held out", "new words", "length")
+    lines = [header(heads)]
+    for one in sets:
+        whole = areas(one.scores, one.labels)
+        alone = areas({form: one.scores[form][one.apart] for form in FORMS}, one.labels[one.apart])
+        cells = [interval(area) for form in FORMS for area in (whole[form], alone[form])]
+        cells += [interval(whole["new words"]), interval(whole["length"])]
+        lines.append(f"| {one.name} | {len(one.labels):,} | {one.labels.mean():.0%} | {' | '.join(cells)} |")
     return "\n".join(lines) + "\n"
+
+
+def verdicts(sets: list[Labelled]) -> str:
+    """How many unsupported and supported answers fail at the threshold of the verdict."""
+    heads = (
+        "data",
+        *(f"{form}: {what}" for form in FORMS for what in ("unsupported", "supported", "balanced", "held out")),
+    )
+    lines = [header(heads)]
+    for one in sets:
+        cells = []
+        for form in FORMS:
+            caught, alarms = failed(one.scores[form], one.labels)
+            cells += [f"{caught:.0%}", f"{alarms:.0%}", f"{balanced(one.scores[form], one.labels):.3f}"]
+            cells.append(f"{balanced(one.scores[form][one.apart], one.labels[one.apart]):.3f}")
+        lines.append(f"| {one.name} | {' | '.join(cells)} |")
+    return "\n".join(lines) + "\n"
+
+
+def failed(scores: Scores, labels: Scores) -> tuple[float, float]:
+    """The share of unsupported and of supported answers above the threshold."""
+    return float((scores[labels == 1] > THRESHOLD).mean()), float((scores[labels == 0] > THRESHOLD).mean())
+
+
+def balanced(scores: Scores, labels: Scores) -> float:
+    """Balanced accuracy at the threshold: the mean share of right decisions in both classes."""
+    caught, alarms = failed(scores, labels)
+    return (caught + 1 - alarms) / 2
+
+
+def shares(sets: list[Labelled]) -> str:
+    """Agreement by the share of a claim's words that must occur, by the plain definition, without the held-out rows."""
+    lines = [header(("share", *(one.name for one in sets), "mean AUC", "mean balanced accuracy"))]
+    for words, share in SHARES.items():
+        found = []
+        for one in sets:
+            pairs = [pair for pair, apart in zip(one.pairs, one.apart, strict=True) if not apart]
+            scores = np.array([claims.hallucination(*pair, share=share) for pair in pairs])
+            labels = one.labels[~one.apart]
+            found.append((areas({"h": scores}, labels)["h"].value, balanced(scores, labels)))
+        cells = [f"{area:.3f}" for area, _ in found]
+        means = np.mean(found, axis=0)
+        lines.append(f"| {words} | {' | '.join(cells)} | {means[0]:.3f} | {means[1]:.3f} |")
+    return "\n".join(lines) + "\n"
+
+
+def cost(sets: list[Labelled]) -> str:
+    """The time of words in relation to that of triples, measured in turns on one thread."""
+    seconds: dict[str, list[float]] = {form: [] for form in FORMS}
+    for _ in range(TURNS):
+        for form in FORMS:
+            start = time.process_time()
+            for one in sets:
+                fm.hallucination(one.table["answer"], one.table["contexts"], claims=form, threads=1)
+            seconds[form].append(time.process_time() - start)
+    triples, words = (statistics.median(seconds[form]) for form in FORMS)
+    rows = sum(len(one.labels) for one in sets)
+    return (
+        f"`hallucination` took {triples / rows * 1e6:.0f} µs a row with triples, and {words / triples:.2f} times as "
+        f"long with words (one thread, median of {TURNS} turns over all {rows:,} rows).\n"
+    )
+
+
+def header(names: Sequence[str]) -> str:
+    """The head of a table."""
+    return f"| {' | '.join(names)} |\n" + "|---" * len(names) + "|"
 
 
 def interval(estimate: Any) -> str:
@@ -147,7 +222,9 @@ def rated(folder: Path) -> str:
     for name, labels in RATED.items():
         table = load(folder, name)
         asked = "question" in table.column_names
-        names = [score for score in ("relevance", "keyword_completeness", *WRITING) if asked or score not in ASKED]
+        names = [
+            score for score in ("answer_relevance", "keyword_completeness", *WRITING) if asked or score not in ASKED
+        ]
         scores = fm.score(table, metrics=[*names, "answer_words"])
         lines += [f"\n### {name} ({table.num_rows:,} rows)\n", "| score | " + " | ".join(labels) + " |"]
         lines.append("|---" * (len(labels) + 1) + "|")
@@ -164,7 +241,21 @@ def main() -> None:
     OUT.parent.mkdir(exist_ok=True)
     notes = OUT.with_name("validity_errors.md")
     errors = f"\nErrors of `hallucination`, row by row: [{notes.name}]({notes.name}).\n"
-    OUT.write_text(HEAD + grounded(folder) + errors + FACES + rated(folder) + TAIL, encoding="utf-8")
+    sets = labelled(folder)
+    parts = [
+        texts.HEAD,
+        grounded(sets),
+        errors,
+        texts.FACES,
+        texts.VERDICTS,
+        verdicts(sets),
+        texts.VERDICTS_READ,
+        texts.COST,
+        cost(sets),
+        texts.SHARE,
+        shares(sets),
+    ]
+    OUT.write_text("".join([*parts, texts.RATED_HEAD, rated(folder), texts.TAIL]), encoding="utf-8")
 
 
 if __name__ == "__main__":

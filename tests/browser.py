@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -13,8 +12,8 @@ from selenium import webdriver
 from selenium.webdriver.chrome.options import Options
 from selenium.webdriver.chrome.service import Service
 
-CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
-DRIVER = shutil.which("chromedriver")
+from tests.optional_parts import CHROMIUM, DRIVER
+
 _FLAGS = (
     "headless=new no-sandbox disable-gpu disable-quic no-first-run disable-background-networking "
     "disable-component-update disable-sync disable-dev-shm-usage"

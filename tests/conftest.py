@@ -1,14 +1,15 @@
-"""What all tests share: how hard Hypothesis tries, what comes first, and where the evaluation data lies."""
+"""What all tests share: how hard Hypothesis tries, what comes first, which skips count as failures, and fixtures."""
 
 import os
 import signal
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
 
 from tests.loopback import Server, s3_server
+from tests.optional_parts import ALLOWED, DATA, NEEDS
 
 # Hypothesis uses the same examples in every run; examples found by random runs are added with @example
 settings.register_profile(
@@ -27,9 +28,45 @@ settings.register_profile("thorough", settings.get_profile("random"), max_exampl
 settings.load_profile(os.environ.get("FASTMETRICS_HYPOTHESIS", "fastmetrics"))
 
 
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """The option of a machine on which everything that tests can need is installed."""
+    parser.addoption("--complete", action="store_true", help="fail where a test is skipped for want of a package")
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Files marked ``slow`` come first, so that of several processes none is left alone with one at the end."""
+    """Files marked ``slow`` come first, so that of several processes none is left alone with one at the end.
+
+    Tests that use a fixture which needs an optional part are marked with it.
+    """
     items.sort(key=lambda item: item.get_closest_marker("slow") is None)
+    for item in items:
+        for fixture in NEEDS.keys() & getattr(item, "fixturenames", ()):
+            item.add_marker(NEEDS[fixture])
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_make_collect_report(
+    collector: pytest.Collector,
+) -> Generator[None, pytest.CollectReport, pytest.CollectReport]:
+    """With ``--complete``, a file that is skipped is an error."""
+    report = yield
+    _complete(collector.config, report)
+    return report
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    """With ``--complete``, a test that is skipped fails, unless what it needs cannot be installed."""
+    report = yield
+    _complete(item.config, report)
+    return report
+
+
+def _complete(config: pytest.Config, report: pytest.CollectReport | pytest.TestReport) -> None:
+    if config.getoption("complete") and report.skipped and isinstance(report.longrepr, tuple):
+        reason = report.longrepr[2].removeprefix("Skipped: ")
+        if reason not in ALLOWED:
+            report.outcome, report.longrepr = "failed", f"skipped: {reason}"
 
 
 @pytest.fixture
@@ -42,10 +79,9 @@ def hears_interrupts() -> Iterator[None]:
 
 @pytest.fixture(scope="session")
 def data_folder() -> Path:
-    """The folder of real rows and other tools' numbers, where there is one."""
-    if "FASTMETRICS_DATA" not in os.environ:
-        pytest.skip("FASTMETRICS_DATA is not set")
-    return Path(os.environ["FASTMETRICS_DATA"])
+    """The folder of real rows and other tools' numbers; tests that use it are skipped where there is none."""
+    assert DATA is not None
+    return DATA
 
 
 @pytest.fixture(scope="session")

@@ -255,6 +255,11 @@ CASES = {
     "repeated_ids": Case(lambda chance: search(chance)[:1], repeated),
     "latency_ms": Case(each(number), identity),
     "confidence": Case(each(number), identity),
+    "judge_correctness": Case(each(lambda chance: chance.choice((1.0, 5.0, 3.5, chance.uniform(1, 5)))), identity),
+    **{
+        f"judge_{rubric}": Case(each(lambda chance: chance.choice((0.0, 1.0, chance.random()))), identity)
+        for rubric in ("answer_faithfulness", "answer_relevance", "e2e")
+    },
     **{name: Case(each(rounds), operations.amount) for name in ("prompt_tokens", "completion_tokens")},
     "total_tokens": Case(each(rounds, rounds, rounds), operations.total_tokens),
 }

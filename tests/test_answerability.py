@@ -39,9 +39,15 @@ def alike(ours, theirs):
     )
 
 
+def scored(rows):
+    """The rows with an answer whose answerability is known."""
+    known = [oracle.can_be_answered(refusing().abstained, *row[1:]) is not None for row in rows]
+    return [row for row, is_known in zip(rows, known, strict=True) if row[0] is not None and is_known]
+
+
 def sklearn_f1(rows):
-    """Precision, recall and F1 of abstaining, of the rows that have an answer."""
-    there = [row for row in rows if row[0] is not None]
+    """Precision, recall and F1 of abstaining, of the rows that have an answer and a known answerability."""
+    there = scored(rows)
     truth = [not oracle.can_be_answered(refusing().abstained, *row[1:]) for row in there]
     decided = [refusing().abstained(row[0]) == 1 for row in there]
     return (
@@ -70,7 +76,7 @@ def test_f1_is_that_of_scikit_learn(rows):
     assert found.recall == pytest.approx(recall, nan_ok=True)
     assert found.score == pytest.approx(f1, nan_ok=True, rel=1e-15)
     assert float(found) == found.score or math.isnan(found.score)
-    assert found.tp + found.fp + found.fn + found.tn == sum(row[0] is not None for row in rows)
+    assert found.tp + found.fp + found.fn + found.tn == len(scored(rows))
 
 
 @given(tables, st.integers(1, 5))
@@ -95,13 +101,12 @@ def test_batches_and_threads_change_no_count(monkeypatch, size):
 
 
 def test_label_overrides_references():
-    """An alias of the column counts too; where the label is null the references tell."""
+    """An alias of the column counts too; where the label is null, the references decide, if there are any."""
     labels = [False, True, None, None]
     for name in ("answerable", "label_answerable"):
         rows = {"answer": ["I don't know."] * 4, name: labels, "reference": ["Paris", None, "Paris", None]}
-        assert fm.score(rows, "correct_abstention")[0].to_pylist() == pytest.approx(
-            [1, math.nan, math.nan, 1], nan_ok=True
-        )
+        scores = fm.score(rows, "correct_abstention")[0].to_pylist()
+        assert scores == pytest.approx([1, math.nan, math.nan, None], nan_ok=True)
 
 
 def test_null_label_without_reference_is_unknown():
@@ -146,7 +151,7 @@ def test_numbers_are_labels_too(labels):
 def test_means_are_shares_of_the_rows_with_scores():
     """Right and wrong on unanswerable questions add up to 1; on answerable ones, abstained, wrong and the rest do."""
     kinds = itertools.product(["I don't know.", "Paris", "Rome", "in Paris"], [["Paris"], None])
-    rows = [(answer, None, reference) for answer, reference in kinds]
+    rows = [(answer, None if reference else False, reference) for answer, reference in kinds]
     summary = fm.summarize(fm.score(table(rows), EVERY))
     assert summary["correct_abstention"].mean + summary["answered_unanswerable"].mean == 1
     assert summary["correct_abstention"].n == summary["wrong_on_answerable"].n == 4
@@ -169,3 +174,16 @@ def test_alternative_columns_replace_each_other():
         assert metric.fits(["answer", "reference"])
         assert not metric.fits(["answer"])
         assert not metric.fits(["reference"])
+
+
+def test_a_null_label_without_a_reference_is_unknown():
+    table = {"answer": ["Rome", "Rome", "Rome"], "answerable": [True, None, None], "reference": ["Rome", None, "Rome"]}
+    scores = fm.score(table, EVERY.replace(",abstention_f1", ""))
+    assert scores["overall_accuracy"].to_pylist() == [1.0, None, 1.0]
+    assert [math.isnan(row) if row is not None else None for row in scores["answered_unanswerable"].to_pylist()] == [
+        True,
+        None,
+        True,
+    ]
+    unlabelled = fm.score({"answer": ["Rome"], "reference": pa.array([None], pa.string())}, ["answered_unanswerable"])
+    assert unlabelled["answered_unanswerable"].to_pylist() == [1.0]

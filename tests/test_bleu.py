@@ -254,15 +254,12 @@ def test_a_corpus_metric_alone_writes_the_counts_of_rows(tmp_path: Path) -> None
     value = fm.summarize(beside).figures["corpus_bleu"]
     assert fm.summarize(alone).figures == {"corpus_bleu": value}
     path = jsonl(tmp_path / "t.jsonl", *pa.table(table).to_pylist())
-    for suffix in ("parquet", "jsonl", "arrow"):
+    for suffix in ("parquet", "jsonl", "arrow", "csv"):
         done = program("score", path, "-o", tmp_path / f"o.{suffix}", "-m", "corpus_bleu")
         assert (done.code, "corpus_bleu" in done.out) == (0, True), done.err
         assert fm.summarize_files(tmp_path / f"o.{suffix}").figures == {"corpus_bleu": value}
     program("score", path, "-o", tmp_path / "kept.parquet", "-m", "corpus_bleu", "--keep", "weight")
     assert fm.summarize_files(tmp_path / "kept.parquet").figures == {"corpus_bleu": value}
-    done = program("score", path, "-o", tmp_path / "o.csv", "-m", "corpus_bleu")
-    assert (done.code, "add a row metric" in done.err) == (2, True)
-    assert not (tmp_path / "o.csv").exists()
     compared = fm.compare([tmp_path / "o.parquet", tmp_path / "o.arrow"], metrics="corpus_bleu")
     assert compared.to_arrow()["delta"].to_pylist() == [0.0]
 

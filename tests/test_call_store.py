@@ -47,8 +47,10 @@ def test_a_reply_is_final_and_a_failure_is_not(tmp_path):
         assert store.put(one, MODEL, failure) == GOOD
         assert store.put(one, MODEL, other) == GOOD
         assert store.put(one, MODEL, failure, replace=True) == GOOD
-        assert store.put(one, MODEL, other, replace=True) == other
-        assert store.find([one.key]) == {one.key: other}
+        both = other._replace(prompt_tokens=20, completion_tokens=4)  # the tokens of the reply that is replaced, too
+        assert store.put(one, MODEL, other, replace=True) == both
+        assert store.find([one.key]) == {one.key: both}
+        assert store.put(one, MODEL, other._replace(prompt_tokens=None), replace=True).prompt_tokens == 20
 
 
 def test_key_depends_only_on_the_request():

@@ -7,6 +7,7 @@ import unicodedata
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.parquet
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -14,12 +15,12 @@ from hypothesis import strategies as st
 import fastmetrics as fm
 from fastmetrics.core.arrays import text_of_arrow, text_of_strings
 from fastmetrics.core.batch_sizes import SIZES
-from fastmetrics.kernels.text.scripts import FOREIGN, ONE_WORD
+from fastmetrics.kernels.text.scripts import CYRILLIC, FOREIGN, LATIN, ONE_WORD, OTHER, UNLISTED, UNSPACED
 from fastmetrics.results.summary import summarize
 from fastmetrics.scoring.files import score_files
 from fastmetrics.text.scripts import _classes, scripts
 from tests.program import program
-from tests.reference.scripts import UNSPACED, is_latin, kinds
+from tests.reference import scripts as plain
 from tests.strategies import texts
 
 MIXED = st.text(st.sampled_from("ab é.’“ 1٣日本ไทยカカنжΩ한ｱ😀ℝ々〇ເລາ"), max_size=40)
@@ -30,8 +31,8 @@ RARE = {0x1D, 0xA7, 0xA9, 0xAA, 0xAB, 0x107, 0x1AF, 0x1B0, 0x1B1, 0x1DF}
 
 
 def bits(text: str) -> int:
-    foreign, unspaced = kinds(text)
-    return foreign * FOREIGN + unspaced * ONE_WORD
+    foreign, unspaced, unlisted = plain.kinds(text)
+    return foreign * FOREIGN + unspaced * ONE_WORD + unlisted * UNLISTED
 
 
 def counts_of(table: pa.Table) -> dict[str, list[int]]:
@@ -45,7 +46,9 @@ def test_letters_are_of_the_scripts_that_unicode_names():
         expected = 0
         if letter.isalpha() and not 0x2000 <= code < 0x2C00:
             name = unicodedata.name(letter, "")
-            expected = 1 if is_latin(letter, name) else 3 if name.startswith(UNSPACED) else 2
+            unspaced, cyrillic = name.startswith(plain.UNSPACED), "CYRILLIC" in name
+            expected = UNSPACED if unspaced else CYRILLIC if cyrillic else OTHER
+            expected = LATIN if plain.is_latin(letter, name) else expected
         assert classes[code] == expected or code >> 8 in RARE, (hex(code), classes[code])
 
 
@@ -148,6 +151,45 @@ def test_scores_that_differ_in_their_counts_share_a_note():
     rows = {"answer": ["巴黎", "巴黎"], "reference": ["巴黎", None], "question": ["where", "where"]}
     (note,) = notes(rows, "token_f1,jaccard")
     assert note.startswith("token_f1, jaccard: up to 2 of 2 scored rows (100 %) are")
+
+
+REFUSALS = "abstained,idk_citations,answer_rate"
+GREEK, UKRAINIAN, GERMAN = "Δεν γνωρίζω.", "Я не знаю, хто це.", "Das weiß ich nicht."
+
+
+def test_abstentions_in_other_scripts_are_noted_until_phrases_are_chosen():
+    rows = {"answer": ["In Paris.", "I don't know.", "Не знаю.", *[GREEK] * 2, None]}
+    (note,) = notes(rows, REFUSALS)
+    assert note == (
+        "abstained, idk_citations, answer_rate: 2 of 5 scored rows (40 %) are in a script other than Latin and "
+        "Cyrillic, and the phrases are English and Russian; phrases=[...] sets those of other languages"
+    )
+    assert notes(rows, "abstained(phrases=['Δεν γνωρίζω'])") == []
+    assert fm.abstained(rows["answer"], phrases=["Δεν γνωρίζω"]).tolist()[:5] == [0, 0, 0, 1, 1]
+    judged = {**rows, "answerable": [True, False, None, False, True, True]}
+    (note,) = notes(judged, "correct_abstention,answered_unanswerable,abstention_f1")
+    assert "of 5 scored rows" in note or "of 4 scored rows" in note
+
+
+@pytest.mark.parametrize("answer", [UKRAINIAN, GERMAN, "", "42", "😀"])
+def test_languages_in_latin_and_cyrillic_letters_are_not_told_apart(answer):
+    assert notes({"answer": [answer] * 3}, REFUSALS) == []
+
+
+@pytest.mark.parametrize("rows", [0, 1, 2, 5])
+def test_the_default_suite_notes_abstentions_in_other_scripts(rows, tmp_path):
+    table = pa.table({"answer": pa.chunked_array([pa.array([GREEK] * rows, pa.string()), pa.array([], pa.string())])})
+    found = [note for note in summarize(fm.score(table)).notes if note.startswith("abstained")]
+    assert len(found) == (rows > 0)
+    source, target = tmp_path / "in.parquet", tmp_path / "out.parquet"
+    pa.parquet.write_table(table, source)
+    assert [note for note in score_files(source, target).summary.notes if note.startswith("abstained")] == found
+
+
+def test_politeness_notes_answers_that_its_english_markers_cannot_read():
+    (note,) = notes({"answer": ["Пожалуйста!", "Thanks!"]}, "politeness")
+    assert note.startswith("politeness: 1 of 2 scored rows (50 %) are in a script other than Latin, and the markers")
+    assert notes({"answer": ["Пожалуйста!"]}, "politeness(markers=['пожалуйста'])") == []
 
 
 CITED = {"answer": ["Paris is in France (1)."] * 6, "contexts": [["Paris lies in France."]] * 6}

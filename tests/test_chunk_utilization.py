@@ -186,3 +186,10 @@ def test_the_command_writes_figures_and_table(tmp_path):
     assert (done.code, "--columns retrieved_ids=..." in done.err) == (3, True)
     done = program("usage", log, "--columns", "retrieved_ids=hits", "--json")
     assert json.loads(done.out)["total_chunks"] is None
+
+
+@pytest.mark.parametrize("share", [0.07, 0.14, 0.28, 0.29, 0.55, 0.56, 0.57, 0.58, 1.0])
+def test_share_of_equally_used_chunks_is_exact(share):
+    """0.07 · 100 is 7.000000000000001 in floats."""
+    log = {"retrieved_ids": [[str(place)] for place in range(100)]}
+    assert fm.chunk_utilization(log, share=share).chunks_filling_share == round(share * 100)

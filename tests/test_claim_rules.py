@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from typing import Any
 
 import numpy as np
 import pytest
@@ -14,20 +15,21 @@ from tests import made_claims
 from tests.reference import claims
 
 
-def anchors(answer: str, contexts: list[str], **options: int) -> dict[str, bool]:
+def anchors(answer: str, contexts: list[str], **options: Any) -> dict[str, bool]:
     """The anchors by their text, and whether they are supported."""
-    found = fm.anchors([answer], [contexts], **options)["anchors"][0].as_py()
+    found = fm.anchors([answer], [contexts], **{"claims": "words", **options})["anchors"][0].as_py()
     return {anchor["text"]: anchor["supported"] for anchor in found}
 
 
+@pytest.mark.parametrize("form", ["triples", "words"])
 @pytest.mark.parametrize("window", [0, 1, 2, 5])
-def test_made_answers_have_the_anchors_of_the_plain_definition(window: int) -> None:
+def test_made_answers_have_the_anchors_of_the_plain_definition(window: int, form: str) -> None:
     table = made_claims.rows(700, seed=window)
     answers, contexts = (list(column) for column in zip(*table, strict=True))
-    found = fm.anchors(answers, contexts, window=window)["anchors"].to_pylist()
+    found = fm.anchors(answers, contexts, window=window, claims=form)["anchors"].to_pylist()
     for (answer, given), ours in zip(table, found, strict=True):
         got = sorted((one["kind"], one["start"], one["stop"], one["supported"]) for one in ours)
-        assert got == sorted(claims.anchors(answer, given, window)), (answer, given)
+        assert got == sorted(claims.anchors(answer, given, window, form)), (answer, given)
     assert sum(one["supported"] for row in found for one in row) > 200
 
 

@@ -101,14 +101,17 @@ def columns(table: list[tuple[Any, ...]]) -> list[list[Any]]:
 
 
 @pytest.mark.parametrize("most", [1 << 16, -1])
+@pytest.mark.parametrize("form", ["triples", "words"])
 @given(rows, st.sampled_from([0, 2, 30]))
-def test_anchors_are_those_of_the_plain_definition(most: int, table: list[tuple[str, list[str]]], window: int) -> None:
-    """The way of rows with few values and claims, and that of the others."""
+def test_anchors_are_those_of_the_plain_definition(
+    form: str, most: int, table: list[tuple[str, list[str]]], window: int
+) -> None:
+    """The way of rows with few values, and that of the others."""
     with mock.patch.multiple(SIZES, compared_values=most, compared_claims=most):
-        found = fm.anchors(*columns(table), window=window)["anchors"].to_pylist()
+        found = fm.anchors(*columns(table), window=window, claims=form)["anchors"].to_pylist()
     for (answer, contexts), ours in zip(table, found, strict=True):
         got = sorted((a["kind"], a["start"], a["stop"], a["supported"]) for a in ours)
-        assert got == sorted(claims.anchors(answer, contexts, window))
+        assert got == sorted(claims.anchors(answer, contexts, window, form))
         assert all(answer[a["start"] : a["stop"]] == a["text"] for a in ours)
 
 
@@ -116,6 +119,8 @@ def test_anchors_are_those_of_the_plain_definition(most: int, table: list[tuple[
 def test_scores_are_those_of_the_plain_definition(table: list[tuple[str, list[str]]]) -> None:
     answers, contexts = columns(table)
     assert fm.drift(answers, contexts).tolist() == [claims.drift(*row) for row in table]
+    words = [claims.hallucination(*row, claims="words") for row in table]
+    assert fm.hallucination(answers, contexts, claims="words").tolist() == words
     assert fm.hallucination(answers, contexts).tolist() == [claims.hallucination(*row) for row in table]
 
 
@@ -180,7 +185,8 @@ def test_guesses_and_questions_claim_nothing() -> None:
 
 
 def unsupported(answer: str, context: str) -> list[str]:
-    return [a["text"] for a in fm.anchors([answer], [[context]])["anchors"][0].as_py() if not a["supported"]]
+    found = fm.anchors([answer], [[context]], claims="words")["anchors"][0].as_py()
+    return [anchor["text"] for anchor in found if not anchor["supported"]]
 
 
 def test_the_subject_is_an_anchor_too() -> None:

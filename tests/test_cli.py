@@ -3,7 +3,6 @@
 import gzip
 import json
 from io import BytesIO
-from types import SimpleNamespace
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -12,7 +11,6 @@ import pytest
 import fastmetrics
 from fastmetrics import metrics as families
 from fastmetrics.metrics import REGISTRY
-from fastmetrics.scoring.profile import Watch
 from fastmetrics.tables import read_metadata
 from tests.program import jsonl, program
 
@@ -50,8 +48,8 @@ def test_the_summary_printed_is_that_of_summarize(tmp_path):
     assert ok("summarize", "o.parquet") == summary + "\n"
     lines = {line.split()[0]: line.split() for line in summary.splitlines() if line}
     assert lines["jaccard"][-4:] == ["1", "1", "1", "0"]
-    assert lines["abstain_rate"] == ["abstain_rate", "0.3333"]
-    assert lines["latency_ms.p50"] == ["latency_ms.p50", "6.2500"]
+    assert lines["abstain_rate"] == ["abstain_rate", "0.3333", "abstained.mean"]
+    assert lines["P50"] == ["P50", "Latency", "(ms)", "6.2500", "latency_ms.p50"]
 
 
 def test_keep_and_the_signature(tmp_path):
@@ -298,29 +296,6 @@ def test_an_interrupt_names_resume_only_where_there_is_one(monkeypatch):
     assert program("summarize", "o.parquet").err == "interrupted\n"
     done = program("score", "t.jsonl", "-o", "o.parquet")
     assert (done.code, done.err) == (130, "interrupted; run again with --resume to continue\n")
-
-
-def test_profile_counts_no_time_twice(monkeypatch):
-    """What is made within a metric's time, and within the making of something else, is that much less of theirs."""
-    clock = iter([0.0, 1.0, 2.0, 3.0, 5.0, 6.0, 7.0, 10.0])
-    monkeypatch.setattr("fastmetrics.scoring.profile.time", SimpleNamespace(perf_counter=clock.__next__))
-    watch = Watch()
-    with watch.on("metric"):
-        with watch.on("tokens"), watch.on("text"):
-            pass
-        with watch.on("tokens"):
-            pass
-    assert watch.seconds == {"metric": 5.0, "tokens": 4.0, "text": 1.0}
-
-
-def test_profile_gives_every_stage_and_metric():
-    printed = ok("profile", "t.jsonl")
-    for name in ("stage", "read", "tokenise", "kernels", "write", "total", "rows/s", "MB/s", "token_f1"):
-        assert name in printed
-    found = json.loads(ok("profile", "t.jsonl", "-m", "token_f1,jaccard", "--json"))
-    assert found["rows"] == 3
-    assert set(found["stages"]) == {"read", "tokenise", "kernels", "write"}
-    assert set(found["metrics"]) == {"token_f1", "jaccard"}
 
 
 def test_version_and_help():

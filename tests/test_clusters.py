@@ -35,7 +35,14 @@ def test_groups_are_drawn_whole() -> None:
     x, y, clusters = rows_of(12, 4, 1)
     mixed = np.random.default_rng(0).permutation(48)
     found = associate(
-        x[mixed], y[mixed], positive=0, threshold=0.2, resamples=50, confidence=0.5, seed=7, clusters=clusters[mixed]
+        *(x[mixed], y[mixed]),
+        positive=0,
+        threshold=0.2,
+        resamples=50,
+        confidence=0.5,
+        seed=7,
+        clusters=clusters[mixed],
+        interval="percentile",
     )
     figures = []
     for number in range(1, 51):
@@ -53,8 +60,10 @@ def test_groups_of_one_row_are_rows_and_their_order_is_no_matter() -> None:
     order = np.lexsort((y, x))
     place = np.empty(45, np.int64)
     place[order] = np.arange(45)
-    options = {"positive": 0.0, "resamples": 80, "seed": 3}
-    assert associate(x, y, clusters=place, **options) == associate(x, y, **options)
+    options = {"positive": 0.0, "resamples": 80, "seed": 3, "interval": "percentile"}
+    for figure in FIGURES:
+        by_group, by_row = (getattr(associate(x, y, clusters=some, **options), figure) for some in (place, None))
+        assert (by_group.low, by_group.high) == (by_row.low, by_row.high)
     one = associate(x, y, clusters=clusters, threads=1, **options)
     mixed = np.random.default_rng(1).permutation(45)
     assert associate(x[mixed], y[mixed], clusters=clusters[mixed], threads=2, **options) == one

@@ -10,6 +10,7 @@ import polars as pl
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from scipy import stats
 
 import fastmetrics as fm
 from fastmetrics.errors import ColumnError, InputError, OptionError, UnknownNameError
@@ -27,6 +28,9 @@ KEYS = [
     "delta",
     "low",
     "high",
+    "interval",
+    "interval_note",
+    "n_clusters",
     "d_z",
     "wins",
     "ties",
@@ -35,6 +39,12 @@ KEYS = [
     "p",
     "p_corrected",
     "detectable",
+    "n_missing_baseline",
+    "n_missing_other",
+    "p_equivalent",
+    "p_not_worse",
+    "verdict",
+    "better",
 ]
 RNG = np.random.default_rng(3)
 N = 240
@@ -256,7 +266,7 @@ def test_runs_with_other_settings_raise_unless_allowed(tmp_path):
     for name in ("zero", "undefined"):
         fm.score_files(rows, tmp_path / f"{name}.parquet", metrics="mrr,precision@1", no_relevant=name)
     files = {name: tmp_path / f"{name}.parquet" for name in ("zero", "undefined")}
-    what = "option 'no_relevant' of 'mrr' is 'zero' in zero, 'undefined' in undefined"
+    what = "option 'no_relevant' of 'reciprocal_rank' is 'zero' in zero, 'undefined' in undefined"
     with pytest.raises(OptionError, match=rf"{what}.*allow_differences=True"):
         fm.compare(files)
     assert what in fm.compare(files, allow_differences=True, **SMALL).notes
@@ -339,3 +349,49 @@ def test_bad_options_are_named():
         fm.compare([OLD])
     with pytest.raises(InputError, match="at least two runs"):
         fm.compare(OLD)
+
+
+def test_tables_of_several_tests_show_the_verdict_of_the_first():
+    rng = np.random.default_rng(6)
+    a = {"id": range(30), "token_f1": rng.random(30), "language": ["ru", "en", "en"] * 10}
+    b = {**a, "token_f1": a["token_f1"] + rng.normal(0.15, 0.3, 30)}
+    runs = {"a": a, "b": b}
+    several = fm.compare(runs, tests="t,wilcoxon,fisher", by="language", correction="none")
+    alone = fm.compare(runs, tests="t", by="language", correction="none")
+    assert [str(grid) for grid in several.grids()[2:]] == [str(grid) for grid in alone.grids()[2:]]
+    assert several.to_latex() == alone.to_latex()
+
+
+def test_latex_has_the_means_of_the_compared_rows_and_their_number():
+    a = {"id": range(6), "token_f1": [0.0, 0.2, 0.4, 0.6, 0.8, None]}
+    b = {"id": range(6), "token_f1": [None, None, 0.5, 0.7, 0.9, 1.0]}
+    latex = fm.compare({"a": a, "b": b}).to_latex()
+    assert "& a & 0.6000" in latex
+    assert "& b & 0.7000" in latex
+    assert "& $n$ & 3*" in latex
+    assert "have scores of other rows" in latex
+    three = fm.compare({"a": a, "b": b, "c": a}).to_latex()
+    assert "& c & 0.6000" in three
+    assert "& $n$ & 3*" in three
+
+
+def test_detectable_is_at_the_corrected_level():
+    rng = np.random.default_rng(6)
+    runs = [{"id": range(50), "a": rng.random(50), "b": rng.random(50)} for _ in range(2)]
+    alone, both, plain = (
+        fm.compare(runs, metrics=names, correction=correction)["a"].detectable
+        for names, correction in (("a", "holm"), ("a,b", "holm"), ("a,b", "none"))
+    )
+    assert alone == plain
+    assert both / alone == pytest.approx(
+        (stats.t.ppf(1 - 0.0125, 49) + stats.t.ppf(0.8, 49)) / (stats.t.ppf(0.975, 49) + stats.t.ppf(0.8, 49))
+    )
+
+
+def test_segments_by_a_score_or_by_differing_values_are_noted():
+    a = {"id": range(8), "token_f1": np.linspace(0, 0.7, 8), "topic": list("aabbccdd")}
+    b = {**a, "token_f1": np.linspace(0.1, 0.8, 8), "topic": list("aabbccda")}
+    notes = " ".join(fm.compare({"a": a, "b": b}, metrics="token_f1", by="topic").notes)
+    assert "a and b differ in 'topic' in 1 rows" in notes
+    assert "regress to the mean" not in notes
+    assert "regress to the mean" in " ".join(fm.compare({"a": a, "b": b}, metrics="token_f1", by="token_f1").notes)

@@ -34,7 +34,6 @@ def test_ignoring_clusters_inflates_errors():
 @pytest.mark.parametrize("make", [simulation.normal, simulation.skewed, simulation.binary])
 def test_interval_coverage_is_nominal(make):
     assert simulation.coverage(make, TRIALS) == pytest.approx(0.95, abs=0.045)
-    assert simulation.coverage(make, TRIALS, bca=True) == pytest.approx(0.95, abs=0.045)
 
 
 def test_tukey_family_error_is_nominal():

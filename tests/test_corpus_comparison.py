@@ -17,6 +17,7 @@ import fastmetrics as fm
 from fastmetrics.errors import ColumnError, OptionError, UnknownNameError
 from fastmetrics.plan.corpus_values import many_values
 from fastmetrics.plan.plan import parse
+from fastmetrics.stats.mean_interval import INTERVALS
 from fastmetrics.stats.packed_counts import Packed
 from fastmetrics.stats.paired_counts import PairedCounts, counts_interval, swap_p
 from tests.reference import resampling
@@ -82,7 +83,7 @@ def test_many_values_are_those_of_finish(name, seed, n):
 @given(st.lists(st.lists(st.integers(-(2**33), 2**33), min_size=4, max_size=4), min_size=1, max_size=9))
 def test_packed_columns_are_unpacked(given_rows):
     counts = np.array([[*row, row[0], abs(row[1])] for row in given_rows])
-    packed = Packed.of(counts, np.abs(counts).sum(axis=0))
+    packed = Packed.of(counts, np.abs(counts).sum(axis=0), signed=True)
     assert len(packed.fields) == len({tuple(column) for column in counts.T.tolist()})
     for size in range(len(counts) + 1):
         sums = packed.words[:, :size].sum(axis=1)[None]
@@ -94,7 +95,7 @@ def test_figures_are_those_of_plain_python(name):
     pair = [one.filter(RUNS["old"]["corpus_bleu.counts"].is_valid()) for one in RUNS.values()]
     order = np.argsort(pair[0]["id"].to_pylist())
     first, second = ([counts_of(one, name)[row] for row in order] for one in pair)
-    found = fm.compare(RUNS, metrics=name, seed=5, **SMALL)[name]
+    found = fm.compare(RUNS, metrics=name, seed=5, interval="percentile", **SMALL)[name]
 
     def value(sums):
         return float(many_values(name, np.array([sums]))[0])
@@ -108,7 +109,7 @@ def test_figures_are_those_of_plain_python(name):
     assert [found.low, found.high] == np.quantile(differences, [(1 - 0.95) / 2, (1 + 0.95) / 2]).tolist()
 
 
-@given(st.integers(1, 40), st.integers(0, 2**31 - 1), st.sampled_from(["percentile", "bca"]), st.booleans())
+@given(st.integers(1, 40), st.integers(0, 2**31 - 1), st.sampled_from(INTERVALS), st.booleans())
 def test_threads_and_row_order_do_not_matter(n, seed, interval, clustered):
     how = {"seed": seed, "interval": interval, "metrics": CORPUS, **SMALL}
     how["cluster"] = "language" if clustered else None
@@ -122,7 +123,10 @@ def test_threads_do_not_matter_for_shared_work():
     counts = np.random.default_rng(1).integers(0, 50, (2, 3000, 13))
     for clusters in (None, np.arange(3000) // 2):
         pair = PairedCounts.of(*counts, lambda sums: sums[:, 0] / sums[:, 1], clusters)
-        found = [(swap_p(pair, 3000, 1, n), counts_interval(pair, 0.9, 3000, 1, n)) for n in (1, 2, 3)]
+        found = [
+            (swap_p(pair, 3000, 1, n), counts_interval(pair, 0.9, "bca", resamples=3000, seed=1, threads=n))
+            for n in (1, 2, 3)
+        ]
         assert found[0] == found[1] == found[2]
 
 
@@ -150,23 +154,25 @@ def test_rows_of_a_cluster_stay_together():
     clustered = PairedCounts.of(*thrice, once.formula, np.repeat(np.arange(60), 3))
     assert clustered.values == once.values
     assert swap_p(clustered, 500, 3, 1) == swap_p(once, 500, 3, 1)
-    for bca in (False, True):
-        wide = counts_interval(once, 0.95, 2000, 3, 1, bca)
-        assert np.allclose(counts_interval(clustered, 0.95, 2000, 3, 1, bca), wide, atol=0.6)
+    for kind in INTERVALS:
+        single, triple = (counts_interval(pair, 0.95, kind, resamples=20_000, seed=3) for pair in (once, clustered))
+        assert (triple.low, triple.high) == pytest.approx((single.low, single.high), abs=0.6), kind
+        assert triple.kind == single.kind
 
 
 def test_means_as_corpus_metrics_have_the_interval_of_means():
-    """A formula that is a mean: percentiles and BCa agree with those of the differences of scores."""
+    """A formula that is a mean: every kind of interval agrees with that of the differences of scores."""
     values = np.random.default_rng(4).integers(0, 100, (2, 200))
     runs = {name: {"id": range(200), "s": one} for name, one in zip("ab", values, strict=True)}
     counts = [np.stack([one, np.ones_like(one)], axis=1) for one in values]
     pair = PairedCounts.of(*counts, lambda sums: sums[:, 0] / sums[:, 1])
-    for interval in ("percentile", "bca"):
+    for interval in INTERVALS:
         wanted = fm.compare(runs, interval=interval, on="id")["s"]
         order = np.argsort([str(n) for n in range(200)])
         placed = PairedCounts.of(counts[0][order], counts[1][order], pair.formula)
-        found = counts_interval(placed, 0.95, 2000, 0, 1, interval == "bca")
-        assert np.allclose(found, [wanted.low, wanted.high], rtol=1e-9)
+        found = counts_interval(placed, 0.95, interval, threads=1)
+        assert (found.low, found.high) == pytest.approx((wanted.low, wanted.high), rel=1e-9)
+        assert (found.kind, found.note) == (wanted.interval, wanted.interval_note)
         assert math.isclose(swap_p(placed, 10_000, 0, 1), wanted.p)
 
 
@@ -201,7 +207,7 @@ def test_segments_and_rows_on_one_side():
 
 
 def test_undefined_values():
-    """F1 of abstaining over rows that say nothing of it: no figure, no error; a sample without any is left out."""
+    """F1 of abstaining over rows that say nothing of it: no figure, no interval, no error."""
     answers = {"id": range(30), "answer": ["Rome"] * 30, "answerable": [True] * 30, "language": ["en"] * 30}
     one = scored(answers, "abstained,abstention_f1")
     found = fm.compare([one, one], metrics="abstention_f1")[0]
@@ -211,7 +217,10 @@ def test_undefined_values():
         "abstained,abstention_f1",
     )
     found = fm.compare([some, some], metrics="abstention_f1")[0]
-    assert (found.delta, found.p, found.low, found.high) == (0, 1, 0, 0)
+    assert (found.delta, found.p, found.interval) == (0, 1, "none")
+    assert found.interval_note == "no interval: the metric is undefined without one of the rows"
+    resampled = fm.compare([some, some], metrics="abstention_f1", interval="percentile")[0]
+    assert math.isnan(resampled.low)
 
 
 def test_one_row_and_no_row():
@@ -264,3 +273,35 @@ def test_a_gate_judges_the_drop_of_a_corpus_metric():
     checked = next(iter(fm.gate(RUNS["old"], rule, baseline=RUNS["new"])))
     assert (checked.value, checked.low, checked.high) == (-found.delta, -found.high, -found.low)
     assert checked.met == (checked.high <= 1.5)
+
+
+@given(st.sampled_from(CORPUS), st.integers(1, 8), st.integers(0, 10**6), st.integers(0, 1))
+def test_p_does_not_depend_on_the_direction_and_is_that_of_all_patterns(name, n, seed, extra):
+    """Signed sums of differences of one sign are negative too."""
+    pool = np.array(counts_of(RUNS["old"], name))
+    first = pool[np.random.default_rng(seed).integers(0, len(pool), n)]
+    second = first + extra * (first.max(axis=1, keepdims=True) > 0)
+
+    def formula(sums):
+        return many_values(name, sums)
+
+    there, back = (PairedCounts.of(*both, formula) for both in ((first, second), (second, first)))
+    values = []
+    for keep in itertools.product([True, False], repeat=n):
+        both = [np.where(np.array(keep)[:, None], *two).sum(axis=0) for two in ((first, second), (second, first))]
+        a, b = formula(np.stack(both))
+        values.append(abs(b - a))
+    delta = abs(there.values[1] - there.values[0])
+    exact = math.nan if math.isnan(delta) else np.mean([not one < delta * (1 - 1e-12) for one in values])
+    for pair in (there, back):
+        assert swap_p(pair, 2**n, 0, 1) == exact or math.isnan(exact)
+    random = [swap_p(pair, 2**n // 4 + 20, 3, 1) for pair in (there, back)]
+    assert random[0] == random[1] or math.isnan(exact)
+
+
+def test_one_more_word_in_every_row_has_the_same_p_both_ways():
+    longer = {**OLD, "answer": [None if one is None else f"{one} word" for one in OLD["answer"]]}
+    runs = {"old": RUNS["old"], "longer": scored(longer)}
+    there = fm.compare(runs, metrics="corpus_bleu")[0]
+    back = fm.compare(dict(reversed(runs.items())), metrics="corpus_bleu")[0]
+    assert there.p == back.p < 0.01

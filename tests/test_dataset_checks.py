@@ -35,6 +35,8 @@ FAULTS = {
     "other script": ({"answer": "В течение тридцати дней."}, 1),
     "contradicting labels": ({"question": GOOD["question"], "answerable": False}, 2),
 }
+LIST_CHECKS = {"reference is a list": "reference", "contexts are a list": "contexts"}
+NONE = dict.fromkeys([*FAULTS, *LIST_CHECKS], 0)
 
 
 def counts(rows, **options):
@@ -42,10 +44,19 @@ def counts(rows, **options):
 
 
 def test_good_rows_have_no_findings():
-    assert counts([GOOD, OTHER]) == dict.fromkeys(FAULTS, 0)
+    assert counts([GOOD, OTHER]) == NONE
     assert fm.check_dataset([GOOD, OTHER]).clean
     short = {**OTHER, "answer": "30 days", "contexts": ["30 days"], "reference": "cost"}
-    assert counts([GOOD, short]) == dict.fromkeys(FAULTS, 0)
+    assert counts([GOOD, short]) == NONE
+
+
+@pytest.mark.parametrize("name", LIST_CHECKS)
+@pytest.mark.parametrize("text", ['["30 days", "a month"]', "['30 days']", "[]"])
+def test_lists_as_text_are_found_in_columns_of_text(name, text):
+    column = LIST_CHECKS[name]
+    table = [{**row, "reference": "30 days", "contexts": "Within 30 days."} for row in (GOOD, OTHER)]
+    assert counts(table) == NONE
+    assert counts([*table, {**table[0], "id": "3", "question": "And?", column: text}]) == NONE | {name: 1}
 
 
 @pytest.mark.parametrize("name", FAULTS)
@@ -55,7 +66,7 @@ def test_each_fault_is_found_and_no_other(name, place):
     table = [GOOD, OTHER]
     table.insert(place, {**OTHER, "id": "3", "question": "And what else?", **change})
     found = fm.check_dataset(table)
-    expected = dict.fromkeys(FAULTS, 0) | {name: rows}
+    expected = NONE | {name: rows}
     if name == "contradicting labels":
         expected["duplicate"] = 1
     assert {one.check: one.rows for one in found.findings} == expected
@@ -69,7 +80,7 @@ def test_labels_of_any_type_and_rows_without_values():
     assert counts(rows, labels="verdict") == {"duplicate": 1, "contradicting labels": 2}
     assert counts(rows) == {"duplicate": 1}
     empty = {"question": [None, None], "answer": [None, ""], "contexts": [None, []], "reference": [None, [None]]}
-    assert counts(empty) == {name: 2 * (name == "empty contexts") for name in list(FAULTS)[1:7]}
+    assert counts(empty) == {name: 2 * (name == "empty contexts") for name in [*list(FAULTS)[1:7], *LIST_CHECKS]}
     with pytest.raises(ColumnError, match=r"^labels='verdct': unknown column 'verdct'; did you mean 'verdict'"):
         fm.check_dataset(rows, labels="verdct")
 
@@ -151,6 +162,7 @@ def test_labels_that_are_canonical_columns_and_text():
         "duplicate": 1,
         "reference in question": 0,
         "answer cut off": 0,
+        "reference is a list": 0,
         "other script": 0,
         "contradicting labels": 2,
     }
@@ -180,7 +192,6 @@ def test_near_duplicates_of_a_sample():
 
 
 def test_languages_of_question_and_answer():
-    pytest.importorskip("py3langid")
     rows = {
         "question": ["How long may I return a kettle?", "How long may I return a kettle?", "Who?", None],
         "answer": [

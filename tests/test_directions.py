@@ -33,6 +33,10 @@ ROWS = SHARED | {
     "prompt_tokens": [10, 20],
     "completion_tokens": [10, 20],
     "total_tokens": [20, 40],
+    "judge_answer_faithfulness": [1.0, 0.0],
+    "judge_answer_relevance": [1.0, 0.0],
+    "judge_correctness": [5.0, 1.0],
+    "judge_e2e": [1.0, 0.0],
 }
 TELLING = [name for name, metric in REGISTRY.items() if metric.better is not None]
 SILENT = {
@@ -63,7 +67,9 @@ def test_neutral_metrics_have_no_direction():
 def test_the_good_answer_scores_better(name):
     metric, rows = REGISTRY[name], ROWS | OTHERS.get(name, {})
     if (metric.keeps or "").startswith("repeats."):
-        good, bad = (getattr(fm, name)(*(REPEATED[column][place] for column in metric.needs)).score for place in (0, 1))
+        good, bad = (
+            getattr(fm, name)(*(REPEATED[column][place] for column in metric.required)).score for place in (0, 1)
+        )
     elif metric.level == "corpus":
         good, bad = (getattr(fm, name)(*([rows[column][place]] for column in metric.needs)).score for place in (0, 1))
     else:

@@ -106,11 +106,11 @@ def test_shell_lines_of_the_readme_run(folder: Path, monkeypatch: pytest.MonkeyP
         done = program(*shlex.split(line, comments=True)[1:])
         assert (done.code, done.err) == (int("exit code 1" in line), ""), line
         assert done.out
-    assert "keyword_recall.drop <= 0.02  0.0746 [0.0468, 0.1054]  292  FAILED" in done.out
+    assert "keyword_recall.drop <= 0.02  0.0746 [0.0444, 0.1092]  292         0  FAILED" in done.out
+    assert "token_f1: 8 rows that the run failed to score count as 0" in done.out
 
 
 def test_the_first_steps_run(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    pytest.importorskip("wordllama")
     monkeypatch.chdir(folder)
     names: dict[str, object] = {}
     for language, block in re.findall(r"^```(python|sh)\n(.*?)^```$", read("docs/first_steps.md"), re.M | re.S):
@@ -169,11 +169,12 @@ def test_markdown_of_a_docstring() -> None:
 def test_stale_pages_are_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture) -> None:
     shutil.copy(ROOT / "README.md", tmp_path)
     (tmp_path / "docs").mkdir()
-    shutil.copy(ROOT / "docs" / "scaling.md", tmp_path / "docs")
+    for name in ("ranking.md", "scaling.md"):
+        shutil.copy(ROOT / "docs" / name, tmp_path / "docs")
     monkeypatch.setattr(docs, "ROOT", tmp_path)
     assert _main(monkeypatch, "--check") == 1
     assert "docs/metrics.md: out of date" in capsys.readouterr().out
-    assert [path.name for path in (tmp_path / "docs").iterdir()] == ["scaling.md"]
+    assert sorted(path.name for path in (tmp_path / "docs").iterdir()) == ["ranking.md", "scaling.md"]
     assert _main(monkeypatch) == 0
     assert _main(monkeypatch, "--check") == 0
     (tmp_path / "docs" / "cli.md").write_text("old")
@@ -238,3 +239,10 @@ def test_throughput_without_results(tmp_path: Path, capsys: pytest.CaptureFixtur
     assert throughput.between_markers(text, "new") == text.replace("old", "new")
     with pytest.raises(ValueError, match="expected one"):
         throughput.between_markers("no markers", "new")
+
+
+def test_first_screen_installs_what_its_commands_need() -> None:
+    """In a clone: nothing is released, and ``report`` is the only extra that a command there needs."""
+    install, commands = blocks("README.md", "sh")[:2]
+    assert shlex.split(install, comments=True) == ["pip", "install", ".[report]"]
+    assert {line.split()[1] for line in commands.splitlines()} & {"report", "judge", "plot", "project"} == {"report"}

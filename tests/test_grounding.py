@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import math
-import os
 import re
 import time
-from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
@@ -21,7 +19,6 @@ from fastmetrics.metrics.grounding import grounding_evidence
 from fastmetrics.plan.plan import plan
 from fastmetrics.vectors.embedder import Embedder
 
-DATA = os.environ.get("FASTMETRICS_DATA")
 WORDS = ["Apples", "Bread", "Cheese", "Dates"]
 
 
@@ -216,14 +213,13 @@ def test_options_are_checked():
         grounding_evidence(["a"], [["b"], ["c"]])
 
 
-@pytest.mark.skipif(not DATA, reason="FASTMETRICS_DATA is not set")
-def test_cosine_separates_supported_claims():
+def test_cosine_separates_supported_claims(data_folder):
     from pyarrow import parquet
 
-    rows = parquet.read_table(Path(DATA) / "dev" / "expertqa_claims.parquet").to_pylist()
+    rows = parquet.read_table(data_folder / "dev" / "expertqa_claims.parquet").to_pylist()
     rows = [row for row in rows if row["contexts_have_text"] and row["contexts"] and row["human_support"] != "N/A"]
     answers = [re.sub(r"\s*\[\d+\]", "", row["answer"]).strip().rstrip(".") + " [1]." for row in rows]
-    model = Embedder(f"model2vec:{DATA}/models/potion-base-4m-int8")
+    model = Embedder(f"model2vec:{data_folder}/models/potion-base-4m-int8")
     table = grounding_evidence(answers, [[" ".join(row["contexts"])] for row in rows], embedder=model)
     best = np.full(len(rows), -1.0)
     np.fmax.at(best, table["row"].to_numpy(), table["cosine"].to_pandas().to_numpy(float))

@@ -91,7 +91,7 @@ def test_a_header_alone_gives_no_rows_and_every_metric(tmp_path):
     (tmp_path / "t.csv").write_text("id,answer,reference\n")
     assert scored("t.csv", *METRICS) == {"id": [], "token_f1": [], "exact_match": []}
     printed = program("summarize", "o.parquet").out
-    assert printed.count("–") == 8
+    assert printed.count("–") == 9
     assert "token_f1" in printed
 
 

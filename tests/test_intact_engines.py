@@ -10,6 +10,7 @@ from fastmetrics.engines import spark
 from fastmetrics.engines.outside_rows import Rows, pack, plan_rows
 from fastmetrics.engines.ray_datasets import BatchWorker, _batches, _pack
 from fastmetrics.errors import InputError
+from tests.optional_parts import needs
 from tests.test_intact import DAMAGED, UNWRITABLE
 
 WRITABLE = sorted(set(DAMAGED) - UNWRITABLE)
@@ -79,9 +80,9 @@ class Frame:
             yield from batch.to_pylist()
 
 
+@needs("pyspark")
 @pytest.mark.parametrize("name", WRITABLE)
 def test_batches_of_spark_that_come_to_this_process_are_checked(name):
-    pytest.importorskip("pyspark")
     table, spoil = damaged(name)
     frame = Frame(table.to_batches())
     spoil()

@@ -5,12 +5,14 @@ from __future__ import annotations
 import json
 import math
 import re
+from collections import Counter
 
+import pyarrow as pa
 import pytest
 
 import fastmetrics as fm
-from fastmetrics.errors import ServiceError
-from tests.judge_server import FAULTS, drawn, judge_server, shares, user_message
+from fastmetrics.errors import OptionError, ServiceError
+from tests.judge_server import FAULTS, completion, drawn, grade, judge_server, shares, user_message
 from tests.program import jsonl, program
 
 
@@ -27,9 +29,9 @@ def written(path, count, start=0):
 
 
 def judged(folder, judge, path, name="o", **more):
-    """The rows of a file judged with little patience, as dicts, and the run."""
+    """The rows of a file judged with short pauses, as dicts, and the run."""
     output = {key: more.pop(key) for key in ("resume", "overwrite") if key in more}
-    usual = {"store": folder / "s.sqlite", "timeout": 1.0, "pause": 0.01, "base_url": judge.url, **more}
+    usual = {"store": folder / "s.sqlite", "timeout": 30.0, "pause": 0.01, "base_url": judge.url, **more}
     made = fm.judge_files(path, folder / f"{name}.jsonl", fm.JudgeSettings("safety", "m", **usual), **output)
     rows = [json.loads(line) for line in (folder / f"{name}.jsonl").read_text().splitlines()]
     return rows, made
@@ -177,21 +179,164 @@ def test_structured_output_falls_back_to_plain_requests(tmp_path):
         assert judge.count <= 22
 
 
+PROSE = "I think this answer is quite good."
+
+
+def test_judge_stops_if_no_first_reply_has_a_score(tmp_path):
+    path = written(tmp_path / "rows.jsonl", 300)
+    with judge_server(reply=lambda body: PROSE) as judge:
+        options = ["--model", "m", "--base-url", judge.url, "--rubric", "safety", "--store", tmp_path / "s.sqlite"]
+        command = ["judge", path, "-o", tmp_path / "o.jsonl", *options]
+        done = program(*command)
+        assert (done.code, done.out, judge.count) == (7, "", 20)
+        assert "none of the first 20 replies of 'm' has a score" in done.err
+        assert PROSE in done.err
+        assert "--max-unparsed 0" in done.err
+        assert "--parameters" in done.err
+        assert not (tmp_path / "o.jsonl").exists()
+        again = program(*command, "--resume")  # the stored replies say the same, at no cost
+        assert (again.code, judge.count) == (7, 20)
+        with pytest.raises(ServiceError, match=r"none of the first 20 replies .* max_unparsed=0"):
+            judged(tmp_path, judge, path)
+        assert judge.count == 20
+        judge.reply = grade
+        rows, _ = judged(tmp_path, judge, path, retry="unparsed", resume=True)
+        assert (statuses(rows), judge.count) == (["ok"] * 300, 320)
+
+
+def test_limit_of_replies_without_score_can_be_set_or_removed(tmp_path):
+    path = written(tmp_path / "rows.jsonl", 60)
+    with judge_server(reply=lambda body: PROSE) as judge:
+        with pytest.raises(ServiceError, match="none of the first 6 replies"):
+            judged(tmp_path, judge, path, max_unparsed=6)
+        assert judge.count == 6
+        options = ["--model", "m", "--base-url", judge.url, "--rubric", "safety", "--store", tmp_path / "s.sqlite"]
+        done = program("judge", path, "-o", tmp_path / "o.jsonl", *options, "--max-unparsed", 0)
+        assert (done.code, judge.count) == (0, 120)
+        rows = [json.loads(line) for line in (tmp_path / "o.jsonl").read_text().splitlines()]
+        assert statuses(rows) == ["unparsed"] * 60
+        with pytest.raises(OptionError, match="max_unparsed=-1: expected a whole number from 0"):
+            judged(tmp_path, judge, path, max_unparsed=-1)
+
+
+@pytest.mark.parametrize("n", [0, 1, 2, 5, 9])
+def test_few_rows_without_a_score_are_no_error(tmp_path, n):
+    table = {"id": list(range(n)), "question": [f"{k}" for k in range(n)], "answer": ["a"] * n}
+    columns = {name: pa.array(values, pa.int64() if name == "id" else pa.string()) for name, values in table.items()}
+    with judge_server(reply=lambda body: PROSE) as judge:
+        made = fm.judge(pa.table(columns), "safety", model="m", base_url=judge.url, store=tmp_path / "s.sqlite")
+    assert made["judge_safety_status"].to_pylist() == ["unparsed"] * n
+
+
+def test_one_score_among_the_first_replies_lets_the_run_go_on(tmp_path):
+    path = written(tmp_path / "rows.jsonl", 300)
+
+    def reply(body):
+        return grade(body) if number_in(user_message(body)) in (9, 200) else PROSE
+
+    with judge_server(reply=reply) as judge:
+        rows, _ = judged(tmp_path, judge, path, concurrency=64)
+        assert Counter(statuses(rows)) == {"unparsed": 298, "ok": 2}
+        assert judge.count == 598
+
+
+def test_equal_prompts_and_refusals_are_no_evidence_against_a_judge(tmp_path):
+    table = {"question": ["q"] * 200, "answer": ["a"] * 199 + ["b"]}
+    options = {"model": "m", "store": tmp_path / "s.sqlite"}
+    with judge_server(reply=lambda body: PROSE) as judge:
+        fm.judge(table, "safety", base_url=judge.url, **options)
+        assert judge.count == 4
+    table = {"question": ["q"] * 60, "answer": [f"{n}" for n in range(60)]}
+    with judge_server(reply=lambda body: completion(None, refusal="no")) as judge:
+        made = fm.judge(table, "safety", base_url=judge.url, **options)
+        assert set(made["judge_safety_status"].to_pylist()) == {"refused"}
+
+
+def test_replies_cut_at_the_token_limit_stop_a_judge(tmp_path):
+    table = {"question": ["q"] * 60, "answer": [f"{n}" for n in range(60)]}
+    with judge_server(draw=lambda body, seen: "truncated") as judge:
+        with pytest.raises(ServiceError, match=r"one of them, cut at the token limit, is '{\"reason\": \"it is'"):
+            fm.judge(table, "safety", model="m", base_url=judge.url, store=tmp_path / "s.sqlite")
+        assert judge.count == 20
+
+
 def test_budget_limits_calls_and_cost(tmp_path):
     path = written(tmp_path / "rows.jsonl", 50)
     prices = {"m": {"input": 100.0, "output": 1000.0}}  # 0.01 + 0.02 per call
+    parameters = {"max_tokens": 20}
     with judge_server() as judge:
-        rows, made = judged(tmp_path, judge, path, max_calls=20)
+        rows, made = judged(tmp_path, judge, path, max_calls=20, parameters=parameters)
         assert (judge.count, made.spending.ended) == (20, True)
+        assert made.spending.refusal == "the limit of 20 requests is reached"
         assert sorted(statuses(rows)) == ["budget"] * 30 + ["ok"] * 20
         assert made.summary["judge_safety"].n_error == 30
-        rows, made = judged(tmp_path, judge, path, max_cost=0.6, prices=prices, concurrency=3, overwrite=True)
+        options = {"max_cost": 0.6, "prices": prices, "concurrency": 3, "parameters": parameters}
+        rows, made = judged(tmp_path, judge, path, overwrite=True, **options)
         spent = made.spending
         assert (spent.found, judge.count) == (20, 20 + spent.requests)
         assert 0.03 <= spent.cost <= 0.6
         assert spent.cost == pytest.approx(0.03 * spent.replies)
-        rows, made = judged(tmp_path, judge, path, overwrite=True)
+        rows, made = judged(tmp_path, judge, path, overwrite=True, parameters=parameters)
         assert (statuses(rows), judge.count, made.spending.ended) == (["ok"] * 50, 50, False)
+
+
+def costly(tokens, usage=True):
+    """A reply of so many completion tokens, which the server counts or not."""
+    body = completion('{"score": 3, "reason": "so"}')
+    body["usage"] = {"prompt_tokens": 0, "completion_tokens": tokens} if usage else None
+    return body
+
+
+PER_REPLY = {"m": {"input": 0.0, "output": 1000.0}}  # 1 for a reply of 1,000 tokens
+
+
+@pytest.mark.parametrize(("usage", "replies"), [(True, 5), (False, 5)])
+def test_calls_in_flight_do_not_exceed_the_limit_of_the_cost(tmp_path, usage, replies):
+    path = written(tmp_path / "rows.jsonl", 100)
+    with judge_server(reply=lambda body: costly(1000, usage), delay=0.05) as judge:
+        options = {"max_cost": 5.0, "prices": PER_REPLY, "parameters": {"max_tokens": 1000}}
+        rows, made = judged(tmp_path, judge, path, **options)
+        assert (judge.count, made.spending.requests) == (replies, replies)
+        assert made.spending.cost == (5.0 if usage else 0.0)
+        assert made.spending.uncounted == (0 if usage else 5)
+        assert Counter(statuses(rows)) == {"ok": 5, "budget": 95}
+        reason = "one more call may cost 1 (a reply of 1,000 tokens), which might exceed the limit of 5"
+        assert made.spending.refusal == reason
+        assert rows[-1]["judge_safety_reason"] == "the budget is spent"
+
+
+def test_replies_shorter_than_reserved_leave_their_cost_to_other_calls(tmp_path):
+    path = written(tmp_path / "rows.jsonl", 100)
+    with judge_server(reply=lambda body: costly(20), delay=0.005) as judge:
+        options = {"max_cost": 3.0, "prices": PER_REPLY, "parameters": {"max_tokens": 1000}}
+        rows, made = judged(tmp_path, judge, path, **options)  # 2 in all, up to 3 calls at a time
+        assert (statuses(rows), made.spending.ended) == (["ok"] * 100, False)
+        assert judge.most_under_way <= 3
+        assert made.spending.cost == pytest.approx(2.0)
+
+
+def test_retries_and_second_requests_are_within_the_limit_of_the_cost(tmp_path):
+    path = written(tmp_path / "rows.jsonl", 40)
+
+    def reply(body):
+        return completion(PROSE) | {"usage": costly(1000)["usage"]} if len(body["messages"]) == 2 else costly(1000)
+
+    with judge_server(reply=reply, draw=lambda body, seen: "500" if seen == 0 else None) as judge:
+        options = {"max_cost": 7.0, "prices": PER_REPLY, "parameters": {"max_completion_tokens": 1000}}
+        _, made = judged(tmp_path, judge, path, **options)
+        assert (made.spending.cost, made.spending.replies, made.spending.ended) == (7.0, 7, True)
+
+
+def test_limit_below_the_cost_of_one_call_makes_none_and_says_so(tmp_path):
+    path = written(tmp_path / "rows.jsonl", 3)
+    (tmp_path / "prices.json").write_text(json.dumps(PER_REPLY))
+    with judge_server() as judge:
+        options = ["--model", "m", "--base-url", judge.url, "--rubric", "safety", "--store", tmp_path / "s.sqlite"]
+        command = ["judge", path, "-o", tmp_path / "o.jsonl", *options, "--max-cost", 4]
+        done = program(*command, "--prices", tmp_path / "prices.json")
+        assert (done.code, judge.count) == (0, 0)
+        assert "one more call may cost 4.096 (a reply of 4,096 tokens), which might exceed the limit of 4" in done.err
+        assert "run again with --overwrite" in done.err
 
 
 def test_retries_count_as_calls(tmp_path):

@@ -9,6 +9,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import fastmetrics as fm
+from fastmetrics.derive.dry_run import estimate_judging
 from tests.judge_server import judge_server, user_message
 from tests.program import jsonl
 
@@ -21,7 +22,7 @@ def _environment(monkeypatch):
 def asked(folder, reply, rubric, **columns):
     """The judgements of a table by a judge that replies so, and the judge."""
     with judge_server(reply=reply) as judge:
-        made = fm.judge(columns, rubric, model="m", base_url=judge.url, store=folder / "s.sqlite")
+        made = fm.judge(columns, rubric, model="m", base_url=judge.url, endpoint="e", store=folder / "s.sqlite")
     return made, judge
 
 
@@ -63,7 +64,8 @@ def test_the_score_of_claims_is_the_share_of_the_supported_ones(tmp_path):
     assert math.isclose(found.mean, 2 / 3)
     path = jsonl(tmp_path / "r.jsonl", *({name: list(values)[n] for name, values in rows.items()} for n in range(4)))
     with judge_server(reply=reply) as judge:
-        settings = fm.JudgeSettings("supported_claims", "m", base_url=judge.url, store=tmp_path / "t.sqlite")
+        options = {"base_url": judge.url, "endpoint": "e", "store": tmp_path / "t.sqlite"}
+        settings = fm.JudgeSettings("supported_claims", "m", **options)
         summary = fm.judge_files(path, tmp_path / "o.parquet", settings).summary["judge_supported_claims"]
     assert fm.summarize_files(tmp_path / "o.parquet")["judge_supported_claims"] == summary == found
     assert pq.read_table(tmp_path / "o.parquet").equals(made.replace_schema_metadata())
@@ -88,10 +90,43 @@ def test_a_pair_is_asked_in_both_orders(tmp_path):
     made, judge = asked(tmp_path, longer, "preference", **rows)
     assert made["judge_preference"].to_pylist() == [1.0, 0.0, 0.5]
     assert made["judge_preference_scores"].to_pylist() == [[1.0, 1.0], [0.0, 0.0], [0.5, 0.5]]
-    assert len(judge.bodies) == 5  # equal answers are judged once
+    assert len(judge.bodies) == 4  # identical answers are not sent
     made, _ = asked(tmp_path / "other", first_place, "preference", **rows)
-    assert made["judge_preference_scores"].to_pylist() == [[1.0, 0.0]] * 3
+    assert made["judge_preference_scores"].to_pylist() == [[1.0, 0.0], [1.0, 0.0], [0.5, 0.5]]
     assert made["judge_preference"].to_pylist() == [0.5] * 3
+
+
+def test_identical_answers_are_a_tie_without_a_call(tmp_path):
+    rows = [
+        {"id": 1, "question": "q", "answer": "same", "other_answer": "same"},
+        {"id": 2, "question": "q", "answer": "a", "other_answer": "b"},
+        {"id": 3, "question": "q", "answer": "a", "other_answer": "a "},
+        {"id": 4, "question": "r", "answer": "", "other_answer": ""},
+        {"id": 5, "question": None, "answer": "same", "other_answer": "same"},
+    ]
+    path = jsonl(tmp_path / "pairs.jsonl", *rows)
+    with judge_server(reply=lambda body: '{"reason": "first", "better": "first"}') as judge:
+        settings = fm.JudgeSettings(
+            "preference", "m", repeats=2, base_url=judge.url, store=tmp_path / "s.sqlite"
+        )  # a judge that prefers the first place, so it flips on every pair
+        assert estimate_judging(path, settings).calls == 8
+        made = fm.judge_files(path, tmp_path / "o.parquet", settings, times=True)
+        assert (judge.count, made.spending.requests) == (8, 8)
+    judged = pq.read_table(tmp_path / "o.parquet")
+    assert judged["judge_preference"].to_pylist() == [0.5, 0.5, 0.5, 0.5, None]
+    assert judged["judge_preference_status"].to_pylist() == ["identical", "ok", "ok", "identical", "missing"]
+    assert judged["judge_preference_reason"][0].as_py() == "the two answers are identical: a tie; no call was made"
+    assert judged["judge_preference_prompt_tokens"].to_pylist() == [None, 400, 400, None, None]
+    assert judged["judge_preference_latencies_ms"][0].as_py() == [None] * 4
+    summary = made.summary["judge_preference"]
+    assert (summary.n, summary.n_missing, summary.n_error) == (4, 1, 0)
+    assert "judge_preference: 2 of 5 pairs of answers are identical: ties without a call" in made.summary.notes
+    assert fm.summarize_files(tmp_path / "o.parquet")["judge_preference"] == summary
+    report = fm.judge_report(tmp_path / "o.parquet")
+    (axis,) = report.axes
+    assert (axis.orders.n, axis.orders.n_identical, axis.orders.flips.value) == (4, 2, 1.0)
+    assert (axis.error_rate, axis.statuses["identical"]) == (0.0, 2)
+    assert "2 pairs of identical answers: ties, left out of the flips" in str(report)
 
 
 def test_a_pair_lacks_one_of_its_answers(tmp_path):

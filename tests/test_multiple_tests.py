@@ -13,7 +13,8 @@ from statsmodels.stats.multitest import multipletests
 
 from fastmetrics.kernels.stats.permuted_ranges import permuted_ranges
 from fastmetrics.stats.multiple_tests import compact_letters, corrected
-from fastmetrics.stats.paired_tests import Differences, randomisation_p
+from fastmetrics.stats.paired_tests import randomisation_p
+from fastmetrics.stats.sample import Sample
 from fastmetrics.stats.tukey import tukey_p
 
 P = st.lists(st.floats(0, 1) | st.sampled_from([0.0, 0.01, 0.05, 1.0]), min_size=1, max_size=12)
@@ -68,7 +69,7 @@ def test_tukey_of_two_systems_equals_fisher_test():
     rng = np.random.default_rng(3)
     a = rng.normal(0, 1, 50)
     b = a + rng.normal(0.25, 1, 50)
-    fisher = randomisation_p(Differences.of(b - a), 40_000, 0, 2)
+    fisher = randomisation_p(Sample.of(b - a), 40_000, 0, 2)
     assert tukey_p(np.stack([a, b], 1), 40_000, 0)[0, 1] == pytest.approx(fisher, abs=0.015)
 
 

@@ -13,12 +13,13 @@ from fastmetrics.errors import ColumnError, OptionError, UnknownNameError
 from fastmetrics.errors.spelling import FEW, fold, nearest, suggestion
 from fastmetrics.metrics import REGISTRY, SPELLINGS
 from fastmetrics.plan.plan import parse, plan
-from fastmetrics.retrieval.measures import FAMILIES, measure
+from fastmetrics.retrieval.measure_families import FAMILIES
+from fastmetrics.retrieval.measures import measure
 from tests.program import jsonl, program
 
 SAME = [
     ("mrr", "reciprocal_rank", None),
-    ("answer_relevancy", "answer_relevance", None),
+    ("relevance", "answer_relevance", None),
     ("structure", "structure_score", None),
     ("MRR@10", "reciprocal_rank", 10),
     ("map", "average_precision", None),
@@ -75,7 +76,7 @@ TEXTS = {"answer": ["a b"], "reference": ["a"]}
 @pytest.mark.parametrize(("typed", "name", "k"), SAME)
 def test_synonym_resolves_to_the_metric(typed, name, k):
     score = parse(typed)
-    assert (score.name, score.metric.name) == (typed, name)
+    assert (score.name, score.metric.name) == (name + ("" if k is None else f"@{k}"), name)
     assert score.options == REGISTRY[name].defaults | ({} if k is None else {"k": k})
 
 
@@ -99,9 +100,40 @@ def test_related_name_suggests_the_metric(typed, first):
     with pytest.raises(UnknownNameError) as caught:
         parse(typed)
     said = str(caught.value)
-    suggested = said.partition("did you mean ")[2].replace("?", "").replace(" or ", ", ").split(", ")
+    suggested = said.partition("did you mean ")[2].partition("?")[0].replace(" or ", ", ").split(", ")
     assert suggested[: len(first)] == [repr(name) for name in first]
     assert len(suggested) <= 3
+
+
+DIFFERENT = [
+    (
+        "answer_relevancy",
+        "'answer_relevance'? The answer_relevancy of ragas has a model write questions from the answer",
+    ),
+    (
+        "Answer-Relevancy",
+        "'answer_relevance'? The answer_relevancy of ragas has a model write questions from the answer",
+    ),
+    ("bert_score", "'semantic_similarity'? BERTScore compares the embeddings of words"),
+    ("context_recall", "'retrieval_recall'? The context_precision and context_recall of ragas let a model judge texts"),
+    ("faithfulness", "'judge_answer_faithfulness'? The faithfulness of ragas and of a judge is a model's reading"),
+]
+
+
+@pytest.mark.parametrize(("typed", "says"), DIFFERENT)
+def test_a_name_of_another_number_is_no_alias_and_the_error_says_the_difference(typed, says):
+    for refused in (lambda: parse(typed), lambda: fm.score({"question": ["a"], "answer": ["a"]}, typed)):
+        with pytest.raises(UnknownNameError) as caught:
+            refused()
+        assert says in str(caught.value)
+        assert str(caught.value).endswith(".")
+    if typed.isidentifier():
+        with pytest.raises(AttributeError) as caught:
+            getattr(fm, typed)
+        assert says.partition("? ")[2] in str(caught.value)
+    done = program("metrics", typed)
+    assert done.code == 2
+    assert says in " ".join(done.err.split())
 
 
 @pytest.mark.parametrize("typed", ["zzz", "meteor", "x" * 10_000, "q", "日本語", "_", "foo_f1", "-"])
@@ -124,13 +156,14 @@ def test_at_most_three_names_are_suggested():
 @pytest.mark.parametrize("typed", ["mrr", "MRR@10", "P@5", "recall_at_5", "hit@5", "nDCG@10", "map", "f1@5"])
 def test_score_and_rank_accept_the_same_names(tmp_path, typed):
     scores = fm.score(RANKED, metrics=[typed])
-    assert scores.column_names == [typed]
+    name = parse(typed).name
+    assert scores.column_names == [name]
     found = fm.rank({"q": {"a": 2, "b": 1}}, {"q": {"b": 1}}, typed)
-    assert found.mean[typed] == scores[typed][0].as_py()
+    assert found.mean[typed] == scores[name][0].as_py()
     table = jsonl(tmp_path / "t.jsonl", {name: column[0] for name, column in RANKED.items()})
     done = program("score", table, "-o", tmp_path / "o.parquet", "-m", typed)
     assert (done.code, done.err) == (0, "")
-    assert done.out.splitlines()[1].split()[0] == typed
+    assert done.out.splitlines()[1].split()[0] == name
     assert program("summarize", tmp_path / "o.parquet").out.strip() in done.out
     assert program("metrics", typed).out.split(":")[0] == parse(typed).metric.name
 

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import os
-from pathlib import Path
-
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -17,8 +14,6 @@ from fastmetrics.core.batch_sizes import SIZES
 from fastmetrics.vectors.neighbors import DISTANCES, METHODS, Index, nearest
 
 pytestmark = pytest.mark.slow
-
-DATA = os.environ.get("FASTMETRICS_DATA")
 
 
 def clusters(rows, dim, *, seed=0, centres=20, size=0.4):
@@ -209,9 +204,8 @@ def test_non_finite_corpus_rows_are_never_found():
     assert (found.ids[:, 99] == -1).all()
 
 
-@pytest.mark.skipif(not DATA, reason="FASTMETRICS_DATA is not set")
-def test_neighbours_of_real_embeddings_share_the_intent():
-    table = parquet.read_table(Path(DATA) / "dev" / "banking77_embeddings.parquet")
+def test_neighbours_of_real_embeddings_share_the_intent(data_folder):
+    table = parquet.read_table(data_folder / "dev" / "banking77_embeddings.parquet")
     labels = np.array(table["label_intent"].to_pylist())
     found = nearest(table, k=1)
     assert np.mean(labels[found.ids[:, 0]] == labels) == pytest.approx(0.85, abs=0.02)

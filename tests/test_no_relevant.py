@@ -25,8 +25,8 @@ NAMES = {
     "hit_rate": "success",
     "reciprocal_rank": "mrr",
     "retrieval_recall": "recall",
-    "precision@1": "P@1",
-    "f1@2": "f1@2",
+    "retrieval_precision@1": "P@1",
+    "retrieval_f1@2": "f1@2",
     "average_precision": "map",
     "r_precision": "Rprec",
     "ndcg": "ndcg",
@@ -35,7 +35,7 @@ NAMES = {
 
 def option(spec: str, value: str) -> str:
     name, at, k = spec.partition("@")
-    return f"{name}(no_relevant='{value}'){at}{k}"
+    return f"{name}{at}{k}(no_relevant='{value}')"
 
 
 @pytest.mark.parametrize("value", ["zero", "undefined"])
@@ -60,9 +60,9 @@ def test_default_is_undefined_in_score_and_zero_in_rank():
 
 def test_metrics_share_a_note_with_the_largest_count():
     (note,) = summarize(fm.score(ROWS, metrics="mrr,ndcg,recall@5")).notes
-    assert note.startswith("mrr, ndcg, recall@5: 2 of 4 scored rows (50 %) have")
+    assert note.startswith("reciprocal_rank, ndcg, retrieval_recall@5: 2 of 4 scored rows (50 %) have")
     (note,) = summarize(fm.score(ROWS, metrics="mrr,retrieval_recall(relevance_level=2)")).notes
-    assert note.startswith("mrr, retrieval_recall(relevance_level=2): up to 3 of 4 scored rows (75 %) have")
+    assert note.startswith("reciprocal_rank, retrieval_recall(relevance_level=2): up to 3 of 4 scored rows (75 %) have")
 
 
 def test_no_note_if_every_query_has_a_relevant_document():
@@ -115,11 +115,13 @@ def test_note_names_the_treatment_and_the_column():
     told = {}
     for value in (None, "zero", "undefined"):
         (told[value],) = summarize(fm.score(ROWS, metrics="mrr,ndcg@10", no_relevant=value)).notes
-        assert told[value].startswith("mrr, ndcg@10: 2 of 4 scored rows (50 %) have no relevant document and ")
+        assert told[value].startswith(
+            "reciprocal_rank, ndcg@10: 2 of 4 scored rows (50 %) have no relevant document and "
+        )
     assert told[None] == told["undefined"] != told["zero"]
     assert "score 0; no_relevant='undefined' excludes them" in told["zero"]
     both = summarize([fm.score(ROWS, metrics="mrr", no_relevant=value) for value in ("zero", "undefined")]).notes
-    assert [note.split(" have ")[0] for note in both] == ["mrr: 2 of 4 scored rows (50 %)"] * 2
+    assert [note.split(" have ")[0] for note in both] == ["reciprocal_rank: 2 of 4 scored rows (50 %)"] * 2
 
 
 @pytest.mark.parametrize("output", ["out.parquet", "out.csv", "out.jsonl", "out.arrow", "out/"])
@@ -130,7 +132,7 @@ def test_command_and_score_files_accept_no_relevant(table, output):
     assert "score 0" in note
     assert note in done.out
     made = fm.score_files("in.jsonl", "again.parquet", metrics="mrr,recall@1", no_relevant="zero").summary
-    assert made["mrr"].mean == summarize_files(output)["mrr"].mean == 0.5
+    assert made["reciprocal_rank"].mean == summarize_files(output)["reciprocal_rank"].mean == 0.5
     assert list(made.notes) == [note]
 
 
@@ -143,10 +145,12 @@ def test_invalid_values_raise_and_differing_files_are_noted(table):
         fm.score_files("in.jsonl", f"{value}.parquet", metrics="mrr", no_relevant=value)
     fm.score_files("in.jsonl", "usual.parquet", metrics="mrr")
     notes = fm.summarize_files(["undefined.parquet", "usual.parquet", "zero.parquet"]).notes
-    assert "option 'no_relevant' of 'mrr' is 'undefined' in undefined.parquet, 'zero' in zero.parquet" in notes
+    assert (
+        "option 'no_relevant' of 'reciprocal_rank' is 'undefined' in undefined.parquet, 'zero' in zero.parquet" in notes
+    )
 
 
 def test_profile_accepts_no_relevant(table):
-    assert list(fm.profile_files("in.jsonl", metrics="mrr", no_relevant="zero").metrics) == ["mrr"]
+    assert list(fm.profile_files("in.jsonl", metrics="mrr", no_relevant="zero").metrics) == ["reciprocal_rank"]
     done = program("profile", "in.jsonl", "-m", "mrr", "--no-relevant", "undefined", "--json")
     assert (done.code, done.err) == (0, "")

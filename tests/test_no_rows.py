@@ -60,9 +60,9 @@ def test_empty_match_output_is_readable(tmp_path, name):
     (tmp_path / "faq.csv").write_text("question,answer\na,b\n")
     done = program("match", "q.csv", "faq.csv", "-o", name)
     assert (done.code, done.err) == (0, "")
-    assert open_source(name).schema.names == ["id", "question", "answer", "score", "index", "latency_ms"]
+    assert open_source(name).schema.names == ["id", "question", "answer", "score", "index"]
     told = json.loads(program("summarize", name, "--json").out)
-    assert (told["n_rows"], list(told["metrics"])) == (0, ["score", "index", "latency_ms"])
+    assert (told["n_rows"], list(told["metrics"])) == (0, ["score", "index"])
 
 
 @pytest.mark.parametrize(

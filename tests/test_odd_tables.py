@@ -68,7 +68,6 @@ def test_string_option_equals_list_of_one_name(tmp_path):
     assert list(fm.rouge(["a"], ["a"], types="rougeL")) == ["rougeL_precision", "rougeL_recall", "rougeL_f1"]
     scores, labels = {"id": [1, 2, 3], "fit": [0.1, 0.2, 0.3]}, {"id": [3, 2, 1], "ann": [1, 1, 0]}
     assert list(fm.validate(scores, labels, metrics="fit", raters="ann", resamples=2)) == ["fit"]
-    pytest.importorskip("wordllama")
     assert fm.grounding_overlap(["Paris [1]."], [["Paris"]], cache=tmp_path / "cache").tolist() == [1.0]
 
 

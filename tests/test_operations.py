@@ -68,7 +68,7 @@ def test_round_with_null_makes_total_missing():
     """A sum without it would be too small, and fewer tokens are better."""
     summary = fm.summarize(fm.score({"prompt_tokens": LISTS, "completion_tokens": LISTS}, "total_tokens"))
     assert (summary["total_tokens"].n, summary["total_tokens"].n_missing) == (3, 4)
-    assert summary.figures["avg_total_tokens"] == (6 + 6 + 36) / 3
+    assert summary.figures["Avg Total Tokens"] == (6 + 6 + 36) / 3
 
 
 def test_total_tokens_needs_prompt_and_completion_tokens():

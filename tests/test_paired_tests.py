@@ -16,21 +16,16 @@ from statsmodels.stats.contingency_tables import mcnemar
 import fastmetrics as fm
 from fastmetrics.kernels.stats.resampled_sums import resampled_clusters, resampled_sums
 from fastmetrics.kernels.stats.sign_flips import flipped_sums
-from fastmetrics.stats.paired_tests import (
-    Differences,
-    bootstrap_interval,
-    detectable,
-    effect_size,
-    p_value,
-    randomisation_p,
-)
+from fastmetrics.stats.bootstrap_intervals import bootstrap_interval
+from fastmetrics.stats.paired_tests import detectable, effect_size, p_value, randomisation_p
+from fastmetrics.stats.sample import Sample
 
 RNG = np.random.default_rng(7)
 SOME = st.lists(st.sampled_from([0.0, 0.1, 0.2, 0.3, -0.1, -0.3, 0.5, 1.0, 1 / 3, 1e-9, 7e5]), min_size=1, max_size=9)
 
 
 def of(values, clusters=None):
-    return Differences.of(np.asarray(values, np.float64), None if clusters is None else np.asarray(clusters))
+    return Sample.of(np.asarray(values, np.float64), None if clusters is None else np.asarray(clusters))
 
 
 @given(SOME)
@@ -126,16 +121,16 @@ def test_bootstrap_draws_whole_clusters():
     assert {*zip(out.tolist(), rows.tolist(), strict=True)} == {*of_counts}
 
 
-@pytest.mark.parametrize("bca", [False, True])
-def test_intervals_agree_with_scipy(bca):
+@pytest.mark.parametrize("kind", ["percentile", "bca"])
+def test_intervals_agree_with_scipy(kind):
     values = RNG.exponential(1, 80) - 0.8
-    mine = bootstrap_interval(of(values), 0.9, 200_000, 1, 2, bca=bca)
+    mine = bootstrap_interval(of(values), kind, 0.9, 200_000, 1, 2)
     theirs = stats.bootstrap(
         (values,),
         np.mean,
         n_resamples=200_000,
         confidence_level=0.9,
-        method="BCa" if bca else "percentile",
+        method={"bca": "BCa"}.get(kind, kind),
         rng=np.random.default_rng(2),
         batch=10_000,
     ).confidence_interval
@@ -162,7 +157,7 @@ def test_p_is_1_without_differences_and_undefined_without_rows(test):
 def test_single_pair_has_p_1_and_undefined_interval():
     one = of([0.5])
     assert randomisation_p(one, 100, 0, 1) == 1.0
-    assert all(map(math.isnan, (*bootstrap_interval(one, 0.95, 100, 0, 1), effect_size(one.values), detectable(one))))
+    assert all(map(math.isnan, (*bootstrap_interval(one, "bca", 0.95, 100, 0, 1), effect_size(one), detectable(one))))
     assert math.isnan(p_value("t", one, 1, 0, 1))
 
 
@@ -172,20 +167,22 @@ def test_signs_of_a_cluster_flip_together():
     assert randomisation_p(of(values, clusters), 10, 0, 1) == 2 / 8
     assert randomisation_p(of([0.3, 0.7, 1.1]), 10, 0, 1) == 2 / 8
     alone = of(values, range(6))
-    assert alone.standard_error == pytest.approx(of(values).standard_error, rel=1e-9)
+    assert alone.spread.error == pytest.approx(of(values).spread.error, rel=1e-9)
     together = of(np.repeat([0.1, 0.5, -0.2, 0.4], 25), np.repeat(range(4), 25))
-    assert together.standard_error == pytest.approx(of([0.1, 0.5, -0.2, 0.4]).standard_error, rel=1e-9)
-    low, high = bootstrap_interval(together, 0.95, 4000, 0, 1)
-    assert (low, high) == pytest.approx(bootstrap_interval(of([0.1, 0.5, -0.2, 0.4]), 0.95, 4000, 0, 1), abs=0.06)
+    assert together.spread.error == pytest.approx(of([0.1, 0.5, -0.2, 0.4]).spread.error, rel=1e-9)
+    low, high = bootstrap_interval(together, "percentile", 0.95, 4000, 0, 1)
+    assert (low, high) == pytest.approx(
+        bootstrap_interval(of([0.1, 0.5, -0.2, 0.4]), "percentile", 0.95, 4000, 0, 1), abs=0.06
+    )
 
 
 @pytest.mark.parametrize("n", [21, 1000, 9000])
 def test_threads_do_not_change_results(n):
     values = RNG.normal(0, 1, n)
     clusters = np.arange(n) // 3
-    for differences in (of(values), of(values, clusters)):
+    for differences, kind in itertools.product((of(values), of(values, clusters)), ("bca", "studentised")):
         found = {
-            (randomisation_p(differences, 777, 1, t), *bootstrap_interval(differences, 0.9, 777, 1, t))
+            (randomisation_p(differences, 777, 1, t), *bootstrap_interval(differences, kind, 0.9, 777, 1, t))
             for t in (1, 2, 5)
         }
         assert len(found) == 1
@@ -193,7 +190,7 @@ def test_threads_do_not_change_results(n):
 
 def test_effect_size_and_detectable_difference_by_hand():
     values = np.array([0.0, 1.0, 2.0, 3.0])
-    assert effect_size(values) == pytest.approx(1.5 / np.std(values, ddof=1))
+    assert effect_size(of(values)) == pytest.approx(1.5 / np.std(values, ddof=1))
     error = np.std(values, ddof=1) / 2
     expected = (stats.t.ppf(0.975, 3) + stats.t.ppf(0.8, 3)) * error
     assert detectable(of(values)) == pytest.approx(expected, rel=1e-9)
@@ -205,6 +202,6 @@ def test_t_interval_equals_scipy():
     found = fm.compare({"a": {"id": range(50), "m": a}, "b": {"id": range(50), "m": b}}, interval="t", confidence=0.9)
     expected = stats.ttest_rel(b, a).confidence_interval(0.9)
     np.testing.assert_allclose([found[0].low, found[0].high], expected, rtol=1e-12)
-    assert "90 % t intervals" in str(found)
+    assert "90 % intervals: Student's t" in str(found)
     one = fm.compare({"a": {"id": [1], "m": [0.5]}, "b": {"id": [1], "m": [0.7]}}, interval="t")[0]
     assert np.isnan([one.low, one.high]).all()

@@ -7,12 +7,16 @@ import json
 import math
 
 import numpy as np
+import pandas as pd
+import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from scipy.optimize import minimize
 
 import fastmetrics as fm
 from fastmetrics.errors import InputError
+from fastmetrics.stats.mean_interval import mean_interval
+from fastmetrics.stats.sample import Sample
 
 WINS = [[0, 14, 18, 17], [8, 0, 12, 12], [8, 5, 0, 11], [1, 9, 5, 0]]
 CHOIX = [0.8408199107201232, 0.1260804478787562, -0.20730370749674107, -0.7595966511021383]
@@ -41,6 +45,42 @@ def test_position_biased_judge_always_flips():
     found = fm.pairwise(["A"] * 9, ["B"] * 9)
     assert (found.win_rate.value, found.flips.value, found.first_place.value) == (0.5, 1.0, 1.0)
     assert found.flips.low > 0.6
+
+
+def test_repeats_of_a_row_are_one_row():
+    first, second = ["A", "B", "tie"] * 30, ["A", "A", "tie"] * 30
+    rows = [row for row in range(30) for _ in range(3)]
+    repeated = fm.pairwise(first, second, rows=rows)
+    assert (repeated.n, repeated.n_one_order, repeated.n_none) == (30, 0, 0)
+    assert (repeated.win_rate.value, repeated.flips.value) == pytest.approx((2 / 3, 1 / 3))
+    assert repeated.flips.note == "at least the level: all values agree"  # every row has the same share of flips
+    assert fm.pairwise(first, second, rows=list(range(90))) == fm.pairwise(first, second)
+    partial = fm.pairwise(["A", None, "A", None], ["A", None, None, None], rows=[1, 1, 2, 3])
+    assert (partial.n, partial.n_one_order, partial.n_none) == (1, 1, 1)
+    with pytest.raises(InputError, match="2 pairs of verdicts, but rows= has 1"):
+        fm.pairwise(["A", "A"], ["A", "A"], rows=[1])
+
+
+@pytest.mark.parametrize("kind", [list, np.array, pa.array, pd.Series, lambda marks: pa.chunked_array([marks])])
+def test_identical_answers_count_in_the_win_rate_only(kind):
+    first, second = ["A", "A", "tie", "tie", "B"], ["A", "B", "tie", "tie", None]
+    found = fm.pairwise(first, second, identical=kind([False, False, False, True, False]))
+    assert (found.n, found.n_identical, found.n_one_order) == (4, 1, 1)
+    assert found.win_rate == fm.pairwise(first, second).win_rate
+    assert found.win_rate.value == 2.5 / 4
+    wins = mean_interval(Sample.of(np.array([1.0, 0.5, 0.5, 0.5]), bounds=(0.0, 1.0)))
+    assert (found.win_rate.low, found.win_rate.high) == (wins.low, wins.high)
+    assert (found.flips.value, found.flips.interval) == (1 / 3, "exact")
+    assert found.first_place == fm.pairwise(first, second).first_place
+
+
+def test_only_identical_answers_leave_no_flips():
+    found = fm.pairwise(["tie"] * 4, ["tie"] * 4, rows=[1, 1, 2, 2], identical=[True, True, True, None])
+    assert (found.n, found.n_identical, found.win_rate.value) == (2, 2, 0.5)
+    assert math.isnan(found.flips.value)
+    assert fm.pairwise(["A"], ["B"], identical=[True]).first_place.value != 1.0
+    with pytest.raises(InputError, match="1 pairs of verdicts, but identical= has 2"):
+        fm.pairwise(["A"], ["B"], identical=[True, False])
 
 
 def test_empty_input_is_undefined_and_invalid_verdicts_raise():

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import sys
 from dataclasses import dataclass, field
 from typing import Any
@@ -11,6 +10,7 @@ import pytest
 
 import fastmetrics as fm
 from fastmetrics.errors import MissingExtraError, OptionError
+from tests.optional_parts import needs
 
 CONTEXT = ["The tower was built by Eiffel. " + "word " * 40 + "A church was opened in Dijon."]
 
@@ -76,24 +76,22 @@ def spacy_pipeline(text: str) -> Any:
     return Doc(Vocab(), words=words, spaces=spaces, heads=heads, deps=dependencies, lemmas=[w.lower() for w in words])
 
 
-PIPELINES = [stand_in]
-if importlib.util.find_spec("spacy") is not None:
-    PIPELINES.append(spacy_pipeline)
+PIPELINES = [stand_in, pytest.param(spacy_pipeline, marks=needs("spacy"))]
 
 
 @pytest.mark.parametrize("pipeline", PIPELINES)
 @pytest.mark.parametrize(
     ("answer", "expected"),
     [
-        ("The tower was built by Eiffel.", {"tower": True, "Eiffel": True}),
-        ("The tower was built in Dijon.", {"tower": False, "Dijon": False}),
+        ("The tower was built by Eiffel.", {"tower was built by Eiffel": True}),
+        ("The tower was built in Dijon.", {"tower was built in Dijon": False}),
         ("The tower may be in Rome.", {}),
         ("Is the tower in Rome?", {}),
-        ("Eiffel drew and built a bridge.", {"Eiffel": False, "drew": False, "bridge": False}),
+        ("Eiffel drew and built a bridge.", {"Eiffel drew": False, "Eiffel drew and built a bridge": False}),
         ("The tower opened in 1890.", {"1890": False}),
-        ("A tower that pleased Rome.", {"tower": False, "Rome": False}),
+        ("A tower that pleased Rome.", {"tower that pleased Rome": False}),
         ("It was built.", {"built": True}),
-        ("Стоит башня.", {"Стоит": False, "башня": False}),
+        ("Стоит башня.", {"Стоит башня": False}),
         (" ", {}),
     ],
 )
@@ -110,7 +108,7 @@ def test_claim_scores_accept_a_pipeline() -> None:
     questions = ["Who built the tower?", "Where was the tower built?"]
     assert fm.verdict(questions, *rows, claims=stand_in).tolist() == [1.0, 0.0]
     table = fm.verdicts(questions, *rows, claims=stand_in)
-    assert [anchor["text"] for anchor in table["unsupported"][1].as_py()] == ["tower", "Dijon"]
+    assert [anchor["text"] for anchor in table["unsupported"][1].as_py()] == ["tower was built in Dijon"]
 
 
 def test_threads_do_not_change_the_claims() -> None:

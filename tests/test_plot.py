@@ -11,6 +11,7 @@ import pytest
 
 import fastmetrics as fm
 from fastmetrics.errors import InputError, MissingExtraError, OptionError, OutputError
+from tests import column_kinds
 from tests.program import jsonl, program
 
 RNG = np.random.default_rng(0)
@@ -98,6 +99,11 @@ def test_points_can_be_coloured_by_numbers_and_categories(tmp_path):
     assert "topic 0" in shown
     assert "5 others" in shown
     assert "5 others" not in texts(tmp_path / "numbers.svg")
+    for values, name in ((kinds, "kinds"), ([None, *map(float, range(29))], "numbers")):
+        for kind, column in column_kinds.kinds(values).items():
+            if kind in ("pandas", "pandas nullable", "Polars", "Arrow chunks", "Arrow dictionary with holes"):
+                fm.plot(points, tmp_path / "again.svg", color=column, overwrite=True)
+                assert (tmp_path / "again.svg").read_bytes() == (tmp_path / f"{name}.svg").read_bytes(), kind
     with pytest.raises(OptionError, match=r"color=.*: expected one a row, 30, got 2"):
         fm.plot(points, tmp_path / "x.svg", color=["a", "b"])
     with pytest.raises(OptionError, match="of projections only"):

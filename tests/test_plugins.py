@@ -200,6 +200,25 @@ FILES = [
         f"{PLAIN}def f(answer: str, *, k: object = 1): ...",
         "must declare its allowed values",
     ),
+    (
+        "@fm.metric(bounds=(0, 1), better='lowr')\ndef f(answer: str): ...",
+        "better='lowr': expected 'higher', 'lower' or None; did you mean 'lower'?",
+    ),
+    (
+        "@fm.metric(bounds=(0, 1), better=True)\ndef f(answer: str): ...",
+        "better=True: expected 'higher', 'lower' or None",
+    ),
+    ("@fm.metric(bounds=(1, 0), better=None)\ndef f(answer: str): ...", "bounds=(1, 0): expected the smallest and"),
+    ("@fm.metric(bounds=1, better=None)\ndef f(answer: str): ...", "bounds=1: expected the smallest and"),
+    (
+        "@fm.metric(bounds=(0, 1), better='lower', reading=(0.9, 0.5))\ndef f(answer: str): ...",
+        "reading=(0.9, 0.5): lower is better, but the poor mean is better",
+    ),
+    (
+        "@fm.metric(bounds=(0, 1), better=None, reading=(0.9, 0.5))\ndef f(answer: str): ...",
+        "of a metric with a direction",
+    ),
+    (f"{PLAIN}def f(answer: str, *, name: str = ''): ...", "an option cannot be called 'name'"),
     (f"{PLAIN}def f(*, k: int = 1): ...", "expected a positional parameter that names a column"),
     (
         f"import pyarrow as pa\n{PLAIN}def f(answer: str, reference: pa.Array): ...",

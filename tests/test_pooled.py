@@ -88,12 +88,12 @@ def test_differing_settings_are_named(tmp_path):
     path = tmp_path / "b.csv.meta.json"
     told = json.loads(path.read_text())
     told["fastmetrics"] = "0.0.1"
-    told["scores"]["squad_f1(version=1)"]["version"] = 2
+    told["scores"]["squad_f1"]["version"] = 2
     path.write_text(json.dumps(told))
     now = json.loads((tmp_path / "a.csv.meta.json").read_text())["fastmetrics"]
     assert notes("a.csv", "b.csv", "b.csv")[1:] == [
         f"the version of fastmetrics is '{now}' in a.csv, '0.0.1' in b.csv, b.csv",
-        "option 'version' of 'squad_f1(version=1)' is 1 in a.csv, 2 in b.csv, b.csv",
+        "option 'version' of 'squad_f1' is 1 in a.csv, 2 in b.csv, b.csv",
         "the column of 'reference' is 'reference' in a.csv, 'gold' in b.csv, b.csv",
         f"different inputs: a.csv from {THREE}; b.csv, b.csv from {TWO}",
         f"files from the same input (by name and size); its rows are counted repeatedly: b.csv, b.csv from {TWO}",

@@ -41,7 +41,7 @@ def files(tmp_path, monkeypatch):
 
 def test_comparison_equals_comparison_of_values_per_query():
     found = fm.compare_rankings(RUNS, QRELS, MEASURES, tests="fisher,t", baseline="fair", threads=1)
-    ranked = {name: fm.rank(run, QRELS, MEASURES) for name, run in RUNS.items()}
+    ranked = {name: fm.rank(run, QRELS, MEASURES, missing="zero") for name, run in RUNS.items()}
     assert found.to_json() == fm.compare(ranked, metrics=MEASURES, tests="fisher,t", baseline="fair").to_json()
     assert found.to_json() == fm.compare_rankings(RUNS, QRELS, MEASURES, tests="fisher,t", baseline="fair").to_json()
     pair = next(

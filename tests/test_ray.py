@@ -356,5 +356,7 @@ def test_missing_ray_error_names_the_extra(tmp_path, bad):
     options = ("-m", "answer_length", "--engine", "ray")
     done = alone("score", bad, "-o", tmp_path / "o.parquet", *options, env=environment)
     assert done.code == 5
-    assert done.err == "error: this needs ray, which is not installed: pip install 'fastmetrics-eval[ray]'\n"
+    assert done.err == (
+        "error: this needs ray, which is not installed; in a clone of fastmetrics, run: pip install -e '.[ray]'\n"
+    )
     assert not (tmp_path / "o.parquet.partial").exists()

@@ -227,7 +227,7 @@ def test_missing_packages_are_named(monkeypatch) -> None:
     with pytest.raises(MissingExtraError, match=r"sftp:// needs a package that is not installed"):
         open_source("sftp://host/rows.csv")
     monkeypatch.setitem(sys.modules, "fsspec", None)
-    with pytest.raises(MissingExtraError, match=r"fastmetrics-eval\[fsspec\]"):
+    with pytest.raises(MissingExtraError, match=r"pip install -e '\.\[fsspec\]'"):
         open_source("memory://rows.csv/x")
 
 

@@ -3,6 +3,7 @@
 import math
 
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -49,3 +50,45 @@ def test_invalid_against_raises():
     for call in (fm.retrieval_consistency, fm.response_exact_match_rate):
         with pytest.raises(OptionError, match=r"option 'against' expects 'pairs' or 'first', got 'last'"):
             call(["q"], [["a"]] if call is fm.retrieval_consistency else ["q"], against="last")
+
+
+CALLS = {
+    "question": ["q", "q", "q", "r", "r", "s", None],
+    "answer": ["a", "a", "b", "c", "c", "d", "e"],
+    "retrieved_ids": [["x"], ["x"], ["y"], ["z"], ["z"], ["w"], ["w"]],
+    "answer_embedding": [[1.0, 0.0]] * 7,
+    "answer_call": ["1", "1", "2", None, None, "3", "1"],
+}
+NAMES = ["response_exact_match_rate", "retrieval_consistency", "retrieval_rbo", "response_semantic_consistency"]
+
+
+def test_rows_that_share_a_call_are_counted_and_noted(tmp_path):
+    path = tmp_path / "rows.parquet"
+    pq.write_table(pa.table(CALLS), path)
+    without = fm.score({name: column for name, column in CALLS.items() if name != "answer_call"}, NAMES)
+    assert not any("share a model call" in note for note in fm.summarize(without).notes)
+    in_memory = fm.summarize(fm.score(CALLS, NAMES))
+    in_files = fm.score_files(path, tmp_path / "s.parquet", metrics=NAMES).summary
+    again = fm.summarize_files(tmp_path / "s.parquet")
+    for summary in (in_memory, in_files, again):
+        assert summary.corpus == fm.summarize(without).corpus
+        [note] = [note for note in summary.notes if "share a model call" in note]
+        assert note == (
+            f"{', '.join(summary.corpus)}: 2 of 5 scored rows (40 %) share a model call with another row of their "
+            "question, so they are equal by construction; answer with repeats (--repeats K) to make a call for each"
+        )
+        assert set(summary.corpus) == set(NAMES)
+    found = fm.response_exact_match_rate(CALLS["answer"], CALLS["question"], CALLS["answer_call"])
+    assert (found.n_shared, found.n_rows, found.n_missing) == (2, 5, 1)
+    assert fm.response_exact_match_rate(CALLS["answer"], CALLS["question"]).n_shared == 0
+
+
+def test_answers_of_one_shared_call_are_noted_and_repeats_are_not():
+    answered = fm.answer({"question": ["a?", "b?", "a?"]}, lambda question: question)
+    summary = fm.summarize(fm.score(answered, "response_exact_match_rate"))
+    assert summary.corpus == {"response_exact_match_rate": 1.0}
+    assert any("2 of 2 scored rows (100 %) share a model call" in note for note in summary.notes)
+    repeated = fm.answer({"question": ["a?", "b?"]}, lambda question: question, repeats=2)
+    summary = fm.summarize(fm.score(repeated, "response_exact_match_rate"))
+    assert summary.corpus == {"response_exact_match_rate": 1.0}
+    assert not any("share a model call" in note for note in summary.notes)

@@ -268,7 +268,7 @@ def test_report_of_foreign_scores_and_of_scores_without_ids(tmp_path):
 def test_missing_extra_is_named(tmp_path, monkeypatch, package):
     monkeypatch.setitem(sys.modules, package, None)
     page_module._environment.cache_clear()
-    with pytest.raises(MissingExtraError, match=rf"^this needs {package}, .*fastmetrics-eval\[report\]"):
+    with pytest.raises(MissingExtraError, match=rf"^this needs {package}, .*pip install -e '\.\[report\]'"):
         fm.report(made(3), tmp_path / "r.html")
     assert list(tmp_path.iterdir()) == []
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import base64
 import json
-import os
 import re
 from pathlib import Path
 
@@ -20,7 +19,7 @@ from selenium.webdriver.support.ui import Select, WebDriverWait
 import fastmetrics as fm
 from fastmetrics.core.batch_sizes import SIZES
 from fastmetrics.errors import InputError, OptionError, OutputError
-from tests.browser import CHROMIUM, browser, complaints, requests, width
+from tests.browser import browser, complaints, requests, width
 from tests.program import program
 from tests.test_report import HOSTILE, read
 
@@ -131,8 +130,6 @@ def test_failed_report_writes_nothing(tmp_path):
     with pytest.raises(OutputError, match="report is not a folder that such a run made; choose"):
         fm.report(run, out, rows="all", overwrite=True)
     assert [one.name for one in out.iterdir()] == ["mine.txt"]
-    with pytest.raises(OptionError, match="expected a folder of this machine"):
-        fm.report(run, "memory://report", rows="all")
     with pytest.raises(OptionError, match="rows='some': expected"):
         fm.report(run, out, rows="some")
     fm.report(run, tmp_path / "new", rows="all")
@@ -162,8 +159,6 @@ def test_all_rows_command(tmp_path):
 
 @pytest.fixture(scope="module")
 def driver():
-    if CHROMIUM is None and "CI" not in os.environ:
-        pytest.skip("Chromium is not installed")
     with browser() as found:
         width(found, 1280)
         yield found

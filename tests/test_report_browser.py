@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import base64
-import os
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -16,10 +15,8 @@ from selenium.webdriver.common.keys import Keys
 from selenium.webdriver.support.ui import Select, WebDriverWait
 
 import fastmetrics as fm
-from tests.browser import CHROMIUM, browser, complaints, requests, width
+from tests.browser import browser, complaints, requests, width
 from tests.test_report import HOSTILE
-
-pytestmark = pytest.mark.skipif(CHROMIUM is None and "CI" not in os.environ, reason="Chromium is not installed")
 
 ROWS = 300
 DRAWN = {"distributions": 2, "retrieval": 2, "usage": 1, "vectors": 1}
@@ -176,6 +173,28 @@ def test_words_anchors_and_ids_are_highlighted(driver, page):
     assert [one.text for one in detail.find_elements(By.CSS_SELECTOR, ".badge")] == ["timeout"]
     chosen = Select(driver.find_element(By.ID, "row-stratum"))
     assert chosen.options[1].text.startswith("most unsupported anchors (25 of 300)")
+
+
+def test_numbers_and_citations_within_a_claim_have_their_own_marks(driver, page):
+    visit(driver, page, "page=rows&row=20")
+    pieces = driver.execute_script(
+        "const marked = anchored('😀 Acme sold 5 phones [1] and 7.', arguments[0], arguments[1]);"
+        "return Array.from(marked.childNodes, (node) => [node.textContent, node.className ?? '', node.title ?? ''])",
+        [[2, 20, 1, "claim"], [12, 13, 0, "number"], [29, 30, 1, "number"]],
+        [[16, 20, 1, "cited"]],
+    )
+    supported, unsupported = "supported by the contexts", "not supported by the contexts"
+    assert pieces == [
+        ["😀 ", "", ""],
+        ["Acme sold ", "supported", f"claim: {supported}"],
+        ["5", "unsupported", f"number: {unsupported}"],
+        [" ph", "supported", f"claim: {supported}"],
+        ["ones", "cite cited", pieces[4][2]],
+        [" [1] and ", "", ""],
+        ["7", "supported", f"number: {supported}"],
+        [".", "", ""],
+    ]
+    assert pieces[4][2].startswith("[1] ")
 
 
 def test_points_are_coloured_by_metric_and_texts_are_escaped(driver, page):

@@ -8,10 +8,10 @@ import pyarrow.parquet as pq
 import pytest
 
 import fastmetrics as fm
-from fastmetrics.errors import ColumnError, InputError
+from fastmetrics.errors import ColumnError, InputError, OptionError, UnknownNameError
 from fastmetrics.reporting.vectors_page import POINTS
 from fastmetrics.vectors.projection import pca
-from tests.program import program
+from tests.program import jsonl, program
 from tests.test_report import made, read
 
 
@@ -58,7 +58,7 @@ def test_invalid_vectors_raise(tmp_path):
         fm.report(made(5), out, vectors=vectors(4))
     with pytest.raises(InputError, match="vectors has none of the ids of the scores, such as 'q0'"):
         fm.report(made(5), out, vectors=pa.table({"id": ["x"], "v": [[1.0, 2.0]]}))
-    with pytest.raises(ColumnError, match="expected one column of vectors beside the ids, found none"):
+    with pytest.raises(ColumnError, match=r"expected one column of lists of numbers, found none; .* vectors_column="):
         fm.report(made(5), out, vectors=pa.table({"id": ["q0"]}))
     with pytest.raises(InputError, match="none of the 5 rows is a finite vector"):
         fm.report(made(5), out, vectors=np.full((5, 2), np.nan))
@@ -71,3 +71,38 @@ def test_report_command_with_vectors(tmp_path):
     done = program("report", tmp_path / "s.parquet", "--vectors", tmp_path / "v.parquet", "-o", tmp_path / "r.html")
     assert (done.code, done.err) == (0, "")
     assert len(read(tmp_path / "r.html")[2]["points"]["at"]) == 5
+
+
+@pytest.mark.parametrize("suffix", ["parquet", "jsonl"])
+def test_the_column_of_vectors_can_be_chosen(tmp_path, suffix):
+    one, other = vectors(5), vectors(5, seed=3)
+    table = pa.table({"id": made(5)["id"], "a": one.tolist(), "b": other.tolist(), "c": [[[1.0]]] * 5, "n": [1.0] * 5})
+    file, scores, out = tmp_path / f"v.{suffix}", tmp_path / "s.parquet", tmp_path / "r.html"
+    pq.write_table(made(5), scores)
+    if suffix == "parquet":
+        pq.write_table(table, file)
+    else:
+        jsonl(file, *table.to_pylist())
+    expected = pca(other)
+    for given in (file, table):
+        fm.report(scores, out, vectors=given, vectors_column="b", overwrite=True)
+        np.testing.assert_allclose(read(out)[2]["points"]["x"], expected.points[:, 0], rtol=1e-5)
+        with pytest.raises(ColumnError, match="found 'a', 'b'; name one with vectors_column="):
+            fm.report(scores, out, vectors=given, overwrite=True)
+        with pytest.raises(UnknownNameError, match="unknown column 'd'"):
+            fm.report(scores, out, vectors=given, vectors_column="d", overwrite=True)
+    command = ["report", scores, "--vectors", file, "-o", tmp_path / "c.html"]
+    refused = program(*command)
+    assert (refused.code, "name one with --vectors-column" in " ".join(refused.err.split())) == (3, True)
+    assert program(*command, "--vectors-column", "b").code == 0
+    assert read(tmp_path / "c.html")[2]["points"] == read(out)[2]["points"]
+
+
+def test_a_column_of_vectors_needs_a_table_of_them(tmp_path):
+    with pytest.raises(OptionError, match=r"^vectors_column= goes with vectors=$"):
+        fm.report(made(5), tmp_path / "r.html", vectors_column="b")
+    with pytest.raises(OptionError, match=r"vectors_column='b': vectors is an array, which has no columns"):
+        fm.report(made(5), tmp_path / "r.html", vectors=vectors(5), vectors_column="b")
+    np.save(tmp_path / "v.npy", vectors(5))
+    with pytest.raises(OptionError, match=r"v\.npy is an array"):
+        fm.report(made(5), tmp_path / "r.html", vectors=tmp_path / "v.npy", vectors_column="b")

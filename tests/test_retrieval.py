@@ -135,9 +135,9 @@ def test_score_accepts_cutoffs_options_and_grades():
     assert scored["ndcg@2"] == pytest.approx([3 / math.log2(3) / ideal, 1 / (1 + 1 / math.log2(3))], abs=1e-15)
     best = 7 + 1 / math.log2(3)
     assert scored["ndcg@2(gain='exponential')"][0] == pytest.approx(7 / math.log2(3) / best, abs=1e-15)
-    assert scored["precision@5"] == [0.4, 0.2]
-    assert scored["recall@2(relevance_level=3)"][0] == 1.0
-    assert math.isnan(scored["recall@2(relevance_level=3)"][1])
+    assert scored["retrieval_precision@5"] == [0.4, 0.2]
+    assert scored["retrieval_recall@2(relevance_level=3)"][0] == 1.0
+    assert math.isnan(scored["retrieval_recall@2(relevance_level=3)"][1])
     assert scored["reciprocal_rank"] == [0.5, 1.0]
 
 
@@ -217,8 +217,8 @@ def test_real_runs(data_folder):
                 continue
             assert scores["ndcg@5"] == pytest.approx(reference.ndcg(ranking, grades, 5), abs=1e-12)
             assert scores["reciprocal_rank"] == reference.reciprocal_rank(ranking, grades)
-            assert scores["recall@3"] == reference.recall(ranking, grades, 3)
-            assert scores["precision@3"] == reference.precision(ranking, grades, 3)
+            assert scores["retrieval_recall@3"] == reference.recall(ranking, grades, 3)
+            assert scores["retrieval_precision@3"] == reference.precision(ranking, grades, 3)
             assert scores["hit_rate@1"] == reference.success(ranking, grades, 1)
 
 

@@ -154,9 +154,9 @@ def test_judgement_cache_distinguishes_grades():
 def test_set_f_weighs_recall_by_beta():
     """One of two retrieved is relevant, of three that are: P = 1/2, R = 1/3."""
     run, judged = {"q": {"a": 2.0, "x": 1.0}}, {"q": {"a": 1, "b": 1, "c": 1}}
-    for weight in (0.5, 1.0, 3.0):
-        name = f"set_F(weight={weight})"
-        expected = (weight + 1) * (1 / 6) / (1 / 3 + weight / 2)
+    for beta in (0.5, 1.0, 3.0):
+        name = f"set_F(beta={beta})"
+        expected = (beta + 1) * (1 / 6) / (1 / 3 + beta / 2)
         assert fm.rank(run, judged, name).mean[name] == pytest.approx(expected)
 
 

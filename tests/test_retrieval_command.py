@@ -65,7 +65,9 @@ def test_several_runs_are_printed_as_a_table(files):
     done = invoke(good, poor, qrels, "-m", "mrr", "-m", "P@1", "--missing", "skip")
     rows = [line.split() for line in done.output.splitlines()]
     assert rows[1:3] == [[str(good), "3", "0", "0", "0.6667", "0.6667"], [str(poor), "1", "2", "0", "0.5000", "0.0000"]]
-    assert [" ".join(row) for row in rows[3:]] == ["", f"{good}: {_note('score 0')}"]
+    left_out = "are left out (missing: skip, the default of trec_eval; zero scores them 0)"
+    missing = f"{poor}: 2 of 3 judged queries are not in the run and {left_out}"
+    assert [" ".join(row) for row in rows[3:]] == ["", f"{good}: {_note('score 0')}", missing]
 
 
 def test_json_output_and_options(files):

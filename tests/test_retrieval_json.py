@@ -76,7 +76,7 @@ def test_invalid_json_run_error_names_the_expected_form(tmp_path, text, kind):
 @pytest.mark.parametrize("text", ["[]", "{}", '{"q1": {}}'])
 def test_empty_json_is_an_empty_run_without_judgements(tmp_path, text):
     (tmp_path / "r.json").write_text(text)
-    assert fm.rank(tmp_path / "r.json", {"q1": {"d1": 1}}, "mrr").mean == {"mrr": 0.0}
+    assert fm.rank(tmp_path / "r.json", {"q1": {"d1": 1}}, "mrr", missing="zero").mean == {"mrr": 0.0}
     with pytest.raises(InputError, match=r"r\.json: the file has no judgements"):
         fm.rank({"q1": {"d1": 1}}, tmp_path / "r.json", "mrr")
 

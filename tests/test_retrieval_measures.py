@@ -47,10 +47,10 @@ def test_column_has_the_requested_name():
         ("bpref@5", OptionError, "takes no cut-off"),
         ("AP(depth=3)", UnknownNameError, "option of ap"),
         ("AP(3)", OptionError, "expected option=value"),
-        ("AP(rel=0)", OptionError, "option 'level' expects a number above 0"),
+        ("AP(rel=0)", OptionError, "option 'rel' expects a number above 0"),
         ("RBP(p=1.5)", OptionError, "option 'p' expects a number from 0 to 1"),
         ("ndcg(gain='cubic')", OptionError, "linear"),
-        ("AP(rel='x')", OptionError, "option 'level' expects a number"),
+        ("AP(rel='x')", OptionError, "option 'rel' expects a number"),
         ("", OptionError, "expected name, name@k or"),
     ],
 )

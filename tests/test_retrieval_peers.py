@@ -7,6 +7,7 @@ import random
 import pytest
 
 import fastmetrics as fm
+from tests.optional_parts import needs
 
 QUERIES = 300
 
@@ -30,9 +31,11 @@ RANX = ["ndcg", "ndcg@5", "ndcg_burges@10", "map", "map@10", "mrr", "mrr@3", "re
 RANX += ["hits@10", "hit_rate@3", "r-precision", "precision@5-l2", "map-l2"]
 
 
+@needs("ranx")
 @pytest.mark.filterwarnings("ignore::numba.core.errors.NumbaTypeSafetyWarning")  # within ranx
 def test_equals_ranx():
-    ranx = pytest.importorskip("ranx")
+    import ranx
+
     run, judged = made(3, 0)
     theirs = ranx.Run(run)
     ranx.evaluate(ranx.Qrels(judged), theirs, RANX)
@@ -46,9 +49,11 @@ IR_MEASURES += ["Success@3", "Judged@10", "Judged@40", "Bpref", "infAP", "SetP",
 IR_MEASURES += ["NumRel", "P(judged_only=True)@5", "AP(judged_only=True)", "nDCG(judged_only=True)@10"]
 
 
+@needs("ir_measures")
 @pytest.mark.parametrize("lowest", [0, -1])
 def test_equals_ir_measures(lowest):
-    ir_measures = pytest.importorskip("ir_measures")
+    import ir_measures
+
     run, judged = made(4, lowest)
     wanted = {str(ir_measures.parse_measure(name)): name for name in IR_MEASURES}
     ours = {row["query_id"]: row for row in fm.rank(run, judged, IR_MEASURES).per_query.to_pylist()}
@@ -63,8 +68,10 @@ def test_equals_ir_measures(lowest):
     assert seen == QUERIES * len(IR_MEASURES)
 
 
+@needs("ir_measures")
 def test_err_and_exponential_ndcg_equal_gdeval():
-    ir_measures = pytest.importorskip("ir_measures")
+    import ir_measures
+
     run, judged = made(5, -1)
     names = ["ERR@20", "ERR@5", "nDCG(dcg='exp-log2')@10"]
     wanted = {str(ir_measures.parse_measure(name)): name for name in names}

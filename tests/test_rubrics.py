@@ -13,11 +13,12 @@ import fastmetrics as fm
 from fastmetrics.derive.prompt import Template, mark, opening
 from fastmetrics.derive.rubric import find_rubrics, read_rubric, shipped
 from fastmetrics.errors import FileFormatError, UnknownNameError
+from fastmetrics.reporting.readings import reading
 from tests.judge_server import judge_server
 
 RANGES = {
     **dict.fromkeys(("relevance", "faithfulness", "safety", "robustness", "correctness"), (1.0, 5.0)),
-    **dict.fromkeys(("answer_relevance", "e2e"), (0.0, 1.0)),
+    **dict.fromkeys(("answer_relevance", "answer_faithfulness", "e2e"), (0.0, 1.0)),
 }
 OTHERS = {"show": "decision", "supported_claims": "claims", "preference": "pairwise"}
 GOOD = """
@@ -34,7 +35,7 @@ optional = ["question"]
 """
 
 
-def test_ten_rubrics_exist_in_two_languages():
+def test_eleven_rubrics_exist_in_two_languages():
     assert set(shipped()) == {f"{name}.{language}" for name in (*RANGES, *OTHERS) for language in ("en", "ru")}
     for stem, path in shipped().items():
         name, _, language = stem.rpartition(".")
@@ -44,7 +45,7 @@ def test_ten_rubrics_exist_in_two_languages():
         assert name in OTHERS or {float(grade) for grade in found.grades} >= set(found.range)
         assert bool(re.search("[а-я]", found.instructions)) == (language == "ru")
     digests = {read_rubric(path).digest for path in shipped().values()}
-    assert len(digests) == 20
+    assert len(digests) == 22
 
 
 def test_both_languages_use_the_same_columns():
@@ -64,6 +65,45 @@ def test_rubrics_load_by_name_language_and_file(tmp_path):
         find_rubrics("faithfullness")
     with pytest.raises(UnknownNameError, match=r"your own file must end in \.toml"):
         find_rubrics("zzz")
+
+
+def test_every_rubric_of_the_first_source_sees_the_expected_answer(tmp_path):
+    axes = ["relevance", "faithfulness", "safety", "robustness"]
+    table = {"question": ["q", "q"], "answer": ["a", "b"], "reference": ["expected", None], "contexts": [["c"], ["c"]]}
+    for language in ("en", "ru"):
+        with judge_server() as judge:
+            options = {"model": "m", "base_url": judge.url, "store": tmp_path / f"{language}.sqlite"}
+            made = fm.judge(table, axes, language=language, **options)
+            assert judge.count == 8
+            texts = [fences(question)[1] for question in judge.questions]
+        assert {(text["answer"], text["reference"]) for text in texts} == {
+            ("a", "expected"),
+            ("b", "(not given)" if language == "en" else "(не дано)"),
+        }
+        assert all(made[f"judge_{axis}_status"].to_pylist() == ["ok", "ok"] for axis in axes)
+
+
+def test_one_quality_on_two_scales_has_two_columns(tmp_path):
+    table = {"question": ["q"], "answer": ["a"], "contexts": [["c"]]}
+
+    def reply(body):
+        return '{"reason": "so", "score": %s}' % ("0.25" if "from 0 to 1" in body["messages"][0]["content"] else "4")
+
+    with judge_server(reply=reply) as judge:
+        rubrics = ["faithfulness", "answer_faithfulness", "relevance", "answer_relevance"]
+        made = fm.judge(table, rubrics, model="m", base_url=judge.url, store=tmp_path / "s.sqlite")
+    scores = {name: made[f"judge_{name}"][0].as_py() for name in rubrics}
+    assert scores == {
+        "faithfulness": 4.0,
+        "answer_faithfulness": 0.25,
+        "relevance": 4.0,
+        "answer_relevance": 0.25,
+    }
+    assert reading("judge_answer_faithfulness", 0.9, {}) == "good"
+    assert reading("judge_answer_faithfulness", 0.4, {}) == "poor"
+    assert reading("judge_answer_relevance", 0.9, {}) == "good"
+    for axis in ("judge_faithfulness", "judge_relevance", "judge_answer_faithfulness", "judge_answer_relevance"):
+        assert reading(axis, 4.5, {}) is None
 
 
 @pytest.mark.parametrize(

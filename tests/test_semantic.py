@@ -21,7 +21,8 @@ from fastmetrics.plan.score_batch import Scorer
 from fastmetrics.scoring.files import score_files
 from fastmetrics.scoring.score import score
 from fastmetrics.tables import read_metadata
-from fastmetrics.vectors.embedder import Embedder, add_embeddings
+from fastmetrics.vectors.embedded_columns import add_embeddings
+from fastmetrics.vectors.embedder import Embedder
 from fastmetrics.vectors.embedding_models import Model
 
 

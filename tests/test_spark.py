@@ -169,7 +169,7 @@ def test_missing_spark_error_names_the_extra(tmp_path):
     environment = {**ENVIRONMENT, "PYTHONPATH": f"{tmp_path}{os.pathsep}{ENVIRONMENT['PYTHONPATH']}"}
     done = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=False)
     assert done.stderr.splitlines()[-1] == (
-        "fastmetrics.errors.MissingExtraError: this needs pyspark, which is not installed: "
-        "pip install 'fastmetrics-eval[spark]'"
+        "fastmetrics.errors.MissingExtraError: this needs pyspark, which is not installed; "
+        "in a clone of fastmetrics, run: pip install -e '.[spark]'"
     )
     assert done.returncode == 1

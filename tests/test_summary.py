@@ -291,7 +291,7 @@ def test_summary_prints_as_a_table() -> None:
     lines = str(summary).splitlines()
     assert lines[0].split() == ["metric", "mean", "std", "min", "max", "n", "missing", "undef.", "error"]
     assert lines[1].split() == ["<f1>", "0.7500", "0.2500", "0.5000", "1.0000", "2", "0", "0", "0"]
-    assert any(line.split() == ["good", "0.7500"] for line in lines)
+    assert any(line.split() == ["good", "0.7500", "<f1>.mean"] for line in lines)
     assert any(line.split() == ["latency_ms.p99", "812.2"] for line in lines)
     assert "&lt;f1&gt;" in summary._repr_html_()
     console = Console(width=120, record=True, file=io.StringIO())

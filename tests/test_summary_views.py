@@ -2,6 +2,7 @@
 
 import json
 import math
+import re
 import sys
 from pathlib import Path
 
@@ -91,7 +92,7 @@ def test_primary_table_has_the_columns_and_figures_of_its_source(tmp_path):
     summary = fm.summarize_files(path)
     [row] = fm.primary_table(path)
     assert (row.run, row.n) == ("monday", 6)
-    assert list(row.figures) == ["Faithfulness", "Overlap", "F1", "Tokens", "Latency", "Abstain Rate"]
+    assert list(row.figures) == ["Faithfulness", "Overlap", "F1", "Tokens", "Latency", "Abstain Rate", "Avg EM"]
     assert row.figures["F1"] == summary["token_f1"].mean
     assert row.figures["Tokens"] == np.mean(ROWS["total_tokens"])
     assert row.figures["Latency"] == np.median(ROWS["latency_ms"])
@@ -106,14 +107,52 @@ def test_primary_table_has_the_columns_and_figures_of_its_source(tmp_path):
     assert json.loads(fm.primary_table(path).to_json())["runs"][0]["N"] == 6
 
 
+def test_primary_table_has_exact_match_in_its_appendix(tmp_path):
+    """S1's, which is normalised as its F1, and no other."""
+    texts = {"answer": ["Paris.", "Rome", None], "reference": ["paris", "Milan", "Oslo"]}
+    scores = fm.score(texts, "token_f1,exact_match,squad_em,exact_match(normalize='plain')")
+    runs = {"new": scores, "old": scores.select(["token_f1", "exact_match", "squad_em"])}
+    table = fm.primary_table(runs)
+    assert table.to_arrow().column("Avg EM").to_pylist() == [0.5, None]
+    first, appendix, _ = str(table).split("\n\n")
+    assert "EM" not in first
+    assert [line.split() for line in appendix.splitlines()] == [
+        ["appendix", "N", "Avg", "EM"],
+        ["new", "3*", "0.5000"],
+        ["old", "3", "–"],
+    ]
+    assert "Avg EM = exact_match(normalize='plain').mean" in " ".join(str(table).split())
+    bare = fm.primary_table({"old": runs["old"]})
+    assert len(bare.grids()) == 1
+    assert "Avg EM needs exact_match(normalize='plain')" in " ".join(str(bare).split())
+    with pytest.raises(ColumnError, match="the primary table needs"):
+        fm.primary_table({"em": scores.select(["exact_match(normalize='plain')"])})
+    fm.report(scores, tmp_path / "r.html")
+    page = (tmp_path / "r.html").read_text("utf-8")
+    assert re.search(r"<bdi>appendix</bdi></th><th[^>]*><bdi>N</bdi></th><th[^>]*><bdi>Avg EM</bdi></th>", page)
+
+
+def test_paired_views_show_the_exact_match_of_their_source():
+    scores = {"grounding_overlap": [1.0, 0.2], "exact_match": [1.0, 0.0], "exact_match(normalize='plain')": [1.0, 1.0]}
+    views = {(one.a, one.b) for one in fm.correlations(scores).views}
+    assert views == {("grounding_overlap", "exact_match"), ("grounding_overlap", "exact_match(normalize='plain')")}
+
+
 def test_faithfulness_prefers_the_judge_score():
-    judged = {"judge_faithfulness": [4.0, 5.0], "overlap_faithfulness": [0.5, 0.7]}
-    silent = {"judge_faithfulness": [None, None], "overlap_faithfulness": [0.5, 0.7]}
+    judged = {"judge_answer_faithfulness": [0.25, 1.0], "overlap_faithfulness": [0.5, 0.7]}
+    silent = {"judge_answer_faithfulness": [None, None], "overlap_faithfulness": [0.5, 0.7]}
     found = fm.primary_table(
-        {"a": pa.table(judged), "b": pa.table({**silent, "judge_faithfulness": pa.nulls(2, pa.float64())})}
+        {"a": pa.table(judged), "b": pa.table({**silent, "judge_answer_faithfulness": pa.nulls(2, pa.float64())})}
     )
-    assert [row.figures["Faithfulness"] for row in found] == [4.5, 0.6]
-    assert "Faithfulness = judge_faithfulness.mean or overlap_faithfulness.mean" in " ".join(str(found).split())
+    assert [row.figures["Faithfulness"] for row in found] == [0.625, 0.6]
+    assert "Faithfulness = judge_answer_faithfulness.mean or overlap_faithfulness.mean" in " ".join(str(found).split())
+
+
+def test_primary_table_has_no_faithfulness_of_another_scale():
+    runs = {"a": {"judge_faithfulness": [4.0, 5.0]}, "b": {"judge_answer_faithfulness": [0.5, 1.0]}}
+    five, one = fm.primary_table({name: pa.table(columns) for name, columns in runs.items()})
+    assert math.isnan(five.figures["Faithfulness"])
+    assert one.figures["Faithfulness"] == 0.75
 
 
 def test_run_without_primary_figures_raises():
@@ -296,3 +335,10 @@ def test_views_are_exclusive_and_some_need_one_file(tmp_path, monkeypatch):
     )
     two = program("summarize", path, path, "--histograms")
     assert (two.code, two.err) == (2, "error: --histograms: expected one file of scores, got 2\n")
+
+
+def test_primary_table_marks_figures_over_some_rows():
+    table = fm.primary_table({"new": {"token_f1": [0.5, None, 0.7], "latency_ms": [1.0, 2.0, 3.0]}})
+    assert table[0].scored == {"F1": 2, "Latency": 3}
+    assert "3*" in str(table)
+    assert "F1 2 of 3 (new)" in str(table)

@@ -21,7 +21,7 @@ HIGH, LOW = "\ud83d", "\ude00"
 TEXTS = ["a " + HIGH, LOW + " b", HIGH + LOW, LOW + HIGH, "\ufeff" + HIGH + HIGH, "é" + LOW + "x", "plain"]
 MENDED = ["a \ufffd", "\ufffd b", "😀", "\ufffd\ufffd", "\ufeff\ufffd\ufffd", "é\ufffdx", "plain"]
 PAIRS = list(itertools.product(range(len(TEXTS)), repeat=2))
-METRICS = ["exact_match", "token_f1", "rougeL_f1", "chrf", "squad_f1", "bleu_4"]
+METRICS = ["exact_match", "token_f1", "rougeL_f1", "chrf", "squad_f1", "bleu"]
 
 
 def columns(texts):

@@ -37,7 +37,7 @@ def made(rows, seed=0):
 TABLE = made(60)
 REPEATS = [
     "retrieval_consistency",
-    "retrieval_consistency(k=2)",
+    "retrieval_consistency@2",
     "retrieval_consistency(against='first')",
     "retrieval_rbo",
     "retrieval_rbo(p=0.5)",
@@ -45,7 +45,7 @@ REPEATS = [
     "response_exact_match_rate(against='first')",
     "response_semantic_consistency",
 ]
-NAMES = [*REPEATS, "embedding_geometry(k=3)", "rater_agreement"]
+NAMES = [*REPEATS, "embedding_geometry@3", "rater_agreement"]
 
 
 def typed(table):
@@ -60,7 +60,7 @@ def by_functions(table):
     question, lists = column["question"], column["retrieved_ids"]
     figures = {
         "retrieval_consistency": repeated_rankings.consistency(question, lists, 10, "pairs"),
-        "retrieval_consistency(k=2)": repeated_rankings.consistency(question, lists, 2, "pairs"),
+        "retrieval_consistency@2": repeated_rankings.consistency(question, lists, 2, "pairs"),
         "retrieval_consistency(against='first')": repeated_rankings.consistency(question, lists, 10, "first"),
         "retrieval_rbo": repeated_rankings.rank_biased_overlap(question, lists, 0.9),
         "retrieval_rbo(p=0.5)": repeated_rankings.rank_biased_overlap(question, lists, 0.5),
@@ -72,7 +72,7 @@ def by_functions(table):
     }
     told = {name: repeats.score for name, repeats in figures.items()}
     space = fm.geometry(column["embedding"].drop_null(), k=3).figures
-    told |= {f"embedding_geometry(k=3).{name}": value for name, value in space.items()}
+    told |= {f"embedding_geometry@3.{name}": value for name, value in space.items()}
     raters = np.array([[math.nan if one is None else one for one in row] for row in TABLE["ratings"] if row])
     agreed = fm.agreement(raters.T).figures
     return told | {f"rater_agreement.{name}": value for name, value in agreed.items()}
@@ -116,7 +116,7 @@ def test_metrics_of_the_same_rows_share_a_column():
     assert scores["repeats.answer"].null_count == lacking
 
 
-@pytest.mark.parametrize("suffix", ["parquet", "jsonl", "arrow"])
+@pytest.mark.parametrize("suffix", ["parquet", "jsonl", "arrow", "csv", "tsv.gz"])
 def test_table_metrics_of_files(tmp_path, expected, suffix):
     rows = tmp_path / "rows.jsonl"
     lines = [json.dumps(dict(zip(TABLE, row, strict=True))) for row in zip(*TABLE.values(), strict=True)]
@@ -130,14 +130,6 @@ def test_table_metrics_of_files(tmp_path, expected, suffix):
         for name, value in told.corpus.items():  # JSON has no float32
             assert value == pytest.approx(expected[name], rel=1e-5, nan_ok=True), name
     same({name: told.corpus[name] for name in REPEATS[:7]}, {name: expected[name] for name in REPEATS[:7]})
-
-
-def test_lists_in_csv_raise(tmp_path):
-    (tmp_path / "rows.jsonl").write_text('{"question": "q", "answer": "a"}')
-    with pytest.raises(OptionError, match="response_exact_match_rate needs all rows at once, and a list for each"):
-        fm.score_files(
-            tmp_path / "rows.jsonl", tmp_path / "out.csv", metrics=["response_exact_match_rate", "answer_length"]
-        )
 
 
 def test_metric_with_missing_column_is_excluded_with_note():
@@ -172,8 +164,8 @@ def test_tables_without_repeats_or_rows_are_undefined():
     for table in (typed(none), typed(once), typed({name: [None] for name in TABLE})):
         found = fm.summarize(fm.score(table, NAMES)).corpus
         assert all(math.isnan(found[name]) for name in REPEATS)
-        assert found["embedding_geometry(k=3).total_samples"] == 0
-        assert math.isnan(found["embedding_geometry(k=3).avg_spread"])
+        assert found["embedding_geometry@3.total_samples"] == 0
+        assert math.isnan(found["embedding_geometry@3.avg_spread"])
         assert found["rater_agreement.n_units"] in (0, 1)
     alone = fm.embedding_geometry([None, [math.inf]])
     assert (alone.total_samples, alone.n_nonfinite) == (0, 2)

@@ -32,8 +32,6 @@ FUNCTIONS = {
     "build_index": lambda **options: build_index(MISSING, **options),
     "search_run": lambda **options: search_run(fm.Index.build(np.eye(3)), MISSING, **options),
     "match_faq": lambda **options: fm.match_faq([1], ["a"], **options),
-    "answer": lambda **options: fm.answer(MISSING, str.upper, **options),
-    "answer_files": lambda **options: fm.answer_files(MISSING, "out.parquet", str.upper, **options),
     "match_files": lambda **options: match_files(MISSING, MISSING, **options),
     "answer_all": lambda **options: fm.StrictMatchBot({"question": ["a"], "answer": ["b"]}).answer_all([1], **options),
     "validate": lambda **options: fm.validate({"f1": ["no score"]}, [1], **options),
@@ -71,7 +69,6 @@ def test_commands_accept_the_same_thread_counts(command, threads):
     more = {
         "trend": ["-m", "token_f1"],
         "sacrebleu": ["--paired", "bs"],
-        "answer": ["--bot", "faq"],
         "report": ["-o", "out.html"],
         "plot": ["-o", "out.svg"],
     } | {name: ["-o", "out.parquet"] for name in ("score", "index", "search", "match", "project")}

@@ -10,6 +10,8 @@ import fastmetrics as fm
 from fastmetrics.errors import UnknownNameError
 from tests.program import program
 
+BOUNDS = ("file", "name", "began", "n", "mean", "low", "high")
+
 
 @pytest.fixture
 def folder(tmp_path):
@@ -32,14 +34,14 @@ def test_runs_are_ordered_by_start_time_with_means(folder):
     for one in found:
         alone = fm.summarize_by(folder / one.file, metrics="token_f1")[0]
         assert (one.n, one.low, one.high) == (alone.n, alone.low, alone.high)
-    assert found.to_arrow().column_names == ["file", "name", "began", "n", "mean", "low", "high", "other_rows"]
+    assert found.to_arrow().column_names == [*BOUNDS, "interval", "interval_note", "other_rows"]
 
 
 def test_program_draws_intervals_to_scale(folder):
     done = program("trend", str(folder), "-m", "token_f1")
     assert "means from the first run to the last: ▁▄██\n" in done.out
     lines = done.out.splitlines()
-    assert (done.code, len(lines)) == (0, 9)
+    assert (done.code, len(lines)) == (0, 10)
     points = [line.index("●") for line in lines[1:5]]
     assert points == sorted(points)
     assert len({*points}) > 2

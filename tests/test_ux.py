@@ -1,5 +1,6 @@
 """Caches of earlier answers, and sessions that keep to one thread: by plain Python, in any order, and from bad logs."""
 
+import itertools
 import json
 import math
 
@@ -80,7 +81,7 @@ def test_equal_times_do_not_hit_and_threads_do_not_change_bits():
     assert np.allclose(one["cosine"].to_numpy()[1:], every.max(axis=1)[1:], atol=1e-6)
 
 
-@given(st.lists(st.tuples(st.integers(0, 3), st.integers(0, 5), VECTORS), max_size=14), st.randoms())
+@given(st.lists(st.tuples(st.integers(0, 3), st.integers(0, 5), st.none() | VECTORS), max_size=14), st.randoms())
 def test_context_preservation_equals_the_definition(rows, chance):
     log = {
         "session_id": pa.array([f"s{row[0]}" for row in rows], pa.string()),
@@ -89,9 +90,12 @@ def test_context_preservation_equals_the_definition(rows, chance):
     }
     found = fm.context_preservation(log)
     assert found.context_preservation == pytest.approx(reference.context_preservation(rows), abs=1e-6, nan_ok=True)
-    sizes = [sum(row[0] == one for row in rows) for one in {row[0] for row in rows}]
-    assert (found.sessions, found.single) == (len(sizes), sizes.count(1))
-    assert found.pairs == sum(sizes) - len(sizes)
+    pairs = {session: 0 for session, _, vector in rows if vector is not None}
+    for session in pairs:
+        turns = sorted((row for row in rows if row[0] == session), key=lambda row: row[1])
+        pairs[session] = sum(None not in (a[2], b[2]) for a, b in itertools.pairwise(turns))
+    assert (found.sessions, found.single) == (len(pairs), list(pairs.values()).count(0))
+    assert found.pairs == sum(pairs.values())
     if len({row[:2] for row in rows}) == len(rows):  # without repeated turns, row order does not matter
         order = pa.array(chance.sample(range(len(rows)), len(rows)), pa.int64())
         turned = pa.table(log).take(order)
@@ -106,7 +110,8 @@ def test_sessions_are_ordered_by_time_or_row():
     assert fm.context_preservation(timed).context_preservation == 0.5
     lacking = {**log, "question_embedding": [[1.0, 0.0], None, [1.0, 0.0]]}
     found = fm.context_preservation(lacking)
-    assert (found.context_preservation, found.left_out, found.sessions) == (1.0, 1, 1)
+    assert math.isnan(found.context_preservation), "a missing vector separates the questions around it"
+    assert (found.left_out, found.sessions, found.single, found.pairs) == (1, 1, 1, 0)
     alone = {**log, "conversation_id": ["a", "b", None]}
     assert math.isnan(fm.context_preservation(alone).context_preservation)
     assert fm.context_preservation(alone).single == 2
@@ -147,3 +152,14 @@ def test_ux_command(tmp_path):
     bare = jsonl(tmp_path / "bare.jsonl", {"question": "a"})
     done = program("ux", bare)
     assert (done.code, "--embedder wordllama" in done.err) == (3, True)
+
+
+@pytest.mark.parametrize("best", [None, 5])
+def test_null_ratings_leave_the_hit_rate_undefined(best):
+    log = {"question_embedding": [[1.0, 0.0]] * 2, "rating": pa.array([None, None], pa.float64())}
+    hits = fm.cache_hit_rate(log, best=best)
+    assert math.isnan(hits.cache_hit_rate)
+    assert hits.stored == 0
+    assert hits.to_arrow()["cache_hit"].null_count == 2
+    assert any("all ratings are null" in remark for remark in hits.remarks())
+    assert "NaN" not in hits.to_json()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import os
 import warnings
 from pathlib import Path
 
@@ -23,7 +22,6 @@ from fastmetrics.results.validation import validate
 from fastmetrics.stats.agreement import cohen_kappa, krippendorff_alpha
 from fastmetrics.stats.association import associate
 
-DATA = os.environ.get("FASTMETRICS_DATA")
 SCORES = st.one_of(st.integers(-3, 3).map(float), st.floats(-100, 100).map(lambda x: round(x, 3)))
 
 
@@ -75,7 +73,7 @@ def rows_of(n: int, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
 
 def test_resampled_figures_equal_those_of_the_drawn_rows() -> None:
     x, y = rows_of(40)
-    found = associate(x, y, positive=1, threshold=0.5, resamples=60, confidence=0.5, seed=3)
+    found = associate(x, y, positive=1, threshold=0.5, resamples=60, confidence=0.5, seed=3, interval="percentile")
     order = np.lexsort((y, x))
     x, y = x[order], y[order]
     figures = []
@@ -113,10 +111,12 @@ def test_kendall_interval_is_close_to_the_bootstrap() -> None:
 
 def test_threads_and_order_do_not_change_bits() -> None:
     x, y = rows_of(90, 1)
-    first = associate(x, y, positive=1, resamples=200, seed=8, threads=1)
     mixed = np.random.default_rng(2).permutation(90)
-    assert associate(x[mixed], y[mixed], positive=1, resamples=200, seed=8, threads=2) == first
-    assert associate(x, y, positive=1, resamples=200, seed=9) != first
+    for kind in ("auto", "percentile"):
+        first = associate(x, y, positive=1, resamples=200, seed=8, threads=1, interval=kind)
+        assert associate(x[mixed], y[mixed], positive=1, resamples=200, seed=8, threads=2, interval=kind) == first
+        other = associate(x, y, positive=1, resamples=200, seed=9, interval=kind)
+        assert (other == first) == (kind == "auto")
 
 
 def test_intervals_contain_the_figure_and_narrow_with_more_rows() -> None:
@@ -189,9 +189,8 @@ def test_rows_without_a_finite_score_are_excluded_and_counted() -> None:
     assert found.auc.value == 1.0
 
 
-@pytest.mark.skipif(DATA is None, reason="FASTMETRICS_DATA is not set")
-def test_published_scores_against_human_labels() -> None:
-    table = pq.read_table(Path(str(DATA)) / "dev" / "mtrag_human_eval.parquet")
+def test_published_scores_against_human_labels(data_folder) -> None:
+    table = pq.read_table(data_folder / "dev" / "mtrag_human_eval.parquet")
     names = [name for name in table.column_names if name.startswith("official_")]
     found = validate(table.select(["id", *names]), table.select(["id", "human_faithfulness"]), resamples=20)
     assert found.raters is not None

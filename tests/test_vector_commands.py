@@ -92,7 +92,7 @@ def test_match_writes_answers(tmp_path: Path):
     parquet.write_table(pa.table({"question": ["pay", "card"], "answer": ["P", "C"]}), tmp_path / "faq.parquet")
     run("match", tmp_path / "questions.parquet", tmp_path / "faq.parquet", "-o", tmp_path / "out.parquet")
     found = parquet.read_table(tmp_path / "out.parquet")
-    assert found.column_names == ["id", "question", "answer", "score", "index", "latency_ms"]
+    assert found.column_names == ["id", "question", "answer", "score", "index"]
     assert found["answer"].to_pylist() == ["C", None]
 
 

@@ -212,3 +212,36 @@ def test_compare_writes_rows_of_two_systems_in_one_segment(files):
     assert set(pq.read_table("w.parquet")["answer"].to_pylist()) == {"new"}
     with pytest.raises(InputError, match=r"answers contain the id 'q[0-9]+' in 2 rows; give the answers of one run"):
         fm.worst_rows(OTHER, "token_f1", answers="both.parquet")
+
+
+def test_worst_and_best_refuse_a_metric_without_a_direction(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    scores = pa.table({"id": ["a", "b", "c"], "my_score": [0.2, 0.9, 0.5], "answer_length": [3.0, 1.0, 2.0]})
+    pq.write_table(scores, "scores.parquet")
+    pq.write_table(scores.set_column(1, "my_score", pa.array([0.2, 0.8, 0.9])), "other.parquet")
+    for metric in ("my_score", "answer_length"):
+        with pytest.raises(OptionError, match=rf"{metric!r} declares no direction; state it with better="):
+            fm.worst_rows(scores, metric)
+        for option in ("--worst", "--best"):
+            done = program("rows", "scores.parquet", option, metric)
+            assert (done.code, f"state it with --better {metric}=lower" in done.err) == (2, True)
+    assert fm.worst_rows(scores, "my_score", better={"my_score": "lower"}, n=1)["id"].to_pylist() == ["b"]
+    assert fm.worst_rows(scores, "my_score", better={"my_score": "higher"}, n=1)["id"].to_pylist() == ["a"]
+    done = program("rows", "scores.parquet", "--worst", "my_score", "--better", "my_score=lower", "-n", "1")
+    assert (done.code, done.out) == (0, "b  my_score 0.9000\n")
+    compare = (
+        "compare",
+        "scores.parquet",
+        "other.parquet",
+        "--of",
+        "my_score",
+        "--rows",
+        "worst=1",
+        "-o",
+        "rows.jsonl",
+    )
+    assert program(*compare).code == 2
+    assert program(*compare, "--better", "my_score=lower").code == 0
+    assert json.loads((tmp_path / "rows.jsonl").read_text())["id"] == "c"
+    with pytest.raises(OptionError, match="expected higher or lower"):
+        fm.worst_rows(scores, "my_score", better={"my_score": "lowr"})

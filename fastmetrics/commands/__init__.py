@@ -12,6 +12,8 @@ COMMANDS = (
     "summarize",
     "compare",
     "sacrebleu",
+    "power",
+    "repeats",
     "gate",
     "report",
     "plot",

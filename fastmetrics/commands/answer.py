@@ -7,11 +7,11 @@ from typing import Annotated, Any
 
 import typer
 
-from fastmetrics.commands.calls import progress_of_calls, sent_parameters, spent
-from fastmetrics.commands.options import GUARD, Threads, guarded
+from fastmetrics.commands.calls import progress_of_calls, report_spent_budget, sent_parameters, spent
+from fastmetrics.commands.options import GUARD, guarded
 from fastmetrics.errors import OptionError
 
-_BOTS = ("full-context", "faq")
+_BOTS = ("full-context", "given-contexts", "faq")
 
 
 def answer(
@@ -30,17 +30,24 @@ def answer(
     ] = None,
     bot: Annotated[
         str,
-        typer.Option(help="full-context: a model reads --knowledge and the question; faq: the most similar FAQ row."),
+        typer.Option(
+            help="full-context: a model reads --knowledge and the question; given-contexts: a model reads the contexts "
+            "of each row and the question; faq: the most similar FAQ row."
+        ),
     ],
     knowledge: Annotated[
-        list[Path] | None, typer.Option(help="UTF-8 text files that the full-context bot reads completely.")
+        list[str] | None, typer.Option(help="UTF-8 text files that the full-context bot reads completely.")
     ] = None,
     template: Annotated[
-        Path | None, typer.Option(help="A file with the prompt, which contains {knowledge} and {question}.")
+        str | None,
+        typer.Option(
+            help="A file with the prompt, with columns of the table in braces, such as {contexts} and {question}; "
+            "{knowledge} is the text of --knowledge."
+        ),
     ] = None,
     faq: Annotated[str | None, typer.Option(help="A file with question and answer columns.")] = None,
     system: Annotated[str | None, typer.Option(help="The value of the column system. Default: the bot's name.")] = None,
-    model: Annotated[str | None, typer.Option(help="The model of the full-context bot.")] = None,
+    model: Annotated[str | None, typer.Option(help="The model of the bot, by the server's name.")] = None,
     base_url: Annotated[
         str | None, typer.Option(help="The server's address. Default: OPENAI_BASE_URL, or OpenAI's own.")
     ] = None,
@@ -60,6 +67,10 @@ def answer(
         list[str] | None, typer.Option(help="Columns to copy in addition to id and question. Default: all.")
     ] = None,
     columns: Annotated[list[str] | None, typer.Option(help="Your column names: question=text.")] = None,
+    repeats: Annotated[
+        int,
+        typer.Option(help="Answers of each question, each from a call of its own; rows get the number of the repeat."),
+    ] = 1,
     sample: Annotated[int | None, typer.Option(help="Answer only a random sample of this many rows.")] = None,
     seed: Annotated[int, typer.Option(help="Seed of the sample.")] = 1,
     store: Annotated[
@@ -77,9 +88,11 @@ def answer(
         bool, typer.Option("--dry-run", help="Estimate the calls and their cost; send nothing.")
     ] = False,
     max_calls: Annotated[int | None, typer.Option(help="Maximum requests of this run.")] = None,
-    max_cost: Annotated[float | None, typer.Option(help="Maximum cost of the calls, by the prices.")] = None,
-    prices: Annotated[Path | None, typer.Option(help="A TOML or JSON file of model prices.")] = None,
-    threads: Threads = None,
+    max_cost: Annotated[
+        float | None,
+        typer.Option(help="Maximum cost of the calls, by the prices: calls that might exceed it are not made."),
+    ] = None,
+    prices: Annotated[str | None, typer.Option(help="A TOML or JSON file of model prices.")] = None,
     format: Annotated[
         str | None, typer.Option(help="The format of all files, if their suffixes do not show it.")
     ] = None,
@@ -108,7 +121,8 @@ def answer(
     if bot == "faq":
         asked = _faq(faq, pairs(columns))
     else:
-        asked = _full_context(
+        asked = _model_bot(
+            bot,
             knowledge,
             model,
             template,
@@ -129,6 +143,7 @@ def answer(
         )
     reading: dict[str, Any] = {
         "columns": {name: yours for name, yours in pairs(columns).items() if name != "answer"},
+        "repeats": repeats,
         "sample": sample,
         "seed": seed,
         "format": format,
@@ -137,7 +152,7 @@ def answer(
     if dry_run:
         from fastmetrics.derive.dry_run import estimate_answering
 
-        typer.echo(str(estimate_answering(inputs, asked, **reading)))
+        typer.echo(str(estimate_answering(inputs, asked, **reading, retry=split(retry))))
         return
     if out is None:
         raise OptionError("--out is missing: name the file of answers, or add --dry-run")
@@ -152,7 +167,6 @@ def answer(
             system=system,
             keep=None if keep is None else names(keep, "--keep"),
             retry=split(retry),
-            threads=threads,
             on_error=on_error,
             resume=resume,
             overwrite=overwrite,
@@ -161,13 +175,17 @@ def answer(
             progress=shown.rows,
             watch=shown.watch,
         )
+    report_spent_budget(done.spending)
     if quiet:
         return
     run = done.run
     statuses = ", ".join(f"{count:,} {status}" for status, count in done.statuses.items())
-    typer.echo(f"{run.rows:,} questions ({statuses}) in {run.seconds['total']:.1f} s: {run.output}")
-    if bot == "full-context":
+    each = "" if repeats == 1 else f", {repeats:,} answers each"
+    typer.echo(f"{run.rows // repeats:,} questions{each} ({statuses}) in {run.seconds['total']:.1f} s: {run.output}")
+    if bot != "faq":
         typer.echo(spent(done.spending))
+    for note in run.notes:
+        typer.echo(note)
     if run.rejects is not None:
         typer.echo(f"{run.rejected:,} rows rejected: {run.rejects}")
     if run.guarded:
@@ -183,13 +201,19 @@ def _faq(path: str | None, columns: dict[str, str]) -> Any:
     return read_faq(path, columns)
 
 
-def _full_context(knowledge: list[Path] | None, model: str | None, template: Path | None, **settings: Any) -> Any:
-    """The bot that reads the whole text."""
-    from fastmetrics.derive.full_context_bot import TEMPLATE, FullContextBot, read_knowledge
+def _model_bot(bot: str, knowledge: list[str] | None, model: str | None, template: str | None, **settings: Any) -> Any:
+    """The bot that reads the whole text, or the contexts of each row."""
+    from fastmetrics.derive.full_context_bot import FullContextBot, read_knowledge
+    from fastmetrics.derive.prompt_bot import GivenContextsBot
 
-    if not knowledge:
+    if bot == "full-context" and not knowledge:
         raise OptionError("--bot full-context needs --knowledge FILE, a text file")
+    if bot == "given-contexts" and knowledge:
+        raise OptionError("--bot given-contexts reads the contexts of each row; --knowledge is for --bot full-context")
     if model is None:
-        raise OptionError("--bot full-context needs --model NAME, the server's name of the model")
-    text = TEMPLATE if template is None else read_knowledge([template])
-    return FullContextBot(read_knowledge(knowledge), model, template=text, **settings)
+        raise OptionError(f"--bot {bot} needs --model NAME, the server's name of the model")
+    if template is not None:
+        settings["template"] = read_knowledge([template])
+    if bot == "full-context":
+        return FullContextBot(read_knowledge(knowledge or []), model, **settings)
+    return GivenContextsBot(model, **settings)

@@ -24,6 +24,10 @@ def cache(
             "A call is deleted if it matches all conditions."
         ),
     ] = None,
+    prices: Annotated[
+        str | None,
+        typer.Option(help="A TOML or JSON file of model prices, as for judge: adds the cost of all replies."),
+    ] = None,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the output if it exists.")] = False,
     guard: Annotated[bool, typer.Option("--guard/--no-guard", help=GUARD)] = True,
     json: Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")] = False,
@@ -43,5 +47,5 @@ def cache(
             if quoted:
                 typer.echo(guarded(quoted))
         if out is None and not prune:
-            found = overview(calls)
-            typer.echo(found.to_json() if json else str(found))
+            stored = overview(calls, prices)
+            typer.echo(stored.to_json() if json else str(stored))

@@ -39,8 +39,21 @@ def spent(spending: Spending) -> str:
     pieces = [f"{spending.requests:,} requests", f"{spending.replies:,} replies", f"{spending.found:,} from the store"]
     pieces += [f"given up: {', '.join(failed)}"] if failed else []
     pieces += [f"{spending.prompt_tokens:,} + {spending.completion_tokens:,} tokens"]
+    pieces += [f"{spending.uncounted:,} replies without token counts"] if spending.uncounted else []
     pieces += [] if spending.cost is None else [f"cost {spending.cost:,.4g}"]
     return ", ".join(pieces + (["without structured output"] if spending.unstructured else []))
+
+
+def report_spent_budget(spending: Spending) -> None:
+    """Print why the budget ended a run, if it did, and what to do."""
+    import typer
+
+    if spending.refusal is not None:
+        typer.echo(
+            f"the budget is spent: {spending.refusal}; the remaining rows have the status budget: run again with "
+            "--overwrite to make their calls",
+            err=True,
+        )
 
 
 @dataclass

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
-from fastmetrics.commands.options import Plugins, Threads
+from fastmetrics.commands.options import Interval, IntervalKind, Plugins, Threads
 
 
 class Correction(StrEnum):
@@ -16,14 +16,6 @@ class Correction(StrEnum):
     holm = "holm"
     bh = "bh"
     none = "none"
-
-
-class Interval(StrEnum):
-    """Kinds of intervals: from bootstrap samples, or Student's t."""
-
-    percentile = "percentile"
-    bca = "bca"
-    t = "t"
 
 
 def compare(
@@ -47,17 +39,19 @@ def compare(
         typer.Option(help="The column whose equal values mark dependent rows: document, session or question."),
     ] = None,
     tests: Annotated[
-        list[str] | None, typer.Option("--tests", help="Tests: fisher (the default), t, mcnemar, wilcoxon.")
+        list[str] | None,
+        typer.Option(
+            "--tests",
+            help="fisher (the default), t, mcnemar, wilcoxon, sequential; for --unpaired permutation, welch.",
+        ),
     ] = None,
     correction: Annotated[
         Correction, typer.Option(help="Correction of p for the number of comparisons.")
     ] = Correction.holm,
     resamples: Annotated[int, typer.Option(min=1, help="Random sign patterns for each p.")] = 10_000,
-    bootstrap: Annotated[int, typer.Option(min=1, help="Bootstrap samples for each interval.")] = 2_000,
+    bootstrap: Annotated[int, typer.Option(min=1, help="Samples for each bootstrap interval.")] = 2_000,
     confidence: Annotated[float, typer.Option(help="Confidence level of the intervals.")] = 0.95,
-    interval: Annotated[
-        Interval, typer.Option(help="How the interval is computed from the samples; t uses no samples.")
-    ] = Interval.percentile,
+    interval: Interval = IntervalKind.auto,
     names: Annotated[list[str] | None, typer.Option("--names", help="Names of the runs, in order: old,new.")] = None,
     baseline: Annotated[str | None, typer.Option(help="The name of the baseline run.")] = None,
     system: Annotated[str | None, typer.Option(help="The column of one file that names the systems.")] = None,
@@ -65,6 +59,15 @@ def compare(
     by_position: Annotated[
         bool, typer.Option("--by-position", help="Pair rows by position: row i of each run is the same question.")
     ] = False,
+    unpaired: Annotated[
+        bool, typer.Option("--unpaired", help="Compare runs that share no rows, as independent samples.")
+    ] = False,
+    sequential: Annotated[
+        bool, typer.Option("--sequential", help="Interval and p that hold at every look while rows are appended.")
+    ] = False,
+    margin: Annotated[
+        float | None, typer.Option(help="A difference that does not matter: tests equivalence within it.")
+    ] = None,
     better: Annotated[list[str] | None, typer.Option(help="Which direction is better: my_score=lower.")] = None,
     allow_differences: Annotated[
         bool, typer.Option("--allow-differences", help="Compare runs even if their options or versions differ.")
@@ -106,6 +109,7 @@ def compare(
     if system is not None and len(runs) > 1:
         raise OptionError("--system needs exactly one file, which contains all systems")
     load_plugins(plugin)
+    ways = pairs(better, "--better", "NAME=lower or NAME=higher")
     given = runs[0] if system is not None else dict(zip(called, runs, strict=True)) if called else runs
     if rows is not None or out is not None:
         first, second = (baseline, runs[0]) if system else two_runs(open_runs(given), baseline, other)
@@ -120,6 +124,7 @@ def compare(
             segment=segment,
             system=system,
             other=other if system else None,
+            better=ways,
             allow_differences=allow_differences,
         )
         write_whole(found_rows, str(out), {"rows": of}, {"id"}, overwrite=overwrite)
@@ -132,7 +137,7 @@ def compare(
         by=[columns([one], "--by") for one in by or ()] or None,
         segments=segments,
         cluster=cluster,
-        tests=split(tests) or "fisher",
+        tests=split(tests) or None,
         correction=correction.value,
         resamples=resamples,
         bootstrap=bootstrap,
@@ -141,7 +146,10 @@ def compare(
         system=system,
         on=on,
         by_position=by_position,
-        better=pairs(better, "--better", "NAME=lower or NAME=higher"),
+        unpaired=unpaired,
+        sequential=sequential,
+        margin=margin,
+        better=ways,
         allow_differences=allow_differences,
         seed=seed,
         threads=threads,

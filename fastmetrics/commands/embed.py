@@ -14,7 +14,12 @@ def embed(
         typer.Argument(help="Files of text (any input of score), or - for standard input.", metavar="INPUT..."),
     ],
     *,
-    out: Annotated[str, typer.Option("--out", "-o", help="The output: Parquet, Arrow or JSON lines.")],
+    out: Annotated[
+        str,
+        typer.Option(
+            "--out", "-o", metavar="PATH", help="The output: a file, with the format given by its suffix, or a folder."
+        ),
+    ],
     of: Annotated[
         list[str] | None,
         typer.Option(help="Columns of text. Default: those of question, answer and reference that exist."),
@@ -63,5 +68,7 @@ def embed(
     run = done.run
     made = ", ".join(f"{count:,} in {name}" for name, count in done.embedded.items())
     typer.echo(f"{run.rows:,} rows embedded in {run.seconds['total']:.1f} s: {run.output}\n{made}")
+    for note in run.notes:
+        typer.echo(note)
     if run.rejects is not None:
         typer.echo(f"{run.rejected:,} rows rejected: {run.rejects}")

@@ -2,11 +2,26 @@
 
 from __future__ import annotations
 
+from enum import StrEnum
 from typing import Annotated
 
 import typer
 
 from fastmetrics.commands.options import Plugins, Threads
+
+
+class Unpaired(StrEnum):
+    """How rows without a score count."""
+
+    worst = "worst"
+    ignore = "ignore"
+
+
+class Correction(StrEnum):
+    """Corrections of intervals."""
+
+    none = "none"
+    bonferroni = "bonferroni"
 
 
 def gate(
@@ -17,11 +32,25 @@ def gate(
     ] = None,
     rules: Annotated[str | None, typer.Option(help="A TOML file of rules.")] = None,
     baseline: Annotated[str | None, typer.Option(help="The baseline scores for rules on delta and drop.")] = None,
+    latest: Annotated[bool, typer.Option("--latest", help="Take the last run of a folder of several.")] = False,
+    unpaired: Annotated[
+        Unpaired, typer.Option(help="Rows without a score count as the worst score of the metric, or are left out.")
+    ] = Unpaired.worst,
+    min_n: Annotated[
+        int | None,
+        typer.Option(
+            "--min-n", help="Rows with a score that a rule needs; by default 5, or 20 if it reads an interval."
+        ),
+    ] = None,
+    better: Annotated[list[str] | None, typer.Option(help="Which direction is better: my_score=lower.")] = None,
     cluster: Annotated[
         str | None,
         typer.Option(help="The column whose equal values mark dependent rows: document, session or question."),
     ] = None,
-    confidence: Annotated[float, typer.Option(help="Confidence level of the intervals of changes.")] = 0.95,
+    confidence: Annotated[float, typer.Option(help="Confidence level of the intervals.")] = 0.95,
+    correction: Annotated[
+        Correction, typer.Option(help="Correction of the intervals for the number of rules that read one.")
+    ] = Correction.none,
     on: Annotated[str | None, typer.Option(help="The column that pairs the rows; by default the id.")] = None,
     by_position: Annotated[
         bool, typer.Option("--by-position", help="Pair rows by position: row i of both is the same question.")
@@ -40,10 +69,10 @@ def gate(
 
     The exit code is 0 if all rules are met.
     """
-    from fastmetrics.commands.options import load_plugins
+    from fastmetrics.commands.options import load_plugins, pairs
     from fastmetrics.errors import OptionError
     from fastmetrics.results.gate import gate as held_against
-    from fastmetrics.tables.output.small_file import write_small
+    from fastmetrics.tables.output.write_table import write_page
 
     if as_json and as_markdown:
         raise OptionError("choose one of --json and --markdown")
@@ -55,8 +84,13 @@ def gate(
         require or (),
         rules=rules,
         baseline=baseline,
+        latest=latest,
+        unpaired=unpaired.value,
+        min_n=min_n,
+        better=pairs(better, "--better", "NAME=lower or NAME=higher"),
         cluster=cluster,
         confidence=confidence,
+        correction=correction.value,
         on=on,
         by_position=by_position,
         allow_differences=allow_differences,
@@ -64,7 +98,7 @@ def gate(
         threads=threads,
     )
     if junit is not None:
-        write_small(junit, found.to_junit())
+        write_page(junit, found.to_junit(), overwrite=True)
     typer.echo(found.to_json() if as_json else found.to_markdown().rstrip() if as_markdown else str(found))
     if not found.passed:
         raise typer.Exit(1)

@@ -22,10 +22,11 @@ def index(
     threads: Threads = None,
 ) -> None:
     """Build an index of vectors for searching."""
+    from fastmetrics.tables.remote.small_files import local_path
     from fastmetrics.vectors.neighbors import check_absent
     from fastmetrics.vectors.search_files import build_index
 
-    check_absent(out)
+    check_absent(local_path(out, "out"))
     options: dict[str, Any] = {"metric": metric, "method": method, "column": column}
     made = build_index(vectors, **options, threads=threads)
     made.save(out)

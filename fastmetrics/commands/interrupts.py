@@ -30,20 +30,22 @@ def interruptible(interrupt_message: str) -> Iterator[None]:
 
     Files on disk stay, as after a kill; ``interrupt_message`` is printed to standard error.  Only the main thread
     handles signals: in other threads the block does nothing.  An interrupt inside a finalizer, which Python would print
-    and ignore, is raised again after the finalizer.
+    and ignore, is raised again after the finalizer.  A block that ends after an interrupt ends with
+    ``KeyboardInterrupt``, even if a library caught it, or raised another exception for it.
     """
     if threading.current_thread() is not threading.main_thread():
         yield
         return
     heard, wakes = socket.socketpair()
     wakes.setblocking(False)
-    answered = threading.Event()
+    interrupted, answered = threading.Event(), threading.Event()
     hook = sys.unraisablehook
-    sys.unraisablehook = partial(_raised_again, hook)
+    sys.unraisablehook = partial(_raised_again, hook, answered)
     before = signal.set_wakeup_fd(wakes.fileno(), warn_on_full_buffer=False)
-    threading.Thread(
-        target=_watch, args=(heard, answered, interrupt_message), name="fastmetrics-watch", daemon=True
-    ).start()
+    watch = threading.Thread(
+        target=_watch, args=(heard, interrupted, answered, interrupt_message), name="fastmetrics-watch", daemon=True
+    )
+    watch.start()
     try:
         yield
     finally:
@@ -51,19 +53,28 @@ def interruptible(interrupt_message: str) -> Iterator[None]:
         signal.set_wakeup_fd(before)
         sys.unraisablehook = hook
         wakes.close()
+        watch.join()
+        # an interrupt between the block and this generator leaves the generator to the garbage collector
+        if interrupted.is_set() and not isinstance(sys.exception(), GeneratorExit):
+            raise KeyboardInterrupt
 
 
-def _raised_again(hook: Callable[[Any], object], lost: Any) -> None:
+def _raised_again(hook: Callable[[Any], object], answered: threading.Event, lost: Any) -> None:
     """Send this process another interrupt, a moment later, for a lost one; pass other exceptions to ``hook``.
 
     The main thread may be blocked by then, and only a signal from outside wakes it.
     """
     if isinstance(lost.exc_value, KeyboardInterrupt):
-        again = threading.Timer(MOMENT, _interrupt)
-        again.daemon = True
+        again = threading.Thread(target=_interrupt_unless, args=(answered,), daemon=True)
         again.start()
     else:
         hook(lost)
+
+
+def _interrupt_unless(answered: threading.Event) -> None:
+    """Interrupt the main thread after a moment, unless it has left the block by then."""
+    if not answered.wait(MOMENT):
+        _interrupt()
 
 
 def _interrupt() -> None:
@@ -74,12 +85,17 @@ def _interrupt() -> None:
         signal.raise_signal(signal.SIGINT)
 
 
-def _watch(heard: socket.socket, answered: threading.Event, interrupt_message: str) -> None:
+def _watch(
+    heard: socket.socket, interrupted: threading.Event, answered: threading.Event, interrupt_message: str
+) -> None:
     """Wait for an interrupt, then for the main thread to handle it."""
     with heard:
         while (signals := heard.recv(16)) and signal.SIGINT not in signals:
             pass
-        if not signals or answered.wait(GRACE):
+        if not signals:
+            return
+        interrupted.set()
+        if answered.wait(GRACE):
             return
     cursor = "\x1b[?25h" if sys.stderr.isatty() else ""  # progress bars hide the cursor
     with suppress(OSError):  # standard error may be closed

@@ -7,8 +7,8 @@ from typing import Annotated, Any
 
 import typer
 
-from fastmetrics.commands.calls import progress_of_calls, sent_parameters, spent
-from fastmetrics.commands.options import GUARD, guarded
+from fastmetrics.commands.calls import progress_of_calls, report_spent_budget, sent_parameters, spent
+from fastmetrics.commands.options import GUARD, TextLists, guarded
 from fastmetrics.errors import OptionError
 
 
@@ -32,7 +32,7 @@ def judge(
         list[str],
         typer.Option(
             help="Rubrics: relevance, faithfulness, safety, robustness, correctness (1 to 5), answer_relevance, "
-            "e2e (0 to 1), or your own .toml files."
+            "answer_faithfulness, e2e (0 to 1), or your own .toml files."
         ),
     ],
     base_url: Annotated[
@@ -78,11 +78,18 @@ def judge(
         bool, typer.Option("--dry-run", help="Estimate the calls and their cost; send nothing.")
     ] = False,
     max_calls: Annotated[int | None, typer.Option(help="Maximum requests of this run.")] = None,
-    max_cost: Annotated[float | None, typer.Option(help="Maximum cost of the calls, by the prices.")] = None,
+    max_cost: Annotated[
+        float | None,
+        typer.Option(help="Maximum cost of the calls, by the prices: calls that might exceed it are not made."),
+    ] = None,
+    max_unparsed: Annotated[
+        int, typer.Option(help="Stop if none of this many first replies has a score; 0 never stops.")
+    ] = 20,
     prices: Annotated[
-        Path | None,
+        str | None,
         typer.Option(help='Prices of a million tokens, TOML or JSON: {"MODEL": {"input": 0.5, "output": 2}}.'),
     ] = None,
+    lists: TextLists = None,
     format: Annotated[
         str | None, typer.Option(help="The input format, if the suffix does not show it: parquet, jsonl, csv, ...")
     ] = None,
@@ -131,12 +138,14 @@ def judge(
         tries=tries,
         max_calls=max_calls,
         max_cost=max_cost,
+        max_unparsed=max_unparsed,
         prices=prices,
         keep_replies=keep_replies,
     )
     reading: dict[str, Any] = {
         "columns": pairs(columns),
         "schema": schema,
+        "lists": names(lists, "--lists"),
         "sample": sample,
         "seed": seed,
         "format": format,
@@ -168,11 +177,7 @@ def judge(
             progress=shown.rows,
             watch=shown.watch,
         )
-    if judged.spending.ended:
-        typer.echo(
-            "the budget is spent: the remaining rows have the status budget; run again with --overwrite to judge them",
-            err=True,
-        )
+    report_spent_budget(judged.spending)
     if quiet:
         return
     run = judged.run

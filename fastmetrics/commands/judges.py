@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -23,7 +22,7 @@ def judges(
     ranges: Annotated[
         list[str] | None, typer.Option(help="Ranges of scores without a known rubric: judge_style=0:10,judge_tone=0:1.")
     ] = None,
-    prices: Annotated[Path | None, typer.Option(help="A TOML or JSON file of model prices, as for judge.")] = None,
+    prices: Annotated[str | None, typer.Option(help="A TOML or JSON file of model prices, as for judge.")] = None,
     confidence: Annotated[float, typer.Option(help="Confidence level of the intervals.")] = 0.95,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of tables.")] = False,
 ) -> None:

@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-import os
 from typing import Annotated, Protocol
 
 import typer
-
-from fastmetrics.errors import OutputError
-from fastmetrics.errors.messages import Argument
 
 Logs = Annotated[list[str], typer.Argument(help="Files, folders, globs, or -.", metavar="LOG...", show_default=False)]
 ColumnNames = Annotated[list[str] | None, typer.Option("--columns", help="Names of your columns: question=text,...")]
@@ -30,14 +26,17 @@ class Figures(Protocol):
 
 def check_out(out: str | None, overwrite: bool) -> None:
     """Raise ``OutputError`` for an existing output; called before reading."""
-    if out is not None and os.path.exists(out) and not overwrite:
-        raise OutputError(f"{out} exists; choose ", Argument("overwrite", True), " to replace it")
+    from fastmetrics.tables.output.write_table import check_free
+    from fastmetrics.tables.remote.addresses import as_local
+
+    if out is not None:
+        check_free(as_local(out), overwrite)
 
 
 def show(found: Figures, out: str | None, as_json: bool) -> None:
     """Write the figures to a file, or print them."""
-    from fastmetrics.tables.output.small_file import write_small
+    from fastmetrics.tables.output.write_table import write_page
 
     if out is not None:
-        write_small(out, found.to_json() + "\n")
+        write_page(out, found.to_json() + "\n", overwrite=True)
     typer.echo(found.to_json() if as_json else str(found))

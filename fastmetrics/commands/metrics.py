@@ -36,11 +36,15 @@ def metrics(
 
 
 def _explain(metric: Metric) -> None:
+    from fastmetrics.declaration.metric_labels import described
+
     low, high = metric.bounds
     typer.echo(f"{metric.name}: {metric.level} metric, {low:g} to {high:g}; source: {metric.source}")
     typer.echo(f"{metric.better} is better" if metric.better else "no direction is better")
     if metric.others:
         typer.echo(f"also called: {', '.join(metric.others)}")
+    for line in described(metric.labels):
+        typer.echo(line)
     typer.echo(f"columns: {_columns(metric)}" + "".join(f", {c} (optional)" for c in _others(metric)))
     for option, default in metric.defaults.items():
         shown = repr(default)
@@ -61,7 +65,7 @@ def _others(metric: Metric) -> list[str]:
 
 
 def _list_measures() -> None:
-    from fastmetrics.retrieval.measures import FAMILIES
+    from fastmetrics.retrieval.measure_families import FAMILIES
 
     width = max(len(family.names[0]) for family in FAMILIES)
     for family in FAMILIES:

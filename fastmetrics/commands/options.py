@@ -21,6 +21,22 @@ Threads = Annotated[
 ]
 
 
+class IntervalKind(StrEnum):
+    """Kinds of confidence intervals; ``auto`` depends on the data."""
+
+    auto = "auto"
+    t = "t"
+    percentile = "percentile"
+    bca = "bca"
+    studentised = "studentised"
+    sequential = "sequential"
+
+
+Interval = Annotated[
+    IntervalKind, typer.Option("--interval", help="Kind of the intervals; auto chooses the one that fits the data.")
+]
+
+
 class NoRelevant(StrEnum):
     """Scores of a query without relevant documents."""
 
@@ -34,6 +50,11 @@ NoRelevantRows = Annotated[
         "--no-relevant",
         help="Score of a row without relevant documents: zero, or undefined (the default of all metrics).",
     ),
+]
+
+TextLists = Annotated[
+    list[str] | None,
+    typer.Option("--lists", help="Columns of references or contexts whose texts are lists in JSON: reference,..."),
 ]
 
 VECTORS = "Vectors: a file, folder, glob or address of tables in any format or of .npy arrays, or -."

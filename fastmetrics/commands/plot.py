@@ -56,8 +56,11 @@ def plot(
     from fastmetrics.core.threads import cores
     from fastmetrics.reporting.plot import check_target
     from fastmetrics.reporting.plot import plot as draw
+    from fastmetrics.vectors.embedding_models import check_name
 
     load_plugins(plugin)
+    if embedder is not None:
+        check_name(embedder)
     options: dict[str, Any] = {"threads": cores(threads)}
     check_target(out, overwrite)
     chosen, cut = names(metrics, "--metrics"), names(by, "--by")

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from fastmetrics.commands.options import NoRelevantRows, Plugins
+from fastmetrics.commands.options import NoRelevantRows, Plugins, TextLists
 
 
 def profile(
@@ -15,16 +15,19 @@ def profile(
     metrics: Annotated[list[str] | None, typer.Option("--metrics", "-m", help="Metrics: token_f1,jaccard,...")] = None,
     suite: Annotated[list[str] | None, typer.Option(help="Suites of metrics: lexical,generation,...")] = None,
     no_relevant: NoRelevantRows = None,
+    lists: TextLists = None,
     columns: Annotated[list[str] | None, typer.Option(help="Your column names: answer=text,...")] = None,
     schema: Annotated[str | None, typer.Option(help="A preset of column names.")] = None,
     format: Annotated[str | None, typer.Option(help="The input format, if the suffix does not show it.")] = None,
+    threads: Annotated[int, typer.Option(help="Number of threads, from 1 to 1,024.")] = 1,
     plugin: Plugins = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of tables.")] = False,
 ) -> None:
     """Score a table and print the speed of each stage.
 
-    Score on one thread, discard the scores, and print rows/s, MB/s and the time share of each stage.
+    Score after a warm-up, discard the scores, and print rows/s, MB/s and the time share of each stage.
     """
+    from fastmetrics.commands.options import columns as names
     from fastmetrics.commands.options import load_plugins, pairs, split
     from fastmetrics.scoring.profile import profile_files
 
@@ -36,6 +39,8 @@ def profile(
         schema=schema,
         suites=split(suite),
         no_relevant=None if no_relevant is None else no_relevant.value,
+        lists=names(lists, "--lists"),
         format=format,
+        threads=threads,
     )
     typer.echo(found.to_json() if as_json else str(found))

@@ -37,8 +37,12 @@ def rank(
         float, typer.Option("--relevance-level", "-l", help="The lowest grade that counts as relevant.")
     ] = 1,
     missing: Annotated[
-        Missing, typer.Option(help="A judged query that the run lacks: zero (score 0), or skip.")
-    ] = Missing.zero,
+        Missing | None,
+        typer.Option(
+            help="Judged queries that a run lacks: skip (left out, as by trec_eval; the default for one run), or zero "
+            "(score 0, as by trec_eval -c; the default for several)."
+        ),
+    ] = None,
     no_relevant: Annotated[
         NoRelevant, typer.Option(help="Score of a query without relevant documents: zero, or undefined.")
     ] = NoRelevant.zero,
@@ -88,7 +92,7 @@ def rank(
             baseline=baseline,
             tests=split(tests) or "fisher",
             relevance_level=relevance_level,
-            missing=missing.value,
+            missing=missing.value if missing else "zero",
             no_relevant=no_relevant.value,
             duplicates=duplicates.value,
             depth=depth,
@@ -108,7 +112,7 @@ def rank(
         overwrite=overwrite,
         guard=guard,
         relevance_level=relevance_level,
-        missing=missing.value,
+        missing=missing.value if missing else None,
         no_relevant=no_relevant.value,
         duplicates=duplicates.value,
         depth=depth,

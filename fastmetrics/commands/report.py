@@ -47,6 +47,7 @@ def report(
     vectors: Annotated[
         str | None, typer.Option(help="Vectors of the rows with their ids, for a page with their projection.")
     ] = None,
+    vectors_column: Annotated[str | None, typer.Option(help="Column of the vectors; by default the only one.")] = None,
     runs: Annotated[
         str | None, typer.Option(help="Folder of outputs, for a page of metrics over runs.", metavar="FOLDER")
     ] = None,
@@ -83,6 +84,7 @@ def report(
         judged=judged,
         usage=usage,
         vectors=vectors,
+        vectors_column=vectors_column,
         rows=rows.value,
         runs=runs,
         by=columns(by, "--by"),

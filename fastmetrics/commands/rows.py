@@ -26,6 +26,7 @@ def rows(
         str | None, typer.Option(help="Scores of another run: show the rows with the largest changes.")
     ] = None,
     on: Annotated[str | None, typer.Option(help="The column of ids; by default id.")] = None,
+    better: Annotated[list[str] | None, typer.Option(help="Which direction is better: my_score=lower.")] = None,
     allow_differences: Annotated[
         bool, typer.Option("--allow-differences", help="Compare runs even if their options or versions differ.")
     ] = False,
@@ -40,7 +41,7 @@ def rows(
 
     With a baseline, show the largest changes.
     """
-    from fastmetrics.commands.options import load_plugins
+    from fastmetrics.commands.options import load_plugins, pairs
     from fastmetrics.errors import OptionError
     from fastmetrics.results.worst_rows import worst_rows
     from fastmetrics.tables.output.write_table import write_whole
@@ -50,7 +51,8 @@ def rows(
     load_plugins(plugin)
     metric = str(worst or best)
     how: dict[str, Any] = {"n": n, "answers": answers, "baseline": baseline, "best": best is not None}
-    found = worst_rows(scores, metric, on=on, allow_differences=allow_differences, **how)
+    ways = pairs(better, "--better", "NAME=lower or NAME=higher")
+    found = worst_rows(scores, metric, on=on, better=ways, allow_differences=allow_differences, **how)
     if out is None:
         typer.echo("\n\n".join(_printed(row, metric) for row in found.to_pylist()) or "no row has a score")
         return

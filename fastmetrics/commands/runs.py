@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
 from typing import Annotated
 
 import typer
 
 
 def runs(
-    folder: Annotated[Path, typer.Argument(help="A folder of outputs of score.", metavar="FOLDER")],
+    folder: Annotated[
+        str, typer.Argument(help="A folder of outputs of score, or its address.", metavar="FOLDER", show_default=False)
+    ],
     *,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")] = False,
 ) -> None:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from fastmetrics.commands.options import GUARD, NoRelevantRows, Plugins, Threads, guarded
+from fastmetrics.commands.options import GUARD, NoRelevantRows, Plugins, TextLists, Threads, guarded
 
 if TYPE_CHECKING:
     from fastmetrics.engines.local import Progress
@@ -42,8 +42,8 @@ def score(
         list[str] | None,
         typer.Option(
             help="Suites, as far as the columns allow: lexical, answerability, grounding, generation, verdict, "
-            "writing, retrieval, semantic, operations, all. Default: core, which is lexical, retrieval, semantic and "
-            "operations."
+            "writing, retrieval, semantic, operations, all; or tiers of a RAG benchmark: tier0, tier1, tier2, tier3. "
+            "Default: core, which is lexical, retrieval, semantic and operations."
         ),
     ] = None,
     embedder: Annotated[
@@ -52,6 +52,7 @@ def score(
     ] = None,
     cache: Annotated[Path | None, typer.Option(help="A folder that stores embeddings for reuse.")] = None,
     no_relevant: NoRelevantRows = None,
+    lists: TextLists = None,
     columns: Annotated[
         list[str] | None,
         typer.Option(help="Your column names: answer=text,... A name with a comma: '\"answer=a,b\"'."),
@@ -118,6 +119,7 @@ def score(
             embedder=embedder,
             cache=cache,
             no_relevant=None if no_relevant is None else no_relevant.value,
+            lists=names(lists, "--lists"),
             keep=names(keep, "--keep"),
             format=format,
             max_row_bytes=max_row_bytes,

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from fastmetrics.commands.options import Plugins
+from fastmetrics.commands.options import Interval, IntervalKind, Plugins
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -18,15 +18,17 @@ def summarize(
     by: Annotated[
         list[str] | None, typer.Option(help="Kept columns whose values define segments: language,topic.")
     ] = None,
-    ci: Annotated[bool, typer.Option("--ci", help="Show means with bootstrap intervals.")] = False,
+    ci: Annotated[bool, typer.Option("--ci", help="Show means with confidence intervals.")] = False,
     cluster: Annotated[
         str | None, typer.Option(help="The column with the session or document of a row, for --by and --ci.")
     ] = None,
+    interval: Interval = IntervalKind.auto,
     each: Annotated[bool, typer.Option("--each", help="Show several files side by side instead of pooled.")] = False,
     primary: Annotated[
         bool,
         typer.Option(
-            "--primary", help="Show N, Faithfulness, Overlap, F1, Tokens, Latency, Abstain Rate of each file."
+            "--primary",
+            help="Show N, Faithfulness, Overlap, F1, Tokens, Latency, Abstain Rate and Avg EM of each file.",
         ),
     ] = False,
     correlations: Annotated[
@@ -52,7 +54,7 @@ def summarize(
     views: dict[str, tuple[bool, Callable[[], Any]]] = {
         "--by, --ci and --cluster": (
             bool(by or ci or cluster),
-            lambda: summarize_by(scores[0], columns(by, "--by"), cluster=cluster),
+            lambda: summarize_by(scores[0], columns(by, "--by"), cluster=cluster, interval=interval.value),
         ),
         "--correlations": (correlations, lambda: pairs.correlations(scores[0])),
         "--histograms": (histograms, lambda: bars.histograms(scores[0])),

@@ -62,6 +62,9 @@ class _Printed(io.TextIOWrapper):
         except OSError as error:
             raise PrintError(self, error) from error
 
+    def close(self) -> None:
+        """Do nothing: the stream below is that of another, which may still print when this one is deleted."""
+
 
 @contextmanager
 def watched_streams() -> Iterator[None]:
@@ -71,12 +74,13 @@ def watched_streams() -> Iterator[None]:
     try:
         yield
     finally:
-        for watched in (sys.stdout, sys.stderr):
-            if isinstance(watched, _Printed):
-                with suppress(PrintError):
-                    watched.flush()
-                watched.detach()
+        watched = sys.stdout, sys.stderr
         sys.stdout, sys.stderr = before
+        for stream in watched:
+            if isinstance(stream, _Printed):
+                with suppress(PrintError):
+                    stream.flush()
+                stream.detach()
 
 
 def _watched(stream: TextIO) -> TextIO:

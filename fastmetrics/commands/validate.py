@@ -2,11 +2,19 @@
 
 from __future__ import annotations
 
+from enum import StrEnum
 from typing import Annotated
 
 import typer
 
 from fastmetrics.commands.options import Plugins, Threads
+
+
+class AssociationInterval(StrEnum):
+    """Kinds of intervals of correlations, AUC and F1."""
+
+    auto = "auto"
+    percentile = "percentile"
 
 
 def validate(
@@ -22,12 +30,15 @@ def validate(
         list[str] | None, typer.Option("--metrics", "-m", help="Only these metrics: token_f1,jaccard.")
     ] = None,
     positive: Annotated[float | None, typer.Option(help="Labels of at least this value are positive.")] = None,
-    resamples: Annotated[int, typer.Option(min=1, help="Bootstrap samples for the intervals.")] = 2000,
+    interval: Annotated[
+        AssociationInterval, typer.Option(help="Kind of the intervals; percentile is that of the bootstrap.")
+    ] = AssociationInterval.auto,
+    resamples: Annotated[int, typer.Option(min=1, help="Samples for each bootstrap interval.")] = 2000,
     confidence: Annotated[float, typer.Option(help="Confidence level of the intervals.")] = 0.95,
     seed: Annotated[int, typer.Option(help="Seed of the bootstrap.")] = 0,
     cluster: Annotated[
         str | None,
-        typer.Option(help="The column of labels or scores with the group of each row; groups are resampled whole."),
+        typer.Option(help="The column of labels or scores with the group of each row: session, document, question."),
     ] = None,
     better: Annotated[
         list[str] | None,
@@ -58,6 +69,7 @@ def validate(
         on=on,
         metrics=split(metrics) or None,
         positive=positive,
+        interval=interval.value,
         resamples=resamples,
         confidence=confidence,
         seed=seed,

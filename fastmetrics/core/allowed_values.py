@@ -12,7 +12,6 @@ import re
 import types
 import typing
 import warnings
-from collections.abc import Hashable
 from dataclasses import dataclass
 from typing import Annotated, Any, Protocol
 
@@ -199,33 +198,6 @@ class Pattern:
 
     def __str__(self) -> str:
         return f"a regular expression of at most {self.longest:,} characters"
-
-
-@dataclass(frozen=True)
-class Source:
-    """A name or an object that creates something, such as an embedder, and that can be cached by identity."""
-
-    what: str
-    kinds: tuple[type, ...] = ()
-    longest: int = 10_000
-
-    def take(self, value: Any) -> Any:
-        """The name, or the object."""
-        named = isinstance(value, str) and 0 < len(value) <= self.longest
-        if not (named or callable(value) or isinstance(value, self.kinds)) or not _is_hashable(value):
-            raise NotAllowedError
-        return value
-
-    def __str__(self) -> str:
-        return self.what
-
-
-def _is_hashable(value: Any) -> bool:
-    try:
-        hash(value)
-    except TypeError:
-        return False
-    return isinstance(value, Hashable)
 
 
 @dataclass(frozen=True)

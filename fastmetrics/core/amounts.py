@@ -6,7 +6,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from fastmetrics.core.arrays import decoded, floats_of_arrow
+from fastmetrics.core.arrays import floats_of_arrow
+from fastmetrics.core.plain_layouts import decoded
 
 
 def totals(array: pa.Array, name: str) -> pa.Array:

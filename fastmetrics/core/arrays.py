@@ -1,4 +1,4 @@
-"""Flat arrays for kernels (text, tokens, numbers), and the validation of user input.
+"""Flat arrays for kernels: text, tokens and numbers.
 
 A column of strings is UTF-8 bytes with a start and a stop offset for each string, so slices, dictionary columns, lists
 of strings and repeated rows are views of the same bytes.
@@ -6,7 +6,7 @@ of strings and repeated rows are views of the same bytes.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from typing import Any, TypeAlias
 
@@ -15,8 +15,9 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from fastmetrics.core.arrow_checks import check
+from fastmetrics.core.column_kinds import is_number
 from fastmetrics.core.memo import Memo
+from fastmetrics.core.plain_layouts import decoded
 from fastmetrics.errors import ColumnError, InputError
 
 Bytes: TypeAlias = npt.NDArray[np.uint8]
@@ -135,7 +136,7 @@ def text_of_arrow(array: pa.Array, name: str, lists: bool = False) -> Text:
             words = text_of_strings([""])
         elif not words.valid.all():
             valid &= words.valid[rows]
-        return replace(words.take(rows), valid=valid)
+        return _without_hidden_bytes(replace(words.take(rows), valid=valid))
     if pa.types.is_null(kind):
         nothing = np.zeros(len(array), np.int64)
         return Text(_EMPTY, nothing, nothing, np.zeros(len(array), np.bool_))
@@ -144,11 +145,6 @@ def text_of_arrow(array: pa.Array, name: str, lists: bool = False) -> Text:
     elif not (pa.types.is_string(kind) or pa.types.is_large_string(kind)):
         raise ColumnError(f"column {name!r}: expected text{' or lists of it' if lists else ''}, got {kind}")
     return _text_of_strings_array(array, name)
-
-
-def as_text(values: Any, name: str = "column") -> Text:
-    """The text of a column of any kind, as one chunk; for small columns, not for the hot path."""
-    return text_of_arrow(as_array(values, name), name)
 
 
 def _text_of_strings_array(array: pa.Array, name: str) -> Text:
@@ -162,7 +158,14 @@ def _text_of_strings_array(array: pa.Array, name: str) -> Text:
         nothing = np.zeros(len(array), np.int64)
         return Text(_EMPTY, nothing, nothing, _validity(array))
     bounds = np.frombuffer(offsets, wide, len(array) + 1, array.offset * np.dtype(wide).itemsize).astype(np.int64)
-    return Text(np.frombuffer(data, np.uint8), bounds[:-1], bounds[1:], _validity(array))
+    return _without_hidden_bytes(Text(np.frombuffer(data, np.uint8), bounds[:-1], bounds[1:], _validity(array)))
+
+
+def _without_hidden_bytes(text: Text) -> Text:
+    """The text with empty strings in null rows, where Arrow may hold any bytes, and a dictionary another row's text."""
+    if text.valid.all():
+        return text
+    return replace(text, stops=np.where(text.valid, text.stops, text.starts))
 
 
 def _check_encoding(array: pa.Array, name: str, error: Exception) -> None:
@@ -184,117 +187,20 @@ def _numpy(array: pa.Array) -> Any:
     return array.to_numpy(zero_copy_only=False)
 
 
-def as_arrow(values: Any, name: str = "column") -> pa.Array | pa.ChunkedArray:
-    """An Arrow array from user input: a list, NumPy, pandas, Polars or Arrow column.
-
-    Raises ``ColumnError`` if the values cannot be one column.
-    """
-    if isinstance(values, pa.Array | pa.ChunkedArray):
-        check(values, f"column {name!r}")
-        return values
-    if isinstance(values, str | bytes | Mapping) or not hasattr(values, "__iter__"):
-        hint = "; wrap it in a list" if isinstance(values, str | bytes | bool | int | float) else ""
-        raise ColumnError(f"column {name!r}: expected one value per row, got a single {type(values).__name__}{hint}")
-    if type(values).__module__.startswith("polars"):
-        if str(values.dtype) != "Object":
-            return values.to_arrow()
-        values = values.to_list()
-    if isinstance(values, np.ndarray):
-        values = _from_numpy(values, name)
-    pandas = hasattr(values, "iloc")
-    try:
-        return pa.array(values, from_pandas=pandas or None)
-    except UnicodeEncodeError as error:
-        if _kinds(values) - {str, list, tuple, np.ndarray}:
-            raise ColumnError(_mixed(values, name, error)) from error
-        return _with_surrogates(list(values))
-    except (
-        pa.ArrowInvalid,
-        pa.ArrowTypeError,
-        pa.ArrowNotImplementedError,
-        TypeError,
-        ValueError,
-        OverflowError,
-    ) as error:
-        if {type(value) for value in values if value is not None} == {str, list}:  # strings and lists of strings
-            return as_arrow([[value] if isinstance(value, str) else value for value in values], name)
-        raise ColumnError(_mixed(values, name, error)) from error
-
-
-def as_array(values: Any, name: str = "column") -> pa.Array:
-    """:func:`as_arrow` as one chunk; dictionary columns are decoded."""
-    column = as_arrow(values, name)
-    if not isinstance(column, pa.ChunkedArray):
-        return decoded(column)
-    chunks = [decoded(chunk) for chunk in column.chunks]
-    return pa.concat_arrays(chunks) if chunks else decoded(pa.array([], column.type))
-
-
-def decoded(array: pa.Array) -> pa.Array:
-    """A dictionary column decoded to its values; other columns unchanged.
-
-    A dictionary may contain a value twice, or null, and indices may be null too: only the values show which rows are
-    equal and which are missing.
-    """
-    return array.dictionary.take(array.indices) if pa.types.is_dictionary(array.type) else array
-
-
-def codes_of(values: Any, name: str = "column") -> Ints:
-    """An integer code for each distinct value of a column, in order of first occurrence; -1 for null."""
-    encoded = as_array(values, name).dictionary_encode()
-    codes: Ints = _numpy(encoded.indices.fill_null(-1)).astype(np.int64)
-    return codes
-
-
-def _from_numpy(values: npt.NDArray[Any], name: str) -> Any:
-    if values.ndim == 2:
-        values = np.ascontiguousarray(values)
-        return pa.FixedSizeListArray.from_arrays(pa.array(values.ravel()), values.shape[1])
-    if values.ndim != 1:
-        raise ColumnError(f"column {name!r}: expected one dimension, got {values.ndim}")
-    if values.dtype.kind == "T":
-        return values.astype(object)
-    return values
-
-
-def _with_surrogates(values: list[Any]) -> pa.Array:
-    """A column of Python strings with lone surrogates, which UTF-8 cannot encode, made well formed."""
-    nested = any(isinstance(value, list | tuple | np.ndarray) for value in values)
-    if nested:
-        flat = [item for value in values if value is not None for item in value]
-        sizes = [0 if value is None else len(value) for value in values]
-        mask = pa.array([value is None for value in values])
-        offsets = pa.array(np.concatenate([[0], np.cumsum(sizes)]), pa.int32())
-        return pa.ListArray.from_arrays(offsets, _with_surrogates(flat), mask=mask)
-    return pa.array([None if value is None else well_formed(str(value)) for value in values], pa.large_string())
-
-
-def _kinds(values: Iterable[Any]) -> set[type]:
-    """The types of the values, and of the items of lists; None has no type."""
-    kinds = {type(value) for value in values if value is not None}
-    return kinds | {
-        type(one) for value in values if isinstance(value, list | tuple) for one in value if one is not None
-    }
-
-
-def _mixed(values: Any, name: str, error: Exception) -> str:
-    kinds: dict[str, int] = {}
-    for row, value in enumerate(values):
-        if value is not None:
-            kinds.setdefault(type(value).__name__, row)
-    if len(kinds) > 1:
-        (first, row0), (second, row1) = list(kinds.items())[:2]
-        return f"column {name!r}: row {row0} is {first}, row {row1} is {second}; expected one type"
-    return f"column {name!r}: {error}"
-
-
 def floats_of_arrow(array: pa.Array, name: str) -> Floats:
     """A column of numbers as float64, NaN for null.  Raises ``ColumnError`` for a type that is not numeric."""
     array = decoded(array)
     kind = array.type
-    if pa.types.is_boolean(kind) or pa.types.is_null(kind):
-        array = array.cast(pa.int8())
-    elif not (pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind)):
+    if not (is_number(kind) or pa.types.is_boolean(kind) or pa.types.is_null(kind)):
         raise ColumnError(f"column {name!r}: expected numbers, got {kind}")
-    numbers: Floats = _numpy(array.cast(pa.float64(), safe=False).fill_null(np.nan))
+    numbers: Floats = _numpy(doubles(array).fill_null(np.nan))
     return numbers
+
+
+def doubles(array: pa.Array) -> pa.Array:
+    """Numbers or booleans as an Arrow array of float64; decimals are rounded correctly, which Arrow's cast does not."""
+    if pa.types.is_boolean(array.type) or pa.types.is_null(array.type):
+        array = array.cast(pa.int8())
+    elif pa.types.is_decimal(array.type):
+        array = array.cast(pa.string())
+    return array.cast(pa.float64(), safe=False)

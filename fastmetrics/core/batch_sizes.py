@@ -25,7 +25,7 @@ class BatchSizes:
     compared_values: int = 1 << 16
     """Maximum pairs of values of a row that are all compared with each other."""
     compared_claims: int = 1 << 16
-    """Claims × occurrences of their words: from this product on, a row's frequent words are processed separately."""
+    """Claims × occurrences of their words: from this product on, equal claims of a row are compared once."""
     vector_tile_rows: int = 1024
     """Rows of vectors on each side of a tile of scalar products."""
     question_block_rows: int = 2048

@@ -1,7 +1,7 @@
 """The Arrow types that a column of each kind may have, in memory and in files.
 
 A *kind* is declared in ``fastmetrics.core.input_columns`` (text, texts, ids, id, number, amounts, numbers, flag, time,
-vector), or ``any`` for a column that is only copied.
+vector, vectors), or ``any`` for a column that is only copied.
 """
 
 from __future__ import annotations
@@ -71,6 +71,10 @@ _FITS: Mapping[str, tuple[str, Callable[[pa.DataType], bool]]] = {
     "flag": ("true or false", _is_flag),
     "time": ("times: dates, ISO 8601, or seconds since 1970", _is_time),
     "vector": ("lists of numbers", _list_of(_is_coordinate)),
+    "vectors": (
+        "lists of numbers, or lists of such lists",
+        _list_of(lambda type_: _is_coordinate(type_) or _list_of(_is_coordinate)(type_)),
+    ),
     "any": ("anything but unions", lambda type_: not pt.is_union(type_)),
 }
 

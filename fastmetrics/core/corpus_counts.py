@@ -26,17 +26,18 @@ def metadata(
     *,
     options: Mapping[str, Any] | None = None,
     n_rows: int | None = None,
+    declared: Mapping[str, Any] | None = None,
 ) -> dict[bytes, str]:
     """Metadata with the counts of corpus metrics and cautions, and the numbers of rows and nulls of each score column.
 
-    If given, it also contains the sums of the ``fingerprint`` of the rows, the ``options`` given to all metrics, and
-    ``n_rows``, for tables without a score column.
+    If given, it also contains the sums of the ``fingerprint`` of the rows, the ``options`` given to all metrics, what
+    names do not tell of the ``declared`` metrics, and ``n_rows``, for tables without a score column.
     """
     metrics = {
         name: {"n_rows": n_rows, "n_missing": n_missing, "n_undefined": 0, "n_error": 0}
         for name, (n_rows, n_missing) in rows.items()
     }
-    more = {"fingerprint": fingerprint, "options": options}
+    more = {"fingerprint": fingerprint, "options": options, "declared": declared}
     said = {} if n_rows is None or rows else {"n_rows": n_rows}
     given = {name: dict(values) for name, values in more.items() if values}
     return {

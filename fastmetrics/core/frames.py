@@ -15,8 +15,9 @@ from typing import Any
 
 import pyarrow as pa
 
-from fastmetrics.core.arrays import as_arrow
 from fastmetrics.core.arrow_checks import check_table
+from fastmetrics.core.columns import as_arrow
+from fastmetrics.core.plain_layouts import plain_table
 from fastmetrics.errors import ColumnError
 
 
@@ -125,7 +126,7 @@ def _of_pieces(schema: pa.Schema, tables: Iterable[Any]) -> Frame:
                     raise ColumnError(f"item {place} lacks the column {name!r}, which the first item has")
             chosen = piece.select([have.index(name) for name in asked])
             check_table(chosen)
-            yield chosen if isinstance(chosen, pa.Table) else pa.Table.from_batches([chosen])
+            yield plain_table(chosen if isinstance(chosen, pa.Table) else pa.Table.from_batches([chosen]))
 
     return Frame(schema.names, pieces)
 

@@ -42,6 +42,7 @@ _ALL = (
             "generated_answer",
         ),
     ),
+    Column("answer_call", "id", "the model call that gave the answer; rows of one value share the call"),
     Column(
         "reference",
         "texts",
@@ -105,10 +106,14 @@ _ALL = (
         ("user_rating", "feedback", "stars"),
     ),
     Column("answer_embedding", "vector", "embedding of the answer"),
-    Column("reference_embedding", "vector", "embedding of the reference"),
+    Column("reference_embedding", "vectors", "embedding of the reference, or a list of one per reference"),
     Column("question_embedding", "vector", "embedding of the question"),
     Column("embedding", "vector", "embedding whose geometry is measured", ("embeddings", "vector", "vectors")),
     Column("ratings", "numbers", "ratings of the row by several raters, in a fixed order; null for no rating"),
+    Column("judge_answer_faithfulness", "number", "a judge's score of faithfulness, from 0 to 1"),
+    Column("judge_answer_relevance", "number", "a judge's score of the relevance to the question, from 0 to 1"),
+    Column("judge_correctness", "number", "a judge's score of correctness, from 1 to 5"),
+    Column("judge_e2e", "number", "a judge's score of the answer as a whole, from 0 to 1"),
 )
 
 COLUMNS: Mapping[str, Column] = {column.name: column for column in _ALL}
@@ -121,6 +126,19 @@ def is_id(name: str) -> bool:
     (True, False)
     """
     return name.lower() in ("id", *COLUMNS["id"].aliases)
+
+
+REPEAT = "repeat"
+"""The column that numbers several answers to one question."""
+
+
+def is_repeat(name: str) -> bool:
+    """Whether a column of this name numbers several answers to one question.
+
+    >>> is_repeat("Repeat"), is_repeat("id")
+    (True, False)
+    """
+    return name.lower() == REPEAT
 
 
 SCHEMAS: Mapping[str, Mapping[str, str]] = {

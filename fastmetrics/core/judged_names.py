@@ -7,6 +7,12 @@ PROMPT_TOKENS, COMPLETION_TOKENS, LATENCY = "_prompt_tokens", "_completion_token
 COSTS = (PROMPT_TOKENS, COMPLETION_TOKENS, LATENCY)
 """The suffixes of columns with numbers about a judgement that are not scores of answers."""
 
+CALL = "_call"
+"""The suffix of the column with the id of a row's first call; rows of the same id share all their calls."""
+
+LATENCIES = "_latencies_ms"
+"""The suffix of the column with the latency of each repeat."""
+
 
 def is_cost(name: str) -> bool:
     """Whether a column contains the cost of a judgement, in tokens or milliseconds.

@@ -12,9 +12,11 @@ from typing import TypeVar
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from fastmetrics.core.amounts import totals
 from fastmetrics.core.arrays import Flags, Floats, Ints, Text, Tokens, floats_of_arrow, text_of_arrow
+from fastmetrics.core.column_kinds import is_list
 from fastmetrics.core.input_columns import COLUMNS
 from fastmetrics.core.memo import Memo
 from fastmetrics.text.conventions import convention
@@ -85,11 +87,19 @@ class Batch:
         return self.remember(("amounts", column), lambda: totals(array, column))
 
     def owners(self, column: str) -> Ints | None:
-        """The row of each string in a column of lists; None for a column with one string per row."""
-        groups = self.text(column).groups
+        """The row of each item of a column of lists of texts or vectors; None for a column with one item per row."""
+        groups = self._vector_groups(column) if COLUMNS[column].kind == "vectors" else self.text(column).groups
         if groups is None:
             return None
         return self.remember(("owners", column), lambda: np.repeat(np.arange(self.n_rows), np.diff(groups)))
+
+    def _vector_groups(self, column: str) -> Ints | None:
+        """The vectors of each row in a column of lists of vectors; None for a column with one vector per row."""
+        array = self.columns[column]
+        if not (is_list(array.type) and is_list(array.type.value_type)):
+            return None
+        sizes = np.asarray(pc.list_value_length(array).fill_null(0))
+        return self.remember(("groups", column), lambda: np.concatenate([[0], np.cumsum(sizes)]))
 
     def present(self, column: str) -> Flags:
         """Whether each row has a value: not null, a list not empty, amounts without null."""
@@ -99,6 +109,8 @@ class Batch:
             if COLUMNS[column].kind in ("text", "texts") and not of_ids:
                 text = self.text(column)
                 return text.valid if text.groups is None else text.valid & (np.diff(text.groups) > 0)
-            return self._amounts(column).is_valid().to_numpy(zero_copy_only=False)
+            valid: Flags = self._amounts(column).is_valid().to_numpy(zero_copy_only=False)
+            groups = self._vector_groups(column) if COLUMNS[column].kind == "vectors" else None
+            return valid if groups is None else valid & (np.diff(groups) > 0)
 
         return self.remember(("present", column), look)

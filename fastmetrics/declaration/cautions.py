@@ -16,7 +16,7 @@ from fastmetrics.core.arrays import Bytes, Flags
 from fastmetrics.core.input_columns import COLUMNS
 from fastmetrics.declaration.batch import Batch
 from fastmetrics.declaration.representations import Options
-from fastmetrics.kernels.text.scripts import FOREIGN, ONE_WORD
+from fastmetrics.kernels.text.scripts import FOREIGN, ONE_WORD, UNLISTED
 from fastmetrics.text.scripts import scripts
 
 MANY = 0.05
@@ -31,17 +31,18 @@ class Caution:
     """One cause for caution, and advice.
 
     A note states ``cause`` for the rows found by ``rows``, if there are any and they are at least the share ``least``
-    of the scored rows; ``advice`` may contain the metric's options in braces.
+    of the scored rows; ``advice`` may contain the metric's options in braces.  ``rows`` is None for a metric that needs
+    all rows to find them: ``cautioned`` of its value then has both numbers.
     """
 
     cause: str
     advice: str
-    rows: Finder
+    rows: Finder | None
     least: float = MANY
 
     def count(self, batch: Batch, options: Options, columns: Iterable[str], scored: Flags) -> list[int]:
         """The numbers of affected and of ``scored`` rows."""
-        rows = self.rows(batch, options, columns)
+        rows = None if self.rows is None else self.rows(batch, options, columns)
         return [0 if rows is None else int(np.count_nonzero(rows & scored)), int(np.count_nonzero(scored))]
 
     def applies(self, rows: int, scored: int) -> bool:
@@ -68,6 +69,25 @@ def _note(cause: str, advice: str, told: Sequence[tuple[float, int, int, str]]) 
     upto = "up to " if len({one[:3] for one in told}) > 1 else ""
     names = ", ".join(name for *_, name in told)
     return f"{names}: {upto}{rows:,} of {scored:,} scored rows ({_percent(share)}) {cause}; {advice}"
+
+
+LISTS = "lists in "
+"""The beginning of the name under which the rows of a column are counted whose text is a list of texts."""
+
+
+def list_notes(counts: Mapping[str, Sequence[int]]) -> list[str]:
+    """The notes on columns of one text per row that are lists of texts.
+
+    >>> list_notes({"lists in gold": [300, 300]})[0].partition(";")[0]
+    'gold: 300 texts are lists, as JSON or Python writes them, and each was read as one text'
+    """
+    return [
+        f"{name.removeprefix(LISTS)}: {rows:,} {'text is a list' if rows == 1 else 'texts are lists'}, as JSON or "
+        f"Python writes them, and each was read as one text; lists={name.removeprefix(LISTS)!r} (--lists "
+        f"{name.removeprefix(LISTS)}) reads the lists"
+        for name, (rows, _) in counts.items()
+        if name.startswith(LISTS)
+    ]
 
 
 def _percent(share: float) -> str:
@@ -109,6 +129,17 @@ def one_word(advice: str) -> Caution:
 def no_word(advice: str) -> Caution:
     """The caution of tokenisers with Latin words only."""
     return Caution("are in a script other than Latin, whose words this tokenizer drops", advice, written(FOREIGN))
+
+
+def english_words(words: str, advice: str) -> Caution:
+    """The caution of word lists in English alone; ``words`` names their words."""
+    return Caution(f"are in a script other than Latin, and the {words} are English", advice, written(FOREIGN))
+
+
+def english_and_russian_words(words: str, advice: str) -> Caution:
+    """The caution of word lists in English and Russian; ``words`` names their words."""
+    cause = f"are in a script other than Latin and Cyrillic, and the {words} are English and Russian"
+    return Caution(cause, advice, written(UNLISTED))
 
 
 _UNSPACED = one_word("rouge1_f1(tokenizer='unicode') treats each character as a word, and chrf needs no words")

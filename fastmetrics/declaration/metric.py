@@ -10,7 +10,7 @@ from __future__ import annotations
 import importlib
 import os
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
@@ -20,15 +20,20 @@ from fastmetrics.core.arrays import Flags, Floats
 from fastmetrics.declaration.batch import Batch
 from fastmetrics.declaration.cautions import Caution
 from fastmetrics.declaration.hooks import Corpus, Rows
+from fastmetrics.declaration.metric_checks import check_meaning
+from fastmetrics.declaration.metric_labels import typed
 from fastmetrics.declaration.parameters import parameters
 from fastmetrics.declaration.plugin_files import LOADED, execute
-from fastmetrics.declaration.references import aligned, best_of
+from fastmetrics.declaration.references import aligned, best_of, column_of_items
 from fastmetrics.declaration.representations import Need, Options
 from fastmetrics.errors import PluginError, UnknownNameError
 
 Side: TypeAlias = Literal["higher", "lower"]
 Better: TypeAlias = Side | None
 """The direction of better scores; None if the value alone does not indicate quality."""
+
+Reading: TypeAlias = tuple[float, float | None]
+"""The means beyond which a metric reads as good and as poor; None if no mean reads as poor."""
 
 
 @dataclass(frozen=True)
@@ -51,8 +56,9 @@ class Metric:
     corpus: Corpus | None = None
     usual: bool = True
     aliases: tuple[str, ...] = ()
-    cues: tuple[str, ...] = ()
+    cues: Mapping[str, str] = field(default_factory=dict)
     caution: Callable[[Options], Caution | None] | None = None
+    reading: Reading | None = None
 
     def __reduce__(self) -> tuple[Callable[..., Metric], tuple[Any, ...]]:
         """Other processes find the declaration by name in its module, or run the plugin that declares it."""
@@ -96,8 +102,8 @@ class Metric:
 
     @property
     def others(self) -> tuple[str, ...]:
-        """The other names of the metric."""
-        return tuple(dict.fromkeys([*self.labels.values(), *self.aliases]))
+        """The other names of the metric: its aliases, and the labels that can be typed where names are expected."""
+        return tuple(dict.fromkeys([*typed(self.labels), *self.aliases]))
 
     def options(self, given: Options) -> dict[str, Any]:
         """All options: the ``given`` ones and the defaults.
@@ -126,7 +132,7 @@ class Metric:
     def cautioned(self, batch: Batch, options: Options) -> list[int] | None:
         """The number of rows affected by the metric's caution, and of complete rows; None without a caution."""
         caution = None if self.caution is None else self.caution(options)
-        if caution is None:
+        if caution is None or caution.rows is None:
             return None
         batch, columns, present = self._ready(batch, options)
         return caution.count(batch, options, columns, present)
@@ -147,8 +153,14 @@ class Metric:
     def _call(self, batch: Batch, options: Options) -> tuple[Any, Flags]:
         """The result of the function for the rows, and whether each row is complete."""
         batch, columns, present = self._ready(batch, options)
-        owner = batch.owners("reference") if "reference" in columns and not self.rows.grouped else None
-        arguments = {column: aligned(batch, column, self.needs[column], options, owner) for column in columns}
+        items = None if self.rows.grouped else column_of_items(self.needs, columns)
+        owner = None if items is None else batch.owners(items)
+        arguments = {
+            column: need.of(batch, column, options)
+            if owner is None or column == items
+            else aligned(batch, column, need, options, owner)
+            for column, need in ((column, self.needs[column]) for column in columns)
+        }
         scores = self.function(**arguments, **options)
         if owner is not None:
             if self.rows.best_by is not None:
@@ -172,8 +184,9 @@ def metric(
     usual: bool = True,
     name: str | None = None,
     aliases: Sequence[str] = (),
-    cues: Sequence[str] = (),
+    cues: Sequence[str] | Mapping[str, str] = (),
     caution: Callable[[Options], Caution | None] | None = None,
+    reading: Reading | None = None,
 ) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Declare the decorated function as a metric; ``fastmetrics.<name>`` then calls it with raw columns.
 
@@ -202,22 +215,27 @@ def metric(
     What readers of the scores see: ``bounds`` are the smallest and the largest possible score.  ``better`` is
     ``"higher"``, ``"lower"``, or None if a score alone does not tell which of two answers is better.  ``source`` names
     the origin of the definition.  ``statistics`` are added to a summary (``"p50"``, …), and ``labels`` are the source's
-    names for summary values.  ``caution`` returns, for given options, a note on rows that the metric cannot judge well.
+    names for summary values (``{"mean": "mrr"}``; ``"recall@k"`` only with a cut-off).  ``caution`` returns, for given
+    options, a note on rows that the metric cannot judge well. ``reading=(0.9, 0.5)`` are the means beyond which a
+    report calls the metric good and poor; the second may be None. Score files store all of this but the caution, so
+    their readers do not need the declaration.
 
     How users find it: ``name`` replaces the function's name where Python does not allow the metric's.  ``aliases`` are
-    other names of the same number, accepted like the labels.  ``cues`` are ambiguous or similar names, for which an
-    error suggests this metric.  A metric that is not ``usual`` is computed only when asked for by name.
+    other names of the same number, accepted like the labels.  For ``cues``, ambiguous or similar names, an error
+    suggests this metric; a mapping says how another package's number differs.  A metric that is not ``usual`` is only
+    computed by name.
 
     How it is computed: ``check`` receives all options and raises ``OptionError`` for values that do not go together.
     ``rows`` (``fastmetrics.declaration.hooks.Rows``) changes how the function receives the rows, and ``corpus``
     (``fastmetrics.declaration.hooks.Corpus``) makes it a metric with one value a table.
 
-    Raises ``PluginError`` for a name that is already used, ``UnknownNameError`` for a parameter that is not a column,
-    and ``TypeError`` for an unsupported annotation.
+    Raises ``PluginError`` for a name that is already used or an invalid direction, bounds or reading,
+    ``UnknownNameError`` for a parameter that is not a column, and ``TypeError`` for an unsupported annotation.
     """
 
     def declare(function: Callable[..., Any]) -> Callable[..., Any]:
         read = parameters(function, bounds)
+        check_meaning(name or function.__name__, bounds, better, reading, read.defaults)
         declared = Metric(
             name=name or function.__name__,
             function=read.call,
@@ -235,13 +253,13 @@ def metric(
             corpus=corpus,
             usual=usual,
             aliases=tuple(one for one in aliases if one != (name or function.__name__)),
-            cues=tuple(cues),
+            cues=dict(cues) if isinstance(cues, Mapping) else dict.fromkeys(cues, ""),
             caution=caution,
+            reading=reading,
         )
         _check_free(declared)
         REGISTRY[declared.name] = declared
-        for spelling in (declared.name, *declared.aliases, *declared.labels.values()):
-            SPELLINGS[spelling] = declared.name
+        SPELLINGS.update(dict.fromkeys((declared.name, *declared.others), declared.name))
         return function
 
     return declare
@@ -251,12 +269,12 @@ REGISTRY: dict[str, Metric] = {}
 """Every declared metric, by name; ``fastmetrics.metrics`` declares the built-in ones."""
 
 SPELLINGS: dict[str, str] = {}
-"""The name of the metric for each name, alias and label."""
+"""The name of the metric for each name and other name."""
 
 
 def _check_free(declared: Metric) -> None:
     """Raise ``PluginError`` if another metric has one of the names; the same metric may be declared again."""
-    for spelling in (declared.name, *declared.aliases, *declared.labels.values()):
+    for spelling in (declared.name, *declared.others):
         other = REGISTRY.get(SPELLINGS.get(spelling, ""))
         if other is not None and (other.name != declared.name or _home(other) != _home(declared)):
             raise PluginError(

@@ -14,8 +14,9 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from fastmetrics.core.allowed_values import Allowed, Real, Text, Whole, of_hint
-from fastmetrics.core.arrays import Floats, decoded
+from fastmetrics.core.arrays import Floats
 from fastmetrics.core.input_columns import COLUMNS
+from fastmetrics.core.plain_layouts import decoded
 from fastmetrics.declaration.batch import Batch
 from fastmetrics.declaration.representations import Options
 from fastmetrics.errors import PluginError
@@ -77,7 +78,7 @@ def need_of(hint: Any, column: str) -> ValuesIn | ArrowIn | None:
     lists = plain is list or typing.get_origin(plain) is list
     if not lists and plain not in VALUES:
         return None
-    if lists != (COLUMNS[column].kind in ("texts", "ids", "numbers", "vector")) and column != "reference":
+    if lists != (COLUMNS[column].kind in ("texts", "ids", "numbers", "vector", "vectors")) and column != "reference":
         expected = "a list" if not lists else "one value a row"
         raise TypeError(f"{column}: the annotation {plain} does not match the column, which holds {expected}")
     return ValuesIn(lists)

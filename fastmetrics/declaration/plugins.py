@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.metadata
 import os
+import re
 from pathlib import Path
 
 from fastmetrics.declaration.metric import REGISTRY, SPELLINGS, Metric
@@ -32,6 +33,8 @@ def load_plugin(path: str | os.PathLike[str]) -> list[str]:
 
     Raises ``PluginError`` if the file cannot be read, fails, or declares no metric, or if a name is already used.
     """
+    if re.match("[A-Za-z][A-Za-z0-9+.-]+:/", os.fspath(path)):
+        raise PluginError(f"plugin {os.fspath(path)}: expected a path on this machine, not an address")
     name = os.path.abspath(os.fspath(path))
     try:
         text = Path(name).read_text(encoding="utf-8")

@@ -2,21 +2,29 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import numpy as np
 
 from fastmetrics.core.arrays import Floats, Ints
+from fastmetrics.core.input_columns import COLUMNS
 from fastmetrics.declaration.batch import Batch
 from fastmetrics.declaration.representations import Need, Options
 
 
-def aligned(batch: Batch, column: str, need: Need, options: Options, owner: Ints | None) -> Any:
-    """A column's representation, repeated for each reference of its row if ``owner`` is given."""
+def column_of_items(needs: Mapping[str, Need], columns: Iterable[str]) -> str | None:
+    """The column whose items are scored one by one: references, or their embeddings if the metric reads vectors."""
+    for column in columns:
+        if column == "reference" or (COLUMNS[column].kind == "vectors" and getattr(needs[column], "by_item", False)):
+            return column
+    return None
+
+
+def aligned(batch: Batch, column: str, need: Need, options: Options, owner: Ints) -> Any:
+    """A column's representation, repeated for each reference of its row; ``owner`` has the row of each reference."""
     value = need.of(batch, column, options)
-    if owner is None or column == "reference":
-        return value
-    return batch.remember("aligned", lambda: value.take(owner), value)
+    return batch.remember("aligned", lambda: value.take(owner), value, owner)
 
 
 def best_of(scores: Floats, merit: Floats, owner: Ints, n_rows: int) -> Floats:

@@ -16,7 +16,8 @@ Options = Mapping[str, Any]
 class Need(Protocol):
     """How to compute a representation from a column; ``options`` are those of the requesting metric.
 
-    A need based on tokens has an attribute ``convention``, the name of the text convention.
+    A need based on tokens has an attribute ``convention``, the name of the text convention.  A need with a true
+    attribute ``by_item`` reads the items of a column of lists of vectors one by one.
     """
 
     def of(self, batch: Batch, column: str, options: Options) -> Any:

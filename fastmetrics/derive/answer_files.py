@@ -10,7 +10,6 @@ from typing import Any
 import pyarrow as pa
 
 from fastmetrics.core.batch_sizes import SIZES
-from fastmetrics.core.threads import cores
 from fastmetrics.derive.answer import asking, bot_of, check_prompts, planned
 from fastmetrics.derive.answer_maker import AnswerPlan, added, lasts, observe
 from fastmetrics.derive.budget import Spending
@@ -25,16 +24,10 @@ from fastmetrics.tables.chunks import Limits, cut
 
 @dataclass(frozen=True)
 class AnsweredFiles:
-    """The result of ``answer_files``: the output path, the rows by status, and the spending.
-
-    ``latency_ms`` is the sum over the answers; stored answers count with their original latency.
-    """
+    """The result of ``answer_files``: the output path, the rows by status, and the spending."""
 
     run: RunResult
     statuses: Mapping[str, int]
-    prompt_tokens: int
-    completion_tokens: int
-    latency_ms: float
     spending: Spending
 
 
@@ -46,10 +39,10 @@ def answer_files(
     system: str | None = None,
     columns: Mapping[str, str] | None = None,
     keep: Sequence[str] | str | None = None,
+    repeats: int = 1,
     retry: Sequence[str] | str = (),
     sample: int | None = None,
     seed: int = 1,
-    threads: int | None = None,
     format: str | None = None,
     max_row_bytes: int | None = None,
     on_error: str = "fail",
@@ -74,7 +67,6 @@ def answer_files(
 
     Raises the errors of ``answer`` and ``score_files``.
     """
-    cores(threads)
     asked = bot_of(bot)
     limits = Limits(
         batch_rows=max(SIZES.asked_rows, getattr(asked, "concurrency", 1)), part_rows=SIZES.answered_part_rows
@@ -83,31 +75,23 @@ def answer_files(
     source = open_source(inputs, format, max_row_bytes)
     target = open_output(output, source, options)
     source, drawing = drawn(source, sample, seed)
-    plan = planned(source.schema.names, asked, system, columns, keep, retry, drawing)
-    check_prompts(plan, _questions(source, plan))
-    with asking(plan, threads) as (maker, spending):
+    plan = planned(source.schema.names, asked, system, columns, keep, retry, drawing, repeats)
+    check_prompts(plan, _columns_read(source, plan))
+    with asking(plan) as (maker, spending):
         if watch is not None:
             watch(spending)
-        job = Job(maker, plan.kinds, plan.signature, observe, _said, lasts)
+        job = Job(maker, plan.kinds, plan.signature, observe, _said, lasts, plan.repeats)
         result = run_on(Threads(BEHIND), source, job, target, options)
-    told = added(result.observed)
-    return AnsweredFiles(
-        result,
-        told["statuses"],
-        told["prompt_tokens"],
-        told["completion_tokens"],
-        told["latency_ms"],
-        spending,
-    )
+    return AnsweredFiles(result, added(result.observed)["statuses"], spending)
 
 
 def _said(parts: list[Any], rejected: int) -> Mapping[str, Any]:
     return {"answered": added(parts), "n_rejected": rejected}
 
 
-def _questions(source: Source, plan: AnswerPlan) -> Iterator[pa.RecordBatch]:
-    """The question column, batch by batch; the run itself reports bad rows."""
-    selection = source.select({plan.question: "text"})
+def _columns_read(source: Source, plan: AnswerPlan) -> Iterator[pa.RecordBatch]:
+    """The columns that the bot reads, batch by batch; the run itself reports bad rows."""
+    selection = source.select({yours: plan.kinds[yours] for yours in plan.reads.values()})
     for _, chunk in cut(source.chunks(selection), Limits(batch_rows=SIZES.asked_rows)):
         if len(chunk.rows):
             yield source.conform(chunk, selection)

@@ -3,30 +3,36 @@
 from __future__ import annotations
 
 import json
+import threading
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple, TypeAlias
 
+import numpy as np
 import pyarrow as pa
 
-from fastmetrics.core.input_columns import resolve
+from fastmetrics.core.input_columns import COLUMNS, resolve
 from fastmetrics.core.version import __version__
 from fastmetrics.derive.call import REPLY, Answer, Call
 from fastmetrics.derive.completion import completion
-from fastmetrics.derive.full_context_bot import FullContextBot
 from fastmetrics.derive.function_bot import RETURNED, FunctionBot
 from fastmetrics.derive.judged_columns import MISSING, UNSETTLED
+from fastmetrics.derive.prompt_bot import PromptBot
 from fastmetrics.derive.reply_parsing import OK, REFUSED, TRUNCATED, UNPARSED
-from fastmetrics.derive.window import Window
+from fastmetrics.derive.template import columns_of, kind_of, values_of
+from fastmetrics.derive.window import ModelCalls
 from fastmetrics.errors import ColumnError, UnknownNameError
 from fastmetrics.errors.messages import Argument, quoted
 from fastmetrics.faq.bot import StrictMatchBot
 
-CallBot: TypeAlias = FullContextBot | FunctionBot
+CallBot: TypeAlias = PromptBot | FunctionBot
 """A bot that makes calls through a window and a store."""
 
 Bot: TypeAlias = CallBot | StrictMatchBot
+
+REPEAT = "repeat"
+"""The output column with the number of the repeat, from 1, if there are several."""
 
 MADE: Mapping[str, pa.DataType] = {
     "system": pa.string(),
@@ -36,6 +42,7 @@ MADE: Mapping[str, pa.DataType] = {
     "latency_ms": pa.float64(),
     "prompt_tokens": pa.int64(),
     "completion_tokens": pa.int64(),
+    "answer_call": pa.string(),
 }
 """The output columns and their types."""
 
@@ -48,26 +55,37 @@ class AnswerPlan:
     system: str
     question: str
     keep: Sequence[str]
+    reads: Mapping[str, str]
+    """The column of the table for each column that the bot reads."""
+    repeats: int = 1
     retry: tuple[str, ...] = ()
     sample: Mapping[str, int] = field(default_factory=dict)
 
     @property
     def kinds(self) -> dict[str, str]:
         """The input columns and their kinds."""
-        return {**dict.fromkeys(self.keep, "any"), self.question: "text"}
+        read = {yours: kind_of(name) for name, yours in self.reads.items()}
+        return {**dict.fromkeys(self.keep, "any"), **read, self.question: "text"}
+
+    @property
+    def made(self) -> dict[str, pa.DataType]:
+        """The output columns and their types."""
+        returned = self.bot.returns if isinstance(self.bot, FunctionBot) else ()
+        number = {REPEAT: pa.int64()} if self.repeats > 1 else {}
+        return {**number, **MADE, **{name: RETURNED[name] for name in returned}}
 
     @property
     def signature(self) -> dict[str, Any]:
         """All settings that affect the answers."""
-        told = {"bot": "strict match"} if isinstance(self.bot, StrictMatchBot) else self.bot.settings
-        sampled = {"sample": dict(self.sample)} if self.sample else {}
+        settings = {"bot": "strict match"} if isinstance(self.bot, StrictMatchBot) else self.bot.settings
         return {
             "fastmetrics": __version__,
             "system": self.system,
-            "answers": told,
-            "columns": {"question": self.question},
+            "answers": settings,
+            "columns": {"question": self.question, **self.reads},
             "keep": list(self.keep),
-            **sampled,
+            **({"repeats": self.repeats} if self.repeats > 1 else {}),
+            **({"sample": dict(self.sample)} if self.sample else {}),
         }
 
 
@@ -78,30 +96,37 @@ def plan_answering(
     system: str | None = None,
     columns: Mapping[str, str] | None = None,
     keep: Sequence[str] | None = None,
+    repeats: int = 1,
     retry: Sequence[str] = (),
     sample: Mapping[str, int] | None = None,
 ) -> AnswerPlan:
     """The plan for a table with columns of these ``names``; all columns are copied unless ``keep`` selects some.
 
-    Raises ``ColumnError`` without a question column, for an unknown kept column, and for a kept column with the name of
-    an output column.
+    Raises ``ColumnError`` without a question column, for an unknown column that the bot reads or that is kept, and for
+    a kept column with the name of an output column.
     """
-    found = resolve(names, columns, needed={"question"})
-    if "question" not in found:
+    reads = ["question"] if isinstance(bot, StrictMatchBot) else list(bot.reads)
+    resolved = resolve(names, columns, needed={"question", *(name for name in reads if name in COLUMNS)})
+    if "question" not in resolved:
         raise ColumnError(f"answering needs the column 'question'; the table has: {quoted(names)}")
+    used = columns_of(reads, resolved, names)
+    for name in reads:
+        if name not in used and not isinstance(bot, StrictMatchBot):
+            raise ColumnError(f"{bot.use_of(name)} is no column; the table has: {quoted(names)}")
     ids = [yours for one, yours in resolve(names, None, needed={"id"}).items() if one == "id"]
-    kept = list(names) if keep is None else list(dict.fromkeys([*ids, found["question"], *keep]))
-    made = {*MADE, *(bot.returns if isinstance(bot, FunctionBot) else ())}
+    kept = list(names) if keep is None else list(dict.fromkeys([*ids, resolved["question"], *keep]))
+    own_name = "strict match" if isinstance(bot, StrictMatchBot) else bot.name
+    sampled = dict(sample or {})
+    plan = AnswerPlan(bot, system or own_name, resolved["question"], kept, used, repeats, tuple(retry), sampled)
     for name in kept:
         if name not in names:
             raise ColumnError(str(UnknownNameError.of("column", name, names)))
-        if name in made:
+        if name in plan.made:
             raise ColumnError(
                 f"the kept column {name!r} has the name of an output column; rename it, or remove it from ",
                 Argument("keep"),
             )
-    named = "strict match" if isinstance(bot, StrictMatchBot) else bot.name
-    return AnswerPlan(bot, system or named, found["question"], kept, tuple(retry), dict(sample or {}))
+    return plan
 
 
 class Answered(NamedTuple):
@@ -113,95 +138,90 @@ class Answered(NamedTuple):
     latency_ms: float | None = None
     prompt_tokens: int | None = None
     completion_tokens: int | None = None
+    call: str | None = None
     returned: Mapping[str, Any] = {}
 
 
 class AnswerMaker:
     """Maps a batch of questions to the kept columns and the answers; equal batches give equal calls."""
 
-    def __init__(self, plan: AnswerPlan, window: Window | None = None, threads: int | None = None) -> None:
-        self._plan, self._window, self._threads = plan, window, threads
+    def __init__(self, plan: AnswerPlan, window: ModelCalls | None = None) -> None:
+        self._plan, self._window = plan, window
+        self._turn = threading.Lock()
         self._checked = 0
 
     def __call__(self, batch: pa.RecordBatch) -> pa.RecordBatch:
-        """The kept columns and the output columns."""
+        """The kept columns and the output columns: each row once for each repeat."""
         plan, bot = self._plan, self._plan.bot
-        questions = batch.column(plan.question)
-        matched = isinstance(bot, StrictMatchBot)
-        said = self._matched(bot, questions) if isinstance(bot, StrictMatchBot) else self._asked(bot, questions)
-        made: dict[str, Any] = {"system": [plan.system] * len(said)}
-        made |= dict(zip(list(MADE)[1:], zip(*(one[:6] for one in said), strict=True), strict=True)) if said else {}
-        arrays = {name: batch.column(name) for name in plan.keep}
-        arrays |= {name: pa.array(made.get(name, []), kind) for name, kind in MADE.items()}
-        for name in () if matched else self._returns:
-            arrays[name] = pa.array([one.returned.get(name) for one in said], RETURNED[name])
-        return pa.record_batch(arrays)
-
-    @property
-    def _returns(self) -> Sequence[str]:
-        bot = self._plan.bot
-        return bot.returns if isinstance(bot, FunctionBot) else ()
-
-    def calls(self, batch: pa.RecordBatch) -> list[Call]:
-        """The calls for a batch."""
-        bot = self._plan.bot
         if isinstance(bot, StrictMatchBot):
-            return []
-        return [
-            bot.call(question) for question in batch.column(self._plan.question).to_pylist() if question is not None
-        ]
-
-    @property
-    def question(self) -> str:
-        """The column of questions."""
-        return self._plan.question
-
-    def checked_calls(self, batch: pa.RecordBatch) -> list[Call]:
-        """The calls for a batch; raises ``InputError`` if a prompt is too long for the model."""
-        self.check(batch)
-        return self.calls(batch)
+            answers = self._matched(bot, batch.column(plan.question))
+        else:
+            answers = self._called(bot, batch)
+        columns: dict[str, Any] = {REPEAT: list(range(1, plan.repeats + 1)) * batch.num_rows}
+        columns["system"] = [plan.system] * len(answers)
+        columns |= {name: [answer[place] for answer in answers] for place, name in enumerate(list(MADE)[1:])}
+        returned = [name for name in plan.made if name not in columns]
+        columns |= {name: [answer.returned.get(name) for answer in answers] for name in returned}
+        rows = pa.array(np.repeat(np.arange(batch.num_rows), plan.repeats))
+        arrays = {
+            name: batch.column(name) if plan.repeats == 1 else batch.column(name).take(rows) for name in plan.keep
+        }
+        return pa.record_batch(
+            {**arrays, **{name: pa.array(columns[name], type_) for name, type_ in plan.made.items()}}
+        )
 
     def check(self, batch: pa.RecordBatch) -> None:
         """Raise ``InputError`` if a prompt is too long; rows are counted from the first checked batch."""
         bot = self._plan.bot
-        if isinstance(bot, FullContextBot):
-            for row, question in enumerate(batch.column(self._plan.question).to_pylist(), self._checked + 1):
-                if question is not None:
-                    bot.check(question, row)
+        if isinstance(bot, PromptBot):
+            for row, values in enumerate(self._values(batch), self._checked + 1):
+                if None not in values:
+                    bot.check(values, row)
             self._checked += batch.num_rows
 
+    def _values(self, batch: pa.RecordBatch) -> list[tuple[Any, ...]]:
+        """The values of the columns that the bot reads, row by row; None for a missing one."""
+        return list(zip(*(values_of(batch.column(yours)) for yours in self._plan.reads.values()), strict=True))
+
     def _matched(self, bot: StrictMatchBot, questions: pa.Array) -> list[Answered]:
-        """The answers of the FAQ."""
-        found = bot.answer_all(questions, threads=self._threads)
-        columns = (found["answer"].to_pylist(), found["latency_ms"].to_pylist())
+        """The answers of the FAQ, one question at a time, so that each latency is that of its question alone."""
+        repeated = [question for question in questions.to_pylist() for _ in range(self._plan.repeats)]
+        with self._turn:
+            replies = [None if question is None else bot.answer(question) for question in repeated]
         return [
-            Answered() if row is None else Answered(answer, OK, latency_ms=latency)
-            for row, answer, latency in zip(found["index"].to_pylist(), *columns, strict=True)
+            Answered(reason="null: question") if reply is None else Answered(reply.answer, OK, None, reply.latency_ms)
+            for reply in replies
         ]
 
-    def _asked(self, bot: CallBot, questions: pa.Array) -> list[Answered]:
-        """The answers to all questions; stored replies with a status in ``retry`` are requested again."""
-        window = self._window
-        assert window is not None, "a maker without a window can only list its calls"
-        texts = questions.to_pylist()
-        calls = {place: bot.call(text) for place, text in enumerate(texts) if text is not None}
-        answers = dict(zip(calls, window.ask(list(calls.values())), strict=True))
-        read = {place: _read(answer) for place, answer in answers.items()}
-        stale = [p for p, one in read.items() if one.status in self._plan.retry and answers[p].time < window.began]
+    def _called(self, bot: CallBot, batch: pa.RecordBatch) -> list[Answered]:
+        """The answers of all rows, repeat by repeat; stored replies with a status in ``retry`` are requested again."""
+        window, plan = self._window, self._plan
+        assert window is not None, "a maker without a window can only check prompts"
+        answers: list[Answered | None] = []
+        calls: dict[int, Call] = {}
+        for values in self._values(batch):
+            lacking = [name for name, value in zip(plan.reads, values, strict=True) if value is None]
+            for repeat in range(plan.repeats):
+                if not lacking:
+                    calls[len(answers)] = bot.call(values, repeat)
+                answers.append(Answered(reason=f"null: {', '.join(lacking)}") if lacking else None)
+        replies = dict(zip(calls, window.ask(list(calls.values())), strict=True))
+        read = {place: _read(reply, calls[place]) for place, reply in replies.items()}
+        stale = [p for p, one in read.items() if one.status in plan.retry and replies[p].time < window.began]
         if stale:
             again = window.ask([calls[place] for place in stale], again=True)
-            read |= {place: _read(answer) for place, answer in zip(stale, again, strict=True)}
-        return [read.get(place, Answered(reason="null: question")) for place in range(len(texts))]
+            read |= {place: _read(reply, calls[place]) for place, reply in zip(stale, again, strict=True)}
+        return [answer or read[place] for place, answer in enumerate(answers)]
 
 
-def _read(answer: Answer) -> Answered:
+def _read(answer: Answer, call: Call) -> Answered:
     """The answer in a reply; a truncated reply keeps its text and gets the status ``truncated``."""
     if answer.outcome != REPLY:
-        return Answered(None, answer.outcome, answer.body or None)
+        return Answered(None, answer.outcome, answer.body or None, call=call.id)
     found = completion(answer.body)
     told = json.loads(answer.body)
     returned = told.get("returned") or {}
-    spent = (answer.latency_ms, answer.prompt_tokens, answer.completion_tokens, returned)
+    spent = (answer.latency_ms, answer.prompt_tokens, answer.completion_tokens, call.id, returned)
     if found.refused is not None:
         return Answered(None, REFUSED, found.refused, *spent)
     if found.truncated:
@@ -212,12 +232,8 @@ def _read(answer: Answer) -> Answered:
 
 
 def observe(part: pa.RecordBatch | pa.Table) -> dict[str, Any]:
-    """Rows by status, and the sums of tokens and milliseconds."""
-    sums = {name: sum(filter(None, part.column(name).to_pylist())) for name in (*_TOKENS, "latency_ms")}
-    return {"statuses": dict(Counter(part.column("answer_status").to_pylist())), **sums}
-
-
-_TOKENS = ("prompt_tokens", "completion_tokens")
+    """Rows by status."""
+    return {"statuses": dict(Counter(part.column("answer_status").to_pylist()))}
 
 
 def added(parts: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
@@ -225,8 +241,7 @@ def added(parts: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     statuses: Counter[str] = Counter()
     for part in parts:
         statuses.update(part["statuses"])
-    tokens = {name: sum(part[name] for part in parts) for name in _TOKENS}
-    return {"statuses": dict(sorted(statuses.items())), **tokens, "latency_ms": sum(p["latency_ms"] for p in parts)}
+    return {"statuses": dict(sorted(statuses.items()))}
 
 
 def lasts(observed: Mapping[str, Any]) -> bool:

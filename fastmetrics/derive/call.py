@@ -29,17 +29,21 @@ class Model:
 
 
 class Call(NamedTuple):
-    """One call of a model, and the ``key`` under which its reply is stored."""
+    """One call of a model, and the ``key`` under which its reply is stored.
+
+    ``values`` are the arguments of the function that takes the model's place, if there is one.
+    """
 
     key: bytes
     messages: tuple[Message, ...]
     schema: Mapping[str, Any] | None
     repeat: int
+    values: tuple[Any, ...] = ()
 
     @property
-    def characters(self) -> int:
-        """The total length of the messages."""
-        return sum(len(message.content) for message in self.messages)
+    def id(self) -> str:
+        """The first 16 digits of the key, which rows show."""
+        return self.key.hex()[:16]
 
 
 class CallMaker:

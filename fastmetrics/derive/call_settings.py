@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from fastmetrics.core.allowed_values import NotAllowedError, Optional, Real, Text, Whole, argument
-from fastmetrics.core.prices import Price, price_of
-from fastmetrics.derive.budget import Budget
+from fastmetrics.core.prices import Price
+from fastmetrics.derive.budget import LONGEST_REPLY, Budget
 from fastmetrics.derive.call import Model
 from fastmetrics.derive.call_store import CallStore
 from fastmetrics.derive.chat_client import ChatClient, address_of, endpoint_of
@@ -20,12 +20,15 @@ from fastmetrics.derive.rate_limits import RateLimits
 from fastmetrics.derive.window import Retries, Window
 from fastmetrics.errors import OptionError
 from fastmetrics.errors.messages import Argument
+from fastmetrics.results.price_tables import price_of
 from fastmetrics.tables.output.targets import cache_folder
 
 MANY = 1_000_000_000
 STORE = "calls.sqlite"
 
 _PARAMETERS = {"temperature": 0}
+_REPLY_LIMITS = ("max_tokens", "max_completion_tokens")
+"""The parameters of a call that limit the tokens of its reply."""
 
 
 @dataclass(frozen=True)
@@ -94,7 +97,7 @@ class CallSettings:
         """The price of the model, if there is a table of prices."""
         if self.prices is None:
             return None
-        return price_of(self.model, self.prices if isinstance(self.prices, Mapping) else Path(self.prices))
+        return price_of(self.model, self.prices)
 
     @property
     def endpoint_name(self) -> str:
@@ -114,7 +117,9 @@ class CallSettings:
 
     def budget(self) -> Budget:
         """A new budget."""
-        return Budget(self.max_calls, self.max_cost, self.price)
+        parameters = self.asked_model.parameters
+        limits = [parameters[name] for name in _REPLY_LIMITS if isinstance(parameters.get(name), int)]
+        return Budget(self.max_calls, self.max_cost, self.price, max(limits, default=LONGEST_REPLY))
 
     def window(self, store: CallStore, budget: Budget) -> Window:
         """The window that sends the calls."""

@@ -8,11 +8,11 @@ import sqlite3
 import threading
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from pathlib import Path
 from typing import Any
 
 from fastmetrics.derive.call import REPLY, Answer, Call, Model
 from fastmetrics.errors import OutputError
+from fastmetrics.tables.remote.small_files import local_path
 
 _PATIENCE = 60.0
 """Seconds to wait for another process to finish writing."""
@@ -41,10 +41,17 @@ create table if not exists calls (
 ) strict
 """
 
+
+def _total(name: str) -> str:
+    """SQL: the tokens of all replies to a call; a reply that is replaced was paid for too."""
+    old, new = f"calls.{name}", f"excluded.{name}"
+    return f"coalesce({old} + {new}, {old}, {new})"
+
+
 _PUT = f"""
 insert into calls (key, model, endpoint, repeat, {_COLUMNS}) values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
 on conflict (key) do update set outcome = excluded.outcome, body = excluded.body,
-    prompt_tokens = excluded.prompt_tokens, completion_tokens = excluded.completion_tokens,
+    prompt_tokens = {_total("prompt_tokens")}, completion_tokens = {_total("completion_tokens")},
     latency_ms = excluded.latency_ms, time = excluded.time, attempt = excluded.attempt
 where calls.outcome != '{REPLY}' or (? and excluded.outcome = '{REPLY}')
 """
@@ -57,8 +64,9 @@ select key, model, endpoint, repeat, {_COLUMNS} from calls where (time, key) > (
 class CallStore:
     """A store of calls in one SQLite file, which several threads and processes may share.
 
-    A reply is final: only another reply requested on purpose replaces it.  A failure is recorded until a reply
-    arrives.  Everything written by ``put`` survives the end of the process, even a crash.
+    A reply is final: only another reply requested on purpose replaces it, and the tokens of a call are then those of
+    all its replies.  A failure is recorded until a reply arrives.  Everything written by ``put`` survives the end of
+    the process, even a crash.
 
     >>> import tempfile, pathlib
     >>> from fastmetrics.derive.call import CallMaker, Message
@@ -73,7 +81,7 @@ class CallStore:
     """
 
     def __init__(self, path: str | os.PathLike[str], *, create: bool = True) -> None:
-        self.path = Path(path)
+        self.path = local_path(path, "store")
         self._lock = threading.Lock()
         if not create and not self.path.exists():
             raise OutputError(f"{self.path}: no such store of calls")
@@ -139,11 +147,11 @@ class CallStore:
         """
         row = (call.key, model.name, model.endpoint, call.repeat, *answer, replace)
         with self._lock, self._failing():
-            if self._connection.execute(_PUT, row).rowcount:
+            if self._connection.execute(_PUT, row).rowcount and not replace:
                 return answer
         return self.find([call.key])[call.key]
 
-    def counts(self) -> list[Mapping[str, object]]:
+    def counts(self) -> list[Mapping[str, Any]]:
         """The number of calls per model, endpoint and outcome, with their tokens and first and last times."""
         query = """
             select model, endpoint, outcome, count(*) as calls, sum(prompt_tokens) as prompt_tokens,

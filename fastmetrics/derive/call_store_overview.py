@@ -16,6 +16,7 @@ from fastmetrics.core.display import Grid, Shown
 from fastmetrics.derive.call_store import CallStore
 from fastmetrics.errors import OptionError
 from fastmetrics.errors.messages import Argument
+from fastmetrics.results.price_tables import Prices, price_of, price_table
 from fastmetrics.tables.output.write_table import write_whole
 
 _DAY = 86_400.0
@@ -40,14 +41,18 @@ SCHEMA = pa.schema(
 
 @dataclass(frozen=True)
 class StoredCalls(Shown):
-    """The number of stored calls, by model, server and outcome; prints as a table."""
+    """The number of stored calls, by model, server and outcome; prints as a table.
+
+    Each count has the tokens of all replies to its calls, and their ``cost``: None without a price of the model.
+    """
 
     counts: Sequence[dict[str, Any]]
     nbytes: int
+    priced: bool = False
 
     def grids(self) -> list[Grid]:
         """One table."""
-        header = ("model", "endpoint", "outcome", "calls", "read", "written", "first", "last")
+        header = ("model", "endpoint", "outcome", "calls", "read", "written", *self._cost_header, "first", "last")
         rows = [
             (
                 one["model"],
@@ -56,12 +61,17 @@ class StoredCalls(Shown):
                 f"{one['calls']:,}",
                 f"{one['prompt_tokens'] or 0:,}",
                 f"{one['completion_tokens'] or 0:,}",
+                *("–" if one["cost"] is None else f"{one['cost']:,.4g}" for _ in self._cost_header),
                 _day(one["first"]),
                 _day(one["last"]),
             )
             for one in self.counts
         ]
         return [Grid(header, rows)] if rows else []
+
+    @property
+    def _cost_header(self) -> tuple[str, ...]:
+        return ("cost",) if self.priced else ()
 
     def remarks(self) -> list[str]:
         """The total number of calls."""
@@ -77,9 +87,15 @@ def _day(seconds: float) -> str:
     return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%d")
 
 
-def overview(store: CallStore) -> StoredCalls:
-    """The contents of a store."""
-    return StoredCalls([dict(one) for one in store.counts()], store.path.stat().st_size)
+def overview(store: CallStore, prices: Prices | None = None) -> StoredCalls:
+    """The contents of a store, with costs by a table of ``prices``, as in :func:`price_of`, for the models in it."""
+    table = {} if prices is None else price_table(prices)
+    counts = []
+    for one in store.counts():
+        price = price_of(str(one["model"]), table) if one["model"] in table else None
+        tokens = (one["prompt_tokens"] or 0, one["completion_tokens"] or 0)
+        counts.append({**one, "cost": None if price is None else price.cost(*tokens)})
+    return StoredCalls(counts, store.path.stat().st_size, prices is not None)
 
 
 def export(store: CallStore, out: str | Path, *, overwrite: bool = False, guard: bool = True) -> tuple[int, int]:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
 
 import pyarrow as pa
 
@@ -11,14 +13,14 @@ from fastmetrics.core.batch_sizes import SIZES
 from fastmetrics.core.prices import REPLY_TOKENS
 from fastmetrics.derive.answer_maker import AnswerMaker, Bot, plan_answering
 from fastmetrics.derive.budget import tokens_of
-from fastmetrics.derive.call import REPLY, Call
+from fastmetrics.derive.call import BUDGET, REPLY, Answer, Call
 from fastmetrics.derive.call_settings import CallSettings
 from fastmetrics.derive.call_store import CallStore
-from fastmetrics.derive.full_context_bot import FullContextBot
 from fastmetrics.derive.judge_files import Paths, drawn
 from fastmetrics.derive.judge_maker import JudgeMaker
 from fastmetrics.derive.judge_plan import plan_judging
 from fastmetrics.derive.judge_settings import JudgeSettings
+from fastmetrics.derive.prompt_bot import PromptBot
 from fastmetrics.errors import FileFormatError, OptionError
 from fastmetrics.tables import Source, open_source
 from fastmetrics.tables.chunks import Limits, cut
@@ -26,9 +28,10 @@ from fastmetrics.tables.chunks import Limits, cut
 
 @dataclass(frozen=True)
 class Estimate:
-    """The estimate: rows, calls not yet stored, stored calls, tokens, and the cost.
+    """The estimate: rows, calls to make, stored calls, tokens, and the cost.
 
-    Tokens are estimated: four bytes per prompt token, and about 120 tokens per reply.  The cost is None without prices.
+    Each call counts once, however many rows share it.  Tokens are estimated: four bytes per prompt token, and about 120
+    tokens per reply.  The cost is None without prices.
     """
 
     rows: int
@@ -56,6 +59,7 @@ def estimate_judging(
     *,
     columns: Mapping[str, str] | None = None,
     schema: str | None = None,
+    lists: Sequence[str] | str = (),
     sample: int | None = None,
     seed: int = 1,
     format: str | None = None,
@@ -63,7 +67,7 @@ def estimate_judging(
 ) -> Estimate:
     """The calls that :func:`judge_files` would make with the same arguments; reads all rows and sends nothing.
 
-    Retries and follow-up questions after unreadable replies are not included.
+    Attempts after a failure are not included, nor second requests after replies that are still to come.
 
     >>> import tempfile, pathlib
     >>> folder = pathlib.Path(tempfile.mkdtemp())
@@ -76,9 +80,11 @@ def estimate_judging(
     Raises the errors of opening and reading the files, and ``ColumnError`` for a placeholder without a column.
     """
     source, sampling = drawn(open_source(inputs, format, max_row_bytes), sample, seed)
-    plan = plan_judging(source.schema.names, settings, columns, schema, sample=sampling)
-    kinds = {yours: kind for yours, kind in plan.kinds.items() if yours in plan.columns.values()}
-    return _estimated(source, kinds, JudgeMaker(plan).calls, settings)
+    plan = replace(
+        plan_judging(source.schema.names, settings, columns, schema, sample=sampling, lists=lists), max_unparsed=0
+    )
+    plan = replace(plan, keep=(), identity={})
+    return _estimated(source, plan.kinds, partial(JudgeMaker, plan), settings)
 
 
 def estimate_answering(
@@ -86,6 +92,8 @@ def estimate_answering(
     bot: Bot,
     *,
     columns: Mapping[str, str] | None = None,
+    repeats: int = 1,
+    retry: Sequence[str] | str = (),
     sample: int | None = None,
     seed: int = 1,
     format: str | None = None,
@@ -95,36 +103,63 @@ def estimate_answering(
 
     Raises ``OptionError`` for a bot without a model, and ``InputError`` for a prompt that is too long for the model.
     """
-    if not isinstance(bot, FullContextBot):
-        raise OptionError("only the calls of the full-context bot can be estimated")
+    if not isinstance(bot, PromptBot):
+        raise OptionError("only the calls of a model can be estimated: this bot has none")
     source, _ = drawn(open_source(inputs, format, max_row_bytes), sample, seed)
-    maker = AnswerMaker(plan_answering(source.schema.names, bot, columns=columns, keep=()))
-    return _estimated(source, {maker.question: "text"}, maker.checked_calls, bot)
+    statuses = (retry,) if isinstance(retry, str) else tuple(retry)
+    plan = plan_answering(source.schema.names, bot, columns=columns, keep=(), repeats=repeats, retry=statuses)
+
+    def maker(calls: _CallsToMake) -> Callable[[pa.RecordBatch], object]:
+        answers = AnswerMaker(plan, calls)
+
+        def make(batch: pa.RecordBatch) -> None:
+            answers.check(batch)
+            answers(batch)
+
+        return make
+
+    return _estimated(source, plan.kinds, maker, bot)
+
+
+class _CallsToMake:
+    """Takes the place of a window: stored replies are returned, and the other calls are recorded instead of made."""
+
+    def __init__(self, store: CallStore) -> None:
+        self._store = store
+        self.began = time.time()
+        self.missing: dict[bytes, int] = {}
+        """The tokens of each call to make."""
+        self.stored: set[bytes] = set()
+
+    def ask(self, calls: Sequence[Call], *, again: bool = False) -> list[Answer]:
+        """The stored replies; without one, or ``again``, an answer that was not paid for."""
+        known = {} if again else self._store.find([call.key for call in calls])
+        replies = {key: answer for key, answer in known.items() if answer.outcome == REPLY}
+        new = {call.key: call for call in calls if call.key not in replies and call.key not in self.missing}
+        self.missing |= {key: tokens_of(call) for key, call in new.items()}
+        self.stored |= replies.keys()
+        return [replies.get(call.key, Answer(BUDGET, "")) for call in calls]
 
 
 def _estimated(
     source: Source,
     kinds: Mapping[str, str],
-    calls_of: Callable[[pa.RecordBatch], Iterable[Call]],
+    maker: Callable[[_CallsToMake], Callable[[pa.RecordBatch], object]],
     settings: CallSettings,
 ) -> Estimate:
-    """The calls of all rows, stored calls separately."""
+    """The calls of all rows, by the code that would make them, stored calls separately."""
     selection = source.select(kinds)
-    rows = known = tokens = 0
-    seen: set[bytes] = set()
+    rows = 0
     with CallStore(settings.store_path) as store:
+        calls = _CallsToMake(store)
+        make = maker(calls)
         for _, chunk in cut(source.chunks(selection), Limits(batch_rows=SIZES.asked_rows)):
             if chunk.rejects:
                 raise FileFormatError(str(chunk.rejects[0]))
-            if not len(chunk.rows):
-                continue
-            rows += len(chunk.rows)
-            calls = {call.key: call for call in calls_of(source.conform(chunk, selection)) if call.key not in seen}
-            seen |= set(calls)
-            held = {key for key, answer in store.find(list(calls)).items() if answer.outcome == REPLY}
-            known += len(held)
-            tokens += sum(tokens_of(call) for key, call in calls.items() if key not in held)
-    calls_left = len(seen) - known
-    written = calls_left * REPLY_TOKENS
-    cost = None if settings.price is None else settings.price.cost(tokens, written)
-    return Estimate(rows, calls_left, known, tokens, written, cost)
+            if len(chunk.rows):
+                rows += len(chunk.rows)
+                make(source.conform(chunk, selection))
+    read = sum(calls.missing.values())
+    written = len(calls.missing) * REPLY_TOKENS
+    cost = None if settings.price is None else settings.price.cost(read, written)
+    return Estimate(rows, len(calls.missing), len(calls.stored - calls.missing.keys()), read, written, cost)

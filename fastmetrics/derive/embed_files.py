@@ -17,9 +17,10 @@ from fastmetrics.derive.judge_files import Paths
 from fastmetrics.engines.job import Job, Progress, RunOptions, RunResult
 from fastmetrics.engines.local import Threads
 from fastmetrics.engines.run import open_output, run_on
-from fastmetrics.errors import ColumnError, OptionError, UnknownNameError
+from fastmetrics.errors import ColumnError, UnknownNameError
 from fastmetrics.errors.messages import Argument, quoted
 from fastmetrics.tables import open_source
+from fastmetrics.vectors.embedded_columns import SUFFIX, count, embedded, kind_of
 from fastmetrics.vectors.embedder import Embedder
 
 _TEXTS = ("question", "answer", "reference")
@@ -36,7 +37,10 @@ class EmbedMaker:
     @property
     def kinds(self) -> dict[str, str]:
         """The input columns and their kinds."""
-        return {**dict.fromkeys(self.keep, "any"), **dict.fromkeys(self.texts.values(), "text")}
+        return {
+            **dict.fromkeys(self.keep, "any"),
+            **{yours: kind_of(made.removesuffix(SUFFIX)) for made, yours in self.texts.items()},
+        }
 
     @property
     def signature(self) -> dict[str, Any]:
@@ -48,14 +52,12 @@ class EmbedMaker:
         """The kept columns, then the embeddings."""
         arrays = {name: batch.column(name) for name in self.keep}
         for made, name in self.texts.items():
-            column = batch.column(name)
-            vectors = pa.array(self.embedder.embed(column).ravel())
-            arrays[made] = pa.FixedSizeListArray.from_arrays(vectors, self.embedder.dim, mask=column.is_null())
+            arrays[made] = embedded(batch.column(name), self.embedder)
         return pa.record_batch(arrays)
 
     def observe(self, part: pa.RecordBatch) -> dict[str, int]:
         """The number of embeddings in a part, by column."""
-        return {made: part.num_rows - part.column(made).null_count for made in self.texts}
+        return {made: count(part.column(made)) for made in self.texts}
 
     @staticmethod
     def conclude(parts: list[Any], rejected: int) -> dict[str, Any]:
@@ -98,8 +100,9 @@ def embed_files(
 
     ``of`` names text columns, by default those of question, answer and reference that exist, under their usual names or
     as mapped by ``columns={canonical: yours}``.  Each gets a column ``<name>_embedding`` of float32 vectors, null where
-    the text is null.  All columns are copied, or the id and those in ``keep``.  The output is atomic; ``resume``
-    continues an interrupted run, and an ``Embedder`` with a ``cache`` embeds no text twice.
+    the text is null; a column of lists, such as several references, gets a list of vectors per row.  All columns are
+    copied, or the id and those in ``keep``.  The output is atomic; ``resume`` continues an interrupted run, and an
+    ``Embedder`` with a ``cache`` embeds no text twice.
 
     >>> import tempfile, pathlib, numpy as np, fastmetrics as fm
     >>> folder = pathlib.Path(tempfile.mkdtemp())
@@ -108,14 +111,12 @@ def embed_files(
     >>> fm.embed_files(folder / "rows.jsonl", folder / "embedded.parquet", lengths).embedded
     {'answer_embedding': 1}
 
-    Raises ``ColumnError`` for a column that is missing, contains no text, or already has embeddings, ``OptionError``
-    for CSV, which cannot store lists, and the errors of reading and writing files.
+    Raises ``ColumnError`` for a column that is missing, contains no text, or already has embeddings, or for lists of
+    questions or answers, and the errors of reading and writing files.
     """
     options = RunOptions(on_error, resume, overwrite, work, True, progress)
     source = open_source(inputs, format, max_row_bytes)
     target = open_output(output, source, options)
-    if target.format in ("csv", "tsv"):
-        raise OptionError("CSV and TSV cannot store embeddings; write Parquet, Arrow or JSON lines")
     maker = _maker(source.schema.names, embedder, listed(of), columns, None if keep is None else listed(keep))
     job = Job(maker, maker.kinds, maker.signature, maker.observe, maker.conclude)
     result = run_on(Threads(1), source, job, target, options)
@@ -142,7 +143,7 @@ def _maker(
     for name in (*asked.values(), *kept):
         if name not in names:
             raise ColumnError(str(UnknownNameError.of("column", name, names)))
-    texts = {f"{name}_embedding": yours for name, yours in asked.items()}
+    texts = {f"{name}{SUFFIX}": yours for name, yours in asked.items()}
     there = [made for made in texts if made in kept]
     if there:
         raise ColumnError(f"the column {there[0]!r} already exists; rename it, or remove it from ", Argument("keep"))

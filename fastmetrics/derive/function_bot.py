@@ -44,7 +44,11 @@ _LONGEST = 500
 
 @dataclass(frozen=True)
 class FunctionBot:
-    """A bot from any function of one question that returns a text, None, or a mapping with an ``answer``.
+    """A bot from a function of a row's columns that returns a text, None, or a mapping with an ``answer``.
+
+    The function receives the columns named in ``reads``, in this order; by default the question if it has one required
+    parameter, otherwise the columns with the names of its required parameters, as in ``rag(question, contexts)``.
+    Values are as in the table.  A row in which one of them is null, or an empty list, is ``missing``.
 
     The mapping may also contain ``prompt_tokens`` and ``completion_tokens``, and the columns named in ``returns``:
     ``contexts``, ``context_ids``, ``retrieved_ids`` (lists of text), ``retrieved_scores`` (a list of numbers),
@@ -52,8 +56,8 @@ class FunctionBot:
     in a thread; coroutines are awaited.  A row whose call raises an exception has no answer and the status ``error``; a
     call of more than ``timeout`` seconds gives the status ``timeout``.  The next run repeats both.
 
-    With a ``store``, an SQLite file, answers are stored under ``name`` and question and reused: give a changed function
-    another name, or another store.
+    With a ``store``, an SQLite file, answers are stored under ``name`` and the values that the function receives, and
+    reused: give a changed function another name, or another store.
 
     >>> bot = FunctionBot(lambda question: question.upper(), name="loud")
     >>> import fastmetrics as fm
@@ -61,9 +65,10 @@ class FunctionBot:
     ['WHY?']
     """
 
-    function: Callable[[str], Any]
+    function: Callable[..., Any]
     name: str = ""
     returns: Sequence[str] = ()
+    reads: Sequence[str] = ()
     concurrency: int = 1
     timeout: float = 3_600.0
     store: str | os.PathLike[str] | None = None
@@ -77,17 +82,27 @@ class FunctionBot:
         argument("timeout", self.timeout, Real(0.0, 86_400.0, above=True))
         for name in self.returns:
             argument("returns", name, Choice(*RETURNED))
+        for name in self.reads:
+            argument("reads", name, Text(200, "the name of a column"))
+        object.__setattr__(self, "reads", tuple(self.reads) or _parameters(self.function))
 
     @cached_property
     def _maker(self) -> CallMaker:
         return CallMaker(Model(self.name, "python"), None)
 
-    def call(self, question: str) -> Call:
-        """The call for a question."""
-        return self._maker.call([Message("user", question)])
+    def call(self, values: Sequence[Any], repeat: int = 0) -> Call:
+        """The call for the values of the columns that the function reads."""
+        whole = dict(zip(self.reads, values, strict=True))
+        alone = values[0] if tuple(self.reads) == ("question",) else None
+        text = alone if isinstance(alone, str) else json.dumps(whole, ensure_ascii=False, default=str)
+        return self._maker.call([Message("user", text)], repeat)._replace(values=tuple(values))
 
-    def check(self, question: str, row: int) -> None:
-        """Does nothing: no question is too long for a function."""
+    def use_of(self, column: str) -> str:
+        """Where a column is named, for messages."""
+        return f"the parameter {column!r} of the bot {self.name!r}"
+
+    def check(self, values: Sequence[Any], row: int) -> None:
+        """Does nothing: no row is too long for a function."""
 
     @property
     def settings(self) -> dict[str, Any]:
@@ -117,6 +132,17 @@ class FunctionBot:
         )
 
 
+def _parameters(function: Callable[..., Any]) -> tuple[str, ...]:
+    """The names of the required parameters of a function, if there are several; otherwise the question."""
+    try:
+        parameters = inspect.signature(function).parameters.values()
+    except (TypeError, ValueError):  # some builtin functions have no signature
+        return ("question",)
+    positional = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+    required = [one.name for one in parameters if one.kind in positional and one.default is one.empty]
+    return tuple(required) if len(required) > 1 else ("question",)
+
+
 class _Client:
     """Calls the function, and returns its result in the form of a server's reply."""
 
@@ -136,7 +162,7 @@ class _Client:
         began = time.perf_counter()
         try:
             async with asyncio.timeout(self._bot.timeout):
-                made = await self._made(question)
+                made = await self._made(call.values)
         except TimeoutError:
             return Failure(TIMEOUT, f"no answer within {self._bot.timeout:g} seconds", passing=False)
         except Exception as error:  # noqa: BLE001 - the user's function may raise anything, and its row says what
@@ -144,8 +170,8 @@ class _Client:
         latency = (time.perf_counter() - began) * 1000
         return Reply(self._body(made, question), latency)
 
-    async def _made(self, question: str) -> Any:
-        made = await asyncio.get_running_loop().run_in_executor(self._pool, self._bot.function, question)
+    async def _made(self, values: Sequence[Any]) -> Any:
+        made = await asyncio.get_running_loop().run_in_executor(self._pool, self._bot.function, *values)
         return await made if inspect.isawaitable(made) else made
 
     def _body(self, made: Any, question: str) -> str:

@@ -45,6 +45,7 @@ def judge(
     columns: Mapping[str, str] | None = None,
     schema: str | None = None,
     keep: Sequence[str] | str = (),
+    lists: Sequence[str] | str = (),
     keep_replies: bool = False,
     times: bool = False,
     sample: int | None = None,
@@ -58,22 +59,24 @@ def judge(
     tries: int = 5,
     max_calls: int | None = None,
     max_cost: float | None = None,
+    max_unparsed: int = 20,
     prices: Mapping[str, Any] | str | os.PathLike[str] | None = None,
 ) -> pa.Table:
     """Let a model rate every row of ``table``, which may be any table that ``score`` accepts.
 
     ``rubrics`` are names of built-in rubrics (relevance, faithfulness, safety, robustness, correctness: 1 to 5;
-    answer_relevance, e2e: 0 to 1), in a ``language``, or .toml files of the same format.  ``model`` is called at
-    ``base_url``, an address with an OpenAI-compatible chat completions API (by default the environment variable
-    OPENAI_BASE_URL, or OpenAI's own), with the key in OPENAI_API_KEY.
+    answer_relevance, answer_faithfulness, e2e: 0 to 1), in a ``language``, or .toml files of the same format.
+    ``model`` is called at ``base_url``, an address with an OpenAI-compatible chat completions API (by default the
+    environment variable OPENAI_BASE_URL, or OpenAI's own), with the key in OPENAI_API_KEY.
 
     Returns the ``id``, the columns in ``keep`` and for each rubric X the columns ``judge_X`` (float64), ``_reason``,
-    ``_status``, ``_repairs``, ``_prompt_tokens`` and ``_completion_tokens``.  A row without a score is null, never 0.
-    Its status is ``unparsed`` (also for a score outside the range), ``truncated``, ``refused``, ``http``, ``timeout``,
-    ``budget``, ``missing`` (an input is null) or ``too_long`` (a prompt of more than ``max_chars`` characters); its
-    reason gives details.  ``keep_replies`` adds ``_reply`` and ``_trace``, the model's reasoning; ``times`` adds
-    ``_latency_ms``.  With ``repeats``, the score is the mean over the repeats that have one, and ``_scores`` and
-    ``_statuses`` list all repeats.
+    ``_status``, ``_repairs``, ``_prompt_tokens``, ``_completion_tokens`` and ``_call`` (equal in rows that share their
+    calls).  A row without a score is null, never 0.  Its status is ``unparsed`` (also for a score outside the range),
+    ``truncated``, ``refused``, ``http``, ``timeout``, ``budget``, ``missing`` (an input is null) or ``too_long`` (a
+    prompt of more than ``max_chars`` characters); its reason gives details.  A comparison of identical answers is a tie
+    without a call, with the status ``identical``.  ``keep_replies`` adds ``_reply`` and ``_trace``, the model's
+    reasoning; ``times`` adds ``_latency_ms``, the milliseconds of one judgement.  With ``repeats``, score and latency
+    are means over the repeats that have one, and ``_scores``, ``_statuses`` and ``_latencies_ms`` list all repeats.
 
     Every reply is stored in ``store``, an SQLite file (by default in the user's cache), under a hash of the model, the
     ``endpoint`` (by default host and path of the address), the ``parameters`` (by default a temperature of 0), the
@@ -84,7 +87,10 @@ def judge(
     again.  ``rpm`` and ``tpm`` limit requests and tokens per minute.  A call has at most ``tries`` attempts of at most
     ``timeout`` seconds each.  After ``max_calls`` requests, or when ``max_cost`` by the table of ``prices`` (``{model:
     {"input": …, "output": …}}`` per million tokens, or a file of it) might be exceeded, the remaining rows get the
-    status ``budget``.  ``sample`` judges a random sample of that size, drawn with ``seed``.
+    status ``budget``.  A call counts with its highest possible cost until it returns: one token per byte of the prompt,
+    and a reply of ``parameters["max_tokens"]`` tokens, or 4,096.  A run stops if none of its first ``max_unparsed``
+    replies has a score (0: never), because all others would probably cost money for nothing; the error shows a reply.
+    ``sample`` judges a random sample of that size, drawn with ``seed``.  ``lists`` is that of ``score``.
 
     >>> import tempfile, fastmetrics as fm
     >>> table = {"id": [1], "question": ["Capital of France?"], "answer": ["Paris"]}
@@ -93,9 +99,10 @@ def judge(
     >>> judged.select(["id", "judge_safety", "judge_safety_status"]).to_pylist()
     [{'id': 1, 'judge_safety': None, 'judge_safety_status': 'budget'}]
 
-    Raises ``ServiceError`` if the server refuses calls or fails repeatedly (received replies are in the store),
-    ``ColumnError`` for a rubric placeholder without a column, ``FileFormatError`` for a file that is not a rubric,
-    ``OptionError`` for an invalid setting, ``MissingExtraError`` if the package ``openai`` is not installed.
+    Raises ``ServiceError`` if the server refuses calls or fails repeatedly, or if no first reply has a score (received
+    replies are in the store), ``ColumnError`` for a rubric placeholder without a column, ``FileFormatError`` for a file
+    that is not a rubric, ``OptionError`` for an invalid setting, ``MissingExtraError`` if the package ``openai`` is not
+    installed.
     """
     settings = JudgeSettings(
         rubrics=rubrics,
@@ -116,13 +123,14 @@ def judge(
         tries=tries,
         max_calls=max_calls,
         max_cost=max_cost,
+        max_unparsed=max_unparsed,
         prices=prices,
         keep_replies=keep_replies,
     )
     frame = open_frame(table)
     names = list(dict.fromkeys(frame.names))
     drawn = {} if sample is None else {"rows": sample, "seed": seed}
-    plan = plan_judging(names, settings, columns, schema, listed(keep), times=times, sample=drawn)
+    plan = plan_judging(names, settings, columns, schema, listed(keep), times=times, sample=drawn, lists=lists)
     schema_of, pieces = frame.read(list(plan.kinds))
     for name, kind in plan.kinds.items():
         check("", name, kind, schema_of.field(name).type)

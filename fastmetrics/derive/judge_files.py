@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
@@ -47,6 +47,7 @@ def judge_files(
     columns: Mapping[str, str] | None = None,
     schema: str | None = None,
     keep: Sequence[str] | str = (),
+    lists: Sequence[str] | str = (),
     sample: int | None = None,
     seed: int = 1,
     format: str | None = None,
@@ -95,6 +96,7 @@ def judge_files(
         named=name is not None,
         times=times,
         sample=sampling,
+        lists=lists,
     )
     budget = settings.budget()
     with CallStore(settings.store_path) as calls, settings.window(calls, budget) as window:
@@ -102,8 +104,8 @@ def judge_files(
             watch(budget.spending)
         job = _job(plan, JudgeMaker(plan, window), partial(_about, name, _now() if times else None))
         result = run_on(Threads(BEHIND), source, job, target, options)
-    summary = summary_of(plan.axes, result.observed, result.rejected, plan.columns, plan.passed_over, settings.price)
-    return JudgedFiles(result, summary, budget.spending)
+    summary = summary_of(plan.axes, result.observed, result.rejected, plan.columns, plan.passed_over)
+    return JudgedFiles(result, replace(summary, notes=[*result.notes, *summary.notes]), budget.spending)
 
 
 def _limits(settings: JudgeSettings) -> Limits:

@@ -8,17 +8,20 @@ from typing import Any, TypeAlias
 
 import pyarrow as pa
 
-from fastmetrics.core.column_kinds import is_list
 from fastmetrics.core.corpus_counts import metadata
+from fastmetrics.core.text_lists import as_text_lists
+from fastmetrics.declaration.batch import Batch
 from fastmetrics.derive.call import REPLY, Answer, Call, CallMaker, Model
+from fastmetrics.derive.first_replies import FirstReplies
 from fastmetrics.derive.judge_plan import JudgePlan
-from fastmetrics.derive.judged_columns import MISSING, TOO_LONG, Judgement, columns_of
+from fastmetrics.derive.judged_columns import IDENTICAL, MISSING, TOO_LONG, Judgement, columns_of
 from fastmetrics.derive.prompt import Template, Value, once_more, opening
 from fastmetrics.derive.reply_forms import FORMS
 from fastmetrics.derive.reply_parsing import OK, UNPARSED, Reading, read_reply
 from fastmetrics.derive.rubric import Rubric
-from fastmetrics.derive.window import Window
-from fastmetrics.plan.score_batch import fingerprints
+from fastmetrics.derive.template import values_of
+from fastmetrics.derive.window import ModelCalls
+from fastmetrics.plan.score_batch import fingerprints, listed_texts
 
 _SHOWN = 200
 AGAIN = "asked again"
@@ -48,10 +51,13 @@ class _Asker:
                 lacking = list(rubric.one_of)
             if lacking:
                 return Judgement(MISSING, reason=f"null: {', '.join(lacking)}")
-        if self._swapped:
+        if rubric.pair:
             first, second = map(rubric.placeholders.index, ("first", "second"))
-            values = list(values)
-            values[first], values[second] = values[second], values[first]
+            if self._template.text(values[first]) == self._template.text(values[second]):
+                return Judgement(IDENTICAL, 0.5, "the two answers are identical: a tie; no call was made")
+            if self._swapped:
+                values = list(values)
+                values[first], values[second] = values[second], values[first]
         message = self._template.filled(values)
         if len(message.content) > most:
             told = f"{len(message.content):,} characters, above the limit max_chars of {most:,}; no call was made"
@@ -81,11 +87,6 @@ _Cell: TypeAlias = "Judgement | tuple[_Asker, Call]"
 """A call of a row, or why there is none."""
 
 
-def _values(column: pa.Array) -> list[Value]:
-    values: list[Value] = column.to_pylist()
-    return [None if value == [] else value for value in values] if is_list(column.type) else values
-
-
 @dataclass(slots=True)
 class _Asked:
     """A call in progress: the answers so far, and the judgement."""
@@ -112,6 +113,7 @@ class _Asked:
             prompt,
             completion,
             latency,
+            self.call.id,
         )
 
 
@@ -124,9 +126,10 @@ def _sum(counts: Sequence[Any]) -> Any:
 class JudgeMaker:
     """Maps a batch of rows to judgements through a window; equal batches give equal calls."""
 
-    def __init__(self, plan: JudgePlan, window: Window | None = None) -> None:
+    def __init__(self, plan: JudgePlan, window: ModelCalls) -> None:
         self._plan = plan
         self._window = window
+        self._first = FirstReplies(plan.model, plan.max_unparsed)
         self._askers = [_Asker(one, plan.model, structured=plan.structured) for one in plan.rubrics]
 
     def __call__(self, batch: pa.RecordBatch) -> pa.RecordBatch:
@@ -140,17 +143,19 @@ class JudgeMaker:
             repeats = plan.repeats * (1 if asker.mirror is None else 2)
             made = columns_of([row[place] for row in judged], repeats, replies=plan.keep_replies, times=plan.times)
             arrays |= {asker.rubric.axis + suffix: array for suffix, array in made.items()}
-        prints = fingerprints(batch, plan.identity)
-        return pa.record_batch(arrays).replace_schema_metadata(metadata({}, {}, {}, prints) if prints else None)
+        lists, prints = listed_texts(Batch(self._columns(batch)), plan.columns), fingerprints(batch, plan.identity)
+        known = metadata({}, {}, lists, prints) if lists or prints else None
+        return pa.record_batch(arrays).replace_schema_metadata(known)
 
-    def calls(self, batch: pa.RecordBatch) -> Iterator[Call]:
-        """The initial calls for a batch."""
-        cells = (one for row in self._rows(batch) for cell in row for one in cell)
-        return (cell[1] for cell in cells if not isinstance(cell, Judgement))
+    def _columns(self, batch: pa.RecordBatch) -> dict[str, pa.Array]:
+        """The column of each placeholder, texts that are lists parsed on request."""
+        columns = {name: batch.column(yours) for name, yours in self._plan.columns.items()}
+        lists = {name: yours for name, yours in self._plan.columns.items() if yours in self._plan.lists}
+        return {**columns, **{name: as_text_lists(columns[name], yours) for name, yours in lists.items()}}
 
     def _rows(self, batch: pa.RecordBatch) -> Iterator[tuple[list[_Cell], ...]]:
         """The cells of each row, by rubric and repeat; an empty list counts as missing, an empty text does not."""
-        columns = {name: _values(batch.column(yours)) for name, yours in self._plan.columns.items()}
+        columns = {name: values_of(column) for name, column in self._columns(batch).items()}
         nothing: list[Value] = [None] * batch.num_rows
         return zip(
             *(
@@ -173,28 +178,39 @@ class JudgeMaker:
 
     def _judged(self, cells: Sequence[_Cell]) -> Iterator[Judgement]:
         """The judgement of each cell, in order; all calls go through the window together."""
-        wanted = [cell for cell in cells if not isinstance(cell, Judgement)]
+        asked = iter(self._asked([cell for cell in cells if not isinstance(cell, Judgement)]))
+        return (cell if isinstance(cell, Judgement) else next(asked).judgement for cell in cells)
+
+    def _asked(self, wanted: Sequence[tuple[_Asker, Call]]) -> list[_Asked]:
+        """The answers to calls; the first ones of a run are waited for, until one has a score."""
+        first = self._first
+        asked: list[_Asked] = []
+        if first.undecided:
+            with first.turn:
+                while first.undecided and len(asked) < len(wanted):
+                    some = self._settled(wanted[len(asked) : len(asked) + first.left])
+                    asked += some
+                    for one in some:
+                        first.add(one.call.key, one.reading, len(one.answers))
+        return asked + self._settled(wanted[len(asked) :])
+
+    def _settled(self, wanted: Sequence[tuple[_Asker, Call]]) -> list[_Asked]:
+        """The answers to calls; stored replies with a status in ``retry`` are requested again."""
         asked = self._replies(wanted, again=False) if wanted else []
         retry = self._plan.retry
         stale = [
             place
             for place, one in enumerate(asked)
-            if one.reading.status in retry and one.answers[-1].time < self._asking.began
+            if one.reading.status in retry and min(answer.time for answer in one.answers) < self._window.began
         ]
         if stale:
             for place, one in zip(stale, self._replies([wanted[at] for at in stale], again=True), strict=True):
                 asked[place] = one
-        found = iter(asked)
-        return (cell if isinstance(cell, Judgement) else next(found).judgement for cell in cells)
-
-    @property
-    def _asking(self) -> Window:
-        assert self._window is not None, "a maker without a window can only list its calls"
-        return self._window
+        return asked
 
     def _replies(self, wanted: Sequence[tuple[_Asker, Call]], *, again: bool) -> list[_Asked]:
         """The answers to calls, and to the follow-up calls after unreadable replies."""
-        window = self._asking
+        window = self._window
         answers = window.ask([call for _, call in wanted], again=again)
         asked = [
             _Asked(asker, call, [answer], asker.read(answer))

@@ -11,10 +11,10 @@ from fastmetrics.core.version import __version__
 from fastmetrics.derive.call import Model
 from fastmetrics.derive.judge_settings import JudgeSettings
 from fastmetrics.derive.rubric import Rubric
+from fastmetrics.derive.template import columns_of, kind_of
 from fastmetrics.errors import ColumnError, UnknownNameError
 from fastmetrics.errors.messages import quoted
-
-_TEXTS = ("text", "texts")
+from fastmetrics.plan.plan import text_lists
 
 
 @dataclass(frozen=True)
@@ -29,11 +29,13 @@ class JudgePlan:
     structured: bool = True
     max_chars: int = 400_000
     retry: tuple[str, ...] = ()
+    max_unparsed: int = 20
     keep_replies: bool = False
     times: bool = False
     identity: Mapping[str, str] = field(default_factory=dict)
     passed_over: Mapping[str, Sequence[str]] = field(default_factory=dict)
     sample: Mapping[str, int] = field(default_factory=dict)
+    lists: tuple[str, ...] = ()
 
     @property
     def axes(self) -> list[str]:
@@ -44,7 +46,7 @@ class JudgePlan:
     def kinds(self) -> dict[str, str]:
         """The input columns and their kinds."""
         copied = dict.fromkeys([*self.keep, *self.identity.values()], "any")
-        return {**copied, **{yours: _kind(name) for name, yours in self.columns.items()}}
+        return {**copied, **{yours: kind_of(name) for name, yours in self.columns.items()}}
 
     @property
     def signature(self) -> dict[str, Any]:
@@ -63,6 +65,7 @@ class JudgePlan:
             "columns": dict(self.columns),
             **({"passed_over": dict(self.passed_over)} if self.passed_over else {}),
             "keep": list(self.keep),
+            **({"lists": list(self.lists)} if self.lists else {}),
             **({"sample": dict(self.sample)} if self.sample else {}),
             **({"made": more} if (more := [name for name, asked in self._more.items() if asked]) else {}),
         }
@@ -71,12 +74,6 @@ class JudgePlan:
     def _more(self) -> dict[str, bool]:
         """The optional output columns."""
         return {"replies": self.keep_replies, "times": self.times}
-
-
-def _kind(placeholder: str) -> str:
-    """The kind of a column: text, or for a column that may contain lists, its own kind."""
-    known = COLUMNS.get(placeholder)
-    return known.kind if known is not None and known.kind in _TEXTS else "text"
 
 
 def plan_judging(
@@ -89,16 +86,17 @@ def plan_judging(
     named: bool = False,
     times: bool = False,
     sample: Mapping[str, int] | None = None,
+    lists: Sequence[str] | str = (),
 ) -> JudgePlan:
     """The plan for a table with columns of these ``names``; the id is kept if there is one.
 
-    ``named`` runs read the question for the fingerprint.  Raises ``ColumnError`` for a placeholder without a column,
-    for an unknown kept column, and for a kept column with the name of an output column.
+    ``named`` runs read the question for the fingerprint; ``lists`` are as in ``plan``.  Raises ``ColumnError`` for a
+    placeholder without a column, for an unknown kept column, and for a kept column with the name of an output column.
     """
     rubrics = settings.found_rubrics
     holders = dict.fromkeys(name for rubric in rubrics for name in rubric.columns)
     found = resolve(names, columns, schema, {"id", *(name for name in holders if name in COLUMNS)})
-    used = {name: found.get(name, name) for name in holders if name in found or name in names}
+    used = columns_of(holders, found, names)
     for rubric in rubrics:
         _check(rubric, used, names)
     kept = list(dict.fromkeys([*([found["id"]] if "id" in found else []), *keep]))
@@ -111,6 +109,7 @@ def plan_judging(
         structured=settings.structured,
         max_chars=settings.max_chars,
         retry=settings.statuses_to_retry,
+        max_unparsed=settings.max_unparsed,
         keep_replies=settings.keep_replies,
         times=times,
         identity={
@@ -120,6 +119,7 @@ def plan_judging(
         },
         passed_over=passed_over(names, {name: yours for name, yours in used.items() if name in COLUMNS}),
         sample=dict(sample or {}),
+        lists=text_lists(names, found, lists),
     )
     _check_kept(kept, names, plan.axes)
     return plan

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from fastmetrics.core.allowed_values import Choice, Flag, Whole, argument
-from fastmetrics.derive.call_settings import CallSettings
+from fastmetrics.derive.call_settings import MANY, CallSettings
 from fastmetrics.derive.reply_parsing import REFUSED, TRUNCATED, UNPARSED
 from fastmetrics.derive.rubric import LANGUAGES, Rubric, find_rubrics
 
@@ -21,6 +21,7 @@ _ALLOWED: Mapping[str, Any] = {
     "language": Choice(*LANGUAGES),
     "repeats": Whole(1, 1_000),
     "structured": Flag(),
+    "max_unparsed": Whole(0, MANY),
     "keep_replies": Flag(),
 }
 
@@ -53,6 +54,7 @@ class JudgeSettings(CallSettings):
     tries: int = 5
     max_calls: int | None = None
     max_cost: float | None = None
+    max_unparsed: int = 20
     prices: Mapping[str, Any] | str | os.PathLike[str] | None = None
     keep_replies: bool = False
     pause: float = field(default=0.5, repr=False)

@@ -8,9 +8,8 @@ from typing import Any
 import pyarrow as pa
 
 from fastmetrics.core.corpus_counts import KINDS, add_counts, add_up
-from fastmetrics.core.prices import Price
-from fastmetrics.derive.judged_columns import MISSING, UNSETTLED, added, counted
-from fastmetrics.derive.reply_parsing import OK
+from fastmetrics.declaration.cautions import list_notes
+from fastmetrics.derive.judged_columns import IDENTICAL, MISSING, SCORED, UNSETTLED, added, counted
 from fastmetrics.results.summary import MetricSummary, Summary
 from fastmetrics.stats.fingerprint import fingerprint_text
 from fastmetrics.stats.moments import State
@@ -38,17 +37,18 @@ def lasts(observed: Mapping[str, Any]) -> bool:
 
 
 def conclude(axes: Sequence[str], observed: Sequence[Mapping[str, Any]], rejected: int) -> dict[str, Any]:
-    """The metadata about judged rows: missing and failed rows, statuses, repairs and tokens."""
+    """The metadata about judged rows: missing and failed rows, statuses and repairs."""
     judged = judged_of(axes, observed)
     metrics = {}
     for axis in axes:
         statuses = judged[axis]["statuses"]
         rows, missing = sum(statuses.values()), statuses.get(MISSING, 0)
         undefined = sum(State.from_json(one["scores"][axis]).n_undefined for one in observed)
-        failed = rows - missing - statuses.get(OK, 0)
+        failed = rows - missing - sum(statuses.get(status, 0) for status in SCORED)
         metrics[axis] = {"n_rows": rows, "n_missing": missing, "n_undefined": undefined, "n_error": failed}
     prints = {what: fingerprint_text(sums) for what, sums in add_up(one["fingerprint"] for one in observed).items()}
-    known = {"fingerprint": prints} if prints else {}
+    cautions = add_up(one["cautions"] for one in observed)
+    known = {name: value for name, value in (("cautions", cautions), ("fingerprint", prints)) if value}
     return {"metrics": metrics, "n_rejected": rejected, "judged": judged, **known}
 
 
@@ -63,10 +63,9 @@ def summary_of(
     rejected: int,
     columns: Mapping[str, str],
     passed_over: Mapping[str, Sequence[str]],
-    price: Price | None,
 ) -> Summary:
-    """The summary of judged rows, with notes on rows without scores, repairs and tokens."""
-    metrics, notes, total = {}, [], [0, 0]
+    """The summary of judged rows, with notes on rows without scores and repairs."""
+    metrics, notes = {}, list_notes(add_up(one["cautions"] for one in observed))
     for axis, judged in judged_of(axes, observed).items():
         state = State()
         for one in observed:
@@ -76,17 +75,16 @@ def summary_of(
         state.add_errors(rejected)
         metrics[axis] = MetricSummary.of(state, {})
         notes += _notes(axis, statuses, judged["repairs"])
-        total = [total[0] + judged["prompt_tokens"], total[1] + judged["completion_tokens"]]
-    cost = "" if price is None else f", cost {price.cost(*total):,.4g} by the table of prices"
-    notes.append(f"tokens of these rows: {total[0]:,} prompt and {total[1]:,} completion{cost}")
     rows = sum(judged_of(axes[:1], observed)[axes[0]]["statuses"].values())
     return Summary(rows, metrics, {}, {}, notes, columns, passed_over)
 
 
 def _notes(axis: str, statuses: Mapping[str, int], repairs: Mapping[str, int]) -> list[str]:
     rows = sum(statuses.values())
-    lost = [f"{count:,} {status}" for status, count in statuses.items() if status != OK]
-    without = sum(count for status, count in statuses.items() if status != OK)
+    lost = [f"{count:,} {status}" for status, count in statuses.items() if status not in SCORED]
+    without = sum(count for status, count in statuses.items() if status not in SCORED)
     made = [f"{count:,} {repair}" for repair, count in repairs.items()]
     notes = [f"{axis}: {without:,} of {rows:,} rows without a score: {', '.join(lost)}"] if lost else []
+    same = statuses.get(IDENTICAL, 0)
+    notes += [f"{axis}: {same:,} of {rows:,} pairs of answers are identical: ties without a call"] if same else []
     return notes + ([f"{axis}: repaired replies: {', '.join(made)}"] if made else [])

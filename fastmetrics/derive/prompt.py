@@ -5,10 +5,12 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any, TypeAlias
 
 from fastmetrics.derive.call import Message
 from fastmetrics.derive.reply_forms import FORMS
 from fastmetrics.derive.rubric import Rubric
+from fastmetrics.derive.template import text_of
 
 _MARK = 12
 
@@ -48,7 +50,8 @@ _WORDINGS: Mapping[str, _Wording] = {
 }
 """For other languages, the form of the reply is described in English."""
 
-Value = str | Sequence[str | None] | None
+Value: TypeAlias = Any
+"""A value of a column: a text, a list of texts, None, or anything else that a column holds."""
 
 
 def _wording(rubric: Rubric) -> _Wording:
@@ -84,18 +87,15 @@ class Template:
 
     def filled(self, values: Sequence[Value]) -> Message:
         """The message for these values of the placeholders; None is written as not given."""
-        texts = [value if isinstance(value, str) else self._text(value) for value in values]
+        texts = [self.text(value) for value in values]
         code = mark(texts)
         pieces = self._pieces.copy()
         pieces[1::2] = [f"<{name} id={code}>\n{texts[place]}\n</{name} id={code}>" for name, place in self._slots]
         return Message("user", "".join(pieces))
 
-    def _text(self, value: Sequence[str | None] | None) -> str:
-        """Texts that are numbered if there are several."""
-        if value is None:
-            return self._none
-        texts = [text or "" for text in value]
-        return texts[0] if len(texts) == 1 else "\n".join(f"[{number}] {text}" for number, text in enumerate(texts, 1))
+    def text(self, value: Value) -> str:
+        """The text of a value; several texts are numbered."""
+        return text_of(value, self._none)
 
 
 def mark(texts: Sequence[str]) -> str:

@@ -16,8 +16,11 @@ from typing import Any
 
 from fastmetrics.core.judged_names import PREFIX
 from fastmetrics.derive.reply_forms import FORMS
+from fastmetrics.derive.template import split_template
 from fastmetrics.errors import FileFormatError, OptionError, UnknownNameError
 from fastmetrics.errors.messages import Argument, shown
+from fastmetrics.tables.remote.addresses import last_name
+from fastmetrics.tables.remote.small_files import read_text
 
 SUFFIX = ".toml"
 LANGUAGES = ("en", "ru")
@@ -36,14 +39,14 @@ _FIELDS = {
     "pair",
 }
 _NAME = re.compile(r"[a-z][a-z0-9_]{0,60}")
-_PLACEHOLDER = re.compile(r"\{(\w+)\}")
 
 
 @dataclass(frozen=True)
 class Rubric:
     """The instructions of a judge for one quality.
 
-    ``template`` is the message of a row, with ``{column}`` as the placeholder of a text.  The columns in ``optional``
+    ``template`` is the message of a row, with any columns of the table in braces (``{{name}}`` is the text ``{name}``).
+    The columns in ``optional``
     may be absent or null, but not all of those in ``one_of``.  ``instructions`` and the meanings of the ``grades``
     precede it.  A score is within ``range``, both ends included.
 
@@ -72,7 +75,7 @@ class Rubric:
     @cached_property
     def placeholders(self) -> list[str]:
         """The columns in the template, in their order."""
-        return list(dict.fromkeys(_PLACEHOLDER.findall(self.template)))
+        return list(dict.fromkeys(self.pieces[1::2]))
 
     @property
     def digest(self) -> str:
@@ -90,7 +93,7 @@ class Rubric:
     @cached_property
     def pieces(self) -> list[str]:
         """The template split at its placeholders: text, column name, text, and so on."""
-        return _PLACEHOLDER.split(self.template)
+        return split_template(self.template)
 
     def settings(self) -> dict[str, Any]:
         """The identity of the rubric for the signature of a run, its kind and range of scores."""
@@ -130,8 +133,8 @@ def find_rubrics(asked: str | Path | Rubric | Sequence[str | Path | Rubric], lan
 
 def _find(asked: str | Path, language: str) -> Rubric:
     text = str(asked)
-    if isinstance(asked, Path) or text.endswith(SUFFIX):
-        return read_rubric(text)
+    if isinstance(asked, Path) or last_name(asked).endswith(SUFFIX):
+        return read_rubric(asked)
     known = shipped()
     name = text if text in known else f"{text}.{language}"
     if name not in known:
@@ -142,10 +145,9 @@ def _find(asked: str | Path, language: str) -> Rubric:
 
 def read_rubric(path: str | Path) -> Rubric:
     """Read a rubric from a file; raises a ``FileFormatError`` with the file and the field for a malformed one."""
+    text = read_text(path)
     try:
-        found = tomllib.loads(Path(path).read_text(encoding="utf-8"))
-    except OSError as error:
-        raise FileFormatError(f"{path}: {error.strerror or error}") from error
+        found = tomllib.loads(text)
     except (ValueError, RecursionError) as error:
         raise FileFormatError(f"{path}: not a rubric: {error}") from error
     try:

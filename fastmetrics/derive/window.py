@@ -64,6 +64,15 @@ class Retries:
         return min(self.pause * 2 ** (failures - 1), _LONGEST_WAIT) * jitter
 
 
+class ModelCalls(Protocol):
+    """The interface of a window: the results of calls, and the time from which they belong to this run."""
+
+    @property
+    def began(self) -> float: ...
+
+    def ask(self, calls: Sequence[Call], *, again: bool = False) -> list[Answer]: ...
+
+
 class Window:
     """Sends calls to one model, at most ``concurrency`` at a time; thread-safe.
 
@@ -191,8 +200,8 @@ class Window:
         while True:
             await limits.enter(guessed)
             try:
-                if not self._budget.take(call):
-                    return Answer(BUDGET, "", attempt=attempt)
+                if not await self._budget.take(call):
+                    return Answer(BUDGET, "the budget is spent", attempt=attempt)
                 attempt += 1
                 came = await client.send(call)
             finally:

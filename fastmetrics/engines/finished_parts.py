@@ -9,8 +9,9 @@ from typing import Any
 import pyarrow as pa
 
 from fastmetrics.engines.span_parts import Finished
-from fastmetrics.tables.output.encoders import Encoder, described, dump, encoder, writing
+from fastmetrics.tables.output.encoders import Encoder, dump, encoder, writing
 from fastmetrics.tables.output.output import Output
+from fastmetrics.tables.output.recorded import described
 from fastmetrics.tables.output.work_folder import Part
 
 
@@ -55,12 +56,14 @@ class PartWriter:
         """Complete the output under its temporary name and rename it."""
         began = time.perf_counter()
         parts: dict[int, Part] = self._output.work.parts
+        beside: dict[str, Any] = {}
         with writing(self._output.path):
             if self._encoder is not None:
                 self._encoder.close(conclusion)
                 self.guarded = self._encoder.guarded
+                if self._output.sidecar is not None:
+                    beside = described(self._signed, self._encoder, self._output.temporary, self._output.format)
                 self._encoder = None
-        beside = {} if self._output.sidecar is None else described(self._signed, self.guarded)
         self._output.commit(dump({**signature, **conclusion, **beside}), sum(part.rejects for part in parts.values()))
         self.seconds += time.perf_counter() - began
 

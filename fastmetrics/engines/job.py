@@ -29,12 +29,12 @@ class Progress:
 class Job:
     """The scoring of each batch, and the metadata to write.
 
-    ``score`` is pure: a batch of the wanted ``columns`` (yours: kind) in, the same number of rows of scores and kept
-    columns out, with the same schema for every batch.  ``signature`` (JSON) describes the settings of the scores; it is
-    stored in the output's metadata, and a run resumes only with the same signature.  ``observe`` receives each part's
-    scores while NaN and null differ, and returns JSON; ``conclude`` computes further metadata from all observations, in
-    order, and from the number of rejected rows.  ``lasts`` decides, from an observation, whether a resumed run may
-    reuse a finished part.
+    ``score`` is pure: a batch of the wanted ``columns`` (yours: kind) in, ``rows_each`` rows of scores and kept columns
+    out for each of its rows, with the same schema for every batch.  ``signature`` (JSON) describes the settings of the
+    scores; it is stored in the output's metadata, and a run resumes only with the same signature.  ``observe`` receives
+    each part's scores while NaN and null differ, and returns JSON; ``conclude`` computes further metadata from all
+    observations, in order, and from the number of rejected rows.  ``lasts`` decides, from an observation, whether a
+    resumed run may reuse a finished part.
     """
 
     score: Score
@@ -43,6 +43,7 @@ class Job:
     observe: Callable[[pa.RecordBatch], Any] = lambda part: None
     conclude: Callable[[list[Any], int], Mapping[str, Any]] = lambda observed, rejected: {}
     lasts: Callable[[Any], bool] = lambda observed: True
+    rows_each: int = 1
 
 
 @dataclass(frozen=True)
@@ -78,7 +79,8 @@ class RunResult:
     the total wall time; engines of several processes add further stages.
 
     ``output`` and ``rejects`` are paths, or addresses without their secrets.  ``guarded`` is the number of cells of a
-    CSV output with a leading quote.
+    CSV output with a leading quote.  ``notes`` are those of the input, such as files that were changed since this
+    package wrote them.
     """
 
     output: Path | str
@@ -89,6 +91,7 @@ class RunResult:
     observed: list[Any] = field(repr=False)
     seconds: Mapping[str, float]
     guarded: int = 0
+    notes: Sequence[str] = ()
 
 
 class Watcher(Protocol):

@@ -5,18 +5,18 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
-from fastmetrics.core.arrays import as_arrow
 from fastmetrics.core.arrow_checks import check, check_table
+from fastmetrics.core.columns import as_arrow
 from fastmetrics.core.input_columns import resolve
 from fastmetrics.core.name_lists import listed
 from fastmetrics.errors import OptionError
-from fastmetrics.plan.plan import Plan, plan
+from fastmetrics.plan.plan import Plan, parse, plan
 from fastmetrics.plan.score_batch import Scorer, score_batch, slices
 from fastmetrics.stats.moments import State
 from fastmetrics.stats.score_sums import Sums
@@ -32,19 +32,24 @@ def plan_rows(
     embedder: Any = None,
     cache: str | os.PathLike[str] | None = None,
     no_relevant: str | None = None,
+    lists: Sequence[str] | str = (),
 ) -> Plan:
-    """The plan for rows with these column names; keeps the ``id``.  Raises ``OptionError`` for a corpus metric."""
+    """The plan for rows with these column names; keeps the ``id``, and leaves out the corpus metrics of suites.
+
+    Raises ``OptionError`` for a corpus metric that ``metrics`` names.
+    """
     found = resolve(names, columns, schema, {"id"})
     kept = [found["id"]] if "id" in found else []
     keep = list(dict.fromkeys([*kept, *listed(keep)]))
-    planned = plan(names, metrics, columns, schema, keep, suites, embedder, cache, no_relevant)
+    planned = plan(names, metrics, columns, schema, keep, suites, embedder, cache, no_relevant, lists)
+    named = {parse(spec).name for spec in listed(metrics)}
     for score in planned.scores:
-        if score.metric.corpus is not None:
+        if score.metric.corpus is not None and score.name in named:
             raise OptionError(
                 f"{score.name} is one value per table and cannot be computed on a distributed table: "
                 "score files with score_files"
             )
-    return planned
+    return replace(planned, scores=tuple(score for score in planned.scores if score.metric.corpus is None))
 
 
 @dataclass(frozen=True)

@@ -125,6 +125,7 @@ class _Run:
             observed=[part.observed for part in parts],
             seconds=dict(self._seconds),
             guarded=self._guarded,
+            notes=self._source.notes,
         )
 
     def _task(self, selection: Selection) -> tuple[Task, pa.Schema]:
@@ -134,7 +135,15 @@ class _Run:
         signed = schema.with_metadata({KEY: dump(job.signature)})
         whole = signed if self._output.folder else None
         return Task(
-            self._source, selection, job.score, schema, self._limits, skip=self._skip, observe=job.observe, signed=whole
+            self._source,
+            selection,
+            job.score,
+            schema,
+            self._limits,
+            skip=self._skip,
+            observe=job.observe,
+            signed=whole,
+            rows_each=job.rows_each,
         ), signed
 
     def _all_parts(self, selection: Selection) -> None:
@@ -170,7 +179,7 @@ class _Run:
             background.do(lambda data=data: writer.reuse(data))  # type: ignore[misc]
             self._resumed += part.rows
             number, place = number + 1, part.next
-            self.done(part.rows + part.rejects, place, 0)
+            self.done(part.rows // self._job.rows_each + part.rejects, place, 0)
         return number, place
 
     def _score_parts(

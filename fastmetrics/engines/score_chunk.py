@@ -37,12 +37,22 @@ class Scored:
 class Worker:
     """The function that each thread applies to a chunk; it has no mutable state."""
 
-    def __init__(self, source: Source, selection: Selection, score: Score, schema: pa.Schema, *, skip: bool) -> None:
+    def __init__(
+        self,
+        source: Source,
+        selection: Selection,
+        score: Score,
+        schema: pa.Schema,
+        *,
+        skip: bool,
+        rows_each: int = 1,
+    ) -> None:
         self._source = source
         self._selection = selection
         self._score = score
         self._schema = schema
         self._skip = skip
+        self._rows_each = rows_each
 
     def __call__(self, item: tuple[int, Chunk]) -> Scored:
         part, chunk = item
@@ -100,7 +110,7 @@ class Worker:
 
     def _scores(self, batch: pa.RecordBatch) -> pa.RecordBatch:
         scores = self._score(batch)
-        if scores.num_rows != batch.num_rows or not scores.schema.equals(self._schema):
+        if scores.num_rows != batch.num_rows * self._rows_each or not scores.schema.equals(self._schema):
             raise AssertionError(f"scoring {batch.num_rows} rows gave {scores.num_rows}, with {scores.schema}")
         return scores
 

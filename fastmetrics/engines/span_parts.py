@@ -35,10 +35,11 @@ class Task:
     skip: bool
     observe: Callable[[pa.RecordBatch], Any]
     signed: pa.Schema | None = None
+    rows_each: int = 1
 
     def worker(self) -> Worker:
         """The function that scores chunks."""
-        return Worker(self.source, self.selection, self.score, self.schema, skip=self.skip)
+        return Worker(self.source, self.selection, self.score, self.schema, skip=self.skip, rows_each=self.rows_each)
 
 
 @dataclass(frozen=True)

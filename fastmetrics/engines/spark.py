@@ -34,14 +34,15 @@ def score(
     suites: Sequence[str] | str = (),
     keep: Sequence[str] | str = (),
     no_relevant: str | None = None,
+    lists: Sequence[str] | str = (),
 ) -> Any:
     """A DataFrame of scores, with the same bits as ``fastmetrics.score``, computed when it is used.
 
-    ``metrics``, ``columns``, ``schema``, ``suites`` and ``no_relevant`` are as in ``fastmetrics.score``; ``keep`` names
-    columns to copy in addition to ``id``.  A score is null where an input is missing, NaN where it is undefined.  For a
-    metric that needs all rows first (``tfidf_cosine``), the DataFrame is read once immediately.  Raises ``ColumnError``
-    and ``UnknownNameError`` like ``fastmetrics.score``, ``OptionError`` for a corpus metric, which a DataFrame cannot
-    store, and ``MissingExtraError`` if Spark is not installed.
+    ``metrics``, ``columns``, ``schema``, ``suites``, ``no_relevant`` and ``lists`` are as in ``fastmetrics.score``;
+    ``keep`` names columns to copy in addition to ``id``.  A score is null where an input is missing, NaN where it is
+    undefined.  For a metric that needs all rows first (``tfidf_cosine``), the DataFrame is read once immediately.
+    Raises ``ColumnError`` and ``UnknownNameError`` like ``fastmetrics.score``, ``OptionError`` for a corpus metric,
+    which a DataFrame cannot store, and ``MissingExtraError`` if Spark is not installed.
 
     ::
 
@@ -50,7 +51,7 @@ def score(
     """
     types = _types()
     _check(df)
-    planned = plan_rows(df.columns, metrics, columns, schema, suites, keep, no_relevant=no_relevant)
+    planned = plan_rows(df.columns, metrics, columns, schema, suites, keep, no_relevant=no_relevant, lists=lists)
     planned = fit(planned, lambda: _local(df, planned.inputs))
     _rows(df, planned).check()
     made = [df.schema[name] for name in planned.keep]

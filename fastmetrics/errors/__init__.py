@@ -95,9 +95,11 @@ class MissingExtraError(FastmetricsError, ImportError):
         """The error for ``package``, which the extra ``extra`` installs.
 
         >>> print(MissingExtraError.of("ray", "ray"))
-        this needs ray, which is not installed: pip install 'fastmetrics-eval[ray]'
+        this needs ray, which is not installed; in a clone of fastmetrics, run: pip install -e '.[ray]'
         """
-        return cls(f"this needs {package}, which is not installed: pip install 'fastmetrics-eval[{extra}]'")
+        # fastmetrics is on no package index
+        command = f"pip install -e '.[{extra}]'"
+        return cls(f"this needs {package}, which is not installed; in a clone of fastmetrics, run: {command}")
 
 
 class WorkerError(FastmetricsError, RuntimeError):

@@ -9,8 +9,8 @@ from typing import Any
 
 import pyarrow as pa
 
-from fastmetrics.core.arrays import as_array
 from fastmetrics.core.column_kinds import check
+from fastmetrics.core.columns import as_array
 from fastmetrics.core.input_columns import resolve
 from fastmetrics.errors import ColumnError, InputError
 from fastmetrics.faq.matcher import Matcher
@@ -18,7 +18,7 @@ from fastmetrics.faq.matcher import Matcher
 
 @dataclass(frozen=True)
 class Reply:
-    """The answer of a bot, the similarity and number of its FAQ row, and the latency."""
+    """The answer of a bot, the similarity and number of its FAQ row, and the latency of the question."""
 
     answer: str | None
     score: float
@@ -55,6 +55,7 @@ class StrictMatchBot:
             raise InputError(f"faq: {len(questions)} questions and {len(answers)} answers")
         check("", found["question"], "text", questions.type)
         self._matcher = Matcher(questions)
+        self._matcher.match([""], threads=1)  # compiles the kernels, whose time would count as the first latency
         self._answers = answers
 
     def answer(self, question: str | None) -> Reply:
@@ -66,24 +67,22 @@ class StrictMatchBot:
         return Reply(reply, float(found.score[0, 0]), row, 1000 * (time.perf_counter() - began))
 
     def answer_all(self, questions: Any, *, threads: int | None = None) -> pa.Table:
-        """The answers for a column of questions: columns answer, score, index, latency_ms.
+        """The answers for a column of questions: columns answer, score, index.
 
-        A null question has no answer.  ``latency_ms`` is the time of the call divided by the number of questions.
+        A null question has no answer.  All questions are matched together, so none has a latency of its own:
+        :func:`fastmetrics.answer` answers them one by one and measures each.
         """
-        began = time.perf_counter()
         found = self._matcher.match(questions, threads=threads)
         rows = pa.array(found.index[:, 0], mask=found.index[:, 0] < 0)
         answers = self._answers.take(rows)
-        share = 1000 * (time.perf_counter() - began) / max(len(rows), 1)
         scores = pa.array(found.score[:, 0], mask=found.index[:, 0] < 0)
-        latency = pa.array([share] * len(rows), pa.float64())
-        return pa.table({"answer": answers, "score": scores, "index": rows, "latency_ms": latency})
+        return pa.table({"answer": answers, "score": scores, "index": rows})
 
 
 def answer_table(
     questions: pa.Table, faq: pa.Table, *, columns: Mapping[str, str] | None = None, threads: int | None = None
 ) -> pa.Table:
-    """A table of questions with the bot's answers: id (if there is one), question, answer, score, index, latency_ms.
+    """A table of questions with the bot's answers: id (if there is one), question, answer, score, index.
 
     ``columns={canonical: yours}`` maps the column names of both tables, where they exist.  Raises ``ColumnError`` for a
     named column that neither has, and without a column of questions.

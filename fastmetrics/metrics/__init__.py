@@ -11,7 +11,7 @@ from fastmetrics.declaration.plugins import load_entry_points
 from fastmetrics.errors import UnknownNameError
 from fastmetrics.errors.spelling import fold
 
-__all__ = ["CORE", "FAMILIES", "REGISTRY", "SPELLINGS", "SUITES", "find", "lookup", "meant", "suite"]
+__all__ = ["CORE", "FAMILIES", "REGISTRY", "SPELLINGS", "SUITES", "TIERS", "find", "lookup", "meant", "suite"]
 
 SUITES: Mapping[str, tuple[str, ...]] = {
     "lexical": ("lexical", "squad", "abstention"),
@@ -32,7 +32,27 @@ CORE = ("lexical", "retrieval", "semantic", "operations")
 COSTLY = "grounding"
 """The suite whose metrics embed text; it is computed only on request."""
 
-FAMILIES = tuple(dict.fromkeys(family for families in SUITES.values() for family in families))
+_TEXTS = ("rouge1_f1", "rouge2_f1", "rougeL_f1", "bleu")
+_REPEATS = ("response_exact_match_rate", "response_semantic_consistency")
+
+TIERS: Mapping[str, tuple[str, ...]] = {
+    "tier0": ("embedding_geometry",),
+    "tier1": (
+        *(f"hit_rate@{k}" for k in (1, 5, 10)),
+        "reciprocal_rank",
+        *(f"{name}@{k}" for name in ("retrieval_recall", "retrieval_precision") for k in (1, 3, 5, 10)),
+        *("ndcg@5", "ndcg@10", "retrieval_consistency"),
+    ),
+    "tier2": ("judge_answer_faithfulness", "judge_answer_relevance", "judge_correctness", *_REPEATS, *_TEXTS),
+    "tier3": (
+        *("judge_e2e", "semantic_similarity", "dot_similarity", "euclidean_distance"),
+        *_REPEATS,
+        *_TEXTS,
+    ),
+}
+"""The suites that S2's tables list: metrics of several families with their cut-offs, and corpus metrics."""
+
+FAMILIES = (*dict.fromkeys(family for families in SUITES.values() for family in families), "judge_scores")
 """The modules that declare metrics, in the order of lists."""
 
 for _family in FAMILIES:
@@ -62,7 +82,8 @@ def find(name: str, cut: bool = False) -> Metric:
     found = lookup(name, cut)
     if found is None:
         listing = f"`fastmetrics metrics` lists all {len(REGISTRY)}"
-        raise UnknownNameError.of("metric", name, REGISTRY, meant(name), SPELLINGS, listing)
+        error = UnknownNameError.of("metric", name, REGISTRY, meant(name), SPELLINGS, listing)
+        raise UnknownNameError(error.message, difference(name))
     return found
 
 
@@ -76,6 +97,17 @@ def meant(name: str) -> list[str]:
     return [metric.name for metric in REGISTRY.values() if folded in map(fold, metric.cues)]
 
 
+def difference(name: str) -> str:
+    """How the suggested metrics differ from the number that other packages call ``name``; empty if nothing is known.
+
+    >>> difference("bert_score"), difference("f1")
+    (' BERTScore compares the embeddings of words, semantic_similarity those of whole texts.', '')
+    """
+    folded = fold(name)
+    said = (text for metric in REGISTRY.values() for cue, text in metric.cues.items() if fold(cue) == folded)
+    return "".join(f" {text}." for text in dict.fromkeys(said) if text)
+
+
 def _folded() -> dict[str, str]:
     """The metrics by case-folded spelling; computed again when a metric is declared."""
     return _folded_once(len(SPELLINGS))
@@ -87,7 +119,7 @@ def _folded_once(_: int) -> dict[str, str]:
 
 
 def suite(name: str) -> list[Metric]:
-    """The metrics of a suite: its usual metrics, and all metrics of ``COSTLY``.
+    """The metrics of a suite of families: its usual metrics, and all metrics of ``COSTLY``.
 
     >>> [metric.name for metric in suite("operations")]
     ['latency_ms', 'prompt_tokens', 'completion_tokens', 'total_tokens', 'rater_agreement']
@@ -95,7 +127,7 @@ def suite(name: str) -> list[Metric]:
     Raises ``UnknownNameError`` for an unknown suite.
     """
     if name not in (*SUITES, "core", "all"):
-        raise UnknownNameError.of("suite", name, [*SUITES, "core", "all"])
+        raise UnknownNameError.of("suite", name, [*SUITES, *TIERS, "core", "all"])
     parts = {"core": CORE, "all": tuple(SUITES)}.get(name, (name,))
     homes = [f"{__name__}.{family}" for part in parts for family in SUITES[part]]
     members = [metric for metric in REGISTRY.values() if metric.function.__module__ in homes]

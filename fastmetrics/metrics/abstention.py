@@ -1,4 +1,9 @@
-"""Abstention (S1): answers that say "I don't know", and such sentences with a citation."""
+"""Abstention (S1): answers that say "I don't know", and such sentences with a citation.
+
+The built-in phrases are English and Russian.  Answers in other scripts than Latin and Cyrillic are counted, and a
+summary notes them; other languages in these two scripts (German, Ukrainian) are not told apart from English and
+Russian.  The option ``phrases`` replaces the phrases, and with them the note.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +17,9 @@ import numpy as np
 from fastmetrics.core.allowed_values import Pattern, Texts
 from fastmetrics.core.arrays import Flags, Floats, Ints, Text, Tokens
 from fastmetrics.declaration.batch import Batch
+from fastmetrics.declaration.cautions import Caution, english_and_russian_words
 from fastmetrics.declaration.metric import metric
+from fastmetrics.declaration.representations import Options
 from fastmetrics.kernels.text import phrases as kernels
 from fastmetrics.text.lexicons import lexicon
 from fastmetrics.text.phrases import Phrases, compile_phrases
@@ -133,23 +140,32 @@ def check_phrases(phrases: tuple[str, ...], **_: object) -> None:
     compile_phrases(phrases)
 
 
+_OTHER_SCRIPTS = english_and_russian_words("phrases", "phrases=[...] sets those of other languages")
+
+
+def other_scripts(options: Options) -> Caution | None:
+    """The caution of the built-in phrases; None for the user's own."""
+    return _OTHER_SCRIPTS if options["phrases"] == PHRASES else None
+
+
 @metric(
     bounds=(0, 1),
     better=None,
     source="S1, abstain rate",
     labels={"mean": "abstain_rate"},
     check=check_phrases,
+    caution=other_scripts,
     cues=["abstention", "refusal", "refusal_rate"],
 )
 def abstained(answer: Answers, *, phrases: Patterns = PHRASES) -> Floats:
-    """1 if the answer as a whole says "I don't know", else 0; the mean is S1's abstain rate.
+    """1 if the answer as a whole says "I don't know" in English or Russian, else 0; the mean is S1's abstain rate.
 
     A sentence says "I don't know" if it contains one of ``phrases`` (compared as ``words``; ``(a|b)`` matches either,
-    ``[a]`` matches a or nothing).  Exceptions: the phrase is one of several choices ("… or I don't know"), four or more
-    words follow a "but" after the phrase, more than eight words without a phrase precede a "but" before it, or the
-    sentence starts with "Yes".  The answer abstains if at most eight words precede such a sentence, excluding apologies
-    and with none after a "Yes", and no later sentence turns to an answer ("However, …").  Other sentences of any length
-    may follow and give reasons.  An empty answer does not abstain.
+    ``[a]`` matches a or nothing); set them for other languages.  Exceptions: the phrase is one of several choices ("…
+    or I don't know"), four or more words follow a "but" after the phrase, more than eight words without a phrase
+    precede a "but" before it, or the sentence starts with "Yes".  The answer abstains if at most eight words precede
+    such a sentence, excluding apologies and with none after a "Yes", and no later sentence turns to an answer
+    ("However, …").  Other sentences of any length may follow and give reasons.  An empty answer does not abstain.
 
     >>> import fastmetrics as fm
     >>> fm.abstained(["I'm sorry, I don't know.", "I don't know who, but it was in Paris in 1889.", "Я не знаю"])
@@ -165,9 +181,19 @@ def abstained(answer: Answers, *, phrases: Patterns = PHRASES) -> Floats:
     return result
 
 
-@metric(bounds=(0, np.inf), better="lower", source="S1, IDK + citation count", check=check_phrases)
+@metric(
+    bounds=(0, np.inf),
+    better="lower",
+    source="S1, IDK + citation count",
+    statistics=("sum",),
+    labels={"sum": "IDK+Cit Count"},
+    check=check_phrases,
+    caution=other_scripts,
+)
 def idk_citations(answer: Answers, *, phrases: Patterns = PHRASES, pattern: Citation = r"\[\d+\]") -> Floats:
     """Number of "I don't know" sentences of the answer with a citation; the sum over a table should be 0.
+
+    A summary adds this sum, and ``gate`` takes it: ``idk_citations.sum <= 0``.
 
     Sentences are split as for grounding and include the citations that follow them.  ``phrases`` is as in
     ``abstained``; ``pattern`` is the regular expression of a citation.

@@ -14,7 +14,7 @@ from fastmetrics.declaration.formula import Formula
 from fastmetrics.declaration.hooks import Corpus, Rows
 from fastmetrics.declaration.metric import REGISTRY, metric
 from fastmetrics.declaration.representations import Number, Raw
-from fastmetrics.metrics.abstention import PHRASES, Answers, Patterns, check_phrases
+from fastmetrics.metrics.abstention import PHRASES, Answers, Patterns, check_phrases, other_scripts
 from fastmetrics.metrics.lexical import exact_match, token_f1
 from fastmetrics.metrics.shared.decisions import (
     KNOWN_ANSWERABILITY,
@@ -41,6 +41,7 @@ def _on(rows: Flags, happened: Flags) -> Floats:
     source="S1, abstain rate, over unanswerable questions",
     rows=Rows(grouped=True, either=KNOWN_ANSWERABILITY),
     check=check_phrases,
+    caution=other_scripts,
 )
 def correct_abstention(
     answer: Decided,
@@ -53,7 +54,8 @@ def correct_abstention(
 
     The mean is the share of unanswerable questions on which the system abstained: the recall of abstention.  A question
     is answerable if the column ``answerable`` is true, or, where that is absent or null, if the row has a reference
-    that is not itself an "I don't know".  Null if neither column has a value.  ``phrases`` as in ``abstained``.
+    that is not itself an "I don't know".  Null if ``answerable`` is null and the row has no reference; in a table
+    without that column, a row without a reference is unanswerable.  ``phrases`` as in ``abstained``.
 
     >>> import fastmetrics as fm
     >>> fm.correct_abstention(["I don't know.", "Rome.", "Paris."], [False, False, True])
@@ -68,6 +70,7 @@ def correct_abstention(
     source="S1, abstain rate, over unanswerable questions",
     rows=Rows(grouped=True, either=KNOWN_ANSWERABILITY),
     check=check_phrases,
+    caution=other_scripts,
 )
 def answered_unanswerable(
     answer: Decided,
@@ -94,6 +97,7 @@ def answered_unanswerable(
     source="S1, answers to answerable questions that are wrong",
     rows=Rows(grouped=True, either=judged_by(token_f1.__name__)),
     check=check_phrases,
+    caution=other_scripts,
 )
 def wrong_on_answerable(
     answer: Overlapping,
@@ -115,7 +119,9 @@ def wrong_on_answerable(
     return _on(answer.answerable == 1, ~answer.abstained & (answer.score == 0))
 
 
-@metric(bounds=(0, 1), better=None, source="S1, abstain rate: its complement", check=check_phrases)
+@metric(
+    bounds=(0, 1), better=None, source="S1, abstain rate: its complement", check=check_phrases, caution=other_scripts
+)
 def answer_rate(answer: Answers, *, phrases: Patterns = PHRASES) -> Floats:
     """1 if the answer does not abstain, else 0: 1 - ``abstained``; the mean is the share of answered questions.
 
@@ -135,6 +141,7 @@ def answer_rate(answer: Answers, *, phrases: Patterns = PHRASES) -> Floats:
     source="S1, exact match and abstain rate; SQuAD 2.0, exact",
     rows=Rows(grouped=True, either=judged_by(exact_match.__name__)),
     check=check_phrases,
+    caution=other_scripts,
 )
 def overall_accuracy(
     answer: Matched,
@@ -146,7 +153,7 @@ def overall_accuracy(
     """1 if the system abstained on an unanswerable question, or matched a reference of an answerable one.
 
     ``correct_abstention`` for an unanswerable question, ``exact_match`` with the best reference for an answerable one;
-    null for an answerable question without a reference.
+    null for an answerable question without a reference, and where ``correct_abstention`` is null.
 
     >>> import fastmetrics as fm
     >>> fm.overall_accuracy(["I don't know.", "Paris", "I don't know."], [False, None, True], ["", "paris", "Rome"])
@@ -200,6 +207,7 @@ def _finish_many(sums: Ints, **options: Any) -> Floats:
     rows=Rows(grouped=True, either=KNOWN_ANSWERABILITY),
     corpus=Corpus(finish=Formula(_finish, _finish_many)),
     check=check_phrases,
+    caution=other_scripts,
 )
 def abstention_f1(
     answer: Decided,

@@ -126,6 +126,7 @@ def _totals(lengths: Ints, orders: int) -> Ints:
     bounds=(0, 100),
     better="higher",
     source="S2, BLEU; sacreBLEU 2.6",
+    labels={"mean": "avg_bleu"},
     rows=Rows(grouped=True),
     aliases=_ALIASES,
     cues=_CUES,

@@ -11,7 +11,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from fastmetrics.core.allowed_values import Real
-from fastmetrics.core.arrays import Flags, Floats, Ints, Text, as_array, decoded
+from fastmetrics.core.arrays import Flags, Floats, Ints, Text
+from fastmetrics.core.columns import as_array
+from fastmetrics.core.plain_layouts import decoded
 from fastmetrics.declaration.batch import Batch
 from fastmetrics.declaration.cautions import Caution
 from fastmetrics.declaration.hooks import Rows
@@ -216,7 +218,11 @@ def grounding_overlap(
     rows=Rows(prepare=prepare),
     usual=False,
     caution=_caution,
-    cues=["faithfulness", "groundedness"],
+    cues={
+        "faithfulness": "The faithfulness of ragas and of a judge is a model's reading; overlap_faithfulness and "
+        "hallucination count",
+        "groundedness": "",
+    },
 )
 def overlap_faithfulness(
     answer: Grounded,

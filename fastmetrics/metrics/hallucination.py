@@ -14,9 +14,8 @@ from fastmetrics.declaration.batch import Batch
 from fastmetrics.declaration.metric import metric
 from fastmetrics.declaration.representations import Words
 from fastmetrics.kernels.facts import support
-from fastmetrics.metrics.shared.anchors import Passage, Passages, anchors, senses_of
+from fastmetrics.metrics.shared.anchors import TRIPLES, ClaimSource, Passage, Passages, anchors, senses_of
 from fastmetrics.metrics.shared.pair_counts import divide, sets
-from fastmetrics.metrics.shared.spacy_claims import Parser
 from fastmetrics.text.word_roles import STOP_WORDS
 
 StopWords = Annotated[tuple[str, ...], Texts(what="words")]
@@ -98,20 +97,33 @@ def _drift(answer: Tokens, contexts: Passage) -> Floats:
 
 
 @metric(bounds=(0, 1), better="lower", source="S3, hallucination score", cues=["faithfulness", "factuality"])
-def hallucination(answer: Passages, contexts: Passages, *, window: Window = 30, claims: Parser = None) -> Floats:
+def hallucination(
+    answer: Passages, contexts: Passages, *, window: Window = 30, claims: ClaimSource = TRIPLES
+) -> Floats:
     """Share of the answer's checkable facts that its contexts do not support; 0 is best.
 
     H = max(unsupported / total anchors, drift); the first term is 0 without anchors.  Anchors are numbers, dates and
     times, and assertive claims.  A number, date or time is supported if a context contains an equal value in any usual
-    format.  For a claim, each word of an object must occur within ``window`` words of its subject in one context, and
-    each word of a sentence's first subject near its object.  A pronoun refers to the subject of the previous sentence.
-    A subject that no context contains is unsupported; if it is a name (capitalised within the sentence), its objects
-    are too, otherwise they only need to occur, like the words of a sentence without a verb.  Questions and guesses
-    ("may", "suggests") claim nothing, but their numbers are anchors.  ``fm.anchors`` lists the anchors.  Time grows
-    with the length of the row, or, if the words of claims occur all over the contexts, with claims times words / 64.
+    format.
+
+    A claim is a triple of subject, verb and object: one anchor for each clause whose verb asserts.  It is supported if
+    three quarters of the subject's words and three quarters of the object's (all of three or fewer) occur in one
+    context, no two of them more than ``window`` words apart; the verb is not compared.  Only content words count,
+    without their endings, and no numbers and dates, which are anchors of their own.  The object is what follows the
+    verb; without an object, the verb takes its place; an object of numbers and dates alone makes no claim.  A pronoun
+    refers to the subject of the previous sentence; without one, only the object has to occur, as in a sentence without
+    a verb.  Questions and guesses ("may", "suggests") claim nothing, but their numbers are anchors.
+
+    With ``claims="words"``, each content word of an object is an anchor, which must occur near a word of its subject,
+    and each content word before the first verb of a sentence one, which must occur near the object: one wrong word
+    counts less, and a long object more.  A subject that no context contains then only fails its objects if it is a name
+    (capitalised within the sentence).
 
     ``claims`` may be a spaCy pipeline that parses dependencies, ``"spacy:MODEL"``, or ``"spacy"`` for the small English
-    model: subjects, verbs and objects then come from its parses.  Raises ``MissingExtraError`` without spaCy.
+    model: the triples then come from its parses.  Raises ``MissingExtraError`` without spaCy.
+
+    ``fm.anchors`` lists the anchors.  Time grows with the length of the row, or, if the words of claims occur all over
+    the contexts, with the occurrences of the rarest word of each distinct claim.
 
     >>> import fastmetrics as fm
     >>> contexts = [["The Eiffel Tower was completed on 31 March 1889 and is 330 metres tall."]] * 2
@@ -132,7 +144,7 @@ def unsupported(answer: Passage, contexts: Passage, window: int, claims: Any) ->
 
 @metric(bounds=(0, 1), better="lower", source="S3, high hallucination risk")
 def hallucination_risk(
-    answer: Passages, contexts: Passages, *, threshold: Share = 0.6, window: Window = 30, claims: Parser = None
+    answer: Passages, contexts: Passages, *, threshold: Share = 0.6, window: Window = 30, claims: ClaimSource = TRIPLES
 ) -> Floats:
     """1 if ``hallucination`` is higher than ``threshold``, else 0; accepts its options.
 

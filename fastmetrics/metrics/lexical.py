@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Annotated
 
 import numpy as np
 
-from fastmetrics.core.allowed_values import Texts
-from fastmetrics.core.arrays import Bytes, Floats, Ints, Uint64s, well_formed
-from fastmetrics.declaration.cautions import unspaced
+from fastmetrics.core.allowed_values import Choice, Texts
+from fastmetrics.core.arrays import Bytes, Floats, Ints, Tokens, Uint64s, well_formed
+from fastmetrics.declaration.batch import Batch
+from fastmetrics.declaration.cautions import Caution, english_words, unspaced
 from fastmetrics.declaration.metric import metric
-from fastmetrics.declaration.representations import Light, Lowered, Plain, Raw, Split, Words
+from fastmetrics.declaration.representations import Light, Lowered, Options, Plain, Raw, Words
 from fastmetrics.kernels.text import substrings as strings
 from fastmetrics.metrics.shared.pair_counts import divide, harmonic, same, sets, shared
 
@@ -34,16 +36,41 @@ Markers = Annotated[tuple[str, ...], Texts(10_000, "markers")]
 _F1 = ("f1", "f1_score", "qa_f1", "word_f1", "avg_f1")
 
 
-@metric(bounds=(0, 1), better="higher", source="S0, exact match", cues=["em", "accuracy"])
-def exact_match(answer: Split, reference: Split) -> Floats:
+Normalization = Annotated[str, Choice("split", "plain")]
+
+
+@dataclass(frozen=True)
+class NormalizedIn:
+    """Tokens under the convention that the option ``normalize`` names."""
+
+    convention: str = "split"
+
+    def of(self, batch: Batch, column: str, options: Options) -> Tokens:
+        """The column's tokens."""
+        return batch.tokens(column, options["normalize"])
+
+
+Normalized = Annotated[Tokens, NormalizedIn()]
+
+
+@metric(
+    bounds=(0, 1),
+    better="higher",
+    source="S0, exact match; S1, exact match (Avg EM)",
+    labels={"(normalize='plain').mean": "Avg EM"},
+    cues=["em", "accuracy", "avg_em"],
+)
+def exact_match(answer: Normalized, reference: Normalized, *, normalize: Normalization = "split") -> Floats:
     """1 if answer and reference are equal after normalisation, else 0.
 
-    EM = 1 if N(answer) = N(reference) else 0, where N (``normalize``) lowercases, strips, and replaces every run of
-    whitespace by one space.  With several references, the best score counts.  Two empty texts are equal; a missing one
-    gives NaN.
+    EM = 1 if N(answer) = N(reference) else 0.  N lowercases, strips, and replaces every run of whitespace by one space
+    (S0); with ``normalize="plain"`` it also deletes punctuation, as for ``token_f1`` (S1).  With several references,
+    the best score counts.  Two empty texts are equal; a missing one gives NaN.  ``squad_em`` also drops articles.
 
     >>> import fastmetrics as fm
     >>> fm.exact_match(["Paris ", "paris"], [" paris", "Paris, France"])
+    array([1., 0.])
+    >>> fm.exact_match(["Paris.", "a cat"], ["paris", "cat"], normalize="plain")
     array([1., 0.])
     """
     return same(answer, reference).astype(np.float64)
@@ -83,7 +110,7 @@ def token_cosine(answer: Light, reference: Light) -> Floats:
     return divide(counts.shared, np.sqrt(counts.a * counts.b), empty=0.0)
 
 
-@metric(bounds=(0, 1), better="higher", source="S1, F1 score (Avg F1)", cues=_F1, caution=unspaced)
+@metric(bounds=(0, 1), better="higher", source="S1, F1 score", labels={"mean": "Avg F1"}, cues=_F1, caution=unspaced)
 def token_f1(answer: Plain, reference: Plain) -> Floats:
     """Harmonic mean of token precision and recall: the word overlap of answer and reference.
 
@@ -163,11 +190,20 @@ def answer_words(answer: Words) -> Floats:
     return answer.counts.astype(np.float64)
 
 
-@metric(bounds=(0, 1), better="higher", source="S0, politeness heuristic")
+_OTHER_SCRIPTS = english_words("markers", "markers=[...] sets those of other languages")
+
+
+def _other_scripts(options: Options) -> Caution | None:
+    """The caution of the built-in markers; None for the user's own."""
+    return _OTHER_SCRIPTS if options["markers"] == MARKERS else None
+
+
+@metric(bounds=(0, 1), better="higher", source="S0, politeness heuristic", caution=_other_scripts)
 def politeness(answer: Lowered, *, markers: Markers = MARKERS) -> Floats:
     """Number of politeness markers in the answer; two give the full score.
 
     P = min(½ · Σ 1[mᵢ is a substring of the lowercase answer], 1).  A marker inside another marker counts too.
+    The built-in markers are English.
 
     >>> import fastmetrics as fm
     >>> fm.politeness(["Sorry! Please try again.", "You're welcome.", "No."])

@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from fastmetrics.core.arrays import Flags, Floats, as_array, codes_of
+from fastmetrics.core.arrays import Flags, Floats
+from fastmetrics.core.columns import as_array, codes_of
 from fastmetrics.declaration.batch import Batch
 from fastmetrics.declaration.either import Either
 from fastmetrics.declaration.hooks import Rows
@@ -21,6 +22,7 @@ from fastmetrics.errors import ColumnError
     better="lower",
     source="S0 and S1, latency",
     statistics=("p50", "p90", "p95", "p99"),
+    labels={"p50": "P50 Latency (ms)"},
     aliases=["latency"],
 )
 def latency_ms(latency_ms: Number) -> Floats:
@@ -73,8 +75,8 @@ _TOTALS = (("total_tokens",), ("prompt_tokens", "completion_tokens"))
 @metric(
     bounds=(0, np.inf),
     better="lower",
-    source="S1, total tokens (Avg Total Tokens)",
-    labels={"mean": "avg_total_tokens"},
+    source="S1, total tokens",
+    labels={"mean": "Avg Total Tokens"},
     cues=["tokens"],
     rows=Rows(either=Either(_TOTALS, _counted)),
 )

@@ -9,7 +9,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from fastmetrics.core.arrays import Floats, Ints, decoded, floats_of_arrow
+from fastmetrics.core.arrays import Floats, Ints, floats_of_arrow
+from fastmetrics.core.plain_layouts import decoded
 from fastmetrics.declaration.batch import Batch
 from fastmetrics.declaration.hooks import Corpus
 from fastmetrics.declaration.kept_rows import KeptRows, heads_of, row_lists
@@ -51,10 +52,10 @@ def _finish(rows: KeptRows) -> Agreement:
     flat, counts = np.concatenate(values), np.concatenate(sizes)
     raters = int(counts.max(initial=0))
     if not raters:
-        return Agreement(0, [], *[np.nan] * 4)
+        return Agreement(0, [], np.nan, np.nan, np.nan, np.nan)
     table = np.full((len(counts), raters), np.nan)
     table[np.arange(raters) < counts[:, None]] = flat
-    return agreement(np.ascontiguousarray(table.T))
+    return agreement(np.ascontiguousarray(table.T), confidence=None)
 
 
 @metric(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Annotated
 
 import numpy as np
@@ -15,7 +14,7 @@ from fastmetrics.declaration.metric import metric
 from fastmetrics.declaration.representations import Raw
 from fastmetrics.metrics.semantic import Vector
 from fastmetrics.metrics.shared.repeated_answers import exact_match_rate, semantic_consistency
-from fastmetrics.metrics.shared.repeats import Keys, Repeats, repeated
+from fastmetrics.metrics.shared.repeats import Calls, Keys, Repeats, heads, repeated, shared_calls
 from fastmetrics.metrics.shared.vector_words import vectors_of, words_of
 from fastmetrics.text.keys import keys_of
 from fastmetrics.vectors.arrays import Vectors
@@ -26,15 +25,14 @@ Against = Annotated[str, Choice("pairs", "first")]
 def _finish_exact(rows: KeptRows, *, against: str) -> Repeats:
     found = repeated(rows)
     answers = numbered(found.values.reshape(-1, 2))
-    return replace(exact_match_rate(answers, found.questions, against), n_missing=found.missing)
+    return found.counted(exact_match_rate(answers, found.questions, against))
 
 
 def _finish_semantic(rows: KeptRows, **_: object) -> Repeats:
     found = repeated(rows)
     first = np.cumsum(found.sizes) - found.sizes
     words = np.delete(found.values, first)
-    value = semantic_consistency(vectors_of(found.values[first], words), found.questions)
-    return replace(value, n_missing=value.n_missing + found.missing)
+    return found.counted(semantic_consistency(vectors_of(found.values[first], words), found.questions))
 
 
 @metric(
@@ -42,8 +40,11 @@ def _finish_semantic(rows: KeptRows, **_: object) -> Repeats:
     better="higher",
     source="S2",
     corpus=Corpus(finish=_finish_exact, keeps="repeats.answer"),
+    caution=shared_calls,
 )
-def response_exact_match_rate(answer: Raw, question: Keys, *, against: Against = "pairs") -> pa.ListArray:
+def response_exact_match_rate(
+    answer: Raw, question: Keys, answer_call: Calls | None = None, *, against: Against = "pairs"
+) -> pa.ListArray:
     """Share of the pairs of answers to one question that are equal strings.
 
     ``question`` identifies repeats: the question, or its id.  Every pair of repeats counts once; NaN if no question
@@ -52,13 +53,16 @@ def response_exact_match_rate(answer: Raw, question: Keys, *, against: Against =
     ``against="first"`` follows S2: each repeat is compared only with the first answer to its question, and ``n_pairs``
     is the number of repeats.
 
-    A run stores 32 bytes per row with its scores: keys of question and answer.  Returns a ``Repeats``.
+    ``answer_call``, a column of :func:`fastmetrics.answer`, shows which rows share a model call and are equal by
+    construction; ``n_shared`` counts them, and a summary notes them.
+
+    A run stores 40 bytes per row with its scores: keys of question, call and answer.  Returns a ``Repeats``.
 
     >>> import fastmetrics as fm
     >>> fm.response_exact_match_rate(["a", "a", "b", "c"], ["q1", "q1", "q1", "q2"]).score
     0.3333333333333333
     """
-    return row_lists(question, keys_of(answer).ravel(), np.full(len(question), 2, np.int64))
+    return row_lists(heads(question, answer_call), keys_of(answer).ravel(), np.full(len(question), 2, np.int64))
 
 
 @metric(
@@ -66,15 +70,20 @@ def response_exact_match_rate(answer: Raw, question: Keys, *, against: Against =
     better="higher",
     source="S2",
     corpus=Corpus(finish=_finish_semantic, keeps="repeats.answer_embedding"),
+    caution=shared_calls,
 )
-def response_semantic_consistency(answer_embedding: Vector, question: Keys) -> pa.ListArray:
+def response_semantic_consistency(
+    answer_embedding: Vector, question: Keys, answer_call: Calls | None = None
+) -> pa.ListArray:
     """Mean cosine of the embeddings of all pairs of answers to one question.
 
     ``question`` identifies repeats: the question, or its id.  Every pair of repeats counts once: for unit vectors u of
     one question, the sum over its pairs is (‖Σu‖² − Σ‖u‖²)/2.  NaN if no question repeats.  Rows without a vector or
     question are excluded and counted, and so are repeats whose vector is zero or not finite (``n_undefined``).
 
-    A run stores the vectors with its scores.  Computing the value takes 16 bytes per row, and the vectors of the
+    ``answer_call`` is as in ``response_exact_match_rate``.
+
+    A run stores the vectors with its scores.  Computing the value takes 24 bytes per row, and the vectors of the
     repeated rows.  Returns a ``Repeats``; raises ``ColumnError`` for vectors of different lengths.
 
     >>> import fastmetrics as fm
@@ -82,6 +91,6 @@ def response_semantic_consistency(answer_embedding: Vector, question: Keys) -> p
     0.3333333333333333
     """
     vectors = Vectors.of(answer_embedding)
-    heads, words, sizes = words_of(vectors)
-    values = np.insert(words, np.cumsum(sizes) - sizes, heads[:, 0])
-    return row_lists(question, values, sizes + 1)
+    lengths, words, sizes = words_of(vectors)
+    values = np.insert(words, np.cumsum(sizes) - sizes, lengths[:, 0])
+    return row_lists(heads(question, answer_call), values, sizes + 1)

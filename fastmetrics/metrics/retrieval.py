@@ -39,6 +39,9 @@ def _binary(formula: Callable[..., Floats], judged: Judged, level: float, no_rel
 _ELSE = {"undefined": np.nan, "zero": 0.0}
 
 
+_CONTEXTS = "The context_precision and context_recall of ragas let a model judge texts; these metrics compare ids"
+
+
 def _at_k(bare: str, spellings: Sequence[str]) -> list[str]:
     """The spellings; ``bare`` needs a cut-off, because without one it could name a text metric."""
     return [f"{bare}@k", *(name for name in spellings if name != bare)]
@@ -102,8 +105,9 @@ def reciprocal_rank(
     bounds=(0, 1),
     better="higher",
     source="S2, tier 1, recall@k",
+    labels={"mean": "recall@k"},
     aliases=_at_k("recall", names.RECALL),
-    cues=["recall", "context_recall"],
+    cues={"recall": "", "context_recall": _CONTEXTS},
     caution=nothing_relevant,
 )
 def retrieval_recall(
@@ -131,8 +135,9 @@ def retrieval_recall(
     bounds=(0, 1),
     better="higher",
     source="S2, tier 1, precision@k",
+    labels={"mean": "precision@k"},
     aliases=_at_k("precision", names.PRECISION),
-    cues=["precision", "context_precision"],
+    cues={"precision": "", "context_precision": _CONTEXTS},
     caution=nothing_relevant,
 )
 def retrieval_precision(

@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Annotated
 
 import numpy as np
 import pyarrow as pa
 
 from fastmetrics.core.allowed_values import Choice, Real, Rows
-from fastmetrics.core.arrays import Ints, Text, Uint64s
+from fastmetrics.core.arrays import Text, Uint64s
 from fastmetrics.declaration.hooks import Corpus
 from fastmetrics.declaration.kept_rows import KeptRows, numbered, row_lists
 from fastmetrics.declaration.metric import metric
 from fastmetrics.metrics.judged import Ranked
 from fastmetrics.metrics.shared.repeated_rankings import consistency, rank_biased_overlap
-from fastmetrics.metrics.shared.repeats import Keys, Repeats, repeated
+from fastmetrics.metrics.shared.repeats import Calls, Keys, Repeated, Repeats, heads, repeated, shared_calls
 from fastmetrics.retrieval.ids import offsets
 from fastmetrics.retrieval.rankings import Rankings
 from fastmetrics.text.keys import keys_of
@@ -27,31 +26,31 @@ KEPT = "repeats.retrieved_ids"
 """The column in which a run stores the keys of each row's question and documents."""
 
 
-def _kept(question: Uint64s, retrieved_ids: Rankings) -> pa.ListArray:
+def _kept(question: Uint64s, retrieved_ids: Rankings, answer_call: Uint64s | None) -> pa.ListArray:
     """For each row, the keys of its question and documents."""
     ids = retrieved_ids.ids
     if ids.starts.size:
         keys = keys_of(Text(ids.data, ids.starts, ids.stops, np.ones(ids.starts.size, np.bool_)))
     else:
         keys = np.column_stack([ids.keys, np.zeros_like(ids.keys)])
-    return row_lists(question, keys.ravel(), 2 * retrieved_ids.sizes)
+    return row_lists(heads(question, answer_call), keys.ravel(), 2 * retrieved_ids.sizes)
 
 
-def _rankings(rows: KeptRows) -> tuple[Ints, pa.ListArray, int]:
-    """The repeated questions, their rankings as document numbers, and the number of missing rows."""
+def _rankings(rows: KeptRows) -> tuple[Repeated, pa.ListArray]:
+    """The rows of repeated questions, and their rankings as document numbers."""
     found = repeated(rows)
     ids = numbered(found.values.reshape(-1, 2))
-    return found.questions, pa.LargeListArray.from_arrays(offsets(found.sizes // 2), ids), found.missing
+    return found, pa.LargeListArray.from_arrays(offsets(found.sizes // 2), ids)
 
 
 def _finish(rows: KeptRows, *, k: int, against: str) -> Repeats:
-    questions, lists, missing = _rankings(rows)
-    return replace(consistency(questions, lists, k, against), n_missing=missing)
+    found, lists = _rankings(rows)
+    return found.counted(consistency(found.questions, lists, k, against))
 
 
 def _finish_rbo(rows: KeptRows, *, p: float) -> Repeats:
-    questions, lists, missing = _rankings(rows)
-    return replace(rank_biased_overlap(questions, lists, p), n_missing=missing)
+    found, lists = _rankings(rows)
+    return found.counted(rank_biased_overlap(found.questions, lists, p))
 
 
 @metric(
@@ -59,9 +58,15 @@ def _finish_rbo(rows: KeptRows, *, p: float) -> Repeats:
     better="higher",
     source="S2, tier 1",
     corpus=Corpus(finish=_finish, keeps=KEPT),
+    caution=shared_calls,
 )
 def retrieval_consistency(
-    question: Keys, retrieved_ids: Ranked, *, k: First = 10, against: Against = "pairs"
+    question: Keys,
+    retrieved_ids: Ranked,
+    answer_call: Calls | None = None,
+    *,
+    k: First = 10,
+    against: Against = "pairs",
 ) -> pa.ListArray:
     """Overlap of the first ``k`` documents of the repeats of a query.
 
@@ -72,14 +77,17 @@ def retrieval_consistency(
     ``against="first"`` follows S2: the share of all repeats, excluding the first row of each query, whose first ``k``
     documents equal those of that row in the same order; ``n_pairs`` is then the number of repeats.
 
-    A run stores 16 bytes for the question and for each document of a row with its scores.  Computing the value takes 16
-    bytes per row, and the rankings of the repeated rows.  Returns a ``Repeats``.
+    ``answer_call``, a column of :func:`fastmetrics.answer`, shows which rows share a call and are equal by
+    construction; ``n_shared`` counts them, and a summary notes them.
+
+    A run stores 24 bytes for the question and the call, and 16 for each document of a row, with its scores.  Computing
+    the value takes 24 bytes per row, and the rankings of the repeated rows.  Returns a ``Repeats``.
 
     >>> import fastmetrics as fm
     >>> fm.retrieval_consistency(["q", "q", "r"], [["a", "b"], ["b", "c"], ["d"]], k=2).score
     0.3333333333333333
     """
-    return _kept(question, retrieved_ids)
+    return _kept(question, retrieved_ids, answer_call)
 
 
 @metric(
@@ -87,8 +95,11 @@ def retrieval_consistency(
     better="higher",
     source="S2, tier 1; Webber, Moffat and Zobel 2010, equation 32",
     corpus=Corpus(finish=_finish_rbo, keeps=KEPT),
+    caution=shared_calls,
 )
-def retrieval_rbo(question: Keys, retrieved_ids: Ranked, *, p: Persistence = 0.9) -> pa.ListArray:
+def retrieval_rbo(
+    question: Keys, retrieved_ids: Ranked, answer_call: Calls | None = None, *, p: Persistence = 0.9
+) -> pa.ListArray:
     """Rank-biased overlap of the rankings of the repeats of a query.
 
     Averaging over pairs and queries, and the stored data, are as in ``retrieval_consistency``.  RBO of two rankings of
@@ -99,4 +110,4 @@ def retrieval_rbo(question: Keys, retrieved_ids: Ranked, *, p: Persistence = 0.9
     >>> round(fm.retrieval_rbo([1, 1], [["a", "b", "c"], ["a", "b", "c"]]).score, 12)
     1.0
     """
-    return _kept(question, retrieved_ids)
+    return _kept(question, retrieved_ids, answer_call)

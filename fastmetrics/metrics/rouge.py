@@ -203,6 +203,7 @@ def _declare(kind: str, part: str) -> Callable[..., Floats]:
         bounds=(0, 1),
         better="higher",
         source=f"S2, ROUGE-{kind}; rouge-score 0.1.2",
+        labels={"mean": f"avg_rouge{kind}_f"} if part == "f1" and kind in ("1", "2", "L") else None,
         check=_check,
         rows=Rows(best_by=None if part == "f1" else f1),
         usual=kind in ("1", "2", "L", "Lsum"),

@@ -10,7 +10,9 @@ import numpy as np
 import pyarrow as pa
 
 from fastmetrics.core.allowed_values import of_hint
-from fastmetrics.core.arrays import Floats, decoded
+from fastmetrics.core.arrays import Floats
+from fastmetrics.core.column_kinds import is_list
+from fastmetrics.core.plain_layouts import decoded
 from fastmetrics.declaration.batch import Batch
 from fastmetrics.declaration.metric import Metric, metric
 from fastmetrics.declaration.representations import Options
@@ -23,7 +25,9 @@ from fastmetrics.vectors.arrays import Block, Vectors
 
 @dataclass(frozen=True)
 class VectorsIn:
-    """Vectors as given; null rows are NaN."""
+    """Vectors as given, those of lists one by one; null rows are NaN."""
+
+    by_item = True
 
     def of(self, batch: Batch, column: str, options: Options) -> Vectors:
         """The column's vectors."""
@@ -33,6 +37,8 @@ class VectorsIn:
 def _read(column: pa.Array, name: str) -> Vectors:
     """The vectors of a column; if all are null, so that their length is unknown, one NaN per row."""
     column = decoded(column)
+    if is_list(column.type) and is_list(column.type.value_type):
+        return Vectors.of(column.flatten(), name=name)
     if len(column) and column.null_count == len(column):
         return Vectors.of(np.full((len(column), 1), np.nan))
     return Vectors.of(column, name=name)
@@ -91,7 +97,11 @@ def from_text(metric: Metric, columns: Collection[str]) -> Metric:
     bounds=(-1, 1),
     better="higher",
     source="S2, Tier 3",
-    cues=["bert_score", "cosine_similarity", "cosine", "similarity", "embedding_similarity", "answer_similarity"],
+    labels={"mean": "avg_semantic_similarity"},
+    cues={
+        "bert_score": "BERTScore compares the embeddings of words, semantic_similarity those of whole texts",
+        **dict.fromkeys(["cosine_similarity", "cosine", "similarity", "embedding_similarity", "answer_similarity"], ""),
+    },
 )
 def semantic_similarity(answer_embedding: Vector, reference_embedding: Vector) -> Floats:
     """Cosine of the embeddings of answer and reference.
@@ -109,7 +119,13 @@ def semantic_similarity(answer_embedding: Vector, reference_embedding: Vector) -
     return np.clip(np.divide(dots, norms, out=np.full(len(a), np.nan), where=defined), -1.0, 1.0)
 
 
-@metric(bounds=(-np.inf, np.inf), better="higher", source="S2, Tier 3", cues=["dot_product", "inner_product"])
+@metric(
+    bounds=(-np.inf, np.inf),
+    better="higher",
+    source="S2, Tier 3",
+    labels={"mean": "avg_dot_similarity"},
+    cues=["dot_product", "inner_product"],
+)
 def dot_similarity(answer_embedding: Vector, reference_embedding: Vector) -> Floats:
     """Dot product of the embeddings of answer and reference.
 
@@ -122,7 +138,13 @@ def dot_similarity(answer_embedding: Vector, reference_embedding: Vector) -> Flo
     return _finite(products(*_paired(answer_embedding, reference_embedding)))
 
 
-@metric(bounds=(0, np.inf), better="lower", source="S2, Tier 3", cues=["l2_distance"])
+@metric(
+    bounds=(0, np.inf),
+    better="lower",
+    source="S2, Tier 3",
+    labels={"mean": "avg_euclidean_distance"},
+    cues=["l2_distance"],
+)
 def euclidean_distance(answer_embedding: Vector, reference_embedding: Vector) -> Floats:
     """Euclidean distance between the embeddings of answer and reference; lower is more similar.
 
@@ -138,8 +160,9 @@ def euclidean_distance(answer_embedding: Vector, reference_embedding: Vector) ->
     return _finite(np.sqrt(2.0 * halves))
 
 
-def _paired(one: Vectors, other: Vectors) -> tuple[Block, Block]:
+def _paired(answers: Vectors | Block, references: Vectors) -> tuple[Block, Block]:
     """Both as matrices of equal width; all NaN if one side contains no number."""
+    one, other = Vectors.of(answers), references
     a, b = doubles(one), doubles(other)
     if one.dim != other.dim and one.rows and other.rows:
         if not any(side.size and np.isnan(side).all() for side in (a, b)):

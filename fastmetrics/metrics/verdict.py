@@ -14,9 +14,8 @@ from fastmetrics.declaration.hooks import Rows
 from fastmetrics.declaration.metric import metric
 from fastmetrics.errors import OptionError
 from fastmetrics.metrics.hallucination import KeywordsIn, Share, StopWords, Window, completeness, unsupported
-from fastmetrics.metrics.shared.anchors import Passage, PassageIn, Passages
+from fastmetrics.metrics.shared.anchors import TRIPLES, ClaimSource, Passage, PassageIn, Passages
 from fastmetrics.metrics.shared.pair_counts import divide, sets
-from fastmetrics.metrics.shared.spacy_claims import Parser
 from fastmetrics.metrics.tfidf import Idf, Tfidf, Weighed, WeighedIn, cosine, fit_idf
 from fastmetrics.text.word_roles import STOP_WORDS
 
@@ -73,7 +72,11 @@ Answers = Annotated[Answered, AnsweredIn()]
     better="higher",
     source="S3, relevance score",
     rows=Rows(fit=fit_idf),
-    aliases=["answer_relevancy", "relevance"],
+    aliases=["relevance"],
+    cues={
+        "answer_relevancy": "The answer_relevancy of ragas has a model write questions from the answer; "
+        "answer_relevance counts common words"
+    },
 )
 def answer_relevance(question: Tfidf, answer: Tfidf, *, idf: Idf = "pair") -> Floats:
     """Word similarity of question and answer: (``tfidf_cosine`` + ``jaccard``) / 2.
@@ -107,7 +110,7 @@ def verdict(
     completeness_threshold: Share = 0.6,
     window: Window = 30,
     stop_words: StopWords = STOP_WORDS,
-    claims: Parser = None,
+    claims: ClaimSource = TRIPLES,
 ) -> Floats:
     """1 for PASS, 0.5 for WARN, 0 for FAIL; ``fm.verdicts`` returns it as a word, with the reasons.
 

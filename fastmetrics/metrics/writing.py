@@ -2,7 +2,8 @@
 
 ``docs/studies/writing.md`` lists the contradictions between S4's worked examples and its formulas.  The word lists are
 English and Russian; ``language`` ("any", "en", "ru") restricts them, and files in the folder ``lexicons`` replace the
-built-in lists of the same name.  An answer without words scores 0.
+built-in lists of the same name.  ``tokenizer="ascii_words"`` splits as S4's own code does: text in other than ASCII
+letters then has no words.  An answer without words scores 0.
 """
 
 from __future__ import annotations
@@ -18,8 +19,30 @@ from fastmetrics.declaration.metric import metric
 from fastmetrics.errors import OptionError
 from fastmetrics.errors.messages import shown
 from fastmetrics.metrics.shared.pair_counts import divide
-from fastmetrics.metrics.shared.prose import Language, Lexicons, Prose, Writing
-from fastmetrics.metrics.writing_components import OPTIMAL_RATIO, building, fulfilment, kinds, ties
+from fastmetrics.metrics.shared.prose import (
+    LENGTHY,
+    Language,
+    Letters,
+    Lexicons,
+    Prose,
+    Tokenizer,
+    Writing,
+    dropped_words,
+    other_scripts,
+)
+from fastmetrics.metrics.shared.writing_formulas import (
+    CONNECTOR_SHARE,
+    LENGTH_RATIO,
+    PARAGRAPH_WORDS,
+    ConnectorShare,
+    LengthRatio,
+    ParagraphWords,
+    TopicThreshold,
+    building,
+    fulfilment,
+    kinds,
+    ties,
+)
 
 WEIGHTS = (0.25, 0.25, 0.20, 0.15, 0.15)
 """The weights of coherence, completeness, length, structure and vocabulary in ``overall_quality``, in this order."""
@@ -35,65 +58,104 @@ def _mean(parts: tuple[Floats, ...], answer: Writing) -> Floats:
     return np.where(answer.counts == 0, 0.0, means)
 
 
-@metric(bounds=(0, 1), better="higher", source="S4, coherence score")
-def coherence(answer: Prose, *, language: Language = "any", lexicons: Lexicons = None) -> Floats:
+@metric(bounds=(0, 1), better="higher", source="S4, coherence score", caution=other_scripts)
+def coherence(
+    answer: Prose,
+    *,
+    connector_share: ConnectorShare = CONNECTOR_SHARE,
+    topic_threshold: TopicThreshold = 0.0,
+    tokenizer: Tokenizer = "words",
+    language: Language = "any",
+    lexicons: Lexicons = None,
+) -> Floats:
     """Coherence of the sentences: mean of ``connector_score``, ``pronoun_score`` and ``topic_score``.
+
+    ``connector_share`` and ``topic_threshold`` are options of these.
 
     >>> import fastmetrics as fm
     >>> fm.coherence(["Cats are animals. Pizza is food. Cars are vehicles."]).round(3)
     array([0.333])
     """
-    return _mean(ties(answer), answer)
+    return _mean(ties(answer, connector_share, topic_threshold), answer)
 
 
-@metric(bounds=(0, 1), better="higher", source="S4, completeness score", cues=["completeness"])
+@metric(bounds=(0, 1), better="higher", source="S4, completeness score", caution=other_scripts, cues=["completeness"])
 def writing_completeness(
-    question: Prose, answer: Prose, *, language: Language = "any", lexicons: Lexicons = None
+    question: Prose,
+    answer: Prose,
+    *,
+    length_ratio: LengthRatio = LENGTH_RATIO,
+    tokenizer: Tokenizer = "words",
+    language: Language = "any",
+    lexicons: Lexicons = None,
 ) -> Floats:
     """Coverage of the prompt: mean of ``keyword_coverage``, ``question_score`` and ``task_score``.
+
+    ``length_ratio`` is that of ``keyword_coverage``.
 
     >>> import fastmetrics as fm
     >>> fm.writing_completeness(["Explain machine learning."], ["The weather is nice today."]).round(3)
     array([0.133])
     """
-    return _mean(fulfilment(question, answer), answer)
+    return _mean(fulfilment(question, answer, length_ratio), answer)
 
 
-@metric(bounds=(0, 1), better="higher", source="S4, length score")
-def length_score(question: Prose, answer: Prose, *, language: Language = "any", lexicons: Lexicons = None) -> Floats:
+@metric(bounds=(0, 1), better="higher", source="S4, length score", caution=dropped_words)
+def length_score(
+    question: Prose,
+    answer: Prose,
+    *,
+    length_ratio: LengthRatio = LENGTH_RATIO,
+    tokenizer: Tokenizer = "words",
+    language: Language = "any",
+    lexicons: Lexicons = None,
+) -> Floats:
     """Closeness to 2.5 words per word of the question: max(0, 1 - \\|ln(words / (2.5 · words of it))\\|).
 
-    0 for an answer or a question without words.
+    0 for an answer or a question without words.  ``length_ratio`` replaces 2.5.
 
     >>> import fastmetrics as fm
     >>> fm.length_score(["What is AI?"], ["AI is artificial intelligence that simulates human thinking."]).round(3)
     array([0.935])
     """
-    ratio = divide(answer.counts, np.multiply(question.counts, OPTIMAL_RATIO), empty=0.0)
+    ratio = divide(answer.counts, np.multiply(question.counts, length_ratio), empty=0.0)
     logs = np.log(ratio, out=np.full(len(ratio), -np.inf), where=ratio > 0)
     return np.maximum(0.0, 1.0 - np.abs(logs))
 
 
-@metric(bounds=(0, 1), better="higher", source="S4, structure score", aliases=["structure"])
+@metric(bounds=(0, 1), better="higher", source="S4, structure score", caution=other_scripts, aliases=["structure"])
 def structure_score(
     answer: Prose,
     question: Prose = None,  # type: ignore[assignment]
     *,
+    paragraph_words: ParagraphWords = PARAGRAPH_WORDS,
+    tokenizer: Tokenizer = "words",
     language: Language = "any",
     lexicons: Lexicons = None,
 ) -> Floats:
     """Structure of the answer: mean of ``paragraph_score``, ``introduction_score`` and ``conclusion_score``.
 
+    ``paragraph_words`` is that of ``paragraph_score``.
+
     >>> import fastmetrics as fm
     >>> fm.structure_score(["Machines learn from data these days. In conclusion, machines learn."]).round(3)
     array([1.])
     """
-    return _mean(building(question, answer), answer)
+    return _mean(building(question, answer, paragraph_words), answer)
 
 
-@metric(bounds=(0, 1), better="higher", source="S4, vocabulary score", aliases=["vocabulary"])
-def vocabulary_score(answer: Prose, *, language: Language = "any", lexicons: Lexicons = None) -> Floats:
+@metric(bounds=(0, 1), better="higher", source="S4, vocabulary score", caution=other_scripts, aliases=["vocabulary"])
+def vocabulary_score(
+    answer: Prose,
+    *,
+    sophisticated_letters: Letters = LENGTHY,
+    tokenizer: Tokenizer = "words",
+    language: Language = "any",
+    lexicons: Lexicons = None,
+) -> Floats:
     """Richness of the words: mean of ``diversity_score``, ``sophistication_score`` and ``repetition_score``.
+
+    ``sophisticated_letters`` is that of ``sophistication_score``.
 
     >>> import fastmetrics as fm
     >>> fm.vocabulary_score(["The sophisticated algorithm shows remarkable efficiency and effectiveness."]).round(3)
@@ -107,19 +169,32 @@ def _check_weights(weights: tuple[float, ...], **_: object) -> None:
         raise OptionError(f"overall_quality: option 'weights' expects numbers that sum to 1, got {shown(weights)}")
 
 
-@metric(bounds=(0, 1), better="higher", source="S4, overall score", check=_check_weights, cues=["quality"])
+@metric(
+    bounds=(0, 1),
+    better="higher",
+    source="S4, overall score",
+    caution=other_scripts,
+    check=_check_weights,
+    cues=["quality"],
+)
 def overall_quality(
     question: Prose,
     answer: Prose,
     *,
     weights: Weights = WEIGHTS,
+    connector_share: ConnectorShare = CONNECTOR_SHARE,
+    topic_threshold: TopicThreshold = 0.0,
+    length_ratio: LengthRatio = LENGTH_RATIO,
+    paragraph_words: ParagraphWords = PARAGRAPH_WORDS,
+    sophisticated_letters: Letters = LENGTHY,
+    tokenizer: Tokenizer = "words",
     language: Language = "any",
     lexicons: Lexicons = None,
 ) -> Floats:
     """Weighted mean of the five writing scores.
 
     0.25 · coherence + 0.25 · writing_completeness + 0.20 · length_score + 0.15 · structure_score +
-    0.15 · vocabulary_score.
+    0.15 · vocabulary_score.  The options of these scores apply to all that have them.
     Raises ``OptionError`` for weights that do not sum to 1.
 
     >>> import fastmetrics as fm
@@ -127,10 +202,10 @@ def overall_quality(
     array([0.787])
     """
     scores = (
-        _mean(ties(answer), answer),
-        _mean(fulfilment(question, answer), answer),
-        length_score(question, answer),
-        _mean(building(question, answer), answer),
+        _mean(ties(answer, connector_share, topic_threshold), answer),
+        _mean(fulfilment(question, answer, length_ratio), answer),
+        length_score(question, answer, length_ratio=length_ratio),
+        _mean(building(question, answer, paragraph_words), answer),
         _mean(kinds(answer), answer),
     )
     total = np.zeros(len(answer.text))

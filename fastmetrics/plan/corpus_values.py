@@ -9,80 +9,107 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from fastmetrics.core.arrays import Floats, Ints
-from fastmetrics.declaration.cautions import notes
+from fastmetrics.declaration.cautions import LISTS, Caution, list_notes, notes
 from fastmetrics.declaration.formula import values_of
-from fastmetrics.errors import FastmetricsError
+from fastmetrics.errors import FastmetricsError, UnknownNameError
 from fastmetrics.plan.plan import Score, parse
 
 Values: TypeAlias = Callable[[str], Iterable[Any]]
 """Returns the scores of a column, or the lists stored in one, batch by batch at each call."""
 
 
-def columns_read(names: Iterable[str]) -> list[str]:
-    """The columns of scores and stored lists that these corpus metrics read."""
-    return list(dict.fromkeys(column for name in names for column in _columns_of(parse(name))))
+Specs: TypeAlias = Mapping[str, str]
+"""The specs of scores with a name of the user's own, by name; other names are specs themselves."""
+
+
+def columns_read(specs: Iterable[str]) -> list[str]:
+    """The columns of scores and stored lists that these corpus metrics read; none for unknown metrics."""
+    known = filter(None, map(_corpus, specs))
+    return list(dict.fromkeys(column for asked in known for column in _columns_of(asked)))
 
 
 def _columns_of(asked: Score) -> tuple[str, ...]:
-    return asked.metric.reads(asked.options) if asked.metric.keeps is None else (asked.metric.keeps,)
+    if asked.metric.keeps is not None:
+        return (asked.metric.keeps,)
+    return tuple(parse(spec).name for spec in asked.metric.reads(asked.options))
 
 
-def lists_read(names: Iterable[str]) -> list[str]:
+def lists_read(specs: Iterable[str]) -> list[str]:
     """The columns of stored lists that these corpus metrics read."""
-    return list(dict.fromkeys(kept for kept in (parse(name).metric.keeps for name in names) if kept is not None))
+    known = [asked.metric.keeps for asked in filter(None, map(_corpus, specs))]
+    return list(dict.fromkeys(column for column in known if column is not None))
 
 
-def is_corpus(name: str) -> bool:
-    """Whether this name, optionally with options, is a corpus metric."""
+def _corpus(spec: str) -> Score | None:
+    """The corpus metric that a spec means, if it does."""
     try:
-        return parse(name).metric.corpus is not None
+        asked = parse(spec)
     except FastmetricsError:
-        return False
+        return None
+    return None if asked.metric.corpus is None else asked
 
 
-def is_counted(name: str) -> bool:
-    """Whether this name is a corpus metric based on counts of rows, rather than on scores or on all rows at once.
+def is_corpus(spec: str) -> bool:
+    """Whether this spec is a corpus metric."""
+    return _corpus(spec) is not None
+
+
+def is_counted(spec: str) -> bool:
+    """Whether this spec is a corpus metric based on counts of rows, rather than on scores or on all rows at once.
 
     >>> is_counted("corpus_bleu(tokenizer='char')"), is_counted("bleu"), is_counted("aurc")
     (True, False, False)
     """
-    return is_corpus(name) and not columns_read([name])
+    asked = _corpus(spec)
+    return asked is not None and not _columns_of(asked)
 
 
-def many_values(name: str, sums: Ints) -> Floats:
-    """The values of the corpus metric ``name``, one for each row of summed counts."""
-    asked = parse(name)
+def many_values(spec: str, sums: Ints) -> Floats:
+    """The values of a corpus metric, one for each row of summed counts."""
+    asked = parse(spec)
     return values_of(asked.metric, sums, asked.options)
 
 
-def finish_counts(name: str, counts: Sequence[int], values: Values) -> dict[str, float]:
-    """The value of the corpus metric ``name``, from its summed counts or from the columns it reads.
-
-    A metric with several ``figures`` has a value for each, named ``rater_agreement.n_units``.
-    """
-    asked = parse(name)
+def _finished(asked: Score, counts: Sequence[int], values: Values) -> Any:
+    """The value of a corpus metric, from its summed counts or from the columns it reads."""
     assert asked.metric.corpus is not None
-    names = _columns_of(asked)
-    made_of = partial(together, values, names) if names else counts
-    found = asked.metric.corpus.finish(made_of, **asked.options)
-    if not hasattr(found, "figures"):
-        return {name: float(found.score)}
-    return {f"{name}.{figure}": float(value) for figure, value in found.figures.items()}
+    columns = _columns_of(asked)
+    made_of = partial(together, values, columns) if columns else counts
+    return asked.metric.corpus.finish(made_of, **asked.options)
+
+
+def _figures(name: str, value: Any) -> dict[str, float]:
+    """The figures of a corpus metric by name; one with several has ``rater_agreement.n_units`` and so on."""
+    if not hasattr(value, "figures"):
+        return {name: float(value.score)}
+    return {f"{name}.{figure}": float(number) for figure, number in value.figures.items()}
 
 
 def finish_all(
-    counts: Mapping[str, Sequence[int]], values: Values, columns: Collection[str]
+    counts: Mapping[str, Sequence[int]], values: Values, columns: Collection[str], specs: Specs
 ) -> tuple[dict[str, float], list[str]]:
-    """The values of corpus metrics, and notes on those that need scores or lists not among the ``columns``."""
-    lacking = {name: [one for one in columns_read([name]) if one not in columns] for name in counts}
-    notes = [
-        f"left out: {name}, which needs {'the scores' if not lists_read([name]) else 'the column'} {', '.join(lost)}"
-        for name, lost in lacking.items()
-        if lost
-    ]
-    able = [name for name, lost in lacking.items() if not lost]
-    finished = [finish_counts(name, counts[name], values) for name in able]
-    return {name: value for figures in finished for name, value in figures.items()}, notes
+    """The values of corpus metrics, and notes: cautions, unknown metrics, and columns not among ``columns``."""
+    found: dict[str, float] = {}
+    remarks = []
+    cautions: dict[str, tuple[Caution, Mapping[str, Any]]] = {}
+    affected: dict[str, Sequence[int]] = {}
+    for name, sums in counts.items():
+        asked = _corpus(specs.get(name, name))
+        if asked is None:
+            remarks.append(f"left out: {name}, a corpus metric that is unknown here; load the plugin that declares it")
+            continue
+        lost = [column for column in _columns_of(asked) if column not in columns]
+        if lost:
+            what = "the scores" if asked.metric.keeps is None else "the column"
+            remarks.append(f"left out: {name}, which needs {what} {', '.join(lost)}")
+            continue
+        value = _finished(asked, sums, values)
+        found |= _figures(name, value)
+        caution = None if asked.metric.caution is None else asked.metric.caution(asked.options)
+        if caution is not None and hasattr(value, "cautioned"):
+            cautions[name] = caution, asked.options
+            affected[name] = value.cautioned
+    return found, [*remarks, *notes(affected, cautions)]
 
 
 def together(values: Values, names: Sequence[str]) -> Iterator[tuple[Any, ...]]:
@@ -101,12 +128,24 @@ def together(values: Values, names: Sequence[str]) -> Iterator[tuple[Any, ...]]:
         held = [one[size:] for one in held]
 
 
-def caution_notes(counts: Mapping[str, Sequence[int]], common: Mapping[str, Any]) -> list[str]:
-    """The notes on scores: ``counts`` has ``[rows, scored rows]`` for each score with a caution.
+def caution_notes(counts: Mapping[str, Sequence[int]], common: Mapping[str, Any], specs: Specs) -> list[str]:
+    """The notes on scores: ``counts`` has ``[rows, scored rows]`` for each score with a caution, or column of lists.
 
     ``common`` are the options of all metrics that have them, unless a metric's name sets its own.
     """
-    asked = {name: parse(name, common) for name, (rows, _) in counts.items() if rows}
-    speaking = [(name, one, one.metric.caution) for name, one in asked.items()]
-    cautions = {name: (caution(one.options), one.options) for name, one, caution in speaking if caution is not None}
-    return notes(counts, {name: (said, options) for name, (said, options) in cautions.items() if said is not None})
+    cautions: dict[str, tuple[Caution, Mapping[str, Any]]] = {}
+    unknown = []
+    for name, (rows, scored) in counts.items():
+        if not rows or name.startswith(LISTS):
+            continue
+        try:
+            asked = parse(specs.get(name, name), common)
+        except UnknownNameError:
+            unknown.append(
+                f"{name}: its plugin has a caution for {rows:,} of {scored:,} scored rows; load it to read why"
+            )
+            continue
+        caution = None if asked.metric.caution is None else asked.metric.caution(asked.options)
+        if caution is not None:
+            cautions[name] = caution, asked.options
+    return [*notes(counts, cautions), *list_notes(counts), *unknown]

@@ -15,20 +15,26 @@ from fastmetrics.core.input_columns import COLUMNS, SCHEMAS, passed_over, resolv
 from fastmetrics.core.name_lists import listed
 from fastmetrics.declaration import spec as specs
 from fastmetrics.declaration.metric import Metric
-from fastmetrics.errors import ColumnError, OptionError, UnknownNameError
-from fastmetrics.errors.messages import Argument, quoted, shown
+from fastmetrics.declaration.metric_checks import OWN_NAME
+from fastmetrics.errors import FastmetricsError, OptionError, UnknownNameError
+from fastmetrics.errors.messages import Argument, shown
 from fastmetrics.metrics.judged import NoRelevant
 from fastmetrics.metrics.semantic import from_text
 from fastmetrics.metrics.shared.cited_support import Embeds
+from fastmetrics.plan.missing_columns import check_columns, lacking, without_columns
+from fastmetrics.plan.score_names import canonical_name, own_name
+from fastmetrics.tables.remote.small_files import local_path
 
 
 @dataclass(frozen=True)
 class Score:
-    """One score column: a metric with all its options, under the requested name."""
+    """One score column: a metric with all its options, and the spec that names them all."""
 
     name: str
+    """The spec, or the user's own name."""
     metric: Metric
     options: Mapping[str, Any]
+    spec: str
 
 
 @dataclass(frozen=True)
@@ -45,6 +51,12 @@ class Plan:
 
     identity: Mapping[str, str] = field(default_factory=dict)
     """The columns of the fingerprint of the rows, by user name; empty without a fingerprint."""
+
+    left_out: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    """The metrics of requested tiers that the columns do not allow, by tier, each with the columns it lacks."""
+
+    lists: tuple[str, ...] = ()
+    """The columns of the user's table whose texts are parsed as lists of texts."""
 
     keep_counts: bool = False
     """Whether each row's counts are stored with the scores, for corpus metrics based on counts."""
@@ -68,6 +80,11 @@ class Plan:
     def is_all_corpus(self) -> bool:
         """Whether there is no row metric; the output then has only the counts of rows."""
         return not self.names
+
+    @property
+    def notes(self) -> list[str]:
+        """The notes on metrics that were left out."""
+        return [f"{tier}: not scored for lack of columns: {', '.join(one)}" for tier, one in self.left_out.items()]
 
     @property
     def names(self) -> list[str]:
@@ -110,15 +127,17 @@ class Plan:
 def parse(spec: str, common: Mapping[str, Any] | None = None) -> Score:
     """The score for ``spec``: ``name``, ``name@k`` or ``name(option=value, ...)``.
 
-    The name may be an alias, in any letter case: ``MRR``, ``P@5``, ``ndcg_cut_10``.  ``common`` options apply to any
-    metric that has them, unless the spec sets its own.
+    The name may be an alias, in any letter case: ``MRR``, ``P@5``, ``ndcg_cut_10``.  The score column has the canonical
+    name, or the one that the option ``name`` sets.  ``common`` options apply to any metric that has them, unless the
+    spec sets its own.
 
     >>> parse("squad_f1(version=2)").options
     {'version': 2}
-    >>> parse("nDCG@10").metric.name
-    'ndcg'
+    >>> [parse(spec).name for spec in ("nDCG_cut_10", "SQuAD_F1( version = 2 )", "token_f1(name='f1')")]
+    ['ndcg@10', 'squad_f1(version=2)', 'f1']
 
-    Raises ``UnknownNameError`` for an unknown metric or option, ``OptionError`` for an invalid value.
+    Raises ``UnknownNameError`` for an unknown metric or option, ``OptionError`` for an invalid value or an own name
+    that means another metric.
     """
     read = specs.read(spec, lambda name: families.lookup(name, cut=True) is not None)
     found = families.find(read.name, cut=bool(read.at))
@@ -129,7 +148,22 @@ def parse(spec: str, common: Mapping[str, Any] | None = None) -> Score:
         if "k" not in found.defaults or not isinstance(read.cutoff, int):
             raise OptionError(f"metric {shown(read.text)}: {found.name} takes no cut-off {shown(read.at)}")
         given["k"] = read.cutoff
-    return Score(read.text, found, found.options({**_those_of(found, common or {}), **given}))
+    own = own_name(found, given.pop(OWN_NAME)) if OWN_NAME in given else None
+    options = found.options({**_those_of(found, common or {}), **given})
+    canonical = canonical_name(found, options, given)
+    if own is not None:
+        _check_unambiguous(own, canonical)
+    return Score(own or canonical, found, options, canonical)
+
+
+def _check_unambiguous(own: str, canonical: str) -> None:
+    """Raise ``OptionError`` if the user's own name of a score means another metric."""
+    try:
+        meant = parse(own).spec
+    except FastmetricsError:  # no metric has this name
+        return
+    if meant != canonical:
+        raise OptionError(f"{canonical}: option 'name' is {shown(own)}, which means {meant}; choose another name")
 
 
 def _those_of(metric: Metric, common: Mapping[str, Any]) -> dict[str, Any]:
@@ -147,14 +181,16 @@ def plan(
     embedder: Any = None,
     cache: str | os.PathLike[str] | None = None,
     no_relevant: str | None = None,
+    lists: Sequence[str] | str = (),
 ) -> Plan:
     """The plan for a table with the columns ``present``.
 
     ``metrics`` are specs, in a list or separated by commas.  ``suites`` are names of
-    :data:`fastmetrics.metrics.SUITES`; each selects its usual metrics whose columns exist.  Without both, the suite
+    :data:`fastmetrics.metrics.SUITES`, each of which selects its usual metrics whose columns exist, or of
+    :data:`fastmetrics.metrics.TIERS`.  Without both, the suite
     ``core`` is used.  ``embedder`` and ``cache`` apply to every metric that embeds text and does not set its own; with
     an ``embedder``, missing embeddings are computed from texts.  ``no_relevant`` applies to every retrieval metric that
-    does not set its own.
+    does not set its own.  ``lists`` are columns of texts whose texts are lists in JSON.
 
     Raises ``ColumnError`` for a missing column, for two columns that both match a needed one, or for a suite without
     its columns, ``OptionError`` for an invalid value of ``no_relevant``.
@@ -167,30 +203,59 @@ def plan(
     metrics, suites = listed(metrics), listed(suites)
     if embedder is not None:
         argument("embedder", embedder, of_hint(Embeds))
-    embedding = {"embedder": embedder, "cache": None if cache is None else os.path.abspath(cache)}
+    embedding = {"embedder": embedder, "cache": None if cache is None else os.path.abspath(local_path(cache, "cache"))}
     no_relevant = argument("no_relevant", no_relevant, Optional(of_hint(NoRelevant)))
     common = {} if no_relevant is None else {"no_relevant": no_relevant}
     scores = [_embedding(parse(spec, common), found, embedding) for spec in metrics]
+    left_out = {}
     for suite in suites if suites or metrics else ["core"]:
         asked = {score.name for score in scores}
-        scores += [score for score in _able(suite, names, found, embedding, common) if score.name not in asked]
-    for spec in dict.fromkeys(spec for score in scores for spec in score.metric.reads(score.options)):
-        if spec not in {score.name for score in scores}:
-            scores.append(_embedding(parse(spec, common), found, embedding))
+        members = [_embedding(score, found, embedding) for score in _of_suite(suite, common)]
+        able = [score for score in members if score.metric.fits(found)]
+        if not able:
+            raise without_columns(suite, names, [score.metric for score in members])
+        if suite in families.TIERS and len(able) < len(members):
+            left_out[suite] = [lacking(one.name, one.metric, found) for one in members if not one.metric.fits(found)]
+        scores += [score for score in able if score.name not in asked]
+    for read in [parse(spec, common) for score in scores for spec in score.metric.reads(score.options)]:
+        if read.name not in {score.name for score in scores}:
+            scores.append(_embedding(read, found, embedding))
     for score in scores:
-        _check_columns(score, names, found)
+        check_columns(score.name, score.metric, names, found)
     resolve(names, columns, schema, {column for score in scores for column in score.metric.needs})
-    twice = {score.name for score in scores if [s.name for s in scores].count(score.name) > 1}
-    if twice:
-        raise OptionError(f"metrics requested twice: {', '.join(sorted(twice))}")
+    _check_distinct(scores)
     clash = [score.name for score in scores if score.name in keep]
     if clash:
         raise OptionError(f"cannot keep the column {clash[0]!r}: a metric has the same name; rename the column")
-    planned = Plan(tuple(scores), found, tuple(keep), common=common)
+    lists_as_text = text_lists(names, found, lists)
+    planned = Plan(tuple(scores), found, tuple(keep), common=common, left_out=left_out, lists=lists_as_text)
     check_kept(planned)
     said = {*(columns or ()), *SCHEMAS.get(schema or "", ())}
     others = {name: over for name, over in passed_over(names, planned.used).items() if name not in said}
     return replace(planned, passed_over=others)
+
+
+def _check_distinct(scores: Sequence[Score]) -> None:
+    """Raise ``OptionError`` if two scores have the same name."""
+    specs = {score.name: [one.spec for one in scores if one.name == score.name] for score in scores}
+    for name, several in specs.items():
+        if len(set(several)) > 1:
+            raise OptionError(f"two metrics have the name {name!r}: {' and '.join(several)}; give each another name")
+    twice = sorted(name for name, several in specs.items() if len(several) > 1)
+    if twice:
+        raise OptionError(f"metrics requested twice: {', '.join(twice)}")
+
+
+def text_lists(names: Sequence[str], found: Mapping[str, str], lists: Sequence[str] | str) -> tuple[str, ...]:
+    """The columns of texts that are lists; raises ``UnknownNameError`` or ``OptionError`` for any other column."""
+    columns = tuple(dict.fromkeys(listed(lists)))
+    fitting = [column for column in COLUMNS if COLUMNS[column].kind == "texts"]
+    for name in columns:
+        if name not in names:
+            raise UnknownNameError.of("column", name, names)
+        if not any(found.get(column) == name for column in fitting):
+            raise OptionError(Argument("lists", name), f": only the columns {' and '.join(fitting)} can hold lists")
+    return columns
 
 
 def keeping_counts(planned: Plan) -> Plan:
@@ -211,36 +276,12 @@ def check_kept(found: Plan) -> None:
         )
 
 
-def _able(
-    suite: str, names: list[str], found: Mapping[str, str], embedding: Mapping[str, Any], common: Mapping[str, Any]
-) -> list[Score]:
-    """The usual scores of a suite whose columns exist."""
-    usual = [Score(m.name, m, m.options(_those_of(m, common))) for m in families.suite(suite) if m.level == "row"]
-    usual = [_embedding(score, found, embedding) for score in usual]
-    able = [score for score in usual if score.metric.fits(found)]
-    if not able:
-        some = "no metric" if suite in ("core", "all") else f"no metric of the suite {suite!r}"
-        raise ColumnError(f"{some} can be computed from the columns {quoted(names)}")
-    return able
-
-
-def _check_columns(score: Score, names: list[str], found: Mapping[str, str]) -> None:
-    """Raise ``ColumnError`` for a missing column that a score needs, with the ways to provide it."""
-    for column in score.metric.required:
-        if column in found:
-            continue
-        aliases = ", ".join(COLUMNS[column].aliases)
-        also = f" (or {aliases})" if aliases else ""
-        ways: list[object] = ["set its name with ", Argument("columns", {column: ...})]
-        if from_text(score.metric, found) is not score.metric:
-            ways += [", or compute it from the text with ", Argument("embedder", "wordllama")]
-        raise ColumnError(f"{score.name} needs the column {column!r}{also}; the table has: {quoted(names)}; ", *ways)
-    either = score.metric.rows.either
-    if either is not None and not either.met_by(found):
-        way = Argument("columns", {either.sets[0][0]: ...})
-        raise ColumnError(
-            f"{score.name} needs the column {either}; the table has: {quoted(names)}; set its name with ", way
-        )
+def _of_suite(suite: str, common: Mapping[str, Any]) -> list[Score]:
+    """The scores of a suite: all that a tier lists, or the usual row metrics of families."""
+    if suite in families.TIERS:
+        return [parse(spec, common) for spec in families.TIERS[suite]]
+    row = [metric for metric in families.suite(suite) if metric.level == "row"]
+    return [Score(one.name, one, one.options(_those_of(one, common)), one.name) for one in row]
 
 
 def _embedding(score: Score, found: Mapping[str, str], given: Mapping[str, Any]) -> Score:
@@ -249,4 +290,4 @@ def _embedding(score: Score, found: Mapping[str, str], given: Mapping[str, Any])
     if "embedder" not in metric.defaults:
         return score
     own = {name: value for name, value in score.options.items() if value}
-    return Score(score.name, metric, {**metric.defaults, **given, **own})
+    return replace(score, metric=metric, options={**metric.defaults, **given, **own})

@@ -13,11 +13,16 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 
 from fastmetrics.core.batch_sizes import SIZES
+from fastmetrics.core.column_kinds import is_text
 from fastmetrics.core.corpus_counts import counts_array, metadata
+from fastmetrics.core.input_columns import COLUMNS
+from fastmetrics.core.text_lists import as_text_lists, look_like_lists
 from fastmetrics.declaration.batch import Batch
+from fastmetrics.declaration.cautions import LISTS
 from fastmetrics.declaration.kept_rows import where_present
 from fastmetrics.plan.plan import Plan
 from fastmetrics.stats.fingerprint import fingerprint, is_hashable
@@ -40,7 +45,22 @@ def fit(plan: Plan, read: Callable[[], Iterable[pa.RecordBatch]]) -> Plan:
 
 def rows_of(batch: pa.RecordBatch, plan: Plan, make: Any = Batch, words: Wordbook | None = None) -> Batch:
     """The columns of a record batch that a plan needs, under their canonical names."""
-    return make({column: batch.column(name) for column, name in plan.used.items()}, plan.shared, words)
+    columns = {column: batch.column(name) for column, name in plan.used.items()}
+    for column, name in plan.used.items():
+        if name in plan.lists:
+            columns[column] = as_text_lists(columns[column], name)
+    return make(columns, plan.shared, words)
+
+
+def listed_texts(rows: Batch, used: Mapping[str, str]) -> dict[str, list[int]]:
+    """The counts of rows whose text is a list of texts, in the columns that may hold lists, for a caution."""
+    counts = {}
+    for column, name in used.items():
+        if column in COLUMNS and COLUMNS[column].kind == "texts" and is_text(rows.columns[column].type):
+            lists = look_like_lists(rows.columns[column], rows.text(column))
+            if lists is not None:
+                counts[f"{LISTS}{name}"] = [int(np.count_nonzero(lists))] * 2
+    return counts
 
 
 def score_batch(
@@ -61,7 +81,7 @@ def score_batch(
     arrays = [batch.column(name) for name in plan.keep]
     counts: dict[str, list[int]] = {}
     kept: dict[str, pa.Array] = {}
-    cautions: dict[str, list[int]] = {}
+    cautions = listed_texts(rows, plan.used)
     for score in plan.scores:
         with watch(score.name):
             caution_counts = score.metric.cautioned(rows, score.options)

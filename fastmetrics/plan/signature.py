@@ -12,6 +12,7 @@ from typing import Any
 from fastmetrics.core.version import __version__
 from fastmetrics.declaration.metric import Metric
 from fastmetrics.metrics.shared.cited_support import embedder_of
+from fastmetrics.plan.declared import KEY, to_store
 from fastmetrics.plan.plan import Plan, Score
 
 
@@ -24,8 +25,10 @@ def signature(planned: Plan) -> dict[str, Any]:
         "columns": planned.used,
         **({"passed_over": dict(planned.passed_over)} if planned.passed_over else {}),
         "keep": list(planned.keep),
+        **({"lists": list(planned.lists)} if planned.lists else {}),
         **({"keep_counts": True} if planned.keep_counts else {}),
         **({"options": dict(planned.common)} if planned.common else {}),
+        **({KEY: declarations} if (declarations := to_store(planned)) else {}),
     }
 
 

@@ -18,6 +18,7 @@ class Asked:
     judged: Any
     usage: Any
     vectors: Any
+    vectors_column: str | None
     runs: str | Path | None
     by: Sequence[str]
     allow_differences: bool

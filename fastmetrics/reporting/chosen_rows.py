@@ -54,7 +54,7 @@ def _strata(
 ) -> tuple[list[Stratum], dict[int, dict[str, Any]]]:
     """The strata, and the texts that were read to find them."""
     pairs = [(one.a, one.b) for one in paired or () if one.agreement < 1]
-    found = strata(rows.names, rows.main.values, rows.before, declared_better(rows.names), pairs)
+    found = strata(rows.names, rows.main.values, rows.before, declared_better(rows.names, rows.main.declared), pairs)
     pool = _hallucinating(rows)
     looked = pool if asked.folder else list(dict.fromkeys([*candidates(found, rows.n), *pool]))
     texts = row_texts(rows.main, rows.ids, looked, asked.texts, seen) if looked or seen else []

@@ -13,6 +13,7 @@ import pyarrow as pa
 from fastmetrics.core.corpus_counts import counts_column
 from fastmetrics.core.input_columns import resolve
 from fastmetrics.errors import ColumnError
+from fastmetrics.plan.declared import Stored
 from fastmetrics.reporting.all_rows import RowFiles
 from fastmetrics.reporting.asked import Asked
 from fastmetrics.reporting.chosen_rows import chosen_rows, short, strata_of_all
@@ -73,8 +74,8 @@ def collect(scores: Any, asked: Asked) -> Collected:
         "n_metrics": len(summary.metrics) + len(summary.corpus),
         "n_systems": len(read.systems),
         "primary": _primary(read.summaries),
-        "metrics": _lines(summary, drawn),
-        "figures": _named_figures(summary),
+        "metrics": _lines(summary, drawn, read.main.declared),
+        "figures": _named_figures(summary, read.main.declared),
         "beside": SideBySide(read.summaries).grids()[0] if len(read.summaries) > 1 else None,
         "notes": [visible(note) for note in [*summary.remarks(), *read.notes]],
         "segmented": heat_of_means(_means(read.main, names, asked)) if asked.by and len(read.systems) == 1 else None,
@@ -87,7 +88,7 @@ def collect(scores: Any, asked: Asked) -> Collected:
         "every_row": shown.page is not None,
         "signature": [(visible(run.name), _signature(run)) for run in read.systems],
     }
-    better = declared_better(names)
+    better = declared_better(names, read.main.declared)
     data = {
         "metrics": [{"name": visible(name), "better": better.get(name)} for name in names],
         "histograms": [
@@ -196,8 +197,7 @@ def _trends(asked: Asked, names: Sequence[str], base: Summary | None, charts: Ch
     shown = [figure.partition(".")[0] for figures in PRIMARY.values() for figure in figures]
     known = {name for run in list_runs(str(asked.runs)).to_pylist() for name in run["metrics"]}
     first = sorted([name for name in names if name in known] or names, key=lambda name: name not in shown)[:_TRENDS]
-    few: dict[str, Any] = {"bootstrap": 500, "seed": asked.seed, "threads": asked.threads}
-    found = [trend(str(asked.runs), name, **few) for name in first]
+    found = [trend(str(asked.runs), name, seed=asked.seed, threads=asked.threads) for name in first]
     selected = []
     for one in found:
         lines = {key: [getattr(point, key) for point in one] for key in ("mean", "low", "high")}
@@ -228,16 +228,16 @@ def _primary(summaries: Mapping[str, Summary]) -> Any:
         table = primary_of(summaries)
     except ColumnError:  # no column is a primary score
         return None
-    return {"grid": table.grids()[0], "notes": [" ".join(table.remarks())]}
+    return {"grids": table.grids(), "notes": [" ".join(table.remarks())]}
 
 
-def _lines(summary: Summary, drawn: Mapping[str, Any]) -> list[dict[str, Any]]:
-    better = declared_better(summary.metrics)
+def _lines(summary: Summary, drawn: Mapping[str, Any], stored: Stored) -> list[dict[str, Any]]:
+    better = declared_better(summary.metrics, stored)
     return [
         {
             "name": visible(name),
             "figures": one,
-            "reading": reading(name, one.mean),
+            "reading": reading(name, one.mean, stored),
             "better": better.get(name),
             "counts": list(drawn[name].counts) if name in drawn and drawn[name].n else None,
         }
@@ -245,10 +245,10 @@ def _lines(summary: Summary, drawn: Mapping[str, Any]) -> list[dict[str, Any]]:
     ]
 
 
-def _named_figures(summary: Summary) -> list[tuple[str, float, str | None]]:
-    plain = {f"{name}.{key}" for name in summary.metrics for key in ("mean", "std", "min", "max")}
+def _named_figures(summary: Summary, stored: Stored) -> list[tuple[str, str, float, str | None]]:
     return [
-        (visible(name), value, reading(name, value)) for name, value in summary.figures.items() if name not in plain
+        (visible(name), visible(of), value, reading((of or name).removesuffix(".mean"), value, stored))
+        for name, value, of in summary.further
     ]
 
 

@@ -12,6 +12,7 @@ from fastmetrics.reporting.heat_map import HeatMap, heat_of_changes
 from fastmetrics.reporting.plain_text import visible
 from fastmetrics.reporting.readings import turn
 from fastmetrics.results.comparison import compare
+from fastmetrics.results.comparison_cells import bounds, signed
 from fastmetrics.results.comparison_result import Comparison
 from fastmetrics.results.score_runs import ScoreRun
 
@@ -52,7 +53,6 @@ def compared(systems: Sequence[ScoreRun], asked: Any) -> Against:
         list(systems),
         by=[[name] for name in asked.by] or None,
         tests="t" if large else "fisher",
-        interval="t" if large else "percentile",
         allow_differences=asked.allow_differences,
         seed=asked.seed,
         threads=asked.threads,
@@ -78,8 +78,8 @@ def _difference(found: Comparison, one: Any) -> Difference:
     cells = (
         number(one.mean_baseline),
         number(one.mean_other),
-        _signed(one.delta),
-        "–" if math.isnan(one.low) else f"[{_signed(one.low)}, {_signed(one.high)}]",
+        signed(one.delta),
+        bounds(one.low, one.high),
         number(one.p_corrected),
         number(one.n_paired),
         number(one.n_only_baseline),
@@ -95,7 +95,3 @@ def _difference(found: Comparison, one: Any) -> Difference:
     seen = "same" if verdict == "–" else turn(found.better[one.metric], one.delta)
     pair = f"{visible(one.baseline)} → {visible(one.other)}" if len(found.systems) > 2 else ""
     return Difference(visible(one.metric), pair, cells, verdict, seen, drawn)
-
-
-def _signed(value: float) -> str:
-    return "–" if math.isnan(value) else ("+" if value > 0 else "") + number(value)

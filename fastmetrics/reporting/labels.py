@@ -68,6 +68,7 @@ _WORDS = {
     "metrics": ("metrics", "метрик"),
     "systems": ("systems", "систем"),
     "primary": ("Primary table", "Главная таблица"),
+    "appendix": ("Appendix of the primary table", "Приложение к главной таблице"),
     "run": ("run", "запуск"),
     "every_metric": ("Every metric", "Все метрики"),
     "metric": ("metric", "метрика"),
@@ -92,6 +93,7 @@ _WORDS = {
     "figures": ("Figures of the whole table", "Показатели всей таблицы"),
     "figure": ("figure", "показатель"),
     "value": ("value", "значение"),
+    "statistic": ("statistic", "статистика"),
     "notes": ("Notes", "Замечания"),
     "readings_note": (
         "Readings are S2's bands, a help to the eye and never a truth. Means are of the rows that have a score; the "

@@ -11,12 +11,12 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from fastmetrics.core.arrays import Floats, Ints
+from fastmetrics.core.columns import as_numbers
 from fastmetrics.core.input_columns import resolve
 from fastmetrics.errors import ColumnError
 from fastmetrics.reporting.asked import Asked
 from fastmetrics.reporting.row_texts import cut, row_texts
 from fastmetrics.results.score_runs import ScoreRun
-from fastmetrics.stats.human_labels import numbers
 
 _LABEL = 300
 """Maximum characters of a displayed id."""
@@ -65,14 +65,14 @@ class PairedRows:
 
     def part(self, name: str, start: int, stop: int) -> Floats:
         """The scores of the rows from ``start`` to ``stop``."""
-        return numbers(self.main.read([name]).column(0).slice(start, stop - start))
+        return as_numbers(self.main.read([name]).column(0).slice(start, stop - start))
 
     def part_before(self, name: str, start: int, stop: int) -> Floats:
         """The baseline's scores of these rows, NaN if missing."""
         if self.base is None or self.partner is None or name not in self.base.scores:
             return np.full(stop - start, np.nan)
         places = self.partner[start:stop]
-        return numbers(self.base.read([name]).column(0).take(pa.array(places, mask=places < 0)))
+        return as_numbers(self.base.read([name]).column(0).take(pa.array(places, mask=places < 0)))
 
     def label(self, row: int) -> str:
         """The label of a row: its id, or its number."""

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from fastmetrics.core.columns import as_array
 from fastmetrics.errors import InputError, MissingExtraError, OptionError
 from fastmetrics.errors.messages import Argument
 from fastmetrics.reporting.heat_map import HeatMap, heat_of_changes, heat_of_means
@@ -54,7 +55,7 @@ _SETTINGS = {
 }
 
 
-def plot(found: Any, path: str | Path, *, color: Sequence[Any] | None = None, overwrite: bool = False) -> None:
+def plot(found: Any, path: str | Path, *, color: Any = None, overwrite: bool = False) -> None:
     """Draw a result as a chart into ``path``, an SVG or PNG file by its suffix.
 
     ``found`` is what one of these returns:
@@ -64,7 +65,7 @@ def plot(found: Any, path: str | Path, *, color: Sequence[Any] | None = None, ov
     - ``summarize_by``: the means with their intervals, or, with segments, a heat map of them;
     - ``trend``: the mean over runs, with its intervals;
     - ``cache_hit_rate``: the hit rate and the share of wrong hits over τ;
-    - ``project``: the points, coloured by ``color``, numbers or categories, one a row.
+    - ``project``: the points, coloured by the column ``color``, numbers or categories, one a row.
 
     Of many metrics the first 16 are drawn.  The same result gives the same bytes of SVG with one version of matplotlib,
     and SVG keeps its text as text.  Needs the extra ``plot``.
@@ -217,7 +218,7 @@ def _cache(figure: Any, found: CacheHits) -> None:
     axes.legend(frameon=False)
 
 
-def _points(figure: Any, found: Points, color: Sequence[Any] | None) -> None:
+def _points(figure: Any, found: Points, color: Any) -> None:
     if color is not None and len(color) != found.rows:
         raise OptionError(Argument("color"), f": expected one a row, {found.rows:,}, got {len(color):,}")
     figure.set_size_inches(6.0, 5.0)
@@ -240,15 +241,16 @@ def _points(figure: Any, found: Points, color: Sequence[Any] | None) -> None:
 _Style = Callable[[Any], Mapping[str, Any]]
 
 
-def _groups(found: Points, color: Sequence[Any] | None) -> list[tuple[str | None, Any, _Style]]:
+def _groups(found: Points, color: Any) -> list[tuple[str | None, Any, _Style]]:
     """The rows of each colour, with the name of their category, and their drawing style."""
     every = np.ones(found.rows, np.bool_)
     if color is None:
         return [(None, every, lambda _: {"color": _PALETTE[0]})]
-    given = [None if isinstance(one, float) and math.isnan(one) else one for one in color]
+    values = as_array(color, "color").to_pylist()
+    given = [None if isinstance(one, float) and math.isnan(one) else one for one in values]
     if all(one is None or (isinstance(one, int | float) and not isinstance(one, bool)) for one in given):
-        values = np.array([math.nan if one is None else float(one) for one in given])
-        return [(None, every, lambda shown: {"c": values[shown], "cmap": "viridis"})]
+        shades = np.array([math.nan if one is None else float(one) for one in given])
+        return [(None, every, lambda shown: {"c": shades[shown], "cmap": "viridis"})]
     names = np.array([_said("none" if one is None else one) for one in given])
     kinds, counts = np.unique(names, return_counts=True)
     first = [str(kinds[at]) for at in np.argsort(-counts, kind="stable")[: _CATEGORIES - 1]]

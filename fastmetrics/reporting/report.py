@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -18,6 +18,7 @@ from fastmetrics.reporting.collected import Collected, collect
 from fastmetrics.reporting.labels import LANGUAGES, labels
 from fastmetrics.reporting.page import chart_library, rendered
 from fastmetrics.reporting.plain_text import visible
+from fastmetrics.results.score_runs import are_several
 from fastmetrics.tables.output.whole_folder import whole_folder
 from fastmetrics.tables.output.write_table import check_free, write_page
 from fastmetrics.tables.remote.addresses import as_local, shown
@@ -52,6 +53,7 @@ def report(
     judged: Any = None,
     usage: Any = None,
     vectors: Any = None,
+    vectors_column: str | None = None,
     runs: str | Path | None = None,
     rows: str = "sample",
     by: Sequence[str] | str | None = None,
@@ -73,13 +75,13 @@ def report(
     Optional pages: ``judged`` (output of ``judge``) adds the judges; ``runs`` (a folder of outputs) adds the first
     metrics over these runs; ``usage`` (results of ``usage``, ``topics``, ``ux`` and ``domain``, or the JSON that these
     commands write, one or several) adds log analysis; ``vectors`` (a file or table of vectors with ids, or one vector
-    per row) adds their first two principal components.
+    per row) adds their first two principal components; ``vectors_column`` names the column where a table has several.
 
     Figures cover all rows.  Texts are shown for a sample of up to 3.6 MB: for each metric the worst, best and median
     rows, the rows that fell or rose most against the baseline, and rows where metrics disagree; the page states the
     size of each sample.  The page is self-contained, sends no request and opens from a file.  With ``rows="all"`` the
     output is a folder with ``report.html`` and files of all rows, which the page loads when needed to sort and filter
-    by any score.  From 100,000 rows on, p-values and intervals are those of the paired t-test.
+    by any score.  From 100,000 rows on, p values are those of the paired t-test.
 
     >>> import fastmetrics as fm
     >>> import tempfile, pathlib
@@ -98,8 +100,12 @@ def report(
     argument("allow_differences", allow_differences, Flag())
     argument("seed", seed, Seed)
     cores(threads)
-    if baseline_texts is not None and baseline is None:
-        raise OptionError(Argument("baseline_texts"), " goes with ", Argument("baseline"))
+    for name, value, needed, present in (
+        ("baseline_texts", baseline_texts, "baseline", baseline),
+        ("vectors_column", vectors_column, "vectors", vectors),
+    ):
+        if value is not None and present is None:
+            raise OptionError(Argument(name), " goes with ", Argument(needed))
     where = as_local(output)
     check_free(where, overwrite)
     library = chart_library()
@@ -110,6 +116,7 @@ def report(
         judged,
         usage,
         vectors,
+        vectors_column,
         runs,
         listed(by),
         allow_differences,
@@ -117,9 +124,7 @@ def report(
         threads,
         None,
     )
-    several = isinstance(scores, Sequence) and not isinstance(scores, str | bytes)
-    several = (several and not _is_rows(scores)) or _is_named(scores)
-    given = scores if several else [scores]
+    given = scores if are_several(scores) else [scores]
 
     def page(found: Collected) -> str:
         words = labels(language)
@@ -137,22 +142,3 @@ def report(
     made = page(found)
     write_page(output, made, overwrite=overwrite)
     return Report(shown(where), found.n_rows, found.n_shown, len(made.encode()) - weight, weight)
-
-
-def _is_rows(scores: Sequence[Any]) -> bool:
-    """Whether a list is one table of rows instead of several runs: its items map names to single values."""
-    return bool(scores) and isinstance(scores[0], Mapping) and not _is_table(scores[0])
-
-
-def _is_table(value: Mapping[Any, Any]) -> bool:
-    return any(hasattr(one, "__len__") and not isinstance(one, str | bytes) for one in value.values())
-
-
-def _is_named(scores: Any) -> bool:
-    """Whether a mapping contains runs by name instead of columns: one of its values is a path or a table."""
-    if not isinstance(scores, Mapping):
-        return False
-    return any(
-        isinstance(one, str | Path | Mapping) or hasattr(one, "schema") or hasattr(one, "columns")
-        for one in scores.values()
-    )

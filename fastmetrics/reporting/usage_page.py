@@ -17,8 +17,8 @@ from fastmetrics.reporting.line_chart import Charts, LineChart
 from fastmetrics.reporting.plain_text import visible
 from fastmetrics.reporting.row_texts import cut
 from fastmetrics.tables.input_files import reading
-from fastmetrics.tables.output.targets import read_small
 from fastmetrics.tables.remote.addresses import as_local, last_name, shown
+from fastmetrics.tables.remote.small_files import read_small
 from fastmetrics.usage.cache_hits import CacheHits
 from fastmetrics.usage.chunk_use import ChunkUse
 from fastmetrics.usage.domain_result import Domain

@@ -14,7 +14,8 @@ import pyarrow.compute as pc
 
 from fastmetrics.core.arrays import Ints
 from fastmetrics.core.input_columns import resolve
-from fastmetrics.errors import ColumnError, InputError
+from fastmetrics.errors import InputError, OptionError
+from fastmetrics.errors.messages import Argument
 from fastmetrics.reporting.asked import Asked
 from fastmetrics.reporting.chosen_rows import short
 from fastmetrics.reporting.paired_rows import PairedRows
@@ -22,12 +23,14 @@ from fastmetrics.reporting.plain_text import visible
 from fastmetrics.reporting.row_texts import row_texts
 from fastmetrics.vectors.arrays import Vectors
 from fastmetrics.vectors.projection import pca
+from fastmetrics.vectors.vector_columns import vector_column
 from fastmetrics.vectors.vector_files import VectorFiles, read_vectors
 
 POINTS = 2_000
 """Maximum number of points, evenly spaced in the table."""
 _METRICS = 30
 """Maximum number of metrics for the colours: the first ones."""
+_OPTION = "vectors_column"
 _TEXT = 160
 """Maximum characters of a point's text."""
 
@@ -53,7 +56,7 @@ def vectors_page(rows: PairedRows, asked: Asked) -> VectorsPage:
 
     Raises ``InputError`` if they share no id, or if the numbers of vectors and rows differ.
     """
-    held = _read(asked.vectors)
+    held = _read(asked.vectors, asked.vectors_column)
     places = _places(rows, held)
     found = pca(Vectors.of_files(held), 2, threads=asked.threads)
     met = np.flatnonzero(places >= 0)
@@ -73,17 +76,19 @@ def vectors_page(rows: PairedRows, asked: Asked) -> VectorsPage:
     return VectorsPage(len(met), rows.n - len(met), (first, second), points)
 
 
-def _read(vectors: Any) -> VectorFiles:
+def _read(vectors: Any, column: str | None) -> VectorFiles:
     if isinstance(vectors, str | os.PathLike):
-        return read_vectors(Path(vectors) if isinstance(vectors, os.PathLike) else vectors)
-    if isinstance(vectors, pa.Table):
+        found = read_vectors(Path(vectors) if isinstance(vectors, os.PathLike) else vectors, column, _OPTION)
+    elif isinstance(vectors, pa.Table):
+        chosen = vector_column(vectors.schema, column, _OPTION)
         named = resolve(vectors.column_names, needed={"id"}).get("id")
-        columns = [name for name in vectors.column_names if name != named]
-        if len(columns) != 1:
-            raise ColumnError(f"expected one column of vectors beside the ids, found {', '.join(columns) or 'none'}")
         ids = None if named is None else vectors[named].combine_chunks()
-        return VectorFiles("vectors", [], vectors[columns[0]], ids)
-    return VectorFiles("vectors", [np.asarray(vectors)])
+        found = VectorFiles("vectors", [], vectors[chosen], ids)
+    else:
+        found = VectorFiles("vectors", [np.asarray(vectors)])
+    if column is not None and found.column is None:
+        raise OptionError(Argument(_OPTION, column), f": {visible(found.name)} is an array, which has no columns")
+    return found
 
 
 def _places(rows: PairedRows, held: VectorFiles) -> Ints:

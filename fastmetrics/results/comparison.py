@@ -5,31 +5,37 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import Any, cast, get_args
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from fastmetrics.core.allowed_values import Choice, Real, Seed, Whole, argument
+from fastmetrics.core.allowed_values import Choice, argument
 from fastmetrics.core.arrays import Ints
 from fastmetrics.core.corpus_counts import counts_column
+from fastmetrics.core.missing_queries import MissingQueries
 from fastmetrics.core.name_lists import listed
-from fastmetrics.core.threads import cores
-from fastmetrics.declaration.metric import Better, Side
+from fastmetrics.core.precision import rounding_error
+from fastmetrics.declaration.metric import Better
 from fastmetrics.errors import ColumnError, OptionError, UnknownNameError
 from fastmetrics.errors.messages import Argument
-from fastmetrics.metrics import lookup
 from fastmetrics.plan.corpus_values import many_values
-from fastmetrics.results.compared_cell import Cell, HowToCompare
-from fastmetrics.results.comparison_result import Compared, Comparison, Ranking
+from fastmetrics.results.compared_cell import Cell
+from fastmetrics.results.compared_pair import Compared, Ranking
+from fastmetrics.results.comparison_result import Comparison
 from fastmetrics.results.counted_cell import CountedCell
-from fastmetrics.results.declared_metrics import declared_better
-from fastmetrics.results.pairing import PairedRuns, check_settings, pair_runs
-from fastmetrics.results.score_runs import ScoreRun, open_run, open_runs, shared_metrics
+from fastmetrics.results.declared_metrics import declared_bounds, directions
+from fastmetrics.results.how_to_compare import check_unpaired, how_to_compare, sequential_way
+from fastmetrics.results.pairing import PairedRuns, check_settings, pair_runs, unpaired_runs
+from fastmetrics.results.read_table import read
+from fastmetrics.results.repeat_variance import repeat_parts
+from fastmetrics.results.score_runs import ScoreRun, open_run, open_runs
 from fastmetrics.results.segments import Segment, cluster_numbers, segments_of
+from fastmetrics.results.shared_metrics import first_declared, shared_metrics
+from fastmetrics.results.unpaired_cell import UnpairedCell
 from fastmetrics.stats.multiple_tests import CORRECTIONS, corrected
-from fastmetrics.stats.paired_tests import TESTS
 
 
 def compare(
@@ -39,15 +45,18 @@ def compare(
     metrics: Sequence[str] | str | None = None,
     by: Sequence[str] | str | Sequence[Sequence[str]] | None = None,
     cluster: str | None = None,
-    tests: Sequence[str] | str = "fisher",
+    tests: Sequence[str] | str | None = None,
     correction: str = "holm",
     resamples: int = 10_000,
     bootstrap: int = 2_000,
     confidence: float = 0.95,
-    interval: str = "percentile",
+    interval: str = "auto",
     system: str | None = None,
     on: str | None = None,
     by_position: bool = False,
+    unpaired: bool = False,
+    sequential: bool = False,
+    margin: float | None = None,
     segments: Any = None,
     better: Mapping[str, str] | None = None,
     allow_differences: bool = False,
@@ -61,11 +70,13 @@ def compare(
     default the id; with ``by_position=True``, row i is paired with row i.  All pairs of systems are compared, pairs
     with the ``baseline`` (by default the first run) first.
 
-    For each metric, over the n rows where both systems have a score: Δ = mean(other − baseline); its interval, from
-    ``bootstrap`` samples of rows (``interval="bca"`` corrects for bias and skewness; ``interval="t"`` is mean ± t·s/√n,
-    sufficient for many rows, without samples); d_z = mean/sd of the differences; rows won, tied and lost, by the
+    For each metric, over the n rows where both systems have a score: Δ = mean(other − baseline); its interval, of the
+    kind that holds its level for these data (:func:`fastmetrics.stats.mean_interval.mean_interval`), or by
+    ``interval``: Student's ``t``, or from ``bootstrap`` samples of rows, ``percentile``, ``bca`` or ``studentised``;
+    d_z = mean/sd of the differences; rows won, tied and lost, by the
     direction of the metric (as declared, or ``better={"name": "lower"}``; otherwise higher); the p of each of the
-    ``tests``; and ``detectable``, the smallest true difference that n such rows detect with power 0.8.  Rows with a
+    ``tests``; and ``detectable``, the smallest true difference that n such rows detect with power 0.8 at the corrected
+    level, the level divided by the number of comparisons.  Rows with a
     score of one system only are counted, and a note says where they could reverse Δ.
 
     ``tests``: ``fisher``, the randomisation test with ``resamples`` random sign patterns (all 2ⁿ up to 20 rows); ``t``,
@@ -79,6 +90,23 @@ def compare(
     rows, and p comes from approximate randomisation (the ``fisher`` test): rows are swapped between systems, and p = (1
     + #{|Δ*| ≥ |Δ|})/(1 + N), or the share of all patterns if there are no more than N.  Statistics of single rows (d_z,
     wins, ``detectable``, other tests, rankings) do not exist for them.
+
+    A run may have several answers to each question: rows with the same id, numbered by a column ``repeat``, or the same
+    number for every question.  The score of a question is then the mean of its answers' scores, and n counts questions.
+    ``repeats`` splits the variance of Δ: ω² between questions, which only more questions reduce, and σ²/K within
+    questions, which more answers K reduce.
+
+    ``sequential=True`` is for looking while rows still arrive: interval (``interval="sequential"``, a confidence
+    sequence) and p (the test ``sequential``) hold however often one looks and whenever one stops, for metrics with
+    declared bounds.  Rows count in the order of the files, so new rows must be appended.  The price is an interval
+    about half as wide again.
+
+    ``unpaired=True`` compares runs that share no rows as independent samples: Δ with Welch's interval, and the tests
+    ``permutation`` (the default: values are randomly assigned to the runs) and ``welch``.
+
+    ``margin`` is a difference that does not matter: a difference that is not significant is ``equivalent`` if two
+    one-sided t tests show that it lies within ±``margin``, and ``not worse`` if one shows that it is not worse by the
+    margin.
 
     ``by`` names columns whose values define segments: ``"language"``, ``["language", "length"]`` for each combination,
     ``[["language"], ["length"]]`` for one after the other.  They are columns that a run kept, or columns of the table
@@ -101,72 +129,82 @@ def compare(
 
     Sources: Smucker, Allan and Carterette 2007; Carterette 2012; Efron 1987; Holm 1979; Piepho 2004.
     """
-    how = _how(tests, resamples, bootstrap, confidence, interval, seed, threads)
-    if cluster is not None and not {"fisher", "t"} >= set(how.tests):
-        raise OptionError(Argument("cluster", cluster), " needs the tests fisher or t")
+    if sequential:
+        interval, tests = sequential_way(interval, tests, cluster, unpaired)
+    how = how_to_compare(tests, resamples, bootstrap, confidence, interval, seed, threads, margin, unpaired)
+    if cluster is not None and not {"fisher", "t", "welch"} >= set(how.tests):
+        fitting = "the test welch" if unpaired else "the tests fisher or t"
+        raise OptionError(Argument("cluster", cluster), f" needs {fitting}")
     argument("correction", correction, Choice(*CORRECTIONS))
     opened = baseline_first(open_runs(runs, system), baseline)
-    names = shared_metrics(opened, listed(metrics))
+    names = shared_metrics(opened, listed(metrics), counted=True)
     groupings = _groupings(by)
     beside = [name for grouping in groupings for name in grouping] + ([cluster] if cluster else [])
     names = names if metrics else [name for name in names if name not in (*beside, on)]
     counted = [name for name in names if name not in opened[0].scores]
     columns = [counts_column(name) if name in counted else name for name in names]
-    keys = [one for run in opened for one in (run.id_column, run.question_column, on) if one]
+    keys = [name for run in opened for name in (run.id_column, run.question_column, run.repeat_column, on) if name]
     held = [run.held([*columns, *keys, *beside]) for run in opened]
     notes = check_settings(held, names, allow_differences)
-    paired = pair_runs(held, on, by_position, allow_differences)
+    if unpaired:
+        check_unpaired(on, by_position, segments, counted)
+        paired = unpaired_runs(held)
+    else:
+        paired = pair_runs(held, on, by_position, allow_differences, repeats=True)
     side = None if segments is None else _side_table(paired, segments, on)
     clusters = None if cluster is None else cluster_numbers(cluster, _column(paired, cluster, side))
-    directions = _directions(names, better or {})
+    stored = first_declared(held)
+    ways = directions(names, stored, better or {})
+    bounds = declared_bounds(names, stored)
     parts = [Segment(None, np.arange(paired.n))]
     for grouping in groupings:
         parts += segments_of([(name, _column(paired, name, side)) for name in grouping])
+    if "sequential" in (interval, *how.tests):
+        parts = [replace(part, rows=part.rows[np.argsort(paired.arrival[part.rows], kind="stable")]) for part in parts]
+    if correction != "none":
+        pairs = len(held) * (len(held) - 1) // 2
+        how = replace(how, family=max(1, len(names) * len(parts) * pairs))
     found: list[Compared] = []
     rankings: list[Ranking] = []
     systems = [run.name for run in held]
     for name in names:
-        for cell in _cells(paired, name, name in counted, directions[name], parts, clusters):
+        for cell in _cells(paired, name, name in counted, ways[name], bounds.get(name), parts, clusters, unpaired):
             found += cell.compared(systems, how)
             if len(held) > 2 and isinstance(cell, Cell) and cell.segment is None:
                 rankings.append(cell.ranking(systems, how))
+    lacking = {run.name: queries for run in held if (queries := run.missing_queries) is not None}
     return Comparison(
         systems=systems,
         joined_by=paired.joined_by,
+        repeats=repeat_parts(paired, [name for name in names if name not in counted]),
         n_rows={run.name: int((rows >= 0).sum()) for run, rows in zip(held, paired.rows, strict=True)},
-        comparisons=_corrected(found, how.tests, correction),
+        comparisons=_corrected([_with_missing(one, lacking) for one in found], how.tests, correction),
         rankings=rankings,
-        better=directions,
-        bounds={name: None if name in counted else _bounds(name) for name in names},
+        better=ways,
+        bounds={name: None if name in counted else bounds.get(name) for name in names},
         correction=correction,
         confidence=confidence,
         cluster=cluster,
-        differences=[*notes, *paired.notes],
+        differences=[
+            *notes,
+            *paired.notes,
+            *_segment_notes(paired, groupings, side is None),
+            *(run.describe() for run in paired.repeated if run is not None),
+        ],
         counted=counted,
         interval=interval,
+        missing_queries=lacking,
+        margin=margin,
+        unpaired=unpaired,
     )
 
 
-def _how(
-    tests: Sequence[str] | str,
-    resamples: int,
-    bootstrap: int,
-    confidence: float,
-    interval: str,
-    seed: int,
-    threads: Any,
-) -> HowToCompare:
-    chosen = listed(tests)
-    for name in chosen:
-        if name not in TESTS:
-            raise UnknownNameError.of("test", name, TESTS)
-    argument("resamples", resamples, Whole(1, 100_000_000))
-    argument("bootstrap", bootstrap, Whole(1, 10_000_000))
-    argument("confidence", confidence, Real(0.0, 1.0, above=True, below=True))
-    argument("interval", interval, Choice("percentile", "bca", "t"))
-    argument("seed", seed, Seed)
-    cores(threads)
-    return HowToCompare(chosen or ["fisher"], resamples, bootstrap, confidence, interval, seed, threads)
+def _with_missing(one: Compared, lacking: Mapping[str, MissingQueries]) -> Compared:
+    """The comparison with the numbers of judged queries that its runs lack."""
+    if one.segment is not None or not lacking:
+        return one
+    first, second = (lacking[name].count if name in lacking else None for name in (one.baseline, one.other))
+    return replace(one, n_missing_baseline=first, n_missing_other=second)
 
 
 def baseline_first(runs: list[ScoreRun], baseline: str | None) -> list[ScoreRun]:
@@ -180,18 +218,40 @@ def baseline_first(runs: list[ScoreRun], baseline: str | None) -> list[ScoreRun]
 
 
 def _cells(
-    paired: PairedRuns, name: str, counted: bool, better: Better, parts: Sequence[Segment], clusters: Ints | None
-) -> Iterator[Cell | CountedCell]:
+    paired: PairedRuns,
+    name: str,
+    counted: bool,
+    better: Better,
+    bounds: tuple[float, float] | None,
+    parts: Sequence[Segment],
+    clusters: Ints | None,
+    unpaired: bool,
+) -> Iterator[Cell | CountedCell | UnpairedCell]:
     """One cell per segment of a metric, from its scores or from the counts of rows."""
     counts, has = paired.counts(name) if counted else (None, None)
     scores = np.stack([np.zeros(0) if counted else paired.scores(at, name) for at in range(len(paired.runs))])
     for part in parts:
         some = None if clusters is None else clusters[part.rows]
         if counts is None or has is None:
-            yield Cell(name, part.name, better, scores[:, part.rows], some)
+            rows = (name, part.name, better, scores[:, part.rows], some, bounds)
+            yield UnpairedCell(*rows) if unpaired else Cell(*rows, rounding_error(paired.precision(name)))
         else:
-            formula = partial(many_values, name)
-            yield CountedCell(name, part.name, counts[:, part.rows], has[:, part.rows], formula, some)
+            formula = partial(many_values, paired.runs[0].spec(name))
+            yield CountedCell(name, part.name, counts[:, part.rows], has[:, part.rows], formula, some, bounds)
+
+
+def _segment_notes(paired: PairedRuns, groupings: Sequence[Sequence[str]], own: bool) -> list[str]:
+    """Notes on segments by a score, and on columns of segments in which the runs differ."""
+    notes = []
+    for name in dict.fromkeys(column for grouping in groupings for column in grouping):
+        scored = [run.name for run in paired.runs if name in run.scores]
+        if scored:
+            notes.append(
+                f"segments by {name}, a score of {scored[0]}: rows chosen by one system's score regress to the mean: "
+                "the other system seems to gain where the score is low and to lose where it is high"
+            )
+        notes += paired.disagreements(name) if own else []
+    return notes
 
 
 def _groupings(by: Any) -> list[list[str]]:
@@ -203,7 +263,7 @@ def _groupings(by: Any) -> list[list[str]]:
 
 def _side_table(paired: PairedRuns, table: Any, on: str | None) -> tuple[ScoreRun, Ints]:
     """A table beside the runs, and its row for each question, or −1."""
-    side = open_run(table)
+    side = open_run(read(table, ()) if isinstance(table, str | Path) else table)  # a file without scores is no run
     if paired.ids is None:
         raise OptionError(Argument("segments"), " needs rows with ids; ", Argument("by_position"), " has none")
     key = on or side.id_column
@@ -220,26 +280,15 @@ def _column(paired: PairedRuns, name: str, side: tuple[ScoreRun, Ints] | None) -
     return table.column(name, "").take(pa.array(rows, mask=rows < 0))
 
 
-def _directions(names: Sequence[str], given: Mapping[str, str]) -> dict[str, Better]:
-    known: dict[str, Better] = {**dict.fromkeys(names), **declared_better(names)}
-    for name, direction in given.items():
-        if name not in names:
-            raise UnknownNameError.of("metric", name, names)
-        if direction not in get_args(Side):
-            raise OptionError(Argument("better", {name: direction}), ": expected higher or lower")
-        known[name] = cast(Side, direction)
-    return known
-
-
-def _bounds(name: str) -> tuple[float, float] | None:
-    declared = lookup(name.split("@", maxsplit=1)[0].split("(", maxsplit=1)[0])
-    return None if declared is None or declared.bounds is None else (declared.bounds[0], declared.bounds[1])
-
-
-def _corrected(found: Sequence[Compared], tests: Sequence[str], correction: str) -> list[Compared]:
-    """The comparisons with the p values of each test corrected together."""
-    better: dict[int, float] = {}
+def _corrected(cells: Sequence[Compared], tests: Sequence[str], correction: str) -> list[Compared]:
+    """The comparisons with the p values of each test corrected together, and so those of equivalence."""
+    compared = list(cells)
     for test in tests:
-        places = [place for place, one in enumerate(found) if one.test == test]
-        better |= dict(zip(places, corrected([found[place].p for place in places], correction), strict=True))
-    return [replace(one, p_corrected=better[place]) for place, one in enumerate(found)]
+        places = [place for place, cell in enumerate(compared) if cell.test == test]
+        for name, target in (("p", "p_corrected"), ("p_equivalent", "p_equivalent"), ("p_not_worse", "p_not_worse")):
+            values = [getattr(compared[place], name) for place in places]
+            if None not in values:
+                for place, p in zip(places, corrected(values, correction), strict=True):
+                    figures: dict[str, Any] = {target: p}
+                    compared[place] = replace(compared[place], **figures)
+    return compared

@@ -11,15 +11,23 @@ def latex_table(
     metrics: Sequence[str],
     means: Mapping[tuple[str, str], float],
     beaten: Mapping[tuple[str, str], Sequence[str]],
+    rows: Mapping[str, str],
+    notes: Sequence[str] = (),
 ) -> str:
-    """Means by (system, metric), with superscript letters of the systems that are significantly worse."""
+    """Means by (system, metric), with superscript letters of the systems that are significantly worse.
+
+    ``rows`` has the number of rows behind the means of each metric; notes come last.
+    """
     marks = dict(zip(systems, map(_mark, range(len(systems))), strict=True))
     lines = [f"\\begin{{tabular}}{{ll{'r' * len(metrics)}}}", "\\hline"]
     lines += [" & ".join(["", "System", *map(_escaped, metrics)]) + " \\\\", "\\hline"]
     for name in systems:
         cells = [_cell(means[name, one], [marks[other] for other in beaten.get((name, one), ())]) for one in metrics]
         lines.append(" & ".join([marks[name], _escaped(name), *cells]) + " \\\\")
-    return "\n".join([*lines, "\\hline", "\\end{tabular}"]) + "\n"
+    lines += ["\\hline", " & ".join(["", "$n$", *(_escaped(rows[metric]) for metric in metrics)]) + " \\\\"]
+    wide = f"\\multicolumn{{{2 + len(metrics)}}}{{l}}"
+    below = [f"{wide}{{\\footnotesize {_escaped(note)}}} \\\\" for note in notes]
+    return "\n".join([*lines, "\\hline", *below, "\\end{tabular}"]) + "\n"
 
 
 def _mark(place: int) -> str:

@@ -4,69 +4,23 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass, field, fields
 from typing import Any
 
 import pyarrow as pa
 
 from fastmetrics.core.display import Grid, Shown, number
+from fastmetrics.core.missing_queries import MissingQueries
 from fastmetrics.declaration.metric import Better
+from fastmetrics.results import comparison_cells as cells
+from fastmetrics.results.compared_pair import Compared, Ranking, least_rows
 from fastmetrics.results.comparison_latex import latex_table
+from fastmetrics.results.repeat_variance import RepeatParts, repeat_grid
 from fastmetrics.results.unpaired_rows import could_turn
+from fastmetrics.stats.interval_notes import MARK, interval_notes
 
 _FEW = 30
 _NOTED = 8
-
-
-@dataclass(frozen=True)
-class Compared:
-    """One metric of two systems over one segment (None: all rows), by one test."""
-
-    metric: str
-    baseline: str
-    other: str
-    segment: str | None
-    n_paired: int
-    """Rows where both have a score; all figures except the other counts use these rows."""
-    n_only_baseline: int
-    n_only_other: int
-    mean_baseline: float
-    mean_other: float
-    delta: float
-    """mean_other − mean_baseline."""
-    low: float
-    high: float
-    d_z: float
-    wins: int | None
-    ties: int | None
-    losses: int | None
-    test: str
-    p: float
-    p_corrected: float
-    detectable: float
-    all_baseline: float
-    """The mean over all rows where the baseline has a score."""
-    all_other: float
-
-    def to_dict(self) -> dict[str, Any]:
-        """The figures by name, except those of unpaired rows."""
-        return {name: value for name, value in asdict(self).items() if name not in ("all_baseline", "all_other")}
-
-
-@dataclass(frozen=True)
-class Ranking:
-    """The systems by one metric, best first, over the ``n`` rows where all have a score.
-
-    Systems with a common letter are not significantly different by the randomised Tukey HSD test; ``p`` has the p value
-    of each pair.
-    """
-
-    metric: str
-    n: int
-    systems: Sequence[str]
-    means: Sequence[float]
-    letters: Sequence[str]
-    p: Sequence[Sequence[float]]
 
 
 @dataclass(frozen=True)
@@ -88,8 +42,16 @@ class Comparison(Shown, Sequence[Compared]):
     """The differences in the settings of the runs."""
     counted: Sequence[str] = ()
     """The corpus metrics among the metrics."""
-    interval: str = "percentile"
-    """The kind of intervals."""
+    interval: str = "auto"
+    """The kind of intervals asked for."""
+    margin: float | None = None
+    """The difference that does not matter."""
+    unpaired: bool = False
+    """Whether the runs are independent samples that share no rows."""
+    repeats: Sequence[RepeatParts] = ()
+    """For runs with several answers to a question, the parts of the variance of each difference."""
+    missing_queries: Mapping[str, MissingQueries] = field(default_factory=dict)
+    """The judged queries that each evaluated run lacks, and the rule for them."""
 
     def __len__(self) -> int:
         return len(self.comparisons)
@@ -112,9 +74,14 @@ class Comparison(Shown, Sequence[Compared]):
         return 1 - self.confidence
 
     def verdict(self, one: Compared) -> str:
-        """``better``, ``worse`` (``higher``, ``lower`` without a declared direction) or ``–`` if not significant."""
+        """``better``, ``worse`` (``higher``, ``lower`` without a declared direction) or ``–`` if not significant.
+
+        With a margin, a difference that is not significant is ``equivalent`` if it is shown to lie within the margin,
+        or ``not worse`` if it is shown not to be worse by the margin.
+        """
         if math.isnan(one.p_corrected) or one.p_corrected > self.alpha or one.delta == 0:
-            return "–"
+            shown = (("equivalent", one.p_equivalent), ("not worse", one.p_not_worse))
+            return next((word for word, p in shown if p is not None and p <= self.alpha), "–")
         words = {"higher": ("better", "worse"), "lower": ("worse", "better"), None: ("higher", "lower")}
         return words[self.better[one.metric]][0 if one.delta > 0 else 1]
 
@@ -122,21 +89,29 @@ class Comparison(Shown, Sequence[Compared]):
     def notes(self) -> list[str]:
         """How rows were paired, missing scores that could reverse a difference, and the correction of p values."""
         counts = ", ".join(f"{name} {count:,}" for name, count in self.n_rows.items())
-        notes = [f"rows paired by {self.joined_by}: {counts}"]
+        notes = [f"{'independent rows' if self.unpaired else f'rows paired by {self.joined_by}'}: {counts}"]
+        notes += [f"{name}: {note}" for name, queries in self.missing_queries.items() for note in queries.notes]
         of = "" if self.cluster is None else f", clustered by {self.cluster!r}"
         how = {"holm": "corrected by Holm", "bh": "corrected by Benjamini and Hochberg", "none": "not corrected"}
         tests = ", ".join(dict.fromkeys(one.test for one in self.comparisons))
         family = len(self.comparisons) // max(1, len(tests.split(", ")))
-        notes.append(
-            f"{self.confidence * 100:g} % {'t' if self.interval == 't' else 'bootstrap'} intervals; p of {tests}, "
-            f"{how[self.correction]} over {family:,} comparison{'s' * (family != 1)}{of}"
+        notes += interval_notes(
+            ((one.metric, one.interval, one.interval_note) for one in self._once()), self.confidence, of
         )
-        turned = [text for one in self._once() if (text := could_turn(one, self.bounds.get(one.metric)))]
+        notes.append(f"p of {tests}, {how[self.correction]} over {family:,} comparison{'s' * (family != 1)}{of}")
+        if family > 1 and self.correction != "none":
+            notes.append("intervals hold each by itself, not all together; detectable is at the corrected level")
+        if self.margin is not None:
+            notes.append(
+                f"equivalent: Δ within ±{self.margin:g} by two one-sided tests; not worse: by less than {self.margin:g}"
+            )
+        paired = [] if self.unpaired else self._once()
+        turned = [text for one in paired if (text := could_turn(one, self.bounds.get(one.metric)))]
         notes += turned[:_NOTED]
         notes += [f"{len(turned) - _NOTED:,} more differences that unpaired rows could reverse"] * (
             len(turned) > _NOTED
         )
-        small = sum(one.segment is not None and one.n_paired < _FEW for one in self._once())
+        small = sum(one.segment is not None and least_rows(one) < _FEW for one in self._once())
         notes += [f"* fewer than {_FEW} rows: {small:,} segment{'s' * (small != 1)}"] if small else []
         odd = dict.fromkeys(one.metric for one in self._of_rows() if one.test == "mcnemar" and math.isnan(one.p))
         notes += [f"mcnemar needs scores of 0 and 1; not computed for {', '.join(odd)}"] if odd else []
@@ -144,7 +119,7 @@ class Comparison(Shown, Sequence[Compared]):
         notes += [f"assumed to be better when higher (no direction is declared): {', '.join(unsaid)}"] if unsaid else []
         if self.counted:
             notes.append(
-                f"computed from the counts of all rows, which are swapped for p and resampled for intervals: "
+                f"computed from the counts of all rows, which are swapped for p: "
                 f"{', '.join(self.counted)}; wins, d_z, ranking and other tests do not exist for them"
             )
         return [*notes, *self.differences]
@@ -154,20 +129,32 @@ class Comparison(Shown, Sequence[Compared]):
         return [one for one in self.comparisons if one.metric not in self.counted]
 
     def _once(self) -> list[Compared]:
-        """The comparisons without repeats that differ only in the test."""
-        return list({(one.metric, one.baseline, one.other, one.segment): one for one in self.comparisons}.values())
+        """The comparisons by the first test, whose verdicts tables of several tests show."""
+        first: dict[tuple[str, str, str, str | None], Compared] = {}
+        for one in self.comparisons:
+            first.setdefault((one.metric, one.baseline, one.other, one.segment), one)
+        return list(first.values())
 
     def to_dict(self) -> dict[str, Any]:
         """``{"comparisons": [{"metric", "baseline", …}], "rankings": […], "notes": […]}`` and the settings."""
         return {
-            "comparisons": [one.to_dict() for one in self.comparisons],
+            "comparisons": [self._row(one) for one in self.comparisons],
             "rankings": [asdict(one) for one in self.rankings],
+            **({"repeats": [asdict(parts) for parts in self.repeats]} if self.repeats else {}),
             "systems": list(self.systems),
             "correction": self.correction,
             "confidence": self.confidence,
+            "interval": self.interval,
+            "margin": self.margin,
+            "unpaired": self.unpaired,
             "joined_by": self.joined_by,
+            "missing_queries": {name: asdict(queries) for name, queries in self.missing_queries.items()},
             "notes": self.notes,
         }
+
+    def _row(self, one: Compared) -> dict[str, Any]:
+        """The figures of a comparison by name, with its verdict and the direction of the metric."""
+        return {**one.to_dict(), "verdict": self.verdict(one), "better": self.better[one.metric]}
 
     def to_arrow(self) -> pa.Table:
         """One row per comparison, with the columns of ``comparisons`` in the JSON."""
@@ -177,10 +164,12 @@ class Comparison(Shown, Sequence[Compared]):
             "int": pa.int64(),
             "int | None": pa.int64(),
             "float": pa.float64(),
+            "float | None": pa.float64(),
         }
         shown = [one for one in fields(Compared) if not one.name.startswith("all_")]
-        schema = pa.schema([(one.name, types[str(one.type)]) for one in shown])
-        return pa.Table.from_pylist([one.to_dict() for one in self.comparisons], schema)
+        added = [("verdict", pa.string()), ("better", pa.string())]
+        schema = pa.schema([*((one.name, types[str(one.type)]) for one in shown), *added])
+        return pa.Table.from_pylist([self._row(one) for one in self.comparisons], schema)
 
     def to_markdown(self) -> str:
         """The tables in GitHub's Markdown, and the notes as a list."""
@@ -188,10 +177,24 @@ class Comparison(Shown, Sequence[Compared]):
         return "\n\n".join([*tables, "\n".join(f"- {note}" for note in self.notes)]) + "\n"
 
     def to_latex(self) -> str:
-        """A table of means by system and metric, with superscript letters of significantly worse systems."""
+        """A table of means by system and metric, with superscript letters of significantly worse systems.
+
+        Means are over the rows that are compared: those where all systems have a score.  Their number is in the last
+        row, with a star if a system has other rows; of independent runs, each system's rows are its own.
+        """
         whole = [one for one in self._once() if one.segment is None]
-        means = {(one.baseline, one.metric): one.all_baseline for one in whole}
-        means |= {(one.other, one.metric): one.all_other for one in whole}
+        means: dict[tuple[str, str], float] = {}
+        rows: dict[str, str] = {}
+        for one in reversed(whole):
+            means |= {(one.baseline, one.metric): one.mean_baseline, (one.other, one.metric): one.mean_other}
+            alone = one.n_only_baseline + one.n_only_other
+            rows[one.metric] = cells.rows(one) + ("*" if alone and not self.unpaired else "")
+        for ranking in self.rankings:
+            means |= {
+                (system, ranking.metric): mean for system, mean in zip(ranking.systems, ranking.means, strict=True)
+            }
+            others = any(count != ranking.n for count in self.n_rows.values())
+            rows[ranking.metric] = number(ranking.n) + ("*" if others else "")
         beaten: dict[tuple[str, str], list[str]] = {}
         for one in whole:
             verdict = self.verdict(one)
@@ -199,19 +202,23 @@ class Comparison(Shown, Sequence[Compared]):
                 beaten.setdefault((one.other, one.metric), []).append(one.baseline)
             elif verdict in ("worse", "lower"):
                 beaten.setdefault((one.baseline, one.metric), []).append(one.other)
-        return latex_table(self.systems, list(dict.fromkeys(one.metric for one in whole)), means, beaten)
+        lacking = [f"{name}: {queries.brief}" for name, queries in self.missing_queries.items() if queries.count]
+        if any(count.endswith("*") for count in rows.values()):
+            lacking.append("* some systems have scores of other rows too")
+        metrics = list(dict.fromkeys(one.metric for one in whole))
+        return latex_table(self.systems, metrics, means, beaten, rows, lacking)
 
     def remarks(self) -> Sequence[str]:
         """The notes."""
         return self.notes
 
     def grids(self) -> list[Grid]:
-        """Differences with their intervals, counts, segments (worst first), rankings."""
+        """Differences with their intervals, counts, segments (worst first), rankings, and variances of repeats."""
         whole = [one for one in self.comparisons if one.segment is None]
         several = len(self.systems) > 2
         found = [self._differences(whole, several), self._counts(whole, several)]
         found += [self._segments(metric) for metric in self.better if any(one.segment for one in self.comparisons)]
-        return [*found, *map(_ranked, self.rankings)]
+        return [*found, *map(_ranked, self.rankings), *([repeat_grid(self.repeats)] if self.repeats else [])]
 
     def _differences(self, whole: Sequence[Compared], several: bool) -> Grid:
         tests = len({one.test for one in whole}) > 1
@@ -221,10 +228,10 @@ class Comparison(Shown, Sequence[Compared]):
             (
                 one.metric,
                 *((one.baseline, one.other) if several else map(number, (one.mean_baseline, one.mean_other))),
-                _signed(one.delta),
+                cells.signed(one.delta),
                 _interval(one),
                 *((one.test,) if tests else ()),
-                _p(one.p_corrected),
+                cells.p_value(one.p_corrected),
                 self.verdict(one),
             )
             for one in whole
@@ -232,13 +239,15 @@ class Comparison(Shown, Sequence[Compared]):
         return Grid(header, rows)
 
     def _counts(self, whole: Sequence[Compared], several: bool) -> Grid:
-        header = ("metric", *(("baseline", "other") if several else ()), "n", "only base", "only other")
+        lacking = ("missing base", "missing other") if self.missing_queries else ()
+        header = ("metric", *(("baseline", "other") if several else ()), "n", "only base", "only other", *lacking)
         rows = []
         for one in {(o.metric, o.baseline, o.other): o for o in whole}.values():
             pair = (one.baseline, one.other) if several else ()
             counts = map(number, (one.n_paired, one.n_only_baseline, one.n_only_other))
+            absent = map(cells.counted, (one.n_missing_baseline, one.n_missing_other) if lacking else ())
             won = "–" if one.wins is None else f"{one.wins:,}/{one.ties:,}/{one.losses:,}"
-            rows.append((one.metric, *pair, *counts, won, number(one.d_z), number(one.detectable)))
+            rows.append((one.metric, *pair, *counts, *absent, won, number(one.d_z), number(one.detectable)))
         return Grid((*header, "won/tied/lost", "d_z", "detectable"), rows)
 
     def _segments(self, metric: str) -> Grid:
@@ -251,9 +260,9 @@ class Comparison(Shown, Sequence[Compared]):
             (
                 str(one.segment),
                 *((one.baseline, one.other) if several else map(number, (one.mean_baseline, one.mean_other))),
-                _signed(one.delta),
+                cells.signed(one.delta),
                 _interval(one),
-                number(one.n_paired) + ("*" if one.n_paired < _FEW else ""),
+                cells.rows(one) + ("*" if least_rows(one) < _FEW else ""),
                 self.verdict(one),
             )
             for one in some
@@ -267,13 +276,5 @@ def _ranked(ranking: Ranking) -> Grid:
     return Grid((f"{ranking.metric}, {ranking.n:,} rows of all", "mean", "group"), rows)
 
 
-def _signed(value: float) -> str:
-    return "–" if math.isnan(value) else ("+" if value > 0 else "") + number(value)
-
-
 def _interval(one: Compared) -> str:
-    return "–" if math.isnan(one.low) else f"[{_signed(one.low)}, {_signed(one.high)}]"
-
-
-def _p(value: float) -> str:
-    return "–" if math.isnan(value) else "<0.0001" if value < 0.0001 else f"{value:.4f}"
+    return cells.bounds(one.low, one.high, "" if one.interval_note is None else MARK)

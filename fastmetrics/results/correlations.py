@@ -16,14 +16,18 @@ from fastmetrics.core.name_lists import listed
 from fastmetrics.declaration.metric import Better
 from fastmetrics.errors import ColumnError
 from fastmetrics.results.declared_metrics import declared_better
-from fastmetrics.results.score_runs import open_run, shared_metrics
+from fastmetrics.results.score_runs import open_run
+from fastmetrics.results.shared_metrics import shared_metrics
 from fastmetrics.stats.correlation_matrix import correlate
 
 _SHOWN = 10
 """Number of pairs in each printed table."""
 
 VIEWS = (
-    (("judge_faithfulness", "overlap_faithfulness", "grounding_overlap"), ("token_f1", "exact_match")),
+    (
+        ("judge_faithfulness", "judge_answer_faithfulness", "overlap_faithfulness", "grounding_overlap"),
+        ("token_f1", "exact_match(normalize='plain')", "exact_match"),
+    ),
     (("total_tokens", "latency_ms"), ("abstained",)),
 )
 """S1's paired views: faithfulness beside correctness, and cost beside abstention."""
@@ -139,7 +143,9 @@ def correlations(scores: Any, *, metrics: Sequence[str] | str | None = None) -> 
         raise ColumnError(f"{run.name} has only scores of {names[0]!r}; correlations need at least two metrics")
     held = run.held(names)
     columns = {name: held.values(name) for name in names}
-    better: dict[str, Better] = {name: way for name, way in declared_better(names).items() if way is not None}
+    better: dict[str, Better] = {
+        name: way for name, way in declared_better(names, run.declared).items() if way is not None
+    }
     pairs = []
     for one in correlate(list(columns.values())):
         a, b = names[one.a], names[one.b]

@@ -6,11 +6,13 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import combinations
+from typing import Any
 
 from fastmetrics.core.arrays import Flags, Ints
-from fastmetrics.results.compared_cell import HowToCompare
-from fastmetrics.results.comparison_result import Compared
+from fastmetrics.results.compared_pair import Compared
+from fastmetrics.results.how_to_compare import HowToCompare
 from fastmetrics.stats.paired_counts import Formula, PairedCounts, counts_interval, swap_p
+from fastmetrics.stats.sample import Bounds
 
 
 @dataclass(frozen=True)
@@ -23,6 +25,7 @@ class CountedCell:
     has: Flags
     formula: Formula
     clusters: Ints | None
+    bounds: Bounds | None
 
     def compared(self, systems: Sequence[str], how: HowToCompare) -> Iterator[Compared]:
         """The comparisons of every pair of systems, one for each test."""
@@ -35,8 +38,8 @@ class CountedCell:
         first, second = (self.counts[place, both] for place in places)
         pair = PairedCounts.of(first, second, self.formula, None if self.clusters is None else self.clusters[both])
         mean_a, mean_b = pair.values
-        bca = how.interval == "bca"
-        low, high = counts_interval(pair, how.confidence, how.bootstrap, how.seed, how.threads, bca)
+        drawn: dict[str, Any] = {"resamples": how.bootstrap, "seed": how.seed, "threads": how.threads}
+        interval = counts_interval(pair, how.confidence, how.interval, bounds=self.bounds, **drawn)
         for test in how.tests:
             p = swap_p(pair, how.resamples, how.seed, how.threads) if test == "fisher" else math.nan
             yield Compared(
@@ -50,8 +53,11 @@ class CountedCell:
                 mean_baseline=mean_a,
                 mean_other=mean_b,
                 delta=mean_b - mean_a,
-                low=low,
-                high=high,
+                low=interval.low,
+                high=interval.high,
+                interval=interval.kind,
+                interval_note=interval.note,
+                n_clusters=None if pair.sizes is None else len(pair.sizes),
                 d_z=math.nan,
                 wins=None,
                 ties=None,

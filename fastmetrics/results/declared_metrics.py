@@ -1,35 +1,79 @@
-"""Declared properties of score columns: direction, percentiles, and labels."""
+"""Declared properties of score columns: stored with the scores, or those of the metric of that name."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, cast, get_args
 
+import pyarrow as pa
+
+from fastmetrics.core.corpus_counts import METADATA
 from fastmetrics.core.judged_names import is_axis, is_cost
-from fastmetrics.declaration.metric import Better, Metric
+from fastmetrics.declaration.metric import Better, Reading, Side
+from fastmetrics.errors import FileFormatError, OptionError, UnknownNameError
+from fastmetrics.errors.messages import Argument
 from fastmetrics.metrics import lookup
+from fastmetrics.plan.declared import KEY, Declared, Stored
+from fastmetrics.results.metric_columns import column_named
+from fastmetrics.stats.metadata_claims import Claims
 
 
-def declared_statistics(names: Iterable[str]) -> dict[str, tuple[str, ...]]:
-    """The percentiles that the metrics of these score columns declare."""
-    return {name: found.statistics for name, found in _declared(names) if found.statistics}
+def stored_declarations(metadata: Mapping[str, Any] | None) -> dict[str, Declared]:
+    """The declarations in the metadata of a score file; raises ``FileFormatError`` for another structure."""
+    said = (metadata or {}).get(KEY, {})
+    if not isinstance(said, Mapping):
+        raise FileFormatError(f"the declarations in the metadata cannot be read: {said!r}")
+    return {**_judged(metadata or {}), **{str(name): Declared.of_json(name, one) for name, one in said.items()}}
 
 
-def declared_labels(names: Iterable[str]) -> dict[str, str]:
-    """The declared labels of statistics of these score columns: ``{"abstained.mean": "abstain_rate"}``.
-
-    A label applies to a metric with its default options; the column ``name@k`` gets it with the cut-off (``mrr@10``).
-    A column with other options gets no label, so labels are unique.
-    """
+def _judged(metadata: Mapping[str, Any]) -> dict[str, Declared]:
+    """The declarations of a judge's scores, whose bounds are the range of the rubric in the metadata."""
+    scores = metadata.get("scores")
+    ranges = {
+        name: one.get("range")
+        for name, one in (scores.items() if isinstance(scores, Mapping) else ())
+        if is_axis(name) and isinstance(one, Mapping)
+    }
     return {
-        f"{name}.{statistic}": label + cutoff
-        for name, found in _declared(names)
-        if re.fullmatch("(@[0-9]+)?", cutoff := name.removeprefix(found.name))
-        for statistic, label in found.labels.items()
+        name: Declared(name, "higher", (float(two[0]), float(two[1])))
+        for name, two in ranges.items()
+        if isinstance(two, list) and len(two) == 2 and all(isinstance(bound, int | float) for bound in two)
     }
 
 
-def declared_better(names: Iterable[str]) -> dict[str, Better]:
+def declarations_of(schema: pa.Schema) -> dict[str, Declared]:
+    """The declarations in the metadata of a table of scores."""
+    return stored_declarations({KEY: Claims.of((schema.metadata or {}).get(METADATA)).declared})
+
+
+def declared(names: Iterable[str], stored: Stored) -> dict[str, Declared]:
+    """The declarations of these score columns, of those that have one; ``ndcg@10`` is a score of ``ndcg``."""
+    found = {}
+    for name in names:
+        metric = None if name in stored else lookup(re.split(r"[@(]", name)[0])
+        if name in stored:
+            found[name] = stored[name]
+        elif metric is not None:
+            found[name] = Declared.of(metric, name)
+    return found
+
+
+def declared_statistics(names: Iterable[str], stored: Stored) -> dict[str, tuple[str, ...]]:
+    """The percentiles that the metrics of these score columns declare."""
+    return {name: one.statistics for name, one in declared(names, stored).items() if one.statistics}
+
+
+def declared_labels(names: Iterable[str], stored: Stored) -> dict[str, str]:
+    """The declared labels of statistics of these score columns: ``{"abstained.mean": "abstain_rate"}``."""
+    return {
+        f"{name}.{statistic}": label
+        for name, one in declared(names, stored).items()
+        for statistic, label in one.labels.items()
+    }
+
+
+def declared_better(names: Iterable[str], stored: Stored) -> dict[str, Better]:
     """The declared direction of these columns: ``{"hallucination": "lower"}``.
 
     Higher is better for a judge's scores, lower for columns of the cost of its calls.
@@ -37,12 +81,45 @@ def declared_better(names: Iterable[str]) -> dict[str, Better]:
     names = list(names)
     costs: dict[str, Better] = {name: "lower" for name in names if is_cost(name)}
     axes: dict[str, Better] = {name: "higher" for name in names if is_axis(name)}
-    return {**axes, **costs, **{name: found.better for name, found in _declared(names)}}
+    return {**axes, **costs, **{name: one.better for name, one in declared(names, stored).items()}}
 
 
-def _declared(names: Iterable[str]) -> Iterator[tuple[str, Metric]]:
-    """The metric declaration of each score column that has one; ``ndcg@10`` is a score of ``ndcg``."""
-    for name in names:
-        metric = lookup(re.split(r"[@(]", name)[0])
-        if metric is not None:
-            yield name, metric
+def declared_readings(names: Iterable[str], stored: Stored) -> dict[str, Reading]:
+    """The readings of means that the metrics of these columns declare."""
+    return {name: one.reading for name, one in declared(names, stored).items() if one.reading is not None}
+
+
+def declared_specs(stored: Stored) -> dict[str, str]:
+    """The metric with its options of each column whose name does not tell it."""
+    return {name: one.spec for name, one in stored.items()}
+
+
+def declared_bounds(names: Iterable[str], stored: Stored) -> dict[str, tuple[float, float]]:
+    """The smallest and the largest score that the metrics of these columns declare."""
+    return {name: one.bounds for name, one in declared(names, stored).items()}
+
+
+def directions(
+    names: Sequence[str], stored: Stored, given: Mapping[str, str], what: str = "metric"
+) -> dict[str, Better]:
+    """The direction of each column: as ``given`` by the user, or as declared.
+
+    Raises ``UnknownNameError`` for an unknown column, ``OptionError`` for another direction than higher or lower.
+    """
+    known: dict[str, Better] = {**dict.fromkeys(names), **declared_better(names, stored)}
+    for name, direction in given.items():
+        column = column_named(name, names)
+        if column not in names:
+            raise UnknownNameError.of(what, name, list(dict.fromkeys(names)))
+        if direction not in get_args(Side):
+            raise OptionError(Argument("better", {name: direction}), ": expected higher or lower")
+        known[column] = cast(Side, direction)
+    return known
+
+
+def direction_of(name: str, stored: Stored, given: Mapping[str, str]) -> Side:
+    """The direction of one column; raises ``OptionError`` if neither the user nor a declaration states it."""
+    found = directions([name], stored, given)[name]
+    if found is None:
+        raise OptionError(f"{name!r} declares no direction; state it with ", Argument("better", {name: "lower"}))
+    return found

@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
+from fastmetrics.core.arrays import Floats, Ints
+from fastmetrics.core.columns import as_numbers
 from fastmetrics.core.frames import index_columns
 from fastmetrics.errors import ColumnError, UnknownNameError
 from fastmetrics.errors.messages import Argument
 from fastmetrics.results.read_table import read
-from fastmetrics.stats.human_labels import as_table, join, numbers, ratings_of, truth_of
+from fastmetrics.stats.human_labels import as_table, join, ratings_of, truth_of
 from fastmetrics.stats.prediction_powered import PoweredMean, powered_mean
 from fastmetrics.stats.score_sums import score_columns
 
@@ -26,26 +29,32 @@ def estimate(
     label: str | None = None,
     on: str | None = None,
     confidence: float = 0.95,
+    interval: str = "auto",
 ) -> PoweredMean:
     """The prediction-powered mean of a label over all judged rows, together with the plain mean of the labels.
 
     ``judged`` is a file of judgements or scores, a table, or a sequence of scores.  ``labels`` is a file or table of
     the labelled rows, or a sequence as long as the scores, with null or NaN for rows without a label.  Without
     ``labels``, they are a column of ``judged``.  Rows are matched by the column ``on``, by default by ``id`` if both
-    have it, otherwise by position.  ``score`` and ``label`` name the columns if there are several candidates; a label
-    that is a list (several people) is its mean.  Rows with a null score are not used.
+    have it, otherwise by position; labels without a judged row are counted.  ``score`` and ``label`` name the columns
+    if there are several candidates; a label that is a list (several people) is its mean.  Rows with a null score are
+    not used.
 
-    Formula, interval and undefined cases: :func:`fastmetrics.stats.prediction_powered.powered_mean`.  The labelled rows
-    must be a random sample of the judged rows.
+    Formula, intervals (``interval="normal"`` is that of PPI++) and undefined cases:
+    :func:`fastmetrics.stats.prediction_powered.powered_mean`.  The labelled rows must be a random sample of the judged
+    rows.
 
     >>> found = estimate([1, 2, 3, 4, 5, 5, 4, 5], [1, 2, 3, 5, None, None, None, None])
     >>> print(found)
-    mean                 value     low    high  rows
-    prediction-powered  3.5561  2.4792  4.6330     8
-    labels alone        2.7500  1.3006  4.1994     4
-    judge alone         3.6250                     8
+    mean                 value       low     high  rows
+    prediction-powered  3.5561  -0.3042†  7.4164†     8
+    labels alone        2.7500   0.0325†  5.4675†     4
+    judge alone         3.6250                        8
     <BLANKLINE>
-    lambda 0.3583; low and high: 95 % confidence intervals
+    lambda 0.3583
+    95 % intervals: Student's t
+    † unreliable: no kind of interval holds its level for fewer than 5 rows
+    (prediction-powered, labels alone)
     valid if the labelled rows are a random sample of the judged rows
 
     Raises ``ColumnError`` if a column or the matching is ambiguous, ``InputError`` for duplicate ids, for no shared id,
@@ -64,10 +73,20 @@ def estimate(
     own = [label] if labels is None and label is not None else []
     score = score_of(left, score, [*own, *([on] if on is not None else [])])
     rows = np.arange(left.num_rows) if labels is None else join(left, right, on)[0]
-    name, ratings = ratings_of(right, label, (), [on] if on is not None else [])
-    truth = np.full(left.num_rows, np.nan)
-    truth[rows >= 0] = truth_of(right, name, ratings)[rows[rows >= 0]]
-    return powered_mean(numbers(left.column(score)), truth, confidence)
+    truth, n_not_judged = labels_of_rows(right, rows, label, on)
+    return replace(powered_mean(as_numbers(left.column(score)), truth, confidence, interval), n_not_judged=n_not_judged)
+
+
+def labels_of_rows(labels: pa.Table, rows: Ints, label: str | None, on: str | None) -> tuple[Floats, int]:
+    """The label of each judged row (NaN for none), and the number of labels without a judged row.
+
+    ``rows`` has, for each judged row, the row of its label, or −1.
+    """
+    name, ratings = ratings_of(labels, label, (), [on] if on is not None else [])
+    every = truth_of(labels, name, ratings)
+    truth = np.full(len(rows), np.nan)
+    truth[rows >= 0] = every[rows[rows >= 0]]
+    return truth, int((~np.isnan(every)).sum() - (~np.isnan(truth)).sum())
 
 
 def table_of(given: Any, on: str | None) -> pa.Table:

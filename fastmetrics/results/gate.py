@@ -2,29 +2,33 @@
 
 from __future__ import annotations
 
-import math
-import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from functools import cache
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from fastmetrics.declaration.metric import Better
-from fastmetrics.errors import ColumnError, OptionError, UnknownNameError
+from fastmetrics.core.allowed_values import Choice, Optional, Real, Seed, Whole, argument
+from fastmetrics.core.threads import cores
+from fastmetrics.errors import OptionError
 from fastmetrics.errors.messages import Argument
-from fastmetrics.results.comparison import compare
-from fastmetrics.results.comparison_result import Compared, Comparison
-from fastmetrics.results.declared_metrics import declared_better, declared_statistics
-from fastmetrics.results.gate_result import Checked, Gate
-from fastmetrics.results.gate_rules import SHARES, Rule, parse_rules, read_rules
+from fastmetrics.results.gate_checks import GateChecks, GateSettings
+from fastmetrics.results.gate_metrics import GateMetrics
+from fastmetrics.results.gate_result import Gate
+from fastmetrics.results.gate_rows import GateRows, columns_read
+from fastmetrics.results.gate_rules import Rule, parse_rules, read_rules
+from fastmetrics.results.metric_columns import column_named
+from fastmetrics.results.one_run import check_one, latest_run
+from fastmetrics.results.pairing import check_settings, pair_runs
 from fastmetrics.results.score_files import ScoreFile
 from fastmetrics.results.score_runs import ScoreRun, open_run
-from fastmetrics.results.segments import segments_of
 from fastmetrics.results.summary import Summary, summarize
+
+UNPAIRED = ("worst", "ignore")
+"""How rows without a score count in rules that do not say it."""
 
 
 def gate(
@@ -33,8 +37,13 @@ def gate(
     *,
     rules: str | Path | None = None,
     baseline: Any = None,
+    latest: bool = False,
+    unpaired: str = "worst",
+    min_n: int | None = None,
+    better: Mapping[str, str] | None = None,
     cluster: str | None = None,
     confidence: float = 0.95,
+    correction: str = "none",
     on: str | None = None,
     by_position: bool = False,
     allow_differences: bool = False,
@@ -43,182 +52,132 @@ def gate(
 ) -> Gate:
     """Check scores against rules; ``passed`` of the result is True if all rules are met.
 
-    ``scores`` is a score file, a folder, an address or a table of scores; ``require`` contains rules as text, ``rules``
-    is a TOML file of rules (:func:`fastmetrics.results.gate_rules.read_rules`).  A rule names a metric, one of its
-    figures (by default its mean; a label such as ``abstain_rate`` or a corpus metric is a figure too), a comparison and
-    a number: ``token_f1 >= 0.6``, ``latency_ms.p95 < 800``, ``token_f1.share_missing <= 1%``.
+    ``scores`` is a score file, a folder, an address or a table of scores; of a folder with several runs, ``latest``
+    takes the last one in the order of :func:`fastmetrics.results.run_list.list_runs`.  ``require`` contains rules as
+    text, ``rules`` is a TOML file of rules (:func:`fastmetrics.results.gate_rules.read_rules`).
 
-    ``delta`` (scores − baseline) and ``drop`` (how much worse than the baseline, by the direction of the metric) need a
-    ``baseline``.  They are judged by the less favourable bound of their interval, at ``confidence``: ``token_f1.drop <=
-    0.01`` is met if the rows show that the drop is not greater.  ``drop <= 0.01`` applies to every metric that both
-    have.  ``cluster``, ``on``, ``by_position``, ``allow_differences`` and ``seed`` are as in
+    A rule is a metric, what it reads, a comparison and a number.  Every reading has a name:
+
+    - ``token_f1 >= 0.6`` reads the mean, and the output says if its interval crosses 0.6.  Other figures are ``std``,
+      ``min``, ``max``, ``sum``, percentiles (``latency_ms.p95 < 800``), counts of rows (``n``, ``n_missing``,
+      ``n_undefined``, ``n_error``, ``n_unpaired``) and their shares (``token_f1.share_missing <= 1%``).  A label
+      (``abstain_rate``) and a corpus metric are figures too.
+    - ``token_f1.low >= 0.6`` and ``.high`` read a bound of the mean's interval.
+    - ``token_f1.drop <= 0.02`` reads the less favourable bound of the drop's interval: it is met if the rows show that
+      the scores are not worse than the ``baseline`` by more.  ``delta`` is the same for scores − baseline, whatever
+      direction is better.  ``drop <= 0.02`` applies to every metric with a direction that both runs have.
+    - ``token_f1.drop.point <= 0.02`` and ``delta.point`` read the change of the mean itself.
+    - A change compared with a percentage (``drop <= 2%``) is relative to the baseline's mean over the same rows.
+
+    Rows without a score count as the worst score of the metric's bounds: rows that the baseline scores and the scores
+    lack, for whatever reason, and, with or without a baseline, rows that failed or miss an input.  Rows where the
+    metric is undefined do not count, unless the baseline scores them.  Rows that only the scores have are in no change.
+    A rule on a metric without a worst score (``latency_ms`` has no highest value) is not met if there are such rows,
+    unless it states the score to count, ``with unpaired=60000``, or leaves them out, ``with unpaired=ignore``;
+    ``unpaired`` sets this for all rules that do not.  The output states how many rows there are.
+
+    ``where language=ru`` restricts a rule to some rows, by columns that the runs kept; ``where language=*`` applies it
+    to each value.  A rule needs 5 rows with a score, one that reads an interval 20 rows and 12 clusters, the numbers
+    from which on intervals hold their level; ``min_n`` sets another number for all rules, and ``with n >= 50`` for one.
+    Counts of rows need none.  With ``*``, smaller segments are skipped and counted; if all are, the rule is not met.
+    An undefined figure meets no rule.
+
+    ``confidence`` is the level of intervals; ``correction="bonferroni"`` raises it so that all intervals that rules of
+    this call read hold together.  ``better={"my_score": "lower"}`` states the direction of scores that declare none,
+    which ``drop`` needs.  ``cluster``, ``on``, ``by_position``, ``allow_differences`` and ``seed`` are as in
     :func:`fastmetrics.results.comparison.compare`.
 
-    ``where language=ru`` restricts a rule to some rows, by columns that the run kept; ``where language=*`` applies it
-    to each value.  ``with n >= 50`` requires that number of rows with a score; a rule with fewer rows is not met.  With
-    ``*``, smaller segments are skipped and counted.  An undefined figure meets no rule.
-
     >>> import fastmetrics as fm
-    >>> found = fm.gate({"token_f1": [0.5, 1.0, 0.9]}, ["token_f1 >= 0.6", "token_f1.min > 0.5"])
+    >>> found = fm.gate({"token_f1": [0.5, 1.0, 0.9, 0.7, 0.8]}, ["token_f1 >= 0.6", "token_f1.min > 0.5"])
     >>> found.passed, [one.met for one in found]
     (False, [True, False])
 
-    Raises ``OptionError`` for a malformed rule, ``UnknownNameError`` for an unknown name in a rule, and the errors of
-    ``compare``.
+    Raises ``OptionError`` for a malformed rule, for ``drop`` of a metric without a direction, and for a folder of
+    several runs, ``UnknownNameError`` for an unknown name in a rule, and the errors of ``compare``.
     """
-    asked = [*(parse_rules(require) if len(require) or rules is None else []), *(read_rules(rules) if rules else [])]
-    run = open_run(scores)
-    held = _Held(run, scores)
-
-    @cache
-    def compared(by: tuple[str, ...]) -> Comparison:
-        return compare(
-            {"baseline": baseline, "scores": run},
-            by=list(by) or None,
-            cluster=cluster,
-            tests="t",
-            correction="none",
-            confidence=confidence,
-            on=on,
-            by_position=by_position,
-            allow_differences=allow_differences,
-            seed=seed,
-            threads=threads,
-        )
-
-    changed = _Changed(None if baseline is None else compared)
-    found = [one for rule in asked for one in (changed if rule.relative else held).checked(rule)]
-    name = None if baseline is None else open_run(baseline).name
-    return Gate(run.name, found, name, confidence, [*changed.notes, *held.notes])
-
-
-class _Held:
-    """The summaries of the scores and of segments of them."""
-
-    def __init__(self, run: ScoreRun, scores: Any) -> None:
-        self._run = run
-        self._scores = scores
-        self.notes: list[str] = []
-
-    def checked(self, rule: Rule) -> Iterator[Checked]:
-        """The checks of a rule against its rows, or against those of each segment."""
-        wanted = {rule.metric: [rule.figure]} if rule.figure and rule.figure.startswith("p") else {}
-        if not rule.where:
-            summary = summarize(self._batches(), statistics=self._statistics(wanted))
-            yield self._judged(rule, summary, None)
-            return
-        small = 0
-        for name, rows in self._segments(rule):
-            summary = summarize(rows, statistics=self._statistics(wanted))
-            one = self._judged(rule, summary, name)
-            if "*" in rule.where.values() and one.n < rule.least:
-                small += 1
-            else:
-                yield one
-        self.notes += _passed_over(rule, small)
-
-    def _batches(self) -> Any:
-        """The scores as ``summarize`` takes them; for a file, with its metadata about undefined rows."""
-        if isinstance(self._scores, str | Path):
-            return ScoreFile.open(self._scores).batches
-        return self._run.read(self._run.scores)
-
-    def _statistics(self, wanted: Mapping[Any, Sequence[Any]]) -> dict[str, list[str]]:
-        declared = {name: list(some) for name, some in declared_statistics(self._run.scores).items()}
-        return {**declared, **{name: [*declared.get(name, []), *some] for name, some in wanted.items()}}
-
-    def _segments(self, rule: Rule) -> list[tuple[str, pa.Table]]:
-        """The score tables of a rule's segments; raises ``ColumnError`` if there are none."""
-        columns = [(name, self._run.column(name, f"for rule {rule.text!r}")) for name in rule.where]
-        table = self._run.read(self._run.scores)
-        rows = np.ones(table.num_rows, bool)
-        for (name, column), value in zip(columns, rule.where.values(), strict=True):
-            if value != "*":
-                equal = pc.equal(column.cast(pa.large_string()), value).fill_null(False).to_numpy(zero_copy_only=False)
-                if not equal.any():
-                    held = ", ".join(map(str, pc.unique(column.drop_null())[:5].to_pylist()))
-                    raise ColumnError(f"rule {rule.text!r}: no row has {name}={value}; the column contains {held}")
-                rows &= equal
-        if not rows.any():
-            raise ColumnError(f"rule {rule.text!r}: no row has all of {_where(rule)}")
-        places = np.flatnonzero(rows)
-        each = [(name, column.take(pa.array(places))) for name, column in columns if rule.where[name] == "*"]
-        if not each:
-            return [(_where(rule), table.take(pa.array(places)))]
-        return [(str(one.name), table.take(pa.array(places[one.rows]))) for one in segments_of(each)]
-
-    def _judged(self, rule: Rule, summary: Summary, segment: str | None) -> Checked:
-        value, n = _figure(rule, summary)
-        return Checked(rule, str(rule.metric), segment, value, n, n >= rule.least and rule.met(value))
-
-
-def _passed_over(rule: Rule, count: int) -> list[str]:
-    """The note on segments that are too small for a rule."""
-    if not count:
-        return []
-    return [f"{rule.text}: {count:,} segment{'s' * (count != 1)} of fewer than {rule.least:,} rows skipped"]
-
-
-def _where(rule: Rule) -> str:
-    return ", ".join(f"{column}={value}" for column, value in rule.where.items())
-
-
-def _figure(rule: Rule, summary: Summary) -> tuple[float, int]:
-    """The figure of a rule and its number of rows; raises ``UnknownNameError`` for an unknown name."""
-    name = str(rule.metric)
-    if name not in summary:
-        if rule.figure is None and name in summary.figures:
-            labelled = {label: flat.rpartition(".")[0] for flat, label in summary.labels.items()}
-            n = summary[labelled[name]].n if labelled.get(name) in summary else summary.n_rows
-            return summary.figures[name], n
-        known = [*summary, *summary.figures]
-        raise UnknownNameError(f"rule {rule.text!r}: {UnknownNameError.of('metric', name, known).message}")
-    metric, figure = summary[name], rule.figure or "mean"
-    if figure in SHARES:
-        rows = metric.n + metric.n_missing + metric.n_undefined + metric.n_error
-        return (getattr(metric, SHARES[figure]) / rows if rows else math.nan), metric.n
-    return float(metric.extra[figure] if figure in metric.extra else getattr(metric, figure)), metric.n
-
-
-class _Changed:
-    """The scores compared with a baseline, by the columns of the rules."""
-
-    def __init__(self, compared: Callable[[tuple[str, ...]], Comparison] | None) -> None:
-        self._compared = compared
-        self.notes: list[str] = []
-
-    def checked(self, rule: Rule) -> Iterator[Checked]:
-        """The checks of a rule against each of its metrics and segments."""
-        if self._compared is None:
+    argument("unpaired", unpaired, Choice(*UNPAIRED))
+    argument("min_n", min_n, Optional(Whole(1, 1_000_000_000)))
+    argument("confidence", confidence, Real(0.0, 1.0, above=True, below=True))
+    argument("correction", correction, Choice("none", "bonferroni"))
+    argument("seed", seed, Seed)
+    cores(threads)
+    read = [*(parse_rules(require) if len(require) or rules is None else []), *(read_rules(rules) if rules else [])]
+    for rule in read:
+        if rule.is_change and baseline is None:
             raise OptionError(f"rule {rule.text!r} needs a ", Argument("baseline"))
-        found = self._compared(tuple(rule.where))
-        some = [one for one in found if (one.segment is None) == (not rule.where)]
-        names = dict.fromkeys(one.metric for one in some)
-        if rule.metric is not None and rule.metric not in names:
-            raise UnknownNameError(f"rule {rule.text!r}: {UnknownNameError.of('metric', rule.metric, names).message}")
-        some = [one for one in some if rule.metric in (None, one.metric) and _fits(rule, one.segment)]
-        if not some:
-            raise ColumnError(f"rule {rule.text!r}: no row has {_where(rule)}")
-        large = [one for one in some if "*" not in rule.where.values() or one.n_paired >= rule.least]
-        self.notes += _passed_over(rule, len(some) - len(large))
-        better = declared_better(names)
-        for one in large:
-            n = one.n_paired
-            value, low, high = _change(rule, one, better.get(one.metric))
-            bound = high if rule.compare in ("<", "<=") else low
-            yield Checked(rule, one.metric, one.segment, value, n, n >= rule.least and rule.met(bound), low, high)
+    path, chosen = latest_run(scores) if latest else (scores, None)
+    run, base = _opened(path, "scores", latest=True), None if baseline is None else _opened(baseline, "baseline")
+    run, base = _prefetched(run, read, cluster, on), None if base is None else _prefetched(base, read, cluster, on)
+    rows, differences = _rows(run, base, read, cluster, on, by_position, allow_differences)
+    excluded = [*columns_read(read, cluster), *([on] if on is not None else [])]
+    metrics = GateMetrics(rows, better or {}, excluded, partial(_summarized, path, run))
+    checks = GateChecks(rows, metrics, GateSettings(unpaired, min_n, confidence, correction, seed, threads))
+    found = checks.of(read)
+    lacking = [f"{one.name}: {note}" for one in (run, base) if one is not None for note in _missing_queries(one)]
+    notes = [*([] if chosen is None else [chosen]), *differences, *checks.notes, *lacking]
+    return Gate(run.name, found, None if base is None else base.name, confidence, correction, notes)
 
 
-def _fits(rule: Rule, segment: str | None) -> bool:
-    """Whether a segment, named as by ``segments_of``, belongs to the rule."""
-    wanted = ", ".join(
-        f"{re.escape(name)}={'.*' if value == '*' else re.escape(value)}" for name, value in rule.where.items()
-    )
-    return segment is None or re.fullmatch(wanted, segment, re.DOTALL) is not None
+def _opened(scores: Any, name: str, *, latest: bool = False) -> ScoreRun:
+    """A run in any form; a table is called ``name``.  Raises ``OptionError`` for several runs."""
+    if isinstance(scores, str | Path):
+        check_one(ScoreFile.open(scores), latest=latest)
+    found = open_run(scores)
+    return found if found.path is not None or isinstance(scores, ScoreRun) else replace(found, name=name)
 
 
-def _change(rule: Rule, one: Compared, better: Better) -> tuple[float, float, float]:
-    """Δ and its interval, or the drop, which is −Δ if higher is better."""
-    if rule.figure == "delta" or better == "lower":
-        return one.delta, one.low, one.high
-    return -one.delta, -one.high, -one.low
+def _prefetched(run: ScoreRun, rules: Sequence[Rule], cluster: str | None, on: str | None) -> ScoreRun:
+    """The run with the columns of the rules in memory, read at once; others are read when needed."""
+    named = [column_named(rule.metric, run.scores) for rule in rules if rule.metric is not None]
+    scores = run.scores if len(named) < len(rules) else [name for name in named if name in run.scores]
+    keys = [name for name in (run.id_column, run.question_column, run.repeat_column, on) if name is not None]
+    wanted = dict.fromkeys([*scores, *columns_read(rules, cluster), *keys])
+    table = run.read([name for name in wanted if name in run.columns])
+
+    def read(names: Sequence[str]) -> pa.Table:
+        return table.select(names) if set(names) <= set(table.column_names) else run.read(names)
+
+    return replace(run, read=read)
+
+
+def _rows(
+    run: ScoreRun,
+    base: ScoreRun | None,
+    rules: Sequence[Rule],
+    cluster: str | None,
+    on: str | None,
+    by_position: bool,
+    allow_differences: bool,
+) -> tuple[GateRows, list[str]]:
+    """The rows of both runs, and notes on differences between them."""
+    if base is None:
+        repeated = None if cluster is not None else _repeated(run)
+        notes = [] if repeated is None else [f"rows with one {repeated!r} are several answers to a question: a cluster"]
+        return GateRows(run, None, run.read(run.columns[:1]).num_rows, cluster or repeated), notes
+    changes = [rule for rule in rules if rule.is_change]
+    named = [column_named(rule.metric, run.scores) for rule in changes if rule.metric is not None]
+    metrics = run.scores if len(named) < len(changes) else named
+    notes = check_settings([base, run], metrics, allow_differences)
+    paired = pair_runs([base, run], on, by_position, allow_differences, repeats=True)
+    repeats = [one.describe() for one in paired.repeated if one is not None]
+    return GateRows(run, paired, paired.n, cluster), [*notes, *paired.notes, *repeats]
+
+
+def _repeated(run: ScoreRun) -> str | None:
+    """The column of ids if some of them repeat; intervals then need clusters."""
+    name = run.id_column
+    if name is None:
+        return None
+    ids = run.column(name, "")
+    return name if not pa.types.is_nested(ids.type) and pc.count_distinct(ids).as_py() < pc.count(ids).as_py() else None
+
+
+def _summarized(scores: Any, run: ScoreRun) -> Summary:
+    """The summary of all scores, with the metadata of a file about missing and undefined rows."""
+    if isinstance(scores, str | Path):
+        return summarize(ScoreFile.open(scores).batches)
+    return summarize(run.read(run.scores))
+
+
+def _missing_queries(run: ScoreRun) -> list[str]:
+    return [] if run.missing_queries is None else run.missing_queries.notes

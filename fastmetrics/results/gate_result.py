@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -9,51 +10,119 @@ from typing import Any
 from xml.etree import ElementTree
 
 from fastmetrics.core.display import Grid, Shown, number
+from fastmetrics.declaration.metric import Better
 from fastmetrics.results.gate_rules import Rule
+from fastmetrics.stats.interval_notes import interval_notes
+
+_NOTED = 8
 
 
 @dataclass(frozen=True)
 class Checked:
-    """The check of one rule for one metric and segment (None: all rows)."""
+    """The check of one rule for one metric and segment (None: all rows, or no segment)."""
 
     rule: Rule
     metric: str
+    better: Better
     segment: str | None
     value: float
     n: int
-    """The number of rows of the value."""
+    """The number of rows with a score; for a change, of both runs."""
     met: bool
-    low: float | None = None
-    high: float | None = None
+    low: float = math.nan
+    high: float = math.nan
+    """The interval of the mean or of the change; NaN without one."""
+    confidence: float = math.nan
+    interval: str = "none"
+    """The kind of interval: a key of :data:`fastmetrics.stats.mean_interval.NAMES`."""
+    interval_note: str | None = None
+    """Why the interval may hold another level, or why there is none."""
+    n_clusters: int | None = None
+    n_worst: int = 0
+    """Rows without a score that count as ``worst``."""
+    worst: float | None = None
+    n_ignored: int = 0
+    """Rows without a score that are left out on request."""
+    n_new: int = 0
+    """Rows that only the scores have; no change includes them."""
+    why: str | None = None
+    """Why there is nothing to compare with the limit."""
 
     @property
     def title(self) -> str:
         """The rule as written, with its name, and the metric and segment if it covers several."""
         parts = [f"{self.rule.name}: {self.rule.text}" if self.rule.name else self.rule.text]
         parts += [self.metric] if self.rule.metric is None else []
-        parts += [self.segment] if self.segment and "*" in self.rule.where.values() else []
+        parts += [self.segment] if self.segment and self.rule.several else []
         return " · ".join(parts)
 
     @property
     def shown(self) -> str:
-        """The value; for a change, with its interval."""
-        if self.low is None or self.high is None:
-            return number(self.value)
-        return f"{number(self.value)} [{number(self.low)}, {number(self.high)}]"
+        """The value; for a change or a bound, with its interval."""
+        if not (self.rule.is_change or self.rule.reads_interval) or math.isnan(self.low):
+            return self._number(self.value)
+        return f"{self._number(self.value)} [{self._number(self.low)}, {self._number(self.high)}]"
+
+    def _number(self, value: float) -> str:
+        return f"{number(value * 100)}%" if self.rule.percent and self.rule.is_change else number(value)
+
+    @property
+    def bound(self) -> float:
+        """The number that is compared with the limit: the value, or a bound of its interval."""
+        if not self.rule.reads_interval:
+            return self.value
+        if self.rule.is_change:
+            return self.high if self.rule.compare in ("<", "<=") else self.low
+        return self.low if self.rule.reading == "low" else self.high
+
+    @property
+    def crosses(self) -> bool:
+        """Whether a rule reads a mean whose interval crosses the limit, so that the rows do not decide it."""
+        return self.rule.reading in (None, "mean") and self.low < self.rule.limit < self.high
 
     @property
     def reason(self) -> str:
-        """Why the rule is not met."""
-        if self.n < self.rule.least:
-            return f"{self.n:,} rows with a score, expected at least {self.rule.least:,}"
-        return f"{self.shown} over {self.n:,} rows; expected {self.rule.compare} {self.rule.limit:g}"
+        """Why the rule is not met, in one sentence."""
+        rule, limit = self.rule, f"{self.rule.compare} {self.rule.limit_text}"
+        if self.why is not None:
+            return self.why
+        over = f"over {self.n:,} rows" + (
+            f" and {self.n_worst:,} that count as {number(self.worst)}"
+            if self.worst is not None and self.n_worst
+            else ""
+        )
+        if not rule.reads_interval:
+            return f"{self._number(self.value)} {over}, expected {limit}"
+        what = {"drop": "the mean drop is", "delta": "the mean change is"}.get(str(rule.reading), "the mean is")
+        told = f"{what} {self._number(self.value)} {over}"
+        if not rule.met(self.value):
+            return f"{told}, expected {limit}"
+        but = "but" if self.interval != "worst_case" else "which all agree, but so few may miss a rare change:"
+        reach = f"its {self.confidence * 100:g} % interval reaches {self._number(self.bound)}"
+        plain = f"{self.metric}.{rule.reading}.point" if rule.is_change else self.metric
+        return f"{told}, {but} {reach}, so these rows do not show {limit} ({plain} reads the mean itself)"
 
     def to_dict(self) -> dict[str, Any]:
         """The rule and the result, as plain values."""
         rule = self.rule
-        said = {"rule": rule.text, "name": rule.name, "metric": self.metric, "figure": rule.figure or "mean"}
-        limits = {"compare": rule.compare, "limit": rule.limit, "segment": self.segment}
-        return {**said, **limits, "value": self.value, "low": self.low, "high": self.high, "n": self.n, "met": self.met}
+        said = {"rule": rule.text, "name": rule.name, "metric": self.metric, "reading": rule.reading or "mean"}
+        limits = {"compare": rule.compare, "limit": rule.limit, "percent": rule.percent, "segment": self.segment}
+        interval = {"low": self.low, "high": self.high, "confidence": self.confidence, "interval": self.interval}
+        rows = {"n": self.n, "n_clusters": self.n_clusters, "n_worst": self.n_worst, "worst": self.worst}
+        left_out = {"n_ignored": self.n_ignored, "n_new": self.n_new}
+        verdict = {"met": self.met, "verdict": "met" if self.met else "not met", "crosses": self.crosses}
+        told = {"interval_note": self.interval_note, "reason": None if self.met else self.reason}
+        return {
+            **said,
+            "better": self.better,
+            **limits,
+            "value": self.value,
+            **interval,
+            **rows,
+            **left_out,
+            **verdict,
+            **told,
+        }
 
 
 @dataclass(frozen=True)
@@ -64,12 +133,13 @@ class Gate(Shown, Sequence[Checked]):
     checks: Sequence[Checked]
     baseline: str | None
     confidence: float
+    correction: str = "none"
     notes: Sequence[str] = ()
 
     @property
     def passed(self) -> bool:
-        """Whether all rules are met."""
-        return all(one.met for one in self.checks)
+        """Whether there are rules and all are met."""
+        return bool(self.checks) and all(one.met for one in self.checks)
 
     @property
     def failures(self) -> list[Checked]:
@@ -90,25 +160,78 @@ class Gate(Shown, Sequence[Checked]):
         """The number of rules that are met."""
         failed = len(self.failures)
         total = f"{len(self.checks):,} check{'s' * (len(self.checks) != 1)}"
-        return f"FAILED: {failed:,} of {total} not met" if failed else f"passed: {total} met"
+        if self.passed:
+            return f"passed: {total} met"
+        return f"FAILED: {failed:,} of {total} not met" if failed else "FAILED: no rule was checked"
 
     def grids(self) -> list[Grid]:
-        """The rules, unmet rules first."""
+        """The rules, unmet rules first; the rows without a score are those that count or would count as the worst."""
         ordered = sorted(self.checks, key=lambda one: one.met)
-        rows = [(one.title, one.shown, number(one.n), "ok" if one.met else "FAILED") for one in ordered]
-        return [Grid(("rule", "value", "n", ""), rows)]
+        rows = [
+            (one.title, one.shown, number(one.n), number(one.n_worst + one.n_ignored), "ok" if one.met else "FAILED")
+            for one in ordered
+        ]
+        return [Grid(("rule", "value", "n", "no score", ""), rows)]
 
     def remarks(self) -> Sequence[str]:
-        """The verdict, the baseline, and the notes."""
-        against = []
-        if self.baseline is not None:
-            against = [f"changes against {self.baseline}, judged by {self.confidence * 100:g} % intervals"]
-        return [f"{self.scores} {self.verdict}", *against, *self.notes]
+        """The verdict, why rules are not met, how rows without a score count, the intervals, and the notes."""
+        verdict = f"{self.scores} {self.verdict}"
+        reasons = [f"not met: {one.title}: {one.reason}" for one in self.failures]
+        against = [] if self.baseline is None else [f"changes against {self.baseline}"]
+        return [
+            verdict,
+            *_some(reasons),
+            *against,
+            *_some(self._rows()),
+            *_some(self._crossed()),
+            *self._intervals(),
+            *self.notes,
+        ]
+
+    def _rows(self) -> list[str]:
+        """How rows without a score count."""
+        found: dict[str, None] = {}
+        for one in self.checks:
+            where = one.metric if one.segment is None else f"{one.metric} ({one.segment})"
+            lacking = "that the run failed to score" if not one.rule.is_change else "that only the baseline scores"
+            if one.n_worst and one.worst is not None:
+                found[f"{where}: {one.n_worst:,} rows {lacking} count as {number(one.worst)}"] = None
+            if one.n_ignored:
+                found[f"{where}: {one.n_ignored:,} rows {lacking} are ignored (unpaired=ignore)"] = None
+            if one.n_new:
+                found[f"{where}: {one.n_new:,} rows that the baseline does not score are in no change"] = None
+        return list(found)
+
+    def _crossed(self) -> list[str]:
+        """The rules on means that the rows do not decide."""
+        return [
+            f"{one.title}: the {one.confidence * 100:g} % interval [{number(one.low)}, {number(one.high)}] crosses "
+            f"{one.rule.limit_text}, so these rows do not decide it; {one.metric}."
+            f"{'low' if one.rule.compare in ('>', '>=') else 'high'} reads the bound"
+            for one in self.checks
+            if one.crosses
+        ]
+
+    def _intervals(self) -> list[str]:
+        """The kinds of intervals that rules read, and their correction."""
+        read = [one for one in self.checks if one.rule.reads_interval and one.why is None]
+        found: list[str] = []
+        for level in dict.fromkeys(one.confidence for one in read):
+            found += interval_notes(
+                ((one.metric, one.interval, one.interval_note) for one in read if one.confidence == level), level
+            )
+        if self.correction != "none" and read:
+            found.append(
+                f"{self.confidence * 100:g} % intervals corrected by Bonferroni for {len(read):,} checks that read one"
+            )
+        return found
 
     def to_dict(self) -> dict[str, Any]:
-        """``{"passed", "scores", "baseline", "checks": [{"rule", "value", "met", …}], "notes"}``."""
-        result = {"passed": self.passed, "scores": self.scores, "baseline": self.baseline}
-        return {**result, "checks": [one.to_dict() for one in self.checks], "notes": list(self.notes)}
+        """``{"passed", "verdict", "scores", "baseline", "checks": [{"rule", "value", "met", …}], "notes"}``."""
+        result = {"passed": self.passed, "verdict": self.verdict, "scores": self.scores, "baseline": self.baseline}
+        settings = {"confidence": self.confidence, "correction": self.correction}
+        notes = list(self.remarks()[1:])
+        return {**result, **settings, "checks": [one.to_dict() for one in self.checks], "notes": notes}
 
     def to_markdown(self) -> str:
         """The verdict, the table and the notes, for a comment on a pull request."""
@@ -127,6 +250,12 @@ class Gate(Shown, Sequence[Checked]):
                 ElementTree.SubElement(case, "failure", {"message": _plain(one.reason)})
         ElementTree.indent(suite)
         return '<?xml version="1.0" encoding="UTF-8"?>\n' + ElementTree.tostring(suite, encoding="unicode") + "\n"
+
+
+def _some(lines: Sequence[str]) -> list[str]:
+    """The first lines, and the number of the others."""
+    more = [f"{len(lines) - _NOTED:,} more of this kind"] if len(lines) > _NOTED else []
+    return [*lines[:_NOTED], *more]
 
 
 def _plain(text: str) -> str:

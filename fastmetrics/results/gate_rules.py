@@ -2,9 +2,17 @@
 
 ::
 
-    rule   = [name] ["." figure] compare number ["where" column "=" value {"," column "=" value}] ["with n >=" whole]
-    figure = mean | std | min | max | p0 … p100 | n | n_missing | n_undefined | n_error
-           | share_missing | share_undefined | share_error | delta | drop
+    rule      = [name] ["." reading] compare number ["%"] ["where" column "=" value {"," column "=" value}]
+                ["with" condition {"," condition}]
+    reading   = figure | bound | change
+    figure    = mean | std | min | max | sum | p0 … p100 | count | share
+    count     = n | n_missing | n_undefined | n_error | n_unpaired
+    share     = share_missing | share_undefined | share_error | share_unpaired
+    bound     = low | high
+    change    = delta | drop | delta.point | drop.point
+    condition = "n >=" whole | "unpaired =" (worst | ignore | number)
+
+A number with ``%`` is a share of 1; for a change it is a share of the baseline's value.
 """
 
 from __future__ import annotations
@@ -18,18 +26,25 @@ from pathlib import Path
 from typing import Any
 
 from fastmetrics.errors import FileFormatError, OptionError
+from fastmetrics.tables.remote.small_files import read_text
 
-RELATIVE = ("delta", "drop")
-"""Figures that compare the scores with a baseline."""
-SHARES = {"share_missing": "n_missing", "share_undefined": "n_undefined", "share_error": "n_error"}
-FIGURES = ("mean", "std", "min", "max", "n", "n_missing", "n_undefined", "n_error", *SHARES, *RELATIVE)
+BOUNDS = ("low", "high")
+"""The bounds of the interval of the mean."""
+CHANGES = ("delta", "drop", "delta.point", "drop.point")
+"""Readings that compare the scores with a baseline: by the bound of the interval, or as it is."""
+SHARES = {f"share_{what}": f"n_{what}" for what in ("missing", "undefined", "error", "unpaired")}
+COUNTS = ("n", *SHARES.values())
+READINGS = ("mean", "std", "min", "max", "sum", *COUNTS, *SHARES, *BOUNDS, *CHANGES)
 COMPARISONS = (">=", "<=", "==", ">", "<")
 
-_END = "expected 'where column=value' or 'with n >= number' or the end"
+_END = "expected 'where column=value', 'with n >= number', 'with unpaired=ignore' or the end"
+_EXPECTED_UNPAIRED = "expected unpaired=worst, unpaired=ignore or the score to count, as in unpaired=0"
 _NUMBER = r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?%?"
 _COMPARE = "|".join(COMPARISONS)
 _LIMIT = re.compile(rf"({_COMPARE})\s*({_NUMBER})(?=\s*$|\s+[^\W\d])")
-_FIGURE = re.compile(rf"(.+)\.({'|'.join(FIGURES)}|p(?:100|\d?\d(?:\.\d+)?))", re.DOTALL)
+_READING = re.compile(rf"(.+)\.({'|'.join(map(re.escape, READINGS))}|p(?:100|\d?\d(?:\.\d+)?))", re.DOTALL)
+_CONDITION = r"(?:n\s*>=\s*\d[\d_]*(?:,\d{3})*|unpaired\s*=\s*[^\s,]+)"
+_CONDITIONS = re.compile(rf"\s+with\s+({_CONDITION}(?:\s*,\s*{_CONDITION})*)\s*$")
 
 
 @dataclass(frozen=True)
@@ -38,20 +53,44 @@ class Rule:
 
     text: str
     metric: str | None
-    figure: str | None
+    reading: str | None
     """None: the mean, or the corpus metric or label with that name."""
     compare: str
     limit: float
+    percent: bool = False
+    """Whether the limit was written in per cent: of the baseline, for a change."""
     where: Mapping[str, str] = field(default_factory=dict)
     """Columns and their values; ``*`` is every value."""
-    least: int = 1
-    """The minimum number of rows with a score."""
+    least: int | None = None
+    """The minimum number of rows with a score; None for the default of the call."""
+    unpaired: str | float | None = None
+    """``worst``, ``ignore`` or the score to count for rows without one; None for the default of the call."""
     name: str | None = None
 
     @property
-    def relative(self) -> bool:
+    def is_change(self) -> bool:
         """Whether the rule needs a baseline."""
-        return self.figure in RELATIVE
+        return self.reading in CHANGES
+
+    @property
+    def reads_interval(self) -> bool:
+        """Whether the rule reads a bound of an interval."""
+        return self.reading in (*BOUNDS, "delta", "drop")
+
+    @property
+    def is_count(self) -> bool:
+        """Whether the rule reads a number or share of rows."""
+        return self.reading in (*COUNTS, *SHARES)
+
+    @property
+    def several(self) -> bool:
+        """Whether the rule covers each value of a column."""
+        return "*" in self.where.values()
+
+    @property
+    def limit_text(self) -> str:
+        """The limit as it is written: ``0.6``, ``2%``."""
+        return f"{self.limit * 100:g}%" if self.percent else f"{self.limit:g}"
 
     def met(self, value: float) -> bool:
         """Whether a value meets the rule; NaN does not."""
@@ -67,23 +106,30 @@ class Rule:
 def parse_rule(text: str) -> Rule:
     """Parse a rule.
 
-    >>> rule = parse_rule("token_f1.p95 >= 0.6 where language=ru with n >= 50")
-    >>> rule.metric, rule.figure, rule.compare, rule.limit, dict(rule.where), rule.least
-    ('token_f1', 'p95', '>=', 0.6, {'language': 'ru'}, 50)
-    >>> parse_rule("drop <= 1%").limit
-    0.01
+    >>> rule = parse_rule("token_f1.p95 >= 0.6 where language=ru with n >= 50, unpaired=ignore")
+    >>> rule.metric, rule.reading, rule.compare, rule.limit, dict(rule.where), rule.least, rule.unpaired
+    ('token_f1', 'p95', '>=', 0.6, {'language': 'ru'}, 50, 'ignore')
+    >>> rule = parse_rule("drop <= 1%")
+    >>> rule.metric, rule.reading, rule.limit, rule.percent
+    (None, 'drop', 0.01, True)
 
     Raises an ``OptionError`` that shows the position of a syntax error.
     """
     found = _LIMIT.search(text)
     if found is None:
         raise _without_limit(text)
-    metric, figure = _named(text, text[: found.start()])
-    limit = float(found[2].rstrip("%")) / (100 if found[2].endswith("%") else 1)
+    metric, reading = _named(text, text[: found.start()])
+    percent = found[2].endswith("%")
+    limit = float(found[2].rstrip("%")) / (100 if percent else 1)
     if not math.isfinite(limit):
         raise _unreadable(text, found.start(2), "expected a finite number")
-    where, least = _conditions(text, found.end())
-    return Rule(text.strip(), metric, figure, found[1], limit, where, least)
+    if found[1] == "==" and reading in ("delta", "drop"):
+        way = f"{reading}.point reads the change itself"
+        raise _unreadable(
+            text, found.start(1), f"expected <, <=, > or >=, because {reading} is the bound of an interval; {way}"
+        )
+    where, least, unpaired = _conditions(text, found.end())
+    return Rule(text.strip(), metric, reading, found[1], limit, percent, where, least, unpaired)
 
 
 def _without_limit(text: str) -> OptionError:
@@ -100,26 +146,35 @@ def _without_limit(text: str) -> OptionError:
 
 
 def _named(text: str, left: str) -> tuple[str | None, str | None]:
-    """The metric and the figure before the comparison."""
+    """The metric and the reading before the comparison."""
     name = left.strip()
     if not name:
         raise _unreadable(text, 0, "expected a metric, as in token_f1.mean")
     if name[-1] in "=<>!~":
         raise _unreadable(text, len(left.rstrip()) - 1, f"expected one of {' '.join(COMPARISONS)}")
-    split = _FIGURE.fullmatch(name)
-    if split is not None:
-        return split[1], split[2]
-    return (None, name) if name in RELATIVE else (name, None)
+    if name in CHANGES:
+        return None, name
+    split = _READING.fullmatch(name)
+    return (name, None) if split is None else (split[1], split[2])
 
 
-def _conditions(text: str, start: int) -> tuple[dict[str, str], int]:
-    """The conditions after the number: the rows of a rule, and their minimum number."""
-    rest = text[start:]
-    least = re.search(r"\s+with\s+n\s*>=\s*(\d[\d,_]*)\s*$", rest)
-    if least is not None:
-        rest = rest[: least.start()]
+def _conditions(text: str, start: int) -> tuple[dict[str, str], int | None, str | float | None]:
+    """The conditions after the number: the rows of a rule, their minimum number, and how rows without a score count."""
+    rest, least, unpaired = text[start:], None, None
+    conditions = _CONDITIONS.search(rest)
+    if conditions is not None:
+        for condition in re.finditer(_CONDITION, conditions[1]):
+            place = start + conditions.start(1) + condition.start()
+            what, value = re.split(r"\s*>?=\s*", condition[0])
+            if what == "n":
+                least = int(re.sub("[,_]", "", value))
+            else:
+                unpaired = _unpaired(value)
+                if unpaired is None:
+                    raise _unreadable(text, place, _EXPECTED_UNPAIRED)
+        rest = rest[: conditions.start()]
     if not rest.strip():
-        return {}, int(re.sub("[,_]", "", least[1])) if least else 1
+        return {}, least, unpaired
     where = re.match(r"\s+where\s+", rest)
     if where is None:
         place = start + len(rest) - len(rest.lstrip())
@@ -131,7 +186,15 @@ def _conditions(text: str, start: int) -> tuple[dict[str, str], int]:
             raise _unreadable(text, place, "expected a column, = and a value")
         found[column.strip()] = value.strip()
         place += len(piece) + 1
-    return found, int(re.sub("[,_]", "", least[1])) if least else 1
+    return found, least, unpaired
+
+
+def _unpaired(value: Any) -> str | float | None:
+    """How rows without a score count: ``worst``, ``ignore``, or as a score; None for anything else."""
+    if value in ("worst", "ignore"):
+        return str(value)
+    number = re.fullmatch(r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?", str(value))
+    return None if number is None or not math.isfinite(float(number[0])) else float(number[0])
 
 
 def _unreadable(text: str, place: int, expected: str) -> OptionError:
@@ -150,12 +213,13 @@ def parse_rules(rules: Sequence[str | Rule] | str) -> list[Rule]:
 def read_rules(path: str | Path) -> list[Rule]:
     """The rules of a TOML file: ``require = ["token_f1 >= 0.6"]``, or tables ``[[rule]]``.
 
-    A table has ``require`` and optionally ``name``, ``where`` (a table of columns and values) and ``n``, the minimum
-    number of rows.  Raises ``FileFormatError`` for anything else.
+    A table has ``require`` and optionally ``name``, ``where`` (a table of columns and values), ``n``, the minimum
+    number of rows, and ``unpaired``: ``worst``, ``ignore`` or a score.  Raises ``FileFormatError`` for anything else.
     """
+    text = read_text(path)
     try:
-        found = tomllib.loads(Path(path).read_text("utf-8"))
-    except (OSError, ValueError) as error:
+        found = tomllib.loads(text)
+    except ValueError as error:
         raise FileFormatError(f"{path}: not valid TOML: {error}") from error
     unknown = [key for key in found if key not in ("require", "rule")]
     if unknown:
@@ -174,12 +238,16 @@ def read_rules(path: str | Path) -> list[Rule]:
 
 
 def _of_table(table: Any) -> Rule:
-    known = {"require": str, "name": str, "where": dict, "n": int}
+    known: dict[str, Any] = {"require": str, "name": str, "where": dict, "n": int, "unpaired": str | int | float}
     if not isinstance(table, Mapping) or "require" not in table:
         raise OptionError(f'a rule needs require = "token_f1 >= 0.6", got {table!r}')
     for key, value in table.items():
-        if key not in known or not isinstance(value, known[key]):
+        if key not in known or not isinstance(value, known[key]) or isinstance(value, bool):
             raise OptionError(f"rule {table['require']!r}: {key} = {value!r} is none of {', '.join(known)}")
     rule = parse_rule(table["require"])
     where = {**rule.where, **{str(column): str(value) for column, value in table.get("where", {}).items()}}
-    return replace(rule, where=where, least=max(rule.least, table.get("n", 1)), name=table.get("name"))
+    least = rule.least if "n" not in table else max(rule.least or 0, table["n"])
+    unpaired = _unpaired(table["unpaired"]) if "unpaired" in table else rule.unpaired
+    if unpaired is None and "unpaired" in table:
+        raise OptionError(f"rule {rule.text!r}: unpaired = {table['unpaired']!r}: {_EXPECTED_UNPAIRED}")
+    return replace(rule, where=where, least=least, unpaired=unpaired, name=table.get("name"))

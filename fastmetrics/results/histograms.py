@@ -10,11 +10,11 @@ from typing import Any
 import numpy as np
 
 from fastmetrics.core.allowed_values import Whole, argument
-from fastmetrics.core.arrays import Floats
 from fastmetrics.core.display import BLOCKS, Grid, Shown, number
 from fastmetrics.core.name_lists import listed
-from fastmetrics.metrics import lookup
-from fastmetrics.results.score_runs import open_run, shared_metrics
+from fastmetrics.results.declared_metrics import declared_bounds
+from fastmetrics.results.score_runs import ScoreRun, open_run
+from fastmetrics.results.shared_metrics import shared_metrics
 
 _EMPTY = "·"
 
@@ -92,19 +92,19 @@ def histograms(scores: Any, *, metrics: Sequence[str] | str | None = None, bins:
     argument("bins", bins, Whole(1, 1_000))
     run = open_run(scores)
     names = shared_metrics([run], listed(metrics))
-    return Histograms(run.name, {name: _histogram(name, run.values(name), bins) for name in names})
+    return Histograms(run.name, {name: _histogram(name, run, bins) for name in names})
 
 
 _LARGEST = float(np.finfo(np.float64).max)
 
 
-def _histogram(name: str, values: Floats, bins: int) -> Histogram:
+def _histogram(name: str, run: ScoreRun, bins: int) -> Histogram:
+    values = run.values(name)
     known = values[np.isfinite(values)]
     missing = len(values) - len(known)
     if not len(known):
         return Histogram(name, 0, missing, [], [0] * bins)
-    declared = lookup(name.partition("@")[0].partition("(")[0])
-    low, high = (-math.inf, math.inf) if declared is None else declared.bounds
+    low, high = declared_bounds([name], run.declared).get(name, (-math.inf, math.inf))
     if not (math.isfinite(low) and math.isfinite(high) and low <= known.min() and known.max() <= high):
         low, high = float(known.min()), float(known.max())
     scale = 1.0 if math.isfinite(high - low) else 4.0  # the width of the widest range overflows float64

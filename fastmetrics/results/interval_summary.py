@@ -1,4 +1,4 @@
-"""Means of scores with bootstrap intervals, over all rows and over segments."""
+"""Means of scores with their intervals, over all rows and over segments."""
 
 from __future__ import annotations
 
@@ -10,22 +10,25 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from fastmetrics.core.allowed_values import Real, Seed, Whole, argument
+from fastmetrics.core.allowed_values import Choice, Real, Seed, Whole, argument
 from fastmetrics.core.display import Grid, Shown, number
 from fastmetrics.core.name_lists import listed
 from fastmetrics.core.threads import cores
 from fastmetrics.declaration.metric import Better
-from fastmetrics.results.declared_metrics import declared_better
-from fastmetrics.results.score_runs import ScoreRun, open_run, shared_metrics
+from fastmetrics.results.declared_metrics import declared_bounds, directions
+from fastmetrics.results.score_runs import ScoreRun, open_run
 from fastmetrics.results.segments import Segment, cluster_numbers, segments_of
-from fastmetrics.stats.paired_tests import Differences, bootstrap_interval
+from fastmetrics.results.shared_metrics import shared_metrics
+from fastmetrics.stats.interval_notes import MARK, interval_notes
+from fastmetrics.stats.mean_interval import INTERVALS, SEQUENTIAL, mean_interval
+from fastmetrics.stats.sample import Sample
 
 _FEW = 30
 
 
 @dataclass(frozen=True)
 class MeanInterval:
-    """The mean of a metric over a segment (None: all rows), and its bootstrap interval."""
+    """The mean of a metric over a segment (None: all rows), and its interval."""
 
     metric: str
     segment: str | None
@@ -35,6 +38,12 @@ class MeanInterval:
     mean: float
     low: float
     high: float
+    interval: str
+    """The kind of interval: a key of :data:`fastmetrics.stats.mean_interval.NAMES`."""
+    interval_note: str | None
+    """Why the interval may hold another level, or why there is none."""
+    n_clusters: int | None
+    """The number of clusters, if rows are clustered."""
 
 
 @dataclass(frozen=True)
@@ -71,23 +80,26 @@ class IntervalSummary(Shown, Sequence[MeanInterval]):
     def remarks(self) -> Sequence[str]:
         """The kind of intervals, and the number of small segments."""
         of = "" if self.cluster is None else f", clustered by {self.cluster!r}"
-        notes = [f"{self.scores}: {self.confidence * 100:g} % bootstrap intervals of means{of}"]
+        kinds = ((one.metric, one.interval, one.interval_note) for one in self.means)
+        notes = [f"means of {self.scores}", *interval_notes(kinds, self.confidence, of)]
         small = sum(one.segment is not None and one.n < _FEW for one in self.means)
         return [*notes, *([f"* fewer than {_FEW} rows: {small:,} segment{'s' * (small != 1)}"] if small else [])]
 
     def to_dict(self) -> dict[str, Any]:
-        """``{"means": [{"metric", "segment", "n", "n_missing", "mean", "low", "high"}, …], "notes": […]}``."""
+        """``{"means": [{"metric", "segment", "n", "mean", "low", "high", "interval", …}, …], "notes": […]}``."""
         return {"means": [asdict(one) for one in self.means], "notes": list(self.remarks())}
 
     def to_arrow(self) -> pa.Table:
         """One row per mean."""
         types = {"str": pa.string(), "str | None": pa.string(), "int": pa.int64(), "float": pa.float64()}
+        types["int | None"] = pa.int64()
         schema = pa.schema([(one.name, types[str(one.type)]) for one in fields(MeanInterval)])
         return pa.Table.from_pylist([asdict(one) for one in self.means], schema)
 
 
 def _cells(one: MeanInterval) -> tuple[str, str, str, str]:
     interval = "–" if math.isnan(one.low) else f"[{number(one.low)}, {number(one.high)}]"
+    interval += "" if one.interval_note is None else MARK
     small = "*" if one.segment is not None and one.n < _FEW else ""
     return number(one.mean), interval, number(one.n) + small, number(one.n_missing)
 
@@ -99,16 +111,17 @@ def summarize_by(
     metrics: Sequence[str] | str | None = None,
     cluster: str | None = None,
     confidence: float = 0.95,
+    interval: str = "auto",
     bootstrap: int = 2_000,
     seed: int = 0,
     threads: int | None = None,
 ) -> IntervalSummary:
-    """The mean of each metric with its bootstrap interval, over all rows and over each segment.
+    """The mean of each metric with its interval, over all rows and over each segment.
 
     ``scores`` is a score file, folder, address or table.  ``by`` names kept columns whose combined values define
     segments (numeric columns with more than 12 values are divided into quartiles).  Rows whose score is missing,
-    undefined or infinite are counted.  ``cluster``, ``confidence``, ``bootstrap``, ``seed`` and ``threads`` are as in
-    :func:`fastmetrics.results.comparison.compare`.
+    undefined or infinite are counted.  ``cluster``, ``confidence``, ``interval``, ``bootstrap``, ``seed`` and
+    ``threads`` are as in :func:`fastmetrics.results.comparison.compare`.
 
     >>> import fastmetrics as fm
     >>> scores = {"token_f1": [0.2, 0.4, 0.9, 0.7], "language": ["ru", "ru", "en", "en"]}
@@ -118,6 +131,7 @@ def summarize_by(
     Raises ``UnknownNameError`` for an unknown metric, ``ColumnError`` for a missing column.
     """
     argument("confidence", confidence, Real(0.0, 1.0, above=True, below=True))
+    argument("interval", interval, Choice(*INTERVALS, SEQUENTIAL))
     argument("bootstrap", bootstrap, Whole(1, 10_000_000))
     argument("seed", seed, Seed)
     cores(threads)
@@ -128,17 +142,21 @@ def summarize_by(
     held = run.held([*names, *beside])
     parts = _parts(held, columns, names)
     groups = None if cluster is None else cluster_numbers(cluster, held.column(cluster, "to cluster rows by"))
-    found = []
+    found, bounds = [], declared_bounds(names, run.declared)
     for name in names:
         values = held.values(name)
         for part in parts:
             some = values[part.rows]
             known = np.isfinite(some)
-            rows = Differences.of(some[known], None if groups is None else groups[part.rows][known])
-            low, high = bootstrap_interval(rows, confidence, bootstrap, seed, threads)
-            found.append(MeanInterval(name, part.name, rows.n, len(some) - rows.n, rows.mean, low, high))
-    better: dict[str, Better] = {**dict.fromkeys(names), **declared_better(names)}
-    return IntervalSummary(run.name, found, better, confidence, cluster)
+            rows = Sample.of(some[known], None if groups is None else groups[part.rows][known], bounds.get(name))
+            drawn: dict[str, Any] = {"resamples": bootstrap, "seed": seed, "threads": threads}
+            rows = rows if interval == SEQUENTIAL else rows.ordered()
+            one = mean_interval(rows, confidence, interval, **drawn)
+            counts = (rows.n, len(some) - rows.n)
+            clusters = None if rows.sizes is None else len(rows.sizes)
+            told: tuple[Any, ...] = (one.low, one.high, one.kind, one.note, clusters)
+            found.append(MeanInterval(name, part.name, *counts, rows.mean, *told))
+    return IntervalSummary(run.name, found, directions(names, run.declared, {}), confidence, cluster)
 
 
 def _parts(run: ScoreRun, columns: Sequence[str], names: Sequence[str]) -> list[Segment]:

@@ -9,21 +9,22 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
-import pyarrow as pa
 
-from fastmetrics.core.arrays import Floats
 from fastmetrics.core.name_lists import listed
 from fastmetrics.errors import ColumnError
-from fastmetrics.results.estimate import axes_of, table_of
+from fastmetrics.results.estimate import axes_of, labels_of_rows, table_of
 from fastmetrics.results.judge_report_result import JudgePair, JudgeReport
 from fastmetrics.results.judged_axis import Asked, axis_report, price_of_judge, range_of, settings_of
 from fastmetrics.results.pairing import pair_runs
-from fastmetrics.results.score_runs import ScoreRun, open_runs
-from fastmetrics.stats.agreement import agreement
+from fastmetrics.results.score_runs import ScoreRun, are_several, open_runs
+from fastmetrics.stats.agreement import agreement, scale_kappa
+from fastmetrics.stats.agreement_intervals import kappa_interval
 from fastmetrics.stats.association import associate
-from fastmetrics.stats.human_labels import join, ratings_of, truth_of
+from fastmetrics.stats.estimate import Interval
+from fastmetrics.stats.human_labels import join
 
 _FIVE = (1.0, 5.0)
+_KAPPAS = (("kappa", 0), ("kappa_quadratic", 2))
 
 
 def judge_report(
@@ -46,8 +47,9 @@ def judge_report(
 
     With ``labels``, a file or table of human labels (its column ``label``, by default the only numeric column), matched
     by ``on`` or ``id``: correlations, the prediction-powered mean, and, if the labels are in the range of the judge's
-    scores, kappas and Krippendorff's alphas.  Scores and labels of at least ``positive`` are positive in accuracy,
-    precision, recall and F1; without ``positive``, these are NaN if the labels are graded or outside the range.
+    scores, kappas and Krippendorff's alphas.  Weighted kappas take the distances of the rubric's scale.  Scores and
+    labels of at least ``positive`` are positive in accuracy, precision, recall and F1; without ``positive``, these are
+    NaN if the labels are graded or outside the range.
     ``ranges`` sets the ranges of judged columns; by default they come from the rubrics, which the metadata of judged
     rows contain.  If the range is unknown, 1 to 5 is assumed, and a note says so.
 
@@ -63,7 +65,7 @@ def judge_report(
     Raises ``ColumnError`` if a table has no judged column, lacks a named column or has no unambiguous label, and
     ``InputError`` for duplicate ids or no shared id.
     """
-    runs = open_runs(judged if _several(judged) else [judged], least=1)
+    runs = open_runs(judged if are_several(judged) else [judged], least=1)
     people = None if labels is None else table_of(labels, on)
     found, notes = [], []
     for run in runs:
@@ -71,7 +73,10 @@ def judge_report(
         axes = axes_of(table)
         if not axes:
             raise ColumnError(f"{run.name} has no judged column (a column of scores with a _status column)")
-        truth = None if people is None else _truth(table, people, label, on)
+        truth = None
+        if people is not None:
+            truth, n_not_judged = labels_of_rows(people, join(table, people, on)[0], label, on)
+            notes += [f"{run.name}: {n_not_judged:,} labels belong to no judged row"] if n_not_judged else []
         for axis in axes:
             told = settings_of(axis, run.metadata)
             span = (ranges or {}).get(axis) or range_of(told)
@@ -81,26 +86,10 @@ def judge_report(
             found.append(axis_report(run.name, table, axis, truth, how))
     if people is not None and any(one.people is not None and math.isnan(one.people.accuracy) for one in found):
         notes.append("accuracy and F1 need labels on the judge's scale and a threshold for positive labels")
-    return JudgeReport(found, _pairs(runs, on), notes)
+    return JudgeReport(found, _pairs(runs, on, confidence), notes, confidence)
 
 
-def _several(judged: Any) -> bool:
-    """Whether this is a list or dict of judged tables rather than one table (which may also be a dict)."""
-    if isinstance(judged, Mapping):
-        return not any(name.endswith("_status") for name in judged)
-    return isinstance(judged, list | tuple)
-
-
-def _truth(table: pa.Table, people: pa.Table, label: str | None, on: str | None) -> Floats:
-    """The label of each judged row, NaN without a label."""
-    rows, _ = join(table, people, on)
-    name, ratings = ratings_of(people, label, (), [on] if on is not None else [])
-    truth = np.full(table.num_rows, np.nan)
-    truth[rows >= 0] = truth_of(people, name, ratings)[rows[rows >= 0]]
-    return truth
-
-
-def _pairs(runs: Sequence[ScoreRun], on: str | None) -> list[JudgePair]:
+def _pairs(runs: Sequence[ScoreRun], on: str | None, confidence: float) -> list[JudgePair]:
     """All pairs of judges with a common judged column."""
     found = []
     for first, second in itertools.combinations(runs, 2):
@@ -111,8 +100,11 @@ def _pairs(runs: Sequence[ScoreRun], on: str | None) -> list[JudgePair]:
         for axis in axes:
             a, b = paired.scores(0, axis), paired.scores(1, axis)
             both = ~np.isnan(a) & ~np.isnan(b)
-            agreed = agreement({"a": a[both], "b": b[both]})
-            pair, rho = agreed.pairs[0], associate(a[both], b[both], resamples=1).spearman.value
-            figures = (pair.n, pair.kappa, pair.kappa_quadratic, agreed.alpha_interval, rho)
-            found.append(JudgePair(axis, first.name, second.name, *figures))
+            agreed = agreement({"a": a[both], "b": b[both]}, confidence=confidence)
+            pair, rho = agreed.pairs[0], associate(a[both], b[both], confidence=confidence).spearman
+            figures = (pair.n, pair.kappa, scale_kappa(a[both], b[both], 2), agreed.alpha_interval, rho.value)
+            intervals = {name: kappa_interval(a[both], b[both], power, confidence) for name, power in _KAPPAS}
+            intervals |= {name: one for name, one in agreed.intervals.items() if name == "alpha_interval"}
+            intervals["spearman"] = Interval(rho.low, rho.high, rho.interval, rho.note)
+            found.append(JudgePair(axis, first.name, second.name, *figures, intervals))
     return found

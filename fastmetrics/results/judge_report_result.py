@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
 from fastmetrics.core.display import Grid, Shown, folded, number
 from fastmetrics.core.judged_names import PREFIX
 from fastmetrics.stats.decisions import Decisions
+from fastmetrics.stats.estimate import Interval
+from fastmetrics.stats.interval_notes import MARK, interval_notes
 from fastmetrics.stats.judge_quality import Consistency, Latency
 from fastmetrics.stats.pairwise import Pairwise
 from fastmetrics.stats.prediction_powered import PoweredMean
@@ -35,6 +37,8 @@ class PeopleAgreement:
     pearson: float
     spearman: float
     kendall: float
+    intervals: Mapping[str, Interval]
+    """The confidence intervals of these figures, by name."""
 
 
 @dataclass(frozen=True)
@@ -88,6 +92,8 @@ class JudgePair:
     kappa_quadratic: float
     alpha_interval: float
     spearman: float
+    intervals: Mapping[str, Interval]
+    """The confidence intervals of these figures, by name."""
 
 
 @dataclass(frozen=True)
@@ -97,6 +103,7 @@ class JudgeReport(Shown):
     axes: Sequence[AxisReport]
     pairs: Sequence[JudgePair]
     notes: Sequence[str]
+    confidence: float = 0.95
 
     def to_dict(self) -> dict[str, Any]:
         """Everything as nested dictionaries of plain values."""
@@ -119,6 +126,12 @@ class JudgeReport(Shown):
             for one, p in people
         ]
         grids += [Grid(("against people", "n", "acc.", "f1", "kappa", "quadr.", "rho"), rows)] if rows else []
+        head = (f"{self.confidence * 100:g} % intervals", "accuracy", "kappa", "rho")
+        shown = [
+            (self._name(one), *(_bounds(p.intervals.get(figure)) for figure in ("accuracy", "kappa", "spearman")))
+            for one, p in people
+        ]
+        grids += [Grid(head, shown)] if shown else []
         rows = [(self._name(one), *_ends(one.powered)) for one in self.axes if one.powered is not None]
         grids += [Grid(("mean label", "powered", "low", "high", "plain", "low", "high"), rows)] if rows else []
         rows = [
@@ -188,19 +201,45 @@ class JudgeReport(Shown):
 
     def remarks(self) -> Sequence[str]:
         """The notes, and details of each judged column that the tables omit."""
-        return [*[line for one in self.axes for line in self._said(one)], *folded(self.notes)]
+        notes = [*interval_notes(self._intervals(), self.confidence), *self.notes]
+        return [*[line for one in self.axes for line in self._said(one)], *folded(notes)]
+
+    def _intervals(self) -> Iterator[tuple[str, str, str | None]]:
+        """The figure, kind and note of each printed interval."""
+        for one in self.axes:
+            if one.consistency is not None and not math.isnan(one.consistency.share):
+                yield "steady", one.consistency.interval.kind, one.consistency.interval.note
+            for figure, label in (("accuracy", "accuracy"), ("kappa", "kappa"), ("spearman", "rho")):
+                found = None if one.people is None else one.people.intervals.get(figure)
+                if found is not None:
+                    yield label, found.kind, found.note
+            estimates = [("powered", one.powered.powered), ("plain", one.powered.plain)] if one.powered else []
+            estimates += [("wins", one.orders.win_rate)] if one.orders else []
+            estimates += [("accuracy", one.decisions.accuracy)] if one.decisions else []
+            yield from ((label, estimate.interval, estimate.note) for label, estimate in estimates)
 
     def _said(self, one: AxisReport) -> list[str]:
         counts = ", ".join(f"{count:,} {status}" for status, count in one.statuses.items())
         said = [f"{self._name(one)}: {counts}"]
         if one.consistency is not None:
-            said.append(f"  {one.consistency.reading} over {one.consistency.n:,} repeated rows")
+            share = f"{number(one.consistency.share)} {_bounds(one.consistency.interval)}"
+            said.append(f"  {one.consistency.reading} over {one.consistency.n:,} repeated rows: steady {share}")
+        if one.orders is not None and one.orders.n_identical:
+            said.append(f"  {one.orders.n_identical:,} pairs of identical answers: ties, left out of the flips")
         if one.length_spearman is not None:
             said.append(f"  rank correlation with the length of the answer: {number(one.length_spearman)}")
         if one.prompt_tokens is not None and one.completion_tokens is not None:
             cost = "" if one.cost is None else f", cost {one.cost:,.4g} by the table of prices"
             said.append(f"  {one.prompt_tokens:,} + {one.completion_tokens:,} tokens{cost}")
         return said
+
+
+def _bounds(interval: Interval | None) -> str:
+    if interval is None:
+        return "–"
+    mark = "" if interval.note is None else MARK
+    bounds = "–" if math.isnan(interval.low) else f"[{interval.low:.3f}, {interval.high:.3f}]"
+    return bounds + mark
 
 
 def _ends(one: PoweredMean) -> list[str]:

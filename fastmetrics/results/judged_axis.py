@@ -5,28 +5,31 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from pathlib import Path
+from dataclasses import dataclass, fields
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from fastmetrics.core.arrays import Floats, as_array
+from fastmetrics.core.arrays import Floats
+from fastmetrics.core.column_kinds import is_list
+from fastmetrics.core.columns import as_array, as_numbers
 from fastmetrics.core.input_columns import COLUMNS
-from fastmetrics.core.judged_names import LATENCY
-from fastmetrics.core.prices import Price, price_of
+from fastmetrics.core.judged_names import CALL, COMPLETION_TOKENS, LATENCIES, LATENCY, PROMPT_TOKENS
+from fastmetrics.core.prices import Price
 from fastmetrics.errors import ColumnError, UnknownNameError
 from fastmetrics.results.judge_report_result import AxisReport, PeopleAgreement, SegmentMean
+from fastmetrics.results.price_tables import price_of
 from fastmetrics.results.segments import segments_of
-from fastmetrics.stats.agreement import agreement
+from fastmetrics.stats.agreement import agreement, scale_kappa
+from fastmetrics.stats.agreement_intervals import kappa_interval
 from fastmetrics.stats.association import associate
 from fastmetrics.stats.decisions import Decisions, judge_decisions
-from fastmetrics.stats.human_labels import numbers, positive_from
+from fastmetrics.stats.estimate import Estimate, Interval
+from fastmetrics.stats.human_labels import positive_from
 from fastmetrics.stats.judge_quality import (
     Consistency,
-    Latency,
     judge_consistency,
     judge_error_rate,
     judge_latency,
@@ -69,16 +72,18 @@ def price_of_judge(settings: Mapping[str, Any], prices: Any) -> Price | None:
     """The price of the judge's model, if the model is known."""
     if prices is None or not isinstance(settings.get("model"), str):
         return None
-    return price_of(settings["model"], prices if isinstance(prices, Mapping) else Path(prices))
+    return price_of(settings["model"], prices)
 
 
 def axis_report(judge: str, table: pa.Table, axis: str, truth: Floats | None, how: Asked) -> AxisReport:
     """The report of one judge for one judged column; ``truth`` is the human label of each row, NaN without one."""
-    scores = numbers(table.column(axis))
+    scores = as_numbers(table.column(axis))
     statuses = _statuses(table, axis)
+    latencies = _latencies(table, axis)
     known = scores[~np.isnan(scores)]
     both = None if truth is None else ~np.isnan(scores) & ~np.isnan(truth)
-    read, written = (_total(table, f"{axis}_{kind}_tokens") for kind in ("prompt", "completion"))
+    calls = _one_row_per_call(table, axis)
+    read, written = (_total(calls, axis + name) for name in (PROMPT_TOKENS, COMPLETION_TOKENS))
     priced = how.price is not None and read is not None and written is not None
     return AxisReport(
         judge=judge,
@@ -88,14 +93,14 @@ def axis_report(judge: str, table: pa.Table, axis: str, truth: Floats | None, ho
         mean=_mean(known),
         statuses=status_counts(table.column(f"{axis}_status").to_pylist()),
         error_rate=judge_error_rate(statuses),
-        consistency=None if how.kind == "pairwise" else _consistency(table, axis, how.span),
-        latency=_latency(table, axis),
+        consistency=None if how.kind == "pairwise" else _consistency(table, axis, how.span, how.confidence),
+        latency=None if latencies is None else judge_latency(latencies),
         prompt_tokens=read,
         completion_tokens=written,
         cost=how.price.cost(read or 0, written or 0) if how.price is not None and priced else None,
         length_spearman=_with_length(table, scores),
         segments=_segments(table, scores, how.by),
-        people=None if truth is None or both is None else _people(scores[both], truth[both], how.span, how.positive),
+        people=None if truth is None or both is None else _people(scores[both], truth[both], how),
         powered=None
         if truth is None or both is None or not both.any()
         else powered_mean(scores, truth, how.confidence),
@@ -104,17 +109,27 @@ def axis_report(judge: str, table: pa.Table, axis: str, truth: Floats | None, ho
     )
 
 
+_IDENTICAL = "identical"
 _VERDICTS = {1.0: "A", 0.5: "tie", 0.0: "B"}
 
 
 def _orders(table: pa.Table, axis: str, confidence: float) -> Pairwise | None:
-    """The verdicts on two answers: the first half of a row's repeats used one order, the second half the other."""
+    """The verdicts on two answers: the first half of a row's repeats used one order, the second half the other.
+
+    An odd number of replies lacks the last of the second order.
+    """
     if not _has_lists(table, f"{axis}_scores"):
         return None
-    rows = [row for row in table.column(f"{axis}_scores").to_pylist() if row]
-    first = [_VERDICTS.get(one) for row in rows for one in row[: len(row) // 2]]
-    second = [_VERDICTS.get(one) for row in rows for one in row[len(row) // 2 :]]
-    return pairwise(first, second, confidence=confidence)
+    first, second, rows, identical = [], [], [], []
+    columns = (table.column(f"{axis}_{name}").to_pylist() for name in ("scores", "status"))
+    for row, (scores, status) in enumerate(zip(*columns, strict=True)):
+        verdicts = [_VERDICTS.get(score) for score in scores or ()]
+        half = (len(verdicts) + 1) // 2
+        first += verdicts[:half]
+        second += [*verdicts[half:], *[None] * (2 * half - len(verdicts))]
+        rows += [row] * half
+        identical += [status == _IDENTICAL] * half
+    return pairwise(first, second, rows=rows, identical=identical, confidence=confidence)
 
 
 def _decided(table: pa.Table, axis: str, scores: Floats, truth: Floats | None, confidence: float) -> Decisions | None:
@@ -122,8 +137,8 @@ def _decided(table: pa.Table, axis: str, scores: Floats, truth: Floats | None, c
     if truth is None or not np.isin(truth[~np.isnan(truth)], (0.0, 1.0)).all():
         return None
     clear = np.where(np.isin(scores, (0.0, 1.0)), scores, np.nan)
-    times = numbers(table.column(axis + LATENCY)) if axis + LATENCY in table.column_names else ()
-    return judge_decisions(clear, truth, latency_ms=times, confidence=confidence)
+    latencies = _latencies(table, axis)
+    return judge_decisions(clear, truth, latency_ms=() if latencies is None else latencies, confidence=confidence)
 
 
 def _statuses(table: pa.Table, axis: str) -> list[str | None]:
@@ -134,25 +149,28 @@ def _statuses(table: pa.Table, axis: str) -> list[str | None]:
 
 
 def _has_lists(table: pa.Table, name: str) -> bool:
-    """Whether the repeats are stored; CSV cannot store lists."""
-    return name in table.column_names and bool(pa.types.is_list(table.column(name).type))
+    """Whether the repeats are stored; in CSV that lost its metadata, lists are text."""
+    return name in table.column_names and is_list(table.column(name).type)
 
 
-def _consistency(table: pa.Table, axis: str, span: tuple[float, float]) -> Consistency | None:
+def _consistency(table: pa.Table, axis: str, span: tuple[float, float], confidence: float) -> Consistency | None:
     if not _has_lists(table, f"{axis}_scores"):
         return None
-    return judge_consistency([row for row in table.column(f"{axis}_scores").to_pylist() if row is not None], range=span)
+    return judge_consistency(table.column(f"{axis}_scores"), range=span, confidence=confidence)
 
 
-def _latency(table: pa.Table, axis: str) -> Latency | None:
-    """The latency of a call: a row's milliseconds cover all its repeats."""
-    if axis + LATENCY not in table.column_names:
-        return None
-    times = numbers(table.column(axis + LATENCY))
-    if _has_lists(table, f"{axis}_scores"):
-        lengths = pc.list_value_length(table.column(f"{axis}_scores")).fill_null(1)
-        times = times / np.maximum(lengths.to_numpy(), 1)
-    return judge_latency(times)
+def _latencies(table: pa.Table, axis: str) -> pa.ChunkedArray | None:
+    """The latency of each judgement, of all repeats if the table has them."""
+    name = axis + LATENCIES if _has_lists(table, axis + LATENCIES) else axis + LATENCY
+    return table.column(name) if name in table.column_names else None
+
+
+def _one_row_per_call(table: pa.Table, axis: str) -> pa.Table:
+    """The first of the rows that share their calls, which were paid for once; rows without a call have no tokens."""
+    if axis + CALL not in table.column_names:
+        return table
+    ids = table.column(axis + CALL).to_numpy()
+    return table.take(pa.array(np.unique(ids.astype(str), return_index=True)[1]))
 
 
 def _total(table: pa.Table, name: str) -> int | None:
@@ -162,14 +180,14 @@ def _total(table: pa.Table, name: str) -> int | None:
 def _with_length(table: pa.Table, scores: Floats) -> float | None:
     name = next((one for one in table.column_names if one.lower() in _ANSWER), None)
     if "answer_words" in table.column_names:
-        words = numbers(table.column("answer_words"))
+        words = as_numbers(table.column("answer_words"))
     elif name is not None:
         texts = table.column(name).to_pylist()
         words = np.array([math.nan if text is None else len(_WORD.findall(text)) for text in texts], np.float64)
     else:
         return None
     both = ~np.isnan(scores) & ~np.isnan(words)
-    return associate(scores[both], words[both], resamples=1).spearman.value
+    return associate(scores[both], words[both]).spearman.value
 
 
 def _segments(table: pa.Table, scores: Floats, by: Sequence[str]) -> list[SegmentMean]:
@@ -185,25 +203,35 @@ def _segments(table: pa.Table, scores: Floats, by: Sequence[str]) -> list[Segmen
     return found
 
 
-def _people(scores: Floats, truth: Floats, span: tuple[float, float], positive: float | None) -> PeopleAgreement:
+def _people(scores: Floats, truth: Floats, how: Asked) -> PeopleAgreement:
+    span, level = how.span, how.confidence
     on_scale = len(truth) > 0 and span[0] <= truth.min() and truth.max() <= span[1]
-    least = positive if positive is not None else positive_from(truth) if on_scale else None
-    decided = [math.nan] * 4
+    least = how.positive if how.positive is not None else positive_from(truth) if on_scale else None
+    figures: dict[str, Any] = dict.fromkeys((one.name for one in fields(PeopleAgreement)), math.nan)
+    intervals: dict[str, Interval] = {}
     if least is not None and len(truth):
-        called, good = scores >= least, truth >= least
-        hits = int((called & good).sum())
-        shares = [hits / max(int(one.sum()), 1) for one in (called, good)]
-        f1 = 2 * hits / max(int(called.sum()) + int(good.sum()), 1)
-        decided = [int((called == good).sum()) / len(good), *shares, f1]
-    agreed = [math.nan] * 6
+        found = judge_decisions(scores >= least, truth >= least, confidence=level)
+        for name in ("accuracy", "precision", "recall", "f1"):
+            figures[name], intervals[name] = _apart(getattr(found, name))
     if on_scale:
-        both = agreement({"judge": scores, "people": truth})
-        pair = both.pairs[0]
-        agreed = [pair.kappa, pair.kappa_linear, pair.kappa_quadratic]
-        agreed += [both.alpha_nominal, both.alpha_ordinal, both.alpha_interval]
-    found = associate(scores, truth, resamples=1)
-    figures = [*decided, *agreed, found.pearson.value, found.spearman.value, found.kendall.value]
-    return PeopleAgreement(len(scores), *figures)
+        both = agreement({"judge": scores, "people": truth}, confidence=level)
+        figures["kappa"] = both.pairs[0].kappa
+        intervals["kappa"] = both.pairs[0].intervals["kappa"]
+        figures["kappa_linear"] = scale_kappa(scores, truth, 1)
+        figures["kappa_quadratic"] = scale_kappa(scores, truth, 2)
+        for power, name in ((1, "kappa_linear"), (2, "kappa_quadratic")):
+            intervals[name] = kappa_interval(scores, truth, power, level)
+        for name in ("alpha_nominal", "alpha_ordinal", "alpha_interval"):
+            figures[name] = getattr(both, name)
+            intervals |= {name: both.intervals[name]} if name in both.intervals else {}
+    related = associate(scores, truth, confidence=level)
+    for name in ("pearson", "spearman", "kendall"):
+        figures[name], intervals[name] = _apart(getattr(related, name))
+    return PeopleAgreement(**{**figures, "n": len(scores), "intervals": intervals})
+
+
+def _apart(found: Estimate) -> tuple[float, Interval]:
+    return found.value, Interval(found.low, found.high, found.interval, found.note)
 
 
 def _mean(values: Floats) -> float:

@@ -10,8 +10,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from fastmetrics.core.arrays import Flags, Floats, Ints
+from fastmetrics.core.precision import narrowest, rounded
 from fastmetrics.errors import ColumnError, InputError, OptionError
 from fastmetrics.errors.messages import Argument
+from fastmetrics.results.question_means import RepeatedRun, repeated_run
 from fastmetrics.results.score_runs import ScoreRun
 from fastmetrics.tables.output.run_differences import differences
 
@@ -32,19 +34,33 @@ class PairedRuns:
     joined_by: str
     notes: Sequence[str] = ()
     """Differences in the questions, if these were allowed."""
+    repeated: Sequence[RepeatedRun | None] = ()
+    """For each run, its answers if it has several to a question; ``runs`` then has one row per question."""
 
     @property
     def n(self) -> int:
         """The number of questions in any run."""
         return len(self.rows[0])
 
+    @property
+    def arrival(self) -> Ints:
+        """When each question was complete: the greatest of its rows' numbers in the runs."""
+        return np.max(np.stack(self.rows), axis=0)
+
     def scores(self, run: int, metric: str) -> Floats:
-        """The scores of a metric in the common order, NaN where the run has no finite score."""
-        values, rows = self.runs[run].values(metric), self.rows[run]
+        """The scores of a metric in the common order and precision, NaN where the run has no finite score."""
+        values, rows = rounded(self.runs[run].values(metric), self.precision(metric)), self.rows[run]
         found = np.full(self.n, np.nan)
         found[rows >= 0] = values[rows[rows >= 0]]
         found[np.isinf(found)] = np.nan
         return found
+
+    def precision(self, metric: str) -> type[np.floating] | None:
+        """The narrowest floating type in which a run stores the metric, if narrower than float64.
+
+        The scores of all runs are compared in this type: 0.7 of float32 equals 0.7 of float64.
+        """
+        return narrowest([run.read([metric]).schema.field(0).type for run in self.runs])
 
     def counts(self, metric: str) -> tuple[Ints, Flags]:
         """The counts of a corpus metric for each run and row in the common order, and which of them exist.
@@ -76,8 +92,26 @@ class PairedRuns:
         for at in holders[1:]:
             if found.null_count == 0:
                 break
-            found = pc.coalesce(found, self._placed(at, name).cast(found.type))
+            other = self._placed(at, name)
+            found = other if pa.types.is_null(found.type) else pc.coalesce(found, other.cast(found.type))
         return found
+
+    def disagreements(self, name: str) -> list[str]:
+        """A note for each run whose values of a column differ from those of the first run that has it."""
+        holders = [at for at, run in enumerate(self.runs) if name in run.columns]
+        notes = []
+        for at in holders[1:]:
+            first = self._placed(holders[0], name)
+            other = self._placed(at, name)
+            if pa.types.is_null(first.type) or pa.types.is_null(other.type):
+                continue  # a column of nulls only differs from nothing
+            differ = pc.not_equal(first, other.cast(first.type)).fill_null(False)
+            if count := int(pc.sum(differ).as_py() or 0):
+                names = f"{self.runs[holders[0]].name} and {self.runs[at].name}"
+                notes.append(
+                    f"{names} differ in {name!r} in {count:,} rows, which are put by {self.runs[holders[0]].name}"
+                )
+        return notes
 
     def _placed(self, run: int, name: str) -> pa.Array:
         rows = pa.array(self.rows[run], mask=self.rows[run] < 0)
@@ -85,20 +119,23 @@ class PairedRuns:
         return column.cast(pa.large_string()).take(rows) if pa.types.is_string(column.type) else column.take(rows)
 
 
-def pair_runs(runs: Sequence[ScoreRun], on: str | None, by_position: bool, allow: bool = False) -> PairedRuns:
+def pair_runs(
+    runs: Sequence[ScoreRun], on: str | None, by_position: bool, allow: bool = False, *, repeats: bool = False
+) -> PairedRuns:
     """Pair the rows of the runs by the column ``on``, by default the id, or by position on request.
 
-    Raises ``ColumnError`` if a run has no ids, ``InputError`` for duplicate ids, for runs without a shared id, and,
-    unless ``allow``, for different questions under the same id.
+    With ``repeats``, a run may have several answers to each question: its rows are then questions, with the means of
+    their scores.  Raises ``ColumnError`` if a run has no ids, ``InputError`` for other duplicate ids, for runs without
+    a shared id, and, unless ``allow``, for different questions under the same id.
     """
-    paired = _by_position(runs) if by_position else _by_id(runs, on)
+    paired = _by_position(runs) if by_position else _by_id(runs, on, repeats)
     found = [*_other_questions(paired), *_other_fingerprints(runs)]
     if found and not allow:
         raise InputError(f"{found[0]}; to compare them anyway, use ", Argument("allow_differences", True))
     return replace(paired, notes=found)
 
 
-def _by_id(runs: Sequence[ScoreRun], on: str | None) -> PairedRuns:
+def _by_id(runs: Sequence[ScoreRun], on: str | None, repeats: bool) -> PairedRuns:
     keys = [on or run.id_column for run in runs]
     for run, key in zip(runs, keys, strict=True):
         if key is None:
@@ -106,6 +143,8 @@ def _by_id(runs: Sequence[ScoreRun], on: str | None) -> PairedRuns:
             raise ColumnError(
                 f"{run.name} has no id column to match rows by; set one with ", *ways, Argument("by_position", True)
             )
+    repeated = [repeated_run(run, str(key)) if repeats else None for run, key in zip(runs, keys, strict=True)]
+    runs = [run if several is None else several.reduced() for run, several in zip(runs, repeated, strict=True)]
     ids = [run.ids(str(key)) for run, key in zip(runs, keys, strict=True)]
     alike = all(one.equals(ids[0]) for one in ids[1:])
     if not alike:
@@ -115,9 +154,20 @@ def _by_id(runs: Sequence[ScoreRun], on: str | None) -> PairedRuns:
     every = every.take(order)
     pa.default_memory_pool().release_unused()
     if alike:
-        return PairedRuns(runs, [order.to_numpy().astype(np.int64)] * len(runs), every, str(keys[0]))
+        return PairedRuns(runs, [order.to_numpy().astype(np.int64)] * len(runs), every, str(keys[0]), (), repeated)
     rows = [pc.index_in(every, value_set=one).fill_null(-1).to_numpy().astype(np.int64) for one in ids]
-    return PairedRuns(runs, rows, every, str(keys[0]))
+    return PairedRuns(runs, rows, every, str(keys[0]), (), repeated)
+
+
+def unpaired_runs(runs: Sequence[ScoreRun]) -> PairedRuns:
+    """Runs that share no rows: every row is a question of one run only."""
+    lengths = [run.read([]).num_rows for run in runs]
+    rows = np.full((len(runs), sum(lengths)), -1, np.int64)
+    start = 0
+    for run, length in enumerate(lengths):
+        rows[run, start : start + length] = np.arange(length)
+        start += length
+    return PairedRuns(runs, list(rows), None, "nothing")
 
 
 def _by_position(runs: Sequence[ScoreRun]) -> PairedRuns:
@@ -133,7 +183,10 @@ def _share_ids(runs: Sequence[ScoreRun], ids: Sequence[pa.Array]) -> None:
     for run, mine in zip(runs[1:], ids[1:], strict=True):
         if len(mine) and len(ids[0]) and not pc.any(pc.is_in(mine, value_set=ids[0])).as_py():
             has = f"{runs[0].name} has {ids[0][0].as_py()!r}, {run.name} has {mine[0].as_py()!r}"
-            raise InputError(f"{runs[0].name} and {run.name} share no id: {has}")
+            way = Argument("unpaired", True)
+            raise InputError(
+                f"{runs[0].name} and {run.name} share no id: {has}; to compare them as independent samples, use ", way
+            )
 
 
 def _other_questions(paired: PairedRuns) -> list[str]:

@@ -28,7 +28,7 @@ def compare_rankings(
     resamples: int = 10_000,
     bootstrap: int = 2_000,
     confidence: float = 0.95,
-    interval: str = "percentile",
+    interval: str = "auto",
     relevance_level: float = 1,
     missing: Literal["zero", "skip"] = "zero",
     no_relevant: Literal["zero", "undefined"] = "zero",
@@ -40,10 +40,12 @@ def compare_rankings(
     """Compare search runs query by query: every measure of :func:`fastmetrics.rank`, tested as in ``compare``.
 
     ``runs`` maps names to runs as in ``rank``, or is a list of files, named by file name.  ``qrels``, ``measures``,
-    ``relevance_level``, ``missing``, ``no_relevant``, ``duplicates`` and ``depth`` are as in ``rank``, the others as in
-    :func:`fastmetrics.compare`; the judgements are read once.  For three runs or more, each measure also has a ranking
-    by Tukey's test, and ``to_latex`` gives the table of runs × measures with the letters of the runs that each run
-    beats.
+    ``relevance_level``, ``no_relevant``, ``duplicates`` and ``depth`` are as in ``rank``, the others as in
+    :func:`fastmetrics.compare`; the judgements are read once.  ``missing`` is the rule for judged queries that a run
+    lacks: ``"zero"`` (trec_eval's -c) scores them 0, so that no run gains by failing; ``"skip"`` compares the queries
+    that both runs have.  Tables, notes and ``missing_queries`` of the result count them under either rule.  For three
+    runs or more, each measure also has a ranking by Tukey's test, and ``to_latex`` gives the table of runs × measures
+    with the letters of the runs that each run beats.
 
     >>> import fastmetrics as fm
     >>> good = {f"q{n}": {"a": 2.0, "b": 1.0} for n in range(8)}
@@ -86,7 +88,7 @@ def compare_rankings(
         bootstrap=bootstrap,
         confidence=confidence,
         interval=interval,
-        better={one.name: "higher" for one in named(measures)},
+        better={one.name: one.family.better for one in named(measures) if one.family.better},
         seed=seed,
         threads=threads,
     )

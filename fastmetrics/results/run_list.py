@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -11,9 +12,13 @@ import pyarrow as pa
 
 from fastmetrics.errors import FileFormatError
 from fastmetrics.tables.file_formats import SUFFIXES
-from fastmetrics.tables.input_files import WORK_SUFFIX, expand
+from fastmetrics.tables.input_files import WORK_SUFFIX, expand, reading
 from fastmetrics.tables.output.output import find_metadata
 from fastmetrics.tables.output.run_differences import told_inputs
+from fastmetrics.tables.remote.addresses import Url, as_local, is_url, parse
+from fastmetrics.tables.remote.files import listing, look, missing, side_by_side
+from fastmetrics.tables.remote.stores import plainly, store
+from fastmetrics.tables.retry import patiently
 
 SCHEMA = pa.schema(
     [
@@ -26,7 +31,7 @@ SCHEMA = pa.schema(
 
 
 def list_runs(folder: str | Path) -> pa.Table:
-    """The outputs of runs in a folder, one per row, sorted by start time and then by name.
+    """The outputs of runs in a folder or at an address, one per row, sorted by start time and then by name.
 
     Columns: ``file`` (its name in the folder; may be a folder of parts), ``name``, ``began`` and ``ended`` (null unless
     the run stored them), ``rows``, ``metrics``, the fingerprints ``ids`` and ``questions``, and the ``inputs`` with
@@ -43,27 +48,53 @@ def list_runs(folder: str | Path) -> pa.Table:
 
     Raises ``FileFormatError`` for a folder that cannot be read, and for damaged metadata.
     """
-    found = [_run(name, metadata) for name, metadata in _outputs(Path(folder))]
+    found = [_run(name, metadata) for name, metadata in _outputs(as_local(folder))]
     found.sort(key=lambda run: (run["began"] is None, run["began"] or "", run["file"]))
     return pa.Table.from_pylist(found, SCHEMA)
 
 
-def _outputs(folder: Path) -> Iterator[tuple[str, Mapping[str, Any]]]:
+@dataclass(frozen=True)
+class _Entry:
+    """A file or folder in a folder of runs."""
+
+    name: str
+    path: str
+    is_folder: bool
+    is_remote: bool
+
+    def metadata(self) -> Mapping[str, Any] | None:
+        """The metadata of an output; None for anything else."""
+        if self.is_folder:
+            return None if self.name.endswith(WORK_SUFFIX) else find_metadata(self.path)
+        if not self.name.endswith(tuple(SUFFIXES)):
+            return None
+        return find_metadata(self.path, expand(self.path))
+
+
+def _outputs(folder: str) -> Iterator[tuple[str, Mapping[str, Any]]]:
     """The entries of a folder that are outputs of runs, with their metadata."""
-    try:
-        entries = sorted(os.scandir(folder), key=lambda entry: entry.name)
-    except OSError as error:
-        raise FileFormatError(f"{folder}: cannot be read: {error.strerror}") from error
-    for entry in entries:
-        whole = not entry.name.endswith(WORK_SUFFIX)
-        if entry.is_dir() and whole:
-            metadata = find_metadata(entry.path)
-        elif entry.is_file() and any(entry.name.endswith(suffix) for suffix in SUFFIXES):
-            metadata = find_metadata(entry.path, expand(entry.path))
-        else:
-            continue
+    entries = _behind(parse(folder)) if is_url(folder) else _on_disk(folder)
+    for entry, metadata in zip(entries, side_by_side(_Entry.metadata, entries), strict=True):
         if metadata is not None and "metrics" in metadata:
             yield entry.name, metadata
+
+
+def _on_disk(folder: str) -> list[_Entry]:
+    with reading(folder):
+        entries = sorted(os.scandir(folder), key=lambda entry: entry.name)
+    return [
+        _Entry(one.name, one.path, one.is_dir(), is_remote=False) for one in entries if one.is_dir() or one.is_file()
+    ]
+
+
+def _behind(url: Url) -> list[_Entry]:
+    with reading(url.shown), plainly():
+        place = store(url)
+        files, folders = patiently(lambda: listing(place, deep=False))
+        if not (files or folders or look(place).type.name == "Directory"):
+            raise FileFormatError(f"{url.shown}: cannot be read: {missing(url, place)}")
+    names = sorted([(name, False) for name in files] + [(name, True) for name in folders])
+    return [_Entry(name, str(url.child(name)), is_folder, is_remote=True) for name, is_folder in names]
 
 
 def _run(file: str, metadata: Mapping[str, Any]) -> dict[str, Any]:

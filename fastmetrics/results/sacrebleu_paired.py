@@ -25,7 +25,8 @@ from fastmetrics.plan.corpus_values import many_values
 from fastmetrics.plan.plan import Score, parse
 from fastmetrics.results.comparison import baseline_first
 from fastmetrics.results.pairing import PairedRuns, check_settings, pair_runs
-from fastmetrics.results.score_runs import ScoreRun, open_runs, shared_metrics
+from fastmetrics.results.score_runs import ScoreRun, open_runs
+from fastmetrics.results.shared_metrics import shared_metrics
 from fastmetrics.stats.sacrebleu_tests import Counted, PairedScore, paired_bootstrap, paired_randomisation
 
 _METRICS = ("corpus_bleu", "corpus_chrf", "corpus_chrf++")
@@ -148,7 +149,7 @@ def sacrebleu_paired(
     notes = check_settings(held, names, allow_differences)
     paired = pair_runs(held, on, by_position, allow_differences)
     counts = [_whole_files(paired, name) for name in names]
-    scores = [parse(name) for name in names]
+    scores = [parse(held[0].spec(name)) for name in names]
     counted = [[_counted(score, one[at]) for score, one in zip(scores, counts, strict=True)] for at in range(len(held))]
     n = samples or _SAMPLES[test]
     if test == "bs":
@@ -180,14 +181,17 @@ def _seed(given: int | None) -> int:
 
 def _metrics(runs: Sequence[ScoreRun], asked: Sequence[str]) -> list[str]:
     """The metrics to test: the requested ones, or all of sacreBLEU's for which every run has counts."""
-    for name in asked:
-        shared_metrics(runs, [name])
-        if parse(name).metric.name not in _METRICS:
+    found = shared_metrics(runs, asked, counted=True) if asked else []
+    for name in found:
+        if not _is_tested(runs[0], name):
             raise OptionError(f"sacreBLEU cannot test {name}; it tests {', '.join(_METRICS)}")
     known = [run.counted for run in runs]
-    found = asked or [name for name in known[0] if all(name in some for some in known)]
-    found = [name for name in found if parse(name).metric.name in _METRICS]
-    return list(found) or shared_metrics(runs, [_METRICS[0]])
+    found = found or [name for name in known[0] if all(name in some for some in known) and _is_tested(runs[0], name)]
+    return found or shared_metrics(runs, [_METRICS[0]], counted=True)
+
+
+def _is_tested(run: ScoreRun, name: str) -> bool:
+    return parse(run.spec(name)).metric.name in _METRICS
 
 
 def _whole_files(paired: PairedRuns, name: str) -> Ints:
@@ -208,7 +212,7 @@ def _whole_files(paired: PairedRuns, name: str) -> Ints:
 
 def _counted(score: Score, counts: Ints) -> Counted:
     """sacreBLEU's statistics from the counts of one run."""
-    value = float(many_values(score.name, counts.sum(axis=0)[None])[0])
+    value = float(many_values(score.spec, counts.sum(axis=0)[None])[0])
     scores = partial(_bleus if score.metric.name == _METRICS[0] else _chrfs, score.options)
     return Counted(counts[:, HEADS:], value, scores)
 

@@ -16,7 +16,7 @@ from fastmetrics.errors import ColumnError, InputError, OptionError
 from fastmetrics.errors.messages import Argument
 from fastmetrics.results.estimate import score_of
 from fastmetrics.results.pairing import PairedRuns, pair_runs
-from fastmetrics.results.score_runs import open_run
+from fastmetrics.results.score_runs import are_several, open_run
 from fastmetrics.results.segments import segments_of
 from fastmetrics.results.worst_rows import with_texts
 
@@ -57,7 +57,7 @@ def sample_rows(
     count, start = argument("n", n, Whole(1, 100_000_000)), argument("seed", seed, Seed)
     if strategy not in get_args(Strategy):
         raise OptionError(Argument("strategy", strategy), f": expected one of {', '.join(get_args(Strategy))}")
-    runs = [open_run(one) for one in (judged if isinstance(judged, list | tuple) else [judged])]
+    runs = [open_run(one) for one in (judged if are_several(judged) else [judged])]
     if not runs:
         raise InputError("there are no judged rows")
     score = score_of(runs[0].read(runs[0].columns), score, [on] if on is not None else [])

@@ -14,11 +14,14 @@ from fastmetrics.core.arrays import floats_of_arrow
 from fastmetrics.core.column_kinds import is_list
 from fastmetrics.core.corpus_counts import METADATA, counts_column
 from fastmetrics.errors import FileFormatError
-from fastmetrics.plan.corpus_values import is_corpus, lists_read
+from fastmetrics.plan.corpus_values import lists_read
+from fastmetrics.results.declared_metrics import declared_specs, stored_declarations
 from fastmetrics.results.summary import Summary, summarize
-from fastmetrics.stats.score_sums import Claims, score_columns
+from fastmetrics.stats.metadata_claims import Claims
+from fastmetrics.stats.score_sums import score_columns
 from fastmetrics.tables import Source, open_source
-from fastmetrics.tables.output.output import find_metadata, schema_in
+from fastmetrics.tables.output.output import find_metadata
+from fastmetrics.tables.output.recorded import recorded_schema
 from fastmetrics.tables.output.run_differences import Difference, differences, told_inputs
 from fastmetrics.tables.remote.addresses import as_local, shown
 from fastmetrics.tables.source import open_each
@@ -91,8 +94,15 @@ class ScoreFile:
     @property
     def _lists(self) -> list[str]:
         """The columns with lists for corpus metrics that need all rows at once."""
-        known = [name for name in (self.metadata or {}).get("counts", {}) if is_corpus(name)]
-        return [name for name in lists_read(known) if name in self.source.schema.names]
+        specs = declared_specs(stored_declarations(self.metadata))
+        known = lists_read(specs.get(name, name) for name in (self.metadata or {}).get("counts", {}))
+        return [name for name in known if name in self.source.schema.names]
+
+    @property
+    def run_names(self) -> list[str]:
+        """The files with metadata of a run of their own."""
+        told = ((one.shown, find_metadata(one.path, [one])) for one in self.source.files)
+        return [name for name, metadata in told if metadata is not None and "metrics" in metadata]
 
     @property
     def settings(self) -> dict[str, Any]:
@@ -122,9 +132,8 @@ def said_scores(metadata: Mapping[str, Any] | None, name: str) -> list[str] | No
         raise FileFormatError(f"{name}: {error}") from error
     if metadata is not None and "metrics" in metadata:
         return list(claims.metrics)  # the other numeric columns are copied input
-    if metadata is None or not schema_in(metadata).names:
-        return None
-    return score_columns(schema_in(metadata))
+    schema = recorded_schema(metadata or {})
+    return None if schema is None else score_columns(schema)
 
 
 def column_of(path: str | Path, name: str) -> Iterator[Any]:

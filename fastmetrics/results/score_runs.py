@@ -6,6 +6,7 @@ import json
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -13,17 +14,20 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from fastmetrics.core.arrays import Flags, Floats, Ints, as_array
+from fastmetrics.core.arrays import Flags, Floats, Ints
+from fastmetrics.core.column_kinds import is_text
+from fastmetrics.core.columns import as_array, as_numbers, is_column
 from fastmetrics.core.corpus_counts import METADATA, counts_column
 from fastmetrics.core.frames import open_frame
-from fastmetrics.core.input_columns import COLUMNS, is_id
-from fastmetrics.core.judged_names import is_cost
+from fastmetrics.core.input_columns import COLUMNS, is_id, is_repeat
+from fastmetrics.core.missing_queries import MissingQueries
 from fastmetrics.errors import ColumnError, InputError, OptionError, UnknownNameError
 from fastmetrics.errors.messages import Argument
-from fastmetrics.plan.corpus_values import is_corpus, is_counted
+from fastmetrics.plan.corpus_values import is_counted
+from fastmetrics.plan.declared import KEY, Declared
+from fastmetrics.results.declared_metrics import stored_declarations
+from fastmetrics.results.one_run import check_one
 from fastmetrics.results.score_files import ScoreFile, said_scores
-from fastmetrics.stats.human_labels import numbers
-from fastmetrics.stats.ratings import is_text
 from fastmetrics.stats.score_sums import score_columns
 from fastmetrics.tables.remote.addresses import last_name
 from fastmetrics.tables.text_columns import as_it_looks
@@ -58,6 +62,25 @@ class ScoreRun:
         """The column with the questions, if the run kept it."""
         return next((name for name in self.columns if name.lower() in QUESTION), None)
 
+    @property
+    def repeat_column(self) -> str | None:
+        """The column that numbers several answers to one question, if there is one."""
+        return next((name for name in self.columns if is_repeat(name)), None)
+
+    @property
+    def missing_queries(self) -> MissingQueries | None:
+        """The judged queries that the run lacks, if it is an evaluated run."""
+        return MissingQueries.of(self.metadata)
+
+    @cached_property
+    def declared(self) -> dict[str, Declared]:
+        """The stored declarations of its scores, where their names do not tell them."""
+        return stored_declarations(self.metadata)
+
+    def spec(self, name: str) -> str:
+        """The metric of a score with its options."""
+        return self.declared[name].spec if name in self.declared else name
+
     def held(self, names: Sequence[str]) -> ScoreRun:
         """The run with these columns in memory, read at once."""
         wanted = [name for name in dict.fromkeys(names) if name in self.columns]
@@ -68,7 +91,9 @@ class ScoreRun:
         said = self.metadata.get("scores")
         scores = {name: said[name] for name in metrics if name in said} if isinstance(said, Mapping) else None
         known = {key: self.metadata[key] for key in ("fastmetrics", "unicode") if key in self.metadata}
-        return {**known, **({"scores": scores} if scores is not None else {})}
+        stored = self.metadata.get(KEY, {})
+        declared = {name: one.to_json() for name, one in self.declared.items() if name in metrics and name in stored}
+        return {**known, **({"scores": scores} if scores is not None else {}), **({KEY: declared} if declared else {})}
 
     def column(self, name: str, purpose: str) -> pa.Array:
         """One column; raises a ``ColumnError`` that states its purpose."""
@@ -78,14 +103,14 @@ class ScoreRun:
 
     def values(self, name: str) -> Floats:
         """The scores of one metric, NaN without a score."""
-        return numbers(self.read([name]).column(0))
+        return as_numbers(self.read([name]).column(0))
 
     @property
     def counted(self) -> list[str]:
         """The corpus metrics for which the run stores the counts of rows."""
         ending = counts_column("")
         names = [name.removesuffix(ending) for name in self.columns if name.endswith(ending)]
-        return [name for name in names if is_counted(name)]
+        return [name for name in names if is_counted(self.spec(name))]
 
     def counts(self, metric: str) -> tuple[Ints, Flags]:
         """Each row's counts for a corpus metric, and whether the row was counted."""
@@ -104,26 +129,30 @@ class ScoreRun:
         found[known] = flat.to_numpy().reshape(-1, found.shape[1])
         return found, known
 
+    def texts(self, name: str) -> pa.Array:
+        """The ids as text; raises ``ColumnError`` for another type and ``InputError`` for a missing id."""
+        ids = self.column(name, "to match rows by")
+        if not (pa.types.is_integer(ids.type) or is_text(ids.type)):
+            raise ColumnError(f"column {name!r} of {self.name} holds {ids.type}, not ids (text or integers)")
+        if ids.null_count:
+            row = int(np.flatnonzero(ids.is_null().to_numpy(zero_copy_only=False))[0])
+            raise InputError(f"column {name!r} of {self.name}, row {row}: an id is missing (null)")
+        return ids.cast(pa.large_string())
+
     def ids(self, name: str) -> pa.Array:
-        """The ids as text; raises ``ColumnError`` for another type and ``InputError`` for a missing or duplicate id."""
+        """The ids as text; raises the errors of ``texts``, and ``InputError`` for a duplicate id."""
         if name in self.checked:
             return self.checked[name]
-        found = self.column(name, "to match rows by")
-        if not (pa.types.is_integer(found.type) or is_text(found.type)):
-            raise ColumnError(f"column {name!r} of {self.name} holds {found.type}, not ids (text or integers)")
-        if found.null_count:
-            row = int(np.flatnonzero(found.is_null().to_numpy(zero_copy_only=False))[0])
-            raise InputError(f"column {name!r} of {self.name}, row {row}: an id is missing (null)")
-        found = found.cast(pa.large_string())
-        if pc.count_distinct(found).as_py() < len(found):
-            counts = pc.value_counts(found)
+        ids = self.texts(name)
+        if pc.count_distinct(ids).as_py() < len(ids):
+            counts = pc.value_counts(ids)
             twice = counts.filter(pc.greater(counts.field("counts"), 1))
             first, count = twice[0]["values"].as_py(), twice[0]["counts"].as_py()
             others = f"; {len(twice) - 1:,} more ids are duplicates" if len(twice) > 1 else ""
             raise InputError(f"column {name!r} of {self.name}: the id {first!r} occurs in {count:,} rows{others}")
         pa.default_memory_pool().release_unused()
-        self.checked[name] = found
-        return found
+        self.checked[name] = ids
+        return ids
 
 
 def open_runs(runs: Any, system: str | None = None, least: int = 2) -> list[ScoreRun]:
@@ -145,6 +174,25 @@ def open_runs(runs: Any, system: str | None = None, least: int = 2) -> list[Scor
     if len(opened) < least:
         raise InputError(f"a comparison needs at least two runs, got {'one' if opened else 'none'}")
     return _named_apart(opened)
+
+
+def are_several(runs: Any) -> bool:
+    """Whether these are several runs, in a list or by name in a dict, rather than one path or table.
+
+    A dict of columns is one table, and so is a list of record batches or of rows: dicts that do not contain columns
+    only.
+
+    >>> table = {"id": [1, 2], "token_f1": [0.5, 1.0]}
+    >>> are_several([table, table]), are_several({"old": table, "new": "new.parquet"}), are_several(table)
+    (True, True, False)
+    >>> are_several([{"id": 1, "token_f1": 0.5}])
+    False
+    """
+    if isinstance(runs, Mapping):
+        return bool(runs) and not any(map(is_column, runs.values()))
+    if not isinstance(runs, list | tuple) or (runs and isinstance(runs[0], pa.RecordBatch)):
+        return False
+    return not runs or not isinstance(runs[0], Mapping) or all(map(is_column, runs[0].values()))
 
 
 def two_runs(runs: Sequence[ScoreRun], baseline: str | None, other: str | None) -> tuple[ScoreRun, ScoreRun]:
@@ -176,7 +224,9 @@ def _open(run: Any, name: str | None, place: int = 1) -> ScoreRun:
     if isinstance(run, ScoreRun):
         return replace(run, name=name or run.name)
     if isinstance(run, str | Path):
-        return _of_file(ScoreFile.open(run), name)
+        file = ScoreFile.open(run)
+        check_one(file)
+        return _of_file(file, name)
     return _of_table(getattr(run, "per_query", run), name or f"run {place}")
 
 
@@ -189,10 +239,10 @@ def _of_file(file: ScoreFile, name: str | None) -> ScoreRun:
 
 
 def _reader(file: ScoreFile) -> Callable[[Sequence[str]], pa.Table]:
-    """A reader of some columns of a file: scores as numbers, others unchanged (for CSV, with inferred types)."""
+    """A reader of some columns of a file: scores as numbers, others unchanged (in CSV without types, as they look)."""
     flags = {field.name for field in file.source.schema if pa.types.is_boolean(field.type)}
     formats = {one.format for one in file.source.files}
-    plain, few = formats <= {"csv", "tsv"}, _FEW if formats <= {"parquet"} else len(file.source.schema)
+    plain, few = not file.source.has_types, _FEW if formats <= {"parquet"} else len(file.source.schema)
 
     def read(names: Sequence[str]) -> pa.Table:
         kinds = {name: "any" if name not in file.scores else "flag" if name in flags else "number" for name in names}
@@ -207,7 +257,7 @@ def _reader(file: ScoreFile) -> Callable[[Sequence[str]], pa.Table]:
 
 def _of_table(table: Any, name: str) -> ScoreRun:
     frame = open_frame(table)
-    metadata: Mapping[bytes, bytes] = getattr(getattr(table, "schema", None), "metadata", None) or {}
+    metadata = (table.schema.metadata if isinstance(table, pa.Table | pa.RecordBatch) else None) or {}
     said = json.loads(metadata[METADATA]) if METADATA in metadata else {}
 
     def read(names: Sequence[str]) -> pa.Table:
@@ -246,32 +296,3 @@ def _named_apart(runs: Sequence[ScoreRun]) -> list[ScoreRun]:
         seen[run.name] += 1
         found.append(run if seen[run.name] == 1 else replace(run, name=f"{run.name} ({seen[run.name]})"))
     return found
-
-
-def shared_metrics(runs: Sequence[ScoreRun], asked: Sequence[str]) -> list[str]:
-    """The metrics to compare: the requested ones, or all for which every run has scores or counts of rows.
-
-    The cost of a judge's calls is compared only on request, because every metric makes the correction of p stricter.
-    """
-    for name in asked:
-        for run in runs:
-            if name not in (*run.scores, *run.counted):
-                _check_counted(run, name)
-                near = UnknownNameError.of("metric", name, run.scores).message
-                raise UnknownNameError(f"{run.name} has no scores of {name!r}: ", near)
-    shared = [name for name in runs[0].scores if all(name in run.scores for run in runs)]
-    found = list(asked) or [name for name in shared if not is_cost(name)] or shared
-    found += [] if asked else [name for name in runs[0].counted if all(name in run.counted for run in runs)]
-    if not found:
-        held = "; ".join(f"{run.name} has {', '.join(run.scores) or 'none'}" for run in runs[:5])
-        raise ColumnError(f"the runs share no score column: {held}")
-    return found
-
-
-def _check_counted(run: ScoreRun, name: str) -> None:
-    """Raise ``ColumnError`` for a corpus metric without stored counts of rows in the run."""
-    if is_counted(name):
-        again = Argument("keep_counts", True)
-        raise ColumnError(f"{run.name} has no counts of {name} for each row; score it with --keep-counts (", again, ")")
-    if is_corpus(name):
-        raise ColumnError(f"{name} cannot be compared: it depends on all rows at once, not on counts of rows")

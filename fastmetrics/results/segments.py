@@ -5,12 +5,14 @@ from __future__ import annotations
 import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from fastmetrics.core.arrays import Ints
+from fastmetrics.core.columns import as_numbers
 from fastmetrics.core.display import number
 from fastmetrics.errors import ColumnError
 
@@ -39,7 +41,7 @@ def segments_of(columns: Sequence[tuple[str, pa.Array]]) -> list[Segment]:
     distinct, places = np.unique(codes, return_inverse=True)
     order = np.argsort(places, kind="stable")
     ends = np.cumsum(np.bincount(places, minlength=len(distinct)))
-    groups = np.split(order, ends[:-1])
+    groups = np.split(order, ends[:-1]) if len(order) else []
     return [
         Segment(_name(int(code), [labels for _, labels in parts]), rows)
         for code, rows in zip(distinct, groups, strict=True)
@@ -65,12 +67,21 @@ def _cut(name: str, column: pa.Array) -> tuple[Ints, list[str]]:
     distinct = pc.unique(column)
     distinct = distinct.take(pc.sort_indices(distinct))
     numbers = pc.index_in(column, value_set=distinct).to_numpy(zero_copy_only=False).astype(np.int64)
-    return numbers, [f"{name}={'null' if value is None else value}" for value in distinct.to_pylist()]
+    return numbers, _labels(name, distinct.to_pylist())
+
+
+def _labels(name: str, values: Sequence[Any]) -> list[str]:
+    """The names of the groups; text that looks like another value, such as "null" for null, is in quotes."""
+    labels = [f"{name}={'null' if value is None else value}" for value in values]
+    return [
+        f'{name}="{value}"' if isinstance(value, str) and labels.count(label) > 1 else label
+        for value, label in zip(values, labels, strict=True)
+    ]
 
 
 def _quarters(name: str, column: pa.Array) -> tuple[Ints, list[str]]:
     """Numbers divided at their quartiles into half-open ranges; the last range is closed."""
-    values = np.asarray(column.cast(pa.float64(), safe=False).to_numpy(zero_copy_only=False), np.float64)
+    values = as_numbers(column, name)
     known = ~np.isnan(values)
     edges = np.unique(np.quantile(values[known], np.linspace(0, 1, _QUARTERS + 1)))
     inner = edges[1:-1]
@@ -92,6 +103,8 @@ def cluster_numbers(name: str, column: pa.Array) -> Ints:
     """
     if pa.types.is_nested(column.type):
         raise ColumnError(f"column {name!r} holds {column.type}, which cannot define groups")
+    if pa.types.is_null(column.type):
+        return np.arange(len(column))
     numbers = np.array(pc.rank(column, tiebreaker="dense").to_numpy(), np.int64)
     alone = column.is_null(nan_is_null=True).to_numpy(zero_copy_only=False)
     numbers[alone] = numbers.max(initial=0) + 1 + np.arange(int(alone.sum()))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -13,11 +12,17 @@ import pyarrow as pa
 
 from fastmetrics.core.arrays import floats_of_arrow
 from fastmetrics.core.display import Grid, Shown, number
-from fastmetrics.errors import OptionError, UnknownNameError
+from fastmetrics.errors import OptionError
 from fastmetrics.plan.corpus_values import caution_notes, columns_read, finish_all
-from fastmetrics.results.declared_metrics import declared_labels, declared_statistics
+from fastmetrics.plan.declared import KEY
+from fastmetrics.results.declared_metrics import (
+    declared_labels,
+    declared_specs,
+    declared_statistics,
+    stored_declarations,
+)
 from fastmetrics.stats.moments import State
-from fastmetrics.stats.quantiles import quantiles
+from fastmetrics.stats.named_statistics import named_statistics, percentiles
 from fastmetrics.stats.score_sums import Collected, Piece, Scores, Sums, list_columns, score_columns
 
 _FIGURES = ("mean", "std", "min", "max")
@@ -37,7 +42,7 @@ class MetricSummary:
     n_undefined: int
     n_error: int
     extra: Mapping[str, float] = field(default_factory=dict)
-    """Further statistics by name, such as ``p95``."""
+    """Further statistics by name, such as ``p95`` and ``sum``."""
 
     @classmethod
     def of(cls, state: State, extra: Mapping[str, float]) -> MetricSummary:
@@ -63,7 +68,7 @@ class Summary(Shown, Mapping[str, MetricSummary]):
 
     def __post_init__(self) -> None:
         """Raise ``OptionError`` if two figures would have the same name."""
-        for name, count in Counter(self.labels.get(flat, flat) for flat in self.unlabelled).items():
+        for name, count in Counter([*self.unlabelled, *(label for label, _ in self._labels)]).items():
             if count > 1:
                 raise OptionError(f"labels: {count} figures have the name {name!r}; give each a different name")
 
@@ -78,12 +83,18 @@ class Summary(Shown, Mapping[str, MetricSummary]):
 
     @property
     def figures(self) -> dict[str, float]:
-        """All statistics by flat name: ``token_f1.mean``, ``latency_ms.p95``, ``corpus_bleu``, or the label."""
-        return {self.labels.get(name, name): value for name, value in self.unlabelled.items()}
+        """All statistics by flat name (``token_f1.mean``, ``latency_ms.p95``, ``corpus_bleu``) and label (``mrr``)."""
+        flat = self.unlabelled
+        return {**flat, **{label: flat[name] for label, name in self._labels}}
+
+    @property
+    def _labels(self) -> list[tuple[str, str]]:
+        """The labels of the statistics at hand, each with the statistic's flat name."""
+        return [(label, name) for name, label in self.labels.items() if name in self.unlabelled]
 
     @property
     def unlabelled(self) -> dict[str, float]:
-        """All statistics by metric and statistic, ignoring labels: ``reciprocal_rank.mean``."""
+        """All statistics by metric and statistic, without labels: ``reciprocal_rank.mean``."""
         flat = {
             f"{name}.{statistic}": value
             for name, metric in self.metrics.items()
@@ -127,15 +138,28 @@ class Summary(Shown, Mapping[str, MetricSummary]):
         return f"{named} (not {', '.join(others)})" if others else named
 
     def grids(self) -> list[Grid]:
-        """The metrics, and the labelled statistics."""
+        """The metrics, and the figures that are not among them."""
         header = ("metric", *_FIGURES, "n", "missing", "undef.", "error")
         rows = [
             (name, *(number(getattr(metric, key)) for key in _FIGURES + _COUNTS))
             for name, metric in self.metrics.items()
         ]
+        named = [(name, number(value), flat) for name, value, flat in self.further]
+        columns = ("figure", "value", "of") if any(flat for *_, flat in named) else ("figure", "value")
+        return [Grid(header, rows), *([Grid(columns, [one[: len(columns)] for one in named])] if named else [])]
+
+    @property
+    def further(self) -> list[tuple[str, float, str]]:
+        """The figures beside the usual statistics of metrics: their labels, further statistics, corpus metrics.
+
+        Each has a name, a value, and, for a label, the name of the statistic: ``("mrr", 0.5, "reciprocal_rank.mean")``.
+        """
         plain = {f"{name}.{key}" for name in self.metrics for key in _FIGURES}
-        named = [(name, number(value)) for name, value in self.figures.items() if name not in plain]
-        return [Grid(header, rows), *([Grid(("figure", "value"), named)] if named else [])]
+        return [
+            (self.labels.get(flat, flat), value, flat if flat in self.labels else "")
+            for flat, value in self.unlabelled.items()
+            if flat in self.labels or flat not in plain
+        ]
 
 
 def summarize(
@@ -162,10 +186,11 @@ def summarize(
     >>> summary["token_f1"].mean, summary["token_f1"].n_missing, summary.figures["latency_ms.p50"]
     (0.75, 1, 20.0)
 
-    ``statistics`` requests percentiles of some columns (``p50``, ``p99.9``: interpolated like ``numpy.percentile``),
-    computed in bounded memory (``budget`` values) if ``scores`` can be read more than once.  ``labels`` names
-    statistics (``{"reciprocal_rank.mean": "mrr"}``).  Both default to the declarations of the metrics.  ``finish(name,
-    counts)`` computes the value of a corpus metric from the counts in the metadata, summed over all parts.
+    ``statistics`` requests the ``sum`` of some columns, or percentiles (``p50``, ``p99.9``: interpolated like
+    ``numpy.percentile``), computed in bounded memory (``budget`` values) if ``scores`` can be read more than once.
+    ``labels`` are further names of statistics (``{"reciprocal_rank.mean": "mrr"}``).  Both default to the declarations
+    of the metrics.  ``finish(name, counts)`` computes the value of a corpus metric from the counts in the metadata,
+    summed over all parts.
 
     Raises ``InputError`` for an unsupported type, ``ColumnError`` if the parts differ in their columns,
     ``UnknownNameError`` for an unknown statistic, and ``OptionError`` for labels that give two figures the same name.
@@ -173,45 +198,50 @@ def summarize(
     asked = partial(asked_of, statistics=statistics)
     collected = _collected(scores, asked)
     sums = collected.sums
-    extra: dict[str, dict[str, float]] = {}
+    stored = stored_declarations({KEY: sums.declared})
+    specs = declared_specs(stored)
+    wanted = declared_statistics(sums.states, stored) if statistics is None else statistics
     try:
-        for name, wanted in asked(list(sums.states)).items():
-            if name in sums.states:
-                found = quantiles(partial(collected.values, name), list(wanted.values()), budget)
-                extra[name] = dict(zip(wanted, found.tolist(), strict=True))
+        extra = {
+            name: named_statistics(sums.states[name], keys, partial(collected.values, name), budget)
+            for name, keys in wanted.items()
+            if name in sums.states
+        }
         if finish is None:
-            corpus, left_out = finish_all(sums.counts, collected.values, [*sums.states, *sums.lists])
+            corpus, left_out = finish_all(sums.counts, collected.values, [*sums.states, *sums.lists], specs)
         else:
             corpus, left_out = {name: float(finish(name, counts)) for name, counts in sums.counts.items()}, []
     finally:
         collected.release()
     metrics = {name: MetricSummary.of(state, extra.get(name, {})) for name, state in sums.states.items()}
-    named = declared_labels(metrics) if labels is None else dict(labels)
-    cautions = [note for options, counts in sums.cautions for note in caution_notes(counts, options)]
+    named = declared_labels(metrics, stored) if labels is None else dict(labels)
+    cautions = [note for options, counts in sums.cautions for note in caution_notes(counts, options, specs)]
     return Summary(sums.n_rows, metrics, corpus, named, [*sums.notes, *left_out, *cautions])
 
 
-def asked_of(names: Sequence[str], statistics: Mapping[str, Sequence[str]] | None) -> dict[str, dict[str, float]]:
-    """The requested percentiles of each column, as shares of its values."""
-    wanted = declared_statistics(names) if statistics is None else statistics
-    return {name: fractions(keys) for name, keys in wanted.items()}
+def asked_of(
+    names: Sequence[str], declared: Mapping[str, Any], *, statistics: Mapping[str, Sequence[str]] | None
+) -> list[str]:
+    """The columns whose percentiles, which need all values, are requested; by default those that are ``declared``."""
+    wanted = declared_statistics(names, stored_declarations({KEY: declared})) if statistics is None else statistics
+    return [name for name, keys in wanted.items() if percentiles(keys)]
 
 
-def _collected(scores: Any, asked: Callable[[Sequence[str]], Mapping[str, Any]]) -> Collected:
+def _collected(scores: Any, asked: Callable[[Sequence[str], Mapping[str, Any]], list[str]]) -> Collected:
     """The sums of scores, computed by Ray or Spark if they hold the scores, otherwise in this process."""
     home = type(scores).__module__
     if home.startswith("ray.data"):
         from fastmetrics.engines.ray_datasets import collect as collect_dataset
 
-        return collect_dataset(scores, asked)
+        return collect_dataset(scores, lambda names: asked(names, {}))
     if home.startswith("pyspark."):
         from fastmetrics.engines.spark import collect as collect_dataframe
 
-        return collect_dataframe(scores, asked)
+        return collect_dataframe(scores, lambda names: asked(names, {}))
     return scores if isinstance(scores, Collected) else _added(scores, asked)
 
 
-def _added(scores: Any, asked: Callable[[Sequence[str]], Mapping[str, Any]]) -> Collected:
+def _added(scores: Any, asked: Callable[[Sequence[str], Mapping[str, Any]], list[str]]) -> Collected:
     """The sums of scores in this process, and the values of requested columns if they can be read only once."""
     source = Scores.of(scores)
     held: dict[str, list[Any]] = {}
@@ -219,26 +249,12 @@ def _added(scores: Any, asked: Callable[[Sequence[str]], Mapping[str, Any]]) -> 
     for piece in source.read():
         sums.add(piece)
         if not source.again:
-            for name in {*asked(list(sums.states)), *columns_read(sums.corpus)}:
+            specs = {name: str(one.get("spec", name)) for name, one in sums.declared.items()}
+            corpus = columns_read(specs.get(name, name) for name in sums.corpus)
+            for name in {*asked(list(sums.states), sums.declared), *corpus}:
                 held.setdefault(name, []).extend(_values(piece, name))
     sums.close()
     return Collected(sums, partial(_reread, source) if source.again else lambda name: iter(held[name]))
-
-
-def fractions(statistics: Sequence[str]) -> dict[str, float]:
-    """The share of values below each percentile: 0.95 for ``p95``."""
-    return {statistic: _fraction(statistic) for statistic in statistics}
-
-
-def _fraction(statistic: str) -> float:
-    """The share of values below a percentile: 0.95 for ``p95``."""
-    try:
-        percent = float(statistic.removeprefix("p"))
-    except ValueError:
-        percent = math.nan
-    if not statistic.startswith("p") or not 0 <= percent <= 100:
-        raise UnknownNameError(f"unknown statistic {statistic!r}; known: p0 to p100, as in p50 or p99.9")
-    return percent / 100
 
 
 def _reread(source: Scores, name: str) -> Iterator[Any]:

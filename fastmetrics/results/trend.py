@@ -13,7 +13,10 @@ import pyarrow as pa
 from fastmetrics.core.display import Grid, Shown, number, sparkline
 from fastmetrics.errors import UnknownNameError
 from fastmetrics.results.interval_summary import summarize_by
+from fastmetrics.results.metric_columns import column_named
 from fastmetrics.results.run_list import list_runs
+from fastmetrics.stats.interval_notes import MARK, interval_notes
+from fastmetrics.tables.remote.addresses import shown, within
 
 _WIDTH = 20
 
@@ -29,6 +32,10 @@ class TrendPoint:
     mean: float
     low: float
     high: float
+    interval: str
+    """The kind of interval: a key of :data:`fastmetrics.stats.mean_interval.NAMES`."""
+    interval_note: str | None
+    """Why the interval may hold another level, or why there is none."""
     other_rows: bool | None
     """Whether the ids or questions differ from those of the previous run; None if unknown."""
 
@@ -60,7 +67,8 @@ class Trend(Shown, Sequence[TrendPoint]):
                 (one.began or "–")[:16],
                 number(one.n),
                 number(one.mean),
-                "–" if math.isnan(one.low) else f"[{number(one.low)}, {number(one.high)}]",
+                ("–" if math.isnan(one.low) else f"[{number(one.low)}, {number(one.high)}]")
+                + ("" if one.interval_note is None else MARK),
                 _drawn(one, least, most),
             )
             for one in self.points
@@ -69,7 +77,9 @@ class Trend(Shown, Sequence[TrendPoint]):
 
     def remarks(self) -> Sequence[str]:
         """The kind of intervals, and the runs with different rows."""
-        notes = [f"{self.confidence * 100:g} % bootstrap intervals of means"]
+        notes = interval_notes(
+            ((one.name or one.file, one.interval, one.interval_note) for one in self.points), self.confidence
+        )
         if len(self) > 1:
             notes.append(f"means from the first run to the last: {sparkline(one.mean for one in self)}")
         marked = any(one.other_rows for one in self.points)
@@ -79,7 +89,7 @@ class Trend(Shown, Sequence[TrendPoint]):
         ]
 
     def to_dict(self) -> dict[str, Any]:
-        """``{"metric", "runs": [{"file", "name", "began", "n", "mean", "low", "high", "other_rows"}, …]}``."""
+        """``{"metric", "runs": [{"file", "name", "began", "n", "mean", "low", "high", "interval", …}, …]}``."""
         return {"metric": self.metric, "runs": [asdict(one) for one in self.points]}
 
     def to_arrow(self) -> pa.Table:
@@ -109,11 +119,12 @@ def trend(
     metric: str,
     *,
     confidence: float = 0.95,
+    interval: str = "auto",
     bootstrap: int = 2_000,
     seed: int = 0,
     threads: int | None = None,
 ) -> Trend:
-    """The mean of a metric with its bootstrap interval for each run in a folder, in the order of ``fm.list_runs``.
+    """The mean of a metric with its interval for each run in a folder, or at an address, in ``fm.list_runs``'s order.
 
     Runs without the metric are omitted.  Runs without times (``score --times``) come last, sorted by name.
 
@@ -129,20 +140,30 @@ def trend(
     Raises ``UnknownNameError`` if no run has the metric, and the errors of ``fm.list_runs``.
     """
     runs = list_runs(folder).to_pylist()
-    having = [run for run in runs if metric in run["metrics"]]
+    columns = {run["file"]: column_named(metric, run["metrics"]) for run in runs}
+    having = [run for run in runs if columns[run["file"]] in run["metrics"]]
     if not having:
         known = dict.fromkeys(name for run in runs for name in run["metrics"])
-        raise UnknownNameError(f"{folder}: no run has it: ", UnknownNameError.of("metric", metric, known).message)
-    how: dict[str, Any] = {"confidence": confidence, "bootstrap": bootstrap, "seed": seed, "threads": threads}
+        raise UnknownNameError(
+            f"{shown(folder)}: no run has it: ", UnknownNameError.of("metric", metric, known).message
+        )
+    how: dict[str, Any] = {
+        "confidence": confidence,
+        "interval": interval,
+        "bootstrap": bootstrap,
+        "seed": seed,
+        "threads": threads,
+    }
     points: list[TrendPoint] = []
     before: dict[str, Any] | None = None
     for run in having:
-        (found,) = summarize_by(Path(folder) / run["file"], metrics=[metric], **how)
+        (found,) = summarize_by(within(folder, run["file"]), metrics=[columns[run["file"]]], **how)
         other = None if before is None else _other_rows(before, run)
         told = {key: run[key] for key in ("file", "name", "began")}
-        points.append(TrendPoint(**told, n=found.n, mean=found.mean, low=found.low, high=found.high, other_rows=other))
+        shared = {key: getattr(found, key) for key in ("n", "mean", "low", "high", "interval", "interval_note")}
+        points.append(TrendPoint(**told, **shared, other_rows=other))
         before = run
-    return Trend(metric, points, confidence)
+    return Trend(columns[having[0]["file"]], points, confidence)
 
 
 def _other_rows(before: dict[str, Any], run: dict[str, Any]) -> bool | None:

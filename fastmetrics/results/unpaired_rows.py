@@ -50,12 +50,12 @@ def could_turn(one: Difference, bounds: tuple[float, float] | None) -> str | Non
     return f"{where}: {counts}; they could reverse Δ, to between {low:+.4f} and {high:+.4f}"
 
 
-def _extreme(one: Difference, missing_other: float, missing_baseline: float) -> float:
+def _extreme(one: Difference, n_missing_other: float, n_missing_baseline: float) -> float:
     """Δ over all rows with any score if the missing scores had these values."""
     total = one.n_paired * one.delta
     for alone, paired_mean, all_mean, sign, missing in (
-        (one.n_only_baseline, one.mean_baseline, one.all_baseline, -1, missing_other),
-        (one.n_only_other, one.mean_other, one.all_other, 1, missing_baseline),
+        (one.n_only_baseline, one.mean_baseline, one.all_baseline, -1, n_missing_other),
+        (one.n_only_other, one.mean_other, one.all_other, 1, n_missing_baseline),
     ):
         if alone:
             known = (all_mean * (one.n_paired + alone) - paired_mean * one.n_paired) / alone

@@ -4,22 +4,31 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, cast, get_args
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from fastmetrics.core.columns import as_numbers
 from fastmetrics.core.name_lists import listed
 from fastmetrics.core.threads import cores
-from fastmetrics.declaration.metric import Better, Side
-from fastmetrics.errors import ColumnError, OptionError, UnknownNameError
-from fastmetrics.errors.messages import Argument
-from fastmetrics.results.declared_metrics import declared_better
+from fastmetrics.declaration.metric import Better
+from fastmetrics.errors import ColumnError, UnknownNameError
+from fastmetrics.results.declared_metrics import declarations_of, directions
+from fastmetrics.results.metric_columns import column_named
 from fastmetrics.results.validation_result import MetricValidation, Validation
 from fastmetrics.stats.agreement import agreement
 from fastmetrics.stats.association import associate
-from fastmetrics.stats.human_labels import as_table, clusters_of, join, numbers, positive_from, ratings_of, truth_of
+from fastmetrics.stats.human_labels import (
+    as_table,
+    clusters_of,
+    join,
+    positive_from,
+    ratings_of,
+    same_precision,
+    truth_of,
+)
 from fastmetrics.stats.score_sums import score_columns
 
 _SCALE = 20  # a metric with at most this many values, all of them labels too, uses the labels' scale
@@ -37,6 +46,7 @@ def validate(
     thresholds: Mapping[str, float] | None = None,
     resamples: int = 2000,
     confidence: float = 0.95,
+    interval: str = "auto",
     seed: int = 0,
     threads: int | None = None,
     cluster: str | None = None,
@@ -58,7 +68,7 @@ def validate(
     ``hallucinated``.
 
     ``cluster`` names a column of the labels or scores with the group of each row: the session, document or question
-    that several rows share.  The intervals then resample whole groups.
+    that several rows share; the intervals then treat rows of a group as dependent.
 
     Labels of at least ``positive`` are positive.  The default is 1 for labels 0 and 1, the higher of any other two
     values, and no default for graded labels.  ``thresholds`` fixes the threshold of some metrics.  The figures and
@@ -77,6 +87,8 @@ def validate(
     left, left_out = as_table(scores, on, [*metrics, *fixed, *keys])
     right, _ = as_table(labels, on, [*raters, *keys, *([label] if label is not None else [])])
     names = score_columns(left.schema)
+    metrics = [column_named(name, names) for name in metrics]
+    fixed = {column_named(name, names): threshold for name, threshold in fixed.items()}
     rows, joined_by = join(left, right, on)
     groups = clusters_of({"labels": right, "scores": left}, cluster, rows)
     label, ratings = ratings_of(right, label, raters, keys)
@@ -87,16 +99,23 @@ def validate(
     for name in [*metrics, *fixed]:
         if name not in names:
             raise UnknownNameError.of("metric", name, names)
-    directions = _directions(names, label, better or {})
+    given = {label: "higher", **(better or {})}
+    ways = directions([*names, label], declarations_of(left.schema), given, "metric or label")
     truth = truth_of(right, label, ratings)[rows[rows >= 0]]
     known = ~np.isnan(truth)
     positive = positive_from(truth[known]) if positive is None else positive
     scored = left.filter(pa.array(rows >= 0))
-    labelled = _Labelled(label, truth, positive, groups)
-    how: dict[str, Any] = {"resamples": resamples, "confidence": confidence, "seed": seed, "threads": workers}
+    kind = right.schema.field(label).type if label in right.column_names else pa.float64()
+    labelled = _Labelled(label, truth, kind, positive, groups)
+    how: dict[str, Any] = {
+        "resamples": resamples,
+        "confidence": confidence,
+        "interval": interval,
+        "seed": seed,
+        "threads": workers,
+    }
     found = {
-        name: _validated(name, numbers(scored.column(name)), labelled, directions, threshold=fixed.get(name), **how)
-        for name in chosen
+        name: _validated(name, scored.column(name), labelled, ways, threshold=fixed.get(name), **how) for name in chosen
     }
     return Validation(
         joined_by=joined_by,
@@ -108,7 +127,7 @@ def validate(
         positive=positive,
         confidence=confidence,
         metrics=found,
-        raters=agreement(ratings, raters=list(ratings)) if len(ratings) > 1 else None,
+        raters=agreement(ratings, raters=list(ratings), confidence=confidence) if len(ratings) > 1 else None,
         cluster=cluster,
         n_clusters=None if groups is None else len(np.unique(groups[known])),
         left_out=left_out,
@@ -121,40 +140,33 @@ class _Labelled:
 
     name: str
     truth: NDArray[np.float64]
+    kind: pa.DataType
     positive: float | None
     groups: NDArray[Any] | None
 
 
 def _validated(
-    name: str, values: NDArray[np.float64], labels: _Labelled, directions: Mapping[str, Better], **options: Any
+    name: str, column: pa.ChunkedArray, labels: _Labelled, directions: Mapping[str, Better], **options: Any
 ) -> MetricValidation:
     """The comparison of one metric with the labels; ``options`` are those of ``associate``."""
-    known = ~np.isnan(labels.truth)
+    values, label = same_precision(as_numbers(column), column.type, labels.truth, labels.kind)
+    known = ~np.isnan(label)
     usable = known & np.isfinite(values)
-    scores, truth = values[usable], labels.truth[usable]
+    scores, truth = values[usable], label[usable]
     opposed = directions[name] is not None and directions[name] != directions[labels.name]
     clusters = None if labels.groups is None else np.unique(labels.groups[usable], return_inverse=True)[1]
     found = associate(scores, truth, positive=labels.positive, opposed=opposed, clusters=clusters, **options)
-    on_scale = not opposed and _on_scale(scores, truth)
+    raters = [name, labels.name]
+    agreed = None
+    if not opposed and _on_scale(scores, truth):
+        agreed = agreement({name: scores, labels.name: truth}, raters=raters, confidence=options["confidence"])
     return MetricValidation(
         **vars(found),
         n_no_score=int((known & ~usable).sum()),
         better=directions[name],
         opposed=opposed,
-        agreement=agreement({name: scores, labels.name: truth}, raters=[name, labels.name]) if on_scale else None,
+        agreement=agreed,
     )
-
-
-def _directions(names: Sequence[str], label: str, given: Mapping[str, str]) -> dict[str, Better]:
-    """The direction of each score and of the label: as given, or as declared."""
-    known: dict[str, Better] = {**dict.fromkeys(names), **declared_better(names), label: "higher"}
-    for name, direction in given.items():
-        if name not in (*names, label):
-            raise UnknownNameError.of("metric or label", name, [*names, label])
-        if direction not in get_args(Side):
-            raise OptionError(Argument("better", {name: direction}), ": expected higher or lower")
-        known[name] = cast(Side, direction)
-    return known
 
 
 def _on_scale(values: NDArray[np.float64], truth: NDArray[np.float64]) -> bool:

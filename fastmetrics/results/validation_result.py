@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields
-from typing import Any
+from typing import Any, get_args
 
 import pyarrow as pa
 
 from fastmetrics.core.display import Grid, Shown, number
 from fastmetrics.declaration.metric import Better
-from fastmetrics.stats.agreement import Agreement
-from fastmetrics.stats.association import Association, Decision, Estimate
+from fastmetrics.stats.agreement import Agreement, Level, PairAgreement
+from fastmetrics.stats.association import Association, Decision
+from fastmetrics.stats.estimate import Estimate, Interval
+from fastmetrics.stats.interval_notes import MARK, interval_notes
 
 _ESTIMATES = tuple(f.name for f in fields(Association) if f.type == "Estimate")
 _DECISION = tuple(f.name for f in fields(Decision))
-_FEW = 20
 
 
 @dataclass(frozen=True)
@@ -58,7 +59,7 @@ class Validation(Shown, Mapping[str, MetricValidation]):
     cluster: str | None = None
     """The column with the groups of the rows."""
     n_clusters: int | None = None
-    """The number of groups of labelled rows, which are resampled whole."""
+    """The number of groups of labelled rows."""
     left_out: Sequence[str] = ()
     """The columns that could not be read, with the reasons."""
 
@@ -81,10 +82,8 @@ class Validation(Shown, Mapping[str, MetricValidation]):
             "only in the labels": self.n_only_labels,
         }
         notes += [f"{count:,} rows {what}" for what, count in counts.items() if count]
-        of = "" if self.n_clusters is None else f"; {self.n_clusters:,} groups of {self.cluster!r} resampled whole"
-        notes.append(f"in brackets: {self.confidence * 100:g} % confidence intervals{of}")
-        if self.n_clusters is not None and self.n_clusters < _FEW:
-            notes.append(f"fewer than {_FEW} groups: the intervals are too narrow")
+        of = "" if self.n_clusters is None else f" over {self.n_clusters:,} groups of {self.cluster!r}"
+        notes += interval_notes(self._intervals(), self.confidence, of)
         if self.positive is None:
             notes.append("the label is graded: AUC and threshold need a threshold for positive labels")
         else:
@@ -95,23 +94,43 @@ class Validation(Shown, Mapping[str, MetricValidation]):
             notes += [f"low scores count as positive, by the declared directions: {low}"] if low else []
         return [*notes, *self.left_out]
 
+    def _intervals(self) -> Iterator[tuple[str, str, str | None]]:
+        """The figure, kind and note of each printed interval."""
+        for metric in self.metrics.values():
+            for name in self._shown():
+                found = getattr(metric, name)
+                yield name, found.interval, found.note
+        for one in self._agreements():
+            for intervals in (*(pair.intervals for pair in one.pairs), one.intervals):
+                yield from ((name.replace("_", " "), found.kind, found.note) for name, found in intervals.items())
+
+    def _shown(self) -> list[str]:
+        return [name for name in _ESTIMATES if self.positive is not None or name not in ("auc", "f1")]
+
+    def _agreements(self) -> list[Agreement]:
+        as_raters = [m.agreement for m in self.metrics.values()]
+        return [found for found in (*as_raters, self.raters) if found is not None]
+
     def to_dict(self) -> dict[str, Any]:
         """Everything as nested dictionaries of plain values."""
         return {**asdict(self), "notes": self.notes}
 
     def to_arrow(self) -> pa.Table:
-        """One row per metric: n, n_no_score, each figure with its ``_low`` and ``_high``, the decision's figures."""
+        """One row per metric: figures with their ``_low``, ``_high`` and ``_interval``, and those of the decision."""
         rows = []
         for name, metric in self.metrics.items():
             row = {key: getattr(metric, key) for key in ("n", "n_no_score", "better", "opposed")} | {"metric": name}
             for figure in _ESTIMATES:
                 estimate = getattr(metric, figure)
                 row |= {figure: estimate.value, f"{figure}_low": estimate.low, f"{figure}_high": estimate.high}
+                row[f"{figure}_interval"] = estimate.interval
             rows.append(row | asdict(metric.decision))
         names = [f"{figure}{end}" for figure in _ESTIMATES for end in ("", "_low", "_high")]
         types = [("metric", pa.string()), ("n", pa.int64()), ("n_no_score", pa.int64())]
         types += [("better", pa.string()), ("opposed", pa.bool_())]
-        return pa.Table.from_pylist(rows, pa.schema([*types, *((name, pa.float64()) for name in (*names, *_DECISION))]))
+        types += [(name, pa.float64()) for name in (*names, *_DECISION)]
+        types += [(f"{figure}_interval", pa.string()) for figure in _ESTIMATES]
+        return pa.Table.from_pylist(rows, pa.schema(types))
 
     def remarks(self) -> Sequence[str]:
         """The notes."""
@@ -119,7 +138,7 @@ class Validation(Shown, Mapping[str, MetricValidation]):
 
     def grids(self) -> list[Grid]:
         """The figures, the decisions, and the agreement of raters."""
-        shown = [name for name in _ESTIMATES if self.positive is not None or name not in ("auc", "f1")]
+        shown = self._shown()
         rows = [
             (name, m.better or "–", number(m.n), *(_interval(getattr(m, figure)) for figure in shown))
             for name, m in self.metrics.items()
@@ -131,27 +150,38 @@ class Validation(Shown, Mapping[str, MetricValidation]):
                 for name, m in self.metrics.items()
             ]
             grids.append(Grid(("metric", "positive", *_DECISION, "no score"), decisions))
-        as_raters = [m.agreement for m in self.metrics.values()]
-        agreements = [found for found in (*as_raters, self.raters) if found is not None]
+        agreements = self._agreements()
         return [*grids, *([_agreement_grid(agreements)] if agreements else [])]
 
 
 def _interval(estimate: Estimate) -> str:
     if math.isnan(estimate.value):
         return number(math.nan)
-    return f"{estimate.value:.3f} [{estimate.low:.3f}, {estimate.high:.3f}]"
+    return _cell(estimate.value, Interval(estimate.low, estimate.high, estimate.interval, estimate.note))
+
+
+def _cell(value: float, interval: Interval | None) -> str:
+    if interval is None or math.isnan(value):
+        return number(value)
+    bounds = "" if math.isnan(interval.low) else f" [{interval.low:.3f}, {interval.high:.3f}]"
+    return f"{value:.3f}{bounds}{'' if interval.note is None else MARK}"
 
 
 def _agreement_grid(agreements: Sequence[Agreement]) -> Grid:
-    header = ("raters", "n", "kappa", "linear", "quadratic", "alpha nominal", "ordinal", "interval", "ratio")
+    """A line for each figure of each pair of raters, and of all raters."""
     rows: list[tuple[str, ...]] = []
     for found in agreements:
-        alphas = tuple(map(number, (found.alpha_nominal, found.alpha_ordinal, found.alpha_interval, found.alpha_ratio)))
-        one = len(found.pairs) == 1
         for pair in found.pairs:
-            kappas = (pair.kappa, pair.kappa_linear, pair.kappa_quadratic)
-            shown = (f"{pair.first} × {pair.second}", number(pair.n), *map(number, kappas))
-            rows.append((*shown, *(alphas if one else ("",) * len(alphas))))
-        if not one:
-            rows.append(("all", number(found.n_units), "", "", "", *alphas))
-    return Grid(header, rows)
+            label = f"{pair.first} × {pair.second}"
+            rows += _figures(label, pair.n, pair, ("kappa", "kappa_linear", "kappa_quadratic"))
+        label = label if len(found.pairs) == 1 else "all"
+        rows += _figures(label, found.n_units, found, [f"alpha_{level}" for level in get_args(Level)])
+    return Grid(("raters", "n", "agreement", "value"), rows)
+
+
+def _figures(label: str, n: int, found: Agreement | PairAgreement, names: Sequence[str]) -> list[tuple[str, ...]]:
+    return [
+        (label, number(n), name.replace("_", " "), _cell(getattr(found, name), found.intervals.get(name)))
+        for name in names
+        if not math.isnan(getattr(found, name))
+    ]

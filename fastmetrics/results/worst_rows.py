@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -18,10 +18,11 @@ from fastmetrics.core.input_columns import COLUMNS, resolve
 from fastmetrics.core.name_lists import listed
 from fastmetrics.errors import ColumnError, FileFormatError, InputError, OptionError, UnknownNameError
 from fastmetrics.errors.messages import Argument
-from fastmetrics.results.declared_metrics import declared_better
+from fastmetrics.results.declared_metrics import direction_of
 from fastmetrics.results.pairing import check_settings, pair_runs
-from fastmetrics.results.score_runs import ScoreRun, open_run, open_runs, shared_metrics, two_runs
+from fastmetrics.results.score_runs import ScoreRun, open_run, open_runs, two_runs
 from fastmetrics.results.segments import segments_of
+from fastmetrics.results.shared_metrics import first_declared, shared_metrics
 from fastmetrics.tables import open_source
 
 TEXTS = ("question", "reference", "answer", "contexts")
@@ -40,9 +41,12 @@ def worst_rows(
     segment: str | None = None,
     system: str | None = None,
     other: str | None = None,
+    better: Mapping[str, str] | None = None,
     allow_differences: bool = False,
 ) -> pa.Table:
-    """The ``n`` rows with the worst scores of a metric, worst first, by its direction (by default higher is better).
+    """The ``n`` rows with the worst scores of a metric, worst first.
+
+    Which scores are worse, the metric declares, or ``better={"my_score": "lower"}``.
 
     ``scores`` is a score file, folder, address or table.  With a ``baseline``, the result has the rows with the largest
     drops, with the columns ``baseline``, ``score`` and ``change``.  ``answers``, a file or table with ids, adds
@@ -51,7 +55,7 @@ def worst_rows(
     ``segment`` select the rows of one segment, named as in the output of ``compare`` and ``summarize_by``:
     ``by="language", segment="language=ru"``.  With ``system``, the column of ``scores`` that names several systems,
     ``baseline`` and ``other`` are two of those names; if the answers have this column too, only those of ``other`` are
-    used.
+    used.  ``allow_differences`` is as in ``compare``.
 
     >>> import fastmetrics as fm
     >>> scores = {"id": ["a", "b", "c"], "token_f1": [0.9, 0.1, None]}
@@ -60,8 +64,8 @@ def worst_rows(
     [{'id': 'b', 'token_f1': 0.1, 'question': 'Where?', 'answer': 'here'}]
 
     Raises ``UnknownNameError`` for an unknown metric, system or segment, ``ColumnError`` for scores or answers without
-    ids, ``InputError`` for answers with a duplicate id, ``OptionError`` for ``by`` without ``segment``, and the errors
-    of ``compare`` for two runs that cannot be compared.
+    ids, ``InputError`` for answers with a duplicate id, ``OptionError`` for ``by`` without ``segment`` and for a metric
+    without a direction, and the errors of ``compare`` for two runs that cannot be compared.
     """
     argument("n", n, Whole(1, 1_000_000))
     argument("best", best, Flag())
@@ -70,7 +74,7 @@ def worst_rows(
         raise OptionError(
             Argument("by"), " and ", Argument("segment"), " must be given together: a column and one of its segments"
         )
-    asked = _Asked(metric, n, best, on, columns, segment)
+    asked = _Asked(metric, n, best, on, columns, segment, better or {})
     of = None
     if system is not None:
         pair = two_runs(open_runs(scores, system), baseline, other)
@@ -92,12 +96,21 @@ class _Asked:
     on: str | None
     by: Sequence[str]
     segment: str | None
+    given: Mapping[str, str]
+    """The directions of metrics, by name, as the user states them."""
+    lower: bool = False
+    """Whether lower scores of the metric are better."""
+
+    def of(self, runs: Sequence[ScoreRun]) -> _Asked:
+        """The request with the column of the metric in these runs, and its direction."""
+        [metric] = shared_metrics(runs, [self.metric])
+        return replace(self, metric=metric, lower=direction_of(metric, first_declared(runs), self.given) == "lower")
 
     def chosen(self, values: Floats, ids: pa.Array, column: Callable[[str], pa.Array]) -> Ints:
         """The positions of the n worst (or best) values in the segment; ties are sorted by id."""
         inside = self._inside(column) if self.by else np.ones(len(values), np.bool_)
         values = np.where(inside, values, np.nan)
-        sign = -1 if (declared_better([self.metric]).get(self.metric) == "lower") != self.best else 1
+        sign = -1 if self.lower != self.best else 1
         order = np.lexsort((np.asarray(pc.rank(ids, tiebreaker="first").to_numpy()), sign * values))
         return np.asarray(order[: min(self.n, int((~np.isnan(values)).sum()))])
 
@@ -111,7 +124,7 @@ class _Asked:
 
 
 def _of_one(run: ScoreRun, asked: _Asked) -> pa.Table:
-    shared_metrics([run], [asked.metric])
+    asked = asked.of([run])
     held = run.held([asked.metric, *asked.by, *_keys(run, asked.on)])
     ids, values = held.ids(_key(run, asked.on)), held.values(asked.metric)
     chosen = asked.chosen(values, ids, lambda name: held.column(name, "to segment the rows by; keep it when scoring"))
@@ -119,7 +132,7 @@ def _of_one(run: ScoreRun, asked: _Asked) -> pa.Table:
 
 
 def _changed(runs: Sequence[ScoreRun], asked: _Asked, allow_differences: bool) -> pa.Table:
-    shared_metrics(runs, [asked.metric])
+    asked = asked.of(runs)
     held = [run.held([asked.metric, *asked.by, *_keys(run, asked.on)]) for run in runs]
     check_settings(held, [asked.metric], allow_differences)
     paired = pair_runs(held, asked.on, by_position=False, allow=allow_differences)

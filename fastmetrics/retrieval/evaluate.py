@@ -7,8 +7,7 @@ read once to count, then once for every 16 million rows; each row in memory take
 
 from __future__ import annotations
 
-import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, NamedTuple
 
@@ -17,7 +16,7 @@ import pyarrow as pa
 
 from fastmetrics.core.allowed_values import Choice, Cutoff, Level, argument, of_hint
 from fastmetrics.core.arrays import Flags, Floats, Ints
-from fastmetrics.core.display import Grid, Shown, number
+from fastmetrics.core.missing_queries import MissingQueries
 from fastmetrics.core.threads import cores, ordered
 from fastmetrics.errors import InputError
 from fastmetrics.errors.messages import Argument
@@ -29,73 +28,12 @@ from fastmetrics.retrieval.judgements import Judgements, judgements
 from fastmetrics.retrieval.measures import Measure
 from fastmetrics.retrieval.measures import measures as named
 from fastmetrics.retrieval.query_blocks import Block, grouped, regrouped
+from fastmetrics.retrieval.rank_result import RankResult, Settings, described
 from fastmetrics.retrieval.rankings import Judged, Rankings, judge
 from fastmetrics.tables.retrieval_runs import Triples
 
 MEASURES = ("ndcg@10", "mrr", "recall@100")
 """The default measures."""
-
-
-@dataclass(frozen=True)
-class RankResult(Shown):
-    """The result of :func:`rank`.
-
-    ``per_query`` has a column query_id and one float64 column per measure, with the requested name, NaN = undefined.
-    ``mean`` combines the defined queries (num_… measures are summed, gm_… measures use the geometric mean).
-    ``missing`` are the judged queries that the run lacks, ``unjudged`` the run's queries without a judgement, which are
-    not scored.  ``n_undefined`` counts, per measure, the queries without relevant documents, and ``notes`` states how
-    they are scored.  ``n_duplicates`` counts documents listed again for the same query.
-    """
-
-    per_query: pa.Table
-    mean: dict[str, float]
-    missing: list[str]
-    unjudged: list[str]
-    n_undefined: dict[str, int]
-    n_duplicates: int
-    no_relevant: str = "zero"
-
-    @property
-    def notes(self) -> list[str]:
-        """How queries without relevant documents are scored, if there are any: one note per number of queries."""
-        by_count: dict[int, list[str]] = {}
-        for name, count in self.n_undefined.items():
-            by_count.setdefault(count, []).append(name)
-        how = {
-            "zero": "score 0; no_relevant='undefined' excludes them from the mean, the default of score",
-            "undefined": "are excluded from the mean; no_relevant='zero' scores them 0",
-        }[self.no_relevant]
-        return [
-            f"{', '.join(names)}: {count:,} of {self.n:,} queries have no relevant document and {how}"
-            for count, names in by_count.items()
-            if count
-        ]
-
-    @property
-    def n(self) -> int:
-        """Number of queries in ``per_query``."""
-        return int(self.per_query.num_rows)
-
-    def grids(self) -> list[Grid]:
-        """The measures over all queries."""
-        return [Grid(("measure", "all queries"), [(name, number(mean)) for name, mean in self.mean.items()])]
-
-    def remarks(self) -> list[str]:
-        """The number of queries, missing queries, and the treatment of queries without relevant documents."""
-        missing = [f"{len(self.missing):,} judged queries are not in the run"] if self.missing else []
-        return [f"{self.n:,} queries", *missing, *self.notes]
-
-    def to_dict(self) -> dict[str, Any]:
-        """Everything except the values per query, as plain values for JSON."""
-        return {
-            "n": self.n,
-            "n_missing": len(self.missing),
-            "n_unjudged": len(self.unjudged),
-            "n_duplicates": self.n_duplicates,
-            "n_undefined": self.n_undefined,
-            "notes": self.notes,
-            "mean": {name: None if math.isnan(mean) else mean for name, mean in self.mean.items()},
-        }
 
 
 @dataclass(frozen=True)
@@ -130,7 +68,7 @@ def rank(
     measures: str | Sequence[str] = MEASURES,
     *,
     relevance_level: float = 1,
-    missing: Literal["zero", "skip"] = "zero",
+    missing: Literal["zero", "skip"] = "skip",
     no_relevant: Literal["zero", "undefined"] = "zero",
     duplicates: Literal["error", "first"] = "error",
     depth: int | None = None,
@@ -144,8 +82,10 @@ def rank(
     id descending, byte by byte; scores are 64-bit and grades may be fractions.  ``measures`` use the names of
     trec_eval, ir_measures or ranx (:mod:`fastmetrics.retrieval.measures`).
 
-    ``relevance_level`` is the lowest relevant grade of the binary measures (trec_eval's -l).  ``missing`` sets whether
-    a judged query that the run lacks counts as an empty ranking (trec_eval's -c) or is skipped.  ``no_relevant`` sets
+    ``relevance_level`` is the lowest relevant grade of the binary measures (trec_eval's -l).  ``missing`` is the rule
+    for judged queries that the run lacks: ``"skip"``, trec_eval's default, leaves them out, ``"zero"`` scores them 0 as
+    empty rankings (trec_eval's -c).  They are counted either way, and the default is ``"zero"`` where runs are compared
+    (:func:`rank_runs`, :func:`compare_rankings`), so that no run gains by failing.  ``no_relevant`` sets
     whether a query without relevant documents scores 0, as in trec_eval, or is undefined and excluded from the mean
     (``n_undefined`` counts it either way).  ``duplicates="first"`` keeps the best rank of a document listed twice,
     instead of raising.  ``depth`` truncates every ranking (trec_eval's -M).
@@ -163,8 +103,8 @@ def rank(
     argument("missing", missing, Choice("zero", "skip"))
     argument("no_relevant", no_relevant, Choice("zero", "undefined"))
     argument("duplicates", duplicates, Choice("error", "first"))
-    argument("relevance_level", relevance_level, of_hint(Level))
-    argument("depth", depth, of_hint(Cutoff))
+    relevance_level = float(argument("relevance_level", relevance_level, of_hint(Level)))
+    depth = argument("depth", depth, of_hint(Cutoff))
     workers = cores(threads)
     rows = Triples(run, "score")
     judged = judgements(qrels, duplicates)
@@ -173,24 +113,7 @@ def rank(
         found = _evaluate(grouped(rows, judged), plan, workers)
     except _NotGroupedError:
         found = _evaluate(regrouped(rows, judged), plan, workers)
-    return _result(found, plan, missing, no_relevant)
-
-
-def rank_runs(
-    runs: Mapping[str, Any], qrels: Any, measures: str | Sequence[str] = MEASURES, **options: Any
-) -> pa.Table:
-    """Evaluate several runs: a table with one row per run, its name and the mean of each measure.
-
-    ``runs`` maps names to runs as in :func:`rank`; ``options`` are those of :func:`rank`.
-
-    >>> runs = {"good": {"q": {"a": 2, "b": 1}}, "bad": {"q": {"a": 1, "b": 2}}}
-    >>> rank_runs(runs, {"q": {"a": 1}}, "mrr").to_pydict()
-    {'run': ['good', 'bad'], 'mrr': [1.0, 0.5]}
-    """
-    judged = judgements(qrels, options.get("duplicates", "error"))
-    means = {name: rank(run, judged, measures, **options).mean for name, run in runs.items()}
-    columns = [one.name for one in named(measures)]
-    return pa.table({"run": list(means)} | {name: [mean[name] for mean in means.values()] for name in columns})
+    return _result(found, plan, Settings(relevance_level, missing, no_relevant, duplicates, depth))
 
 
 def _evaluate(blocks: Iterable[Block], plan: Plan, workers: int) -> _Found:
@@ -272,25 +195,28 @@ def _score(block: Block, plan: Plan) -> tuple[Floats, int]:
     return evaluated(interned(block), plan)
 
 
-def _result(found: _Found, plan: Plan, missing: str, no_relevant: str) -> RankResult:
+def _result(found: _Found, plan: Plan, settings: Settings) -> RankResult:
     absent = np.flatnonzero(~found.seen)
-    kept = np.arange(found.seen.size)
-    if missing == "skip":
-        kept = np.flatnonzero(found.seen)
-    elif absent.size:
+    skip = settings.missing == "skip"
+    if absent.size and not skip:
         sizes = offsets(np.zeros(absent.size, np.int64))
         names = plan.judged.queries.take(pa.array(absent))
         empty = Block(absent, pa.array([], pa.large_string()), frozen(np.zeros(0)), sizes, names)
-        _collect(found, absent, *_score(empty, plan))
-    columns: dict[str, Any] = {"query_id": plan.judged.queries.take(pa.array(kept)).cast(pa.string())}
+        values, repeated = _score(empty, plan)
+        _collect(found, absent, np.nan_to_num(values), repeated)
+    scored = found.seen | (not skip)
+    columns: dict[str, Any] = {"query_id": plan.judged.queries.cast(pa.string())}
     mean, undefined = {}, {}
-    judged = plan.judged.of_nothing(kept)
-    for one, values in zip(plan.measures, found.values[:, kept], strict=True):
+    judged = plan.judged.of_nothing(np.arange(scored.size))
+    for one, values in zip(plan.measures, found.values, strict=True):
         defined = one.defined(judged, level=plan.level)
-        if no_relevant == "undefined":
+        undefined[one.name] = int(np.count_nonzero(scored & ~(defined & ~np.isnan(values))))
+        if settings.no_relevant == "undefined":
             values = np.where(defined, values, np.nan)
-        columns[one.name] = values
-        mean[one.name] = one.over(values[~np.isnan(values)])
-        undefined[one.name] = int(np.count_nonzero(~defined))
+        columns[one.name] = pa.array(values, mask=~scored)
+        mean[one.name] = one.over(values[scored & ~np.isnan(values)])
     names = plan.judged.queries.take(pa.array(absent)).to_pylist()
-    return RankResult(pa.table(columns), mean, names, list(found.unjudged), undefined, found.n_duplicates, no_relevant)
+    missing = MissingQueries(len(names), scored.size, settings.missing)
+    per_query = described(pa.table(columns), plan.measures, missing, settings)
+    counts = undefined, found.n_duplicates
+    return RankResult(per_query, mean, names, list(found.unjudged), *counts, settings, plan.measures)

@@ -7,6 +7,7 @@ value is 0 here, and the caller decides whether it is undefined.  ``k`` truncate
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Annotated, Any
@@ -15,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fastmetrics.core.allowed_values import MOST, Cutoff, Gain, Level, NotAllowedError, Real
-from fastmetrics.core.arrays import Floats, Ints
+from fastmetrics.core.arrays import Flags, Floats, Ints
 from fastmetrics.kernels.ranking import gains as kernels
 from fastmetrics.retrieval.ids import frozen
 from fastmetrics.retrieval.rankings import Judged, descending
@@ -47,6 +48,9 @@ Number = Annotated[float, _NUMBERS]
 Portion = Annotated[float, Real(0.0, 1.0)]
 """A share or a probability."""
 
+OptionalPortion = Annotated[float | None, Real(0.0, 1.0)]
+"""A probability; None for the default."""
+
 Multiple = Annotated[float, Real(0.0, 1e6)]
 """A factor."""
 
@@ -54,7 +58,7 @@ TopGrade = Annotated[float, Real(0.0, 1_000.0)]
 """The highest grade."""
 
 OptionalLevel = Annotated[float | None, Real(0.0, float(MOST), above=True)]
-"""The lowest relevant grade; None uses gains by grade."""
+"""The lowest relevant grade; None for no such limit."""
 
 _EVERYTHING = np.iinfo(np.int64).max // 2
 _SMALLEST = 0.00001
@@ -76,6 +80,12 @@ def relevant(judged: Judged, level: float) -> Ints:
     return kernels.hits(judged.ideal, judged.ideal_starts, cuts(judged, None), level)
 
 
+def have_gain(judged: Judged, gains: Gains) -> Flags:
+    """The queries with a judged document of positive gain."""
+    best = gained(judged.ideal, "linear", gains)
+    return kernels.hits(best, judged.ideal_starts, cuts(judged, None), math.ulp(0.0)) > 0
+
+
 def hits(judged: Judged, *, k: Cutoff = None, level: Level = 1.0) -> Floats:
     """Number of relevant documents among the first ``k``."""
     return _hits(judged, k, level).astype(np.float64)
@@ -86,9 +96,13 @@ def success(judged: Judged, *, k: Cutoff = None, level: Level = 1.0) -> Floats:
     return (_hits(judged, k, level) > 0).astype(np.float64)
 
 
-def precision(judged: Judged, *, k: Cutoff = None, level: Level = 1.0) -> Floats:
-    """Relevant documents among the first ``k``, divided by ``k`` even if fewer were retrieved."""
-    return ratio(_hits(judged, k, level), sizes(judged) if k is None else k)
+def precision(judged: Judged, *, k: Cutoff = None, level: Level = 1.0, relative: bool = False) -> Floats:
+    """Relevant documents among the first ``k``, divided by ``k`` even if fewer were retrieved.
+
+    ``relative`` divides by the maximum possible number instead: no more than all relevant documents can be found.
+    """
+    depth = sizes(judged) if k is None else k
+    return ratio(_hits(judged, k, level), np.minimum(depth, relevant(judged, level)) if relative else depth)
 
 
 def recall(judged: Judged, *, k: Cutoff = None, level: Level = 1.0) -> Floats:
@@ -187,12 +201,17 @@ def expected_reciprocal_rank(judged: Judged, *, k: Cutoff = None, max_grade: Top
     return kernels.expected_reciprocal_rank(frozen(stops / 2.0**max_grade), judged.starts, cuts(judged, k))
 
 
-def rank_biased_precision(judged: Judged, *, p: Portion = 0.9, k: Cutoff = None, level: OptionalLevel = None) -> Floats:
+def rank_biased_precision(
+    judged: Judged, *, p: OptionalPortion = None, k: Cutoff = None, level: OptionalLevel = None
+) -> Floats:
     """(1 - p) times the sum of gain times p^(rank - 1).
 
     The gain is the grade, divided by the query's highest grade if that is above 1, as in trec_eval; with ``level`` it
-    is 1 for a relevant document and 0 for others, as in ranx and ir_measures.
+    is 1 for a relevant document and 0 for others, as in ranx and ir_measures.  ``p`` defaults to 0.9 without ``level``
+    and to 0.8 with it: the defaults of trec_eval and of ir_measures.
     """
+    if p is None:
+        p = 0.9 if level is None else 0.8
     if level is None:
         best = np.ones(judged.starts.size - 1)
         has_any = np.diff(judged.ideal_starts) > 0
@@ -210,9 +229,14 @@ def rank_biased_residual(judged: Judged, *, p: Portion = 0.9) -> Floats:
     return np.where(total > 0.0, p ** sizes(judged) + (1.0 - p) * total, 0.0)
 
 
-def num_retrieved(judged: Judged) -> Floats:
-    """Number of documents retrieved."""
-    return sizes(judged).astype(np.float64)
+def num_queries(judged: Judged) -> Floats:
+    """1 for every query; the sum is the number of queries."""
+    return np.ones(judged.starts.size - 1)
+
+
+def num_retrieved(judged: Judged, *, level: OptionalLevel = None) -> Floats:
+    """Number of documents retrieved; with ``level``, of the relevant ones."""
+    return sizes(judged).astype(np.float64) if level is None else hits(judged, level=level)
 
 
 def num_relevant(judged: Judged, *, level: Level = 1.0) -> Floats:

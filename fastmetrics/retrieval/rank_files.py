@@ -10,8 +10,9 @@ from typing import Any, Literal
 from fastmetrics.core.display import Grid, Shown
 from fastmetrics.core.threads import cores
 from fastmetrics.errors import OptionError
-from fastmetrics.retrieval.evaluate import MEASURES, RankResult, rank
+from fastmetrics.retrieval.evaluate import MEASURES, rank
 from fastmetrics.retrieval.judgements import judgements
+from fastmetrics.retrieval.rank_result import RankResult, metadata_of
 from fastmetrics.tables.output.write_table import write_whole
 from fastmetrics.tables.remote.addresses import shown
 
@@ -52,7 +53,7 @@ def rank_files(
     *,
     measures: str | Sequence[str] = MEASURES,
     relevance_level: float = 1,
-    missing: Literal["zero", "skip"] = "zero",
+    missing: Literal["zero", "skip"] | None = None,
     no_relevant: Literal["zero", "undefined"] = "zero",
     duplicates: Literal["error", "first"] = "error",
     depth: int | None = None,
@@ -65,8 +66,12 @@ def rank_files(
     A run is one or several files: a folder, a glob, a local path or an address, or ``-`` for standard input; likewise
     the judgements.
 
+    ``missing`` is by default ``"skip"`` for one run, as in trec_eval, and ``"zero"`` for several, whose means are
+    compared: judged queries that a run lacks score 0, so that no run gains by failing.
+
     ``output`` is a file for the values per query of a single run: Parquet, Arrow, JSON lines, CSV or TSV by its
-    suffix.  Undefined values are null in it, and the metadata contain means and counts.  In CSV and TSV, ids that a
+    suffix.  Undefined values are null in it, as are those
+    of queries that are left out; the metadata contain means, counts and settings.  In CSV and TSV, ids that a
     spreadsheet would run get a leading quote, unless ``guard=False``.  An existing file is replaced only with
     ``overwrite=True``.
 
@@ -90,7 +95,7 @@ def rank_files(
         raise OptionError(f"values per query need exactly one run, got {len(paths)}")
     options: dict[str, Any] = {
         "relevance_level": relevance_level,
-        "missing": missing,
+        "missing": missing or ("skip" if len(paths) == 1 else "zero"),
         "no_relevant": no_relevant,
         "duplicates": duplicates,
         "depth": depth,
@@ -101,6 +106,5 @@ def rank_files(
     results = {shown(run): rank(run, judged, measures, **options) for run in paths}
     if output is not None:
         (result,) = results.values()
-        metadata = {"options": options, **result.to_dict()}
-        write_whole(result.per_query, output, metadata, {"query_id"}, overwrite=overwrite, guard=guard)
+        write_whole(result.per_query, output, metadata_of(result), {"query_id"}, overwrite=overwrite, guard=guard)
     return RankReport(results)

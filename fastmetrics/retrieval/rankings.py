@@ -15,7 +15,10 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from fastmetrics.core.arrays import Flags, Floats, Ints, as_array, decoded, floats_of_arrow
+from fastmetrics.core.arrays import Flags, Floats, Ints, floats_of_arrow
+from fastmetrics.core.column_kinds import is_list
+from fastmetrics.core.columns import as_array
+from fastmetrics.core.plain_layouts import decoded
 from fastmetrics.errors import ColumnError
 from fastmetrics.kernels.ranking import ids as id_kernels
 from fastmetrics.kernels.ranking import judge as kernels
@@ -157,9 +160,7 @@ def _lists(column: Any, name: str) -> pa.Array:
     kind = array.type
     if pa.types.is_null(kind):
         return array.cast(pa.list_(pa.null()))
-    if pa.types.is_list_view(kind) or pa.types.is_large_list_view(kind):
-        return array.cast(pa.large_list(kind.value_type))
-    if not (pa.types.is_list(kind) or pa.types.is_large_list(kind) or pa.types.is_fixed_size_list(kind)):
+    if not is_list(kind):
         raise ColumnError(f"column {name!r}: expected lists, got {kind}")
     return array
 

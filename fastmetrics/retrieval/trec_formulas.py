@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from fastmetrics.core.allowed_values import Cutoff, Level
+from fastmetrics.core.allowed_values import Level
 from fastmetrics.core.arrays import Floats
 from fastmetrics.kernels.ranking import trec_gains as kernels
 from fastmetrics.retrieval import formulas as ranked
@@ -12,21 +12,15 @@ from fastmetrics.retrieval.formulas import Multiple, Number, ratio
 from fastmetrics.retrieval.rankings import Judged
 
 
-def relative_precision(judged: Judged, *, k: Cutoff = None, level: Level = 1.0) -> Floats:
-    """Relevant documents among the first ``k``, divided by the maximum possible number."""
-    depth = ranked.sizes(judged) if k is None else np.full(judged.starts.size - 1, k)
-    return ratio(ranked.hits(judged, k=k, level=level), np.minimum(depth, ranked.relevant(judged, level)))
-
-
 def set_average_precision(judged: Judged, *, level: Level = 1.0) -> Floats:
     """Precision times recall of the retrieved documents, ignoring their order."""
     return ranked.precision(judged, level=level) * ranked.recall(judged, level=level)
 
 
-def set_f(judged: Judged, *, level: Level = 1.0, weight: Multiple = 1.0) -> Floats:
-    """(weight + 1)·P·R / (R + weight·P) of the documents retrieved."""
+def set_f(judged: Judged, *, level: Level = 1.0, beta: Multiple = 1.0) -> Floats:
+    """(beta + 1)·P·R / (R + beta·P) of the documents retrieved; ``beta`` is not squared."""
     p, r = ranked.precision(judged, level=level), ranked.recall(judged, level=level)
-    return ratio((weight + 1.0) * p * r, r + weight * p)
+    return ratio((beta + 1.0) * p * r, r + beta * p)
 
 
 def utility(

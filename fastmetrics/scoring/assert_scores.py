@@ -8,6 +8,7 @@ from typing import Any
 from fastmetrics.core.frames import open_frame
 from fastmetrics.results.gate import gate
 from fastmetrics.results.gate_rules import parse_rules
+from fastmetrics.results.metric_columns import column_named
 from fastmetrics.scoring.score import score
 
 
@@ -18,11 +19,11 @@ def assert_scores(table: Any, *rules: str, baseline: Any = None, **options: Any)
     scored with these metrics.  ``rules`` and ``options`` are as in :func:`fastmetrics.results.gate.gate`.
 
     >>> import fastmetrics as fm
-    >>> fm.assert_scores({"answer": ["in Paris"], "reference": ["Paris"]}, "token_recall >= 1", "token_f1 > 0.6")
-    >>> fm.assert_scores({"token_f1": [0.2, 0.4]}, "token_f1 >= 0.6")
+    >>> fm.assert_scores({"answer": ["in Paris"], "reference": ["Paris"]}, "token_f1 > 0.6", min_n=1)
+    >>> fm.assert_scores({"token_f1": [0.2, 0.4]}, "token_f1 >= 0.6", min_n=2)
     Traceback (most recent call last):
-    AssertionError: run 1 FAILED: 1 of 1 check not met
-    token_f1 >= 0.6: 0.3000 over 2 rows; expected >= 0.6
+    AssertionError: scores FAILED: 1 of 1 check not met
+    token_f1 >= 0.6: 0.3000 over 2 rows, expected >= 0.6
 
     Raises the errors of ``gate`` and ``score``.
     """
@@ -38,4 +39,6 @@ def _scored(table: Any, rules: tuple[str, ...]) -> Any:
         return table
     asked = list(dict.fromkeys(rule.metric for rule in parse_rules(rules) if rule.metric is not None))
     held = open_frame(table).names
-    return table if not asked or any(name in held for name in asked) else score(table, metrics=asked)
+    return (
+        table if not asked or any(column_named(name, held) in held for name in asked) else score(table, metrics=asked)
+    )

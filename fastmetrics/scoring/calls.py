@@ -11,8 +11,9 @@ from typing import Any, TypeVar
 import numpy as np
 import pyarrow as pa
 
-from fastmetrics.core.arrays import Floats, as_arrow
+from fastmetrics.core.arrays import Floats
 from fastmetrics.core.column_kinds import check
+from fastmetrics.core.columns import as_arrow
 from fastmetrics.core.frames import aligned_table
 from fastmetrics.core.input_columns import COLUMNS
 from fastmetrics.core.threads import cores, ordered
@@ -77,7 +78,9 @@ def score_columns(
     metric: Metric, columns: Mapping[str, Any], options: Mapping[str, Any], threads: int | None
 ) -> Floats:
     """One metric over raw columns of equal length: one float64 per row, NaN where it has no score."""
-    return score_together([Score(metric.name, metric, metric.options(options))], columns, threads)[metric.name]
+    return score_together([Score(metric.name, metric, metric.options(options), metric.name)], columns, threads)[
+        metric.name
+    ]
 
 
 def count_columns(metric: Metric, columns: Mapping[str, Any], options: Mapping[str, Any], threads: int | None) -> Any:

@@ -23,21 +23,21 @@ from fastmetrics.engines.local import Threads
 from fastmetrics.engines.run import open_output, run_on
 from fastmetrics.errors import OptionError
 from fastmetrics.errors.messages import Argument
-from fastmetrics.plan.corpus_values import caution_notes, finish_counts
+from fastmetrics.plan.corpus_values import caution_notes, finish_all
+from fastmetrics.plan.declared import Declared
 from fastmetrics.plan.plan import Plan, keeping_counts, plan
 from fastmetrics.plan.score_batch import Scorer, fit
 from fastmetrics.plan.signature import signature
-from fastmetrics.results.declared_metrics import declared_labels, declared_statistics
+from fastmetrics.results.declared_metrics import declared_labels, declared_specs, declared_statistics
 from fastmetrics.results.score_files import column_of
-from fastmetrics.results.summary import MetricSummary, Summary, fractions
+from fastmetrics.results.summary import MetricSummary, Summary
 from fastmetrics.stats.fingerprint import fingerprint_text
 from fastmetrics.stats.moments import State
-from fastmetrics.stats.quantiles import quantiles
+from fastmetrics.stats.named_statistics import named_statistics
 from fastmetrics.tables import Selection, Source, open_source
 from fastmetrics.tables.chunks import long_rows
 from fastmetrics.tables.column_types import Widened
 from fastmetrics.tables.invalid_utf8 import bad_text
-from fastmetrics.tables.output.output import Output
 from fastmetrics.tables.remote.addresses import is_url
 
 Paths = str | Path | Sequence[str | Path]
@@ -63,6 +63,7 @@ def score_files(
     embedder: Any = None,
     cache: str | Path | None = None,
     no_relevant: str | None = None,
+    lists: Sequence[str] | str = (),
     format: str | None = None,
     max_row_bytes: int | None = None,
     threads: int | None = None,
@@ -85,10 +86,10 @@ def score_files(
     ``inputs`` are Parquet, JSON lines, CSV, TSV or Arrow files, folders or globs, or ``"-"``.  ``output`` is a file,
     whose suffix selects the format, or a folder of Parquet parts.  Both may be addresses (``s3://``, ``gs://``,
     ``hdfs://``, ``file://`` and the schemes of fsspec); before the upload, scores are written to the local folder
-    ``work``, by default in the user's cache.  ``metrics``, ``columns``, ``schema``, ``embedder``, ``cache`` and
-    ``no_relevant`` are as in ``score``; ``keep`` names columns to copy in addition to ``id``.  The output is atomic;
-    ``resume=True`` continues a killed run and gives the same bytes.  ``on_error="skip"`` writes bad rows, including
-    rows of more than ``max_row_bytes`` (64 MiB by default), to a rejects file and counts them.
+    ``work``, by default in the user's cache.  ``metrics``, ``columns``, ``schema``, ``embedder``, ``cache``,
+    ``no_relevant`` and ``lists`` are as in ``score``; ``keep`` names columns to copy in addition to ``id``.  The output
+    is atomic; ``resume=True`` continues a killed run and gives the same bytes.  ``on_error="skip"`` writes bad rows,
+    including rows of more than ``max_row_bytes`` (64 MiB by default), to a rejects file and counts them.
 
     The metadata of the output contain order-independent fingerprints of its rows: of the ids, and of ids and questions
     if the run reads the questions or has a ``name``.  They also contain the name, and with ``times`` the start and end
@@ -96,11 +97,11 @@ def score_files(
     of the call that finished it.  ``list_runs`` lists the outputs in a folder with this information.
 
     ``keep_counts`` adds a column ``<metric>.counts`` for each corpus metric that is based on counts, which ``compare``
-    resamples (docs/comparing.md states its size); CSV and TSV cannot store it.
+    resamples (docs/comparing.md states its size).
 
     In CSV and TSV, kept text that a spreadsheet would run as a formula (``=1+1``) gets a leading quote, unless
-    ``guard=False``.  The metadata beside the file count such cells, and this package removes the quotes when it reads
-    the file.
+    ``guard=False``.  The metadata beside a file of text (``OUT.meta.json``) count such cells and state the types of the
+    columns, so this package reads the file back as it was written: without the quotes, and with lists, nulls and times.
 
     >>> import tempfile, pathlib
     >>> folder = pathlib.Path(tempfile.mkdtemp())
@@ -124,8 +125,7 @@ def score_files(
     target = open_output(output, source, options)
     if name is not None:
         argument("name", name, Text(200, "a name"))
-    planned = plan_files(source, metrics, columns, schema, keep, suites, embedder, cache, no_relevant)
-    _check_lists(planned, target, keep_counts)
+    planned = plan_files(source, metrics, columns, schema, keep, suites, embedder, cache, no_relevant, lists)
     planned = keeping_counts(planned) if keep_counts or planned.is_all_corpus else planned
     planned = replace(planned, identity=_identity(planned, named=name is not None))
     with chosen as scoring:
@@ -133,22 +133,6 @@ def score_files(
         result = run_on(scoring, source, asked, target, options)
     # ``result.output`` has no credentials, and reading the output again may need them.
     return ScoredFiles(result, _summary(result, planned, output if is_url(output) else result.output))
-
-
-def _check_lists(planned: Plan, target: Output, keep_counts: bool) -> None:
-    """Raise ``OptionError`` if the run needs lists in an output format that cannot store them."""
-    if target.format not in ("csv", "tsv"):
-        return
-    lists = "CSV and TSV cannot store lists; write Parquet, Arrow or JSON lines"
-    if planned.kept_columns:
-        raise OptionError(f"{next(iter(planned.kept_counts))} needs all rows at once, and a list for each; {lists}")
-    if planned.is_all_corpus:
-        corpus = planned.scores[0].name
-        raise OptionError(
-            f"{corpus} has one value per table and, for each row, a list of counts; {lists}, or add a row metric"
-        )
-    if keep_counts:
-        raise OptionError(Argument("keep_counts", True), ": ", lists)
 
 
 def _engine(name: str, threads: int | None, workers: int | None, address: str | None) -> AbstractContextManager[Engine]:
@@ -178,13 +162,14 @@ def plan_files(
     embedder: Any = None,
     cache: str | Path | None = None,
     no_relevant: str | None = None,
+    lists: Sequence[str] | str = (),
 ) -> Plan:
     """The plan for the columns of an opened input, which is read if a metric needs all rows; keeps the ``id``."""
     names = source.schema.names
     found = resolve(names, columns, schema, {"id"})
     kept = [found["id"]] if "id" in found else []
     keep = list(dict.fromkeys([*kept, *listed(keep)]))
-    planned = plan(names, metrics, columns, schema, keep, suites, embedder, cache, no_relevant)
+    planned = plan(names, metrics, columns, schema, keep, suites, embedder, cache, no_relevant, lists)
     selection = source.select(planned.kinds)
     while True:
         try:
@@ -284,14 +269,16 @@ def _summary(result: RunResult, planned: Plan, output: str | Path) -> Summary:
     states = _merged(result.observed, planned.names)
     for state in states.values():
         state.add_errors(result.rejected)
-    statistics = declared_statistics(states)
+    stored = {score.name: Declared.of_score(score) for score in planned.scores}
+    statistics = declared_statistics(states, stored)
     metrics = {}
     for name, state in states.items():
-        wanted = fractions(statistics.get(name, ()))
-        found = quantiles(partial(column_of, output, name), list(wanted.values())) if wanted else ()
-        metrics[name] = MetricSummary.of(state, dict(zip(wanted, map(float, found), strict=True)))
+        extra = named_statistics(state, statistics.get(name, ()), partial(column_of, output, name))
+        metrics[name] = MetricSummary.of(state, extra)
     added = _added(result.observed, "counts")
-    finished = [finish_counts(name, counts, partial(column_of, output)) for name, counts in added.items()]
-    corpus = {name: value for figures in finished for name, value in figures.items()}
-    labels, notes = declared_labels(states), caution_notes(_added(result.observed, "cautions"), planned.common)
+    specs, columns = declared_specs(stored), [*planned.names, *planned.kept_columns]
+    corpus, remarks = finish_all(added, partial(column_of, output), columns, specs)
+    labels = declared_labels(states, stored)
+    cautions = caution_notes(_added(result.observed, "cautions"), planned.common, specs)
+    notes = [*result.notes, *planned.notes, *remarks, *cautions]
     return Summary(result.rows, metrics, corpus, labels, notes, planned.used, planned.passed_over)

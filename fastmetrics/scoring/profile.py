@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import tempfile
+import threading
 import time
 from collections import defaultdict
 from collections.abc import Callable, Collection, Hashable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import TypeVar
@@ -17,7 +18,8 @@ import pyarrow as pa
 from fastmetrics.core.display import Grid, Shown
 from fastmetrics.declaration.batch import Batch
 from fastmetrics.engines.local import run
-from fastmetrics.plan.score_batch import score_batch
+from fastmetrics.plan.plan import Plan
+from fastmetrics.plan.score_batch import Shelf, score_batch
 from fastmetrics.scoring.files import Paths, job, plan_files
 from fastmetrics.tables import open_source
 from fastmetrics.text.tokenize import Wordbook
@@ -27,19 +29,26 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class Profile(Shown):
-    """Seconds by stage, by representation (text, folded, tokens by column and convention) and by metric."""
+    """Seconds by stage, by representation (text, folded, tokens by column and convention) and by metric.
+
+    They are summed over the threads; ``elapsed`` is the time of the whole run, without that of the warm-up.
+    """
 
     rows: int
     nbytes: int
+    threads: int
+    elapsed: float
     stages: Mapping[str, float]
     representations: Mapping[str, float]
     metrics: Mapping[str, float]
 
     def to_dict(self) -> dict[str, object]:
-        """All figures: rows, bytes of input columns, seconds."""
+        """All figures: rows, bytes of input columns, threads, seconds."""
         return {
             "rows": self.rows,
             "bytes": self.nbytes,
+            "threads": self.threads,
+            "elapsed": self.elapsed,
             "stages": dict(self.stages),
             "representations": dict(self.representations),
             "metrics": dict(self.metrics),
@@ -47,7 +56,13 @@ class Profile(Shown):
 
     def remarks(self) -> list[str]:
         """The conditions of the measurement."""
-        return ["one thread; rows/s and MB/s are for each line alone; MB is the size of the input columns in memory"]
+        threads = "1 thread" if self.threads == 1 else f"{self.threads} threads, whose seconds are added up"
+        speed = f", {self.rows / self.elapsed:,.0f} rows/s" if self.elapsed else ""
+        return [
+            f"{self.rows:,} rows in {self.elapsed:.3f} s{speed}, on {threads}",
+            "rows/s and MB/s of a line are for that line alone, on one thread; MB is the size of the input columns in "
+            "memory",
+        ]
 
     def grids(self) -> list[Grid]:
         """Stages, representations and metrics, each with its share of the total."""
@@ -67,25 +82,53 @@ class Profile(Shown):
         return name, f"{seconds:.3f}", f"{share:.1%}", rows, mb
 
 
-@dataclass
 class Watch:
-    """Seconds by name, excluding the time of nested names."""
+    """Seconds by name, summed over threads, excluding the time of nested names."""
 
-    seconds: dict[str, float] = field(default_factory=lambda: defaultdict(float))
-    _inside: list[float] = field(default_factory=list)
+    def __init__(self) -> None:
+        self.seconds: dict[str, float] = defaultdict(float)
+        self._lock = threading.Lock()
+        self._thread = threading.local()
 
     @contextmanager
     def on(self, name: str) -> Iterator[None]:
         """Add the time of the block to ``name``."""
+        nested: list[float] = self._thread.__dict__.setdefault("nested", [])
         began = time.perf_counter()
-        self._inside.append(0.0)
+        nested.append(0.0)
         try:
             yield
         finally:
             spent = time.perf_counter() - began
-            self.seconds[name] += spent - self._inside.pop()
-            if self._inside:
-                self._inside[-1] += spent
+            with self._lock:
+                self.seconds[name] += spent - nested.pop()
+            if nested:
+                nested[-1] += spent
+
+
+class WatchedScorer:
+    """``score_batch`` under one plan, thread-safe and timed; the first batch is scored once before, as a warm-up."""
+
+    def __init__(self, plan: Plan) -> None:
+        self.watch = Watch()
+        self.nbytes: list[int] = []
+        self.warm_up: float | None = None
+        self._plan = plan
+        self._shelf = Shelf()
+        self._lock = threading.Lock()
+
+    def __call__(self, batch: pa.RecordBatch) -> pa.RecordBatch:
+        """The scores of a batch."""
+        if not batch.num_rows:  # what the columns of the output are
+            return score_batch(batch, self._plan)
+        with self._lock:  # all threads wait for the kernels
+            if self.warm_up is None:
+                began = time.perf_counter()
+                score_batch(batch, self._plan)
+                self.warm_up = time.perf_counter() - began
+        self.nbytes.append(batch.nbytes)
+        with self._shelf.book() as words:
+            return score_batch(batch, self._plan, partial(WatchedBatch, watch=self.watch), words, self.watch.on)
 
 
 class WatchedBatch(Batch):
@@ -114,12 +157,14 @@ def profile_files(
     schema: str | None = None,
     suites: Sequence[str] | str = (),
     no_relevant: str | None = None,
+    lists: Sequence[str] | str = (),
     format: str | None = None,
+    threads: int = 1,
 ) -> Profile:
-    """Score files on one thread, discard the scores, and time every stage and metric.
+    """Score files, discard the scores, and time every stage and metric.
 
-    The arguments are those of ``score_files``.  Kernels are compiled or loaded on a few rows before the measurement.
-    Times are in seconds.
+    The arguments are those of ``score_files``, but for the default of ``threads``.  The first batch is scored once
+    before the measurement, so that the times are those of compiled kernels.  Times are in seconds, summed over threads.
 
     >>> import tempfile, pathlib
     >>> rows = pathlib.Path(tempfile.mkdtemp(), "rows.jsonl")
@@ -131,24 +176,18 @@ def profile_files(
     Raises what ``score_files`` raises.
     """
     source = open_source(inputs, format)
-    planned = plan_files(source, metrics, columns, schema, (), suites, no_relevant=no_relevant)
-    watch, sizes, words = Watch(), [0], Wordbook()
-
-    def timed(batch: pa.RecordBatch) -> pa.RecordBatch:
-        if batch.num_rows and not sizes[0]:
-            score_batch(batch.slice(0, 16), planned)
-            watch.seconds.clear()
-        sizes[0] += batch.nbytes
-        return score_batch(batch, planned, partial(WatchedBatch, watch=watch), words, watch.on)
-
+    planned = plan_files(source, metrics, columns, schema, (), suites, no_relevant=no_relevant, lists=lists)
+    scorer = WatchedScorer(planned)
     with tempfile.TemporaryDirectory() as folder:
-        result = run(source, job(planned, timed), Path(folder) / "scores.parquet", threads=1)
-    made = {name[5:]: spent for name, spent in watch.seconds.items() if name.startswith("make ")}
-    kernels = {score.name: watch.seconds[score.name] for score in planned.scores}
+        result = run(source, job(planned, scorer), Path(folder) / "scores.parquet", threads=threads)
+    seconds = scorer.watch.seconds
+    made = {name[5:]: spent for name, spent in seconds.items() if name.startswith("make ")}
+    kernels = {score.name: seconds[score.name] for score in planned.scores}
     stages = {
         "read": result.seconds["read"],
         "tokenise": sum(made.values()),
         "kernels": sum(kernels.values()),
         "write": result.seconds["write"],
     }
-    return Profile(result.rows, sizes[0], stages, made, kernels)
+    elapsed = result.seconds["total"] - (scorer.warm_up or 0.0)
+    return Profile(result.rows, sum(scorer.nbytes), threads, elapsed, stages, made, kernels)

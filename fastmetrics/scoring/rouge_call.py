@@ -44,6 +44,6 @@ def rouge(
     names = [f"{kind}_{part}" for kind in types for part in PARTS]
     options = REGISTRY["rouge1_f1"].options({"stemmer": stemmer, "tokenizer": tokenizer})
     # longer n-grams first: counting them also counts the shorter ones
-    scores = [Score(name, REGISTRY[name], options) for name in sorted(names, reverse=True)]
+    scores = [Score(name, REGISTRY[name], options, name) for name in sorted(names, reverse=True)]
     found = score_together(scores, {"answer": answers, "reference": references}, threads)
     return {name: found[name] for name in names}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
@@ -9,12 +10,13 @@ from typing import Any
 import pyarrow as pa
 
 from fastmetrics.core.column_kinds import check
-from fastmetrics.core.corpus_counts import add_counts, metadata
+from fastmetrics.core.corpus_counts import METADATA, add_counts, metadata
 from fastmetrics.core.frames import open_frame, with_index
 from fastmetrics.core.input_columns import resolve
 from fastmetrics.core.threads import cores, ordered
 from fastmetrics.errors import ColumnError, OptionError
 from fastmetrics.errors.messages import Argument
+from fastmetrics.plan.declared import KEY, to_store
 from fastmetrics.plan.plan import Plan, keeping_counts, plan
 from fastmetrics.plan.score_batch import Scorer, fit, score_batch, slices
 
@@ -30,6 +32,7 @@ def score(
     cache: str | os.PathLike[str] | None = None,
     no_relevant: str | None = None,
     keep_counts: bool = False,
+    lists: Sequence[str] | str = (),
 ) -> pa.Table:
     """Score every row of a table.
 
@@ -42,7 +45,9 @@ def score(
     map your column names.  ``embedder`` (a name, a function, an ``Embedder``) computes missing embeddings from the
     texts; grounding uses it too, with the default ``wordllama``.  ``cache`` is a folder that stores embeddings.
     ``no_relevant`` sets the score of retrieval metrics on rows without relevant documents, unless a metric sets its
-    own: ``"zero"``, or ``"undefined"`` (NaN, the default), which excludes the row from the mean.
+    own: ``"zero"``, or ``"undefined"`` (NaN, the default), which excludes the row from the mean.  ``lists`` names your
+    columns of references or contexts whose texts are lists in JSON (``'["Paris", "Paris, France"]'``): each is parsed,
+    any other text is a list of one.  Without it such a text is one text, and ``summarize`` notes it.
 
     ``keep_counts`` adds a column ``<metric>.counts``, a list of integers per row, for each corpus metric that is based
     on counts; :func:`fastmetrics.results.comparison.compare` needs it for resampling.
@@ -70,19 +75,19 @@ def score(
     if type(table).__module__.startswith("ray.data"):
         from fastmetrics.engines.ray_datasets import score_dataset
 
-        return score_dataset(table, metrics, columns, schema, threads, suites, embedder, cache, no_relevant)
+        return score_dataset(table, metrics, columns, schema, threads, suites, embedder, cache, no_relevant, lists)
     if type(table).__module__.startswith("pyspark."):
         from fastmetrics.engines.spark import score as score_dataframe
 
         if embedder is not None:
             raise OptionError(Argument("embedder", embedder), ": a Spark DataFrame needs its embeddings as columns")
-        return score_dataframe(table, metrics, columns, schema, suites, no_relevant=no_relevant)
+        return score_dataframe(table, metrics, columns, schema, suites, no_relevant=no_relevant, lists=lists)
     workers = cores(threads)
     frame = open_frame(table)
     names = list(dict.fromkeys(frame.names))
     found = resolve(names, columns, schema, {"id"})
     keep = [found["id"]] if "id" in found else []
-    planned = plan(names, metrics, columns, schema, keep, suites, embedder, cache, no_relevant)
+    planned = plan(names, metrics, columns, schema, keep, suites, embedder, cache, no_relevant, lists)
     planned = keeping_counts(planned) if keep_counts or planned.is_all_corpus else planned
     schema_of, pieces = frame.read(planned.inputs)
     for name, kind in planned.kinds.items():
@@ -99,11 +104,11 @@ def score(
         made = with_index(made, frame.index)
     counts, cautions, _ = add_counts(scored)
     rows = {name: (made.num_rows, made[name].null_count) for name in planned.names}
-    known = {
-        **(made.schema.metadata or {}),
-        **metadata(rows, counts, cautions, options=planned.common, n_rows=made.num_rows),
-    }
-    return made.replace_schema_metadata(known) if counts or any(rows for rows, _ in cautions.values()) else made
+    declared = to_store(planned)
+    known: dict[bytes, str] = {METADATA: json.dumps({KEY: declared})} if declared else {}
+    if counts or any(rows for rows, _ in cautions.values()):
+        known = metadata(rows, counts, cautions, options=planned.common, n_rows=made.num_rows, declared=declared)
+    return made.replace_schema_metadata({**(made.schema.metadata or {}), **known}) if known else made
 
 
 def _joined(scored: Sequence[pa.RecordBatch], planned: Plan) -> pa.Table:

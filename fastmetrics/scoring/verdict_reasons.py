@@ -9,12 +9,12 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from fastmetrics.core.arrays import as_arrow
+from fastmetrics.core.columns import as_arrow
 from fastmetrics.core.frames import aligned_table
 from fastmetrics.declaration.batch import Batch
 from fastmetrics.declaration.metric import REGISTRY
 from fastmetrics.kernels.text.substrings import count_characters
-from fastmetrics.metrics.shared.anchors import KINDS, PassageIn
+from fastmetrics.metrics.shared.anchors import KINDS, TRIPLES, PassageIn
 from fastmetrics.metrics.shared.anchors import anchors as find_anchors
 from fastmetrics.plan.score_batch import slices
 
@@ -30,12 +30,14 @@ ANCHOR = pa.struct(
 """An anchor: its kind, its words, its characters in the answer, and whether the contexts support it."""
 
 
-def anchors(answer: Any, contexts: Any, *, window: int = 30, claims: Any = None) -> pa.Table:
+def anchors(answer: Any, contexts: Any, *, window: int = 30, claims: Any = TRIPLES) -> pa.Table:
     """The anchors of each answer that ``hallucination`` counts, and whether the contexts support them.
 
     Returns a table with one column ``anchors``: per row a list of ``{kind, text, start, stop, supported}``, where kind
-    is number, date, time, weekday or claim (shown by its object), and ``answer[start:stop]`` is the text; null where
-    answer or contexts are missing.  The options are those of ``hallucination``.
+    is number, date, time, weekday or claim, and ``answer[start:stop]`` is the text; null where answer or contexts are
+    missing.  A claim reads from the first word of its subject (of its verb, where a pronoun is the subject) to the last
+    word of its object, and may contain other anchors; with ``claims="words"`` it is one word.  The options are those of
+    ``hallucination``.
 
     >>> import fastmetrics as fm
     >>> found = fm.anchors(["It opened in 1890."], [["The tower opened in 1889."]])

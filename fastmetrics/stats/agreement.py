@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any, Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
+from fastmetrics.core.allowed_values import Real, argument
 from fastmetrics.errors import OptionError
 from fastmetrics.errors.messages import Argument
-from fastmetrics.kernels.stats.ratio_distances import squared_ratios
+from fastmetrics.stats.agreement_intervals import kappa_interval
+from fastmetrics.stats.alpha_parts import alpha_parts
+from fastmetrics.stats.estimate import Interval
 from fastmetrics.stats.ratings import Ratings, read_ratings
 
 Weights = Literal["none", "linear", "quadratic"]
@@ -47,7 +50,7 @@ def cohen_kappa(first: Any, second: Any, weights: Weights = "none", *, order: Se
     ratings = read_ratings([first, second], order)
     if weights != "none" and not ratings.ordered:
         raise OptionError(Argument("weights", weights), ": the order of words is unknown; give ", *_ORDER)
-    return _kappa(ratings, 0, 1, weights)
+    return _kappa(*_codes_of(ratings, 0, 1), weights)
 
 
 def krippendorff_alpha(
@@ -102,6 +105,8 @@ class PairAgreement:
     kappa: float
     kappa_linear: float
     kappa_quadratic: float
+    intervals: Mapping[str, Interval] = field(default_factory=dict)
+    """The intervals of these figures, by name."""
 
 
 @dataclass(frozen=True)
@@ -119,6 +124,8 @@ class Agreement:
     alpha_ordinal: float
     alpha_interval: float
     alpha_ratio: float
+    intervals: Mapping[str, Interval] = field(default_factory=dict)
+    """The intervals of the alphas, by name."""
 
     @property
     def figures(self) -> dict[str, float]:
@@ -135,30 +142,49 @@ class Agreement:
 
 
 def agreement(
-    ratings: Any, *, order: Sequence[Any] | None = None, raters: Sequence[str] | str | None = None
+    ratings: Any,
+    *,
+    order: Sequence[Any] | None = None,
+    raters: Sequence[str] | str | None = None,
+    confidence: float | None = 0.95,
 ) -> Agreement:
     """Agreement between raters, with ratings as in :func:`krippendorff_alpha`.
 
-    ``n_units`` is the number of units with two ratings or more.
+    ``n_units`` is the number of units with two ratings or more.  ``intervals`` have the confidence interval of each
+    figure over units: Student's t on Fisher's scale artanh, with the standard error of the delta method; the ratio
+    alpha of more than 1,000 distinct amounts has none, and with ``confidence=None`` they are left out.
 
     >>> agreement({"ann": [1, 0, 1, 1], "bob": [1, 0, 0, 1]}).pairs[0].kappa
     0.5
 
     Raises the errors of :func:`krippendorff_alpha`.
     """
+    if confidence is not None:
+        argument("confidence", confidence, Real(0.0, 1.0, above=True, below=True))
     read = read_ratings(ratings, order, raters)
     rated = read.codes >= 0
     weights = [weights for weights in get_args(Weights) if weights == "none" or read.ordered]
     pairs = []
     for (i, first), (j, second) in itertools.combinations(enumerate(read.names), 2):
-        kappas = [_kappa(read, i, j, weight) for weight in weights]
-        n = int((rated[:, i] & rated[:, j]).sum())
-        pairs.append(PairAgreement(first, second, n, *kappas, *[math.nan] * (3 - len(kappas))))
+        a, b = _codes_of(read, i, j)
+        kappas = [_kappa(a, b, weight) for weight in weights]
+        names = ("kappa", "kappa_linear", "kappa_quadratic")[: len(kappas)]
+        intervals = {}
+        if confidence is not None:
+            intervals = {name: kappa_interval(a, b, power, confidence) for power, name in enumerate(names)}
+        padded = [*kappas, math.nan, math.nan]
+        pairs.append(PairAgreement(first, second, len(a), padded[0], padded[1], padded[2], intervals))
     levels = _levels(read)
     if read.values is not None and len(read.values) > _MANY:
         levels = [level for level in levels if level != "ratio"]
-    alphas = [_alpha(read, level) if level in levels else math.nan for level in get_args(Level)]
-    return Agreement(int((rated.sum(axis=1) >= 2).sum()), pairs, *alphas)
+    parts = {level: alpha_parts(read, level, confidence is not None) for level in levels}
+    known = {level: one for level, one in parts.items() if one is not None}
+    alphas = [known[level].value if level in known else math.nan for level in get_args(Level)]
+    intervals = {}
+    if confidence is not None:
+        intervals = {f"alpha_{level}": one.interval(confidence) for level, one in known.items()}
+    n_units = int((rated.sum(axis=1) >= 2).sum())
+    return Agreement(n_units, pairs, alphas[0], alphas[1], alphas[2], alphas[3], intervals)
 
 
 def _levels(ratings: Ratings) -> list[str]:
@@ -168,14 +194,22 @@ def _levels(ratings: Ratings) -> list[str]:
     return [level for level in get_args(Level) if level != "ratio" or ratings.values.min(initial=0.0) >= 0]
 
 
-def _kappa(ratings: Ratings, first: int, second: int, weights: Weights) -> float:
-    """Kappa of two raters; without a given scale, adjacent categories in use are one step apart."""
+def _codes_of(ratings: Ratings, first: int, second: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """The ratings of two raters of the units that both rated, as positions on the scale.
+
+    Without a given scale, adjacent categories in use are one step apart.
+    """
     codes = ratings.codes[:, [first, second]]
     codes = codes[(codes >= 0).all(axis=1)]
     if not ratings.scaled:
         codes = np.unique(codes, return_inverse=True)[1]
     a, b = codes.reshape(-1, 2).T
-    n, places = len(a), range(int(codes.max(initial=0)) + 1)
+    return a, b
+
+
+def _kappa(a: NDArray[np.int64], b: NDArray[np.int64], weights: Weights) -> float:
+    """Kappa of the positions of two raters' ratings."""
+    n, places = len(a), range(int(max(a.max(initial=0), b.max(initial=0))) + 1)
     count_a, count_b = (np.bincount(side, minlength=len(places)).tolist() for side in (a, b))
     if weights == "none":
         observed = int((a != b).sum())
@@ -191,36 +225,24 @@ def _kappa(ratings: Ratings, first: int, second: int, weights: Weights) -> float
     return (expected - n * observed) / expected if expected else math.nan
 
 
+def scale_kappa(first: NDArray[np.float64], second: NDArray[np.float64], power: Literal[1, 2]) -> float:
+    """Cohen's weighted kappa of two raters whose ratings are numbers on one scale, such as a rubric's.
+
+    A disagreement weighs |x − y|^``power``: 1 is linear, 2 quadratic.  Grades of the scale that nobody used thus keep
+    their distance, and means of repeats (4.5) keep their place.  NaN if no disagreement is expected.
+    """
+    values = np.unique(np.concatenate([first, second]))
+    a, b = (np.searchsorted(values, side) for side in (first, second))
+    count_a, count_b = (np.bincount(side, minlength=len(values)) for side in (a, b))
+    observed = math.fsum(np.abs(first - second) ** power)
+    expected = math.fsum(
+        math.fsum(np.abs(value - values) ** power * count_b) * int(count)
+        for value, count in zip(values.tolist(), count_a, strict=True)
+        if count
+    )
+    return 1.0 - len(first) * observed / expected if expected else math.nan
+
+
 def _alpha(ratings: Ratings, level: str) -> float:
-    codes = ratings.codes[(ratings.codes >= 0).sum(axis=1) >= 2]
-    units, raters = np.nonzero(codes >= 0)
-    used, flat = np.unique(codes[units, raters], return_inverse=True)
-    if len(used) < 2:
-        return math.nan
-    sizes, n = np.bincount(units).astype(np.float64), len(flat)
-    counts = np.bincount(flat).astype(np.float64)
-    if level in ("nominal", "ratio"):
-        cells, occur = np.unique(units * len(used) + flat, return_counts=True)
-        owners, times = cells // len(used), occur.astype(np.float64)
-    if level == "nominal":
-        within = sizes**2 - np.bincount(owners, times**2)
-        between = float(n) ** 2 - float((counts**2).sum())
-    elif level == "ratio" and ratings.values is not None:
-        amounts = ratings.values[used] / ratings.values[used].max()
-        within = _ratios(owners, amounts[cells % len(used)], times)
-        between = float(_ratios(np.zeros(len(used), np.int64), amounts, counts)[0])
-    else:
-        ranks = np.cumsum(counts) - counts / 2  # their difference is the ordinal distance
-        scale = ranks if level == "ordinal" or ratings.values is None else ratings.values[used]
-        rated = (scale - scale @ counts / n)[flat]
-        within = 2 * (sizes * np.bincount(units, rated**2) - np.bincount(units, rated) ** 2)
-        between = 2 * (n * float((rated**2).sum()) - float(rated.sum()) ** 2)
-    return 1.0 - (n - 1) * float((within / (sizes - 1)).sum()) / between
-
-
-def _ratios(groups: NDArray[np.int64], amounts: NDArray[np.float64], times: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Twice the disagreement of the pairs in each group of equal amounts."""
-    starts = np.append(0, np.cumsum(np.bincount(groups))).astype(np.int64)
-    sums = np.empty(len(starts) - 1)
-    squared_ratios(starts, amounts, times, sums)
-    return sums
+    parts = alpha_parts(ratings, level)
+    return math.nan if parts is None else parts.value

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from fastmetrics.core.allowed_values import Real, argument
 from fastmetrics.core.arrays import Floats
+from fastmetrics.core.columns import as_numbers
 from fastmetrics.errors import InputError
-from fastmetrics.stats.association import Estimate, associate
+from fastmetrics.stats.estimate import Estimate
 from fastmetrics.stats.judge_quality import Latency, judge_latency
-from fastmetrics.stats.proportions import wilson
+from fastmetrics.stats.shares import f1_share, share
 
 
 @dataclass(frozen=True)
@@ -43,22 +44,20 @@ def judge_decisions(
     labels: Any,
     *,
     latency_ms: Any = (),
-    resamples: int = 2000,
     confidence: float = 0.95,
-    seed: int = 0,
 ) -> Decisions:
     """The quality of decisions: counts, accuracy, precision, recall and F1, each with its interval, and latency.
 
     ``shown`` and ``labels`` contain booleans (or 0 and 1): the decision and the correct decision; rows with null or NaN
-    are ignored.  0/0 is 0.  Accuracy, precision and recall have Wilson intervals.  The interval of F1 consists of
-    percentiles of ``resamples`` bootstrap samples, whose draws depend only on ``seed`` and position.  A figure with a
-    zero denominator has a NaN interval; that of F1 is also NaN if no row should have been shown.
+    are ignored.  0/0 is 0.  The intervals are exact (Clopper and Pearson 1934), that of F1 by way of the share TP/(TP +
+    FP + FN), of which F1 is a function.  A figure with a zero denominator has no interval: NaN.
 
     >>> found = judge_decisions([1, 1, 0, 0, None], [1, 0, 1, 0, 1])
     >>> found.tp, found.fp, found.fn, found.tn, found.f1.value
     (1, 1, 1, 1, 0.5)
 
-    Raises ``InputError`` for columns of different length and for values other than 0 and 1.
+    Raises ``InputError`` for columns of different length and for values other than 0 and 1, ``ColumnError`` for columns
+    that contain neither numbers nor booleans.
     """
     argument("confidence", confidence, Real(0.0, 1.0, above=True, below=True))
     called, good = _flags("shown", shown), _flags("labels", labels)
@@ -68,31 +67,28 @@ def judge_decisions(
     called, good = called[known], good[known]
     tp, fp = int((called * good).sum()), int((called * (1 - good)).sum())
     fn, tn = int(((1 - called) * good).sum()), int(((1 - called) * (1 - good)).sum())
-    wanted = {"resamples": resamples, "confidence": confidence, "seed": seed}
-    drawn = associate(called, good, positive=1.0, threshold=1.0, **wanted).f1  # type: ignore[arg-type]
-    f1 = 2 * tp / (2 * tp + fp + fn) if tp else 0.0
     return Decisions(
         tp=tp,
         fp=fp,
         fn=fn,
         tn=tn,
         n_left_out=int((~known).sum()),
-        accuracy=_share(tp + tn, len(called), confidence),
-        precision=_share(tp, tp + fp, confidence),
-        recall=_share(tp, tp + fn, confidence),
-        f1=Estimate(f1, drawn.low, drawn.high),
+        accuracy=_zero_by_zero(share(tp + tn, len(called), confidence)),
+        precision=_zero_by_zero(share(tp, tp + fp, confidence)),
+        recall=_zero_by_zero(share(tp, tp + fn, confidence)),
+        f1=_zero_by_zero(f1_share(tp, fp + fn, confidence)),
         latency=judge_latency(latency_ms),
         confidence=confidence,
     )
 
 
-def _share(hits: int, n: int, confidence: float) -> Estimate:
-    return wilson(hits, n, confidence) if n else Estimate(0.0, math.nan, math.nan)
+def _zero_by_zero(found: Estimate) -> Estimate:
+    return replace(found, value=0.0) if math.isnan(found.value) else found
 
 
 def _flags(name: str, given: Any) -> Floats:
     """0, 1 and NaN."""
-    values = np.array([math.nan if one is None else one for one in given], np.float64)
+    values = as_numbers(given, name)
     other = ~(np.isnan(values) | (values == 0) | (values == 1))
     if other.any():
         row = int(other.argmax())

@@ -10,12 +10,13 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from fastmetrics.core.arrays import as_array
+from fastmetrics.core.column_kinds import is_text
+from fastmetrics.core.columns import as_array, as_arrow, as_numbers, is_column
 from fastmetrics.core.frames import index_columns, with_index
 from fastmetrics.core.input_columns import is_id
+from fastmetrics.core.precision import narrowest, rounded
 from fastmetrics.errors import ColumnError, InputError, UnknownNameError
 from fastmetrics.errors.messages import Argument
-from fastmetrics.stats.ratings import is_text
 from fastmetrics.stats.score_sums import Scores
 
 
@@ -24,13 +25,7 @@ def as_table(given: Any, on: str | None, wanted: Collection[str]) -> tuple[pa.Ta
 
     The table includes the pandas index if no column identifies the rows.  ``wanted`` is as in ``Scores.of``.
     """
-    if len(getattr(given, "shape", ())) == 1:  # a NumPy array, or a pandas or Polars series
-        source = Scores.of({"label": pa.array(given, from_pandas=True)})
-    else:
-        first = given[0] if isinstance(given, Sequence) and len(given) else None
-        flat = isinstance(given, pa.Array | pa.ChunkedArray | Sequence)
-        flat = flat and not isinstance(first, pa.Table | pa.RecordBatch | Mapping)
-        source = Scores.of({"label": given} if flat else given, wanted)
+    source = Scores.of({"label": as_arrow(given, "label")} if is_column(given) else given, wanted)
     table = source.table()
     by_row = hasattr(given, "iloc") and on is None and "id" not in table.column_names
     return with_index(table, given.index) if by_row else table, source.notes
@@ -121,7 +116,7 @@ def ratings_of(
 def _spread(name: str, column: pa.ChunkedArray) -> dict[str, pa.ChunkedArray]:
     """A column for each position in a column of lists."""
     lengths = pc.list_value_length(column).fill_null(0).to_numpy()
-    flat = numbers(pc.list_flatten(column))
+    flat = as_numbers(pc.list_flatten(column), name)
     rows = np.repeat(np.arange(len(lengths)), lengths)
     places = np.arange(len(flat)) - np.repeat(np.cumsum(lengths) - lengths, lengths)
     spread = np.full((int(lengths.max(initial=0)), len(lengths)), np.nan)
@@ -140,7 +135,7 @@ def truth_of(table: pa.Table, label: str, ratings: Mapping[str, pa.ChunkedArray]
             raise ColumnError(f"column {name!r} of the labels holds {column.type}, not numbers or booleans")
     if not columns:
         return np.full(table.num_rows, np.nan)
-    stacked = np.stack([numbers(column) for column in columns.values()])
+    stacked = np.stack([as_numbers(column, name) for name, column in columns.items()])
     for name, infinite in zip(columns, np.isinf(stacked), strict=True):
         if infinite.any():
             raise ColumnError(f"column {name!r} of the labels, row {int(infinite.argmax())}: expected a finite label")
@@ -149,11 +144,12 @@ def truth_of(table: pa.Table, label: str, ratings: Mapping[str, pa.ChunkedArray]
     return np.where(count > 0, np.where(given, stacked, 0.0).sum(axis=0) / np.maximum(count, 1), np.nan)
 
 
-def numbers(column: pa.ChunkedArray) -> NDArray[np.float64]:
-    """A column of numbers or booleans as float64, NaN for null."""
-    kind = column.type
-    column = column.cast(pa.int8()) if pa.types.is_boolean(kind) else column
-    return np.asarray(column.cast(pa.float64(), safe=False).to_numpy(zero_copy_only=False), np.float64)
+def same_precision(
+    first: NDArray[np.float64], kind: pa.DataType, second: NDArray[np.float64], other: pa.DataType
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Two columns of numbers in the narrower of their floating types, so that equal values are equal."""
+    narrow = narrowest([kind, other])
+    return rounded(first, narrow), rounded(second, narrow)
 
 
 def clusters_of(tables: Mapping[str, pa.Table], name: str | None, rows: NDArray[np.int64]) -> NDArray[np.int64] | None:

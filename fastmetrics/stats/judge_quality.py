@@ -6,21 +6,26 @@ import itertools
 import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from fastmetrics.core.allowed_values import Real, argument
-from fastmetrics.core.arrays import Floats
-from fastmetrics.errors import InputError, OptionError
+from fastmetrics.core.arrays import Floats, floats_of_arrow
+from fastmetrics.core.column_kinds import is_list
+from fastmetrics.core.columns import as_array, as_matrix, as_strings
+from fastmetrics.errors import OptionError
 from fastmetrics.errors.messages import Argument
 from fastmetrics.stats.agreement import krippendorff_alpha
+from fastmetrics.stats.estimate import Interval
+from fastmetrics.stats.mean_interval import mean_interval
+from fastmetrics.stats.sample import Sample
 
 _SHARE = 0.125
 """The default tolerance as a share of the range: 0.5 of the range 1 to 5."""
 _RELIABLE, _UNSTABLE = 0.9, 0.7
-_NO_CALL = ("missing", "too_long", "budget")
+_NO_CALL = ("missing", "too_long", "budget", "identical")
 """Statuses of rows without a call."""
 PERCENTILES = (50, 90, 95, 99)
 
@@ -38,6 +43,8 @@ class Consistency:
     n: int
     """Rows with two scores or more."""
     tolerance: float
+    interval: Interval
+    """The interval of the share over rows, whose repeats belong together."""
 
     @property
     def reading(self) -> str:
@@ -48,31 +55,40 @@ class Consistency:
 
 
 def judge_consistency(
-    scores: Any, *, range: tuple[float, float] = (1, 5), tolerance: float | None = None
+    scores: Any,
+    *,
+    range: tuple[float, float] = (1, 5),
+    tolerance: float | None = None,
+    confidence: float = 0.95,
 ) -> Consistency:
     """Agreement between repeated scores; ``scores`` has one row per question and one column per repeat.
 
     Null and NaN scores are ignored.  Two scores agree if they differ by at most ``tolerance``, by default an eighth of
     the rubric's ``range``: 0.5 for 1 to 5, 0.125 for 0 to 1.  For two repeats, the share is over the rows with both
-    scores; for more, it is the mean of that share over the pairs of repeats that have such rows.
+    scores; for more, it is the mean of that share over the pairs of repeats that have such rows.  The
+    interval is that of a mean over rows (:func:`fastmetrics.stats.mean_interval.mean_interval`).
 
     >>> found = judge_consistency([[4, 4.5], [3, 5], [2, 2], [1, None]])
     >>> round(found.share, 4), found.n, found.reading
     (0.6667, 3, 'unstable')
 
-    Raises ``InputError`` for rows of different length and ``OptionError`` for an empty range or a negative tolerance.
+    Raises ``ColumnError`` for rows of different length and ``OptionError`` for an empty range or a negative tolerance.
     """
     low, high = range
     if not (math.isfinite(low) and math.isfinite(high) and low < high):
         raise OptionError(Argument("range", range), ": expected the lowest and the highest score")
+    argument("confidence", confidence, Real(0.0, 1.0, above=True, below=True))
     limit = (high - low) * _SHARE if tolerance is None else argument("tolerance", tolerance, Real(0, high - low))
-    given = _matrix(scores)
+    given = as_matrix(scores, "scores")
     known = ~np.isnan(given)
     shares = []
+    agreed, compared = np.zeros(len(given)), np.zeros(len(given))
     for first, second in itertools.combinations(np.arange(given.shape[1]), 2):
         both = known[:, first] & known[:, second]
         close = np.abs(given[both, first] - given[both, second]) <= limit + 1e-12 * (high - low)
         shares += [int(close.sum()) / len(close)] if len(close) else []
+        agreed[both] += close
+        compared[both] += 1
     several = given[known.sum(axis=1) >= 2]
     return Consistency(
         share=_mean(shares),
@@ -80,26 +96,30 @@ def judge_consistency(
         alpha=krippendorff_alpha(several.T, "interval") if len(several) else math.nan,
         n=len(several),
         tolerance=float(limit),
+        interval=_share_interval(_mean(shares), agreed[compared > 0] / compared[compared > 0], confidence),
     )
 
 
-def _matrix(scores: Any) -> Floats:
-    rows = [[math.nan if one is None else float(one) for one in row] for row in scores]
-    lengths = {len(row) for row in rows}
-    if len(lengths) > 1:
-        raise InputError(f"expected the same number of repeats in each row, got {min(lengths)} and {max(lengths)}")
-    return np.array(rows, np.float64).reshape(len(rows), lengths.pop() if lengths else 0)
+def _share_interval(share: float, rows: Floats, confidence: float) -> Interval:
+    """The interval of the mean share of rows, moved to a share in which rows without some repeats weigh less."""
+    if math.isnan(share):
+        return Interval(math.nan, math.nan, "none")
+    sample = Sample.of(rows, None, (0.0, 1.0))
+    found, moved = mean_interval(sample, confidence), share - sample.mean
+    return replace(found, low=max(found.low + moved, 0.0), high=min(found.high + moved, 1.0))
 
 
-def judge_error_rate(statuses: Sequence[str | None]) -> float:
+def judge_error_rate(statuses: Any) -> float:
     """Calls without a score / calls, by their statuses; NaN if there were no calls.
 
-    Only ``ok`` has a score.  ``missing``, ``too_long``, ``budget`` and null mean that no call was made.
+    Only ``ok`` has a score.  ``missing``, ``too_long``, ``budget``, ``identical`` and null mean that no call was made.
 
     >>> judge_error_rate(["ok", "unparsed", "ok", "timeout", "missing"])
     0.5
+
+    Raises ``ColumnError`` for a column that is not text.
     """
-    calls = [one for one in statuses if one is not None and one not in _NO_CALL]
+    calls = [one for one in as_strings(statuses, "statuses") if one is not None and one not in _NO_CALL]
     return sum(one != "ok" for one in calls) / len(calls) if calls else math.nan
 
 
@@ -113,12 +133,20 @@ class Latency:
 
 
 def judge_latency(milliseconds: Any) -> Latency:
-    """The mean and percentiles of the latency of calls; null and NaN are ignored.
+    """The mean and percentiles of the latency of judgements; null and NaN are ignored.
+
+    ``milliseconds`` has one value for each judgement, or a list of them for each row: ``judge_X_latency_ms`` without
+    repeats, ``judge_X_latencies_ms`` with repeats.  A judgement that took a second request lasts as long as both.
 
     >>> judge_latency([100, 200, 300, None]).percentiles["p50"]
     200.0
+    >>> judge_latency([[100, 300], [200, None]]).n
+    3
+
+    Raises ``ColumnError`` for a column that contains neither numbers nor lists of them.
     """
-    values = np.array([math.nan if one is None else one for one in milliseconds], np.float64)
+    array = as_array(milliseconds, "milliseconds")
+    values = floats_of_arrow(array.flatten() if is_list(array.type) else array, "milliseconds")
     values = values[~np.isnan(values)]
     found = np.percentile(values, PERCENTILES).tolist() if len(values) else [math.nan] * len(PERCENTILES)
     names = [f"p{one}" for one in PERCENTILES]

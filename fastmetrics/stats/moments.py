@@ -10,12 +10,15 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from fastmetrics.core.arrays import doubles
 from fastmetrics.errors import InputError
 from fastmetrics.kernels.stats import exact_sums as sums
 
 _UNIT = 1074  # unit of sums: 2**-1074, the smallest float64; unit of squares: 2**-2148
 _MANY = 4_096
 """Number of values from which on summing by bins is faster than ``math.fsum``."""
+_LARGE = 960
+"""Values below 2⁹⁶⁰ can be summed without overflow."""
 _COUNTS = ("n_finite", "n_plus_infinity", "n_minus_infinity", "n_missing", "n_undefined", "n_error")
 
 
@@ -142,6 +145,17 @@ class State:
         return self._total / (1 << _UNIT)
 
     @property
+    def sum(self) -> float:
+        """Σx of all scores, correctly rounded; NaN without any, infinite beyond the range of a float64."""
+        n = self.n
+        if n == 0 or self._n_infinite:
+            return self.mean
+        try:
+            return self.total
+        except OverflowError:
+            return math.inf if self._total > 0 else -math.inf
+
+    @property
     def std(self) -> float:
         """√(n·Σx² − (Σx)²) / n, correctly rounded."""
         n = self.n
@@ -215,6 +229,18 @@ def exact_sum(values: NDArray[np.float64]) -> float:
     return state.total if state._counts["n_finite"] == values.size else math.fsum(values)
 
 
+def exact_mean(values: NDArray[np.float64]) -> float:
+    """Σx / n from the exact sum, also if the sum exceeds the largest float64; NaN without values.
+
+    >>> exact_mean(np.array([1.5e308, 1.5e308]))
+    1.5e+308
+    """
+    if not values.size:
+        return math.nan
+    exponent = max(0, math.frexp(float(np.abs(values).max()))[1] - _LARGE)
+    return math.ldexp(exact_sum(np.ldexp(values, -exponent) if exponent else values) / values.size, exponent)
+
+
 def _float_of_key(key: int) -> float:
     return float(np.int64(key if key >= 0 else key ^ 0x7FFFFFFFFFFFFFFF).view(np.float64))
 
@@ -222,7 +248,7 @@ def _float_of_key(key: int) -> float:
 def _float64(column: Any) -> tuple[NDArray[np.float64], int]:
     """The non-null values of a column as float64, and how many nulls there were."""
     try:
-        array = (column if isinstance(column, pa.Array) else pa.array(column)).cast(pa.float64(), safe=False)
+        array = doubles(column if isinstance(column, pa.Array) else pa.array(column))
     except (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError) as error:
         raise InputError(f"expected a column of numbers: {error}") from error
     n_null = array.null_count

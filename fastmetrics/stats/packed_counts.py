@@ -16,8 +16,8 @@ _BITS = 63
 class Packed:
     """``words[w]`` contains, for each row, the fields (w, first bit, number of bits).
 
-    The bit count of a field includes negative values.  ``columns`` gives the field of each column: equal columns share
-    one.
+    The number of bits is negative for a field of signed sums.  ``columns`` gives the field of each column: equal
+    columns share one.
     """
 
     words: Ints
@@ -25,15 +25,14 @@ class Packed:
     columns: Sequence[int]
 
     @classmethod
-    def of(cls, counts: Ints, bounds: Ints) -> Packed:
-        """The packed columns of ``counts``, whose sums are between −``bounds`` and ``bounds``."""
+    def of(cls, counts: Ints, bounds: Ints, signed: bool = False) -> Packed:
+        """The packed columns of ``counts``, whose sums are between 0, or −``bounds`` if ``signed``, and ``bounds``."""
         known: dict[bytes, int] = {}
         columns = [known.setdefault(column.tobytes(), len(known)) for column in np.ascontiguousarray(counts.T)]
         firsts = [columns.index(field) for field in range(len(known))]
         fields: list[tuple[int, int, int]] = []
         word, begins = 0, 0
         for first in firsts:
-            signed = bool((counts[:, first] < 0).any())
             bits = int(bounds[first]).bit_length() + signed
             if begins + bits > _BITS:
                 word, begins = word + 1, 0
@@ -48,7 +47,7 @@ class Packed:
         """The sums of the columns, one row for each row of sums of the words.
 
         >>> counts = np.array([[1, -2, 3], [10, 20, 30]])
-        >>> packed = Packed.of(counts, np.array([11, 22, 33]))
+        >>> packed = Packed.of(counts, np.array([11, 22, 33]), signed=True)
         >>> packed.unpacked(packed.words.sum(axis=1, keepdims=True).T).tolist()
         [[11, 18, 33]]
         """

@@ -6,24 +6,30 @@ sums make it independent of the order of the work.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import TypeAlias
 
 import numpy as np
 
-from fastmetrics.core.arrays import Flags, Floats, Ints
+from fastmetrics.core.arrays import Floats, Ints
 from fastmetrics.kernels.stats.resampled_sums import resampled_clusters, resampled_sums
 from fastmetrics.kernels.stats.sign_flips import flipped_sums
+from fastmetrics.stats.bootstrap_intervals import drawn, shifted_tails
+from fastmetrics.stats.estimate import Interval
+from fastmetrics.stats.mean_interval import SEQUENTIAL, mean_interval
 from fastmetrics.stats.packed_counts import Packed
-from fastmetrics.stats.paired_tests import drawn, shifted_tails
+from fastmetrics.stats.sample import Bounds, Sample, between
 
 Formula: TypeAlias = Callable[[Ints], Floats]
 """The values for rows of sums, NaN if undefined."""
 
 _AT_ONCE = 1 << 16
 """Number of sums passed to a formula at once."""
+_ROUNDING = 1e-12
+"""Differences that are equal but for rounding count as equally large."""
 
 
 @dataclass(frozen=True)
@@ -74,7 +80,7 @@ def swap_p(pair: PairedCounts, resamples: int, seed: int, threads: int | None) -
     if np.isnan(delta):
         return float("nan")
     apart = pair.second - pair.first
-    packed = Packed.of(apart, np.abs(apart).sum(axis=0))
+    packed = Packed.of(apart, np.abs(apart).sum(axis=0), signed=True)
     exact = 2 ** min(len(apart) - 1, 64) <= resamples
     if exact:
         sums = packed.words[:, :1].T
@@ -91,34 +97,71 @@ def _reached(pair: PairedCounts, packed: Packed, flipped: Ints, delta: float) ->
     """The number of patterns with an equally large difference; ``flipped`` are signed sums of the rows' differences."""
     total, flips = (pair.first + pair.second).sum(axis=0), packed.unpacked(flipped)
     found = np.abs(pair.differences((total - flips) // 2, (total + flips) // 2))
-    return int((~(found < delta)).sum())
+    return int((~(found < delta * (1 - _ROUNDING))).sum())
 
 
 def counts_interval(
-    pair: PairedCounts, confidence: float, resamples: int, seed: int, threads: int | None, bca: bool = False
-) -> tuple[float, float]:
-    """The bootstrap interval of the difference over rows (or clusters): percentile or BCa.
+    pair: PairedCounts,
+    confidence: float,
+    kind: str = "auto",
+    *,
+    bounds: Bounds | None = None,
+    resamples: int = 2_000,
+    seed: int = 0,
+    threads: int | None = None,
+) -> Interval:
+    """The interval of the difference, by one of ``INTERVALS``; ``bounds`` are those of the metric.
 
-    BCa takes skewness from the jackknife.  Samples with an undefined value are excluded; NaN for fewer than 2 rows or
-    clusters, or if the difference is undefined.
+    ``auto``, ``t`` and ``studentised`` treat the values without each row (or cluster), the jackknife, like a mean;
+    ``percentile`` and ``bca`` take quantiles of the values of resampled rows, without the undefined ones.  NaN for
+    fewer than 2 rows or clusters, or if the difference is undefined.
     """
+    if kind == SEQUENTIAL:
+        return Interval(math.nan, math.nan, "none", "no interval: a sequential interval needs scores of rows")
     delta = pair.values[1] - pair.values[0]
-    if len(pair.first) < 2 or np.isnan(delta):
-        return float("nan"), float("nan")
+    without = _without(pair) if len(pair.first) > 1 else np.zeros(0)
+    if np.isnan(delta) or (len(without) and np.isnan(without).any()):
+        why = None if np.isnan(delta) else "no interval: the metric is undefined without one of the rows"
+        return Interval(math.nan, math.nan, "none", why)
+    known = None if bounds is None else between(bounds)
+    sample = Sample.linearised(delta, without, pair.sizes if len(without) else None, known)
+    found = mean_interval(sample, confidence, kind, resamples=resamples, seed=seed, threads=threads)
+    if kind not in ("percentile", "bca") or found.kind != kind:
+        return replace(found, low=found.low + delta - sample.mean, high=found.high + delta - sample.mean)
+    values = _resampled(pair, resamples, seed, threads)
+    if not len(values):
+        return Interval(math.nan, math.nan, "none", "no interval: the metric is undefined for resampled rows")
+    tails = np.array([(1 - confidence) / 2, (1 + confidence) / 2])
+    if kind == "bca":
+        below = float((values < delta).mean() + 0.5 * (values == delta).mean())
+        tails = shifted_tails(tails, below, sample.spread.skew / 6)
+    low, high = np.quantile(values, tails).tolist()
+    return replace(found, low=low, high=high)
+
+
+def value_interval(pair: PairedCounts, confidence: float, bounds: Bounds | None = None) -> Interval:
+    """The interval of the second system's value, by the jackknife as in ``counts_interval``."""
+    sums = pair.second.sum(axis=0)
+    value = pair.values[1]
+    pieces = range(0, len(pair.second), _AT_ONCE)
+    found = [pair.formula(sums - pair.second[at : at + _AT_ONCE]) for at in pieces] if len(pair.second) > 1 else []
+    without = np.concatenate(found) if found else np.zeros(0)
+    if math.isnan(value) or np.isnan(without).any():
+        return Interval(math.nan, math.nan, "none", "no interval: the metric is undefined for these rows")
+    sample = Sample.linearised(value, without, pair.sizes if len(without) else None, bounds)
+    interval = mean_interval(sample, confidence)
+    return replace(interval, low=interval.low + value - sample.mean, high=interval.high + value - sample.mean)
+
+
+def _resampled(pair: PairedCounts, resamples: int, seed: int, threads: int | None) -> Floats:
+    """The defined differences of resampled rows or clusters."""
     counts = np.concatenate([pair.first, pair.second], axis=1)
     n, least = len(counts), counts.min(axis=0)
     packed = Packed.of(counts - least, (counts.max(axis=0) - least) * n)
     draws = [drawn(_resampler(one, pair.sizes), n, resamples, seed, threads) for one in packed.words]
     first, second = np.split(packed.unpacked(np.stack(draws, axis=1)) + least * n, 2, axis=1)
     found = pair.differences(first, second)
-    found = found[~np.isnan(found)]
-    if not len(found):
-        return float("nan"), float("nan")
-    tails = np.array([(1 - confidence) / 2, (1 + confidence) / 2])
-    if bca:
-        tails = shifted_tails(tails, found, delta, _skew(pair))
-    low, high = np.quantile(found, tails).tolist()
-    return low, high
+    return found[~np.isnan(found)]
 
 
 def _resampler(values: Ints, sizes: Ints | None) -> Callable[[np.uint64, int, Ints], None]:
@@ -132,10 +175,6 @@ def _resampler(values: Ints, sizes: Ints | None) -> Callable[[np.uint64, int, In
     return draw
 
 
-def _skew(pair: PairedCounts) -> float:
-    """A sixth of the skewness of the differences that are left without one row each (the jackknife's acceleration)."""
-    without = pair.differences(pair.first.sum(axis=0) - pair.first, pair.second.sum(axis=0) - pair.second)
-    defined: Flags = ~np.isnan(without)
-    residuals = without[defined].mean() - without[defined] if defined.any() else np.zeros(1)
-    squares = float((residuals**2).sum())
-    return float((residuals**3).sum()) / (6 * squares**1.5) if squares else 0.0
+def _without(pair: PairedCounts) -> Floats:
+    """The differences that are left without each row or cluster (the jackknife)."""
+    return pair.differences(pair.first.sum(axis=0) - pair.first, pair.second.sum(axis=0) - pair.second)

@@ -4,17 +4,23 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from statistics import NormalDist
 from typing import Any
 
 import numpy as np
 
-from fastmetrics.core.allowed_values import Real, argument
+from fastmetrics.core.allowed_values import Choice, Real, argument
 from fastmetrics.core.arrays import Floats
-from fastmetrics.core.display import Grid, Shown, number
+from fastmetrics.core.display import Grid, Shown, folded, number
 from fastmetrics.errors import InputError
-from fastmetrics.stats.association import Estimate
+from fastmetrics.stats.estimate import Estimate
+from fastmetrics.stats.interval_notes import MARK, interval_notes
+from fastmetrics.stats.mean_interval import level_note, mean_interval, spread_interval
+from fastmetrics.stats.sample import Sample, Spread
+
+_FEW_OF_A_KIND = 10
+"""With fewer labels of 0 or of 1, the interval is conservative."""
 
 
 @dataclass(frozen=True)
@@ -24,7 +30,7 @@ class PoweredMean(Shown):
     powered: Estimate
     """The prediction-powered mean and its interval."""
     plain: Estimate
-    """The mean of the labels alone and its normal interval."""
+    """The mean of the labels alone and its interval."""
     judge_mean: float
     """The mean score over all judged rows, without correction."""
     lam: float
@@ -38,6 +44,8 @@ class PoweredMean(Shown):
     n_no_score: int
     """Labelled rows without a score, which are not used."""
     confidence: float
+    n_not_judged: int = 0
+    """Labels whose row is not among the judged rows, which are not used."""
 
     def to_dict(self) -> dict[str, Any]:
         """Everything as nested dictionaries of plain values."""
@@ -52,27 +60,38 @@ class PoweredMean(Shown):
 
     def remarks(self) -> Sequence[str]:
         """The value of lambda, and the conditions of validity."""
-        said = [f"lambda {number(self.lam)}; low and high: {self.confidence * 100:g} % confidence intervals"]
+        named = (("prediction-powered", self.powered), ("labels alone", self.plain))
+        kinds = ((name, one.interval, one.note) for name, one in named)
+        said = [f"lambda {number(self.lam)}", *interval_notes(kinds, self.confidence)]
         said += [f"{self.n_no_score:,} labelled rows without a score are left out"] if self.n_no_score else []
-        return [*said, "valid if the labelled rows are a random sample of the judged rows"]
+        said += [f"{self.n_not_judged:,} labels belong to no judged row and are left out"] if self.n_not_judged else []
+        return [*folded(said), "valid if the labelled rows are a random sample of the judged rows"]
 
 
 def _cells(one: Estimate) -> tuple[str, str, str]:
-    return number(one.value), number(one.low), number(one.high)
+    mark = "" if one.note is None else MARK
+    return number(one.value), number(one.low) + mark, number(one.high) + mark
 
 
-def powered_mean(scores: Any, labels: Any, confidence: float = 0.95) -> PoweredMean:
+def powered_mean(scores: Any, labels: Any, confidence: float = 0.95, interval: str = "auto") -> PoweredMean:
     """The mean of a label over all judged rows, of which few are labelled; NaN is no score or no label.
 
-    With the labels Y and scores F of the n labelled rows and the scores G of the N others,
-    θ = λ·mean(G) + mean(Y − λ·F), s² = λ²·var(G)/N + var(Y − λ·F)/n, and the interval is θ ± z·s.  λ is the plug-in
-    that makes s² least, cov(Y, F) / ((1 + n/N)·var(F and G)), clipped to 0 … 1; variances are divided by the number of
-    rows but that of F and G together, by one less, as in the package ``ppi-python``.  With λ' = λ·(n + N)/N
-    (``lam_over_all``) the same θ is λ'·mean(score over all rows) + mean(Y − λ'·F).
+    With the labels Y and scores F of the n labelled rows and the scores G of the N others, θ = λ·mean(G) + mean(Y −
+    λ·F) and s² = λ²·var(G)/N + var(Y − λ·F)/n.  λ is the plug-in that makes s² least, cov(Y, F) / ((1 + n/N)·var(F and
+    G)), clipped to 0 … 1; variances are divided by the number of rows but that of F and G together, by one less, as in
+    the package ``ppi-python``.  With λ' = λ·(n + N)/N (``lam_over_all``) the same θ is λ'·mean(score over all rows) +
+    mean(Y − λ'·F).
 
     λ is 0, and only the labels are used, if all scores are equal, all rows are labelled, or only one row is.  One label
-    has no interval: NaN.  The order of the rows does not change the result.  Source: Angelopoulos, Duchi and Zrnic
-    2023, PPI++.
+    that is not 0 or 1 has no interval: NaN.
+
+    The interval θ ± z·s of PPI++ (``interval="normal"``) is too narrow for few labels.  By default it is Student's t,
+    widened for skewness, with the variance of the values of θ without each label (the jackknife, which includes the
+    choice of λ) and degrees of freedom by Welch and Satterthwaite.  For labels of 0 and 1, half a row at each end of
+    the range of Y − λ·F is added, as in the interval of Bonett and Price 2012.  If no label changes θ, the interval is
+    that of the labels alone, which is :func:`fastmetrics.stats.mean_interval.mean_interval`.
+
+    The order of the rows does not change the result.  Source: Angelopoulos, Duchi and Zrnic 2023, PPI++.
 
     >>> found = powered_mean([1, 2, 3, 4, 5, 5, 4, 5], [1, 2, 3, 5, float("nan"), float("nan"), float("nan"), None])
     >>> round(found.plain.value, 3), round(found.powered.value, 3), round(found.lam, 3)
@@ -81,6 +100,7 @@ def powered_mean(scores: Any, labels: Any, confidence: float = 0.95) -> PoweredM
     Raises ``InputError`` for columns of different length, an infinite label or score, or no row with both.
     """
     argument("confidence", confidence, Real(0.0, 1.0, above=True, below=True))
+    argument("interval", interval, Choice("auto", "normal"))
     given, truth = np.asarray(scores, np.float64), np.asarray(labels, np.float64)
     if given.shape != truth.shape or given.ndim != 1:
         raise InputError(f"expected scores and labels of equal length, got shapes {given.shape} and {truth.shape}")
@@ -95,13 +115,18 @@ def powered_mean(scores: Any, labels: Any, confidence: float = 0.95) -> PoweredM
         )
     y, f, g = truth[both], given[both], given[judged & ~both]
     lam = _tuned(y, f, g)
-    z = NormalDist().inv_cdf((1 + confidence) / 2)
-    plain = _interval(_mean(y), _variance(y) / len(y), z if len(y) > 1 else math.nan)
-    powered = plain
-    if lam:
-        rectifier = y - lam * f
-        variance = lam * lam * _variance(g) / len(g) + _variance(rectifier) / len(y)
-        powered = _interval(lam * _mean(g) + _mean(rectifier), variance, z)
+    if interval == "normal":
+        error = math.sqrt(_variance(y) / len(y)) if len(y) > 1 else math.nan
+        plain = powered = _normal(_mean(y), error, confidence)
+        if lam:
+            rectifier = y - lam * f
+            error = math.sqrt(lam * lam * _variance(g) / len(g) + _variance(rectifier) / len(y))
+            powered = _normal(lam * _mean(g) + _mean(rectifier), error, confidence)
+    else:
+        labels_alone = Sample.of(y)
+        plain = powered = Estimate.of(labels_alone.mean, mean_interval(labels_alone, confidence))
+        if lam:
+            powered = _powered(y, f, g, lam, plain, confidence)
     return PoweredMean(
         powered=powered,
         plain=plain,
@@ -134,6 +159,48 @@ def _variance(values: Floats) -> float:
     return math.fsum((values - _mean(values)) ** 2) / len(values)
 
 
-def _interval(value: float, variance: float, z: float) -> Estimate:
-    margin = z * math.sqrt(variance)
-    return Estimate(value, value - margin, value + margin)
+def _normal(value: float, error: float, confidence: float) -> Estimate:
+    margin = NormalDist().inv_cdf((1 + confidence) / 2) * error
+    if math.isnan(margin):
+        return Estimate(value, math.nan, math.nan, "none", "no interval: one label")
+    note = "approximate: a normal interval is too narrow for few labels"
+    return Estimate(value, value - margin, value + margin, "normal", note)
+
+
+def _powered(y: Floats, f: Floats, g: Floats, lam: float, plain: Estimate, confidence: float) -> Estimate:
+    """The prediction-powered mean with an interval for few labels."""
+    n, value = len(y), lam * _mean(g) + _mean(y - lam * f)
+    judge = Sample.of(g).spread.times(lam) if len(g) > 1 else Spread(0.0, 1.0, 0.0, 3.0, n)
+    if np.isin(y, (0.0, 1.0)).all():
+        every = np.append(f, g)
+        ends = np.array([-lam * every.max(), 1 - lam * every.min()])
+        rectifier = y - lam * f
+        middle = (math.fsum(rectifier) + math.fsum(ends) / 2) / (n + 1)
+        squares = math.fsum((rectifier - middle) ** 2) + math.fsum((ends - middle) ** 2) / 2
+        own = Spread(math.sqrt(squares * n / (n - 1)) / (n + 1), n - 1, 0.0, 3.0, n)
+        spread = own.plus(judge)
+        found = spread_interval(lam * _mean(g) + middle, spread, confidence, "t")
+        few = min(int(y.sum()), n - int(y.sum())) < _FEW_OF_A_KIND
+        note = "at least the level: few labels of 0 or few of 1" if few else level_note("adjusted", spread.freedom, n)
+        low, high = max(min(found.low, value), 0.0), min(max(found.high, value), 1.0)
+        return Estimate(value, low, high, "adjusted", note)
+    sample = Sample.linearised(value, _without(y, f, g))
+    if sample.agree:
+        note = "at least the level: that of the labels alone, because no label changes the result"
+        return Estimate(value, min(plain.low, value), max(plain.high, value), plain.interval, note)
+    spread = sample.spread.plus(judge)
+    found = spread_interval(value, spread, confidence)
+    return Estimate.of(value, replace(found, note=level_note(found.kind, sample.spread.freedom, n)))
+
+
+def _without(y: Floats, f: Floats, g: Floats) -> Floats:
+    """The prediction-powered means without each of the labelled rows."""
+    n, more, every = len(y), len(g), np.append(f, g)
+    own_y, own_f, from_all = y - _mean(y), f - _mean(f), f - _mean(every)
+    together = (math.fsum(own_y * own_f) - own_y * own_f * n / (n - 1)) / (n - 1)
+    count = n + more
+    squares = _variance(every) * count - from_all**2 * count / (count - 1)
+    spread = np.where(squares > 1e-12 * _variance(every) * count, squares, np.inf) / max(count - 2, 1)
+    lam = np.clip(together / ((1 + (n - 1) / more) * spread), 0.0, 1.0)
+    found: Floats = lam * _mean(g) + _mean(y) - own_y / (n - 1) - lam * (_mean(f) - own_f / (n - 1))
+    return found

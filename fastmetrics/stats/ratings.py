@@ -11,10 +11,13 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from fastmetrics.core.arrays import as_array, as_arrow
+from fastmetrics.core.arrays import doubles
+from fastmetrics.core.column_kinds import is_number, is_text
+from fastmetrics.core.columns import as_array, as_arrow
 from fastmetrics.core.frames import index_columns, open_frame
 from fastmetrics.core.input_columns import is_id
 from fastmetrics.core.name_lists import listed
+from fastmetrics.core.precision import narrowest
 from fastmetrics.errors import ColumnError, InputError, OptionError, UnknownNameError
 from fastmetrics.errors.messages import Argument
 
@@ -47,7 +50,8 @@ def read_ratings(
     arrays = _columns(ratings, raters)
     if not arrays:
         raise InputError("expected ratings, one column for each rater")
-    columns = [_plain(name, array) for name, array in arrays.items()]
+    narrow = narrowest([array.type for array in arrays.values()])
+    columns = [_plain(name, array, narrow) for name, array in arrays.items()]
     if len({len(column) for column in columns}) != 1:
         lengths = ", ".join(str(len(column)) for column in columns)
         raise InputError(f"expected columns of equal length, one row per unit; their lengths are {lengths}")
@@ -89,25 +93,20 @@ def _columns(ratings: Any, raters: Sequence[str] | str | None) -> dict[str, pa.A
     return {name: table.column(name) for name in names if raters is not None or name not in index_columns(schema)}
 
 
-def _plain(name: str, column: pa.Array | pa.ChunkedArray) -> pa.Array:
-    """A rater's column as numbers (float64) or words, null where there is no rating."""
+def _plain(name: str, column: pa.Array | pa.ChunkedArray, narrow: type[np.floating] | None = None) -> pa.Array:
+    """A rater's column as numbers (float64, with the precision of a narrower type) or words, null without a rating."""
     array = as_array(column, name)
     kind = array.type
     if pa.types.is_null(kind):
         return array
-    if pa.types.is_boolean(kind):
-        array = array.cast(pa.int8())
-    if pa.types.is_boolean(kind) or pa.types.is_integer(kind) or pa.types.is_floating(kind):
-        array = array.cast(pa.float64())
+    if is_number(kind) or pa.types.is_boolean(kind):
+        array = doubles(array)
+        if narrow is not None and pa.types.is_floating(kind):
+            array = array.cast(pa.from_numpy_dtype(narrow), safe=False).cast(pa.float64())
         return pc.if_else(pc.is_nan(array), None, array)
     if is_text(kind):
         return array.cast(pa.string())
     raise ColumnError(f"column {name!r}: expected ratings as numbers or words, got {array.type}")
-
-
-def is_text(kind: pa.DataType) -> bool:
-    """Whether a column of this type holds text."""
-    return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind))
 
 
 def _distinct(flat: pa.Array) -> pa.Array:

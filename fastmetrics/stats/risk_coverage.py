@@ -10,7 +10,8 @@ from typing import Any, TypeAlias
 import numpy as np
 import pyarrow as pa
 
-from fastmetrics.core.arrays import Flags, Floats, Ints, as_array, floats_of_arrow
+from fastmetrics.core.arrays import Flags, Floats, Ints, floats_of_arrow
+from fastmetrics.core.columns import as_array
 from fastmetrics.errors import ColumnError, InputError
 from fastmetrics.stats.quantiles import order_statistics
 

@@ -137,7 +137,7 @@ def paired_randomisation(
 def _swap_ps(pairs: Sequence[tuple[Counted, Counted]], draws: Draws, samples: int, threads: int) -> list[float]:
     """The p value of each pair from randomly swapped rows; all pairs use the same swaps."""
     apart = np.concatenate([one.counts - other.counts for one, other in pairs], axis=1)
-    packed = Packed.of(apart, np.abs(apart).sum(axis=0))
+    packed = Packed.of(apart, np.abs(apart).sum(axis=0), signed=True)
 
     def select(words: Uint64s, n_samples: int) -> Ints:
         out = np.empty((len(packed.words), n_samples), np.int64)

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -14,8 +13,11 @@ from numpy.typing import NDArray
 from fastmetrics.core.column_kinds import is_list
 from fastmetrics.core.corpus_counts import METADATA, add_up
 from fastmetrics.core.frames import Frame, aligned_table, index_columns, open_frame
-from fastmetrics.core.input_columns import is_id
-from fastmetrics.errors import ColumnError, FileFormatError, InputError
+from fastmetrics.core.input_columns import is_id, is_repeat
+from fastmetrics.core.missing_queries import MissingQueries
+from fastmetrics.core.plain_layouts import plain_table
+from fastmetrics.errors import ColumnError, InputError
+from fastmetrics.stats.metadata_claims import Claims
 from fastmetrics.stats.moments import State
 
 Piece: TypeAlias = "pa.Table | pa.RecordBatch"
@@ -37,7 +39,7 @@ class Scores:
         A column that cannot be read, such as mixed objects, is left out unless it is ``wanted``.
         """
         if isinstance(scores, pa.Table | pa.RecordBatch):
-            return cls(lambda: [scores], again=True)
+            return cls(lambda: _pieces([scores]), again=True)
         if isinstance(scores, pa.RecordBatchReader):
             return cls(lambda: _with_schema(scores), again=False)
         if callable(scores):
@@ -71,8 +73,8 @@ class Scores:
 
 
 def _with_schema(reader: pa.RecordBatchReader) -> Iterator[Piece]:
-    yield reader.schema.empty_table()
-    yield from reader
+    yield plain_table(reader.schema.empty_table())
+    yield from map(plain_table, reader)
 
 
 def _pieces(items: Iterable[Any]) -> Iterator[Piece]:
@@ -80,13 +82,13 @@ def _pieces(items: Iterable[Any]) -> Iterator[Piece]:
         if isinstance(item, pa.RecordBatchReader):
             yield from _with_schema(item)
         elif isinstance(item, pa.Table | pa.RecordBatch):
-            yield item
+            yield plain_table(item)
         else:
             raise InputError(f"item {place}: expected an Arrow table or record batch, got {type(item).__name__}")
 
 
 def score_columns(schema: pa.Schema) -> list[str]:
-    """The names of the score columns: numeric and boolean columns except the ``id`` and the pandas index.
+    """The names of the score columns: numeric and boolean columns except ``id``, ``repeat`` and the pandas index.
 
     Integer and boolean columns that the metadata do not list as metrics were kept by a run and are not scores.
 
@@ -98,7 +100,7 @@ def score_columns(schema: pa.Schema) -> list[str]:
     if claims.rows is not None and not claims.metrics:
         return []  # the file contains corpus metrics only
     kinds = _KINDS[:1] if claims.metrics else _KINDS
-    others = [one for one in schema if not (is_id(one.name) or one.name in labels)]
+    others = [one for one in schema if not (is_id(one.name) or is_repeat(one.name) or one.name in labels)]
     return [one.name for one in others if any(kind(one.type) for kind in kinds)]
 
 
@@ -108,53 +110,6 @@ def list_columns(schema: pa.Schema) -> list[str]:
 
 
 _KINDS = (pa.types.is_floating, pa.types.is_integer, pa.types.is_boolean, pa.types.is_decimal)
-
-
-@dataclass(frozen=True)
-class Claims:
-    """The metadata of a score file about its rows.
-
-    ``{"metrics": {name: {"n_rows", "n_missing", "n_undefined", "n_error"}}, "counts": {corpus metric: [integers]},
-    "cautions": {metric: [rows it speaks of, scored rows]}, "n_rejected": rows of the input that are not among these,
-    "options": {name: the value for all metrics whose names set no other value}, "n_rows": if no metric has it}``
-    """
-
-    metrics: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
-    counts: Mapping[str, list[int]] = field(default_factory=dict)
-    n_rejected: int = 0
-    cautions: Mapping[str, list[int]] = field(default_factory=dict)
-    options: Mapping[str, Any] = field(default_factory=dict)
-    rows: int | None = None
-
-    @classmethod
-    def of(cls, metadata: bytes | None) -> Claims:
-        """The claims from the metadata's JSON; raises ``FileFormatError`` for another structure."""
-        if metadata is None:
-            return cls()
-        try:
-            fields = json.loads(metadata)
-            metrics = {
-                name: {key: int(counts[key]) for key in ("n_rows", "n_missing", "n_undefined", "n_error")}
-                for name, counts in fields.get("metrics", {}).items()
-            }
-            counts, cautions = (
-                {name: [int(count) for count in vector] for name, vector in fields.get(kind, {}).items()}
-                for kind in ("counts", "cautions")
-            )
-            if any(len(pair) != 2 for pair in cautions.values()):
-                raise ValueError("cautions: expected pairs of counts")
-            n_rejected = int(fields.get("n_rejected", 0))
-            options = dict(fields.get("options", {}))
-            rows = None if fields.get("n_rows") is None else int(fields["n_rows"])
-        except (ValueError, AttributeError, KeyError, TypeError) as error:
-            raise FileFormatError(f"the scores' metadata {METADATA.decode()!r} cannot be read: {error!r}") from error
-        return cls(metrics, counts, n_rejected, cautions, options, rows)
-
-    @property
-    def n_rows(self) -> int | None:
-        """The number of rows in the metadata; None if unknown or contradictory."""
-        said = {counts["n_rows"] for counts in self.metrics.values()}
-        return said.pop() if len(said) == 1 else None if said else self.rows
 
 
 class Sums:
@@ -167,6 +122,10 @@ class Sums:
         """The list columns that every part has."""
         self.cautions: list[tuple[Mapping[str, Any], dict[str, list[int]]]] = []
         """The counts of cautions, summed over the parts whose metrics have the same options."""
+        self._missing_queries: dict[str, MissingQueries] = {}
+        """The judged queries that evaluated runs lack, summed over the parts with the same rule."""
+        self.declared: dict[str, Any] = {}
+        """The stored declarations of scores."""
         self._counts: dict[str, list[list[int]]] = {}
         self._n_parts = 0
         self._names: list[str] | None = None
@@ -191,6 +150,7 @@ class Sums:
             self.close()
         if self._part is None:
             self._part = _Part(metadata, names)
+            self._declare(self._part.claims.declared)
         self._part.add(piece)
 
     def close(self) -> None:
@@ -210,9 +170,19 @@ class Sums:
             self.states[name] = self.states[name].merge(state)
         for name, vector in part.claims.counts.items():
             self._counts.setdefault(name, []).extend([vector] if part.whole else [])
+        if part.whole and part.claims.missing_queries is not None:
+            lacking = part.claims.missing_queries
+            before = self._missing_queries.get(lacking.rule, MissingQueries(0, 0, lacking.rule))
+            self._missing_queries[lacking.rule] = before + lacking
         alike = [counts for options, counts in self.cautions if options == part.claims.options]
         others = [one for one in self.cautions if one[0] != part.claims.options]
         self.cautions = [*others, (part.claims.options, add_up([*alike, part.cautions]))]
+
+    def _declare(self, declared: Mapping[str, Any]) -> None:
+        """Add the declarations of a part; raises ``ColumnError`` if another part declares a score otherwise."""
+        for name, one in declared.items():
+            if self.declared.setdefault(name, one) != one:
+                raise ColumnError(f"the parts declare {name!r} differently: {self.declared[name]} and {one}")
 
     @property
     def counts(self) -> dict[str, list[int]]:
@@ -230,7 +200,8 @@ class Sums:
         """The notes for the reader of the sums."""
         torn = [name for name, vectors in self._counts.items() if self._is_torn(vectors)]
         left_out = f"left out, because some parts lack the counts of their rows: {', '.join(torn)}"
-        return [*self._notes, *([left_out] if torn else [])]
+        lacking = [note for queries in self._missing_queries.values() for note in queries.notes]
+        return [*self._notes, *([left_out] if torn else []), *lacking]
 
     def _is_torn(self, vectors: list[list[int]]) -> bool:
         return len(vectors) != self._n_parts or len({len(vector) for vector in vectors}) != 1

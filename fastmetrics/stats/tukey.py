@@ -8,7 +8,8 @@ import numpy as np
 
 from fastmetrics.core.arrays import Floats, Ints
 from fastmetrics.kernels.stats.permuted_ranges import permuted_ranges
-from fastmetrics.stats.paired_tests import drawn, whole
+from fastmetrics.stats.bootstrap_intervals import drawn
+from fastmetrics.stats.sample import whole
 
 
 def tukey_p(

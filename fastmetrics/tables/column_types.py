@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Mapping
+import re
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.types as pt
 
 from fastmetrics.core.arrays import well_formed
 from fastmetrics.core.column_kinds import is_list, is_list_view, is_number, is_text, plain
+from fastmetrics.core.plain_layouts import as_lists
 from fastmetrics.errors.messages import shown
 
 
@@ -58,14 +59,16 @@ class WiderTypeError(ValueError):
         self.type = type_
 
 
-def as_lists(array: pa.Array) -> pa.Array:
-    """A list array of any layout as one with consecutive lists; Arrow's own cast of views is broken."""
-    ends = np.concatenate([[0], np.cumsum(np.asarray(array.value_lengths().fill_null(0)))])
-    mask = array.is_null() if array.null_count else None
-    return pa.ListArray.from_arrays(pa.array(ends, pa.int32()), array.flatten(), mask=mask)
+def entries_type(type_: pa.MapType) -> pa.ListType:
+    """The type of a map's entries as a list of structs."""
+    return pa.list_(pa.struct([pa.field("key", type_.key_type, nullable=False), pa.field("value", type_.item_type)]))
 
 
-_ELEMENT = {"texts": "text", "ids": "id", "amounts": "number", "numbers": "number", "vector": "number", "any": "any"}
+_ELEMENT = {
+    **{"texts": "text", "ids": "id", "any": "any", "vectors": "vector"},
+    **dict.fromkeys(("amounts", "numbers", "vector"), "number"),
+}
+"""The kind of the items of a list."""
 
 
 def unify(first: pa.DataType, second: pa.DataType) -> pa.DataType | None:
@@ -87,6 +90,21 @@ def unify(first: pa.DataType, second: pa.DataType) -> pa.DataType | None:
     return None
 
 
+def loose(known: pa.DataType, type_: pa.DataType) -> pa.DataType:
+    """The type of a column of text files that disagree: lists take precedence over scalars, text over the rest."""
+    return next((one for one in (known, type_) if is_list(one)), pa.string())
+
+
+def key_types(keys: Iterable[Mapping[str, str | None]]) -> dict[str, pa.DataType]:
+    """The types of the keys of hive folders: integers if all values of a key are, else strings."""
+    values: dict[str, list[str]] = {}
+    for of_file in keys:
+        for key, value in of_file.items():
+            values.setdefault(key, []).extend([] if value is None else [value])
+    whole = re.compile(r"0|-?[1-9][0-9]{0,17}")
+    return {key: pa.int64() if all(map(whole.fullmatch, some)) else pa.string() for key, some in values.items()}
+
+
 def cast(array: pa.Array, type_: pa.DataType) -> pa.Array:
     """An array of any layout converted to the type, which is of the same kind."""
     if pt.is_run_end_encoded(array.type):
@@ -102,6 +120,17 @@ def cast(array: pa.Array, type_: pa.DataType) -> pa.Array:
 
 def _is_coded(type_: pa.DataType) -> bool:
     return bool(pt.is_dictionary(type_) or pt.is_run_end_encoded(type_) or is_list_view(type_))
+
+
+def states(schema: pa.Schema | None, name: str) -> bool:
+    """Whether a recorded schema states the type of a column: the values of text depend on the requested kind."""
+    return schema is not None and name in schema.names and not is_text(schema.field(name).type)
+
+
+def recorded_types(schema: pa.Schema | None, selected: pa.Schema) -> dict[str, pa.DataType]:
+    """The recorded types of the selected columns, as far as they fit: another file may need a column as text."""
+    known = {field.name: schema.field(field.name).type for field in selected if states(schema, field.name) and schema}
+    return {name: type_ for name, type_ in known.items() if unify(type_, selected.field(name).type) is not None}
 
 
 def settle(kind: str, inferred: pa.DataType | None) -> pa.DataType:
@@ -120,8 +149,12 @@ def settle(kind: str, inferred: pa.DataType | None) -> pa.DataType:
         return pa.float64()
     if kind == "amounts":
         return pa.list_(pa.float64()) if listed else pa.float64()
-    if kind in ("numbers", "vector"):
+    if kind in ("numbers", "vector") or (
+        kind == "vectors" and inferred is not None and listed and not is_list(inferred.value_type)
+    ):
         return pa.list_(pa.float64())
+    if kind == "vectors":
+        return pa.list_(pa.list_(pa.float64()))
     if kind == "flag":
         return pa.bool_()
     return _written(inferred)
@@ -148,7 +181,7 @@ def coerce(value: Any, type_: pa.DataType, kind: str) -> Any:
         return None
     if is_list(type_):
         return _coerce_list(value, type_, kind)
-    if pt.is_string(type_):
+    if is_text(type_):
         return _coerce_text(value, kind)
     number = isinstance(value, (int, float)) and not isinstance(value, bool)
     if pt.is_integer(type_) and number and isinstance(value, int) and -(2**63) <= value < 2**63:
@@ -178,11 +211,16 @@ _EXPECTED = {
     "numbers": "a list of numbers",
     "flag": "true or false",
     "vector": "a list of numbers",
+    "vectors": "a list of numbers, or a list of such lists",
 }
 
 
 def _coerce_list(value: Any, type_: pa.DataType, kind: str) -> Any:
-    if (isinstance(value, str) and kind == "texts") or (isinstance(value, int | float) and kind == "amounts"):
+    if kind == "vectors" and not is_list(type_.value_type):
+        if isinstance(value, list) and any(isinstance(item, list) for item in value):
+            raise WiderTypeError(pa.list_(type_))
+        return _coerce_list(value, type_, "vector")
+    if _is_single(value, kind):
         value = [value]
     if not isinstance(value, list):
         if kind == "any":
@@ -192,6 +230,13 @@ def _coerce_list(value: Any, type_: pa.DataType, kind: str) -> Any:
         return [coerce(item, type_.value_type, _ELEMENT[kind]) for item in value]
     except WiderTypeError as wider:
         raise WiderTypeError(pa.string() if kind == "any" else pa.list_(wider.type)) from None
+
+
+def _is_single(value: Any, kind: str) -> bool:
+    """Whether a value is an item of a column of this kind, which also holds lists of such items."""
+    if kind == "vectors":
+        return isinstance(value, list) and any(isinstance(item, int | float) for item in value)
+    return (isinstance(value, str) and kind == "texts") or (isinstance(value, int | float) and kind == "amounts")
 
 
 def _coerce_text(value: Any, kind: str) -> str:

@@ -17,6 +17,7 @@ from typing import Any
 import pyarrow as pa
 
 from fastmetrics.core.batch_sizes import SIZES, ReadSizes
+from fastmetrics.core.frames import open_frame
 from fastmetrics.core.threads import cores
 from fastmetrics.errors import ColumnError, FileFormatError
 from fastmetrics.tables.chunks import Place
@@ -52,7 +53,7 @@ class Triples:
             self.name = files[0].shown if len(files) == 1 else shown(as_local(source))
             self._parts = [(RunColumns(file.shown, kind), partial(_read, file)) for file in files]
         else:
-            table = _table(source, self.name, kind)
+            table = _table(source, RunColumns(self.name, kind))
             self._parts = [(RunColumns(self.name, kind), lambda columns: columns.of_table(table, SIZES.run_rows))]
 
     def batches(self) -> Batches:
@@ -66,21 +67,17 @@ class Triples:
                     row += part.num_rows
 
 
-def _table(source: Any, name: str, kind: str) -> pa.Table:
-    """The rows of a table in memory of any kind."""
-    if isinstance(source, pa.Table):
-        return source
-    if isinstance(source, pa.RecordBatch):
-        return pa.Table.from_batches([source])
-    if isinstance(source, pa.RecordBatchReader):
-        return source.read_all()
-    if hasattr(source, "__arrow_c_stream__"):
-        return pa.table(source)
-    if isinstance(source, Mapping):
-        if source and all(isinstance(docs, Mapping) for docs in source.values()):
-            return table_of([(query, list(docs.items())) for query, docs in source.items()], name, kind)
-        return pa.table(dict(source)) if source else table_of([], name, kind)
-    raise ColumnError(f"{name}: expected a path, a table or a dictionary, got {type(source).__name__}")
+def _table(source: Any, columns: RunColumns) -> pa.Table:
+    """The rows of a table of any kind, or of nested dictionaries, in memory."""
+    nested = isinstance(source, Mapping) and all(isinstance(docs, Mapping) for docs in source.values())
+    if nested:
+        return table_of([(query, list(docs.items())) for query, docs in source.items()], columns.name, columns.kind)
+    try:
+        frame = open_frame(source)
+    except ColumnError as error:
+        expected = "expected a path, a table or a dictionary"
+        raise ColumnError(f"{columns.name}: {expected}, got {type(source).__name__}") from error
+    return pa.concat_tables(frame.read(columns.named(frame.names))[1])
 
 
 def _read(file: DataFile, columns: RunColumns) -> Batches:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -13,17 +12,17 @@ import numpy as np
 import pyarrow as pa
 
 from fastmetrics.core.batch_sizes import SIZES, STANDARD, ReadSizes
-from fastmetrics.core.column_kinds import check, is_list, plain
+from fastmetrics.core.column_kinds import check, plain
 from fastmetrics.errors import ColumnError, FileFormatError, OptionError, UnknownNameError
 from fastmetrics.errors.messages import Argument
 from fastmetrics.tables.chunks import BEGINNING, Chunk, Place, Span
-from fastmetrics.tables.column_types import Selection, cast, settle, unify
+from fastmetrics.tables.column_types import Selection, cast, key_types, loose, settle, unify
 from fastmetrics.tables.formats.arrow import ArrowReader
 from fastmetrics.tables.formats.csv_tsv import DelimitedReader
 from fastmetrics.tables.formats.jsonl import JsonLinesReader
 from fastmetrics.tables.formats.parquet import ParquetReader
 from fastmetrics.tables.input_files import DataFile, expand, reading
-from fastmetrics.tables.output.output import is_guarded, metadata_beside, schema_in
+from fastmetrics.tables.output.recorded import recorded
 from fastmetrics.tables.remote.files import side_by_side
 from fastmetrics.tables.retry import patient
 
@@ -35,18 +34,21 @@ class Reader(Protocol):
     schema: pa.Schema
     rows: int | None
 
+    def states(self, name: str) -> bool: ...
+
     def where(self, row: int) -> str: ...
 
     def read(self, selection: Selection, number: int, start: int, threads: int) -> Iterator[Chunk]: ...
 
 
-_READERS: Mapping[str, Any] = {
+_READERS: Mapping[str, Callable[[DataFile], Reader]] = {
     "parquet": ParquetReader,
     "arrow": ArrowReader,
-    "jsonl": JsonLinesReader,
-    "csv": DelimitedReader,
-    "tsv": DelimitedReader,
+    "jsonl": lambda file: JsonLinesReader(file, recorded(file)),
+    "csv": lambda file: DelimitedReader(file, recorded(file)),
+    "tsv": lambda file: DelimitedReader(file, recorded(file)),
 }
+"""The reader of each format; the metadata beside a text file can record the types of its columns."""
 
 
 class Source:
@@ -87,17 +89,19 @@ class Source:
                 known = types.get(name)
                 joined = plain(field.type) if known is None else unify(known, field.type)
                 if joined is None:
-                    if self._textual(reader) and self._textual(origin[name]):
-                        joined = _loose(known, field.type)
+                    other = origin[name]
+                    text = self._textual(reader) and self._textual(other)
+                    if text and not (reader.states(name) and other.states(name)):
+                        joined = loose(known, field.type)
                     else:
-                        before = f"but {origin[name].file.shown} holds {known}"
+                        before = f"but {other.file.shown} holds {known}"
                         self._unfit.setdefault(
                             name, f"{reader.file.shown}: column {name!r} holds {field.type}, {before}"
                         )
                         joined = known
                 types[name] = joined
                 origin.setdefault(name, reader)
-        keys = _key_types([reader.file for reader in self._readers])
+        keys = key_types([reader.file.keys for reader in self._readers])
         return pa.schema([*((name, t) for name, t in types.items() if name not in keys), *keys.items()])
 
     @staticmethod
@@ -118,10 +122,25 @@ class Source:
             known = self.schema.field(name).type if name in self.schema.names else None
             for reader in self._readers:
                 self._require(reader, name, kind)
-            text = all(map(self._textual, self._readers)) and not self._is_key(name)
-            type_ = settle(kind, known) if text or known is None else known
+            type_ = known if known is not None and self.is_typed(name) else settle(kind, known)
             fields.append(pa.field(name, type_))
         return Selection(pa.schema(fields), dict(columns))
+
+    @property
+    def notes(self) -> list[str]:
+        """What the reader of a result should know: the files of this package that were changed since."""
+        return [note for note in map(change_note, self._readers) if note is not None]
+
+    @property
+    def has_types(self) -> bool:
+        """Whether the columns have types: CSV has none, unless this package wrote it."""
+        return any(not isinstance(reader, DelimitedReader) or reader.record.schema for reader in self._readers)
+
+    def is_typed(self, name: str) -> bool:
+        """Whether a column has its own type, instead of one that depends on the requested kind, as text has."""
+        if self._is_key(name) or not all(map(self._textual, self._readers)):
+            return True
+        return all(reader.states(name) for reader in self._readers if name in reader.schema.names)
 
     def _is_key(self, name: str) -> bool:
         return any(name in file.keys for file in self.files)
@@ -130,7 +149,7 @@ class Source:
         if name in reader.file.keys:
             return
         if name in reader.schema.names:
-            if not self._textual(reader):
+            if reader.states(name):
                 check(f"{reader.file.shown}: ", name, kind, reader.schema.field(name).type)
         elif not (isinstance(reader, JsonLinesReader) and (name in self.schema.names or reader.holds(name))):
             nearest = UnknownNameError.of("column", name, reader.schema.names)
@@ -212,19 +231,15 @@ class Source:
         return pa.RecordBatch.from_arrays(arrays, schema=selection.schema)
 
 
-def _loose(known: pa.DataType, type_: pa.DataType) -> pa.DataType:
-    """In JSON lines, the kind determines a column's type: lists take precedence over scalars, text over the rest."""
-    return next((one for one in (known, type_) if is_list(one)), pa.string())
-
-
-def _key_types(files: Sequence[DataFile]) -> dict[str, pa.DataType]:
-    """Hive keys are integers if all of their values are, else strings."""
-    values: dict[str, list[str]] = {}
-    for file in files:
-        for key, value in file.keys.items():
-            values.setdefault(key, []).extend([] if value is None else [value])
-    whole = re.compile(r"0|-?[1-9][0-9]{0,17}")
-    return {key: pa.int64() if all(map(whole.fullmatch, found)) else pa.string() for key, found in values.items()}
+def change_note(reader: Reader) -> str | None:
+    """The note on a text file that was changed after this package wrote it, if that matters."""
+    if isinstance(reader, DelimitedReader) and reader.record.changed:
+        lost = "without types, and with empty texts in place of nulls"
+        return f"{reader.file.shown} was changed after it was written; it is read like any CSV: {lost}"
+    if isinstance(reader, JsonLinesReader) and reader.record.changed and not reader.record.is_plain:
+        lost = "values of types that JSON lacks, such as times, are text"
+        return f"{reader.file.shown} was changed after it was written; it is read like any JSON lines: {lost}"
+    return None
 
 
 def _without_empty(readers: Sequence[Reader]) -> list[Reader]:
@@ -282,10 +297,4 @@ def open_each(files: Sequence[DataFile]) -> list[Source]:
 
 
 def _reader(file: DataFile) -> Reader:
-    """The reader of a file; the metadata beside a text file can define its columns and their format."""
-    if file.format in ("csv", "tsv"):
-        return DelimitedReader(file, guarded=is_guarded(file))
-    reader: Reader = _READERS[file.format](file)
-    if isinstance(reader, JsonLinesReader) and reader.rows == 0:
-        reader.schema = schema_in(metadata_beside(file))
-    return reader
+    return _READERS[file.format](file)

@@ -11,7 +11,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.types as pt
 
-from fastmetrics.core.column_kinds import is_list
+from fastmetrics.core.column_kinds import is_list, is_text
+from fastmetrics.core.text_lists import text_list
 from fastmetrics.tables.column_types import WrongValueError, coerce
 
 _FLAGS = {"true": True, "false": False, "1": True, "0": False}
@@ -21,8 +22,8 @@ _NUMBER = re.compile(r"\s*[+-]?(\d+(\.\d*)?|\.\d+|nan|inf(inity)?)(e[+-]?\d+)?\s
 
 def parse(text: pa.StringArray, type_: pa.DataType, kind: str) -> tuple[pa.Array, dict[int, str]]:
     """A column of text as ``type_``, and the errors of invalid rows (null). Empty is null except in text columns."""
-    if pt.is_string(type_):
-        return text, {}
+    if is_text(type_):
+        return text.cast(type_), {}
     if pt.is_floating(type_):
         try:
             filled = pc.if_else(pc.equal(pc.binary_length(text), 0), pa.scalar(None, pa.string()), text)
@@ -31,6 +32,8 @@ def parse(text: pa.StringArray, type_: pa.DataType, kind: str) -> tuple[pa.Array
             return _each(text, type_, _to_number)
     if pt.is_boolean(type_):
         return _each(text, type_, _to_flag)
+    if is_list(type_) and kind == "texts":
+        return _each(text, type_, _to_texts)
     if is_list(type_):
         return _each(text, type_, lambda value: coerce(_to_list(value), type_, kind))
     raise AssertionError(f"a text column cannot be read as {type_}")
@@ -41,7 +44,7 @@ def _each(text: pa.StringArray, type_: pa.DataType, convert: Callable[[str], Any
     failures = {}
     for index, value in enumerate(text.view(pa.binary()).to_pylist()):
         try:
-            values.append(convert(value.decode(errors="replace")) if value.strip() else None)
+            values.append(convert(value.decode(errors="replace")) if value is not None and value.strip() else None)
         except WrongValueError as error:
             values.append(None)
             failures[index] = str(error)
@@ -65,6 +68,13 @@ def _to_list(value: str) -> Any:
         return json.loads(value)
     except (json.JSONDecodeError, RecursionError):
         raise WrongValueError(f"expected a list in JSON, got {value[:40]!r}") from None
+
+
+def _to_texts(value: str) -> list[str | None] | None:
+    try:
+        return text_list(value)
+    except ValueError as error:
+        raise WrongValueError(str(error)) from None
 
 
 def as_it_looks(text: pa.ChunkedArray) -> pa.ChunkedArray:

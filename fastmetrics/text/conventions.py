@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import functools
 import string
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 import numpy as np
@@ -62,6 +62,10 @@ class Convention:
     def by_word(self) -> bool:
         """Whether the result for a ``split`` word depends only on the word."""
         return self.frame is None and self.name not in ("none", "characters")
+
+    def words_of(self, words: Iterable[str]) -> list[str]:
+        """Those of ``words`` that are words of the convention; ``ascii_words`` has none with other letters."""
+        return [word for word in words if word.isascii() or self.name != "ascii_words"]
 
     def spell(self, folded: bytes) -> str:
         """The characters encoded by the bytes of a folded word."""

@@ -39,9 +39,11 @@ class Phrases:
 
     def letters(self, vocabulary: Vocabulary) -> Ids:
         """The number in ``words`` of every word of ``vocabulary``, -1 for words of no phrase."""
-        ids = vocabulary.ids_of(self.words)
+        numbers = dict(zip(self.words, range(len(self.words)), strict=True))
+        words = vocabulary.convention.words_of(self.words)
+        ids = vocabulary.ids_of(words)
         letters = np.full(len(vocabulary), -1, np.int32)
-        letters[ids] = np.arange(len(self.words))
+        letters[ids] = [numbers[word] for word in words]
         return letters
 
 

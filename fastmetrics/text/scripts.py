@@ -17,6 +17,9 @@ _LATIN = (
 )
 """The first and the last character of each block of Latin letters."""
 
+_CYRILLIC = ((0x0400, 0x052F), (0x1C80, 0x1C8F), (0x2DE0, 0x2DFF), (0xA640, 0xA69F))
+"""The first and the last character of each block of Cyrillic letters."""
+
 _SIGNS = (0x2000, 0x2BFF)
 """The blocks of punctuation and symbols, whose few letters (ℝ, ⅷ) belong to no script."""
 
@@ -25,19 +28,21 @@ _SIGNS = (0x2000, 0x2BFF)
 def _classes() -> Bytes:
     letter = unicode.is_letter()
     classes = np.where(letter, np.uint8(kernels.OTHER), np.uint8(0))
-    for blocks, kind in ((_LATIN, kernels.LATIN), (UNSPACED, kernels.UNSPACED), ((_SIGNS,), 0)):
+    named = ((_LATIN, kernels.LATIN), (_CYRILLIC, kernels.CYRILLIC), (UNSPACED, kernels.UNSPACED), ((_SIGNS,), 0))
+    for blocks, kind in named:
         for first, last in blocks:
             classes[first : last + 1][letter[first : last + 1]] = kind
     return classes
 
 
 def scripts(text: Text) -> Bytes | None:
-    """Of each string the bits ``FOREIGN`` (its letters are mostly not Latin) and ``ONE_WORD`` (mostly of scripts
-    without spaces between words), by the characters of its first 32 bytes; None if no string has any.
+    """Of each string the bits ``FOREIGN`` (its letters are mostly not Latin), ``ONE_WORD`` (mostly of scripts without
+    spaces between words) and ``UNLISTED`` (mostly neither Latin nor Cyrillic), by the characters of its first 32 bytes;
+    None if no string has any.
 
-    >>> from fastmetrics.core.arrays import as_text
-    >>> scripts(as_text(["Paris", "Париж", "巴黎 2024", "ปารีส"]))
-    array([0, 1, 3, 3], dtype=uint8)
+    >>> from fastmetrics.core.columns import as_text
+    >>> scripts(as_text(["Paris", "Париж", "Παρίσι", "巴黎 2024"]))
+    array([0, 1, 5, 7], dtype=uint8)
     """
     bits = np.zeros(len(text), np.uint8)
     words = text.data[: len(text.data) // 8 * 8].view(np.uint64)

@@ -9,7 +9,8 @@ import numpy as np
 
 from fastmetrics.core.arrays import Bytes, Floats, Ints, Text, text_of_strings
 from fastmetrics.kernels.facts import candidate_words as figures
-from fastmetrics.kernels.facts import claims, numbers
+from fastmetrics.kernels.facts import clauses, numbers
+from fastmetrics.kernels.facts.word_stems import endings
 from fastmetrics.kernels.text.substrings import count_characters
 from fastmetrics.text.conventions import convention
 from fastmetrics.text.lexicons import lexicon
@@ -52,7 +53,7 @@ STOP_WORDS = word_list("stop_en", "stop_ru")
 class Senses:
     """Properties per word of a vocabulary, up to the last ``catch_up``.
 
-    ``roles`` are the bits of ``kernels.claims``; ``stems`` the number of the stem; ``kinds`` and ``amounts`` what
+    ``roles`` are the bits of ``kernels.clauses``; ``stems`` the number of the stem; ``kinds`` and ``amounts`` what
     ``kernels.numbers`` reads; ``worth`` what ``kernels.figures`` does; ``lengths`` the characters.
     """
 
@@ -82,9 +83,9 @@ class Senses:
         if first < len(self._vocabulary):
             new = self._vocabulary.spelled(first)
             ends = np.empty(len(new), np.int64)
-            past = claims.endings(new.data, new.starts, new.stops, _suffixes(), ends)
+            past = endings(new.data, new.starts, new.stops, _suffixes(), ends)
             stems = self._stems.tokenize(Text(new.data, new.starts, ends, new.valid))
-            self.roles = _longer(self.roles, past * np.uint8(claims.VERB))
+            self.roles = _longer(self.roles, past * np.uint8(clauses.VERB))
             self.stems = _longer(self.stems, stems.ids[stems.starts])
             lengths = count_characters(new.data, new.starts, new.stops)
             digit = np.isin(new.data[new.starts], DIGITS)
@@ -102,12 +103,12 @@ def _longer(array: Any, more: Any) -> Any:
 @functools.cache
 def _roles() -> tuple[tuple[int, Text], ...]:
     lists = {
-        claims.STOP: (*STOP_WORDS, *word_list("discourse")),
-        claims.VERB: word_list("assertive"),
-        claims.HEDGE: word_list("hedges"),
-        claims.PERSON: word_list("persons"),
-        claims.ANAPHOR: word_list("anaphors"),
-        claims.ABBREVIATION: lexicon("abbreviations"),
+        clauses.STOP: (*STOP_WORDS, *word_list("discourse")),
+        clauses.VERB: word_list("assertive"),
+        clauses.HEDGE: word_list("hedges"),
+        clauses.PERSON: word_list("persons"),
+        clauses.ANAPHOR: word_list("anaphors"),
+        clauses.ABBREVIATION: lexicon("abbreviations"),
     }
     return tuple((role, text_of_strings(words)) for role, words in lists.items())
 

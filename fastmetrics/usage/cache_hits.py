@@ -33,10 +33,13 @@ class CacheHits(Shown):
     stored: int
     """Questions whose answer the cache would have kept: those with the best rating."""
     best_rating: float | None
-    """None for a log without ratings; the cache then stores every answer."""
+    """None for a log without a column of ratings, whose answers are all stored; NaN if all ratings are null."""
     tau: float
     cache_hit_rate: float
-    """Share of the questions with an earlier stored one at a cosine above ``tau``; above 0.5 high, below 0.1 unused."""
+    """Share of the questions with an earlier stored one at a cosine above ``tau``; above 0.5 high, below 0.1 unused.
+
+    NaN if all ratings are null, as no answer is known to be good.
+    """
     wrong_share: float | None
     """Share of the hits whose stored answer differs from the row's; NaN without hits, None without answers."""
     curve: Sequence[Mapping[str, float | None]]
@@ -62,6 +65,8 @@ class CacheHits(Shown):
         notes = ["each question is compared with earlier questions only"]
         if self.best_rating is None:
             notes.append("without a column rating, every earlier answer counts as stored")
+        elif self.questions and np.isnan(self.best_rating):
+            notes.append("all ratings are null, so no answer counts as stored and the hit rate is undefined")
         if self.left_out:
             notes.append(f"{self.left_out:,} rows without a question, vector or time were left out")
         return notes
@@ -83,7 +88,8 @@ def cache_hit_rate(
 
     ``log`` is a table or file paths with a column ``question`` or ``question_embedding``; an ``embedder`` computes
     missing embeddings.  Earlier means a smaller ``timestamp``, or without that column an earlier row.  Answers with a
-    rating of at least ``best`` are stored; the default is the highest rating in the log.  A hit is wrong if the stored
+    rating of at least ``best`` are stored; the default is the highest rating in the log.  If all ratings are null, the
+    rate is NaN.  A hit is wrong if the stored
     answer differs from the row's ``answer``.
 
     The search is exact up to float32 rounding: blocks of questions are multiplied with all earlier stored questions.
@@ -130,8 +136,10 @@ def _stored(table: pa.Table, given: Flags, best: float | None) -> tuple[Flags, f
     if "rating" not in table.column_names:
         return answered, None
     ratings = floats_of_arrow(table["rating"].combine_chunks(), "rating")
-    line = float(np.nanmax(ratings)) if best is None and not np.isnan(ratings).all() else best
-    return answered & (ratings >= (np.nan if line is None else line)), line
+    if np.isnan(ratings).all():
+        return np.zeros(len(table), bool), float("nan")
+    line = float(np.nanmax(ratings)) if best is None else best
+    return answered & (ratings >= line), line
 
 
 def _result(
@@ -141,11 +149,13 @@ def _result(
     if "answer" in table.column_names:
         own = table["answer"].combine_chunks().fill_null("")
         differs = np.asarray(pc.not_equal(own, own.take(pa.array(np.maximum(row, 0))))) if len(own) else given
-    found = [_point(one, cosine[given], None if differs is None else differs[given]) for one in sorted({*TAUS, tau})]
+    is_rated = line is None or not np.isnan(line)
+    rated = given & is_rated
+    found = [_point(one, cosine[rated], None if differs is None else differs[rated]) for one in sorted({*TAUS, tau})]
     asked = next(point for point in found if point["tau"] == tau)
     hit = np.where(np.isnan(cosine), 0.0, cosine > tau)
     rows = {
-        "cache_hit": pa.array(hit, mask=~given),
+        "cache_hit": pa.array(hit, mask=~rated),
         "cosine": pa.array(cosine, mask=row < 0),
         "stored_row": pa.array(row, mask=row < 0),
     }
@@ -155,7 +165,7 @@ def _result(
         stored=int(stored.sum()),
         best_rating=line,
         tau=tau,
-        cache_hit_rate=float(asked["cache_hit_rate"] or 0.0) if given.any() else float("nan"),
+        cache_hit_rate=float(asked["cache_hit_rate"] or 0.0) if rated.any() else float("nan"),
         wrong_share=asked["wrong_share"],
         curve=found,
         table=pa.table(rows),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from fastmetrics.core.arrays import as_array
+from fastmetrics.core.columns import as_array, is_column
 from fastmetrics.core.frames import open_frame
 from fastmetrics.core.input_columns import COLUMNS
 from fastmetrics.errors import ColumnError, InputError, UnknownNameError
@@ -26,18 +26,9 @@ NAMES = ("chunk_id", "id", "document_id", "doc_id", *COLUMNS["id"].aliases)
 
 def as_log(rankings: Any) -> Any:
     """A table of rankings from a plain column."""
-    if is_paths(rankings) or _is_table(rankings):
+    if is_paths(rankings) or not is_column(rankings):
         return rankings
     return {"retrieved_ids": rankings}
-
-
-def _is_table(given: Any) -> bool:
-    """Whether the value is a table instead of a column."""
-    if isinstance(given, pa.Array | pa.ChunkedArray | np.ndarray) or type(given).__name__ == "Series":
-        return False
-    if isinstance(given, Sequence):
-        return bool(given) and isinstance(given[0], Mapping | pa.Table | pa.RecordBatch)
-    return True
 
 
 def chunk_ids(chunks: Any, column: str | None) -> pa.Array:
@@ -45,7 +36,7 @@ def chunk_ids(chunks: Any, column: str | None) -> pa.Array:
 
     Raises ``ColumnError`` if no column holds ids, and ``InputError`` for a missing or duplicate id.
     """
-    if _is_path(chunks) or _is_table(chunks):
+    if _is_path(chunks) or not is_column(chunks):
         return with_column(chunks, column)[0]
     return _each_once(as_ids(as_array(chunks, "chunks"), "chunks"), "chunks")
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
+from fractions import Fraction
 
 import numpy as np
 import pyarrow as pa
@@ -109,11 +111,12 @@ def figures(counts: Ints, share: float) -> Mapping[str, float | int]:
     weights = 2 * np.arange(1, n + 1) - n - 1
     gini = float(sum(map(int, weights * ordered))) / (n * total) if total else float("nan")
     filled = np.cumsum(ordered[::-1])
+    least = math.ceil(Fraction(repr(share)) * total)  # in decimals as written: 0.07 of 100 is 7, in floats 7.000…01
     once, twice = int((counts == 1).sum()), int((counts == 2).sum())
     return {
         "places": total,
         "gini": gini,
-        "chunks_filling_share": int(np.searchsorted(filled, share * total)) + 1 if total else 0,
+        "chunks_filling_share": int(np.searchsorted(filled, least)) + 1 if total else 0,
         "expected_unseen": once * (once - 1) / (2 * (twice + 1)),
     }
 

@@ -52,6 +52,8 @@ def check_dataset(
     - ``answer is context``: an answer of at least four words equals one of the contexts;
     - ``empty contexts``: no context contains a character other than white space;
     - ``answer cut off``: an answer of at least twenty words ends without punctuation, in a script that uses it;
+    - ``reference is a list``, ``contexts are a list``: one text is a list of texts in JSON, which scores read as one
+      text unless ``lists`` of ``score`` names the column;
     - ``other script``: most letters of question and answer belong to different scripts;
     - ``contradicting labels``: rows with equal question and answer differ in ``answerable`` or in one of ``labels``.
 

@@ -8,8 +8,9 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from fastmetrics.core.arrays import Ints
+from fastmetrics.core.arrays import Ints, text_of_arrow
 from fastmetrics.core.column_kinds import is_list
+from fastmetrics.core.text_lists import look_like_lists
 from fastmetrics.usage.answered import blank
 from fastmetrics.usage.scripts import scripts_of
 
@@ -99,11 +100,24 @@ def other_script(rows: pa.RecordBatch) -> Ints:
     return np.flatnonzero((one > 0) & (other > 0) & (one != other))
 
 
+def listed_in(column: str) -> Callable[[pa.RecordBatch], Ints]:
+    """The check for rows in which one text of a column is a list of texts, which scores read as one text."""
+
+    def rows_of(rows: pa.RecordBatch) -> Ints:
+        texts = rows.column(column)
+        lists = look_like_lists(texts, text_of_arrow(texts, column, lists=True))
+        return np.zeros(0, np.int64) if lists is None else np.flatnonzero(lists)
+
+    return rows_of
+
+
 CHECKS: Mapping[str, tuple[tuple[str, ...], str, Callable[[pa.RecordBatch], Ints]]] = {
     "reference in question": (("question", "reference"), "question", leaks),
     "answer is context": (("answer", "contexts"), "answer", copies),
     "empty contexts": (("contexts",), "", empty),
     "answer cut off": (("answer",), "answer", cut_off),
+    "reference is a list": (("reference",), "reference", listed_in("reference")),
+    "contexts are a list": (("contexts",), "contexts", listed_in("contexts")),
     "other script": (("question", "answer"), "question", other_script),
 }
 """Each check: the columns it needs, the column shown in examples, and the function that finds the rows."""

@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from fastmetrics.core.arrays import Ints, codes_of, floats_of_arrow
+from fastmetrics.core.arrays import Ints, floats_of_arrow
+from fastmetrics.core.columns import codes_of
 from fastmetrics.core.display import Grid, Shown
 from fastmetrics.usage.log import Columns, open_log
 from fastmetrics.usage.question_vectors import check_vectors, question_vectors
@@ -22,17 +23,17 @@ class Sessions(Shown):
     """Similarity of each question of a session to the next one."""
 
     context_preservation: float
-    """Mean over sessions of two questions or more; above 0.7 one topic, below 0.3 changing topics; NaN without any."""
+    """Mean over sessions with a pair of questions; above 0.7 one topic, below 0.3 changing topics; NaN without any."""
     sessions: int
     single: int
-    """Sessions of one question."""
+    """Sessions without a pair: of one question, or without two consecutive questions that have vectors."""
     pairs: int
     left_out: int
     """Rows without a session, a question or its vector."""
     table: pa.Table = field(repr=False)
 
     def to_arrow(self) -> pa.Table:
-        """One row per session of two questions or more: ``session_id``, ``questions``, ``context_preservation``."""
+        """One row per session with a pair of questions: ``session_id``, ``questions``, ``context_preservation``."""
         return self.table
 
     def to_dict(self) -> dict[str, object]:
@@ -57,11 +58,12 @@ def context_preservation(
     schema: str | None = None,
     format: str | None = None,
 ) -> Sessions:
-    """Mean cosine of consecutive questions of a session, averaged over sessions with at least two questions.
+    """Mean cosine of consecutive questions of a session, averaged over sessions with at least one such pair.
 
     ``log`` is a table or file paths with a column ``session_id``, and ``question`` or ``question_embedding``; an
     ``embedder`` computes missing embeddings.  Questions of a session are ordered by ``turn``, else by ``timestamp``,
-    else by row; equal turns or times keep the order of the rows.  Source: S2.
+    else by row; equal turns or times keep the order of the rows.  A row without a question or a vector separates its
+    neighbours: the questions before and after it are no pair.  Source: S2.
 
     >>> log = {"session_id": [1, 1, 2, 1], "question_embedding": [[1.0, 0.0], [0.0, 2.0], [1.0, 1.0], [0.0, 1.0]]}
     >>> found = context_preservation(log)
@@ -76,26 +78,28 @@ def context_preservation(
     opened = open_log(log, needed, wanted, (), Columns(columns, schema, format))
     check_vectors(opened, embedder)
     table = opened.table()
-    units, given = question_vectors(table, embedder, cache)
+    units, has_vector = question_vectors(table, embedder, cache)
     session = codes_of(table["session_id"], "session_id")
-    rows = np.flatnonzero(given & (session >= 0))
-    rows = rows[np.lexsort((_order(table)[rows], session[rows]))]
-    codes = session[rows]
-    follows = np.flatnonzero(codes[1:] == codes[:-1])
-    one, other = (units[rows[at]].astype(np.float64) for at in (follows, follows + 1))
-    cosines = np.clip(np.einsum("ij,ij->i", one, other), -1.0, 1.0)
+    turns = np.flatnonzero(session >= 0)
+    turns = turns[np.lexsort((_order(table)[turns], session[turns]))]
+    both = has_vector[turns[:-1]] & has_vector[turns[1:]]
+    follows = np.flatnonzero((session[turns[1:]] == session[turns[:-1]]) & both)
+    before, after = (units[turns[places]].astype(np.float64) for places in (follows, follows + 1))
+    cosines = np.clip(np.einsum("ij,ij->i", before, after), -1.0, 1.0)
+    codes = session[turns[has_vector[turns]]]
     numbers, counts = np.unique(codes, return_counts=True)
-    owner = np.searchsorted(numbers, codes[follows])
-    several = counts > 1
-    means = np.bincount(owner, cosines, len(numbers))[several] / (counts[several] - 1)
-    ids = table["session_id"].combine_chunks().take(pa.array(_first(session, numbers[several])))
+    owner = np.searchsorted(numbers, session[turns[follows]])
+    pairs = np.bincount(owner, minlength=len(numbers))
+    paired = pairs > 0
+    means = np.bincount(owner, cosines, len(numbers))[paired] / pairs[paired]
+    ids = table["session_id"].combine_chunks().take(pa.array(_first(session, numbers[paired])))
     return Sessions(
         context_preservation=math.fsum(means.tolist()) / len(means) if len(means) else math.nan,
         sessions=len(numbers),
-        single=int((~several).sum()),
+        single=int((~paired).sum()),
         pairs=len(follows),
-        left_out=len(table) - len(rows),
-        table=pa.table({"session_id": ids, "questions": counts[several], "context_preservation": means}),
+        left_out=len(table) - len(codes),
+        table=pa.table({"session_id": ids, "questions": counts[paired], "context_preservation": means}),
     )
 
 

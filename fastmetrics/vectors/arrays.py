@@ -17,6 +17,8 @@ import pyarrow as pa
 import threadpoolctl
 
 from fastmetrics.core.arrow_checks import check
+from fastmetrics.core.columns import as_arrow
+from fastmetrics.core.plain_layouts import plain_column, plain_table
 from fastmetrics.errors import ColumnError, InputError
 from fastmetrics.vectors.vector_columns import holds_vectors, vector_column
 
@@ -65,6 +67,7 @@ class Vectors:
 
             return cls.of_files(read_vectors(source, column))
         if isinstance(source, pa.Table | pa.RecordBatch):
+            source = plain_table(source)
             chosen = vector_column(source.schema, column)
             return cls.of_column(source.column(chosen), f"column {chosen!r}")
         if isinstance(source, pa.Array | pa.ChunkedArray):
@@ -91,6 +94,8 @@ class Vectors:
             array = np.asanyarray(source)
         except ValueError as error:
             raise ColumnError(f"{name}: the rows differ in length; expected N rows of D numbers") from error
+        if array.ndim == 1 and array.dtype == object and len(array) and isinstance(array[0], list | tuple | np.ndarray):
+            return cls.of_column(as_arrow(array, name), name)
         if array.ndim != 2 or array.dtype.kind not in "fiub":
             raise ColumnError(
                 f"{name}: expected a 2-D array of numbers, got {array.ndim}-D of {array.dtype}; "
@@ -103,10 +108,11 @@ class Vectors:
     @classmethod
     def of_column(cls, column: pa.Array | pa.ChunkedArray, name: str = "vectors") -> Vectors:
         """The rows of an Arrow column of lists."""
+        check(column, name)
+        column = plain_column(column)
         chunks = column.chunks if isinstance(column, pa.ChunkedArray) else [column]
         if not holds_vectors(column.type):
             raise ColumnError(f"{name}: expected lists of numbers, got {column.type}")
-        check(column, name)
         widths = [_width(chunk) for chunk in chunks]
         dim = next((width for width in widths if width >= 0), 0)
         parts = []

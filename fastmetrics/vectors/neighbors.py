@@ -16,8 +16,10 @@ import pyarrow as pa
 from pyarrow import feather
 
 from fastmetrics.core.allowed_values import ExactWork, Neighbours, Real, Rows, Seed, argument
+from fastmetrics.core.columns import as_array
 from fastmetrics.core.threads import cores
 from fastmetrics.errors import FileFormatError, InputError, OutputError, UnknownNameError
+from fastmetrics.tables.remote.small_files import local_path
 from fastmetrics.vectors.arrays import (
     Ids,
     Vectors,
@@ -180,10 +182,10 @@ class Index:
         metric: Distance = "cosine",
         method: str | None = None,
         seed: int = 0,
-        names: pa.Array | None = None,
+        names: Any = None,
         threads: int | None = None,
     ) -> Index:
-        """An index of ``corpus``; ``names`` are the ids of its rows (their numbers, by default).
+        """An index of ``corpus``; ``names`` is the column of its ids (row numbers, by default).
 
         Without a ``method``, exact up to 50,000 rows and pq beyond.
         """
@@ -193,14 +195,15 @@ class Index:
         _check(metric, method, 1, seed=seed)
         if vectors.rows and not vectors.dim:
             raise InputError(f"index: none of the {vectors.rows} rows contains a number")
-        if names is not None and len(names) != vectors.rows:
-            raise InputError(f"index: {len(names)} names for {vectors.rows} rows")
+        ids = as_array(np.arange(vectors.rows) if names is None else names, "names")
+        if len(ids) != vectors.rows:
+            raise InputError(f"index: {len(ids)} names for {vectors.rows} rows")
         space = Space.of(vectors, metric, workers)
         kept = np.flatnonzero(np.isfinite(space.norms) & ~space.zero)
         settings = {"metric": metric, "method": method, "seed": seed, "factor": space.factor}
         with faiss_threads(workers, build_alone=method == "hnsw"):
             index = filled(space, kept, settings)
-        return cls(space, index, kept, settings, pa.array(np.arange(vectors.rows)) if names is None else names)
+        return cls(space, index, kept, settings, ids)
 
     def search(
         self,
@@ -255,7 +258,7 @@ class Index:
     @classmethod
     def load(cls, path: str | os.PathLike[str], *, threads: int | None = None) -> Index:
         """Open an index written by :meth:`save`; its vectors are memory-mapped."""
-        workers, folder = cores(threads), Path(path)
+        workers, folder = cores(threads), local_path(path, "path")
         try:
             settings = json.loads((folder / "settings.json").read_text("utf-8"))
             vectors = Vectors.of(folder / "vectors.npy")
@@ -275,7 +278,7 @@ class Index:
 
 def check_absent(path: str | os.PathLike[str]) -> Path:
     """The path of a new folder; raises ``OutputError`` if it exists."""
-    target = Path(path)
+    target = local_path(path, "path")
     if os.path.lexists(target):
         raise OutputError(f"{target}: exists already")
     return target

@@ -14,9 +14,10 @@ def holds_vectors(kind: pa.DataType) -> bool:
     return is_list(kind) and not pa.types.is_null(kind.value_type) and fits("vector", kind)
 
 
-def vector_column(schema: pa.Schema, column: str | None) -> str:
+def vector_column(schema: pa.Schema, column: str | None, option: str = "column") -> str:
     """The name of a table's column of vectors: the requested one, or else the only one.
 
+    ``option`` is the argument that requests a column, for messages.
     Raises ``UnknownNameError`` if no column has the name, ``ColumnError`` if no column or several columns match.
     """
     if column is not None:
@@ -26,5 +27,5 @@ def vector_column(schema: pa.Schema, column: str | None) -> str:
     fitting = [field.name for field in schema if holds_vectors(field.type)]
     if len(fitting) != 1:
         found = ", ".join(map(repr, fitting)) or "none"
-        raise ColumnError(f"expected one column of lists of numbers, found {found}; name one with ", Argument("column"))
+        raise ColumnError(f"expected one column of lists of numbers, found {found}; name one with ", Argument(option))
     return str(fitting[0])

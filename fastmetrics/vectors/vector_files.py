@@ -38,10 +38,10 @@ class VectorFiles:
     ids: pa.Array | None = None
 
 
-def read_vectors(path: str | os.PathLike[str], column: str | None = None) -> VectorFiles:
+def read_vectors(path: str | os.PathLike[str], column: str | None = None, option: str = "column") -> VectorFiles:
     """The vectors of a file, folder, glob, address or ``-`` (standard input), and their ids.
 
-    Local arrays are memory-mapped.  ``column`` as in :func:`vector_column`.
+    Local arrays are memory-mapped.  ``column`` and ``option`` as in :func:`vector_column`.
 
     Raises ``FileFormatError`` for a file that cannot be read or has a bad row, ``ColumnError`` for a column of another
     type, or if the choice of the column is ambiguous.
@@ -56,7 +56,7 @@ def read_vectors(path: str | os.PathLike[str], column: str | None = None) -> Vec
         raise FileFormatError(f"{name}: expected .npy files or tables, got both, such as {arrays[0].shown}")
     source = open_files([replace(file, sizes=WHOLE) for file in files])
     try:
-        chosen = vector_column(_as_it_looks(source), column)
+        chosen = vector_column(_as_it_looks(source), column, option)
     except (ColumnError, UnknownNameError) as error:
         raise type(error)(f"{name}: ", error.message) from error
     named = resolve(source.schema.names, needed={"id"}).get("id")
@@ -79,8 +79,8 @@ def _array(file: DataFile) -> npt.NDArray[Any]:
 
 
 def _as_it_looks(source: Source) -> pa.Schema:
-    """The columns; a CSV or TSV column whose first cell is a list in brackets becomes a list column."""
-    if any(file.format not in ("csv", "tsv") for file in source.files):
+    """The columns; a column without a type, as in CSV, becomes a list column if its first cell is in brackets."""
+    if source.has_types:
         return source.schema
     first = next(source.chunks(source.select(dict.fromkeys(source.schema.names, "text"))), None)
     cells = first.batch.slice(0, 1).to_pylist() if first is not None else []

@@ -20,17 +20,21 @@ def given(reference: Reference) -> list[str]:
     return [reference] if isinstance(reference, str) else [one for one in reference or [] if one is not None]
 
 
-def can_be_answered(abstained: Abstained, label: bool | None, reference: Reference) -> bool:
-    """The label, or else whether some reference is itself no "I don't know"."""
-    return bool(label) if label is not None else any(not abstained(one) for one in given(reference))
+def can_be_answered(abstained: Abstained, label: bool | None, reference: Reference) -> bool | None:
+    """The label, or else whether some reference is itself no "I don't know"; None without label and reference."""
+    if label is not None:
+        return bool(label)
+    references = given(reference)
+    return any(not abstained(text) for text in references) if references else None
 
 
 def correct_abstention(
     abstained: Abstained, answer: str | None, label: bool | None, reference: Reference
 ) -> float | None:
-    if answer is None:
+    answerable = can_be_answered(abstained, label, reference)
+    if answer is None or answerable is None:
         return None
-    return NAN if can_be_answered(abstained, label, reference) else float(abstained(answer) == 1)
+    return NAN if answerable else float(abstained(answer) == 1)
 
 
 def answered_unanswerable(
@@ -43,9 +47,10 @@ def answered_unanswerable(
 def wrong_on_answerable(
     abstained: Abstained, answer: str | None, label: bool | None, reference: Reference
 ) -> float | None:
-    if answer is None:
+    answerable = can_be_answered(abstained, label, reference)
+    if answer is None or answerable is None:
         return None
-    if not can_be_answered(abstained, label, reference):
+    if not answerable:
         return NAN
     if not given(reference):
         return None
@@ -55,8 +60,9 @@ def wrong_on_answerable(
 def overall_accuracy(
     abstained: Abstained, answer: str | None, label: bool | None, reference: Reference
 ) -> float | None:
-    if answer is None:
+    answerable = can_be_answered(abstained, label, reference)
+    if answer is None or answerable is None:
         return None
-    if can_be_answered(abstained, label, reference):
+    if answerable:
         return lexical.exact_match(answer, reference)
     return float(abstained(answer) == 1)

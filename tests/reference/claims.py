@@ -1,10 +1,11 @@
 """Claims, drift and the verdict (S3), in plain Python over strings."""
 
+import itertools
 import math
 import re
 from collections import Counter
 from collections.abc import Iterator
-from itertools import pairwise
+from typing import NamedTuple
 
 from tests.reference.marks import Word, marks, word_list
 from tests.reference.text import words
@@ -12,6 +13,7 @@ from tests.reference.values import is_mark, supported, values
 
 STOP = word_list("stop_en", "stop_ru")
 DISCOURSE = word_list("discourse")
+SILENT = STOP | DISCOURSE
 VERBS = word_list("assertive")
 HEDGES = word_list("hedges")
 PERSONS = word_list("persons")
@@ -90,46 +92,120 @@ def groups(tokens: list[Word], begin: int, end: int) -> list[tuple[int, int]]:
     return found
 
 
-Claim = tuple[list[int], bool, int]
-"""The words of one end, whether the other may stand without them, the word of the other end."""
+class Clause(NamedTuple):
+    """What a verb says of its subject, as word positions; without a verb, all words of the sentence are the object."""
+
+    subject: list[int]
+    named: bool
+    """Whether the clause itself names the subject."""
+    vague: bool
+    """Whether the subject is no name."""
+    lead: list[int]
+    """All words that name something before the first verb of the sentence; empty for its later clauses."""
+    verbs: list[int]
+    objects: list[int]
+    own_objects: list[int]
+    """The objects without the subject of the next clause."""
 
 
-def claims(tokens: list[Word], taken: set[int]) -> list[Claim]:
-    """Every claim: an object with the words of its subject, a subject with those of its object."""
-    found: list[Claim] = []
+def subject_start(tokens: list[Word], first: int, last: int) -> int:
+    """Where the last clause in ``first:last`` begins."""
+    return max([first, *(k for k in range(first + 1, last) if parted(tokens[k].before))])
+
+
+def clauses(tokens: list[Word]) -> Iterator[Clause]:
+    """The clauses that assert something."""
     subject: list[int] = []
     vague = True
     for begin, end in sentences(tokens):
-        name = [is_name(tokens[k]) for k in range(begin, end)]
-        hedged = [tokens[k].low in HEDGES for k in range(begin, end)]
+        named = {k for k in range(begin, end) if is_name(tokens[k])}
+        hedges = {k for k in range(begin, end) if tokens[k].low in HEDGES}
         verbs = groups(tokens, begin, end)
         if not verbs:
-            found += [([], True, k) for k in range(begin, end) if name[k - begin] and not any(hedged)]
+            if not hedges:
+                yield Clause([], False, True, [], [], sorted(named), sorted(named))
             continue
         if not any(tokens[k].low in ANAPHORS for k in range(begin, verbs[0][0])):
             subject, vague = [], True
         before = begin
         for place, (first, last) in enumerate(verbs):
             following = verbs[place + 1][0] if place + 1 < len(verbs) else end
-            low = max([before, *(k for k in range(before + 1, first) if parted(tokens[k].before))])
             zone, before = range(before, first), last
-            if any(hedged[zone.start - begin : last - begin]):
+            if hedges & set(range(zone.start, last)):
                 continue
-            own = [k for k in range(low, first) if name[k - begin]]
+            own = sorted(named & set(range(subject_start(tokens, zone.start, first), first)))
             if own:
                 capital = [k for k in own if tokens[k].raw[0].isupper() and tokens[k].low not in PERSONS]
                 subject, vague = own, not any(k != begin for k in capital)
-            objects = [k for k in range(last, following) if name[k - begin]]
-            done = [k for k in range(first, last) if name[k - begin]]
-            if place == 0 and not (objects and taken.issuperset(objects)):
-                found += [(objects or done, False, k) for k in zone if name[k - begin]]
-            spoken = [k for k in range(first, last) if is_verb(tokens[k].low) and tokens[k].low not in STOP]
-            spoken = [k for k in spoken if k not in taken and not (tokens[k].digit and is_mark(tokens[k]))]
-            found += [(subject, vague, k) for k in objects or spoken[-1:]]
-    return [claim for claim in found if claim[2] not in taken]
+            objects = sorted(named & set(range(last, following)))
+            cut = subject_start(tokens, last, following) if following < end else following
+            early = [k for k in objects if k < cut]
+            shared = not early or early == objects
+            lead = sorted(named & set(zone)) if place == 0 else []
+            yield Clause(subject, bool(own), vague, lead, [*range(first, last)], objects, objects if shared else early)
 
 
-def claim_holds(ends: set[str], vague: bool, target: str, contexts: list[list[str]], window: int) -> bool:
+def spoken(tokens: list[Word], verbs: list[int], taken: set[int]) -> list[int]:
+    """The last of the verbs that names something, if any."""
+    some = [k for k in verbs if is_verb(tokens[k].low) and tokens[k].low not in SILENT and k not in taken]
+    return [k for k in some if not (tokens[k].digit and is_mark(tokens[k]))][-1:]
+
+
+Claim = tuple[list[int], bool, list[int], tuple[int, int]]
+"""The words of the subject, whether the object may stand without them, the words of the object, and the span of both
+as the first and the last word."""
+
+
+def triples(tokens: list[Word], taken: set[int]) -> list[Claim]:
+    """Every clause with a subject and an object as one claim."""
+    found: list[Claim] = []
+    for clause in clauses(tokens):
+        objects = [k for k in clause.own_objects if k not in taken]
+        if not clause.own_objects:
+            objects = spoken(tokens, clause.verbs, taken)
+        if objects:
+            subject = [k for k in clause.subject if k not in taken]
+            beside = subject if clause.named else []
+            found.append((subject, False, objects, ([*beside, *clause.verbs, *objects][0], objects[-1])))
+    return found
+
+
+def single_words(tokens: list[Word], taken: set[int]) -> list[Claim]:
+    """Every word of an object with its subject, and every word before the first verb of a sentence with the object."""
+    found = []
+    for clause in clauses(tokens):
+        if not (clause.objects and taken.issuperset(clause.objects)):
+            done = clause.objects or [k for k in clause.verbs if is_name(tokens[k])]
+            found += [(done, False, k) for k in clause.lead]
+        found += [(clause.subject, clause.vague, k) for k in clause.objects or spoken(tokens, clause.verbs, taken)]
+    return [(other, vague, [k], (k, k)) for other, vague, k in found if k not in taken]
+
+
+Share = tuple[int, int]
+THREE_QUARTERS = (3, 4)
+
+
+def quorum(words: set[str], window: set[str], share: Share) -> bool:
+    """Whether this share of the words is in the window."""
+    return share[1] * len(words & window) >= share[0] * len(words)
+
+
+def triple_holds(
+    subject: set[str], objects: set[str], contexts: list[list[str]], window: int, share: Share = THREE_QUARTERS
+) -> bool:
+    """Whether a share of the subject's words and of the object's stand in one context, no two of them more than
+    ``window`` words apart."""
+    both = subject | objects
+    for context in contexts:
+        places = [i for i, word in enumerate(context) if word in both]
+        for n, begin in enumerate(places):
+            near = {context[i] for i in places[n : n + window + 1] if i - begin <= window}
+            if quorum(subject, near, share) and quorum(objects, near, share):
+                return True
+    return False
+
+
+def word_holds(ends: set[str], vague: bool, target: str, contexts: list[list[str]], window: int) -> bool:
     """Whether the target and any word of the other end stand within the window in one context."""
     alone = not ends or (vague and not any(word in ends for context in contexts for word in context))
     for context in contexts:
@@ -142,7 +218,9 @@ def claim_holds(ends: set[str], vague: bool, target: str, contexts: list[list[st
     return False
 
 
-def anchors(answer: str, contexts: list[str], window: int = 30) -> list[tuple[str, int, int, bool]]:
+def anchors(
+    answer: str, contexts: list[str], window: int = 30, claims: str = "triples", share: Share = THREE_QUARTERS
+) -> list[tuple[str, int, int, bool]]:
     """Every anchor of the answer: kind, first character, character after the last, whether it is supported."""
     tokens = marks(answer)
     own = values(tokens)
@@ -155,29 +233,34 @@ def anchors(answer: str, contexts: list[str], window: int = 30) -> list[tuple[st
             span = tokens[value[3]].start, tokens[value[4] - 1].stop
             found.append((value[0], *span, supported(value, known)))
     stems = [[stem(word) for word in words(context)] for context in contexts]
-    for other, vague, target in claims(tokens, taken):
-        ends = {stem(tokens[k].low) for k in other}
-        holds = claim_holds(ends, vague, stem(tokens[target].low), stems, window)
-        found.append(("claim", tokens[target].start, tokens[target].stop, holds))
+    for subject, vague, objects, (first, last) in (triples if claims == "triples" else single_words)(tokens, taken):
+        ends, targets = ({stem(tokens[k].low) for k in side} for side in (subject, objects))
+        if claims == "triples":
+            holds = triple_holds(ends, targets, stems, window, share)
+        else:
+            holds = word_holds(ends, vague, targets.pop(), stems, window)
+        found.append(("claim", tokens[first].start, tokens[last].stop, holds))
     return found
 
 
 def drift(answer: str, contexts: list[str]) -> float:
     """0.2 if less than a fifth of the answer's word pairs are found in the contexts."""
     own = words(answer)
-    pairs = list(pairwise(own))
-    known = set()
+    pairs = list(itertools.pairwise(own))
+    known: set[tuple[str, str]] = set()
     for context in contexts:
-        known.update(pairwise(words(context)))
+        known.update(itertools.pairwise(words(context)))
     share = sum(pair in known for pair in pairs) / len(pairs) if pairs else 1.0
     return 0.2 if share < 0.2 else 0.0
 
 
-def hallucination(answer: str, contexts: list[str], window: int = 30) -> float:
+def hallucination(
+    answer: str, contexts: list[str], window: int = 30, claims: str = "triples", share: Share = THREE_QUARTERS
+) -> float:
     """The share of anchors without support, or the drift."""
-    found = anchors(answer, contexts, window)
-    share = sum(not anchor[3] for anchor in found) / len(found) if found else 0.0
-    return max(share, drift(answer, contexts))
+    found = anchors(answer, contexts, window, claims, share)
+    unsupported = sum(not anchor[3] for anchor in found) / len(found) if found else 0.0
+    return max(unsupported, drift(answer, contexts))
 
 
 def keyword_completeness(question: str, answer: str) -> float:

@@ -1,5 +1,6 @@
 """What is wrong with the rows of a data set, in plain Python: the rows of each fault."""
 
+import ast
 import json
 import unicodedata
 from collections import Counter, defaultdict
@@ -13,6 +14,17 @@ def plain(text):
 
 def texts(cell):
     return [cell] if isinstance(cell, str) else [one for one in cell or () if one is not None]
+
+
+def is_list(text):
+    """Whether a text is a list of texts, as JSON or Python writes it."""
+    for parse in (json.loads, ast.literal_eval):
+        try:
+            items = parse(text)
+        except (ValueError, SyntaxError):
+            continue
+        return isinstance(items, list) and all(isinstance(item, str) for item in items)
+    return False
 
 
 def script(text):
@@ -62,5 +74,17 @@ def faults(rows, labels):
         asked, said = script(row["question"]), script(row["answer"])
         if asked and said and asked != said:
             each["other script"].append(number)
-    names = ("reference in question", "answer is context", "empty contexts", "answer cut off", "other script")
+    for column, name in (("reference", "reference is a list"), ("contexts", "contexts are a list")):
+        cells = [row[column] for row in rows]
+        if not any(isinstance(cell, list) for cell in cells):
+            each[name] = [number for number, cell in enumerate(cells) if cell is not None and is_list(cell)]
+    names = (
+        "reference is a list",
+        "contexts are a list",
+        "reference in question",
+        "answer is context",
+        "empty contexts",
+        "answer cut off",
+        "other script",
+    )
     return {name: sorted(rows) for name, rows in (found | {name: each[name] for name in names}).items()}

@@ -31,8 +31,9 @@ def best(score: Callable[[str, str], float], answer: str | None, reference: Refe
     return max(score(answer, one) for one in given)
 
 
-def exact_match(answer: str | None, reference: Reference) -> float | None:
-    return best(lambda a, r: float(convention.normalize(a) == convention.normalize(r)), answer, reference)
+def exact_match(answer: str | None, reference: Reference, normalize: str = "split") -> float | None:
+    normal = {"split": convention.normalize, "plain": convention.plain}[normalize]
+    return best(lambda a, r: float(normal(a) == normal(r)), answer, reference)
 
 
 def keyword_recall(answer: str | None, reference: Reference) -> float | None:

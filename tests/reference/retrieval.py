@@ -38,8 +38,10 @@ def success(ranking, grades, k=None, level=1):
     return float(hits(ranking, grades, k, level) > 0)
 
 
-def precision(ranking, grades, k=None, level=1):
+def precision(ranking, grades, k=None, level=1, relative=False):
     depth = len(ranking) if k is None else k
+    if relative:
+        depth = min(depth, n_relevant(grades, level))
     return hits(ranking, grades, k, level) / depth if depth else 0.0
 
 
@@ -159,7 +161,9 @@ def expected_reciprocal_rank(ranking, grades, k=None, max_grade=4):
     return total
 
 
-def rank_biased_precision(ranking, grades, p=0.9, k=None, level=None):
+def rank_biased_precision(ranking, grades, p=None, k=None, level=None):
+    if p is None:
+        p = 0.9 if level is None else 0.8
     best = max([1.0, *grades.values()])
     total = 0.0
     for rank, grade in enumerate(grades_along(ranking, grades)[:k]):
@@ -179,14 +183,9 @@ def num_nonrelevant_retrieved(ranking, grades, level=1):
     return sum(grade is not None and 0 <= grade < level for grade in grades_along(ranking, grades))
 
 
-def relative_precision(ranking, grades, k=None, level=1):
-    most = min(len(ranking) if k is None else k, n_relevant(grades, level))
-    return hits(ranking, grades, k, level) / most if most else 0.0
-
-
-def set_f(ranking, grades, level=1, weight=1.0):
+def set_f(ranking, grades, level=1, beta=1.0):
     p, r = precision(ranking, grades, None, level), recall(ranking, grades, None, level)
-    return (weight + 1) * p * r / (r + weight * p) if p + r else 0.0
+    return (beta + 1) * p * r / (r + beta * p) if p + r else 0.0
 
 
 def utility(ranking, grades, level=1, hit=1.0, junk=-1.0, missed=0.0):
@@ -240,6 +239,27 @@ def ndcg_levels(ranking, grades, level=1):
     return sum(ndcg_upto(gains, grades, rank) for rank in ends) / len(ends) if n_relevant(grades, level) else 0.0
 
 
+def accuracy(ranking, grades, k=None, level=1):
+    marks = relevant(grades_along(ranking, grades)[:k], level)
+    pairs = [(i, j) for i, mark in enumerate(marks) if mark for j, other in enumerate(marks) if not other]
+    return sum(i < j for i, j in pairs) / len(pairs) if pairs else math.nan
+
+
+def compatibility(ranking, grades, p=0.95, normalize=True):
+    rank = {doc: place for place, doc in reversed(list(enumerate(ranking)))}
+    ideal = [doc for doc, grade in grades.items() if grade > 0]
+    ideal.sort(key=lambda doc: (-grades[doc], rank.get(doc, len(ranking))))
+    depth = max(len(ranking), len(ideal))
+    if not ideal:
+        return 0.0
+
+    def overlap(one, other):
+        return sum(p**d * len({*one[: d + 1]} & {*other[: d + 1]}) / (d + 1) for d in range(depth))
+
+    best = overlap(ideal, ideal) if normalize else sum(p**d for d in range(depth))
+    return overlap(ranking, ideal) / best
+
+
 def ndcg_upto(gains, grades, rank):
     return discounted(gains, rank) / discounted(_ideal(grades), rank)
 
@@ -273,6 +293,7 @@ MEASURES = {
     "infAP": inferred_ap,
     "IPrec@0.3": lambda r, g: interpolated_precision(r, g, 0.3),
     "iprec_at_recall_0.00": lambda r, g: interpolated_precision(r, g, 0.0),
+    "IPrec(rel=2)@0.6": lambda r, g: interpolated_precision(r, g, 0.6, 2),
     "IPrec@1.0": lambda r, g: interpolated_precision(r, g, 1.0),
     "Judged@3": lambda r, g: judged_share(r, g, 3),
     "unj_5": lambda r, g: unjudged_share(r, g, 5),
@@ -280,21 +301,32 @@ MEASURES = {
     "ERR(max_grade=3)@2": lambda r, g: expected_reciprocal_rank(r, g, 2, 3),
     "RBP(p=0.8)": lambda r, g: rank_biased_precision(r, g, 0.8),
     "RBP(p=0.5,rel=2)@3": lambda r, g: rank_biased_precision(r, g, 0.5, 3, 2),
+    "RBP(rel=1)": lambda r, g: rank_biased_precision(r, g, None, None, 1),
     "rbp_resid": rank_biased_residual,
     "gm_map": lambda r, g: max(average_precision(r, g), SMALLEST),
     "gm_bpref": lambda r, g: max(bpref(r, g), SMALLEST),
+    "NumQ": lambda r, g: 1,
     "num_ret": lambda r, g: len(r),
+    "NumRet(rel=2)": lambda r, g: hits(r, g, None, 2),
+    "NumRelRet": hits,
     "num_rel": lambda r, g: n_relevant(g, 1),
     "num_nonrel_judged_ret": num_nonrelevant_retrieved,
-    "relative_P_5": lambda r, g: relative_precision(r, g, 5),
-    "set_relative_P": relative_precision,
+    "relative_P_5": lambda r, g: precision(r, g, 5, relative=True),
+    "set_relative_P": lambda r, g: precision(r, g, relative=True),
+    "SetP(relative=True,rel=2)": lambda r, g: precision(r, g, None, 2, relative=True),
     "set_map": lambda r, g: precision(r, g) * recall(r, g),
     "set_F": set_f,
+    "SetF(beta=2.5)": lambda r, g: set_f(r, g, beta=2.5),
     "utility": utility,
     "11pt_avg": eleven_point_average,
     "binG": binary_g,
     "G": g,
     "ndcg_rel": ndcg_relevant,
     "Rndcg": ndcg_levels,
+    "Accuracy": accuracy,
+    "Accuracy(rel=2)@3": lambda r, g: accuracy(r, g, 3, 2),
+    "Compat": compatibility,
+    "Compat(p=0.4)": lambda r, g: compatibility(r, g, 0.4),
+    "Compat(p=0.8,normalize=False)": lambda r, g: compatibility(r, g, 0.8, False),
 }
 """Measures by the name the package knows them under, of a ranking and its grades."""

@@ -33,13 +33,15 @@ def beginning(text: str) -> str:
     return kept
 
 
-def kinds(text: str) -> tuple[bool, bool]:
-    """Whether most of the letters are not Latin, and whether most are of scripts without spaces."""
+def kinds(text: str) -> tuple[bool, bool, bool]:
+    """Whether most of the letters are not Latin, of scripts without spaces, and neither Latin nor Cyrillic."""
     letters = [one for one in beginning(text) if one.isalpha() and not 0x2000 <= ord(one) < 0x2C00]
     names = [unicodedata.name(one, "") for one in letters]
     latin = sum(is_latin(letter, name) for letter, name in zip(letters, names, strict=True))
+    cyrillic = sum("CYRILLIC" in name for name in names)
     unspaced = sum(name.startswith(UNSPACED) for name in names)
-    return 2 * (len(letters) - latin) > len(letters), 2 * unspaced > len(letters)
+    foreign, unlisted = len(letters) - latin, len(letters) - latin - cyrillic
+    return 2 * foreign > len(letters), 2 * unspaced > len(letters), 2 * unlisted > len(letters)
 
 
 def is_latin(letter: str, name: str) -> bool:

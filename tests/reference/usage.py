@@ -106,14 +106,14 @@ def cache_hits(rows, tau, best):
 
 
 def context_preservation(rows):
-    """Mean over sessions of two or more of the mean cosine of neighbours, rows being (session, turn, vector)."""
+    """Mean over sessions of the mean cosine of neighbours with vectors, rows being (session, turn, vector or None)."""
     sessions = {}
     for session, turn, vector in rows:
         sessions.setdefault(session, []).append((turn, vector))
     means = []
     for turns in sessions.values():
         ordered = [vector for _, vector in sorted(turns, key=lambda one: one[0])]
-        pairs = [cosine(a, b) for a, b in itertools.pairwise(ordered)]
+        pairs = [cosine(a, b) for a, b in itertools.pairwise(ordered) if a is not None and b is not None]
         if pairs:
             means.append(sum(pairs) / len(pairs))
     return sum(means) / len(means) if means else math.nan

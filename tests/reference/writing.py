@@ -3,11 +3,33 @@
 import math
 import re
 from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass
 
 from tests.reference.marks import entries
-from tests.reference.text import paragraphs, words
+from tests.reference.text import ascii_words, paragraphs, words
 
 NAN = math.nan
+
+
+@dataclass(frozen=True)
+class How:
+    """The options of the scores."""
+
+    connector_share: float = 0.3
+    topic_threshold: float = 0.0
+    length_ratio: float = 2.5
+    paragraph_words: int = 100
+    sophisticated_letters: int = 6
+    tokenizer: str = "words"
+
+    @property
+    def words(self) -> Callable[[str], list[str]]:
+        """The words of a text."""
+        return {"words": words, "ascii_words": ascii_words}[self.tokenizer]
+
+
+SOURCE = How()
 
 
 def word_list(name: str, language: str) -> set[str]:
@@ -62,9 +84,9 @@ def cut(text: str) -> list[tuple[str, str]]:
     return found
 
 
-def spoken(text: str) -> list[str]:
+def spoken(text: str, how: How = SOURCE) -> list[str]:
     """The words of a text, sentence by sentence, which matters where lower case depends on what follows (Σ)."""
-    return [word for sentence, _ in cut(text) for word in words(sentence)]
+    return [word for sentence, _ in cut(text) for word in how.words(sentence)]
 
 
 def phrase_at(tokens: list[str], k: int, phrases: list[list[str]]) -> int:
@@ -72,16 +94,16 @@ def phrase_at(tokens: list[str], k: int, phrases: list[list[str]]) -> int:
     return max([0, *(len(phrase) for phrase in phrases if tokens[k : k + len(phrase)] == phrase)])
 
 
-def mean(parts: list[float], answer: str) -> float:
+def mean(parts: list[float], answer: str, how: How) -> float:
     """The mean of the parts that apply."""
     applying = [part for part in parts if not math.isnan(part)]
-    return sum(applying) / len(applying) if words(answer) else 0.0
+    return sum(applying) / len(applying) if how.words(answer) else 0.0
 
 
-def ties(answer: str, language: str = "any") -> list[float]:
+def ties(answer: str, language: str = "any", how: How = SOURCE) -> list[float]:
     """Connector, pronoun and topic scores."""
     lists = CHOSEN[language]
-    tokens = [words(sentence) for sentence, _ in cut(answer)]
+    tokens = [how.words(sentence) for sentence, _ in cut(answer)]
     connectors = pronouns = unclear = shifts = 0
     before: set[str] = set()
     for sentence in tokens:
@@ -104,19 +126,20 @@ def ties(answer: str, language: str = "any") -> list[float]:
             k += 1
         shifts += not (linked or named & before)
         before = named
-    connector = min(connectors / (0.3 * len(tokens)), 1.0) if tokens else 0.0
-    topic = 1 - shifts / len(tokens) if len(tokens) > 1 else NAN
+    connector = min(connectors / (how.connector_share * len(tokens)), 1.0) if tokens else 0.0
+    free = len(tokens) > 0 and shifts / len(tokens) <= how.topic_threshold
+    topic = (1.0 if free else 1 - shifts / len(tokens)) if len(tokens) > 1 else NAN
     return [connector, 1 - unclear / pronouns if pronouns else 1.0, topic]
 
 
-def fulfilment(question: str, answer: str, language: str = "any") -> list[float]:
+def fulfilment(question: str, answer: str, language: str = "any", how: How = SOURCE) -> list[float]:
     """Coverage, question and task scores."""
     lists = CHOSEN[language]
-    held = set(spoken(answer))
+    held = set(spoken(answer, how))
     keywords: set[str] = set()
     questions, tasks = [], []
     for sentence, marks in cut(question):
-        tokens = words(sentence)
+        tokens = how.words(sentence)
         own: list[str] = []
         task: list[str] | None = None
         for token in tokens:
@@ -136,73 +159,75 @@ def fulfilment(question: str, answer: str, language: str = "any") -> list[float]
         done = [2 * sum(word in held for word in group) >= len(group) for group in groups]
         return sum(done) / len(done) if done else NAN
 
-    expected = 2.5 * len(words(question))
-    length = min(1.0, len(words(answer)) / expected) if expected else 1.0
+    expected = how.length_ratio * len(how.words(question))
+    length = min(1.0, len(how.words(answer)) / expected) if expected else 1.0
     matched = len(keywords & held) / len(keywords) if keywords else 1.0
     return [0.6 * matched + 0.4 * length, share(questions), share(tasks)]
 
 
-def length_score(question: str, answer: str) -> float:
+def length_score(question: str, answer: str, how: How = SOURCE) -> float:
     """How near to 2.5 words per word of the question."""
-    n, m = len(words(answer)), len(words(question))
-    return max(0.0, 1 - abs(math.log(n / (2.5 * m)))) if n and m else 0.0
+    n, m = len(how.words(answer)), len(how.words(question))
+    return max(0.0, 1 - abs(math.log(n / (how.length_ratio * m)))) if n and m else 0.0
 
 
-def parts(question: str | None, answer: str, language: str = "any") -> list[float]:
+def parts(question: str | None, answer: str, language: str = "any", how: How = SOURCE) -> list[float]:
     """Paragraph, introduction and conclusion scores."""
     lists = CHOSEN[language]
-    n = len(words(answer))
-    paragraph = min(len(paragraphs(answer)) / math.ceil(n / 100), 1.0) if n else 0.0
+    n = len(how.words(answer))
+    paragraph = min(len(paragraphs(answer)) / math.ceil(n / how.paragraph_words), 1.0) if n else 0.0
     sentences = [sentence for sentence, _ in cut(answer)]
     if not sentences:
         return [paragraph, 0.0, 0.0]
-    topics = {word for word in spoken(question or "") if lists.content(word) and word not in lists.tasks}
+    topics = {word for word in spoken(question or "", how) if lists.content(word) and word not in lists.tasks}
     if not topics:
-        counts = Counter(word for sentence in sentences for word in words(sentence) if lists.content(word))
+        counts = Counter(word for sentence in sentences for word in how.words(sentence) if lists.content(word))
         topics = {word for word, _ in counts.most_common(5)}
-    opens = len(sentences[0]) > 20 and bool(topics & set(words(sentences[0])))
-    last = words(sentences[-1])
+    opens = len(sentences[0]) > 20 and bool(topics & set(how.words(sentences[0])))
+    last = how.words(sentences[-1])
     closes = len(sentences[-1]) > 15 and any(phrase_at(last, k, lists.summaries) for k in range(len(last)))
     return [paragraph, float(opens), float(closes)]
 
 
-def kinds(answer: str, language: str = "any") -> list[float]:
+def kinds(answer: str, language: str = "any", how: How = SOURCE) -> list[float]:
     """Diversity, sophistication and repetition scores."""
-    tokens = spoken(answer)
+    tokens = spoken(answer, how)
     if not tokens:
         return [NAN, NAN, NAN]
     counts = Counter(tokens)
-    sophisticated = [token for token in tokens if len(token) > 6 and token not in CHOSEN[language].common]
+    sophisticated = [
+        token for token in tokens if len(token) > how.sophisticated_letters and token not in CHOSEN[language].common
+    ]
     repeated = [token for token, count in counts.items() if count > 3]
     return [len(counts) / len(tokens), len(sophisticated) / len(tokens), 1 - len(repeated) / len(tokens)]
 
 
-def coherence(answer: str, language: str = "any") -> float:
+def coherence(answer: str, language: str = "any", how: How = SOURCE) -> float:
     """Coherence."""
-    return mean(ties(answer, language), answer)
+    return mean(ties(answer, language, how), answer, how)
 
 
-def writing_completeness(question: str, answer: str, language: str = "any") -> float:
+def writing_completeness(question: str, answer: str, language: str = "any", how: How = SOURCE) -> float:
     """Completeness."""
-    return mean(fulfilment(question, answer, language), answer)
+    return mean(fulfilment(question, answer, language, how), answer, how)
 
 
-def structure(question: str | None, answer: str, language: str = "any") -> float:
+def structure(question: str | None, answer: str, language: str = "any", how: How = SOURCE) -> float:
     """Structure."""
-    return mean(parts(question, answer, language), answer)
+    return mean(parts(question, answer, language, how), answer, how)
 
 
-def vocabulary(answer: str, language: str = "any") -> float:
+def vocabulary(answer: str, language: str = "any", how: How = SOURCE) -> float:
     """Vocabulary."""
-    return mean(kinds(answer, language), answer)
+    return mean(kinds(answer, language, how), answer, how)
 
 
-def overall_quality(question: str, answer: str, language: str = "any") -> float:
+def overall_quality(question: str, answer: str, language: str = "any", how: How = SOURCE) -> float:
     """The weighted mean of the five."""
     return (
-        0.25 * coherence(answer, language)
-        + 0.25 * writing_completeness(question, answer, language)
-        + 0.20 * length_score(question, answer)
-        + 0.15 * structure(question, answer, language)
-        + 0.15 * vocabulary(answer, language)
+        0.25 * coherence(answer, language, how)
+        + 0.25 * writing_completeness(question, answer, language, how)
+        + 0.20 * length_score(question, answer, how)
+        + 0.15 * structure(question, answer, language, how)
+        + 0.15 * vocabulary(answer, language, how)
     )

@@ -1,8 +1,7 @@
-"""Comparison of claims with contexts: whether both ends of a claim occur near each other.
+"""Comparison of claims with contexts: whether subject and object occur in one stretch of a context.
 
-A context is divided into stretches of the maximum distance between two words, so only adjacent stretches are searched,
-and each claim visits the positions of its own words only.  A stem that occurs at least once in 64 positions is visited
-once per row instead of once per claim: a row takes at most claims × positions / 64 steps.
+Only the stretches around the rarest words of a claim are searched, since each stretch that supports the claim holds at
+least one of them: of n words that need m, the n - m + 1 rarest.
 """
 
 from __future__ import annotations
@@ -11,208 +10,237 @@ from typing import NamedTuple
 
 import numpy as np
 
-from fastmetrics.core.arrays import Flags, Ids, Uint64s
+from fastmetrics.core.arrays import Flags, Ids, Ints
 from fastmetrics.kernels.facts.claims import Claims
+from fastmetrics.kernels.facts.equal_claims import equal_before, make_checked
+from fastmetrics.kernels.facts.stem_places import (
+    Lookups,
+    by_stem,
+    gather,
+    look_up,
+    make_lookups,
+    occurrences,
+    occurs_between,
+)
 from fastmetrics.kernels.facts.support import Passages
-from fastmetrics.kernels.jit import kernel, leaf
+from fastmetrics.kernels.jit import inline, kernel, leaf
 
-_U0, _U1 = np.uint64(0), np.uint64(1)
+MANY = 64
+"""Number of words up to which the rarest words of an end are selected; of longer ends all are searched."""
 
-
-class Asked(NamedTuple):
-    """The stems that a row looks up.  ``rows[s]`` is the last row that used stem s; ``listed`` are this row's stems.
-
-    The occurrences of stem s are ``begins[s]:ends[s]`` of ``stretches`` and ``places``.  A frequent stem has its own
-    bit ``often[s]``; ``meets[s]`` are the bits of the frequent stems near s.  ``marked[s]`` is the last stamp of s.
-    """
-
-    rows: Ids
-    listed: Ids
-    begins: Ids
-    ends: Ids
-    stretches: Ids
-    places: Ids
-    often: Uint64s
-    meets: Uint64s
-    marked: Ids
+N, NEEDED, N_RAREST, TOTAL, STAMP = range(5)
+"""Sizes of an end: its distinct stems; how many of them must occur in one stretch; how many are the rarest, which come
+first, and how often these occur; the stamp of its stems."""
 
 
-class Marks(NamedTuple):
-    """Stretches that hold a word of the current end: the stamp, and the first and last position of such a word."""
+class End(NamedTuple):
+    """A subject or an object: its distinct ``stems``; ``stamps[s]`` is the current stamp if stem s is one of them."""
 
+    stems: Ids
     stamps: Ids
-    firsts: Ids
-    lasts: Ids
+    sizes: Ints
+
+
+class Stretch(NamedTuple):
+    """A stretch of hits: how often each stem occurs in it, and its number of distinct stems of subject and object."""
+
+    counts: Ids
+    n: Ints
+
+
+@inline
+def is_other(claims: Claims, c: int) -> bool:
+    """Whether the subject of claim ``c`` is not that of the claim before."""
+    same = claims.subjects[c] == claims.subjects[c - 1] and claims.subject_ends[c] == claims.subject_ends[c - 1]
+    return not same
+
+
+@leaf
+def look_up_all(claims: Claims, stems: Ids, row: int, lookups: Lookups) -> int:
+    """Add the stems of all claims of a row to the lookups; return their number."""
+    n, begin = 0, claims.bounds[row]
+    for c in range(begin, claims.bounds[row + 1]):
+        n = look_up(stems, claims.objects[c], claims.object_ends[c], row, lookups, n)
+        if c == begin or is_other(claims, c):
+            n = look_up(stems, claims.subjects[c], claims.subject_ends[c], row, lookups, n)
+    return n
+
+
+@leaf
+def read_end(stems: Ids, low: int, high: int, three_quarters: bool, lookups: Lookups, end: End) -> int:
+    """Make the stems ``low:high`` the words of the end; return how many of them occur.
+
+    Three quarters of them must occur in one stretch, or with ``three_quarters`` false only one.
+    """
+    n, occurring = 0, 0
+    end.sizes[STAMP] += 1
+    for k in range(low, high):
+        stem = stems[k]
+        if end.stamps[stem] != end.sizes[STAMP]:
+            end.stamps[stem], end.stems[n] = end.sizes[STAMP], stem
+            occurring += occurrences(lookups, stem) > 0
+            n += 1
+    needed = n - n // 4 if three_quarters else min(n, 1)
+    end.sizes[N], end.sizes[NEEDED] = n, needed
+    if occurring >= needed:
+        select_rarest(lookups, end)
+    return occurring
+
+
+@leaf
+def select_rarest(lookups: Lookups, end: End) -> None:
+    """Move the rarest stems to the front: as many as a stretch cannot do without."""
+    n, needed, stems = end.sizes[N], end.sizes[NEEDED], end.stems
+    n_rarest = 0 if needed == 0 else n if n > MANY else n - needed + 1
+    total = 0
+    for i in range(n_rarest):
+        if n_rarest < n:
+            rarest = i
+            for j in range(i + 1, n):
+                if occurrences(lookups, stems[j]) < occurrences(lookups, stems[rarest]):
+                    rarest = j
+            stems[i], stems[rarest] = stems[rarest], stems[i]
+        total += occurrences(lookups, stems[i])
+    end.sizes[N_RAREST], end.sizes[TOTAL] = n_rarest, total
+
+
+@inline
+def count(hit: int, step: int, lookups: Lookups, subject: End, target: End, stretch: Stretch) -> None:
+    """Add a hit to the stretch, or remove it if ``step`` is -1."""
+    stem = lookups.hits[hit]
+    in_subject = subject.stamps[stem] == subject.sizes[STAMP]
+    in_target = target.stamps[stem] == target.sizes[STAMP]
+    if in_subject or in_target:
+        stretch.counts[stem] += step
+        if stretch.counts[stem] == (step + 1) // 2:
+            stretch.n[0] += step * in_subject
+            stretch.n[1] += step * in_target
+
+
+@leaf
+def empty(lookups: Lookups, low: int, high: int, stretch: Stretch) -> None:
+    """Remove the hits ``low:high``, which are all, from the stretch."""
+    for hit in range(low, high):
+        stretch.counts[lookups.hits[hit]] = 0
+    stretch.n[0] = stretch.n[1] = 0
+
+
+@leaf
+def enough_around(lookups: Lookups, place: int, window: int, end: End, needed: int) -> bool:
+    """Whether ``needed`` stems of the end occur at most ``window`` words from a position."""
+    n = 0
+    for s in range(end.sizes[N]):
+        if n >= needed:
+            break
+        n += occurs_between(lookups, end.stems[s], place - window, place + window)
+    return n >= needed
+
+
+@leaf
+def occur_together(
+    lookups: Lookups, sizes: tuple[int, int, int], heavy: bool, ends: tuple[End, End, End], stretch: Stretch
+) -> bool:
+    """Whether enough words of subject and object occur in a stretch around one of the rarest words of the third end.
+
+    ``sizes`` are the number of hits, the window, and how many words of the subject are enough.  ``heavy``: the row has
+    so many hits that each of the rarest words is first looked at by itself.
+    """
+    n, window, needed = sizes
+    subject, target, seeds = ends
+    places = lookups.places
+    enough = needed == 0 and target.sizes[NEEDED] == 1  # its only word occurs
+    for s in range(0 if enough else seeds.sizes[N_RAREST]):
+        low = high = 0
+        for at in range(lookups.begins[seeds.stems[s]], lookups.ends[seeds.stems[s]]):
+            seed = lookups.order[at]
+            place = places[seed]
+            if heavy and not (
+                enough_around(lookups, place, window, target, target.sizes[NEEDED])
+                and enough_around(lookups, place, window, subject, needed)
+            ):
+                continue
+            if high <= seed and (low == high or places[high - 1] < place - window):
+                empty(lookups, low, high, stretch)
+                low = seed
+                while low > 0 and places[low - 1] >= place - window:
+                    low -= 1
+                high = low
+            while high < n and places[high] <= place + window and not enough:
+                count(high, 1, lookups, subject, target, stretch)
+                high += 1
+                while places[low] < places[high - 1] - window:
+                    count(low, -1, lookups, subject, target, stretch)
+                    low += 1
+                enough = stretch.n[0] >= needed and stretch.n[1] >= target.sizes[NEEDED]
+            if enough:
+                break
+        empty(lookups, low, high, stretch)
+        if enough:
+            break
+    return enough
 
 
 @kernel
-def make_room(contexts: Passages, n_stems: int, width: int) -> tuple[Asked, Marks, Ids]:
-    """Allocate arrays large enough for any row and for the occurrences in its contexts."""
-    _, starts, stops, groups = contexts
-    most = most_stretches = 0
-    for row in range(len(groups) - 1):
-        words, stretches = 0, 2
-        for text in range(groups[row], groups[row + 1]):
-            words += stops[text] - starts[text]
-            stretches += (stops[text] - starts[text]) // width + 2
-        most, most_stretches = max(most, words), max(most_stretches, stretches)
-    own, bits, places = (
-        np.full((5, n_stems), -1, np.int32),
-        np.empty((2, n_stems), np.uint64),
-        np.empty((5, most), np.int32),
+def make_ends(n_stems: int) -> tuple[End, End, Stretch]:
+    """Allocate arrays large enough for any claim."""
+    stamps, stems, counts = (
+        np.full((2, n_stems), -1, np.int32),
+        np.empty((2, n_stems), np.int32),
+        np.zeros(n_stems, np.int32),
     )
-    marks = np.full((3, most_stretches), -1, np.int32)
-    asked = Asked(own[0], own[1], own[2], own[3], places[0], places[1], bits[0], bits[1], own[4])
-    return asked, Marks(marks[0], marks[1], marks[2]), places[2:]
-
-
-@leaf
-def ask(stem: int, row: int, asked: Asked, n: int) -> int:
-    """Add a stem to the stems that the row looks up; return their number."""
-    if asked.rows[stem] != row:
-        asked.rows[stem], asked.listed[n], asked.ends[stem] = row, stem, 0
-        asked.often[stem] = asked.meets[stem] = _U0
-        n += 1
-    return n
-
-
-@leaf
-def ask_all(claims: Claims, stems: Ids, names: Flags, row: int, asked: Asked) -> int:
-    """Add the stems of all claims of a row; return their number."""
-    n, lows, highs = 0, claims.lows, claims.highs
-    for c in range(claims.bounds[row], claims.bounds[row + 1]):
-        n = ask(stems[claims.targets[c]], row, asked, n)
-        if c == claims.bounds[row] or lows[c] != lows[c - 1] or highs[c] != highs[c - 1]:
-            for k in range(lows[c], highs[c]):
-                if names[k]:
-                    n = ask(stems[k], row, asked, n)
-    return n
-
-
-@leaf
-def gather(contexts: Passages, row: int, stem_of: Ids, width: int, asked: Asked, hits: Ids) -> int:
-    """Collect the occurrences of the stems of ``row`` in its contexts, each with its stretch of ``width`` words and its
-    position in the context; return how many.  Stretches of different contexts are never adjacent."""
-    n, stretch = 0, 1
-    for text in range(contexts.groups[row], contexts.groups[row + 1]):
-        start, stop = contexts.starts[text], contexts.stops[text]
-        for k in range(start, stop):
-            stem = stem_of[contexts.ids[k]]
-            if asked.rows[stem] == row:
-                hits[0, n], hits[1, n], hits[2, n] = stem, stretch + (k - start) // width, k - start
-                asked.ends[stem] += 1
-                n += 1
-        stretch += (stop - start) // width + 2
-    return n
-
-
-@leaf
-def by_stem(asked: Asked, n_asked: int, hits: Ids, n: int) -> None:
-    """Sort the collected occurrences by stem."""
-    at = 0
-    for i in range(n_asked):
-        stem = asked.listed[i]
-        size = asked.ends[stem]
-        asked.begins[stem] = asked.ends[stem] = at
-        at += size
-    for h in range(n):
-        at = asked.ends[hits[0, h]]
-        asked.stretches[at], asked.places[at] = hits[1, h], hits[2, h]
-        asked.ends[hits[0, h]] = at + 1
-
-
-@leaf
-def mark(asked: Asked, stem: int, marks: Marks, stamp: int) -> None:
-    """Stamp the stretches that hold the stem."""
-    for h in range(asked.begins[stem], asked.ends[stem]):
-        stretch, place = asked.stretches[h], asked.places[h]
-        new = marks.stamps[stretch] != stamp
-        marks.stamps[stretch] = stamp
-        marks.firsts[stretch] = place if new else min(marks.firsts[stretch], place)
-        marks.lasts[stretch] = place if new else max(marks.lasts[stretch], place)
-
-
-@leaf
-def is_near(asked: Asked, stem: int, marks: Marks, stamp: int, width: int) -> bool:
-    """Whether the stem occurs less than ``width`` words from a position of the current end."""
-    for h in range(asked.begins[stem], asked.ends[stem]):
-        stretch, place = asked.stretches[h], asked.places[h]
-        if marks.stamps[stretch] == stamp:
-            return True
-        if marks.stamps[stretch - 1] == stamp and place - marks.lasts[stretch - 1] < width:
-            return True
-        if marks.stamps[stretch + 1] == stamp and marks.firsts[stretch + 1] - place < width:
-            return True
-    return False
-
-
-@leaf
-def mark_often(asked: Asked, n_asked: int, n: int, marks: Marks, stamp: int, width: int) -> int:
-    """Give each stem with over ``n`` / 64 positions a bit, also in ``meets`` of near stems; return the last stamp."""
-    bit = _U1
-    for i in range(n_asked):
-        stem = asked.listed[i]
-        if 64 * (asked.ends[stem] - asked.begins[stem]) > n:
-            stamp += 1
-            mark(asked, stem, marks, stamp)
-            asked.often[stem] = bit
-            for j in range(n_asked):
-                if is_near(asked, asked.listed[j], marks, stamp, width):
-                    asked.meets[asked.listed[j]] |= bit
-            bit <<= _U1
-    return stamp
-
-
-@leaf
-def mark_end(
-    stems: Ids, names: Flags, end: tuple[int, int], asked: Asked, marks: Marks, stamp: int
-) -> tuple[bool, np.uint64, np.uint64]:
-    """Stamp the stretches that hold an infrequent name of the words ``end``; return whether any context holds a name,
-    the bits of the frequent names, and the bits of all stems near them."""
-    some, often, meets = False, _U0, _U0
-    for k in range(end[0], end[1]):
-        stem = stems[k]
-        if names[k] and asked.marked[stem] != stamp and asked.begins[stem] < asked.ends[stem]:
-            asked.marked[stem] = stamp
-            some, often, meets = True, often | asked.often[stem], meets | asked.meets[stem]
-            if asked.often[stem] == _U0:
-                mark(asked, stem, marks, stamp)
-    return some, often, meets
+    return (
+        End(stems[0], stamps[0], np.zeros(5, np.int64)),
+        End(stems[1], stamps[1], np.zeros(5, np.int64)),
+        Stretch(counts, np.zeros(2, np.int64)),
+    )
 
 
 @kernel
 def claims_hold(
-    claims: Claims, stems: Ids, names: Flags, contexts: Passages, stem_of: Ids, n_stems: int, window: int, many: int
+    claims: Claims,
+    three_quarters: bool,
+    stems: Ids,
+    contexts: Passages,
+    stem_of: Ids,
+    n_stems: int,
+    window: int,
+    many: int,
 ) -> Flags:
-    """Whether both ends of each claim occur within ``window`` words of each other in one context.
+    """Whether subject and object of each claim occur in one context, their words no more than ``window`` words apart.
 
-    ``stems`` are the stems of the answers' words, ``names`` marks the words that can be ends, ``stem_of`` holds the
-    stem of every word of the vocabulary.  From ``many`` claims × positions on, frequent stems are processed first.
+    ``stems`` are those of ``claims.words``, ``stem_of`` holds the stem of every word of the vocabulary.  Three quarters
+    of the words of both ends have to occur, or with ``three_quarters`` false one word of the subject.  From ``many``
+    claims × hits on, equal claims of a row are compared once.
     """
-    lows, highs, targets, vague, bounds = claims
-    found = np.zeros(len(targets), np.bool_)
-    width, stamp = window + 1, 0
-    asked, marks, hits = make_room(contexts, n_stems, width)
-    for row in range(len(bounds) - 1):
-        c, end = bounds[row], bounds[row + 1]
-        if c == end:
+    supported = np.zeros(claims.bounds[-1], np.bool_)
+    lookups = make_lookups(contexts, n_stems)
+    subject, target, stretch = make_ends(n_stems)
+    checked = make_checked(claims)
+    for row in range(len(claims.bounds) - 1):
+        begin, end = claims.bounds[row], claims.bounds[row + 1]
+        if begin == end:
             continue
-        n_asked = ask_all(claims, stems, names, row, asked)
-        n = gather(contexts, row, stem_of, width, asked, hits)
-        by_stem(asked, n_asked, hits, n)
-        if (end - c) * n > many:
-            stamp = mark_often(asked, n_asked, n, marks, stamp, width)
-        while c < end:
-            low, high, loose = lows[c], highs[c], vague[c]
-            stamp += 1
-            some, often, meets = mark_end(stems, names, (low, high), asked, marks, stamp)
-            while c < end and lows[c] == low and highs[c] == high and vague[c] == loose:
-                stem = stems[targets[c]]
-                if not some:
-                    found[c] = (low == high or loose) and asked.begins[stem] < asked.ends[stem]
-                elif asked.often[stem] != _U0:
-                    found[c] = asked.often[stem] & meets != _U0
-                else:
-                    found[c] = asked.meets[stem] & often != _U0 or is_near(asked, stem, marks, stamp, width)
-                c += 1
-    return found
+        n_listed = look_up_all(claims, stems, row, lookups)
+        n = gather(contexts, row, stem_of, window, lookups)
+        by_stem(lookups, n_listed, n)
+        heavy = (end - begin) * n > many
+        occurring = 0
+        for c in range(begin, end):
+            if c == begin or is_other(claims, c):
+                occurring = read_end(
+                    stems, claims.subjects[c], claims.subject_ends[c], three_quarters, lookups, subject
+                )
+            alone = claims.vague[c] and occurring == 0
+            needed = 0 if alone else subject.sizes[NEEDED]
+            if occurring < needed:
+                continue
+            if heavy:
+                equal = equal_before(claims, stems, row, c, checked)
+                if equal < c:
+                    supported[c] = supported[equal]
+                    continue
+            if read_end(stems, claims.objects[c], claims.object_ends[c], True, lookups, target) < target.sizes[NEEDED]:
+                continue
+            seeds = subject if needed > 0 and subject.sizes[TOTAL] < target.sizes[TOTAL] else target
+            supported[c] = occur_together(lookups, (n, window, needed), heavy, (subject, target, seeds), stretch)
+    return supported

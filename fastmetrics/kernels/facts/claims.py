@@ -1,4 +1,4 @@
-"""Extraction of claims from answers: subject, verb and object as word positions."""
+"""Claims from clauses: a triple of subject, verb and object each, or each of their words by itself."""
 
 from __future__ import annotations
 
@@ -7,247 +7,112 @@ from typing import NamedTuple
 import numpy as np
 
 from fastmetrics.core.arrays import Bytes, Flags, Ints
-from fastmetrics.kernels.facts import located_words as m
-from fastmetrics.kernels.facts.located_words import Marks
-from fastmetrics.kernels.facts.numbers import is_mark
-from fastmetrics.kernels.jit import inline, kernel, leaf
-from fastmetrics.kernels.text.folding import decode
-
-# Flags of the roles of a word in a sentence.
-STOP, VERB, HEDGE, PERSON, ABBREVIATION, VALUE, ANAPHOR, CAPITAL = (1 << k for k in range(8))
-"""Roles of words.  STOP: stop word; PERSON: first or second person; VALUE: an anchor by itself, without a second end;
-ANAPHOR: refers to the previous subject; CAPITAL: begins a name."""
+from fastmetrics.kernels.facts.clauses import STOP, VALUE, VERB, Clauses, any_name, any_object, is_name
+from fastmetrics.kernels.jit import kernel, leaf
 
 
 class Claims(NamedTuple):
-    """Claims: the word ``targets[i]`` must occur near one of the words ``lows[i]:highs[i]``, the other end.
+    """Claims: an object that must occur near its subject; text i has the claims ``bounds[i]:bounds[i + 1]``, and the
+    arrays have room for more.
 
-    Without another end, or if the other end is ``vague`` and in no context, the word only has to occur.
+    The subject is ``words[subjects[i]:subject_ends[i]]``, the object ``words[objects[i]:object_ends[i]]``; ``words``
+    are word positions.  Without a subject, or if the subject is ``vague`` and in no context, the object only has to
+    occur.  The claim is shown from word ``firsts[i]`` to word ``lasts[i]``.
     """
 
-    lows: Ints
-    highs: Ints
-    targets: Ints
+    words: Ints
+    subjects: Ints
+    subject_ends: Ints
+    objects: Ints
+    object_ends: Ints
+    firsts: Ints
+    lasts: Ints
     vague: Flags
     bounds: Ints
 
 
-@inline
-def is_name(role: int) -> bool:
-    """Whether the word can be part of a subject or object."""
-    return role & (STOP | HEDGE) == 0 or role & PERSON != 0
+@leaf
+def put(claims: Claims, n: int, subject: tuple[int, int], vague: bool, target: tuple[int, int], first: int) -> int:
+    """Write claim ``n``, which is shown from word ``first`` on; return the number of claims."""
+    claims.subjects[n], claims.subject_ends[n] = subject
+    claims.objects[n], claims.object_ends[n] = target
+    claims.firsts[n], claims.lasts[n], claims.vague[n] = first, claims.words[target[1] - 1], vague
+    return n + 1
 
 
 @leaf
-def any_name(roles: Bytes, first: int, last: int) -> bool:
-    """Whether any of the words is a name."""
-    found = False
-    for k in range(first, last):
-        found |= is_name(roles[k])
-    return found
-
-
-@leaf
-def any_object(roles: Bytes, first: int, last: int) -> bool:
-    """Whether any of the words is a name but not a VALUE."""
-    found = False
-    for k in range(first, last):
-        found |= is_name(roles[k]) and not roles[k] & VALUE
-    return found
-
-
-@leaf
-def has(roles: Bytes, first: int, last: int, role: int) -> bool:
-    """Whether any of the words has the role."""
-    found = False
-    for k in range(first, last):
-        found |= roles[k] & role != 0
-    return found
-
-
-@kernel
-def refine(data: Bytes, marks: Marks, is_upper: Flags, roles: Bytes) -> None:
-    """Refine the roles by position: citations and the numbers of list items are stop words."""
-    starts = marks.starts
-    for k in range(len(starts)):
-        byte = np.int64(data[starts[k]])
-        upper = 65 <= byte <= 90 if byte < 128 else is_upper[decode(data, starts[k])[0]]
-        if upper:
-            roles[k] |= CAPITAL
-        elif marks.digit[k] and is_mark(marks, k):
-            roles[k] |= STOP
-
-
-@leaf
-def next_verb(roles: Bytes, k: int, end: int) -> int:
-    """The first verb at or after word ``k``, or ``end`` if there is none."""
-    while k < end and not roles[k] & VERB:
-        k += 1
-    return k
-
-
-@leaf
-def group_end(marks: Marks, roles: Bytes, first: int, end: int) -> int:
-    """The word after a group of verbs, which may be separated by at most two stop words."""
-    last = first + 1
-    while True:
-        following = next_verb(roles, last, end)
-        if following == end or following - last > 2 or marks.before[following] & m.PARTED:
-            return last
-        for k in range(last, following):
-            if roles[k] & (STOP | HEDGE | PERSON) != STOP or marks.before[k] & m.PARTED:
-                return last
-        last = following + 1
-
-
-@leaf
-def put(claims: Claims, n: int, end: Ints, first: int, last: int, roles: Bytes) -> int:
-    """Add a claim for every name from ``first`` to ``last`` with the other end ``end``; return the number of claims."""
-    lows, highs, targets, vague, _ = claims
-    for k in range(first, last):
-        if is_name(roles[k]) and not roles[k] & VALUE:
-            lows[n], highs[n], targets[n], vague[n] = end[0], end[1], k, end[2]
-            n += 1
-    return n
-
-
-@leaf
-def put_verb(claims: Claims, n: int, end: Ints, first: int, last: int, roles: Bytes) -> int:
-    """Add a claim for the last verb in ``first:last`` that is not a stop word, if any; return the number of claims."""
+def spoken(roles: Bytes, first: int, last: int) -> int:
+    """The last verb in ``first:last`` that is not a stop word, or ``last`` if there is none."""
     for k in range(last - 1, first - 1, -1):
         if roles[k] & (VERB | STOP | VALUE) == VERB:
-            return put(claims, n, end, k, k + 1, roles)
-    return n
-
-
-@leaf
-def find_subject(marks: Marks, roles: Bytes, first: int, last: int, begin: int, subject: Ints) -> None:
-    """Write the subject of the last clause in ``first:last``, if the clause names one."""
-    clause = first
-    for k in range(first + 1, last):
-        if marks.before[k] & m.PARTED:
-            clause = k
-    if any_name(roles, clause, last):
-        subject[0], subject[1], subject[2] = clause, last, 1
-        for k in range(clause, last):
-            if is_name(roles[k]) and roles[k] & (CAPITAL | PERSON) == CAPITAL and k != begin:
-                subject[2] = 0
-
-
-@leaf
-def claims_of_sentence(
-    marks: Marks, roles: Bytes, begin: int, stop: int, claims: Claims, n: int, ends: tuple[Ints, Ints]
-) -> int:
-    """Add the claims of one sentence; return the number of claims.
-
-    ``ends`` holds the subject (an anaphor refers to the previous sentence's) and the object, in the form ``put`` takes.
-    """
-    subject, done = ends
-    first, before = next_verb(roles, begin, stop), begin
-    if first == stop:
-        done[0], done[1] = begin, begin
-        return n if has(roles, begin, stop, HEDGE) else put(claims, n, done, begin, stop, roles)
-    if not has(roles, begin, first, ANAPHOR):
-        subject[0], subject[1], subject[2] = begin, begin, 1
-    while first < stop:
-        last = group_end(marks, roles, first, stop)
-        following = next_verb(roles, last, stop)
-        if not has(roles, before, last, HEDGE):
-            find_subject(marks, roles, before, first, begin, subject)
-            bare = not any_name(roles, last, following)
-            if before == begin and (bare or any_object(roles, last, following)):
-                done[0], done[1] = (first, last) if bare else (last, following)
-                if bare and not any_name(roles, first, last):
-                    done[0], done[1] = begin, begin
-                n = put(claims, n, done, begin, first, roles)
-            n = put_verb(claims, n, subject, first, last, roles) if bare else n
-            n = put(claims, n, subject, last, following, roles)
-        before, first = last, following
-    return n
+            return k
+    return last
 
 
 @kernel
-def find_claims(marks: Marks, roles: Bytes, claims: Claims) -> int:
-    """Find the claims of every text by sentence, except in questions; return how many there are."""
-    starts, stops, _, after, _, text_bounds = marks
-    n = claims.bounds[0]
-    subject, done = np.zeros(3, np.int64), np.zeros(3, np.int64)
-    for row in range(len(text_bounds) - 1):
-        begin = text_bounds[row]
-        subject[0] = subject[1] = begin
-        for k in range(begin, text_bounds[row + 1]):
-            gap = after[k]
-            ended = gap & (m.ENDED | m.NEW_LINE)
-            if gap & m.DOTTED and gap & m.KIND != m.DOT:
-                ended |= stops[k] - starts[k] > 1 and not roles[k] & ABBREVIATION
-            if ended:
-                if not gap & m.ASKED:
-                    n = claims_of_sentence(marks, roles, begin, k + 1, claims, n, (subject, done))
-                begin = k + 1
+def make_claims(roles: Bytes, n_rows: int, with_values: bool) -> tuple[Claims, Ints]:
+    """Room for the claims of texts with these words; and how many words of ends come before each word."""
+    n = 0
+    words, ranks = np.empty(len(roles), np.int64), np.zeros(len(roles) + 1, np.int64)
+    for k in range(len(roles)):
+        words[n] = k
+        n += is_name(roles[k]) and (with_values or not roles[k] & VALUE)
+        ranks[k + 1] = n
+    ranges, vague = np.empty((6, len(roles)), np.int64), np.empty(len(roles), np.bool_)
+    bounds = np.zeros(n_rows + 1, np.int64)
+    return Claims(words[:n], ranges[0], ranges[1], ranges[2], ranges[3], ranges[4], ranges[5], vague, bounds), ranks
+
+
+@kernel
+def triples(clauses: Clauses, roles: Bytes) -> Claims:
+    """One claim for each clause with an object that is not only values; ends are made of names that are no values."""
+    claims, ranks = make_claims(roles, len(clauses.bounds) - 1, False)
+    n = 0
+    for row in range(len(clauses.bounds) - 1):
+        for c in range(clauses.bounds[row], clauses.bounds[row + 1]):
+            first, low, high = clauses.firsts[c], clauses.lasts[c], clauses.cuts[c]
+            if not any_name(roles, low, high):
+                low, high = spoken(roles, first, low), low
+            begin, end = ranks[low], ranks[high]
+            if begin == end:
+                continue
+            subject = ranks[clauses.subjects[c]], ranks[clauses.subject_ends[c]]
+            if clauses.named[c] and subject[0] < subject[1]:
+                first = claims.words[subject[0]]
+            elif first == clauses.lasts[c]:
+                first = claims.words[begin]
+            n = put(claims, n, subject, False, (begin, end), first)
         claims.bounds[row + 1] = n
-    return n
+    return claims
 
 
 @kernel
-def endings(data: Bytes, starts: Ints, stops: Ints, suffixes: Ints, stems: Ints) -> Flags:
-    """Write the end of each word's stem to ``stems``, and whether the word ends in "ed" like a past-tense verb.
-
-    ``suffixes`` are the English ones as numbers in base 256, in the order they are tried.
-    """
-    past = np.zeros(len(starts), np.bool_)
-    for word in range(len(starts)):
-        begin, end = starts[word], stops[word]
-        latin = True
-        for k in range(begin, end):
-            latin &= 97 <= data[k] <= 122
-        past[word] = is_past(data, begin, end)
-        stems[word] = stem_latin(data, begin, end, suffixes) if latin else stem_cyrillic(data, begin, end)
-    return past
-
-
-@leaf
-def is_past(data: Bytes, begin: int, end: int) -> bool:
-    """Whether more than four ASCII characters end in "ed"."""
-    if end - begin < 5 or data[end - 2] != 101 or data[end - 1] != 100:
-        return False
-    ascii = True
-    for k in range(begin, end):
-        ascii &= data[k] < 128
-    return ascii
+def single_words(clauses: Clauses, roles: Bytes) -> Claims:
+    """A claim for each word of an object, with its subject, and for each word before the first verb of a sentence, with
+    the object; values are words of the other end only."""
+    claims, ranks = make_claims(roles, len(clauses.bounds) - 1, True)
+    n = 0
+    for row in range(len(clauses.bounds) - 1):
+        for c in range(clauses.bounds[row], clauses.bounds[row + 1]):
+            first, low, high = clauses.firsts[c], clauses.lasts[c], clauses.stops[c]
+            bare = not any_name(roles, low, high)
+            if bare or any_object(roles, low, high):
+                target = (ranks[first], ranks[low]) if bare else (ranks[low], ranks[high])
+                n = put_words(claims, n, target, False, (clauses.leads[c], first), roles, ranks)
+            if bare:
+                low, high = spoken(roles, first, low), low
+            subject = ranks[clauses.subjects[c]], ranks[clauses.subject_ends[c]]
+            n = put_words(claims, n, subject, clauses.vague[c], (low, high), roles, ranks)
+        claims.bounds[row + 1] = n
+    return claims
 
 
 @leaf
-def stem_latin(data: Bytes, begin: int, end: int, suffixes: Ints) -> int:
-    """The end of the stem of a lower-case Latin word: one suffix and a doubled last letter are removed."""
-    if end - begin < 4:
-        return end
-    if not (data[end - 1] == 115 and data[end - 2] == 115):
-        for suffix in suffixes:
-            size = 1 + (suffix > 255) + (suffix > 65535)
-            tail = 0
-            for k in range(max(begin, end - size), end):
-                tail = tail * 256 + np.int64(data[k])
-            if tail == suffix and end - begin - size >= 3:
-                end -= size
-                break
-    return end - 1 if end - begin > 3 and data[end - 1] == data[end - 2] else end
-
-
-@leaf
-def stem_cyrillic(data: Bytes, begin: int, end: int) -> int:
-    """The end of the stem of a Russian word of more than four letters: up to three letters of endings are removed."""
-    if (end - begin) % 2:
-        return end
-    for k in range(begin, end, 2):
-        code = (np.int64(data[k]) & 0x1F) << 6 | (np.int64(data[k + 1]) & 0x3F)
-        if data[k] not in (0xD0, 0xD1) or not (0x430 <= code <= 0x44F or code == 0x451):
-            return end
-    for _ in range(3):
-        code = (np.int64(data[end - 2]) & 0x1F) << 6 | (np.int64(data[end - 1]) & 0x3F)
-        if end - begin <= 8 or not (code == 0x451 or (code >= 0x430 and _ENDING >> (code - 0x430) & 1)):
-            break
-        end -= 2
-    return end
-
-
-_ENDING = sum(1 << (ord(letter) - 0x430) for letter in "аеиоуыэюяйьмхв")
+def put_words(
+    claims: Claims, n: int, other: tuple[int, int], vague: bool, words: tuple[int, int], roles: Bytes, ranks: Ints
+) -> int:
+    """Write a claim for each name in the range ``words`` with the other end ``other``; return the number of claims."""
+    for k in range(words[0], words[1]):
+        if is_name(roles[k]) and not roles[k] & VALUE:
+            n = put(claims, n, other, vague, (ranks[k], ranks[k + 1]), k)
+    return n

@@ -8,11 +8,12 @@ from fastmetrics.core.arrays import Bytes, Ints, Uint64s
 from fastmetrics.kernels.jit import inline, leaf
 from fastmetrics.kernels.text.folding import decode
 
-LATIN, OTHER, UNSPACED = 1, 2, 3
-"""Classes of letters: Latin, other scripts, and scripts without spaces between words."""
+LATIN, CYRILLIC, OTHER, UNSPACED = 1, 2, 3, 4
+"""Classes of letters: Latin, Cyrillic, other scripts, and scripts without spaces between words."""
 
-FOREIGN, ONE_WORD = 1, 2
-"""Bits of a text: most of its letters are not Latin; most belong to scripts without spaces."""
+FOREIGN, ONE_WORD, UNLISTED = 1, 2, 4
+"""Bits of a text: most of its letters are not Latin; most belong to scripts without spaces; most are neither Latin nor
+Cyrillic, the scripts of the built-in word lists."""
 
 LOOK = 32
 """Number of bytes of a text that are examined."""
@@ -49,11 +50,13 @@ def _beyond_ascii(words: Uint64s, place: np.uint64) -> bool:
 @leaf
 def _judge(data: Bytes, start: int, stop: int, classes: Bytes) -> int:
     """The bits of the text ``data[start:stop]``, from the letters that begin in it."""
-    letters, foreign, unspaced, i = 0, 0, 0, start
+    letters, foreign, unspaced, unlisted, i = 0, 0, 0, 0, start
     while i < stop:
         code, i = decode(data, i)
         kind = classes[code]
         letters += kind > 0
         foreign += kind > LATIN
         unspaced += kind == UNSPACED
-    return (2 * foreign > letters) * FOREIGN + (2 * unspaced > letters) * ONE_WORD
+        unlisted += kind > CYRILLIC
+    bits = (2 * foreign > letters) * FOREIGN + (2 * unspaced > letters) * ONE_WORD
+    return bits + (2 * unlisted > letters) * UNLISTED

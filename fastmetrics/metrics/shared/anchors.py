@@ -9,11 +9,14 @@ from typing import Annotated, Any
 
 import numpy as np
 
+from fastmetrics.core.allowed_sources import Source
+from fastmetrics.core.allowed_values import NotAllowedError
 from fastmetrics.core.arrays import Bytes, Flags, Ids, Ints, Text, Tokens
 from fastmetrics.core.batch_sizes import SIZES
 from fastmetrics.core.memo import Memo
 from fastmetrics.declaration.batch import Batch
 from fastmetrics.kernels.facts import claims as claim_kernels
+from fastmetrics.kernels.facts import clauses as clause_kernels
 from fastmetrics.kernels.facts import support
 from fastmetrics.kernels.facts import values as value_kernels
 from fastmetrics.kernels.facts.claim_matches import claims_hold
@@ -21,7 +24,7 @@ from fastmetrics.kernels.facts.claims import Claims
 from fastmetrics.kernels.facts.located_words import Marks
 from fastmetrics.kernels.facts.numbers import Said
 from fastmetrics.kernels.facts.values import Values
-from fastmetrics.metrics.shared.spacy_claims import Pipeline, find_claims
+from fastmetrics.metrics.shared.spacy_claims import Pipeline, parsed_claims
 from fastmetrics.metrics.shared.value_sets import among
 from fastmetrics.text import unicode
 from fastmetrics.text.located_words import ids_of_marks, pick, scan
@@ -30,6 +33,22 @@ from fastmetrics.text.word_roles import Senses
 
 KINDS = ("number", "date", "time", "weekday", "claim")
 """The kinds of anchors."""
+
+TRIPLES, WORDS = "triples", "words"
+"""Claims by rules: one for each clause, or one for each of its words."""
+
+
+@dataclass(frozen=True)
+class _ClaimSource(Source):
+    def take(self, value: Any) -> Any:
+        """The name, or the pipeline."""
+        if isinstance(value, str) and value not in (TRIPLES, WORDS) and value.split(":")[0] != "spacy":
+            raise NotAllowedError
+        return super().take(value)
+
+
+ClaimSource = Annotated[str | Pipeline, _ClaimSource("'triples', 'words', 'spacy', 'spacy:MODEL' or a spaCy pipeline")]
+"""How claims are found: by rules, or by a pipeline that parses the answers."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -98,7 +117,7 @@ class Anchors:
     supported: Flags
 
 
-def anchors(answer: Passage, contexts: Passage, window: int, source: str | Pipeline | None = None) -> Anchors:
+def anchors(answer: Passage, contexts: Passage, window: int, source: ClaimSource = TRIPLES) -> Anchors:
     """The anchors of the answers, compared with the contexts; numbers and dates first, then claims.
 
     ``source`` is the source of the claims: rules, or the pipeline that parses the answers.
@@ -108,26 +127,24 @@ def anchors(answer: Passage, contexts: Passage, window: int, source: str | Pipel
     return answer.memo.of(("anchors", window, named), beside, lambda: _anchors(answer, contexts, window, source))
 
 
-def _anchors(answer: Passage, contexts: Passage, window: int, source: str | Pipeline | None) -> Anchors:
-    senses = answer.senses
+def _anchors(answer: Passage, contexts: Passage, window: int, source: ClaimSource) -> Anchors:
     own, known = _values(answer), _values(contexts)
     strong = own.kinds != value_kernels.WEAK
     held = _held(own, known, contexts.groups)
-    mine = senses.roles[answer.ids]
-    claim_kernels.refine(answer.text.data, answer.marks, unicode.is_upper(), mine)
-    roles = np.where(_inside(own, strong, len(mine)), mine | np.uint8(claim_kernels.VALUE), mine)
-    found = _claims(answer, roles) if source is None else find_claims(answer.text, answer.marks.bounds, roles, source)
-    names = (mine & (claim_kernels.STOP | claim_kernels.HEDGE) == 0) | (mine & claim_kernels.PERSON != 0)
-    stems = senses.stems[answer.ids]
-    reach = min(window, len(contexts.tokens.ids))  # a size that fits a NumPy integer
-    meets = claims_hold(found, stems, names, contexts.words, senses.stems, senses.n_stems, reach, SIZES.compared_claims)
-    rows = np.arange(len(answer.text))
+    claims = _claims(answer, _inside(own, strong, len(answer.ids)), source)
+    senses, words = answer.senses, contexts.words
+    reach = min(window, len(words.ids))  # a size that fits a NumPy integer
+    stems = senses.stems[answer.ids[claims.words]]
+    meets = claims_hold(
+        claims, source != WORDS, stems, words, senses.stems, senses.n_stems, reach, SIZES.compared_claims
+    )
+    rows, n = np.arange(len(answer.text)), len(meets)
     marks = answer.marks
     return Anchors(
-        np.concatenate([np.repeat(rows, np.diff(own.bounds))[strong], np.repeat(rows, np.diff(found.bounds))]),
-        np.concatenate([own.kinds[strong] - 1, np.full(len(found.targets), KINDS.index("claim"), np.uint8)]),
-        np.concatenate([marks.starts[own.first[strong]], marks.starts[found.targets]]),
-        np.concatenate([marks.stops[own.last[strong] - 1], marks.stops[found.targets]]),
+        np.concatenate([np.repeat(rows, np.diff(own.bounds))[strong], np.repeat(rows, np.diff(claims.bounds))]),
+        np.concatenate([own.kinds[strong] - 1, np.full(n, KINDS.index("claim"), np.uint8)]),
+        np.concatenate([marks.starts[own.first[strong]], marks.starts[claims.firsts[:n]]]),
+        np.concatenate([marks.stops[own.last[strong] - 1], marks.stops[claims.lasts[:n]]]),
         np.concatenate([held[strong], meets]),
     )
 
@@ -171,10 +188,12 @@ def _inside(values: Values, strong: Flags, n_words: int) -> Flags:
     return np.cumsum(steps)[:n_words] > 0
 
 
-def _claims(answer: Passage, roles: Bytes) -> Claims:
-    n = len(roles)
-    bounds = np.zeros(len(answer.marks.bounds), np.int64)
-    lows, highs, targets = np.empty((3, n), np.int64)
-    vague = np.empty(n, np.bool_)
-    n = claim_kernels.find_claims(answer.marks, roles, Claims(lows, highs, targets, vague, bounds))
-    return Claims(lows[:n], highs[:n], targets[:n], vague[:n], bounds)
+def _claims(answer: Passage, in_value: Flags, source: ClaimSource) -> Claims:
+    """The claims of the answers; ``in_value`` marks the words of values that are anchors."""
+    roles = answer.senses.roles[answer.ids]
+    clause_kernels.refine(answer.text.data, answer.marks, unicode.is_upper(), roles)
+    roles[in_value] |= clause_kernels.VALUE
+    if source not in (TRIPLES, WORDS):
+        return parsed_claims(answer.text, answer.marks.bounds, roles, source)
+    clauses = clause_kernels.find_clauses(answer.marks, roles)
+    return claim_kernels.triples(clauses, roles) if source == TRIPLES else claim_kernels.single_words(clauses, roles)

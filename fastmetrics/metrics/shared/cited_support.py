@@ -17,7 +17,8 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from fastmetrics.core.allowed_values import Folder, Source
+from fastmetrics.core.allowed_sources import Source
+from fastmetrics.core.allowed_values import Folder
 from fastmetrics.core.arrays import Bytes, Flags, Floats, Ints, Text
 from fastmetrics.errors import OptionError
 from fastmetrics.errors.messages import Argument
@@ -25,12 +26,12 @@ from fastmetrics.kernels.facts.citations import copy_without, find_citations
 from fastmetrics.kernels.vectors.distances import pair_products
 from fastmetrics.text.segmentation import statements
 from fastmetrics.vectors.embedder import Embedder
-from fastmetrics.vectors.embedding_models import Model
+from fastmetrics.vectors.embedding_models import Model, check_name
 
 PATTERN = r"\[([0-9]+)\]"
 """A citation of context n; the first group is n."""
 
-Embeds = Annotated[Any, Source("the name of a model, a function or an Embedder", (Embedder, Model))]
+Embeds = Annotated[Any, Source("the name of a model, a function or an Embedder", (Embedder, Model), check=check_name)]
 """The embedder of texts; None is wordllama."""
 
 Cache = Annotated[str | None, Folder("a folder for vectors", exists=False)]

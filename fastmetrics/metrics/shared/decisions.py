@@ -64,14 +64,15 @@ def _scores(batch: Batch, name: str) -> Floats:
     """The scores of a metric of answer and reference, NaN in a table without references."""
     if "reference" not in batch.columns:
         return np.full(batch.n_rows, np.nan)
-    return batch.remember(("scores", name), lambda: REGISTRY[name].compute(batch, {})[0])
+    metric = REGISTRY[name]
+    return batch.remember(("scores", name), lambda: metric.compute(batch, metric.defaults)[0])
 
 
 def answerable(batch: Batch, options: Options) -> Floats:
     """1 for an answerable question, 0 for an unanswerable one, NaN if unknown.
 
-    The column ``answerable`` decides, or, where that is null, in a table with references, whether the row has a
-    reference that does not itself abstain.
+    The column ``answerable`` decides.  Where it is null, the references of the row decide, and a row without a
+    reference is unknown.  In a table without the column, a row without a reference is unanswerable, as in SQuAD 2.0.
     """
     return batch.remember(("can be answered", tuple(options["phrases"])), lambda: _answerable(batch, options))
 
@@ -90,7 +91,7 @@ def _answerable(batch: Batch, options: Options) -> Floats:
     rows = np.arange(batch.n_rows) if owner is None else owner
     asked = np.flatnonzero(unknown[rows] & text.valid[rows])
     references = Batch({"answer": pa.array(text.take(asked).strings(), pa.large_string())})
-    known[unknown] = 0.0
+    known[rows[asked] if "answerable" in batch.columns else unknown] = 0.0
     known[rows[asked[~_abstained(references, "answer", options)]]] = 1.0
     return known
 

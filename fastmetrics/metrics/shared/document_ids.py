@@ -9,7 +9,8 @@ from typing import Annotated
 
 import pyarrow as pa
 
-from fastmetrics.core.arrays import Ints, decoded
+from fastmetrics.core.arrays import Ints
+from fastmetrics.core.plain_layouts import decoded
 from fastmetrics.declaration.batch import Batch
 from fastmetrics.declaration.representations import Options
 from fastmetrics.errors import ColumnError

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass, field
 from typing import Annotated, Any, TypeVar
 
 import numpy as np
 
-from fastmetrics.core.allowed_values import Choice, Folder
+from fastmetrics.core.allowed_values import Choice, Folder, Whole
 from fastmetrics.core.arrays import Bytes, Flags, Ids, Ints, Text, Tokens
 from fastmetrics.core.memo import Memo
 from fastmetrics.declaration.batch import Batch
+from fastmetrics.declaration.cautions import Caution, english_and_russian_words, english_words, no_word
+from fastmetrics.declaration.representations import Options
 from fastmetrics.kernels.text import writing as kernels
 from fastmetrics.kernels.text.substrings import count_characters
 from fastmetrics.text import segmentation as segments
@@ -22,11 +24,34 @@ from fastmetrics.text.tokenize import Vocabulary
 
 T = TypeVar("T")
 
+Tokenizer = Annotated[str, Choice("words", "ascii_words")]
 Language = Annotated[str, Choice("any", *LANGUAGES)]
 Lexicons = Annotated[str | None, Folder("a folder of word lists")]
 
 BRIEF, LENGTHY = 2, 6
 """Length up to which a word cannot be a keyword, and length above which it can be sophisticated."""
+
+Letters = Annotated[int, Whole(0, 1_000)]
+"""Length above which a word can be sophisticated."""
+
+
+_LISTS = "word lists", "lexicons='folder' reads those of other languages"
+_ENGLISH, _BOTH = english_words(*_LISTS), english_and_russian_words(*_LISTS)
+_ASCII = no_word("tokenizer='words' keeps them")
+
+
+def other_scripts(options: Options) -> Caution | None:
+    """The caution of the built-in word lists, or of a tokeniser that drops words."""
+    if options["tokenizer"] == "ascii_words":
+        return _ASCII
+    if options["lexicons"] is not None:
+        return None
+    return _ENGLISH if options["language"] == "en" else _BOTH
+
+
+def dropped_words(options: Options) -> Caution | None:
+    """The caution of a tokeniser that drops words, for scores that read no word list."""
+    return _ASCII if options["tokenizer"] == "ascii_words" else None
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,7 +65,7 @@ class Writing:
     style: Style
     memo: Memo = field(default_factory=Memo, repr=False)
 
-    def remember(self, key: str, other: Any, make: Callable[[], T]) -> T:
+    def remember(self, key: Hashable, other: Any, make: Callable[[], T]) -> T:
         """The first result of ``make`` for ``key`` and ``other``; ``other`` is kept alive with it."""
         return self.memo.of(key, (other,), make)
 
@@ -68,9 +93,13 @@ class Writing:
 
 
 class Style:
-    """The word lists of one language and folder, and the roles of a vocabulary's words."""
+    """The word lists of one language and folder, and the roles of a vocabulary's words.
 
-    def __init__(self, language: str, folder: str | None) -> None:
+    A word of more than ``letters`` letters can be sophisticated.
+    """
+
+    def __init__(self, language: str, folder: str | None, letters: int) -> None:
+        self._letters = letters
         self._lists = {
             kernels.STOP: _words("stop", language, folder),
             kernels.PRONOUN: _words("pronouns", language, folder),
@@ -85,13 +114,14 @@ class Style:
     def roles(self, vocabulary: Vocabulary) -> Bytes:
         """The bits of ``kernels.writing`` for every word of the vocabulary."""
         first = len(self._roles)
-        ids = {role: vocabulary.ids_of(words) for role, words in self._lists.items()} if first == 0 else {}
+        known = vocabulary.convention.words_of
+        ids = {role: vocabulary.ids_of(known(words)) for role, words in self._lists.items()} if first == 0 else {}
         for phrases in (self.connectors, self.summaries) if first == 0 else ():
             phrases.letters(vocabulary)
         if first < len(vocabulary):
             new = vocabulary.spelled(first)
             size = count_characters(new.data, new.starts, new.stops)
-            bits = np.where(size <= BRIEF, kernels.BRIEF, 0) + np.where(size > LENGTHY, kernels.LENGTHY, 0)
+            bits = np.where(size <= BRIEF, kernels.BRIEF, 0) + np.where(size > self._letters, kernels.LENGTHY, 0)
             self._roles = np.concatenate([self._roles, bits.astype(np.uint8)])
         for role, words in ids.items():
             self._roles[words] |= np.uint8(role)
@@ -104,24 +134,25 @@ def _words(name: str, language: str, folder: str | None) -> tuple[str, ...]:
 
 @dataclass(frozen=True)
 class WritingIn:
-    """Text by sentence, with the word lists of the options ``language`` and ``lexicons``."""
+    """Text by sentence under the option ``tokenizer``, with the word lists of ``language`` and ``lexicons``."""
 
     convention: str = "words"
 
     def of(self, batch: Batch, column: str, options: Mapping[str, Any]) -> Writing:
         """The column's writing."""
-        chosen = options["language"], options["lexicons"]
-        return batch.remember(("writing", column, chosen), lambda: _writing(batch, column, chosen))
+        lists = options["language"], options["lexicons"], options.get("sophisticated_letters", LENGTHY)
+        key = "writing", column, options["tokenizer"], lists
+        return batch.remember(key, lambda: _writing(batch, column, options["tokenizer"], lists))
 
 
 Prose = Annotated[Writing, WritingIn()]
 
 
-def _writing(batch: Batch, column: str, chosen: tuple[str, str | None]) -> Writing:
-    text, vocabulary = batch.text(column), batch.vocabulary("words")
+def _writing(batch: Batch, column: str, tokenizer: str, lists: tuple[str, str | None, int]) -> Writing:
+    text, vocabulary = batch.text(column), batch.vocabulary(tokenizer)
     cut = batch.remember(("sentences", column), lambda: segments.sentences(text))
-    tokens = batch.remember(("sentence tokens", column), lambda: _in_order(vocabulary.tokenize(cut)))
-    style = batch.words.remember(("style", chosen), lambda: Style(*chosen))
+    tokens = batch.remember(("sentence tokens", column, tokenizer), lambda: _in_order(vocabulary.tokenize(cut)))
+    style = batch.words.remember(("style", tokenizer, lists), lambda: Style(*lists))
     return Writing(text, cut, tokens, vocabulary, style)
 
 

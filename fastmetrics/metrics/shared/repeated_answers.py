@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from fastmetrics.core.arrays import Floats, Ints, codes_of
+from fastmetrics.core.arrays import Floats, Ints
+from fastmetrics.core.columns import codes_of
 from fastmetrics.errors import ColumnError
 from fastmetrics.kernels.vectors.distances import pair_products
 from fastmetrics.metrics.shared.repeats import Repeats

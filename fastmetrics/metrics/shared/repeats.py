@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import Annotated
 
 import numpy as np
 
-from fastmetrics.core.arrays import Ints, Uint64s, decoded, text_of_arrow
+from fastmetrics.core.arrays import Ints, Uint64s, text_of_arrow
+from fastmetrics.core.plain_layouts import decoded
 from fastmetrics.declaration.batch import Batch
+from fastmetrics.declaration.cautions import Caution
 from fastmetrics.declaration.kept_rows import KeptRows, heads_of, numbered
 from fastmetrics.declaration.representations import Options
 from fastmetrics.retrieval.ids import ids_of
@@ -24,6 +26,15 @@ class Repeats:
     n_pairs: int
     n_missing: int
     n_undefined: int = 0
+    n_shared: int = field(default=0, compare=False)
+    """Rows that share a model call with another row of their question, so that they are equal by construction."""
+    n_rows: int = field(default=0, compare=False)
+    """Rows of questions that repeat."""
+
+    @property
+    def cautioned(self) -> list[int]:
+        """The number of rows that share a call, and of all rows of questions that repeat."""
+        return [self.n_shared, self.n_rows]
 
     def __float__(self) -> float:
         return self.score
@@ -45,6 +56,40 @@ Keys = Annotated[Uint64s, KeysIn()]
 """Texts or ids, as keys."""
 
 
+@dataclass(frozen=True)
+class CallsIn:
+    """One key for the model call that made each row; 0 for a row without one."""
+
+    kind = "id"
+
+    def of(self, batch: Batch, column: str, options: Options) -> Uint64s:
+        """The first word of the key of the call's id."""
+        keys = KeysIn().of(batch, column, options)[:, 0]
+        return np.where(batch.columns[column].is_valid().to_numpy(zero_copy_only=False), keys, np.uint64(0))
+
+
+Calls = Annotated[Uint64s, CallsIn()]
+
+
+def heads(question: Uint64s, answer_call: Uint64s | None) -> Uint64s:
+    """What the stored list of each row starts with: the key of its question, and that of its call."""
+    calls = np.zeros(len(question), np.uint64) if answer_call is None else answer_call
+    return np.column_stack([question, calls])
+
+
+_SHARED = Caution(
+    "share a model call with another row of their question, so they are equal by construction",
+    "answer with repeats (--repeats K) to make a call for each",
+    rows=None,
+    least=0.0,
+)
+
+
+def shared_calls(options: Options) -> Caution:
+    """The number of rows whose equality means nothing, since one call made them."""
+    return _SHARED
+
+
 def _keys(array: object, column: str) -> Uint64s:
     import pyarrow as pa
 
@@ -61,28 +106,39 @@ def _keys(array: object, column: str) -> Uint64s:
 class Repeated:
     """The rows whose question occurs at least twice: the number of the question, and the stored values of the row.
 
-    ``missing`` rows lack the question or another value.
+    ``missing`` rows lack the question or another value; ``shared`` rows share a call with another row of their
+    question.
     """
 
     questions: Ints
     values: Uint64s
     sizes: Ints
     missing: int
+    shared: int
+
+    def counted(self, value: Repeats) -> Repeats:
+        """A value with the numbers of missing rows, of rows that share a call, and of rows."""
+        missing = value.n_missing + self.missing
+        return replace(value, n_missing=missing, n_shared=self.shared, n_rows=len(self.questions))
 
 
 def repeated(rows: KeptRows) -> Repeated:
-    """The rows of repeated questions, in two passes; 16 bytes per row and the repeated rows are in memory."""
-    keys, missing = [np.zeros((0, 2), np.uint64)], 0
+    """The rows of repeated questions, in two passes; 24 bytes per row and the repeated rows are in memory."""
+    keys, missing = [np.zeros((0, 3), np.uint64)], 0
     for (lists,) in rows():
         missing += lists.null_count
-        keys.append(heads_of(lists, 2)[0])
-    questions = numbered(np.concatenate(keys))
+        keys.append(heads_of(lists, 3)[0])
+    known = np.concatenate(keys)
+    questions = numbered(np.ascontiguousarray(known[:, :2]))
+    called = known[known[:, 2] != 0]
+    sharing = np.bincount(numbered(called)) if len(called) else np.zeros(0, np.int64)
     again = (np.bincount(questions) > 1)[questions]
     values, sizes, done = [np.zeros(0, np.uint64)], [np.zeros(0, np.int64)], 0
     for (lists,) in rows():
-        heads, found, each = heads_of(lists, 2)
-        wanted = again[done : done + len(heads)]
+        _, found, each = heads_of(lists, 3)
+        wanted = again[done : done + len(each)]
         values.append(found[np.repeat(wanted, each)])
         sizes.append(each[wanted])
-        done += len(heads)
-    return Repeated(questions[again], np.concatenate(values), np.concatenate(sizes), missing)
+        done += len(each)
+    shared = int(sharing[sharing > 1].sum())
+    return Repeated(questions[again], np.concatenate(values), np.concatenate(sizes), missing, shared)

@@ -8,15 +8,13 @@ import re
 import threading
 from collections import defaultdict
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
-from typing import Annotated, Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from fastmetrics.core.allowed_values import NotAllowedError, Source
-from fastmetrics.core.arrays import Bytes, Text
+from fastmetrics.core.arrays import Bytes, Ints, Text
 from fastmetrics.errors import MissingExtraError, OptionError
-from fastmetrics.kernels.facts import claims as kernels
+from fastmetrics.kernels.facts import clauses as kernels
 from fastmetrics.kernels.facts.claims import Claims
 from fastmetrics.text.word_roles import word_list
 
@@ -30,19 +28,6 @@ SUBJECTS = frozenset({"nsubj", "nsubjpass", "nsubj:pass", "csubj", "csubjpass", 
 RELATIVE = frozenset({"relcl", "acl:relcl"})
 
 _turn = threading.Lock()  # one thread at a time: some pipeline components are not thread-safe
-
-
-@dataclass(frozen=True)
-class _Parsers(Source):
-    def take(self, value: Any) -> Any:
-        """The name, or the pipeline."""
-        if isinstance(value, str) and value.split(":")[0] != "spacy":
-            raise NotAllowedError
-        return super().take(value)
-
-
-Parser = Annotated[Any, _Parsers("'spacy', 'spacy:MODEL' or a spaCy pipeline")]
-"""The pipeline that finds claims in sentences; None uses rules."""
 
 
 @functools.lru_cache(maxsize=4)
@@ -60,11 +45,11 @@ def load(name: str) -> Pipeline:
     return pipeline
 
 
-def find_claims(text: Text, bounds: Any, roles: Bytes, claims: str | Pipeline) -> Claims:
+def parsed_claims(text: Text, bounds: Ints, roles: Bytes, source: str | Pipeline) -> Claims:
     """The claims of every text in the form that kernels take; its words start at ``bounds``."""
     with _turn:
-        pipeline = load(claims) if isinstance(claims, str) else claims
-    found: list[tuple[int, int, int, bool]] = []
+        pipeline = load(source) if isinstance(source, str) else source
+    triples: list[_Triple] = []
     ends = np.zeros(len(bounds), np.int64)
     for row in range(len(text)):
         string = text.data[text.starts[row] : text.stops[row]].tobytes().decode()
@@ -72,11 +57,14 @@ def find_claims(text: Text, bounds: Any, roles: Bytes, claims: str | Pipeline) -
         if string.strip():
             with _turn:
                 document = pipeline(string)
-            found += _claims(document, words)
-        ends[row + 1] = len(found)
-    table = np.array(found, np.int64).reshape(-1, 4)
-    lows, highs, targets, vague = np.ascontiguousarray(table.T)
-    return Claims(lows, highs, targets, vague != 0, ends)
+            triples += _triples(document, words)
+        ends[row + 1] = len(triples)
+    sides = [side for triple in triples for side in (triple.subject, triple.target)]
+    edges = np.cumsum([0, *map(len, sides)])
+    firsts, lasts = np.array([triple.span for triple in triples], np.int64).reshape(-1, 2).T.copy()
+    flat = np.array([word for side in sides for word in side], np.int64)
+    starts, middles, stops = edges[:-1:2].copy(), edges[1::2].copy(), edges[2::2].copy()
+    return Claims(flat, starts, middles, middles, stops, firsts, lasts, np.zeros(len(triples), np.bool_), ends)
 
 
 class _Words:
@@ -91,45 +79,39 @@ class _Words:
         places = range(token.idx, token.idx + len(token.text))
         return [self.numbers[place] for place in places if place in self.numbers]
 
-    def is_capital(self, word: int) -> bool:
-        """Whether a word is capitalised like a name."""
-        return int(self.roles[word]) & (kernels.CAPITAL | kernels.PERSON) == kernels.CAPITAL
-
     def names(self, tokens: list[Any]) -> list[int]:
         """The words of the tokens that form subjects and objects."""
         words = sorted(word for token in tokens for word in self.of(token))
         return [word for word in words if kernels.is_name(int(self.roles[word]))]
 
+    def anchored(self, tokens: list[Any]) -> list[int]:
+        """Those of the words that are no part of a number or date."""
+        return [word for word in self.names(tokens) if not self.roles[word] & kernels.VALUE]
 
-def _claims(document: Any, words: _Words) -> Iterator[tuple[int, int, int, bool]]:
-    """Start and end of the other side, the target, and whether it may stand alone, for each sentence."""
+
+class _Triple(NamedTuple):
+    """The words of a subject and of an object, and the first and last word to show."""
+
+    subject: list[int]
+    target: list[int]
+    span: tuple[int, int]
+
+
+def _triples(document: Any, words: _Words) -> Iterator[_Triple]:
+    """One triple for each clause with an object that is not only numbers and dates."""
     subject: list[int] = []
     for sentence in document.sents:
         tokens = list(sentence)
         if any("?" in token.text for token in tokens):
             continue
-        opening = words.of(tokens[0])[:1] if tokens else []
-        for place, (who, verb, what) in enumerate(_clauses(tokens)):
-            named = words.names(who)
-            subject = named or subject
-            objects = words.names(what)
-            done = objects or words.names([verb])
-            vague = not any(words.is_capital(k) for k in subject if k not in opening)
-            if place == 0 and (not objects or _has_target(objects, words)):
-                yield from _put(done, False, named, words)
-            yield from _put(subject, vague, done, words)
-
-
-def _has_target(numbers: list[int], words: _Words) -> bool:
-    """Whether any of the words is not an anchor itself."""
-    return any(not words.roles[k] & kernels.VALUE for k in numbers)
-
-
-def _put(end: list[int], vague: bool, targets: list[int], words: _Words) -> Iterator[tuple[int, int, int, bool]]:
-    low, high = (end[0], end[-1] + 1) if end else (0, 0)
-    for word in targets:
-        if not words.roles[word] & kernels.VALUE:
-            yield low, high, word, vague
+        for who, verb, what in _clauses(tokens):
+            named = words.anchored(who)
+            if words.names(who):
+                subject = named
+            target = words.anchored(what if words.names(what) else [verb])
+            if target:
+                shown = [*named, *words.of(verb), *target]
+                yield _Triple(subject, target, (min(shown), max(shown)))
 
 
 def _clauses(tokens: list[Any]) -> Iterator[tuple[list[Any], Any, list[Any]]]:

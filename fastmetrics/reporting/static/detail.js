@@ -45,7 +45,7 @@ function scoreList(row) {
 // What each judge said of the row: its score, why there is none, and its reason.
 function judgeParts(row) {
   return row.j.map(([axis, score, status, reason]) => {
-    const said = status === null || status === "ok" ? null : element("span", { class: "badge poor" }, status);
+    const said = status === null || status === "ok" ? null : element("span", { class: status === "identical" ? "badge" : "badge poor" }, status);
     const head = element("p", { class: "judged" }, element("bdi", {}, axis), " ", element("b", {}, figure(score)), " ", said);
     return element("div", {}, head, reason === null ? null : plain(reason));
   });

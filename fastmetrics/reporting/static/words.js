@@ -41,7 +41,8 @@ function marked(text, other) {
   return made;
 }
 
-// A text with its anchors and citations marked by whether the contexts support them; places count characters.
+// A text with its anchors and citations marked by whether the contexts support them; places count characters.  A claim
+// may contain numbers, citations and other claims: each piece of the text has the mark of the shortest of them.
 function anchored(text, anchors, cites) {
   const made = element("p", { class: "text", dir: "auto" });
   const characters = Array.from(text);
@@ -50,13 +51,12 @@ function anchored(text, anchors, cites) {
     return { start, stop, name, title: `${kind}: ${words[name]}` };
   });
   for (const [start, stop, number, state] of cites) marks.push({ start, stop, name: `cite ${state}`, title: `[${number}] ${words[state]}` });
-  let at = 0;
-  for (const { start, stop, name, title } of marks.sort((a, b) => a.start - b.start)) {
-    if (start < at) continue;
-    made.append(characters.slice(at, start).join(""));
-    made.append(element("mark", { class: name, title }, characters.slice(start, stop).join("")));
-    at = stop;
-  }
-  made.append(characters.slice(at).join(""));
+  marks.sort((a, b) => a.stop - a.start - (b.stop - b.start));
+  const edges = [...new Set([0, characters.length, ...marks.flatMap(({ start, stop }) => [start, stop])])].sort((a, b) => a - b);
+  edges.slice(1).forEach((stop, at) => {
+    const piece = characters.slice(edges[at], stop).join("");
+    const mark = marks.find((one) => one.start <= edges[at] && stop <= one.stop);
+    if (piece) made.append(mark ? element("mark", { class: mark.name, title: mark.title }, piece) : piece);
+  });
   return made;
 }

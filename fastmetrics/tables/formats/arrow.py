@@ -36,6 +36,10 @@ class ArrowReader:
                 return pa.ipc.open_file(stream, options=options), tell
         return pa.ipc.open_stream(stream, options=options), tell
 
+    def states(self, name: str) -> bool:
+        """Whether the type of a column is known: always."""
+        return True
+
     def where(self, row: int) -> str:
         """The row in messages."""
         return f"row {row}"

@@ -1,19 +1,24 @@
-"""CSV and TSV: columns are text unless they are requested as numbers, flags or lists."""
+"""CSV and TSV: columns are text unless they are requested as numbers, flags or lists.
+
+A file that this package wrote records the types of its columns, and its quotes tell null from an empty text.
+"""
 
 from __future__ import annotations
 
 import csv
 import re
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.csv as pacsv
 
 from fastmetrics.core.batch_sizes import SIZES
 from fastmetrics.errors import FileFormatError
 from fastmetrics.tables.chunks import Chunk, Place, Reject, Rows, batch_of, too_long
-from fastmetrics.tables.column_types import Selection
+from fastmetrics.tables.column_types import Selection, recorded_types, states
 from fastmetrics.tables.formats.csv_records import (
     LARGEST,
     LineNumbers,
@@ -25,6 +30,8 @@ from fastmetrics.tables.formats.csv_records import (
 )
 from fastmetrics.tables.input_files import DataFile, reading
 from fastmetrics.tables.output.formula_guard import unguarded
+from fastmetrics.tables.output.recorded import NO_RECORD, Recorded
+from fastmetrics.tables.recorded_values import of_cells
 from fastmetrics.tables.text_columns import parse
 
 _RAGGED = re.compile(r"CSV parse error: .*Expected \d+ columns, got \d+", re.DOTALL)
@@ -33,18 +40,20 @@ _RAGGED = re.compile(r"CSV parse error: .*Expected \d+ columns, got \d+", re.DOT
 class DelimitedReader:
     """One CSV or TSV file with a header; row numbers count the records after it.
 
-    If the text is ``guarded``, the quotes before formulas are removed.
+    ``record`` is what the metadata beside the file say of it.
     """
 
-    def __init__(self, file: DataFile, *, guarded: bool = False) -> None:
+    def __init__(self, file: DataFile, record: Recorded = NO_RECORD) -> None:
         self.file = file
-        self._guarded = guarded
+        self.record = record
         self._delimiter = "\t" if file.format == "tsv" else ","
         self._lines = LineNumbers(file, self._delimiter)
         header = self._header()
         self.rows: int | None = None if header else 0
-        names = unguarded(pa.array(header, pa.string())).to_pylist() if guarded else header
-        self.schema = pa.schema([(name, pa.string()) for name in names])
+        names = unguarded(pa.array(header, pa.string())).to_pylist() if record.guarded else header
+        if record.schema is not None and record.schema.names != names:
+            self.record = replace(record, changed=True)
+        self.schema = self.record.schema or pa.schema([(name, pa.string()) for name in names])
         self._written = dict(zip(names, header, strict=True))
 
     def _header(self) -> list[str]:
@@ -61,6 +70,10 @@ class DelimitedReader:
             except csv.Error as error:
                 raise FileFormatError(f"{self.file.shown}, line 1: {error}") from error
         return names
+
+    def states(self, name: str) -> bool:
+        """Whether the type of a column is known: it is recorded, and not text."""
+        return states(self.record.schema, name)
 
     def where(self, row: int) -> str:
         """The row in messages."""
@@ -144,7 +157,9 @@ class DelimitedReader:
                 pacsv.ConvertOptions(
                     column_types={inside[name]: pa.binary() for name in self.schema.names},
                     include_columns=[inside[name] for name in wanted],
-                    strings_can_be_null=False,
+                    strings_can_be_null=self.record.schema is not None,
+                    quoted_strings_can_be_null=False,
+                    null_values=[""],
                 ),
             )
             for batch in reader:
@@ -164,16 +179,21 @@ class DelimitedReader:
         last = int(rows[-1])
         rejects = [reject for reject in ragged if reject.place.row < last]
         ragged[:] = ragged[len(rejects) :]
-        arrays = []
+        types = recorded_types(self.record.schema, selection.schema)
+        columns: dict[str, pa.Array] = {}
         wrong: dict[int, tuple[str, str]] = {}
         for field in selection.schema:
             text = batch.column(batch.schema.get_field_index(field.name)).view(pa.string())
-            text = unguarded(text) if self._guarded else text
-            parsed, failures = parse(text, field.type, selection.kinds[field.name])
-            arrays.append(parsed)
+            if self.record.null_rows and not self.record.changed:
+                text = pc.if_else(pc.is_in(pa.array(rows), pa.array(self.record.null_rows, pa.int64())), None, text)
+            text = unguarded(text) if self.record.guarded else text
+            if field.name in types:
+                columns[field.name], failures = of_cells(text, types[field.name])
+            else:
+                columns[field.name], failures = parse(text, field.type, selection.kinds[field.name])
             for index, reason in failures.items():
                 wrong.setdefault(index, (field.name, reason))
-        parsed_batch = pa.RecordBatch.from_arrays(arrays, schema=selection.schema)
+        parsed_batch = pa.RecordBatch.from_arrays(list(columns.values()), names=list(columns))
         if wrong:
             for index in sorted(wrong):
                 column, reason = wrong[index]
@@ -189,7 +209,7 @@ class DelimitedReader:
 
 def _cells(batch: pa.RecordBatch, index: int) -> Iterator[str]:
     for column in batch.columns:
-        yield column[index].as_py().decode(errors="replace")
+        yield (column[index].as_py() or b"").decode(errors="replace")
 
 
 def _number(count: int, first: int, skipped: list[int]) -> tuple[Rows, int]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 import numpy as np
@@ -15,7 +15,6 @@ from fastmetrics.core.arrays import well_formed
 from fastmetrics.core.arrow_checks import check_names
 from fastmetrics.core.batch_sizes import SIZES
 from fastmetrics.errors import FileFormatError, InputError
-from fastmetrics.kernels.text.json_depth import deepest
 from fastmetrics.tables.chunks import Chunk, Place, Reject, batch_of, too_long
 from fastmetrics.tables.column_types import (
     Selection,
@@ -24,13 +23,15 @@ from fastmetrics.tables.column_types import (
     WrongValueError,
     coerce,
     describe,
+    recorded_types,
+    states,
     unify,
 )
 from fastmetrics.tables.formats.lines import Block, blocks
 from fastmetrics.tables.input_files import DataFile
-
-DEPTH = 100
-"""Maximum nesting of brackets: parsers recurse, and crash the process at some depth."""
+from fastmetrics.tables.json_nesting import DEPTH, is_deep
+from fastmetrics.tables.output.recorded import NO_RECORD, Recorded
+from fastmetrics.tables.recorded_values import json_type, of_json, of_records
 
 
 class NoGoodLineError(FileFormatError):
@@ -41,19 +42,26 @@ class JsonLinesReader:
     """One file of JSON lines.
 
     Row numbers are line numbers, so blank lines count but give no row.  A column exists if a row of the first 8 MB has
-    it; later columns are found when they are requested by name (``holds``).
+    it; later columns are found when they are requested by name (``holds``).  ``record`` is what the metadata beside the
+    file say of it: a file that this package wrote has the types of its columns there.
     """
 
-    def __init__(self, file: DataFile) -> None:
+    def __init__(self, file: DataFile, record: Recorded = NO_RECORD) -> None:
         self.file = file
+        self.record = record
         first = next((block for block in blocks(file) if block.cut or block.data.strip()), None)
         self.rows: int | None = 0 if first is None else None
-        self.schema: pa.Schema = pa.schema([])
+        self.schema: pa.Schema = record.schema or pa.schema([])
         self.unreadable: FileFormatError | None = None
         try:
-            self.schema = self.schema if first is None else _infer(first, file)
+            if first is not None and record.schema is None:
+                self.schema = _infer(first, file)
         except NoGoodLineError as error:  # its lines are bad rows if there are other files
             self.unreadable = error
+
+    def states(self, name: str) -> bool:
+        """Whether the type of a column is known: it is recorded, and not text."""
+        return states(self.record.schema, name)
 
     def where(self, row: int) -> str:
         """The row in messages."""
@@ -71,6 +79,10 @@ class JsonLinesReader:
 
     def read(self, selection: Selection, number: int, start: int, threads: int) -> Iterator[Chunk]:
         """The lines from ``start`` on."""
+        types = recorded_types(self.record.schema, selection.schema)
+        in_json = pa.schema(
+            [(field.name, json_type(types[field.name])) if field.name in types else field for field in selection.schema]
+        )
         for block in blocks(self.file):
             first, data, offset = block.line, block.data, block.offset
             lines = 1 if block.cut else data.count(b"\n") + (not data.endswith(b"\n"))
@@ -83,11 +95,13 @@ class JsonLinesReader:
             if first < start:
                 data = data.split(b"\n", start - first)[-1]
                 first, lines = start, lines - (start - first)
-            batch = _parse(data, lines, selection.schema, threads)
+            batch = _parse(data, lines, in_json, threads)
             if batch is not None:
+                columns = [_restored(batch.column(name), types.get(name)) for name in in_json.names]
+                batch = pa.RecordBatch.from_arrays(columns, names=in_json.names)
                 yield Chunk(number, np.arange(first, first + lines, dtype=np.int64), batch, (), offset)
             else:
-                yield self._by_line(data, first, offset, number, selection)
+                yield self._by_line(data, first, offset, number, selection, types)
 
     def _cut(self, block: Block, number: int) -> Reject:
         """The error for a truncated line."""
@@ -95,8 +109,17 @@ class JsonLinesReader:
         where = self.where(block.line)
         return Reject(Place(number, block.line), self.file.shown, where, None, too_long(self.file.max_row_bytes), raw)
 
-    def _by_line(self, block: bytes, first: int, offset: int, number: int, selection: Selection) -> Chunk:
+    def _by_line(
+        self,
+        block: bytes,
+        first: int,
+        offset: int,
+        number: int,
+        selection: Selection,
+        types: Mapping[str, pa.DataType],
+    ) -> Chunk:
         rows: list[int] = []
+        lines: list[bytes] = []
         values: dict[str, list[Any]] = {name: [] for name in selection.schema.names}
         rejects = []
         for row, line in enumerate(block.split(b"\n"), first):
@@ -105,20 +128,45 @@ class JsonLinesReader:
             column = None
             try:
                 record = record_of(line)
-                found = []
+                cells = []
                 for column in values:
-                    found.append(_value(record.get(column), column, selection))
+                    value = record.get(column)
+                    cells.append(value if column in types else _value(value, column, selection))
             except WrongValueError as error:
-                raw = line.decode(errors="replace")
-                place = Place(number, row)
-                rejects.append(Reject(place, self.file.shown, self.where(row), column, str(error), raw))
+                rejects.append(self._reject(Place(number, row), column, str(error), line))
                 continue
             rows.append(row)
-            for column, value in zip(values, found, strict=True):
+            lines.append(line)
+            for column, value in zip(values, cells, strict=True):
                 values[column].append(value)
-        arrays = [pa.array(values[field.name], field.type) for field in selection.schema]
-        batch = pa.RecordBatch.from_arrays(arrays, schema=selection.schema)
-        return Chunk(number, np.asarray(rows, dtype=np.int64), batch, tuple(rejects), offset)
+        arrays = []
+        wrong: dict[int, tuple[str, str]] = {}
+        for field in selection.schema:
+            if field.name in types:
+                array, errors = of_records(values[field.name], types[field.name])
+                for at, reason in errors.items():
+                    wrong.setdefault(at, (field.name, reason))
+            else:
+                array = pa.array(values[field.name], field.type)
+            arrays.append(array)
+        batch = pa.RecordBatch.from_arrays(arrays, names=selection.schema.names)
+        numbers = np.asarray(rows, dtype=np.int64)
+        if wrong:
+            rejects += [self._reject(Place(number, rows[at]), *wrong[at], lines[at]) for at in wrong]
+            rejects.sort(key=lambda reject: reject.place)
+            good = np.ones(len(rows), np.bool_)
+            good[list(wrong)] = False
+            batch, numbers = batch.filter(pa.array(good)), numbers[good]
+        return Chunk(number, numbers, batch, tuple(rejects), offset)
+
+    def _reject(self, place: Place, column: str | None, reason: str, line: bytes) -> Reject:
+        raw = line.decode(errors="replace")
+        return Reject(place, self.file.shown, self.where(place.row), column, reason, raw)
+
+
+def _restored(column: pa.Array, type_: pa.DataType | None) -> pa.Array:
+    """A column that Arrow parsed as its recorded type, if there is one."""
+    return column if type_ is None else of_json(column, type_)
 
 
 def _value(value: Any, column: str, selection: Selection) -> Any:
@@ -130,7 +178,7 @@ def _value(value: Any, column: str, selection: Selection) -> Any:
 
 def _parse(block: bytes, lines: int, schema: pa.Schema, threads: int) -> pa.RecordBatch | None:
     """The block parsed by Arrow, or None if Arrow rejects it or if lines and rows do not correspond."""
-    if block.count(b"\n{") + block.startswith(b"{") != lines or _is_deep(block):
+    if block.count(b"\n{") + block.startswith(b"{") != lines or is_deep(block):
         return None
     options = pj.ParseOptions(explicit_schema=schema, unexpected_field_behavior="ignore")
     sizes = [SIZES.json_block_bytes, len(block) + 1] if threads > 1 else [len(block) + 1]
@@ -148,13 +196,9 @@ def _parse(block: bytes, lines: int, schema: pa.Schema, threads: int) -> pa.Reco
     return None
 
 
-def _is_deep(block: bytes) -> bool:
-    return bool(deepest(np.frombuffer(block, np.uint8), DEPTH) >= 0)
-
-
 def record_of(line: bytes) -> dict[str, Any]:
     """The JSON object on a line; raises a ``WrongValueError`` with the reason for anything else."""
-    if _is_deep(line):
+    if is_deep(line):
         raise WrongValueError(f"nested more than {DEPTH} levels deep")
     try:
         record = json.loads(line.decode())
@@ -178,7 +222,7 @@ def _infer(block: Block, file: DataFile) -> pa.Schema:
         raise NoGoodLineError(f"{shown}, line {block.line + 1}: {too_long(file.max_row_bytes)}")
     if data.lstrip()[:1] == b"[":
         raise FileFormatError(f"{shown}, line 1: expected one JSON object a line, got a JSON array")
-    if _is_deep(data):
+    if is_deep(data):
         return _infer_by_line(data, shown)
     try:
         options = pj.ReadOptions(use_threads=False, block_size=len(data) + 1)

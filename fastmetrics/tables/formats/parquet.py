@@ -47,6 +47,10 @@ class ParquetReader:
         options = {"metadata": parquet.metadata, "pre_buffer": True, "read_dictionary": coded}
         return patiently(lambda: pq.ParquetFile(self.file.at_random(), **options))
 
+    def states(self, name: str) -> bool:
+        """Whether the type of a column is known: always."""
+        return True
+
     def where(self, row: int) -> str:
         """The row in messages."""
         return f"row {row}"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Protocol
@@ -20,6 +20,7 @@ import pyarrow.types as pt
 from fastmetrics.errors import OptionError, OutputError
 from fastmetrics.tables.file_formats import FORMATS, by_suffix
 from fastmetrics.tables.output.formula_guard import guarded, holds_text, plain_text
+from fastmetrics.tables.output.text_values import csv_column, json_lines
 from fastmetrics.tables.remote.addresses import as_local, is_url, last_name, shown
 from fastmetrics.tables.remote.stores import cause
 
@@ -33,7 +34,8 @@ CONCLUSION = "fastmetrics.conclusion"
 class Encoder(Protocol):
     """A file being written; ``close`` receives the final metadata, for formats that can store them.
 
-    ``guarded`` is the number of cells and column names with a leading quote so far.
+    ``guarded`` is the number of cells and column names with a leading quote so far; ``null_rows`` are the rows so far
+    that are null in a CSV file of one column of text, where nulls are written like empty texts.
     """
 
     def write(self, part: pa.RecordBatch) -> None: ...
@@ -44,6 +46,9 @@ class Encoder(Protocol):
 
     @property
     def guarded(self) -> int: ...
+
+    @property
+    def null_rows(self) -> Sequence[int]: ...
 
 
 @contextmanager
@@ -69,6 +74,7 @@ class ParquetEncoder:
     """
 
     guarded = 0
+    null_rows: Sequence[int] = ()
 
     def __init__(self, path: Path | pa.BufferOutputStream, schema: pa.Schema) -> None:
         self._path = path
@@ -109,6 +115,7 @@ class ArrowEncoder:
     """Arrow IPC file, one record batch per part."""
 
     guarded = 0
+    null_rows: Sequence[int] = ()
 
     def __init__(self, path: Path, schema: pa.Schema) -> None:
         self._sink = pa.OSFile(str(path), "wb")
@@ -135,6 +142,8 @@ class TextEncoder:
         self._delimiter = {"csv": ",", "tsv": "\t"}.get(format)
         self._guard = guard
         self.guarded = 0
+        self.null_rows: list[int] = []
+        self._rows = 0
         if self._delimiter is not None:
             names = self._guarded(pa.array(schema.names, pa.string())).to_pylist()
             self._csv(pa.table([pa.array([], pa.string())] * len(names), names=names), header=True)
@@ -151,12 +160,15 @@ class TextEncoder:
         options = pacsv.WriteOptions(include_header=header, delimiter=self._delimiter)
         block = pa.BufferOutputStream()
         lone = table.num_columns == 1
-        table = _null_text_as_empty(table) if lone else table
+        if lone and holds_text(table.schema.field(0).type):
+            self.null_rows += (np.flatnonzero(table.column(0).is_null()) + self._rows).tolist()
+            table = _null_text_as_empty(table)
         pacsv.write_csv(table, block, options)
         made = block.getvalue()
         if lone and table.column(0).null_count:  # readers skip blank lines, so a lone null is quoted
             made = _BLANK_LINE.sub(b'""\n', made.to_pybytes())
         self._sink.write(made)
+        self._rows += table.num_rows
 
     def write(self, part: pa.RecordBatch) -> None:
         if not part.num_rows:
@@ -164,7 +176,7 @@ class TextEncoder:
         if self._delimiter is None:
             self._sink.write("".join(json_lines(part)).encode())
         else:
-            columns = [self._guarded(_flat(column)) for column in part.columns]
+            columns = [self._guarded(csv_column(column)) for column in part.columns]
             self._csv(pa.Table.from_arrays(columns, names=part.schema.names), header=False)
 
     def close(self, conclusion: Mapping[str, Any]) -> None:
@@ -188,60 +200,13 @@ def _quietly() -> Iterator[None]:
 
 def _null_text_as_empty(table: pa.Table) -> pa.Table:
     """A text column with empty text for null, so that blank lines within a text are not read as rows."""
-    if not holds_text(table.column(0).type):
-        return table
     text = plain_text(table.column(0))
     return pa.table([text.fill_null(pa.scalar("", text.type))], table.schema.names)
-
-
-def _flat(column: pa.Array) -> pa.Array:
-    """A column for CSV: lists and structs as JSON."""
-    if isinstance(column.type, pa.BaseExtensionType):
-        return pa.array([None if value is None else str(value) for value in column.to_pylist()], pa.string())
-    if not pt.is_nested(column.type):
-        return column
-    return pa.array([None if value is None else _json(value) for value in column.to_pylist()], pa.string())
-
-
-def _json(value: object) -> str:
-    return json.dumps(value, ensure_ascii=False, default=str)
-
-
-def json_lines(batch: pa.RecordBatch) -> list[str]:
-    """Each row as one line of JSON.
-
-    >>> json_lines(pa.record_batch({"id": ["a"], "token_f1": [0.5]}))
-    ['{"id": "a", "token_f1": 0.5}\\n']
-    """
-    pieces: list[object] = []
-    for index, (name, column) in enumerate(zip(batch.schema.names, batch.columns, strict=True)):
-        pieces.append(pa.scalar(f"{', ' if index else '{'}{_json(name)}: ", pa.large_string()))
-        pieces.append(_json_cells(column))
-    pieces.append(pa.scalar("}\n", pa.large_string()))
-    joined: list[str] = pc.binary_join_element_wise(*pieces, pa.scalar("", pa.large_string())).to_pylist()
-    return joined
-
-
-def _json_cells(column: pa.Array) -> pa.Array:
-    if pt.is_floating(column.type):
-        column = pc.if_else(pc.is_finite(column), column, pa.scalar(None, column.type))
-    if pt.is_floating(column.type) or pt.is_integer(column.type) or pt.is_boolean(column.type):
-        return column.cast(pa.large_string()).fill_null("null")
-    return pa.array([_json(value) for value in column.to_pylist()], pa.large_string())
 
 
 def dump(metadata: Mapping[str, Any]) -> str:
     """Metadata as JSON."""
     return json.dumps(metadata, ensure_ascii=False)
-
-
-def described(schema: pa.Schema, guarded: int) -> dict[str, Any]:
-    """The metadata stored beside a file, with its columns, which JSON lines without rows do not show.
-
-    It also contains the number of ``guarded`` cells, if any: the reader removes their quotes.
-    """
-    output = {field.name: str(field.type) for field in schema}
-    return {"output": output, **({"guarded": guarded} if guarded else {})}
 
 
 def undefined_as_null(batch: pa.RecordBatch, kept: set[str]) -> pa.RecordBatch:

@@ -4,20 +4,20 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-import pyarrow as pa
 import pyarrow.parquet as pq
 
 from fastmetrics.errors import FileFormatError, OutputError
 from fastmetrics.errors.messages import Argument
 from fastmetrics.tables.input_files import DataFile, expand, reading
 from fastmetrics.tables.output.encoders import CONCLUSION, KEY, output_format, writing
-from fastmetrics.tables.output.targets import MARK, read_small, sync, target
+from fastmetrics.tables.output.targets import MARK, sync, target
 from fastmetrics.tables.output.work_folder import WorkFolder
 from fastmetrics.tables.remote.addresses import as_local, is_url, last_name, parse, shown
+from fastmetrics.tables.remote.small_files import read_small
 
 
 class Output:
@@ -124,30 +124,6 @@ def find_metadata(path: str | Path, files: Sequence[DataFile] = ()) -> dict[str,
     if KEY.encode() not in held:
         return None
     return _object(held[KEY.encode()], files[0].shown) | _object(held.get(CONCLUSION.encode(), b"{}"), files[0].shown)
-
-
-def metadata_beside(file: DataFile) -> dict[str, Any]:
-    """The metadata beside an output; empty for a file without any, or one that was copied from a stream."""
-    return (None if file.checksum is not None else find_metadata(file.path)) or {}
-
-
-def is_guarded(file: DataFile) -> bool:
-    """Whether the metadata beside a local file say that its text has leading quotes.
-
-    Unreadable metadata count as none here; callers that need the metadata get an error.
-    """
-    try:
-        return not is_url(file.path) and bool(metadata_beside(file).get("guarded"))
-    except FileFormatError:
-        return False
-
-
-def schema_in(metadata: Mapping[str, Any]) -> pa.Schema:
-    """The columns in metadata, numeric ones with their types; empty if unknown."""
-    found = metadata.get("output")
-    types = {"double": pa.float64(), "int64": pa.int64()}
-    columns = found.items() if isinstance(found, dict) else ()
-    return pa.schema([(name, types.get(str(type_), pa.null())) for name, type_ in columns])
 
 
 def _object(data: bytes, where: str) -> dict[str, Any]:

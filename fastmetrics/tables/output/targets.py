@@ -8,7 +8,6 @@ import shutil
 from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path, PurePosixPath
-from typing import Any
 
 from fastmetrics.core.batch_sizes import SIZES
 from fastmetrics.core.threads import ordered
@@ -18,6 +17,7 @@ from fastmetrics.tables.input_files import WORK_SUFFIX, DataFile
 from fastmetrics.tables.output.encoders import writing
 from fastmetrics.tables.remote import files as remote
 from fastmetrics.tables.remote.addresses import Url, as_local, is_url, parse
+from fastmetrics.tables.remote.small_files import local_path
 from fastmetrics.tables.remote.stores import cause, plainly, store
 from fastmetrics.tables.retry import patiently
 
@@ -119,7 +119,7 @@ class RemoteTarget:
         self.path: Path | str = url.shown
         self.suffix = PurePosixPath(url.name).suffix
         digest = hashlib.sha256(url.shown.rstrip("/").encode()).hexdigest()[:16]
-        self.work = (cache_folder() if work is None else Path(os.path.abspath(work))) / f"{digest}{WORK_SUFFIX}"
+        self.work = (cache_folder() if work is None else local_path(work, "work").absolute()) / f"{digest}{WORK_SUFFIX}"
 
     def beside(self, suffix: str) -> Path | str:
         """The address of a file whose name starts with the output's name."""
@@ -259,15 +259,3 @@ def target(path: str | Path, folder: bool, work: str | Path | None = None) -> Lo
         beside = f" is only for outputs in a store; a local output uses {text}.partial"
         raise OptionError(Argument("work", str(work)), beside)
     return LocalTarget(text, folder)
-
-
-def read_small(path: str | Path) -> bytes | None:
-    """The bytes of a small file, or None if there is none."""
-    if not is_url(path):
-        return Path(path).read_bytes() if Path(path).is_file() else None
-    with plainly():
-        place = store(parse(path))
-        if not remote.look(place).is_file:
-            return None
-        found: Any = patiently(lambda: place.system.open_input_file(place.path).read())
-    return bytes(found)

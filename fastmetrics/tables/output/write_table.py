@@ -12,7 +12,8 @@ import pyarrow as pa
 
 from fastmetrics.errors import OptionError, OutputError
 from fastmetrics.errors.messages import Argument
-from fastmetrics.tables.output.encoders import KEY, described, dump, encoder, output_format, undefined_as_null, writing
+from fastmetrics.tables.output.encoders import KEY, dump, encoder, output_format, undefined_as_null, writing
+from fastmetrics.tables.output.recorded import described
 from fastmetrics.tables.output.targets import upload
 from fastmetrics.tables.remote.addresses import Url, as_local, is_url, parse, shown
 from fastmetrics.tables.remote.files import look
@@ -48,12 +49,13 @@ def write_whole(
         made = encoder(temporary, table.schema.with_metadata({KEY: dump(metadata)}), format, compression, guard=guard)
         try:
             for batch in table.to_batches() if isinstance(table, pa.Table) else table:
-                made.write(undefined_as_null(batch, keys).cast(table.schema))
+                made.write(undefined_as_null(batch, keys))
             made.close({})
             if format != "parquet":
-                said = temporary.with_name(f"{temporary.name}.meta")
-                said.write_text(dump({**metadata, **described(table.schema, made.guarded)}) + "\n", encoding="utf-8")
-                _settle(said, final.beside(".meta.json") if isinstance(final, Url) else f"{final}.meta.json")
+                beside = temporary.with_name(f"{temporary.name}.meta")
+                about = {**metadata, **described(table.schema, made, temporary, format)}
+                beside.write_text(dump(about) + "\n", encoding="utf-8")
+                _settle(beside, final.beside(".meta.json") if isinstance(final, Url) else f"{final}.meta.json")
             _settle(temporary, final)
         finally:
             made.discard()

@@ -169,6 +169,16 @@ def shown(path: str | Path) -> str:
     return parse(path).shown if is_url(path) else str(path)
 
 
+def within(folder: str | Path, name: str) -> str:
+    """The path or address of a file in a folder.
+
+    >>> within("s3://bucket/runs?region=eu-west-1", "a.csv"), within("runs", "a.csv")
+    ('s3://bucket/runs/a.csv?region=eu-west-1', 'runs/a.csv')
+    """
+    where = as_local(folder)
+    return str(parse(where).child(name)) if is_url(where) else os.path.join(where, name)
+
+
 def last_name(path: str | Path) -> str:
     """The last segment of a path or address, with its final slash.
 

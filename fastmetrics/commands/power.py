@@ -1,0 +1,66 @@
+"""``fastmetrics power``: plan how many questions a comparison needs."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from fastmetrics.commands.options import Plugins
+
+
+def power(
+    pilot: Annotated[
+        list[str] | None,
+        typer.Argument(help="Score files of a pilot: one system, or the baseline and the other.", metavar="[PILOT...]"),
+    ] = None,
+    *,
+    metrics: Annotated[list[str] | None, typer.Option("--metrics", "-m", help="Only these metrics.")] = None,
+    delta: Annotated[float | None, typer.Option(help="The difference to detect; prints the questions needed.")] = None,
+    n: Annotated[int | None, typer.Option("-n", "--n", help="Questions; prints the difference they detect.")] = None,
+    between: Annotated[
+        float | None, typer.Option(help="Variance between questions of the paired differences, instead of the pilot's.")
+    ] = None,
+    within: Annotated[
+        list[float] | None, typer.Option(help="Variance of one answer within a question; twice for two systems.")
+    ] = None,
+    correlation: Annotated[float, typer.Option(help="Correlation of two systems, for a pilot of one.")] = 0.0,
+    repeats: Annotated[int, typer.Option(help="Answers of each system to each question.")] = 1,
+    power: Annotated[float, typer.Option(help="Probability of detecting the difference.")] = 0.8,
+    confidence: Annotated[float, typer.Option(help="1 minus the level of the two-sided test.")] = 0.95,
+    cluster: Annotated[
+        str | None, typer.Option(help="The pilot's column whose equal values mark dependent rows.")
+    ] = None,
+    baseline: Annotated[str | None, typer.Option(help="The name of the baseline run.")] = None,
+    other: Annotated[str | None, typer.Option(help="The name of the other run.")] = None,
+    on: Annotated[str | None, typer.Option(help="The column that pairs the rows; by default the id.")] = None,
+    system: Annotated[str | None, typer.Option(help="The column of one file that names the systems.")] = None,
+    plugin: Plugins = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")] = False,
+) -> None:
+    """Plan how many questions a comparison needs.
+
+    The variances come from a pilot, or are given.
+    """
+    from fastmetrics.commands.options import load_plugins, split
+    from fastmetrics.results.power import power as planned
+
+    load_plugins(plugin)
+    report = planned(
+        (pilot[0] if system is not None else pilot) if pilot else None,
+        split(metrics) or None,
+        delta=delta,
+        n=n,
+        between=between,
+        within=None if not within else within[0] if len(within) == 1 else within,
+        correlation=correlation,
+        repeats=repeats,
+        power=power,
+        confidence=confidence,
+        cluster=cluster,
+        baseline=baseline,
+        other=other,
+        on=on,
+        system=system,
+    )
+    typer.echo(report.to_json() if as_json else str(report))

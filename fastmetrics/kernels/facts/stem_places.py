@@ -1,0 +1,103 @@
+"""Where the stems that a row looks up occur in its contexts."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from fastmetrics.core.arrays import Ids, Ints
+from fastmetrics.kernels.facts.support import Passages
+from fastmetrics.kernels.jit import inline, kernel, leaf
+
+
+class Lookups(NamedTuple):
+    """The stems that a row looks up, and their occurrences in its contexts, the hits.
+
+    ``rows[s]`` is the last row that used stem s; ``listed`` are this row's stems.  Hit h is an occurrence of stem
+    ``hits[h]`` at position ``places[h]``, counted over all contexts of the row so that words of two contexts are far
+    apart.  The hits of stem s are ``order[begins[s]:ends[s]]``.
+    """
+
+    rows: Ids
+    listed: Ids
+    begins: Ids
+    ends: Ids
+    order: Ids
+    hits: Ids
+    places: Ints
+
+
+@kernel
+def make_lookups(contexts: Passages, n_stems: int) -> Lookups:
+    """Allocate arrays large enough for any row and for the occurrences in its contexts."""
+    most = 0
+    for row in range(len(contexts.groups) - 1):
+        words = 0
+        for text in range(contexts.groups[row], contexts.groups[row + 1]):
+            words += contexts.stops[text] - contexts.starts[text]
+        most = max(most, words)
+    own, hits = np.full((4, n_stems), -1, np.int32), np.empty((2, most), np.int32)
+    return Lookups(own[0], own[1], own[2], own[3], hits[0], hits[1], np.empty(most, np.int64))
+
+
+@leaf
+def look_up(stems: Ids, low: int, high: int, row: int, lookups: Lookups, n: int) -> int:
+    """Add the stems ``low:high`` to those that the row looks up; return their number."""
+    for k in range(low, high):
+        stem = stems[k]
+        if lookups.rows[stem] != row:
+            lookups.rows[stem], lookups.listed[n], lookups.ends[stem] = row, stem, 0
+            n += 1
+    return n
+
+
+@leaf
+def gather(contexts: Passages, row: int, stem_of: Ids, window: int, lookups: Lookups) -> int:
+    """Collect the occurrences of the stems of ``row`` in its contexts; return how many."""
+    n, place = 0, 0
+    for text in range(contexts.groups[row], contexts.groups[row + 1]):
+        start, stop = contexts.starts[text], contexts.stops[text]
+        for k in range(start, stop):
+            stem = stem_of[contexts.ids[k]]
+            if lookups.rows[stem] == row:
+                lookups.hits[n], lookups.places[n] = stem, place + k - start
+                lookups.ends[stem] += 1
+                n += 1
+        place += stop - start + window
+    return n
+
+
+@leaf
+def by_stem(lookups: Lookups, n_listed: int, n: int) -> None:
+    """Sort the collected occurrences by stem."""
+    at = 0
+    for i in range(n_listed):
+        stem = lookups.listed[i]
+        size = lookups.ends[stem]
+        lookups.begins[stem] = lookups.ends[stem] = at
+        at += size
+    for h in range(n):
+        at = lookups.ends[lookups.hits[h]]
+        lookups.order[at] = h
+        lookups.ends[lookups.hits[h]] = at + 1
+
+
+@inline
+def occurrences(lookups: Lookups, stem: int) -> int:
+    """How often the stem occurs in the row's contexts."""
+    return lookups.ends[stem] - lookups.begins[stem]
+
+
+@leaf
+def occurs_between(lookups: Lookups, stem: int, first: int, last: int) -> bool:
+    """Whether the stem occurs at a position from ``first`` to ``last``."""
+    low, high = lookups.begins[stem], lookups.ends[stem]
+    end = high
+    while low < high:
+        middle = (low + high) // 2
+        if lookups.places[lookups.order[middle]] < first:
+            low = middle + 1
+        else:
+            high = middle
+    return low < end and lookups.places[lookups.order[low]] <= last

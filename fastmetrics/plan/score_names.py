@@ -1,0 +1,45 @@
+"""Names of score columns: one name for each metric with its options, however a user spells them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Mapping
+from typing import Any
+
+from fastmetrics.core.allowed_values import Text, option
+from fastmetrics.core.input_columns import is_id
+from fastmetrics.core.judged_names import PREFIX
+from fastmetrics.declaration.metric import Metric
+from fastmetrics.errors import OptionError
+from fastmetrics.errors.messages import shown
+
+OF_RUN = ("no_relevant", "embedder", "cache")
+"""Options that a run may set for all metrics; a spec that sets one keeps it, even with the default value."""
+
+_OWN = re.compile(r"[^\W\d][\w+-]*")
+_LONGEST = 200
+
+
+def canonical_name(metric: Metric, options: Mapping[str, Any], given: Collection[str]) -> str:
+    """The name of a metric with the ``given`` ones of its options; those with their default values are left out.
+
+    So equal names mean equal scores: ``nDCG_cut_10`` is written as ``ndcg@10``.
+    """
+    changed = [name for name in given if name in OF_RUN or options[name] != metric.defaults[name]]
+    cut = f"@{options['k']}" if "k" in changed else ""
+    others = [f"{name}={options[name]!r}" for name in metric.defaults if name in changed and name != "k"]
+    return metric.name + cut + (f"({', '.join(others)})" if others else "")
+
+
+def own_name(metric: Metric, name: Any) -> str:
+    """The user's own name of a score column, from the option ``name`` of a spec.
+
+    Raises ``OptionError`` for a name that a rule, a list of metrics or a file could misread.
+    """
+    text: str = option(metric.name, "name", name, Text(_LONGEST, "a name"))
+    if not _OWN.fullmatch(text) or is_id(text) or text.startswith(PREFIX):
+        raise OptionError(
+            f"{metric.name}: option 'name' expects letters, digits, '_', '-' and '+', beginning with a letter, and not "
+            f"'id' or {PREFIX + '...'!r}; got {shown(text)}"
+        )
+    return text

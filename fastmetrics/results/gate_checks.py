@@ -1,0 +1,146 @@
+"""The checks of one call: the metrics and rows that each rule covers, and whether it is met."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+
+from fastmetrics.core.arrays import Ints
+from fastmetrics.results.gate_metrics import AnyMetric, GateMetrics
+from fastmetrics.results.gate_result import Checked
+from fastmetrics.results.gate_rows import GateRows
+from fastmetrics.results.gate_rules import Rule
+from fastmetrics.results.gate_values import Level, Value
+from fastmetrics.stats.mean_interval import FEWER, LEAST_CLUSTERS, LEAST_ROWS
+
+
+@dataclass(frozen=True)
+class GateSettings:
+    """The settings of all rules of a call."""
+
+    unpaired: str
+    min_n: int | None
+    confidence: float
+    correction: str
+    seed: int
+    threads: int | None
+
+    def least(self, rule: Rule) -> int:
+        """The number of rows with a score that a rule needs: by default as many as its interval does, or a few."""
+        if rule.least is not None or rule.is_count:
+            return rule.least or 0
+        return self.min_n or (LEAST_ROWS if rule.reads_interval else FEWER)
+
+    def least_clusters(self, rule: Rule) -> int:
+        """The number of clusters that a rule needs which reads an interval."""
+        return min(LEAST_CLUSTERS, self.least(rule))
+
+    def counting(self, rule: Rule) -> str | float:
+        """How rows without a score count in a rule."""
+        return self.unpaired if rule.unpaired is None else rule.unpaired
+
+
+@dataclass(frozen=True)
+class _Task:
+    """One rule for one metric over the rows of one segment."""
+
+    rule: Rule
+    metric: AnyMetric
+    segment: str | None
+    rows: Ints
+    why: str | None = None
+    """Why there are no rows to check."""
+
+
+@dataclass
+class GateChecks:
+    """The checks of the rules of one call, and notes on them."""
+
+    rows: GateRows
+    metrics: GateMetrics
+    settings: GateSettings
+    notes: list[str] = field(default_factory=list)
+
+    def of(self, rules: Sequence[Rule]) -> list[Checked]:
+        """The checks of all rules.
+
+        With a correction, each of the m intervals that rules read has the level 1 − (1 − confidence)/m (Bonferroni).
+        """
+        tasks = [task for rule in rules for task in self._tasks(rule)]
+        read = sum(task.rule.reads_interval and task.why is None for task in tasks)
+        confidence = self.settings.confidence
+        corrected = 1 - (1 - confidence) / max(read, 1) if self.settings.correction == "bonferroni" else confidence
+        return [self._checked(task, corrected if task.rule.reads_interval else confidence) for task in tasks]
+
+    def _tasks(self, rule: Rule) -> Iterator[_Task]:
+        """What a rule covers: its metrics, and of each the segments that are large enough."""
+        segments = self.rows.segments(rule)
+        metrics, notes = self.metrics.of(rule)
+        self.notes += notes
+        if rule.where and self.rows.n_rejected:
+            self.notes.append(f"{rule.text}: {self.rows.n_rejected:,} rows that scoring rejected are in no segment")
+        for metric in metrics:
+            considered = [metric.n_considered(rule, one.rows, self.settings.counting(rule)) for one in segments]
+            least = self.settings.least(rule) if rule.several else 0
+            large = [one for one, n in zip(segments, considered, strict=True) if n >= max(least, 1) or not rule.several]
+            small = len(segments) - len(large)
+            if small and large:
+                plural = "s" * (small != 1)
+                self.notes.append(f"{rule.text}: {small:,} segment{plural} of fewer than {least:,} rows skipped")
+            if not large:
+                why = f"no segment has at least {least:,} rows" if segments else "there are no rows"
+                yield _Task(rule, metric, None, self.rows.none, why)
+            for one in large:
+                yield _Task(rule, metric, one.name, one.rows)
+
+    def _checked(self, task: _Task, confidence: float) -> Checked:
+        rule, unpaired = task.rule, self.settings.counting(task.rule)
+        level = Level(confidence, self.settings.seed, self.settings.threads)
+        found = Value.nothing() if task.why is not None else task.metric.read(rule, task.rows, unpaired, level)
+        self.notes += [found.note] if found.note is not None and found.note not in self.notes else []
+        why = task.why or self._why(rule, task.metric.name, found)
+        checked = Checked(
+            rule=rule,
+            metric=task.metric.name,
+            better=task.metric.better,
+            segment=task.segment,
+            value=found.value,
+            n=found.n,
+            met=False,
+            low=found.interval.low,
+            high=found.interval.high,
+            confidence=confidence,
+            interval=found.interval.kind,
+            interval_note=found.interval.note,
+            n_clusters=found.n_clusters,
+            n_worst=found.n_worst,
+            worst=found.worst,
+            n_ignored=found.n_ignored,
+            n_new=found.n_new,
+            why=why,
+        )
+        return replace(checked, met=why is None and rule.met(checked.bound))
+
+    def _why(self, rule: Rule, name: str, found: Value) -> str | None:
+        """Why there is nothing to compare with the limit, if there is not."""
+        least = self.settings.least(rule)
+        clusters = found.n_clusters if rule.reads_interval else None
+        if found.lacks_worst:
+            return (
+                f"{found.n_worst:,} rows have no score, and {name} has no worst score to count for them; add 'with "
+                "unpaired=ignore' to the rule, or the score to count, 'with unpaired=NUMBER'"
+            )
+        if found.n < least:
+            way = (
+                "" if rule.least is not None else f"; a rule over fewer states it, as in 'with n >= {max(found.n, 1)}'"
+            )
+            return f"{found.n:,} row{'s' * (found.n != 1)} with a score, expected at least {least:,}{way}"
+        if clusters is not None and clusters < (least := self.settings.least_clusters(rule)):
+            way = f"a rule over fewer states it, as in 'with n >= {max(clusters, 1)}'"
+            return f"{clusters:,} cluster{'s' * (clusters != 1)}, expected at least {least:,}; {way}"
+        if math.isnan(found.value):
+            return f"undefined over {found.n:,} rows"
+        if rule.reads_interval and math.isnan(found.interval.low):
+            return found.interval.note or "no interval"
+        return None

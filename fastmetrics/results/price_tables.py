@@ -1,0 +1,51 @@
+"""A user's table of prices: a mapping, or a TOML or JSON file of it."""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import tomllib
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, TypeAlias
+
+from fastmetrics.core.prices import Price
+from fastmetrics.errors import FileFormatError, UnknownNameError
+from fastmetrics.tables.remote.addresses import last_name, shown
+from fastmetrics.tables.remote.small_files import read_text
+
+Prices: TypeAlias = "Mapping[str, Any] | str | os.PathLike[str]"
+
+
+def price_of(model: str, prices: Prices) -> Price:
+    """The price of a model from a table ``{model: {"input": …, "output": …}}``, or from a TOML or JSON file of it.
+
+    Raises ``FileFormatError`` for a file that cannot be read or has another structure, ``UnknownNameError`` for a model
+    that is not in it.
+    """
+    where = "prices" if isinstance(prices, Mapping) else shown(prices if isinstance(prices, str) else Path(prices))
+    table = price_table(prices)
+    if model not in table:
+        raise UnknownNameError(f"{where}: ", UnknownNameError.of("model", model, map(str, table)).message)
+    entry = table[model]
+    found = [entry.get(name) if isinstance(entry, Mapping) else None for name in ("input", "output")]
+    if not all(isinstance(one, int | float) and not isinstance(one, bool) and 0 <= one < math.inf for one in found):
+        expected = 'expected {"input": number, "output": number}, the price of a million tokens'
+        raise FileFormatError(f"{where}: the price of {model!r}: {expected}")
+    return Price(float(entry["input"]), float(entry["output"]))
+
+
+def price_table(prices: Prices) -> Mapping[str, Any]:
+    """The table itself, or the contents of its file; raises ``FileFormatError`` for a file that cannot be read."""
+    if isinstance(prices, Mapping):
+        return prices
+    path = prices if isinstance(prices, str) else Path(prices)
+    text, where = read_text(path), shown(path)
+    try:
+        found = json.loads(text) if last_name(path).endswith(".json") else tomllib.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise FileFormatError(f"{where}: not a table of prices: {error}") from error
+    if not isinstance(found, dict):
+        raise FileFormatError(f"{where}: expected a table of prices by model")
+    return found

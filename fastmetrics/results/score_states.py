@@ -1,0 +1,135 @@
+"""Why rows have no score: the run failed there, or the metric is undefined there."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from fastmetrics.core.arrays import Flags, Floats, Ints
+from fastmetrics.core.columns import as_numbers
+from fastmetrics.results.score_runs import ScoreRun
+from fastmetrics.stats.repeats import question_scores
+
+
+@dataclass(frozen=True)
+class ScoreStates:
+    """One metric of one run by row; a row is a question, with several answers if the run repeats it.
+
+    Files store missing and undefined scores as null and count them in their metadata.  If a metric has both, a row
+    without a score is ``doubtful``, and ``most_failed`` of these rows failed.
+    """
+
+    values: Floats
+    """The mean of the row's scores; NaN without a score."""
+    answers: Ints
+    """The number of answers that the run should have: of a question, as many as of any; 0 for a row that it lacks."""
+    scored: Ints
+    """The number of answers with a score."""
+    failed: Ints
+    """The number of answers without a score that failed."""
+    undefined: Flags
+    """Rows without a score where the metric is undefined."""
+    doubtful: Flags
+    """Rows without a score that may have failed."""
+    most_failed: int
+
+    @classmethod
+    def of(cls, run: ScoreRun, metric: str) -> ScoreStates:
+        """The states of a run's own rows."""
+        column = run.read([metric]).column(0)
+        values = as_numbers(column)
+        null = column.is_null().to_numpy()
+        finite = np.isfinite(values)
+        n_null, n_undefined = int(null.sum()), _undefined(run.metadata, metric, len(values), int(null.sum()))
+        certain = null & (n_undefined == 0)
+        undefined = (np.isnan(values) & ~null) | (null & (n_undefined == n_null))
+        doubtful = null & ~certain & ~undefined
+        failed = certain | np.isinf(values)
+        return cls(
+            values=np.where(finite, values, np.nan),
+            answers=np.ones(len(values), np.int64),
+            scored=finite.astype(np.int64),
+            failed=failed.astype(np.int64),
+            undefined=undefined,
+            doubtful=doubtful,
+            most_failed=n_null - n_undefined if doubtful.any() else 0,
+        )
+
+    def by_question(self, questions: Ints) -> ScoreStates:
+        """The states of questions from those of their answers; beside a scored answer, a doubtful one failed."""
+        counts = np.bincount(questions)
+        answers = np.full(len(counts), counts.max(initial=0))
+        scored, failed, doubtful = (
+            np.bincount(questions, states).astype(np.int64) for states in (self.scored, self.failed, self.doubtful)
+        )
+        failed = np.where(scored > 0, failed + doubtful, failed)
+        means = np.full(len(counts), np.nan)
+        means[scored > 0] = question_scores(self.values, questions).means
+        nothing = (scored == 0) & (failed == 0)
+        undefined, unsure = nothing & (doubtful == 0), nothing & (doubtful > 0)
+        return ScoreStates(means, answers, scored, failed, undefined, unsure, self.most_failed)
+
+    def placed(self, rows: Ints) -> ScoreStates:
+        """The states in another order: of the row ``rows[r]`` for each r, or of no row for −1."""
+        there = rows >= 0
+
+        def taken(values: Any, nothing: Any) -> Any:
+            found = np.full(len(rows), nothing, values.dtype)
+            found[there] = values[rows[there]]
+            return found
+
+        return ScoreStates(
+            values=taken(self.values, np.nan),
+            answers=taken(self.answers, 0),
+            scored=taken(self.scored, 0),
+            failed=taken(self.failed, 0),
+            undefined=taken(self.undefined, False),
+            doubtful=taken(self.doubtful, False),
+            most_failed=self.most_failed,
+        )
+
+    @property
+    def has(self) -> Flags:
+        """The rows with a score."""
+        found: Flags = self.scored > 0
+        return found
+
+    def counting(self, score: float) -> Floats:
+        """The means of the rows with a score, their failed answers counted with this ``score``."""
+        return self._mixed(self.failed / np.maximum(self.scored + self.failed, 1), score)
+
+    def counting_beyond(self, other: ScoreStates, score: float) -> Floats:
+        """The means of the rows with a score; answers that only the ``other`` run scores count as this ``score``."""
+        return self._mixed(self.more_unscored(other), score)
+
+    def more_unscored(self, other: ScoreStates) -> Floats:
+        """By how much the share of a row's answers without a score exceeds that of the ``other`` run."""
+        found: Floats = np.maximum(self._share_unscored - other._share_unscored, 0.0)
+        return found
+
+    @property
+    def _share_unscored(self) -> Floats:
+        found: Floats = 1 - self.scored / np.maximum(self.answers, 1)
+        return found
+
+    def _mixed(self, share: Floats, score: float) -> Floats:
+        return np.where(self.has & (share > 0), self.values + share * (score - self.values), self.values)
+
+
+def _undefined(metadata: Mapping[str, Any], metric: str, n_rows: int, n_null: int) -> int:
+    """How many nulls of a score column are undefined by the metadata; 0 if these describe other rows."""
+    told = metadata.get("metrics")
+    counts = told.get(metric) if isinstance(told, Mapping) else None
+    if not isinstance(counts, Mapping) or counts.get("n_rows") != n_rows:
+        return 0
+    parts = [int(counts.get(name, 0)) for name in ("n_missing", "n_undefined", "n_error")]
+    return parts[1] if sum(parts) == n_null else 0
+
+
+def rejected(run: ScoreRun) -> int:
+    """The number of rows of the input that scoring rejected and that have no row in the output."""
+    told = run.metadata.get("n_rejected", 0)
+    return told if isinstance(told, int) else 0

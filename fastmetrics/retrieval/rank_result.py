@@ -1,0 +1,134 @@
+"""The result of evaluating one run: values per query, their means, and counts of what is missing or undefined."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from fastmetrics.core.corpus_counts import METADATA
+from fastmetrics.core.display import Grid, Shown, number
+from fastmetrics.core.missing_queries import MissingQueries
+from fastmetrics.core.version import __version__
+from fastmetrics.retrieval.measures import Measure
+
+
+@dataclass(frozen=True)
+class Settings:
+    """The options of an evaluation that change its numbers."""
+
+    relevance_level: float
+    missing: str
+    no_relevant: str
+    duplicates: str
+    depth: int | None
+
+
+@dataclass(frozen=True)
+class RankResult(Shown):
+    """The result of :func:`rank`.
+
+    ``per_query`` has a row per judged query: a column query_id and one float64 column per measure, with the requested
+    name; NaN = undefined, null = left out because the run lacks the query.  ``mean`` combines the defined queries
+    (num_… measures are summed, gm_… measures use the geometric mean).  ``missing`` are the judged queries that the run
+    lacks, scored by the rule ``settings.missing``, ``unjudged`` the run's queries without a judgement, which are not
+    scored.  ``n_undefined`` counts, per measure, the queries without relevant documents (for accuracy, without a pair
+    of documents), and ``notes`` states how these and the missing queries are scored.  ``n_duplicates`` counts documents
+    listed again for the same query.
+    """
+
+    per_query: pa.Table
+    mean: dict[str, float]
+    missing: list[str]
+    unjudged: list[str]
+    n_undefined: dict[str, int]
+    n_duplicates: int
+    settings: Settings
+    measures: Sequence[Measure]
+
+    @property
+    def missing_queries(self) -> MissingQueries:
+        """The number of missing queries, and the rule for them."""
+        return MissingQueries(len(self.missing), int(self.per_query.num_rows), self.settings.missing)
+
+    @property
+    def n(self) -> int:
+        """Number of queries that are scored: the judged ones, without the missing ones if these are left out."""
+        return int(self.per_query.num_rows) - (len(self.missing) if self.settings.missing == "skip" else 0)
+
+    @property
+    def notes(self) -> list[str]:
+        """How missing queries, and queries for which a measure is not defined, are scored, if there are any."""
+        zero = self.settings.no_relevant == "zero"
+        absent = (
+            "have no relevant document and score 0; no_relevant='undefined' excludes them from the mean, the default "
+            "of score"
+            if zero
+            else "have no relevant document and are excluded from the mean; no_relevant='zero' scores them 0"
+        )
+        pair = "have no retrieved pair of a relevant and another document, and are excluded from the mean"
+        by_count: dict[tuple[int, str], list[str]] = {}
+        for measure in self.measures:
+            count = self.n_undefined[measure.name]
+            reason = pair if measure.family.needs == "pairs" else absent
+            by_count.setdefault((count, reason), []).append(measure.name)
+        undefined = [
+            f"{', '.join(names)}: {count:,} of {self.n:,} queries {reason}"
+            for (count, reason), names in by_count.items()
+            if count
+        ]
+        return [*self.missing_queries.notes, *undefined]
+
+    def grids(self) -> list[Grid]:
+        """The measures over all queries."""
+        return [Grid(("measure", "all queries"), [(name, number(mean)) for name, mean in self.mean.items()])]
+
+    def remarks(self) -> list[str]:
+        """The number of queries, and the treatment of missing queries and of queries without relevant documents."""
+        return [f"{self.n:,} queries", *self.notes]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Everything except the values per query, as plain values for JSON."""
+        return {
+            "n": self.n,
+            "n_judged": self.missing_queries.judged,
+            "n_missing": len(self.missing),
+            "missing": self.settings.missing,
+            "n_unjudged": len(self.unjudged),
+            "n_duplicates": self.n_duplicates,
+            "n_undefined": self.n_undefined,
+            "notes": self.notes,
+            "mean": {name: None if math.isnan(mean) else mean for name, mean in self.mean.items()},
+        }
+
+
+def described(table: pa.Table, measures: Sequence[Measure], missing: MissingQueries, settings: Settings) -> pa.Table:
+    """The values per query with the metadata of a score file: settings, counts of nulls, missing queries."""
+    columns = {one.name: table[one.name] for one in measures}
+    metadata = {
+        "fastmetrics": __version__,
+        "scores": {one.name: _settings(one, settings) for one in measures},
+        "metrics": {name: _counts(column) for name, column in columns.items()},
+        **missing.metadata(),
+    }
+    return table.replace_schema_metadata({METADATA: json.dumps(metadata)})
+
+
+def metadata_of(result: RankResult) -> dict[str, Any]:
+    """The metadata of a file of values per query."""
+    return {**json.loads(result.per_query.schema.metadata[METADATA]), **result.to_dict()}
+
+
+def _settings(measure: Measure, settings: Settings) -> Mapping[str, Any]:
+    own = {"judged_only": True} if measure.judged_only else {}
+    return {"measure": measure.family.names[0], **measure.options, **own, **asdict(settings)}
+
+
+def _counts(column: pa.ChunkedArray) -> dict[str, int]:
+    undefined = int(np.count_nonzero(np.isnan(column.drop_null().to_numpy())))
+    return {"n_rows": len(column), "n_missing": column.null_count, "n_undefined": undefined, "n_error": 0}

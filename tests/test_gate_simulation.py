@@ -1,0 +1,88 @@
+"""How often a gate passes a system that it should not: at the boundary of a rule, and by failing rows."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import fastmetrics as fm
+
+TRIALS = 400
+MARGIN = 0.05
+
+
+def passes(old, new, *rules, **options):
+    """Whether each rule passes."""
+    ids = list(range(len(old)))
+    found = fm.gate({"id": ids, "token_f1": new}, list(rules), baseline={"id": ids, "token_f1": old}, **options)
+    return [one.met for one in found]
+
+
+def drawn(kind, n, rng):
+    """Scores of a baseline and of a system that is worse by exactly the margin in the mean."""
+    old = rng.beta(4, 2, n)
+    if kind == "bounded":
+        return old, old - MARGIN + rng.normal(0, 0.08, n)
+    if kind == "skewed":
+        return old, old - rng.exponential(MARGIN, n)
+    flips = rng.random(n)
+    before = (rng.random(n) < 0.7).astype(float)
+    worse = (before == 1) & (flips < 0.15 / 0.7)
+    better = (before == 0) & (flips < 0.1 / 0.3)
+    return before, np.where(worse, 0.0, np.where(better, 1.0, before))
+
+
+@pytest.mark.parametrize("kind", ["bounded", "skewed", "binary"])
+@pytest.mark.parametrize("n", [20, 100])
+def test_false_passes_at_the_boundary_are_at_most_nominal(kind, n):
+    """In 400 trials: 2.5 %, the upper tail of a 95 % interval; up to 5 % where drops are as skewed as exponential."""
+    rng = np.random.default_rng(n)
+    wrong = sum(passes(*drawn(kind, n, rng), f"token_f1.drop <= {MARGIN}")[0] for _ in range(TRIALS))
+    # rates of 2.5 % and 5 % give more than 20 and 34 once in a thousand times
+    assert wrong <= (34 if kind == "skewed" else 20)
+
+
+def test_too_few_rows_pass_nothing_unless_the_rule_states_it():
+    rng = np.random.default_rng(4)
+    old = rng.beta(4, 2, 10)
+    assert passes(old, old + 0.1 + rng.normal(0, 0.01, 10), "token_f1.drop <= 0.05") == [False]
+    assert passes(old, old + 0.1 + rng.normal(0, 0.01, 10), "token_f1.drop <= 0.05 with n >= 10") == [True]
+
+
+def test_power_is_left():
+    rng = np.random.default_rng(0)
+    found = 0
+    for _ in range(50):
+        old = rng.beta(4, 2, 200)
+        found += passes(old, old + rng.normal(0, 0.08, 200), f"token_f1.drop <= {MARGIN}")[0]
+    assert found == 50
+
+
+def test_failing_the_hard_rows_never_helps():
+    """A system that scores as the old one, but only where that scores well, passes only where failures are ignored."""
+    rng = np.random.default_rng(1)
+    rules = ("token_f1.drop <= 0.05", "token_f1 >= 0.6", "token_f1.low >= 0.6", "token_f1.drop.point <= 0")
+    passed, ignored = np.zeros(len(rules)), np.zeros(len(rules))
+    for _ in range(50):
+        old = rng.beta(1, 1, 80)
+        new = np.where(old > 0.5, np.clip(old + rng.normal(0.02, 0.01, 80), 0, 1), np.nan)
+        scores = [None if np.isnan(one) else float(one) for one in new]
+        passed += passes(old, scores, *rules)
+        ignored += passes(old, scores, *rules, unpaired="ignore")
+    assert passed.sum() == 0
+    assert (ignored == 50).all()
+
+
+def test_correction_keeps_the_chance_of_any_false_pass_low():
+    """Five rules on independent metrics at their boundaries: any passes in at most 2.5 % of the trials if corrected."""
+    rng = np.random.default_rng(2)
+    metrics = ("token_f1", "jaccard", "keyword_recall", "token_precision", "token_recall")
+    rules = [f"{name}.drop <= {MARGIN}" for name in metrics]
+    wrong = {"none": 0, "bonferroni": 0}
+    for _ in range(150):
+        pairs = {name: drawn("bounded", 40, rng) for name in metrics}
+        old, new = ({"id": range(40), **{name: pair[at] for name, pair in pairs.items()}} for at in range(2))
+        for correction in wrong:
+            wrong[correction] += any(one.met for one in fm.gate(new, rules, baseline=old, correction=correction))
+    assert wrong["bonferroni"] <= 11
+    assert wrong["none"] > wrong["bonferroni"]

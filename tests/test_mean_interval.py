@@ -1,0 +1,145 @@
+"""Confidence intervals of means: their kinds, their coverage, and what they do where the data say little."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import stats
+from statsmodels.stats.proportion import proportion_confint
+
+import fastmetrics as fm
+from fastmetrics.stats.mean_interval import INTERVALS, mean_interval
+from fastmetrics.stats.sample import Sample
+
+RNG = np.random.default_rng(3)
+TRIALS = 1500
+"""Of so many a coverage of 0.95 is found between 0.93 and 0.97 with a probability of 0.9995."""
+
+
+def between(bounds):
+    return (bounds.low, bounds.high)
+
+
+@pytest.mark.parametrize(("hits", "n"), [(0, 5), (3, 5), (5, 5), (1, 1), (7, 20), (450, 1000)])
+def test_scores_of_0_and_1_have_the_exact_interval(hits, n):
+    values = np.r_[np.ones(hits), np.zeros(n - hits)]
+    found = mean_interval(Sample.of(RNG.permutation(values)), 0.9)
+    assert found.kind == "exact"
+    assert between(found) == pytest.approx(proportion_confint(hits, n, 0.1, method="beta"), abs=1e-12)
+
+
+def test_t_is_that_of_scipy():
+    values = RNG.exponential(1, 40)
+    found = mean_interval(Sample.of(values), 0.9, "t")
+    assert between(found) == pytest.approx(tuple(stats.ttest_1samp(values, 0).confidence_interval(0.9)), rel=1e-12)
+
+
+def test_default_has_the_tail_of_t_or_a_longer_one():
+    """Hall's transformation, inverted by bisection, on the side of the skewness; Student's t on the other."""
+    values = RNG.exponential(1, 25)
+    found, plain = (mean_interval(Sample.of(values), 0.95, kind) for kind in ("auto", "t"))
+    n, error = 25, np.std(values, ddof=1) / 5
+    shape = stats.skew(values) / np.sqrt(n) / 3
+    flat = (stats.kurtosis(values, fisher=False) * (n + 1) / (n - 1) - 1) / 3
+    a = shape * n / (n - 2) * min(max(flat, 0), 0.85)
+    lowest, highest = -100.0, 0.0
+    for _ in range(200):
+        t = (lowest + highest) / 2
+        below = t + a * t**2 + a**2 * t**3 / 3 + a / 2 < -stats.t.ppf(0.975, n - 1)
+        lowest, highest = (t, highest) if below else (lowest, t)
+    assert found.kind == "skew_t"
+    assert found.low == pytest.approx(plain.low, rel=1e-12)
+    assert found.high == pytest.approx(values.mean() - lowest * error, rel=1e-9)
+    mirrored = mean_interval(Sample.of(-values))
+    assert between(mirrored) == (-found.high, -found.low)
+
+
+def test_paired_scores_of_0_and_1_have_the_adjusted_interval():
+    first, second = (RNG.random((2, 50)) < [[0.5], [0.7]]).astype(float)
+    found = mean_interval(Sample.between(first, second))
+    rises, falls = (second > first).sum(), (second < first).sum()
+    a, b = (rises + 1) / 52, (falls + 1) / 52
+    reach = stats.t.ppf(0.975, 49) * math.sqrt((a + b - (a - b) ** 2) / 52)
+    assert found.kind == "adjusted"
+    assert between(found) == pytest.approx((a - b - reach, a - b + reach), rel=1e-12)
+
+
+@pytest.mark.parametrize("kind", INTERVALS)
+@pytest.mark.parametrize("clusters", [None, np.arange(12) // 2])
+def test_equal_values_have_no_point_as_interval(kind, clusters):
+    values = np.full(12, 0.7)
+    found = mean_interval(Sample.of(values, clusters, (0.0, 1.0)), kind=kind)
+    unseen = 1 - 0.025 ** (1 / (12 if clusters is None else 6))
+    assert found.kind == "worst_case"
+    assert between(found) == pytest.approx((0.7 - 0.7 * unseen, 0.7 + 0.3 * unseen))
+    assert "all values agree" in found.note
+    unbounded = mean_interval(Sample.of(values, clusters), kind=kind)
+    assert math.isnan(unbounded.low)
+    assert "bounds of the metric are not declared" in unbounded.note
+
+
+def test_shift_that_is_constant_but_for_rounding_agrees():
+    first = RNG.random(50).round(3)
+    sample = Sample.between(first, first + 0.02, bounds=(0.0, 1.0))
+    assert len(np.unique(sample.values)) > 1
+    assert sample.agree
+    assert mean_interval(sample).kind == "worst_case"
+
+
+@pytest.mark.parametrize(("n", "note"), [(1, "no interval"), (4, "unreliable"), (19, "approximate"), (20, None)])
+def test_few_rows_have_a_note(n, note):
+    found = mean_interval(Sample.of(RNG.random(n)))
+    assert found.note is None if note is None else found.note.startswith(note)
+    clustered = mean_interval(Sample.of(RNG.random(3 * n), np.repeat(np.arange(n), 3)))
+    assert (clustered.note is None) == (n >= 12)
+
+
+@given(st.lists(st.sampled_from([0.0, 0.25, 0.3, 1.0, 7e5, -2.0, 1 / 3]), min_size=2, max_size=40), st.randoms())
+def test_row_order_and_scale_do_not_matter(values, chance):
+    """Also where squares would vanish or overflow."""
+    clusters = [chance.randrange(4) for _ in values]
+    order = list(range(len(values)))
+    chance.shuffle(order)
+    for kind in ("auto", "t"):
+        for groups in (None, clusters):
+            rows = [np.array(values), None if groups is None else np.array(groups)]
+            one = mean_interval(Sample.of(*rows), kind=kind)
+            turned = mean_interval(Sample.of(*(None if some is None else some[order] for some in rows)), kind=kind)
+            assert repr(one) == repr(turned)
+            if one.kind in ("t", "skew_t") and not {*values} <= {0.0, 1.0}:
+                for power in (-540, 510):
+                    scaled = mean_interval(Sample.of(np.ldexp(rows[0], power), rows[1]), kind=kind)
+                    assert between(scaled) == (math.ldexp(one.low, power), math.ldexp(one.high, power))
+
+
+@pytest.mark.parametrize("n", [20, 60])
+@pytest.mark.parametrize(
+    ("draw", "mean"),
+    [
+        (lambda n: RNG.normal(0, 1, n), 0.0),
+        (lambda n: RNG.exponential(1, n), 1.0),
+        (lambda n: RNG.beta(0.5, 0.5, n), 0.5),
+        (lambda n: RNG.beta(0.5, 3, n), 0.5 / 3.5),
+    ],
+    ids=["normal", "exponential", "U-shaped", "skewed and bounded"],
+)
+def test_coverage_is_nominal(draw, mean, n):
+    found = [mean_interval(Sample.of(draw(n))) for _ in range(TRIALS)]
+    assert all(one.note is None for one in found)
+    assert np.mean([one.low <= mean <= one.high for one in found]) == pytest.approx(0.953, abs=0.02)
+
+
+def test_outputs_name_the_kind():
+    scores = {"id": range(8), "token_f1": RNG.random(8), "exact_match": [1.0] * 8}
+    summary = fm.summarize_by(scores)
+    assert [(one.interval, one.interval_note is None) for one in summary] == [("skew_t", False), ("exact", False)]
+    assert "95 % intervals: t widened for skewness (token_f1), exact for scores of 0 and 1 (exact_match)" in str(
+        summary
+    )
+    assert "† approximate: fewer than 20 rows (token_f1)" in str(summary)
+    for kind in INTERVALS[1:]:
+        assert fm.summarize_by(scores, metrics="token_f1", interval=kind)[0].interval == kind

@@ -1,0 +1,109 @@
+"""Scores of different types and sizes: ties in the narrower type, tiny and huge numbers, constant shifts."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from scipy import stats
+
+import fastmetrics as fm
+from fastmetrics.stats.bootstrap_intervals import bootstrap_interval
+from fastmetrics.stats.sample import Sample
+
+RNG = np.random.default_rng(8)
+
+
+@pytest.mark.parametrize("narrow", [np.float16, np.float32])
+def test_equal_scores_of_a_narrower_type_are_ties(narrow):
+    values = RNG.random(50).astype(narrow)
+    exact = np.round(values.astype(np.float64), 2)
+    runs = {"a": {"id": range(50), "m": exact.astype(narrow)}, "b": {"id": range(50), "m": exact}}
+    for both in (runs, dict(reversed(runs.items()))):
+        found = fm.compare(both, tests="t,fisher,wilcoxon")
+        assert [(one.delta, one.ties, one.p) for one in found] == [(0.0, 50, 1.0)] * 3
+
+
+def test_equal_ratings_of_a_narrower_type_agree():
+    exact = np.array([0.7, 0.1, 0.3, 0.7, 0.2])
+    narrow = exact.astype(np.float32)
+    assert fm.cohen_kappa(narrow, exact) == fm.cohen_kappa(exact, narrow) == 1.0
+    for level in ("nominal", "ordinal", "interval", "ratio"):
+        assert fm.krippendorff_alpha({"a": narrow, "b": exact}, level) == 1.0
+    assert fm.validate({"m": narrow}, {"label": exact})["m"].agreement.pairs[0].kappa == 1.0
+
+
+@pytest.mark.parametrize("scale", [1e-165, 1e155])
+def test_differences_of_any_size_have_the_same_figures(scale):
+    values = np.array([1.0, 3.0, -2.0, 5.0, 4.0, 0.5, 2.5, 1.5, -1.0, 3.5])
+    plain, scaled = (
+        fm.compare(
+            {"a": {"id": range(10), "m": np.zeros(10)}, "b": {"id": range(10), "m": values * size}},
+            tests="t,fisher",
+            interval="t",
+        )
+        for size in (1.0, scale)
+    )
+    for one, other in zip(plain, scaled, strict=True):
+        assert (other.p, other.d_z) == pytest.approx((one.p, one.d_z), rel=1e-9)
+        bounds = (other.low / scale, other.high / scale, other.detectable / scale)
+        assert bounds == pytest.approx((one.low, one.high, one.detectable), rel=1e-9)
+
+
+def test_constant_shift_has_no_t_test():
+    """0.2 − 0.1 and 0.4 − 0.3 differ by their rounding only."""
+    first = np.array([0.1, 0.2, 0.3])
+    for shift in (0.1, 0.0):
+        found = fm.compare(
+            {"a": {"id": range(3), "token_f1": first}, "b": {"id": range(3), "token_f1": first + shift}}, tests="t"
+        )[0]
+        assert math.isnan(found.d_z)
+        assert math.isnan(found.detectable)
+        assert found.interval == "worst_case"
+        assert found.low < found.delta < found.high
+        assert math.isnan(found.p) if shift else found.p == 1.0
+
+
+def test_bca_does_not_depend_on_the_scale_of_ties():
+    """Resampled means that equal the mean count half, whatever rounding does to them."""
+    values = np.array([0.0, 0.1, 0.1, 0.2, 0.2, 0.2, 0.3, 0.3, 0.4, -0.1])
+    plain = bootstrap_interval(Sample.of(values), "bca", 0.95, 4000, 1, 1)
+    for scale in (3.0, 0.7, 1e-3, 1e7):
+        scaled = bootstrap_interval(Sample.of(values * scale), "bca", 0.95, 4000, 1, 1)
+        assert tuple(np.array(scaled) / scale) == pytest.approx(plain, rel=1e-9)
+    theirs = stats.bootstrap((values,), np.mean, n_resamples=20_000, rng=np.random.default_rng(0)).confidence_interval
+    assert plain == pytest.approx((theirs.low, theirs.high), abs=0.02)
+
+
+@pytest.mark.parametrize("interval", ["auto", "t", "percentile", "bca", "studentised"])
+def test_summaries_do_not_depend_on_the_order_of_rows(interval):
+    table = pa.table({"m": RNG.exponential(1, 60), "session": RNG.integers(0, 9, 60), "language": ["en", "ru"] * 30})
+    turned = table.take(RNG.permutation(60))
+    for cluster in (None, "session"):
+        how = {"metrics": "m", "cluster": cluster, "interval": interval}
+        one, other = (fm.summarize_by(some, "language", **how) for some in (table, turned))
+        assert [repr(row) for row in one] == [repr(row) for row in other]
+
+
+def test_null_and_the_text_null_are_two_segments():
+    values = {"id": [1, 2, 3, 4], "m": [0.1, 0.2, 0.3, 0.4], "language": [None, "null", "null", "en"]}
+    found = fm.summarize_by(values, "language", metrics="m")
+    assert [(one.segment, one.n) for one in found[1:]] == [
+        ("language=en", 1),
+        ('language="null"', 2),
+        ("language=null", 1),
+    ]
+
+
+@pytest.mark.parametrize("kind", [pa.null(), pa.string(), pa.float64(), pa.int64()])
+def test_column_of_nulls_clusters_nothing(kind):
+    table = pa.table({"id": range(9), "m": RNG.random(9), "s": pa.array([None] * 9, kind)})
+    named = table.set_column(2, "s", pa.array([None] * 9, pa.string()))
+    alone = fm.summarize_by(table, metrics="m")[0]
+    clustered = fm.summarize_by(table, metrics="m", cluster="s")[0]
+    assert (clustered.n_clusters, clustered.low) == (9, pytest.approx(alone.low))
+    for runs in ([table, named], [named, table]):
+        assert fm.compare(runs, metrics="m", cluster="s")[0].n_clusters == 9
+        assert {one.segment for one in fm.compare(runs, metrics="m", by="s")} == {None, "s=null"}
