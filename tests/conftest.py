@@ -8,6 +8,9 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, settings
 
+from fastmetrics.declaration.metric import REGISTRY
+from fastmetrics.declaration.plugin_files import LOADED
+from fastmetrics.declaration.plugins import forget
 from tests.loopback import Server, s3_server
 from tests.optional_parts import ALLOWED, DATA, NEEDS
 
@@ -31,6 +34,25 @@ settings.load_profile(os.environ.get("FASTMETRICS_HYPOTHESIS", "fastmetrics"))
 def pytest_addoption(parser: pytest.Parser) -> None:
     """The option of a machine on which everything that tests can need is installed."""
     parser.addoption("--complete", action="store_true", help="fail where a test is skipped for want of a package")
+
+
+class OwnMetrics:
+    """Metrics that a test or a docstring's example declares are gone when it ends."""
+
+    @pytest.fixture(autouse=True)
+    def forget_own_metrics(self) -> Iterator[None]:
+        before = set(REGISTRY)
+        yield
+        for metric in [metric for name, metric in REGISTRY.items() if name not in before]:
+            # those of the package itself are declared once, whichever test imports them
+            if not metric.function.__module__.startswith("fastmetrics."):
+                forget(metric)
+                LOADED.pop(metric.function.__module__, None)
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Fixtures for all items: those of a conftest.py serve its own folder, and examples in docstrings lie elsewhere."""
+    config.pluginmanager.register(OwnMetrics())
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

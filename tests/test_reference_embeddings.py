@@ -10,9 +10,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import fastmetrics as fm
-from fastmetrics.declaration.plugins import forget
 from fastmetrics.errors import ColumnError, FileFormatError
-from fastmetrics.metrics import REGISTRY
 from tests.program import jsonl
 
 ANSWERS = [[1.0, 0.0], [0.0, 2.0], [1.0, 1.0]]
@@ -102,7 +100,4 @@ def test_a_metric_of_ones_own_reads_the_list_of_a_row():
         return float(len(reference_embedding))
 
     table = {"answer_embedding": ANSWERS, "reference_embedding": [*REFERENCES[:2], [[1.0, 1.0]]]}
-    try:
-        assert fm.score(table, ["n_reference_embeddings"])[0].to_pylist() == [2.0, 2.0, 1.0]
-    finally:
-        forget(REGISTRY["n_reference_embeddings"])
+    assert fm.score(table, ["n_reference_embeddings"])[0].to_pylist() == [2.0, 2.0, 1.0]

@@ -12,7 +12,6 @@ import pyarrow.parquet as pq
 import pytest
 
 import fastmetrics as fm
-from fastmetrics.declaration.metric import REGISTRY, SPELLINGS
 from fastmetrics.errors import ColumnError, InputError, OptionError, UnknownNameError
 from tests.many_rows import METRICS, bits, rows
 from tests.program import ENVIRONMENT
@@ -136,16 +135,10 @@ def test_score_accepts_spark_dataframes(frame, table):
 
 
 def test_custom_metrics_are_sent_to_workers(frame, table, tmp_path):
-    declared = dict(REGISTRY), dict(SPELLINGS)
     (tmp_path / "mine.py").write_text(OWN)
-    try:
-        fm.load_plugin(tmp_path / "mine.py")
-        (tmp_path / "mine.py").unlink()
-        assert bits(fm.score(frame, ["own_overlap"]).toArrow()) == bits(fm.score(table, ["own_overlap"]))
-    finally:
-        for registry, before in zip((REGISTRY, SPELLINGS), declared, strict=True):
-            registry.clear()
-            registry.update(before)
+    fm.load_plugin(tmp_path / "mine.py")
+    (tmp_path / "mine.py").unlink()
+    assert bits(fm.score(frame, ["own_overlap"]).toArrow()) == bits(fm.score(table, ["own_overlap"]))
 
 
 def test_workers_use_one_thread(frame):

@@ -14,7 +14,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import fastmetrics as fm
-from fastmetrics.declaration.plugins import forget
 from fastmetrics.errors import UnknownNameError
 from fastmetrics.metrics import REGISTRY
 from tests.program import jsonl, program
@@ -116,9 +115,6 @@ def test_a_metric_of_ones_own_may_declare_the_sum() -> None:
     def shouts(answer: str) -> float:
         return float(answer.count("!"))
 
-    try:
-        figures = fm.summarize(fm.score({"answer": ["a!", "b!!", None]}, ["shouts"])).figures
-    finally:
-        forget(REGISTRY["shouts"])
+    figures = fm.summarize(fm.score({"answer": ["a!", "b!!", None]}, ["shouts"])).figures
     assert (figures["shouts.sum"], figures["shouts in all"]) == (3.0, 3.0)
     assert figures["shouts.p90"] == pytest.approx(1.9)
