@@ -133,7 +133,7 @@ def test_the_bot_on_the_page_of_judges_answers(capsys: pytest.CaptureFixture) ->
 
 
 def test_the_metric_that_the_design_adds_works() -> None:
-    exec(blocks("docs/design.md", "python")[0], dict(vars(lexical)))
+    exec(blocks("docs/design.md", "python")[0], {**vars(lexical), "__name__": "overlaps"})
     scores = fm.overlap_coefficient(["in Paris", "", None], ["Paris", "Rome", "Oslo"])
     np.testing.assert_array_equal(scores, [1.0, 0.0, np.nan])
 
