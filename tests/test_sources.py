@@ -1,6 +1,8 @@
 """The sources' formulas, written once more from their text alone, against the metrics that carry their names.
 
-Nothing here is imported from ``tests/reference``: a definition misread there would be misread twice.
+Here are S0, S1 and the retrieval of S2; ``test_sources_claims`` has S3, ``test_sources_writing`` S4, and
+``test_sources_tiers`` the generation, the judges and the latencies of S0 and S2.  Nothing is imported from
+``tests/reference``: a definition misread there would be misread twice.
 """
 
 from __future__ import annotations
@@ -12,11 +14,13 @@ import unicodedata
 from collections import Counter
 
 import numpy as np
+import pyarrow.parquet as pq
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 import fastmetrics as fm
+from tests.program import jsonl, program
 
 WORDS = st.sampled_from(
     [
@@ -119,70 +123,94 @@ def test_retrieval_tier(ranks):
     assert scores["reciprocal_rank"] == pytest.approx(1 / min(ranks) if ranks else 0.0)
 
 
-def test_worked_example_of_the_verdict():
-    """One triple (supported), 2023 and $900 (not): two of three anchors, so the verdict is FAIL."""
-    row = {
-        "question": ["When was the Widget released and what did it cost?"],
-        "answer": ["Acme released the Widget phone in 2023 for $900."],
-        "contexts": [["Acme announced the Widget phone on 5 January 2024. It costs $1,000."]],
-    }
-    assert fm.score(row, "hallucination")[0].to_pylist() == [pytest.approx(2 / 3)]
-    assert fm.verdicts(row["question"], row["answer"], row["contexts"])["verdict"].to_pylist() == ["FAIL"]
-
-
-PROSE = st.lists(
-    st.sampled_from(
-        [
-            "Machines learn.",
-            "However, data is scarce.",
-            "Therefore we wait.",
-            "\n\n",
-            "In conclusion, sophisticated algorithms win.",
-        ]
-    ),
-    min_size=1,
-    max_size=8,
-).map(" ".join)
-
-
-def words_of(text):
-    return re.findall(r"\w+", text.lower())
-
-
-@given(st.lists(st.tuples(TEXTS, PROSE), min_size=1, max_size=4), st.sampled_from([1.0, 2.5, 4.0]))
-def test_length_of_the_writing_document_with_any_ratio(rows, ratio):
-    questions, answers = columns(rows)
-    expected = []
-    for question, answer in rows:
-        written, optimal = len(words_of(answer)), len(words_of(question)) * ratio
-        expected.append(max(0.0, 1 - abs(math.log(written / optimal))) if written and optimal else math.nan)
-    scores = fm.score({"question": questions, "answer": answers}, f"length_score(length_ratio={ratio})")[0].to_numpy()
-    known = ~np.isnan(expected)
-    assert scores[known] == pytest.approx(np.array(expected)[known])
-
-
-@given(st.lists(PROSE, min_size=1, max_size=4), st.sampled_from([5, 10, 100]), st.sampled_from([4, 6, 9]))
-def test_structure_and_vocabulary_of_the_writing_document(answers, size, letters):
-    table = {"answer": answers, "question": ["What is learning?"] * len(answers)}
-    for place, answer in enumerate(answers):
-        words = words_of(answer)
-        if not words:
-            continue
-        paragraphs = [part for part in re.split(r"\n\s*\n", answer) if part.strip()]
-        expected = min(len(paragraphs) / math.ceil(len(words) / size), 1.0)
-        score = fm.score(table, f"paragraph_score(paragraph_words={size})")[0][place].as_py()
-        assert score == pytest.approx(expected)
-        counts = Counter(words)
-        diversity = fm.score(table, "diversity_score")[0][place].as_py()
-        assert diversity == pytest.approx(len(counts) / len(words))
-        repetition = fm.score(table, "repetition_score")[0][place].as_py()
-        assert repetition == pytest.approx(1 - sum(n > 3 for n in counts.values()) / len(words))
-        sophisticated = fm.score(table, f"sophistication_score(sophisticated_letters={letters})")[0][place].as_py()
-        assert sophisticated <= sum(len(word) > letters for word in words) / len(words) + 1e-12
-
-
 def test_punctuation_of_the_sources_is_unicode_for_the_grounding_document():
     assert without_punctuation("«да», нет…") == ["да", "нет"]
     assert set(string.punctuation) - {c for c in string.punctuation if unicodedata.category(c).startswith("P")} == set(
         "$+<=>^`|~"
     )
+
+
+SUPPORTING = ("Paris is in France", "Ada wrote the first program", "The tower has three floors")
+CONTEXTS = ("France has Paris", "A program by Ada", "Three floors")
+ANGLES = {text: angle for angle, pair in enumerate(zip(SUPPORTING, CONTEXTS, strict=True)) for text in pair}
+IDK = ("I don't know", "I do not know")
+MARKS = st.sampled_from(["", " [1]", " [2]", " [3]", " [4]", " [1][2]"])
+SENTENCES = st.lists(st.tuples(st.sampled_from(SUPPORTING + IDK), MARKS), min_size=1, max_size=4)
+
+
+def turned(texts):
+    """Directions in a plane: pairs of a sentence and its context are 40 degrees apart, all others 60 or more."""
+    keys = [text.rstrip(" .") for text in texts]
+    angles = [math.radians(100 * ANGLES.get(key, 3) + 40 * (key in CONTEXTS)) for key in keys]
+    return np.array([[math.cos(angle), math.sin(angle)] for angle in angles])
+
+
+@given(st.lists(SENTENCES, min_size=1, max_size=4), st.sampled_from([0.65, 0.7, 0.8]), st.booleans())
+def test_overlap_and_faithfulness_of_the_grounding_document(rows, threshold, answerable):
+    answers = [" ".join(f"{text}{mark}." for text, mark in row) for row in rows]
+    table = {"answer": answers, "contexts": [list(CONTEXTS)] * len(rows), "answerable": [answerable] * len(rows)}
+    expected = []
+    for row in rows:
+        supported = 0
+        for text, mark in row:
+            numbers = [int(digit) for digit in re.findall(r"\d", mark)]
+            if len(numbers) == 1 and numbers[0] <= len(CONTEXTS) and text not in IDK:
+                own = SUPPORTING.index(text) == numbers[0] - 1
+                supported += (math.cos(math.radians(40)) if own else 0.5) >= threshold
+        expected.append(supported / len(row))
+    overlap = fm.grounding_overlap(table["answer"], table["contexts"], threshold=threshold, embedder=turned)
+    assert overlap.tolist() == pytest.approx(expected)
+    faithful = fm.overlap_faithfulness(*table.values(), threshold=threshold, embedder=turned)
+    refused = [answerable and abstained for abstained in fm.abstained(answers)]
+    proxy = [0.0 if no else min(1.0, 0.6 + 0.4 * share) for no, share in zip(refused, expected, strict=True)]
+    assert faithful.tolist() == pytest.approx(proxy)
+
+
+@pytest.mark.parametrize("cited", [0, 1, 3])
+def test_the_sum_of_cited_refusals_must_be_zero(tmp_path, cited):
+    """The count of the whole table is a figure of the summary under both names, and gates take both."""
+    rows = [{"id": n, "answer": f"I don't know{' [1]' if n < cited else ''}. It was Ada [2]."} for n in range(8)]
+    scores = tmp_path / "scores.parquet"
+    done = program("score", jsonl(tmp_path / "rows.jsonl", *rows), "-o", scores, "-m", "idk_citations")
+    assert done.code == 0, done.err
+    figures = fm.summarize(fm.score(rows, "idk_citations")).figures
+    assert figures["idk_citations.sum"] == figures["IDK+Cit Count"] == cited
+    assert "IDK+Cit Count" in done.out
+    for rule in ("idk_citations.sum <= 0", "IDK+Cit Count == 0"):
+        checked = program("gate", scores, "-r", rule)
+        assert checked.code == int(cited > 0), checked.out + checked.err
+
+
+def test_operations_of_the_grounding_document():
+    """Median time, mean tokens of prompt and completion over all rounds, and the share of refusals."""
+    table = {
+        "answer": ["I don't know.", "Paris.", "Rome.", "I don't know.", "Oslo."],
+        "latency_ms": [100.0, 900.0, 250.0, 40.0, 300.0],
+        "prompt_tokens": [[10, 20], [30], [5, 5, 5], [1], [100]],
+        "completion_tokens": [[1, 2], [3], [1, 1, 1], [4], [7]],
+    }
+    figures = fm.summarize(fm.score(table, "abstained,latency_ms,total_tokens")).figures
+    assert figures["P50 Latency (ms)"] == figures["latency_ms.p50"] == 250.0
+    assert figures["Avg Total Tokens"] == pytest.approx((33 + 33 + 18 + 5 + 107) / 5)
+    assert figures["abstain_rate"] == 2 / 5
+
+
+def test_the_nearest_of_several_embedded_references_counts(tmp_path):
+    """``embed`` with its defaults on rows with lists of references, and the cosine of the nearest one."""
+    pytest.importorskip("wordllama")
+    rows = [
+        {"id": 1, "question": "Where?", "answer": "In Paris", "reference": ["In Rome", "In Paris, France"]},
+        {"id": 2, "question": "Who?", "answer": "Ada", "reference": ["Ada Lovelace"]},
+        {"id": 3, "question": "When?", "answer": "Now", "reference": []},
+    ]
+    done = program("embed", jsonl(tmp_path / "rows.jsonl", *rows), "-o", tmp_path / "embedded.parquet")
+    assert done.code == 0, done.err
+    embedded = pq.read_table(tmp_path / "embedded.parquet")
+    expected = []
+    for row in embedded.to_pylist():
+        a = np.array(row["answer_embedding"])
+        cosines = [float(a @ np.array(b)) / math.hypot(*a) / math.hypot(*b) for b in row["reference_embedding"]]
+        expected.append(max(cosines, default=None))
+    scores = fm.score(embedded, "semantic_similarity")["semantic_similarity"].to_pylist()
+    assert scores[:2] == pytest.approx(expected[:2], abs=1e-6)
+    assert scores[2] is None
