@@ -51,6 +51,9 @@ def gate(
     correction: Annotated[
         Correction, typer.Option(help="Correction of the intervals for the number of rules that read one.")
     ] = Correction.none,
+    sequential: Annotated[
+        bool, typer.Option("--sequential", help="Bounds that hold at every look while rows are appended.")
+    ] = False,
     on: Annotated[str | None, typer.Option(help="The column that pairs the rows; by default the id.")] = None,
     by_position: Annotated[
         bool, typer.Option("--by-position", help="Pair rows by position: row i of both is the same question.")
@@ -91,6 +94,7 @@ def gate(
         cluster=cluster,
         confidence=confidence,
         correction=correction.value,
+        sequential=sequential,
         on=on,
         by_position=by_position,
         allow_differences=allow_differences,

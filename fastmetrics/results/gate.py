@@ -17,9 +17,10 @@ from fastmetrics.errors import OptionError
 from fastmetrics.errors.messages import Argument
 from fastmetrics.results.gate_checks import GateChecks, GateSettings
 from fastmetrics.results.gate_metrics import GateMetrics
-from fastmetrics.results.gate_result import Gate
+from fastmetrics.results.gate_result import Checked, Gate
 from fastmetrics.results.gate_rows import GateRows, columns_read
 from fastmetrics.results.gate_rules import Rule, parse_rules, read_rules
+from fastmetrics.results.how_to_compare import sequential_way
 from fastmetrics.results.metric_columns import column_named
 from fastmetrics.results.one_run import check_one, latest_run
 from fastmetrics.results.pairing import check_settings, pair_runs
@@ -44,6 +45,7 @@ def gate(
     cluster: str | None = None,
     confidence: float = 0.95,
     correction: str = "none",
+    sequential: bool = False,
     on: str | None = None,
     by_position: bool = False,
     allow_differences: bool = False,
@@ -82,6 +84,12 @@ def gate(
     Counts of rows need none.  With ``*``, smaller segments are skipped and counted; if all are, the rule is not met.
     An undefined figure meets no rule.
 
+    ``sequential=True`` is for looking while rows still arrive: rules on ``low``, ``high``, ``drop`` and ``delta`` read
+    the bounds of confidence sequences (:func:`fastmetrics.stats.confidence_sequences.confidence_sequence`), which hold
+    however often one looks and whenever one stops.  Rows count in the order of the files, so new rows must be appended;
+    rows of the baseline after the last row of the scores have not arrived and are in no rule.  It needs metrics with
+    declared bounds and independent rows.
+
     ``confidence`` is the level of intervals; ``correction="bonferroni"`` raises it so that all intervals that rules of
     this call read hold together.  ``better={"my_score": "lower"}`` states the direction of scores that declare none,
     which ``drop`` needs.  ``cluster``, ``on``, ``by_position``, ``allow_differences`` and ``seed`` are as in
@@ -101,6 +109,7 @@ def gate(
     argument("correction", correction, Choice("none", "bonferroni"))
     argument("seed", seed, Seed)
     cores(threads)
+    interval = sequential_way("auto", None, cluster, False)[0] if sequential else "auto"
     read = [*(parse_rules(require) if len(require) or rules is None else []), *(read_rules(rules) if rules else [])]
     for rule in read:
         if rule.is_change and baseline is None:
@@ -109,13 +118,15 @@ def gate(
     run, base = _opened(path, "scores", latest=True), None if baseline is None else _opened(baseline, "baseline")
     run, base = _prefetched(run, read, cluster, on), None if base is None else _prefetched(base, read, cluster, on)
     rows, differences = _rows(run, base, read, cluster, on, by_position, allow_differences)
+    rows = _in_order(rows) if sequential else rows
     excluded = [*columns_read(read, cluster), *([on] if on is not None else [])]
     metrics = GateMetrics(rows, better or {}, excluded, partial(_summarized, path, run))
-    checks = GateChecks(rows, metrics, GateSettings(unpaired, min_n, confidence, correction, seed, threads))
+    checks = GateChecks(rows, metrics, GateSettings(unpaired, min_n, confidence, correction, interval, seed, threads))
     found = checks.of(read)
     lacking = [f"{one.name}: {note}" for one in (run, base) if one is not None for note in _missing_queries(one)]
     notes = [*([] if chosen is None else [chosen]), *differences, *checks.notes, *lacking]
-    return Gate(run.name, found, None if base is None else base.name, confidence, correction, notes)
+    notes += _looks(rows, found) if sequential else []
+    return Gate(run.name, found, None if base is None else base.name, confidence, correction, notes, interval)
 
 
 def _opened(scores: Any, name: str, *, latest: bool = False) -> ScoreRun:
@@ -161,6 +172,27 @@ def _rows(
     paired = pair_runs([base, run], on, by_position, allow_differences, repeats=True)
     repeats = [one.describe() for one in paired.repeated if one is not None]
     return GateRows(run, paired, paired.n, cluster), [*notes, *paired.notes, *repeats]
+
+
+def _in_order(rows: GateRows) -> GateRows:
+    """The rows in their order of arrival; raises ``OptionError`` if they are not independent."""
+    if rows.cluster is not None:
+        several = f"rows with one {rows.cluster!r} are several answers to a question"
+        raise OptionError(f"{several}, but ", Argument("sequential", True), " needs independent rows: one answer each")
+    return replace(rows, sequential=True)
+
+
+def _looks(rows: GateRows, checks: Sequence[Checked]) -> list[str]:
+    """Notes on rows that have not arrived, and on rules that do not hold at every look."""
+    later = rows.n - len(rows.every)
+    notes = [f"{later:,} rows of the baseline after the last row of the scores are in no rule"] if later else []
+    figures = [one for one in checks if not (one.rule.reads_interval or one.rule.is_count)]
+    if figures:
+        notes.append(
+            f"{figures[0].title}{f' and {len(figures) - 1:,} more' if len(figures) > 1 else ''} read a figure of this "
+            "look: who stops as soon as it is met passes too often"
+        )
+    return notes
 
 
 def _repeated(run: ScoreRun) -> str | None:

@@ -7,12 +7,12 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
 from fastmetrics.core.arrays import Ints
-from fastmetrics.results.gate_metrics import AnyMetric, GateMetrics
+from fastmetrics.results.gate_metrics import AnyMetric, GateMetrics, check_sequence
 from fastmetrics.results.gate_result import Checked
 from fastmetrics.results.gate_rows import GateRows
 from fastmetrics.results.gate_rules import Rule
 from fastmetrics.results.gate_values import Level, Value
-from fastmetrics.stats.mean_interval import FEWER, LEAST_CLUSTERS, LEAST_ROWS
+from fastmetrics.stats.mean_interval import FEWER, LEAST_CLUSTERS, LEAST_ROWS, SEQUENTIAL
 
 
 @dataclass(frozen=True)
@@ -23,6 +23,8 @@ class GateSettings:
     min_n: int | None
     confidence: float
     correction: str
+    interval: str
+    """``auto``, or ``sequential`` for intervals that hold at every look."""
     seed: int
     threads: int | None
 
@@ -30,7 +32,7 @@ class GateSettings:
         """The number of rows with a score that a rule needs: by default as many as its interval does, or a few."""
         if rule.least is not None or rule.is_count:
             return rule.least or 0
-        return self.min_n or (LEAST_ROWS if rule.reads_interval else FEWER)
+        return self.min_n or (LEAST_ROWS if rule.reads_interval and self.interval != SEQUENTIAL else FEWER)
 
     def least_clusters(self, rule: Rule) -> int:
         """The number of clusters that a rule needs which reads an interval."""
@@ -78,6 +80,8 @@ class GateChecks:
         segments = self.rows.segments(rule)
         metrics, notes = self.metrics.of(rule)
         self.notes += notes
+        if self.settings.interval == SEQUENTIAL and rule.reads_interval:
+            check_sequence(rule, metrics)
         if rule.where and self.rows.n_rejected:
             self.notes.append(f"{rule.text}: {self.rows.n_rejected:,} rows that scoring rejected are in no segment")
         for metric in metrics:
@@ -96,7 +100,7 @@ class GateChecks:
 
     def _checked(self, task: _Task, confidence: float) -> Checked:
         rule, unpaired = task.rule, self.settings.counting(task.rule)
-        level = Level(confidence, self.settings.seed, self.settings.threads)
+        level = Level(confidence, self.settings.interval, self.settings.seed, self.settings.threads)
         found = Value.nothing() if task.why is not None else task.metric.read(rule, task.rows, unpaired, level)
         self.notes += [found.note] if found.note is not None and found.note not in self.notes else []
         why = task.why or self._why(rule, task.metric.name, found)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, replace
 from functools import partial
+from typing import Any
 
 import numpy as np
 
@@ -32,6 +33,11 @@ class CountedMetric:
     better: Better
     bounds: Bounds | None
     rows: GateRows
+
+    @property
+    def has_sequence(self) -> bool:
+        """False: a sequence needs scores of rows."""
+        return False
 
     def n_considered(self, rule: Rule, rows: Ints, unpaired: str | float) -> int:
         """The rows that a rule reads in a segment."""
@@ -78,7 +84,8 @@ class CountedMetric:
 
     def _change(self, rule: Rule, pair: PairedCounts, level: Level) -> tuple[float, Interval]:
         before, after = pair.values
-        interval = counts_interval(pair, level.confidence, bounds=self.bounds, seed=level.seed, threads=level.threads)
+        drawn: dict[str, Any] = {"seed": level.seed, "threads": level.threads}
+        interval = counts_interval(pair, level.confidence, level.kind, bounds=self.bounds, **drawn)
         value, interval = signed(sign(rule, self.better), after - before, interval)
         if not rule.percent:
             return value, interval
@@ -100,6 +107,11 @@ class SummaryFigure:
     n: int
     rows: GateRows
 
+    @property
+    def has_sequence(self) -> bool:
+        """False: a sequence needs scores of rows."""
+        return False
+
     def n_considered(self, rule: Rule, rows: Ints, unpaired: str | float) -> int:
         """The number of rows."""
         return self.n
@@ -111,7 +123,7 @@ class SummaryFigure:
                 f"rule {rule.text!r} needs the counts of {self.name} for each row; score with ",
                 Argument("keep_counts", True),
             )
-        lost = int(self.rows.absent.sum()) + self.rows.n_rejected
+        lost = int(self.rows.absent[self.rows.every].sum()) + self.rows.n_rejected
         if lost and unpaired != "ignore":
             return Value.uncounted(self.n, lost)
         return Value(self.value, NO_INTERVAL, self.n, n_ignored=lost)

@@ -31,6 +31,8 @@ class AnyMetric(Protocol):
     def name(self) -> str: ...
     @property
     def better(self) -> Better: ...
+    @property
+    def has_sequence(self) -> bool: ...
 
     def n_considered(self, rule: Rule, rows: Ints, unpaired: str | float) -> int:
         """The rows that a rule reads in a segment, with a score or counted without one."""
@@ -150,3 +152,22 @@ def _no_direction(rule: Rule, names: Sequence[str]) -> OptionError:
         Argument("better", {names[0]: "lower"}),
         ", or use delta",
     )
+
+
+def check_sequence(rule: Rule, metrics: Sequence[AnyMetric]) -> None:
+    """Raise an ``OptionError`` if a rule reads an interval that has no version which holds at every look."""
+    lacking = [one.name for one in metrics if not one.has_sequence]
+    without = Argument("sequential", True)
+    if rule.is_change and rule.percent:
+        raise OptionError(
+            f"rule {rule.text!r}: a change in per cent has no interval that holds at every look; state the change "
+            f"itself, as in '{rule.reading} {rule.compare} 0.02', or check the rule without ",
+            without,
+        )
+    if lacking:
+        point = f"{lacking[0]}.{rule.reading}.point" if rule.is_change else lacking[0]
+        raise OptionError(
+            f"rule {rule.text!r}: {', '.join(lacking[:5])} has no interval that holds at every look, which needs "
+            f"scores of rows within declared bounds; read the mean with {point}, or check the rule without ",
+            without,
+        )

@@ -135,6 +135,8 @@ class Gate(Shown, Sequence[Checked]):
     confidence: float
     correction: str = "none"
     notes: Sequence[str] = ()
+    interval: str = "auto"
+    """``auto``, or ``sequential`` for intervals that hold at every look."""
 
     @property
     def passed(self) -> bool:
@@ -229,7 +231,7 @@ class Gate(Shown, Sequence[Checked]):
     def to_dict(self) -> dict[str, Any]:
         """``{"passed", "verdict", "scores", "baseline", "checks": [{"rule", "value", "met", …}], "notes"}``."""
         result = {"passed": self.passed, "verdict": self.verdict, "scores": self.scores, "baseline": self.baseline}
-        settings = {"confidence": self.confidence, "correction": self.correction}
+        settings = {"confidence": self.confidence, "correction": self.correction, "interval": self.interval}
         notes = list(self.remarks()[1:])
         return {**result, **settings, "checks": [one.to_dict() for one in self.checks], "notes": notes}
 

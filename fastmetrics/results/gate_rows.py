@@ -29,6 +29,8 @@ class GateRows:
     """The baseline and the scores, if there is a baseline."""
     n: int
     cluster: str | None = None
+    sequential: bool = False
+    """Whether rows count in their order of arrival, up to the last row that the scores have."""
     _states: dict[tuple[int, str], ScoreStates] = field(default_factory=dict, repr=False)
 
     @property
@@ -62,10 +64,24 @@ class GateRows:
         """The rows that the scores lack."""
         return np.zeros(self.n, np.bool_) if self.paired is None else self.paired.rows[1] < 0
 
+    @cached_property
+    def every(self) -> Ints:
+        """The rows of rules without ``where``: all, or, looking while rows arrive, those that have arrived, in order.
+
+        A row that the scores lack has not arrived if it comes after all their rows in the baseline.
+        """
+        if self.paired is None or not self.sequential:
+            return np.arange(self.n)
+        before, mine = self.paired.rows
+        last = before[mine >= 0].max(initial=-1)
+        arrival = self.paired.arrival
+        rows = np.flatnonzero((mine >= 0) | (before < last))
+        return rows[np.argsort(arrival[rows], kind="stable")]
+
     @property
     def n_rejected(self) -> int:
         """The rows that scoring rejected, except for as many as are known to be absent."""
-        return max(0, rejected(self.run) - int(self.absent.sum()))
+        return max(0, rejected(self.run) - int(self.absent[self.every].sum()))
 
     def column(self, name: str, purpose: str) -> pa.Array:
         """A column of either run; raises a ``ColumnError`` that states its purpose."""
@@ -86,9 +102,9 @@ class GateRows:
         Raises ``ColumnError`` if the runs lack a column of the rule or no row has a value that it names.
         """
         if not rule.where:
-            return [Segment(None, np.arange(self.n))]
+            return [Segment(None, self.every)]
         columns = {name: self.column(name, f"for rule {rule.text!r}") for name in rule.where}
-        rows = np.flatnonzero(self._matching(rule, columns))
+        rows = self.every[self._matching(rule, columns)[self.every]]
         each = [(name, column.take(pa.array(rows))) for name, column in columns.items() if rule.where[name] == "*"]
         if not each:
             return [Segment(", ".join(f"{name}={value}" for name, value in rule.where.items()), rows)]

@@ -13,7 +13,7 @@ from fastmetrics.declaration.metric import Better
 from fastmetrics.results.gate_rows import GateRows
 from fastmetrics.results.gate_rules import COUNTS, SHARES, Rule
 from fastmetrics.stats.estimate import Interval
-from fastmetrics.stats.mean_interval import mean_interval
+from fastmetrics.stats.mean_interval import SEQUENTIAL, mean_interval
 from fastmetrics.stats.moments import State
 from fastmetrics.stats.named_statistics import percentiles
 from fastmetrics.stats.sample import Bounds, Sample
@@ -26,12 +26,14 @@ class Level:
     """How intervals are computed."""
 
     confidence: float
+    kind: str
+    """``auto``, or ``sequential`` for intervals that hold at every look."""
     seed: int
     threads: int | None
 
     def of(self, sample: Sample) -> Interval:
         """The interval of a mean."""
-        return mean_interval(sample, self.confidence, seed=self.seed, threads=self.threads)
+        return mean_interval(sample, self.confidence, self.kind, seed=self.seed, threads=self.threads)
 
 
 @dataclass(frozen=True)
@@ -75,6 +77,11 @@ class RowMetric:
     rows: GateRows
     usual: str = "mean"
     """The figure that a rule reads which names none."""
+
+    @property
+    def has_sequence(self) -> bool:
+        """Whether its mean has an interval that holds at every look: whether its bounds are declared and finite."""
+        return self.bounds is not None and all(map(math.isfinite, self.bounds))
 
     def read(self, rule: Rule, rows: Ints, unpaired: str | float, level: Level) -> Value:
         """What a rule reads over these rows."""
@@ -122,19 +129,28 @@ class RowMetric:
             return Value(self._count(reading, rows), NO_INTERVAL, int(mine.has[rows].sum()))
         failed = self._without_score(rows)
         extra = 0 if rule.where else self.rows.n_rejected
-        scored = rows[mine.has[rows]]
+        has = mine.has[rows]
+        scored = rows[has]
         partly = int((mine.failed[scored] > 0).sum())
         n_failed = int(failed.sum()) + extra + partly
         worst = None if unpaired == "ignore" else self.worst(rule, unpaired)
         clusters = None if self.rows.clusters is None else self.rows.clusters[scored]
         values = mine.values[scored]
+        unplaced = 0
         if n_failed and unpaired != "ignore":
             if worst is None:
                 return Value.uncounted(len(scored), n_failed)
-            values = np.concatenate([mine.counting(worst)[scored], np.full(n_failed - partly, worst)])
-            clusters = self._with_failed(clusters, rows[failed], extra)
+            used, unplaced = has | failed, extra
+            values = np.where(has, mine.counting(worst)[rows], worst)[used]
+            values = np.concatenate([values, np.full(extra, worst)])
+            clusters = self._with_rejected(rows[used], extra)
         sample = Sample.of(values, clusters, self.bounds)
         interval = level.of(sample) if reading in ("mean", "low", "high") else NO_INTERVAL
+        if unplaced and level.kind == SEQUENTIAL and interval is not NO_INTERVAL:
+            why = (
+                "rows that scoring rejected have no place in the order of arrival; leave them out with unpaired=ignore"
+            )
+            interval = replace(NO_INTERVAL, note=f"no interval: {unplaced:,} {why}")
         ignored = n_failed if unpaired == "ignore" else 0
         count = None if clusters is None else len(sample.units)
         value = _statistic(values, reading)
@@ -152,12 +168,12 @@ class RowMetric:
             f"{mine.most_failed:,} of them count as failed"
         )
 
-    def _with_failed(self, clusters: Ints | None, failed: Ints, extra: int) -> Ints | None:
-        """The clusters of the scored rows, then of failed rows; each of the ``extra`` rows is a cluster of its own."""
-        if clusters is None or self.rows.clusters is None:
+    def _with_rejected(self, rows: Ints, extra: int) -> Ints | None:
+        """The clusters of the rows; each of the ``extra`` rows that scoring rejected is a cluster of its own."""
+        if self.rows.clusters is None:
             return None
         alone = self.rows.clusters.max(initial=-1) + 1 + np.arange(extra)
-        return np.concatenate([clusters, self.rows.clusters[failed], alone])
+        return np.concatenate([self.rows.clusters[rows], alone])
 
     def _count(self, reading: str, rows: Ints) -> float:
         """A count of rows, or its share."""
@@ -165,7 +181,7 @@ class RowMetric:
         present = ~self.rows.absent[rows]
         has, undefined = mine.has[rows], mine.undefined[rows] & present
         doubtful = mine.doubtful[rows] & present
-        extra = self.rows.n_rejected if len(rows) == self.rows.n else 0
+        extra = self.rows.n_rejected if len(rows) == len(self.rows.every) else 0
         n_doubtful = int(doubtful.sum())
         n_failed = int((present & ~has & ~undefined & ~doubtful).sum()) + min(n_doubtful, mine.most_failed)
         n_undefined = int(undefined.sum()) + n_doubtful - min(n_doubtful, mine.most_failed)
@@ -186,12 +202,13 @@ class RowMetric:
         """How many rows failed by the metadata; unknown, so 0, for some of the rows."""
         told = self.rows.run.metadata.get("metrics", {})
         counts = told.get(self.name, {}) if isinstance(told, dict) else {}
-        return int(counts.get("n_error", 0)) if len(rows) == self.rows.n else 0
+        return int(counts.get("n_error", 0)) if len(rows) == len(self.rows.every) else 0
 
     def _n_unpaired(self, rows: Ints) -> int:
         """The rows that only one of the two runs scores; without a baseline, that the run failed to score."""
         if self.rows.paired is None:
-            return int(self._without_score(rows).sum()) + (self.rows.n_rejected if len(rows) == self.rows.n else 0)
+            extra = self.rows.n_rejected if len(rows) == len(self.rows.every) else 0
+            return int(self._without_score(rows).sum()) + extra
         return int((self.rows.scores(self.name).has[rows] != self.rows.baseline(self.name).has[rows]).sum())
 
     def change(self, rule: Rule, rows: Ints, unpaired: str | float, level: Level) -> Value:
@@ -240,12 +257,15 @@ class RowMetric:
         """The change and its interval as shares of the baseline's mean, which is estimated from the same rows.
 
         The ratio r of two means has the interval of the mean of r + (d − r·b)/|mean(b)| over rows with the change d
-        and the baseline's score b (linearisation); if these agree, that of the change, divided by |mean(b)|.
+        and the baseline's score b (linearisation); if these agree, that of the change, divided by |mean(b)|.  None of
+        these holds at every look.
         """
         base = Sample.of(first).mean
         if not len(first) or base == 0:
             return math.nan, NO_INTERVAL
         size, ratio = abs(base), change / abs(base)
+        if level.kind == SEQUENTIAL:
+            return ratio, NO_INTERVAL
         rows = ratio + (changes - ratio * math.copysign(1.0, base) * first) / size
         found = level.of(Sample.of(rows, clusters, (-math.inf, math.inf)))
         if math.isnan(found.low):
