@@ -21,7 +21,7 @@ import fastmetrics as fm
 from fastmetrics.core.column_kinds import plain
 from fastmetrics.errors import FileFormatError
 from fastmetrics.tables import open_source
-from fastmetrics.tables.output.write_table import write_whole
+from fastmetrics.tables.output.write_table import table_place, write_whole
 from fastmetrics.tables.whole_table import whole_table
 from tests.program import program
 
@@ -133,7 +133,7 @@ def test_columns_of_every_type_are_read_as_written(
     rows = data.draw(st.lists(st.none() | values, max_size=5))
     table = pa.table({"id": pa.array([str(n) for n in range(len(rows))]), "=c": _array(type_, rows)})
     path = tmp_path_factory.mktemp("t") / name
-    write_whole(table, path, {}, set(table.column_names), guard=guard)
+    write_whole(table, table_place(path, ()), {}, set(table.column_names), guard=guard)
     _same(read_all(path), table)
 
 
@@ -148,7 +148,7 @@ def test_nulls_beside_empty_texts_are_read_as_written(
     """Also in a table of one column, where a row of CSV that is empty would be no row."""
     table = pa.table({f"c{n}": pa.array(values, pa.string()) for n, values in enumerate(columns)})
     path = tmp_path_factory.mktemp("t") / name
-    write_whole(table, path, {}, set(table.column_names))
+    write_whole(table, table_place(path, ()), {}, set(table.column_names))
     _same(read_all(path), table)
 
 
@@ -170,7 +170,7 @@ def rows(tmp_path: Path) -> Path:
     flags = pa.array([True, None, False, True])
     for name, column in (("when", moments), ("vector", vectors), ("ok", flags)):
         table = table.append_column(name, column)
-    write_whole(table, tmp_path / "rows.parquet", {}, set(table.column_names))
+    write_whole(table, table_place(tmp_path / "rows.parquet", ()), {}, set(table.column_names))
     return tmp_path / "rows.parquet"
 
 
@@ -273,7 +273,7 @@ def test_numbers_that_are_not_finite_are_valid_json(tmp_path: Path, rows: Path) 
 def test_files_of_this_package_are_read_together_with_others(tmp_path: Path) -> None:
     """The requested kind then decides, as in any CSV; nulls stay nulls."""
     table = pa.table({"id": [1, 2], "answer": ["a", None], "reference": [["a", "b"], None], "latency_ms": [1.5, None]})
-    write_whole(table, tmp_path / "a.csv", {}, set(table.column_names))
+    write_whole(table, table_place(tmp_path / "a.csv", ()), {}, set(table.column_names))
     (tmp_path / "b.csv").write_text('id,answer,reference,latency_ms\nx,,one,2\ny,,"[""two""]",\n')
     source = open_source([tmp_path / "a.csv", tmp_path / "b.csv"])
     kinds = {"id": "id", "answer": "text", "reference": "texts", "latency_ms": "number"}
@@ -297,7 +297,7 @@ def test_edited_value_that_does_not_fit_names_its_line(tmp_path: Path) -> None:
     """An edit that keeps the size and the beginning of a file keeps its record."""
     table = pa.table({"id": range(20_000), "n": range(20_000)})
     for name, old, new in (("t.csv", "\n19999,19999", "\n19999,1999x"), ("t.jsonl", '"n": 19999', '"n": "999"')):
-        write_whole(table, tmp_path / name, {}, {"n"})
+        write_whole(table, table_place(tmp_path / name, ()), {}, {"n"})
         text = (tmp_path / name).read_text()
         (tmp_path / name).write_text(text.replace(old, new))
         line = 20_001 if name == "t.csv" else 20_000

@@ -157,6 +157,9 @@ def answer(
     if out is None:
         raise OptionError("--out is missing: name the file of answers, or add --dry-run")
     from fastmetrics.derive.answer_files import answer_files
+    from fastmetrics.tables.output.replaceable import check_not_read
+
+    check_not_read(str(out), [faq, knowledge])
 
     with progress_of_calls(quiet, "answering") as shown:
         done = answer_files(

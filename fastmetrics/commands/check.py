@@ -41,7 +41,7 @@ def check(
     from fastmetrics.commands.options import pairs
     from fastmetrics.usage.dataset_checks import check_dataset
 
-    log.check_out(out, overwrite)
+    place = log.out_place(out, inputs, overwrite=overwrite)
     found = check_dataset(
         inputs,
         labels=names(labels, "--labels"),
@@ -54,6 +54,6 @@ def check(
         format=format,
         threads=threads,
     )
-    log.show(found, out, as_json)
+    log.show(found, place, as_json)
     if strict and not found.clean:
         raise typer.Exit(1)

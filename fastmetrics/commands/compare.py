@@ -99,7 +99,7 @@ def compare(
     from fastmetrics.results.comparison import compare as compared
     from fastmetrics.results.score_runs import open_runs, two_runs
     from fastmetrics.results.worst_rows import worst_rows
-    from fastmetrics.tables.output.write_table import write_whole
+    from fastmetrics.tables.output.write_table import table_place, write_whole
 
     if as_json + as_markdown + as_latex > 1:
         raise OptionError("choose one of --json, --markdown and --latex")
@@ -112,6 +112,7 @@ def compare(
     ways = pairs(better, "--better", "NAME=lower or NAME=higher")
     given = runs[0] if system is not None else dict(zip(called, runs, strict=True)) if called else runs
     if rows is not None or out is not None:
+        place = table_place(str(out), [runs, baseline, texts], overwrite=overwrite)
         first, second = (baseline, runs[0]) if system else two_runs(open_runs(given), baseline, other)
         found_rows = worst_rows(
             second,
@@ -127,7 +128,7 @@ def compare(
             better=ways,
             allow_differences=allow_differences,
         )
-        write_whole(found_rows, str(out), {"rows": of}, {"id"}, overwrite=overwrite)
+        write_whole(found_rows, place, {"rows": of}, {"id"})
         typer.echo(f"{found_rows.num_rows:,} rows: {out}")
         return
     found = compared(

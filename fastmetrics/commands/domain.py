@@ -39,7 +39,7 @@ def domain(
     from fastmetrics.commands.options import pairs
     from fastmetrics.usage.domain import domain_analysis
 
-    log.check_out(out, overwrite)
+    place = log.out_place(out, inputs, overwrite=overwrite)
     found = domain_analysis(
         inputs,
         indicators=names(indicators, "--indicators"),
@@ -52,4 +52,4 @@ def domain(
         format=format,
         threads=threads,
     )
-    log.show(found, out, as_json)
+    log.show(found, place, as_json)

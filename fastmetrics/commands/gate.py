@@ -75,13 +75,14 @@ def gate(
     from fastmetrics.commands.options import load_plugins, pairs
     from fastmetrics.errors import OptionError
     from fastmetrics.results.gate import gate as held_against
-    from fastmetrics.tables.output.write_table import write_page
+    from fastmetrics.tables.output.write_table import page_place, write_page
 
     if as_json and as_markdown:
         raise OptionError("choose one of --json and --markdown")
     if not (require or rules):
         raise OptionError("no rule given; add --require 'token_f1.mean >= 0.6' or --rules FILE")
     load_plugins(plugin)
+    place = None if junit is None else page_place(junit, [scores, rules, baseline], overwrite=True)
     found = held_against(
         scores,
         require or (),
@@ -101,8 +102,8 @@ def gate(
         seed=seed,
         threads=threads,
     )
-    if junit is not None:
-        write_page(junit, found.to_junit(), overwrite=True)
+    if place is not None:
+        write_page(place, found.to_junit())
     typer.echo(found.to_json() if as_json else found.to_markdown().rstrip() if as_markdown else str(found))
     if not found.passed:
         raise typer.Exit(1)

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Protocol
+from typing import TYPE_CHECKING, Annotated, Any, Protocol
 
 import typer
+
+if TYPE_CHECKING:
+    from fastmetrics.tables.output.place import Place
 
 Logs = Annotated[list[str], typer.Argument(help="Files, folders, globs, or -.", metavar="LOG...", show_default=False)]
 ColumnNames = Annotated[list[str] | None, typer.Option("--columns", help="Names of your columns: question=text,...")]
@@ -24,19 +27,17 @@ class Figures(Protocol):
     def to_json(self) -> str: ...
 
 
-def check_out(out: str | None, overwrite: bool) -> None:
-    """Raise ``OutputError`` for an existing output; called before reading."""
-    from fastmetrics.tables.output.write_table import check_free
-    from fastmetrics.tables.remote.addresses import as_local
+def out_place(out: str | None, *inputs: Any, overwrite: bool) -> Place | None:
+    """The place of the output, checked before anything is read; raises ``OutputError`` if it may not be written."""
+    from fastmetrics.tables.output.write_table import page_place
 
-    if out is not None:
-        check_free(as_local(out), overwrite)
+    return None if out is None else page_place(out, inputs, overwrite=overwrite)
 
 
-def show(found: Figures, out: str | None, as_json: bool) -> None:
-    """Write the figures to a file, or print them."""
+def show(found: Figures, place: Place | None, as_json: bool) -> None:
+    """Write the figures to a file, and print them."""
     from fastmetrics.tables.output.write_table import write_page
 
-    if out is not None:
-        write_page(out, found.to_json() + "\n", overwrite=True)
+    if place is not None:
+        write_page(place, found.to_json() + "\n")
     typer.echo(found.to_json() if as_json else str(found))

@@ -27,10 +27,11 @@ def match(
     """
     from fastmetrics.commands.options import pairs
     from fastmetrics.faq.match_files import match_files
-    from fastmetrics.tables.output.write_table import write_whole
+    from fastmetrics.tables.output.write_table import table_place, write_whole
 
+    place = table_place(out, [questions, faq], overwrite=overwrite)
     found = match_files(questions, faq, columns=pairs(columns), threads=threads)
-    quoted = write_whole(found, out, {"bot": "strict match"}, set(found.column_names), overwrite=overwrite, guard=guard)
+    quoted = write_whole(found, place, {"bot": "strict match"}, set(found.column_names), guard=guard)
     typer.echo(f"{found.num_rows:,} questions answered: {out}")
     if quoted:
         typer.echo(guarded(quoted))

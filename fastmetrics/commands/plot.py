@@ -54,15 +54,14 @@ def plot(
     from fastmetrics.commands.options import columns as names
     from fastmetrics.commands.options import load_plugins
     from fastmetrics.core.threads import cores
-    from fastmetrics.reporting.plot import check_target
-    from fastmetrics.reporting.plot import plot as draw
+    from fastmetrics.reporting.plot import draw_into, picture_place
     from fastmetrics.vectors.embedding_models import check_name
 
     load_plugins(plugin)
     if embedder is not None:
         check_name(embedder)
     options: dict[str, Any] = {"threads": cores(threads)}
-    check_target(out, overwrite)
+    place = picture_place(out, inputs, overwrite)
     chosen, cut = names(metrics, "--metrics"), names(by, "--by")
     colors = None
     if kind is Kind.comparison:
@@ -95,7 +94,7 @@ def plot(
             if color is not None:
                 colors = whole_table(open_source(given), {color: "any"})[color].to_pylist()
             found = project(given, method=method, dims=dims, column=column, **options)
-    draw(found, out, color=colors, overwrite=overwrite)
+    draw_into(place, found, colors)
     typer.echo(f"{kind.value}: {out}")
 
 

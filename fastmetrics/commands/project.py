@@ -28,12 +28,10 @@ def project(
 
     By PCA, PaCMAP or UMAP.
     """
-    from fastmetrics.tables.output.write_table import check_free, write_whole
-    from fastmetrics.tables.remote.addresses import as_local
+    from fastmetrics.tables.output.write_table import table_place, write_whole
     from fastmetrics.vectors.project import project as place
 
-    check_free(as_local(out), overwrite)
+    target = table_place(out, vectors, overwrite=overwrite)
     found = place(vectors, method=method, dims=dims, sample=sample, seed=seed, column=column, threads=threads)
-    table = found.to_arrow()
-    write_whole(table, out, found.to_dict(), {"id", "sampled"}, overwrite=overwrite)
+    write_whole(found.to_arrow(), target, found.to_dict(), {"id", "sampled"})
     typer.echo(found.to_json() if as_json else str(found))

@@ -44,19 +44,20 @@ def rows(
     from fastmetrics.commands.options import load_plugins, pairs
     from fastmetrics.errors import OptionError
     from fastmetrics.results.worst_rows import worst_rows
-    from fastmetrics.tables.output.write_table import write_whole
+    from fastmetrics.tables.output.write_table import table_place, write_whole
 
     if (worst is None) == (best is None):
         raise OptionError("give one metric with --worst METRIC or --best METRIC")
     load_plugins(plugin)
     metric = str(worst or best)
+    place = None if out is None else table_place(out, [scores, answers, baseline], overwrite=overwrite)
     how: dict[str, Any] = {"n": n, "answers": answers, "baseline": baseline, "best": best is not None}
     ways = pairs(better, "--better", "NAME=lower or NAME=higher")
     found = worst_rows(scores, metric, on=on, better=ways, allow_differences=allow_differences, **how)
-    if out is None:
+    if place is None:
         typer.echo("\n\n".join(_printed(row, metric) for row in found.to_pylist()) or "no row has a score")
         return
-    quoted = write_whole(found, out, {"rows": metric}, {"id"}, overwrite=overwrite, guard=guard)
+    quoted = write_whole(found, place, {"rows": metric}, {"id"}, guard=guard)
     typer.echo(f"{found.num_rows:,} rows: {out}")
     if quoted:
         typer.echo(guarded(quoted))

@@ -32,11 +32,12 @@ def sample(
     The commands validate and judges read the sheet.
     """
     from fastmetrics.results.sample_rows import sample_rows
-    from fastmetrics.tables.output.write_table import write_whole
+    from fastmetrics.tables.output.write_table import table_place, write_whole
 
     how: dict[str, Any] = {"strategy": strategy, "seed": seed, "score": score, "label": label, "texts": texts, "on": on}
+    place = table_place(out, [judged, texts], overwrite=overwrite)
     found = sample_rows(judged, n, **how)
-    quoted = write_whole(found, out, {"sample": strategy}, {"id"}, overwrite=overwrite, guard=guard)
+    quoted = write_whole(found, place, {"sample": strategy}, {"id"}, guard=guard)
     typer.echo(f"{found.num_rows:,} rows: {out}")
     if strategy == "disagreement":
         typer.echo("these rows were selected as difficult: their mean label does not represent the other rows")

@@ -29,14 +29,15 @@ def search(
 
     The output is rankings for the retrieval metrics.
     """
-    from fastmetrics.tables.output.write_table import write_whole
+    from fastmetrics.tables.output.write_table import table_place, write_whole
     from fastmetrics.tables.remote.small_files import local_path
     from fastmetrics.vectors.neighbors import Index
     from fastmetrics.vectors.search_files import search_run
 
+    place = table_place(out, [index, queries], overwrite=overwrite)
     vectors = Index.load(local_path(index, "index"), threads=threads)
     run = search_run(vectors, queries, k=k, column=column, recall=recall, threads=threads)
-    quoted = write_whole(run.table, out, run.settings, set(run.table.column_names), overwrite=overwrite, guard=guard)
+    quoted = write_whole(run.table, place, run.settings, set(run.table.column_names), guard=guard)
     measured = f"recall@{k} {run.recall:.4f} on {run.recall_sample:,} queries"
     typer.echo(f"{run.table.num_rows:,} queries ({run.method}, {run.metric}; {measured}): {out}")
     if quoted:

@@ -43,7 +43,7 @@ def topics(
     from fastmetrics.commands.options import pairs
     from fastmetrics.usage.topics import topic_coverage
 
-    log.check_out(out, overwrite)
+    place = log.out_place(out, inputs, chunks, overwrite=overwrite)
     found = topic_coverage(
         inputs,
         count,
@@ -61,4 +61,4 @@ def topics(
         format=format,
         threads=threads,
     )
-    log.show(found, out, as_json)
+    log.show(found, place, as_json)

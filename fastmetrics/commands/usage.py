@@ -39,10 +39,11 @@ def usage(
     """
     from fastmetrics.commands.options import columns as names
     from fastmetrics.commands.options import pairs
-    from fastmetrics.tables.output.write_table import write_whole
+    from fastmetrics.tables.output.write_table import table_place, write_whole
     from fastmetrics.usage.chunk_utilization import chunk_utilization
 
-    log.check_out(out, overwrite)
+    place = log.out_place(out, inputs, chunks, overwrite=overwrite)
+    chunk_place = None if table is None else table_place(table, [inputs, chunks, out], overwrite=overwrite)
     found = chunk_utilization(
         inputs,
         chunks,
@@ -55,6 +56,6 @@ def usage(
         format=format,
         threads=threads,
     )
-    if table is not None:
-        write_whole(found.to_arrow(), table, {"usage": found.k}, {"chunk"}, overwrite=overwrite)
-    log.show(found, out, as_json)
+    if chunk_place is not None:
+        write_whole(found.to_arrow(), chunk_place, {"usage": found.k}, {"chunk"})
+    log.show(found, place, as_json)

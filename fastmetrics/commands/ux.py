@@ -39,14 +39,14 @@ def ux(
     from fastmetrics.usage.log import Columns, open_log
     from fastmetrics.usage.sessions import context_preservation
 
-    log.check_out(out, overwrite)
+    place = log.out_place(out, inputs, overwrite=overwrite)
     read = open_log(inputs, [], WANTED, (), Columns(pairs(columns), schema, format))
     table = read.table()  # read once, because streams cannot be read again
     made: dict[str, Any] = {"embedder": embedder, "cache": cache}
     found: list[Any] = [cache_hit_rate(table, tau, best=best, **made, threads=threads)]
     if "session_id" in read.has:
         found.append(context_preservation(table, **made))
-    log.show(Together(found), out, as_json)
+    log.show(Together(found), place, as_json)
 
 
 class Together:

@@ -17,7 +17,7 @@ from fastmetrics.derive.call_store import CallStore
 from fastmetrics.errors import OptionError
 from fastmetrics.errors.messages import Argument
 from fastmetrics.results.price_tables import Prices, price_of, price_table
-from fastmetrics.tables.output.write_table import write_whole
+from fastmetrics.tables.output.write_table import table_place, write_whole
 
 _DAY = 86_400.0
 
@@ -103,6 +103,7 @@ def export(store: CallStore, out: str | Path, *, overwrite: bool = False, guard:
 
     Raises the errors of ``write_whole``.
     """
+    place = table_place(out, store.path, overwrite=overwrite)
     written = 0
 
     def batches() -> Iterator[pa.RecordBatch]:
@@ -116,7 +117,7 @@ def export(store: CallStore, out: str | Path, *, overwrite: bool = False, guard:
             yield pa.RecordBatch.from_arrays(arrays, schema=SCHEMA)
 
     reader = pa.RecordBatchReader.from_batches(SCHEMA, batches())
-    quoted = write_whole(reader, out, {"store of calls": store.path.name}, set(), overwrite=overwrite, guard=guard)
+    quoted = write_whole(reader, place, {"store of calls": store.path.name}, set(), guard=guard)
     return written, quoted
 
 

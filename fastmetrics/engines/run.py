@@ -21,8 +21,9 @@ from fastmetrics.tables.chunks import BEGINNING, Limits, Place, batch_of
 from fastmetrics.tables.column_types import Selection, Widened
 from fastmetrics.tables.output.encoders import KEY, dump
 from fastmetrics.tables.output.output import Output
+from fastmetrics.tables.output.recorded import recorded_schema
 from fastmetrics.tables.output.run_differences import describe_inputs
-from fastmetrics.tables.output.work_folder import compare, decode_schema, encode_schema
+from fastmetrics.tables.output.work_folder import compare, encode_schema
 from fastmetrics.tables.source import Source
 
 
@@ -32,10 +33,11 @@ def _limits(target: Output, options: RunOptions) -> Limits:
     return limits if options.batch_rows is None else replace(limits, batch_rows=options.batch_rows)
 
 
-def open_output(output: str | Path, source: Source, options: RunOptions) -> Output:
-    """The output of a run; raises ``OutputError`` if it exists or cannot be written."""
+def open_output(output: str | Path, source: Source, options: RunOptions, *others: Any) -> Output:
+    """The output of a run, which reads ``others`` too; raises ``OutputError`` if it exists or cannot be written."""
     target = Output(output, options.work, guard=options.guard)
-    target.check(source.files, resume=options.resume, overwrite=options.overwrite)
+    inputs = [[file.path for file in source.files], others]
+    target.check(inputs, resume=options.resume, overwrite=options.overwrite)
     return target
 
 
@@ -73,13 +75,14 @@ class _Run:
         record = self._record()
         selection = self._source.select(self._job.columns)
         earlier = self._work.recorded() if self._resume and self._work.unfinished() else None
-        if earlier is not None:
+        schema = None if earlier is None else recorded_schema(earlier)
+        if earlier is not None and schema is not None:
             compare(self._output.path, earlier, record)
             self._work.load()
-            selection = Selection(decode_schema(earlier["schema"]), selection.kinds)
+            selection = Selection(schema, selection.kinds)
         else:
             self._work.start({**record, "schema": encode_schema(selection.schema)})
-        if earlier is not None and self._work.committed():
+        if schema is not None and self._work.committed():
             self._output.finish()
             self._resumed = sum(part.rows for part in self._work.parts.values())
         else:

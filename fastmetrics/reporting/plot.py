@@ -20,8 +20,8 @@ from fastmetrics.results.comparison_result import Comparison
 from fastmetrics.results.histograms import Histograms
 from fastmetrics.results.interval_summary import IntervalSummary
 from fastmetrics.results.trend import Trend
-from fastmetrics.tables.output.write_table import check_free, write_page
-from fastmetrics.tables.remote.addresses import as_local
+from fastmetrics.tables.output.place import Place
+from fastmetrics.tables.output.write_table import page_place, write_page
 from fastmetrics.usage.cache_hits import CacheHits
 from fastmetrics.vectors.project import AXES, Points
 
@@ -81,7 +81,11 @@ def plot(found: Any, path: str | Path, *, color: Any = None, overwrite: bool = F
     not one a row, ``OutputError`` if the file exists, unless ``overwrite``, and ``MissingExtraError`` without
     matplotlib.
     """
-    suffix = check_target(path, overwrite)
+    draw_into(picture_place(path, (), overwrite), found, color)
+
+
+def draw_into(place: Place, found: Any, color: Any = None) -> None:
+    """Draw a chart of a result, as :func:`plot` does, into a place that was checked."""
     draw = next((one for kind, one in _CHARTS.items() if isinstance(found, kind)), None)
     if draw is None:
         expected = "a result of histograms, compare, summarize_by, trend, cache_hit_rate or project"
@@ -99,24 +103,29 @@ def plot(found: Any, path: str | Path, *, color: Any = None, overwrite: bool = F
         else:
             draw(figure, found)
         sink = io.BytesIO()
+        suffix = _suffix(place.text)
         figure.savefig(sink, format=suffix, dpi=150, metadata={"Date": None} if suffix == "svg" else {"Software": None})
-    write_page(path, sink.getvalue(), overwrite=overwrite)
+    write_page(place, sink.getvalue())
 
 
-def check_target(path: str | Path, overwrite: bool) -> str:
-    """The format given by the suffix of a path.
+def picture_place(path: str | Path, inputs: Any, overwrite: bool) -> Place:
+    """The place of a picture; ``inputs`` are what the run reads.
 
     Raises the errors of :func:`plot` for a path that it cannot write, and without matplotlib.
     """
-    suffix = Path(path).suffix.lower().removeprefix(".")
-    if suffix not in FORMATS:
+    if _suffix(path) not in FORMATS:
         raise OptionError(f"{path}: expected a file that ends in .svg or .png")
-    check_free(as_local(path), overwrite)
+    place = page_place(path, inputs, overwrite=overwrite)
     try:
         import matplotlib  # noqa: F401
     except ImportError as error:
         raise MissingExtraError.of("matplotlib", "plot") from error
-    return suffix
+    return place
+
+
+def _suffix(path: str | Path) -> str:
+    """The format of a picture."""
+    return Path(path).suffix.lower().removeprefix(".")
 
 
 def _said(text: Any) -> str:

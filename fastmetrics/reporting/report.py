@@ -19,8 +19,8 @@ from fastmetrics.reporting.labels import LANGUAGES, labels
 from fastmetrics.reporting.page import chart_library, rendered
 from fastmetrics.reporting.plain_text import visible
 from fastmetrics.results.score_runs import are_several
-from fastmetrics.tables.output.whole_folder import whole_folder
-from fastmetrics.tables.output.write_table import check_free, write_page
+from fastmetrics.tables.output.whole_folder import folder_place, whole_folder
+from fastmetrics.tables.output.write_table import page_place, write_page
 from fastmetrics.tables.remote.addresses import as_local, shown
 
 INDEX = "report.html"
@@ -107,7 +107,8 @@ def report(
         if value is not None and present is None:
             raise OptionError(Argument(name), " goes with ", Argument(needed))
     where = as_local(output)
-    check_free(where, overwrite)
+    read = [scores, texts, baseline, baseline_texts, judged, usage, vectors, runs]
+    place = (folder_place if rows == "all" else page_place)(output, read, overwrite=overwrite)
     library = chart_library()
     asked = Asked(
         baseline,
@@ -133,12 +134,12 @@ def report(
 
     weight = len(library.encode())
     if rows == "all":
-        with whole_folder(output, MARK, overwrite=overwrite) as folder:
+        with whole_folder(place, MARK) as folder:
             found = collect(given, replace(asked, folder=folder))
             (folder / INDEX).write_text(page(found), encoding="utf-8", newline="\n")
             size = sum(file.stat().st_size for file in folder.rglob("*") if file.is_file())
         return Report(shown(where), found.n_rows, found.n_shown, size - weight, weight)
     found = collect(given, asked)
     made = page(found)
-    write_page(output, made, overwrite=overwrite)
+    write_page(place, made)
     return Report(shown(where), found.n_rows, found.n_shown, len(made.encode()) - weight, weight)

@@ -13,7 +13,7 @@ from fastmetrics.errors import OptionError
 from fastmetrics.retrieval.evaluate import MEASURES, rank
 from fastmetrics.retrieval.judgements import judgements
 from fastmetrics.retrieval.rank_result import RankResult, metadata_of
-from fastmetrics.tables.output.write_table import write_whole
+from fastmetrics.tables.output.write_table import table_place, write_whole
 from fastmetrics.tables.remote.addresses import shown
 
 
@@ -102,9 +102,10 @@ def rank_files(
         "threads": threads,
     }
     cores(threads)  # checked before any input is read
+    place = None if output is None else table_place(output, [paths, qrels], overwrite=overwrite)
     judged = judgements(qrels, duplicates)
     results = {shown(run): rank(run, judged, measures, **options) for run in paths}
-    if output is not None:
+    if place is not None:
         (result,) = results.values()
-        write_whole(result.per_query, output, metadata_of(result), {"query_id"}, overwrite=overwrite, guard=guard)
+        write_whole(result.per_query, place, metadata_of(result), {"query_id"}, guard=guard)
     return RankReport(results)

@@ -194,14 +194,19 @@ def _behind(address: str, wanted: Wanted) -> list[DataFile]:
 
 def _in_folder(folder: str, wanted: Wanted) -> list[DataFile]:
     files = []
-    for where, folders, names in os.walk(folder, onerror=_refuse, followlinks=True):
-        folders[:] = sorted(name for name in folders if _holds_input(os.path.join(where, name), folder))
-        relative = os.path.relpath(where, folder).split(os.sep)
-        keys = dict(_hive(step) for step in relative if "=" in step)
-        for name in sorted(names):
-            if not name.startswith(("_", ".")) and wanted.by_name(name)[0] is not None:
-                files.append(_file(os.path.join(where, name), wanted, keys))
+    for where, name in walked(folder, _refuse):
+        if wanted.by_name(name)[0] is not None:
+            relative = os.path.relpath(where, folder).split(os.sep)
+            keys = dict(_hive(step) for step in relative if "=" in step)
+            files.append(_file(os.path.join(where, name), wanted, keys))
     return sorted(files, key=lambda file: file.path)
+
+
+def walked(folder: str, onerror: Callable[[OSError], None] | None) -> Iterator[tuple[str, str]]:
+    """The folder and name of each file below a folder that an input may have, by name."""
+    for where, folders, names in os.walk(folder, onerror=onerror, followlinks=True):
+        folders[:] = sorted(name for name in folders if _holds_input(os.path.join(where, name), folder))
+        yield from ((where, name) for name in sorted(names) if not name.startswith(("_", ".")))
 
 
 def _refuse(error: OSError) -> None:

@@ -14,7 +14,8 @@ from fastmetrics.errors import FileFormatError, OutputError
 from fastmetrics.errors.messages import Argument
 from fastmetrics.tables.input_files import DataFile, expand, reading
 from fastmetrics.tables.output.encoders import CONCLUSION, KEY, output_format, writing
-from fastmetrics.tables.output.targets import MARK, sync, target
+from fastmetrics.tables.output.replaceable import MARK
+from fastmetrics.tables.output.targets import sync, target
 from fastmetrics.tables.output.work_folder import WorkFolder
 from fastmetrics.tables.remote.addresses import as_local, is_url, last_name, parse, shown
 from fastmetrics.tables.remote.small_files import read_small
@@ -43,9 +44,10 @@ class Output:
         """The name of the output until it is complete."""
         return self.work.path / ("parts" if self.folder else f"output{self._target.suffix}")
 
-    def check(self, inputs: list[DataFile], *, resume: bool, overwrite: bool) -> None:
-        """Raise ``OutputError`` if the output may not or cannot be written."""
-        self._target.check(inputs, replaceable=resume and self.work.committed(), overwrite=overwrite)
+    def check(self, inputs: Any, *, resume: bool, overwrite: bool) -> None:
+        """Raise ``OutputError`` if the output may not or cannot be written; ``inputs`` are what the run reads."""
+        beside = [".rejects.jsonl"] if self.sidecar is None else [".meta.json", ".rejects.jsonl"]
+        self._target.check(inputs, beside, replaceable=resume and self.work.committed(), overwrite=overwrite)
         if not (resume or overwrite) and self.work.unfinished():
             raise OutputError(
                 f"{self.work.path} contains an unfinished run; choose ",
@@ -59,6 +61,7 @@ class Output:
         """Rename all files; the next resume completes a commit that was killed."""
         work = self.work.path
         moves = []
+        self._target.check_unchanged()
         with writing(self.path):
             if rejects:
                 with open(work / "rejects.jsonl", "wb") as stream:
@@ -85,12 +88,25 @@ class Output:
     def finish(self) -> None:
         """Complete the remaining renames or uploads, and delete the work folder."""
         with writing(self.path):
-            plan = json.loads((self.work.path / "commit.json").read_text(encoding="utf-8"))
-            self._target.settle(self.work.path, plan)
+            self._target.settle(self.work.path, self._planned())
             # If the deletion is interrupted, the next run must not mistake the rest for an output without parts.
             (self.work.path / "commit.tmp").write_text("[]", encoding="utf-8")
             os.replace(self.work.path / "commit.tmp", self.work.path / "commit.json")
         self.work.remove()
+
+    def _planned(self) -> list[tuple[str, str]]:
+        """The names of finished files and their final names; those of the journal, if they are of this output."""
+        finals = {"rejects.jsonl": self.rejects, "meta.json": self.sidecar, self.temporary.name: self.path}
+        names = [(name, last_name(final)) for name, final in finals.items() if final is not None]
+        try:
+            plan = json.loads((self.work.path / "commit.json").read_text(encoding="utf-8"))
+            listed = [(temporary, final) for temporary, final in plan]
+        except (ValueError, TypeError, RecursionError):
+            listed = [("", "")]
+        if not all(pair in names for pair in listed):
+            foreign = f"{self.work.path}/commit.json does not name the files of {self.path}; choose "
+            raise OutputError(foreign, Argument("overwrite", True), " to start again")
+        return listed
 
 
 def read_metadata(path: str | Path) -> dict[str, Any]:

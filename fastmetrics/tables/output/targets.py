@@ -4,28 +4,35 @@ from __future__ import annotations
 
 import hashlib
 import os
-import shutil
 from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path, PurePosixPath
+from typing import Any
 
 from fastmetrics.core.batch_sizes import SIZES
 from fastmetrics.core.threads import ordered
 from fastmetrics.errors import OptionError, OutputError
 from fastmetrics.errors.messages import Argument
-from fastmetrics.tables.input_files import WORK_SUFFIX, DataFile
+from fastmetrics.tables.input_files import WORK_SUFFIX
 from fastmetrics.tables.output.encoders import writing
+from fastmetrics.tables.output.renames import exchange
+from fastmetrics.tables.output.replaceable import (
+    MARK,
+    Content,
+    check_kind,
+    check_not_read,
+    content_of,
+    refuse_existing,
+)
 from fastmetrics.tables.remote import files as remote
 from fastmetrics.tables.remote.addresses import Url, as_local, is_url, parse
 from fastmetrics.tables.remote.small_files import local_path
 from fastmetrics.tables.remote.stores import cause, plainly, store
 from fastmetrics.tables.retry import patiently
 
-MARK = "_fastmetrics.json"
-"""The file that marks a folder of parts as complete."""
-
 _PROBE = ".fastmetrics-probe"
-_OURS = ("part-", MARK, _PROBE)
+_REPLACED = ".fastmetrics-replaced"
+_OURS = ("part-", MARK, _PROBE, _REPLACED)
 _WHOLE = ("s3", "gs", "abfs", "abfss", "memory")
 
 Moves = Sequence[tuple[str, str]]
@@ -41,25 +48,34 @@ class LocalTarget:
         self.suffix = Path(path).suffix
         self._path = Path(self.path)
         self._folder = folder
+        self._seen: dict[Path, Content] = {}
 
     def beside(self, suffix: str) -> Path | str:
         """The path of a file whose name starts with the output's name."""
         return Path(f"{self.path}{suffix}")
 
-    def check(self, inputs: Sequence[DataFile], *, replaceable: bool, overwrite: bool) -> None:
-        """Raise ``OutputError`` if the target may not be written."""
-        for path in (self._path, Path(f"{self._path}.rejects.jsonl")):
-            if path.exists() and any(not file.is_remote and _is_in(file.path, path) for file in inputs):
-                raise OutputError(f"{path} {'holds' if path.is_dir() else 'is'} an input; write to another name")
+    def check(self, inputs: Any, beside: Sequence[str], *, replaceable: bool, overwrite: bool) -> None:
+        """Raise ``OutputError`` if the target, or a file ``beside`` it, may not be written."""
+        paths = [Path(f"{self._path}{suffix}") for suffix in beside]
+        for path in (self._path, *paths):
+            check_not_read(path, inputs)
+            check_kind(path, folder=self._folder and path == self._path)
         if self._path.exists():
-            if self._folder and (self._path.is_symlink() or os.path.ismount(self._path)):
-                raise OutputError(f"cannot write {self.path}: it is a link or a mounted disk; use a folder inside it")
-            if not replaceable:
-                if self._folder != self._path.is_dir():
-                    raise OutputError(f"{self.path} exists and is {'not a' if self._folder else 'a'} folder")
-                check_existing(self.path, sorted(os.listdir(self._path)) if self._folder else None, overwrite)
+            names = sorted(os.listdir(self._path)) if self._folder else None
+            check_existing(self.path, names, overwrite or replaceable)
+        for path in paths:
+            if path.exists() and not (overwrite or replaceable):
+                refuse_existing(path)
         if not self._path.parent.is_dir():
             raise OutputError(f"cannot write {self.path}: there is no folder {self._path.parent}")
+        self._seen = {path: content_of(path) for path in (self._path, *paths)}
+
+    def check_unchanged(self) -> None:
+        """Raise ``OutputError`` if something was written here since the check."""
+        for path, seen in self._seen.items():
+            if (now := content_of(path)) is not None and now != seen:
+                again = f"{path} was written by another program in the meantime, and stays; move it away, and choose "
+                raise OutputError(again, Argument("resume", True))
 
     def drop(self, suffix: str) -> None:
         """Delete a file beside the output that an earlier run left."""
@@ -70,17 +86,12 @@ class LocalTarget:
         for temporary, final in moves:
             source, target = work / temporary, self._path.parent / final
             if source.exists():
-                if target.is_dir():
-                    shutil.rmtree(target)
-                os.replace(source, target)
+                if not target.is_dir():
+                    os.replace(source, target)
+                elif not (source / _REPLACED).exists():
+                    (target / _REPLACED).touch()  # after a crash, this one must not come back
+                    exchange(source, target, work / "replaced")
         sync(self._path.parent)
-
-
-def _is_in(path: str, target: Path) -> bool:
-    """Whether a file is the target, or is inside it."""
-    if target.is_dir():
-        return Path(os.path.realpath(path)).is_relative_to(os.path.realpath(target))
-    return os.path.samefile(target, path)
 
 
 def check_existing(path: Path | str, names: list[str] | None, overwrite: bool) -> None:
@@ -88,7 +99,7 @@ def check_existing(path: Path | str, names: list[str] | None, overwrite: bool) -
     if names is not None and not names:
         return
     if not overwrite:
-        raise OutputError(f"{path} exists; choose ", Argument("overwrite", True), " to replace it")
+        refuse_existing(path)
     foreign = [name for name in names or [] if not name.startswith(_OURS)]
     if foreign:
         raise OutputError(f"{path} contains other files ({foreign[0]!r}); use another folder")
@@ -125,7 +136,7 @@ class RemoteTarget:
         """The address of a file whose name starts with the output's name."""
         return self._url.beside(suffix).shown
 
-    def check(self, inputs: Sequence[DataFile], *, replaceable: bool, overwrite: bool) -> None:
+    def check(self, inputs: Any, beside: Sequence[str], *, replaceable: bool, overwrite: bool) -> None:
         """Raise ``OutputError`` if the target may not or cannot be written: a probe is written and deleted."""
         if not self._url.name:
             raise OutputError(f"cannot write {self.path}: expected a name inside the bucket")
@@ -135,20 +146,20 @@ class RemoteTarget:
             if self._url.scheme in ("s3", "gs") and remote.look(bucket).type.name == "NotFound":
                 raise OutputError(f"cannot write {self.path}: {remote.missing(self._url, place)}")
             info = remote.look(place)
-            if any(file.is_remote and self._is_of(parse(file.path)) for file in inputs):
-                raise OutputError(f"{self.path} {'holds' if self._folder else 'is'} an input; write to another name")
+            urls = [self._url.beside(suffix) for suffix in beside]
+            for url in (self._url, *urls):
+                check_not_read(url, inputs)
             if not replaceable and info.type.name != "NotFound":
                 if info.is_file == self._folder:
                     raise OutputError(f"{self.path} exists and is {'not a' if self._folder else 'a'} folder")
                 check_existing(self.path, self._names() if self._folder else None, overwrite)
+            for url in () if overwrite or replaceable else urls:
+                if remote.look(store(url)).is_file:
+                    refuse_existing(url.shown)
             self._probe()
 
-    def _is_of(self, other: Url) -> bool:
-        """Whether an address is the target, or a file in it."""
-        if self._url.scheme != other.scheme:
-            return False
-        here, there = store(self._url).path.rstrip("/"), store(other).path
-        return here == there or (self._folder and there.startswith(f"{here}/"))
+    def check_unchanged(self) -> None:
+        """Do nothing: uploads of two machines to one address replace each other."""
 
     def _names(self) -> list[str]:
         files, folders = remote.listing(store(self._url), deep=False)
@@ -194,7 +205,7 @@ class RemoteTarget:
             raise OutputError(kept, Argument("resume", True), " uploads them") from error
 
     def _upload_folder(self, parts: Path, journal: Path) -> None:
-        said = journal.read_text(encoding="utf-8").split() if journal.exists() else []
+        said = journal.read_text(encoding="utf-8", errors="replace").split() if journal.exists() else []
         self._delete(self._url.child(MARK))
         sizes = {path.name: path.stat().st_size for path in parts.iterdir() if path.name != MARK}
         there, _ = remote.listing(store(self._url), deep=False)

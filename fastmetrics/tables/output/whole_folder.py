@@ -2,57 +2,54 @@
 
 from __future__ import annotations
 
-import os
-import shutil
-import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 from fastmetrics.core.batch_sizes import SIZES
 from fastmetrics.core.threads import ordered
 from fastmetrics.errors import OutputError
-from fastmetrics.tables.output.encoders import writing
+from fastmetrics.tables.output.place import Place
+from fastmetrics.tables.output.renames import exchange
 from fastmetrics.tables.output.targets import upload
-from fastmetrics.tables.output.write_table import check_free
-from fastmetrics.tables.remote.addresses import Url, as_local, is_url, parse, shown
+from fastmetrics.tables.remote.addresses import Url
 from fastmetrics.tables.remote.files import listing
 from fastmetrics.tables.remote.stores import plainly, store
 from fastmetrics.tables.retry import patiently
 
 
+def folder_place(path: str | Path, inputs: Any, *, overwrite: bool = False) -> Place:
+    """The place of a folder, for :func:`whole_folder`; raises ``OutputError`` if it may not be written there."""
+    return Place(path, inputs, overwrite=overwrite, folder=True)
+
+
 @contextmanager
-def whole_folder(path: str | Path, mark: str, *, overwrite: bool = False) -> Iterator[Path]:
-    """A temporary folder to fill; it is renamed to ``path`` at the end, and deleted after an error.
+def whole_folder(place: Place, mark: str) -> Iterator[Path]:
+    """A temporary folder to fill; it takes the place at the end, and is deleted after an error.
 
-    An existing folder is replaced only with ``overwrite``, and only if it contains a file named ``mark``, which the
-    caller writes into each folder of this kind.  A folder at an address is uploaded at the end, this file last.
+    An existing folder is replaced only if it contains a file named ``mark``, which the caller writes into each folder
+    of this kind.  A folder at an address is uploaded at the end, this file last.
 
-    Raises ``OutputError`` for a path that exists or cannot be written.
+    Raises ``OutputError`` for a folder that cannot be written or replaced, or that another run wrote since the check.
     """
-    where = as_local(path)
-    check_free(where, overwrite)
-    if is_url(where):
-        with writing(shown(where)), tempfile.TemporaryDirectory() as folder:
-            names = _names(parse(where))
-            _check_ours(shown(where), ours=not names or mark in names)
-            yield Path(folder)
-            _upload(Path(folder), parse(where), mark)
-        return
-    final = Path(where)
-    _check_ours(where, ours=not final.exists() or (final / mark).is_file())
-    hidden, old = (final.with_name(f".{final.name}.{os.getpid()}.{ending}") for ending in ("tmp", "old"))
-    with writing(str(final)):
-        hidden.mkdir()
-    try:
-        with writing(str(final)):
-            yield hidden
-            if final.exists():
-                os.replace(final, old)
-            os.replace(hidden, final)
-    finally:
-        for rest in (hidden, old):
-            shutil.rmtree(rest, ignore_errors=True)
+    final = Path(place.text)
+    if place.url is not None:
+        names = _names(place.url)
+        _check_ours(place.shown, ours=not names or mark in names)
+    else:
+        _check_ours(place.shown, ours=not final.exists() or (final / mark).is_file())
+    with place.unfinished() as hidden:
+        made = hidden / "whole"
+        made.mkdir()
+        yield made
+        if place.url is not None:
+            _upload(made, place.url, mark)
+        elif final.exists():
+            place.check_unchanged()
+            exchange(made, final, hidden / "old")
+        else:
+            place.put(made)
 
 
 def _check_ours(where: str, *, ours: bool) -> None:

@@ -34,6 +34,13 @@ if TYPE_CHECKING:
 
 
 _TOLD = 5
+_FOLDERS = ("parts", "rejects")
+_NAMES = {
+    *_FOLDERS,
+    *("lock", "owner", "run.json", "journal.jsonl", "commit.json", "commit", "rejects.jsonl", "meta.json"),
+    *("uploaded", "replaced"),
+}
+"""What runs make in a work folder, besides the output itself."""
 
 
 @dataclass(frozen=True)
@@ -80,11 +87,7 @@ class WorkFolder:
 
         with writing(self.output):
             self.path.mkdir(parents=True, exist_ok=True)
-            names = {entry.name for entry in self.path.iterdir()}
-            if names - {"lock"} and "owner" not in names:
-                raise OutputError(
-                    f"{self.path} is not the work folder of a run, and a run would empty it; move it away"
-                )
+            self._check_ours()
             lock = filelock.FileLock(self.path / "lock", thread_local=False)
             try:
                 lock.acquire(blocking=False)
@@ -105,6 +108,18 @@ class WorkFolder:
             self._lock = None
         with suppress(OSError):
             self.path.rmdir()  # Windows cannot delete a locked file, so the folder is empty only now
+
+    def _check_ours(self) -> None:
+        """Raise ``OutputError`` for a folder with anything that no run writes: other names, or links."""
+        entries = list(self.path.iterdir())
+        names = {entry.name.removesuffix(".tmp") for entry in entries}
+        foreign = {name for name in names - _NAMES if not name.startswith("output")}
+        if (names - {"lock"} and "owner" not in names) or foreign:
+            raise OutputError(f"{self.path} is not the work folder of a run, and a run would empty it; move it away")
+        inside = [part for entry in entries if entry.name in _FOLDERS and entry.is_dir() for part in entry.iterdir()]
+        link = next((entry for entry in (self.path, *entries, *inside) if entry.is_symlink()), None)
+        if link is not None:
+            raise OutputError(f"{link} is a link, which no run makes in its work folder; delete {self.path}")
 
     def _owner(self) -> str:
         """The id of the process that holds the lock."""
@@ -143,7 +158,7 @@ class WorkFolder:
         """The record of the run that left this folder, or None without one."""
         try:
             found = json.loads((self.path / "run.json").read_bytes())
-        except (OSError, ValueError):
+        except (OSError, ValueError, RecursionError):
             return None
         return found if isinstance(found, dict) else None
 
@@ -154,9 +169,12 @@ class WorkFolder:
         for line in journal.read_bytes().splitlines() if journal.exists() else ():  # a run without rows has no journal
             try:
                 record = json.loads(line)
+                check = record.pop("check")
                 part = Part(**{**record, "stop": tuple(record["stop"])})
-            except (ValueError, TypeError, KeyError):
+            except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
                 continue  # an incomplete line of a killed run
+            if check != _check(part):
+                continue
             self.parts[part.number] = part
 
     def save(
@@ -180,7 +198,7 @@ class WorkFolder:
             )
             with open(self.path / "journal.jsonl", "ab") as journal:
                 # The leading line end separates this line from an incomplete one.
-                journal.write(b"\n" + json.dumps(asdict(part)).encode() + b"\n")
+                journal.write(b"\n" + json.dumps({**asdict(part), "check": _check(part)}).encode() + b"\n")
         self.parts[number] = part
         return part
 
@@ -225,6 +243,11 @@ def compare(path: Path | str, earlier: Mapping[str, Any], now: Mapping[str, Any]
         more = [f"{len(found) - _TOLD:,} more differences"] if len(found) > _TOLD else []
         differs = f"cannot resume {path}: {'; '.join([*named, *more])}; choose "
         raise OutputError(differs, Argument("overwrite", True), " to start again")
+
+
+def _check(part: Part) -> int:
+    """The checksum of a part's line in the journal."""
+    return zlib.crc32(json.dumps(asdict(part)).encode())
 
 
 def _replace(path: Path, pieces: Sequence[bytes | pa.Buffer]) -> None:

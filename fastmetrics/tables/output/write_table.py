@@ -1,9 +1,7 @@
-"""Writing a whole table, in memory or streamed, into one file atomically."""
+"""Writing a whole table, in memory or streamed, or a page, into one file atomically."""
 
 from __future__ import annotations
 
-import os
-import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -11,86 +9,79 @@ from typing import Any
 import pyarrow as pa
 
 from fastmetrics.errors import OptionError, OutputError
-from fastmetrics.errors.messages import Argument
 from fastmetrics.tables.output.encoders import KEY, dump, encoder, output_format, undefined_as_null, writing
+from fastmetrics.tables.output.place import Place
 from fastmetrics.tables.output.recorded import described
-from fastmetrics.tables.output.targets import upload
-from fastmetrics.tables.remote.addresses import Url, as_local, is_url, parse, shown
-from fastmetrics.tables.remote.files import look
-from fastmetrics.tables.remote.stores import plainly, store
+from fastmetrics.tables.remote.addresses import as_local, shown
+
+_META = ".meta.json"
+
+
+def table_place(path: str | Path, inputs: Any, *, overwrite: bool = False) -> Place:
+    """The place of a table, for :func:`write_whole`; ``inputs`` are what the run reads.
+
+    Raises ``OutputError`` if it may not be written there, ``OptionError`` for an unknown suffix.
+    """
+    if output_format(path)[0] == "folder":
+        Place(path, inputs, overwrite=True)  # the reason, if a device or a folder is there
+        raise OptionError(f"output {shown(as_local(path))!r}: expected the name of a file, with a suffix")
+    beside = () if output_format(path)[0] == "parquet" else (_META,)
+    return Place(path, inputs, overwrite=overwrite, beside=beside)
 
 
 def write_whole(
     table: pa.Table | pa.RecordBatchReader,
-    path: str | Path,
+    place: Place,
     metadata: Mapping[str, Any],
     keys: set[str],
     *,
-    overwrite: bool = False,
     guard: bool = True,
 ) -> int:
-    """Write ``table`` in the format of ``path``'s suffix; NaN becomes null except in the ``keys``.
+    """Write ``table`` in the format of the place's suffix; NaN becomes null except in the ``keys``.
 
     The ``metadata`` are stored in a Parquet file, or for another format in ``<path>.meta.json``.  With a ``guard``,
     text of CSV that a spreadsheet would run gets a leading quote; returns the number of such cells.
 
-    Raises ``OutputError`` if the file exists, unless ``overwrite``, or cannot be written, ``OptionError`` for an
-    unknown suffix.
+    Raises ``OutputError`` if the file cannot be written, or if another run wrote it since the place was checked.
     """
-    format, compression = output_format(path)
-    text = as_local(path)
-    if format == "folder":
-        raise OptionError(f"output {shown(text)!r}: expected the name of a file, with a suffix")
-    check_free(text, overwrite)
-    final = parse(text) if is_url(text) else text
-    hidden = Path(text).with_name(f".{Path(text).name}.{os.getpid()}.tmp")
-    with tempfile.TemporaryDirectory() as folder, writing(shown(text)):
-        temporary = Path(folder) / "whole" if is_url(text) else hidden
-        made = encoder(temporary, table.schema.with_metadata({KEY: dump(metadata)}), format, compression, guard=guard)
+    format, compression = output_format(place.text)
+    with writing(place.shown), place.unfinished() as folder:
+        whole = folder / "whole"
+        made = encoder(whole, table.schema.with_metadata({KEY: dump(metadata)}), format, compression, guard=guard)
         try:
             for batch in table.to_batches() if isinstance(table, pa.Table) else table:
                 made.write(undefined_as_null(batch, keys))
             made.close({})
             if format != "parquet":
-                beside = temporary.with_name(f"{temporary.name}.meta")
-                about = {**metadata, **described(table.schema, made, temporary, format)}
-                beside.write_text(dump(about) + "\n", encoding="utf-8")
-                _settle(beside, final.beside(".meta.json") if isinstance(final, Url) else f"{final}.meta.json")
-            _settle(temporary, final)
+                about = {**metadata, **described(table.schema, made, whole, format)}
+                (folder / "meta").write_text(dump(about) + "\n", encoding="utf-8")
+                place.check_unchanged()
+                place.put(folder / "meta", _META)
+            place.put(whole)
         finally:
             made.discard()
-            temporary.unlink(missing_ok=True)
     return made.guarded
 
 
-def check_free(text: str, overwrite: bool) -> None:
-    """Raise ``OutputError`` if the path or address exists, unless ``overwrite``."""
-    with writing(shown(text)), plainly():
-        exists = look(store(parse(text))).type.name != "NotFound" if is_url(text) else os.path.exists(text)
-    if exists and not overwrite:
-        raise OutputError(f"{shown(text)} exists; choose ", Argument("overwrite", True), " to replace it")
+def page_place(path: str | Path, inputs: Any, *, overwrite: bool = False) -> Place:
+    """The place of a page, for :func:`write_page`; raises ``OutputError`` if it may not be written there."""
+    return Place(path, inputs, overwrite=overwrite, page=True)
 
 
-def write_page(path: str | Path, text: str | bytes, *, overwrite: bool = False) -> None:
-    """Write a text, or bytes, to a file or an address atomically.
+def write_page(place: Place, text: str | bytes) -> None:
+    """Write a text, or bytes, to a file or an address atomically, or into a pipe or a device.
 
-    Raises ``OutputError`` if the file exists, unless ``overwrite``, or cannot be written.
+    Raises ``OutputError`` if it cannot be written, or if another run wrote it since the place was checked.
     """
-    where = as_local(path)
-    check_free(where, overwrite)
-    hidden = Path(where).with_name(f".{Path(where).name}.{os.getpid()}.tmp")
-    with tempfile.TemporaryDirectory() as folder, writing(shown(where)):
-        temporary = Path(folder) / "whole" if is_url(where) else hidden
+    data = text if isinstance(text, bytes) else text.encode()
+    if place.is_stream:
         try:
-            temporary.write_bytes(text if isinstance(text, bytes) else text.encode())
-            _settle(temporary, parse(where) if is_url(where) else where)
-        finally:
-            temporary.unlink(missing_ok=True)
-
-
-def _settle(temporary: Path, final: str | Url) -> None:
-    """Move a file to its final name, locally or in a store."""
-    if isinstance(final, Url):
-        upload(temporary, final)
-    else:
-        os.replace(temporary, final)
+            with writing(place.shown), open(place.text, "ab", buffering=0) as stream:
+                stream.write(data)
+        except OutputError as error:
+            if not isinstance(error.__cause__, BrokenPipeError):  # its reader has seen enough
+                raise
+        return
+    with writing(place.shown), place.unfinished() as folder:
+        (folder / "whole").write_bytes(data)
+        place.put(folder / "whole")
