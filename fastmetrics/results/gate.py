@@ -69,6 +69,9 @@ def gate(
       the scores are not worse than the ``baseline`` by more.  ``delta`` is the same for scores − baseline, whatever
       direction is better.  ``drop <= 0.02`` applies to every metric with a direction that both runs have.
     - ``token_f1.drop.point <= 0.02`` and ``delta.point`` read the change of the mean itself.
+    - ``token_f1.equivalent <= 0.01`` is met if two one-sided tests at the level 1 − ``confidence`` show that the change
+      lies within ±0.01, and ``token_f1.not_worse <= 0.01`` if one shows that the scores are not worse by more: bounds
+      of the interval at the level 2·``confidence`` − 1.  Both are verdicts of ``compare(margin=0.01)`` too.
     - A change compared with a percentage (``drop <= 2%``) is relative to the baseline's mean over the same rows.
 
     Rows without a score count as the worst score of the metric's bounds: rows that the baseline scores and the scores
@@ -84,11 +87,11 @@ def gate(
     Counts of rows need none.  With ``*``, smaller segments are skipped and counted; if all are, the rule is not met.
     An undefined figure meets no rule.
 
-    ``sequential=True`` is for looking while rows still arrive: rules on ``low``, ``high``, ``drop`` and ``delta`` read
-    the bounds of confidence sequences (:func:`fastmetrics.stats.confidence_sequences.confidence_sequence`), which hold
-    however often one looks and whenever one stops.  Rows count in the order of the files, so new rows must be appended;
-    rows of the baseline after the last row of the scores have not arrived and are in no rule.  It needs metrics with
-    declared bounds and independent rows.
+    ``sequential=True`` is for looking while rows still arrive: rules that read an interval read confidence sequences
+    (:func:`fastmetrics.stats.confidence_sequences.confidence_sequence`), which hold however often one looks and
+    whenever one stops.  Rows count in the order of the files, so new rows must be appended; rows of the baseline after
+    the last row of the scores have not arrived and are in no rule.  It needs metrics with declared bounds and
+    independent rows.
 
     ``confidence`` is the level of intervals; ``correction="bonferroni"`` raises it so that all intervals that rules of
     this call read hold together.  ``better={"my_score": "lower"}`` states the direction of scores that declare none,

@@ -7,6 +7,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
 from fastmetrics.core.arrays import Ints
+from fastmetrics.errors import OptionError
+from fastmetrics.errors.messages import Argument
 from fastmetrics.results.gate_metrics import AnyMetric, GateMetrics, check_sequence
 from fastmetrics.results.gate_result import Checked
 from fastmetrics.results.gate_rows import GateRows
@@ -73,7 +75,14 @@ class GateChecks:
         read = sum(task.rule.reads_interval and task.why is None for task in tasks)
         confidence = self.settings.confidence
         corrected = 1 - (1 - confidence) / max(read, 1) if self.settings.correction == "bonferroni" else confidence
-        return [self._checked(task, corrected if task.rule.reads_interval else confidence) for task in tasks]
+        return [self._checked(task, self._level(task.rule, corrected)) for task in tasks]
+
+    def _level(self, rule: Rule, corrected: float) -> float:
+        """The level of the interval of a rule: of one-sided tests at α, 1 − 2α.  Raises ``OptionError`` if α > 0.5."""
+        confidence = corrected if rule.reads_interval else self.settings.confidence
+        if rule.is_margin and confidence <= 0.5:
+            raise OptionError(f"rule {rule.text!r} needs a ", Argument("confidence"), " above 0.5")
+        return 2 * confidence - 1 if rule.is_margin else confidence
 
     def _tasks(self, rule: Rule) -> Iterator[_Task]:
         """What a rule covers: its metrics, and of each the segments that are large enough."""

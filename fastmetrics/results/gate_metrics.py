@@ -81,18 +81,17 @@ class GateMetrics:
         shared = [
             name for name in self._known if all(name in (*one.scores, *one.counted) for one in self.rows.paired.runs)
         ]
-        drop = str(rule.reading).startswith("drop")
         if rule.metric is not None:
             name = column_named(rule.metric, shared)
             if name not in shared:
                 if name in self._known or self._is_corpus(name):
                     shared_metrics(self.rows.paired.runs, [name], counted=True)
                 raise self._unknown(rule, shared)
-            if drop and self._directions[name] is None:
+            if rule.is_directed and self._directions[name] is None:
                 raise _no_direction(rule, [name])
             return [self._made(name)], []
         shared = [name for name in shared if name not in self.excluded and not is_cost(name)]
-        if not drop:
+        if not rule.is_directed:
             return [self._made(name) for name in shared], []
         neutral = [name for name in shared if self._directions[name] is None]
         unknown = [name for name in neutral if name not in declared(neutral, self._stored) and not is_axis(name)]
@@ -145,12 +144,12 @@ class GateMetrics:
 
 
 def _no_direction(rule: Rule, names: Sequence[str]) -> OptionError:
-    some = ", ".join(map(repr, names[:5]))
+    some, plural = ", ".join(map(repr, names[:5])), "s" * (len(names) == 1)
+    what, other = ("worse", "equivalent") if rule.is_margin else ("a drop", "delta")
     return OptionError(
-        f"rule {rule.text!r}: {some} declare{'s' * (len(names) == 1)} no direction, so no change is a drop; state it ",
-        "with ",
+        f"rule {rule.text!r}: {some} declare{plural} no direction, so no change is {what}; state it with ",
         Argument("better", {names[0]: "lower"}),
-        ", or use delta",
+        f", or use {other}",
     )
 
 
@@ -165,7 +164,7 @@ def check_sequence(rule: Rule, metrics: Sequence[AnyMetric]) -> None:
             without,
         )
     if lacking:
-        point = f"{lacking[0]}.{rule.reading}.point" if rule.is_change else lacking[0]
+        point = f"{lacking[0]}.{rule.point}" if rule.is_change else lacking[0]
         raise OptionError(
             f"rule {rule.text!r}: {', '.join(lacking[:5])} has no interval that holds at every look, which needs "
             f"scores of rows within declared bounds; read the mean with {point}, or check the rule without ",

@@ -71,6 +71,8 @@ class Checked:
         """The number that is compared with the limit: the value, or a bound of its interval."""
         if not self.rule.reads_interval:
             return self.value
+        if self.rule.reading == "equivalent":
+            return max(-self.low, self.high)
         if self.rule.is_change:
             return self.high if self.rule.compare in ("<", "<=") else self.low
         return self.low if self.rule.reading == "low" else self.high
@@ -93,13 +95,17 @@ class Checked:
         )
         if not rule.reads_interval:
             return f"{self._number(self.value)} {over}, expected {limit}"
-        what = {"drop": "the mean drop is", "delta": "the mean change is"}.get(str(rule.reading), "the mean is")
-        told = f"{what} {self._number(self.value)} {over}"
-        if not rule.met(self.value):
+        what = "the mean" + (" drop" if rule.is_directed else " change" if rule.is_change else "")
+        told = f"{what} is {self._number(self.value)} {over}"
+        if rule.reading == "equivalent":
+            limit = f"between -{rule.limit_text} and {rule.limit_text}"
+        if not rule.met(abs(self.value) if rule.reading == "equivalent" else self.value):
             return f"{told}, expected {limit}"
         but = "but" if self.interval != "worst_case" else "which all agree, but so few may miss a rare change:"
-        reach = f"its {self.confidence * 100:g} % interval reaches {self._number(self.bound)}"
-        plain = f"{self.metric}.{rule.reading}.point" if rule.is_change else self.metric
+        end = self.low if rule.reading == "equivalent" and -self.low > self.high else self.bound
+        reach = f"its {self.confidence * 100:g} % interval reaches {self._number(end)}"
+        plain = f"{self.metric}.{rule.point}" if rule.is_change else self.metric
+        limit = f"that it is {limit}" if rule.reading == "equivalent" else limit
         return f"{told}, {but} {reach}, so these rows do not show {limit} ({plain} reads the mean itself)"
 
     def to_dict(self) -> dict[str, Any]:

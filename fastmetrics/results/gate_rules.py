@@ -9,7 +9,7 @@
     count     = n | n_missing | n_undefined | n_error | n_unpaired
     share     = share_missing | share_undefined | share_error | share_unpaired
     bound     = low | high
-    change    = delta | drop | delta.point | drop.point
+    change    = delta | drop | delta.point | drop.point | equivalent | not_worse
     condition = "n >=" whole | "unpaired =" (worst | ignore | number)
 
 A number with ``%`` is a share of 1; for a change it is a share of the baseline's value.
@@ -30,7 +30,9 @@ from fastmetrics.tables.remote.small_files import read_text
 
 BOUNDS = ("low", "high")
 """The bounds of the interval of the mean."""
-CHANGES = ("delta", "drop", "delta.point", "drop.point")
+MARGINS = ("equivalent", "not_worse")
+"""The smallest margins that the rows show: of a change in either direction, and of a change for the worse."""
+CHANGES = ("delta", "drop", "delta.point", "drop.point", *MARGINS)
 """Readings that compare the scores with a baseline: by the bound of the interval, or as it is."""
 SHARES = {f"share_{what}": f"n_{what}" for what in ("missing", "undefined", "error", "unpaired")}
 COUNTS = ("n", *SHARES.values())
@@ -75,7 +77,22 @@ class Rule:
     @property
     def reads_interval(self) -> bool:
         """Whether the rule reads a bound of an interval."""
-        return self.reading in (*BOUNDS, "delta", "drop")
+        return self.reading in (*BOUNDS, "delta", "drop", *MARGINS)
+
+    @property
+    def is_margin(self) -> bool:
+        """Whether the rule tests equivalence, by one-sided tests at the level 1 − confidence."""
+        return self.reading in MARGINS
+
+    @property
+    def is_directed(self) -> bool:
+        """Whether the rule reads a change for the worse, by the direction of the metric."""
+        return self.reading in ("drop", "drop.point", "not_worse")
+
+    @property
+    def point(self) -> str:
+        """The reading of the change itself, without an interval."""
+        return "drop.point" if self.is_directed else "delta.point"
 
     @property
     def is_count(self) -> bool:
@@ -123,6 +140,10 @@ def parse_rule(text: str) -> Rule:
     limit = float(found[2].rstrip("%")) / (100 if percent else 1)
     if not math.isfinite(limit):
         raise _unreadable(text, found.start(2), "expected a finite number")
+    if reading in MARGINS and found[1] not in ("<", "<="):
+        raise _unreadable(text, found.start(1), f"expected < or <=, because {reading} is a margin that the rows show")
+    if reading == "equivalent" and limit <= 0:
+        raise _unreadable(text, found.start(2), "expected a margin above 0")
     if found[1] == "==" and reading in ("delta", "drop"):
         way = f"{reading}.point reads the change itself"
         raise _unreadable(

@@ -103,7 +103,7 @@ class RowMetric:
         if isinstance(unpaired, float):
             return unpaired
         lowest = self.better == "higher" if self.better is not None else rule.compare in (">", ">=")
-        if self.bounds is None or (self.better is None and rule.compare == "=="):
+        if self.bounds is None or (self.better is None and (rule.compare == "==" or rule.reading == "equivalent")):
             return None
         found = self.bounds[0] if lowest else self.bounds[1]
         return found if math.isfinite(found) else None
@@ -275,7 +275,7 @@ class RowMetric:
 
 def sign(rule: Rule, better: Better) -> float:
     """1 for a change, and for a drop if lower scores are better; −1 for any other drop."""
-    return -1.0 if str(rule.reading).startswith("drop") and better != "lower" else 1.0
+    return -1.0 if rule.is_directed and better != "lower" else 1.0
 
 
 def signed(towards: float, delta: float, interval: Interval) -> tuple[float, Interval]:
