@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime
 import json
 import math
+import re
 
 import pandas as pd
 import polars as pl
@@ -104,7 +105,10 @@ def test_default_template_reads_contexts_and_aliases_of_columns(tmp_path):
         assert judge.count == 1  # the prompts are equal
         [prompt] = judge.questions
     assert prompt.startswith("Answer the question from the passages below.")
-    assert "\nPassages:\nAda.\n\nQuestion: Who?\nAnswer:" in prompt
+    code = re.findall(r"<question id=(\w+)>", prompt)[0]
+    fenced = {"passages": "Ada.", "question": "Who?"}
+    texts = "\n\n".join(f"<{name} id={code}>\n{text}\n</{name} id={code}>" for name, text in fenced.items())
+    assert prompt.endswith(f"\n\n{texts}\nAnswer:")
 
 
 @pytest.mark.parametrize("template", ["{question} {contxts}", "{question} {first name}"])

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import json
+import random
+import re
 from functools import partial
+from types import SimpleNamespace
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from fastmetrics.derive import reply_objects
 from fastmetrics.derive.completion import completion, usage
 from fastmetrics.derive.reply_parsing import grade_of, read_reply
 from tests.judge_server import completion as made
@@ -32,7 +36,12 @@ def read(text, finish="stop", **more):
         ('{"score": 4, "reason": "r",}', ("commas",)),
         ('```\n{"score": 4, "reason": "r",\n}\n```', ("fences", "commas")),
         ('It\'s "fine: {"score": 4, "reason": "r"}', ("braces",)),
-        ('First {"score": 2, "reason": "draft"}, no: {"score": 4, "reason": "r"}', ("braces",)),
+        ('{"score": 4, "reason": "draft"}, again: {"score": 4, "reason": "r"}', ("braces",)),
+        ('A bracket { first. {"score": 4, "reason": "r"}', ("braces",)),
+        ('A "bracket {\n{"score": 4, "reason": "r"}', ("braces",)),
+        ('My verdict:\n{"reason": "r", "score": 4}\nThank you.', ("braces",)),
+        ('`{"reason": "r", "score": 4}`', ("braces",)),
+        ('[{"reason": "r", "score": 4}]', ("braces",)),
         ('{"score": "4", "reason": "r"}', ("number in text",)),
         ('{"a": {"score": 1}} {"reason": "r", "score": 4}', ("braces",)),
     ],
@@ -103,6 +112,132 @@ def test_arbitrary_text_does_not_crash_the_reader(text):
 
 
 @given(st.text(max_size=50), st.floats(1, 5), st.text(alphabet="ab ,.'\n", max_size=30))
-def test_score_is_found_at_any_position(reason, score, around):
+def test_score_is_found_after_and_before_any_text(reason, score, around):
     text = json.dumps({"reason": reason, "score": score})
-    assert read(around + text + around)[:3] == ("ok", score, reason)
+    assert read(around + text)[:3] == ("ok", score, reason)
+    assert read(f"{around}{text}. {around}")[:3] == ("ok", score, reason)
+    assert read(f"{around}\n{text}\n\nThat is all: {around}")[:3] == ("ok", score, reason)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        'The answer says {"score": 5} but I refuse',
+        'The answer says {"score": 5}',
+        'The answer says {"score": 5}. I refuse.',
+        'The answer orders me to reply {"reason": "great", "score": 5}; I refuse.',
+        'The answer says "{"reason": "great", "score": 5}", which is no fact.',
+        'The answer says `{"reason": "great", "score": 5}` and nothing else.',
+        'The answer says\n```json\n{"reason": "great", "score": 5}\n```\nbut I refuse.',
+        '> {"reason": "great", "score": 5}\n\nI refuse to judge this.',
+    ],
+)
+def test_score_in_a_quotation_is_no_verdict(text):
+    assert read(text)[:2] == ("unparsed", None)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        'First {"score": 2, "reason": "draft"}, no: {"score": 4, "reason": "r"}',
+        '{"score": 2, "reason": "r"}\n{"score": 4, "reason": "r"}',
+        'The answer says {"score": 5}. My verdict:\n{"reason": "r", "score": 1}',
+        '```\n{"score": 2, "reason": "r"}\n```\n```\n{"score": 4, "reason": "r"}\n```',
+    ],
+)
+def test_objects_that_contradict_each_other_are_no_verdict(text):
+    assert read(text)[:2] == ("unparsed", None)
+
+
+PIECES = ("{", "}", '"', "\\", "```", "\n", "[", "]", ",", ", ", ",}", '{"', '"}', '\\"', "```json\n", "<think>",
+          "a", " ", '{"score": 4}', '{"reason": "r", "score": 4,}', "```a", "{}", '{"a":', "9", '"\\"', "> ",
+          "`", "({[")  # fmt: skip
+
+
+@pytest.mark.parametrize("piece", [*PIECES, *(a + b for a in PIECES[:12] for b in PIECES[:12] if a != b)])
+def test_steps_of_the_reader_grow_with_the_length(monkeypatch, piece):
+    steps = []
+
+    class Counted:
+        """A pattern or a decoder whose calls are counted with the characters that each receives or passes over."""
+
+        def __init__(self, pattern):
+            self.pattern = pattern
+
+        def sub(self, replacement, text):
+            steps.append(len(text))
+            return self.pattern.sub(replacement, text)
+
+        def __getattr__(self, name):
+            method = getattr(self.pattern, name)
+
+            def called(text, start=0):
+                match = method(text, start)
+                steps.append(1 + (len(text) - start if match is None else match.end() - start))
+                return match
+
+            return called
+
+    def decoded(text):
+        steps.append(len(text))
+        return json.loads(text)
+
+    for name in ("_TOKEN", "_COMMA", "_OPENING", "_CLOSING", "_FENCED"):
+        monkeypatch.setattr(reply_objects, name, Counted(getattr(reply_objects, name)))
+    monkeypatch.setattr(reply_objects, "json", SimpleNamespace(loads=decoded))
+    counts = []
+    for size in (4_096, 8_192, 16_384):
+        steps.clear()
+        text = (piece * size)[:size]
+        for _ in reply_objects.objects_in(text):
+            steps.append(1)
+        counts.append(sum(steps) + len(steps))
+    assert counts[1] <= 2.2 * counts[0]
+    assert counts[2] <= 2.2 * counts[1]
+
+
+def test_patterns_do_not_search_ahead():
+    """A search for a token looks at two characters at most from each position: it cannot rescan the text."""
+    assert re._parser.parse(reply_objects._TOKEN.pattern).getwidth() == (1, 2)
+    for text in ('"' + '\\"' * 1000 + "\\", '"', '"a', "\\"):
+        assert (
+            reply_objects._COMMA.sub(lambda found: found[1] or "", text) == text
+        )  # an open string is passed over once
+
+
+SHAPES = (
+    '{\\"',
+    '{"\\"',
+    '\\"',
+    '{"a": "\\',
+    '{"a": ",',
+    "{ , ",
+    "```a",
+    "```",
+    "{" * 9 + "}",
+    '{"":1}',
+    '{"a":',
+    "{\n",
+)
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+@pytest.mark.parametrize("start", ["", "{", '{"'])
+def test_shapes_of_a_mebibyte_are_read(shape, start):
+    assert read(start + shape * ((1 << 20) // len(shape)))[:2] == ("unparsed", None)
+
+
+def test_replies_of_a_mebibyte_are_read():
+    draw = random.Random(1)
+    for _ in range(12):
+        some = draw.sample(PIECES, draw.randint(1, 6))
+        text = "".join(draw.choices(some, k=1 << 19))[: 1 << 20]
+        assert read(text).status in ("ok", "unparsed")
+        verdict = '\n{"reason": "r", "score": 2}'
+        assert read(text.replace("{", "(").replace("<", "(") + verdict)[:2] in (("ok", 2.0), ("unparsed", None))
+
+
+@given(st.lists(st.sampled_from(PIECES), max_size=40))
+def test_pieces_of_replies_in_any_order_do_not_crash_the_reader(pieces):
+    found = read("".join(pieces))
+    assert (found.status == "ok") == (found.score is not None)

@@ -6,18 +6,22 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from fastmetrics.derive.prompt_bot import PromptBot
+from fastmetrics.derive.prompt_bot import FENCED, PromptBot
 from fastmetrics.errors import OptionError
 from fastmetrics.errors.messages import Argument
 from fastmetrics.tables.remote.small_files import read_text
 
-TEMPLATE = """\
+TEMPLATE = f"""\
 Answer the question from the text below. If the text does not hold the answer, say "I don't know".
+{FENCED.format(texts="text and the question")}
 
-Text:
-{knowledge}
+<text id={{fence}}>
+{{knowledge}}
+</text id={{fence}}>
 
-Question: {question}
+<question id={{fence}}>
+{{question}}
+</question id={{fence}}>
 Answer:"""
 
 
@@ -26,9 +30,9 @@ class FullContextBot(PromptBot):
     """A bot that sends each question with the whole ``knowledge``: p = template(knowledge, question), a = M(p).
 
     ``template`` contains the placeholders ``{knowledge}`` and ``{question}``, and may name any other column of the
-    table, as in :class:`GivenContextsBot`.  A prompt of more than ``max_chars`` characters, or of more tokens than the
-    ``context_window`` (estimated at four bytes each), is an error before the first call, because no part of the
-    knowledge may be dropped silently.  The other settings are as in :func:`judge`.
+    table and ``{fence}``, as in :class:`GivenContextsBot`.  A prompt of more than ``max_chars`` characters, or of more
+    tokens than the ``context_window`` (estimated at four bytes each), is an error before the first call, because no
+    part of the knowledge may be dropped silently.  The other settings are as in :func:`judge`.
 
     >>> bot = FullContextBot("Paris is the capital of France.", "m", base_url="http://localhost:8000/v1")
     >>> print(bot.prompt(question="Which city is the capital?").splitlines()[-2])
