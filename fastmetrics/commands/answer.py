@@ -7,7 +7,13 @@ from typing import Annotated, Any
 
 import typer
 
-from fastmetrics.commands.calls import progress_of_calls, report_spent_budget, sent_parameters, spent
+from fastmetrics.commands.calls import (
+    exit_with_failed_rows,
+    progress_of_calls,
+    report_spent_budget,
+    sent_parameters,
+    spent,
+)
 from fastmetrics.commands.options import GUARD, guarded
 from fastmetrics.errors import OptionError
 
@@ -179,20 +185,22 @@ def answer(
             watch=shown.watch,
         )
     report_spent_budget(done.spending)
-    if quiet:
-        return
-    run = done.run
-    statuses = ", ".join(f"{count:,} {status}" for status, count in done.statuses.items())
-    each = "" if repeats == 1 else f", {repeats:,} answers each"
-    typer.echo(f"{run.rows // repeats:,} questions{each} ({statuses}) in {run.seconds['total']:.1f} s: {run.output}")
-    if bot != "faq":
-        typer.echo(spent(done.spending))
-    for note in run.notes:
-        typer.echo(note)
-    if run.rejects is not None:
-        typer.echo(f"{run.rejected:,} rows rejected: {run.rejects}")
-    if run.guarded:
-        typer.echo(guarded(run.guarded))
+    if not quiet:
+        run = done.run
+        statuses = ", ".join(f"{count:,} {status}" for status, count in done.statuses.items())
+        each = "" if repeats == 1 else f", {repeats:,} answers each"
+        typer.echo(
+            f"{run.rows // repeats:,} questions{each} ({statuses}) in {run.seconds['total']:.1f} s: {run.output}"
+        )
+        if bot != "faq":
+            typer.echo(spent(done.spending))
+        for note in run.notes:
+            typer.echo(note)
+        if run.rejects is not None:
+            typer.echo(f"{run.rejected:,} rows rejected: {run.rejects}")
+        if run.guarded:
+            typer.echo(guarded(run.guarded))
+    exit_with_failed_rows(done.failed)
 
 
 def _faq(path: str | None, columns: dict[str, str]) -> Any:

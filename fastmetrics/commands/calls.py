@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -54,6 +54,25 @@ def report_spent_budget(spending: Spending) -> None:
             "--overwrite to make their calls",
             err=True,
         )
+
+
+FAILED_ROWS = 9
+"""The exit code of a complete output in which rows have no reply, since their calls failed."""
+
+
+def exit_with_failed_rows(failed: Mapping[str, int]) -> None:
+    """Print how many rows have no reply and how to ask again, and exit with a code of their own, if there are any."""
+    import typer
+
+    if not failed:
+        return
+    by_status = ", ".join(f"{count:,} {status}" for status, count in failed.items())
+    typer.echo(
+        f"{sum(failed.values()):,} rows without a reply, since their calls failed ({by_status}); the output is "
+        "complete. Run again with --overwrite to ask for them: all other replies come from the store",
+        err=True,
+    )
+    raise typer.Exit(FAILED_ROWS)
 
 
 @dataclass

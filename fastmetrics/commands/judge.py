@@ -7,7 +7,13 @@ from typing import Annotated, Any
 
 import typer
 
-from fastmetrics.commands.calls import progress_of_calls, report_spent_budget, sent_parameters, spent
+from fastmetrics.commands.calls import (
+    exit_with_failed_rows,
+    progress_of_calls,
+    report_spent_budget,
+    sent_parameters,
+    spent,
+)
 from fastmetrics.commands.options import GUARD, TextLists, guarded
 from fastmetrics.errors import OptionError
 
@@ -178,13 +184,13 @@ def judge(
             watch=shown.watch,
         )
     report_spent_budget(judged.spending)
-    if quiet:
-        return
-    run = judged.run
-    typer.echo(str(judged.summary))
-    typer.echo(f"\n{run.rows:,} rows judged in {run.seconds['total']:.1f} s: {run.output}")
-    typer.echo(spent(judged.spending))
-    if run.rejects is not None:
-        typer.echo(f"{run.rejected:,} rows rejected: {run.rejects}")
-    if run.guarded:
-        typer.echo(guarded(run.guarded))
+    if not quiet:
+        run = judged.run
+        typer.echo(str(judged.summary))
+        typer.echo(f"\n{run.rows:,} rows judged in {run.seconds['total']:.1f} s: {run.output}")
+        typer.echo(spent(judged.spending))
+        if run.rejects is not None:
+            typer.echo(f"{run.rejected:,} rows rejected: {run.rejects}")
+        if run.guarded:
+            typer.echo(guarded(run.guarded))
+    exit_with_failed_rows(judged.failed)

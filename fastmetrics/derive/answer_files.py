@@ -15,6 +15,7 @@ from fastmetrics.derive.answer_maker import AnswerPlan, added, lasts, observe
 from fastmetrics.derive.budget import Spending
 from fastmetrics.derive.judge import BEHIND
 from fastmetrics.derive.judge_files import Paths, drawn
+from fastmetrics.derive.judged_columns import failed_calls
 from fastmetrics.engines.job import Job, Progress, RunOptions, RunResult
 from fastmetrics.engines.local import Threads
 from fastmetrics.engines.run import open_output, run_on
@@ -29,6 +30,11 @@ class AnsweredFiles:
     run: RunResult
     statuses: Mapping[str, int]
     spending: Spending
+
+    @property
+    def failed(self) -> Mapping[str, int]:
+        """The rows whose calls failed, by status."""
+        return failed_calls(self.statuses)
 
 
 def answer_files(

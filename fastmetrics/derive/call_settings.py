@@ -12,7 +12,7 @@ from typing import Any
 from fastmetrics.core.allowed_values import NotAllowedError, Optional, Real, Text, Whole, argument
 from fastmetrics.core.prices import Price
 from fastmetrics.derive.budget import LONGEST_REPLY, Budget
-from fastmetrics.derive.call import Model
+from fastmetrics.derive.call import CallMaker, Message, Model
 from fastmetrics.derive.call_store import CallStore
 from fastmetrics.derive.chat_client import ChatClient, address_of, endpoint_of
 from fastmetrics.derive.circuit_breaker import CircuitBreaker
@@ -29,6 +29,9 @@ STORE = "calls.sqlite"
 _PARAMETERS = {"temperature": 0}
 _REPLY_LIMITS = ("max_tokens", "max_completion_tokens")
 """The parameters of a call that limit the tokens of its reply."""
+
+_NEUTRAL = Message("user", "Reply with the word: ready")
+"""The prompt that checks a server of which no call has worked yet."""
 
 
 @dataclass(frozen=True)
@@ -133,4 +136,5 @@ class CallSettings:
             concurrency=self.concurrency,
             retries=Retries(self.tries, self.pause),
             breaker=CircuitBreaker(self.endpoint_name),
+            neutral=CallMaker(model, None).call([_NEUTRAL]),
         )

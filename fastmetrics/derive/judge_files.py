@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
@@ -18,7 +19,8 @@ from fastmetrics.derive.judge import BEHIND
 from fastmetrics.derive.judge_maker import JudgeMaker
 from fastmetrics.derive.judge_plan import JudgePlan, plan_judging
 from fastmetrics.derive.judge_settings import JudgeSettings
-from fastmetrics.derive.judged_counts import conclude, lasts, observe, summary_of
+from fastmetrics.derive.judged_columns import failed_calls
+from fastmetrics.derive.judged_counts import conclude, judged_of, lasts, observe, summary_of
 from fastmetrics.derive.row_sample import SampledSource
 from fastmetrics.engines.job import Job, Progress, RunOptions, RunResult
 from fastmetrics.engines.local import Threads
@@ -32,11 +34,12 @@ Paths = str | Path | Sequence[str | Path]
 
 @dataclass(frozen=True)
 class JudgedFiles:
-    """The result of ``judge_files``: the output path, the summary, and the spending."""
+    """The result of ``judge_files``: output path, summary, spending, and judgements whose calls failed, by status."""
 
     run: RunResult
     summary: Summary
     spending: Spending
+    failed: Mapping[str, int] = field(default_factory=dict)
 
 
 def judge_files(
@@ -105,7 +108,11 @@ def judge_files(
         job = _job(plan, JudgeMaker(plan, window), partial(_about, name, _now() if times else None))
         result = run_on(Threads(BEHIND), source, job, target, options)
     summary = summary_of(plan.axes, result.observed, result.rejected, plan.columns, plan.passed_over)
-    return JudgedFiles(result, replace(summary, notes=[*result.notes, *summary.notes]), budget.spending)
+    statuses: Counter[str] = Counter()
+    for axis in judged_of(plan.axes, result.observed).values():
+        statuses.update(axis["statuses"])
+    noted = replace(summary, notes=[*result.notes, *summary.notes])
+    return JudgedFiles(result, noted, budget.spending, failed_calls(statuses))
 
 
 def _limits(settings: JudgeSettings) -> Limits:

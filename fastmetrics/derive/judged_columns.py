@@ -25,6 +25,9 @@ SCORED = (OK, IDENTICAL)
 UNSETTLED = (HTTP, TIMEOUT, BUDGET, ERROR)
 """Statuses of rows that another run asks again."""
 
+FAILED = (HTTP, TIMEOUT, ERROR)
+"""Statuses of rows whose calls failed."""
+
 _BETWEEN = ", "
 
 
@@ -96,6 +99,11 @@ def _mean(values: Sequence[float | None]) -> float | None:
 def _sum(row: Sequence[Judgement], name: str) -> Any:
     known = [value for one in row if (value := getattr(one, name)) is not None]
     return sum(known) if known else None
+
+
+def failed_calls(statuses: Mapping[str, int]) -> dict[str, int]:
+    """The rows whose calls failed, by status."""
+    return {status: statuses[status] for status in FAILED if statuses.get(status)}
 
 
 def counted(part: pa.RecordBatch | pa.Table, axis: str) -> dict[str, Any]:

@@ -7,16 +7,16 @@ import random
 import signal
 import threading
 import time
-from collections.abc import Callable, Coroutine, Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import Future
-from contextlib import suppress
 from dataclasses import dataclass
 from types import FrameType
-from typing import Protocol, TypeAlias
+from typing import Protocol
 
 from fastmetrics.core.prices import REPLY_TOKENS
 from fastmetrics.derive.budget import Budget, tokens_of
 from fastmetrics.derive.call import BUDGET, REPLY, Answer, Call, Model
+from fastmetrics.derive.call_loop import CallLoop, Queue
 from fastmetrics.derive.call_store import CallStore
 from fastmetrics.derive.chat_client import Failure, Reply
 from fastmetrics.derive.circuit_breaker import CircuitBreaker
@@ -24,15 +24,15 @@ from fastmetrics.derive.completion import usage
 from fastmetrics.derive.rate_limits import RateLimits
 from fastmetrics.errors import ServiceError
 
-Queue: TypeAlias = "asyncio.Queue[tuple[Call, int, bool]]"
-"""Calls to send, each with the number of earlier requests, and whether its reply replaces a stored one."""
-
 _PATIENCE = 1.0
 """Seconds that calls in progress have to stop when nobody waits for them any more."""
 
 _LONGEST_WAIT = 300.0
 _MOST_REFUSALS = 30
 """Number of refusals for too many requests after which a call fails; refusals are not attempts."""
+
+_CHECKS = 2
+"""Number of requests that check whether a server answers at all."""
 
 
 class Client(Protocol):
@@ -77,8 +77,9 @@ class Window:
     """Sends calls to one model, at most ``concurrency`` at a time; thread-safe.
 
     A call with a stored reply is not sent; equal concurrent calls are sent once.  Every reply is stored before it is
-    parsed.  ``connect`` creates the client before the first call is sent.  Use it as a context manager: leaving it
-    cancels the calls in progress.
+    parsed.  ``connect`` creates the client before the first call is sent.  Before failures end the run, a call that
+    worked before, or else ``neutral``, or else another row, checks whether the server answers.  Use it as a context
+    manager: leaving it cancels the calls in progress.
     """
 
     def __init__(
@@ -91,6 +92,7 @@ class Window:
         concurrency: int,
         retries: Retries,
         breaker: CircuitBreaker,
+        neutral: Call | None = None,
     ) -> None:
         self._model, self._store, self._connect = model, store, connect
         self._budget, self._limits, self._concurrency = budget, limits, concurrency
@@ -98,8 +100,13 @@ class Window:
         self._lock = threading.RLock()  # reentrant, since an interrupt may arrive while it is held
         self._under_way: dict[bytes, Future[Answer]] = {}
         self._failed: dict[bytes, Answer] = {}
+        self._neutral = neutral
+        self._worked: Call | None = None
+        self._queued: dict[bytes, Call] = {}
+        self._early: dict[bytes, asyncio.Task[Reply | Failure]] = {}
+        self._checking = asyncio.Lock()
         self._broken: BaseException | None = None
-        self._loop: _Loop | None = None
+        self._loop: CallLoop | None = None
         self._before: Callable[[int, FrameType | None], object] | None = None
 
     @property
@@ -140,6 +147,7 @@ class Window:
                 raise self._broken
             known = self._store.find(list(distinct))
             answers = {key: answer for key, answer in known.items() if self._holds(answer, again)}
+            self._worked = next((distinct[key] for key in answers), self._worked)
             self._budget.spending.found += sum(answer.time < self._began for answer in answers.values())
             answers |= {key: self._failed[key] for key in distinct if key in self._failed}
             waiting = {}
@@ -156,8 +164,9 @@ class Window:
     def _send(self, call: Call, attempt: int, again: bool) -> Future[Answer]:
         future: Future[Answer] = Future()
         self._under_way[call.key] = future
+        self._queued[call.key] = call
         if self._loop is None:
-            self._loop = _Loop(self._work)
+            self._loop = CallLoop(self._work)
         self._loop.put((call, attempt, again))
         return future
 
@@ -182,6 +191,7 @@ class Window:
     async def _worker(self, client: Client, limits: RateLimits, queue: Queue) -> None:
         while True:
             call, attempt, again = await queue.get()
+            self._queued.pop(call.key, None)
             answer = await self._answer(call, attempt, client, limits)
             if answer.outcome != BUDGET:
                 answer = self._store.put(call, self._model, answer, replace=again)
@@ -196,36 +206,77 @@ class Window:
     async def _answer(self, call: Call, attempt: int, client: Client, limits: RateLimits) -> Answer:
         """Retry a call until there is a reply, or a final failure."""
         failures = refusals = 0
-        guessed = tokens_of(call) + REPLY_TOKENS
         while True:
-            await limits.enter(guessed)
-            try:
-                if not await self._budget.take(call):
-                    return Answer(BUDGET, "the budget is spent", attempt=attempt)
-                attempt += 1
-                came = await client.send(call)
-            finally:
-                limits.leave()
-            self._budget.spending.unstructured = not client.structured
-            if isinstance(came, Reply):
-                prompt, completion = usage(came.body)
-                answer = Answer(REPLY, came.body, prompt, completion, came.latency_ms, time.time(), attempt)
-                self._budget.back(call, answer)
-                limits.used(guessed, (prompt or 0) + (completion or 0))
-                limits.worked()
+            came = await self._sent(call, client, limits)
+            if came is None:
+                return Answer(BUDGET, "the budget is spent", attempt=attempt)
+            attempt += 1
+            if isinstance(came, Answer):
                 self._breaker.worked()
-                return answer
-            self._budget.back(call, None)
-            if came.limited:
-                limits.limited(came.retry_after)
+                self._worked = call
+                return came._replace(attempt=attempt)
             failures, refusals = failures + (not came.limited), refusals + came.limited
             given_up = not came.passing or failures >= self._retries.tries or refusals >= _MOST_REFUSALS
-            error = self._breaker.failed(came, given_up=given_up)
-            if error is not None:
-                raise error
+            if self._breaker.failed(came, given_up=given_up) is not None:
+                await self._check(came, client, limits, given_up=given_up)
             if given_up:
                 return Answer(came.outcome, came.reason, time=time.time(), attempt=attempt)
             await asyncio.sleep(self._retries.wait(max(failures, min(refusals, 6)), came.retry_after))
+
+    async def _sent(self, call: Call, client: Client, limits: RateLimits) -> Answer | Failure | None:
+        """Send a call once; None if the budget does not allow it."""
+        guessed = tokens_of(call) + REPLY_TOKENS
+        await limits.enter(guessed)
+        try:
+            if not await self._budget.take(call):
+                return None
+            early = self._early.pop(call.key, None)
+            came = await (client.send(call) if early is None else early)
+        finally:
+            limits.leave()
+        self._budget.spending.unstructured = not client.structured
+        if isinstance(came, Failure):
+            self._budget.back(call, None)
+            if came.limited:
+                limits.limited(came.retry_after)
+            return came
+        prompt, completion = usage(came.body)
+        answer = Answer(REPLY, came.body, prompt, completion, came.latency_ms, time.time())
+        self._budget.back(call, answer)
+        limits.used(guessed, (prompt or 0) + (completion or 0))
+        limits.worked()
+        return answer
+
+    async def _check(self, failure: Failure, client: Client, limits: RateLimits, *, given_up: bool) -> None:
+        """Raise the breaker's error unless the server answers another call; one check at a time."""
+        async with self._checking:
+            error = self._breaker.suspicion(failure, given_up=given_up)
+            if error is None:  # a reply came meanwhile
+                return
+            reference = self._worked or (None if failure.fatal else self._neutral)
+            if reference is not None:
+                answered = await self._answers(reference, client, limits)
+            else:
+                answered = not failure.fatal and await self._answers_another(client)
+            if not answered:
+                raise error
+            self._breaker.is_alive()
+
+    async def _answers(self, reference: Call, client: Client, limits: RateLimits) -> bool:
+        """Whether the server answers a call; a refusal for too many requests, or a spent budget, is no evidence."""
+        for _ in range(_CHECKS):
+            came = await self._sent(reference, client, limits)
+            if not isinstance(came, Failure) or came.limited:
+                return True
+        return False
+
+    async def _answers_another(self, client: Client) -> bool:
+        """Whether the last waiting call works, which is thus sent early; without one there is no evidence."""
+        if not self._queued:
+            return True
+        key, call = self._queued.popitem()
+        self._early[key] = asyncio.ensure_future(client.send(call))
+        return isinstance(await asyncio.shield(self._early[key]), Reply)
 
     def _break(self, error: BaseException) -> None:
         """Stop all calls: every waiting caller gets the error."""
@@ -236,33 +287,3 @@ class Window:
                 self._loop.stop()
         for future in waiting:
             future.set_exception(self._broken)
-
-
-class _Loop:
-    """An event loop on its own thread, and the queue of its workers."""
-
-    def __init__(self, work: Callable[[Queue], Coroutine[None, None, None]]) -> None:
-        self._loop = asyncio.new_event_loop()
-        self._queue: Queue = asyncio.Queue()
-        self._task = self._loop.create_task(work(self._queue))
-        self._thread = threading.Thread(target=self._run, name="fastmetrics-calls", daemon=True)
-        self._thread.start()
-
-    def _run(self) -> None:
-        try:
-            self._loop.run_until_complete(asyncio.wait([self._task]))
-        finally:
-            self._loop.close()
-
-    def put(self, item: tuple[Call, int, bool]) -> None:
-        """Give the workers a task, from any thread."""
-        self._loop.call_soon_threadsafe(self._queue.put_nowait, item)
-
-    def stop(self) -> None:
-        """Cancel the work."""
-        with suppress(RuntimeError):  # the loop may have ended already
-            self._loop.call_soon_threadsafe(self._task.cancel)
-
-    def close(self, patience: float) -> None:
-        """Wait until the work has ended, at most this many seconds."""
-        self._thread.join(patience)

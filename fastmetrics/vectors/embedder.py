@@ -120,13 +120,16 @@ class Embedder:
         missing = missing[np.argsort(-lengths[missing], kind="stable")]
         with _Bar(progress, len(missing), len(texts)) as bar:
             for start in range(0, len(missing), _FLUSH):
-                rows = missing[start : start + _FLUSH]
-                for first in range(0, len(rows), self.model.batch):
-                    some = rows[first : first + self.model.batch]
-                    vectors[some] = self._encoded(texts.take(pa.array(some)).to_pylist())
-                    bar.advance(len(some))
-                if self._cache is not None:
-                    self._cache.put([keys[row] for row in rows.tolist()], vectors[rows])
+                rows, done = missing[start : start + _FLUSH], 0
+                try:
+                    for done in range(0, len(rows), self.model.batch):
+                        some = rows[done : done + self.model.batch]
+                        vectors[some] = self._encoded(texts.take(pa.array(some)).to_pylist())
+                        bar.advance(len(some))
+                    done = len(rows)
+                finally:  # also the vectors before one that cannot be computed
+                    if self._cache is not None and done:
+                        self._cache.put([keys[row] for row in rows[:done].tolist()], vectors[rows[:done]])
         return vectors
 
     def _encoded(self, texts: Sequence[str]) -> npt.NDArray[Any]:
