@@ -4,8 +4,8 @@
 
     taskset -c 0 python -m bench.generation
 
-writes ``bench/results/generation.json``.  The peers in Python score a slice of the rows; that the slice's scores are
-equal to ours is checked beforehand.
+writes ``bench/results/generation.json``.  It needs the packages ``bleuscore`` and ``rouge-score-rs``.  The peers in
+Python score a slice of the rows; that the slice's scores are equal to ours is checked beforehand.
 """
 
 from __future__ import annotations
@@ -21,10 +21,8 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-import bleuscore
 import numpy as np
 from rouge_score.rouge_scorer import RougeScorer
-from rouge_score_rs.rouge_scorer import RougeScorer as RustScorer
 from sacrebleu.metrics import BLEU, CHRF
 from sklearn.feature_extraction.text import TfidfVectorizer
 
@@ -50,6 +48,8 @@ Peer = Callable[[Strings, Strings], Any]
 
 def rouge_peers(types: list[str], stemmer: bool) -> dict[str, tuple[int, Peer]]:
     """Both packages; each with the share of the rows it is given."""
+    from rouge_score_rs.rouge_scorer import RougeScorer as RustScorer  # no extra installs it
+
     slow, fast = RougeScorer(types, use_stemmer=stemmer), RustScorer(types, use_stemmer=stemmer)
     return {
         "rouge-score-rs": (4, lambda answers, references: fast.score_batch(references, answers)),
@@ -76,6 +76,8 @@ def by_pair(answers: Strings, references: Strings) -> list[float]:
 
 def contests(answers: Any, references: Any) -> dict[str, tuple[Callable[[], Any], dict[str, tuple[int, Peer]]]]:
     """Ours and its peers, by name."""
+    import bleuscore  # no extra installs it
+
     basic, all_types = ["rouge1", "rouge2", "rougeL"], ["rouge1", "rouge2", "rougeL", "rougeLsum"]
     chrf = CHRF()
     # a new scorer each time, as they remember the texts they have cut

@@ -179,6 +179,31 @@ def test_report_of_repeats():
         report["other"]
 
 
+def test_notes_name_the_kinds_of_intervals():
+    """The same kinds as of any mean over the questions; equal answers have an interval from the metric's bounds."""
+    rng = np.random.default_rng(3)
+    ids = np.repeat(np.arange(40), 2)
+    table = {"id": ids, "token_f1": rng.random(80), "exact_match": np.repeat(rng.integers(0, 2, 40), 2)}
+    table |= {"bleu": np.full(80, 25.0), "mine": np.full(80, 0.5)}
+    report = fm.repeats(table, k=1)
+    means = {name: np.asarray(values, np.float64)[::2] for name, values in table.items() if name != "id"}
+    means["token_f1"] = np.asarray(table["token_f1"]).reshape(40, 2).mean(axis=1)
+    plain = {one.metric: one for one in fm.summarize_by(means)}
+    for one in report:
+        expected = plain[one.metric]
+        assert (one.mean.interval, one.mean.low) == (expected.interval, pytest.approx(expected.low, nan_ok=True))
+    kinds = {one.metric: one.mean.interval for one in report}
+    assert kinds == {"token_f1": "skew_t", "exact_match": "exact", "bleu": "worst_case", "mine": "none"}
+    printed = " ".join(str(report).split())
+    assert "Student's t" not in printed
+    assert "95 % intervals over questions: " in printed
+    assert "t widened for skewness (token_f1)" in printed
+    assert "the worst case of what was not seen (bleu)" in printed
+    few = fm.repeats({"id": [1, 1, 2, 2, 3, 3], "token_f1": [0.1, 0.2, 0.4, 0.6, 0.9, 0.9]})
+    assert "†" in str(few.grids()[0])
+    assert "† unreliable" in " ".join(few.remarks())
+
+
 def test_command_equals_function(tmp_path):
     path = str(tmp_path / "scores.parquet")
     pq.write_table(repeated(4), path)

@@ -10,6 +10,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from bench import compare, data, peers
+from tests.program import ROOT
 from tests.reference import lexical
 
 
@@ -79,3 +80,15 @@ def test_the_example_files_are_what_their_script_writes(tmp_path: Path) -> None:
     subprocess.run([sys.executable, script], check=True)
     for name in ("answers.jsonl", "brief_answers.jsonl"):
         assert (tmp_path / name).read_bytes() == (folder / name).read_bytes()
+
+
+PEERS = ("bleuscore", "rouge_score_rs", "bm25s", "ranx", "ir_measures")
+"""Packages that the extra ``test`` does not install."""
+
+
+def test_benchmarks_are_collected_without_their_peers() -> None:
+    names = [f"bench.{path.stem}" for path in (ROOT / "bench").glob("*.py")]
+    code = f"import importlib, sys; sys.modules.update(dict.fromkeys({PEERS}))\n"
+    code += f"for name in {names}: importlib.import_module(name)"
+    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr

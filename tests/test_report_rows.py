@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import json
+import sys
+
 import numpy as np
 import pyarrow as pa
 import pytest
 
 import fastmetrics as fm
+from fastmetrics.metrics.shared.spacy_claims import load
 from fastmetrics.reporting.chosen_rows import POOL
 from fastmetrics.reporting.citation_marks import citation_marks
 from fastmetrics.reporting.judged_rows import JudgedRows
+from fastmetrics.reporting.scored_claims import ScoredClaims
 from tests.test_report import HOSTILE, made, read
 
 CONTEXTS = ["The tower opened in 1889.", "It is 330 metres tall."]
@@ -30,7 +35,7 @@ CONTEXTS = ["The tower opened in 1889.", "It is 330 metres tall."]
     ],
 )  # fmt: skip
 def test_citation_marks_are_located_and_checked(answer, told):
-    [none, found, last] = citation_marks(["", answer, "So [1]"], [[], CONTEXTS, CONTEXTS])
+    [none, found, last] = citation_marks(["", answer, "So [1]"], [[], CONTEXTS, CONTEXTS], ScoredClaims(30, "triples"))
     assert [(answer[one.start : one.stop], one.state) for one in found] == told
     assert none == []
     assert [one.state for one in last] == ["cited"]
@@ -101,3 +106,52 @@ def test_rows_with_most_unsupported_anchors_equal_a_count(tmp_path):
     assert len(shown) == 25
     fm.report(scores, tmp_path / "bare.html")
     assert "unsupported_anchors" not in {one["kind"] for one in read(tmp_path / "bare.html")[2]["strata"]}
+
+
+WIDGET = pa.table(
+    {
+        "id": ["q0"],
+        "question": ["When was the Widget released and what did it cost?"],
+        "answer": ["Acme released the Widget phone in 2023 for $900 [1]."],
+        "contexts": [["Acme announced the Widget phone on 5 January 2024. It costs $1,000."]],
+    }
+)
+
+
+@pytest.mark.parametrize("every", [False, True])
+@pytest.mark.parametrize(
+    ("spec", "options"),
+    [
+        ("token_f1", {}),
+        ("token_f1,verdict(claims='words',name='hallucination_of_somebody')", {"claims": "words"}),
+        ("hallucination", {}),
+        ("verdict", {}),
+        ("verdict(claims='words')", {"claims": "words"}),
+        ("hallucination_risk(claims='words', window=3, name='risk')", {"claims": "words", "window": 3}),
+        ("verdict(claims='words'),hallucination(window=1)", {"window": 1}),
+    ],
+)
+def test_anchors_are_marked_as_they_were_scored(tmp_path, spec, options, every):
+    """Of several scores with claims, ``hallucination`` comes first: it counts what is marked."""
+    scores = fm.score(WIDGET.append_column("reference", pa.array(["It was 2024."])), spec)
+    out = tmp_path / ("pages" if every else "r.html")
+    fm.report(scores, out, texts=WIDGET, rows="all" if every else "sample")
+    if every:
+        written = next((out / "rows").glob("texts-*.js")).read_text()
+        [row] = json.loads(written.partition(",")[2].removesuffix(");\n"))["rows"]
+    else:
+        [row] = read(out)[2]["rows"]
+    [anchors] = fm.anchors(WIDGET["answer"], WIDGET["contexts"], **options)["anchors"].to_pylist()
+    expected = [[one["start"], one["stop"], int(one["supported"]), one["kind"]] for one in anchors]
+    assert row["t"]["anchors"] == expected
+
+
+def test_claims_of_a_parser_that_is_absent_are_not_marked(tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "spacy", None)
+    load.cache_clear()
+    names = "hallucination(somebody=1)", "hallucination(claims='spacy:some_model')"
+    scores = pa.table({"id": ["q0"], **{name: [0.5] for name in names}})
+    fm.report(scores, tmp_path / "r.html", texts=WIDGET)
+    page, _, data = read(tmp_path / "r.html")
+    assert {one[3] for one in data["rows"][0]["t"]["anchors"]} == {"number"}
+    assert "claims are not marked: they were scored by spacy:some_model, which is not installed here" in page

@@ -167,6 +167,9 @@ def abstained(answer: Answers, *, phrases: Patterns = PHRASES) -> Floats:
     such a sentence, excluding apologies and with none after a "Yes", and no later sentence turns to an answer
     ("However, …").  Other sentences of any length may follow and give reasons.  An empty answer does not abstain.
 
+    A summary notes answers in other scripts than Latin and Cyrillic.  It does not note other languages in these two
+    scripts, such as German: short answers have too few words to recognise their language.
+
     >>> import fastmetrics as fm
     >>> fm.abstained(["I'm sorry, I don't know.", "I don't know who, but it was in Paris in 1889.", "Я не знаю"])
     array([1., 0., 1.])

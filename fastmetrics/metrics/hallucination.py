@@ -11,10 +11,11 @@ import numpy as np
 from fastmetrics.core.allowed_values import MOST, Real, Texts, Whole
 from fastmetrics.core.arrays import Floats, Tokens
 from fastmetrics.declaration.batch import Batch
+from fastmetrics.declaration.cautions import Caution, english_and_russian_words, unspaced
 from fastmetrics.declaration.metric import metric
-from fastmetrics.declaration.representations import Words
+from fastmetrics.declaration.representations import Options, Words
 from fastmetrics.kernels.facts import support
-from fastmetrics.metrics.shared.anchors import TRIPLES, ClaimSource, Passage, Passages, anchors, senses_of
+from fastmetrics.metrics.shared.anchors import TRIPLES, WORDS, ClaimSource, Passage, Passages, anchors, senses_of
 from fastmetrics.metrics.shared.pair_counts import divide, sets
 from fastmetrics.text.word_roles import STOP_WORDS
 
@@ -51,7 +52,27 @@ def _keywords(batch: Batch, column: str, stop_words: tuple[str, ...]) -> Tokens:
     return tokens.where(keep)
 
 
-@metric(bounds=(0, 1), better="higher", source="S3, completeness score", cues=["completeness"])
+_STOP_WORDS = english_and_russian_words("stop words", "stop_words=[...] sets those of other languages")
+_VERBS = english_and_russian_words("verbs of claims", "claims='spacy:MODEL' parses other languages")
+
+
+def other_keywords(options: Options) -> Caution:
+    """The caution of the built-in stop words, or of the user's own."""
+    return _STOP_WORDS if options["stop_words"] == STOP_WORDS else unspaced(options)
+
+
+def other_verbs(options: Options) -> Caution:
+    """The caution of claims that are found by lists of verbs, or by a parser."""
+    return _VERBS if options["claims"] in (TRIPLES, WORDS) else unspaced(options)
+
+
+@metric(
+    bounds=(0, 1),
+    better="higher",
+    source="S3, completeness score",
+    cues=["completeness"],
+    caution=other_keywords,
+)
 def keyword_completeness(question: Keywords, answer: Words, *, stop_words: StopWords = STOP_WORDS) -> Floats:
     """Share of the question's keywords that occur in the answer.
 
@@ -71,7 +92,7 @@ def completeness(keywords: Tokens, answer: Tokens) -> Floats:
     return divide(counts.shared, counts.a, empty=1.0)
 
 
-@metric(bounds=(0, 0.2), better="lower", source="S3, topic drift gate")
+@metric(bounds=(0, 0.2), better="lower", source="S3, topic drift gate", caution=unspaced)
 def drift(answer: Words, contexts: Passages) -> Floats:
     """0.2 if less than a fifth of the answer's word pairs occur in the contexts, else 0.
 
@@ -96,7 +117,13 @@ def _drift(answer: Tokens, contexts: Passage) -> Floats:
     return np.where(share < LOW_OVERLAP, DRIFT, 0.0)
 
 
-@metric(bounds=(0, 1), better="lower", source="S3, hallucination score", cues=["faithfulness", "factuality"])
+@metric(
+    bounds=(0, 1),
+    better="lower",
+    source="S3, hallucination score",
+    cues=["faithfulness", "factuality"],
+    caution=other_verbs,
+)
 def hallucination(
     answer: Passages, contexts: Passages, *, window: Window = 30, claims: ClaimSource = TRIPLES
 ) -> Floats:
@@ -112,7 +139,8 @@ def hallucination(
     without their endings, and no numbers and dates, which are anchors of their own.  The object is what follows the
     verb; without an object, the verb takes its place; an object of numbers and dates alone makes no claim.  A pronoun
     refers to the subject of the previous sentence; without one, only the object has to occur, as in a sentence without
-    a verb.  Questions and guesses ("may", "suggests") claim nothing, but their numbers are anchors.
+    a verb.  Questions and guesses ("may", "suggests") claim nothing, but their numbers are anchors.  The lists of verbs
+    are English and Russian; a summary notes rows in other scripts.
 
     With ``claims="words"``, each content word of an object is an anchor, which must occur near a word of its subject,
     and each content word before the first verb of a sentence one, which must occur near the object: one wrong word
@@ -142,7 +170,7 @@ def unsupported(answer: Passage, contexts: Passage, window: int, claims: Any) ->
     return np.maximum(share, _drift(answer.tokens, contexts))
 
 
-@metric(bounds=(0, 1), better="lower", source="S3, high hallucination risk")
+@metric(bounds=(0, 1), better="lower", source="S3, high hallucination risk", caution=other_verbs)
 def hallucination_risk(
     answer: Passages, contexts: Passages, *, threshold: Share = 0.6, window: Window = 30, claims: ClaimSource = TRIPLES
 ) -> Floats:

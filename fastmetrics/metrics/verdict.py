@@ -10,10 +10,19 @@ import numpy as np
 
 from fastmetrics.core.arrays import Floats, Tokens
 from fastmetrics.declaration.batch import Batch
+from fastmetrics.declaration.cautions import unspaced
 from fastmetrics.declaration.hooks import Rows
 from fastmetrics.declaration.metric import metric
 from fastmetrics.errors import OptionError
-from fastmetrics.metrics.hallucination import KeywordsIn, Share, StopWords, Window, completeness, unsupported
+from fastmetrics.metrics.hallucination import (
+    KeywordsIn,
+    Share,
+    StopWords,
+    Window,
+    completeness,
+    other_verbs,
+    unsupported,
+)
 from fastmetrics.metrics.shared.anchors import TRIPLES, ClaimSource, Passage, PassageIn, Passages
 from fastmetrics.metrics.shared.pair_counts import divide, sets
 from fastmetrics.metrics.tfidf import Idf, Tfidf, Weighed, WeighedIn, cosine, fit_idf
@@ -72,6 +81,7 @@ Answers = Annotated[Answered, AnsweredIn()]
     better="higher",
     source="S3, relevance score",
     rows=Rows(fit=fit_idf),
+    caution=unspaced,
     aliases=["relevance"],
     cues={
         "answer_relevancy": "The answer_relevancy of ragas has a model write questions from the answer; "
@@ -99,7 +109,7 @@ def _relevance(question: Weighed, answer: Weighed) -> Floats:
     return (np.nan_to_num(cosine(question, answer)) + jaccard) / 2
 
 
-@metric(bounds=(0, 1), better="higher", source="S3, verdict logic")
+@metric(bounds=(0, 1), better="higher", source="S3, verdict logic", caution=other_verbs)
 def verdict(
     question: Questions,
     answer: Answers,

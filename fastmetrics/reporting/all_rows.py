@@ -18,6 +18,7 @@ from fastmetrics.reporting.asked import Asked
 from fastmetrics.reporting.judged_rows import JudgedRows
 from fastmetrics.reporting.paired_rows import PairedRows
 from fastmetrics.reporting.row_texts import JUDGED, Seen, cut, shown_texts
+from fastmetrics.reporting.scored_claims import ScoredClaims
 from fastmetrics.reporting.text_spill import KeptTexts, SpilledTexts
 
 MARK = "rows/folder.json"
@@ -65,9 +66,10 @@ class RowFiles:
         texts = _source(work / "texts", rows, asked.texts, JUDGED, seen)
         earlier = _earlier(work / "earlier", rows, asked.baseline_texts)
         judged = None if asked.judged is None else JudgedRows(asked.judged)
+        scored = ScoredClaims.of(rows.main)
         for start in range(0, n, SIZES.report_part_rows):
             stop = min(start + SIZES.report_part_rows, n)
-            row_data: list[dict[str, Any]] = [{"t": one} for one in shown_texts(texts.rows(start, stop))]
+            row_data: list[dict[str, Any]] = [{"t": one} for one in shown_texts(texts.rows(start, stop), scored)]
             for row, other in zip(row_data, earlier.rows(start, stop) if earlier else [], strict=False):
                 row["other"] = None if (answer := other.get("answer")) is None else cut(answer)
             for row, said in zip(row_data, judged.of(rows.labels, range(start, stop)) if judged else [], strict=False):

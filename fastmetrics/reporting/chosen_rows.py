@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
@@ -14,6 +13,7 @@ from fastmetrics.reporting.paired_rows import PairedRows
 from fastmetrics.reporting.plain_text import embedded, visible
 from fastmetrics.reporting.row_texts import Seen, row_texts
 from fastmetrics.reporting.sampled_rows import EACH, Stratum, candidates, least, strata
+from fastmetrics.reporting.scored_claims import scores_of
 from fastmetrics.results.correlations import Correlations
 from fastmetrics.results.declared_metrics import declared_better
 
@@ -83,10 +83,10 @@ def told_rows(
 
 def _hallucinating(rows: PairedRows) -> list[int]:
     """The rows with the highest hallucination scores, if the metric was computed."""
-    name = next((name for name in rows.names if re.split(r"[@(]", name)[0] == "hallucination"), None)
-    if name is None:
+    scores = scores_of(rows.main, "hallucination")
+    if not scores:
         return []
-    values = rows.main.values(name)
+    values = rows.main.values(scores[0])
     return [int(row) for row in least(np.where(values > 0, -values, np.nan), POOL)]
 
 

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from fastmetrics.core.arrays import text_of_strings
 from fastmetrics.metrics.shared.cited_support import PATTERN
-from fastmetrics.scoring.verdict_reasons import anchors
+from fastmetrics.reporting.scored_claims import ScoredClaims
 from fastmetrics.text.segmentation import statements
 
 SUPPORTED, UNSUPPORTED, PLAIN, NO_CONTEXT = "cited_supported", "cited_unsupported", "cited", "cited_nothing"
@@ -30,13 +30,15 @@ class _Sentence(NamedTuple):
     text: str
 
 
-def citation_marks(answers: Sequence[str], contexts: Sequence[Sequence[str]]) -> list[list[Mark]]:
+def citation_marks(answers: Sequence[str], contexts: Sequence[Sequence[str]], scored: ScoredClaims) -> list[list[Mark]]:
     """The marks ``[n]`` of each answer, in order.
 
     A sentence is what ``grounding_overlap`` takes for one.  A mark is supported where the context that it cites
     supports each number, date and claim of its sentence, as ``anchors`` finds them in that context alone.
+    Claims are those that were ``scored``.
 
-    >>> [found] = citation_marks(["It opened in 1889 [1]. It is tall [3]."], [["The tower opened in 1889."]])
+    >>> scored = ScoredClaims(window=30, claims="triples")
+    >>> [found] = citation_marks(["It opened in 1889 [1]. It is tall [3]."], [["The tower opened in 1889."]], scored)
     >>> [(mark.start, mark.number, mark.state) for mark in found]
     [(18, 1, 'cited_supported'), (34, 3, 'cited_nothing')]
     """
@@ -51,10 +53,10 @@ def citation_marks(answers: Sequence[str], contexts: Sequence[Sequence[str]]) ->
             if known:
                 checked.append((row, mark, re.sub(PATTERN, "", text), contexts[row][number - 1]))
     if checked:
-        held = anchors([one[2] for one in checked], [[one[3]] for one in checked])["anchors"].to_pylist()
-        for (row, mark, _, _), some in zip(checked, held, strict=True):
+        anchors = scored.anchors([one[2] for one in checked], [[one[3]] for one in checked])
+        for (row, mark, _, _), some in zip(checked, anchors, strict=True):
             if some:
-                state = SUPPORTED if all(one["supported"] for one in some) else UNSUPPORTED
+                state = SUPPORTED if all(one.supported for one in some) else UNSUPPORTED
                 found[row][found[row].index(mark)] = mark._replace(state=state)
     return found
 

@@ -25,6 +25,7 @@ from fastmetrics.reporting.plain_text import visible
 from fastmetrics.reporting.readings import reading
 from fastmetrics.reporting.retrieval_page import PlaceCounts, retrieval_page
 from fastmetrics.reporting.row_texts import JUDGED
+from fastmetrics.reporting.scored_claims import ScoredClaims
 from fastmetrics.reporting.usage_page import usage_parts
 from fastmetrics.reporting.vectors_page import points_of, vectors_page
 from fastmetrics.results.correlations import Correlations, correlations
@@ -77,7 +78,7 @@ def collect(scores: Any, asked: Asked) -> Collected:
         "metrics": _lines(summary, drawn, read.main.declared),
         "figures": _named_figures(summary, read.main.declared),
         "beside": SideBySide(read.summaries).grids()[0] if len(read.summaries) > 1 else None,
-        "notes": [visible(note) for note in [*summary.remarks(), *read.notes]],
+        "notes": [visible(note) for note in [*summary.remarks(), *read.notes, *ScoredClaims.of(read.main).remarks()]],
         "segmented": heat_of_means(_means(read.main, names, asked)) if asked.by and len(read.systems) == 1 else None,
         "against": compared(read.systems, asked) if len(read.systems) > 1 else None,
         **more,

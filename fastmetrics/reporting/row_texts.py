@@ -2,24 +2,21 @@
 
 from __future__ import annotations
 
-import itertools
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-import numpy as np
 import pyarrow as pa
 
 from fastmetrics.core.input_columns import resolve
 from fastmetrics.reporting.citation_marks import Mark, citation_marks
 from fastmetrics.reporting.plain_text import visible
+from fastmetrics.reporting.scored_claims import Anchor, ScoredClaims
 from fastmetrics.results.score_runs import ScoreRun
 from fastmetrics.results.worst_rows import with_texts
-from fastmetrics.scoring.verdict_reasons import anchors
 
 Seen = Callable[[Mapping[str, pa.ChunkedArray]], None]
 """Callback that receives the columns of all rows during reading."""
 
-Anchor = tuple[int, int, int, str]
 TEXTS = ("question", "reference", "answer", "contexts", "retrieved_ids", "relevant_ids")
 
 JUDGED = (*TEXTS, "relevance")
@@ -49,15 +46,15 @@ def row_texts(
         assert ids is not None
         table = with_texts(pa.table({"id": ids.take(at)}), texts, None, JUDGED, seen).drop_columns("id")
     rows = table.to_pylist() if table.num_columns else [{} for _ in places]
-    return shown_texts(rows)
+    return shown_texts(rows, ScoredClaims.of(run))
 
 
-def shown_texts(rows: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+def shown_texts(rows: Sequence[Mapping[str, Any]], scored: ScoredClaims) -> list[dict[str, Any]]:
     """The displayed texts of rows: truncated if long, with the anchors and citations of their answers."""
-    return [_shown(*one) for one in zip(rows, *_marks(rows), strict=True)]
+    return [_shown(*one) for one in zip(rows, *_marks(rows, scored), strict=True)]
 
 
-def _shown(row: Mapping[str, Any], anchors_found: Sequence[Anchor], citations: Sequence[Mark]) -> dict[str, Any]:
+def _shown(row: Mapping[str, Any], anchors: Sequence[Anchor], citations: Sequence[Mark]) -> dict[str, Any]:
     """The texts of a row, with lists for multi-valued columns, without missing texts."""
     made: dict[str, Any] = {}
     for name, value in row.items():
@@ -70,8 +67,8 @@ def _shown(row: Mapping[str, Any], anchors_found: Sequence[Anchor], citations: S
             made[name] = [cut(one) for one in several[:_MANY] if one is not None]
             if len(several) > _MANY:
                 made[f"{name}_more"] = len(several) - _MANY
-    if anchors_found:
-        made["anchors"] = [list(one) for one in anchors_found if one[1] <= _LONG]
+    if anchors:
+        made["anchors"] = [list(one) for one in anchors if one.stop <= _LONG]
     if citations:
         made["cites"] = [list(one) for one in citations]
     return made
@@ -84,7 +81,7 @@ def cut(value: Any) -> str:
     return beginning if len(text) <= _LONG else f"{beginning} … [+{len(text) - _LONG:,}]"
 
 
-def _marks(rows: Sequence[Mapping[str, Any]]) -> tuple[list[list[Anchor]], list[list[Mark]]]:
+def _marks(rows: Sequence[Mapping[str, Any]], scored: ScoredClaims) -> tuple[list[list[Anchor]], list[list[Mark]]]:
     """The anchors and citations of each answer with known contexts."""
     found: list[list[Anchor]] = [[] for _ in rows]
     cited: list[list[Mark]] = [[] for _ in rows]
@@ -92,19 +89,10 @@ def _marks(rows: Sequence[Mapping[str, Any]]) -> tuple[list[list[Anchor]], list[
     if having:
         contexts = [_passages(rows[at]["contexts"]) for at in having]
         answers = [rows[at]["answer"][:_LONG] for at in having]
-        for at, some, marks in zip(having, _spans(answers, contexts), citation_marks(answers, contexts), strict=True):
-            found[at], cited[at] = some, marks
+        anchors, marks = scored.anchors(answers, contexts), citation_marks(answers, contexts, scored)
+        for at, some, several in zip(having, anchors, marks, strict=True):
+            found[at], cited[at] = some, several
     return found, cited
-
-
-def _spans(answers: Sequence[str], contexts: Sequence[Sequence[str]]) -> Iterator[list[Anchor]]:
-    """The anchors of each answer: start and end in characters, whether the anchor is supported, and its kind."""
-    for chunk in anchors(answers, contexts)["anchors"].chunks:
-        inside = chunk.flatten()
-        fields = (inside.field(name).to_pylist() for name in ("start", "stop", "supported", "kind"))
-        spans = [(start, stop, int(supported), kind) for start, stop, supported, kind in zip(*fields, strict=True)]
-        edges = np.append(0, np.cumsum(chunk.value_lengths().fill_null(0))).tolist()
-        yield from (spans[start:stop] for start, stop in itertools.pairwise(edges))
 
 
 def _passages(value: Any) -> list[str]:

@@ -16,10 +16,12 @@ from fastmetrics.core.display import Grid, Shown, folded, number
 from fastmetrics.core.name_lists import listed
 from fastmetrics.errors import ColumnError, InputError
 from fastmetrics.errors.messages import Argument
+from fastmetrics.results.declared_metrics import declared_bounds
 from fastmetrics.results.question_means import RepeatedRun, repeated_run
 from fastmetrics.results.score_runs import open_run
 from fastmetrics.results.shared_metrics import shared_metrics
 from fastmetrics.stats.estimate import Estimate
+from fastmetrics.stats.interval_notes import MARK, interval_notes
 from fastmetrics.stats.mean_interval import mean_interval
 from fastmetrics.stats.repeats import pass_at_k, pass_hat_k, question_scores
 from fastmetrics.stats.sample import Sample
@@ -48,7 +50,7 @@ class RepeatedMetric:
     n_missing: int
     """Answers without a finite score."""
     mean: Estimate
-    """The mean over questions of the question's mean; the interval is Student's, over questions."""
+    """The mean over questions of the question's mean; the interval is over questions."""
     between: float
     """ω², the variance between the questions' true means."""
     within: float
@@ -113,12 +115,21 @@ class RepeatReport(Shown, Sequence[RepeatedMetric]):
     def remarks(self) -> Sequence[str]:
         """The number of answers, missing scores, and the kind of intervals."""
         notes = [self.answers, "between: the variance of the questions' true means; within: of one answer"]
-        notes += [f"{self.confidence * 100:g} % intervals over questions, by Student's t"]
+        notes += interval_notes(self._intervals(), self.confidence, " over questions")
         missing = sum(one.n_missing for one in self.metrics)
         notes += [f"{missing:,} missing scores are left out of their questions' means"] if missing else []
         if self.threshold is not None:
             notes.append(f"an answer is correct from a score of {self.threshold:g}")
         return folded(notes)
+
+    def _intervals(self) -> Iterator[tuple[str, str, str | None]]:
+        for one in self.metrics:
+            estimates = {one.metric: one.mean}
+            for rate in one.passes:
+                estimates[f"{one.metric} pass@{rate.k}"] = rate.pass_at_k
+                estimates[f"{one.metric} pass^{rate.k}"] = rate.pass_hat_k
+            for name, estimate in estimates.items():
+                yield name, estimate.interval, estimate.note
 
     def to_dict(self) -> dict[str, Any]:
         """Everything as nested dictionaries of plain values."""
@@ -196,7 +207,7 @@ def _report(
     values = answers.run.values(metric)
     known = np.isfinite(values)
     scores = question_scores(np.where(known, values, np.nan), answers.questions)
-    mean = _mean(scores.means, confidence)
+    mean = _mean(scores.means, confidence, declared_bounds([metric], answers.run.declared).get(metric))
     n = len(scores.means)
     error = Sample.of(scores.means).spread.error
     return RepeatedMetric(
@@ -232,18 +243,19 @@ def _passes(
             np.array([rate(int(a), int(b), size) for a, b in pairs.T], np.float64)[places]
             for rate in (pass_at_k, pass_hat_k)
         )
-        estimates = _mean(any_correct, confidence), _mean(all_correct, confidence)
-        rates.append(PassRate(size, *estimates, int(enough.sum())))
+        at_k, hat_k = (_mean(chances, confidence, (0.0, 1.0)) for chances in (any_correct, all_correct))
+        rates.append(PassRate(size, at_k, hat_k, int(enough.sum())))
     return rates
 
 
-def _mean(values: Floats, confidence: float) -> Estimate:
-    rows = Sample.of(values)
+def _mean(values: Floats, confidence: float, bounds: tuple[float, float] | None) -> Estimate:
+    rows = Sample.of(values, None, bounds)
     return Estimate.of(rows.mean, mean_interval(rows, confidence))
 
 
 def _interval(estimate: Estimate) -> str:
-    return "–" if math.isnan(estimate.low) else f"[{number(estimate.low)}, {number(estimate.high)}]"
+    interval = "–" if math.isnan(estimate.low) else f"[{number(estimate.low)}, {number(estimate.high)}]"
+    return interval + ("" if estimate.note is None else MARK)
 
 
 def _cells(estimate: Estimate) -> tuple[str, str]:
