@@ -35,6 +35,39 @@ def test_equal_ratings_of_a_narrower_type_agree():
     assert fm.validate({"m": narrow}, {"label": exact})["m"].agreement.pairs[0].kappa == 1.0
 
 
+@pytest.mark.parametrize("narrow", [np.float16, np.float32])
+def test_judge_and_people_agree_in_the_narrower_type(narrow):
+    exact = np.array([0.7, 0.1, 0.3, 0.7, 0.2, 0.9])
+    for scores, labels in ((exact.astype(narrow), exact), (exact, exact.astype(narrow))):
+        judged = {"id": list(range(6)), "judge_x": scores, "judge_x_status": ["ok"] * 6}
+        for people in (labels, pa.array([[one, one] for one in labels], pa.list_(pa.from_numpy_dtype(labels.dtype)))):
+            table = {"id": list(range(6)), "human": people}
+            found = fm.judge_report(judged, table, ranges={"judge_x": (0, 1)}, positive=0.7).axes[0].people
+            figures = (found.accuracy, found.f1, found.kappa, found.kappa_quadratic, found.alpha_nominal)
+            assert figures == (1.0, 1.0, 1.0, 1.0, 1.0)
+            powered = fm.estimate(judged, table)
+            assert powered.judge_mean == powered.plain.value
+    two = [
+        {"id": list(range(6)), "judge_x": one, "judge_x_status": ["ok"] * 6} for one in (exact, exact.astype(narrow))
+    ]
+    assert fm.judge_report(two).pairs[0].kappa == 1.0
+
+
+@pytest.mark.parametrize("narrow", [np.float16, np.float32])
+def test_question_means_and_gates_compare_in_the_narrower_type(narrow):
+    ids = np.repeat(np.arange(30), 3)
+    exact = np.round(RNG.random(90), 1)
+    before, after = {"id": ids, "m": exact.astype(narrow)}, {"id": ids, "m": exact}
+    for runs in ({"a": before, "b": after}, {"a": after, "b": before}):
+        [found] = fm.compare(runs)
+        assert (found.delta, found.ties, found.p) == (0.0, 30, 1.0)
+        for rule in ("m.delta >= 0", "m.delta.point == 0", "m.drop <= 0"):
+            assert fm.gate(runs["b"], rule, baseline=runs["a"], better={"m": "higher"}).passed, rule
+    single = [{"id": np.arange(90), "m": one} for one in (exact.astype(narrow), exact)]
+    for first, second in (single, single[::-1]):
+        assert fm.gate(second, "m.delta.point == 0", baseline=first).passed
+
+
 @pytest.mark.parametrize("scale", [1e-165, 1e155])
 def test_differences_of_any_size_have_the_same_figures(scale):
     values = np.array([1.0, 3.0, -2.0, 5.0, 4.0, 0.5, 2.5, 1.5, -1.0, 3.5])

@@ -36,7 +36,7 @@ class FullContextBot(PromptBot):
 
     >>> bot = FullContextBot("Paris is the capital of France.", "m", base_url="http://localhost:8000/v1")
     >>> print(bot.prompt(question="Which city is the capital?").splitlines()[-2])
-    Question: Which city is the capital?
+    Which city is the capital?
 
     Raises ``OptionError`` for an invalid setting, and for a template that lacks a placeholder.  Source: S0,
     full-context baseline.

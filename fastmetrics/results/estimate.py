@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -11,8 +11,10 @@ import numpy as np
 import pyarrow as pa
 
 from fastmetrics.core.arrays import Floats, Ints
+from fastmetrics.core.column_kinds import is_list
 from fastmetrics.core.columns import as_numbers
 from fastmetrics.core.frames import index_columns
+from fastmetrics.core.precision import narrowest, rounded
 from fastmetrics.errors import ColumnError, UnknownNameError
 from fastmetrics.errors.messages import Argument
 from fastmetrics.results.read_table import read
@@ -73,20 +75,43 @@ def estimate(
     own = [label] if labels is None and label is not None else []
     score = score_of(left, score, [*own, *([on] if on is not None else [])])
     rows = np.arange(left.num_rows) if labels is None else join(left, right, on)[0]
-    truth, n_not_judged = labels_of_rows(right, rows, label, on)
-    return replace(powered_mean(as_numbers(left.column(score)), truth, confidence, interval), n_not_judged=n_not_judged)
+    found = labels_of_rows(right, rows, label, on)
+    scores, truth = found.beside(left.column(score))
+    return replace(powered_mean(scores, truth, confidence, interval), n_not_judged=found.n_not_judged)
 
 
-def labels_of_rows(labels: pa.Table, rows: Ints, label: str | None, on: str | None) -> tuple[Floats, int]:
-    """The label of each judged row (NaN for none), and the number of labels without a judged row.
+@dataclass(frozen=True)
+class RowLabels:
+    """The label of each judged row, NaN for none; a label without a judged row counts in ``n_not_judged``."""
 
-    ``rows`` has, for each judged row, the row of its label, or −1.
-    """
+    truth: Floats
+    n_not_judged: int
+    precision: type[np.floating] | None
+    """The narrowest floating type of the labels below float64."""
+
+    def beside(self, column: pa.ChunkedArray) -> tuple[Floats, Floats]:
+        """The scores of a judged column and the labels, both in the narrower of their precisions."""
+        narrow = self._precision_beside(column)
+        return rounded(as_numbers(column), narrow), rounded(self.truth, narrow)
+
+    def threshold(self, positive: float | None, column: pa.ChunkedArray) -> float | None:
+        """The lowest positive score in the same precision."""
+        return None if positive is None else float(rounded(np.array([positive]), self._precision_beside(column))[0])
+
+    def _precision_beside(self, column: pa.ChunkedArray) -> type[np.floating] | None:
+        own = [] if self.precision is None else [pa.from_numpy_dtype(self.precision)]
+        return narrowest([column.type, *own])
+
+
+def labels_of_rows(labels: pa.Table, rows: Ints, label: str | None, on: str | None) -> RowLabels:
+    """The labels of judged rows; ``rows`` has, for each judged row, the row of its label, or −1."""
     name, ratings = ratings_of(labels, label, (), [on] if on is not None else [])
     every = truth_of(labels, name, ratings)
     truth = np.full(len(rows), np.nan)
     truth[rows >= 0] = every[rows[rows >= 0]]
-    return truth, int((~np.isnan(every)).sum() - (~np.isnan(truth)).sum())
+    kinds = [labels.column(name).type] if name in labels.column_names else [one.type for one in ratings.values()]
+    precision = narrowest([kind.value_type if is_list(kind) else kind for kind in kinds])
+    return RowLabels(truth, int((~np.isnan(every)).sum() - (~np.isnan(truth)).sum()), precision)
 
 
 def table_of(given: Any, on: str | None) -> pa.Table:

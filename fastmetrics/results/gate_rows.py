@@ -54,10 +54,11 @@ class GateRows:
     def _read(self, at: int, metric: str) -> ScoreStates:
         if self.paired is None:
             return ScoreStates.of(self.run, metric)
-        repeated = self.paired.repeated[at] if self.paired.repeated else None
+        repeated, precision = self.paired.repetition(at), self.paired.precision(metric)
         if repeated is None:
-            return ScoreStates.of(self.paired.runs[at], metric).placed(self.paired.rows[at])
-        return ScoreStates.of(repeated.run, metric).by_question(repeated.questions).placed(self.paired.rows[at])
+            return ScoreStates.of(self.paired.runs[at], metric, precision).placed(self.paired.rows[at])
+        states = ScoreStates.of(repeated.run, metric, precision).by_question(repeated.questions)
+        return states.placed(self.paired.rows[at])
 
     @property
     def absent(self) -> Flags:

@@ -75,8 +75,9 @@ def judge_report(
             raise ColumnError(f"{run.name} has no judged column (a column of scores with a _status column)")
         truth = None
         if people is not None:
-            truth, n_not_judged = labels_of_rows(people, join(table, people, on)[0], label, on)
-            notes += [f"{run.name}: {n_not_judged:,} labels belong to no judged row"] if n_not_judged else []
+            truth = labels_of_rows(people, join(table, people, on)[0], label, on)
+            unused = truth.n_not_judged
+            notes += [f"{run.name}: {unused:,} labels belong to no judged row"] if unused else []
         for axis in axes:
             told = settings_of(axis, run.metadata)
             span = (ranges or {}).get(axis) or range_of(told)

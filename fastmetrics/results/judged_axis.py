@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from typing import Any
 
 import numpy as np
@@ -19,6 +19,7 @@ from fastmetrics.core.input_columns import COLUMNS
 from fastmetrics.core.judged_names import CALL, COMPLETION_TOKENS, LATENCIES, LATENCY, PROMPT_TOKENS
 from fastmetrics.core.prices import Price
 from fastmetrics.errors import ColumnError, UnknownNameError
+from fastmetrics.results.estimate import RowLabels
 from fastmetrics.results.judge_report_result import AxisReport, PeopleAgreement, SegmentMean
 from fastmetrics.results.price_tables import price_of
 from fastmetrics.results.segments import segments_of
@@ -75,9 +76,12 @@ def price_of_judge(settings: Mapping[str, Any], prices: Any) -> Price | None:
     return price_of(settings["model"], prices)
 
 
-def axis_report(judge: str, table: pa.Table, axis: str, truth: Floats | None, how: Asked) -> AxisReport:
-    """The report of one judge for one judged column; ``truth`` is the human label of each row, NaN without one."""
-    scores = as_numbers(table.column(axis))
+def axis_report(judge: str, table: pa.Table, axis: str, labels: RowLabels | None, how: Asked) -> AxisReport:
+    """The report of one judge for one judged column; ``labels`` are those of people, if there are any."""
+    scores, truth = as_numbers(table.column(axis)), None
+    if labels is not None:
+        scores, truth = labels.beside(table.column(axis))
+        how = replace(how, positive=labels.threshold(how.positive, table.column(axis)))
     statuses = _statuses(table, axis)
     latencies = _latencies(table, axis)
     known = scores[~np.isnan(scores)]

@@ -49,7 +49,11 @@ class PairedRuns:
 
     def scores(self, run: int, metric: str) -> Floats:
         """The scores of a metric in the common order and precision, NaN where the run has no finite score."""
-        values, rows = rounded(self.runs[run].values(metric), self.precision(metric)), self.rows[run]
+        repeated, precision, rows = self.repetition(run), self.precision(metric), self.rows[run]
+        if repeated is None:
+            values = rounded(self.runs[run].values(metric), precision)
+        else:
+            values = repeated.means(metric, precision)
         found = np.full(self.n, np.nan)
         found[rows >= 0] = values[rows[rows >= 0]]
         found[np.isinf(found)] = np.nan
@@ -60,7 +64,13 @@ class PairedRuns:
 
         The scores of all runs are compared in this type: 0.7 of float32 equals 0.7 of float64.
         """
-        return narrowest([run.read([metric]).schema.field(0).type for run in self.runs])
+        held = [self.repetition(at) for at in range(len(self.runs))]
+        runs = [run if several is None else several.run for run, several in zip(self.runs, held, strict=True)]
+        return narrowest([run.read([metric]).schema.field(0).type for run in runs])
+
+    def repetition(self, run: int) -> RepeatedRun | None:
+        """The answers of a run, if it has several to a question."""
+        return self.repeated[run] if self.repeated else None
 
     def counts(self, metric: str) -> tuple[Ints, Flags]:
         """The counts of a corpus metric for each run and row in the common order, and which of them exist.

@@ -12,6 +12,7 @@ import pyarrow.compute as pc
 from fastmetrics.core.arrays import Floats, Ints
 from fastmetrics.core.columns import as_array
 from fastmetrics.core.corpus_counts import counts_column
+from fastmetrics.core.precision import rounded
 from fastmetrics.errors import InputError
 from fastmetrics.results.score_runs import ScoreRun
 from fastmetrics.stats.repeats import QuestionScores, question_scores
@@ -61,12 +62,17 @@ class RepeatedRun:
 
     def _column(self, name: str, column: pa.ChunkedArray, is_counts: bool) -> pa.Array:
         if name in self.run.scores:
-            return pa.array(self._means(self.run.values(name)))
+            return pa.array(self.means(name))
         if is_counts:
             return self._added(name.removesuffix(counts_column("")))
         return as_array(column, name).take(pa.array(self.first_rows))
 
-    def _means(self, values: Floats) -> Floats:
+    def means(self, metric: str, precision: type[np.floating] | None = None) -> Floats:
+        """The mean score of each question in the order of ``first_rows``, NaN without a score.
+
+        The scores are rounded to a ``precision`` first: means of equal scores in two precisions are then equal.
+        """
+        values = rounded(self.run.values(metric), precision)
         known = np.isfinite(values)
         means = np.full(len(self.first_rows), np.nan)
         scored = np.unique(self.questions[known])

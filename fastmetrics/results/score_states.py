@@ -10,6 +10,7 @@ import numpy as np
 
 from fastmetrics.core.arrays import Flags, Floats, Ints
 from fastmetrics.core.columns import as_numbers
+from fastmetrics.core.precision import rounded
 from fastmetrics.results.score_runs import ScoreRun
 from fastmetrics.stats.repeats import question_scores
 
@@ -37,10 +38,10 @@ class ScoreStates:
     most_failed: int
 
     @classmethod
-    def of(cls, run: ScoreRun, metric: str) -> ScoreStates:
-        """The states of a run's own rows."""
+    def of(cls, run: ScoreRun, metric: str, precision: type[np.floating] | None = None) -> ScoreStates:
+        """The states of a run's own rows, with the scores in the ``precision`` of a comparison."""
         column = run.read([metric]).column(0)
-        values = as_numbers(column)
+        values = rounded(as_numbers(column), precision)
         null = column.is_null().to_numpy()
         finite = np.isfinite(values)
         n_null, n_undefined = int(null.sum()), _undefined(run.metadata, metric, len(values), int(null.sum()))
