@@ -26,31 +26,36 @@ def call(text, repeat=0):
     return MAKER.call([Message("user", text)], repeat)
 
 
+def stored(store, one, answer, **more):
+    """What the store holds after a put, without its place."""
+    return store.put(one, MODEL, answer, **more)._replace(place=0)
+
+
 def test_stored_calls_persist_after_reopening(tmp_path):
     calls = [call(str(number)) for number in range(1_234)]
     with CallStore(tmp_path / "new" / "calls.sqlite") as store:
         for number, one in enumerate(calls):
-            assert store.put(one, MODEL, GOOD._replace(body=str(number))) == GOOD._replace(body=str(number))
+            assert stored(store, one, GOOD._replace(body=str(number))) == GOOD._replace(body=str(number))
     with CallStore(tmp_path / "new" / "calls.sqlite") as store:
         found = store.find([one.key for one in [*calls, call("never asked")]])
     assert {key: answer.body for key, answer in found.items()} == {c.key: str(n) for n, c in enumerate(calls)}
-    assert next(iter(found.values()))._replace(body="") == GOOD._replace(body="")
+    assert next(iter(found.values()))._replace(body="", place=0) == GOOD._replace(body="")
 
 
 def test_a_reply_is_final_and_a_failure_is_not(tmp_path):
     failure, other = Answer("http", "500: no", time=1.0, attempt=5), GOOD._replace(body="other", attempt=9)
     with CallStore(tmp_path / "calls.sqlite") as store:
         one = call("a")
-        assert store.put(one, MODEL, failure) == failure
-        assert store.put(one, MODEL, failure._replace(attempt=6)).attempt == 6
-        assert store.put(one, MODEL, GOOD) == GOOD
-        assert store.put(one, MODEL, failure) == GOOD
-        assert store.put(one, MODEL, other) == GOOD
-        assert store.put(one, MODEL, failure, replace=True) == GOOD
+        assert stored(store, one, failure) == failure
+        assert stored(store, one, failure._replace(attempt=6)).attempt == 6
+        assert stored(store, one, GOOD) == GOOD
+        assert stored(store, one, failure) == GOOD
+        assert stored(store, one, other) == GOOD
+        assert stored(store, one, failure, replace=True) == GOOD
         both = other._replace(prompt_tokens=20, completion_tokens=4)  # the tokens of the reply that is replaced, too
-        assert store.put(one, MODEL, other, replace=True) == both
-        assert store.find([one.key]) == {one.key: both}
-        assert store.put(one, MODEL, other._replace(prompt_tokens=None), replace=True).prompt_tokens == 20
+        assert stored(store, one, other, replace=True) == both
+        assert store.find([one.key]) == {one.key: both._replace(place=4)}
+        assert stored(store, one, other._replace(prompt_tokens=None), replace=True).prompt_tokens == 20
 
 
 def test_key_depends_only_on_the_request():
@@ -106,6 +111,23 @@ def test_missing_or_unwritable_store_raises(tmp_path):
         CallStore(tmp_path / "file" / "calls.sqlite")
 
 
+def test_threads_that_create_the_same_store_share_it(tmp_path):
+    for number in range(20):
+        start, opened = threading.Barrier(4), []
+
+        def create(path=tmp_path / f"{number}.sqlite", start=start, opened=opened):
+            start.wait()
+            with CallStore(path) as store:
+                opened.append(store.counts())
+
+        threads = [threading.Thread(target=create) for _ in range(4)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        assert opened == [[]] * 4
+
+
 WRITER = """
 import sys
 from fastmetrics.derive.call import Answer, CallMaker, Message, Model
@@ -139,7 +161,7 @@ def test_killed_process_keeps_stored_calls(tmp_path):
     with CallStore(path) as store:
         found = store.find([call(str(number)).key for number in put])
         assert sorted(int(answer.body) for answer in found.values()) == put
-        assert store.put(call("after"), MODEL, GOOD) == GOOD
+        assert stored(store, call("after"), GOOD) == GOOD
 
 
 def test_processes_and_threads_share_a_store(tmp_path):
@@ -170,7 +192,7 @@ def test_locked_store_is_waited_for(tmp_path):
         release = threading.Timer(0.3, lambda: other.execute("commit"))
         release.start()
         began = time.monotonic()
-        assert store.put(call("a"), MODEL, GOOD) == GOOD
+        assert stored(store, call("a"), GOOD) == GOOD
         assert time.monotonic() > began
         release.join()
         other.close()

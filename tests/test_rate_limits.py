@@ -6,8 +6,8 @@ import asyncio
 
 from fastmetrics.derive.chat_client import Failure
 from fastmetrics.derive.circuit_breaker import FIRST, IN_A_ROW, CircuitBreaker
+from fastmetrics.derive.client import Retries
 from fastmetrics.derive.rate_limits import RateLimits
-from fastmetrics.derive.window import Retries
 
 
 class Clock:

@@ -16,9 +16,11 @@ from fastmetrics.derive.budget import Spending
 from fastmetrics.derive.judge import BEHIND
 from fastmetrics.derive.judge_files import Paths, drawn
 from fastmetrics.derive.judged_columns import failed_calls
+from fastmetrics.derive.store_file import check_apart
 from fastmetrics.engines.job import Job, Progress, RunOptions, RunResult
 from fastmetrics.engines.local import Threads
 from fastmetrics.engines.run import open_output, run_on
+from fastmetrics.faq.bot import StrictMatchBot
 from fastmetrics.tables import Source, open_source
 from fastmetrics.tables.chunks import Limits, cut
 
@@ -78,6 +80,8 @@ def answer_files(
         batch_rows=max(SIZES.asked_rows, getattr(asked, "concurrency", 1)), part_rows=SIZES.answered_part_rows
     )
     options = RunOptions(on_error, resume, overwrite, work, guard, progress, limits=limits)
+    if not isinstance(asked, StrictMatchBot):
+        check_apart(asked.store_path, output)
     source = open_source(inputs, format, max_row_bytes)
     target = open_output(output, source, options)
     source, drawing = drawn(source, sample, seed)

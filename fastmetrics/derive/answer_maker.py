@@ -207,7 +207,7 @@ class AnswerMaker:
                 answers.append(Answered(reason=f"null: {', '.join(lacking)}") if lacking else None)
         replies = dict(zip(calls, window.ask(list(calls.values())), strict=True))
         read = {place: _read(reply, calls[place]) for place, reply in replies.items()}
-        stale = [p for p, one in read.items() if one.status in plan.retry and replies[p].time < window.began]
+        stale = [p for p, one in read.items() if one.status in plan.retry and window.is_old(replies[p])]
         if stale:
             again = window.ask([calls[place] for place in stale], again=True)
             read |= {place: _read(reply, calls[place]) for place, reply in zip(stale, again, strict=True)}

@@ -88,7 +88,8 @@ class Answer(NamedTuple):
     """The result of a call.
 
     ``body`` is the reply as the server sent it, or the failure; ``time`` is its arrival, in seconds since 1970;
-    ``attempt`` counts the requests sent for it, over all runs.
+    ``attempt`` counts the requests sent for it, over all runs; ``place`` is the place of a stored result in the order
+    of arrival, which no clock can change.
     """
 
     outcome: str
@@ -98,3 +99,4 @@ class Answer(NamedTuple):
     latency_ms: float | None = None
     time: float = 0.0
     attempt: int = 0
+    place: int = 0

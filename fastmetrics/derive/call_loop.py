@@ -10,8 +10,10 @@ from typing import TypeAlias
 
 from fastmetrics.derive.call import Call
 
-Queue: TypeAlias = "asyncio.Queue[tuple[Call, int, bool]]"
-"""Calls to send, each with the number of earlier requests, and whether its reply replaces a stored one."""
+Task: TypeAlias = tuple[Call, int, bool]
+"""A call to send, with the number of earlier requests, and whether its reply replaces a stored one."""
+
+Queue: TypeAlias = "asyncio.Queue[Task]"
 
 
 class CallLoop:
@@ -30,7 +32,7 @@ class CallLoop:
         finally:
             self._loop.close()
 
-    def put(self, item: tuple[Call, int, bool]) -> None:
+    def put(self, item: Task) -> None:
         """Give the workers a task, from any thread."""
         self._loop.call_soon_threadsafe(self._queue.put_nowait, item)
 

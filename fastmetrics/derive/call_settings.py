@@ -16,8 +16,9 @@ from fastmetrics.derive.call import CallMaker, Message, Model
 from fastmetrics.derive.call_store import CallStore
 from fastmetrics.derive.chat_client import ChatClient, address_of, endpoint_of
 from fastmetrics.derive.circuit_breaker import CircuitBreaker
+from fastmetrics.derive.client import Retries
 from fastmetrics.derive.rate_limits import RateLimits
-from fastmetrics.derive.window import Retries, Window
+from fastmetrics.derive.window import Window
 from fastmetrics.errors import OptionError
 from fastmetrics.errors.messages import Argument
 from fastmetrics.results.price_tables import price_of

@@ -11,11 +11,10 @@ from contextlib import contextmanager
 from typing import Any
 
 from fastmetrics.derive.call import REPLY, Answer, Call, Model
+from fastmetrics.derive.store_file import StoreFile
 from fastmetrics.errors import OutputError
+from fastmetrics.errors.messages import Argument
 from fastmetrics.tables.remote.small_files import local_path
-
-_PATIENCE = 60.0
-"""Seconds to wait for another process to finish writing."""
 
 _KEYS = 500
 """Number of keys looked up by one statement."""
@@ -25,21 +24,30 @@ _MARK = 0x666D6373
 
 _COLUMNS = "outcome, body, prompt_tokens, completion_tokens, latency_ms, time, attempt"
 
-_TABLE = """
-create table if not exists calls (
-    key blob primary key,
-    model text not null,
-    endpoint text not null,
-    repeat integer not null,
-    outcome text not null,
-    body text not null,
-    prompt_tokens integer,
-    completion_tokens integer,
-    latency_ms real,
-    time real not null,
-    attempt integer not null
-) strict
-"""
+_TABLES = (
+    """
+    create table if not exists calls (
+        key blob primary key,
+        model text not null,
+        endpoint text not null,
+        repeat integer not null,
+        outcome text not null,
+        body text not null,
+        prompt_tokens integer,
+        completion_tokens integer,
+        latency_ms real,
+        time real not null,
+        attempt integer not null
+    ) strict
+    """,
+    "create table if not exists claims (key blob primary key, claimant text not null) strict",
+    """
+    create table if not exists claimants (
+        name text primary key, machine text not null, process integer not null, beat integer not null
+    ) strict
+    """,
+)
+"""The calls, and the runs that are making some of them now; the row ids of calls are in the order of their results."""
 
 
 def _total(name: str) -> str:
@@ -52,7 +60,8 @@ _PUT = f"""
 insert into calls (key, model, endpoint, repeat, {_COLUMNS}) values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
 on conflict (key) do update set outcome = excluded.outcome, body = excluded.body,
     prompt_tokens = {_total("prompt_tokens")}, completion_tokens = {_total("completion_tokens")},
-    latency_ms = excluded.latency_ms, time = excluded.time, attempt = excluded.attempt
+    latency_ms = excluded.latency_ms, time = excluded.time, attempt = excluded.attempt,
+    rowid = (select max(rowid) + 1 from calls)
 where calls.outcome != '{REPLY}' or (? and excluded.outcome = '{REPLY}')
 """
 
@@ -66,7 +75,8 @@ class CallStore:
 
     A reply is final: only another reply requested on purpose replaces it, and the tokens of a call are then those of
     all its replies.  A failure is recorded until a reply arrives.  Everything written by ``put`` survives the end of
-    the process, even a crash.
+    the process, even a crash.  Results that cannot be written, on a full disk for example, are kept in memory for
+    ``save``.  A store whose file or folder cannot be written is ``read_only``.
 
     >>> import tempfile, pathlib
     >>> from fastmetrics.derive.call import CallMaker, Message
@@ -83,30 +93,42 @@ class CallStore:
     def __init__(self, path: str | os.PathLike[str], *, create: bool = True) -> None:
         self.path = local_path(path, "store")
         self._lock = threading.Lock()
+        self._unsaved: dict[bytes, tuple[Any, ...]] = {}
         if not create and not self.path.exists():
             raise OutputError(f"{self.path}: no such store of calls")
         with self._failing():
-            self.path.parent.mkdir(parents=True, exist_ok=True)
-            self._connection = sqlite3.connect(
-                self.path, timeout=_PATIENCE, isolation_level=None, check_same_thread=False
-            )
+            self._file = StoreFile(self.path)
+        self._connection = self._file.connection
+        self.read_only = self._file.read_only
         try:
             with self._failing():
                 self._open()
         except BaseException:
-            self._connection.close()
+            self._file.close()
             raise
 
     def _open(self) -> None:
+        if self.read_only:
+            self._check_mark()
+            return
+        self._connection.execute("begin immediate")  # another run may be creating the same store
+        try:
+            if self._check_mark():
+                self._connection.execute(f"pragma application_id = {_MARK}")
+            for statement in _TABLES:
+                self._connection.execute(statement)
+        finally:
+            self._connection.execute("commit")
+        self._file.log_changes()
+        self._connection.execute("pragma synchronous = normal")
+
+    def _check_mark(self) -> bool:
+        """Whether the database is empty; raises ``OutputError`` for one that is not a store."""
         [mark] = self._connection.execute("pragma application_id").fetchone()
         [tables] = self._connection.execute("select count(*) from sqlite_master").fetchone()
-        if mark != _MARK and tables:
+        if mark != _MARK and (tables or self.read_only):
             raise OutputError(f"{self.path} is a database, but not a store of calls; use another file")
-        self._connection.execute("pragma journal_mode = wal")
-        self._connection.execute("pragma synchronous = normal")
-        if mark != _MARK:
-            self._connection.execute(_TABLE)
-            self._connection.execute(f"pragma application_id = {_MARK}")
+        return bool(mark != _MARK)
 
     def __enter__(self) -> CallStore:
         return self
@@ -117,15 +139,42 @@ class CallStore:
     def close(self) -> None:
         """Close the file; closing it twice does nothing."""
         with self._lock:
-            self._connection.close()
+            self._file.close()
 
     @contextmanager
     def _failing(self) -> Iterator[None]:
         try:
             yield
+        except OutputError:
+            raise
         except (sqlite3.Error, OSError) as error:
             reason = error.strerror if isinstance(error, OSError) and error.strerror else error
             raise OutputError(f"the store of calls {self.path}: {reason}") from error
+
+    def check_writable(self, missing: int) -> None:
+        """Raise ``OutputError`` if the store is read-only and so many calls are to be made."""
+        if self.read_only and missing:
+            raise OutputError(
+                f"the store of calls {self.path} can only be read, and {missing:,} calls are not in it; no call was "
+                "made; make the file and its folder writable, or choose another ",
+                Argument("store"),
+            )
+
+    @property
+    def last(self) -> int:
+        """The place of the latest result in the order of arrival; later results have higher places."""
+        [[place]] = self.select("select coalesce(max(rowid), 0) from calls")
+        return int(place)
+
+    def select(self, query: str) -> list[Any]:
+        """The rows of a query."""
+        with self._lock, self._failing():
+            return self._connection.execute(query).fetchall()
+
+    def change(self, statement: str, values: Sequence[Any]) -> int:
+        """The number of rows that a statement changed."""
+        with self._lock, self._failing():
+            return self._connection.execute(statement, values).rowcount
 
     def find(self, keys: Sequence[bytes]) -> dict[bytes, Answer]:
         """The stored results of some calls by key, looked up in groups of hundreds."""
@@ -134,8 +183,8 @@ class CallStore:
             for start in range(0, len(keys), _KEYS):
                 some = keys[start : start + _KEYS]
                 marks = ",".join("?" * len(some))
-                rows = self._connection.execute(f"select key, {_COLUMNS} from calls where key in ({marks})", some)
-                for key, *known in rows:
+                query = f"select key, {_COLUMNS}, rowid from calls where key in ({marks})"
+                for key, *known in self._connection.execute(query, some):
                     found[key] = Answer(*known)
         return found
 
@@ -143,13 +192,30 @@ class CallStore:
         """Store the result of a call, and return the stored result.
 
         If a reply is already stored, for example by another process, that reply stays and is returned, unless
-        ``replace`` is set.
+        ``replace`` is set.  Raises ``OutputError`` if the result cannot be written now; ``save`` tries again.
         """
-        row = (call.key, model.name, model.endpoint, call.repeat, *answer, replace)
-        with self._lock, self._failing():
-            if self._connection.execute(_PUT, row).rowcount and not replace:
-                return answer
+        row = (call.key, model.name, model.endpoint, call.repeat, *answer[:-1], replace)
+        try:
+            self.change(_PUT, row)
+        except OutputError:
+            self._unsaved[call.key] = row
+            raise
         return self.find([call.key])[call.key]
+
+    def save(self) -> int:
+        """Write the results that could not be written before; returns the number that still cannot."""
+        for key, row in list(self._unsaved.items()):
+            try:
+                self.change(_PUT, row)
+            except OutputError:
+                break
+            del self._unsaved[key]
+        return len(self._unsaved)
+
+    @property
+    def unsaved(self) -> int:
+        """The number of results that are only in memory."""
+        return len(self._unsaved)
 
     def counts(self) -> list[Mapping[str, Any]]:
         """The number of calls per model, endpoint and outcome, with their tokens and first and last times."""

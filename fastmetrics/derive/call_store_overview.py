@@ -101,7 +101,7 @@ def overview(store: CallStore, prices: Prices | None = None) -> StoredCalls:
 def export(store: CallStore, out: str | Path, *, overwrite: bool = False, guard: bool = True) -> tuple[int, int]:
     """Write all calls to a file, sorted by time; returns their number, and the number of guarded CSV cells.
 
-    Raises the errors of ``write_whole``.
+    Raises the errors of ``write_whole``, also if the file is the store.
     """
     place = table_place(out, store.path, overwrite=overwrite)
     written = 0

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -126,10 +125,13 @@ class _CallsToMake:
 
     def __init__(self, store: CallStore) -> None:
         self._store = store
-        self.began = time.time()
         self.missing: dict[bytes, int] = {}
         """The tokens of each call to make."""
         self.stored: set[bytes] = set()
+
+    def is_old(self, answer: Answer) -> bool:
+        """Whether an answer is stored: this run stores none."""
+        return answer.outcome == REPLY
 
     def ask(self, calls: Sequence[Call], *, again: bool = False) -> list[Answer]:
         """The stored replies; without one, or ``again``, an answer that was not paid for."""

@@ -22,8 +22,10 @@ from fastmetrics.derive.call import ERROR, TIMEOUT, Call, CallMaker, Message, Mo
 from fastmetrics.derive.call_store import CallStore
 from fastmetrics.derive.chat_client import Failure, Reply
 from fastmetrics.derive.circuit_breaker import CircuitBreaker
+from fastmetrics.derive.client import Retries
 from fastmetrics.derive.rate_limits import RateLimits
-from fastmetrics.derive.window import Retries, Window
+from fastmetrics.derive.store_file import IN_MEMORY
+from fastmetrics.derive.window import Window
 from fastmetrics.errors import InputError
 from fastmetrics.errors.messages import Argument
 
@@ -38,7 +40,6 @@ RETURNED: Mapping[str, pa.DataType] = {
 """The columns that a function may return in addition to its answer and tokens, and their types."""
 
 _COUNTS = ("prompt_tokens", "completion_tokens")
-_IN_MEMORY = Path(":memory:")
 _LONGEST = 500
 
 
@@ -112,7 +113,7 @@ class FunctionBot:
     @property
     def store_path(self) -> Path:
         """The path of the store."""
-        return _IN_MEMORY if self.store is None else Path(self.store)
+        return IN_MEMORY if self.store is None else Path(self.store)
 
     def budget(self) -> Budget:
         """A new budget without limits."""

@@ -22,6 +22,7 @@ from fastmetrics.derive.judge_settings import JudgeSettings
 from fastmetrics.derive.judged_columns import failed_calls
 from fastmetrics.derive.judged_counts import conclude, judged_of, lasts, observe, summary_of
 from fastmetrics.derive.row_sample import SampledSource
+from fastmetrics.derive.store_file import check_apart
 from fastmetrics.engines.job import Job, Progress, RunOptions, RunResult
 from fastmetrics.engines.local import Threads
 from fastmetrics.engines.run import open_output, run_on
@@ -85,6 +86,7 @@ def judge_files(
     Raises the errors of ``judge`` and ``score_files``.
     """
     options = RunOptions(on_error, resume, overwrite, work, guard, progress, limits=_limits(settings))
+    check_apart(settings.store_path, output)
     source = open_source(inputs, format, max_row_bytes)
     target = open_output(output, source, options)
     if name is not None:

@@ -201,7 +201,7 @@ class JudgeMaker:
         stale = [
             place
             for place, one in enumerate(asked)
-            if one.reading.status in retry and min(answer.time for answer in one.answers) < self._window.began
+            if one.reading.status in retry and any(map(self._window.is_old, one.answers))
         ]
         if stale:
             for place, one in zip(stale, self._replies([wanted[at] for at in stale], again=True), strict=True):

@@ -3,31 +3,34 @@
 from __future__ import annotations
 
 import asyncio
-import random
 import signal
 import threading
 import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
-from dataclasses import dataclass
+from functools import partial
 from types import FrameType
 from typing import Protocol
 
 from fastmetrics.core.prices import REPLY_TOKENS
 from fastmetrics.derive.budget import Budget, tokens_of
 from fastmetrics.derive.call import BUDGET, REPLY, Answer, Call, Model
-from fastmetrics.derive.call_loop import CallLoop, Queue
+from fastmetrics.derive.call_loop import CallLoop, Queue, Task
 from fastmetrics.derive.call_store import CallStore
 from fastmetrics.derive.chat_client import Failure, Reply
 from fastmetrics.derive.circuit_breaker import CircuitBreaker
+from fastmetrics.derive.client import Client, Retries
 from fastmetrics.derive.completion import usage
 from fastmetrics.derive.rate_limits import RateLimits
-from fastmetrics.errors import ServiceError
+from fastmetrics.derive.shared_store import SharedStore
+from fastmetrics.errors import OutputError, ServiceError
 
 _PATIENCE = 1.0
 """Seconds that calls in progress have to stop when nobody waits for them any more."""
 
-_LONGEST_WAIT = 300.0
+_LAST_REPLIES = 120.0
+"""Seconds to wait for the replies to calls in progress if the output cannot be written: they are paid for."""
+
 _MOST_REFUSALS = 30
 """Number of refusals for too many requests after which a call fails; refusals are not attempts."""
 
@@ -35,40 +38,10 @@ _CHECKS = 2
 """Number of requests that check whether a server answers at all."""
 
 
-class Client(Protocol):
-    """The interface of clients; ``structured`` says whether replies are requested in the form of a schema."""
-
-    structured: bool
-
-    async def send(self, call: Call) -> Reply | Failure:
-        """Send one call and wait for its reply."""
-        ...
-
-    async def close(self) -> None:
-        """Release all resources."""
-        ...
-
-
-@dataclass(frozen=True)
-class Retries:
-    """The maximum attempts of a call, and the waiting time between them, doubled each time, with jitter."""
-
-    tries: int = 5
-    pause: float = 0.5
-
-    def wait(self, failures: int, retry_after: float | None) -> float:
-        """Seconds before the next attempt, as the server requests, or after this many failures."""
-        jitter = 1 + random.random() / 4
-        if retry_after is not None:
-            return min(retry_after, _LONGEST_WAIT) * jitter
-        return min(self.pause * 2 ** (failures - 1), _LONGEST_WAIT) * jitter
-
-
 class ModelCalls(Protocol):
-    """The interface of a window: the results of calls, and the time from which they belong to this run."""
+    """The interface of a window: the results of calls, and whether they are older than this run."""
 
-    @property
-    def began(self) -> float: ...
+    def is_old(self, answer: Answer) -> bool: ...
 
     def ask(self, calls: Sequence[Call], *, again: bool = False) -> list[Answer]: ...
 
@@ -76,10 +49,11 @@ class ModelCalls(Protocol):
 class Window:
     """Sends calls to one model, at most ``concurrency`` at a time; thread-safe.
 
-    A call with a stored reply is not sent; equal concurrent calls are sent once.  Every reply is stored before it is
-    parsed.  ``connect`` creates the client before the first call is sent.  Before failures end the run, a call that
-    worked before, or else ``neutral``, or else another row, checks whether the server answers.  Use it as a context
-    manager: leaving it cancels the calls in progress.
+    A call with a stored reply is not sent; equal concurrent calls are sent once, also by several runs that share the
+    store.  Every reply is stored before it is parsed.  ``connect`` creates the client before the first call is sent.
+    Before failures end the run, a call that worked before, or else ``neutral``, or else another row, checks whether the
+    server answers.  Use it as a context manager: leaving it cancels the calls in progress, or, after an
+    ``OutputError``, waits for their replies.
     """
 
     def __init__(
@@ -94,7 +68,8 @@ class Window:
         breaker: CircuitBreaker,
         neutral: Call | None = None,
     ) -> None:
-        self._model, self._store, self._connect = model, store, connect
+        self._store, self._connect = store, connect
+        self._shared = SharedStore(store, model)
         self._budget, self._limits, self._concurrency = budget, limits, concurrency
         self._retries, self._breaker = retries, breaker
         self._lock = threading.RLock()  # reentrant, since an interrupt may arrive while it is held
@@ -109,25 +84,28 @@ class Window:
         self._loop: CallLoop | None = None
         self._before: Callable[[int, FrameType | None], object] | None = None
 
-    @property
-    def began(self) -> float:
-        """Answers from this time on belong to this window."""
-        return self._began
+    def is_old(self, answer: Answer) -> bool:
+        """Whether an answer was stored before this window was made."""
+        return self._shared.is_old(answer)
 
     def __enter__(self) -> Window:
-        self._began = time.time()
         before = signal.getsignal(signal.SIGINT)
         if threading.current_thread() is threading.main_thread() and callable(before):
             self._before = before
             signal.signal(signal.SIGINT, self._interrupted)
         return self
 
-    def __exit__(self, *exc: object) -> None:
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: object) -> None:
         if self._before is not None:
             signal.signal(signal.SIGINT, self._before)
+        if isinstance(error, OutputError) and self._loop is not None:
+            self._shared.fail(error)
+            if self._shared.in_progress:
+                self._loop.close(_LAST_REPLIES)
         self._break(ServiceError("the run has ended"))
         if self._loop is not None:
             self._loop.close(_PATIENCE)
+        self._shared.end(error)
 
     def _interrupted(self, number: int, frame: FrameType | None) -> None:
         """Stop sending calls at once, before anything else is shut down."""
@@ -146,10 +124,11 @@ class Window:
             if self._broken is not None:
                 raise self._broken
             known = self._store.find(list(distinct))
-            answers = {key: answer for key, answer in known.items() if self._holds(answer, again)}
+            answers = {key: answer for key, answer in known.items() if self._shared.holds(answer, again=again)}
             self._worked = next((distinct[key] for key in answers), self._worked)
-            self._budget.spending.found += sum(answer.time < self._began for answer in answers.values())
+            self._budget.spending.found += sum(map(self.is_old, answers.values()))
             answers |= {key: self._failed[key] for key in distinct if key in self._failed}
+            self._store.check_writable(len(distinct.keys() - answers.keys()))
             waiting = {}
             for key, call in distinct.items():
                 if key not in answers:
@@ -157,9 +136,6 @@ class Window:
                     waiting[key] = self._under_way.get(key) or self._send(call, before, again)
         answers |= {key: future.result() for key, future in waiting.items()}
         return [answers[call.key] for call in calls]
-
-    def _holds(self, answer: Answer, again: bool) -> bool:
-        return answer.outcome == REPLY and not (again and answer.time < self._began)
 
     def _send(self, call: Call, attempt: int, again: bool) -> Future[Answer]:
         future: Future[Answer] = Future()
@@ -175,7 +151,8 @@ class Window:
         client, limits = None, self._limits()
         try:
             client = self._connect()
-            workers = [asyncio.ensure_future(self._worker(client, limits, queue)) for _ in range(self._concurrency)]
+            work = [self._worker(client, limits, queue) for _ in range(self._concurrency)]
+            workers = [asyncio.ensure_future(one) for one in (*work, self._shared.watch())]
             try:
                 await asyncio.gather(*workers)
             finally:
@@ -189,26 +166,46 @@ class Window:
                 await client.close()
 
     async def _worker(self, client: Client, limits: RateLimits, queue: Queue) -> None:
-        while True:
-            call, attempt, again = await queue.get()
-            self._queued.pop(call.key, None)
-            answer = await self._answer(call, attempt, client, limits)
-            if answer.outcome != BUDGET:
-                answer = self._store.put(call, self._model, answer, replace=again)
-            with self._lock:
-                if answer.outcome != REPLY:
-                    self._failed[call.key] = answer
-                    self._budget.spending.failures[answer.outcome] += 1
-                future = self._under_way.pop(call.key, None)
-            if future is not None:
-                future.set_result(answer)
+        shared = self._shared
+        while shared.error is None:
+            task = await queue.get()
+            self._queued.pop(task[0].key, None)
+            answer = None
+            try:
+                if shared.error is None and shared.take(task[0], partial(queue.put_nowait, task)):
+                    answer = await self._result(task, client, limits)
+            except OutputError as error:
+                shared.fail(error)
+            if answer is not None and shared.error is None:
+                self._settle(task[0], answer)
+        shared.check_end()
+
+    async def _result(self, task: Task, client: Client, limits: RateLimits) -> Answer:
+        """The stored result of a claimed call, which another run may just have made."""
+        call, attempt, again = task
+        answer = self._shared.find(call, again=again)
+        if answer is not None:
+            self._budget.spending.found += 1
+            return answer
+        answer = await self._answer(call, attempt, client, limits)
+        return self._shared.put(call, answer, again=again)
+
+    def _settle(self, call: Call, answer: Answer) -> None:
+        """Give an answer to those who wait for it."""
+        with self._lock:
+            if answer.outcome != REPLY:
+                self._failed[call.key] = answer
+                self._budget.spending.failures[answer.outcome] += 1
+            future = self._under_way.pop(call.key, None)
+        if future is not None:
+            future.set_result(answer)
 
     async def _answer(self, call: Call, attempt: int, client: Client, limits: RateLimits) -> Answer:
         """Retry a call until there is a reply, or a final failure."""
         failures = refusals = 0
         while True:
             came = await self._sent(call, client, limits)
-            if came is None:
+            if came is None or (isinstance(came, Failure) and self._shared.error is not None):
                 return Answer(BUDGET, "the budget is spent", attempt=attempt)
             attempt += 1
             if isinstance(came, Answer):
@@ -224,18 +221,23 @@ class Window:
             await asyncio.sleep(self._retries.wait(max(failures, min(refusals, 6)), came.retry_after))
 
     async def _sent(self, call: Call, client: Client, limits: RateLimits) -> Answer | Failure | None:
-        """Send a call once; None if the budget does not allow it."""
+        """Send a call once; None if the budget does not allow it, or its result could not be stored."""
         guessed = tokens_of(call) + REPLY_TOKENS
         await limits.enter(guessed)
         try:
             if not await self._budget.take(call):
                 return None
+            if self._shared.error is not None:
+                self._budget.back(call, None)
+                return None
+            self._shared.in_progress.add(call.key)
             early = self._early.pop(call.key, None)
             came = await (client.send(call) if early is None else early)
         finally:
             limits.leave()
         self._budget.spending.unstructured = not client.structured
         if isinstance(came, Failure):
+            self._shared.in_progress.discard(call.key)
             self._budget.back(call, None)
             if came.limited:
                 limits.limited(came.retry_after)
@@ -266,6 +268,7 @@ class Window:
         """Whether the server answers a call; a refusal for too many requests, or a spent budget, is no evidence."""
         for _ in range(_CHECKS):
             came = await self._sent(reference, client, limits)
+            self._shared.in_progress.discard(reference.key)  # its reply is not stored
             if not isinstance(came, Failure) or came.limited:
                 return True
         return False
@@ -275,6 +278,8 @@ class Window:
         if not self._queued:
             return True
         key, call = self._queued.popitem()
+        if not self._shared.take(call, lambda: None):  # another run makes it, so there is no evidence
+            return True
         self._early[key] = asyncio.ensure_future(client.send(call))
         return isinstance(await asyncio.shield(self._early[key]), Reply)
 
