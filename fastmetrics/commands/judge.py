@@ -68,7 +68,17 @@ def judge(
         str | None, typer.Option(help="A preset of column names: ragas, deepeval, mlflow, hf, autorag.")
     ] = None,
     sample: Annotated[int | None, typer.Option(help="Judge only a random sample of this many rows.")] = None,
-    seed: Annotated[int, typer.Option(help="Seed of the sample.")] = 1,
+    seed: Annotated[int, typer.Option(help="Seed of the sample, and of the order in which --until judges rows.")] = 1,
+    until: Annotated[
+        str | None,
+        typer.Option(
+            help="Stop judging when this is met: 'correctness.delta.low > 0 or width < 0.02'. Rows are judged in "
+            "random order; the other rows get the status unasked."
+        ),
+    ] = None,
+    baseline: Annotated[
+        str | None, typer.Option(help="Earlier judgements of the same ids, for delta in --until.", metavar="FILE")
+    ] = None,
     store: Annotated[
         Path | None, typer.Option(help="The file that stores all calls. Default: calls.sqlite in ~/.cache/fastmetrics.")
     ] = None,
@@ -161,6 +171,8 @@ def judge(
         from fastmetrics.derive.dry_run import estimate_judging
 
         typer.echo(str(estimate_judging(inputs, settings, **reading)))
+        if until is not None:
+            typer.echo("these are the calls for all rows; --until may end before")
         return
     if out is None:
         raise OptionError("--out is missing: name the file of judgements, or add --dry-run")
@@ -172,6 +184,8 @@ def judge(
             out,
             settings,
             **reading,
+            until=until,
+            baseline=baseline,
             keep=names(keep, "--keep"),
             on_error=on_error,
             resume=resume,

@@ -20,7 +20,7 @@ from fastmetrics.derive.answer_maker import AnswerMaker, AnswerPlan, Bot, added,
 from fastmetrics.derive.budget import Spending
 from fastmetrics.derive.call_store import CallStore
 from fastmetrics.derive.function_bot import FunctionBot
-from fastmetrics.derive.judge import BEHIND
+from fastmetrics.derive.judge_maker import BEHIND
 from fastmetrics.derive.judge_settings import ASKABLE_AGAIN
 from fastmetrics.derive.prompt_bot import PromptBot
 from fastmetrics.derive.row_sample import sampled

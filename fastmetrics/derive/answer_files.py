@@ -13,8 +13,8 @@ from fastmetrics.core.batch_sizes import SIZES
 from fastmetrics.derive.answer import asking, bot_of, check_prompts, planned
 from fastmetrics.derive.answer_maker import AnswerPlan, added, lasts, observe
 from fastmetrics.derive.budget import Spending
-from fastmetrics.derive.judge import BEHIND
 from fastmetrics.derive.judge_files import Paths, drawn
+from fastmetrics.derive.judge_maker import BEHIND
 from fastmetrics.derive.judged_columns import failed_calls
 from fastmetrics.derive.store_file import check_apart
 from fastmetrics.engines.job import Job, Progress, RunOptions, RunResult

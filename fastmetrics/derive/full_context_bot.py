@@ -35,7 +35,7 @@ class FullContextBot(PromptBot):
     part of the knowledge may be dropped silently.  The other settings are as in :func:`judge`.
 
     >>> bot = FullContextBot("Paris is the capital of France.", "m", base_url="http://localhost:8000/v1")
-    >>> print(bot.prompt(question="Which city is the capital?").splitlines()[-2])
+    >>> print(bot.prompt(question="Which city is the capital?").splitlines()[-3])
     Which city is the capital?
 
     Raises ``OptionError`` for an invalid setting, and for a template that lacks a placeholder.  Source: S0,

@@ -5,11 +5,14 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 
+from fastmetrics.core.arrays import Ints
 from fastmetrics.core.batch_sizes import SIZES
 from fastmetrics.core.column_kinds import check
 from fastmetrics.core.corpus_counts import METADATA, add_counts
@@ -17,17 +20,15 @@ from fastmetrics.core.frames import open_frame, with_index
 from fastmetrics.core.name_lists import listed
 from fastmetrics.core.threads import ordered
 from fastmetrics.derive.call_store import CallStore
-from fastmetrics.derive.judge_maker import JudgeMaker
+from fastmetrics.derive.judge_maker import ASKED, BEHIND, JudgeMaker
 from fastmetrics.derive.judge_plan import plan_judging
 from fastmetrics.derive.judge_settings import JudgeSettings
+from fastmetrics.derive.judge_until import Until, judge_until
 from fastmetrics.derive.judged_counts import conclude, observe
 from fastmetrics.derive.row_sample import sampled
 from fastmetrics.derive.rubric import Rubric
 from fastmetrics.tables.chunks import batch_of
 from fastmetrics.tables.output.encoders import undefined_as_null
-
-BEHIND = 3
-"""Batches in progress: while the last calls of one are pending, the next ones fill the window."""
 
 
 def judge(
@@ -50,6 +51,8 @@ def judge(
     times: bool = False,
     sample: int | None = None,
     seed: int = 1,
+    until: str | None = None,
+    baseline: Any = None,
     store: str | os.PathLike[str] | None = None,
     retry: Sequence[str] | str = (),
     concurrency: int = 16,
@@ -91,6 +94,13 @@ def judge(
     and a reply of ``parameters["max_tokens"]`` tokens, or 4,096.  A run stops if none of its first ``max_unparsed``
     replies has a score (0: never), because all others would probably cost money for nothing; the error shows a reply.
     ``sample`` judges a random sample of that size, drawn with ``seed``.  ``lists`` is that of ``score``.
+
+    ``until`` ends judging, and paying, once the answer is known: ``"correctness.delta.low > 0 or width < 0.02"``.  It
+    compares ``n``, ``mean``, ``low``, ``high`` and ``width`` of a rubric's mean score (of all rubrics without a name)
+    and of its change ``delta`` against the ``baseline``, an earlier judged file or table with the same ids; ``and``
+    binds before ``or``.  Rows are judged in random order, drawn with ``seed``, so that those judged represent all; the
+    result has the order of the table, and the other rows the status ``unasked`` and no score.  The intervals are
+    confidence sequences, of 95 % together however often one looks, so stopping on them is valid.
 
     >>> import tempfile, fastmetrics as fm
     >>> table = {"id": [1], "question": ["Capital of France?"], "answer": ["Paris"]}
@@ -137,16 +147,31 @@ def judge(
     held = pa.concat_tables(pieces, promote_options="permissive")
     if sample is not None:
         held = sampled(held, sample, seed)
-    with CallStore(settings.store_path) as calls, settings.window(calls, settings.budget()) as window:
+    ending = Until.of(plan, until, seed, baseline)
+    if ending is not None:
+        plan = replace(plan, until=ending.signature)
+    budget, ended = settings.budget(), None
+    with CallStore(settings.store_path) as calls, settings.window(calls, budget) as window:
         maker = JudgeMaker(plan, window)
+        if ending is not None:
+            ended, asked = judge_until(
+                ending, held.num_rows, partial(_rows_of, held), maker, lambda: budget.spending.ended
+            )
+            held = held if asked is None else held.append_column(ASKED, pa.array(asked))
         made = [maker(batch_of(held.schema)), *ordered(maker, _batches(held), BEHIND)]
     whole = pa.concat_tables([pa.Table.from_batches([one]).replace_schema_metadata() for one in made])
     observed = observe(plan.axes, whole.combine_chunks(), add_counts(made))
     judged = pa.Table.from_batches([undefined_as_null(one, set(plan.keep)) for one in whole.to_batches()], whole.schema)
     said = {**plan.signature, **conclude(plan.axes, [observed], 0)}
+    if ended is not None:
+        said["ended_by_until"] = ended.to_json()
     if frame.index is not None and sample is None:
         judged = with_index(judged, frame.index)
     return judged.replace_schema_metadata({**(judged.schema.metadata or {}), METADATA: json.dumps(said)})
+
+
+def _rows_of(table: pa.Table, numbers: Ints) -> pa.Table:
+    return table.take(pa.array(numbers))
 
 
 def _batches(table: pa.Table) -> Iterator[pa.RecordBatch]:

@@ -13,12 +13,13 @@ from typing import Any
 from fastmetrics.core.allowed_values import Text, argument
 from fastmetrics.core.batch_sizes import SIZES
 from fastmetrics.core.name_lists import listed
+from fastmetrics.derive.asked_rows import FileRows, MarkedSource
 from fastmetrics.derive.budget import Spending
 from fastmetrics.derive.call_store import CallStore
-from fastmetrics.derive.judge import BEHIND
-from fastmetrics.derive.judge_maker import JudgeMaker
+from fastmetrics.derive.judge_maker import BEHIND, JudgeMaker
 from fastmetrics.derive.judge_plan import JudgePlan, plan_judging
 from fastmetrics.derive.judge_settings import JudgeSettings
+from fastmetrics.derive.judge_until import Ended, Until, judge_until
 from fastmetrics.derive.judged_columns import failed_calls
 from fastmetrics.derive.judged_counts import conclude, judged_of, lasts, observe, summary_of
 from fastmetrics.derive.row_sample import SampledSource
@@ -41,6 +42,8 @@ class JudgedFiles:
     summary: Summary
     spending: Spending
     failed: Mapping[str, int] = field(default_factory=dict)
+    ended: Ended | None = None
+    """How judging ended, with ``until``."""
 
 
 def judge_files(
@@ -54,6 +57,8 @@ def judge_files(
     lists: Sequence[str] | str = (),
     sample: int | None = None,
     seed: int = 1,
+    until: str | None = None,
+    baseline: Any = None,
     format: str | None = None,
     max_row_bytes: int | None = None,
     on_error: str = "fail",
@@ -69,9 +74,9 @@ def judge_files(
     """Judge the rows of files, like ``judge`` for tables, and write a file, like ``score_files``.
 
     ``settings`` configure the judge, and the other arguments are those of ``score_files``; ``sample`` and ``seed``
-    select a random sample of rows.  The output is atomic.  All replies are stored, so another run, with or without
-    ``resume``, pays for nothing twice; it repeats transient failures.  ``watch`` receives the spending record before
-    the first call.
+    select a random sample of rows, ``until`` and ``baseline`` end judging as in ``judge``.  The output is atomic.  All
+    replies are stored, so another run, with or without ``resume``, pays for nothing twice; it repeats transient
+    failures.  ``watch`` receives the spending record before the first call.
 
     >>> import tempfile, pathlib, fastmetrics as fm
     >>> folder = pathlib.Path(tempfile.mkdtemp())
@@ -103,18 +108,27 @@ def judge_files(
         sample=sampling,
         lists=lists,
     )
-    budget = settings.budget()
+    ending = Until.of(plan, until, seed, baseline)
+    if ending is not None:
+        plan = replace(plan, until=ending.signature)
+    budget, ended = settings.budget(), None
     with CallStore(settings.store_path) as calls, settings.window(calls, budget) as window:
         if watch is not None:
             watch(budget.spending)
-        job = _job(plan, JudgeMaker(plan, window), partial(_about, name, _now() if times else None))
+        maker, began = JudgeMaker(plan, window), _now() if times else None
+        if ending is not None:
+            rows = FileRows(source, plan.kinds, skip=on_error == "skip")
+            ended, asked = judge_until(ending, rows.total, rows.take, maker, lambda: budget.spending.ended)
+            source = source if asked is None else MarkedSource(source, rows, asked)
+            budget.spending.found = 0  # the rows are read again, and their replies from the store counted again
+        job = _job(plan, maker, partial(_about, name, began, ended))
         result = run_on(Threads(BEHIND), source, job, target, options)
     summary = summary_of(plan.axes, result.observed, result.rejected, plan.columns, plan.passed_over)
     statuses: Counter[str] = Counter()
     for axis in judged_of(plan.axes, result.observed).values():
         statuses.update(axis["statuses"])
-    noted = replace(summary, notes=[*result.notes, *summary.notes])
-    return JudgedFiles(result, noted, budget.spending, failed_calls(statuses))
+    noted = replace(summary, notes=[*result.notes, *summary.notes, *([] if ended is None else ended.notes())])
+    return JudgedFiles(result, noted, budget.spending, failed_calls(statuses), ended)
 
 
 def _limits(settings: JudgeSettings) -> Limits:
@@ -136,13 +150,15 @@ def _job(plan: JudgePlan, maker: JudgeMaker, about: Callable[[], Mapping[str, An
         signature=plan.signature,
         observe=partial(observe, plan.axes),
         conclude=lambda observed, rejected: {**conclude(plan.axes, observed, rejected), **about()},
-        lasts=lasts,
+        lasts=(lambda observed: False) if plan.until else lasts,  # which rows are judged may have changed
     )
 
 
-def _about(name: str | None, began: str | None) -> dict[str, Any]:
+def _about(name: str | None, began: str | None, ended: Ended | None) -> dict[str, Any]:
     """The metadata about the run itself."""
-    named = {} if name is None else {"name": name}
+    named: dict[str, Any] = {} if name is None else {"name": name}
+    if ended is not None:
+        named["ended_by_until"] = ended.to_json()
     return named if began is None else {**named, "began": began, "ended": _now()}
 
 

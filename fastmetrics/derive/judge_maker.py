@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
@@ -14,7 +15,7 @@ from fastmetrics.declaration.batch import Batch
 from fastmetrics.derive.call import REPLY, Answer, Call, CallMaker, Model
 from fastmetrics.derive.first_replies import FirstReplies
 from fastmetrics.derive.judge_plan import JudgePlan
-from fastmetrics.derive.judged_columns import IDENTICAL, MISSING, TOO_LONG, Judgement, columns_of
+from fastmetrics.derive.judged_columns import IDENTICAL, MISSING, TOO_LONG, UNASKED, Judgement, columns_of
 from fastmetrics.derive.prompt import Template, Value, once_more, opening
 from fastmetrics.derive.reply_forms import FORMS
 from fastmetrics.derive.reply_parsing import OK, UNPARSED, Reading, read_reply
@@ -24,6 +25,10 @@ from fastmetrics.derive.window import ModelCalls
 from fastmetrics.plan.score_batch import fingerprints, listed_texts
 
 _SHOWN = 200
+BEHIND = 3
+"""Batches in progress: while the last calls of one are pending, the next ones fill the window."""
+ASKED = "\0asked"
+"""The column that tells which rows are judged, if not all are; no column of a user has this name."""
 AGAIN = "asked again"
 """The repair of an unreadable reply: the model was asked again."""
 
@@ -87,6 +92,11 @@ _Cell: TypeAlias = "Judgement | tuple[_Asker, Call]"
 """A call of a row, or why there is none."""
 
 
+def _not_asked(row: Sequence[Sequence[_Cell]]) -> tuple[list[_Cell], ...]:
+    """A row without calls; its score is undefined, not missing, so that no reader takes it for a failed one."""
+    return tuple([Judgement(UNASKED, math.nan, "not asked: --until was met") for _ in cells] for cells in row)
+
+
 @dataclass(slots=True)
 class _Asked:
     """A call in progress: the answers so far, and the judgement."""
@@ -136,6 +146,9 @@ class JudgeMaker:
         """The kept columns, and the columns of every rubric."""
         plan = self._plan
         rows = list(self._rows(batch))
+        if ASKED in batch.schema.names:
+            asking = batch.column(ASKED).to_pylist()
+            rows = [row if one else _not_asked(row) for row, one in zip(rows, asking, strict=True)]
         asked = self._judged([one for row in rows for cell in row for one in cell])
         judged = [[[next(asked) for _ in cell] for cell in row] for row in rows]
         arrays = {name: batch.column(name) for name in plan.keep}

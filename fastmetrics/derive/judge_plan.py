@@ -36,6 +36,8 @@ class JudgePlan:
     passed_over: Mapping[str, Sequence[str]] = field(default_factory=dict)
     sample: Mapping[str, int] = field(default_factory=dict)
     lists: tuple[str, ...] = ()
+    until: Mapping[str, Any] = field(default_factory=dict)
+    """The condition that ends judging, if there is one."""
 
     @property
     def axes(self) -> list[str]:
@@ -67,6 +69,7 @@ class JudgePlan:
             "keep": list(self.keep),
             **({"lists": list(self.lists)} if self.lists else {}),
             **({"sample": dict(self.sample)} if self.sample else {}),
+            **({"until": dict(self.until)} if self.until else {}),
             **({"made": more} if (more := [name for name, asked in self._more.items() if asked]) else {}),
         }
 

@@ -9,7 +9,7 @@ import pyarrow as pa
 
 from fastmetrics.core.corpus_counts import KINDS, add_counts, add_up
 from fastmetrics.declaration.cautions import list_notes
-from fastmetrics.derive.judged_columns import IDENTICAL, MISSING, SCORED, UNSETTLED, added, counted
+from fastmetrics.derive.judged_columns import IDENTICAL, MISSING, SCORED, UNASKED, UNSETTLED, added, counted
 from fastmetrics.results.summary import MetricSummary, Summary
 from fastmetrics.stats.fingerprint import fingerprint_text
 from fastmetrics.stats.moments import State
@@ -44,7 +44,7 @@ def conclude(axes: Sequence[str], observed: Sequence[Mapping[str, Any]], rejecte
         statuses = judged[axis]["statuses"]
         rows, missing = sum(statuses.values()), statuses.get(MISSING, 0)
         undefined = sum(State.from_json(one["scores"][axis]).n_undefined for one in observed)
-        failed = rows - missing - sum(statuses.get(status, 0) for status in SCORED)
+        failed = rows - missing - sum(statuses.get(status, 0) for status in (*SCORED, UNASKED))
         metrics[axis] = {"n_rows": rows, "n_missing": missing, "n_undefined": undefined, "n_error": failed}
     prints = {what: fingerprint_text(sums) for what, sums in add_up(one["fingerprint"] for one in observed).items()}
     cautions = add_up(one["cautions"] for one in observed)
@@ -81,8 +81,9 @@ def summary_of(
 
 def _notes(axis: str, statuses: Mapping[str, int], repairs: Mapping[str, int]) -> list[str]:
     rows = sum(statuses.values())
-    lost = [f"{count:,} {status}" for status, count in statuses.items() if status not in SCORED]
-    without = sum(count for status, count in statuses.items() if status not in SCORED)
+    rows -= statuses.get(UNASKED, 0)
+    lost = [f"{count:,} {status}" for status, count in statuses.items() if status not in (*SCORED, UNASKED)]
+    without = sum(count for status, count in statuses.items() if status not in (*SCORED, UNASKED))
     made = [f"{count:,} {repair}" for repair, count in repairs.items()]
     notes = [f"{axis}: {without:,} of {rows:,} rows without a score: {', '.join(lost)}"] if lost else []
     same = statuses.get(IDENTICAL, 0)

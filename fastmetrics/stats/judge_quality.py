@@ -25,7 +25,7 @@ from fastmetrics.stats.sample import Sample
 _SHARE = 0.125
 """The default tolerance as a share of the range: 0.5 of the range 1 to 5."""
 _RELIABLE, _UNSTABLE = 0.9, 0.7
-_NO_CALL = ("missing", "too_long", "budget", "identical")
+_NO_CALL = ("missing", "too_long", "budget", "identical", "unasked")
 """Statuses of rows without a call."""
 PERCENTILES = (50, 90, 95, 99)
 
