@@ -4,7 +4,8 @@
 input, limits), ``journal.jsonl`` (one line per finished part), ``parts/part-000000.arrow`` …,
 ``rejects/part-000000.jsonl`` …, ``lock`` and ``owner``, the id of the process that holds the lock (a separate file,
 because Windows does not allow reading a locked one).  A part counts once its journal line is complete and its bytes
-match; all other files may be lost at any moment.
+match; all other files may be lost at any moment.  Only the owner can enter the folder; the output itself, once it has
+left the folder, has the usual permissions.
 """
 
 from __future__ import annotations
@@ -27,6 +28,7 @@ from fastmetrics.errors import OutputError
 from fastmetrics.errors.messages import Argument
 from fastmetrics.tables.chunks import Place
 from fastmetrics.tables.output.encoders import writing
+from fastmetrics.tables.output.private_files import make_private_folder, open_private
 from fastmetrics.tables.output.run_differences import differences
 
 if TYPE_CHECKING:
@@ -86,7 +88,7 @@ class WorkFolder:
         import filelock
 
         with writing(self.output):
-            self.path.mkdir(parents=True, exist_ok=True)
+            make_private_folder(self.path)
             self._check_ours()
             lock = filelock.FileLock(self.path / "lock", thread_local=False)
             try:
@@ -185,7 +187,7 @@ class WorkFolder:
         with writing(self.output):
             if text:
                 _replace(self.rejects_path(number), [text])
-            _replace(self.part_path(number), data)
+            _replace(self.part_path(number), data, private=self._suffix == ".arrow")
             part = Part(
                 number,
                 rows,
@@ -196,7 +198,7 @@ class WorkFolder:
                 zlib.crc32(text),
                 observed,
             )
-            with open(self.path / "journal.jsonl", "ab") as journal:
+            with open(self.path / "journal.jsonl", "ab", opener=open_private) as journal:
                 # The leading line end separates this line from an incomplete one.
                 journal.write(b"\n" + json.dumps({**asdict(part), "check": _check(part)}).encode() + b"\n")
         self.parts[number] = part
@@ -250,10 +252,10 @@ def _check(part: Part) -> int:
     return zlib.crc32(json.dumps(asdict(part)).encode())
 
 
-def _replace(path: Path, pieces: Sequence[bytes | pa.Buffer]) -> None:
-    """Write a file atomically."""
+def _replace(path: Path, pieces: Sequence[bytes | pa.Buffer], *, private: bool = True) -> None:
+    """Write a file atomically; a ``private`` one for its owner alone, others become part of the output."""
     temporary = path.with_name(path.name + ".tmp")
-    with open(temporary, "wb", buffering=0) as stream:
+    with open(temporary, "wb", buffering=0, opener=open_private if private else None) as stream:
         for piece in pieces:
             left = memoryview(piece)
             while left:
