@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -12,12 +12,14 @@ from typing import Any
 import numpy as np
 
 from fastmetrics.core.arrays import Floats
-from fastmetrics.stats.mean_interval import mean_interval
+from fastmetrics.stats.mean_interval import has_long_tail, mean_interval
 from fastmetrics.stats.sample import Sample
 
 ROOT = Path(__file__).resolve().parent.parent
 RESULTS, PAGE = ROOT / "bench" / "results" / "intervals.json", ROOT / "docs" / "comparing.md"
 BEGIN, END = "<!-- coverage, written by scripts/simulate_comparisons --intervals -->", "<!-- end of coverage -->"
+PASSES = "<!-- false passes, written by scripts/simulate_comparisons --intervals -->"
+END_OF_PASSES = "<!-- end of false passes -->"
 ROWS, CLUSTERS = (5, 10, 20, 60, 1000), (5, 10, 20, 60)
 Draw = Callable[[np.random.Generator, int], Floats]
 UNIT, CHANGE = (0.0, 1.0), (-1.0, 1.0)
@@ -36,6 +38,8 @@ DESIGNS: dict[str, tuple[Draw, float, tuple[float, float] | None]] = {
     "scores: U-shaped, Beta(0.5, 0.5)": (lambda rng, n: rng.beta(0.5, 0.5, n), 0.5, UNIT),
     "scores: skewed, exponential": (lambda rng, n: rng.exponential(1, n), 1.0, None),
     "scores: very skewed, lognormal(0, 1)": (lambda rng, n: rng.lognormal(0, 1, n), float(np.exp(0.5)), None),
+    "scores: very skewed, Pareto(3)": (lambda rng, n: rng.pareto(3, n), 0.5, None),
+    "scores: bounded, 90 % of 0": (lambda rng, n: np.where(rng.random(n) < 0.1, rng.beta(2, 2, n), 0.0), 0.05, UNIT),
     "scores: 0 or 1, half of 1": (lambda rng, n: (rng.random(n) < 0.5).astype(float), 0.5, UNIT),
     "scores: 0 or 1, 90 % of 1": (lambda rng, n: (rng.random(n) < 0.9).astype(float), 0.9, UNIT),
     "differences: normal": (lambda rng, n: rng.normal(0, 0.2, n), 0.0, None),
@@ -91,17 +95,27 @@ def _sample(unit: str, name: str, count: int, rng: np.random.Generator) -> tuple
 
 
 def coverage(case: tuple[str, str, int], trials: int) -> dict[str, Any]:
-    """The share of 95 % intervals that contain the true mean, and the share of intervals with a note."""
+    """The share of 95 % intervals that contain the true mean, and the share of intervals with a note.
+
+    ``passes`` are those of a gate at its limit: the share of intervals that lie above the mean or below it, whichever
+    is larger; ``unnoted_passes`` are those of them where neither the interval nor its long tail has a note.
+    """
     unit, name, count = case
     hits, notes, kinds = 0, 0, set()
+    passes, unnoted = np.zeros(2, np.int64), np.zeros(2, np.int64)
     for trial in range(trials):
         sample, mean = _sample(unit, name, count, np.random.default_rng([7, trial]))
         found = mean_interval(sample)
-        hits += found.low - 1e-12 <= mean <= found.high + 1e-12
+        missed = np.array([mean < found.low - 1e-12, mean > found.high + 1e-12])
+        hits += not missed.any()
         notes += found.note is not None
         kinds.add(found.kind)
-    shares = {"coverage": round(hits / trials, 4), "noted": round(notes / trials, 4)}
-    return {"unit": unit, "data": name, "count": count, **shares, "kinds": sorted(kinds)}
+        passes += missed
+        if found.note is None:
+            unnoted += missed & [not has_long_tail(found, high) for high in (False, True)]
+    shares = {"coverage": hits, "noted": notes, "passes": int(passes.max()), "unnoted_passes": int(unnoted.max())}
+    rounded = {key: round(value / trials, 4) for key, value in shares.items()}
+    return {"unit": unit, "data": name, "count": count, **rounded, "kinds": sorted(kinds)}
 
 
 def run(trials: int, processes: int) -> list[dict[str, Any]]:
@@ -115,25 +129,42 @@ def run(trials: int, processes: int) -> list[dict[str, Any]]:
 
 def section(results: dict[str, Any]) -> str:
     """The tables for the page: coverage by design and number of rows or clusters, † where intervals have a note."""
-    parts = []
-    for unit, counts in (("rows", ROWS), ("clusters", CLUSTERS)):
-        some = {(one["data"], one["count"]): one for one in results["coverage"] if one["unit"] == unit}
-        lines = [f"| {unit} | " + " | ".join(map(str, counts)) + " |", "| --- |" + " ---: |" * len(counts)]
-        for name in dict.fromkeys(name for name, _ in some):
-            cells = [some[name, count] for count in counts]
-            shown = [f"{one['coverage']:.3f}" + ("†" if one["noted"] > 0.5 else "") for one in cells]
-            lines.append(f"| {name} | " + " | ".join(shown) + " |")
-        parts.append("\n".join(lines))
+
+    def shown(one: dict[str, Any]) -> str:
+        return f"{one['coverage']:.3f}" + ("†" if one["noted"] > 0.5 else "")
+
+    parts = [_table(results, unit, counts, shown) for unit, counts in (("rows", ROWS), ("clusters", CLUSTERS))]
     tail = f"{results['trials']:,} trials each, 95 % intervals; † most of these intervals have a note."
     return "\n\n".join([BEGIN, *parts, tail, END])
 
 
+def passes_section(results: dict[str, Any]) -> str:
+    """The table of false passes for the page: all, and those without a note."""
+
+    def shown(one: dict[str, Any]) -> str:
+        return f"{one['passes']:.3f} ({one['unnoted_passes']:.3f})"
+
+    tail = f"{results['trials']:,} trials each; nominal 0.025. In parentheses: without a note on the check."
+    return "\n\n".join([PASSES, _table(results, "rows", ROWS[2:], shown), tail, END_OF_PASSES])
+
+
+def _table(results: dict[str, Any], unit: str, counts: Sequence[int], shown: Callable[[dict[str, Any]], str]) -> str:
+    """A line for each design, a column for each number of rows or clusters."""
+    some = {(one["data"], one["count"]): one for one in results["coverage"] if one["unit"] == unit}
+    lines = [f"| {unit} | " + " | ".join(map(str, counts)) + " |", "| --- |" + " ---: |" * len(counts)]
+    for name in dict.fromkeys(name for name, _ in some):
+        lines.append(f"| {name} | " + " | ".join(shown(some[name, count]) for count in counts) + " |")
+    return "\n".join(lines)
+
+
 def write_page() -> str:
     """Write the tables into the page, from the results."""
-    made = section(json.loads(RESULTS.read_text(encoding="utf-8")))
+    results = json.loads(RESULTS.read_text(encoding="utf-8"))
     text = PAGE.read_text(encoding="utf-8")
-    PAGE.write_text(text.partition(BEGIN)[0] + made + text.partition(END)[2], encoding="utf-8")
-    return made
+    for made, begin, end in ((section(results), BEGIN, END), (passes_section(results), PASSES, END_OF_PASSES)):
+        text = text.partition(begin)[0] + made + text.partition(end)[2]
+    PAGE.write_text(text, encoding="utf-8")
+    return section(results)
 
 
 def main() -> None:

@@ -85,8 +85,8 @@ def test_a_mean_whose_interval_crosses_the_limit_says_so():
     for rule in (f"token_f1 >= {mean - 0.001:.4f}", f"token_f1 >= {mean + 0.001:.4f}"):
         found = fm.gate(NEW, rule)
         bounds = f"[{found[0].low:.4f}, {found[0].high:.4f}]"
-        note = f"{rule}: the 95 % interval {bounds} crosses {float(rule[12:]):g}, so these rows do not decide it; "
-        note += "token_f1.low reads the bound"
+        note = f"{rule}: the 95 % interval {bounds} (t widened for skewness) crosses {float(rule[12:]):g}, so these "
+        note += "rows do not decide it; token_f1.low reads the bound"
         assert note in found.remarks()
         assert found[0].to_dict()["crosses"] is True
     clear = fm.gate(NEW, f"token_f1 >= {mean - 0.2:.4f}")

@@ -12,7 +12,7 @@ from scipy import stats
 from statsmodels.stats.proportion import proportion_confint
 
 import fastmetrics as fm
-from fastmetrics.stats.mean_interval import INTERVALS, mean_interval
+from fastmetrics.stats.mean_interval import INTERVALS, has_long_tail, mean_interval
 from fastmetrics.stats.sample import Sample
 
 RNG = np.random.default_rng(3)
@@ -92,10 +92,38 @@ def test_shift_that_is_constant_but_for_rounding_agrees():
 
 @pytest.mark.parametrize(("n", "note"), [(1, "no interval"), (4, "unreliable"), (19, "approximate"), (20, None)])
 def test_few_rows_have_a_note(n, note):
-    found = mean_interval(Sample.of(RNG.random(n)))
+    found = mean_interval(Sample.of(RNG.random(n), bounds=(0.0, 1.0)))
     assert found.note is None if note is None else found.note.startswith(note)
-    clustered = mean_interval(Sample.of(RNG.random(3 * n), np.repeat(np.arange(n), 3)))
+    clustered = mean_interval(Sample.of(RNG.random(3 * n), np.repeat(np.arange(n), 3), (0.0, 1.0)))
     assert (clustered.note is None) == (n >= 12)
+
+
+@pytest.mark.parametrize("bounds", [None, (0.0, math.inf)])
+def test_few_rows_without_bounds_have_a_note(bounds):
+    """Lognormal and Pareto scores: the rare large values are not in these rows."""
+    missing = "values without bounds, rare large ones may be missing"
+    assert mean_interval(Sample.of(RNG.random(100), bounds=bounds)).note is None
+    few, clustered = RNG.random(99), RNG.random(297)
+    assert mean_interval(Sample.of(few, bounds=bounds)).note == f"approximate: fewer than 100 rows of {missing}"
+    found = mean_interval(Sample.of(clustered, np.arange(297) // 3, bounds))
+    assert found.note == f"approximate: fewer than 100 clusters of {missing}"
+
+
+@pytest.mark.parametrize(("unlike", "note"), [(29, True), (30, False)])
+def test_few_rows_unlike_the_others_have_a_note(unlike, note):
+    values = RNG.permutation(np.r_[RNG.beta(2, 2, unlike), np.zeros(200 - unlike)])
+    found = mean_interval(Sample.of(values, bounds=(0.0, 1.0)))
+    expected = "approximate: fewer than 30 rows differ from the most frequent value"
+    assert found.note == (expected if note else None)
+
+
+@given(st.integers(0, 10**6), st.integers(20, 300), st.booleans())
+def test_long_tails_are_those_of_skewness(seed, n, turned):
+    values = np.random.default_rng(seed).beta(0.5, 3, n)
+    values = 1 - values if turned else values
+    found = mean_interval(Sample.of(values, bounds=(0.0, 1.0)))
+    assert has_long_tail(found, not turned) == (n < 100 * stats.skew(values) ** 2)
+    assert not has_long_tail(found, turned) or stats.skew(values) * (-1 if turned else 1) < 0
 
 
 @given(st.lists(st.sampled_from([0.0, 0.25, 0.3, 1.0, 7e5, -2.0, 1 / 3]), min_size=2, max_size=40), st.randoms())
@@ -120,15 +148,15 @@ def test_row_order_and_scale_do_not_matter(values, chance):
 @pytest.mark.parametrize(
     ("draw", "mean"),
     [
-        (lambda n: RNG.normal(0, 1, n), 0.0),
-        (lambda n: RNG.exponential(1, n), 1.0),
+        (lambda n: RNG.beta(4, 4, n), 0.5),
+        (RNG.random, 0.5),
         (lambda n: RNG.beta(0.5, 0.5, n), 0.5),
         (lambda n: RNG.beta(0.5, 3, n), 0.5 / 3.5),
     ],
-    ids=["normal", "exponential", "U-shaped", "skewed and bounded"],
+    ids=["bell", "uniform", "U-shaped", "skewed"],
 )
 def test_coverage_is_nominal(draw, mean, n):
-    found = [mean_interval(Sample.of(draw(n))) for _ in range(TRIALS)]
+    found = [mean_interval(Sample.of(draw(n), bounds=(0.0, 1.0))) for _ in range(TRIALS)]
     assert all(one.note is None for one in found)
     assert np.mean([one.low <= mean <= one.high for one in found]) == pytest.approx(0.953, abs=0.02)
 

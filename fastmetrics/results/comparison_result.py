@@ -95,9 +95,7 @@ class Comparison(Shown, Sequence[Compared]):
         how = {"holm": "corrected by Holm", "bh": "corrected by Benjamini and Hochberg", "none": "not corrected"}
         tests = ", ".join(dict.fromkeys(one.test for one in self.comparisons))
         family = len(self.comparisons) // max(1, len(tests.split(", ")))
-        notes += interval_notes(
-            ((one.metric, one.interval, one.interval_note) for one in self._once()), self.confidence, of
-        )
+        notes += self._intervals(of)
         notes.append(f"p of {tests}, {how[self.correction]} over {family:,} comparison{'s' * (family != 1)}{of}")
         if family > 1 and self.correction != "none":
             notes.append("intervals hold each by itself, not all together; detectable is at the corrected level")
@@ -123,6 +121,11 @@ class Comparison(Shown, Sequence[Compared]):
                 f"{', '.join(self.counted)}; wins, d_z, ranking and other tests do not exist for them"
             )
         return [*notes, *self.differences]
+
+    def _intervals(self, of: str = "") -> list[str]:
+        """The kinds of intervals, and the notes on them."""
+        intervals = ((one.metric, one.interval, one.interval_note) for one in self._once())
+        return interval_notes(intervals, self.confidence, of)
 
     def _of_rows(self) -> list[Compared]:
         """The comparisons of row metrics."""
@@ -180,7 +183,8 @@ class Comparison(Shown, Sequence[Compared]):
         """A table of means by system and metric, with superscript letters of significantly worse systems.
 
         Means are over the rows that are compared: those where all systems have a score.  Their number is in the last
-        row, with a star if a system has other rows; of independent runs, each system's rows are its own.
+        row, with a star if a system has other rows; of independent runs, each system's rows are its own.  Notes name
+        the test of the letters and the kind of the differences' intervals.
         """
         whole = [one for one in self._once() if one.segment is None]
         means: dict[tuple[str, str], float] = {}
@@ -203,6 +207,11 @@ class Comparison(Shown, Sequence[Compared]):
             elif verdict in ("worse", "lower"):
                 beaten.setdefault((one.baseline, one.metric), []).append(one.other)
         lacking = [f"{name}: {queries.brief}" for name, queries in self.missing_queries.items() if queries.count]
+        kinds = [note for note in self._intervals(" of differences") if not note.startswith(MARK)]
+        lacking += [
+            f"superscripts: better than these systems, by the test {whole[0].test}, level {self.alpha:g}",
+            *kinds,
+        ]
         if any(count.endswith("*") for count in rows.values()):
             lacking.append("* some systems have scores of other rows too")
         metrics = list(dict.fromkeys(one.metric for one in whole))

@@ -15,9 +15,10 @@ from fastmetrics.core.allowed_values import Choice, Optional, Real, Seed, Whole,
 from fastmetrics.core.threads import cores
 from fastmetrics.errors import OptionError
 from fastmetrics.errors.messages import Argument
+from fastmetrics.results.gate_checked import Checked
 from fastmetrics.results.gate_checks import GateChecks, GateSettings
 from fastmetrics.results.gate_metrics import GateMetrics
-from fastmetrics.results.gate_result import Checked, Gate
+from fastmetrics.results.gate_result import Gate
 from fastmetrics.results.gate_rows import GateRows, columns_read
 from fastmetrics.results.gate_rules import Rule, parse_rules, read_rules
 from fastmetrics.results.how_to_compare import sequential_way

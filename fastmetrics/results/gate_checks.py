@@ -9,12 +9,13 @@ from dataclasses import dataclass, field, replace
 from fastmetrics.core.arrays import Ints
 from fastmetrics.errors import OptionError
 from fastmetrics.errors.messages import Argument
+from fastmetrics.results.gate_checked import Checked
 from fastmetrics.results.gate_metrics import AnyMetric, GateMetrics, check_sequence
-from fastmetrics.results.gate_result import Checked
 from fastmetrics.results.gate_rows import GateRows
 from fastmetrics.results.gate_rules import Rule
 from fastmetrics.results.gate_values import Level, Value
-from fastmetrics.stats.mean_interval import FEWER, LEAST_CLUSTERS, LEAST_ROWS, SEQUENTIAL
+from fastmetrics.stats.estimate import Interval
+from fastmetrics.stats.mean_interval import FEWER, LEAST_CLUSTERS, LEAST_ROWS, SEQUENTIAL, has_long_tail
 
 
 @dataclass(frozen=True)
@@ -133,7 +134,9 @@ class GateChecks:
             n_new=found.n_new,
             why=why,
         )
-        return replace(checked, met=why is None and rule.met(checked.bound))
+        note = _tail_note(checked, found.interval)
+        notes = [one for one in (checked.interval_note, note) if one is not None]
+        return replace(checked, met=why is None and rule.met(checked.bound), interval_note="; ".join(notes) or None)
 
     def _why(self, rule: Rule, name: str, found: Value) -> str | None:
         """Why there is nothing to compare with the limit, if there is not."""
@@ -157,3 +160,11 @@ class GateChecks:
         if rule.reads_interval and math.isnan(found.interval.low):
             return found.interval.note or "no interval"
         return None
+
+
+def _tail_note(checked: Checked, interval: Interval) -> str | None:
+    """The note on a rule that reads the bound on the side of a long tail, if the rows are few for it."""
+    if not (checked.rule.reads_interval and has_long_tail(interval, checked.bound_at == interval.high)):
+        return None
+    missed = f"{(1 - checked.confidence) * 50:.3g}"
+    return f"skewed: a few rows decide the mean, so the bound may miss it in more than {missed} % of the cases"

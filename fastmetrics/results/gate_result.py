@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -10,125 +9,11 @@ from typing import Any
 from xml.etree import ElementTree
 
 from fastmetrics.core.display import Grid, Shown, number
-from fastmetrics.declaration.metric import Better
-from fastmetrics.results.gate_rules import Rule
+from fastmetrics.results.gate_checked import Checked
 from fastmetrics.stats.interval_notes import interval_notes
+from fastmetrics.stats.mean_interval import NAMES
 
 _NOTED = 8
-
-
-@dataclass(frozen=True)
-class Checked:
-    """The check of one rule for one metric and segment (None: all rows, or no segment)."""
-
-    rule: Rule
-    metric: str
-    better: Better
-    segment: str | None
-    value: float
-    n: int
-    """The number of rows with a score; for a change, of both runs."""
-    met: bool
-    low: float = math.nan
-    high: float = math.nan
-    """The interval of the mean or of the change; NaN without one."""
-    confidence: float = math.nan
-    interval: str = "none"
-    """The kind of interval: a key of :data:`fastmetrics.stats.mean_interval.NAMES`."""
-    interval_note: str | None = None
-    """Why the interval may hold another level, or why there is none."""
-    n_clusters: int | None = None
-    n_worst: int = 0
-    """Rows without a score that count as ``worst``."""
-    worst: float | None = None
-    n_ignored: int = 0
-    """Rows without a score that are left out on request."""
-    n_new: int = 0
-    """Rows that only the scores have; no change includes them."""
-    why: str | None = None
-    """Why there is nothing to compare with the limit."""
-
-    @property
-    def title(self) -> str:
-        """The rule as written, with its name, and the metric and segment if it covers several."""
-        parts = [f"{self.rule.name}: {self.rule.text}" if self.rule.name else self.rule.text]
-        parts += [self.metric] if self.rule.metric is None else []
-        parts += [self.segment] if self.segment and self.rule.several else []
-        return " · ".join(parts)
-
-    @property
-    def shown(self) -> str:
-        """The value; for a change or a bound, with its interval."""
-        if not (self.rule.is_change or self.rule.reads_interval) or math.isnan(self.low):
-            return self._number(self.value)
-        return f"{self._number(self.value)} [{self._number(self.low)}, {self._number(self.high)}]"
-
-    def _number(self, value: float) -> str:
-        return f"{number(value * 100)}%" if self.rule.percent and self.rule.is_change else number(value)
-
-    @property
-    def bound(self) -> float:
-        """The number that is compared with the limit: the value, or a bound of its interval."""
-        if not self.rule.reads_interval:
-            return self.value
-        if self.rule.reading == "equivalent":
-            return max(-self.low, self.high)
-        if self.rule.is_change:
-            return self.high if self.rule.compare in ("<", "<=") else self.low
-        return self.low if self.rule.reading == "low" else self.high
-
-    @property
-    def crosses(self) -> bool:
-        """Whether a rule reads a mean whose interval crosses the limit, so that the rows do not decide it."""
-        return self.rule.reading in (None, "mean") and self.low < self.rule.limit < self.high
-
-    @property
-    def reason(self) -> str:
-        """Why the rule is not met, in one sentence."""
-        rule, limit = self.rule, f"{self.rule.compare} {self.rule.limit_text}"
-        if self.why is not None:
-            return self.why
-        over = f"over {self.n:,} rows" + (
-            f" and {self.n_worst:,} that count as {number(self.worst)}"
-            if self.worst is not None and self.n_worst
-            else ""
-        )
-        if not rule.reads_interval:
-            return f"{self._number(self.value)} {over}, expected {limit}"
-        what = "the mean" + (" drop" if rule.is_directed else " change" if rule.is_change else "")
-        told = f"{what} is {self._number(self.value)} {over}"
-        if rule.reading == "equivalent":
-            limit = f"between -{rule.limit_text} and {rule.limit_text}"
-        if not rule.met(abs(self.value) if rule.reading == "equivalent" else self.value):
-            return f"{told}, expected {limit}"
-        but = "but" if self.interval != "worst_case" else "which all agree, but so few may miss a rare change:"
-        end = self.low if rule.reading == "equivalent" and -self.low > self.high else self.bound
-        reach = f"its {self.confidence * 100:g} % interval reaches {self._number(end)}"
-        plain = f"{self.metric}.{rule.point}" if rule.is_change else self.metric
-        limit = f"that it is {limit}" if rule.reading == "equivalent" else limit
-        return f"{told}, {but} {reach}, so these rows do not show {limit} ({plain} reads the mean itself)"
-
-    def to_dict(self) -> dict[str, Any]:
-        """The rule and the result, as plain values."""
-        rule = self.rule
-        said = {"rule": rule.text, "name": rule.name, "metric": self.metric, "reading": rule.reading or "mean"}
-        limits = {"compare": rule.compare, "limit": rule.limit, "percent": rule.percent, "segment": self.segment}
-        interval = {"low": self.low, "high": self.high, "confidence": self.confidence, "interval": self.interval}
-        rows = {"n": self.n, "n_clusters": self.n_clusters, "n_worst": self.n_worst, "worst": self.worst}
-        left_out = {"n_ignored": self.n_ignored, "n_new": self.n_new}
-        verdict = {"met": self.met, "verdict": "met" if self.met else "not met", "crosses": self.crosses}
-        told = {"interval_note": self.interval_note, "reason": None if self.met else self.reason}
-        return {
-            **said,
-            "better": self.better,
-            **limits,
-            "value": self.value,
-            **interval,
-            **rows,
-            **left_out,
-            **verdict,
-            **told,
-        }
 
 
 @dataclass(frozen=True)
@@ -176,10 +61,17 @@ class Gate(Shown, Sequence[Checked]):
         """The rules, unmet rules first; the rows without a score are those that count or would count as the worst."""
         ordered = sorted(self.checks, key=lambda one: one.met)
         rows = [
-            (one.title, one.shown, number(one.n), number(one.n_worst + one.n_ignored), "ok" if one.met else "FAILED")
+            (
+                one.title,
+                one.shown,
+                one.interval if one.has_interval else "–",
+                number(one.n),
+                number(one.n_worst + one.n_ignored),
+                "ok" if one.met else "FAILED",
+            )
             for one in ordered
         ]
-        return [Grid(("rule", "value", "n", "no score", ""), rows)]
+        return [Grid(("rule", "value", "interval", "n", "no score", ""), rows)]
 
     def remarks(self) -> Sequence[str]:
         """The verdict, why rules are not met, how rows without a score count, the intervals, and the notes."""
@@ -213,7 +105,8 @@ class Gate(Shown, Sequence[Checked]):
     def _crossed(self) -> list[str]:
         """The rules on means that the rows do not decide."""
         return [
-            f"{one.title}: the {one.confidence * 100:g} % interval [{number(one.low)}, {number(one.high)}] crosses "
+            f"{one.title}: the {one.confidence * 100:g} % interval [{number(one.low)}, {number(one.high)}] "
+            f"({NAMES[one.interval]}{'' if one.interval_note is None else f'; {one.interval_note}'}) crosses "
             f"{one.rule.limit_text}, so these rows do not decide it; {one.metric}."
             f"{'low' if one.rule.compare in ('>', '>=') else 'high'} reads the bound"
             for one in self.checks
@@ -221,13 +114,14 @@ class Gate(Shown, Sequence[Checked]):
         ]
 
     def _intervals(self) -> list[str]:
-        """The kinds of intervals that rules read, and their correction."""
-        read = [one for one in self.checks if one.rule.reads_interval and one.why is None]
+        """The kinds of intervals that are shown, and their correction."""
+        shown = [one for one in self.checks if one.has_interval]
         found: list[str] = []
-        for level in dict.fromkeys(one.confidence for one in read):
+        for level in dict.fromkeys(one.confidence for one in shown):
             found += interval_notes(
-                ((one.metric, one.interval, one.interval_note) for one in read if one.confidence == level), level
+                ((one.metric, one.interval, one.interval_note) for one in shown if one.confidence == level), level
             )
+        read = [one for one in self.checks if one.rule.reads_interval and one.why is None]
         if self.correction != "none" and read:
             found.append(
                 f"{self.confidence * 100:g} % intervals corrected by Bonferroni for {len(read):,} checks that read one"
@@ -256,6 +150,7 @@ class Gate(Shown, Sequence[Checked]):
             case = ElementTree.SubElement(suite, "testcase", named)
             if not one.met:
                 ElementTree.SubElement(case, "failure", {"message": _plain(one.reason)})
+            ElementTree.SubElement(case, "system-out").text = _plain(one.basis)
         ElementTree.indent(suite)
         return '<?xml version="1.0" encoding="UTF-8"?>\n' + ElementTree.tostring(suite, encoding="unicode") + "\n"
 

@@ -267,7 +267,8 @@ class RowMetric:
         if level.kind == SEQUENTIAL:
             return ratio, NO_INTERVAL
         rows = ratio + (changes - ratio * math.copysign(1.0, base) * first) / size
-        found = level.of(Sample.of(rows, clusters, (-math.inf, math.inf)))
+        span = self.bounds[1] - self.bounds[0] if self.bounds is not None else math.inf
+        found = level.of(Sample.of(rows, clusters, (-span / size, span / size)))
         if math.isnan(found.low):
             return ratio, replace(interval, low=interval.low / size, high=interval.high / size)
         return ratio, found
@@ -282,7 +283,8 @@ def signed(towards: float, delta: float, interval: Interval) -> tuple[float, Int
     """A change and its interval, or both with the other sign."""
     if towards > 0:
         return delta, interval
-    return 0.0 - delta, replace(interval, low=0.0 - interval.high, high=0.0 - interval.low)
+    low, high = 0.0 - interval.high, 0.0 - interval.low
+    return 0.0 - delta, replace(interval, low=low, high=high, skew=-interval.skew)
 
 
 def _statistic(values: Floats, reading: str) -> float:

@@ -16,6 +16,8 @@ class Interval:
     """The method, a key of :data:`fastmetrics.stats.mean_interval.NAMES`."""
     note: str | None = None
     """Why the interval may hold another level than it states, or why there is none."""
+    skew: float = 0.0
+    """Of a t interval: the skewness of the values divided by the root of their number."""
 
 
 @dataclass(frozen=True)

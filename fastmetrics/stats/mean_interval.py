@@ -14,6 +14,8 @@ import math
 from collections.abc import Mapping
 from dataclasses import replace
 
+import numpy as np
+
 from fastmetrics.stats.bootstrap_intervals import bootstrap_interval
 from fastmetrics.stats.confidence_sequences import confidence_sequence
 from fastmetrics.stats.estimate import Interval
@@ -41,12 +43,15 @@ NAMES: Mapping[str, str] = {
 """The kinds of intervals in words."""
 
 LEAST_ROWS, LEAST_CLUSTERS = 20, 12
-"""The numbers from which on intervals of means hold their level for every shape of scores."""
+"""The numbers from which on intervals of means hold their level for most shapes of scores within bounds."""
 FEWER = 5
 """Below this number, none does."""
 _FEW_RESAMPLED = 100
 _FEW_OF_A_KIND = 30
 _FEW_DIFFERING = 20
+_FEW_UNBOUNDED = 100
+_FEW_UNLIKE = 30
+_LONG_TAIL = 0.1
 _WEIGHT, _FLAT, _NORMAL = 0.85, 1.0, 3.0
 
 
@@ -89,7 +94,21 @@ def mean_interval(
         found = Interval(low, high, kind)
     low, high = (-math.inf, math.inf) if sample.bounds is None else sample.bounds
     note = level_note(found.kind, sample.spread.freedom, len(sample.units), clustered=sample.sizes is not None)
+    note = _shape_note(sample) if note is None else note
     return replace(found, low=max(found.low, low), high=min(found.high, high), note=note)
+
+
+def _shape_note(sample: Sample) -> str | None:
+    """Why the interval of enough rows or clusters may not hold its level, by the shape of the values."""
+    if sample.bounds is None and len(sample.units) < _FEW_UNBOUNDED:
+        what = "rows" if sample.sizes is None else "clusters"
+        return (
+            f"approximate: fewer than {_FEW_UNBOUNDED} {what} of values without bounds, rare large ones may be missing"
+        )
+    unlike = int((sample.values != np.median(sample.values)).sum())
+    if unlike < min(_FEW_UNLIKE, sample.n / 2):
+        return f"approximate: fewer than {_FEW_UNLIKE} rows differ from the most frequent value"
+    return None
 
 
 def _sequential(sample: Sample, confidence: float) -> Interval:
@@ -157,18 +176,27 @@ def spread_interval(value: float, spread: Spread, confidence: float = 0.95, kind
 
     quantile, count = float(stdtrit(spread.freedom, (1 + confidence) / 2)), spread.freedom + 1
     if kind == "t" or spread.count < FEWER:
-        return Interval(value - quantile * spread.error, value + quantile * spread.error, "t")
+        reach = quantile * spread.error
+        return Interval(value - reach, value + reach, "t", skew=spread.skew)
     flat = (spread.kurtosis * (count + 1) / (count - 1) - _FLAT) / _NORMAL
     few = max(count, FEWER)
     a = spread.skew / 3 * few / (few - 2) * min(max(flat, 0.0), _WEIGHT)
     below, above = max(quantile, _untransformed(quantile, a)), max(quantile, -_untransformed(-quantile, a))
-    return Interval(value - below * spread.error, value + above * spread.error, "skew_t")
+    return Interval(value - below * spread.error, value + above * spread.error, "skew_t", skew=spread.skew)
 
 
 def _untransformed(quantile: float, a: float) -> float:
     """The t for which t + a·t² + a²·t³/3 + a/2 equals the quantile."""
     rest = quantile - a / 2
     return rest - a * rest**2 if abs(a) < 1e-6 else (math.cbrt(1 + 3 * a * rest) - 1) / a
+
+
+def has_long_tail(interval: Interval, high: bool) -> bool:
+    """Whether the n values are few, below 100·skewness², for the bound on the side of their long tail.
+
+    Such a bound may miss the mean more often than in half of the cases that the level leaves.
+    """
+    return (interval.skew if high else -interval.skew) > _LONG_TAIL
 
 
 def level_note(kind: str, freedom: float, count: int, clustered: bool = False) -> str | None:
