@@ -176,6 +176,7 @@ class _Server:
 _FAULTY: dict[str, Callable[[bytes], bytes]] = {
     "429": lambda good: _error(429, "slow down", "rate_limit_exceeded"),
     "429-after": lambda good: _error(429, "slow down", "rate_limit_exceeded", "Retry-After: 0.05\r\n"),
+    "429-ms": lambda good: _error(429, "slow down", "rate_limit_exceeded", "retry-after-ms: 300\r\n"),
     "429-date": lambda good: _error(429, "slow down", None, "Retry-After: Wed, 21 Oct 2015 07:28:00 GMT\r\n"),
     "quota": lambda good: _error(429, "you have no money left", "insufficient_quota"),
     "500": lambda good: _error(500, "out of order"),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -40,6 +41,8 @@ def spent(spending: Spending) -> str:
     pieces += [f"given up: {', '.join(failed)}"] if failed else []
     pieces += [f"{spending.prompt_tokens:,} + {spending.completion_tokens:,} tokens"]
     pieces += [f"{spending.uncounted:,} replies without token counts"] if spending.uncounted else []
+    waits = spending.waits_until - time.monotonic()
+    pieces += [f"waiting {waits:,.0f} s as the server asks"] if waits >= 1 else []
     pieces += [] if spending.cost is None else [f"cost {spending.cost:,.4g}"]
     return ", ".join(pieces + (["without structured output"] if spending.unstructured else []))
 
@@ -83,11 +86,21 @@ class _Shown:
     watch: Callable[[Spending], None] | None
 
 
+def _announce_waits(spending: Spending) -> None:
+    """Print each long wait that the server asks for."""
+    import typer
+
+    spending.on_wait = lambda seconds: typer.echo(f"the server asks to wait {seconds:,.0f} s; waiting", err=True)
+
+
 @contextmanager
 def progress_of_calls(quiet: bool, work: str) -> Iterator[_Shown]:
     """A progress bar on standard error, if that is a terminal."""
-    if quiet or not sys.stderr.isatty():
+    if quiet:
         yield _Shown(None, None)
+        return
+    if not sys.stderr.isatty():
+        yield _Shown(None, _announce_waits)
         return
     from rich.console import Console
     from rich.progress import BarColumn, TextColumn, TimeRemainingColumn

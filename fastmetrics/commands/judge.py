@@ -90,6 +90,9 @@ def judge(
     tpm: Annotated[float | None, typer.Option(help="Maximum tokens per minute.")] = None,
     timeout: Annotated[float, typer.Option(help="Timeout of a call, in seconds.")] = 60.0,
     tries: Annotated[int, typer.Option(help="Maximum attempts of a call.")] = 5,
+    max_reply_bytes: Annotated[
+        int, typer.Option(help="Maximum bytes of a reply; a longer reply gives the status http.")
+    ] = 1_048_576,
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Estimate the calls and their cost; send nothing.")
     ] = False,
@@ -152,6 +155,7 @@ def judge(
         tpm=tpm,
         timeout=timeout,
         tries=tries,
+        max_reply_bytes=max_reply_bytes,
         max_calls=max_calls,
         max_cost=max_cost,
         max_unparsed=max_unparsed,

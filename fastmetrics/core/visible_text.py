@@ -16,6 +16,12 @@ _SHOWN = {
 
 _HIDDEN = re.compile(f"[{re.escape(''.join(map(chr, _SHOWN)))}]")
 
+_ESCAPE = re.compile(
+    "\x1b\\[[0-?]*[ -/]*[@-~]|\x9b[0-?]*[ -/]*[@-~]"  # colours, cursor, screen
+    "|(?:\x1b[]PX^_]|[\x90\x98\x9d-\x9f])[^\x07\x1b\x9c]*(?:\x07|\x1b\\\\|\x9c)?"  # titles, links, device strings
+    "|\x1b[ -/]*[0-~]"
+)
+
 
 def visible(text: str) -> str:
     """The text with a sign for each control character and each mark of direction, as long as before.
@@ -24,3 +30,12 @@ def visible(text: str) -> str:
     'a␀b␦c'
     """
     return text.translate(_SHOWN) if _HIDDEN.search(text) else text
+
+
+def without_escapes(text: str) -> str:
+    """The text without the escape sequences of terminals, control characters and marks of direction.
+
+    >>> without_escapes("a" + chr(27) + "[31mred" + chr(27) + "]0;title" + chr(7) + " b" + chr(8))
+    'ared b'
+    """
+    return _HIDDEN.sub("", _ESCAPE.sub("", text))

@@ -13,13 +13,14 @@ from fastmetrics.core.batch_sizes import SIZES
 from fastmetrics.derive.answer import asking, bot_of, check_prompts, planned
 from fastmetrics.derive.answer_maker import AnswerPlan, added, lasts, observe
 from fastmetrics.derive.budget import Spending
+from fastmetrics.derive.finished_output import open_calls_output
 from fastmetrics.derive.judge_files import Paths, drawn
 from fastmetrics.derive.judge_maker import BEHIND
 from fastmetrics.derive.judged_columns import failed_calls
 from fastmetrics.derive.store_file import check_apart
 from fastmetrics.engines.job import Job, Progress, RunOptions, RunResult
 from fastmetrics.engines.local import Threads
-from fastmetrics.engines.run import open_output, run_on
+from fastmetrics.engines.run import run_on
 from fastmetrics.faq.bot import StrictMatchBot
 from fastmetrics.tables import Source, open_source
 from fastmetrics.tables.chunks import Limits, cut
@@ -83,7 +84,7 @@ def answer_files(
     if not isinstance(asked, StrictMatchBot):
         check_apart(asked.store_path, output)
     source = open_source(inputs, format, max_row_bytes)
-    target = open_output(output, source, options)
+    target = open_calls_output(output, source, options)
     source, drawing = drawn(source, sample, seed)
     plan = planned(source.schema.names, asked, system, columns, keep, retry, drawing, repeats)
     check_prompts(plan, _columns_read(source, plan))

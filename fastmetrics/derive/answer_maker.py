@@ -227,7 +227,7 @@ def _read(answer: Answer, call: Call) -> Answered:
     if found.truncated:
         return Answered(found.text, TRUNCATED, "the reply reached the token limit", *spent)
     if found.text is None and "returned" not in told:
-        return Answered(None, UNPARSED, "the reply contains no text", *spent)
+        return Answered(None, UNPARSED, f"no text: {found.lacks}", *spent)
     return Answered(found.text, OK, None, *spent)
 
 

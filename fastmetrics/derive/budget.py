@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import json
+import time
 from collections import Counter
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from fastmetrics.core.prices import Price, estimated_tokens
@@ -12,6 +14,9 @@ from fastmetrics.derive.call import Answer, Call
 
 LONGEST_REPLY = 4_096
 """The tokens of the longest reply, if the parameters of the call do not limit them."""
+
+LONG_WAIT = 5.0
+"""Seconds of a wait from which on it is announced."""
 
 _MARKUP = 16
 """The highest number of tokens that a server adds to a message, such as its role."""
@@ -38,6 +43,10 @@ class Spending:
     """Replies whose tokens the server did not count; their cost is unknown and not included."""
     refusal: str | None = None
     """Why the budget refused a call; no call is sent after that."""
+    waits_until: float = 0.0
+    """Until when the server asks to send nothing, by ``time.monotonic``."""
+    on_wait: Callable[[float], None] | None = None
+    """Receives the seconds of each wait of ``LONG_WAIT`` or more."""
     unstructured: bool = False
     """Whether the server refused structured output and was asked without it."""
 
@@ -45,6 +54,13 @@ class Spending:
     def ended(self) -> bool:
         """Whether the budget refused a call."""
         return self.refusal is not None
+
+    def wait(self, seconds: float) -> None:
+        """Record that the server asks to send nothing for so many seconds."""
+        now = time.monotonic()
+        is_new, self.waits_until = self.waits_until <= now, max(self.waits_until, now + seconds)
+        if is_new and seconds >= LONG_WAIT and self.on_wait is not None:
+            self.on_wait(seconds)
 
 
 class Budget:

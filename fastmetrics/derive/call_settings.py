@@ -14,10 +14,11 @@ from fastmetrics.core.prices import Price
 from fastmetrics.derive.budget import LONGEST_REPLY, Budget
 from fastmetrics.derive.call import CallMaker, Message, Model
 from fastmetrics.derive.call_store import CallStore
-from fastmetrics.derive.chat_client import ChatClient, address_of, endpoint_of
+from fastmetrics.derive.chat_client import ChatClient
 from fastmetrics.derive.circuit_breaker import CircuitBreaker
 from fastmetrics.derive.client import Retries
 from fastmetrics.derive.rate_limits import RateLimits
+from fastmetrics.derive.server_address import address_of, endpoint_of
 from fastmetrics.derive.window import Window
 from fastmetrics.errors import OptionError
 from fastmetrics.errors.messages import Argument
@@ -26,6 +27,9 @@ from fastmetrics.tables.output.targets import cache_folder
 
 MANY = 1_000_000_000
 STORE = "calls.sqlite"
+
+LONGEST_REPLY_BYTES = 1_048_576
+"""The longest reply that is read, unless ``max_reply_bytes`` says otherwise."""
 
 _PARAMETERS = {"temperature": 0}
 _REPLY_LIMITS = ("max_tokens", "max_completion_tokens")
@@ -61,6 +65,7 @@ _ALLOWED: Mapping[str, Any] = {
     "tpm": Optional(Real(0.0, float(MANY), above=True)),
     "timeout": Real(0.0, 86_400.0, above=True),
     "tries": Whole(1, 100),
+    "max_reply_bytes": Whole(1, MANY),
     "max_calls": Optional(Whole(0, MANY)),
     "max_cost": Optional(Real(0.0, float(MANY))),
 }
@@ -80,6 +85,7 @@ class CallSettings:
     tpm: float | None
     timeout: float
     tries: int
+    max_reply_bytes: int
     max_calls: int | None
     max_cost: float | None
     prices: Mapping[str, Any] | str | os.PathLike[str] | None
@@ -131,7 +137,7 @@ class CallSettings:
         return Window(
             model,
             store,
-            connect=lambda: ChatClient(model, self.base_url, self.timeout),
+            connect=lambda: ChatClient(model, self.base_url, self.timeout, self.max_reply_bytes),
             budget=budget,
             limits=lambda: RateLimits(self.concurrency, self.rpm, self.tpm),
             concurrency=self.concurrency,

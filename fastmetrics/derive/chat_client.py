@@ -3,30 +3,23 @@
 from __future__ import annotations
 
 import asyncio
-import email.utils
 import importlib
 import json
-import math
-import os
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
-from urllib.parse import urlsplit
 
+from fastmetrics.core.arrays import well_formed
+from fastmetrics.core.visible_text import without_escapes
 from fastmetrics.derive.call import HTTP, TIMEOUT, Call, Model
+from fastmetrics.derive.reply_limits import Received, TooLongError, may_follow, origin_of, reader, retry_after
+from fastmetrics.derive.server_address import KeyMask, address_of, key_for, shown_address
 from fastmetrics.errors import MissingExtraError, OptionError
 from fastmetrics.errors.messages import Argument
 
-KEY = "OPENAI_API_KEY"
-"""The environment variable with the API key."""
-
-ADDRESS = "OPENAI_BASE_URL"
-
-_OPENAI = "https://api.openai.com/v1"
 _LONGEST_REASON = 500
-_SECRET = 12
-"""Minimum length of a key that is treated as a secret; shorter keys, such as "none", are common words."""
+_MOST_REDIRECTS = 5
 
 _FINAL_CODES = ("insufficient_quota", "model_not_found", "invalid_api_key", "unsupported_parameter")
 _FINAL_STATUSES = (401, 402, 403, 404, 405)
@@ -60,68 +53,39 @@ class Reply:
     latency_ms: float
 
 
-def address_of(base_url: str | None) -> str:
-    """The server's address: the given one, otherwise from the environment, otherwise OpenAI's own.
-
-    Raises ``OptionError`` for a malformed address.
-    """
-    text = base_url or os.environ.get(ADDRESS) or _OPENAI
-    try:
-        parts = urlsplit(text)
-        good = parts.scheme in ("http", "https") and parts.hostname and (parts.port or True)
-    except ValueError:
-        good = False
-    if not good:
-        raise OptionError(Argument("base_url", text), ": expected an address such as https://host/v1")
-    return text
-
-
-def endpoint_of(base_url: str | None) -> str:
-    """The name of an address in the keys of stored calls: host, port and path, without credentials and queries.
-
-    >>> endpoint_of("https://me:secret@host:8000/v1/?key=1")
-    'host:8000/v1'
-    """
-    parts = urlsplit(address_of(base_url))
-    port = f":{parts.port}" if parts.port else ""
-    return f"{parts.hostname}{port}{parts.path.rstrip('/')}"
-
-
-def key_for(base_url: str | None) -> str:
-    """The API key from the environment; a custom server needs none.
-
-    Raises ``OptionError`` without a key for OpenAI's server.
-    """
-    key = os.environ.get(KEY, "").strip()
-    if not key and address_of(base_url) == _OPENAI:
-        raise OptionError(f"no API key for {_OPENAI}: set {KEY}, or give ", Argument("base_url"), " of your own")
-    return key
-
-
 class ChatClient:
     """Sends calls to one address; use and close it within one event loop.
 
-    Results and errors never contain the API key.  After a server refuses structured output, requests omit it.  Raises
-    ``MissingExtraError`` if the package ``openai`` is not installed.
+    Results and errors never contain the API key.  A reply has at most ``most_bytes`` bytes.  Redirects to another
+    server are refused, since prompts and the key are for this one.  After a server refuses structured output, requests
+    omit it.  Raises ``MissingExtraError`` if the package ``openai`` is not installed.
     """
 
-    def __init__(self, model: Model, base_url: str | None, timeout: float) -> None:
+    def __init__(self, model: Model, base_url: str | None, timeout: float, most_bytes: int) -> None:
         try:
             openai = importlib.import_module("openai")
         except ImportError as error:
             raise MissingExtraError.of("openai", "judge") from error
         self._model = model
         self._timeout = timeout
-        self._key = key_for(base_url)
-        self._errors = openai.APIStatusError, openai.APIError
+        self._most_bytes = most_bytes
+        key = key_for(base_url)
+        self._without_key = KeyMask(key)
         self.structured = True
-        self._client = openai.AsyncOpenAI(
-            api_key=self._key or "none",
-            base_url=address_of(base_url),
-            max_retries=0,  # the window retries, since it knows the limits of all calls
-            timeout=None,  # ``send`` limits the whole call; the client would limit each read
-            http_client=openai.DefaultAioHttpClient(),
-        )
+        address = address_of(base_url)
+        try:
+            self._client = openai.AsyncOpenAI(
+                api_key=key or "none",
+                base_url=address,
+                max_retries=0,  # the window retries, since it knows the limits of all calls
+                timeout=None,  # ``send`` limits the whole call; the client would limit each read
+                default_headers={"Accept-Encoding": "identity"},
+                http_client=openai.DefaultAioHttpClient(
+                    follow_redirects=False, event_hooks={"response": [reader(most_bytes)]}
+                ),
+            )
+        except ValueError as error:
+            raise OptionError(Argument("base_url", shown_address(address)), f": {self._told(str(error))}") from error
 
     async def close(self) -> None:
         """Close all connections."""
@@ -130,51 +94,102 @@ class ChatClient:
     async def send(self, call: Call) -> Reply | Failure:
         """Send one call and wait at most ``timeout`` seconds for its complete reply."""
         structured = self.structured and call.schema is not None
-        body = self._body(call, structured)
-        status, other = self._errors
         began = time.perf_counter()
         try:
             async with asyncio.timeout(self._timeout):
-                text: str = await self._client.post("/chat/completions", body=body, cast_to=str)
+                received = await self._posted(self._body(call, structured))
         except TimeoutError:
             return Failure(TIMEOUT, f"no reply within {self._timeout:g} seconds")
-        except status as error:
-            failure = self._refused(error)
-            if structured and _is_about_format(error):
+        except TooLongError:
+            return Failure(HTTP, f"the reply is above the limit max_reply_bytes of {self._most_bytes:,}", passing=False)
+        except Exception as error:  # noqa: BLE001 - what a server sends makes other packages raise many exceptions
+            return Failure(HTTP, self._told(f"the connection failed: {_cause(error)}"))
+        latency = (time.perf_counter() - began) * 1000
+        if received.redirect is not None:
+            return self._redirected(received.status, received.redirect)
+        if not 200 <= received.status < 300:
+            refusal = _Refusal(received)
+            if structured and refusal.is_about_format:
                 self.structured = False
                 return await self.send(call)
-            return failure
-        except other as error:
-            return Failure(HTTP, self._told(f"the connection failed: {error.__cause__ or error}"))
-        latency = (time.perf_counter() - began) * 1000
-        if not _is_object(text):
-            return Failure(HTTP, self._told(f"the reply is not a JSON object: {text[:200]}"))
-        return Reply(self._without_key(text), latency)
+            return self._refused(refusal)
+        if not _is_object(received.text):
+            return Failure(HTTP, self._told(f"the reply is not a JSON object: {received.text[:200]}"))
+        return Reply(self._without_key(received.text), latency)
+
+    async def _posted(self, body: Mapping[str, Any]) -> Received:
+        """The response to a request; redirects within the server are followed."""
+        url = "/chat/completions"
+        for _ in range(_MOST_REDIRECTS):
+            try:
+                await self._client.post(url, body=body, cast_to=str)
+            except Received as received:
+                target = received.redirect
+                if target is None or not may_follow(received, target):
+                    return received
+                url = target
+        raise ConnectionError(f"more than {_MOST_REDIRECTS} redirects")
 
     def _body(self, call: Call, structured: bool) -> dict[str, Any]:
-        messages = [{"role": message.role, "content": message.content} for message in call.messages]
+        messages = [{"role": message.role, "content": well_formed(message.content)} for message in call.messages]
         body = {"model": self._model.name, "messages": messages, **self._model.parameters}
         if structured:
             schema = {"name": "reply", "strict": True, "schema": call.schema}
             body["response_format"] = {"type": "json_schema", "json_schema": schema}
         return body
 
-    def _refused(self, error: Any) -> Reply | Failure:
+    def _redirected(self, status: int, target: str) -> Failure:
+        place = origin_of(target) if self._without_key(target) == target else "an address that contains the key"
+        reason = f"{status}: the server redirects to {place}, and prompts and keys are not sent there; if it"
+        return Failure(HTTP, self._told(f"{reason} is the right server, use its address"), passing=False, fatal=True)
+
+    def _refused(self, refusal: _Refusal) -> Reply | Failure:
         """The result for an HTTP error; a reply blocked by a filter is final, like any reply."""
-        code, reason = error.status_code, self._told(f"{error.status_code}: {_message(error)}")
-        if getattr(error, "code", None) in _FILTERED:
+        code, reason = refusal.status, self._told(f"{refusal.status}: {refusal.message}")
+        if refusal.code in _FILTERED:
             return Reply(self._without_key(json.dumps({"error": {"code": _FILTERED[0], "message": reason}})), 0.0)
-        fatal = code in _FINAL_STATUSES or getattr(error, "code", None) in _FINAL_CODES
+        fatal = code in _FINAL_STATUSES or refusal.code in _FINAL_CODES
         passing = not fatal and (code >= 500 or code in _PASSING_STATUSES)
-        wait = _retry_after(error.response.headers) if passing else None
+        wait = retry_after(refusal.headers) if passing else None
         return Failure(HTTP, reason, wait, passing, fatal, limited=code == 429 and not fatal)
 
     def _told(self, text: str) -> str:
-        return " ".join(self._without_key(text).split())[:_LONGEST_REASON]
+        """A server's words for messages, on one line, without the key, escape sequences and control characters."""
+        text = self._without_key(well_formed(text))
+        return " ".join(self._without_key(without_escapes(text)).split())[:_LONGEST_REASON]
 
-    def _without_key(self, text: str) -> str:
-        """The text without the API key, which a server may repeat."""
-        return text.replace(self._key, "[key]") if len(self._key) >= _SECRET else text
+
+class _Refusal:
+    """An HTTP error: its status and headers, and the server's ``message`` and ``code``, if there are any."""
+
+    def __init__(self, received: Received) -> None:
+        self.status, self.headers = received.status, received.headers
+        try:
+            content = json.loads(received.text)
+        except (ValueError, RecursionError):
+            content = None
+        error = content.get("error", content) if isinstance(content, Mapping) else None
+        fields = error if isinstance(error, Mapping) else {"message": error}
+        self.code = fields.get("code") if isinstance(fields.get("code"), str) else None
+        message = fields.get("message")
+        self.message: str = message if isinstance(message, str) else received.text or "an empty answer"
+
+    @property
+    def is_about_format(self) -> bool:
+        """Whether the server refused structured output."""
+        named = any(word in self.message for word in ("response_format", "json_schema", "structured output"))
+        return self.status in (400, 404, 415, 422, 501) and named
+
+
+def _cause(error: BaseException) -> str:
+    """The words of the exception behind one of the HTTP client."""
+    root = cause = error.__cause__ or error
+    while root.__cause__ is not None:
+        root = root.__cause__
+    message = getattr(root, "message", None)  # aiohttp puts a status of its own before it, or the bytes so far
+    if isinstance(message, str) and message:
+        return message
+    return "the server closed the connection within its reply" if message else str(cause) or type(cause).__name__
 
 
 def _is_object(text: str) -> bool:
@@ -183,36 +198,3 @@ def _is_object(text: str) -> bool:
         return isinstance(json.loads(text), dict)
     except (ValueError, RecursionError):
         return False
-
-
-def _is_about_format(error: Any) -> bool:
-    """Whether a server refused a request because of structured output."""
-    said = _message(error)
-    named = any(word in said for word in ("response_format", "json_schema", "structured output"))
-    return error.status_code in (400, 404, 415, 422, 501) and named
-
-
-def _message(error: Any) -> str:
-    """The server's message about an error, or the status if there is none."""
-    body = error.body
-    if isinstance(body, Mapping) and isinstance(body.get("message"), str):
-        return str(body["message"])
-    return str(error.response.text) or "an empty answer"
-
-
-def _retry_after(headers: Mapping[str, str]) -> float | None:
-    """The waiting time requested by a server in seconds, from a number or a date."""
-    for name, unit in (("retry-after-ms", 0.001), ("retry-after", 1.0)):
-        value = headers.get(name)
-        if value is None:
-            continue
-        try:
-            wait = float(value) * unit
-        except ValueError:
-            try:
-                wait = email.utils.parsedate_to_datetime(value).timestamp() - time.time()
-            except ValueError:
-                continue
-        if math.isfinite(wait):
-            return max(wait, 0.0)
-    return None

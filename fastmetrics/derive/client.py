@@ -8,8 +8,7 @@ from typing import Protocol
 
 from fastmetrics.derive.call import Call
 from fastmetrics.derive.chat_client import Failure, Reply
-
-_LONGEST_WAIT = 300.0
+from fastmetrics.derive.reply_limits import LONGEST_WAIT
 
 
 class Client(Protocol):
@@ -37,5 +36,5 @@ class Retries:
         """Seconds before the next attempt, as the server requests, or after this many failures."""
         jitter = 1 + random.random() / 4
         if retry_after is not None:
-            return min(retry_after, _LONGEST_WAIT) * jitter
-        return min(self.pause * 2 ** (failures - 1), _LONGEST_WAIT) * jitter
+            return min(retry_after, LONGEST_WAIT) * jitter
+        return min(self.pause * 2 ** (failures - 1), LONGEST_WAIT) * jitter

@@ -17,6 +17,8 @@ from typing import Any
 import pyarrow as pa
 
 from fastmetrics.core.allowed_values import Choice, Real, Text, Whole, argument
+from fastmetrics.core.arrays import well_formed
+from fastmetrics.core.visible_text import without_escapes
 from fastmetrics.derive.budget import Budget
 from fastmetrics.derive.call import ERROR, TIMEOUT, Call, CallMaker, Message, Model
 from fastmetrics.derive.call_store import CallStore
@@ -144,6 +146,13 @@ def _parameters(function: Callable[..., Any]) -> tuple[str, ...]:
     return tuple(required) if len(required) > 1 else ("question",)
 
 
+def _well_formed(value: Any) -> Any:
+    """A returned value with U+FFFD for halves of surrogate pairs."""
+    if isinstance(value, list | tuple):
+        return [_well_formed(item) for item in value]
+    return well_formed(value) if isinstance(value, str) else value
+
+
 class _Client:
     """Calls the function, and returns its result in the form of a server's reply."""
 
@@ -167,7 +176,9 @@ class _Client:
         except TimeoutError:
             return Failure(TIMEOUT, f"no answer within {self._bot.timeout:g} seconds", passing=False)
         except Exception as error:  # noqa: BLE001 - the user's function may raise anything, and its row says what
-            return Failure(ERROR, f"{type(error).__name__}: {error}"[:_LONGEST], passing=False)
+            return Failure(
+                ERROR, well_formed(without_escapes(f"{type(error).__name__}: {error}"))[:_LONGEST], passing=False
+            )
         latency = (time.perf_counter() - began) * 1000
         return Reply(self._body(made, question), latency)
 
@@ -199,7 +210,7 @@ class _Client:
         try:
             if isinstance(listed, str):  # Arrow would convert a string to a list of characters
                 raise pa.ArrowTypeError("a text")
-            return pa.array([listed], RETURNED[name])[0].as_py()
+            return pa.array([_well_formed(listed)], RETURNED[name])[0].as_py()
         except (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError) as error:
             raise InputError(
                 f"the bot {self._bot.name!r} returned an unexpected {name} for {question[:80]!r}: expected "

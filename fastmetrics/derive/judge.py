@@ -19,6 +19,7 @@ from fastmetrics.core.corpus_counts import METADATA, add_counts
 from fastmetrics.core.frames import open_frame, with_index
 from fastmetrics.core.name_lists import listed
 from fastmetrics.core.threads import ordered
+from fastmetrics.derive.call_settings import LONGEST_REPLY_BYTES
 from fastmetrics.derive.call_store import CallStore
 from fastmetrics.derive.judge_maker import ASKED, BEHIND, JudgeMaker
 from fastmetrics.derive.judge_plan import plan_judging
@@ -60,6 +61,7 @@ def judge(
     tpm: float | None = None,
     timeout: float = 60.0,
     tries: int = 5,
+    max_reply_bytes: int = LONGEST_REPLY_BYTES,
     max_calls: int | None = None,
     max_cost: float | None = None,
     max_unparsed: int = 20,
@@ -88,12 +90,13 @@ def judge(
 
     ``concurrency`` limits the concurrent calls; a refusal for too many requests halves the limit, and replies raise it
     again.  ``rpm`` and ``tpm`` limit requests and tokens per minute.  A call has at most ``tries`` attempts of at most
-    ``timeout`` seconds each.  After ``max_calls`` requests, or when ``max_cost`` by the table of ``prices`` (``{model:
-    {"input": …, "output": …}}`` per million tokens, or a file of it) might be exceeded, the remaining rows get the
-    status ``budget``.  A call counts with its highest possible cost until it returns: one token per byte of the prompt,
-    and a reply of ``parameters["max_tokens"]`` tokens, or 4,096.  A run stops if none of its first ``max_unparsed``
-    replies has a score (0: never), because all others would probably cost money for nothing; the error shows a reply.
-    ``sample`` judges a random sample of that size, drawn with ``seed``.  ``lists`` is that of ``score``.
+    ``timeout`` seconds each, and a reply of more than ``max_reply_bytes`` bytes gives the status ``http``.  After
+    ``max_calls`` requests, or when ``max_cost`` by the table of ``prices`` (``{model: {"input": …, "output": …}}`` per
+    million tokens, or a file of it) might be exceeded, the remaining rows get the status ``budget``.  A call counts
+    with its highest possible cost until it returns: one token per byte of the prompt, and a reply of
+    ``parameters["max_tokens"]`` tokens, or 4,096.  A run stops if none of its first ``max_unparsed`` replies has a
+    score (0: never), because all others would probably cost money for nothing; the error shows a reply.  ``sample``
+    judges a random sample of that size, drawn with ``seed``.  ``lists`` is that of ``score``.
 
     ``until`` ends judging, and paying, once the answer is known: ``"correctness.delta.low > 0 or width < 0.02"``.  It
     compares ``n``, ``mean``, ``low``, ``high`` and ``width`` of a rubric's mean score (of all rubrics without a name)
@@ -131,6 +134,7 @@ def judge(
         tpm=tpm,
         timeout=timeout,
         tries=tries,
+        max_reply_bytes=max_reply_bytes,
         max_calls=max_calls,
         max_cost=max_cost,
         max_unparsed=max_unparsed,

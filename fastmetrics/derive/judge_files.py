@@ -16,6 +16,7 @@ from fastmetrics.core.name_lists import listed
 from fastmetrics.derive.asked_rows import FileRows, MarkedSource
 from fastmetrics.derive.budget import Spending
 from fastmetrics.derive.call_store import CallStore
+from fastmetrics.derive.finished_output import open_calls_output
 from fastmetrics.derive.judge_maker import BEHIND, JudgeMaker
 from fastmetrics.derive.judge_plan import JudgePlan, plan_judging
 from fastmetrics.derive.judge_settings import JudgeSettings
@@ -26,7 +27,7 @@ from fastmetrics.derive.row_sample import SampledSource
 from fastmetrics.derive.store_file import check_apart
 from fastmetrics.engines.job import Job, Progress, RunOptions, RunResult
 from fastmetrics.engines.local import Threads
-from fastmetrics.engines.run import open_output, run_on
+from fastmetrics.engines.run import run_on
 from fastmetrics.results.summary import Summary
 from fastmetrics.tables import Source, open_source
 from fastmetrics.tables.chunks import Limits
@@ -93,7 +94,7 @@ def judge_files(
     options = RunOptions(on_error, resume, overwrite, work, guard, progress, limits=_limits(settings))
     check_apart(settings.store_path, output)
     source = open_source(inputs, format, max_row_bytes)
-    target = open_output(output, source, options)
+    target = open_calls_output(output, source, options)
     if name is not None:
         argument("name", name, Text(200, "a name"))
     source, sampling = drawn(source, sample, seed)

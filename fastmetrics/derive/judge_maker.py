@@ -13,6 +13,7 @@ from fastmetrics.core.corpus_counts import metadata
 from fastmetrics.core.text_lists import as_text_lists
 from fastmetrics.declaration.batch import Batch
 from fastmetrics.derive.call import REPLY, Answer, Call, CallMaker, Model
+from fastmetrics.derive.completion import completion
 from fastmetrics.derive.first_replies import FirstReplies
 from fastmetrics.derive.judge_plan import JudgePlan
 from fastmetrics.derive.judged_columns import IDENTICAL, MISSING, TOO_LONG, UNASKED, Judgement, columns_of
@@ -80,7 +81,7 @@ class _Asker:
         low, high = self.rubric.range
         reading = read_reply(answer.body, lambda found: self._form.score(found, low, high))
         if reading.status == UNPARSED:
-            said = "an empty reply" if not (reading.text or "").strip() else (reading.text or "").strip()[:_SHOWN]
+            said = completion(answer.body).lacks or (reading.text or "").strip()[:_SHOWN]
             wanted = f"score from {low:g} to {high:g}" if self.rubric.kind == "score" else f'"{self._form.field}"'
             return reading._replace(reason=f"no {wanted} in: {said}")
         if self._swapped and reading.score is not None:

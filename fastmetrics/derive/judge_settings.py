@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from fastmetrics.core.allowed_values import Choice, Flag, Whole, argument
-from fastmetrics.derive.call_settings import MANY, CallSettings
+from fastmetrics.derive.call_settings import LONGEST_REPLY_BYTES, MANY, CallSettings
 from fastmetrics.derive.reply_parsing import REFUSED, TRUNCATED, UNPARSED
 from fastmetrics.derive.rubric import LANGUAGES, Rubric, find_rubrics
 
@@ -52,6 +52,7 @@ class JudgeSettings(CallSettings):
     tpm: float | None = None
     timeout: float = 60.0
     tries: int = 5
+    max_reply_bytes: int = LONGEST_REPLY_BYTES
     max_calls: int | None = None
     max_cost: float | None = None
     max_unparsed: int = 20

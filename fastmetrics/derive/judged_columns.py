@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 import pyarrow as pa
 
+from fastmetrics.core.arrays import well_formed
 from fastmetrics.core.judged_names import CALL, COMPLETION_TOKENS, LATENCIES, LATENCY, PROMPT_TOKENS
 from fastmetrics.derive.call import BUDGET, ERROR, HTTP, TIMEOUT
 from fastmetrics.derive.reply_parsing import OK
@@ -63,7 +64,7 @@ def columns_of(rows: Sequence[Sequence[Judgement]], repeats: int, *, replies: bo
     first = [next((one for one in row if one.status in SCORED), row[0]) for row in rows]
     made = {
         "": pa.array([_mean([one.score for one in row]) for row in rows], pa.float64()),
-        "_reason": pa.array([one.reason for one in first], pa.string()),
+        "_reason": _texts([one.reason for one in first]),
         "_status": pa.array([one.status for one in first], pa.string()),
         "_repairs": pa.array([_BETWEEN.join(one.repairs) or None for one in first], pa.string()),
         PROMPT_TOKENS: pa.array([_sum(row, "prompt_tokens") for row in rows], pa.int64()),
@@ -76,14 +77,19 @@ def columns_of(rows: Sequence[Sequence[Judgement]], repeats: int, *, replies: bo
         if repeats > 1:
             made[LATENCIES] = pa.array(latencies, pa.list_(pa.float64()))
     if replies:
-        made["_reply"] = pa.array([one.reply for one in first], pa.string())
-        made["_trace"] = pa.array([one.trace for one in first], pa.string())
+        made["_reply"] = _texts([one.reply for one in first])
+        made["_trace"] = _texts([one.trace for one in first])
     if repeats > 1:
         made["_scores"] = pa.array([[_null(one.score) for one in row] for row in rows], pa.list_(pa.float64()))
         made["_statuses"] = pa.array([[one.status for one in row] for row in rows], pa.list_(pa.string()))
     if repeats > 1 and replies:
         made["_replies"] = pa.array([[one.reply for one in row] for row in rows], pa.list_(pa.string()))
     return made
+
+
+def _texts(values: Sequence[str | None]) -> pa.Array:
+    """A column of texts; half a surrogate pair, which a judge's JSON may hold, is U+FFFD."""
+    return pa.array([None if value is None else well_formed(value) for value in values], pa.string())
 
 
 def _null(score: float | None) -> float | None:

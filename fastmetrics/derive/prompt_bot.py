@@ -12,7 +12,7 @@ from typing import Any
 from fastmetrics.core.allowed_values import Optional, Text, Whole, argument
 from fastmetrics.core.prices import estimated_tokens
 from fastmetrics.derive.call import Call, CallMaker, Message
-from fastmetrics.derive.call_settings import MANY, CallSettings
+from fastmetrics.derive.call_settings import LONGEST_REPLY_BYTES, MANY, CallSettings
 from fastmetrics.derive.prompt import mark
 from fastmetrics.derive.template import split_template, text_of
 from fastmetrics.errors import InputError, OptionError
@@ -56,6 +56,7 @@ class PromptBot(CallSettings):
     tpm: float | None = None
     timeout: float = 60.0
     tries: int = 5
+    max_reply_bytes: int = LONGEST_REPLY_BYTES
     max_calls: int | None = None
     max_cost: float | None = None
     prices: Mapping[str, Any] | str | os.PathLike[str] | None = None

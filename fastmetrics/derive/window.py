@@ -239,6 +239,8 @@ class Window:
         if isinstance(came, Failure):
             self._shared.in_progress.discard(call.key)
             self._budget.back(call, None)
+            if came.retry_after is not None:
+                self._budget.spending.wait(came.retry_after)
             if came.limited:
                 limits.limited(came.retry_after)
             return came

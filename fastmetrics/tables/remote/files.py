@@ -13,7 +13,7 @@ from fastmetrics.core.threads import ordered
 from fastmetrics.errors import FileFormatError
 from fastmetrics.tables.remote import globs
 from fastmetrics.tables.remote.addresses import Url, parse
-from fastmetrics.tables.remote.stores import Store, plainly, store
+from fastmetrics.tables.remote.stores import Store, cause, plainly, store
 from fastmetrics.tables.retry import patiently
 
 T = TypeVar("T")
@@ -63,6 +63,12 @@ def missing(url: Url, place: Store) -> str:
     bucket = place.path.partition("/")[0]
     if url.scheme in ("s3", "gs") and place.system.get_file_info(bucket).type.name == "NotFound":
         return f"{_NO_BUCKET} {bucket!r}"
+    if url.scheme in ("http", "https"):
+        try:
+            place.system.handler.fs.info(place.path)
+        except FileNotFoundError as error:  # fsspec says so of any failure
+            if isinstance(error.__cause__, OSError) and not isinstance(error.__cause__, FileNotFoundError):
+                return f"the server is not reachable: {cause(error.__cause__)}"
     return "there is no such file or folder"
 
 
