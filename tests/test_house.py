@@ -71,7 +71,8 @@ def test_no_imports_go_in_a_circle():
 
 @pytest.mark.parametrize("path", [path for path in CODE if path.parts[len(ROOT.parts)] != "tests"], ids=shown)
 def test_no_file_is_long(path):
-    assert len(path.read_text(encoding="utf-8").splitlines()) <= 300
+    # 300 lines are a reason to look twice; more than 400 are two subjects
+    assert len(path.read_text(encoding="utf-8").splitlines()) <= 400
 
 
 def test_every_family_and_every_public_name_is_there():

@@ -108,7 +108,7 @@ def test_notes_equal_the_local_engine(tmp_path, monkeypatch, name):
     assert [note.split(" rows ")[0] for note in there.summary.notes] == [
         "token_f1: 30 of 90 scored",
         "rouge1_f1: 30 of 90 scored",
-        "mrr: 32 of 93 scored",
+        "reciprocal_rank: 32 of 93 scored",
     ]
     assert there.summary.notes == here.summary.notes == summarize_files(there.run.output).notes
     assert files(there.run.output) == files(here.run.output)

@@ -34,7 +34,8 @@ from fastmetrics.results.histograms import histograms
 from fastmetrics.results.interval_summary import summarize_by
 from fastmetrics.results.judge_report import judge_report
 from fastmetrics.results.run_list import list_runs
-from fastmetrics.results.score_runs import ScoreRun, open_run, open_runs
+from fastmetrics.results.score_run import ScoreRun
+from fastmetrics.results.score_runs import open_run, open_runs
 from fastmetrics.results.side_by_side import PRIMARY, SideBySide, primary_of, summaries_of
 from fastmetrics.results.summary import Summary
 from fastmetrics.results.trend import trend
@@ -182,12 +183,14 @@ def _further_pages(
 
 
 def _held(run: ScoreRun, asked: Asked) -> ScoreRun:
-    """The run with the columns of the report in memory, read once; ids are checked before scores are loaded."""
+    """The run with the columns of the report at hand; ids are checked before scores are loaded."""
     if (asked.texts is not None or asked.baseline is not None) and run.id_column is not None:
         run.ids(run.id_column)
     texts = [yours for name, yours in resolve(run.columns, needed=()).items() if name in JUDGED]
     keys = [one for one in (run.id_column, run.question_column) if one]
-    return run.held([*run.scores, *map(counts_column, run.counted), *keys, *asked.by, *texts])
+    columns = [*run.scores, *map(counts_column, run.counted), *keys, *asked.by, *texts]
+    # files of all rows are written part by part, each with all of its columns
+    return run.by_column(columns) if asked.folder is None else run.held(columns)
 
 
 def _trends(asked: Asked, names: Sequence[str], base: Summary | None, charts: Charts) -> list[dict[str, Any]]:

@@ -14,7 +14,7 @@ from fastmetrics.reporting.readings import turn
 from fastmetrics.results.comparison import compare
 from fastmetrics.results.comparison_cells import bounds, signed
 from fastmetrics.results.comparison_result import Comparison
-from fastmetrics.results.score_runs import ScoreRun
+from fastmetrics.results.score_run import ScoreRun
 
 _MANY_ROWS = 100_000
 

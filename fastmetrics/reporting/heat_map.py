@@ -14,7 +14,7 @@ from fastmetrics.declaration.metric import Better
 from fastmetrics.reporting.plain_text import visible
 from fastmetrics.results.comparison_result import Comparison
 from fastmetrics.results.interval_summary import IntervalSummary
-from fastmetrics.results.score_runs import ScoreRun
+from fastmetrics.results.score_run import ScoreRun
 
 SEGMENTS = 60
 """Maximum number of segments per column: those with the most rows; the others are merged."""

@@ -10,7 +10,8 @@ import pyarrow.compute as pc
 
 from fastmetrics.reporting.plain_text import visible
 from fastmetrics.reporting.row_texts import cut
-from fastmetrics.results.score_runs import ScoreRun, open_run
+from fastmetrics.results.score_run import ScoreRun
+from fastmetrics.results.score_runs import open_run
 
 _STATUS, _REASON = "_status", "_reason"
 

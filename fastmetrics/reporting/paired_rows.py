@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from fastmetrics.core.arrays import Floats, Ints
 from fastmetrics.core.columns import as_numbers
@@ -16,7 +15,8 @@ from fastmetrics.core.input_columns import resolve
 from fastmetrics.errors import ColumnError
 from fastmetrics.reporting.asked import Asked
 from fastmetrics.reporting.row_texts import cut, row_texts
-from fastmetrics.results.score_runs import ScoreRun
+from fastmetrics.results.score_run import ScoreRun
+from fastmetrics.results.sorted_ids import rows_of_ids
 
 _LABEL = 300
 """Maximum characters of a displayed id."""
@@ -44,12 +44,7 @@ class PairedRows:
         labels = ids if ids is not None or main.id_column is None else main.column(main.id_column, "")
         partner = None
         if base is not None and ids is not None:
-            others = base.ids(str(base.id_column))
-            alike = others.equals(ids)
-            partner = (
-                np.arange(len(ids)) if alike else np.asarray(pc.index_in(ids, others).fill_null(-1)).astype(np.int64)
-            )
-            pa.default_memory_pool().release_unused()
+            partner = _partners(main, base)
         return cls(main, base, names, ids, labels, partner)
 
     @property
@@ -61,7 +56,10 @@ class PairedRows:
         """The baseline's scores of the rows, or None without a baseline or score."""
         if self.base is None or self.partner is None or name not in self.base.scores:
             return None
-        return np.append(self.base.values(name), np.nan)[self.partner]
+        scores = np.full(len(self.partner), np.nan)
+        known = self.partner >= 0
+        scores[known] = self.base.values(name)[self.partner[known]]
+        return scores
 
     def part(self, name: str, start: int, stop: int) -> Floats:
         """The scores of the rows from ``start`` to ``stop``."""
@@ -91,3 +89,16 @@ class PairedRows:
         places = self.partner[np.asarray(rows)]
         answers = self.base.column(kept, "").take(pa.array(places, mask=places < 0)).to_pylist()
         return [None if one is None else cut(one) for one in answers]
+
+
+def _partners(main: ScoreRun, base: ScoreRun) -> Ints:
+    """The row of the baseline with the id of each row, or -1."""
+    ids = main.sorted_ids(str(main.id_column))
+    others = base.sorted_ids(str(base.id_column), like=ids)
+    base.check_distinct(str(base.id_column))
+    if others is ids:
+        return np.arange(len(ids))
+    _, (rows, base_rows) = rows_of_ids([ids, others])
+    partner = np.full(len(ids), -1, np.int64)
+    partner[rows[rows >= 0]] = base_rows[rows >= 0]
+    return partner

@@ -11,7 +11,7 @@ from fastmetrics.core.input_columns import resolve
 from fastmetrics.reporting.citation_marks import Mark, citation_marks
 from fastmetrics.reporting.plain_text import visible
 from fastmetrics.reporting.scored_claims import Anchor, ScoredClaims
-from fastmetrics.results.score_runs import ScoreRun
+from fastmetrics.results.score_run import ScoreRun
 from fastmetrics.results.worst_rows import with_texts
 
 Seen = Callable[[Mapping[str, pa.ChunkedArray]], None]

@@ -14,6 +14,8 @@ from fastmetrics.declaration.metric import Better
 EACH = 25
 """Maximum number of rows per stratum."""
 
+_BLOCK = 1 << 18
+"""Number of rows to look at together, to keep memory small."""
 _CANDIDATES = 3_000
 _PAIRS = 3
 
@@ -63,8 +65,12 @@ def strata(
     for a, b in pairs[:_PAIRS]:
         first, second = scores(a), scores(b)
         both_known = np.isfinite(first) & np.isfinite(second)
+        apart = _ranks(first, both_known)
+        del first
         turned = -1.0 if (better.get(a) == "lower") != (better.get(b) == "lower") else 1.0
-        apart = np.abs(_ranks(first, both_known) - _ranks(turned * second, both_known))
+        apart -= _ranks(turned * second, both_known)
+        del second
+        np.abs(apart, out=apart)
         found.append(Stratum("disagree", (a, b), int(both_known.sum()), _least(np.where(both_known, -apart, np.nan))))
     return [one for one in found if len(one.places)]
 
@@ -85,25 +91,27 @@ def _in_turn(found: Sequence[Stratum]) -> Iterator[int]:
 
 def least(values: Floats, many: int) -> Ints:
     """The positions of the smallest values, ascending, ties by position; non-finite values are skipped."""
+    if len(values) > _BLOCK:
+        blocks = [start + least(values[start : start + _BLOCK], many) for start in range(0, len(values), _BLOCK)]
+        places = np.concatenate(blocks)
+        return places[least(values[places], many)]
     known = np.flatnonzero(np.isfinite(values))
-    some = values[known]
-    if len(some) > many:
-        bound = np.partition(some, many - 1)[many - 1]
-        below, at = np.flatnonzero(some < bound), np.flatnonzero(some == bound)
+    scores = values[known]
+    if len(scores) > many:
+        bound = np.partition(scores, many - 1)[many - 1]
+        below, at = np.flatnonzero(scores < bound), np.flatnonzero(scores == bound)
         chosen = np.concatenate([below, at[: many - len(below)]])
     else:
-        chosen = np.arange(len(some))
-    return known[chosen[np.lexsort((chosen, some[chosen]))]]
+        chosen = np.arange(len(scores))
+    return known[chosen[np.lexsort((chosen, scores[chosen]))]]
 
 
 def _ranks(values: Floats, known: Flags) -> Floats:
     """The ranks of the known values, scaled to 0 to 1; ties have their mean rank."""
-    found = np.full(len(values), np.nan)
-    rows = np.flatnonzero(known)
-    rows = rows[np.argsort(values[rows], kind="stable")]
-    if len(rows):
-        ordered = values[rows]
-        starts = np.flatnonzero(np.append(True, ordered[1:] != ordered[:-1]))
-        counts = np.diff(np.append(starts, len(rows)))
-        found[rows] = np.repeat((starts + (counts + 1) / 2) / len(rows), counts)
-    return found
+    distinct, counts = np.unique(values[known], return_counts=True)
+    ranks_of_distinct = (np.cumsum(counts) - counts + (counts + 1) / 2) / max(int(counts.sum()), 1)
+    ranks = np.full(len(values), np.nan)
+    for start in range(0, len(values), _BLOCK):
+        rows = start + np.flatnonzero(known[start : start + _BLOCK])
+        ranks[rows] = ranks_of_distinct[np.searchsorted(distinct, values[rows])]
+    return ranks

@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Compared:
     """One metric of two systems over one segment (None: all rows), by one test."""
 

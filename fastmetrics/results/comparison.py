@@ -31,8 +31,9 @@ from fastmetrics.results.how_to_compare import check_unpaired, how_to_compare, s
 from fastmetrics.results.pairing import PairedRuns, check_settings, pair_runs, unpaired_runs
 from fastmetrics.results.read_table import read
 from fastmetrics.results.repeat_variance import repeat_parts
-from fastmetrics.results.score_runs import ScoreRun, open_run, open_runs
-from fastmetrics.results.segments import Segment, cluster_numbers, segments_of
+from fastmetrics.results.score_run import ScoreRun
+from fastmetrics.results.score_runs import open_run, open_runs
+from fastmetrics.results.segments import cluster_numbers, segments_of
 from fastmetrics.results.shared_metrics import first_declared, shared_metrics
 from fastmetrics.results.unpaired_cell import UnpairedCell
 from fastmetrics.stats.multiple_tests import CORRECTIONS, corrected
@@ -144,7 +145,7 @@ def compare(
     counted = [name for name in names if name not in opened[0].scores]
     columns = [counts_column(name) if name in counted else name for name in names]
     keys = [name for run in opened for name in (run.id_column, run.question_column, run.repeat_column, on) if name]
-    held = [run.held([*columns, *keys, *beside]) for run in opened]
+    held = [run.by_column([*columns, *keys, *beside]) for run in opened]
     notes = check_settings(held, names, allow_differences)
     if unpaired:
         check_unpaired(on, by_position, segments, counted)
@@ -156,11 +157,12 @@ def compare(
     stored = first_declared(held)
     ways = directions(names, stored, better or {})
     bounds = declared_bounds(names, stored)
-    parts = [Segment(None, np.arange(paired.n))]
+    parts: list[tuple[str | None, Ints | slice]] = [(None, slice(None))]
     for grouping in groupings:
-        parts += segments_of([(name, _column(paired, name, side)) for name in grouping])
+        cut = segments_of([(name, _column(paired, name, side)) for name in grouping])
+        parts += [(segment.name, segment.rows) for segment in cut]
     if "sequential" in (interval, *how.tests):
-        parts = [replace(part, rows=part.rows[np.argsort(paired.arrival[part.rows], kind="stable")]) for part in parts]
+        parts = [(segment, paired.by_arrival(rows)) for segment, rows in parts]
     if correction != "none":
         pairs = len(held) * (len(held) - 1) // 2
         how = replace(how, family=max(1, len(names) * len(parts) * pairs))
@@ -223,21 +225,21 @@ def _cells(
     counted: bool,
     better: Better,
     bounds: tuple[float, float] | None,
-    parts: Sequence[Segment],
+    parts: Sequence[tuple[str | None, Ints | slice]],
     clusters: Ints | None,
     unpaired: bool,
 ) -> Iterator[Cell | CountedCell | UnpairedCell]:
     """One cell per segment of a metric, from its scores or from the counts of rows."""
     counts, has = paired.counts(name) if counted else (None, None)
     scores = np.stack([np.zeros(0) if counted else paired.scores(at, name) for at in range(len(paired.runs))])
-    for part in parts:
-        some = None if clusters is None else clusters[part.rows]
+    for segment, rows in parts:
+        some = None if clusters is None else clusters[rows]
         if counts is None or has is None:
-            rows = (name, part.name, better, scores[:, part.rows], some, bounds)
-            yield UnpairedCell(*rows) if unpaired else Cell(*rows, rounding_error(paired.precision(name)))
+            data = (name, segment, better, scores[:, rows], some, bounds)
+            yield UnpairedCell(*data) if unpaired else Cell(*data, rounding_error(paired.precision(name)))
         else:
             formula = partial(many_values, paired.runs[0].spec(name))
-            yield CountedCell(name, part.name, counts[:, part.rows], has[:, part.rows], formula, some, bounds)
+            yield CountedCell(name, segment, counts[:, rows], has[:, rows], formula, some, bounds)
 
 
 def _segment_notes(paired: PairedRuns, groupings: Sequence[Sequence[str]], own: bool) -> list[str]:

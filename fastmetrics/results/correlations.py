@@ -141,7 +141,7 @@ def correlations(scores: Any, *, metrics: Sequence[str] | str | None = None) -> 
     names = shared_metrics([run], listed(metrics))
     if len(names) < 2:
         raise ColumnError(f"{run.name} has only scores of {names[0]!r}; correlations need at least two metrics")
-    held = run.held(names)
+    held = run.by_column(names)
     columns = {name: held.values(name) for name in names}
     better: dict[str, Better] = {
         name: way for name, way in declared_better(names, run.declared).items() if way is not None

@@ -26,7 +26,8 @@ from fastmetrics.results.metric_columns import column_named
 from fastmetrics.results.one_run import check_one, latest_run
 from fastmetrics.results.pairing import check_settings, pair_runs
 from fastmetrics.results.score_files import ScoreFile
-from fastmetrics.results.score_runs import ScoreRun, open_run
+from fastmetrics.results.score_run import ScoreRun
+from fastmetrics.results.score_runs import open_run
 from fastmetrics.results.summary import Summary, summarize
 
 UNPAIRED = ("worst", "ignore")

@@ -15,7 +15,7 @@ from fastmetrics.errors import ColumnError
 from fastmetrics.results.gate_rules import Rule
 from fastmetrics.results.matching_rows import matching_rows
 from fastmetrics.results.pairing import PairedRuns
-from fastmetrics.results.score_runs import ScoreRun
+from fastmetrics.results.score_run import ScoreRun
 from fastmetrics.results.score_states import ScoreStates, rejected
 from fastmetrics.results.segments import Segment, cluster_numbers, segments_of
 
@@ -75,9 +75,7 @@ class GateRows:
             return np.arange(self.n)
         before, mine = self.paired.rows
         last = before[mine >= 0].max(initial=-1)
-        arrival = self.paired.arrival
-        rows = np.flatnonzero((mine >= 0) | (before < last))
-        return rows[np.argsort(arrival[rows], kind="stable")]
+        return self.paired.by_arrival(np.flatnonzero((mine >= 0) | (before < last)))
 
     @property
     def n_rejected(self) -> int:

@@ -13,7 +13,8 @@ from fastmetrics.core.allowed_values import Whole, argument
 from fastmetrics.core.display import BLOCKS, Grid, Shown, number
 from fastmetrics.core.name_lists import listed
 from fastmetrics.results.declared_metrics import declared_bounds
-from fastmetrics.results.score_runs import ScoreRun, open_run
+from fastmetrics.results.score_run import ScoreRun
+from fastmetrics.results.score_runs import open_run
 from fastmetrics.results.shared_metrics import shared_metrics
 
 _EMPTY = "·"

@@ -16,7 +16,8 @@ from fastmetrics.core.name_lists import listed
 from fastmetrics.core.threads import cores
 from fastmetrics.declaration.metric import Better
 from fastmetrics.results.declared_metrics import declared_bounds, directions
-from fastmetrics.results.score_runs import ScoreRun, open_run
+from fastmetrics.results.score_run import ScoreRun
+from fastmetrics.results.score_runs import open_run
 from fastmetrics.results.segments import Segment, cluster_numbers, segments_of
 from fastmetrics.results.shared_metrics import shared_metrics
 from fastmetrics.stats.interval_notes import MARK, interval_notes
@@ -139,7 +140,7 @@ def summarize_by(
     beside = [*columns, *([cluster] if cluster else [])]
     names = shared_metrics([run], listed(metrics))
     names = names if metrics else [name for name in names if name not in beside]
-    held = run.held([*names, *beside])
+    held = run.by_column([*names, *beside])
     parts = _parts(held, columns, names)
     groups = None if cluster is None else cluster_numbers(cluster, held.column(cluster, "to cluster rows by"))
     found, bounds = [], declared_bounds(names, run.declared)

@@ -16,7 +16,8 @@ from fastmetrics.results.estimate import axes_of, labels_of_rows, table_of
 from fastmetrics.results.judge_report_result import JudgePair, JudgeReport
 from fastmetrics.results.judged_axis import Asked, axis_report, price_of_judge, range_of, settings_of
 from fastmetrics.results.pairing import pair_runs
-from fastmetrics.results.score_runs import ScoreRun, are_several, open_runs
+from fastmetrics.results.score_run import ScoreRun
+from fastmetrics.results.score_runs import are_several, open_runs
 from fastmetrics.stats.agreement import agreement, scale_kappa
 from fastmetrics.stats.agreement_intervals import kappa_interval
 from fastmetrics.stats.association import associate

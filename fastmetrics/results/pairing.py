@@ -9,12 +9,14 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from fastmetrics.core.arrays import Flags, Floats, Ints
+from fastmetrics.core.arrays import Flags, Floats, Ints, Uint64s
 from fastmetrics.core.precision import narrowest, rounded
 from fastmetrics.errors import ColumnError, InputError, OptionError
 from fastmetrics.errors.messages import Argument
 from fastmetrics.results.question_means import RepeatedRun, repeated_run
-from fastmetrics.results.score_runs import ScoreRun
+from fastmetrics.results.score_run import ScoreRun
+from fastmetrics.results.sorted_ids import SortedIds, rows_of_ids
+from fastmetrics.stats.fingerprint import text_hashes
 from fastmetrics.tables.output.run_differences import differences
 
 _TOLD = 5
@@ -30,12 +32,17 @@ class PairedRuns:
 
     runs: Sequence[ScoreRun]
     rows: Sequence[Ints]
-    ids: pa.Array | None
+    by_id: SortedIds | None
     joined_by: str
     notes: Sequence[str] = ()
     """Differences in the questions, if these were allowed."""
     repeated: Sequence[RepeatedRun | None] = ()
     """For each run, its answers if it has several to a question; ``runs`` then has one row per question."""
+
+    @property
+    def ids(self) -> pa.Array | None:
+        """The ids of the questions, if rows are paired by id."""
+        return None if self.by_id is None else self.by_id.distinct()
 
     @property
     def n(self) -> int:
@@ -46,6 +53,11 @@ class PairedRuns:
     def arrival(self) -> Ints:
         """When each question was complete: the greatest of its rows' numbers in the runs."""
         return np.max(np.stack(self.rows), axis=0)
+
+    def by_arrival(self, questions: Ints | slice) -> Ints:
+        """Some questions in the order in which they were complete."""
+        chosen = np.arange(self.n)[questions]
+        return chosen[np.argsort(self.arrival[chosen], kind="stable")]
 
     def scores(self, run: int, metric: str) -> Floats:
         """The scores of a metric in the common order and precision, NaN where the run has no finite score."""
@@ -66,7 +78,7 @@ class PairedRuns:
         """
         held = [self.repetition(at) for at in range(len(self.runs))]
         runs = [run if several is None else several.run for run, several in zip(self.runs, held, strict=True)]
-        return narrowest([run.read([metric]).schema.field(0).type for run in runs])
+        return narrowest([run.type_of(metric) for run in runs])
 
     def repetition(self, run: int) -> RepeatedRun | None:
         """The answers of a run, if it has several to a question."""
@@ -146,27 +158,33 @@ def pair_runs(
 
 
 def _by_id(runs: Sequence[ScoreRun], on: str | None, repeats: bool) -> PairedRuns:
-    keys = [on or run.id_column for run in runs]
-    for run, key in zip(runs, keys, strict=True):
-        if key is None:
+    keys = []
+    for run in runs:
+        keys.append(on or run.id_column or "")
+        if not keys[-1]:
             ways = Argument("on"), " or, if row i of each run is the same question, pair rows with "
             raise ColumnError(
                 f"{run.name} has no id column to match rows by; set one with ", *ways, Argument("by_position", True)
             )
-    repeated = [repeated_run(run, str(key)) if repeats else None for run, key in zip(runs, keys, strict=True)]
+    _sorted_ids(runs, keys)
+    repeated = [repeated_run(run, key) if repeats else None for run, key in zip(runs, keys, strict=True)]
     runs = [run if several is None else several.reduced() for run, several in zip(runs, repeated, strict=True)]
-    ids = [run.ids(str(key)) for run, key in zip(runs, keys, strict=True)]
-    alike = all(one.equals(ids[0]) for one in ids[1:])
-    if not alike:
-        _share_ids(runs, ids)
-    every = ids[0] if alike else pc.unique(pa.chunked_array(ids))
-    order = pc.sort_indices(every)
-    every = every.take(order)
+    for run, key in zip(runs, keys, strict=True):
+        run.check_distinct(key)
+    columns = _sorted_ids(runs, keys)
+    every, rows = rows_of_ids(columns)
+    for at in range(1, len(runs)):
+        shared = (rows[0] >= 0) & (rows[at] >= 0)
+        if len(columns[0]) and len(columns[at]) and not shared.any():
+            raise _nothing_shared(runs[0], columns[0], runs[at], columns[at])
     pa.default_memory_pool().release_unused()
-    if alike:
-        return PairedRuns(runs, [order.to_numpy().astype(np.int64)] * len(runs), every, str(keys[0]), (), repeated)
-    rows = [pc.index_in(every, value_set=one).fill_null(-1).to_numpy().astype(np.int64) for one in ids]
-    return PairedRuns(runs, rows, every, str(keys[0]), (), repeated)
+    return PairedRuns(runs, rows, every, keys[0], (), repeated)
+
+
+def _sorted_ids(runs: Sequence[ScoreRun], keys: Sequence[str]) -> list[SortedIds]:
+    """The ids of each run; runs with the same ids in the same order share them."""
+    first = runs[0].sorted_ids(keys[0])
+    return [first, *(run.sorted_ids(key, like=first) for run, key in zip(runs[1:], keys[1:], strict=True))]
 
 
 def unpaired_runs(runs: Sequence[ScoreRun]) -> PairedRuns:
@@ -189,31 +207,44 @@ def _by_position(runs: Sequence[ScoreRun]) -> PairedRuns:
     return PairedRuns(runs, [np.arange(lengths[0])] * len(runs), None, "position")
 
 
-def _share_ids(runs: Sequence[ScoreRun], ids: Sequence[pa.Array]) -> None:
-    for run, mine in zip(runs[1:], ids[1:], strict=True):
-        if len(mine) and len(ids[0]) and not pc.any(pc.is_in(mine, value_set=ids[0])).as_py():
-            has = f"{runs[0].name} has {ids[0][0].as_py()!r}, {run.name} has {mine[0].as_py()!r}"
-            way = Argument("unpaired", True)
-            raise InputError(
-                f"{runs[0].name} and {run.name} share no id: {has}; to compare them as independent samples, use ", way
-            )
+def _nothing_shared(first: ScoreRun, ids: SortedIds, other: ScoreRun, others: SortedIds) -> InputError:
+    has = f"{first.name} has {ids.text_of(0)!r}, {other.name} has {others.text_of(0)!r}"
+    return InputError(
+        f"{first.name} and {other.name} share no id: {has}; to compare them as independent samples, use ",
+        Argument("unpaired", True),
+    )
 
 
 def _other_questions(paired: PairedRuns) -> list[str]:
-    """Notes on runs with different questions in paired rows, if they kept their questions."""
+    """Notes on runs with different questions in paired rows, if they kept their questions.
+
+    Hashes are compared, so that the questions of one run at a time are in memory.
+    """
     asked = [(at, run.question_column) for at, run in enumerate(paired.runs) if run.question_column is not None]
-    columns = [(at, paired._placed(at, str(name))) for at, name in asked]
-    found = []
-    for at, other in columns[1:]:
-        first = columns[0][1]
-        differ = pc.not_equal(first, other.cast(first.type)).fill_null(False).to_numpy(zero_copy_only=False)
+    notes = []
+    hashes = [_question_hashes(paired, at, name) for at, name in asked] if len(asked) > 1 else []
+    for place, (at, name) in enumerate(asked[1:], 1):
+        differ = (hashes[0] != hashes[place]) & (hashes[0] != 0) & (hashes[place] != 0)
         if differ.any():
             row = int(differ.argmax())
-            where = f"row {row}" if paired.ids is None else f"id {paired.ids[row].as_py()!r}"
-            names = f"{paired.runs[columns[0][0]].name} and {paired.runs[at].name}"
-            texts = " and ".join(repr(one[row].as_py()[:80]) for one in (first, other))
-            found.append(f"{names} have different questions in {int(differ.sum()):,} rows, first in {where}: {texts}")
-    return found
+            where = f"row {row}" if paired.by_id is None else f"id {paired.by_id.distinct_text(row)!r}"
+            names = f"{paired.runs[asked[0][0]].name} and {paired.runs[at].name}"
+            texts = " and ".join(repr(_question(paired, *one, row)[:80]) for one in (asked[0], (at, name)))
+            notes.append(f"{names} have different questions in {int(differ.sum()):,} rows, first in {where}: {texts}")
+    return notes
+
+
+def _question_hashes(paired: PairedRuns, at: int, name: str) -> Uint64s:
+    """The hash of each question in the common order, 0 where the run has none."""
+    hashes = text_hashes(paired.runs[at].column(name, ""))
+    rows = paired.rows[at]
+    placed = np.zeros(paired.n, np.uint64)
+    placed[rows >= 0] = hashes[rows[rows >= 0]]
+    return placed
+
+
+def _question(paired: PairedRuns, at: int, name: str, row: int) -> str:
+    return str(paired.runs[at].column(name, "")[int(paired.rows[at][row])].as_py())
 
 
 def _other_fingerprints(runs: Sequence[ScoreRun]) -> list[str]:

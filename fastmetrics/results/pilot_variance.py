@@ -15,7 +15,8 @@ from fastmetrics.errors import InputError, OptionError
 from fastmetrics.errors.messages import Argument
 from fastmetrics.results.pairing import PairedRuns, pair_runs
 from fastmetrics.results.question_means import repeated_run
-from fastmetrics.results.score_runs import ScoreRun, are_several, open_runs, two_runs
+from fastmetrics.results.score_run import ScoreRun
+from fastmetrics.results.score_runs import are_several, open_runs, two_runs
 from fastmetrics.results.segments import cluster_numbers
 from fastmetrics.results.shared_metrics import shared_metrics
 from fastmetrics.stats.power import DifferenceVariance
@@ -72,7 +73,7 @@ def _of_two(
     keys = [
         name for run in runs for name in (run.id_column, run.question_column, run.repeat_column, on, cluster) if name
     ]
-    paired = pair_runs([run.held([*names, *keys]) for run in runs], on, by_position=False, repeats=True)
+    paired = pair_runs([run.by_column([*names, *keys]) for run in runs], on, by_position=False, repeats=True)
     notes = [f"variances from the pilot, rows paired by {paired.joined_by}"]
     notes += [several.describe() for several in paired.repeated if several is not None]
     groups = None if cluster is None else cluster_numbers(cluster, paired.column(cluster))
@@ -98,7 +99,7 @@ def _of_one(
     names = _names([run], metrics, cluster)
     key = on or run.id_column
     beside = [name for name in (key, run.question_column, run.repeat_column, cluster) if name]
-    held = run.held([*names, *beside])
+    held = run.by_column([*names, *beside])
     answers = None if key is None else repeated_run(held, key)
     whole = held if answers is None else answers.reduced()
     groups = None if cluster is None else cluster_numbers(cluster, whole.column(cluster, "to cluster rows by"))

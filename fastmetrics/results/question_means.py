@@ -14,7 +14,8 @@ from fastmetrics.core.columns import as_array
 from fastmetrics.core.corpus_counts import counts_column
 from fastmetrics.core.precision import rounded
 from fastmetrics.errors import InputError
-from fastmetrics.results.score_runs import ScoreRun
+from fastmetrics.results.score_run import ScoreRun
+from fastmetrics.results.sorted_ids import SortedIds
 from fastmetrics.stats.repeats import QuestionScores, question_scores
 
 
@@ -45,7 +46,7 @@ class RepeatedRun:
         A score is the mean of the question's scores; counts of corpus metrics are added; of other columns, the first
         answer's value is taken.
         """
-        return replace(self.run, read=self._read, checked={})
+        return replace(self.run, read=self._read, sorted={})
 
     def describe(self) -> str:
         """How many answers the questions have, for a note."""
@@ -94,23 +95,28 @@ def repeated_run(run: ScoreRun, key: str) -> RepeatedRun | None:
     They do if a column ``repeat`` numbers the answers to a question, or if all questions have the same number of
     answers.  Raises ``InputError`` for other duplicates, and for one id with different questions.
     """
-    if key in run.checked:
+    by_id = run.sorted_ids(key)
+    if by_id.are_distinct:
         return None
-    ids = run.texts(key)
-    if pc.count_distinct(ids).as_py() == len(ids):
-        run.checked[key] = ids
-        return None
-    encoded = pc.dictionary_encode(ids)
-    questions = encoded.indices.to_numpy(zero_copy_only=False).astype(np.int64)
+    ids = by_id.text
+    questions, first_rows = _in_order_of_rows(by_id)
     numbered = run.repeat_column
     counts = np.bincount(questions)
     if numbered is None and counts.min() != counts.max():
         run.ids(key)  # raises, and names the duplicates
     if numbered is not None:
         _check_numbers(run, key, numbered, ids, questions)
-    first_rows = np.unique(questions, return_index=True)[1].astype(np.int64)
     _check_questions(run, ids, questions, first_rows)
     return RepeatedRun(run, questions, first_rows)
+
+
+def _in_order_of_rows(ids: SortedIds) -> tuple[Ints, Ints]:
+    """The number of each row's id, in the order of first occurrence, and the first row of each id."""
+    first_rows = ids.order[ids.is_first]
+    by_row = np.argsort(first_rows)
+    numbers = np.empty(len(by_row), np.int64)
+    numbers[by_row] = np.arange(len(by_row))
+    return numbers[ids.numbers], first_rows[by_row]
 
 
 def _check_numbers(run: ScoreRun, key: str, numbered: str, ids: pa.Array, questions: Ints) -> None:

@@ -25,7 +25,8 @@ from fastmetrics.plan.corpus_values import many_values
 from fastmetrics.plan.plan import Score, parse
 from fastmetrics.results.comparison import baseline_first
 from fastmetrics.results.pairing import PairedRuns, check_settings, pair_runs
-from fastmetrics.results.score_runs import ScoreRun, open_runs
+from fastmetrics.results.score_run import ScoreRun
+from fastmetrics.results.score_runs import open_runs
 from fastmetrics.results.shared_metrics import shared_metrics
 from fastmetrics.stats.sacrebleu_tests import Counted, PairedScore, paired_bootstrap, paired_randomisation
 
@@ -145,7 +146,7 @@ def sacrebleu_paired(
     opened = baseline_first(open_runs(runs, system), baseline)
     names = _metrics(opened, listed(metrics))
     keys = [one for run in opened for one in (run.id_column, run.question_column, on) if one]
-    held = [run.held([*map(counts_column, names), *keys]) for run in opened]
+    held = [run.by_column([*map(counts_column, names), *keys]) for run in opened]
     notes = check_settings(held, names, allow_differences)
     paired = pair_runs(held, on, by_position, allow_differences)
     counts = [_whole_files(paired, name) for name in names]
@@ -200,7 +201,7 @@ def _whole_files(paired: PairedRuns, name: str) -> Ints:
     for run, known in zip(paired.runs, has, strict=True):
         if not known.all():
             row = int(np.flatnonzero(~known)[0])
-            where = f"row {row}" if paired.ids is None else f"id {paired.ids[row].as_py()!r}"
+            where = f"row {row}" if paired.by_id is None else f"id {paired.by_id.distinct_text(row)!r}"
             raise InputError(
                 f"{run.name} has no counts of {name} in {int((~known).sum()):,} rows, first of {where}; sacreBLEU "
                 "compares whole files; fm.compare uses the rows that both runs have"

@@ -11,7 +11,7 @@ import numpy as np
 from fastmetrics.core.arrays import Flags, Floats, Ints
 from fastmetrics.core.columns import as_numbers
 from fastmetrics.core.precision import rounded
-from fastmetrics.results.score_runs import ScoreRun
+from fastmetrics.results.score_run import ScoreRun
 from fastmetrics.stats.repeats import question_scores
 
 

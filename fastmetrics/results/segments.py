@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -73,8 +74,9 @@ def _cut(name: str, column: pa.Array) -> tuple[Ints, list[str]]:
 def _labels(name: str, values: Sequence[Any]) -> list[str]:
     """The names of the groups; text that looks like another value, such as "null" for null, is in quotes."""
     labels = [f"{name}={'null' if value is None else value}" for value in values]
+    counts = Counter(labels)
     return [
-        f'{name}="{value}"' if isinstance(value, str) and labels.count(label) > 1 else label
+        f'{name}="{value}"' if isinstance(value, str) and counts[label] > 1 else label
         for value, label in zip(values, labels, strict=True)
     ]
 

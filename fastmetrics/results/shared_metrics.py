@@ -10,7 +10,7 @@ from fastmetrics.errors.messages import Argument
 from fastmetrics.plan.corpus_values import is_corpus, is_counted
 from fastmetrics.plan.declared import Declared
 from fastmetrics.results.metric_columns import column_named, unknown_metric
-from fastmetrics.results.score_runs import ScoreRun
+from fastmetrics.results.score_run import ScoreRun
 
 
 def shared_metrics(runs: Sequence[ScoreRun], asked: Sequence[str], *, counted: bool = False) -> list[str]:

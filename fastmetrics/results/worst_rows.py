@@ -20,7 +20,8 @@ from fastmetrics.errors import ColumnError, FileFormatError, InputError, OptionE
 from fastmetrics.errors.messages import Argument
 from fastmetrics.results.declared_metrics import direction_of
 from fastmetrics.results.pairing import check_settings, pair_runs
-from fastmetrics.results.score_runs import ScoreRun, open_run, open_runs, two_runs
+from fastmetrics.results.score_run import ScoreRun
+from fastmetrics.results.score_runs import open_run, open_runs, two_runs
 from fastmetrics.results.segments import segments_of
 from fastmetrics.results.shared_metrics import first_declared, shared_metrics
 from fastmetrics.tables import open_source
@@ -125,7 +126,7 @@ class _Asked:
 
 def _of_one(run: ScoreRun, asked: _Asked) -> pa.Table:
     asked = asked.of([run])
-    held = run.held([asked.metric, *asked.by, *_keys(run, asked.on)])
+    held = run.by_column([asked.metric, *asked.by, *_keys(run, asked.on)])
     ids, values = held.ids(_key(run, asked.on)), held.values(asked.metric)
     chosen = asked.chosen(values, ids, lambda name: held.column(name, "to segment the rows by; keep it when scoring"))
     return pa.table({"id": ids.take(pa.array(chosen)), asked.metric: values[chosen]})
@@ -133,7 +134,7 @@ def _of_one(run: ScoreRun, asked: _Asked) -> pa.Table:
 
 def _changed(runs: Sequence[ScoreRun], asked: _Asked, allow_differences: bool) -> pa.Table:
     asked = asked.of(runs)
-    held = [run.held([asked.metric, *asked.by, *_keys(run, asked.on)]) for run in runs]
+    held = [run.by_column([asked.metric, *asked.by, *_keys(run, asked.on)]) for run in runs]
     check_settings(held, [asked.metric], allow_differences)
     paired = pair_runs(held, asked.on, by_position=False, allow=allow_differences)
     assert paired.ids is not None

@@ -28,7 +28,7 @@ def fingerprint(columns: Sequence[pa.Array]) -> list[int]:
     rows = len(columns[0])
     first, second = (np.full(rows, start) for start in (_FIRST, _SECOND))
     for column in columns:
-        keys = _keys(column)
+        keys = text_hashes(column)
         first, second = _mixed((first ^ keys) * _ODD), _mixed((second + keys) * _FIRST)
     return [rows, *(_sum(numbers) for numbers in (first, second))]
 
@@ -47,8 +47,11 @@ def is_hashable(type_: pa.DataType) -> bool:
     return pa.types.is_null(type_) or pa.types.is_integer(type_) or any(test(type_) for test in texts)
 
 
-def _keys(column: pa.Array) -> Uint64s:
+def text_hashes(column: pa.Array) -> Uint64s:
+    """A 64-bit hash per text, or per integer as text; 0 for null.  Of other types, the hash of the value's text."""
     array = decoded(column)
+    if not is_hashable(array.type):
+        array = pa.array([None if value is None else str(value) for value in array.to_pylist()], pa.large_string())
     text = text_of_arrow(array.cast(pa.large_string()) if pa.types.is_integer(array.type) else array, "column")
     keys: Uint64s = hash_texts(text.data, np.ascontiguousarray(text.starts), np.ascontiguousarray(text.stops))
     return np.where(text.valid, keys, np.uint64(0))

@@ -171,21 +171,19 @@ class Sample:
         if count < 2:
             return Spread(math.nan, math.nan, 0.0, 3.0, count)
         if self.agree:
-            return Spread(0.0, _freedom(self._shares), 0.0, 3.0, count)
+            return Spread(0.0, self._freedom, 0.0, 3.0, count)
         e, exponent = self.residuals
-        shares = self._shares
-        squares = exact_sum(e * e)
-        error = math.sqrt(exact_sum(e * e / (1 - shares))) / self.n
-        skew = exact_sum(e * e * e) / squares**1.5
-        kurtosis = count * exact_sum((e * e) ** 2) / squares**2
-        return Spread(math.ldexp(error, exponent), _freedom(shares), skew, kurtosis, count)
+        shares = 1 / count if self.sizes is None else self.sizes / self.n
+        squares = e * e
+        error = math.sqrt(exact_sum(squares / (1 - shares))) / self.n
+        total = exact_sum(squares)
+        skew = exact_sum(squares * e) / total**1.5
+        kurtosis = count * exact_sum(squares**2) / total**2
+        return Spread(math.ldexp(error, exponent), self._freedom, skew, kurtosis, count)
 
     @property
-    def _shares(self) -> Floats:
-        """The share of the rows in each cluster, or in each row."""
-        count = len(self.units)
-        shares: Floats = np.full(count, 1 / count) if self.sizes is None else self.sizes / self.n
-        return shares
+    def _freedom(self) -> float:
+        return float(len(self.units) - 1) if self.sizes is None else _freedom(self.sizes / self.n)
 
 
 def _kind(first: Floats, second: Floats | None, bounds: Bounds | None) -> tuple[Kind, Bounds | None]:

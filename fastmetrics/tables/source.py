@@ -116,12 +116,14 @@ class Source:
         A column of JSON lines that occurs only in late rows is found here; earlier rows are null.
         """
         fields = []
+        types = dict(zip(self.schema.names, self.schema.types, strict=True))
+        names = [set(reader.schema.names) for reader in self._readers]
         for name, kind in columns.items():
             if name in self._unfit:
                 raise ColumnError(self._unfit[name])
-            known = self.schema.field(name).type if name in self.schema.names else None
-            for reader in self._readers:
-                self._require(reader, name, kind)
+            known = types.get(name)
+            for reader, own in zip(self._readers, names, strict=True):
+                self._require(reader, name, kind, name in own, known is not None)
             type_ = known if known is not None and self.is_typed(name) else settle(kind, known)
             fields.append(pa.field(name, type_))
         return Selection(pa.schema(fields), dict(columns))
@@ -145,13 +147,15 @@ class Source:
     def _is_key(self, name: str) -> bool:
         return any(name in file.keys for file in self.files)
 
-    def _require(self, reader: Reader, name: str, kind: str) -> None:
+    @staticmethod
+    def _require(reader: Reader, name: str, kind: str, has: bool, known: bool) -> None:
+        """Raise ``ColumnError`` if a reader has no such column, although others may, or one of another kind."""
         if name in reader.file.keys:
             return
-        if name in reader.schema.names:
+        if has:
             if reader.states(name):
                 check(f"{reader.file.shown}: ", name, kind, reader.schema.field(name).type)
-        elif not (isinstance(reader, JsonLinesReader) and (name in self.schema.names or reader.holds(name))):
+        elif not (isinstance(reader, JsonLinesReader) and (known or reader.holds(name))):
             nearest = UnknownNameError.of("column", name, reader.schema.names)
             raise ColumnError(f"{reader.file.shown}: {nearest}")
 

@@ -62,7 +62,8 @@ class ParquetReader:
 
         Columns selected as dictionaries are read as dictionaries if they are text.
         """
-        names = [name for name in selection.schema.names if name in self.schema.names]
+        own = set(self.schema.names)
+        names = [name for name in selection.schema.names if name in own]
         coded = [field.name for field in selection.schema if pa.types.is_dictionary(field.type)]
         with reading(self.file.shown), self._open(coded) as parquet:
             fetching = self._fetching(parquet, names, coded)
