@@ -121,6 +121,21 @@ def test_the_first_steps_run(folder: Path, monkeypatch: pytest.MonkeyPatch) -> N
             assert (done.code, done.err) == (0, ""), line
 
 
+def test_the_first_commands_of_pages_run_after_those_of_the_readme(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(folder)
+    for line in blocks("README.md", "sh")[1].splitlines()[:2]:
+        assert program(*shlex.split(line)[1:], "-m", "token_f1,keyword_recall").code == 0
+    first = "".join(blocks(f"docs/{name}.md", "sh")[0] for name in ("report", "comparing"))
+    lines = first.replace("\\\n", " ").splitlines()
+    lines += blocks("docs/report.md", "sh")[1].splitlines()[:2]
+    for line in lines:
+        done = program(*shlex.split(line)[1:])
+        assert (done.code, done.err) == (int("gate" in line), ""), line
+    exec(blocks("docs/usage.md", "python")[0], {})
+
+
 def test_the_page_on_comparing_runs() -> None:
     exec(blocks("docs/comparing.md", "python")[0], {})
     rules = blocks("docs/comparing.md", "toml")[0]

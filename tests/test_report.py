@@ -324,3 +324,27 @@ def test_judges_and_runs_add_pages(tmp_path):
     assert "b" not in reader.tags
     fm.report(made(3), tmp_path / "plain.html")
     assert 'data-page="judges"' not in read(tmp_path / "plain.html")[0]
+
+
+def test_notes_are_whole_and_intervals_are_marked_as_in_the_terminal(tmp_path):
+    """A note is one item however long; an interval with a note has its mark."""
+    random = np.random.default_rng(0)
+    runs = {}
+    for name, seed in (("old", 1), ("new", 2)):
+        runs[name] = pa.table({
+            "id": [f"q{at}" for at in range(40)],
+            "exact_match": [float(at % 4 == 0) for at in range(39)] + [float(seed == 1)],
+            "token_f1": pa.array(random.random(40), mask=np.arange(40) < 3),
+            "abstained": pa.array(random.integers(0, 2, 40).astype(float), mask=np.arange(40) < 5),
+        })  # fmt: skip
+    fm.report({"new": runs["new"]}, tmp_path / "r.html", baseline=runs["old"])
+    page = html.unescape(read(tmp_path / "r.html")[0])
+    found = fm.compare(runs)
+    for one in found:
+        assert f"[{one.low:+.4f}, {one.high:+.4f}]{'†' * (one.interval_note is not None)}<" in page
+    assert found["exact_match"].interval_note is not None
+    [starred, columns, absent] = fm.primary_table({"run 1": runs["old"], "new": runs["new"]}).remarks()
+    assert max(map(len, (starred, columns, absent))) > 80
+    for note in (starred, columns, absent):
+        assert f"<li>{note}</li>" in page
+    assert max(map(len, str(fm.primary_table(runs)).splitlines())) <= 80

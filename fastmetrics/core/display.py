@@ -9,7 +9,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from fastmetrics.core.html_parts import html_of
 
@@ -107,13 +107,16 @@ class Grid:
 class Shown(ABC):
     """Base class of results that print as tables and notes."""
 
+    narrow: ClassVar[bool] = False
+    """Whether notes are printed in lines of at most 80 columns."""
+
     @abstractmethod
     def grids(self) -> Sequence[Grid]:
         """The tables, printed one below the other."""
 
     @abstractmethod
     def remarks(self) -> Sequence[str]:
-        """The notes for the reader."""
+        """The notes for the reader, each whole."""
 
     @abstractmethod
     def to_dict(self) -> dict[str, Any]:
@@ -124,7 +127,7 @@ class Shown(ABC):
         return json.dumps(strict(self.to_dict()), ensure_ascii=False, indent=2, allow_nan=False)
 
     def __str__(self) -> str:
-        return "\n\n".join([*map(str, self.grids()), *filter(None, ["\n".join(self.remarks())])])
+        return "\n\n".join([*map(str, self.grids()), *filter(None, ["\n".join(self._printed())])])
 
     def _repr_html_(self) -> str | None:
         """What a notebook shows; nothing where Jinja2 is not installed, so that it prints the result."""
@@ -135,7 +138,11 @@ class Shown(ABC):
         from rich.text import Text
 
         parts = [part for grid in self.grids() for part in (grid.rich(), Text())]
-        return Group(*parts, *map(Text, self.remarks()))
+        return Group(*parts, *map(Text, self._printed()))
+
+    def _printed(self) -> Sequence[str]:
+        notes = self.remarks()
+        return folded(notes) if self.narrow else notes
 
 
 def folded(notes: Iterable[str]) -> list[str]:

@@ -232,7 +232,7 @@ def _primary(summaries: Mapping[str, Summary]) -> Any:
         table = primary_of(summaries)
     except ColumnError:  # no column is a primary score
         return None
-    return {"grids": table.grids(), "notes": [" ".join(table.remarks())]}
+    return {"grids": table.grids(), "notes": list(map(visible, table.remarks()))}
 
 
 def _lines(summary: Summary, drawn: Mapping[str, Any], stored: Stored) -> list[dict[str, Any]]:

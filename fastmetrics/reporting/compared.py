@@ -15,6 +15,7 @@ from fastmetrics.results.comparison import compare
 from fastmetrics.results.comparison_cells import bounds, signed
 from fastmetrics.results.comparison_result import Comparison
 from fastmetrics.results.score_run import ScoreRun
+from fastmetrics.stats.interval_notes import MARK
 
 _MANY_ROWS = 100_000
 
@@ -79,7 +80,7 @@ def _difference(found: Comparison, one: Any) -> Difference:
         number(one.mean_baseline),
         number(one.mean_other),
         signed(one.delta),
-        bounds(one.low, one.high),
+        bounds(one.low, one.high, "" if one.interval_note is None else MARK),
         number(one.p_corrected),
         number(one.n_paired),
         number(one.n_only_baseline),

@@ -96,10 +96,10 @@ _WORDS = {
     "statistic": ("statistic", "статистика"),
     "notes": ("Notes", "Замечания"),
     "readings_note": (
-        "Readings are S2's bands, a help to the eye and never a truth. Means are of the rows that have a score; the "
-        "counts beside them say how many have none.",
-        "Чтения — полосы S2: подсказка глазу, а не истина. Средние взяты по строкам, у которых есть оценка; сколько "
-        "строк без оценки, видно рядом.",
+        "Readings follow the thresholds of S2 and are rough guides. Means are of the rows with a score; the columns "
+        "beside them count the rows without one.",
+        "Чтения следуют порогам S2 и лишь приблизительны. Средние взяты по строкам с оценкой; столбцы рядом "
+        "показывают, сколько строк её не имеют.",
     ),
     "histograms": ("Histograms of all rows", "Гистограммы по всем строкам"),
     "histograms_note": (

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from fastmetrics.core.display import Grid, Shown, folded, number
+from fastmetrics.core.display import Grid, Shown, number
 from fastmetrics.core.judged_names import PREFIX
 from fastmetrics.stats.decisions import Decisions
 from fastmetrics.stats.estimate import Interval
@@ -99,6 +99,8 @@ class JudgePair:
 @dataclass(frozen=True)
 class JudgeReport(Shown):
     """Every judge for every judged column, and the agreement of judges; prints as tables."""
+
+    narrow = True
 
     axes: Sequence[AxisReport]
     pairs: Sequence[JudgePair]
@@ -202,7 +204,7 @@ class JudgeReport(Shown):
     def remarks(self) -> Sequence[str]:
         """The notes, and details of each judged column that the tables omit."""
         notes = [*interval_notes(self._intervals(), self.confidence), *self.notes]
-        return [*[line for one in self.axes for line in self._said(one)], *folded(notes)]
+        return [*[line for one in self.axes for line in self._said(one)], *notes]
 
     def _intervals(self) -> Iterator[tuple[str, str, str | None]]:
         """The figure, kind and note of each printed interval."""

@@ -12,7 +12,7 @@ import pyarrow as pa
 
 from fastmetrics.core.allowed_values import Real, Whole, argument
 from fastmetrics.core.arrays import Floats, Ints
-from fastmetrics.core.display import Grid, Shown, folded, number
+from fastmetrics.core.display import Grid, Shown, number
 from fastmetrics.core.name_lists import listed
 from fastmetrics.errors import ColumnError, InputError
 from fastmetrics.errors.messages import Argument
@@ -69,6 +69,8 @@ class RepeatedMetric:
 class RepeatReport(Shown, Sequence[RepeatedMetric]):
     """Figures of repeated answers; prints as tables."""
 
+    narrow = True
+
     run: str
     metrics: Sequence[RepeatedMetric]
     confidence: float
@@ -120,7 +122,7 @@ class RepeatReport(Shown, Sequence[RepeatedMetric]):
         notes += [f"{missing:,} missing scores are left out of their questions' means"] if missing else []
         if self.threshold is not None:
             notes.append(f"an answer is correct from a score of {self.threshold:g}")
-        return folded(notes)
+        return notes
 
     def _intervals(self) -> Iterator[tuple[str, str, str | None]]:
         for one in self.metrics:

@@ -9,7 +9,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from fastmetrics.core.display import Grid, Shown, folded, number
+from fastmetrics.core.display import Grid, Shown, number
 from fastmetrics.errors import ColumnError
 from fastmetrics.results.score_files import summarize_files
 from fastmetrics.results.score_runs import are_several, open_runs
@@ -111,6 +111,8 @@ class PrimaryTable(Shown, Sequence[PrimaryRow]):
     """S1's primary table, one line per run: N, Faithfulness, Overlap, F1, Tokens, Latency, Abstain Rate; and its
     appendix, Avg EM."""
 
+    narrow = True
+
     rows: Sequence[PrimaryRow]
 
     def __len__(self) -> int:
@@ -150,7 +152,7 @@ class PrimaryTable(Shown, Sequence[PrimaryRow]):
             if row.scored[name] < row.n
         ]
         starred = [f"* over the rows with a score: {', '.join(some)}"] if some else []
-        return folded([*starred, f"{filled};", f"not scored: {', '.join(absent)}"] if absent else [*starred, filled])
+        return [*starred, filled, *([f"not scored: {', '.join(absent)}"] if absent else [])]
 
     def to_arrow(self) -> pa.Table:
         """One row per run: ``run``, ``N`` and a column for each figure, null where the run has none."""

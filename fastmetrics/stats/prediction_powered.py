@@ -12,7 +12,7 @@ import numpy as np
 
 from fastmetrics.core.allowed_values import Choice, Real, argument
 from fastmetrics.core.arrays import Floats
-from fastmetrics.core.display import Grid, Shown, folded, number
+from fastmetrics.core.display import Grid, Shown, number
 from fastmetrics.errors import InputError
 from fastmetrics.stats.estimate import Estimate
 from fastmetrics.stats.interval_notes import MARK, interval_notes
@@ -26,6 +26,8 @@ _FEW_OF_A_KIND = 10
 @dataclass(frozen=True)
 class PoweredMean(Shown):
     """The mean of human labels: from labels and judge together, from the labels alone, and from the judge alone."""
+
+    narrow = True
 
     powered: Estimate
     """The prediction-powered mean and its interval."""
@@ -65,7 +67,7 @@ class PoweredMean(Shown):
         said = [f"lambda {number(self.lam)}", *interval_notes(kinds, self.confidence)]
         said += [f"{self.n_no_score:,} labelled rows without a score are left out"] if self.n_no_score else []
         said += [f"{self.n_not_judged:,} labels belong to no judged row and are left out"] if self.n_not_judged else []
-        return [*folded(said), "valid if the labelled rows are a random sample of the judged rows"]
+        return [*said, "valid if the labelled rows are a random sample of the judged rows"]
 
 
 def _cells(one: Estimate) -> tuple[str, str, str]:
