@@ -327,16 +327,29 @@ def test_retries_and_second_requests_are_within_the_limit_of_the_cost(tmp_path):
         assert (made.spending.cost, made.spending.replies, made.spending.ended) == (7.0, 7, True)
 
 
-def test_limit_below_the_cost_of_one_call_makes_none_and_says_so(tmp_path):
+def test_limit_below_the_cost_of_one_call_is_refused_with_the_limits_that_work(tmp_path):
     path = written(tmp_path / "rows.jsonl", 3)
     (tmp_path / "prices.json").write_text(json.dumps(PER_REPLY))
     with judge_server() as judge:
         options = ["--model", "m", "--base-url", judge.url, "--rubric", "safety", "--store", tmp_path / "s.sqlite"]
         command = ["judge", path, "-o", tmp_path / "o.jsonl", *options, "--max-cost", 4]
         done = program(*command, "--prices", tmp_path / "prices.json")
-        assert (done.code, judge.count) == (0, 0)
-        assert "one more call may cost 4.096 (a reply of 4,096 tokens), which might exceed the limit of 4" in done.err
-        assert "run again with --overwrite" in done.err
+        assert (done.code, judge.count, (tmp_path / "o.jsonl").exists()) == (2, 0, False)
+        assert "--max-cost 4.0: no call was made, since the first one may cost 4.096 (a prompt of " in done.err
+        assert "and a reply of 4,096 tokens); raise the limit to --max-cost 4.1, or limit each reply to " in done.err
+        assert done.err.rstrip().endswith("--parameters max_tokens=4000")
+        for way in (["--max-cost", 4.1], ["--max-cost", 4, "--parameters", "max_tokens=4000"]):
+            before = judge.count
+            more = [*command[:-2], *way, "--prices", tmp_path / "prices.json", "--overwrite", "--concurrency", 1]
+            assert program(*more).code == 0
+            assert judge.count > before
+        priced = {"max_cost": 0.05, "prices": {"m": {"input": 100.0, "output": 1000.0}}, "name": "few"}
+        with pytest.raises(OptionError, match=r"max_cost=0.05: no call was made, .* max_cost=0\.\d+$"):
+            judged(tmp_path, judge, path, parameters={"max_completion_tokens": 50, "temperature": 1}, **priced)
+        with pytest.raises(OptionError, match=r"parameters=\{'max_completion_tokens': "):
+            judged(tmp_path, judge, path, parameters={"max_completion_tokens": 1500}, **{**priced, "max_cost": 1.0})
+        rows, made = judged(tmp_path, judge, path, parameters={"top_p": 0.5}, **{**priced, "max_cost": 0.0})
+        assert (statuses(rows), made.spending.requests) == (["budget"] * 3, 0)
 
 
 def test_retries_count_as_calls(tmp_path):

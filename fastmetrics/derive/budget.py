@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import asyncio
 import json
+import math
 import time
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from fastmetrics.core.prices import Price, estimated_tokens
+from fastmetrics.core.prices import REPLY_TOKENS, Price, estimated_tokens
 from fastmetrics.derive.call import Answer, Call
+from fastmetrics.errors import OptionError
+from fastmetrics.errors.messages import Argument
 
 LONGEST_REPLY = 4_096
 """The tokens of the longest reply, if the parameters of the call do not limit them."""
@@ -71,10 +74,15 @@ class Budget:
     """
 
     def __init__(
-        self, max_calls: int | None, max_cost: float | None, price: Price | None, reply_tokens: int = LONGEST_REPLY
+        self,
+        max_calls: int | None,
+        max_cost: float | None,
+        price: Price | None,
+        reply_tokens: int = LONGEST_REPLY,
+        reply_limit: str = "max_tokens",
     ) -> None:
         self._max_calls, self._max_cost = max_calls, max_cost
-        self._price, self._reply_tokens = price, reply_tokens
+        self._price, self._reply_tokens, self._reply_limit = price, reply_tokens, reply_limit
         self._in_progress = 0
         self._reserved = 0.0
         self._returned = asyncio.Event()
@@ -83,7 +91,8 @@ class Budget:
     async def take(self, call: Call) -> bool:
         """Whether one more request may be sent, which is then counted.
 
-        If only calls in progress leave too little, their cost is waited for: it may be lower than reserved.
+        If only calls in progress leave too little, their cost is waited for: it may be lower than reserved.  Raises
+        ``OptionError`` if the limit of the cost, unless 0, is too low for even the first call.
         """
         spending = self.spending
         while not spending.ended:
@@ -97,6 +106,8 @@ class Budget:
                 return True
             elif self._in_progress:
                 await self._returned.wait()
+            elif not spending.requests and self._max_cost:
+                raise OptionError(*self._too_low(call, highest))
             else:
                 spending.refusal = (
                     f"one more call may cost {highest:,.4g} (a reply of {self._reply_tokens:,} tokens), which might "
@@ -121,13 +132,36 @@ class Budget:
         self._returned.set()  # wakes all that wait
         self._returned.clear()
 
+    def _too_low(self, call: Call, highest: float) -> tuple[object, ...]:
+        """The message for a limit that allows no call, with the settings that would."""
+        cost = (
+            f"{highest:,.4g} (a prompt of {self._prompt_tokens(call):,} and a reply of {self._reply_tokens:,} tokens)"
+        )
+        ways: tuple[object, ...] = ("raise the limit to ", Argument("max_cost", _rounded_up(highest)))
+        price, most = self._price, self._max_cost or 0.0
+        left = 0 if price is None else most - price.cost(self._prompt_tokens(call), 0)
+        shorter = 0 if price is None or not price.output else int(left / price.cost(0, 1))
+        if shorter >= REPLY_TOKENS:
+            parameters = Argument("parameters", {self._reply_limit: shorter})
+            ways = (*ways, ", or limit each reply to ", parameters)
+        return (Argument("max_cost", most), f": no call was made, since the first one may cost {cost}; ", *ways)
+
+    def _prompt_tokens(self, call: Call) -> int:
+        """The highest number of tokens of a call's messages and schema."""
+        schema = "" if call.schema is None else json.dumps(call.schema)
+        texts = [schema, *(message.content for message in call.messages)]
+        return sum(_MARKUP + len(text.encode("utf-8", "surrogatepass")) for text in texts)
+
     def _highest_cost(self, call: Call) -> float:
         if self._max_cost is None or self._price is None:
             return 0.0
-        schema = "" if call.schema is None else json.dumps(call.schema)
-        texts = [schema, *(message.content for message in call.messages)]
-        prompt = sum(_MARKUP + len(text.encode("utf-8", "surrogatepass")) for text in texts)
-        return self._price.cost(prompt, self._reply_tokens)
+        return self._price.cost(self._prompt_tokens(call), self._reply_tokens)
+
+
+def _rounded_up(cost: float) -> float:
+    """A cost with three significant digits, not lower than the cost."""
+    unit = 10.0 ** (math.floor(math.log10(cost)) - 2)
+    return float(f"{math.ceil(cost / unit) * unit:.3g}")
 
 
 def tokens_of(call: Call) -> int:

@@ -128,8 +128,9 @@ class CallSettings:
     def budget(self) -> Budget:
         """A new budget."""
         parameters = self.asked_model.parameters
-        limits = [parameters[name] for name in _REPLY_LIMITS if isinstance(parameters.get(name), int)]
-        return Budget(self.max_calls, self.max_cost, self.price, max(limits, default=LONGEST_REPLY))
+        limits = {name: parameters[name] for name in _REPLY_LIMITS if isinstance(parameters.get(name), int)}
+        named = max(limits, key=limits.__getitem__, default=_REPLY_LIMITS[0])
+        return Budget(self.max_calls, self.max_cost, self.price, limits.get(named, LONGEST_REPLY), named)
 
     def window(self, store: CallStore, budget: Budget) -> Window:
         """The window that sends the calls."""
