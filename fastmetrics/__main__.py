@@ -5,7 +5,7 @@ from fastmetrics.commands.unexpected_errors import UnexpectedErrors
 
 def main() -> None:
     """Run the program; an installation whose packages cannot be imported does not exit with a gate's code either."""
-    with UnexpectedErrors():
+    with UnexpectedErrors(SystemExit):
         from fastmetrics.cli import main as run
 
         run()

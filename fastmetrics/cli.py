@@ -3,8 +3,9 @@
 Exit codes: 0 success; 1 a rule of ``gate`` is not met, or ``check --strict`` found a fault; 2 wrong usage, an unknown
 name or option; 3 the input cannot be scored; 4 the output cannot be written; 5 an optional dependency is missing; 6 the
 workers of a cluster failed; 7 a model server refuses calls or fails repeatedly; 8 an unexpected error, a fault of the
-program, with its traceback on standard error; 9 the output of ``judge`` or ``answer`` is complete, but rows in it have
-no reply, since their calls failed; 130 interrupted.
+program, with its traceback on standard error, or too little memory; 9 the output of ``judge`` or ``answer`` is
+complete, but rows in it have no reply, since their calls failed; 130 interrupted, 143 terminated (SIGTERM), 129 the
+terminal was closed (SIGHUP).
 
 If standard output is full, the exit code is 4; output files are still complete.  If standard output or standard error
 is closed (``>&-``, ``2>&-``), or its reader was closed, nothing is printed there and the exit code does not change.
@@ -14,6 +15,8 @@ from __future__ import annotations
 
 import functools
 import inspect
+import os
+import re
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from typing import Annotated, Any
@@ -23,8 +26,9 @@ import typer.main
 from typer.core import TyperGroup
 
 from fastmetrics.commands import COMMANDS, load
+from fastmetrics.commands.compiling import compiling_note
 from fastmetrics.commands.garbage_collection import rare_garbage_collection
-from fastmetrics.commands.interrupts import CODE, interruptible
+from fastmetrics.commands.interrupts import exit_code, interruptible, said
 from fastmetrics.commands.terminal import (
     PrintError,
     message_with_options,
@@ -40,6 +44,7 @@ from fastmetrics.errors import (
     FastmetricsError,
     InputError,
     MissingExtraError,
+    OptionError,
     OutputError,
     ServiceError,
     WorkerError,
@@ -95,11 +100,13 @@ def _with_exit_codes(command: Callable[..., None]) -> Callable[..., None]:
     def run(*args: Any, **named: Any) -> None:
         try:
             with interruptible(interrupt_message), UnexpectedErrors(*_EXPECTED):
+                _check_surroundings()
                 cores(named.get("threads"))  # before anything is read
-                command(*args, **named)
-        except KeyboardInterrupt:
-            print_error(interrupt_message)
-            raise typer.Exit(CODE) from None
+                with compiling_note(named):
+                    command(*args, **named)
+        except KeyboardInterrupt as error:
+            print_error(said(interrupt_message, error))
+            raise typer.Exit(exit_code(error)) from None
         except FastmetricsError as error:
             print_error(f"error: {message_with_options(error, command)}")
             raise typer.Exit(_code(error)) from None
@@ -107,6 +114,17 @@ def _with_exit_codes(command: Callable[..., None]) -> Callable[..., None]:
             raise typer.Exit(_code_unprinted(error)) from None
 
     return run
+
+
+def _check_surroundings() -> None:
+    """Raise ``OptionError`` for a working folder or a variable with which libraries fail."""
+    try:
+        os.getcwd()
+    except FileNotFoundError:
+        raise OptionError("the working folder was deleted; change to another one, for example: cd ~") from None
+    threads = os.environ.get("NUMBA_NUM_THREADS", "1").strip()
+    if re.fullmatch(r"-\d+|0+", threads):
+        raise OptionError(f"the variable NUMBA_NUM_THREADS is {threads}; unset it, or set a number from 1 on")
 
 
 def _version(asked: bool) -> None:
@@ -130,12 +148,12 @@ def main() -> None:
         open_streams()  # before anything else is opened
         with interruptible("interrupted"):
             _main()
-    except KeyboardInterrupt:  # before or after the command
-        sys.exit(CODE)
+    except KeyboardInterrupt as error:  # before or after the command
+        sys.exit(exit_code(error))
 
 
 def _main() -> None:
-    with rare_garbage_collection(), watched_streams(), UnexpectedErrors():
+    with rare_garbage_collection(), watched_streams(), UnexpectedErrors(SystemExit):
         try:
             app(prog_name="fastmetrics")
         except PrintError as error:  # of help and usage, which Typer prints

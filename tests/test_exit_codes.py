@@ -17,7 +17,7 @@ class _Panic(BaseException):
 
 
 @pytest.mark.parametrize(
-    "error", [ValueError("odd"), EOFError("cut"), BrokenPipeError(32, "pipe"), MemoryError(), _Panic("odd")]
+    "error", [ValueError("odd"), EOFError("cut"), BrokenPipeError(32, "pipe"), SystemExit(1), _Panic("odd")]
 )
 def test_a_traceback_never_exits_with_a_gates_code(tmp_path, error):
     (tmp_path / "scores.jsonl").write_text("".join(f'{{"id": {n}, "token_f1": 0.5}}\n' for n in range(9)))
@@ -28,6 +28,14 @@ def test_a_traceback_never_exits_with_a_gates_code(tmp_path, error):
     assert (done.code, done.out) == (8, "")
     assert "Traceback" in done.err
     assert type(error).__name__ in done.err.splitlines()[-1]
+
+
+def test_too_little_memory_is_reported_in_one_line(tmp_path):
+    (tmp_path / "scores.jsonl").write_text('{"id": 1, "token_f1": 0.5}\n')
+    with mock.patch("fastmetrics.results.gate.gate", side_effect=MemoryError("1 PB")):
+        done = program("gate", tmp_path / "scores.jsonl", "-r", "token_f1 >= 0.6")
+    advice = "use fewer --threads, or a machine with more memory"
+    assert (done.code, done.err) == (8, f"error: not enough memory; {advice}\n")
 
 
 def test_an_error_outside_a_command_exits_with_8(monkeypatch):

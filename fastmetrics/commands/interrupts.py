@@ -1,4 +1,4 @@
-"""End the program within two seconds of an interrupt, whatever its threads are doing.
+"""End the program within two seconds of an interrupt or a request to terminate, whatever its threads are doing.
 
 Python handles signals in its main thread, between two bytecode instructions.  Compiled code in the main thread delays
 the handler until it returns, which may take minutes for a text of millions of words.
@@ -23,6 +23,39 @@ MOMENT = 0.1
 
 CODE = 130
 
+_ENDING = {
+    getattr(signal, name): (128 + getattr(signal, name), word)
+    for name, word in (("SIGTERM", "terminated"), ("SIGHUP", "terminal closed"))
+    if hasattr(signal, name)
+}
+"""The exit code and the word for each signal that ends the program as an interrupt does."""
+
+
+class Terminated(KeyboardInterrupt):
+    """A signal asks the program to end; handled like an interrupt, so that everything is cleaned up."""
+
+    def __init__(self, number: int) -> None:
+        super().__init__()
+        self.number = number
+
+
+def exit_code(error: BaseException) -> int:
+    """The exit code after an interrupt, or after another signal."""
+    return _ENDING[error.number][0] if isinstance(error, Terminated) else CODE
+
+
+def said(interrupt_message: str, error: BaseException) -> str:
+    """The message after an interrupt, or after another signal."""
+    return _said(interrupt_message, error.number) if isinstance(error, Terminated) else interrupt_message
+
+
+def _said(interrupt_message: str, number: int) -> str:
+    return interrupt_message.replace("interrupted", _ENDING[number][1], 1) if number in _ENDING else interrupt_message
+
+
+def _terminate(number: int, frame: Any) -> None:
+    raise Terminated(number)
+
 
 @contextmanager
 def interruptible(interrupt_message: str) -> Iterator[None]:
@@ -39,14 +72,21 @@ def interruptible(interrupt_message: str) -> Iterator[None]:
     heard, wakes = socket.socketpair()
     wakes.setblocking(False)
     interrupted, answered = threading.Event(), threading.Event()
+    received: list[int] = []
+    handled = [number for number in _ENDING if signal.getsignal(number) is signal.SIG_DFL]
     hook = sys.unraisablehook
     sys.unraisablehook = partial(_raised_again, hook, answered)
     before = signal.set_wakeup_fd(wakes.fileno(), warn_on_full_buffer=False)
     watch = threading.Thread(
-        target=_watch, args=(heard, interrupted, answered, interrupt_message), name="fastmetrics-watch", daemon=True
+        target=_watch,
+        args=(heard, received, interrupted, answered, interrupt_message),
+        name="fastmetrics-watch",
+        daemon=True,
     )
     watch.start()
     try:
+        for number in handled:
+            signal.signal(number, _terminate)
         yield
     finally:
         answered.set()
@@ -54,9 +94,11 @@ def interruptible(interrupt_message: str) -> Iterator[None]:
         sys.unraisablehook = hook
         wakes.close()
         watch.join()
+        for number in handled:
+            signal.signal(number, signal.SIG_DFL)
         # an interrupt between the block and this generator leaves the generator to the garbage collector
         if interrupted.is_set() and not isinstance(sys.exception(), GeneratorExit):
-            raise KeyboardInterrupt
+            raise Terminated(received[0]) if received[0] in _ENDING else KeyboardInterrupt
 
 
 def _raised_again(hook: Callable[[Any], object], answered: threading.Event, lost: Any) -> None:
@@ -65,39 +107,45 @@ def _raised_again(hook: Callable[[Any], object], answered: threading.Event, lost
     The main thread may be blocked by then, and only a signal from outside wakes it.
     """
     if isinstance(lost.exc_value, KeyboardInterrupt):
-        again = threading.Thread(target=_interrupt_unless, args=(answered,), daemon=True)
+        number = lost.exc_value.number if isinstance(lost.exc_value, Terminated) else signal.SIGINT
+        again = threading.Thread(target=_interrupt_unless, args=(answered, number), daemon=True)
         again.start()
     else:
         hook(lost)
 
 
-def _interrupt_unless(answered: threading.Event) -> None:
+def _interrupt_unless(answered: threading.Event, number: int) -> None:
     """Interrupt the main thread after a moment, unless it has left the block by then."""
     if not answered.wait(MOMENT):
-        _interrupt()
+        _interrupt(number)
 
 
-def _interrupt() -> None:
+def _interrupt(number: int) -> None:
     """Interrupt the main thread even if it is blocked; on Windows, which cannot signal a thread, when it continues."""
     if hasattr(signal, "pthread_kill"):
-        signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGINT)
+        signal.pthread_kill(threading.main_thread().ident or 0, number)
     else:
-        signal.raise_signal(signal.SIGINT)
+        signal.raise_signal(number)
 
 
 def _watch(
-    heard: socket.socket, interrupted: threading.Event, answered: threading.Event, interrupt_message: str
+    heard: socket.socket,
+    received: list[int],
+    interrupted: threading.Event,
+    answered: threading.Event,
+    interrupt_message: str,
 ) -> None:
     """Wait for an interrupt, then for the main thread to handle it."""
     with heard:
-        while (signals := heard.recv(16)) and signal.SIGINT not in signals:
+        while (signals := heard.recv(16)) and not any(number in (signal.SIGINT, *_ENDING) for number in signals):
             pass
         if not signals:
             return
+        received.extend(number for number in signals if number in (signal.SIGINT, *_ENDING))
         interrupted.set()
         if answered.wait(GRACE):
             return
     cursor = "\x1b[?25h" if sys.stderr.isatty() else ""  # progress bars hide the cursor
     with suppress(OSError):  # standard error may be closed
-        os.write(2, f"{cursor}{interrupt_message}\n".encode())
-    os._exit(CODE)
+        os.write(2, f"{cursor}{_said(interrupt_message, received[0])}\n".encode())
+    os._exit(_ENDING[received[0]][0] if received[0] in _ENDING else CODE)

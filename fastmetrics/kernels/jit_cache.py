@@ -10,6 +10,8 @@ from typing import Any
 
 from numba.core.caching import FunctionCache, IndexDataCacheFile
 
+from fastmetrics.core.compile_watch import tell_watchers
+
 
 class KernelCache(FunctionCache):
     """Numba's disk cache, invalidated by a change in any kernel, with disk errors ignored.
@@ -25,9 +27,12 @@ class KernelCache(FunctionCache):
     def load_overload(self, sig: Any, target_context: Any) -> Any:
         """Load the machine code from disk, if a readable entry exists."""
         try:
-            return super().load_overload(sig, target_context)
+            loaded = super().load_overload(sig, target_context)
         except (OSError, EOFError, pickle.UnpicklingError):
-            return None
+            loaded = None
+        if loaded is None:
+            tell_watchers()
+        return loaded
 
     def save_overload(self, sig: Any, data: Any) -> None:
         """Save the machine code, if the disk has room."""

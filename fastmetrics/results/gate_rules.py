@@ -240,7 +240,7 @@ def read_rules(path: str | Path) -> list[Rule]:
     text = read_text(path)
     try:
         found = tomllib.loads(text)
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise FileFormatError(f"{path}: not valid TOML: {error}") from error
     unknown = [key for key in found if key not in ("require", "rule")]
     if unknown:

@@ -97,7 +97,7 @@ class State:
             state._total, state._squares = int(fields["total"], 16), int(fields["squares"], 16)
             state._lowest, state._highest = float.fromhex(fields["min"]), float.fromhex(fields["max"])
             state._counts = {name: int(fields[name]) for name in _COUNTS}
-        except (ValueError, KeyError, TypeError) as error:
+        except (ValueError, KeyError, TypeError, RecursionError) as error:
             raise InputError(f"expected the state of a column, got {text[:60]!r}") from error
         return state
 

@@ -115,7 +115,7 @@ def spool(stream: BinaryIO, shown: str, head: bytes = b"") -> tuple[str, int]:
     the disk is nearly full.
     """
     checksum, size = zlib.crc32(head), 0
-    with tempfile.TemporaryFile() as copy:
+    with _unnamed(shown) as copy:
         copy.write(head)
         while block := stream.read(SIZES.stream_block_bytes):
             if (
@@ -130,6 +130,15 @@ def spool(stream: BinaryIO, shown: str, head: bytes = b"") -> tuple[str, int]:
             return _named(copy), checksum
         # The duplicated descriptor keeps the unnamed file alive until the process exits.
         return f"/proc/self/fd/{os.dup(copy.fileno())}", checksum
+
+
+def _unnamed(shown: str) -> Any:
+    """A temporary file without a name; raises ``FileFormatError`` if no folder can hold one."""
+    try:
+        return tempfile.TemporaryFile()
+    except OSError as error:
+        lacking = f"no temporary file can be made ({error.strerror}); set TMPDIR to a folder that can be written"
+        raise FileFormatError(f"{shown}: streams are copied to disk, and {lacking}") from error
 
 
 def _too_much(shown: str, size: int) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import mmap
 import os
 import uuid
@@ -18,6 +17,7 @@ from fastmetrics.core.arrays import Ints, Uint64s
 from fastmetrics.core.arrow_checks import check_table
 from fastmetrics.errors import FileFormatError, OutputError
 from fastmetrics.kernels.vectors.cache_keys import add_keys, find_keys
+from fastmetrics.tables.output.unfinished import unfinished
 
 KEY_BYTES = 16
 _Floats: TypeAlias = npt.NDArray[np.float32]
@@ -117,20 +117,16 @@ class VectorCache:
         rows = np.ascontiguousarray(vectors, np.float32)
         column = pa.FixedSizeListArray.from_arrays(pa.array(rows.ravel()), self.dim)
         table = pa.table({"key": pa.array(list(keys), pa.binary(KEY_BYTES)), "vector": column})
-        partial = self.folder / f"{uuid.uuid4().hex}.partial"
-        final = partial.with_suffix(".arrow")
+        final = self.folder / f"{uuid.uuid4().hex}.arrow"
         try:
-            with partial.open("xb") as file:
+            with unfinished(self.folder, "vectors", shared=True) as hidden, (hidden / "whole").open("xb") as file:
                 with pa.ipc.new_file(file, table.schema) as writer:
                     writer.write_table(table)
                 file.flush()
                 os.fsync(file.fileno())
-            os.replace(partial, final)
+                os.replace(hidden / "whole", final)
         except OSError as error:
             raise OutputError(f"{self.folder}: cannot store vectors here: {error.strerror or error}") from error
-        finally:
-            with contextlib.suppress(OSError):
-                partial.unlink(missing_ok=True)
         self._open([final])
 
 

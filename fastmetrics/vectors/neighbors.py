@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
-import uuid
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal, NamedTuple, TypeAlias
@@ -19,6 +17,9 @@ from fastmetrics.core.allowed_values import ExactWork, Neighbours, Real, Rows, S
 from fastmetrics.core.columns import as_array
 from fastmetrics.core.threads import cores
 from fastmetrics.errors import FileFormatError, InputError, OutputError, UnknownNameError
+from fastmetrics.tables.output.encoders import writing
+from fastmetrics.tables.output.renames import to_new_name
+from fastmetrics.tables.output.unfinished import unfinished
 from fastmetrics.tables.remote.small_files import local_path
 from fastmetrics.vectors.arrays import (
     Ids,
@@ -241,19 +242,23 @@ class Index:
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the index to a new folder, all of it or nothing."""
         target = check_absent(path)
-        partial = target.with_name(f".{target.name}-{uuid.uuid4().hex}")
         try:
-            partial.mkdir(parents=True)
-            np.save(partial / "vectors.npy", self._space.vectors.all())
-            digest = write_index(self._seeker.index, partial / "index.faiss")
-            feather.write_feather(pa.table({"id": self.names}), partial / "names.arrow")
-            (partial / "settings.json").write_text(json.dumps({**self._settings, "sha256": digest}), "utf-8")
-            partial.rename(target)
-        except (OSError, RuntimeError) as error:  # FAISS raises RuntimeError
-            reason = os.strerror(error.errno) if isinstance(error, OSError) and error.errno else error
-            raise OutputError(f"cannot write {target}: {reason}") from error
-        finally:
-            shutil.rmtree(partial, ignore_errors=True)
+            with writing(target):
+                if not target.parent.exists():
+                    target.parent.mkdir(parents=True)
+                with unfinished(target.absolute().parent, target.name) as folder:
+                    self._write(folder / "whole")
+                    to_new_name(folder / "whole", target)
+        except RuntimeError as error:  # of FAISS
+            raise OutputError(f"cannot write {target}: {error}") from error
+
+    def _write(self, partial: Path) -> None:
+        """Write all files into a new folder."""
+        partial.mkdir()
+        np.save(partial / "vectors.npy", self._space.vectors.all())
+        digest = write_index(self._seeker.index, partial / "index.faiss")
+        feather.write_feather(pa.table({"id": self.names}), partial / "names.arrow")
+        (partial / "settings.json").write_text(json.dumps({**self._settings, "sha256": digest}), "utf-8")
 
     @classmethod
     def load(cls, path: str | os.PathLike[str], *, threads: int | None = None) -> Index:
@@ -266,7 +271,7 @@ class Index:
             names = feather.read_table(folder / "names.arrow").column("id").combine_chunks()
             _check(settings["metric"], settings["method"], 1, seed=settings["seed"])
             factor = float(settings.get("factor", 1.0))
-        except (OSError, ValueError, RuntimeError, LookupError, TypeError) as error:
+        except (OSError, ValueError, RuntimeError, LookupError, TypeError, MemoryError) as error:
             raise FileFormatError(f"{folder}: not an index written by fastmetrics: {error}") from error
         space = Space.of(vectors, settings["metric"], workers)
         space = replace(space, factor=factor)

@@ -68,13 +68,13 @@ def read_vectors(path: str | os.PathLike[str], column: str | None = None, option
 
 def _array(file: DataFile) -> npt.NDArray[Any]:
     """The array in a ``.npy`` file; raises ``FileFormatError`` for a damaged header, for any error in NumPy."""
-    with reading(file.shown):
+    with reading(file.shown), np.errstate(over="ignore"):
         try:
             if not file.is_remote and file.compression is None:
                 return np.asanyarray(np.load(file.path, mmap_mode="r", allow_pickle=False))
             with file.open()[0] as stream:
                 return np.asanyarray(np.load(io.BytesIO(stream.read()), allow_pickle=False))
-        except (ValueError, EOFError, IndexError, TypeError, TokenError) as error:
+        except (ValueError, EOFError, IndexError, TypeError, TokenError, MemoryError) as error:
             raise FileFormatError(f"{file.shown}: cannot be read: not a .npy file of numbers: {error}") from error
 
 

@@ -70,7 +70,7 @@ class Place:
     def unfinished(self) -> Iterator[Path]:
         """A hidden folder for the output until it is complete: beside a local one, which can then be renamed."""
         with writing(self.shown):
-            where = Path(tempfile.gettempdir()) if self.url is not None else Path(self.text).absolute().parent
+            where = Path(self.text).absolute().parent if self.url is None else _temporary_folder(self.shown)
             with unfinished(where, self.shown if self.url is not None else Path(self.text).absolute().name) as folder:
                 yield folder
 
@@ -105,6 +105,13 @@ class Place:
 def shown_of(final: Path | Url) -> str:
     """A path or an address in messages."""
     return final.shown if isinstance(final, Url) else str(final)
+
+
+def _temporary_folder(shown: str) -> Path:
+    try:
+        return Path(tempfile.gettempdir())
+    except FileNotFoundError as error:
+        raise OutputError(f"cannot write {shown}: no folder for temporary files; set TMPDIR to one") from error
 
 
 def _is_stream(path: str) -> bool:

@@ -56,15 +56,19 @@ class LocalTarget:
 
     def check(self, inputs: Any, beside: Sequence[str], *, replaceable: bool, overwrite: bool) -> None:
         """Raise ``OutputError`` if the target, or a file ``beside`` it, may not be written."""
+        with writing(self.path):
+            self._check(inputs, beside, overwrite or replaceable)
+
+    def _check(self, inputs: Any, beside: Sequence[str], replaceable: bool) -> None:
         paths = [Path(f"{self._path}{suffix}") for suffix in beside]
         for path in (self._path, *paths):
             check_not_read(path, inputs)
             check_kind(path, folder=self._folder and path == self._path)
         if self._path.exists():
             names = sorted(os.listdir(self._path)) if self._folder else None
-            check_existing(self.path, names, overwrite or replaceable)
+            check_existing(self.path, names, replaceable)
         for path in paths:
-            if path.exists() and not (overwrite or replaceable):
+            if path.exists() and not replaceable:
                 refuse_existing(path)
         if not self._path.parent.is_dir():
             raise OutputError(f"cannot write {self.path}: there is no folder {self._path.parent}")

@@ -26,13 +26,14 @@ _FREE, _TAKEN, _UNKNOWN = "free", "taken", "unknown"
 
 
 @contextmanager
-def unfinished(where: Path, output: str) -> Iterator[Path]:
+def unfinished(where: Path, output: str, *, shared: bool = False) -> Iterator[Path]:
     """A new hidden folder in ``where`` for the files of ``output``; it is deleted at the end.
 
-    Raises ``OutputError`` if another run is writing the output, ``OSError`` if the folder cannot be made.
+    Raises ``OutputError`` if another run is writing the output, unless it is ``shared``, and ``OSError`` if the folder
+    cannot be made.
     """
     stem = f".fastmetrics-{hashlib.sha256(os.fsencode(output)).hexdigest()[:16]}-"
-    _remove_left(where, stem, output)
+    _remove_left(where, stem, None if shared else output)
     folder, handle = _locked(where, stem)
     try:
         yield folder
@@ -70,7 +71,7 @@ def _lock(handle: int) -> str:
     return _FREE
 
 
-def _remove_left(where: Path, stem: str, output: str) -> None:
+def _remove_left(where: Path, stem: str, output: str | None) -> None:
     """Delete the folders that killed runs of this user left for the same output."""
     if fcntl is None or not where.is_dir():
         return
@@ -83,7 +84,7 @@ def _remove_left(where: Path, stem: str, output: str) -> None:
             continue
         try:
             state = _lock(handle)
-            if state == _TAKEN:
+            if state == _TAKEN and output is not None:
                 raise OutputError(f"another run is writing {output}; wait for its end, or write to another name")
             if state == _FREE:
                 shutil.rmtree(left, ignore_errors=True)
