@@ -143,17 +143,11 @@ def _opened(scores: Any, name: str, *, latest: bool = False) -> ScoreRun:
 
 
 def _prefetched(run: ScoreRun, rules: Sequence[Rule], cluster: str | None, on: str | None) -> ScoreRun:
-    """The run with the columns of the rules in memory, read at once; others are read when needed."""
+    """The run with the columns of the rules at hand."""
     named = [column_named(rule.metric, run.scores) for rule in rules if rule.metric is not None]
     scores = run.scores if len(named) < len(rules) else [name for name in named if name in run.scores]
     keys = [name for name in (run.id_column, run.question_column, run.repeat_column, on) if name is not None]
-    wanted = dict.fromkeys([*scores, *columns_read(rules, cluster), *keys])
-    table = run.read([name for name in wanted if name in run.columns])
-
-    def read(names: Sequence[str]) -> pa.Table:
-        return table.select(names) if set(names) <= set(table.column_names) else run.read(names)
-
-    return replace(run, read=read)
+    return run.by_column([*scores, *columns_read(rules, cluster), *keys])
 
 
 def _rows(

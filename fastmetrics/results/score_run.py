@@ -71,8 +71,16 @@ class ScoreRun:
         return self.declared[name].spec if name in self.declared else name
 
     def held(self, names: Sequence[str]) -> ScoreRun:
-        """The run with these columns in memory, read at once."""
-        return replace(self, read=self.read(self._known(names)).select, types=None)
+        """The run with these columns in memory, read at once; others are read when they are needed."""
+        table = self.read([name for name in dict.fromkeys(names) if name in self.columns])
+
+        def read(names: Sequence[str]) -> pa.Table:
+            if set(names) <= set(table.column_names):
+                return table.select(names)
+            pa.default_memory_pool().release_unused()
+            return self.read(names)
+
+        return replace(self, read=read)
 
     def by_column(self, names: Sequence[str]) -> ScoreRun:
         """The run with these columns in memory, except for those that are large and can be read when they are needed.
@@ -83,16 +91,7 @@ class ScoreRun:
         if self.types is None:
             return self.held(names)
         large = {*self.scores, *map(counts_column, self.counted), self.id_column, self.question_column}
-        small = self.read([name for name in self._known(names) if name not in large])
-
-        def read(names: Sequence[str]) -> pa.Table:
-            pa.default_memory_pool().release_unused()
-            return (small.select if set(names) <= set(small.column_names) else self.read)(names)
-
-        return replace(self, read=read)
-
-    def _known(self, names: Sequence[str]) -> list[str]:
-        return [name for name in dict.fromkeys(names) if name in self.columns]
+        return self.held([name for name in names if name not in large])
 
     def type_of(self, name: str) -> pa.DataType:
         """The type of a column, as :attr:`read` returns it."""
