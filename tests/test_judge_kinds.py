@@ -135,3 +135,30 @@ def test_a_pair_lacks_one_of_its_answers(tmp_path):
     assert made["judge_preference_status"].to_pylist() == ["missing", "missing"]
     assert made["judge_preference_reason"].to_pylist() == ["null: other_answer", "null: answer"]
     assert judge.count == 0
+
+
+@pytest.mark.parametrize(
+    ("language", "answer", "letters"),
+    [
+        ("en", "Париж", "not in Latin letters; --language ru"),
+        ("en", "巴黎是法国的首都", "not in Latin letters; --language ru"),
+        ("ru", "巴黎是法国的首都", "neither in Cyrillic nor in Latin letters; --language en"),
+        ("ru", "Париж", None),
+        ("en", "Paris", None),
+    ],
+)
+def test_rows_in_another_script_than_the_rubric_are_noted(tmp_path, language, answer, letters):
+    rows = [{"id": n, "question": "Paris?", "answer": answer if n < 6 else "Paris"} for n in range(60)]
+    path = jsonl(tmp_path / "rows.jsonl", *rows)
+    settings = fm.JudgeSettings(
+        ["safety", "relevance"], "m", base_url="http://localhost:1/v1", language=language, max_calls=0,
+        store=tmp_path / "s.sqlite",
+    )  # fmt: skip
+    made = fm.judge_files(path, tmp_path / "o.parquet", settings)
+    for notes in (made.summary.notes, fm.summarize_files(tmp_path / "o.parquet").notes):
+        told = [note for note in notes if note.startswith("rubrics in ")]
+        assert len(told) == (letters is not None)
+        assert all(f"6 of 60 rows (10 %) have texts mostly {letters}" in note for note in told)
+    few = jsonl(tmp_path / "few.jsonl", *rows[5:])
+    made = fm.judge_files(few, tmp_path / "few.parquet", settings)
+    assert not [note for note in made.summary.notes if note.startswith("rubrics in ")]

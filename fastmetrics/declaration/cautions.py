@@ -90,6 +90,42 @@ def list_notes(counts: Mapping[str, Sequence[int]]) -> list[str]:
     ]
 
 
+SCRIPT = "script for "
+"""The beginning of the name under which rows are counted that are in another script than a rubric's language."""
+
+_RUBRICS = {
+    "en": (FOREIGN, "English", "not in Latin letters", "--language ru has the built-in rubrics in Russian"),
+    "ru": (UNLISTED, "Russian", "neither in Cyrillic nor in Latin letters", "--language en has them in English"),
+}
+"""For the languages of rubrics: the rows in another script, the name of the language, what they are, and advice."""
+
+
+def script_counts(batch: Batch, language: str, columns: Iterable[str]) -> dict[str, list[int]]:
+    """The count of rows with a text in another script than a rubric's language, for a caution; none if unknown."""
+    if language not in _RUBRICS:
+        return {}
+    rows = written(_RUBRICS[language][0])(batch, {}, columns)
+    return {} if rows is None else {f"{SCRIPT}{language}": [int(np.count_nonzero(rows)), len(rows)]}
+
+
+def script_notes(counts: Mapping[str, Sequence[int]]) -> list[str]:
+    """The notes on rows in another script than the rubrics' language.
+
+    >>> script_notes({"script for en": [3, 4]})[0].partition(";")[0]
+    'rubrics in English: 3 of 4 rows (75 %) have texts mostly not in Latin letters'
+    """
+    found = []
+    for name, (rows, total) in counts.items():
+        if name.startswith(SCRIPT) and rows and rows >= MANY * total:
+            _, language, letters, advice = _RUBRICS[name.removeprefix(SCRIPT)]
+            share = f"{rows:,} of {total:,} rows ({_percent(rows / total)})"
+            found.append(
+                f"rubrics in {language}: {share} have texts mostly {letters}; {advice}, and your own rubric may be in "
+                "any language; validate says how far people agree with the judge"
+            )
+    return found
+
+
 def _percent(share: float) -> str:
     """A share in whole per cent; 0 and 100 are used only if exact."""
     return "< 1 %" if share < 0.01 else "> 99 %" if 0.99 < share < 1 else f"{share:.0%}".replace("%", " %")

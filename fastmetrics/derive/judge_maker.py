@@ -10,8 +10,10 @@ from typing import Any, TypeAlias
 import pyarrow as pa
 
 from fastmetrics.core.corpus_counts import metadata
+from fastmetrics.core.input_columns import COLUMNS
 from fastmetrics.core.text_lists import as_text_lists
 from fastmetrics.declaration.batch import Batch
+from fastmetrics.declaration.cautions import script_counts
 from fastmetrics.derive.call import REPLY, Answer, Call, CallMaker, Model
 from fastmetrics.derive.completion import completion
 from fastmetrics.derive.first_replies import FirstReplies
@@ -157,8 +159,8 @@ class JudgeMaker:
             repeats = plan.repeats * (1 if asker.mirror is None else 2)
             made = columns_of([row[place] for row in judged], repeats, replies=plan.keep_replies, times=plan.times)
             arrays |= {asker.rubric.axis + suffix: array for suffix, array in made.items()}
-        lists, prints = listed_texts(Batch(self._columns(batch)), plan.columns), fingerprints(batch, plan.identity)
-        known = metadata({}, {}, lists, prints) if lists or prints else None
+        cautions, prints = self._cautions(batch), fingerprints(batch, plan.identity)
+        known = metadata({}, {}, cautions, prints) if cautions or prints else None
         return pa.record_batch(arrays).replace_schema_metadata(known)
 
     def _columns(self, batch: pa.RecordBatch) -> dict[str, pa.Array]:
@@ -166,6 +168,15 @@ class JudgeMaker:
         columns = {name: batch.column(yours) for name, yours in self._plan.columns.items()}
         lists = {name: yours for name, yours in self._plan.columns.items() if yours in self._plan.lists}
         return {**columns, **{name: as_text_lists(columns[name], yours) for name, yours in lists.items()}}
+
+    def _cautions(self, batch: pa.RecordBatch) -> dict[str, list[int]]:
+        """The counts of rows that a note tells of."""
+        texts = Batch(self._columns(batch))
+        counts = listed_texts(texts, self._plan.columns)
+        for language in sorted({rubric.language for rubric in self._plan.rubrics}):
+            named = {name for one in self._plan.rubrics if one.language == language for name in one.columns}
+            counts |= script_counts(texts, language, sorted(named & texts.columns.keys() & COLUMNS.keys()))
+        return counts
 
     def _rows(self, batch: pa.RecordBatch) -> Iterator[tuple[list[_Cell], ...]]:
         """The cells of each row, by rubric and repeat; an empty list counts as missing, an empty text does not."""

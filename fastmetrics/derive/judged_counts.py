@@ -8,7 +8,7 @@ from typing import Any
 import pyarrow as pa
 
 from fastmetrics.core.corpus_counts import KINDS, add_counts, add_up
-from fastmetrics.declaration.cautions import list_notes
+from fastmetrics.declaration.cautions import list_notes, script_notes
 from fastmetrics.derive.judged_columns import IDENTICAL, MISSING, SCORED, UNASKED, UNSETTLED, added, counted
 from fastmetrics.results.summary import MetricSummary, Summary
 from fastmetrics.stats.fingerprint import fingerprint_text
@@ -65,7 +65,8 @@ def summary_of(
     passed_over: Mapping[str, Sequence[str]],
 ) -> Summary:
     """The summary of judged rows, with notes on rows without scores and repairs."""
-    metrics, notes = {}, list_notes(add_up(one["cautions"] for one in observed))
+    cautions = add_up(one["cautions"] for one in observed)
+    metrics, notes = {}, [*list_notes(cautions), *script_notes(cautions)]
     for axis, judged in judged_of(axes, observed).items():
         state = State()
         for one in observed:

@@ -9,7 +9,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from fastmetrics.core.arrays import Floats, Ints
-from fastmetrics.declaration.cautions import LISTS, Caution, list_notes, notes
+from fastmetrics.declaration.cautions import LISTS, SCRIPT, Caution, list_notes, notes, script_notes
 from fastmetrics.declaration.formula import values_of
 from fastmetrics.errors import FastmetricsError, UnknownNameError
 from fastmetrics.plan.plan import Score, parse
@@ -136,7 +136,7 @@ def caution_notes(counts: Mapping[str, Sequence[int]], common: Mapping[str, Any]
     cautions: dict[str, tuple[Caution, Mapping[str, Any]]] = {}
     unknown = []
     for name, (rows, scored) in counts.items():
-        if not rows or name.startswith(LISTS):
+        if not rows or name.startswith((LISTS, SCRIPT)):
             continue
         try:
             asked = parse(specs.get(name, name), common)
@@ -148,4 +148,4 @@ def caution_notes(counts: Mapping[str, Sequence[int]], common: Mapping[str, Any]
         caution = None if asked.metric.caution is None else asked.metric.caution(asked.options)
         if caution is not None:
             cautions[name] = caution, asked.options
-    return [*notes(counts, cautions), *list_notes(counts), *unknown]
+    return [*notes(counts, cautions), *list_notes(counts), *script_notes(counts), *unknown]
