@@ -25,7 +25,7 @@ HOMES = {
     "summarize_files": "results.score_files",
     "summarize_by": "results.interval_summary",
     "side_by_side": "results.side_by_side",
-    "primary_table": "results.side_by_side",
+    "primary_table": "results.primary_table",
     "correlations": "results.correlations",
     "histograms": "results.histograms",
     "trend": "results.trend",

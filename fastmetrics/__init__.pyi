@@ -39,13 +39,13 @@ from fastmetrics.results.histograms import histograms as histograms
 from fastmetrics.results.interval_summary import summarize_by as summarize_by
 from fastmetrics.results.judge_report import judge_report as judge_report
 from fastmetrics.results.power import power as power
+from fastmetrics.results.primary_table import primary_table as primary_table
 from fastmetrics.results.ranking_comparison import compare_rankings as compare_rankings
 from fastmetrics.results.repeats import repeats as repeats
 from fastmetrics.results.run_list import list_runs as list_runs
 from fastmetrics.results.sacrebleu_paired import sacrebleu_paired as sacrebleu_paired
 from fastmetrics.results.sample_rows import sample_rows as sample_rows
 from fastmetrics.results.score_files import summarize_files as summarize_files
-from fastmetrics.results.side_by_side import primary_table as primary_table
 from fastmetrics.results.side_by_side import side_by_side as side_by_side
 from fastmetrics.results.summary import summarize as summarize
 from fastmetrics.results.trend import trend as trend

@@ -342,3 +342,48 @@ def test_primary_table_marks_figures_over_some_rows():
     assert table[0].scored == {"F1": 2, "Latency": 3}
     assert "3*" in str(table)
     assert "F1 2 of 3 (new)" in str(table)
+
+
+def test_primary_table_of_several_runs_is_over_the_rows_that_all_have():
+    rng = np.random.default_rng(3)
+    old = {"id": np.arange(60), "token_f1": rng.random(60), "latency_ms": rng.exponential(9, 60)}
+    new = {"id": np.arange(50)[::-1], "token_f1": rng.random(50), "latency_ms": rng.exponential(9, 50)}
+    new["token_f1"][[0, 3]] = np.nan
+    new["abstained"] = np.zeros(50)
+    table = fm.primary_table({"old": old, "new": new})
+    compared = fm.compare({"old": old, "new": new}, metrics="token_f1")["token_f1"]
+    assert [row.figures["F1"] for row in table] == [compared.mean_baseline, compared.mean_other]
+    assert [row.figures["Latency"] for row in table] == [
+        np.median(old["latency_ms"][:50]),
+        np.median(new["latency_ms"]),
+    ]
+    assert math.isnan(table[0].figures["Abstain Rate"])
+    assert [(row.n, row.n_other, row.scored["F1"]) for row in table] == [(50, 10, 48), (50, 0, 48)]
+    assert table.to_arrow().column("N").to_pylist() == [50, 50]
+    notes = " ".join(str(table).split())
+    assert "figures over the 50 rows that all runs have; other rows: old 10" in notes
+    assert "* over the rows with a score: F1 48 of 50 (old), F1 48 of 50 (new)" in notes
+    assert [line.split()[1] for line in str(table).splitlines()[1:3]] == ["50*", "50*"]
+    alone = fm.primary_table({"old": old})
+    assert (alone[0].n, alone[0].figures["F1"]) == (60, old["token_f1"].mean())
+    same = fm.primary_table({"old": old, "again": old})
+    assert (same.notes, [row.n for row in same]) == ([], [60, 60])
+
+
+@pytest.mark.parametrize("ids", [None, [5, 6], [1, 1]])
+def test_primary_table_of_runs_that_cannot_be_paired_is_over_their_own_rows(ids):
+    old = {"id": [1, 2], "token_f1": [0.5, 0.7]}
+    new = {"token_f1": [0.1, 0.3]} | ({} if ids is None else {"id": ids})
+    if ids == [1, 1]:
+        new = {"token_f1": [0.1, 0.2, 0.3], "id": [1, 1, 2]}
+    table = fm.primary_table({"old": old, "new": new})
+    assert [row.figures["F1"] for row in table] == pytest.approx([0.6, 0.2])
+    assert "rows cannot be paired by id, so each figure is over the run's own" in " ".join(str(table).split())
+
+
+def test_primary_table_has_the_means_of_questions_with_several_answers():
+    old = {"id": [1, 2], "token_f1": [0.5, 0.7]}
+    new = {"id": [1, 1, 2, 2], "token_f1": [0.1, 0.3, 0.5, 0.5]}
+    table = fm.primary_table({"old": old, "new": new})
+    assert [(row.n, row.figures["F1"]) for row in table] == [(2, 0.6), (2, 0.35)]
+    assert "2 answers to each of 2 questions" in " ".join(str(table).split())

@@ -47,8 +47,9 @@ def summarize(
     from fastmetrics.results import correlations as pairs
     from fastmetrics.results import histograms as bars
     from fastmetrics.results.interval_summary import summarize_by
+    from fastmetrics.results.primary_table import primary_table
     from fastmetrics.results.score_files import summarize_files
-    from fastmetrics.results.side_by_side import primary_table, side_by_side
+    from fastmetrics.results.side_by_side import side_by_side
 
     load_plugins(plugin)
     views: dict[str, tuple[bool, Callable[[], Any]]] = {

@@ -33,10 +33,11 @@ from fastmetrics.results.declared_metrics import declared_better
 from fastmetrics.results.histograms import histograms
 from fastmetrics.results.interval_summary import summarize_by
 from fastmetrics.results.judge_report import judge_report
+from fastmetrics.results.primary_table import PRIMARY, primary_of
 from fastmetrics.results.run_list import list_runs
 from fastmetrics.results.score_run import ScoreRun
 from fastmetrics.results.score_runs import open_run, open_runs
-from fastmetrics.results.side_by_side import PRIMARY, SideBySide, primary_of, summaries_of
+from fastmetrics.results.side_by_side import SideBySide, summaries_of
 from fastmetrics.results.summary import Summary
 from fastmetrics.results.trend import trend
 
@@ -75,7 +76,7 @@ def collect(scores: Any, asked: Asked) -> Collected:
         "n_rows": summary.n_rows,
         "n_metrics": len(summary.metrics) + len(summary.corpus),
         "n_systems": len(read.systems),
-        "primary": _primary(read.summaries),
+        "primary": _primary(read),
         "metrics": _lines(summary, drawn, read.main.declared),
         "figures": _named_figures(summary, read.main.declared),
         "beside": SideBySide(read.summaries).grids()[0] if len(read.summaries) > 1 else None,
@@ -227,9 +228,9 @@ def _means(run: ScoreRun, names: Sequence[str], asked: Asked) -> Any:
     return replace(found[0], means=means)
 
 
-def _primary(summaries: Mapping[str, Summary]) -> Any:
+def _primary(read: _Read) -> Any:
     try:
-        table = primary_of(summaries)
+        table = primary_of(read.summaries, [*([] if read.base is None else [read.base]), *read.opened])
     except ColumnError:  # no column is a primary score
         return None
     return {"grids": table.grids(), "notes": list(map(visible, table.remarks()))}
