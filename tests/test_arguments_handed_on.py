@@ -1,0 +1,169 @@
+"""Every argument that a public function shares with a function behind it arrives there unchanged."""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy.special import stdtrit
+
+import fastmetrics as fm
+
+SETTINGS = {
+    "repeats": 3,
+    "structured": False,
+    "max_chars": 17,
+    "concurrency": 19,
+    "rpm": 23.0,
+    "tpm": 29.0,
+    "timeout": 31.0,
+    "tries": 37,
+    "max_calls": 41,
+    "max_cost": 43.0,
+    "max_unparsed": 47,
+    "keep_replies": True,
+    "language": "ru",
+    "retry": ("refused",),
+}
+RANKING = {"relevance_level": 2, "missing": "skip", "no_relevant": "undefined", "duplicates": "first", "depth": 17}
+READING = {"columns": {"answer": "text"}, "schema": "ragas", "suites": ("core",), "lists": ("contexts",)}
+RUN = {"q": {"a": 2.0, "b": 1.0}}
+TABLE = {"id": [1], "question": ["q"], "answer": ["a"], "reference": ["a"], "text": ["a"], "contexts": [["c"]]}
+
+CASES: list[tuple[str, str, dict[str, Any], set[str]]] = [
+    ("derive.judge.judge", "JudgeSettings", {"table": TABLE, "rubrics": "safety", "model": "m"}, set()),
+    ("retrieval.rank_runs.rank_runs", "rank", {"runs": {"a": RUN}, "qrels": {"q": {"a": 1}}}, {"qrels"}),
+    (
+        "results.ranking_comparison.compare_rankings",
+        "rank",
+        {"runs": {"a": RUN, "b": RUN}, "qrels": {"q": {"a": 1}}},
+        {"qrels"},
+    ),
+    (
+        "results.ranking_comparison.compare_rankings",
+        "compare",
+        {"runs": {"a": RUN, "b": RUN}, "qrels": {"q": {"a": 1}}},
+        {"runs"},
+    ),
+    ("scoring.score.score", "plan", {"table": TABLE}, set()),
+    ("scoring.files.score_files", "plan_files", {"inputs": "FILE", "output": "OUT"}, set()),
+    ("scoring.files.score_files", "RunOptions", {"inputs": "FILE", "output": "OUT"}, set()),
+    ("scoring.files.score_files", "open_source", {"inputs": "FILE", "output": "OUT"}, set()),
+    (
+        "derive.judge_files.judge_files",
+        "plan_judging",
+        {"inputs": "FILE", "output": "OUT", "settings": "JUDGE"},
+        {"sample"},
+    ),
+    ("derive.judge_files.judge_files", "RunOptions", {"inputs": "FILE", "output": "OUT", "settings": "JUDGE"}, set()),
+    (
+        "derive.answer_files.answer_files",
+        "planned",
+        {"inputs": "FILE", "output": "OUT", "bot": "BOT"},
+        {"sample", "bot"},
+    ),
+    ("derive.answer_files.answer_files", "RunOptions", {"inputs": "FILE", "output": "OUT", "bot": "BOT"}, set()),
+    ("derive.answer_files.answer_files", "open_source", {"inputs": "FILE", "output": "OUT", "bot": "BOT"}, set()),
+]
+"""Function, the one behind it, arguments that it needs, and those that are converted on the way."""
+
+
+class Arrived(Exception):  # noqa: N818 - the end of a call, no error
+    """What the function behind received."""
+
+
+def value_of(name: str, default: Any) -> Any:
+    """A value that is not the default."""
+    values = {
+        **SETTINGS,
+        **RANKING,
+        **READING,
+        "keep": ["text"],
+        "on_error": "skip",
+        "seed": 53,
+        "batch_rows": 59,
+        "max_row_bytes": 61_000,
+        "format": "jsonl",
+        "metrics": ["jaccard"],
+        "measures": ["mrr"],
+        "tests": "t",
+        "correction": "bonferroni",
+        "resamples": 71,
+        "bootstrap": 73,
+        "confidence": 0.79,
+        "interval": "t",
+        "baseline": "b",
+        "threads": 2,
+        "embedder": None,
+        "prices": {"m": {"input": 1, "output": 2}},
+        "base_url": "http://v/v1",
+        "system": "v_system",
+        "work": None,
+    }
+    if name in values:
+        return values[name]
+    if isinstance(default, bool):
+        return not default
+    return f"v_{name}"
+
+
+@pytest.mark.parametrize(
+    ("function", "behind", "needed", "converted"), CASES, ids=lambda one: one if isinstance(one, str) else ""
+)
+def test_shared_arguments_arrive(
+    tmp_path: Any,
+    monkeypatch: pytest.MonkeyPatch,
+    function: str,
+    behind: str,
+    needed: dict[str, Any],
+    converted: set[str],
+) -> None:
+    """All arguments of equal names arrive: their names are read from both signatures."""
+    place, _, name = f"fastmetrics.{function}".rpartition(".")
+    module = importlib.import_module(place)
+    target = inspect.signature(getattr(module, behind))
+    (tmp_path / "rows.jsonl").write_text('{"id": 1, "question": "q", "answer": "a", "text": "a"}\n')
+    made = {
+        "FILE": tmp_path / "rows.jsonl",
+        "OUT": tmp_path / "o.csv",
+        "JUDGE": fm.JudgeSettings("safety", "m", store=tmp_path / "s", base_url="http://v/v1"),
+        "BOT": lambda question: question,
+    }
+
+    def record(*arguments: Any, **more: Any) -> None:
+        raise Arrived(target.bind(*arguments, **more).arguments)
+
+    call = getattr(module, name)
+    parameters = inspect.signature(call).parameters
+    shared = parameters.keys() & target.parameters.keys() - converted
+    assert len(shared) > 2 - (behind == "open_source")
+    arguments = {key: value_of(key, parameters[key].default) for key in shared} | {
+        key: made.get(value, value) if isinstance(value, str) else value for key, value in needed.items()
+    }
+    monkeypatch.setattr(module, behind, record)
+    with pytest.raises(Arrived) as arrived:
+        call(**arguments)
+    received = arrived.value.args[0]
+    assert {key: _plain(received.get(key, "absent")) for key in shared} == {
+        key: _plain(arguments[key]) for key in shared
+    }
+
+
+def _plain(value: Any) -> Any:
+    """Tuples as lists."""
+    return list(value) if isinstance(value, tuple) else value
+
+
+def test_a_comparison_reports_the_detectable_difference_at_its_confidence() -> None:
+    """The difference at 99 % is that of the level 1 %."""
+    first, second = [0.1, 0.4, 0.5, 0.9, 0.3, 0.2], [0.3, 0.5, 0.4, 1.0, 0.8, 0.1]
+    runs = {"a": {"f1": first}, "b": {"f1": second}}
+    changes = np.subtract(second, first)
+    error, freedom = changes.std(ddof=1) / np.sqrt(6), 5
+    for level in (0.9, 0.99):
+        [cell] = fm.compare(runs, confidence=level, by_position=True).comparisons
+        expected = (stdtrit(freedom, (1 + level) / 2) + stdtrit(freedom, 0.8)) * error
+        assert cell.detectable == pytest.approx(expected)

@@ -1,0 +1,325 @@
+"""Every option of every command arrives at the functions behind it, by the arguments of its name."""
+
+from __future__ import annotations
+
+import ast
+import enum
+import functools
+import importlib
+import inspect
+import pkgutil
+import types
+import typing
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import typer
+
+import fastmetrics.commands
+from fastmetrics.commands import all_commands, load
+
+REAL = (
+    "fastmetrics.commands",
+    "fastmetrics.errors",
+    "fastmetrics.core",
+    "fastmetrics.plan",
+    "fastmetrics.declaration.metric_labels",
+    "fastmetrics.results.how_to_compare",
+)
+"""Packages of functions that stay: they check and convert options, or format results."""
+
+NUMBER, SHARE = 17, 0.731
+PAIRS = {"columns": "question=v_columns", "better": "v_better=lower", "ranges": "v_ranges=2:9", "parameters": "p=0.25"}
+REQUIRED: dict[str, dict[str, Any]] = {
+    "compare": {"runs": ["a", "b"]},
+    "sacrebleu": {"runs": ["a", "b"]},
+    "gate": {"require": ["token_f1 >= 0"]},
+    "rows": {"worst": "token_f1"},
+    "plot": {"kind": "comparison"},
+    "answer": {"bot": "given-contexts", "model": "m", "out": "o.csv"},
+    "judge": {"out": "o.csv"},
+    "index": {"out": "absent_index"},
+}
+"""What a command needs besides the option under test."""
+
+ROWS = {"rows": "worst=3", "of": "token_f1", "out": "o.csv"}
+FULL = {"bot": "full-context", "knowledge": ["k.txt"]}
+NEEDS: dict[tuple[str, str], dict[str, Any]] = {
+    **{("compare", name): ROWS for name in ("texts", "other", "overwrite", "of", "rows", "out", "segment")},
+    ("compare", "system"): {"runs": ["a"]},
+    ("answer", "bot"): {"faq": "other.csv"},
+    ("answer", "faq"): {"bot": "faq", "faq": "other.csv"},
+    ("answer", "knowledge"): FULL,
+    ("gate", "rules"): {"rules": "other.toml", "require": None},
+    ("rows", "best"): {"worst": None, "best": "jaccard"},
+    ("plot", "bins"): {"kind": "histograms"},
+    ("plot", "embedder"): {"kind": "cache"},
+    **{("plot", name): {"kind": "projection"} for name in ("method", "dims", "column", "color")},
+    ("summarize", "interval"): {"ci": True},
+    **{("rank", name): {"compare": True} for name in ("baseline", "tests", "seed", "as_markdown", "as_latex")},
+}
+"""Options that count only with others."""
+
+VALUES: dict[tuple[str, str], Any] = {
+    ("metrics", "name"): "token_f1",
+    ("compare", "names"): ["v_names,other"],
+    ("compare", "rows"): "best=17",
+    ("sacrebleu", "names"): ["v_names,other"],
+    ("rank", "runs"): ["v_runs", "v_qrels"],
+    ("answer", "bot"): "faq",
+}
+"""Values of options that take only some."""
+
+EXPECTED: dict[tuple[str, str], str] = {
+    ("summarize", "ci"): "summarize_by",
+    ("compare", "names"): "{'v_names': 'a', 'other': 'b'}",
+    ("compare", "rows"): "'n': 17",
+    ("sacrebleu", "names"): "{'v_names': 'a', 'other': 'b'}",
+    ("plot", "color"): "{'v_color': 'any'}",
+    ("rows", "best"): "'best': True",
+    ("validate", "scores"): "'path': 'v_scores'",
+    ("validate", "labels"): "'path': 'v_labels'",
+    ("search", "index"): "'path': PosixPath('v_index')",
+    ("embed", "embedder"): "'model': 'v_embedder'",
+    ("answer", "bot"): "read_faq",
+    ("answer", "knowledge"): "'paths': ['v_knowledge']",
+    ("answer", "template"): "'paths': ['v_template']",
+    ("judges", "ranges"): "{'v_ranges': (2.0, 9.0)}",
+    ("usage", "table"): "'path': 'v_table'",
+    ("cache", "store"): "'path': PosixPath('v_store')",
+}
+"""What arrives of options that are converted, or that have another name in the function behind."""
+
+SETTINGS = (
+    "template context_window base_url endpoint parameters max_chars store concurrency rpm tpm timeout tries max_calls "
+    "max_cost prices"
+)
+PROJECTION = {"kind": "projection"}
+MODES: list[tuple[str, dict[str, Any], str]] = [
+    ("rank", {"compare": True}, "runs measures relevance_level missing no_relevant duplicates depth threads"),
+    ("compare", ROWS, "runs baseline better on by allow_differences plugin"),
+    ("judge", {"dry_run": True}, "inputs columns schema lists sample seed format max_row_bytes store"),
+    ("answer", {"dry_run": True}, "inputs columns repeats retry sample seed format max_row_bytes store"),
+    ("answer", FULL, SETTINGS),
+    ("answer", {"bot": "faq", "faq": "faq.csv"}, "columns out system keep repeats retry sample seed"),
+    ("summarize", {"by": ["topic"]}, "scores cluster"),
+    ("plot", {"kind": "histograms"}, "inputs metrics"),
+    ("plot", {"kind": "means", "metrics": ["jaccard"]}, "inputs metrics by threads"),
+    ("plot", {"kind": "trend", "metrics": ["jaccard"]}, "inputs metrics threads"),
+    ("plot", {"kind": "cache"}, "inputs threads"),
+    ("plot", PROJECTION, "inputs threads"),
+    ("gate", {"junit": "o.xml"}, "scores rules baseline"),
+    ("cache", {"out": "o.csv"}, "store"),
+    ("cache", {"prune": ["failures"]}, "store"),
+]
+"""Other ways of commands that call functions of their own, with the options that these take."""
+
+PRINTED = ("quiet", "as_json", "as_markdown", "as_latex", "json")
+"""Options about what is printed, which are compared by what is printed."""
+
+
+class Result:
+    """Anything that a function may return: it records what is done with it."""
+
+    def __init__(self, events: list[Any], name: str) -> None:
+        self._events, self._name = events, name
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        if name == "clean":
+            return False
+        return Result(self._events, f"{self._name}.{name}")
+
+    def __call__(self, *arguments: Any, **more: Any) -> Any:
+        self._events.append((self._name, dict(enumerate(arguments)) | more))
+        if self._name.endswith("to_pylist"):
+            return []
+        return "{}" if self._name.endswith(("to_json", "to_markdown", "to_latex")) else self
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter([self, self])
+
+    def __enter__(self) -> Any:
+        return self
+
+    def __exit__(self, *exc: object) -> None: ...
+
+    def __getitem__(self, key: Any) -> Any:
+        return self
+
+    def __format__(self, spec: str) -> str:
+        return "text"
+
+    def __repr__(self) -> str:
+        return self._name
+
+    def __len__(self) -> int:
+        return 2
+
+    def __lt__(self, other: Any) -> bool:
+        return False
+
+    def __floordiv__(self, other: Any) -> Any:
+        return self
+
+    __truediv__ = __sub__ = __add__ = __radd__ = __floordiv__
+    __gt__ = __lt__
+
+
+@functools.cache
+def replaced() -> dict[tuple[types.ModuleType, str], Any]:
+    """The functions and classes to replace, by their places."""
+    return {(place, name): getattr(place, name) for place, name in imported()}
+
+
+def imported() -> Iterator[tuple[types.ModuleType, str]]:
+    """Every function and class that a module of commands imports from a package that is no exception."""
+    for info in pkgutil.iter_modules(fastmetrics.commands.__path__):
+        module = importlib.import_module(f"fastmetrics.commands.{info.name}")
+        tree = ast.parse(Path(inspect.getfile(module)).read_text(encoding="utf-8"))
+        top = {id(node) for node in tree.body}
+        for node in ast.walk(tree):
+            if not isinstance(node, ast.ImportFrom) or not (node.module or "").startswith("fastmetrics"):
+                continue
+            if (node.module or "").startswith(REAL):
+                continue
+            source = importlib.import_module(node.module or "")
+            for name in node.names:
+                place, attribute = (module, name.asname or name.name) if id(node) in top else (source, name.name)
+                value = getattr(place, attribute, None)
+                if isinstance(value, types.FunctionType) or (
+                    inspect.isclass(value) and not issubclass(value, enum.Enum)
+                ):
+                    yield place, attribute
+                elif isinstance(value, types.ModuleType):
+                    for inner, function in vars(value).items():
+                        if isinstance(function, types.FunctionType) and function.__module__ == value.__name__:
+                            yield value, inner
+
+
+def recorder(function: Callable[..., Any], events: list[Any]) -> Any:
+    """A function that records its arguments by name."""
+    signature = inspect.signature(function)
+    name = function.__name__
+
+    def record(*arguments: Any, **more: Any) -> Any:
+        bound = signature.bind(*arguments, **more).arguments
+        kept = {key: value for key, value in bound.items() if key != "self"}
+        for parameter in signature.parameters.values():
+            if parameter.kind is parameter.VAR_KEYWORD:
+                kept |= kept.pop(parameter.name, {})
+        events.append((name, kept))
+        return Result(events, name)
+
+    record.load = record  # type: ignore[attr-defined]  # Index.load
+    return record
+
+
+@pytest.fixture
+def events(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> list[Any]:
+    """What the functions behind the commands get, and what is printed."""
+    monkeypatch.chdir(tmp_path)
+    made: list[Any] = []
+    for (place, name), real in replaced().items():
+        if real.__module__.startswith(REAL):
+            continue
+        replacement = recorder(real, made)
+        if hasattr(real, "load"):
+            replacement.load = recorder(real.load, made)
+        monkeypatch.setattr(place, name, replacement)
+    monkeypatch.setattr(
+        typer, "echo", lambda *arguments, **more: made.append(("echo", {"text": str(arguments), **more}))
+    )
+    return made
+
+
+def run(command: str, events: list[Any], arguments: dict[str, Any]) -> list[Any]:
+    """What arrives for these arguments of a command, with the defaults of the program for the others."""
+    del events[:]
+    function = load(command)
+    call: dict[str, Any] = {}
+    for name, parameter in inspect.signature(function).parameters.items():
+        call[name] = arguments.get(name, parameter.default)
+        if call[name] is parameter.empty:
+            call[name] = value_of(command, name)
+        kind = kind_of(command, name)
+        if inspect.isclass(kind) and issubclass(kind, enum.Enum) and isinstance(call[name], str):
+            call[name] = kind(call[name])
+    try:
+        function(**call)
+    except typer.Exit as left:
+        events.append(("exit", {"code": left.exit_code}))
+    return list(events)
+
+
+def kind_of(command: str, name: str) -> Any:
+    """The type of a parameter: list[str] of ``Annotated[list[str] | None, ...]``."""
+    hint = typing.get_type_hints(load(command))[name]
+    kinds = [kind for kind in typing.get_args(hint) if kind is not type(None)] if _is_union(hint) else [hint]
+    return kinds[0]
+
+
+def _is_union(hint: Any) -> bool:
+    return typing.get_origin(hint) in (typing.Union, types.UnionType)
+
+
+def value_of(command: str, name: str) -> Any:
+    """A value that is not the default and that no other argument has."""
+    if (command, name) in VALUES:
+        return VALUES[command, name]
+    kind, default = kind_of(command, name), inspect.signature(load(command)).parameters[name].default
+    if kind is bool:
+        return not default
+    if inspect.isclass(kind) and issubclass(kind, enum.Enum):
+        return next(one for one in reversed(kind) if one != default)
+    text = PAIRS.get(name, f"v_{name}")
+    simple = {int: NUMBER, float: SHARE, str: text, Path: Path(text)}
+    if typing.get_origin(kind) is list:
+        inner = typing.get_args(kind)[0]
+        return [simple[inner]]
+    return simple[kind]
+
+
+def arrives(command: str, name: str, value: Any, log: list[Any]) -> bool:
+    """Whether a value is in an argument of its option's name, or else anywhere."""
+    if (command, name) in EXPECTED:
+        return EXPECTED[command, name] in repr(log)
+    named = [arguments[name] for _, arguments in log if name in arguments]
+    if isinstance(value, bool):  # some options choose the function
+        return not named or value in named
+    plain = value.value if isinstance(value, enum.Enum) else value
+    inside = plain[0] if isinstance(plain, list) else plain
+    text = str(inside).partition("=")[2] or str(inside) if isinstance(inside, str) else repr(inside)
+    return any(text in repr(one) for one in (named or [arguments for _, arguments in log]))
+
+
+CASES = [(command, name, {}) for command, call in all_commands().items() for name in inspect.signature(call).parameters]
+OTHER_CASES = [(command, name, mode) for command, mode, names in MODES for name in names.split()]
+
+
+@pytest.mark.parametrize(
+    ("command", "name", "mode"), [*CASES, *OTHER_CASES], ids=lambda one: "-".join(one) if isinstance(one, dict) else one
+)
+def test_an_option_arrives(events: list[Any], command: str, name: str, mode: dict[str, Any]) -> None:
+    """What arrives differs from what arrives by default, and holds the value."""
+    parameters = inspect.signature(load(command)).parameters
+    writes = {"out": "o.csv"} if name in ("overwrite", "guard") and "out" in parameters else {}
+    needed = {**REQUIRED.get(command, {}), **writes, **mode, **({} if mode else NEEDS.get((command, name), {}))}
+    plain = run(command, events, needed)
+    value = value_of(command, name)
+    log = run(command, events, {**needed, name: value})
+    required = parameters[name].default is inspect.Parameter.empty
+    assert required or repr(log) != repr(plain), "the option changes nothing"
+    if name not in PRINTED:
+        assert arrives(command, name, value, log), log
+
+
+def test_the_tables_name_options_that_exist() -> None:
+    """A parameter that is gone, or a new command, needs no look at these tables."""
+    options = {(command, name) for command, name, _ in CASES}
+    assert {*NEEDS, *VALUES, *EXPECTED} <= options
+    assert {(command, name) for command, needed in REQUIRED.items() for name in needed} <= options
+    assert {(command, name) for command, name, _ in OTHER_CASES} <= options
