@@ -8,6 +8,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.csv
 import pyarrow.parquet as pq
 import pytest
 
@@ -289,3 +290,29 @@ def test_false_stops_are_rare(kind):
             )
             stops[text] += ended.met
     assert all(count <= 0.05 * trials for count in stops.values()), stops
+
+
+@pytest.mark.parametrize("suffix", ["csv", "parquet", "jsonl"])
+def test_samples_and_several_files_are_judged_in_random_order(tmp_path, suffix):
+    rows = [{"id": n, "question": f"question {n}?", "answer": f"answer {n}"} for n in range(240)]
+    paths = []
+    for number, some in enumerate((rows[:100], rows[100:], rows[:0])):
+        table = pa.Table.from_pylist(
+            some, pa.schema([("id", pa.int64()), ("question", "string"), ("answer", "string")])
+        )
+        paths.append(tmp_path / f"{number}.{suffix}")
+        if suffix == "parquet":
+            pq.write_table(table, paths[-1], row_group_size=30)
+        elif suffix == "csv":
+            pa.csv.write_csv(table, paths[-1])
+        else:
+            jsonl(paths[-1], *some)
+    with judge_server(reply=good) as judge:
+        settings = fm.JudgeSettings("safety", "m", store=tmp_path / "s.sqlite", base_url=judge.url)
+        fm.judge_files(paths, tmp_path / "o.parquet", settings, until="n >= 40", sample=200)
+        found = pq.read_table(tmp_path / "o.parquet")
+        asked = [int(row["id"]) for row in found.to_pylist() if row["judge_safety_status"] == "ok"]
+        assert (found.num_rows, len(asked), judge.count) == (200, 48, 48)
+        assert asked == sorted(asked)
+        assert {number // 100 for number in asked} == {0, 1, 2}
+        assert found["judge_safety"].drop_null().to_pylist() == [4 + number % 2 for number in asked]
