@@ -1,7 +1,8 @@
 """A server on loopback that misbehaves in one of many modes below the protocol of chat completions, and can recover.
 
 ``python -m tests.rogue_server`` runs it as a process of its own, which prints its address; ``GET /mode/NAME`` sets the
-mode, ``/mode/good`` ends it, and ``/paid`` returns the number of good replies to each prompt.
+mode, ``/rows/1,2`` the questions that it concerns, ``/mode/good`` ends it, and ``/paid`` returns the number of good
+replies to each prompt.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from urllib.parse import unquote
 
 from tests.judge_server import Body, completion, grade, user_message
 
@@ -256,7 +258,12 @@ class Rogue:
         path = head.split(" ", 2)[1]
         self.paths.append(path)
         if path.startswith("/mode/"):
-            self.mode = path.removeprefix("/mode/").replace("%20", " ")
+            self.mode = unquote(path.removeprefix("/mode/"))
+            writer.write(response(b"{}"))
+            return True
+        if path.startswith("/rows/"):
+            numbers = set(path.removeprefix("/rows/").replace("%2C", ",").split(","))
+            self.concerns = lambda prompt: any(n in numbers for n in re.findall(r"question (\d+)[?]", prompt))
             writer.write(response(b"{}"))
             return True
         if path == "/paid":
