@@ -199,8 +199,9 @@ def grounding_overlap(
     know" (``phrases``, as in ``abstained``), and the cosine of its embedding, without the citation, and that of the
     context is at least ``threshold``.  0 for an answer without sentences or a row without contexts; null where answer
     or contexts are null.  ``pattern`` is the regular expression of a citation; its first group is the number, or one of
-    the ``context_ids``, as in ``citation_precision``.  ``embedder`` (a name, a function or an ``Embedder``; wordllama
-    by default) and ``cache`` are as in ``Embedder``.
+    the ``context_ids``, as in ``citation_precision``.  ``embedder`` (a name, a function or an ``Embedder``; wordllama,
+    a model of English, by default) and ``cache`` are as in ``Embedder``.  A summary notes answers that cite nothing;
+    rows in other scripts are noted by ``citation_precision`` and ``abstained``, which the suite has beside this.
 
     >>> import fastmetrics as fm
     >>> fm.grounding_overlap(["Paris is in France [1]. I like it."], [["Paris lies in France."]])
