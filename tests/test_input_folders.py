@@ -114,10 +114,10 @@ def test_a_link_or_a_mounted_disk_is_refused_before_any_work(tmp_path: Path, mon
     write(table(10), tmp_path / "in.parquet")
     (tmp_path / "there").mkdir()
     (tmp_path / "link").symlink_to(tmp_path / "there")
-    said = "it is a link or a mounted disk; use a folder inside it"
-    with pytest.raises(OutputError, match=f"^cannot write {tmp_path}/link: {said}$"):
+    with pytest.raises(OutputError, match=f"^{tmp_path}/link is a link, which no output replaces; write to .*/there$"):
         run(open_source(tmp_path / "in.parquet"), JOB, tmp_path / "link")
     monkeypatch.setattr(os.path, "ismount", lambda path: str(path).endswith("there"))
-    with pytest.raises(OutputError, match=f"^cannot write {tmp_path}/there: {said}$"):
-        run(open_source(tmp_path / "in.parquet"), JOB, tmp_path / "there", overwrite=True)
-    assert run(open_source(tmp_path / "in.parquet"), JOB, tmp_path / "link" / "s").rows == 10
+    with pytest.raises(
+        OutputError, match=f"^{tmp_path}/there is a mounted disk, which no output replaces; use a folder"
+    ):
+        run(open_source(tmp_path / "in.parquet"), JOB, tmp_path / "there")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import glob
 import os
+import stat
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -46,6 +47,18 @@ class DataFile:
     max_row_bytes: int = MAX_ROW_BYTES
     stamp: remote.Stamp | None = None
     sizes: ReadSizes = STANDARD
+    content: tuple[int, int] | None = None
+    """The size and modification time of a local file when it was opened; None for a device or a stream."""
+
+    def check_unchanged(self) -> None:
+        """Raise ``FileFormatError`` if a local file was changed since it was opened."""
+        now = None if self.content is None else _content(self.path)
+        if now != self.content:
+            change = f"{self.content[0]:,} bytes, now {now[0]:,}" if self.content and now else "now it is gone"
+            if now and self.content and now[0] == self.content[0]:
+                change = f"{now[0]:,} bytes, with other contents"
+            advice = "copy it, or wait until it is complete, and read it again"
+            raise FileFormatError(f"{self.shown}: the file changed while it was read ({change}); {advice}")
 
     @property
     def is_remote(self) -> bool:
@@ -166,8 +179,19 @@ def _file(path: str, wanted: Wanted, keys: Mapping[str, str | None] | None = Non
         if is_pipe(path):
             return _spooled(stream, path, wanted)
         head = stream.read(16)
+        content = _content(path)
     # Absolute path, because other processes may have other working directories.
-    return DataFile(os.path.abspath(path), path, kind or wanted.by_bytes(head, path), compression, keys or {})
+    format = kind or wanted.by_bytes(head, path)
+    return DataFile(os.path.abspath(path), path, format, compression, keys or {}, content=content)
+
+
+def _content(path: str) -> tuple[int, int] | None:
+    """The size and modification time of a file; None for a device, or if there is none."""
+    try:
+        about = os.stat(path)
+    except FileNotFoundError:
+        return None
+    return (about.st_size, about.st_mtime_ns) if stat.S_ISREG(about.st_mode) else None
 
 
 def _behind(address: str, wanted: Wanted) -> list[DataFile]:

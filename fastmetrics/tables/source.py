@@ -206,8 +206,13 @@ class Source:
         reader: Any, selection: Selection, number: int, threads: int, *ends: int
     ) -> Callable[[int], Iterator[Chunk]]:
         def read(row: int) -> Iterator[Chunk]:
-            with reading(reader.file.shown):
-                yield from reader.read(selection, number, row, threads, *ends)
+            try:
+                with reading(reader.file.shown):
+                    yield from reader.read(selection, number, row, threads, *ends)
+            except FileFormatError:
+                reader.file.check_unchanged()  # rather the cause than its effect
+                raise
+            reader.file.check_unchanged()
 
         return read
 

@@ -49,7 +49,14 @@ class JsonLinesReader:
     def __init__(self, file: DataFile, record: Recorded = NO_RECORD) -> None:
         self.file = file
         self.record = record
-        first = next((block for block in blocks(file) if block.cut or block.data.strip()), None)
+        first = None
+        for block in blocks(file):
+            if block.cut or block.data.strip():
+                first = block if first is None or (first.cut and not block.cut) else first
+            # A line that is too long is a bad row, and the next ones have columns; a device may have no next one.
+            endless = file.content is None and not file.is_remote
+            if first is not None and (endless or not first.cut):
+                break
         self.rows: int | None = 0 if first is None else None
         self.schema: pa.Schema = record.schema or pa.schema([])
         self.unreadable: FileFormatError | None = None
