@@ -129,7 +129,7 @@ class Result:
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__"):
             raise AttributeError(name)
-        if name == "clean":
+        if name in ("clean", "failed"):
             return False
         return Result(self._events, f"{self._name}.{name}")
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import sys
-import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -41,8 +40,7 @@ def spent(spending: Spending) -> str:
     pieces += [f"given up: {', '.join(failed)}"] if failed else []
     pieces += [f"{spending.prompt_tokens:,} + {spending.completion_tokens:,} tokens"]
     pieces += [f"{spending.uncounted:,} replies without token counts"] if spending.uncounted else []
-    waits = spending.waits_until - time.monotonic()
-    pieces += [f"waiting {waits:,.0f} s as the server asks"] if waits >= 1 else []
+    pieces += [f"waiting {spending.waits:,.0f} s as the server asks"] if spending.waits else []
     pieces += [] if spending.cost is None else [f"cost {spending.cost:,.4g}"]
     return ", ".join(pieces + (["without structured output"] if spending.unstructured else []))
 

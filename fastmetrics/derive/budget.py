@@ -58,6 +58,11 @@ class Spending:
         """Whether the budget refused a call."""
         return self.refusal is not None
 
+    @property
+    def waits(self) -> float:
+        """Seconds for which the server still asks to send nothing."""
+        return max(0.0, self.waits_until - time.monotonic())
+
     def wait(self, seconds: float) -> None:
         """Record that the server asks to send nothing for so many seconds."""
         now = time.monotonic()
