@@ -120,4 +120,5 @@ def test_a_link_or_a_mounted_disk_is_refused_before_any_work(tmp_path: Path, mon
     with pytest.raises(
         OutputError, match=f"^{tmp_path}/there is a mounted disk, which no output replaces; use a folder"
     ):
-        run(open_source(tmp_path / "in.parquet"), JOB, tmp_path / "there")
+        run(open_source(tmp_path / "in.parquet"), JOB, tmp_path / "there", overwrite=True)
+    assert run(open_source(tmp_path / "in.parquet"), JOB, tmp_path / "link" / "s").rows == 10
