@@ -235,6 +235,25 @@ def test_numbers_and_text_that_look_alike_are_one_id():
     assert fm.compare([left, run(SECOND, [str(n) for n in range(N)])], **SMALL)["token_f1"].n_paired == N
 
 
+def test_rows_of_one_run_only_are_in_their_segments():
+    old = {"id": ["a", "b", "c"], "token_f1": [0.1, 0.2, 0.3], "language": ["en", "en", "ru"], "question": list("xyz")}
+    new = {"id": ["b", "c", "d"], "token_f1": [0.5, 0.6, 0.7], "language": ["en", "ru", "de"], "question": list("yzw")}
+    for runs, alone in (([old, new], (1, 0)), ([new, old], (0, 1))):
+        found = {one.segment: one for one in fm.compare(runs, by="language", **SMALL)}
+        counts = {name: (one.n_paired, one.n_only_baseline, one.n_only_other) for name, one in found.items()}
+        assert counts == {
+            None: (2, 1, 1),
+            "language=en": (1, *alone),
+            "language=ru": (1, 0, 0),
+            "language=de": (0, *alone[::-1]),
+        }
+    other = {**new, "question": list("yyw")}
+    with pytest.raises(InputError, match=r"different questions in 1 rows, first in id 'c': 'z' and 'y'"):
+        fm.compare([old, other])
+    with pytest.raises(InputError, match=r"different questions in 1 rows, first in id 'c': 'y' and 'z'"):
+        fm.compare([other, old])
+
+
 def test_other_questions_under_one_id_are_refused():
     asked = [f"What is {n}?" for n in range(N)]
     other = ["Why 7?" if n == 7 else text for n, text in enumerate(asked)]

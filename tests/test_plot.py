@@ -8,9 +8,11 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from matplotlib.figure import Figure
 
 import fastmetrics as fm
 from fastmetrics.errors import InputError, MissingExtraError, OptionError, OutputError
+from fastmetrics.reporting.plot import _comparison
 from tests import column_kinds
 from tests.program import jsonl, program
 
@@ -49,6 +51,7 @@ def found():
     return {name: (result, said) for name, result, said in results()}
 
 
+LEVELS = [("a", 0.1), ("b", 0.2), ("c", 0.4)]
 NAMES = ["histograms", "comparison", "changes", "means", "segments", "cache", "points", "space"]
 
 
@@ -88,6 +91,21 @@ def test_bar_heights_equal_the_counts(tmp_path):
         ys = [float(pair.split()[1]) for pair in re.split(r"[ML]", path.replace("\n", " ")) if pair.strip()]
         heights.append(max(ys) - min(ys))
     assert heights[1] / heights[0] == pytest.approx(3 / 2, rel=1e-3)
+
+
+def test_differences_of_three_systems_are_those_from_the_first(tmp_path):
+    scores = {name: {"id": list(range(9)), "token_f1": [level + at / 90 for at in range(9)]} for name, level in LEVELS}
+    found = fm.compare(scores)
+    fm.plot(found, tmp_path / "a.svg")
+    shown = texts(tmp_path / "a.svg")
+    assert "token_f1: difference from a" in shown
+    assert "difference from b" not in shown
+    figure = Figure()
+    _comparison(figure, found)
+    axes = figure.axes[0]
+    points = [line.get_xdata()[0] for line in axes.lines if line.get_marker() == "o"]
+    assert points == pytest.approx([0.1, 0.3])
+    assert [label.get_text() for label in axes.get_yticklabels()] == ["b", "c"]
 
 
 def test_points_can_be_coloured_by_numbers_and_categories(tmp_path):

@@ -7,6 +7,7 @@ import json
 import re
 import sys
 from html.parser import HTMLParser
+from types import SimpleNamespace
 
 import numpy as np
 import pyarrow as pa
@@ -17,8 +18,10 @@ from scipy.stats import rankdata
 import fastmetrics as fm
 from fastmetrics.errors import ColumnError, FileFormatError, InputError, MissingExtraError, OptionError, OutputError
 from fastmetrics.reporting import page as page_module
+from fastmetrics.reporting.compared import compared
 from fastmetrics.reporting.labels import _WORDS
 from fastmetrics.reporting.sampled_rows import EACH, _ranks, candidates, strata
+from fastmetrics.results.score_runs import open_run
 from fastmetrics.tables import open_source
 from fastmetrics.tables.whole_table import read_in_turn, whole_table
 from tests.program import program
@@ -209,6 +212,26 @@ def test_strata_equal_those_of_a_full_sort():
     assert told["disagree", ("a", "hallucination")].n == np.isfinite(values["a"]).sum()
     assert sorted(candidates(found, 500)) == list(range(500))
     assert len(set(candidates(found, 10_000))) == len(candidates(found, 10_000)) < 500
+
+
+def test_strata_of_a_metric_that_is_better_when_lower():
+    after, before = {"hallucination": np.array([0.9, 0.1, 0.5, 0.5])}, {"hallucination": np.array([0.2, 0.8, 0.5, 0.4])}
+    found = strata(["hallucination"], after.__getitem__, before.get, {"hallucination": "lower"}, [])
+    places = {one.kind: one.places.tolist() for one in found}
+    assert (places["worst"][0], places["best"][0]) == (0, 1)
+    assert (places["fell"], places["rose"]) == ([0, 3], [1]), "a higher score is a loss"
+
+
+def test_differences_of_a_metric_that_is_better_when_lower_have_the_colours_of_their_meaning():
+    rng = np.random.default_rng(0)
+    base = {"id": list(range(40)), "hallucination": rng.random(40) / 2, "token_f1": rng.random(40) / 2}
+    more = {"id": list(range(40)), "hallucination": base["hallucination"] + 0.3 + rng.random(40) / 10}
+    more["token_f1"] = base["token_f1"] + 0.3 + rng.random(40) / 10
+    asked = SimpleNamespace(by=[], allow_differences=False, seed=0, threads=1)
+    for first, second, expected in ((base, more, ("loss", "gain")), (more, base, ("gain", "loss"))):
+        page = compared([open_run(first), open_run(second)], asked)
+        turns = {one.metric: one.turn for one in page.differences}
+        assert (turns["hallucination"], turns["token_f1"]) == expected
 
 
 def test_ranks_equal_scipy_and_streamed_columns_equal_the_table(tmp_path):

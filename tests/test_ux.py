@@ -117,6 +117,25 @@ def test_sessions_are_ordered_by_time_or_row():
     assert fm.context_preservation(alone).single == 2
 
 
+def test_rows_without_a_time():
+    vectors = [[1.0, 0.0], [1.0, 0.0], [0.0, 1.0]]
+    log = {"question_embedding": vectors, "answer": ["x", "y", "z"], "timestamp": [None, "2024-01-02", "2024-01-01"]}
+    cached = fm.cache_hit_rate(log)
+    assert cached.left_out == 1
+    assert cached.cache_hit_rate == 0.0, "the row without a time is no earlier question"
+    assert cached.to_arrow()["stored_row"].to_pylist() == [None, 2, None]
+    for order, expected in (([None, "2024-01-02", "2024-01-01"], 0.5), (["2024-01-01", None, "2024-01-02"], 0.0)):
+        timed = {
+            **log,
+            "conversation_id": ["s"] * 3,
+            "timestamp": order,
+            "question_embedding": [*vectors[:1], *vectors[1:]],
+        }
+        found = fm.context_preservation(timed)
+        # the question without a time comes last: pairs are (2, 1), (1, 0) and (0, 2), (2, 1)
+        assert (found.pairs, found.left_out, found.context_preservation) == (2, 0, expected)
+
+
 @pytest.mark.parametrize(
     ("call", "log", "message"),
     [
