@@ -100,7 +100,7 @@ def test_folders_that_cannot_be_opened_are_not_fsynced(tmp_path: Path, monkeypat
 def test_thread_can_interrupt_the_main_thread(monkeypatch: pytest.MonkeyPatch, absent: bool) -> None:
     if absent:
         monkeypatch.delattr(signal, "pthread_kill")
-    again = threading.Timer(0.1, _interrupt)
+    again = threading.Timer(0.1, _interrupt, [signal.SIGINT])
     again.start()
     with pytest.raises(KeyboardInterrupt):
         _wait(60)

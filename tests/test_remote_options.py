@@ -28,7 +28,7 @@ NEVER = (
     "metrics suite embedder columns schema keep format on_error engine address name by cluster tests names system on "
     "better of segment other rows require title vectors_column method column color worst best lists label raters "
     "measures metric bot model base_url endpoint parameters retry language ranges strategy score languages indicators "
-    "chunk_column source_column failure prune"
+    "chunk_column source_column failure prune until"
 )
 """Parameters that are no paths in any command."""
 IN_SOME = [
@@ -139,6 +139,14 @@ CASES: dict[str, dict[str, Any]] = {
         "work": Here("work"),
         **CALLS,
     },
+    "judge until": {
+        "inputs": [ROWS],
+        "out": Out("judged.csv"),
+        "rubric": "correctness",
+        "until": "correctness.delta.width < 9",
+        "baseline": In("judged.parquet"),
+        **CALLS,
+    },
     "judges": {"judged": [In("judged.parquet")], "labels": In("labels.csv"), "prices": In("prices.toml")},
     "sample": {"judged": [In("judged.parquet")], "n": 2, "texts": ROWS, "out": Out("sheet.csv")},
     "check": {"inputs": [ROWS], "out": Out("check.json")},
@@ -158,7 +166,7 @@ CASES: dict[str, dict[str, Any]] = {
 NEEDS = {"topics": "wordllama", "ux": "wordllama", "embed": "wordllama", "index": "faiss", "search": "faiss"}
 NEEDS |= dict.fromkeys(("report", "report all"), "plotly")
 NEEDS |= dict.fromkeys(("plot", "plot histograms", "plot projection"), "matplotlib")
-NEEDS |= dict.fromkeys(("answer", "judge"), "openai")
+NEEDS |= dict.fromkeys(("answer", "judge", "judge until"), "openai")
 
 
 def _flat(value: Any) -> list[Any]:

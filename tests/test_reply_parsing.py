@@ -102,7 +102,7 @@ def test_content_parts_and_usage_are_read():
     assert read_reply(json.dumps(body), FIVE)[:3] == ("ok", 3.0, None)
     assert usage(json.dumps(body)) == (100, 20)
     assert usage('{"usage": {"prompt_tokens": "1", "completion_tokens": -1}}') == (None, None)
-    assert completion("{}") == (None, None, False, None)
+    assert completion("{}") == (None, None, False, None, "a reply without choices")
 
 
 @given(st.text(max_size=300))

@@ -197,7 +197,6 @@ def test_operations_of_the_grounding_document():
 
 def test_the_nearest_of_several_embedded_references_counts(tmp_path):
     """``embed`` with its defaults on rows with lists of references, and the cosine of the nearest one."""
-    pytest.importorskip("wordllama")
     rows = [
         {"id": 1, "question": "Where?", "answer": "In Paris", "reference": ["In Rome", "In Paris, France"]},
         {"id": 2, "question": "Who?", "answer": "Ada", "reference": ["Ada Lovelace"]},
