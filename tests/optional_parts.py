@@ -20,7 +20,7 @@ NEEDS = {
 """What the users of a fixture need."""
 
 NO_MOUNT = "no file system can be mounted here"
-"""Why tests of a full disk are skipped in most containers; the limit on the size of a file is tested there."""
+"""Why tests of full and read-only disks are skipped in most containers; failures of writing are injected there."""
 
 ALLOWED = (NEEDS["data_folder"].kwargs["reason"], NO_MOUNT)
 """Reasons to skip a test although every part that can be installed must be there (``pytest --complete``)."""

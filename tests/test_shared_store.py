@@ -23,6 +23,7 @@ from fastmetrics.derive.call_store import CallStore
 from fastmetrics.errors import OutputError
 from fastmetrics.tables.chunks import Limits
 from tests.judge_server import completion, judge_server
+from tests.optional_parts import NO_MOUNT
 from tests.program import ENVIRONMENT, jsonl, program
 
 MODEL = Model("m", "here")
@@ -162,7 +163,7 @@ def disk(tmp_path):
         ["mount", "-t", "tmpfs", "-o", "size=400k", "tmpfs", folder], check=False, capture_output=True
     )
     if done.returncode:
-        pytest.skip("no disk can be mounted here")
+        pytest.skip(NO_MOUNT)
     yield folder
     subprocess.run(["umount", "-l", folder], check=True)
 
@@ -304,7 +305,7 @@ def test_a_store_on_a_read_only_disk_is_read(tmp_path, filled, log):
             (folder / name).replace(folder / name.replace("copy", "s.sqlite"))
         assert (folder / "s.sqlite-wal").stat().st_size > 10_000
     if subprocess.run(["mount", "--bind", folder, folder], check=False, capture_output=True).returncode:
-        pytest.skip("no disk can be mounted here")
+        pytest.skip(NO_MOUNT)
     try:
         subprocess.run(["mount", "-o", "remount,ro,bind", folder], check=True)
         check_read_only(tmp_path, path, judge, folder / "s.sqlite")
