@@ -1,7 +1,7 @@
 """Score tables of model answers at memory speed.
 
 ``fm.score(table)`` scores a table; ``fm.token_f1(answers, references)`` and the functions of the other metrics compute
-one metric.  Names are loaded at first use, so importing the package is fast.
+one metric.  All errors are a ``fm.FastmetricsError``.  Names are loaded at first use, so importing the package is fast.
 """
 
 from __future__ import annotations
@@ -87,10 +87,27 @@ HOMES = {
 }
 """The module of each public function that is not a metric; metrics are found in the registry."""
 
+EXCEPTIONS = (
+    "FastmetricsError",
+    "InputError",
+    "ColumnError",
+    "FileFormatError",
+    "UnknownNameError",
+    "OptionError",
+    "OutputError",
+    "PluginError",
+    "MissingExtraError",
+    "WorkerError",
+    "ServiceError",
+)
+"""The exceptions that public functions raise; the module ``errors`` shows their tree."""
+
 
 def __getattr__(name: str) -> Any:
     if name in HOMES:
         return getattr(importlib.import_module(f"fastmetrics.{HOMES[name]}"), name)
+    if name in EXCEPTIONS:
+        return getattr(importlib.import_module("fastmetrics.errors"), name)
     if name == "__all__":
         return public_names()
     if name.startswith("_") or _is_package(name):
@@ -117,8 +134,7 @@ def _instead(name: str, metrics: Any) -> str:
 def public_names() -> list[str]:
     """Every public name: functions, classes, and one function for each metric whose name is a Python identifier."""
     metrics = importlib.import_module("fastmetrics.metrics")
-    return sorted(["__version__", *HOMES, *filter(str.isidentifier, metrics.REGISTRY)])
+    return sorted(["__version__", *HOMES, *EXCEPTIONS, *filter(str.isidentifier, metrics.REGISTRY)])
 
 
-def __dir__() -> list[str]:
-    return sorted({*globals(), *public_names()})
+__dir__ = public_names

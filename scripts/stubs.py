@@ -25,6 +25,7 @@ from numpy.typing import NDArray
 NAMES = '''
 __version__: str
 HOMES: dict[str, str]
+EXCEPTIONS: tuple[str, ...]
 
 def public_names() -> list[str]: ...
 
@@ -37,6 +38,7 @@ def stub() -> str:
     """The text of ``fastmetrics/__init__.pyi``."""
     metrics = [metric for metric in REGISTRY.values() if metric.name.isidentifier()]
     imports = [f"from fastmetrics.{home} import {name} as {name}" for name, home in fm.HOMES.items()]
+    imports += [f"from fastmetrics.errors import {name} as {name}" for name in fm.EXCEPTIONS]
     finishes = [_one(metric.corpus.finish) for metric in metrics if metric.corpus is not None]
     imports += [f"from {_home(finish)} import {_returned(finish)}" for finish in finishes]
     listed = "__all__ = [\n" + "".join(f'    "{name}",\n' for name in fm.public_names()) + "]\n"
