@@ -407,6 +407,16 @@ def test_detectable_is_at_the_corrected_level():
     )
 
 
+def test_detectable_of_three_systems_is_at_the_level_of_three_pairs():
+    rng = np.random.default_rng(6)
+    runs = [{"id": range(50), "a": rng.random(50)} for _ in range(3)]
+    corrected, plain = (fm.compare(runs, correction=correction, **SMALL) for correction in ("holm", "none"))
+    for one, other in zip(corrected, plain, strict=True):
+        assert one.detectable / other.detectable == pytest.approx(
+            (stats.t.ppf(1 - 0.05 / 6, 49) + stats.t.ppf(0.8, 49)) / (stats.t.ppf(0.975, 49) + stats.t.ppf(0.8, 49))
+        )
+
+
 def test_segments_by_a_score_or_by_differing_values_are_noted():
     a = {"id": range(8), "token_f1": np.linspace(0, 0.7, 8), "topic": list("aabbccdd")}
     b = {**a, "token_f1": np.linspace(0.1, 0.8, 8), "topic": list("aabbccda")}

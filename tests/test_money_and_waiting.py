@@ -56,7 +56,8 @@ def test_calls_in_flight_are_reserved_until_they_return():
     asyncio.run(run())
 
 
-def test_failed_calls_release_what_they_reserved():
+@pytest.mark.parametrize("uncounted", [Answer("reply", "{}"), Answer("reply", "{}", 7), Answer("reply", "{}", None, 0)])
+def test_failed_calls_release_what_they_reserved(uncounted):
     async def run():
         budget = Budget(None, 10.0, PER_REPLY, 10)
         for _ in range(50):
@@ -68,7 +69,7 @@ def test_failed_calls_release_what_they_reserved():
             assert await waiting
             budget.back(CALL, None)
         assert await budget.take(CALL)
-        budget.back(CALL, Answer("reply", "{}"))  # a reply without counts may have cost as much as reserved
+        budget.back(CALL, uncounted)  # a reply without counts may have cost as much as reserved
         assert not await budget.take(CALL)
         assert (budget.spending.cost, budget.spending.uncounted) == (0.0, 1)
 

@@ -76,6 +76,21 @@ def test_long_ragged_record_between_good_ones(tmp_path, monkeypatch):
     assert [(reject.where, reject.raw) for reject in bad] == [("line 22", "20,caf\ufffd,more")]
 
 
+def test_a_chunk_has_the_rejects_before_its_last_row(tmp_path, monkeypatch):
+    """A reader that fails goes on after the last row and reject of the last chunk: it would lose rows before others."""
+    monkeypatch.setattr(SIZES, "csv_block_bytes", 64)
+    lines = [b"%d,a" % n + b",more" * (n % 7 == 3) for n in range(200)]
+    path = tmp_path / "t.csv"
+    path.write_bytes(HEADER + b"\n" + b"\n".join(lines))
+    source = open_source(path)
+    done = -1
+    for chunk in source.chunks(source.select(dict.fromkeys(NAMES, "text"))):
+        numbers = sorted([*chunk.rows.tolist(), *(reject.place.row for reject in chunk.rejects)])
+        assert numbers == list(range(done + 1, chunk.stop))
+        done = chunk.stop - 1
+    assert done == 199
+
+
 @pytest.mark.parametrize("mark", [",", "\t"])
 def test_program_skips_ragged_records_or_names_the_first(tmp_path, mark):
     path = tmp_path / ("t.csv" if mark == "," else "t.tsv")

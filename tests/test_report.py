@@ -16,6 +16,7 @@ import pytest
 from scipy.stats import rankdata
 
 import fastmetrics as fm
+from fastmetrics.core.display import number
 from fastmetrics.errors import ColumnError, FileFormatError, InputError, MissingExtraError, OptionError, OutputError
 from fastmetrics.reporting import page as page_module
 from fastmetrics.reporting.compared import compared
@@ -232,6 +233,23 @@ def test_differences_of_a_metric_that_is_better_when_lower_have_the_colours_of_t
         page = compared([open_run(first), open_run(second)], asked)
         turns = {one.metric: one.turn for one in page.differences}
         assert (turns["hallucination"], turns["token_f1"]) == expected
+
+
+def test_differences_have_the_corrected_p_and_the_rows_of_each_run_and_the_seed():
+    rng = np.random.default_rng(1)
+    scores = {name: rng.random(44) for name in ("token_f1", "rougeL_f1")}
+    changed = {name: np.clip(one + rng.normal(0.06, 0.2, 44), 0, 1) for name, one in scores.items()}
+    first = {"id": list(range(44)), **scores}
+    second = {"id": list(range(3, 43)), **{name: one[3:43] for name, one in changed.items()}}
+    for seed in (0, 1):
+        asked = SimpleNamespace(by=[], allow_differences=False, seed=seed, threads=1)
+        page = compared([open_run(first), open_run(second)], asked)
+        expected = fm.compare([first, second], seed=seed)
+        for one, other in zip(page.differences, expected, strict=True):
+            assert number(other.p) != number(other.p_corrected) or other.metric != page.differences[0].metric
+            assert one.cells[4:8] == (number(other.p_corrected), "40", "4", "0")
+    seeds = [[one.p for one in fm.compare([first, second], seed=seed)] for seed in (0, 1)]
+    assert seeds[0] != seeds[1], "the seed matters for these rows"
 
 
 def test_ranks_equal_scipy_and_streamed_columns_equal_the_table(tmp_path):

@@ -66,6 +66,13 @@ def test_cache_hit_rate_by_hand():
     assert fm.cache_hit_rate(log, best=1, embedder=lambda texts: np.ones((len(texts), 2))).stored == 3
 
 
+def test_a_row_without_an_answer_is_not_stored():
+    log = {"question_embedding": [[1.0, 0.0]] * 3, "answer": [None, "x", "x"]}
+    found = fm.cache_hit_rate(log)
+    assert (found.questions, found.stored, found.cache_hit_rate, found.wrong_share) == (3, 2, pytest.approx(1 / 3), 0.0)
+    assert found.to_arrow()["stored_row"].to_pylist() == [None, None, 1]
+
+
 def test_equal_times_do_not_hit_and_threads_do_not_change_bits():
     same = {"question_embedding": [[1.0, 0.0]] * 4, "timestamp": ["2024-01-05"] * 4}
     assert fm.cache_hit_rate(same).cache_hit_rate == 0.0
