@@ -96,6 +96,7 @@ def score_batch(
             if score.metric.corpus is not None:
                 added, counted = score.metric.row_counts(rows, score.options)
                 counts[score.name] = added[counted].sum(axis=0).tolist()
+                cautions.setdefault(score.name, [0, int(np.count_nonzero(counted))])
                 if column is not None:
                     kept[column] = counts_array(added, counted)
                 continue

@@ -105,6 +105,9 @@ class SummaryFigure:
     better: Better
     value: float
     n: int
+    """The rows behind the figure."""
+    n_missing: int
+    """The rows that are not behind it since they miss an input, or a score that the metric reads."""
     rows: GateRows
 
     @property
@@ -113,7 +116,7 @@ class SummaryFigure:
         return False
 
     def n_considered(self, rule: Rule, rows: Ints, unpaired: str | float) -> int:
-        """The number of rows."""
+        """The rows behind the figure."""
         return self.n
 
     def read(self, rule: Rule, rows: Ints, unpaired: str | float, level: Level) -> Value:
@@ -123,7 +126,7 @@ class SummaryFigure:
                 f"rule {rule.text!r} needs the counts of {self.name} for each row; score with ",
                 Argument("keep_counts", True),
             )
-        lost = int(self.rows.absent[self.rows.every].sum()) + self.rows.n_rejected
+        lost = self.n_missing + int(self.rows.absent[self.rows.every].sum()) + self.rows.n_rejected
         if lost and unpaired != "ignore":
             return Value.uncounted(self.n, lost)
         return Value(self.value, NO_INTERVAL, self.n, n_ignored=lost)

@@ -7,12 +7,14 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Protocol
 
+import numpy as np
+
 from fastmetrics.core.arrays import Ints
 from fastmetrics.core.judged_names import is_axis, is_cost
 from fastmetrics.declaration.metric import Better
 from fastmetrics.errors import OptionError, UnknownNameError
 from fastmetrics.errors.messages import Argument
-from fastmetrics.plan.corpus_values import is_corpus
+from fastmetrics.plan.corpus_values import columns_read, is_corpus
 from fastmetrics.plan.declared import Stored
 from fastmetrics.results.declared_metrics import declared, declared_bounds, declared_labels, directions
 from fastmetrics.results.gate_counts import CountedMetric, SummaryFigure
@@ -122,7 +124,25 @@ class GateMetrics:
         if name in self.rows.run.counted:
             return self._made(name)
         better = directions([name], self._stored, {})[name]
-        return SummaryFigure(name, better, self._summary.corpus[name], self._summary.n_rows, self.rows)
+        n, n_missing = self._rows_behind(name)
+        return SummaryFigure(name, better, self._summary.corpus[name], n, n_missing, self.rows)
+
+    def _rows_behind(self, figure: str) -> tuple[int, int]:
+        """The rows behind a figure of a corpus metric, and those that are not though they should be.
+
+        Metrics that read scores have the rows with all of them; of others, the metadata count the rows.
+        """
+        run, n_rows = self.rows.run, self._summary.n_rows
+        counts = run.metadata.get("counts", {})
+        metric = next((name for name in counts if figure.startswith(f"{name}.")), figure)
+        columns = columns_read([run.spec(metric)])
+        if columns and all(column in run.scores for column in columns):
+            alone = GateRows(run, None, n_rows)
+            has = np.all([alone.scores(column).has for column in columns], axis=0)
+            lost = [RowMetric(column, None, None, alone).without_score(alone.every) for column in columns]
+            return int(has.sum()), int(np.any(lost, axis=0).sum())
+        n = counts[metric][0] if columns else run.metadata.get("cautions", {}).get(metric, [0, n_rows])[1]
+        return n, n_rows - n
 
     def _made(self, name: str) -> AnyMetric:
         if name in self.rows.run.scores:

@@ -93,7 +93,7 @@ class RowMetric:
         if rule.is_change:
             before = self.rows.baseline(self.name).has[rows]
             return int((before & has if unpaired == "ignore" else before).sum())
-        return int((has if unpaired == "ignore" else has | self._without_score(rows)).sum())
+        return int((has if unpaired == "ignore" else has | self.without_score(rows)).sum())
 
     def worst(self, rule: Rule, unpaired: str | float) -> float | None:
         """The score that counts for a row without one; None if there is none.
@@ -108,7 +108,7 @@ class RowMetric:
         found = self.bounds[0] if lowest else self.bounds[1]
         return found if math.isfinite(found) else None
 
-    def _without_score(self, rows: Ints) -> Flags:
+    def without_score(self, rows: Ints) -> Flags:
         """Which of the rows have no score though the run failed there, or the baseline has one."""
         mine = self.rows.scores(self.name)
         if self.rows.paired is None:
@@ -127,7 +127,7 @@ class RowMetric:
         mine, reading = self.rows.scores(self.name), rule.reading or self.usual
         if rule.is_count:
             return Value(self._count(reading, rows), NO_INTERVAL, int(mine.has[rows].sum()))
-        failed = self._without_score(rows)
+        failed = self.without_score(rows)
         extra = 0 if rule.where else self.rows.n_rejected
         has = mine.has[rows]
         scored = rows[has]
@@ -208,7 +208,7 @@ class RowMetric:
         """The rows that only one of the two runs scores; without a baseline, that the run failed to score."""
         if self.rows.paired is None:
             extra = self.rows.n_rejected if len(rows) == len(self.rows.every) else 0
-            return int(self._without_score(rows).sum()) + extra
+            return int(self.without_score(rows).sum()) + extra
         return int((self.rows.scores(self.name).has[rows] != self.rows.baseline(self.name).has[rows]).sum())
 
     def change(self, rule: Rule, rows: Ints, unpaired: str | float, level: Level) -> Value:
