@@ -163,8 +163,6 @@ def _main() -> None:
 def _code_unprinted(error: PrintError) -> int:
     """The exit code if printing failed: 2 if standard error failed."""
     redirect_to_null(error.stream)
-    if error.unread:
-        return 0
     if error.stream.fileno() == 2:
         return 2
     print_error(f"error: cannot print to standard output: {error.reason}; output files are complete")

@@ -19,6 +19,11 @@ ROOT = Path(__file__).parents[1]
 ENVIRONMENT = {**os.environ, "PYTHONPATH": str(ROOT)}
 
 
+def unfolded(text: str) -> str:
+    """A text in one line: notes that are folded to the width of a terminal are whole again."""
+    return " ".join(text.split())
+
+
 @dataclass(frozen=True)
 class Done:
     """What a run of the program left behind."""

@@ -69,7 +69,10 @@ def test_the_output_says_in_one_sentence_why_a_rule_failed():
         f"the mean drop is {drop:.4f} over 120 rows, but its 95 % interval reaches {found.high:.4f}, so these rows do "
         "not show <= 0.02 (token_f1.drop.point reads the mean itself)"
     )
-    assert f"not met: token_f1.drop <= 0.02: {found.reason}" in str(fm.gate(NEW, "token_f1.drop <= 0.02", baseline=OLD))
+    assert (
+        f"not met: token_f1.drop <= 0.02: {found.reason}"
+        in fm.gate(NEW, "token_f1.drop <= 0.02", baseline=OLD).remarks()
+    )
     assert one("token_f1.drop <= 0.001").reason == f"the mean drop is {drop:.4f} over 120 rows, expected <= 0.001"
     assert one("token_f1 >= 0.9").reason == f"{AFTER.mean():.4f} over 120 rows, expected >= 0.9"
     low = one("token_f1.low >= 0.62")

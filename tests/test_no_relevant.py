@@ -7,7 +7,7 @@ import pytest
 import fastmetrics as fm
 from fastmetrics.results.score_files import summarize_files
 from fastmetrics.results.summary import summarize
-from tests.program import program
+from tests.program import program, unfolded
 
 ROWS = {
     "retrieved_ids": [["a", "b"], ["c"], ["d"], ["e"]],
@@ -78,9 +78,12 @@ def test_score_and_rank_commands_print_the_note(tmp_path, monkeypatch):
     (tmp_path / "run.json").write_text(json.dumps(RUN))
     (tmp_path / "qrels.json").write_text(json.dumps(JUDGED))
     done = program("score", "in.jsonl", "-o", "out.parquet", "-m", "mrr,recall_at_k")
-    assert done.out.count("2 of 4 scored rows (50 %) have no relevant document and are excluded from the mean") == 1
+    assert (
+        unfolded(done.out).count("2 of 4 scored rows (50 %) have no relevant document and are excluded from the mean")
+        == 1
+    )
     done = program("rank", "run.json", "qrels.json", "-m", "mrr,recall")
-    assert done.out.count("mrr, recall: 2 of 4 queries have no relevant document and score 0") == 1
+    assert unfolded(done.out).count("mrr, recall: 2 of 4 queries have no relevant document and score 0") == 1
     told = json.loads(program("rank", "run.json", "qrels.json", "-m", "mrr", "--json").out)
     assert [len(result["notes"]) for result in told.values()] == [1]
 
@@ -130,7 +133,7 @@ def test_command_and_score_files_accept_no_relevant(table, output):
     assert (done.code, done.err) == (0, "")
     (note,) = json.loads(program("summarize", output, "--json").out)["notes"]
     assert "score 0" in note
-    assert note in done.out
+    assert note in unfolded(done.out)
     made = fm.score_files("in.jsonl", "again.parquet", metrics="mrr,recall@1", no_relevant="zero").summary
     assert made["reciprocal_rank"].mean == summarize_files(output)["reciprocal_rank"].mean == 0.5
     assert list(made.notes) == [note]

@@ -10,7 +10,7 @@ from fastmetrics.results.score_files import summarize_files
 from fastmetrics.tables import read_metadata
 from fastmetrics.tables.input_files import DataFile
 from fastmetrics.tables.remote.addresses import parse
-from tests.program import jsonl, program
+from tests.program import jsonl, program, unfolded
 
 ROWS = [{"id": n, "answer": "a b", "reference": "a", "gold": "a b"} for n in range(3)]
 
@@ -40,7 +40,8 @@ def notes(*names):
     done = program("summarize", *names, "--json")
     assert (done.code, done.err) == (0, "")
     told = json.loads(done.out)
-    assert all(note in program("summarize", *names).out.splitlines() for note in told["notes"])
+    printed = unfolded(program("summarize", *names).out)
+    assert all(unfolded(note) in printed for note in told["notes"])
     return told["notes"]
 
 

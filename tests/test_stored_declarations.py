@@ -18,7 +18,7 @@ from fastmetrics.metrics import lookup
 from fastmetrics.reporting.readings import reading
 from fastmetrics.results.declared_metrics import stored_declarations
 from fastmetrics.results.read_table import read
-from tests.program import ENVIRONMENT, alone, jsonl, program
+from tests.program import ENVIRONMENT, alone, jsonl, program, unfolded
 
 PLUGIN = """
 import numpy as np
@@ -167,7 +167,9 @@ def test_a_plugins_corpus_metric_is_named_without_the_plugin(folder, tmp_path):
     assert (done.code, done.err) == (0, "")
     told = program("summarize", out)
     assert told.code == 0
-    assert "left out: own_rate, a corpus metric that is unknown here; load the plugin that declares it" in told.out
+    assert "left out: own_rate, a corpus metric that is unknown here; load the plugin that declares it" in unfolded(
+        told.out
+    )
     known = alone("summarize", out, "--plugin", folder / "mine.py")
     assert "own_rate" in known.out
     assert "left out" not in known.out

@@ -4,7 +4,9 @@ import os
 import pickle
 import subprocess
 import sys
+from dataclasses import replace
 
+import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
@@ -14,7 +16,7 @@ from fastmetrics.commands.score import score
 from fastmetrics.commands.terminal import message_with_options
 from fastmetrics.errors import FastmetricsError, InputError, MissingExtraError, OptionError, OutputError
 from fastmetrics.errors.messages import Argument, Message, quoted, shown
-from tests.program import ENVIRONMENT, command, jsonl, program
+from tests.program import ENVIRONMENT, command, jsonl, program, unfolded
 
 WRITTEN = [
     (score, Argument("threads", 0), "threads=0", "--threads 0"),
@@ -59,6 +61,21 @@ def test_arguments_survive_pickling_and_message_formatting(kind):
     assert str(wrapped) == "t.csv: choose overwrite=True."
     assert Message(wrapped.message, "x").parts[-1] == "x"
     assert str(kind("plain")) == "plain"
+
+
+@pytest.mark.parametrize(("columns", "width"), [(None, 80), ("0", 80), ("60", 60), ("200", 200)])
+def test_notes_are_folded_to_the_width_of_the_terminal(monkeypatch, columns, width):
+    if columns is None:
+        monkeypatch.delenv("COLUMNS", raising=False)
+    else:
+        monkeypatch.setenv("COLUMNS", columns)
+    notes = ["one " * 60, "two-hyphens " * 30, "a" * 250]
+    summary = replace(fm.summarize({"token_f1": [0.5]}), notes=notes)
+    lines = str(summary).split("\n\n")[-1].splitlines()
+    assert lines[-1] == "a" * 250
+    assert width - 12 < max(map(len, lines[:-1])) <= width
+    assert unfolded("\n".join(lines)) == unfolded(" ".join(notes))
+    assert summary.to_dict()["notes"] == notes
 
 
 def test_messages_name_arguments_or_options_of_the_caller(tmp_path, monkeypatch):
@@ -111,6 +128,52 @@ def test_output_is_written_without_working_stdout(scoring, streams, code, compla
     assert complaint in done[2]
     assert "Traceback" not in done[2]
     assert pq.read_table(output).num_rows == 3
+
+
+def head(*arguments, lines):
+    """What ``fastmetrics ARGUMENTS | head -LINES`` prints, and the exit code and complaints of the program."""
+    done = subprocess.Popen(command(*arguments), stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=ENVIRONMENT)
+    with done, done.stdout as out:
+        first = [out.readline().decode() for _ in range(lines)]
+        out.close()
+        return first, done.wait(timeout=900), done.stderr.read().decode()
+
+
+@pytest.mark.parametrize("lines", [0, 1])
+@pytest.mark.parametrize(("rule", "code"), [("token_f1.mean >= 0", 0), ("token_f1.mean >= 0.9", 1)])
+def test_a_closed_pipe_is_quiet_and_keeps_the_exit_code(tmp_path, rule, code, lines):
+    scores = tmp_path / "s.parquet"
+    pq.write_table(pa.table({"token_f1": [0.5] * 100}), scores)
+    junit = tmp_path / "rules.xml"
+    first, ended, complaints = head("gate", scores, "-r", rule, "--junit", junit, lines=lines)
+    assert (ended, complaints) == (code, "")
+    assert [line.split()[0] for line in first] == ["rule"][:lines]
+    assert "token_f1" in junit.read_text()
+
+
+def test_a_pipe_closed_in_the_middle_of_a_long_output_is_quiet(tmp_path):
+    scores = tmp_path / "s.parquet"
+    pq.write_table(pa.table({"id": [f"q{row}" for row in range(20_000)], "token_f1": [0.5] * 20_000}), scores)
+    first, code, complaints = head("rows", scores, "--worst", "token_f1", "-n", 20_000, lines=1)
+    assert (code, complaints) == (0, "")
+    assert first == ["q0  token_f1 0.5000\n"]
+
+
+def test_an_error_whose_reader_has_gone_keeps_its_exit_code(tmp_path):
+    read, write = os.pipe()
+    os.close(read)
+    try:
+        done = subprocess.run(
+            command("gate", tmp_path / "none.parquet", "-r", "token_f1.mean >= 0"),
+            stdout=subprocess.PIPE,
+            stderr=write,
+            env=ENVIRONMENT,
+            check=False,
+            timeout=900,
+        )
+    finally:
+        os.close(write)
+    assert (done.returncode, done.stdout) == (3, b"")
 
 
 @pytest.mark.parametrize("streams", ["2>&-", pytest.param("2>/dev/full", marks=FULL)])

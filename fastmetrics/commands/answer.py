@@ -124,6 +124,7 @@ def answer(
     from fastmetrics.commands.options import columns as names
     from fastmetrics.commands.options import pairs, split
     from fastmetrics.core.allowed_values import Choice, argument
+    from fastmetrics.core.display import folded
 
     argument("bot", bot, Choice(*_BOTS))
     asked: Any
@@ -198,8 +199,8 @@ def answer(
         )
         if bot != "faq":
             typer.echo(spent(done.spending))
-        for note in run.notes:
-            typer.echo(note)
+        for line in folded(run.notes):
+            typer.echo(line)
         if run.rejects is not None:
             typer.echo(f"{run.rejected:,} rows rejected: {run.rejects}")
         if run.guarded:

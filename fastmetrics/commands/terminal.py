@@ -36,29 +36,37 @@ def open_streams() -> None:
 
 
 class PrintError(Exception):
-    """Printing failed: ``stream`` is full, or its reader was closed."""
+    """Printing failed: ``stream`` is full."""
 
     def __init__(self, stream: TextIO, error: OSError) -> None:
         super().__init__(error.strerror)
         self.stream = stream
         self.reason = error.strerror
-        self.unread = isinstance(error, BrokenPipeError)
 
 
 class _Printed(io.TextIOWrapper):
-    """A standard stream whose failures differ from those of other files."""
+    """A standard stream whose failures differ from those of other files.
+
+    Once the reader of a pipe is gone (``| head -1``), what is printed is dropped, and the command ends as usual.
+    """
 
     def write(self, text: str) -> int:
         """Write, or raise ``PrintError``."""
-        try:
+        with self._failures():
             return super().write(text)
-        except OSError as error:
-            raise PrintError(self, error) from error
+        return len(text)
 
     def flush(self) -> None:
         """Flush, or raise ``PrintError``."""
-        try:
+        with self._failures():
             super().flush()
+
+    @contextmanager
+    def _failures(self) -> Iterator[None]:
+        try:
+            yield
+        except BrokenPipeError:
+            redirect_to_null(self)
         except OSError as error:
             raise PrintError(self, error) from error
 

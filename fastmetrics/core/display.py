@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import json
 import math
+import shutil
 import textwrap
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any
 
 from fastmetrics.core.html_parts import html_of
 
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
 
 
 _LINE = 80
-"""Maximum width of notes, in terminal columns."""
+"""The width of lines of notes where standard output is no terminal, and neither says the variable ``COLUMNS``."""
 
 
 BLOCKS = "▁▂▃▄▅▆▇█"
@@ -107,9 +108,6 @@ class Grid:
 class Shown(ABC):
     """Base class of results that print as tables and notes."""
 
-    narrow: ClassVar[bool] = False
-    """Whether notes are printed in lines of at most 80 columns."""
-
     @abstractmethod
     def grids(self) -> Sequence[Grid]:
         """The tables, printed one below the other."""
@@ -127,7 +125,7 @@ class Shown(ABC):
         return json.dumps(strict(self.to_dict()), ensure_ascii=False, indent=2, allow_nan=False)
 
     def __str__(self) -> str:
-        return "\n\n".join([*map(str, self.grids()), *filter(None, ["\n".join(self._printed())])])
+        return "\n\n".join([*map(str, self.grids()), *filter(None, ["\n".join(folded(self.remarks()))])])
 
     def _repr_html_(self) -> str | None:
         """What a notebook shows; nothing where Jinja2 is not installed, so that it prints the result."""
@@ -138,20 +136,17 @@ class Shown(ABC):
         from rich.text import Text
 
         parts = [part for grid in self.grids() for part in (grid.rich(), Text())]
-        return Group(*parts, *map(Text, self._printed()))
-
-    def _printed(self) -> Sequence[str]:
-        notes = self.remarks()
-        return folded(notes) if self.narrow else notes
+        return Group(*parts, *map(Text, self.remarks()))
 
 
 def folded(notes: Iterable[str]) -> list[str]:
-    """Notes wrapped at spaces to at most 80 columns; names and numbers stay whole.
+    """Notes wrapped at spaces to the width of the terminal, or 80 columns; names and numbers stay whole.
 
     >>> folded(["one", "a b " * 30])[1:]  # doctest: +ELLIPSIS
     ['a b a b ... a b', 'a b ... a b']
     """
-    fold = partial(textwrap.wrap, width=_LINE, break_long_words=False, break_on_hyphens=False)
+    width = shutil.get_terminal_size((_LINE, 0)).columns
+    fold = partial(textwrap.wrap, width=width, break_long_words=False, break_on_hyphens=False)
     return [line for note in notes for line in fold(note)]
 
 

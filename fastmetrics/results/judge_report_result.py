@@ -100,8 +100,6 @@ class JudgePair:
 class JudgeReport(Shown):
     """Every judge for every judged column, and the agreement of judges; prints as tables."""
 
-    narrow = True
-
     axes: Sequence[AxisReport]
     pairs: Sequence[JudgePair]
     notes: Sequence[str]

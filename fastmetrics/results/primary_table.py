@@ -62,8 +62,6 @@ class PrimaryTable(Shown, Sequence[PrimaryRow]):
     """S1's primary table, one line per run: N, Faithfulness, Overlap, F1, Tokens, Latency, Abstain Rate; and its
     appendix, Avg EM."""
 
-    narrow = True
-
     rows: Sequence[PrimaryRow]
     notes: Sequence[str] = ()
     """How the rows of several runs are paired."""

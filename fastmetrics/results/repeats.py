@@ -69,8 +69,6 @@ class RepeatedMetric:
 class RepeatReport(Shown, Sequence[RepeatedMetric]):
     """Figures of repeated answers; prints as tables."""
 
-    narrow = True
-
     run: str
     metrics: Sequence[RepeatedMetric]
     confidence: float

@@ -27,8 +27,6 @@ _FEW_OF_A_KIND = 10
 class PoweredMean(Shown):
     """The mean of human labels: from labels and judge together, from the labels alone, and from the judge alone."""
 
-    narrow = True
-
     powered: Estimate
     """The prediction-powered mean and its interval."""
     plain: Estimate
