@@ -25,7 +25,7 @@ from unittest.mock import patch
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-import fastmetrics.scoring.files
+import fastmetrics.scoring.score
 from bench import data
 from bench.compare import RESULTS
 from bench.machine import machine
@@ -57,7 +57,7 @@ def run(source: Path, metrics: list[str] | None, output: Path) -> dict[str, floa
     """Score a file once: the seconds of all of it, and of the checks."""
     start = time.perf_counter()
     with timed_checks() as checks:
-        fastmetrics.scoring.files.score_files(source, output, metrics=metrics, threads=1, overwrite=True)
+        fastmetrics.scoring.score.score(source, output=output, metrics=metrics, threads=1, overwrite=True)
     return {"seconds": time.perf_counter() - start, "checks": len(checks), "check_seconds": sum(checks)}
 
 

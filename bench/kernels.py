@@ -95,7 +95,7 @@ class Rows:
             table = pa.table({"id": self["id"], "answer": self[answer], "reference": self["reference"]})
             pq.write_table(table, self.folder / f"{name}.parquet")
             output = self.folder / f"{name}_scores.parquet"
-            fm.score_files(self.folder / f"{name}.parquet", output, metrics=names, keep_counts=True, overwrite=True)
+            fm.score(self.folder / f"{name}.parquet", output=output, metrics=names, keep_counts=True, overwrite=True)
         return {name: str(self.folder / f"{name}_scores.parquet") for name in "ab"}
 
 
@@ -115,7 +115,7 @@ def _json_lines(rows: Rows) -> Any:
     path = rows.folder / "rows.jsonl"
     if not path.exists():
         rows.table.select(["answer", "contexts"]).to_pandas().to_json(path, orient="records", lines=True)
-    return fm.score_files(path, rows.folder / "o.parquet", metrics="answer_words", overwrite=True, threads=1)
+    return fm.score(path, output=rows.folder / "o.parquet", metrics="answer_words", overwrite=True, threads=1)
 
 
 def _rank(*measures: str) -> Bench:

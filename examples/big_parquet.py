@@ -29,9 +29,9 @@ def many_rows(path: Path, copies: int = 100) -> None:
 
 def main(source: Path, target: Path) -> None:
     """Score ``source`` into ``target``, go on where an earlier run stopped, and print the summary."""
-    done = fm.score_files(
+    done = fm.score(
         source,
-        target,
+        output=target,
         metrics=["token_f1", "keyword_recall", "squad_f1(version=2)", "answer_words"],
         keep=["question"],
         on_error="skip",  # rows that cannot be read go to SCORES.parquet.rejects.jsonl, and are counted

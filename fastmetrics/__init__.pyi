@@ -66,8 +66,7 @@ from fastmetrics.retrieval.evaluate import rank as rank
 from fastmetrics.retrieval.rank_files import rank_files as rank_files
 from fastmetrics.retrieval.rank_runs import rank_runs as rank_runs
 from fastmetrics.scoring.assert_scores import assert_scores as assert_scores
-from fastmetrics.scoring.files import score_files as score_files
-from fastmetrics.scoring.profile import profile_files as profile_files
+from fastmetrics.scoring.profile import profile as profile
 from fastmetrics.scoring.rouge_call import rouge as rouge
 from fastmetrics.scoring.score import score as score
 from fastmetrics.scoring.verdict_reasons import anchors as anchors
@@ -209,7 +208,7 @@ __all__ = [
     "politeness",
     "power",
     "primary_table",
-    "profile_files",
+    "profile",
     "project",
     "prompt_tokens",
     "pronoun_score",
@@ -269,7 +268,6 @@ __all__ = [
     "sacrebleu_paired",
     "sample_rows",
     "score",
-    "score_files",
     "semantic_similarity",
     "side_by_side",
     "sophistication_score",

@@ -31,7 +31,7 @@ def main() -> None:
         runs = {}
         for name, file in (("old", "answers"), ("new", "brief_answers")):
             runs[name] = Path(folder) / f"{name}.parquet"
-            fm.score_files(ROOT / "examples" / f"{file}.jsonl", runs[name], metrics=METRICS)
+            fm.score(ROOT / "examples" / f"{file}.jsonl", output=runs[name], metrics=METRICS)
         page = Path(folder) / "report.html"
         old, new = (ROOT / "examples" / f"{file}.jsonl" for file in ("answers", "brief_answers"))
         fm.report(runs["new"], page, baseline=runs["old"], texts=new, baseline_texts=old, title="Brief answers")

@@ -186,6 +186,7 @@ OF_TABLES: dict[str, Call] = {
         lambda table: fm.score(table, "token_f1,ndcg,latency_ms", columns={"latency_ms": "rating"}),
         {**LOG, "reference": CONTEXTS, "relevant_ids": RELEVANT},
     ),
+    "profile": of_table(lambda table: list(fm.profile(table, "latency_ms").metrics), {"id": IDS, "latency_ms": COUNTS}),
     "summarize": of_table(fm.summarize, SCORED),
     "summarize_by": of_table(lambda table: fm.summarize_by(table, "language"), SCORED),
     "compare": of_table(lambda table: fm.compare({"a": OTHER, "b": table}, metrics="token_f1,jaccard"), SCORED),
@@ -239,7 +240,7 @@ _NO_COLUMN = "takes no column of values"
 EXCEPTIONS = {
     "__version__": "is a text",
     **dict.fromkeys(fm.EXCEPTIONS, "is an exception"),
-    **dict.fromkeys(("score_files", "profile_files", "summarize_files", "answer_files", "embed_files"), _FILES),
+    **dict.fromkeys(("summarize_files", "answer_files", "embed_files"), _FILES),
     **dict.fromkeys(("judge_files", "rank_files", "list_runs", "trend", "load_plugin"), _FILES),
     **dict.fromkeys(("metric", "pass_at_k", "pass_hat_k", "FullContextBot", "FunctionBot"), _NO_COLUMN),
     **dict.fromkeys(("GivenContextsBot", "JudgeSettings"), _NO_COLUMN),

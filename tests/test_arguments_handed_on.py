@@ -48,10 +48,11 @@ CASES: list[tuple[str, str, dict[str, Any], set[str]]] = [
         {"runs": {"a": RUN, "b": RUN}, "qrels": {"q": {"a": 1}}},
         {"runs"},
     ),
-    ("scoring.score.score", "plan", {"table": TABLE}, set()),
-    ("scoring.files.score_files", "plan_files", {"inputs": "FILE", "output": "OUT"}, set()),
-    ("scoring.files.score_files", "RunOptions", {"inputs": "FILE", "output": "OUT"}, set()),
-    ("scoring.files.score_files", "open_source", {"inputs": "FILE", "output": "OUT"}, set()),
+    ("scoring.score.score", "plan_table", {"table": TABLE}, set()),
+    ("scoring.score.score", "plan_table", {"table": "FILE", "output": "OUT"}, set()),
+    ("scoring.score.score", "RunOptions", {"table": "FILE", "output": "OUT"}, set()),
+    ("scoring.score.score", "open_table", {"table": "FILE", "output": "OUT"}, {"table"}),
+    ("scoring.profile.profile", "plan_table", {"table": TABLE}, set()),
     (
         "derive.judge_files.judge_files",
         "plan_judging",
@@ -139,7 +140,7 @@ def test_shared_arguments_arrive(
     call = getattr(module, name)
     parameters = inspect.signature(call).parameters
     shared = parameters.keys() & target.parameters.keys() - converted
-    assert len(shared) > 2 - (behind == "open_source")
+    assert len(shared) > 2 - behind.startswith("open_")
     arguments = {key: value_of(key, parameters[key].default) for key in shared} | {
         key: made.get(value, value) if isinstance(value, str) else value for key, value in needed.items()
     }

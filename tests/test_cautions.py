@@ -19,7 +19,7 @@ from fastmetrics.core.batch_sizes import SIZES
 from fastmetrics.kernels.text.scripts import CYRILLIC, FOREIGN, LATIN, ONE_WORD, OTHER, UNLISTED, UNSPACED
 from fastmetrics.plan.plan import parse
 from fastmetrics.results.summary import summarize
-from fastmetrics.scoring.files import score_files
+from fastmetrics.scoring.score import score
 from fastmetrics.text.scripts import _classes, scripts
 from tests.program import program, unfolded
 from tests.reference import scripts as plain
@@ -185,7 +185,7 @@ def test_the_default_suite_notes_abstentions_in_other_scripts(rows, tmp_path):
     assert len(found) == (rows > 0)
     source, target = tmp_path / "in.parquet", tmp_path / "out.parquet"
     pa.parquet.write_table(table, source)
-    assert [note for note in score_files(source, target).summary.notes if note.startswith("abstained")] == found
+    assert [note for note in score(source, output=target).summary.notes if note.startswith("abstained")] == found
 
 
 def test_politeness_notes_answers_that_its_english_markers_cannot_read():
@@ -272,7 +272,7 @@ def table(tmp_path, monkeypatch):
 @pytest.mark.parametrize("output", ["out.parquet", "out.csv", "out.jsonl", "out.arrow", "parts/"])
 @pytest.mark.parametrize("threads", [1, 3])
 def test_the_note_is_in_every_summary_of_a_run(table, output, threads):
-    scored = score_files("in.jsonl", output, metrics="token_f1", threads=threads, batch_rows=7)
+    scored = score("in.jsonl", output=output, metrics="token_f1", threads=threads, batch_rows=7)
     (note,) = scored.summary.notes
     assert note.startswith("token_f1: 40 of 100 scored rows (40 %) are in a script without spaces")
     assert note in unfolded(str(scored.summary))
@@ -288,7 +288,7 @@ def test_the_program_prints_it_once(table):
 
 
 def test_a_resumed_run_counts_what_was_done_before(table, monkeypatch):
-    whole = score_files("in.jsonl", "whole.parquet", metrics="token_f1").summary
+    whole = score("in.jsonl", output="whole.parquet", metrics="token_f1").summary
     monkeypatch.setattr(SIZES, "part_rows", 20)
 
     def stopping(progress):
@@ -296,8 +296,8 @@ def test_a_resumed_run_counts_what_was_done_before(table, monkeypatch):
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        score_files("in.jsonl", "out.parquet", metrics="token_f1", batch_rows=10, threads=1, progress=stopping)
-    scored = score_files("in.jsonl", "out.parquet", metrics="token_f1", batch_rows=10, threads=1, resume=True)
+        score("in.jsonl", output="out.parquet", metrics="token_f1", batch_rows=10, threads=1, progress=stopping)
+    scored = score("in.jsonl", output="out.parquet", metrics="token_f1", batch_rows=10, threads=1, resume=True)
     assert scored.run.resumed_rows > 0
     assert scored.summary.notes == whole.notes
 

@@ -292,7 +292,7 @@ def test_an_interrupt_names_resume_only_where_there_is_one(monkeypatch):
         raise KeyboardInterrupt
 
     monkeypatch.setattr("fastmetrics.results.score_files.summarize_files", interrupted)
-    monkeypatch.setattr("fastmetrics.scoring.files.score_files", interrupted)
+    monkeypatch.setattr("fastmetrics.scoring.score.score", interrupted)
     assert program("summarize", "o.parquet").err == "interrupted\n"
     done = program("score", "t.jsonl", "-o", "o.parquet")
     assert (done.code, done.err) == (130, "interrupted; run again with --resume to continue\n")

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 import fastmetrics as fm
 from fastmetrics.core.input_columns import COLUMNS, SCHEMAS, passed_over, resolve
 from fastmetrics.errors import ColumnError
-from fastmetrics.scoring.files import score_files
+from fastmetrics.scoring.score import score
 from fastmetrics.tables import read_metadata
 from tests.program import jsonl, program
 
@@ -113,7 +113,7 @@ def test_a_summary_of_files_that_read_other_columns_names_none(tmp_path):
     jsonl(tmp_path / "in.jsonl", ROW)
     for name in ("reference", "references"):
         columns = {"reference": name, "answer": "answer"}
-        made = score_files(tmp_path / "in.jsonl", tmp_path / f"{name}.csv", metrics=["token_f1"], columns=columns)
+        made = score(tmp_path / "in.jsonl", output=tmp_path / f"{name}.csv", metrics=["token_f1"], columns=columns)
         assert made.summary.remarks()[-1] == f"read: answer, reference{' = references' if name[9:] else ''}"
     done = program("summarize", tmp_path / "reference.csv", tmp_path / "references.csv")
     assert "read: " not in done.out

@@ -248,7 +248,7 @@ def test_scores_of_a_wrong_type_give_one_message(tmp_path: Path, column: str) ->
     write(pa.table(yours), tmp_path / "t.arrow")
     for name in ("t.parquet", "t.arrow"):
         with pytest.raises(ColumnError) as caught:
-            fm.score_files(tmp_path / name, tmp_path / "o.parquet", metrics=metric, columns=columns)
+            fm.score(tmp_path / name, output=tmp_path / "o.parquet", metrics=metric, columns=columns)
         assert str(caught.value) == f"{tmp_path}/{name}: {message}"
     for given in (pa.table(yours), yours):
         with pytest.raises(ColumnError) as caught:

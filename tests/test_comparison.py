@@ -270,7 +270,7 @@ def test_fingerprints_detect_different_questions(tmp_path):
         rows = [{"id": n, "question": question.format(n), "answer": "a b", "reference": "a"} for n in range(20)]
         made[name] = tmp_path / f"{name}.parquet"
         (tmp_path / "rows.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
-        fm.score_files(tmp_path / "rows.jsonl", made[name], metrics="token_f1", name=name)
+        fm.score(tmp_path / "rows.jsonl", output=made[name], metrics="token_f1", name=name)
     found = fm.compare([made["first"], made["second"]], **SMALL)
     assert list(found.systems) == ["first", "second"]
     with pytest.raises(InputError, match="first and third have the same ids but different questions"):
@@ -283,7 +283,7 @@ def test_runs_with_other_settings_raise_unless_allowed(tmp_path):
     queries = [{"id": n, "retrieved_ids": ["a", "b"], "relevant_ids": ["b"] * (n % 2)} for n in range(30)]
     rows.write_text("".join(json.dumps(one) + "\n" for one in queries))
     for name in ("zero", "undefined"):
-        fm.score_files(rows, tmp_path / f"{name}.parquet", metrics="mrr,precision@1", no_relevant=name)
+        fm.score(rows, output=tmp_path / f"{name}.parquet", metrics="mrr,precision@1", no_relevant=name)
     files = {name: tmp_path / f"{name}.parquet" for name in ("zero", "undefined")}
     what = "option 'no_relevant' of 'reciprocal_rank' is 'zero' in zero, 'undefined' in undefined"
     with pytest.raises(OptionError, match=rf"{what}.*allow_differences=True"):

@@ -202,7 +202,7 @@ def test_an_unknown_embedder_is_an_error_where_no_metric_needs_it(tmp_path: Path
         lambda: fm.score(table, "token_f1", embedder=name),
         lambda: fm.score(table, embedder=name),
         lambda: fm.score(pa.table(table).slice(0, 0), "token_f1", embedder=name),
-        lambda: fm.score_files(source, target, metrics="token_f1", embedder=name),
+        lambda: fm.score(source, output=target, metrics="token_f1", embedder=name),
         lambda: fm.score(table, f"grounding_overlap(embedder={name!r})"),
         lambda: fm.grounding_overlap(["a"], [["a"]], embedder=name),
     ]

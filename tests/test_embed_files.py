@@ -140,7 +140,7 @@ def test_each_of_several_references_is_embedded_and_the_best_counts(tmp_path, ro
     texts = [one for row in SEVERAL[:rows] for one in row["reference"] or []]
     assert done.embedded["reference_embedding"] == len(texts)
     expected = [plain_best(row) for row in SEVERAL[:rows]]
-    fm.score_files(out, tmp_path / "scores.parquet", metrics=SEMANTIC)
+    fm.score(out, output=tmp_path / "scores.parquet", metrics=SEMANTIC)
     scores = pq.read_table(tmp_path / "scores.parquet")
     of_text = fm.score(table, SEMANTIC, embedder=embedder)
     for name in SEMANTIC:

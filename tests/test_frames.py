@@ -107,7 +107,7 @@ def test_files_may_hold_anything_in_columns_that_are_not_read(tmp_path, suffix):
         table = pa.table({**ROWS, "union": union, "maps": maps, "null": pa.nulls(3), "code": maps})
         with pa.ipc.new_file(path, table.schema) as writer:
             writer.write_table(table)
-    done = fm.score_files(path, tmp_path / "scores.parquet", metrics="token_f1,exact_match", keep="maps")
+    done = fm.score(path, output=tmp_path / "scores.parquet", metrics="token_f1,exact_match", keep="maps")
     scores = pq.read_table(done.run.output)
     assert scores["token_f1"].to_pylist() == EXPECTED
     assert scores.column_names == ["id", "maps", "token_f1", "exact_match"]
@@ -119,13 +119,13 @@ def test_files_may_disagree_on_columns_that_are_not_read(tmp_path, suffix):
         rows = pd.DataFrame({**ROWS, "meta": meta})
         path = tmp_path / f"{place}.{suffix}"
         rows.to_parquet(path) if suffix == "parquet" else rows.to_json(path, orient="records", lines=True)
-    scored = fm.score_files(tmp_path, tmp_path.parent / "scores.parquet", metrics="token_f1", overwrite=True)
+    scored = fm.score(tmp_path, output=tmp_path.parent / "scores.parquet", metrics="token_f1", overwrite=True)
     assert scored.summary["token_f1"].n == 8
     if suffix == "parquet":
         with pytest.raises(
             ColumnError, match=r"1\.parquet: column 'meta' holds .*string, but .*0\.parquet holds int64"
         ):
-            fm.score_files(tmp_path, tmp_path / "s.parquet", metrics=["token_f1"], keep=["meta"])
+            fm.score(tmp_path, output=tmp_path / "s.parquet", metrics=["token_f1"], keep=["meta"])
 
 
 def batches():

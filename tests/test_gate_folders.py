@@ -24,7 +24,7 @@ def folder(tmp_path, monkeypatch):
     jsonl(tmp_path / "bad.jsonl", *WORSE)
     (tmp_path / "runs").mkdir()
     for day, rows in (("1", "good"), ("2", "good"), ("3", "bad")):
-        fm.score_files(f"{rows}.jsonl", f"runs/day-{day}.parquet", metrics="token_f1")
+        fm.score(f"{rows}.jsonl", output=f"runs/day-{day}.parquet", metrics="token_f1")
     return tmp_path / "runs"
 
 
@@ -63,11 +63,11 @@ def test_the_latest_run_is_the_last_of_the_trend(folder):
 def test_times_order_the_runs(folder, tmp_path):
     (tmp_path / "timed").mkdir()
     for day, rows, began in (("0", "bad", "2026-01-09T00:00:00"), ("9", "good", "2026-01-05T00:00:00")):
-        with mock.patch("fastmetrics.scoring.files._now", lambda began=began: began):
-            fm.score_files(f"{rows}.jsonl", f"timed/day-{day}.parquet", metrics="token_f1", times=True)
+        with mock.patch("fastmetrics.scoring.score.now", lambda began=began: began):
+            fm.score(f"{rows}.jsonl", output=f"timed/day-{day}.parquet", metrics="token_f1", times=True)
     found = fm.gate("timed", "token_f1 >= 0.6", latest=True)
     assert (found.passed, found.scores) == (False, "day-0.parquet")
-    fm.score_files("good.jsonl", "timed/untimed.parquet", metrics="token_f1")
+    fm.score("good.jsonl", output="timed/untimed.parquet", metrics="token_f1")
     with pytest.raises(OptionError, match=r"untimed.parquet in timed does not store when it began, others do"):
         fm.gate("timed", "token_f1 >= 0.6", latest=True)
     (tmp_path / "empty").mkdir()
@@ -76,7 +76,7 @@ def test_times_order_the_runs(folder, tmp_path):
 
 
 def test_one_run_in_parts_and_parts_without_metadata_are_one_table(folder, tmp_path):
-    fm.score_files("good.jsonl", tmp_path / "parts/", metrics="token_f1")
+    fm.score("good.jsonl", output=tmp_path / "parts/", metrics="token_f1")
     assert fm.gate("parts", "token_f1 >= 0.6").passed
     (tmp_path / "plain").mkdir()
     for part in range(3):
@@ -89,7 +89,7 @@ def test_one_run_in_parts_and_parts_without_metadata_are_one_table(folder, tmp_p
 def test_trend_and_the_report_give_the_same_interval(folder, tmp_path):
     rows = [{**row, "answer": ["in Paris", "no", "Paris"][row["id"] % 3]} for row in ROWS]
     jsonl(tmp_path / "mixed.jsonl", *rows)
-    fm.score_files("mixed.jsonl", "runs/day-4.parquet", metrics="token_f1")
+    fm.score("mixed.jsonl", output="runs/day-4.parquet", metrics="token_f1")
     points = fm.trend("runs", "token_f1")
     fm.report("runs/day-4.parquet", tmp_path / "report.html", runs="runs")
     page = (tmp_path / "report.html").read_text()

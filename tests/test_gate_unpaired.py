@@ -176,7 +176,7 @@ def test_files_distinguish_failed_missing_and_undefined_rows(tmp_path):
     assert (one.met, "7 rows have no score" in one.reason) == (False, True)
     assert fm.gate(tmp_path / "s.parquet", "corpus_bleu >= 0 with unpaired=ignore").passed
     jsonl(tmp_path / "ranked.jsonl", *({"id": n, **RANKED, "relevant_ids": ["a"] * (n % 4 > 0)} for n in range(40)))
-    fm.score_files(tmp_path / "ranked.jsonl", tmp_path / "ranked.parquet", metrics="ndcg,reciprocal_rank")
+    fm.score(tmp_path / "ranked.jsonl", output=tmp_path / "ranked.parquet", metrics="ndcg,reciprocal_rank")
     (one,) = fm.gate(tmp_path / "ranked.parquet", "ndcg >= 0.99")
     assert (one.met, one.n, one.n_worst, one.value) == (True, 30, 0, 1.0)
     jsonl(
@@ -184,7 +184,7 @@ def test_files_distinguish_failed_missing_and_undefined_rows(tmp_path):
         *({"id": n, "kind": "ab"[n % 2], **RANKED, "relevant_ids": ["a"] * (n % 4 > 0)} for n in range(40)),
         *({"id": 100 + n, "kind": "a", "retrieved_ids": None, "relevant_ids": ["a"]} for n in range(5)),
     )
-    fm.score_files(tmp_path / "mixed.jsonl", tmp_path / "mixed.parquet", metrics="ndcg", keep=["kind"])
+    fm.score(tmp_path / "mixed.jsonl", output=tmp_path / "mixed.parquet", metrics="ndcg", keep=["kind"])
     (one,) = fm.gate(tmp_path / "mixed.parquet", "ndcg >= 0.99")
     assert (one.met, one.n, one.n_worst, one.value) == (False, 30, 5, pytest.approx(30 / 35))
     found = fm.gate(tmp_path / "mixed.parquet", "ndcg >= 0 where kind=*")
@@ -251,7 +251,7 @@ def test_every_form_of_scores_counts_alike(tmp_path, make):
         answers = {"id": new["id"], "answer": ["a b", None, "a"] * 10, "reference": ["a b"] * 30}
         jsonl(tmp_path / "rows.jsonl", *pa.table(answers).to_pylist())
         given = tmp_path / "new.csv"
-        fm.score_files(tmp_path / "rows.jsonl", given, metrics="token_f1")
+        fm.score(tmp_path / "rows.jsonl", output=given, metrics="token_f1")
     else:
         given = make(new)
     (one,) = fm.gate(given, "token_f1 >= 0.9")

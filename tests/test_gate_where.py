@@ -105,7 +105,7 @@ def test_kept_columns_of_csv_have_the_same_rows(tmp_path):
     jsonl(tmp_path / "rows.jsonl", *rows)
     for suffix in (".csv", ".parquet", ".jsonl"):
         out = tmp_path / f"scores{suffix}"
-        fm.score_files(tmp_path / "rows.jsonl", out, metrics="token_f1", keep=["g", "b", "x"])
+        fm.score(tmp_path / "rows.jsonl", output=out, metrics="token_f1", keep=["g", "b", "x"])
         for where in ("g=1", "g=1.0", "b=true", "b=True", "b=1", "x=1", "x=1.0"):
             rules = [f"token_f1 >= 0 where {where}", f"token_f1.drop.point <= 0 where {where}"]
             assert [one.n for one in fm.gate(out, rules, baseline=out)] == [30, 30], (suffix, where)

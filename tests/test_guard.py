@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fastmetrics import score_files
+from fastmetrics import score
 from fastmetrics.retrieval.rank_files import rank_files
 from fastmetrics.tables import open_source
 from fastmetrics.tables.output.formula_guard import guarded, unguarded
@@ -75,7 +75,7 @@ def kept(tmp_path, out, **options):
     texts = {"id": [f"@{n}" for n in range(10)], "answer": ["a"] * 10, "reference": ["a"] * 10}
     pq.write_table(pa.table({**texts, **columns}), tmp_path / "rows.parquet")
     named = {"metrics": ["exact_match"], "keep": list(columns)}
-    return score_files(tmp_path / "rows.parquet", tmp_path / out, **named, **options)
+    return score(tmp_path / "rows.parquet", output=tmp_path / out, **named, **options)
 
 
 @pytest.mark.parametrize("out", ["s.csv", "s.tsv", "s.csv.gz", "s.tsv.zst"])

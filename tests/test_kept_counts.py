@@ -24,8 +24,8 @@ def test_files_of_scores_keep_counts(tmp_path, suffix):
     outputs = []
     for name, table in (("old", OLD), ("new", NEW)):
         source, out = write(tmp_path / f"{name}.in.jsonl", table), tmp_path / f"{name}{suffix}"
-        fm.score_files(source, out, keep_counts=True, threads=2, batch_rows=7, **asked)
-        plain = fm.score_files(source, tmp_path / f"plain_{name}{suffix}", **asked)
+        fm.score(source, output=out, keep_counts=True, threads=2, batch_rows=7, **asked)
+        plain = fm.score(source, output=tmp_path / f"plain_{name}{suffix}", **asked)
         assert repr(fm.summarize_files(out).figures) == repr(plain.summary.figures)  # counts are not scores
         outputs.append(str(out))
     found = fm.compare(dict(zip(RUNS, outputs, strict=True)), by="language", **SMALL)
@@ -39,23 +39,26 @@ def test_a_run_goes_on_with_the_same_bytes_and_only_under_the_same_choice(tmp_pa
 
     source, whole, out = write(tmp_path / "in.jsonl", OLD), tmp_path / "whole.parquet", tmp_path / "out.parquet"
     asked = {"metrics": "bleu,corpus_bleu"}
-    fm.score_files(source, whole, keep_counts=True, **asked)
+    fm.score(source, output=whole, keep_counts=True, **asked)
     monkeypatch.setattr(finished_parts.PartWriter, "close", lambda *_: 1 / 0)
     with pytest.raises(ZeroDivisionError):
-        fm.score_files(source, out, keep_counts=True, **asked)
+        fm.score(source, output=out, keep_counts=True, **asked)
     monkeypatch.undo()
     with pytest.raises(OutputError, match="keep_counts"):
-        fm.score_files(source, out, resume=True, **asked)
-    fm.score_files(source, out, keep_counts=True, resume=True, **asked)
+        fm.score(source, output=out, resume=True, **asked)
+    fm.score(source, output=out, keep_counts=True, resume=True, **asked)
     assert out.read_bytes() == whole.read_bytes()
 
 
 def test_a_file_without_a_row_has_the_column(tmp_path):
-    fm.score_files(
-        write(tmp_path / "in.jsonl", {**OLD}), tmp_path / "full.parquet", metrics="bleu,corpus_chrf", keep_counts=True
+    fm.score(
+        write(tmp_path / "in.jsonl", {**OLD}),
+        output=tmp_path / "full.parquet",
+        metrics="bleu,corpus_chrf",
+        keep_counts=True,
     )
     pq.write_table(pa.table(OLD).slice(0, 0), tmp_path / "none.parquet")
-    fm.score_files(tmp_path / "none.parquet", tmp_path / "out.parquet", metrics="bleu,corpus_chrf", keep_counts=True)
+    fm.score(tmp_path / "none.parquet", output=tmp_path / "out.parquet", metrics="bleu,corpus_chrf", keep_counts=True)
     schema = pq.read_schema(tmp_path / "out.parquet")
     assert (
         schema.field("corpus_chrf.counts").type
@@ -68,9 +71,9 @@ def test_invalid_keep_counts_raises(tmp_path):
         fm.score(OLD, "bleu,token_f1", keep_counts=True)
     clash = {**OLD, "corpus_bleu.counts": OLD["id"]}
     with pytest.raises(OptionError, match="have the same name"):
-        fm.score_files(
+        fm.score(
             write(tmp_path / "clash.jsonl", clash),
-            tmp_path / "out.parquet",
+            output=tmp_path / "out.parquet",
             metrics="bleu,corpus_bleu",
             keep="corpus_bleu.counts",
             keep_counts=True,
@@ -81,7 +84,7 @@ def test_other_options_and_versions_are_refused(tmp_path):
     paths = []
     for name in ("old", "new"):
         out = tmp_path / f"{name}.jsonl"
-        fm.score_files(write(tmp_path / f"{name}.in.jsonl", OLD), out, metrics="bleu,corpus_bleu", keep_counts=True)
+        fm.score(write(tmp_path / f"{name}.in.jsonl", OLD), output=out, metrics="bleu,corpus_bleu", keep_counts=True)
         beside = tmp_path / f"{name}.jsonl.meta.json"
         said = json.loads(beside.read_text())
         if name == "new":

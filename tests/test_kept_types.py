@@ -13,7 +13,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from fastmetrics import score_files
+from fastmetrics import score
 from fastmetrics.core.plain_layouts import as_lists
 from fastmetrics.errors import ColumnError, OutputError
 from fastmetrics.tables import open_source
@@ -70,9 +70,9 @@ def test_columns_of_any_type_are_kept(tmp_path: Path, kind: str, suffix: str) ->
     made, expected = _KEPT[kind]
     rows = _write(tmp_path / f"in.{suffix}", kept=made())
     for name in ("o.parquet", "o.arrow", "o.csv", "o/"):
-        assert score_files(rows, f"{tmp_path}/{name}", metrics=["token_f1"], keep=["kept"]).run.rows == 2
+        assert score(rows, output=f"{tmp_path}/{name}", metrics=["token_f1"], keep=["kept"]).run.rows == 2
     out = tmp_path / "o.jsonl"
-    score_files(rows, out, metrics=["token_f1"], keep=["kept"])
+    score(rows, output=out, metrics=["token_f1"], keep=["kept"])
     assert [json.loads(line)["kept"] for line in out.read_text().splitlines()] == expected
     assert cell_bytes(made()).tolist()[0] > 0
 
@@ -87,10 +87,10 @@ def test_unsupported_kept_types_are_named(tmp_path: Path) -> None:
         ("o.csv", "bytes", f"cannot write {tmp_path}/o.csv: Invalid UTF8"),
     ):
         with pytest.raises(OutputError, match=f"^{said}"):
-            score_files(rows, f"{tmp_path}/{name}", metrics=["token_f1"], keep=[kept])
+            score(rows, output=f"{tmp_path}/{name}", metrics=["token_f1"], keep=[kept])
     union = pa.UnionArray.from_sparse(pa.array([0, 1], pa.int8()), [pa.array([1, 2]), pa.array(["x", "y"])])
     with pytest.raises(ColumnError, match=r"column 'kept': expected anything but unions, got sparse_union"):
-        score_files(_write(tmp_path / "u.arrow", kept=union), tmp_path / "u.csv", metrics=["token_f1"], keep=["kept"])
+        score(_write(tmp_path / "u.arrow", kept=union), output=tmp_path / "u.csv", metrics=["token_f1"], keep=["kept"])
 
 
 def test_decimals_and_views_are_scored(tmp_path: Path) -> None:
@@ -99,7 +99,7 @@ def test_decimals_and_views_are_scored(tmp_path: Path) -> None:
     source = open_source(_write(tmp_path / "in.arrow", latency_ms=latency, contexts=contexts))
     found, rejects = read(source, {"latency_ms": "number", "contexts": "texts"})
     assert found["contexts"].to_pylist() == [["a b", "c"], None]
-    score_files(tmp_path / "in.arrow", tmp_path / "o.jsonl", metrics=["latency_ms"])
+    score(tmp_path / "in.arrow", output=tmp_path / "o.jsonl", metrics=["latency_ms"])
     assert (tmp_path / "o.jsonl").read_text().count('"latency_ms": 1.5') == 1
     assert rejects == []
 

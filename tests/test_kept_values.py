@@ -13,7 +13,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from fastmetrics import score_files
+from fastmetrics import score
 from fastmetrics.engines import run
 from fastmetrics.tables.output.encoders import undefined_as_null
 
@@ -80,7 +80,7 @@ def test_bytes_under_nulls_are_ignored(tmp_path: Path, kind: str, monkeypatch: p
         with pa.ipc.new_file(tmp_path / "in.arrow", rows.schema) as file:
             file.write_table(rows)
         for name in ("o.arrow", "o.parquet", "o.csv"):
-            score_files(tmp_path / "in.arrow", tmp_path / name, metrics=["exact_match"], keep=["kept"], overwrite=True)
+            score(tmp_path / "in.arrow", output=tmp_path / name, metrics=["exact_match"], keep=["kept"], overwrite=True)
         assert pa.ipc.open_file(tmp_path / "o.arrow").read_all()["kept"].to_pylist() == kept.to_pylist()
         made.append([(tmp_path / name).read_bytes() for name in ("o.arrow", "o.parquet", "o.csv")])
     assert made[0] == made[1] == made[2]
@@ -93,8 +93,8 @@ def test_bytes_under_nulls_in_lists_are_ignored(tmp_path: Path) -> None:
         rows = pa.table({"answer": ["a", "b"], "kept": pa.ListArray.from_arrays([0, 3, 4], items)})
         with pa.ipc.new_file(tmp_path / "in.arrow", rows.schema) as file:
             file.write_table(rows)
-        score_files(
-            tmp_path / "in.arrow", tmp_path / "o.arrow", metrics=["answer_length"], keep=["kept"], overwrite=True
+        score(
+            tmp_path / "in.arrow", output=tmp_path / "o.arrow", metrics=["answer_length"], keep=["kept"], overwrite=True
         )
         made.append((tmp_path / "o.arrow").read_bytes())
     assert made[0] == made[1]
@@ -109,8 +109,8 @@ def test_kept_columns_have_the_same_bytes_however_parquet_was_read(tmp_path: Pat
     made = []
     for size in (4000, 37, 1500):
         pq.write_table(rows, tmp_path / "in.parquet", row_group_size=size, use_dictionary=False)
-        score_files(
-            tmp_path / "in.parquet", tmp_path / "o.arrow", metrics=["exact_match"], keep=["kept"], overwrite=True
+        score(
+            tmp_path / "in.parquet", output=tmp_path / "o.arrow", metrics=["exact_match"], keep=["kept"], overwrite=True
         )
         made.append((tmp_path / "o.arrow").read_bytes())
     assert made[0] == made[1] == made[2]
@@ -123,7 +123,7 @@ def test_numbers_of_the_user_stay_as_they_were(tmp_path: Path, name: str, type_:
     odd = pa.array(ODD, type_, from_pandas=False)
     rows = pa.table({"id": range(8), "answer": ["a"] * 8, "reference": ["a"] * 8, "latency_ms": odd, "odd": odd})
     pq.write_table(rows, tmp_path / "in.parquet")
-    made = score_files(tmp_path / "in.parquet", f"{tmp_path}/{name}", metrics=["latency_ms"], keep=["odd"]).run.output
+    made = score(tmp_path / "in.parquet", output=f"{tmp_path}/{name}", metrics=["latency_ms"], keep=["odd"]).run.output
     if name == "o.csv":
         found = [line.split(",")[1] for line in made.read_text().splitlines()[1:]]
         assert found[:4] == ["nan", "inf", "-inf", "-0"]

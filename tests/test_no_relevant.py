@@ -128,25 +128,25 @@ def test_note_names_the_treatment_and_the_column():
 
 
 @pytest.mark.parametrize("output", ["out.parquet", "out.csv", "out.jsonl", "out.arrow", "out/"])
-def test_command_and_score_files_accept_no_relevant(table, output):
+def test_command_and_score_of_files_accept_no_relevant(table, output):
     done = program("score", "in.jsonl", "-o", output, "-m", "mrr,recall@1", "--no-relevant", "zero")
     assert (done.code, done.err) == (0, "")
     (note,) = json.loads(program("summarize", output, "--json").out)["notes"]
     assert "score 0" in note
     assert note in unfolded(done.out)
-    made = fm.score_files("in.jsonl", "again.parquet", metrics="mrr,recall@1", no_relevant="zero").summary
+    made = fm.score("in.jsonl", output="again.parquet", metrics="mrr,recall@1", no_relevant="zero").summary
     assert made["reciprocal_rank"].mean == summarize_files(output)["reciprocal_rank"].mean == 0.5
     assert list(made.notes) == [note]
 
 
 def test_invalid_values_raise_and_differing_files_are_noted(table):
-    for score in (fm.score, lambda rows, **given: fm.score_files("in.jsonl", "o.csv", **given)):
+    for score in (fm.score, lambda rows, **given: fm.score("in.jsonl", output="o.csv", **given)):
         with pytest.raises(fm.errors.OptionError, match="no_relevant='skip': expected 'undefined' or 'zero'"):
             score(ROWS, no_relevant="skip")
     assert program("score", "in.jsonl", "-o", "o.csv", "--no-relevant", "skip").code == 2
     for value in ("zero", "undefined"):
-        fm.score_files("in.jsonl", f"{value}.parquet", metrics="mrr", no_relevant=value)
-    fm.score_files("in.jsonl", "usual.parquet", metrics="mrr")
+        fm.score("in.jsonl", output=f"{value}.parquet", metrics="mrr", no_relevant=value)
+    fm.score("in.jsonl", output="usual.parquet", metrics="mrr")
     notes = fm.summarize_files(["undefined.parquet", "usual.parquet", "zero.parquet"]).notes
     assert (
         "option 'no_relevant' of 'reciprocal_rank' is 'undefined' in undefined.parquet, 'zero' in zero.parquet" in notes
@@ -154,6 +154,6 @@ def test_invalid_values_raise_and_differing_files_are_noted(table):
 
 
 def test_profile_accepts_no_relevant(table):
-    assert list(fm.profile_files("in.jsonl", metrics="mrr", no_relevant="zero").metrics) == ["reciprocal_rank"]
+    assert list(fm.profile("in.jsonl", metrics="mrr", no_relevant="zero").metrics) == ["reciprocal_rank"]
     done = program("profile", "in.jsonl", "-m", "mrr", "--no-relevant", "undefined", "--json")
     assert (done.code, done.err) == (0, "")

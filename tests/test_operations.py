@@ -98,7 +98,7 @@ def test_files_with_token_lists_are_scored(tmp_path, form):
             sink.write_table(table)
     else:
         file.write_text("".join(json.dumps(row) + "\n" for row in table.to_pylist()))
-    fm.score_files(file, out)
+    fm.score(file, output=out)
     expected = [None if one is None else one + 1 for one in SUMS]
     assert pq.read_table(out)["total_tokens"].to_pylist() == expected
 
@@ -108,7 +108,7 @@ def test_json_lines_can_mix_numbers_and_lists(tmp_path, late):
     """Whichever comes first, and however late the other."""
     file = tmp_path / "rows.jsonl"
     file.write_text("".join(json.dumps({"total_tokens": one}) + "\n" for one in late))
-    fm.score_files(file, tmp_path / "scores.parquet")
+    fm.score(file, output=tmp_path / "scores.parquet")
     found = pq.read_table(tmp_path / "scores.parquet")["total_tokens"].to_pylist()
     assert found == [oracle.amount(one) for one in late]
 
@@ -118,13 +118,13 @@ def test_json_lines_error_names_invalid_amount(tmp_path, value):
     file = tmp_path / "rows.jsonl"
     file.write_text('{"total_tokens": 1}\n' + json.dumps({"total_tokens": value}) + "\n")
     with pytest.raises(InputError, match=r"rows.jsonl, line 2.*total_tokens.*expected a number"):
-        fm.score_files(file, tmp_path / "scores.parquet", metrics="total_tokens")
+        fm.score(file, output=tmp_path / "scores.parquet", metrics="total_tokens")
 
 
 def test_csv_accepts_only_numbers(tmp_path):
     file = tmp_path / "rows.csv"
     file.write_text("prompt_tokens,completion_tokens\n1,2\n,3\n")
-    fm.score_files(file, tmp_path / "scores.parquet")
+    fm.score(file, output=tmp_path / "scores.parquet")
     assert pq.read_table(tmp_path / "scores.parquet")["total_tokens"].to_pylist() == [3, None]
 
 

@@ -176,7 +176,7 @@ def test_plot_command(tmp_path):
     for name in ("one", "two"):
         out = tmp_path / "runs" / f"{name}.parquet"
         out.parent.mkdir(exist_ok=True)
-        fm.score_files(path, out, metrics="token_f1,exact_match", keep="kind", name=name)
+        fm.score(path, output=out, metrics="token_f1,exact_match", keep="kind", name=name)
     one, two = tmp_path / "runs" / "one.parquet", tmp_path / "runs" / "two.parquet"
     pq.write_table(pa.table({"v": RNG.random((20, 4)).tolist(), "kind": ["a", "b"] * 10}), tmp_path / "v.parquet")
     pq.write_table(pa.table(LOG), tmp_path / "log.parquet")

@@ -39,7 +39,7 @@ def rows(tmp_path_factory):
 
 @pytest.mark.parametrize("threads", [1, 2])
 def test_stages_add_up(rows, threads):
-    found = fm.profile_files(rows, metrics=METRICS.split(","), threads=threads)
+    found = fm.profile(rows, metrics=METRICS.split(","), threads=threads)
     assert (found.rows, found.threads) == (3000, threads)
     assert list(found.stages) == ["read", "tokenise", "kernels", "write"]
     assert list(found.metrics) == METRICS.split(",")
@@ -103,12 +103,12 @@ def test_command_prints_the_profile(rows):
     refused = program("profile", rows, "-m", "token_f1", "--threads", 0)
     assert (refused.code, refused.err) == (2, "error: --threads 0: expected a whole number from 1 to 1,024\n")
     with pytest.raises(OptionError, match=r"^threads=0: expected a whole number from 1 to 1,024$"):
-        fm.profile_files(rows, metrics="token_f1", threads=0)
+        fm.profile(rows, metrics="token_f1", threads=0)
 
 
 def test_no_rows(tmp_path):
     pq.write_table(pa.table({"answer": pa.array([], pa.string())}), tmp_path / "rows.parquet")
-    found = fm.profile_files(tmp_path / "rows.parquet", metrics="answer_words")
+    found = fm.profile(tmp_path / "rows.parquet", metrics="answer_words")
     assert (found.rows, found.nbytes) == (0, 0)
     assert str(found).startswith("stage ")
 
@@ -145,7 +145,7 @@ def on(self, name):
 
 profile.Watch.on = on
 event.register("numba:compile", Listener())
-fm.profile_files(sys.argv[1], metrics=sys.argv[2].split(","), threads=2)
+fm.profile(sys.argv[1], metrics=sys.argv[2].split(","), threads=2)
 print(len(compiled), sorted(set(measured)))
 """
 

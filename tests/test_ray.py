@@ -16,7 +16,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from bench.memory import workers
-from fastmetrics import score_files, summarize_files
+from fastmetrics import score, summarize_files
 from fastmetrics.core.batch_sizes import SIZES
 from fastmetrics.core.retry_limits import RETRY_LIMITS
 from fastmetrics.engines.job import Job, RunOptions
@@ -78,8 +78,8 @@ def test_bytes_and_summary_equal_the_local_engine(tmp_path, rows, name, workers)
     for folder in ("local", "ray"):
         (tmp_path / folder).mkdir()
     metrics = [*METRICS, "response_exact_match_rate"]
-    here = score_files(rows, f"{tmp_path}/local/{name}", metrics=metrics)
-    there = score_files(rows, f"{tmp_path}/ray/{name}", metrics=metrics, engine="ray", workers=workers)
+    here = score(rows, output=f"{tmp_path}/local/{name}", metrics=metrics)
+    there = score(rows, output=f"{tmp_path}/ray/{name}", metrics=metrics, engine="ray", workers=workers)
     assert files(there.run.output) == files(here.run.output)
     assert there.summary.to_json() == here.summary.to_json()
     assert there.run.observed == here.run.observed
@@ -103,7 +103,7 @@ def test_notes_equal_the_local_engine(tmp_path, monkeypatch, name):
     for engine in ("local", "ray"):
         (tmp_path / engine).mkdir()
         options = {"metrics": "token_f1,rouge1_f1,mrr", "no_relevant": "zero", "engine": engine}
-        made.append(score_files(folder, f"{tmp_path}/{engine}/{name}", **options))
+        made.append(score(folder, output=f"{tmp_path}/{engine}/{name}", **options))
     here, there = made
     assert [note.split(" rows ")[0] for note in there.summary.notes] == [
         "token_f1: 30 of 90 scored",
@@ -213,13 +213,13 @@ def stopping(after: int):
 def test_run_can_be_resumed_on_the_other_engine(tmp_path, rows, name, first):
     second = "ray" if first == "local" else "local"
     (tmp_path / "whole").mkdir()
-    whole = score_files(rows, f"{tmp_path}/whole/{name}", metrics=METRICS)
+    whole = score(rows, output=f"{tmp_path}/whole/{name}", metrics=METRICS)
     output = f"{tmp_path}/{name}"
     with pytest.raises(StopError):
-        score_files(rows, output, metrics=METRICS, engine=first, progress=stopping(40 if first == "local" else 3))
+        score(rows, output=output, metrics=METRICS, engine=first, progress=stopping(40 if first == "local" else 3))
     with pytest.raises(OutputError, match="contains an unfinished run"):
-        score_files(rows, output, metrics=METRICS, engine=second)
-    made = score_files(rows, output, metrics=METRICS, engine=second, resume=True)
+        score(rows, output=output, metrics=METRICS, engine=second)
+    made = score(rows, output=output, metrics=METRICS, engine=second, resume=True)
     assert 0 < made.run.resumed_rows < made.run.rows
     assert files(made.run.output) == files(whole.run.output)
     assert made.summary.to_json() == whole.summary.to_json()
@@ -288,13 +288,13 @@ def test_program_errors_show_their_origin(tmp_path, rows):
 
 def test_unsupported_options_raise(tmp_path, rows):
     with pytest.raises(OptionError, match="expected local or ray"):
-        score_files(rows, tmp_path / "o.parquet", engine="dask")
+        score(rows, output=tmp_path / "o.parquet", engine="dask")
     with pytest.raises(OptionError, match="threads= is of the local engine"):
-        score_files(rows, tmp_path / "o.parquet", engine="ray", threads=2)
+        score(rows, output=tmp_path / "o.parquet", engine="ray", threads=2)
     with pytest.raises(OptionError, match="workers= and address= are of the engine ray"):
-        score_files(rows, tmp_path / "o.parquet", workers=2)
+        score(rows, output=tmp_path / "o.parquet", workers=2)
     with pytest.raises(OptionError, match="already connected to another Ray cluster"):
-        score_files(rows, tmp_path / "o.parquet", engine="ray", address="127.0.0.1:1")
+        score(rows, output=tmp_path / "o.parquet", engine="ray", address="127.0.0.1:1")
 
 
 def test_program_starts_and_stops_a_cluster(tmp_path, bad):
@@ -345,7 +345,7 @@ def test_embedders_are_sent_to_workers(tmp_path, monkeypatch):
         made = []
         for engine in ("local", "ray"):
             options = {"suites": ["semantic"], "embedder": embedder, "cache": cache, "engine": engine}
-            made.append(score_files("in.jsonl", f"{engine}.csv", overwrite=True, **options))
+            made.append(score("in.jsonl", output=f"{engine}.csv", overwrite=True, **options))
         assert made[0].run.output.read_bytes() == made[1].run.output.read_bytes()
         assert made[1].summary["euclidean_distance"].n == 50
 

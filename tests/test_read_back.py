@@ -178,8 +178,8 @@ def rows(tmp_path: Path) -> Path:
 def test_scores_of_an_output_are_those_of_its_input(tmp_path: Path, rows: Path, name: str) -> None:
     """Lists of references stay lists, and a null does not match an empty text."""
     metrics = ["token_f1", "squad_f1(version=2)", "exact_match", "keyword_recall"]
-    first = fm.score_files(rows, tmp_path / name, metrics=metrics, keep=KEPT).summary
-    again = fm.score_files(tmp_path / name, tmp_path / "again.parquet", metrics="token_f1", keep=KEPT, columns=None)
+    first = fm.score(rows, output=tmp_path / name, metrics=metrics, keep=KEPT).summary
+    again = fm.score(tmp_path / name, output=tmp_path / "again.parquet", metrics="token_f1", keep=KEPT, columns=None)
     assert again.summary["token_f1"] == first["token_f1"]
     assert again.summary.notes == []
     _same(read_all(tmp_path / name).select(KEPT), read_all(rows).select(KEPT))
@@ -206,7 +206,7 @@ def _changes() -> dict[str, Callable[[Path], None]]:
 @pytest.mark.parametrize("change", _changes())
 def test_csv_that_was_changed_is_read_like_any_csv_and_noted(tmp_path: Path, rows: Path, change: str) -> None:
     path = tmp_path / "t.csv"
-    fm.score_files(rows, path, metrics="answer_words", keep=KEPT)
+    fm.score(rows, output=path, metrics="answer_words", keep=KEPT)
     _changes()[change](path)
     source = open_source(path)
     assert set(source.schema.types) == {pa.string()}
@@ -215,7 +215,7 @@ def test_csv_that_was_changed_is_read_like_any_csv_and_noted(tmp_path: Path, row
     assert table["answer"].to_pylist()[1:3] == ["", ""]
     assert table["id"].to_pylist()[:4] == ["007", "010", "1e5", "=3"], "quotes before formulas are removed even then"
     note = f"{path} was changed after it was written; it is read like any CSV: without types, and with empty texts in"
-    again = fm.score_files(path, tmp_path / "again.parquet", metrics="token_f1")
+    again = fm.score(path, output=tmp_path / "again.parquet", metrics="token_f1")
     assert again.summary.notes[0] == f"{note} place of nulls"
     done = program("score", path, "-o", tmp_path / "b.parquet", "-m", "token_f1")
     assert f"{note} place of nulls" in unfolded(done.out)
@@ -223,7 +223,7 @@ def test_csv_that_was_changed_is_read_like_any_csv_and_noted(tmp_path: Path, row
 
 def test_csv_without_its_metadata_or_with_those_of_another_is_any_csv(tmp_path: Path, rows: Path) -> None:
     for name, metrics in (("a.csv", "token_f1"), ("b.csv", "jaccard")):
-        fm.score_files(rows, tmp_path / name, metrics=metrics, keep=KEPT)
+        fm.score(rows, output=tmp_path / name, metrics=metrics, keep=KEPT)
     (tmp_path / "a.csv").rename(tmp_path / "alone.csv")
     source = open_source(tmp_path / "alone.csv")
     assert set(source.schema.types) == {pa.string()}
@@ -235,7 +235,7 @@ def test_csv_without_its_metadata_or_with_those_of_another_is_any_csv(tmp_path: 
 
 
 def test_unpacked_csv_is_read_like_any_csv_unless_its_metadata_move_along(tmp_path: Path, rows: Path) -> None:
-    fm.score_files(rows, tmp_path / "t.csv.gz", metrics="token_f1", keep=KEPT)
+    fm.score(rows, output=tmp_path / "t.csv.gz", metrics="token_f1", keep=KEPT)
     (tmp_path / "t.csv").write_bytes(gzip.decompress((tmp_path / "t.csv.gz").read_bytes()))
     assert set(open_source(tmp_path / "t.csv").schema.types) == {pa.string()}
     (tmp_path / "moved").mkdir()
@@ -254,7 +254,7 @@ def test_metadata_of_another_program_are_ignored(tmp_path: Path, text: str) -> N
 def test_json_lines_that_were_changed_are_noted_only_if_types_are_lost(tmp_path: Path, rows: Path) -> None:
     for keep, lost in ((KEPT, True), (["question", "reference"], False)):
         path = tmp_path / f"{lost}.jsonl"
-        fm.score_files(rows, path, metrics="token_f1", keep=keep)
+        fm.score(rows, output=path, metrics="token_f1", keep=keep)
         path.write_text(path.read_text(encoding="utf-8") + '{"id": "8"}\n', encoding="utf-8")
         source = open_source(path)
         assert len(source.notes) == lost
@@ -262,7 +262,7 @@ def test_json_lines_that_were_changed_are_noted_only_if_types_are_lost(tmp_path:
 
 
 def test_numbers_that_are_not_finite_are_valid_json(tmp_path: Path, rows: Path) -> None:
-    fm.score_files(rows, tmp_path / "t.jsonl", metrics="token_f1", keep=KEPT)
+    fm.score(rows, output=tmp_path / "t.jsonl", metrics="token_f1", keep=KEPT)
     lines = (tmp_path / "t.jsonl").read_text(encoding="utf-8").splitlines()
 
     def refuse(name: str) -> None:
@@ -289,8 +289,8 @@ def test_text_of_a_foreign_csv_is_parsed_again_after_it_was_kept(tmp_path: Path)
     """The columns of any CSV are text; kept in an output they stay text, and numbers if a metric asks for numbers."""
     (tmp_path / "in.csv").write_text('id,answer,latency_ms,retrieved_ids,relevant_ids\n1,a,12,"[""d""]","[""d""]"\n')
     keep = ["answer", "latency_ms", "retrieved_ids", "relevant_ids"]
-    fm.score_files(tmp_path / "in.csv", tmp_path / "t.csv", metrics="answer_words", keep=keep)
-    found = fm.score_files(tmp_path / "t.csv", tmp_path / "o.parquet", metrics=["latency_ms", "hit_rate"]).summary
+    fm.score(tmp_path / "in.csv", output=tmp_path / "t.csv", metrics="answer_words", keep=keep)
+    found = fm.score(tmp_path / "t.csv", output=tmp_path / "o.parquet", metrics=["latency_ms", "hit_rate"]).summary
     assert (found["latency_ms"].mean, found["hit_rate"].mean) == (12, 1)
 
 
@@ -314,5 +314,5 @@ def test_edited_value_that_does_not_fit_names_its_line(tmp_path: Path) -> None:
 
 def test_ids_that_look_like_numbers_stay_text_in_every_reader(tmp_path: Path, rows: Path) -> None:
     for name in ("a.csv", "b.csv"):
-        fm.score_files(rows, tmp_path / name, metrics=["token_f1"], keep=["question"])
+        fm.score(rows, output=tmp_path / name, metrics=["token_f1"], keep=["question"])
     assert fm.worst_rows(tmp_path / "a.csv", "token_f1", n=3)["id"].to_pylist() == ["010", "007"]

@@ -81,7 +81,7 @@ def test_files_may_hold_one_embedding_or_a_list_of_them_in_a_row(tmp_path, suffi
     else:
         pq.write_table(pa.Table.from_pylist(rows), path)
         expected = COSINES
-    fm.score_files(path, tmp_path / "o.parquet", metrics=["semantic_similarity"])
+    fm.score(path, output=tmp_path / "o.parquet", metrics=["semantic_similarity"])
     scores = pq.read_table(tmp_path / "o.parquet")["semantic_similarity"].to_pylist()
     assert scores == pytest.approx(expected, rel=1e-15)
 
@@ -91,7 +91,7 @@ def test_a_file_with_another_value_names_the_line(tmp_path, value):
     good = {"answer_embedding": [1.0], "reference_embedding": [[1.0], [2.0]]}
     path = jsonl(tmp_path / "t.jsonl", good, {**good, "reference_embedding": value})
     with pytest.raises(FileFormatError, match=r"line 2, column 'reference_embedding': expected a (list|number)"):
-        fm.score_files(path, tmp_path / "o.parquet", metrics=["semantic_similarity"])
+        fm.score(path, output=tmp_path / "o.parquet", metrics=["semantic_similarity"])
 
 
 def test_a_metric_of_ones_own_reads_the_list_of_a_row():

@@ -15,11 +15,11 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 import pytest
 
+import fastmetrics as fm
 from fastmetrics.core.batch_sizes import SIZES
 from fastmetrics.engines.local import Job, run
 from fastmetrics.errors import InputError, OptionError, OutputError
 from fastmetrics.results.score_files import summarize_files
-from fastmetrics.scoring.files import score_files
 from fastmetrics.tables import Limits, open_source, read_metadata
 from fastmetrics.tables.output import targets
 from fastmetrics.tables.remote.addresses import as_local
@@ -96,10 +96,10 @@ def test_scoring_from_bucket_to_bucket(s3: Server, tmp_path: Path) -> None:
     made = ({"id": n, "answer": f"a {n % 7}", "reference": "a 3", "latency_ms": n % 13} for n in range(500))
     rows.write_text("".join(json.dumps(row) + "\n" for row in made))
     wanted = ["token_f1", "latency_ms"]
-    local = score_files(rows, tmp_path / "s.parquet", metrics=wanted)
+    local = fm.score(rows, output=tmp_path / "s.parquet", metrics=wanted)
     for name in ("s.parquet", "s.csv.gz", "folder"):
         address = f"s3://{BUCKET}/job/{name}"
-        found = score_files(s3.put(rows, "job/rows.jsonl"), address, metrics=wanted)
+        found = fm.score(s3.put(rows, "job/rows.jsonl"), output=address, metrics=wanted)
         assert found.summary.to_json() == local.summary.to_json()
         assert summarize_files(address).to_json() == local.summary.to_json()
         assert program("summarize", address, "--json").out == program("summarize", tmp_path / "s.parquet", "--json").out

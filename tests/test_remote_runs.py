@@ -25,7 +25,7 @@ def folder(tmp_path: Path) -> Path:
     rows = jsonl(tmp_path / "rows.jsonl", *({"id": n, "answer": f"a {n % 3}", "reference": "a 1"} for n in range(9)))
     (tmp_path / "runs").mkdir()
     for name in ("a.parquet", "b.csv", "c/"):
-        fm.score_files(rows, f"{tmp_path}/runs/{name}", metrics="token_f1", name=name)
+        fm.score(rows, output=f"{tmp_path}/runs/{name}", metrics="token_f1", name=name)
     return tmp_path
 
 

@@ -346,7 +346,7 @@ def test_judges_and_runs_add_pages(tmp_path):
     rows = tmp_path / "rows.jsonl"
     rows.write_text('{"id": 1, "answer": "in <b>"}\n{"id": 2, "answer": "in Paris now"}\n')
     for name in ("first <b>", "second"):
-        fm.score_files(rows, folder / f"{name}.parquet", metrics="answer_words", name=name)
+        fm.score(rows, output=folder / f"{name}.parquet", metrics="answer_words", name=name)
     base = {"id": [1, 2], "answer_words": [5, 2]}
     fm.report(folder / "second.parquet", tmp_path / "r.html", judged=judged, runs=folder, baseline=base)
     page, reader, data = read(tmp_path / "r.html")

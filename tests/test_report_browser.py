@@ -66,7 +66,7 @@ def page(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder.mkdir()
     (out.parent / "rows.jsonl").write_text('{"answer": "in Paris", "reference": "Paris"}\n' * 3)
     for name in ("first", HOSTILE[3]):
-        fm.score_files(out.parent / "rows.jsonl", folder / f"{len(name)}.parquet", metrics="token_f1", name=name)
+        fm.score(out.parent / "rows.jsonl", output=folder / f"{len(name)}.parquet", metrics="token_f1", name=name)
     judged = {"id": ["q020", "q021", "x"], "judge_x": [1.0, None, 4.0], "judge_x_status": ["ok", "timeout", "ok"]}
     judged["judge_x_reason"] = [f"because {HOSTILE[0]}", None, "x"]
     vectors = pa.table({"id": made(1)["id"], "v": np.random.default_rng(0).normal(size=(ROWS, 5)).tolist()})

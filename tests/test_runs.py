@@ -80,7 +80,7 @@ def test_text_layout_does_not_change_fingerprint(kind):
 def test_every_output_format_has_fingerprints(tmp_path, suffix):
     rows = write(tmp_path / "rows.jsonl", ROWS)
     out = tmp_path / f"scores.{suffix}" if suffix else tmp_path / "scores"
-    fm.score_files(rows, out, metrics="token_f1", name="mine")
+    fm.score(rows, output=out, metrics="token_f1", name="mine")
     expected = {
         "ids": fingerprint_text(fingerprint([pa.array([row["id"] for row in ROWS])])),
         "questions": fingerprint_text(
@@ -96,7 +96,7 @@ def test_questions_are_read_only_if_needed(tmp_path):
     rows = write(tmp_path / "rows.jsonl", ROWS)
     asked = {"plain": {}, "kept": {"keep": "question"}, "named": {"name": "a"}, "read": {"metrics": "jaccard"}}
     for name, options in asked.items():
-        fm.score_files(rows, tmp_path / f"{name}.parquet", **{"metrics": "token_f1", **options})
+        fm.score(rows, output=tmp_path / f"{name}.parquet", **{"metrics": "token_f1", **options})
     found = {name: prints(tmp_path / f"{name}.parquet") for name in asked}
     assert set(found["plain"]) == {"ids"}
     assert found["kept"] == found["named"] == found["read"]
@@ -114,7 +114,7 @@ def test_fingerprint_ignores_input_format_order_parts_and_threads(tmp_path):
     for place, path in enumerate([*inputs, tmp_path / "c.parquet", tmp_path / "d.csv"]):
         for size, threads in ((3, 1), (1000, 2)):
             out = tmp_path / f"out{place}{size}.parquet"
-            fm.score_files(path, out, metrics="token_f1", name="n", batch_rows=size, threads=threads)
+            fm.score(path, output=out, metrics="token_f1", name="n", batch_rows=size, threads=threads)
             found.append(prints(out))
     assert all(one == found[0] for one in found)
 
@@ -124,7 +124,7 @@ def test_integers_are_fingerprinted_as_text_and_lists_are_not(tmp_path):
     strings = write(tmp_path / "b.jsonl", [{"id": "7", "answer": "a"}])
     lists = write(tmp_path / "c.jsonl", [{"question": [1, 2], "answer": "a"}])
     for path in (numbers, strings, lists):
-        fm.score_files(path, path.with_suffix(".parquet"), metrics="answer_words", name="n")
+        fm.score(path, output=path.with_suffix(".parquet"), metrics="answer_words", name="n")
     assert prints(tmp_path / "a.parquet") == prints(tmp_path / "b.parquet") != None  # noqa: E711
     assert prints(tmp_path / "c.parquet") is None
 
@@ -132,8 +132,8 @@ def test_integers_are_fingerprinted_as_text_and_lists_are_not(tmp_path):
 def test_fingerprint_excludes_rejected_rows(tmp_path):
     rows = write(tmp_path / "a.jsonl", ROWS)
     rows.write_text(rows.read_text() + '{"id": "bad", "answer": 7}\n')
-    fm.score_files(rows, tmp_path / "a.parquet", metrics="answer_words", on_error="skip")
-    fm.score_files(write(tmp_path / "b.jsonl", ROWS), tmp_path / "b.parquet", metrics="answer_words")
+    fm.score(rows, output=tmp_path / "a.parquet", metrics="answer_words", on_error="skip")
+    fm.score(write(tmp_path / "b.jsonl", ROWS), output=tmp_path / "b.parquet", metrics="answer_words")
     assert prints(tmp_path / "a.parquet") == prints(tmp_path / "b.parquet")
 
 
@@ -142,9 +142,9 @@ def test_run_bytes_are_reproducible_without_times(tmp_path):
     outs = [tmp_path / "one" / "s.parquet", tmp_path / "two" / "s.parquet"]
     for out in outs:
         out.parent.mkdir()
-        fm.score_files(rows, out, metrics="token_f1", name="n")
+        fm.score(rows, output=out, metrics="token_f1", name="n")
     assert outs[0].read_bytes() == outs[1].read_bytes()
-    fm.score_files(rows, tmp_path / "t.parquet", metrics="token_f1", times=True)
+    fm.score(rows, output=tmp_path / "t.parquet", metrics="token_f1", times=True)
     about = read_metadata(tmp_path / "t.parquet")
     assert about["began"] <= about["ended"]
     assert re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\+00:00", about["began"])
@@ -164,22 +164,22 @@ def test_resumed_run_has_the_name_of_its_last_call(tmp_path):
 
     out = tmp_path / "scores.parquet"
     with pytest.raises(StoppedError):
-        fm.score_files(tmp_path / "rows.parquet", out, metrics="token_f1", name="first", progress=stop)
+        fm.score(tmp_path / "rows.parquet", output=out, metrics="token_f1", name="first", progress=stop)
     assert fm.list_runs(tmp_path).num_rows == 0  # unfinished runs are not listed
-    found = fm.score_files(tmp_path / "rows.parquet", out, metrics="token_f1", name="second", resume=True)
+    found = fm.score(tmp_path / "rows.parquet", output=out, metrics="token_f1", name="second", resume=True)
     assert found.run.resumed_rows > 0
     undisturbed = tmp_path / "once" / "scores.parquet"
     undisturbed.parent.mkdir()
-    fm.score_files(tmp_path / "rows.parquet", undisturbed, metrics="token_f1", name="second")
+    fm.score(tmp_path / "rows.parquet", output=undisturbed, metrics="token_f1", name="second")
     assert out.read_bytes() == undisturbed.read_bytes()
     assert [run["name"] for run in fm.list_runs(tmp_path).to_pylist()] == ["second"]
 
 
 def test_runs_of_a_folder_are_listed(tmp_path):
     rows = write(tmp_path / "rows.jsonl", ROWS)
-    fm.score_files(rows, tmp_path / "b.parquet", metrics="token_f1", name="second", times=True)
-    fm.score_files(rows, tmp_path / "a.csv", metrics="token_f1,exact_match")
-    fm.score_files(rows, tmp_path / "parts", metrics="token_f1", name="third")
+    fm.score(rows, output=tmp_path / "b.parquet", metrics="token_f1", name="second", times=True)
+    fm.score(rows, output=tmp_path / "a.csv", metrics="token_f1,exact_match")
+    fm.score(rows, output=tmp_path / "parts", metrics="token_f1", name="third")
     (tmp_path / "notes.txt").write_text("no run")
     (tmp_path / "empty").mkdir()
     found = fm.list_runs(tmp_path).to_pylist()
@@ -202,4 +202,4 @@ def test_invalid_run_folders_raise(tmp_path):
     with pytest.raises(FileFormatError, match="nowhere: cannot be read"):
         fm.list_runs(tmp_path / "nowhere")
     with pytest.raises(OptionError, match="name='x"):
-        fm.score_files(write(tmp_path / "rows.jsonl", ROWS), tmp_path / "o.parquet", name="x" * 300)
+        fm.score(write(tmp_path / "rows.jsonl", ROWS), output=tmp_path / "o.parquet", name="x" * 300)

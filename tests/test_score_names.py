@@ -88,9 +88,9 @@ def own(tmp_path):
     table = pa.Table.from_pylist(rows)
     jsonl(tmp_path / "rows.jsonl", *rows)
     how = {"keep": ["language"], "keep_counts": True}
-    fm.score_files(tmp_path / "rows.jsonl", tmp_path / "own.parquet", metrics=OWN, **how)
+    fm.score(tmp_path / "rows.jsonl", output=tmp_path / "own.parquet", metrics=OWN, **how)
     canonical = "token_f1,exact_match,bleu,corpus_bleu(tokenizer='char'),latency_ms"
-    fm.score_files(tmp_path / "rows.jsonl", tmp_path / "canonical.parquet", metrics=canonical, **how)
+    fm.score(tmp_path / "rows.jsonl", output=tmp_path / "canonical.parquet", metrics=canonical, **how)
     return tmp_path, table
 
 
@@ -171,7 +171,7 @@ def test_colliding_names_are_refused(tmp_path):
         fm.score(TABLE, "token_f1(name='f1'),squad_f1(name='f1')")
     rows = jsonl(tmp_path / "rows.jsonl", *ROWS)
     with pytest.raises(OptionError, match="cannot keep the column 'language'"):
-        fm.score_files(rows, tmp_path / "o.parquet", metrics="token_f1(name='language')", keep=["language"])
+        fm.score(rows, output=tmp_path / "o.parquet", metrics="token_f1(name='language')", keep=["language"])
     both = fm.score(TABLE, "token_f1,token_f1(name='f1')")
     assert both["f1"].to_pylist() == both["token_f1"].to_pylist()
 
@@ -179,7 +179,7 @@ def test_colliding_names_are_refused(tmp_path):
 def test_one_name_for_two_metrics_is_found_when_runs_meet(tmp_path):
     jsonl(tmp_path / "rows.jsonl", *ROWS)
     for name, metric in (("a", "token_f1"), ("b", "squad_f1")):
-        fm.score_files(tmp_path / "rows.jsonl", tmp_path / f"{name}.parquet", metrics=f"{metric}(name='f1')")
+        fm.score(tmp_path / "rows.jsonl", output=tmp_path / f"{name}.parquet", metrics=f"{metric}(name='f1')")
     files = [tmp_path / "a.parquet", tmp_path / "b.parquet"]
     with pytest.raises(OptionError, match="the runs were scored with different settings"):
         fm.compare(files)
@@ -191,7 +191,7 @@ def test_own_names_survive_every_format(tmp_path):
     jsonl(tmp_path / "rows.jsonl", *({**row, "latency_ms": 1.0 * row["id"]} for row in ROWS))
     for suffix in (".parquet", ".jsonl", ".csv", ".arrow", "/"):
         out = tmp_path / f"own{suffix}"
-        fm.score_files(tmp_path / "rows.jsonl", out, metrics="latency_ms(name='ms'),token_f1(name='f1')")
+        fm.score(tmp_path / "rows.jsonl", output=out, metrics="latency_ms(name='ms'),token_f1(name='f1')")
         assert list(fm.summarize_files(out)["ms"].extra) == ["p50", "p90", "p95", "p99"]
         assert fm.worst_rows(out, "ms", n=1)["id"].to_pylist() == ["39"]
     metadata = json.loads(pq.read_schema(tmp_path / "own.parquet").metadata[b"fastmetrics"])

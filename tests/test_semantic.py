@@ -18,7 +18,6 @@ from fastmetrics.errors import ColumnError, OptionError
 from fastmetrics.metrics.shared.repeated_answers import exact_match_rate, semantic_consistency
 from fastmetrics.plan.plan import plan
 from fastmetrics.plan.score_batch import Scorer
-from fastmetrics.scoring.files import score_files
 from fastmetrics.scoring.score import score
 from fastmetrics.tables import read_metadata
 from fastmetrics.vectors.embedded_columns import add_embeddings
@@ -155,14 +154,14 @@ def test_score_metadata_name_the_embedding_model(tmp_path: Path):
     rows.write_text('{"answer": "Paris is big [1].", "reference": "Paris", "contexts": ["Paris is big."]}\n')
     metrics = ["semantic_similarity", "grounding_overlap"]
     model = Model("sizes", "r1", "float32", 3, sizes)
-    score_files(rows, out, metrics=metrics, embedder=model, cache=tmp_path / "cache")
+    score(rows, output=out, metrics=metrics, embedder=model, cache=tmp_path / "cache")
     told = read_metadata(out)
     assert told["scores"]["semantic_similarity"]["embedder"] == "sizes|revision:r1|float32"
     assert told["scores"]["grounding_overlap"]["embedder"] == "sizes|revision:r1|float32"
     assert "cache" not in told["scores"]["grounding_overlap"]
     scores = parquet.read_table(out)
     assert scores["grounding_overlap"].to_pylist() == [1.0]
-    score_files(rows, out, metrics=metrics, embedder="wordllama", cache=tmp_path / "cache", overwrite=True)
+    score(rows, output=out, metrics=metrics, embedder="wordllama", cache=tmp_path / "cache", overwrite=True)
     assert re.fullmatch(r"wordllama.*\|revision:[0-9a-f]{16}\|float32", told_model(out))
     assert len(list((tmp_path / "cache").rglob("*.arrow"))) > 0
 

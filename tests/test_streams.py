@@ -65,7 +65,7 @@ def test_compressed_text_reads_like_plain_text(tmp_path, name, pack):
     packed.write_bytes(PACK[pack](data[:half]) + PACK[pack](data[half:]) + b"\0" * 8)
     assert read(packed) == read(plain)
     scored = [
-        fm.score_files(one, tmp_path / f"{n}.jsonl", metrics=["token_f1"]) for n, one in enumerate((plain, packed))
+        fm.score(one, output=tmp_path / f"{n}.jsonl", metrics=["token_f1"]) for n, one in enumerate((plain, packed))
     ]
     assert scored[0].summary["token_f1"] == scored[1].summary["token_f1"]
 

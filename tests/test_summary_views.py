@@ -34,7 +34,7 @@ METRICS = "token_f1,exact_match,abstained,latency_ms,total_tokens"
 def scored(folder: Path, name: str, **changed: object) -> Path:
     """A file of scores of the rows, some columns of which are others."""
     pq.write_table(pa.table({**ROWS, **changed}), folder / "rows.parquet")
-    fm.score_files(folder / "rows.parquet", folder / name, metrics=METRICS)
+    fm.score(folder / "rows.parquet", output=folder / name, metrics=METRICS)
     return folder / name
 
 
@@ -73,7 +73,7 @@ def test_side_by_side_view_accepts_different_metrics():
 
 def test_side_by_side_view_includes_corpus_metrics(tmp_path):
     pq.write_table(pa.table(ROWS), tmp_path / "rows.parquet")
-    fm.score_files(tmp_path / "rows.parquet", tmp_path / "s.parquet", metrics="corpus_bleu,token_f1")
+    fm.score(tmp_path / "rows.parquet", output=tmp_path / "s.parquet", metrics="corpus_bleu,token_f1")
     found = fm.side_by_side([tmp_path / "s.parquet"])
     assert found.metrics == ["token_f1", "corpus_bleu"]
     assert "corpus_bleu" in str(found)
@@ -88,7 +88,7 @@ def test_empty_list_of_runs_raises(view):
 def test_primary_table_has_the_columns_and_figures_of_its_source(tmp_path):
     path = tmp_path / "s.parquet"
     pq.write_table(pa.table(ROWS), tmp_path / "rows.parquet")
-    fm.score_files(tmp_path / "rows.parquet", path, metrics=f"{METRICS},rouge1_f1", name="monday")
+    fm.score(tmp_path / "rows.parquet", output=path, metrics=f"{METRICS},rouge1_f1", name="monday")
     summary = fm.summarize_files(path)
     [row] = fm.primary_table(path)
     assert (row.run, row.n) == ("monday", 6)

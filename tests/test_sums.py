@@ -62,7 +62,7 @@ def test_a_summary_of_idk_citations_has_their_sum(tmp_path, rows: int) -> None:
     summaries = [fm.summarize(scores), fm.summarize(scores.to_batches() or scores)]
     if rows:
         for name in ("o.parquet", "o.csv", "o.jsonl"):
-            summaries += [fm.score_files(path, tmp_path / name, metrics="idk_citations").summary]
+            summaries += [fm.score(path, output=tmp_path / name, metrics="idk_citations").summary]
             summaries += [fm.summarize_files(tmp_path / name)]
     for summary in summaries:
         np.testing.assert_equal(summary.figures["idk_citations.sum"], want)

@@ -70,7 +70,7 @@ def test_json_lines_with_surrogates_are_scored_and_repaired(tmp_path, out):
     assert done.code == 0, done.err
     pq.write_table(pa.table(columns(MENDED)), tmp_path / "mended.parquet")
     keep = ["answer", "reference"]
-    fm.score_files(tmp_path / "mended.parquet", tmp_path / f"m{out}", metrics=METRICS, keep=keep, guard=False)
+    fm.score(tmp_path / "mended.parquet", output=tmp_path / f"m{out}", metrics=METRICS, keep=keep, guard=False)
     assert (tmp_path / f"m{out}").read_bytes() == (tmp_path / out).read_bytes() or out in ("s.parquet", "s.arrow")
     if out == "s.parquet":
         found = pq.read_table(tmp_path / out)
@@ -80,7 +80,7 @@ def test_json_lines_with_surrogates_are_scored_and_repaired(tmp_path, out):
 
 def test_surrogates_in_kept_objects_and_mixed_ids_are_replaced(tmp_path):
     jsonl(tmp_path / "rows.jsonl", {"id": 1, "answer": "a", "reference": "a", "x": 1}, {"id": HIGH, "x": {HIGH: LOW}})
-    fm.score_files(tmp_path / "rows.jsonl", tmp_path / "s.parquet", metrics=["exact_match"], keep=["x"])
+    fm.score(tmp_path / "rows.jsonl", output=tmp_path / "s.parquet", metrics=["exact_match"], keep=["x"])
     found = pq.read_table(tmp_path / "s.parquet")
     assert found["id"].to_pylist() == ["1", "\ufffd"]
     assert found["x"].to_pylist() == ["1", '{"\ufffd": "\ufffd"}']

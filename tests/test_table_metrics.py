@@ -123,7 +123,7 @@ def test_table_metrics_of_files(tmp_path, expected, suffix):
     rows.write_text("\n".join(lines))
     for names in (NAMES, [*NAMES, "answer_length"]):
         out = tmp_path / f"{len(names)}.{suffix}"
-        scored = fm.score_files(rows, out, metrics=names, batch_rows=13)
+        scored = fm.score(rows, output=out, metrics=names, batch_rows=13)
         told = fm.summarize_files(out)
         assert told.n_rows == scored.summary.n_rows == 60
         same(scored.summary.corpus, told.corpus)
@@ -142,9 +142,9 @@ def test_metric_with_missing_column_is_excluded_with_note():
 def test_kept_column_with_a_reserved_name_raises(tmp_path):
     (tmp_path / "rows.jsonl").write_text('{"question": "q", "answer": "a", "repeats.answer": 1}')
     with pytest.raises(OptionError, match=r"cannot keep the column 'repeats\.answer'"):
-        fm.score_files(
+        fm.score(
             tmp_path / "rows.jsonl",
-            tmp_path / "out.parquet",
+            output=tmp_path / "out.parquet",
             metrics=["response_exact_match_rate"],
             keep=["repeats.answer"],
         )

@@ -55,13 +55,13 @@ def looks(values: list[str | None]) -> list[bool]:
 def test_texts_that_are_lists_are_noted_and_parsed_on_request(tmp_path: Path, name: str, write_list: Any) -> None:
     path = write(rows(write_list), tmp_path / name)
     columns = {"reference": "gold"}
-    scored = fm.score_files(path, tmp_path / "a.parquet", metrics=["token_f1", "token_recall"], columns=columns)
+    scored = fm.score(path, output=tmp_path / "a.parquet", metrics=["token_f1", "token_recall"], columns=columns)
     assert scored.summary.notes == [NOTE]
     assert fm.summarize_files(tmp_path / "a.parquet").notes == [NOTE]
     done = program("score", path, "-o", tmp_path / "b.parquet", "-m", "token_f1", "--columns", "reference=gold")
     assert NOTE in done.out
-    scored = fm.score_files(
-        path, tmp_path / "c.parquet", metrics="token_f1", columns=columns, lists="gold", keep="gold"
+    scored = fm.score(
+        path, output=tmp_path / "c.parquet", metrics="token_f1", columns=columns, lists="gold", keep="gold"
     )
     assert scored.summary.notes == []
     table = pa.parquet.read_table(tmp_path / "c.parquet")
@@ -105,7 +105,7 @@ def test_counts_do_not_depend_on_batches(tmp_path: Path, count: int) -> None:
     path = write(table, tmp_path / "t.parquet")
     whole = fm.summarize(fm.score(table, metrics="token_f1")).notes
     for size in (1, 2, 100):
-        scored = fm.score_files(path, tmp_path / f"{size}.parquet", metrics="token_f1", batch_rows=size)
+        scored = fm.score(path, output=tmp_path / f"{size}.parquet", metrics="token_f1", batch_rows=size)
         assert scored.summary.notes == whole
     lists = {0: 0, 1: 0, 2: 1, 5: 2}[count]
     assert [note.split(",")[0] for note in whole] == [
@@ -142,9 +142,9 @@ def test_half_lists_are_bad_rows_of_a_column_of_lists(tmp_path: Path, text: str)
     assert str(raised.value) == message
     path = write(table, tmp_path / "t.jsonl")
     with pytest.raises(InputError) as raised:
-        fm.score_files(path, tmp_path / "a.parquet", metrics="token_f1", lists="reference")
+        fm.score(path, output=tmp_path / "a.parquet", metrics="token_f1", lists="reference")
     assert str(raised.value) == f"{path}, line 2: {message}"
-    skipped = fm.score_files(path, tmp_path / "a.parquet", metrics="token_f1", lists="reference", on_error="skip")
+    skipped = fm.score(path, output=tmp_path / "a.parquet", metrics="token_f1", lists="reference", on_error="skip")
     assert (skipped.run.rows, skipped.run.rejected) == (1, 1)
 
 
@@ -164,7 +164,7 @@ def test_only_columns_of_references_and_contexts_hold_lists(tmp_path: Path) -> N
 def test_settings_of_lists_are_compared(tmp_path: Path) -> None:
     path = write(rows().rename_columns(["id", "answer", "reference"]), tmp_path / "t.parquet")
     for name, lists in (("a.parquet", ()), ("b.parquet", "reference")):
-        fm.score_files(path, tmp_path / name, metrics="token_f1", lists=lists, name=name)
+        fm.score(path, output=tmp_path / name, metrics="token_f1", lists=lists, name=name)
     assert read_metadata(tmp_path / "b.parquet")["lists"] == ["reference"]
     assert "lists" not in read_metadata(tmp_path / "a.parquet")
 
@@ -227,5 +227,5 @@ def test_check_of_a_dataset_finds_them() -> None:
 def test_pandas_frames_written_to_csv_keep_their_lists(tmp_path: Path) -> None:
     frame = pd.DataFrame({"answer": ANSWERS, "reference": [one or [] for one in REFERENCES]})
     frame.to_csv(tmp_path / "t.csv", index=False)
-    scored = fm.score_files(tmp_path / "t.csv", tmp_path / "a.parquet", metrics="token_f1", lists="reference")
+    scored = fm.score(tmp_path / "t.csv", output=tmp_path / "a.parquet", metrics="token_f1", lists="reference")
     assert scored.summary.metrics["token_f1"].n == 3

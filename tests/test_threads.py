@@ -19,7 +19,7 @@ FUNCTIONS = {
     "token_f1": lambda **options: fm.token_f1([1], [], **options),
     "rouge": lambda **options: fm.rouge([1], [], **options),
     "score": lambda **options: fm.score({"answer": ["a"]}, "no such metric", **options),
-    "score_files": lambda **options: fm.score_files(MISSING, "out.parquet", **options),
+    "score of files": lambda **options: fm.score(MISSING, output="out.parquet", **options),
     "rank": lambda **options: fm.rank(MISSING, MISSING, **options),
     "rank_runs": lambda **options: fm.rank_runs({"run": {"q": {"a": 1}}}, {"q": {"a": 1}}, "mrr", **options),
     "rank_files": lambda **options: fm.rank_files(MISSING, MISSING, **options),

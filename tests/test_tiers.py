@@ -124,12 +124,12 @@ def test_tiers_from_files_equal_those_in_memory(tmp_path, rows):
     pq.write_table(table, tmp_path / "t.parquet")
     for tier in TIERS:
         expected = figures_of(tier, table)
-        made = fm.score_files(tmp_path / "t.parquet", tmp_path / f"{tier}.parquet", suites=tier)
+        made = fm.score(tmp_path / "t.parquet", output=tmp_path / f"{tier}.parquet", suites=tier)
         for figures in (made.summary.figures, fm.summarize_files(tmp_path / f"{tier}.parquet").figures):
             np.testing.assert_equal(dict(figures), expected)
     if rows:
-        again = fm.score_files(
-            tmp_path / "t.parquet", tmp_path / "all.jsonl", suites=list(TIERS), batch_rows=1, threads=2
+        again = fm.score(
+            tmp_path / "t.parquet", output=tmp_path / "all.jsonl", suites=list(TIERS), batch_rows=1, threads=2
         )
         np.testing.assert_equal(dict(again.summary.figures), figures_of(",".join(TIERS), table))
 
@@ -146,8 +146,8 @@ def test_metrics_without_their_columns_are_left_out_and_named(tmp_path):
         "response_semantic_consistency (answer_embedding)" in said
     )
     assert set(TEXTS) <= set(json.loads(program("summarize", tmp_path / "o.parquet", "--json").out)["figures"])
-    whole = fm.score_files(
-        jsonl(tmp_path / "w.jsonl", *pa.table(TABLE).to_pylist()), tmp_path / "w.parquet", suites="tier2"
+    whole = fm.score(
+        jsonl(tmp_path / "w.jsonl", *pa.table(TABLE).to_pylist()), output=tmp_path / "w.parquet", suites="tier2"
     )
     assert not any("not scored" in note for note in whole.summary.notes)
     with pytest.raises(ColumnError, match=r"no metric of the suite 'tier1' can be computed .*; it reads retrieved_ids"):

@@ -21,8 +21,8 @@ def folder(tmp_path):
     for place, (name, right, count) in enumerate((("c", 10, 40), ("a", 20, 40), ("b", 30, 40), ("fewer", 30, 38))):
         rows = [{"id": n, "answer": "yes" if n < right else "no", "reference": "yes"} for n in range(count)]
         answers.write_text("".join(json.dumps(row) + "\n" for row in rows))
-        fm.score_files(answers, made / f"{place}.parquet", metrics="token_f1", name=name, times=True)
-    fm.score_files(answers, made / "late.parquet", metrics="answer_words")
+        fm.score(answers, output=made / f"{place}.parquet", metrics="token_f1", name=name, times=True)
+    fm.score(answers, output=made / "late.parquet", metrics="answer_words")
     return made
 
 

@@ -29,12 +29,12 @@ def profile(
     """
     from fastmetrics.commands.options import columns as names
     from fastmetrics.commands.options import load_plugins, pairs, split
-    from fastmetrics.scoring.profile import profile_files
+    from fastmetrics.scoring.profile import profile as profile_table
 
     load_plugins(plugin)
-    found = profile_files(
+    found = profile_table(
         inputs,
-        metrics=split(metrics) or None,
+        split(metrics) or None,
         columns=pairs(columns),
         schema=schema,
         suites=split(suite),

@@ -105,14 +105,14 @@ def score(
     """Score every row of a table of answers, and print a summary."""
     from fastmetrics.commands.options import columns as names
     from fastmetrics.commands.options import load_plugins, pairs, split
-    from fastmetrics.scoring.files import score_files
+    from fastmetrics.scoring.score import score as score_table
 
     load_plugins(plugin)
     with _bar(quiet) as progress:
-        scored = score_files(
+        scored = score_table(
             inputs,
-            out,
-            metrics=split(metrics) or None,
+            split(metrics) or None,
+            output=out,
             columns=pairs(columns),
             schema=schema,
             suites=split(suite),

@@ -71,8 +71,7 @@ def open_frame(table: Any) -> Frame:
             return open_frame(pa.RecordBatchReader.from_stream(table))
         except pa.ArrowInvalid as error:  # the stream contains a single column
             raise ColumnError(kind) from error
-    is_path = isinstance(table, str | bytes) or hasattr(table, "__fspath__")
-    raise ColumnError(f"{kind}; score_files scores files" if is_path else kind)
+    raise ColumnError(kind)
 
 
 def aligned_table(columns: Mapping[str, Any]) -> pa.Table:

@@ -18,7 +18,7 @@ ENTRY_POINTS = "fastmetrics.metrics"
 def load_plugin(path: str | os.PathLike[str]) -> list[str]:
     """Run a Python file that declares metrics with :func:`fastmetrics.metric`; return their names.
 
-    The metrics then work in ``fm.score``, ``fm.score_files`` and ``fm.summarize``, and as ``fm.<name>``.  On the
+    The metrics then work in ``fm.score`` and ``fm.summarize``, and as ``fm.<name>``.  On the
     command line, use ``--plugin PATH``.  Ray and Spark workers receive the text of the file.  A file is run once; if
     the file has changed, it is run again and its metrics replace the earlier ones.
 

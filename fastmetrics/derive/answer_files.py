@@ -62,7 +62,7 @@ def answer_files(
     progress: Callable[[Progress], None] | None = None,
     watch: Callable[[Spending], None] | None = None,
 ) -> AnsweredFiles:
-    """Let a bot answer the questions of files, like ``answer`` for tables, and write a file, like ``score_files``.
+    """Let a bot answer the questions of files, like ``answer`` for tables, and write a file, like ``score``.
 
     The output is atomic.  A model's replies are always stored, so another run, with or without ``resume``, pays for
     nothing twice.  ``watch`` receives the spending record before the first call.
@@ -74,7 +74,7 @@ def answer_files(
     >>> done.run.rows, done.statuses
     (1, {'ok': 1})
 
-    Raises the errors of ``answer`` and ``score_files``.
+    Raises the errors of ``answer`` and ``score``.
     """
     asked = bot_of(bot)
     limits = Limits(

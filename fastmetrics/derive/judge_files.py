@@ -72,9 +72,9 @@ def judge_files(
     progress: Callable[[Progress], None] | None = None,
     watch: Callable[[Spending], None] | None = None,
 ) -> JudgedFiles:
-    """Judge the rows of files, like ``judge`` for tables, and write a file, like ``score_files``.
+    """Judge the rows of files, like ``judge`` for tables, and write a file, like ``score``.
 
-    ``settings`` configure the judge, and the other arguments are those of ``score_files``; ``sample`` and ``seed``
+    ``settings`` configure the judge, and the other arguments are those of ``score``; ``sample`` and ``seed``
     select a random sample of rows, ``until`` and ``baseline`` end judging as in ``judge``.  The output is atomic.  All
     replies are stored, so another run, with or without ``resume``, pays for nothing twice; it repeats transient
     failures.  ``watch`` receives the spending record before the first call.
@@ -89,7 +89,7 @@ def judge_files(
     >>> judged.summary["judge_safety"].n_error, judged.spending.requests
     (1, 0)
 
-    Raises the errors of ``judge`` and ``score_files``.
+    Raises the errors of ``judge`` and ``score``.
     """
     options = RunOptions(on_error, resume, overwrite, work, guard, progress, limits=_limits(settings))
     check_apart(settings.store_path, output)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Generator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -12,6 +12,8 @@ import pyarrow as pa
 from fastmetrics.core.allowed_values import Choice, Optional, Rows, argument
 from fastmetrics.engines.score_chunk import Score
 from fastmetrics.engines.span_parts import Finished, Task
+from fastmetrics.errors import OptionError
+from fastmetrics.errors.messages import Argument
 from fastmetrics.tables.chunks import Limits, Place, Span
 
 
@@ -69,6 +71,16 @@ class RunOptions:
         """Raise ``OptionError`` for an invalid value."""
         argument("on_error", self.on_error, Choice("fail", "skip"))
         argument("batch_rows", self.batch_rows, Optional(Rows))
+
+
+def check_without_output(options: RunOptions, **others: Any) -> None:
+    """Raise ``OptionError`` for an option of files of results; ``others`` are further ones, None where not given."""
+    defaults = RunOptions()
+    given = {one.name: getattr(options, one.name) for one in fields(options)}
+    set_ = {name: value for name, value in given.items() if value != getattr(defaults, name) and name != "limits"}
+    for name, value in {**set_, **{name: value for name, value in others.items() if value is not None}}.items():
+        shown = Argument(name) if callable(value) else Argument(name, value)
+        raise OptionError(shown, ": applies to results in a file; name the file with ", Argument("output"))
 
 
 @dataclass(frozen=True)

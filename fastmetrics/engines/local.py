@@ -13,7 +13,7 @@ from fastmetrics.engines.run import open_output, run_on
 from fastmetrics.engines.score_chunk import Scored
 from fastmetrics.engines.span_parts import Finished, Task, by_part, finish, pieces
 from fastmetrics.tables.chunks import Span
-from fastmetrics.tables.source import Source
+from fastmetrics.tables.table_source import TableSource
 
 __all__ = ["Job", "Progress", "RunResult", "Threads", "run"]
 
@@ -47,7 +47,7 @@ def _watched(results: Iterator[Scored], watcher: Watcher) -> Iterator[Scored]:
         yield scored
 
 
-def run(source: Source, job: Job, output: str | Path, *, threads: int = 1, **options: Any) -> RunResult:
+def run(source: TableSource, job: Job, output: str | Path, *, threads: int = 1, **options: Any) -> RunResult:
     """Score ``source`` into ``output`` on threads of this process: ``run_on`` with ``RunOptions(**options)``.
 
     >>> import pathlib, tempfile, pyarrow as pa, pyarrow.compute as pc

@@ -47,7 +47,7 @@ def plan_rows(
         if score.metric.corpus is not None and score.name in named:
             raise OptionError(
                 f"{score.name} is one value per table and cannot be computed on a distributed table: "
-                "score files with score_files"
+                "score files by their paths"
             )
     return replace(planned, scores=tuple(score for score in planned.scores if score.metric.corpus is None))
 

@@ -28,6 +28,7 @@ def score_dataset(
     schema: str | None = None,
     workers: int | None = None,
     suites: Sequence[str] | str = (),
+    keep: Sequence[str] | str = (),
     embedder: Any = None,
     cache: str | os.PathLike[str] | None = None,
     no_relevant: str | None = None,
@@ -36,7 +37,7 @@ def score_dataset(
     """A lazy Ray Dataset of the scores of another Dataset; see ``fastmetrics.score``."""
     ray = ray_data()
     types = _schema(dataset)
-    planned = plan_rows(types.names, metrics, columns, schema, suites, (), embedder, cache, no_relevant, lists)
+    planned = plan_rows(types.names, metrics, columns, schema, suites, keep, embedder, cache, no_relevant, lists)
     cores(workers)  # raises OptionError for an invalid number
     planned = fit(planned, lambda: _batches(dataset.select_columns(list(planned.inputs))))
     rows = Rows(planned, {field.name: field.type for field in types})

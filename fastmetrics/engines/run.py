@@ -24,7 +24,7 @@ from fastmetrics.tables.output.output import Output
 from fastmetrics.tables.output.recorded import recorded_schema
 from fastmetrics.tables.output.run_differences import describe_inputs
 from fastmetrics.tables.output.work_folder import compare, encode_schema
-from fastmetrics.tables.source import Source
+from fastmetrics.tables.table_source import TableSource
 
 
 def _limits(target: Output, options: RunOptions) -> Limits:
@@ -33,7 +33,7 @@ def _limits(target: Output, options: RunOptions) -> Limits:
     return limits if options.batch_rows is None else replace(limits, batch_rows=options.batch_rows)
 
 
-def open_output(output: str | Path, source: Source, options: RunOptions, *others: Any) -> Output:
+def open_output(output: str | Path, source: TableSource, options: RunOptions, *others: Any) -> Output:
     """The output of a run, which reads ``others`` too; raises ``OutputError`` if it exists or cannot be written."""
     target = Output(output, options.work, guard=options.guard)
     inputs = [[file.path for file in source.files], others]
@@ -41,7 +41,7 @@ def open_output(output: str | Path, source: Source, options: RunOptions, *others
     return target
 
 
-def run_on(engine: Engine, source: Source, job: Job, output: Output, options: RunOptions) -> RunResult:
+def run_on(engine: Engine, source: TableSource, job: Job, output: Output, options: RunOptions) -> RunResult:
     """Score ``source`` into an open ``output``; the output is atomic and has the same bytes on every engine.
 
     A run that ends early for any reason leaves ``<output>.partial`` with its finished parts, if any (for an output in a
@@ -54,10 +54,11 @@ def run_on(engine: Engine, source: Source, job: Job, output: Output, options: Ru
 
 
 class _Run:
-    def __init__(self, engine: Engine, source: Source, job: Job, output: Output, options: RunOptions) -> None:
+    def __init__(self, engine: Engine, source: TableSource, job: Job, output: Output, options: RunOptions) -> None:
         self._engine = engine
         self._source = source
-        self._inputs = describe_inputs([(file.name, file.size) for file in source.files])
+        files = [(file.name, file.size) for file in source.files]
+        self._inputs = {"inputs": describe_inputs(files)} if files else {}
         self._job = job
         self._output = output
         self._limits = _limits(output, options)
@@ -168,7 +169,7 @@ class _Run:
             parts = [self._work.parts[number] for number in range(number)]
             rejected = sum(part.rejects for part in parts)
             concluded = self._job.conclude([part.observed for part in parts], rejected)
-            writer.close(self._job.signature, {**concluded, "inputs": self._inputs})
+            writer.close(self._job.signature, {**concluded, **self._inputs})
             self._guarded = writer.guarded
         finally:
             background.close()

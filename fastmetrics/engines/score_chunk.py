@@ -13,7 +13,7 @@ from fastmetrics.errors import FastmetricsError, FileFormatError, InputError
 from fastmetrics.tables.chunks import Chunk, Place, Reject, Rows, long_rows, too_long
 from fastmetrics.tables.column_types import Selection
 from fastmetrics.tables.invalid_utf8 import bad_text, raw_text
-from fastmetrics.tables.source import Source
+from fastmetrics.tables.table_source import TableSource
 
 Score = Callable[[pa.RecordBatch], pa.RecordBatch]
 
@@ -39,7 +39,7 @@ class Worker:
 
     def __init__(
         self,
-        source: Source,
+        source: TableSource,
         selection: Selection,
         score: Score,
         schema: pa.Schema,

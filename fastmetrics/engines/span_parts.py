@@ -14,7 +14,7 @@ from fastmetrics.engines.score_chunk import Score, Scored, Worker
 from fastmetrics.tables.chunks import Chunk, Limits, Place, Span, batch_of, cut
 from fastmetrics.tables.column_types import Selection
 from fastmetrics.tables.output.encoders import ParquetEncoder, undefined_as_null, writing
-from fastmetrics.tables.source import Source
+from fastmetrics.tables.table_source import TableSource
 
 _END_OF_STREAM = b"\xff\xff\xff\xff\x00\x00\x00\x00"
 
@@ -27,7 +27,7 @@ class Task:
     the part as JSON for resumed runs.
     """
 
-    source: Source
+    source: TableSource
     selection: Selection
     score: Score
     schema: pa.Schema

@@ -42,7 +42,7 @@ def list_runs(folder: str | Path) -> pa.Table:
     >>> import tempfile, pathlib
     >>> folder = pathlib.Path(tempfile.mkdtemp())
     >>> _ = (folder / "rows.jsonl").write_text('{"id": 1, "answer": "in Paris"}')
-    >>> _ = fm.score_files(folder / "rows.jsonl", folder / "scores.parquet", metrics="answer_words", name="first")
+    >>> _ = fm.score(folder / "rows.jsonl", "answer_words", output=folder / "scores.parquet", name="first")
     >>> fm.list_runs(folder).select(["file", "name", "rows"]).to_pylist()
     [{'file': 'scores.parquet', 'name': 'first', 'rows': 1}]
 

@@ -152,7 +152,7 @@ def summarize_files(paths: str | Path | Sequence[str | Path]) -> Summary:
     >>> import tempfile, pathlib
     >>> folder = pathlib.Path(tempfile.mkdtemp())
     >>> _ = (folder / "rows.jsonl").write_text('{"answer": "in Paris", "reference": "Paris"}')
-    >>> _ = fm.score_files(folder / "rows.jsonl", folder / "scores.parquet", metrics="token_precision")
+    >>> _ = fm.score(folder / "rows.jsonl", "token_precision", output=folder / "scores.parquet")
     >>> summarize_files(folder / "scores.parquet")["token_precision"].mean
     0.5
 

@@ -133,7 +133,7 @@ def trend(
     >>> folder = pathlib.Path(tempfile.mkdtemp())
     >>> _ = (folder / "rows.jsonl").write_text('{"id": 1, "answer": "in Paris"}')
     >>> for name in ("a", "b"):
-    ...     _ = fm.score_files(folder / "rows.jsonl", folder / f"{name}.parquet", metrics="answer_words", name=name)
+    ...     _ = fm.score(folder / "rows.jsonl", "answer_words", output=folder / f"{name}.parquet", name=name)
     >>> [(one.name, one.mean, one.other_rows) for one in fm.trend(folder, "answer_words")]
     [('a', 2.0, None), ('b', 2.0, False)]
 

@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import pyarrow as pa
 
@@ -20,8 +20,8 @@ from fastmetrics.declaration.batch import Batch
 from fastmetrics.engines.local import run
 from fastmetrics.plan.plan import Plan
 from fastmetrics.plan.score_batch import Shelf, score_batch
-from fastmetrics.scoring.files import Paths, job, plan_files
-from fastmetrics.tables import open_source
+from fastmetrics.scoring.score_output import fitted, job, plan_table
+from fastmetrics.tables.table_source import open_table
 from fastmetrics.text.tokenize import Wordbook
 
 T = TypeVar("T")
@@ -149,10 +149,10 @@ class WatchedBatch(Batch):
             return super().remember(key, make, *beside)
 
 
-def profile_files(
-    inputs: Paths,
-    *,
+def profile(
+    table: Any,
     metrics: Sequence[str] | str | None = None,
+    *,
     columns: Mapping[str, str] | None = None,
     schema: str | None = None,
     suites: Sequence[str] | str = (),
@@ -161,22 +161,23 @@ def profile_files(
     format: str | None = None,
     threads: int = 1,
 ) -> Profile:
-    """Score files, discard the scores, and time every stage and metric.
+    """Score a table, in memory or in files, into a temporary file, and time every stage and metric.
 
-    The arguments are those of ``score_files``, but for the default of ``threads``.  The first batch is scored once
+    The arguments are those of ``score``, but for the default of ``threads``.  The first batch is scored once
     before the measurement, so that the times are those of compiled kernels.  Times are in seconds, summed over threads.
 
     >>> import tempfile, pathlib
     >>> rows = pathlib.Path(tempfile.mkdtemp(), "rows.jsonl")
     >>> _ = rows.write_text('{"answer": "in Paris", "reference": "Paris"}')
-    >>> found = profile_files(rows, metrics="token_f1")
+    >>> found = profile(rows, "token_f1")
     >>> found.rows, list(found.stages), list(found.metrics)
     (1, ['read', 'tokenise', 'kernels', 'write'], ['token_f1'])
 
-    Raises what ``score_files`` raises.
+    Raises what ``score`` raises.
     """
-    source = open_source(inputs, format)
-    planned = plan_files(source, metrics, columns, schema, (), suites, no_relevant=no_relevant, lists=lists)
+    source = open_table(table, format)
+    planned = plan_table(source, metrics, columns, schema, (), suites, no_relevant=no_relevant, lists=lists)
+    planned = fitted(planned, source)
     scorer = WatchedScorer(planned)
     with tempfile.TemporaryDirectory() as folder:
         result = run(source, job(planned, scorer), Path(folder) / "scores.parquet", threads=threads)

@@ -1,114 +1,220 @@
-"""``fm.score``: scores of an in-memory table."""
+"""``fm.score``: the scores of a table, in memory or in files, as a table or in a file."""
 
 from __future__ import annotations
 
 import json
-import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 
-from fastmetrics.core.column_kinds import check
+from fastmetrics.core.allowed_values import Optional, Text, argument
 from fastmetrics.core.corpus_counts import METADATA, add_counts, metadata
-from fastmetrics.core.frames import open_frame, with_index
-from fastmetrics.core.input_columns import resolve
+from fastmetrics.core.frames import with_index
 from fastmetrics.core.threads import cores, ordered
+from fastmetrics.engines.in_memory import results_of
+from fastmetrics.engines.job import Progress, RunOptions, check_without_output
+from fastmetrics.engines.run import open_output
 from fastmetrics.errors import ColumnError, OptionError
 from fastmetrics.errors.messages import Argument
 from fastmetrics.plan.declared import KEY, to_store
-from fastmetrics.plan.plan import Plan, keeping_counts, plan
-from fastmetrics.plan.score_batch import Scorer, fit, score_batch, slices
+from fastmetrics.plan.plan import Plan
+from fastmetrics.plan.score_batch import Scorer, score_batch, slices
+from fastmetrics.scoring.score_output import (
+    about_run,
+    columns_read,
+    engine_named,
+    fitted,
+    identity,
+    now,
+    plan_table,
+    write_scores,
+)
+from fastmetrics.tables.frame_source import FrameSource
+from fastmetrics.tables.remote.addresses import is_url
+from fastmetrics.tables.table_source import TableSource, open_table
 
 
 def score(
     table: Any,
     metrics: Sequence[str] | str | None = None,
+    *,
+    output: str | Path | None = None,
     columns: Mapping[str, str] | None = None,
     schema: str | None = None,
-    threads: int | None = None,
+    keep: Sequence[str] | str = (),
     suites: Sequence[str] | str = (),
     embedder: Any = None,
-    cache: str | os.PathLike[str] | None = None,
+    cache: str | Path | None = None,
     no_relevant: str | None = None,
-    keep_counts: bool = False,
     lists: Sequence[str] | str = (),
-) -> pa.Table:
-    """Score every row of a table.
+    keep_counts: bool = False,
+    threads: int | None = None,
+    format: str | None = None,
+    max_row_bytes: int | None = None,
+    batch_rows: int | None = None,
+    on_error: str = "fail",
+    resume: bool = False,
+    overwrite: bool = False,
+    work: str | Path | None = None,
+    guard: bool = True,
+    progress: Callable[[Progress], None] | None = None,
+    engine: str = "local",
+    workers: int | None = None,
+    address: str | None = None,
+    name: str | None = None,
+    times: bool = False,
+) -> Any:
+    """Score every row of a table, in memory or in files; return the scores, or write them to a file.
 
     ``table`` is an Arrow table, record batch or record batch reader, a pandas or Polars frame, a lazy Polars frame, a
     dict of columns, a list of dicts, or a list or generator of record batches.  Only the columns that a metric needs
-    are converted; other columns may have any type.  ``metrics`` are names, optionally with options, in a list or
-    separated by commas: ``"token_f1,squad_f1(version=2)"``.  ``suites`` are whole families whose columns exist:
-    lexical, answerability, grounding, generation, verdict, writing, retrieval, semantic, operations, all.  The default
-    is ``core``: lexical, retrieval, semantic and operations.  ``columns={canonical: yours}`` and the preset ``schema``
-    map your column names.  ``embedder`` (a name, a function, an ``Embedder``) computes missing embeddings from the
-    texts; grounding uses it too, with the default ``wordllama``.  ``cache`` is a folder that stores embeddings.
-    ``no_relevant`` sets the score of retrieval metrics on rows without relevant documents, unless a metric sets its
-    own: ``"zero"``, or ``"undefined"`` (NaN, the default), which excludes the row from the mean.  ``lists`` names your
-    columns of references or contexts whose texts are lists in JSON (``'["Paris", "Paris, France"]'``): each is parsed,
-    any other text is a list of one.  Without it such a text is one text, and ``summarize`` notes it.
+    are converted; other columns may have any type.  A path, or a list of paths, means files: Parquet, JSON lines, CSV,
+    TSV or Arrow files, folders or globs, addresses (``s3://``, ``gs://``, ``hdfs://``, ``file://`` and the schemes of
+    fsspec), or ``"-"``, standard input; ``format`` is their format, if their suffixes do not show it.
 
-    ``keep_counts`` adds a column ``<metric>.counts``, a list of integers per row, for each corpus metric that is based
-    on counts; :func:`fastmetrics.results.comparison.compare` needs it for resampling.
+    ``metrics`` are names, optionally with options, in a list or separated by commas:
+    ``"token_f1,squad_f1(version=2)"``.  ``suites`` are whole families whose columns exist: lexical, answerability,
+    grounding, generation, verdict, writing, retrieval, semantic, operations, all.  The default is ``core``: lexical,
+    retrieval, semantic and operations.  ``columns={canonical: yours}`` and the preset ``schema`` map your column names.
+    ``keep`` names columns to copy in addition to ``id``.  ``embedder`` (a name, a function, an ``Embedder``) computes
+    missing embeddings from the texts; grounding uses it too, with the default ``wordllama``.  ``cache`` is a folder
+    that stores embeddings.  ``no_relevant`` sets the score of retrieval metrics on rows without relevant documents,
+    unless a metric sets its own: ``"zero"``, or ``"undefined"`` (NaN, the default), which excludes the row from the
+    mean.  ``lists`` names your columns of references or contexts whose texts are lists in JSON (``'["Paris", "Paris,
+    France"]'``): each is parsed, any other text is a list of one.  Without it such a text is one text, and
+    ``summarize`` notes it.  ``keep_counts`` adds a column ``<metric>.counts``, a list of integers per row, for each
+    corpus metric that is based on counts; :func:`fastmetrics.results.comparison.compare` needs it for resampling
+    (docs/comparing.md states its size).
 
-    Returns an Arrow table with the ``id`` column, if there is one, and one float64 column per metric: null where an
-    input is missing, NaN where the metric is undefined.  The counts of a corpus metric are stored in the table's
-    metadata, from which ``summarize`` computes its value.  The scores of a pandas frame include its index, in the
-    columns where Arrow stores it; ``to_pandas`` restores it, so ``frame.join(scores.to_pandas()[["token_f1"]])``
-    assigns each score to its row even after filtering or sorting.  Polars has no index: join its frames by ``id``.
+    Without ``output``, returns an Arrow table with the ``id`` column, if there is one, and one float64 column per
+    metric: null where an input is missing, NaN where the metric is undefined.  The counts of a corpus metric are stored
+    in the table's metadata, from which ``summarize`` computes its value.  The scores of a pandas frame include its
+    index, in the columns where Arrow stores it; ``to_pandas`` restores it, so
+    ``frame.join(scores.to_pandas()[["token_f1"]])`` assigns each score to its row even after filtering or sorting.
+    Polars has no index: join its frames by ``id``.
 
     >>> import fastmetrics as fm
     >>> fm.score({"answer": ["Paris", None], "reference": ["paris", "Rome"]}, metrics=["exact_match"]).to_pydict()
     {'exact_match': [1.0, None]}
 
     For a Ray Dataset or Spark DataFrame, the result is a Dataset or DataFrame of scores, which the cluster computes
-    when it is read; corpus metrics are not available then.  On Ray, ``threads`` is the number of workers, by default
-    one per core.
+    when it is read; corpus metrics and outputs are not available then.  On Ray, ``threads`` is the number of workers,
+    by default one per core.
+
+    With ``output``, files of any size are scored with memory bounded by the batch size and the number of threads, and
+    the result has the ``run``, with the paths and numbers of rows, and the ``summary``.  ``output`` is a file, whose
+    suffix selects the format, or a folder of Parquet parts, or an address; before the upload, scores are written to the
+    local folder ``work``, by default in the user's cache.  The output is atomic; an existing one is replaced only with
+    ``overwrite=True``, and ``resume=True`` continues a killed run and gives the same bytes.  ``on_error="skip"`` writes
+    bad rows, including rows of more than ``max_row_bytes`` (64 MiB by default), to a rejects file and counts them.
+
+    >>> import tempfile, pathlib
+    >>> folder = pathlib.Path(tempfile.mkdtemp())
+    >>> rows = folder / "rows.jsonl"
+    >>> _ = rows.write_text('{"answer": "in Paris", "reference": "Paris"}')
+    >>> scored = fm.score(rows, "token_f1", output=folder / "scores.parquet")
+    >>> round(scored.summary["token_f1"].mean, 3)
+    0.667
+
+    The metadata of the output contain order-independent fingerprints of its rows: of the ids, and of ids and questions
+    if the run reads the questions or has a ``name``.  They also contain the name, and with ``times`` the start and end
+    of the run; without ``times``, runs of the same rows give the same bytes.  A resumed run has the name and the times
+    of the call that finished it.  ``list_runs`` lists the outputs in a folder with this information.
+
+    In CSV and TSV, kept text that a spreadsheet would run as a formula (``=1+1``) gets a leading quote, unless
+    ``guard=False``.  The metadata beside a file of text (``OUT.meta.json``) count such cells and state the types of the
+    columns, so this package reads the file back as it was written: without the quotes, and with lists, nulls and times.
+
+    ``engine="ray"`` scores on ``workers`` processes of the Ray cluster at ``address``, or of a cluster that it starts
+    on this machine.  The output has the same bytes, and a run started on one engine may be resumed on the other.
 
     Raises ``ColumnError`` for a column that is missing, duplicated or of the wrong type, ``UnknownNameError`` for an
-    unknown metric, ``InputError`` for text that is not UTF-8.
+    unknown metric, ``InputError`` for text that is not UTF-8 and, with file and row, for bad data, ``OptionError`` for
+    an invalid option, and for an option of outputs without one, ``OutputError`` if the output exists or cannot be
+    written, ``MissingExtraError`` if Ray is not installed, and ``WorkerError`` if its workers cannot start or die
+    repeatedly.
     """
-    outside = type(table).__module__.startswith(("ray.data", "pyspark."))
-    if keep_counts and outside:
-        raise OptionError(Argument("keep_counts", True), ": score files with score_files, or a table in memory")
+    chosen = metrics, columns, schema, keep, suites, embedder, cache, no_relevant, lists
+    options = RunOptions(on_error, resume, overwrite, work, guard, progress, batch_rows)
+    named = argument("name", name, Optional(Text(200, "a name")))
+    if output is None:
+        cluster = {"engine": None if engine == "local" else engine, "workers": workers, "address": address}
+        check_without_output(options, **cluster, name=name, times=times or None)
+    if _is_distributed(table):
+        return _distributed(table, chosen, threads, output, keep_counts)
+    if output is None:
+        number = cores(threads)
+        source = open_table(table, format, max_row_bytes)
+        return _scores(source, plan_table(source, *chosen, keep_counts=keep_counts), number)
+    runner = engine_named(engine, threads, workers, address)
+    source = open_table(table, format, max_row_bytes)
+    # Open the output first: planning may read all rows, and an unwritable output should fail at once.
+    target = open_output(output, source, options)
+    planned = plan_table(source, *chosen, keep_counts=keep_counts)
+    planned = fitted(replace(planned, identity=identity(planned, named=named is not None)), source)
+    about = partial(about_run, named, now() if times else None)
+    # The path of a result has no credentials, and reading the output again may need them.
+    return write_scores(runner, source, planned, target, options, about, output if is_url(output) else None)
+
+
+def _is_distributed(table: Any) -> bool:
+    return type(table).__module__.startswith(("ray.data", "pyspark."))
+
+
+def _distributed(
+    table: Any, chosen: tuple[Any, ...], threads: int | None, output: str | Path | None, keep_counts: bool
+) -> Any:
+    """The scores of a Ray Dataset or Spark DataFrame, computed by its cluster."""
+    metrics, columns, schema, keep, suites, embedder, cache, no_relevant, lists = chosen
+    for argument_, value in (("output", output), ("keep_counts", keep_counts or None)):
+        if value is not None:
+            raise OptionError(Argument(argument_, value), ": score files by their paths, or a table in memory")
     if type(table).__module__.startswith("ray.data"):
         from fastmetrics.engines.ray_datasets import score_dataset
 
-        return score_dataset(table, metrics, columns, schema, threads, suites, embedder, cache, no_relevant, lists)
-    if type(table).__module__.startswith("pyspark."):
-        from fastmetrics.engines.spark import score as score_dataframe
+        return score_dataset(
+            table, metrics, columns, schema, threads, suites, keep, embedder, cache, no_relevant, lists
+        )
+    from fastmetrics.engines.spark import score as score_dataframe
 
-        if embedder is not None:
-            raise OptionError(Argument("embedder", embedder), ": a Spark DataFrame needs its embeddings as columns")
-        return score_dataframe(table, metrics, columns, schema, suites, no_relevant=no_relevant, lists=lists)
-    workers = cores(threads)
-    frame = open_frame(table)
-    names = list(dict.fromkeys(frame.names))
-    found = resolve(names, columns, schema, {"id"})
-    keep = [found["id"]] if "id" in found else []
-    planned = plan(names, metrics, columns, schema, keep, suites, embedder, cache, no_relevant, lists)
-    planned = keeping_counts(planned) if keep_counts or planned.is_all_corpus else planned
-    schema_of, pieces = frame.read(planned.inputs)
-    for name, kind in planned.kinds.items():
-        check("", name, kind, schema_of.field(name).type)
-    batches: Iterator[pa.RecordBatch] = (batch for piece in pieces for batch in slices(piece, workers))
-    if any(score.metric.rows.fit is not None for score in planned.scores):
-        held = list(batches)
-        batches, planned = iter(held), fit(planned, lambda: held)
-    scored = list(ordered(Scorer(planned), batches, workers))
-    if not scored:
-        scored = [score_batch(pa.RecordBatch.from_pylist([], schema_of), planned)]
-    made = _joined(scored, planned)
-    if frame.index is not None:
-        made = with_index(made, frame.index)
+    if embedder is not None:
+        raise OptionError(Argument("embedder", embedder), ": a Spark DataFrame needs its embeddings as columns")
+    return score_dataframe(table, metrics, columns, schema, suites, keep, no_relevant=no_relevant, lists=lists)
+
+
+def _scores(source: TableSource, planned: Plan, threads: int) -> pa.Table:
+    """The scores of an opened table, with the data for ``summarize`` in the metadata."""
+    index = None
+    if isinstance(source, FrameSource):
+        planned, scored, index = _of_frame(source, planned, threads)
+    else:
+        planned = fitted(planned, source)
+        scored = results_of(source, Scorer(planned), columns_read(planned), threads)
+    scores = _joined(scored, planned)
+    if index is not None:
+        scores = with_index(scores, index)
     counts, cautions, _ = add_counts(scored)
-    rows = {name: (made.num_rows, made[name].null_count) for name in planned.names}
+    rows = {name: (scores.num_rows, scores[name].null_count) for name in planned.names}
     declared = to_store(planned)
     known: dict[bytes, str] = {METADATA: json.dumps({KEY: declared})} if declared else {}
     if counts or any(rows for rows, _ in cautions.values()):
-        known = metadata(rows, counts, cautions, options=planned.common, n_rows=made.num_rows, declared=declared)
-    return made.replace_schema_metadata({**(made.schema.metadata or {}), **known}) if known else made
+        known = metadata(rows, counts, cautions, options=planned.common, n_rows=scores.num_rows, declared=declared)
+    return scores.replace_schema_metadata({**(scores.schema.metadata or {}), **known}) if known else scores
+
+
+def _of_frame(source: FrameSource, planned: Plan, threads: int) -> tuple[Plan, list[pa.RecordBatch], Any]:
+    """The fitted plan, the scores of a table in memory, and its index; batches of a reader are scored as they come."""
+    if any(score.metric.rows.fit is not None for score in planned.scores):
+        source.hold(planned.inputs)
+        planned = fitted(planned, source)
+    schema, pieces = source.pieces(planned.kinds, planned.inputs)
+    batches: Iterator[pa.RecordBatch] = (batch for piece in pieces for batch in slices(piece, threads))
+    scored = list(ordered(Scorer(planned), batches, threads))
+    return planned, scored or [score_batch(pa.RecordBatch.from_pylist([], schema), planned)], source.index
 
 
 def _joined(scored: Sequence[pa.RecordBatch], planned: Plan) -> pa.Table:

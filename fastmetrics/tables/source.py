@@ -68,9 +68,18 @@ class Source:
         self._before = np.concatenate([[0], np.cumsum(sizes)])
 
     @property
+    def names(self) -> list[str]:
+        """The names of the columns."""
+        return list(self.schema.names)
+
+    @property
     def fingerprint(self) -> list[list[Any]]:
         """The identity of this input, which differs for a changed input."""
         return [file.fingerprint() for file in self.files]
+
+    def file_rows(self, number: int) -> int | None:
+        """The number of rows of a file, if it stores it."""
+        return self._readers[number].rows
 
     def bytes_before(self, file: int) -> int:
         """The total size on disk of the files before the given one."""

@@ -42,7 +42,7 @@ def chunk_utilization(
 ) -> ChunkUse:
     """How much of a knowledge base the rankings of a log use: chunks in the first ``k`` positions of any row / all.
 
-    ``rankings`` is a column of lists of ids, or a log: a table or file paths, as for ``score`` and ``score_files``,
+    ``rankings`` is a column of lists of ids, or a log: a table or paths, as for ``score``,
     with a column ``retrieved_ids``.  The optional columns ``answer``, ``context_ids``, ``relevant_ids`` and
     ``relevance`` of a log are read too, and so are the columns that ``scores`` names: the score of a row counts for
     every chunk in its first ``k`` positions.  An answer cites what is in square brackets: an id, or a number that

@@ -45,7 +45,7 @@ def domain_analysis(
 ) -> Domain:
     r"""Describe the questions of a log: words, answers, ratings, scripts, repeats and activity over time.
 
-    ``log`` is a table or file paths, as for ``score`` and ``score_files``, with a column ``question``; the optional
+    ``log`` is a table or paths, as for ``score``, with a column ``question``; the optional
     columns ``answer``, ``rating`` and ``timestamp`` are read too.  A question is answered if its answer is not missing,
     not blank and does not abstain (see ``abstained``).  Words are matches of ``[\w-]{3,}`` in lower case.  The result
     has the 50 most frequent words of all questions, the 30 most frequent of answered and of unanswered questions, and

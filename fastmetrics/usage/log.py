@@ -114,7 +114,7 @@ def open_log(
 
     ``labels`` are also found by their own names and may have any type.
 
-    ``log`` is an input of ``score``, or paths as in ``score_files``.  Raises ``ColumnError`` for a missing needed
+    ``log`` is an input of ``score``.  Raises ``ColumnError`` for a missing needed
     column, or for a column of an unexpected kind.
     """
     paths = is_paths(log)

@@ -1,10 +1,11 @@
-"""``fm.score_files``: from files to a file of scores and its summary."""
+"""Scoring a table into a file: the job of the engines, the metadata of the file, and its summary."""
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
@@ -13,14 +14,13 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from fastmetrics.core.allowed_values import Text, argument
 from fastmetrics.core.corpus_counts import KINDS, add_counts, add_up
 from fastmetrics.core.input_columns import resolve
 from fastmetrics.core.name_lists import listed
 from fastmetrics.core.threads import cores
-from fastmetrics.engines.job import Engine, Job, Progress, RunOptions, RunResult
+from fastmetrics.engines.job import Engine, Job, RunOptions, RunResult
 from fastmetrics.engines.local import Threads
-from fastmetrics.engines.run import open_output, run_on
+from fastmetrics.engines.run import run_on
 from fastmetrics.errors import OptionError
 from fastmetrics.errors.messages import Argument
 from fastmetrics.plan.corpus_values import caution_notes, finish_all
@@ -34,108 +34,39 @@ from fastmetrics.results.summary import MetricSummary, Summary
 from fastmetrics.stats.fingerprint import fingerprint_text
 from fastmetrics.stats.moments import State
 from fastmetrics.stats.named_statistics import named_statistics
-from fastmetrics.tables import Selection, Source, open_source
+from fastmetrics.tables import Output, Selection
 from fastmetrics.tables.chunks import long_rows
 from fastmetrics.tables.column_types import Widened
 from fastmetrics.tables.invalid_utf8 import bad_text
-from fastmetrics.tables.remote.addresses import is_url
-
-Paths = str | Path | Sequence[str | Path]
+from fastmetrics.tables.table_source import TableSource
 
 
 @dataclass(frozen=True)
 class ScoredFiles:
-    """The result of ``score_files``: the output paths, the numbers of rows, and the summary."""
+    """The result of ``score`` with an ``output``: its paths, the numbers of rows, and the summary."""
 
     run: RunResult
     summary: Summary
 
 
-def score_files(
-    inputs: Paths,
-    output: str | Path,
-    *,
-    metrics: Sequence[str] | str | None = None,
-    columns: Mapping[str, str] | None = None,
-    schema: str | None = None,
-    keep: Sequence[str] | str = (),
-    suites: Sequence[str] | str = (),
-    embedder: Any = None,
-    cache: str | Path | None = None,
-    no_relevant: str | None = None,
-    lists: Sequence[str] | str = (),
-    format: str | None = None,
-    max_row_bytes: int | None = None,
-    threads: int | None = None,
-    batch_rows: int | None = None,
-    on_error: str = "fail",
-    resume: bool = False,
-    overwrite: bool = False,
-    work: str | Path | None = None,
-    guard: bool = True,
-    progress: Callable[[Progress], None] | None = None,
-    engine: str = "local",
-    workers: int | None = None,
-    address: str | None = None,
-    name: str | None = None,
-    times: bool = False,
-    keep_counts: bool = False,
+def write_scores(
+    engine: AbstractContextManager[Engine],
+    source: TableSource,
+    planned: Plan,
+    output: Output,
+    options: RunOptions,
+    about: Callable[[], Mapping[str, Any]] = dict,
+    address: str | Path | None = None,
 ) -> ScoredFiles:
-    """Score files of any size into a file, with memory bounded by the batch size and the number of threads.
-
-    ``inputs`` are Parquet, JSON lines, CSV, TSV or Arrow files, folders or globs, or ``"-"``.  ``output`` is a file,
-    whose suffix selects the format, or a folder of Parquet parts.  Both may be addresses (``s3://``, ``gs://``,
-    ``hdfs://``, ``file://`` and the schemes of fsspec); before the upload, scores are written to the local folder
-    ``work``, by default in the user's cache.  ``metrics``, ``columns``, ``schema``, ``embedder``, ``cache``,
-    ``no_relevant`` and ``lists`` are as in ``score``; ``keep`` names columns to copy in addition to ``id``.  The output
-    is atomic; ``resume=True`` continues a killed run and gives the same bytes.  ``on_error="skip"`` writes bad rows,
-    including rows of more than ``max_row_bytes`` (64 MiB by default), to a rejects file and counts them.
-
-    The metadata of the output contain order-independent fingerprints of its rows: of the ids, and of ids and questions
-    if the run reads the questions or has a ``name``.  They also contain the name, and with ``times`` the start and end
-    of the run; without ``times``, runs of the same rows give the same bytes.  A resumed run has the name and the times
-    of the call that finished it.  ``list_runs`` lists the outputs in a folder with this information.
-
-    ``keep_counts`` adds a column ``<metric>.counts`` for each corpus metric that is based on counts, which ``compare``
-    resamples (docs/comparing.md states its size).
-
-    In CSV and TSV, kept text that a spreadsheet would run as a formula (``=1+1``) gets a leading quote, unless
-    ``guard=False``.  The metadata beside a file of text (``OUT.meta.json``) count such cells and state the types of the
-    columns, so this package reads the file back as it was written: without the quotes, and with lists, nulls and times.
-
-    >>> import tempfile, pathlib
-    >>> folder = pathlib.Path(tempfile.mkdtemp())
-    >>> rows = folder / "rows.jsonl"
-    >>> _ = rows.write_text('{"answer": "in Paris", "reference": "Paris"}')
-    >>> scored = score_files(rows, folder / "scores.parquet", metrics=["token_f1"])
-    >>> round(scored.summary["token_f1"].mean, 3)
-    0.667
-
-    ``engine="ray"`` scores on ``workers`` processes of the Ray cluster at ``address``, or of a cluster that it starts
-    on this machine.  The output has the same bytes, and a run started on one engine may be resumed on the other.
-
-    Raises ``ColumnError``, ``UnknownNameError`` and ``OptionError`` like ``score``, ``InputError`` with file and row
-    for bad data, ``OutputError`` if the output exists or cannot be written, ``MissingExtraError`` if Ray is not
-    installed, and ``WorkerError`` if its workers cannot start or die repeatedly.
-    """
-    chosen = _engine(engine, threads, workers, address)
-    options = RunOptions(on_error, resume, overwrite, work, guard, progress, batch_rows)
-    source = open_source(inputs, format, max_row_bytes)
-    # Open the output first: planning may read all rows, and an unwritable output should fail at once.
-    target = open_output(output, source, options)
-    if name is not None:
-        argument("name", name, Text(200, "a name"))
-    planned = plan_files(source, metrics, columns, schema, keep, suites, embedder, cache, no_relevant, lists)
-    planned = keeping_counts(planned) if keep_counts or planned.is_all_corpus else planned
-    planned = replace(planned, identity=_identity(planned, named=name is not None))
-    with chosen as scoring:
-        asked = job(planned, Scorer(planned), partial(_about, name, _now() if times else None))
-        result = run_on(scoring, source, asked, target, options)
-    # ``result.output`` has no credentials, and reading the output again may need them.
-    return ScoredFiles(result, _summary(result, planned, output if is_url(output) else result.output))
+    """Score an opened table into an open output; ``address`` is that of the output, if it may have credentials."""
+    with engine as scoring:
+        result = run_on(scoring, source, job(planned, Scorer(planned), about), output, options)
+    return ScoredFiles(result, _summary(result, planned, result.output if address is None else address))
 
 
-def _engine(name: str, threads: int | None, workers: int | None, address: str | None) -> AbstractContextManager[Engine]:
+def engine_named(
+    name: str, threads: int | None, workers: int | None, address: str | None
+) -> AbstractContextManager[Engine]:
     """The requested engine; raises ``OptionError`` for an unknown engine, or for an option it does not have."""
     if name == "local":
         if workers is not None or address is not None:
@@ -152,24 +83,31 @@ def _engine(name: str, threads: int | None, workers: int | None, address: str | 
     return RayEngine(workers, address)
 
 
-def plan_files(
-    source: Source,
-    metrics: Sequence[str] | str | None,
-    columns: Mapping[str, str] | None,
-    schema: str | None,
-    keep: Sequence[str] | str,
-    suites: Sequence[str] | str,
+def plan_table(
+    source: TableSource,
+    metrics: Sequence[str] | str | None = None,
+    columns: Mapping[str, str] | None = None,
+    schema: str | None = None,
+    keep: Sequence[str] | str = (),
+    suites: Sequence[str] | str = (),
     embedder: Any = None,
-    cache: str | Path | None = None,
+    cache: str | os.PathLike[str] | None = None,
     no_relevant: str | None = None,
     lists: Sequence[str] | str = (),
+    *,
+    keep_counts: bool = False,
 ) -> Plan:
-    """The plan for the columns of an opened input, which is read if a metric needs all rows; keeps the ``id``."""
-    names = source.schema.names
-    found = resolve(names, columns, schema, {"id"})
+    """The plan for the columns of an opened table, without options computed from its rows; keeps the ``id``."""
+    found = resolve(source.names, columns, schema, {"id"})
     kept = [found["id"]] if "id" in found else []
     keep = list(dict.fromkeys([*kept, *listed(keep)]))
-    planned = plan(names, metrics, columns, schema, keep, suites, embedder, cache, no_relevant, lists)
+    planned = plan(source.names, metrics, columns, schema, keep, suites, embedder, cache, no_relevant, lists)
+    return keeping_counts(planned) if keep_counts or planned.is_all_corpus else planned
+
+
+def fitted(planned: Plan, source: TableSource) -> Plan:
+    """The plan with the options that some metrics compute from all rows, which are read for them."""
+    source.select(columns_read(planned))  # all at once: a reader in memory can be read only once
     selection = source.select(planned.kinds)
     while True:
         try:
@@ -178,7 +116,7 @@ def plan_files(
             selection = selection.widen(wider.name, wider.type)
 
 
-def _readable(source: Source, selection: Selection) -> Iterator[pa.RecordBatch]:
+def _readable(source: TableSource, selection: Selection) -> Iterator[pa.RecordBatch]:
     """All rows except those that are too long or invalid, which scoring will report."""
     for chunk in source.chunks(selection):
         if len(chunk.rows):
@@ -187,19 +125,20 @@ def _readable(source: Source, selection: Selection) -> Iterator[pa.RecordBatch]:
             yield batch.filter(pa.array(~bad)) if bad.any() else batch
 
 
-def _identity(planned: Plan, *, named: bool) -> dict[str, str]:
+def identity(planned: Plan, *, named: bool) -> dict[str, str]:
     """The columns of the fingerprint: the id, and the question if it is read anyway or the run has a name."""
     found = {name: planned.columns[name] for name in ("id", "question") if name in planned.columns}
     return {name: yours for name, yours in found.items() if named or yours in planned.inputs}
 
 
-def _about(name: str | None, began: str | None) -> dict[str, Any]:
+def about_run(name: str | None, began: str | None) -> dict[str, Any]:
     """The metadata about the run itself."""
     named = {} if name is None else {"name": name}
-    return named if began is None else {**named, "began": began, "ended": _now()}
+    return named if began is None else {**named, "began": began, "ended": now()}
 
 
-def _now() -> str:
+def now() -> str:
+    """The time in UTC, to the second."""
     return datetime.now(UTC).isoformat(timespec="seconds")
 
 
@@ -214,11 +153,16 @@ def job(
     """
     return Job(
         score=score,
-        columns={**dict.fromkeys([*planned.keep, *planned.identity.values()], "any"), **planned.kinds},
+        columns=columns_read(planned),
         signature=signature(planned),
         observe=partial(_observe, planned.names),
         conclude=lambda observed, rejected: {**_conclude(observed, planned.names, rejected), **about()},
     )
+
+
+def columns_read(planned: Plan) -> dict[str, str]:
+    """The columns of the table that a run reads, by the user's name, with their kinds."""
+    return {**dict.fromkeys([*planned.keep, *planned.identity.values()], "any"), **planned.kinds}
 
 
 def _observe(names: Sequence[str], part: pa.RecordBatch) -> dict[str, Any]:

@@ -1,0 +1,98 @@
+"""A table as its readers see it, in memory or in files, and the rule that tells the two apart."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, Protocol
+
+import pyarrow as pa
+
+from fastmetrics.core.allowed_values import Optional, Whole, argument
+from fastmetrics.errors import OptionError
+from fastmetrics.errors.messages import Argument
+from fastmetrics.tables.chunks import BEGINNING, Chunk, Place, Span
+from fastmetrics.tables.column_types import Selection
+from fastmetrics.tables.frame_source import FrameSource
+from fastmetrics.tables.input_files import DataFile
+from fastmetrics.tables.source import open_source
+
+Paths = str | Path | Sequence[str | Path]
+
+
+class TableSource(Protocol):
+    """An opened table: its columns, and its rows in chunks; a table in memory is one file without a name."""
+
+    @property
+    def names(self) -> list[str]:
+        """The names of the columns."""
+
+    @property
+    def rows(self) -> int | None:
+        """The number of rows, if it is known."""
+
+    @property
+    def nbytes(self) -> int:
+        """The bytes of the files, or of the columns in memory."""
+
+    @property
+    def max_row_bytes(self) -> int:
+        """The maximum bytes of a row; a longer row is a bad row."""
+
+    @property
+    def files(self) -> Sequence[DataFile]:
+        """The files."""
+
+    @property
+    def notes(self) -> Sequence[str]:
+        """What the reader of a result should know."""
+
+    @property
+    def fingerprint(self) -> list[list[Any]]:
+        """The identity of the table, which differs for a changed table."""
+
+    def file_rows(self, number: int) -> int | None:
+        """The number of rows of a file, if it is known."""
+
+    def bytes_before(self, file: int) -> int:
+        """The bytes of the files before the given one."""
+
+    def select(self, columns: Mapping[str, str]) -> Selection:
+        """The named columns (user's name: kind), each with the type in its batches."""
+
+    def spans(self, start: Place = BEGINNING) -> list[Span]:
+        """The rows from ``start`` on in spans that can be scored independently."""
+
+    def chunks(
+        self, selection: Selection, start: Place = BEGINNING, threads: int = 1, stop: Place | None = None
+    ) -> Iterator[Chunk]:
+        """The rows from ``start`` to before ``stop``, in order."""
+
+    def where(self, place: Place) -> tuple[str, str]:
+        """The file and row of a position, for messages."""
+
+    def conform(self, chunk: Chunk, selection: Selection) -> pa.RecordBatch:
+        """A chunk's batch with exactly the selected columns and types."""
+
+
+def is_paths(table: Any) -> bool:
+    """Whether a table is given by paths, addresses or patterns: one, or several in a list.
+
+    >>> is_paths("rows.parquet"), is_paths(["a.csv", "b.csv"]), is_paths({"answer": ["yes"]}), is_paths([])
+    (True, True, False, False)
+    """
+    several = isinstance(table, Sequence) and not isinstance(table, str | bytes) and bool(table)
+    return isinstance(table, str | Path) or (several and all(isinstance(path, str | Path) for path in table))
+
+
+def open_table(table: Any, format: str | None = None, max_row_bytes: int | None = None) -> TableSource:
+    """Open a table of any kind, or files by their paths, as ``open_source`` does.
+
+    Raises ``ColumnError`` for anything else, ``OptionError`` for the ``format`` of a table in memory, and the errors of
+    ``open_source``.
+    """
+    if is_paths(table):
+        return open_source(table, format, max_row_bytes)
+    if format is not None:
+        raise OptionError(Argument("format", format), ": a table in memory has none; give it with paths")
+    return FrameSource(table, argument("max_row_bytes", max_row_bytes, Optional(Whole(1, 1 << 62))))

@@ -1,0 +1,192 @@
+"""A table is the same table in memory and in files: one function reads both, and returns a table or writes a file."""
+
+from __future__ import annotations
+
+import dataclasses
+import io
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+import fastmetrics as fm
+from fastmetrics.core.batch_sizes import SIZES
+from fastmetrics.engines.job import RunOptions
+from fastmetrics.errors import ColumnError, InputError, OptionError, OutputError
+from fastmetrics.tables import read_metadata
+from fastmetrics.tables.frame_source import FrameSource
+
+ROWS = {
+    "id": [f"q{row}" for row in range(40)],
+    "question": [f"Which number {row % 4}" for row in range(40)],
+    "answer": [None if row % 7 == 3 else f"Paris number {row % 5}" for row in range(40)],
+    "reference": [[f"Paris {row % 3}", "=number"] if row % 4 else [] for row in range(40)],
+    "note": [f"=1+{row}" for row in range(40)],
+    "latency_ms": [float(row) for row in range(40)],
+}
+TABLE = pa.table(ROWS)
+METRICS = "token_f1,corpus_bleu,tfidf_cosine,latency_ms"
+KINDS: dict[str, Any] = {
+    "arrow": lambda: TABLE,
+    "chunks": lambda: pa.concat_tables([TABLE.slice(0, 13), TABLE.slice(13)]),
+    "reader": lambda: pa.RecordBatchReader.from_batches(TABLE.schema, TABLE.to_batches(max_chunksize=9)),
+    "generator": lambda: (batch for batch in TABLE.to_batches(max_chunksize=9)),
+    "dict": lambda: ROWS,
+    "dicts": TABLE.to_pylist,
+    "pandas": lambda: pd.DataFrame(ROWS),
+    "polars": lambda: pl.DataFrame(ROWS),
+    "lazy": lambda: pl.DataFrame(ROWS).lazy(),
+    "dictionary": lambda: TABLE.set_column(4, "note", TABLE["note"].dictionary_encode()),
+}
+
+
+@pytest.fixture(autouse=True)
+def small_parts(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Several parts of several batches."""
+    for name, size in (("part_rows", 16), ("read_batch_rows", 6), ("folder_part_rows", 16)):
+        monkeypatch.setattr(SIZES, name, size)
+
+
+@pytest.fixture
+def rows(tmp_path: Path) -> Path:
+    """The rows in a file."""
+    with pa.ipc.new_file(tmp_path / "rows.arrow", TABLE.schema) as writer:
+        writer.write_table(TABLE)
+    return tmp_path / "rows.arrow"
+
+
+def without_inputs(path: Path) -> dict[str, Any]:
+    """The metadata of an output, without the names of the inputs and the types of text, which Polars has its own of."""
+    return {name: value for name, value in read_metadata(path).items() if name not in ("inputs", "schema", "output")}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("name", ["s.csv", "s.jsonl", "s.parquet"])
+def test_a_table_in_memory_is_written_as_the_same_rows_of_a_file(
+    tmp_path: Path, rows: Path, kind: str, name: str
+) -> None:
+    options: dict[str, Any] = {"metrics": METRICS, "keep": ["note"], "name": "a run"}
+    for folder in ("file", "memory"):
+        (tmp_path / folder).mkdir()
+    of_file = fm.score(rows, output=tmp_path / "file" / name, **options)
+    in_memory = fm.score(KINDS[kind](), output=tmp_path / "memory" / name, **options)
+    assert in_memory.summary == of_file.summary
+    assert in_memory.run.rows == 40
+    assert without_inputs(tmp_path / "memory" / name) == without_inputs(tmp_path / "file" / name)
+    if name == "s.parquet":
+        made, expected = (pq.read_table(tmp_path / where / name) for where in ("memory", "file"))
+        assert made.to_pydict() == expected.to_pydict()
+    else:
+        assert (tmp_path / "memory" / name).read_bytes() == (tmp_path / "file" / name).read_bytes()
+
+
+@pytest.mark.parametrize("suffix", ["arrow", "jsonl", "csv"])
+def test_files_are_scored_in_memory_as_the_same_table(tmp_path: Path, rows: Path, suffix: str) -> None:
+    metrics = METRICS if suffix != "csv" else "latency_ms"
+    if suffix == "jsonl":
+        rows = tmp_path / "rows.jsonl"
+        rows.write_text("".join(json.dumps(row) + "\n" for row in TABLE.to_pylist()))
+    elif suffix == "csv":
+        rows = tmp_path / "rows.csv"
+        pd.DataFrame(ROWS).drop(columns="reference").to_csv(rows, index=False)
+    expected = fm.score(TABLE, metrics, keep="note")
+    scores = fm.score([rows], metrics, keep="note", threads=2)
+    assert scores.column_names == expected.column_names
+    assert scores.to_pydict() == expected.to_pydict()
+    assert fm.summarize(scores).figures == fm.summarize(expected).figures
+    assert fm.profile(rows, metrics).rows == fm.profile(TABLE, metrics).rows == 40
+
+
+def test_standard_input_is_scored(rows: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(rows.read_bytes())))
+    assert fm.score("-", "token_f1").equals(fm.score(TABLE, "token_f1"))
+
+
+GIVEN: dict[str, Any] = {
+    **{"on_error": "skip", "resume": True, "overwrite": True, "work": "folder", "guard": False},
+    **{"progress": print, "batch_rows": 5, "engine": "ray", "workers": 2, "address": "auto"},
+    **{"name": "a run", "times": True},
+}
+
+
+@pytest.mark.parametrize("option", GIVEN)
+def test_options_of_outputs_need_an_output(rows: Path, option: str) -> None:
+    for table in (TABLE, rows):
+        with pytest.raises(OptionError, match=rf"^{option}=.*: applies to results in a file; "):
+            fm.score(table, "token_f1", **{option: GIVEN[option]})
+
+
+def test_every_option_of_a_run_is_refused_without_an_output() -> None:
+    assert {field.name for field in dataclasses.fields(RunOptions)} - {"limits"} <= set(GIVEN)
+
+
+def test_a_format_is_of_files() -> None:
+    with pytest.raises(OptionError, match=r"^format='csv': a table in memory has none"):
+        fm.score(TABLE, "token_f1", format="csv")
+
+
+def test_kept_columns_keep_their_types_in_memory() -> None:
+    scores = fm.score(KINDS["dictionary"](), "token_f1", keep=["note", "latency_ms"])
+    assert scores.column_names == ["id", "note", "latency_ms", "token_f1"]
+    assert scores["note"].to_pylist() == ROWS["note"]
+    assert pa.types.is_dictionary(scores["note"].type)
+
+
+def test_bad_rows_in_memory_are_set_aside(tmp_path: Path) -> None:
+    long = {"id": [1, 2, 3], "answer": ["a", "b" * 200, "c"], "reference": ["a", "b", "d"]}
+    with pytest.raises(InputError, match=r"^the table, row 1: the row has more than 150 bytes"):
+        fm.score(long, "token_f1", output=tmp_path / "o.jsonl", max_row_bytes=150)
+    scored = fm.score(long, "token_f1", output=tmp_path / "o.jsonl", max_row_bytes=150, on_error="skip")
+    assert (scored.run.rows, scored.run.rejected) == (2, 1)
+    [reject] = map(json.loads, (tmp_path / "o.jsonl.rejects.jsonl").read_text().splitlines())
+    assert (reject["file"], reject["row"]) == ("the table", 1)
+
+
+def test_bad_rows_of_files_are_named_in_memory(tmp_path: Path) -> None:
+    (tmp_path / "rows.jsonl").write_text('{"answer": "a", "reference": "a"}\n{"answer": \n')
+    with pytest.raises(InputError, match=r"rows\.jsonl, line 2: "):
+        fm.score(tmp_path / "rows.jsonl", "token_f1")
+
+
+def test_a_killed_run_of_a_table_resumes_with_the_same_table_only(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    calls = []
+
+    def progress(done: Any) -> None:
+        calls.append(done)
+        if len(calls) == 5:
+            raise KeyboardInterrupt
+
+    out = tmp_path / "o.jsonl"
+    with pytest.raises(KeyboardInterrupt):
+        fm.score(TABLE, "token_f1", output=out, progress=progress, threads=1)
+    assert not out.exists()
+    with pytest.raises(OutputError, match="input"):
+        fm.score(TABLE.slice(1), "token_f1", output=out, resume=True)
+    resumed = fm.score(TABLE, "token_f1", output=out, resume=True)
+    assert 0 < resumed.run.resumed_rows < 40
+    fm.score(TABLE, "token_f1", output=tmp_path / "whole.jsonl")
+    assert out.read_bytes() == (tmp_path / "whole.jsonl").read_bytes()
+
+
+def test_a_source_of_a_table_reads_only_what_is_selected() -> None:
+    source = FrameSource({"answer": ["a", None], "meta": [object(), object()], "n": [1, 2]})
+    assert (source.names, source.rows) == (["answer", "meta", "n"], None)
+    selection = source.select({"n": "number"})
+    assert [chunk.batch.to_pylist() for chunk in source.chunks(selection)] == [[{"n": 1}, {"n": 2}]]
+    assert source.rows == 2
+    with pytest.raises(ColumnError, match="column 'n': expected text, got int64"):
+        source.select({"n": "text"})
+
+
+def test_batches_of_different_types_are_named() -> None:
+    batches = [pa.table({"answer": ["a"], "x": [1]}), pa.table({"answer": ["b"], "x": ["b"]})]
+    with pytest.raises(ColumnError, match="columns of different types"):
+        FrameSource(batches).hold(["x"])
