@@ -21,7 +21,6 @@ HOMES = {
     "anchors": "scoring.verdict_reasons",
     "verdicts": "scoring.verdict_reasons",
     "summarize": "results.summary",
-    "summarize_files": "results.score_files",
     "summarize_by": "results.interval_summary",
     "side_by_side": "results.side_by_side",
     "primary_table": "results.primary_table",

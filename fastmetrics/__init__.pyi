@@ -56,7 +56,6 @@ from fastmetrics.results.repeats import repeats as repeats
 from fastmetrics.results.run_list import list_runs as list_runs
 from fastmetrics.results.sacrebleu_paired import sacrebleu_paired as sacrebleu_paired
 from fastmetrics.results.sample_rows import sample_rows as sample_rows
-from fastmetrics.results.score_files import summarize_files as summarize_files
 from fastmetrics.results.side_by_side import side_by_side as side_by_side
 from fastmetrics.results.summary import summarize as summarize
 from fastmetrics.results.trend import trend as trend
@@ -276,7 +275,6 @@ __all__ = [
     "structure_score",
     "summarize",
     "summarize_by",
-    "summarize_files",
     "task_score",
     "tfidf_cosine",
     "token_cosine",

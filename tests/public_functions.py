@@ -240,7 +240,7 @@ _NO_COLUMN = "takes no column of values"
 EXCEPTIONS = {
     "__version__": "is a text",
     **dict.fromkeys(fm.EXCEPTIONS, "is an exception"),
-    **dict.fromkeys(("summarize_files", "answer_files", "embed_files"), _FILES),
+    **dict.fromkeys(("answer_files", "embed_files"), _FILES),
     **dict.fromkeys(("judge_files", "rank_files", "list_runs", "trend", "load_plugin"), _FILES),
     **dict.fromkeys(("metric", "pass_at_k", "pass_hat_k", "FullContextBot", "FunctionBot"), _NO_COLUMN),
     **dict.fromkeys(("GivenContextsBot", "JudgeSettings"), _NO_COLUMN),

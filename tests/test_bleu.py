@@ -229,9 +229,9 @@ def test_corpus_bleu_through_files(tmp_path: Path) -> None:
     for name in ("scores.parquet", "scores"):
         made = fm.score(path, output=tmp_path / name, metrics=["bleu", "corpus_bleu"], batch_rows=512)
         assert made.summary.figures["corpus_bleu"] == whole.score
-        from fastmetrics.results.score_files import summarize_files
+        from fastmetrics.results.summary import summarize
 
-        assert summarize_files(tmp_path / name).figures["corpus_bleu"] == whole.score
+        assert summarize(tmp_path / name).figures["corpus_bleu"] == whole.score
 
 
 def test_errors() -> None:
@@ -257,9 +257,9 @@ def test_a_corpus_metric_alone_writes_the_counts_of_rows(tmp_path: Path) -> None
     for suffix in ("parquet", "jsonl", "arrow", "csv"):
         done = program("score", path, "-o", tmp_path / f"o.{suffix}", "-m", "corpus_bleu")
         assert (done.code, "corpus_bleu" in done.out) == (0, True), done.err
-        assert fm.summarize_files(tmp_path / f"o.{suffix}").figures == {"corpus_bleu": value}
+        assert fm.summarize(tmp_path / f"o.{suffix}").figures == {"corpus_bleu": value}
     program("score", path, "-o", tmp_path / "kept.parquet", "-m", "corpus_bleu", "--keep", "weight")
-    assert fm.summarize_files(tmp_path / "kept.parquet").figures == {"corpus_bleu": value}
+    assert fm.summarize(tmp_path / "kept.parquet").figures == {"corpus_bleu": value}
     compared = fm.compare([tmp_path / "o.parquet", tmp_path / "o.arrow"], metrics="corpus_bleu")
     assert compared.to_arrow()["delta"].to_pylist() == [0.0]
 

@@ -53,7 +53,7 @@ def test_labels_and_corpus_metrics_are_figures(tmp_path):
     rows = [{"id": n, "answer": "I don't know." if n < 3 else "in Paris", "reference": "in Paris"} for n in range(12)]
     (tmp_path / "rows.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
     fm.score(tmp_path / "rows.jsonl", output=tmp_path / "scores.parquet", metrics="abstained,corpus_bleu")
-    summary = fm.summarize_files(tmp_path / "scores.parquet")
+    summary = fm.summarize(tmp_path / "scores.parquet")
     rate = next(name for name in summary.figures if "abstain" in name and name != "abstained.mean")
     for name in ("corpus_bleu", rate):
         (found,) = fm.gate(tmp_path / "scores.parquet", f"{name} > 0")

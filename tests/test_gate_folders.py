@@ -83,7 +83,7 @@ def test_one_run_in_parts_and_parts_without_metadata_are_one_table(folder, tmp_p
         pq.write_table(pa.table({"id": range(part * 9, part * 9 + 9), "token_f1": [0.8] * 9}), f"plain/{part}.parquet")
     (one,) = fm.gate("plain", "token_f1 >= 0.6")
     assert (one.met, one.n) == (True, 27)
-    assert fm.summarize_files("runs").n_rows == 27
+    assert fm.summarize("runs").n_rows == 27
 
 
 def test_trend_and_the_report_give_the_same_interval(folder, tmp_path):

@@ -170,7 +170,7 @@ def test_files_distinguish_failed_missing_and_undefined_rows(tmp_path):
     assert (one.met, one.n, one.n_worst, one.value) == (False, 20, 7, pytest.approx(20 / 27))
     found = fm.gate(tmp_path / "s.parquet", ["token_f1.n_error == 3", "token_f1.n_missing == 4", "token_f1.n == 20"])
     assert found.passed, str(found)
-    summary = fm.summarize_files(tmp_path / "s.parquet")["token_f1"]
+    summary = fm.summarize(tmp_path / "s.parquet")["token_f1"]
     assert [one.value for one in found] == [summary.n_error, summary.n_missing, summary.n]
     (one,) = fm.gate(tmp_path / "s.parquet", "corpus_bleu >= 0")
     assert (one.met, "7 rows have no score" in one.reason) == (False, True)

@@ -71,7 +71,7 @@ def test_five_percent_of_every_fault_and_every_row_has_a_score_or_a_status(tmp_p
     assert math.isclose(figures.mean, sum(scores) / len(scores))
     lost = 400 - len(scores)
     assert (figures.n, figures.n_error, figures.n_missing) == (len(scores), lost, 0)
-    counted = fm.summarize_files(tmp_path / "o.jsonl")["judge_safety"]
+    counted = fm.summarize(tmp_path / "o.jsonl")["judge_safety"]
     assert (counted.n, counted.n_error, counted.mean) == (figures.n, lost, figures.mean)
 
 

@@ -67,7 +67,7 @@ def test_the_score_of_claims_is_the_share_of_the_supported_ones(tmp_path):
         options = {"base_url": judge.url, "endpoint": "e", "store": tmp_path / "t.sqlite"}
         settings = fm.JudgeSettings("supported_claims", "m", **options)
         summary = fm.judge_files(path, tmp_path / "o.parquet", settings).summary["judge_supported_claims"]
-    assert fm.summarize_files(tmp_path / "o.parquet")["judge_supported_claims"] == summary == found
+    assert fm.summarize(tmp_path / "o.parquet")["judge_supported_claims"] == summary == found
     assert pq.read_table(tmp_path / "o.parquet").equals(made.replace_schema_metadata())
 
 
@@ -121,7 +121,7 @@ def test_identical_answers_are_a_tie_without_a_call(tmp_path):
     summary = made.summary["judge_preference"]
     assert (summary.n, summary.n_missing, summary.n_error) == (4, 1, 0)
     assert "judge_preference: 2 of 5 pairs of answers are identical: ties without a call" in made.summary.notes
-    assert fm.summarize_files(tmp_path / "o.parquet")["judge_preference"] == summary
+    assert fm.summarize(tmp_path / "o.parquet")["judge_preference"] == summary
     report = fm.judge_report(tmp_path / "o.parquet")
     (axis,) = report.axes
     assert (axis.orders.n, axis.orders.n_identical, axis.orders.flips.value) == (4, 2, 1.0)
@@ -155,7 +155,7 @@ def test_rows_in_another_script_than_the_rubric_are_noted(tmp_path, language, an
         store=tmp_path / "s.sqlite",
     )  # fmt: skip
     made = fm.judge_files(path, tmp_path / "o.parquet", settings)
-    for notes in (made.summary.notes, fm.summarize_files(tmp_path / "o.parquet").notes):
+    for notes in (made.summary.notes, fm.summarize(tmp_path / "o.parquet").notes):
         told = [note for note in notes if note.startswith("rubrics in ")]
         assert len(told) == (letters is not None)
         assert all(f"6 of 60 rows (10 %) have texts mostly {letters}" in note for note in told)

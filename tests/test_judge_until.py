@@ -69,7 +69,7 @@ def test_judging_ends_when_the_interval_is_narrow(tmp_path):
         assert made.summary["judge_safety"].n == asked
         assert made.summary["judge_safety"].n_error == 0
         assert f"'safety.width < 1' is met: {asked} of 600 rows judged, in random order (seed 1)" in made.summary.notes
-        figures = fm.summarize_files(tmp_path / "o.jsonl")["judge_safety"]
+        figures = fm.summarize(tmp_path / "o.jsonl")["judge_safety"]
         assert (figures.n, figures.n_error, figures.n_undefined) == (asked, 0, 600 - asked)
         assert fm.gate(tmp_path / "o.jsonl", "judge_safety >= 4").passed
         assert fm.judge_report(tmp_path / "o.jsonl").axes[0].error_rate == 0

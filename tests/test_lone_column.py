@@ -85,7 +85,7 @@ def test_missing_scores_are_counted_in_a_file_of_one_column(tmp_path, monkeypatc
     rows = [{"answer": one and "a b", "reference": "a"} for one in which]
     jsonl(tmp_path / "in.jsonl", *rows)
     made = fm.score("in.jsonl", output=name, metrics="token_recall").summary["token_recall"]
-    found = fm.summarize_files(name)["token_recall"]
+    found = fm.summarize(name)["token_recall"]
     missing = which.count(None)
     assert (found.n, found.n_missing) == (made.n, made.n_missing) == (len(which) - missing, missing)
     told = json.loads(program("summarize", name, "--json").out)
@@ -97,7 +97,7 @@ def test_undefined_scores_too(tmp_path):
     jsonl(tmp_path / "in.jsonl", {"retrieved_ids": ["a"], "relevant_ids": []}, {"relevant_ids": ["a"]})
     for name in DELIMITED:
         fm.score(tmp_path / "in.jsonl", output=tmp_path / name, metrics="r_precision")
-        found = fm.summarize_files(tmp_path / name)["r_precision"]
+        found = fm.summarize(tmp_path / name)["r_precision"]
         assert (found.n, found.n_missing, found.n_undefined) == (0, 1, 1)
         assert text_of(tmp_path / name) == '"r_precision"\n""\n""\n'
 

@@ -198,7 +198,7 @@ def test_files_of_query_values_keep_the_counts_and_every_reader_tells_them(files
     assert metadata["metrics"]["mrr"]["n_missing"] == (60 if rule == "skip" else 0)
     assert metadata["scores"]["AP"]["missing"] == rule
     assert "threads" not in json.dumps(metadata)
-    summary = fm.summarize_files(new)
+    summary = fm.summarize(new)
     mean = fm.rank(PARTIAL, QRELS, MEASURES, missing=rule).mean["mrr"]
     assert summary["mrr"].mean == pytest.approx(mean, rel=1e-15)
     assert (summary["mrr"].n, summary["mrr"].n_missing) == ((90, 60) if rule == "skip" else (150, 0))
@@ -230,7 +230,7 @@ def test_undefined_values_are_told_from_missing_ones(tmp_path):
     (result,) = found.results.values()
     assert (result.n, len(result.missing), result.n_undefined) == (3, 2, {"mrr": 1})
     assert csv.read_csv(out)["mrr"].null_count == 3
-    mrr = fm.summarize_files(out)["mrr"]
+    mrr = fm.summarize(out)["mrr"]
     assert (mrr.n, mrr.n_missing, mrr.n_undefined) == (2, 2, 1)
 
 

@@ -5,7 +5,6 @@ import json
 import pytest
 
 import fastmetrics as fm
-from fastmetrics.results.score_files import summarize_files
 from fastmetrics.results.summary import summarize
 from tests.program import program, unfolded
 
@@ -135,7 +134,7 @@ def test_command_and_score_of_files_accept_no_relevant(table, output):
     assert "score 0" in note
     assert note in unfolded(done.out)
     made = fm.score("in.jsonl", output="again.parquet", metrics="mrr,recall@1", no_relevant="zero").summary
-    assert made["reciprocal_rank"].mean == summarize_files(output)["reciprocal_rank"].mean == 0.5
+    assert made["reciprocal_rank"].mean == summarize(output)["reciprocal_rank"].mean == 0.5
     assert list(made.notes) == [note]
 
 
@@ -147,7 +146,7 @@ def test_invalid_values_raise_and_differing_files_are_noted(table):
     for value in ("zero", "undefined"):
         fm.score("in.jsonl", output=f"{value}.parquet", metrics="mrr", no_relevant=value)
     fm.score("in.jsonl", output="usual.parquet", metrics="mrr")
-    notes = fm.summarize_files(["undefined.parquet", "usual.parquet", "zero.parquet"]).notes
+    notes = fm.summarize(["undefined.parquet", "usual.parquet", "zero.parquet"]).notes
     assert (
         "option 'no_relevant' of 'reciprocal_rank' is 'undefined' in undefined.parquet, 'zero' in zero.parquet" in notes
     )

@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from fastmetrics.results.score_files import summarize_files
+from fastmetrics.results.summary import summarize
 from fastmetrics.tables import read_metadata
 from fastmetrics.tables.input_files import DataFile
 from fastmetrics.tables.remote.addresses import parse
@@ -75,7 +75,7 @@ def test_pooled_glob_distinguishes_undefined_from_missing(tmp_path):
     for name in "xy":
         jsonl(tmp_path / f"{name}.jsonl", *rows)
         scored(f"{name}.jsonl", f"{name}.parquet", metrics="r_precision")
-    found = summarize_files("[xy].parquet")["r_precision"]
+    found = summarize("[xy].parquet")["r_precision"]
     assert (found.n, found.n_missing, found.n_undefined) == (0, 2, 2)
 
 

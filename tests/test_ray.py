@@ -16,7 +16,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from bench.memory import workers
-from fastmetrics import score, summarize_files
+from fastmetrics import score, summarize
 from fastmetrics.core.batch_sizes import SIZES
 from fastmetrics.core.retry_limits import RETRY_LIMITS
 from fastmetrics.engines.job import Job, RunOptions
@@ -110,7 +110,7 @@ def test_notes_equal_the_local_engine(tmp_path, monkeypatch, name):
         "rouge1_f1: 30 of 90 scored",
         "reciprocal_rank: 32 of 93 scored",
     ]
-    assert there.summary.notes == here.summary.notes == summarize_files(there.run.output).notes
+    assert there.summary.notes == here.summary.notes == summarize(there.run.output).notes
     assert files(there.run.output) == files(here.run.output)
 
 

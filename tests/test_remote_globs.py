@@ -17,7 +17,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from fastmetrics.errors import FileFormatError
-from fastmetrics.results.score_files import summarize_files
+from fastmetrics.results.summary import summarize
 from fastmetrics.tables import open_source
 from fastmetrics.tables.input_files import expand
 from fastmetrics.tables.remote import globs
@@ -124,6 +124,6 @@ def test_scores_matched_by_a_pattern_are_summarized(s3: Server, tmp_path: Path) 
     for name in ("a", "b"):
         pq.write_table(pa.table({"token_f1": [0.5, 1.0]}), tmp_path / f"{name}.parquet")
         s3.put(tmp_path / f"{name}.parquet", f"sums/{name}.parquet")
-    here, there = (summarize_files(f"{where}/?.parquet") for where in (tmp_path, f"s3://{BUCKET}/sums"))
+    here, there = (summarize(f"{where}/?.parquet") for where in (tmp_path, f"s3://{BUCKET}/sums"))
     assert here.to_json().replace(str(tmp_path), f"s3://{BUCKET}/sums") == there.to_json()
     assert there.n_rows == 4

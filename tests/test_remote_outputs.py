@@ -19,7 +19,7 @@ import fastmetrics as fm
 from fastmetrics.core.batch_sizes import SIZES
 from fastmetrics.engines.local import Job, run
 from fastmetrics.errors import InputError, OptionError, OutputError
-from fastmetrics.results.score_files import summarize_files
+from fastmetrics.results.summary import summarize
 from fastmetrics.tables import Limits, open_source, read_metadata
 from fastmetrics.tables.output import targets
 from fastmetrics.tables.remote.addresses import as_local
@@ -101,7 +101,7 @@ def test_scoring_from_bucket_to_bucket(s3: Server, tmp_path: Path) -> None:
         address = f"s3://{BUCKET}/job/{name}"
         found = fm.score(s3.put(rows, "job/rows.jsonl"), output=address, metrics=wanted)
         assert found.summary.to_json() == local.summary.to_json()
-        assert summarize_files(address).to_json() == local.summary.to_json()
+        assert summarize(address).to_json() == local.summary.to_json()
         assert program("summarize", address, "--json").out == program("summarize", tmp_path / "s.parquet", "--json").out
     assert s3.read("job/s.parquet") == (tmp_path / "s.parquet").read_bytes()
 

@@ -69,7 +69,7 @@ def test_rows_that_share_a_call_are_counted_and_noted(tmp_path):
     assert not any("share a model call" in note for note in fm.summarize(without).notes)
     in_memory = fm.summarize(fm.score(CALLS, NAMES))
     in_files = fm.score(path, output=tmp_path / "s.parquet", metrics=NAMES).summary
-    again = fm.summarize_files(tmp_path / "s.parquet")
+    again = fm.summarize(tmp_path / "s.parquet")
     for summary in (in_memory, in_files, again):
         assert summary.corpus == fm.summarize(without).corpus
         [note] = [note for note in summary.notes if "share a model call" in note]

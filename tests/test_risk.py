@@ -179,7 +179,7 @@ def test_aurc_of_files(tmp_path, suffix):
         out = tmp_path / f"{size}.{suffix}"
         scored = fm.score(rows, output=out, metrics=["aurc", "exact_match"], batch_rows=size)
         assert scored.summary.corpus == {"aurc": value}
-        assert fm.summarize_files(out).corpus == {"aurc": value}
+        assert fm.summarize(out).corpus == {"aurc": value}
 
 
 def test_metric_with_missing_column_is_excluded_with_note():

@@ -97,7 +97,7 @@ def own(tmp_path):
 def test_own_names_are_read_as_their_metrics(own):
     folder, table = own
     path, canonical = folder / "own.parquet", folder / "canonical.parquet"
-    summary, plain = fm.summarize_files(path), fm.summarize_files(canonical)
+    summary, plain = fm.summarize(path), fm.summarize(canonical)
     assert list(summary.metrics) == ["f1", "exact_match", "B", "ms"]
     assert summary["f1"] == plain["token_f1"]
     assert summary["ms"].extra == plain["latency_ms"].extra != {}
@@ -184,7 +184,7 @@ def test_one_name_for_two_metrics_is_found_when_runs_meet(tmp_path):
     with pytest.raises(OptionError, match="the runs were scored with different settings"):
         fm.compare(files)
     with pytest.raises(FastmetricsError, match="the parts declare 'f1' differently"):
-        fm.summarize_files(files)
+        fm.summarize(files)
 
 
 def test_own_names_survive_every_format(tmp_path):
@@ -192,7 +192,7 @@ def test_own_names_survive_every_format(tmp_path):
     for suffix in (".parquet", ".jsonl", ".csv", ".arrow", "/"):
         out = tmp_path / f"own{suffix}"
         fm.score(tmp_path / "rows.jsonl", output=out, metrics="latency_ms(name='ms'),token_f1(name='f1')")
-        assert list(fm.summarize_files(out)["ms"].extra) == ["p50", "p90", "p95", "p99"]
+        assert list(fm.summarize(out)["ms"].extra) == ["p50", "p90", "p95", "p99"]
         assert fm.worst_rows(out, "ms", n=1)["id"].to_pylist() == ["39"]
     metadata = json.loads(pq.read_schema(tmp_path / "own.parquet").metadata[b"fastmetrics"])
     assert metadata["declared"]["ms"] == {

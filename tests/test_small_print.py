@@ -98,7 +98,7 @@ def test_damaged_row_of_a_score_file_raises(tmp_path) -> None:
     path = tmp_path / "scores.jsonl"
     fm.score(write_rows(tmp_path), output=path, metrics="token_f1")
     path.write_text(path.read_text() + '{"token_f1": 0.\n')
-    for read in (fm.summarize_files, lambda file: list(column_of(file, "token_f1"))):
+    for read in (fm.summarize, lambda file: list(column_of(file, "token_f1"))):
         with pytest.raises(FileFormatError, match=r"scores\.jsonl.*3"):
             read(path)
 

@@ -106,13 +106,13 @@ def test_rows_summaries_histograms_and_correlations_know_the_declaration(folder)
     done = program("rows", new, "--worst", "own_errors", "-n", "1")
     assert f"own_errors {values.max():.4f}" in done.out
     for suffix in (".parquet", ".csv", ".jsonl"):
-        summary = fm.summarize_files(folder / f"new{suffix}")
+        summary = fm.summarize(folder / f"new{suffix}")
         assert summary.figures["errors_a_row"] == values.mean()
         assert summary["own_errors"].extra["p90"] == np.percentile(values, 90)
         assert "twice.mean" in summary.figures
-    assert fm.summarize(pq.read_table(new))["own_errors"].extra == fm.summarize_files(new)["own_errors"].extra
+    assert fm.summarize(pq.read_table(new))["own_errors"].extra == fm.summarize(new)["own_errors"].extra
     reader = pq.read_table(new).to_reader()
-    assert fm.summarize(reader)["own_errors"].extra == fm.summarize_files(new)["own_errors"].extra
+    assert fm.summarize(reader)["own_errors"].extra == fm.summarize(new)["own_errors"].extra
     by = fm.summarize_by(new, "language", metrics="own_errors")
     assert by.better == {"own_errors": "lower"}
     assert fm.histograms(new, metrics="own_errors")["own_errors"].edges[-1] == 10.0

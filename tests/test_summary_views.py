@@ -42,8 +42,8 @@ def test_side_by_side_view_holds_each_summary(tmp_path):
     old, new = scored(tmp_path, "old.parquet"), scored(tmp_path, "new.parquet", answer=ROWS["reference"])
     found = fm.side_by_side([old, new])
     assert list(found) == ["old.parquet", "new.parquet"]
-    assert found["old.parquet"].to_dict() == fm.summarize_files(old).to_dict()
-    assert found["new.parquet"].to_dict() == fm.summarize_files(new).to_dict()
+    assert found["old.parquet"].to_dict() == fm.summarize(old).to_dict()
+    assert found["new.parquet"].to_dict() == fm.summarize(new).to_dict()
     assert json.loads(found.to_json())["runs"]["old.parquet"]["n_rows"] == 6
     text = str(found)
     assert text.splitlines()[0].split() == ["mean", "old.parquet", "new.parquet"]
@@ -89,7 +89,7 @@ def test_primary_table_has_the_columns_and_figures_of_its_source(tmp_path):
     path = tmp_path / "s.parquet"
     pq.write_table(pa.table(ROWS), tmp_path / "rows.parquet")
     fm.score(tmp_path / "rows.parquet", output=path, metrics=f"{METRICS},rouge1_f1", name="monday")
-    summary = fm.summarize_files(path)
+    summary = fm.summarize(path)
     [row] = fm.primary_table(path)
     assert (row.run, row.n) == ("monday", 6)
     assert list(row.figures) == ["Faithfulness", "Overlap", "F1", "Tokens", "Latency", "Abstain Rate", "Avg EM"]

@@ -63,7 +63,7 @@ def test_a_summary_of_idk_citations_has_their_sum(tmp_path, rows: int) -> None:
     if rows:
         for name in ("o.parquet", "o.csv", "o.jsonl"):
             summaries += [fm.score(path, output=tmp_path / name, metrics="idk_citations").summary]
-            summaries += [fm.summarize_files(tmp_path / name)]
+            summaries += [fm.summarize(tmp_path / name)]
     for summary in summaries:
         np.testing.assert_equal(summary.figures["idk_citations.sum"], want)
         np.testing.assert_equal(summary["idk_citations"].extra, {"sum": want})

@@ -124,7 +124,7 @@ def test_table_metrics_of_files(tmp_path, expected, suffix):
     for names in (NAMES, [*NAMES, "answer_length"]):
         out = tmp_path / f"{len(names)}.{suffix}"
         scored = fm.score(rows, output=out, metrics=names, batch_rows=13)
-        told = fm.summarize_files(out)
+        told = fm.summarize(out)
         assert told.n_rows == scored.summary.n_rows == 60
         same(scored.summary.corpus, told.corpus)
         for name, value in told.corpus.items():  # JSON has no float32

@@ -57,7 +57,7 @@ def test_texts_that_are_lists_are_noted_and_parsed_on_request(tmp_path: Path, na
     columns = {"reference": "gold"}
     scored = fm.score(path, output=tmp_path / "a.parquet", metrics=["token_f1", "token_recall"], columns=columns)
     assert scored.summary.notes == [NOTE]
-    assert fm.summarize_files(tmp_path / "a.parquet").notes == [NOTE]
+    assert fm.summarize(tmp_path / "a.parquet").notes == [NOTE]
     done = program("score", path, "-o", tmp_path / "b.parquet", "-m", "token_f1", "--columns", "reference=gold")
     assert NOTE in done.out
     scored = fm.score(
@@ -71,7 +71,7 @@ def test_texts_that_are_lists_are_noted_and_parsed_on_request(tmp_path: Path, na
     arguments = ("score", path, "-o", tmp_path / "d.parquet", "--columns", "reference=gold", "-m", "token_f1")
     done = program(*arguments, "--lists", "gold")
     assert "texts are lists" not in done.out
-    assert fm.summarize_files(tmp_path / "d.parquet")["token_f1"] == scored.summary["token_f1"]
+    assert fm.summarize(tmp_path / "d.parquet")["token_f1"] == scored.summary["token_f1"]
 
 
 @pytest.mark.parametrize(
@@ -205,7 +205,7 @@ def test_judge_notes_and_parses_lists_too(tmp_path: Path, monkeypatch: pytest.Mo
         )
         assert done.code == 0
         asked = "\n".join(judge.questions)
-    for notes in (fm.summarize(made).notes, judged.summary.notes, fm.summarize_files(tmp_path / "b.csv").notes):
+    for notes in (fm.summarize(made).notes, judged.summary.notes, fm.summarize(tmp_path / "b.csv").notes):
         assert (NOTE in notes) != parsed
     assert (NOTE in done.out) != parsed
     assert ('["Rome"]' in asked) != parsed

@@ -125,7 +125,7 @@ def test_tiers_from_files_equal_those_in_memory(tmp_path, rows):
     for tier in TIERS:
         expected = figures_of(tier, table)
         made = fm.score(tmp_path / "t.parquet", output=tmp_path / f"{tier}.parquet", suites=tier)
-        for figures in (made.summary.figures, fm.summarize_files(tmp_path / f"{tier}.parquet").figures):
+        for figures in (made.summary.figures, fm.summarize(tmp_path / f"{tier}.parquet").figures):
             np.testing.assert_equal(dict(figures), expected)
     if rows:
         again = fm.score(

@@ -19,7 +19,7 @@ import fastmetrics as fm
 from fastmetrics.commands.validate import validate as command
 from fastmetrics.errors import ColumnError, OptionError, UnknownNameError
 from fastmetrics.metrics import REGISTRY
-from fastmetrics.results.score_files import summarize_files
+from fastmetrics.results.summary import summarize
 from fastmetrics.stats.association import associate
 
 GOOD = [1, 1, 0, 1, 0, 0]
@@ -143,7 +143,7 @@ def test_integer_scores_in_files(tmp_path: Path) -> None:
         path = tmp_path / f"scores.{suffix}"
         frame = pd.DataFrame({"id": [1, 2, 3], "passed": [True, False, True], "stars": [3, 4, 5]})
         frame.to_parquet(path) if suffix == "parquet" else frame.to_json(path, orient="records", lines=True)
-        summary = summarize_files(path)
+        summary = summarize(path)
         assert {name: metric.mean for name, metric in summary.items()} == {"passed": 2 / 3, "stars": 4.0}
 
 

@@ -48,8 +48,8 @@ def summarize(
     from fastmetrics.results import histograms as bars
     from fastmetrics.results.interval_summary import summarize_by
     from fastmetrics.results.primary_table import primary_table
-    from fastmetrics.results.score_files import summarize_files
     from fastmetrics.results.side_by_side import side_by_side
+    from fastmetrics.results.summary import summarize as summarize_table
 
     load_plugins(plugin)
     views: dict[str, tuple[bool, Callable[[], Any]]] = {
@@ -67,5 +67,5 @@ def summarize(
         raise OptionError(f"{asked[0]} and {asked[1]} print different tables; use one at a time")
     if asked and asked[0] not in ("--each", "--primary") and len(scores) > 1:
         raise OptionError(f"{asked[0]}: expected one file of scores, got {len(scores)}")
-    found = views[asked[0]][1]() if asked else summarize_files(scores)
+    found = views[asked[0]][1]() if asked else summarize_table(scores)
     typer.echo(found.to_json() if as_json else str(found))

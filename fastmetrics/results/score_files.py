@@ -1,10 +1,10 @@
-"""Reading score files: single columns, and the summary of one or several outputs."""
+"""Reading score files: their metadata, their score columns, and single columns."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -16,19 +16,15 @@ from fastmetrics.core.corpus_counts import METADATA, counts_column
 from fastmetrics.errors import FileFormatError
 from fastmetrics.plan.corpus_values import lists_read
 from fastmetrics.results.declared_metrics import declared_specs, stored_declarations
-from fastmetrics.results.summary import Summary, summarize
 from fastmetrics.stats.metadata_claims import Claims
 from fastmetrics.stats.score_sums import score_columns
 from fastmetrics.tables import Source, open_source
 from fastmetrics.tables.output.output import find_metadata
 from fastmetrics.tables.output.recorded import recorded_schema
-from fastmetrics.tables.output.run_differences import Difference, differences, told_inputs
 from fastmetrics.tables.remote.addresses import as_local, shown
 from fastmetrics.tables.source import open_each
 
 _SETTINGS = ("fastmetrics", "unicode", "scores", "columns")
-_TOLD = 5
-"""Maximum number of files and differences in a note."""
 
 
 @dataclass(frozen=True)
@@ -140,73 +136,3 @@ def column_of(path: str | Path, name: str) -> Iterator[Any]:
     """The scores of one column of an output, or the lists stored in it, at each call."""
     for batch in ScoreFile.open(path).batches([name]):
         yield batch.column(0) if is_list(batch.schema.field(0).type) else floats_of_arrow(batch.column(0), name)
-
-
-def summarize_files(paths: str | Path | Sequence[str | Path]) -> Summary:
-    """Summarise score files and folders, distinguishing undefined from missing scores by their metadata.
-
-    Percentiles are exact; the files are read again if necessary.  Several files are pooled, and the notes of the
-    summary name the files, their inputs and the differences in their settings.
-
-    >>> import fastmetrics as fm
-    >>> import tempfile, pathlib
-    >>> folder = pathlib.Path(tempfile.mkdtemp())
-    >>> _ = (folder / "rows.jsonl").write_text('{"answer": "in Paris", "reference": "Paris"}')
-    >>> _ = fm.score(folder / "rows.jsonl", "token_precision", output=folder / "scores.parquet")
-    >>> summarize_files(folder / "scores.parquet")["token_precision"].mean
-    0.5
-
-    Raises ``FileFormatError`` for a file that cannot be read, ``ColumnError`` if the files differ in their columns.
-    """
-    given = [paths] if isinstance(paths, str | Path) else list(paths)
-    files = [file for path in given for file in ScoreFile.open_all(path)]
-    rows = [0] * len(files)
-
-    def batches() -> Iterator[pa.RecordBatch]:
-        for place, file in enumerate(files):
-            rows[place] = 0
-            for batch in file.batches():
-                rows[place] += batch.num_rows
-                yield batch
-
-    found = summarize(batches)
-    columns, over = files[0].read if all(file.read == files[0].read for file in files) else ({}, {})
-    pooled = _pooled(files, rows) if len(files) > 1 else []
-    return replace(found, notes=[*found.notes, *pooled], columns=columns, passed_over=over)
-
-
-def _pooled(files: Sequence[ScoreFile], rows: Sequence[int]) -> list[str]:
-    """The note on the pooled files, and on differences between their settings."""
-    named = [f"{file.name} ({count:,} rows)" for file, count in zip(files, rows, strict=True)]
-    notes = [f"{len(files):,} files pooled: {_some(named)}"]
-    known = [file for file in files if file.settings]
-    where: dict[Difference, list[str]] = {}
-    for file in known[1:]:
-        for one in differences(known[0].settings, file.settings):
-            where.setdefault(one, []).append(file.name)
-    notes += [f"{what} is {a} in {known[0].name}, {b} in {_some(names)}" for (what, a, b), names in where.items()][
-        :_TOLD
-    ]
-    notes += [f"{len(where) - _TOLD:,} more differences in settings"] if len(where) > _TOLD else []
-    notes += _inputs(files)
-    unknown = [file.name for file in files if not file.settings]
-    return [*notes, *([f"unknown settings: {_some(unknown)}"] if known and unknown else [])]
-
-
-def _inputs(files: Sequence[ScoreFile]) -> list[str]:
-    """The notes on files with different inputs, and on files with the same input, from their metadata."""
-    made: dict[str, list[str]] = {}
-    for file in files:
-        told = told_inputs((file.metadata or {}).get("inputs"))
-        if told is not None:
-            made.setdefault(told, []).append(file.name)
-    pairs = [f"{_some(names)} from {told}" for told, names in made.items()]
-    notes = [f"different inputs: {_some(pairs, '; ')}"] if len(made) > 1 else []
-    again = "files from the same input (by name and size); its rows are counted repeatedly"
-    return notes + [f"{again}: {_some(names)} from {told}" for told, names in made.items() if len(names) > 1][:_TOLD]
-
-
-def _some(names: Sequence[str], between: str = ", ") -> str:
-    """The names, or the first of many and the number of the others."""
-    more = f" and {len(names) - _TOLD:,} more" if len(names) > _TOLD else ""
-    return f"{between.join(names[:_TOLD])}{more}"

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import Any
 
 from fastmetrics.core.display import Grid, Shown, number
-from fastmetrics.results.score_files import summarize_files
 from fastmetrics.results.score_runs import open_runs
 from fastmetrics.results.summary import Summary, summarize
 
@@ -91,7 +90,4 @@ def summaries_of(runs: Any) -> dict[str, Summary]:
     """The summary of each run, by name."""
     opened = open_runs(runs, least=1)
     given = runs.values() if isinstance(runs, Mapping) else runs
-    return {
-        run.name: summarize(getattr(one, "per_query", one)) if run.path is None else summarize_files(one)
-        for run, one in zip(opened, given, strict=True)
-    }
+    return {run.name: summarize(getattr(one, "per_query", one)) for run, one in zip(opened, given, strict=True)}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
 
@@ -21,9 +21,11 @@ from fastmetrics.results.declared_metrics import (
     declared_statistics,
     stored_declarations,
 )
+from fastmetrics.results.pooled_files import PooledFiles
 from fastmetrics.stats.moments import State
 from fastmetrics.stats.named_statistics import named_statistics, percentiles
 from fastmetrics.stats.score_sums import Collected, Piece, Scores, Sums, list_columns, score_columns
+from fastmetrics.tables.table_source import is_paths
 
 _FIGURES = ("mean", "std", "min", "max")
 _COUNTS = ("n", "n_missing", "n_undefined", "n_error")
@@ -172,9 +174,11 @@ def summarize(
 ) -> Summary:
     """Mean, population standard deviation, extremes and counts of every numeric or boolean column of ``scores``.
 
-    ``scores`` is an Arrow table, record batch or reader, a pandas or Polars frame, a lazy Polars frame, a mapping of
-    names to arrays, a list of dicts, an iterable of Arrow tables or batches (as from several files), a function that
-    returns such an iterable at each call, or a Ray Dataset or Spark DataFrame, whose workers add up its parts.  The
+    ``scores`` is a score file, a folder, pattern or address of such files, or a list of them; an Arrow table, record
+    batch or reader, a pandas or Polars frame, a lazy Polars frame, a mapping of names to arrays, a list of dicts, an
+    iterable of Arrow tables or batches, a function that returns such an iterable at each call, or a Ray Dataset or
+    Spark DataFrame, whose workers add up its parts.  Several files are pooled, and the notes of the summary name the
+    files, their inputs and the differences in their settings.  The
     ``id``, the pandas index, and kept columns of integers or booleans are not summarised.  Sums are exact and rounded
     once, so any order or split of the rows gives the same bits.
 
@@ -186,15 +190,28 @@ def summarize(
     >>> summary["token_f1"].mean, summary["token_f1"].n_missing, summary.figures["latency_ms.p50"]
     (0.75, 1, 20.0)
 
+    >>> import pathlib, tempfile, fastmetrics as fm
+    >>> folder = pathlib.Path(tempfile.mkdtemp())
+    >>> _ = (folder / "rows.jsonl").write_text('{"answer": "in Paris", "reference": "Paris"}')
+    >>> _ = fm.score(folder / "rows.jsonl", "token_precision", output=folder / "scores.parquet")
+    >>> summarize(folder / "scores.parquet")["token_precision"].mean
+    0.5
+
     ``statistics`` requests the ``sum`` of some columns, or percentiles (``p50``, ``p99.9``: interpolated like
     ``numpy.percentile``), computed in bounded memory (``budget`` values) if ``scores`` can be read more than once.
     ``labels`` are further names of statistics (``{"reciprocal_rank.mean": "mrr"}``).  Both default to the declarations
     of the metrics.  ``finish(name, counts)`` computes the value of a corpus metric from the counts in the metadata,
     summed over all parts.
 
-    Raises ``InputError`` for an unsupported type, ``ColumnError`` if the parts differ in their columns,
+    Raises ``InputError`` for an unsupported type, ``FileFormatError`` for a file that cannot be read or has no scores,
+    ``ColumnError`` if the parts differ in their columns,
     ``UnknownNameError`` for an unknown statistic, and ``OptionError`` for labels that give two figures the same name.
     """
+    if is_paths(scores):
+        files = PooledFiles(scores)
+        summary = summarize(files.batches, statistics=statistics, labels=labels, finish=finish, budget=budget)
+        columns, ignored = files.read
+        return replace(summary, notes=[*summary.notes, *files.notes], columns=columns, passed_over=ignored)
     asked = partial(asked_of, statistics=statistics)
     collected = _collected(scores, asked)
     sums = collected.sums

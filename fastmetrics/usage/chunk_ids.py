@@ -16,9 +16,9 @@ from fastmetrics.core.input_columns import COLUMNS
 from fastmetrics.errors import ColumnError, InputError, UnknownNameError
 from fastmetrics.errors.messages import Argument
 from fastmetrics.tables import open_source
+from fastmetrics.tables.table_source import is_paths
 from fastmetrics.tables.whole_table import whole_table
 from fastmetrics.usage.listed_ids import as_ids, as_text
-from fastmetrics.usage.log import is_paths
 
 NAMES = ("chunk_id", "id", "document_id", "doc_id", *COLUMNS["id"].aliases)
 """The possible id columns of a table of chunks, most likely first."""

@@ -15,11 +15,12 @@ from fastmetrics.core.arrays import Flags, Uint64s
 from fastmetrics.core.batch_sizes import SIZES
 from fastmetrics.core.name_lists import listed
 from fastmetrics.core.threads import cores
+from fastmetrics.tables.table_source import is_paths
 from fastmetrics.tables.whole_table import Piece
 from fastmetrics.usage.checked_sample import Asked, sampled_findings, sampled_rows
 from fastmetrics.usage.dataset_findings import EXAMPLES, DatasetChecks, Finding
 from fastmetrics.usage.languages import check_languages
-from fastmetrics.usage.log import Columns, Log, Part, is_paths, itself, open_log
+from fastmetrics.usage.log import Columns, Log, Part, itself, open_log
 from fastmetrics.usage.near_repeats import embedder_of
 from fastmetrics.usage.repeated_rows import Groups, asked_keys, id_keys, label_keys, written
 from fastmetrics.usage.row_faults import CHECKS, shown

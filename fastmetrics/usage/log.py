@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
 import pyarrow as pa
@@ -18,6 +17,7 @@ from fastmetrics.errors import ColumnError, UnknownNameError
 from fastmetrics.errors.messages import Argument
 from fastmetrics.tables import open_source
 from fastmetrics.tables.column_types import cast
+from fastmetrics.tables.table_source import is_paths
 from fastmetrics.tables.whole_table import Piece, gathered
 
 T = TypeVar("T")
@@ -94,12 +94,6 @@ def _numbered(pieces: Iterator[Piece]) -> Iterator[tuple[int, Piece]]:
     for piece in pieces:
         yield first, piece
         first += piece.rows
-
-
-def is_paths(log: Any) -> bool:
-    """Whether a log is given by paths instead of a table."""
-    several = isinstance(log, Sequence) and not isinstance(log, str) and bool(log)
-    return isinstance(log, str | Path) or (several and all(isinstance(one, str | Path) for one in log))
 
 
 def open_log(
