@@ -97,7 +97,7 @@ def child(rows: str, store: str, out: str, url: str, profiled: str) -> None:
     watch = Watch([1_000, 5_000, 10_000, 15_000, 20_000, 50_000, 100_000])
     began, cpu = time.perf_counter(), time.process_time()
     with rare_garbage_collection():  # as the program does
-        made = fm.judge_files(rows, out, settings, watch=watch.begin)
+        made = fm.judge(rows, settings, output=out, watch=watch.begin)
     seconds, cpu = time.perf_counter() - began, time.process_time() - cpu
     watch.end()
     found: dict[str, Any] = {

@@ -9,12 +9,10 @@ from numpy.typing import NDArray
 from fastmetrics.declaration.metric import metric as metric
 from fastmetrics.declaration.plugins import load_plugin as load_plugin
 from fastmetrics.derive.answer import answer as answer
-from fastmetrics.derive.answer_files import answer_files as answer_files
-from fastmetrics.derive.embed_files import embed_files as embed_files
+from fastmetrics.derive.embed import embed as embed
 from fastmetrics.derive.full_context_bot import FullContextBot as FullContextBot
 from fastmetrics.derive.function_bot import FunctionBot as FunctionBot
 from fastmetrics.derive.judge import judge as judge
-from fastmetrics.derive.judge_files import judge_files as judge_files
 from fastmetrics.derive.judge_settings import JudgeSettings as JudgeSettings
 from fastmetrics.derive.prompt_bot import GivenContextsBot as GivenContextsBot
 from fastmetrics.errors import ColumnError as ColumnError
@@ -89,7 +87,6 @@ from fastmetrics.usage.dataset_checks import check_dataset as check_dataset
 from fastmetrics.usage.domain import domain_analysis as domain_analysis
 from fastmetrics.usage.sessions import context_preservation as context_preservation
 from fastmetrics.usage.topics import topic_coverage as topic_coverage
-from fastmetrics.vectors.embedded_columns import add_embeddings as add_embeddings
 from fastmetrics.vectors.embedder import Embedder as Embedder
 from fastmetrics.vectors.geometry import geometry as geometry
 from fastmetrics.vectors.geometry_result import Geometry
@@ -119,11 +116,9 @@ __all__ = [
     "__version__",
     "abstained",
     "abstention_f1",
-    "add_embeddings",
     "agreement",
     "anchors",
     "answer",
-    "answer_files",
     "answer_length",
     "answer_rate",
     "answer_relevance",
@@ -157,7 +152,7 @@ __all__ = [
     "domain_analysis",
     "dot_similarity",
     "drift",
-    "embed_files",
+    "embed",
     "embedding_geometry",
     "estimate",
     "euclidean_distance",
@@ -181,7 +176,6 @@ __all__ = [
     "judge_decisions",
     "judge_e2e",
     "judge_error_rate",
-    "judge_files",
     "judge_latency",
     "judge_report",
     "keyword_completeness",

@@ -228,6 +228,7 @@ OF_TABLES: dict[str, Call] = {
     "rank": of_table(lambda table: rank_result(fm.rank(table, QRELS, "ndcg,mrr")), RUN),
     "rank_runs": of_table(lambda table: fm.rank_runs({"a": table}, QRELS, "ndcg,mrr"), RUN),
     "compare_rankings": of_table(lambda table: fm.compare_rankings({"a": QRELS, "b": table}, QRELS, "ndcg"), RUN),
+    "embed": of_table(lambda table: fm.embed(table, fm.Embedder(letters)), {"id": IDS, "question": QUESTIONS}),
     "answer": of_table(
         lambda table: fm.answer(table, str.upper).drop_columns("latency_ms"), {"id": IDS, "question": QUESTIONS}
     ),
@@ -240,12 +241,10 @@ _NO_COLUMN = "takes no column of values"
 EXCEPTIONS = {
     "__version__": "is a text",
     **dict.fromkeys(fm.EXCEPTIONS, "is an exception"),
-    **dict.fromkeys(("answer_files", "embed_files"), _FILES),
-    **dict.fromkeys(("judge_files", "rank_files", "list_runs", "trend", "load_plugin"), _FILES),
+    **dict.fromkeys(("rank_files", "list_runs", "trend", "load_plugin"), _FILES),
     **dict.fromkeys(("metric", "pass_at_k", "pass_hat_k", "FullContextBot", "FunctionBot"), _NO_COLUMN),
     **dict.fromkeys(("GivenContextsBot", "JudgeSettings"), _NO_COLUMN),
     "bradley_terry": "takes contests of three names each",
-    "add_embeddings": "takes an Arrow table, whose texts are embedded as by Embedder",
     "judge": "reads its table as answer does, and needs a server",
     "plot": "takes the result of another function; tests/test_plot.py has the column of colours",
     "report": "writes the results of other functions, and needs an extra",

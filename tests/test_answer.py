@@ -120,7 +120,7 @@ def test_a_prompt_that_is_too_long_is_an_error_before_the_first_call(tmp_path):
             with pytest.raises(InputError, match=wanted):
                 fm.answer(pq.ParquetFile(_parquet(tmp_path, rows)).read(), bot(judge, tmp_path, **limit))
             with pytest.raises(InputError, match=wanted):
-                fm.answer_files(path, tmp_path / "o.parquet", bot(judge, tmp_path, **limit))
+                fm.answer(path, bot(judge, tmp_path, **limit), output=tmp_path / "o.parquet")
         knowledge = tmp_path / "k.txt"
         knowledge.write_text(KNOWLEDGE)
         done = program(
@@ -271,10 +271,10 @@ def test_interrupted_answering_resumes(tmp_path):
     with judge_server(reply=echo, draw=lambda body, seen: "500" if judge.count > 40 else None) as judge:
         one = bot(judge, tmp_path, tries=1, concurrency=2)
         with pytest.raises(ServiceError, match="20 consecutive calls failed"):
-            fm.answer_files(path, tmp_path / "o.jsonl", one)
+            fm.answer(path, one, output=tmp_path / "o.jsonl")
         assert not (tmp_path / "o.jsonl").exists()
         judge.draw, before = (lambda body, seen: None), judge.count
-        done = fm.answer_files(path, tmp_path / "o.jsonl", one, resume=True)
+        done = fm.answer(path, one, output=tmp_path / "o.jsonl", resume=True)
         assert (judge.count - before, done.spending.found, done.statuses) == (20, 40, {"ok": 60})
     rows = [json.loads(line) for line in (tmp_path / "o.jsonl").read_text().splitlines()]
     assert [row["answer"] for row in rows] == [f"about {n}?" for n in range(60)]

@@ -80,7 +80,7 @@ def test_files_command_and_function_send_the_same_prompts(tmp_path):
     with judge_server(reply=echo) as judge:
         bot = given_contexts(judge, tmp_path, template=TEMPLATE)
         assert estimate_answering(path, bot).calls == 3
-        fm.answer_files(path, tmp_path / "f.parquet", bot)
+        fm.answer(path, bot, output=tmp_path / "f.parquet")
         assert sorted(judge.questions) == sorted(PROMPTS)
         command = ["answer", path, "--bot", "given-contexts", "--model", "m", "--base-url", judge.url]
         command += ["--template", tmp_path / "t.txt", "--store", tmp_path / "s.sqlite"]
@@ -127,7 +127,7 @@ def test_unknown_placeholder_is_an_error_that_names_it_and_the_columns(tmp_path,
                 fm.answer(ROWS, bot)
             assert str(caught.value) == expected
             with pytest.raises(ColumnError):
-                fm.answer_files(path, tmp_path / "o.parquet", bot)
+                fm.answer(path, bot, output=tmp_path / "o.parquet")
         command = ["answer", path, "--bot", "given-contexts", "--model", "m", "--base-url", judge.url]
         for last in (["-o", tmp_path / "o.parquet"], ["--dry-run"]):
             done = program(*command, "--template", tmp_path / "t.txt", "--store", tmp_path / "s.sqlite", *last)
@@ -244,19 +244,19 @@ def test_repeats_of_files_resume_and_agree_with_dry_run_and_budget(tmp_path):
         assert estimate_answering(path, bot, repeats=3).calls == 120
         judge.draw = lambda body, seen: "500" if judge.count > 50 else None
         with pytest.raises(ServiceError, match="20 consecutive calls failed"):
-            fm.answer_files(path, tmp_path / "o.parquet", bot, repeats=3)
+            fm.answer(path, bot, output=tmp_path / "o.parquet", repeats=3)
         judge.draw = lambda body, seen: None
         estimate = estimate_answering(path, bot, repeats=3)
         assert (estimate.rows, estimate.calls, estimate.known) == (40, 70, 50)
         before = judge.count
-        run = fm.answer_files(path, tmp_path / "o.parquet", bot, repeats=3, resume=True)
+        run = fm.answer(path, bot, output=tmp_path / "o.parquet", repeats=3, resume=True)
         assert (judge.count - before, run.spending.found, run.statuses) == (70, 50, {"ok": 120})
-        again = fm.answer_files(path, tmp_path / "again.parquet", bot, repeats=3)
+        again = fm.answer(path, bot, output=tmp_path / "again.parquet", repeats=3)
         assert again.spending.requests == 0
-        more = fm.answer_files(path, tmp_path / "more.parquet", bot, repeats=4)  # the first three are stored
+        more = fm.answer(path, bot, output=tmp_path / "more.parquet", repeats=4)  # the first three are stored
         assert (more.spending.requests, more.spending.found) == (40, 120)
         limited = fm.FullContextBot("k", "m", base_url=judge.url, store=tmp_path / "t.sqlite", max_calls=7)
-        part = fm.answer_files(path, tmp_path / "part.parquet", limited, repeats=3)
+        part = fm.answer(path, limited, output=tmp_path / "part.parquet", repeats=3)
         assert part.statuses == {"budget": 113, "ok": 7}
         command = ["answer", path, "-o", tmp_path / "c.parquet", "--bot", "full-context", "--knowledge", tmp_path / "k"]
         (tmp_path / "k").write_text("k")

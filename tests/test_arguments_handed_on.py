@@ -34,7 +34,6 @@ RUN = {"q": {"a": 2.0, "b": 1.0}}
 TABLE = {"id": [1], "question": ["q"], "answer": ["a"], "reference": ["a"], "text": ["a"], "contexts": [["c"]]}
 
 CASES: list[tuple[str, str, dict[str, Any], set[str]]] = [
-    ("derive.judge.judge", "JudgeSettings", {"table": TABLE, "rubrics": "safety", "model": "m"}, set()),
     ("retrieval.rank_runs.rank_runs", "rank", {"runs": {"a": RUN}, "qrels": {"q": {"a": 1}}}, {"qrels"}),
     (
         "results.ranking_comparison.compare_rankings",
@@ -53,21 +52,14 @@ CASES: list[tuple[str, str, dict[str, Any], set[str]]] = [
     ("scoring.score.score", "RunOptions", {"table": "FILE", "output": "OUT"}, set()),
     ("scoring.score.score", "open_table", {"table": "FILE", "output": "OUT"}, {"table"}),
     ("scoring.profile.profile", "plan_table", {"table": TABLE}, set()),
-    (
-        "derive.judge_files.judge_files",
-        "plan_judging",
-        {"inputs": "FILE", "output": "OUT", "settings": "JUDGE"},
-        {"sample"},
-    ),
-    ("derive.judge_files.judge_files", "RunOptions", {"inputs": "FILE", "output": "OUT", "settings": "JUDGE"}, set()),
-    (
-        "derive.answer_files.answer_files",
-        "planned",
-        {"inputs": "FILE", "output": "OUT", "bot": "BOT"},
-        {"sample", "bot"},
-    ),
-    ("derive.answer_files.answer_files", "RunOptions", {"inputs": "FILE", "output": "OUT", "bot": "BOT"}, set()),
-    ("derive.answer_files.answer_files", "open_source", {"inputs": "FILE", "output": "OUT", "bot": "BOT"}, set()),
+    ("derive.judge.judge", "plan_judging", {"table": "FILE", "output": "OUT", "rubrics": "JUDGE"}, {"sample"}),
+    ("derive.judge.judge", "plan_judging", {"table": TABLE, "rubrics": "JUDGE"}, {"sample"}),
+    ("derive.judge.judge", "RunOptions", {"table": "FILE", "output": "OUT", "rubrics": "JUDGE"}, set()),
+    ("derive.judge.judge", "open_table", {"table": "FILE", "output": "OUT", "rubrics": "JUDGE"}, {"table"}),
+    ("derive.answer.answer", "planned", {"table": "FILE", "output": "OUT", "bot": "BOT"}, {"sample", "bot"}),
+    ("derive.answer.answer", "planned", {"table": TABLE, "bot": "BOT"}, {"sample", "bot"}),
+    ("derive.answer.answer", "RunOptions", {"table": "FILE", "output": "OUT", "bot": "BOT"}, set()),
+    ("derive.answer.answer", "open_table", {"table": "FILE", "output": "OUT", "bot": "BOT"}, {"table"}),
 ]
 """Function, the one behind it, arguments that it needs, and those that are converted on the way."""
 

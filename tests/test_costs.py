@@ -52,7 +52,7 @@ def test_run_report_store_and_dry_run_state_one_cost(tmp_path):
         settings = fm.JudgeSettings(["safety", "relevance"], "m", **options)
         planned = estimate_judging(path, settings)
         assert (planned.rows, planned.calls, planned.known) == (600, 24, 0)
-        run = fm.judge_files(path, out, settings)
+        run = fm.judge(path, settings, output=out)
         assert judge.count == 24 + 8  # eight second requests
         spent = run.spending.cost
         assert spent == pytest.approx(32 * ONE)
@@ -61,7 +61,7 @@ def test_run_report_store_and_dry_run_state_one_cost(tmp_path):
         planned = estimate_judging(path, settings)
         assert (planned.calls, planned.known, planned.cost) == (0, 32, 0.0)
 
-        again = fm.judge_files(path, tmp_path / "again.parquet", settings)
+        again = fm.judge(path, settings, output=tmp_path / "again.parquet")
         assert (again.spending.cost, judge.count) == (0.0, 32)
         assert costs_of(tmp_path, tmp_path / "again.parquet")[0] == pytest.approx(spent)
 
@@ -69,7 +69,7 @@ def test_run_report_store_and_dry_run_state_one_cost(tmp_path):
         planned = estimate_judging(path, settings)
         assert (planned.calls, planned.known) == (4, 28)  # and second requests, if a reply is unreadable again
         before = judge.count
-        retried = fm.judge_files(path, tmp_path / "retried.parquet", settings)
+        retried = fm.judge(path, settings, output=tmp_path / "retried.parquet")
         assert judge.count - before == 8
         assert retried.spending.cost == pytest.approx(8 * ONE)
         total = pytest.approx(40 * ONE)  # replies that were replaced were paid for, too
@@ -109,10 +109,10 @@ def test_answers_state_one_cost(tmp_path):
         store = tmp_path / "s.sqlite"
         bot = fm.FullContextBot("text", "m", base_url=judge.url, store=store, prices=PRICES)
         assert estimate_answering(path, bot).calls == 3
-        run = fm.answer_files(path, tmp_path / "o.parquet", bot)
+        run = fm.answer(path, bot, output=tmp_path / "o.parquet")
         assert (judge.count, run.spending.cost) == (3, pytest.approx(3 * ONE))
         assert (estimate_answering(path, bot).calls, estimate_answering(path, bot, retry="truncated").calls) == (0, 3)
-        run = fm.answer_files(path, tmp_path / "o.parquet", bot, retry="truncated", overwrite=True)
+        run = fm.answer(path, bot, output=tmp_path / "o.parquet", retry="truncated", overwrite=True)
         assert (judge.count, run.spending.cost) == (6, pytest.approx(3 * ONE))
     answers = pq.read_table(tmp_path / "o.parquet")
     assert len(set(answers["answer_call"].to_pylist())) == 3
@@ -124,10 +124,8 @@ def test_store_overview_prices_the_models_it_can(tmp_path):
     path = jsonl(tmp_path / "q.jsonl", {"question": "q", "answer": "a"})
     with judge_server() as judge:
         for model in ("m", "other"):
-            fm.judge_files(
-                path, tmp_path / f"{model}.parquet",
-                fm.JudgeSettings("safety", model, base_url=judge.url, store=tmp_path / "s.sqlite"),
-            )  # fmt: skip
+            settings = fm.JudgeSettings("safety", model, base_url=judge.url, store=tmp_path / "s.sqlite")
+            fm.judge(path, settings, output=tmp_path / f"{model}.parquet")
     table = program("cache", tmp_path / "s.sqlite", "--prices", tmp_path / "prices.json").out.splitlines()
     assert table[0].split() == ["model", "endpoint", "outcome", "calls", "read", "written", "cost", "first", "last"]
     assert [line.split()[6] for line in table[1:3]] == ["0.0003", "–"]

@@ -15,9 +15,9 @@ import pyarrow as pa
 import pytest
 
 import fastmetrics as fm
+from fastmetrics.derive.embed import embed
 from fastmetrics.errors import ColumnError, FileFormatError, InputError, MissingExtraError, OptionError, OutputError
 from fastmetrics.errors import UnknownNameError as UnknownName
-from fastmetrics.vectors.embedded_columns import add_embeddings
 from fastmetrics.vectors.embedder import Embedder
 from fastmetrics.vectors.embedding_cache import VectorCache
 from tests.optional_parts import needs
@@ -78,11 +78,11 @@ def test_invalid_model_or_table_raises(tmp_path: Path):
             Embedder(wrong)  # type: ignore[arg-type]
     with pytest.raises(InputError, match=f"embedder model2vec:{tmp_path}: cannot be loaded: "):
         Embedder(f"model2vec:{tmp_path}")
-    with pytest.raises(ColumnError, match="expected an Arrow table, got dict"):
-        add_embeddings({"answer": ["a"]}, Embedder(Counting()), ["answer"])  # type: ignore[arg-type]
+    with pytest.raises(ColumnError, match="expected a table, got a value of type int"):
+        embed(5, Embedder(Counting()), ["answer"])
     table = pa.table({"answer": ["a"], "answer_embedding": [[1.0]]})
-    with pytest.raises(ColumnError, match="the table already has a column 'answer_embedding'"):
-        add_embeddings(table, Embedder(Counting()), ["answer"])
+    with pytest.raises(ColumnError, match="the column 'answer_embedding' already exists"):
+        embed(table, Embedder(Counting()), ["answer"])
 
 
 def test_nothing_to_embed():
@@ -279,12 +279,12 @@ def test_embeddings_become_columns_that_score():
     from fastmetrics.scoring.score import score
 
     table = pa.table({"answer": ["a b", None, "x"], "reference": ["a b", "c", "yy"]})
-    wide = add_embeddings(table, Embedder(Counting()))
+    wide = embed(table, Embedder(Counting()))
     assert score(wide, metrics=["semantic_similarity"])["semantic_similarity"].to_pylist()[:2] == [1.0, None]
-    with pytest.raises(ColumnError, match="no column 'question'"):
-        add_embeddings(table, Embedder(Counting()), ["question"])
+    with pytest.raises(ColumnError, match="question"):
+        embed(table, Embedder(Counting()), ["question"])
     with pytest.raises(ColumnError, match="column 'answer': expected text, got list"):
-        add_embeddings(pa.table({"answer": [["a"]]}), Embedder(Counting()), ["answer"])
+        embed(pa.table({"answer": [["a"]]}), Embedder(Counting()), ["answer"])
 
 
 def test_wordllama_is_the_mean_of_its_tokens_weights():

@@ -13,10 +13,10 @@ import pytest
 from pyarrow import json as paj
 
 import fastmetrics as fm
+from fastmetrics.derive.embed import embed
 from fastmetrics.errors import ColumnError, FileFormatError
 from fastmetrics.tables import open_source
 from fastmetrics.tables.output.output import find_metadata
-from fastmetrics.vectors.embedded_columns import add_embeddings
 from tests.program import jsonl, program
 
 ROWS = [
@@ -38,10 +38,10 @@ class Counting:
 
 def test_files_get_the_embeddings_that_tables_get(tmp_path):
     path, count = jsonl(tmp_path / "rows.jsonl", *ROWS), Counting()
-    done = fm.embed_files(path, tmp_path / "o.parquet", fm.Embedder(count))
+    done = fm.embed(path, fm.Embedder(count), output=tmp_path / "o.parquet")
     assert (done.run.rows, done.embedded) == (400, {"question_embedding": 342, "answer_embedding": 400})
     found = pq.read_table(tmp_path / "o.parquet")
-    expected = add_embeddings(pa.Table.from_pylist(ROWS), fm.Embedder(Counting()), ["question", "answer"])
+    expected = embed(pa.Table.from_pylist(ROWS), fm.Embedder(Counting()), ["question", "answer"])
     assert found.column_names == expected.column_names
     for name in expected.column_names:
         assert found[name].to_pylist() == expected[name].to_pylist()
@@ -55,7 +55,7 @@ def test_no_text_is_embedded_twice_and_a_column_may_have_any_name(tmp_path):
     for turn in range(2):
         count = Counting()
         embedder = fm.Embedder(count, cache=tmp_path / "cache", revision="1")
-        done = fm.embed_files(path, tmp_path / f"{turn}.jsonl", embedder, "text", keep=[])
+        done = fm.embed(path, embedder, "text", output=tmp_path / f"{turn}.jsonl", keep=[])
         assert sorted(count.seen)[1:] == ([] if turn else [f"t{n}" for n in range(5)])  # "a" determines the dimension
         assert done.embedded == {"text_embedding": 50}
     first, second = ((tmp_path / f"{turn}.jsonl").read_bytes() for turn in range(2))
@@ -70,7 +70,7 @@ def test_failed_run_leaves_no_output_and_resumes(tmp_path):
         raise RuntimeError("out of memory")
 
     with pytest.raises(RuntimeError):
-        fm.embed_files(path, tmp_path / "o.parquet", fm.Embedder(broken, revision="1"), "answer")
+        fm.embed(path, fm.Embedder(broken, revision="1"), "answer", output=tmp_path / "o.parquet")
     assert not (tmp_path / "o.parquet").exists()
 
 
@@ -82,9 +82,9 @@ def test_invalid_embed_inputs_raise(tmp_path):
         ("answer", None, "the column 'answer_embedding' already exists.*keep="),
     ):
         with pytest.raises(ColumnError, match=message):
-            fm.embed_files(path, tmp_path / "o.parquet", embedder, of, keep=keep)
+            fm.embed(path, embedder, of, output=tmp_path / "o.parquet", keep=keep)
     with pytest.raises(ColumnError, match=r"no column question, answer or reference; list .* of="):
-        fm.embed_files(jsonl(tmp_path / "x.jsonl", {"a": "b"}), tmp_path / "o.parquet", embedder)
+        fm.embed(jsonl(tmp_path / "x.jsonl", {"a": "b"}), embedder, output=tmp_path / "o.parquet")
     assert sorted(one.name for one in tmp_path.iterdir()) == ["rows.jsonl", "x.jsonl"]
 
 
@@ -135,7 +135,7 @@ def undefined_as_null(scores):
 def test_each_of_several_references_is_embedded_and_the_best_counts(tmp_path, rows, suffix):
     pq.write_table(pa.Table.from_pylist(SEVERAL).slice(0, rows), tmp_path / "rows.parquet")
     out, embedder = tmp_path / f"o.{suffix}", fm.Embedder(letters, revision="1")
-    done = fm.embed_files(tmp_path / "rows.parquet", out, embedder)
+    done = fm.embed(tmp_path / "rows.parquet", embedder, output=out)
     table = pa.Table.from_pylist(SEVERAL).slice(0, rows)
     texts = [one for row in SEVERAL[:rows] for one in row["reference"] or []]
     assert done.embedded["reference_embedding"] == len(texts)
@@ -148,32 +148,32 @@ def test_each_of_several_references_is_embedded_and_the_best_counts(tmp_path, ro
         assert scores[name].fill_null(math.nan).to_pylist() == pytest.approx(numbers, rel=1e-12, nan_ok=True), name
         assert scores[name].equals(undefined_as_null(of_text[name]))
     if rows:
-        again = fm.embed_files(tmp_path / "rows.parquet", tmp_path / f"p.{suffix}", embedder, keep=["answer"])
+        again = fm.embed(tmp_path / "rows.parquet", embedder, output=tmp_path / f"p.{suffix}", keep=["answer"])
         assert again.embedded == done.embedded
 
 
 def test_lists_of_references_are_embedded_alike_in_memory_and_in_files(tmp_path):
     table = pa.Table.from_pylist(SEVERAL)
     halves = pa.concat_tables([table.slice(0, 2), table.slice(2)])
-    made = add_embeddings(halves, fm.Embedder(letters))
+    made = embed(halves, fm.Embedder(letters))
     path = jsonl(tmp_path / "rows.jsonl", *SEVERAL)
-    fm.embed_files(path, tmp_path / "o.parquet", fm.Embedder(letters, revision="1"))
+    fm.embed(path, fm.Embedder(letters, revision="1"), output=tmp_path / "o.parquet")
     assert pq.read_table(tmp_path / "o.parquet")["reference_embedding"].to_pylist() == (
         made["reference_embedding"].to_pylist()
     )
     mixed = jsonl(tmp_path / "mixed.jsonl", {"answer": "a", "reference": "Rome"}, {"answer": "a", "reference": ["a"]})
-    fm.embed_files(mixed, tmp_path / "mixed.parquet", fm.Embedder(letters, revision="1"))
+    fm.embed(mixed, fm.Embedder(letters, revision="1"), output=tmp_path / "mixed.parquet")
     assert [len(one) for one in pq.read_table(tmp_path / "mixed.parquet")["reference_embedding"].to_pylist()] == [1, 1]
 
 
 def test_contexts_are_embedded_as_lists_and_lists_of_answers_refused(tmp_path):
     path = jsonl(tmp_path / "rows.jsonl", {"id": 1, "contexts": ["a", None, "ez"]}, {"id": 2, "contexts": []})
-    fm.embed_files(path, tmp_path / "o.parquet", fm.Embedder(letters, revision="1"), "contexts", keep=[])
+    fm.embed(path, fm.Embedder(letters, revision="1"), "contexts", output=tmp_path / "o.parquet", keep=[])
     found = pq.read_table(tmp_path / "o.parquet")["contexts_embedding"].to_pylist()
     assert found == [letters(["a", "ez"]).tolist(), []]
     answers = jsonl(tmp_path / "answers.jsonl", {"answer": ["a", "b"]})
     with pytest.raises(FileFormatError, match=r"column 'answer': expected a string, got a list"):
-        fm.embed_files(answers, tmp_path / "p.parquet", fm.Embedder(letters, revision="1"))
+        fm.embed(answers, fm.Embedder(letters, revision="1"), output=tmp_path / "p.parquet")
 
 
 def test_embed_with_its_defaults_embeds_the_example_rows(tmp_path):

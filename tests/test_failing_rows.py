@@ -44,10 +44,10 @@ class Runs:
         output = {name: more.pop(name) for name in ("resume", "overwrite") if name in more}
         settings = {**self.settings, "tries": 2, **more}
         if self.kind == "judge":
-            made = fm.judge_files(self.path, self.out, fm.JudgeSettings("safety", "m", **settings), **output)
+            made = fm.judge(self.path, fm.JudgeSettings("safety", "m", **settings), output=self.out, **output)
         else:
             bot = fm.GivenContextsBot("m", template="{question}", **settings)
-            made = fm.answer_files(self.path, self.out, bot, keep=["id"], **output)
+            made = fm.answer(self.path, bot, output=self.out, keep=["id"], **output)
         names = (
             ("judge_safety_status", "judge_safety_reason")
             if self.kind == "judge"
@@ -220,9 +220,9 @@ def test_embedder_that_fails_keeps_its_vectors_for_the_next_run(tmp_path):
         return one
 
     with pytest.raises(ConnectionError):
-        fm.embed_files(path, tmp_path / "e.parquet", embedder())
+        fm.embed(path, embedder(), output=tmp_path / "e.parquet")
     assert not (tmp_path / "e.parquet").exists()
     first = set(state["texts"]) - {"answer 39"}
     state.update(down=False, texts=[])
-    fm.embed_files(path, tmp_path / "e.parquet", embedder(), resume=True)
+    fm.embed(path, embedder(), output=tmp_path / "e.parquet", resume=True)
     assert len(set(state["texts"]) & first) <= 3, "at most the other texts of the failed batch"

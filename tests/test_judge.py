@@ -188,8 +188,12 @@ def test_a_sample_is_the_same_rows_in_memory_and_in_files(tmp_path):
     with judge_server() as judge:
         common = {"model": "m", "base_url": judge.url, "store": tmp_path / "s.sqlite"}
         held = fm.judge(table, "safety", sample=7, seed=3, **common)
-        made = fm.judge_files(
-            tmp_path / "rows.parquet", tmp_path / "o.parquet", fm.JudgeSettings("safety", **common), sample=7, seed=3
+        made = fm.judge(
+            tmp_path / "rows.parquet",
+            fm.JudgeSettings("safety", **common),
+            output=tmp_path / "o.parquet",
+            sample=7,
+            seed=3,
         )
         assert (made.run.rows, judge.count, held.num_rows) == (7, 7, 7)
         assert pq.read_table(tmp_path / "o.parquet")["id"].equals(held["id"])

@@ -18,7 +18,7 @@ from tests.program import ENVIRONMENT, jsonl, program
 NURSERY = """
 import os, signal, sys
 import openai, aiohttp, pandas, pyarrow.parquet
-import fastmetrics.commands.options, fastmetrics.derive.judge_files
+import fastmetrics.commands.options, fastmetrics.derive.judge
 from fastmetrics import cli
 from fastmetrics.stats import fingerprint, moments
 from fastmetrics.tables.formats import jsonl

@@ -66,7 +66,7 @@ def test_the_score_of_claims_is_the_share_of_the_supported_ones(tmp_path):
     with judge_server(reply=reply) as judge:
         options = {"base_url": judge.url, "endpoint": "e", "store": tmp_path / "t.sqlite"}
         settings = fm.JudgeSettings("supported_claims", "m", **options)
-        summary = fm.judge_files(path, tmp_path / "o.parquet", settings).summary["judge_supported_claims"]
+        summary = fm.judge(path, settings, output=tmp_path / "o.parquet").summary["judge_supported_claims"]
     assert fm.summarize(tmp_path / "o.parquet")["judge_supported_claims"] == summary == found
     assert pq.read_table(tmp_path / "o.parquet").equals(made.replace_schema_metadata())
 
@@ -110,7 +110,7 @@ def test_identical_answers_are_a_tie_without_a_call(tmp_path):
             "preference", "m", repeats=2, base_url=judge.url, store=tmp_path / "s.sqlite"
         )  # a judge that prefers the first place, so it flips on every pair
         assert estimate_judging(path, settings).calls == 8
-        made = fm.judge_files(path, tmp_path / "o.parquet", settings, times=True)
+        made = fm.judge(path, settings, output=tmp_path / "o.parquet", times=True)
         assert (judge.count, made.spending.requests) == (8, 8)
     judged = pq.read_table(tmp_path / "o.parquet")
     assert judged["judge_preference"].to_pylist() == [0.5, 0.5, 0.5, 0.5, None]
@@ -154,11 +154,11 @@ def test_rows_in_another_script_than_the_rubric_are_noted(tmp_path, language, an
         ["safety", "relevance"], "m", base_url="http://localhost:1/v1", language=language, max_calls=0,
         store=tmp_path / "s.sqlite",
     )  # fmt: skip
-    made = fm.judge_files(path, tmp_path / "o.parquet", settings)
+    made = fm.judge(path, settings, output=tmp_path / "o.parquet")
     for notes in (made.summary.notes, fm.summarize(tmp_path / "o.parquet").notes):
         told = [note for note in notes if note.startswith("rubrics in ")]
         assert len(told) == (letters is not None)
         assert all(f"6 of 60 rows (10 %) have texts mostly {letters}" in note for note in told)
     few = jsonl(tmp_path / "few.jsonl", *rows[5:])
-    made = fm.judge_files(few, tmp_path / "few.parquet", settings)
+    made = fm.judge(few, settings, output=tmp_path / "few.parquet")
     assert not [note for note in made.summary.notes if note.startswith("rubrics in ")]

@@ -39,7 +39,7 @@ def judged(folder, judge, path, name="o.jsonl", **more):
     """The rows of a file judged until a condition, and the result."""
     output = {key: more.pop(key) for key in ("resume", "overwrite", "until", "baseline", "seed") if key in more}
     usual = {"store": folder / "s.sqlite", "pause": 0.01, "base_url": judge.url, **more}
-    made = fm.judge_files(path, folder / name, fm.JudgeSettings("safety", "m", **usual), **output)
+    made = fm.judge(path, fm.JudgeSettings("safety", "m", **usual), output=folder / name, **output)
     rows = [json.loads(line) for line in (folder / name).read_text().splitlines()]
     return rows, made
 
@@ -201,7 +201,7 @@ def test_failed_rows_are_no_values_and_bad_rows_are_left_out(tmp_path):
     path = jsonl(tmp_path / "rows.jsonl", *rows[:100], b'{"id": ', *rows[100:])
     with judge_server(reply=good) as judge:
         settings = fm.JudgeSettings("safety", "m", store=tmp_path / "s.sqlite", base_url=judge.url)
-        made = fm.judge_files(path, tmp_path / "o.parquet", settings, until="width < 1", on_error="skip")
+        made = fm.judge(path, settings, output=tmp_path / "o.parquet", until="width < 1", on_error="skip")
         found = pq.read_table(tmp_path / "o.parquet")
         counts = Counter(found["judge_safety_status"].to_pylist())
         assert counts["ok"] == judge.count == made.ended.known["judge_safety", False].n
@@ -209,7 +209,7 @@ def test_failed_rows_are_no_values_and_bad_rows_are_left_out(tmp_path):
         assert (sum(counts.values()), made.run.rejected) == (300, 1)
         before = judge.count
         with pytest.raises(fm.errors.FileFormatError, match="line 101"):
-            fm.judge_files(path, tmp_path / "p.parquet", settings, until="n >= 200")
+            fm.judge(path, settings, output=tmp_path / "p.parquet", until="n >= 200")
         assert judge.count == before
 
 
@@ -309,7 +309,7 @@ def test_samples_and_several_files_are_judged_in_random_order(tmp_path, suffix):
             jsonl(paths[-1], *some)
     with judge_server(reply=good) as judge:
         settings = fm.JudgeSettings("safety", "m", store=tmp_path / "s.sqlite", base_url=judge.url)
-        fm.judge_files(paths, tmp_path / "o.parquet", settings, until="n >= 40", sample=200)
+        fm.judge(paths, settings, output=tmp_path / "o.parquet", until="n >= 40", sample=200)
         found = pq.read_table(tmp_path / "o.parquet")
         asked = [int(row["id"]) for row in found.to_pylist() if row["judge_safety_status"] == "ok"]
         assert (found.num_rows, len(asked), judge.count) == (200, 48, 48)

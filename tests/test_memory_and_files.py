@@ -9,6 +9,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
 import polars as pl
 import pyarrow as pa
@@ -21,6 +22,7 @@ from fastmetrics.engines.job import RunOptions
 from fastmetrics.errors import ColumnError, InputError, OptionError, OutputError
 from fastmetrics.tables import read_metadata
 from fastmetrics.tables.frame_source import FrameSource
+from tests.judge_server import judge_server
 
 ROWS = {
     "id": [f"q{row}" for row in range(40)],
@@ -110,7 +112,7 @@ def test_standard_input_is_scored(rows: Path, monkeypatch: pytest.MonkeyPatch) -
 
 GIVEN: dict[str, Any] = {
     **{"on_error": "skip", "resume": True, "overwrite": True, "work": "folder", "guard": False},
-    **{"progress": print, "batch_rows": 5, "engine": "ray", "workers": 2, "address": "auto"},
+    **{"batch_rows": 5, "engine": "ray", "workers": 2, "address": "auto"},
     **{"name": "a run", "times": True},
 }
 
@@ -123,7 +125,15 @@ def test_options_of_outputs_need_an_output(rows: Path, option: str) -> None:
 
 
 def test_every_option_of_a_run_is_refused_without_an_output() -> None:
-    assert {field.name for field in dataclasses.fields(RunOptions)} - {"limits"} <= set(GIVEN)
+    assert {field.name for field in dataclasses.fields(RunOptions)} - {"limits", "progress"} <= set(GIVEN)
+
+
+def test_progress_is_that_of_all_rows(rows: Path) -> None:
+    for table in (TABLE, rows):
+        steps: list[Any] = []
+        fm.score(table, "token_f1", progress=steps.append)
+        assert [step.rows for step in steps][-1] == 40
+        assert [step.rows for step in steps] == sorted(step.rows for step in steps)
 
 
 def test_a_format_is_of_files() -> None:
@@ -190,3 +200,86 @@ def test_batches_of_different_types_are_named() -> None:
     batches = [pa.table({"answer": ["a"], "x": [1]}), pa.table({"answer": ["b"], "x": ["b"]})]
     with pytest.raises(ColumnError, match="columns of different types"):
         FrameSource(batches).hold(["x"])
+
+
+def shouted(question: str) -> str:
+    """A bot."""
+    return question.upper()
+
+
+def letters(texts: Any) -> np.ndarray:
+    """A made-up model."""
+    return np.array([[len(text), text.count("P") + 1.0] for text in texts], np.float32)
+
+
+@pytest.mark.parametrize("kind", ["arrow", "reader", "pandas"])
+@pytest.mark.parametrize("sample", [None, 7])
+def test_bots_answer_tables_and_files_alike(tmp_path: Path, rows: Path, kind: str, sample: int | None) -> None:
+    options: dict[str, Any] = {"keep": ["note"], "sample": sample, "repeats": 2}
+    tables = [
+        fm.answer(KINDS[kind](), shouted, **options),
+        fm.answer(rows, shouted, **options),
+        *(
+            pq.read_table(fm.answer(given, shouted, output=tmp_path / f"{name}.parquet", **options).run.output)
+            for name, given in (("memory", KINDS[kind]()), ("file", rows))
+        ),
+    ]
+    plain = [table.select(["id", "note", "repeat", "answer", "answer_status"]).to_pydict() for table in tables]
+    assert len(plain[0]["id"]) == 2 * (sample or 40)
+    assert all(one == plain[0] for one in plain)
+
+
+@pytest.mark.parametrize("kind", ["arrow", "reader", "pandas", "dictionary"])
+def test_texts_are_embedded_alike_in_tables_and_files(tmp_path: Path, rows: Path, kind: str) -> None:
+    embedder = fm.Embedder(letters)
+    tables = [
+        fm.embed(KINDS[kind](), embedder, keep="note"),
+        fm.embed(rows, embedder, keep="note"),
+        *(
+            pq.read_table(fm.embed(given, embedder, output=tmp_path / f"{name}.parquet", keep="note").run.output)
+            for name, given in (("memory", KINDS[kind]()), ("file", rows))
+        ),
+    ]
+    names = ["id", "note", "question_embedding", "answer_embedding", "reference_embedding"]
+    plain = [table.select(names).to_pydict() for table in tables]
+    assert all(one == plain[0] for one in plain)
+    assert plain[0]["answer_embedding"][:4] == [[14.0, 2.0], [14.0, 2.0], [14.0, 2.0], None]
+
+
+@pytest.mark.parametrize("until", [None, "n >= 16"])
+@pytest.mark.parametrize("sample", [None, 30])
+def test_models_judge_tables_and_files_alike(tmp_path: Path, rows: Path, until: str | None, sample: int | None) -> None:
+    options: dict[str, Any] = {"keep": ["note"], "sample": sample, "until": until}
+    with judge_server() as server:
+        settings = fm.JudgeSettings("safety", "m", base_url=server.url, store=tmp_path / "s.sqlite")
+        tables = [
+            fm.judge(TABLE, settings, **options),
+            fm.judge(rows, settings, **options),
+            fm.judge(KINDS["reader"](), "safety", model="m", base_url=server.url, store=settings.store, **options),
+            *(
+                pq.read_table(fm.judge(given, settings, output=tmp_path / f"{name}.parquet", **options).run.output)
+                for name, given in (("memory", KINDS["reader"]()), ("file", rows))
+            ),
+        ]
+    plain = [table.replace_schema_metadata().to_pydict() for table in tables]
+    assert len(plain[0]["id"]) == (sample or 40)
+    assert all(one == plain[0] for one in plain)
+    assert fm.summarize(tables[0])["judge_safety"].mean == fm.summarize(tmp_path / "file.parquet")["judge_safety"].mean
+
+
+def test_settings_of_a_judge_are_given_once() -> None:
+    with pytest.raises(OptionError, match=r"^model=: set it in the JudgeSettings"):
+        fm.judge(TABLE, fm.JudgeSettings("safety", "m"), model="other")
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda **given: fm.answer(TABLE, shouted, **given),
+        lambda **given: fm.embed(TABLE, fm.Embedder(letters), **given),
+    ],
+)
+def test_options_of_outputs_need_an_output_everywhere(call: Any) -> None:
+    for option in ("resume", "overwrite"):
+        with pytest.raises(OptionError, match=rf"^{option}=True: applies to results in a file"):
+            call(**{option: True})

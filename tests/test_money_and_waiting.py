@@ -35,7 +35,7 @@ def reply(prompt, written):
 def judged_files(table, settings, folder):
     """A judge's run over a table in a file."""
     pq.write_table(pa.table(table), folder / "rows.parquet")
-    return fm.judge_files(folder / "rows.parquet", folder / "o.parquet", settings)
+    return fm.judge(folder / "rows.parquet", settings, output=folder / "o.parquet")
 
 
 def test_calls_in_flight_are_reserved_until_they_return():

@@ -7,8 +7,8 @@ import os
 import pytest
 
 import fastmetrics as fm
+from fastmetrics.core.batch_sizes import SIZES
 from fastmetrics.errors import InputError
-from fastmetrics.tables.chunks import Limits
 from tests.judge_server import judge_server
 from tests.program import jsonl, program
 
@@ -31,7 +31,8 @@ def modes(folder):
 @pytest.mark.parametrize("name", ["o.parquet", "o.jsonl", "o.csv.gz", "o/"])
 def test_replies_are_private_and_outputs_follow_the_umask(tmp_path, monkeypatch, umask, name):
     monkeypatch.setenv("OPENAI_API_KEY", "sk-test")
-    monkeypatch.setattr("fastmetrics.derive.judge_files._limits", lambda settings: Limits(batch_rows=10, part_rows=20))
+    monkeypatch.setattr(SIZES, "asked_rows", 10)
+    monkeypatch.setattr(SIZES, "answered_part_rows", 20)
     path = jsonl(tmp_path / "rows.jsonl", *({"id": n, "question": f"q {n}", "answer": "a"} for n in range(60)), "{")
     (tmp_path / "made").mkdir()
     with judge_server() as judge:
@@ -42,7 +43,7 @@ def test_replies_are_private_and_outputs_follow_the_umask(tmp_path, monkeypatch,
             live.update(modes(tmp_path / "made"))
 
         with pytest.raises(InputError):
-            fm.judge_files(path, f"{tmp_path}/made/{name}", settings, progress=look)
+            fm.judge(path, settings, output=f"{tmp_path}/made/{name}", progress=look)
         left = live | modes(tmp_path / "made")
         assert {"a/b/s.sqlite-wal", "a/b/s.sqlite-shm"} <= live.keys()
         work = f"{name.rstrip('/')}.partial"
@@ -53,7 +54,7 @@ def test_replies_are_private_and_outputs_follow_the_umask(tmp_path, monkeypatch,
         }
         assert (in_stores, private) == ({0o600}, {0o600})
         path.write_text(path.read_text().removesuffix("{\n"))
-        fm.judge_files(path, f"{tmp_path}/made/{name}", settings, overwrite=True)
+        fm.judge(path, settings, output=f"{tmp_path}/made/{name}", overwrite=True)
     outputs = {file: mode for file, mode in modes(tmp_path / "made").items() if not file.startswith("a")}
     expected = {file: (0o777 if (tmp_path / "made" / file).is_dir() else 0o666) & ~umask for file in outputs}
     assert outputs == expected

@@ -14,13 +14,13 @@ from pyarrow import parquet
 from sklearn.metrics.pairwise import paired_cosine_distances, paired_euclidean_distances
 
 import fastmetrics as fm
+from fastmetrics.derive.embed import embed
 from fastmetrics.errors import ColumnError, OptionError
 from fastmetrics.metrics.shared.repeated_answers import exact_match_rate, semantic_consistency
 from fastmetrics.plan.plan import plan
 from fastmetrics.plan.score_batch import Scorer
 from fastmetrics.scoring.score import score
 from fastmetrics.tables import read_metadata
-from fastmetrics.vectors.embedded_columns import add_embeddings
 from fastmetrics.vectors.embedder import Embedder
 from fastmetrics.vectors.embedding_models import Model
 
@@ -124,7 +124,7 @@ def test_embedder_computes_missing_embeddings():
     embedder = Embedder(sizes)
     names = ["semantic_similarity", "dot_similarity", "euclidean_distance"]
     made = score(table, names, embedder=embedder)
-    assert made.equals(score(add_embeddings(table, embedder), names))
+    assert made.equals(score(embed(table, embedder), names))
     assert made.equals(score(table, suites="semantic", embedder=sizes))
     given = table.append_column("answer_embedding", pa.array([[1.0, 2.0, 3.0]] * 4))
     half = score(given, ["dot_similarity"], embedder=embedder)["dot_similarity"].to_pylist()

@@ -26,11 +26,11 @@ def test_a_dry_run_counts_prompts_once_over_batches_and_retries(tmp_path, monkey
     path, some = jsonl(tmp_path / "rows.jsonl", *rows(count, 7)), jsonl(tmp_path / "some.jsonl", *rows(3, 7))
     with judge_server(reply=lambda body: completion(None, refusal="no")) as judge:
         how = {"store": tmp_path / "s.sqlite", "base_url": judge.url}
-        fm.judge_files(some, tmp_path / "o.jsonl", fm.JudgeSettings("safety", "m", **how))
+        fm.judge(some, fm.JudgeSettings("safety", "m", **how), output=tmp_path / "o.jsonl")
         for retry, calls, known in (((), 4, 3), (("refused",), 7, 0)):
             estimate = estimate_judging(path, fm.JudgeSettings("safety", "m", retry=retry, **how))
             assert (estimate.rows, estimate.calls, estimate.known) == (count, calls, known)
-        fm.judge_files(path, tmp_path / "all.jsonl", fm.JudgeSettings("safety", "m", retry="refused", **how))
+        fm.judge(path, fm.JudgeSettings("safety", "m", retry="refused", **how), output=tmp_path / "all.jsonl")
         assert judge.count == 3 + 7
 
 
@@ -40,7 +40,7 @@ def test_the_number_of_a_long_row_counts_all_batches_and_files(tmp_path):
     bot = fm.FullContextBot("text", "m", base_url="http://localhost:1/v1", max_chars=500, store=tmp_path / "s.sqlite")
     row = 2 * SIZES.asked_rows + 4
     with pytest.raises(InputError, match=f"row {row:,}: the prompt has"):
-        fm.answer_files([first, second], tmp_path / "o.jsonl", bot, keep=["id"])
+        fm.answer([first, second], bot, output=tmp_path / "o.jsonl", keep=["id"])
 
 
 def test_outputs_of_one_name_in_two_buckets_have_work_folders_of_their_own():

@@ -16,12 +16,12 @@ import time
 import pytest
 
 import fastmetrics as fm
+from fastmetrics.core.batch_sizes import SIZES
 from fastmetrics.derive import call_claims, shared_store
 from fastmetrics.derive.call import Answer, CallMaker, Message, Model
 from fastmetrics.derive.call_claims import CallClaims
 from fastmetrics.derive.call_store import CallStore
 from fastmetrics.errors import OutputError
-from fastmetrics.tables.chunks import Limits
 from tests.judge_server import completion, judge_server
 from tests.optional_parts import NO_MOUNT
 from tests.program import ENVIRONMENT, jsonl, program
@@ -57,7 +57,9 @@ def test_two_windows_of_one_process_send_each_call_once(tmp_path):
         names = ["a", "b", "c"]
         runs = [
             threading.Thread(
-                target=fm.judge_files, args=(path, tmp_path / f"{name}.parquet", settings(tmp_path, judge))
+                target=fm.judge,
+                args=(path, settings(tmp_path, judge)),
+                kwargs={"output": tmp_path / f"{name}.parquet"},
             )
             for name in names
         ]
@@ -75,11 +77,12 @@ def test_two_windows_of_one_process_send_each_call_once(tmp_path):
 def test_two_runs_that_retry_the_same_replies_pay_once(tmp_path):
     path = written(tmp_path / "rows.jsonl", 20)
     with judge_server(reply=lambda body: completion(None, refusal="no")) as judge:
-        fm.judge_files(path, tmp_path / "o.parquet", settings(tmp_path, judge))
+        fm.judge(path, settings(tmp_path, judge), output=tmp_path / "o.parquet")
         judge.reply, judge.delay, judge.count = (lambda body: '{"reason": "", "score": 3}'), 0.02, 0
         asked = settings(tmp_path, judge, retry="refused")
         runs = [
-            threading.Thread(target=fm.judge_files, args=(path, tmp_path / f"{name}.parquet", asked)) for name in "ab"
+            threading.Thread(target=fm.judge, args=(path, asked), kwargs={"output": tmp_path / f"{name}.parquet"})
+            for name in "ab"
         ]
         for run in runs:
             run.start()
@@ -189,7 +192,7 @@ def test_replies_that_meet_a_full_store_are_kept(tmp_path, monkeypatch, seconds)
 
         judge.reply = reply
         with pytest.raises(OutputError, match=r"disk is full.*no further calls were made") as raised:
-            fm.judge_files(path, tmp_path / "o.parquet", settings(tmp_path, judge))
+            fm.judge(path, settings(tmp_path, judge), output=tmp_path / "o.parquet")
         assert judge.count <= 14
         paid = judge.count
         kept = stored(tmp_path / "s.sqlite")
@@ -200,7 +203,7 @@ def test_replies_that_meet_a_full_store_are_kept(tmp_path, monkeypatch, seconds)
         assert not (tmp_path / "o.parquet").exists()
         with CallStore(tmp_path / "s.sqlite") as store:
             store.change("delete from claims", ())  # as after the end of the process, which could not write
-        fm.judge_files(path, tmp_path / "o.parquet", settings(tmp_path, judge), resume=True)
+        fm.judge(path, settings(tmp_path, judge), output=tmp_path / "o.parquet", resume=True)
         assert judge.count == 100 + paid - kept
 
 
@@ -241,11 +244,10 @@ def test_calls_in_progress_are_stored_when_the_output_cannot_be_written(tmp_path
             raise OutputError("cannot write o.parquet: No space left on device")
 
         monkeypatch.setattr("fastmetrics.engines.finished_parts.PartWriter.add", broken)
-        monkeypatch.setattr(
-            "fastmetrics.derive.judge_files._limits", lambda settings: Limits(batch_rows=20, part_rows=40)
-        )
+        monkeypatch.setattr(SIZES, "asked_rows", 20)
+        monkeypatch.setattr(SIZES, "answered_part_rows", 40)
         with pytest.raises(OutputError, match="No space left"):
-            fm.judge_files(path, tmp_path / "o.parquet", settings(tmp_path, judge))
+            fm.judge(path, settings(tmp_path, judge), output=tmp_path / "o.parquet")
         assert stored(tmp_path / "s.sqlite") == judge.count < 600
 
 
@@ -264,20 +266,20 @@ def filled(tmp_path):
     (tmp_path / "kept").mkdir()
     path = written(tmp_path / "rows.jsonl", 10)
     with judge_server() as judge:
-        fm.judge_files(path, tmp_path / "first.parquet", settings(tmp_path / "kept", judge))
+        fm.judge(path, settings(tmp_path / "kept", judge), output=tmp_path / "first.parquet")
         yield path, judge
 
 
 def check_read_only(tmp_path, path, judge, store):
     """A run that finds all replies works, another one pays nothing."""
     before = {one.name: one.read_bytes() for one in store.parent.iterdir()}
-    fm.judge_files(path, tmp_path / "o.parquet", settings(tmp_path, judge, store=store))
+    fm.judge(path, settings(tmp_path, judge, store=store), output=tmp_path / "o.parquet")
     assert (tmp_path / "o.parquet").read_bytes() == (tmp_path / "first.parquet").read_bytes()
     more = written(tmp_path / "more.jsonl", 13)
     with pytest.raises(
         OutputError, match=r"can only be read, and [1-3] calls are not in it; no call was made; .*store"
     ):
-        fm.judge_files(more, tmp_path / "more.parquet", settings(tmp_path, judge, store=store))
+        fm.judge(more, settings(tmp_path, judge, store=store), output=tmp_path / "more.parquet")
     assert judge.count == 10
     assert "10 calls in" in program("cache", store).out
     assert {one.name: one.read_bytes() for one in store.parent.iterdir()} == before
@@ -320,15 +322,15 @@ def test_clocks_that_step_back_neither_call_twice_nor_void_retry(tmp_path, monke
     with judge_server(reply=reply) as judge:
         now = time.time()
         monkeypatch.setattr("fastmetrics.derive.window.time.time", lambda: now + 1_000_000)
-        fm.judge_files(path, tmp_path / "o.parquet", settings(tmp_path, judge))
+        fm.judge(path, settings(tmp_path, judge), output=tmp_path / "o.parquet")
         assert judge.count == 6
         monkeypatch.setattr("fastmetrics.derive.window.time.time", lambda: now)
         asked = settings(tmp_path, judge, retry="refused")
-        fm.judge_files(path, tmp_path / "o.parquet", asked, overwrite=True)
+        fm.judge(path, asked, output=tmp_path / "o.parquet", overwrite=True)
         assert judge.count == 12
         steps = iter(range(1_000))
         monkeypatch.setattr("fastmetrics.derive.window.time.time", lambda: now - 60 * next(steps))
-        fm.judge_files(path, tmp_path / "o.parquet", asked, overwrite=True)
+        fm.judge(path, asked, output=tmp_path / "o.parquet", overwrite=True)
         assert judge.count == 18
 
 

@@ -185,7 +185,7 @@ def test_judge_notes_and_parses_lists_too(tmp_path: Path, monkeypatch: pytest.Mo
         where = {"base_url": judge.url, "store": tmp_path / "calls.sqlite"}
         made = fm.judge(table, "correctness", model="m", **where, **options)
         settings = fm.JudgeSettings("correctness", "m", **where)
-        judged = fm.judge_files(path, tmp_path / "a.parquet", settings, **options)
+        judged = fm.judge(path, settings, output=tmp_path / "a.parquet", **options)
         done = program(
             "judge",
             path,

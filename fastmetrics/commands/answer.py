@@ -167,16 +167,16 @@ def answer(
         return
     if out is None:
         raise OptionError("--out is missing: name the file of answers, or add --dry-run")
-    from fastmetrics.derive.answer_files import answer_files
+    from fastmetrics.derive.answer import answer as answer_table
     from fastmetrics.tables.output.replaceable import check_not_read
 
     check_not_read(str(out), [faq, knowledge])
 
     with progress_of_calls(quiet, "answering") as shown:
-        done = answer_files(
+        done = answer_table(
             inputs,
-            out,
             asked,
+            output=out,
             **reading,
             system=system,
             keep=None if keep is None else names(keep, "--keep"),

@@ -49,15 +49,15 @@ def embed(
     """
     from fastmetrics.commands.options import columns as names
     from fastmetrics.commands.options import pairs
-    from fastmetrics.derive.embed_files import embed_files
+    from fastmetrics.derive.embed import embed as embed_table
     from fastmetrics.vectors.embedder import Embedder
 
     reading: dict[str, Any] = {"columns": pairs(columns), "format": format, "max_row_bytes": max_row_bytes}
-    done = embed_files(
+    done = embed_table(
         inputs,
-        out,
         Embedder(embedder, cache=cache),
         names(of, "--of"),
+        output=out,
         **reading,
         keep=None if keep is None else names(keep, "--keep"),
         on_error=on_error,

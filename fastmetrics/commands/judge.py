@@ -180,13 +180,13 @@ def judge(
         return
     if out is None:
         raise OptionError("--out is missing: name the file of judgements, or add --dry-run")
-    from fastmetrics.derive.judge_files import judge_files
+    from fastmetrics.derive.judge import judge as judge_table
 
     with progress_of_calls(quiet, "judging") as shown:
-        judged = judge_files(
+        judged = judge_table(
             inputs,
-            out,
             settings,
+            output=out,
             **reading,
             until=until,
             baseline=baseline,

@@ -1,39 +1,62 @@
-"""Answering the questions of a table with a bot: ``answer``, and code shared with ``answer_files``."""
+"""Answering the questions of a table with a bot: ``fm.answer``."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 
 from fastmetrics.core.allowed_values import Choice, Optional, Text, Whole, argument
 from fastmetrics.core.batch_sizes import SIZES
-from fastmetrics.core.column_kinds import check
 from fastmetrics.core.corpus_counts import METADATA
-from fastmetrics.core.frames import open_frame, with_index
+from fastmetrics.core.frames import with_index
 from fastmetrics.core.name_lists import listed
-from fastmetrics.core.threads import ordered
-from fastmetrics.derive.answer_maker import AnswerMaker, AnswerPlan, Bot, added, observe, plan_answering
+from fastmetrics.derive.answer_maker import AnswerMaker, AnswerPlan, Bot, added, lasts, observe, plan_answering
 from fastmetrics.derive.budget import Spending
 from fastmetrics.derive.call_store import CallStore
+from fastmetrics.derive.finished_output import open_calls_output
 from fastmetrics.derive.function_bot import FunctionBot
 from fastmetrics.derive.judge_maker import BEHIND
 from fastmetrics.derive.judge_settings import ASKABLE_AGAIN
+from fastmetrics.derive.judged_columns import failed_calls
 from fastmetrics.derive.prompt_bot import PromptBot
-from fastmetrics.derive.row_sample import sampled
+from fastmetrics.derive.row_sample import described, sampled
+from fastmetrics.derive.store_file import check_apart
+from fastmetrics.engines.in_memory import results_of
+from fastmetrics.engines.job import Job, Progress, RunOptions, RunResult, check_without_output
+from fastmetrics.engines.local import Threads
+from fastmetrics.engines.run import run_on
 from fastmetrics.errors import OptionError
 from fastmetrics.errors.messages import Argument
 from fastmetrics.faq.bot import StrictMatchBot
-from fastmetrics.tables.chunks import batch_of
+from fastmetrics.tables.chunks import Limits, cut
+from fastmetrics.tables.table_source import TableSource, open_table
+
+
+@dataclass(frozen=True)
+class AnsweredFiles:
+    """The result of ``answer`` with an ``output``: the output path, the rows by status, and the spending."""
+
+    run: RunResult
+    statuses: Mapping[str, int]
+    spending: Spending
+
+    @property
+    def failed(self) -> Mapping[str, int]:
+        """The rows whose calls failed, by status."""
+        return failed_calls(self.statuses)
 
 
 def answer(
     table: Any,
     bot: Any,
     *,
+    output: str | Path | None = None,
     system: str | None = None,
     columns: Mapping[str, str] | None = None,
     keep: Sequence[str] | str | None = None,
@@ -41,8 +64,17 @@ def answer(
     retry: Sequence[str] | str = (),
     sample: int | None = None,
     seed: int = 1,
-) -> pa.Table:
-    """Let a bot answer every question of ``table``, which may be any table that ``score`` accepts.
+    format: str | None = None,
+    max_row_bytes: int | None = None,
+    on_error: str = "fail",
+    resume: bool = False,
+    overwrite: bool = False,
+    work: str | Path | None = None,
+    guard: bool = True,
+    progress: Callable[[Progress], None] | None = None,
+    watch: Callable[[Spending], None] | None = None,
+) -> Any:
+    """Let a bot answer every question of ``table``, in memory or in files, as ``score`` accepts them.
 
     ``bot`` is a :class:`FullContextBot`, a :class:`GivenContextsBot`, a :class:`StrictMatchBot`, a
     :class:`FunctionBot`, or a function of the question or of named columns, which is wrapped in one.  Returns the
@@ -67,30 +99,61 @@ def answer(
     >>> answered.select(["id", "reference", "system", "answer"]).to_pylist()
     [{'id': 1, 'reference': 'Online.', 'system': 'strict match', 'answer': 'Online.'}]
 
-    Raises ``ColumnError`` if the question column is missing or an output column already exists, ``InputError`` for a
-    prompt that is too long for the model, before any call, ``ServiceError`` if a server or a function fails repeatedly,
-    ``OptionError`` for an unsupported bot.
+    With ``output``, the answers are written to a file that ``score`` reads; the options of outputs are those of
+    ``score``, and the result has the ``run``, the rows by status (``statuses``), and the ``spending``.  A repeated run,
+    with or without ``resume``, pays for nothing twice.  ``watch`` receives the spending record before the first call.
+
+    >>> import tempfile, pathlib
+    >>> folder = pathlib.Path(tempfile.mkdtemp())
+    >>> _ = (folder / "questions.jsonl").write_text('{"id": 1, "question": "Capital of France?"}')
+    >>> done = fm.answer(folder / "questions.jsonl", lambda question: "Paris", output=folder / "answers.jsonl")
+    >>> done.run.rows, done.statuses
+    (1, {'ok': 1})
+
+    Raises the errors of ``score``, ``ColumnError`` if the question column is missing or an output column already
+    exists, ``InputError`` for a prompt that is too long for the model, before any call, ``ServiceError`` if a server or
+    a function fails repeatedly, ``OptionError`` for an unsupported bot.
     """
-    asked = bot_of(bot)
-    frame = open_frame(table)
-    names = list(dict.fromkeys(frame.names))
-    drawing = {} if sample is None else {"rows": sample, "seed": seed}
-    plan = planned(names, asked, system, columns, keep, retry, drawing, repeats)
-    schema_of, pieces = frame.read(list(plan.kinds))
-    for name, kind in plan.kinds.items():
-        check("", name, kind, schema_of.field(name).type)
-    held = pa.concat_tables(pieces, promote_options="permissive")
-    if sample is not None:
-        held = sampled(held, sample, seed)
-    batches = [batch for batch in held.to_batches(max_chunksize=SIZES.asked_rows) if batch.num_rows]
-    check_prompts(plan, batches)
-    with asking(plan) as (maker, _):
-        made = [maker(batch_of(held.schema)), *ordered(maker, iter(batches), BEHIND)]
-    answered = pa.Table.from_batches(made)
-    if frame.index is not None and sample is None:
-        answered = with_index(answered, frame.index if repeats == 1 else frame.index.repeat(repeats))
-    said = json.dumps({**plan.signature, "answered": added([observe(answered)])})
-    return answered.replace_schema_metadata({**(answered.schema.metadata or {}), METADATA: said})
+    chosen = bot_of(bot)
+    limits = Limits(
+        batch_rows=max(SIZES.asked_rows, getattr(chosen, "concurrency", 1)), part_rows=SIZES.answered_part_rows
+    )
+    options = RunOptions(on_error, resume, overwrite, work, guard, progress, limits=limits)
+    if output is None:
+        check_without_output(options)
+    elif not isinstance(chosen, StrictMatchBot):
+        check_apart(chosen.store_path, output)
+    opened = open_table(table, format, max_row_bytes)
+    target = None if output is None else open_calls_output(output, opened, options)
+    plan = planned(opened.names, chosen, system, columns, keep, retry, described(sample, seed), repeats)
+    source = sampled(opened, plan.kinds, sample, seed)
+    check_prompts(plan, _columns_read(source, plan))
+    with asking(plan) as (maker, spending):
+        if watch is not None:
+            watch(spending)
+        if target is not None:
+            job = Job(maker, plan.kinds, plan.signature, observe, _conclude, lasts, plan.repeats)
+            result = run_on(Threads(BEHIND), source, job, target, options)
+            return AnsweredFiles(result, added(result.observed)["statuses"], spending)
+        batches = results_of(source, maker, plan.kinds, BEHIND, limits, plan.repeats, progress)
+    answered = pa.Table.from_batches(batches)
+    index = None if sample is not None else getattr(opened, "index", None)
+    if index is not None:
+        answered = with_index(answered, index if repeats == 1 else index.repeat(repeats))
+    metadata = json.dumps({**plan.signature, "answered": added([observe(answered)])})
+    return answered.replace_schema_metadata({**(answered.schema.metadata or {}), METADATA: metadata})
+
+
+def _conclude(parts: list[Any], rejected: int) -> Mapping[str, Any]:
+    return {"answered": added(parts), "n_rejected": rejected}
+
+
+def _columns_read(source: TableSource, plan: AnswerPlan) -> Iterator[pa.RecordBatch]:
+    """The columns that the bot reads, batch by batch; the run itself reports bad rows."""
+    selection = source.select({yours: plan.kinds[yours] for yours in plan.reads.values()})
+    for _, chunk in cut(source.chunks(selection), Limits(batch_rows=SIZES.asked_rows)):
+        if len(chunk.rows):
+            yield source.conform(chunk, selection)
 
 
 def bot_of(bot: Any) -> Bot:

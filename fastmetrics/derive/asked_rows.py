@@ -1,4 +1,4 @@
-"""The rows of files in any order, and files of which only some rows are judged."""
+"""The rows of a table in any order, and tables of which only some rows are judged."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ import pyarrow as pa
 from fastmetrics.core.arrays import Flags, Ints
 from fastmetrics.derive.judge_maker import ASKED
 from fastmetrics.errors import FileFormatError
-from fastmetrics.tables.chunks import BEGINNING, Chunk, Place, Reject, long_rows, too_long
+from fastmetrics.tables.chunks import Chunk, Place, Reject, long_rows, too_long
 from fastmetrics.tables.column_types import Selection, Widened
 from fastmetrics.tables.invalid_utf8 import bad_text
-from fastmetrics.tables.source import Source
+from fastmetrics.tables.table_source import NarrowedSource, TableSource
 
 
-class FileRows:
+class RowsByNumber:
     """The rows of a source by their number among all that can be read."""
 
-    def __init__(self, source: Source, columns: Mapping[str, str], *, skip: bool) -> None:
+    def __init__(self, source: TableSource, columns: Mapping[str, str], *, skip: bool) -> None:
         self._source, self._skip = source, skip
         self._selection = source.select(columns)
         self.places: list[tuple[int, Ints]] = []
@@ -65,28 +65,20 @@ class FileRows:
         return pa.concat_tables(found)
 
 
-class MarkedSource(Source):
+class MarkedSource(NarrowedSource):
     """A source with the column ``ASKED``, which is true for the rows to judge."""
 
-    def __init__(self, source: Source, rows: FileRows, asked: Flags) -> None:
-        super().__init__(source._readers)
-        self._source = source
-        self.rows = source.rows
+    def __init__(self, source: TableSource, rows: RowsByNumber, asked: Flags) -> None:
+        super().__init__(source)
         marked: dict[int, list[Ints]] = {}
         seen = 0
-        for file, some in rows.places:
-            marked.setdefault(file, []).append(some[asked[seen : seen + len(some)]])
-            seen += len(some)
-        self._asked = {file: np.concatenate(some) for file, some in marked.items()}
-
-    def chunks(
-        self, selection: Selection, start: Place = BEGINNING, threads: int = 1, stop: Place | None = None
-    ) -> Iterator[Chunk]:
-        """The rows of the source."""
-        return self._source.chunks(selection, start, threads, stop)
+        for file, numbers in rows.places:
+            marked.setdefault(file, []).append(numbers[asked[seen : seen + len(numbers)]])
+            seen += len(numbers)
+        self._asked = {file: np.concatenate(numbers) for file, numbers in marked.items()}
 
     def conform(self, chunk: Chunk, selection: Selection) -> pa.RecordBatch:
         """The batch of a chunk, with the mark of each row."""
-        batch = self._source.conform(chunk, selection)
+        batch = super().conform(chunk, selection)
         asked = np.isin(chunk.rows, self._asked.get(chunk.file, np.empty(0, np.int64)))
         return batch.append_column(ASKED, pa.array(asked))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from typing import Any
 
 import pyarrow as pa
 
@@ -15,14 +16,14 @@ from fastmetrics.derive.budget import tokens_of
 from fastmetrics.derive.call import BUDGET, REPLY, Answer, Call
 from fastmetrics.derive.call_settings import CallSettings
 from fastmetrics.derive.call_store import CallStore
-from fastmetrics.derive.judge_files import Paths, drawn
 from fastmetrics.derive.judge_maker import JudgeMaker
 from fastmetrics.derive.judge_plan import plan_judging
 from fastmetrics.derive.judge_settings import JudgeSettings
 from fastmetrics.derive.prompt_bot import PromptBot
+from fastmetrics.derive.row_sample import described, sampled
 from fastmetrics.errors import FileFormatError, OptionError
-from fastmetrics.tables import Source, open_source
 from fastmetrics.tables.chunks import Limits, cut
+from fastmetrics.tables.table_source import TableSource, open_table
 
 
 @dataclass(frozen=True)
@@ -53,7 +54,7 @@ class Estimate:
 
 
 def estimate_judging(
-    inputs: Paths,
+    table: Any,
     settings: JudgeSettings,
     *,
     columns: Mapping[str, str] | None = None,
@@ -64,7 +65,7 @@ def estimate_judging(
     format: str | None = None,
     max_row_bytes: int | None = None,
 ) -> Estimate:
-    """The calls that :func:`judge_files` would make with the same arguments; reads all rows and sends nothing.
+    """The calls that :func:`judge` would make with the same arguments; reads all rows and sends nothing.
 
     Attempts after a failure are not included, nor second requests after replies that are still to come.
 
@@ -76,18 +77,17 @@ def estimate_judging(
     1 rows: 1 calls to make, 0 already stored
     about ... prompt tokens and 120 completion tokens; cost unknown: no prices given
 
-    Raises the errors of opening and reading the files, and ``ColumnError`` for a placeholder without a column.
+    Raises the errors of opening and reading the table, and ``ColumnError`` for a placeholder without a column.
     """
-    source, sampling = drawn(open_source(inputs, format, max_row_bytes), sample, seed)
-    plan = replace(
-        plan_judging(source.schema.names, settings, columns, schema, sample=sampling, lists=lists), max_unparsed=0
-    )
+    source, sampling = open_table(table, format, max_row_bytes), described(sample, seed)
+    plan = replace(plan_judging(source.names, settings, columns, schema, sample=sampling, lists=lists), max_unparsed=0)
     plan = replace(plan, keep=(), identity={})
+    source = sampled(source, plan.kinds, sample, seed)
     return _estimated(source, plan.kinds, partial(JudgeMaker, plan), settings)
 
 
 def estimate_answering(
-    inputs: Paths,
+    table: Any,
     bot: Bot,
     *,
     columns: Mapping[str, str] | None = None,
@@ -98,15 +98,16 @@ def estimate_answering(
     format: str | None = None,
     max_row_bytes: int | None = None,
 ) -> Estimate:
-    """The calls that :func:`answer_files` would make, as in :func:`estimate_judging`.
+    """The calls that :func:`answer` would make, as in :func:`estimate_judging`.
 
     Raises ``OptionError`` for a bot without a model, and ``InputError`` for a prompt that is too long for the model.
     """
     if not isinstance(bot, PromptBot):
         raise OptionError("only the calls of a model can be estimated: this bot has none")
-    source, _ = drawn(open_source(inputs, format, max_row_bytes), sample, seed)
+    source = open_table(table, format, max_row_bytes)
     statuses = (retry,) if isinstance(retry, str) else tuple(retry)
-    plan = plan_answering(source.schema.names, bot, columns=columns, keep=(), repeats=repeats, retry=statuses)
+    plan = plan_answering(source.names, bot, columns=columns, keep=(), repeats=repeats, retry=statuses)
+    source = sampled(source, plan.kinds, sample, seed)
 
     def maker(calls: _CallsToMake) -> Callable[[pa.RecordBatch], object]:
         answers = AnswerMaker(plan, calls)
@@ -144,7 +145,7 @@ class _CallsToMake:
 
 
 def _estimated(
-    source: Source,
+    source: TableSource,
     kinds: Mapping[str, str],
     maker: Callable[[_CallsToMake], Callable[[pa.RecordBatch], object]],
     settings: CallSettings,

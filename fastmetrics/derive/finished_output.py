@@ -10,11 +10,11 @@ from fastmetrics.engines.job import RunOptions
 from fastmetrics.engines.run import open_output
 from fastmetrics.errors import FastmetricsError, OutputError
 from fastmetrics.errors.messages import Argument
-from fastmetrics.tables import Source
 from fastmetrics.tables.output.output import Output, read_metadata
+from fastmetrics.tables.table_source import TableSource
 
 
-def open_calls_output(output: str | Path, source: Source, options: RunOptions) -> Output:
+def open_calls_output(output: str | Path, source: TableSource, options: RunOptions) -> Output:
     """The output of a run; raises ``OutputError`` if it exists or cannot be written."""
     try:
         return open_output(output, source, options)

@@ -1,78 +1,78 @@
-"""Judging every row of a table with a model: ``judge`` in memory, and the summary of the results."""
+"""Judging every row of a table with a model: ``fm.judge``."""
 
 from __future__ import annotations
 
 import json
-import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 
-from fastmetrics.core.arrays import Ints
+from fastmetrics.core.allowed_values import Optional, Text, argument
 from fastmetrics.core.batch_sizes import SIZES
-from fastmetrics.core.column_kinds import check
 from fastmetrics.core.corpus_counts import METADATA, add_counts
-from fastmetrics.core.frames import open_frame, with_index
+from fastmetrics.core.frames import with_index
 from fastmetrics.core.name_lists import listed
-from fastmetrics.core.threads import ordered
-from fastmetrics.derive.call_settings import LONGEST_REPLY_BYTES
+from fastmetrics.derive.asked_rows import MarkedSource, RowsByNumber
+from fastmetrics.derive.budget import Spending
 from fastmetrics.derive.call_store import CallStore
-from fastmetrics.derive.judge_maker import ASKED, BEHIND, JudgeMaker
-from fastmetrics.derive.judge_plan import plan_judging
+from fastmetrics.derive.finished_output import open_calls_output
+from fastmetrics.derive.judge_maker import BEHIND, JudgeMaker
+from fastmetrics.derive.judge_output import now, write_judgements
+from fastmetrics.derive.judge_plan import JudgePlan, plan_judging
 from fastmetrics.derive.judge_settings import JudgeSettings
-from fastmetrics.derive.judge_until import Until, judge_until
+from fastmetrics.derive.judge_until import Ended, Until, judge_until
 from fastmetrics.derive.judged_counts import conclude, observe
-from fastmetrics.derive.row_sample import sampled
+from fastmetrics.derive.row_sample import described, sampled
 from fastmetrics.derive.rubric import Rubric
-from fastmetrics.tables.chunks import batch_of
+from fastmetrics.derive.store_file import check_apart
+from fastmetrics.engines.in_memory import results_of
+from fastmetrics.engines.job import Progress, RunOptions, check_without_output
+from fastmetrics.errors import OptionError
+from fastmetrics.errors.messages import Argument
+from fastmetrics.tables.chunks import Limits
 from fastmetrics.tables.output.encoders import undefined_as_null
+from fastmetrics.tables.table_source import open_table
 
 
 def judge(
     table: Any,
-    rubrics: str | Path | Rubric | Sequence[str | Path | Rubric],
+    rubrics: JudgeSettings | str | Path | Rubric | Sequence[str | Path | Rubric],
     *,
-    model: str,
-    base_url: str | None = None,
-    endpoint: str | None = None,
-    language: str = "en",
-    parameters: Mapping[str, Any] | None = None,
-    repeats: int = 1,
-    structured: bool = True,
-    max_chars: int = 400_000,
+    output: str | Path | None = None,
     columns: Mapping[str, str] | None = None,
     schema: str | None = None,
     keep: Sequence[str] | str = (),
     lists: Sequence[str] | str = (),
-    keep_replies: bool = False,
-    times: bool = False,
     sample: int | None = None,
     seed: int = 1,
     until: str | None = None,
     baseline: Any = None,
-    store: str | os.PathLike[str] | None = None,
-    retry: Sequence[str] | str = (),
-    concurrency: int = 16,
-    rpm: float | None = None,
-    tpm: float | None = None,
-    timeout: float = 60.0,
-    tries: int = 5,
-    max_reply_bytes: int = LONGEST_REPLY_BYTES,
-    max_calls: int | None = None,
-    max_cost: float | None = None,
-    max_unparsed: int = 20,
-    prices: Mapping[str, Any] | str | os.PathLike[str] | None = None,
-) -> pa.Table:
-    """Let a model rate every row of ``table``, which may be any table that ``score`` accepts.
+    format: str | None = None,
+    max_row_bytes: int | None = None,
+    on_error: str = "fail",
+    resume: bool = False,
+    overwrite: bool = False,
+    work: str | Path | None = None,
+    guard: bool = True,
+    name: str | None = None,
+    times: bool = False,
+    progress: Callable[[Progress], None] | None = None,
+    watch: Callable[[Spending], None] | None = None,
+    **settings: Any,
+) -> Any:
+    """Let a model rate every row of ``table``, in memory or in files, as ``score`` accepts them.
 
-    ``rubrics`` are names of built-in rubrics (relevance, faithfulness, safety, robustness, correctness: 1 to 5;
-    answer_relevance, answer_faithfulness, e2e: 0 to 1), in a ``language``, or .toml files of the same format.
-    ``model`` is called at ``base_url``, an address with an OpenAI-compatible chat completions API (by default the
-    environment variable OPENAI_BASE_URL, or OpenAI's own), with the key in OPENAI_API_KEY.
+    ``rubrics`` are a :class:`JudgeSettings`, or rubrics with the other settings by name: ``model``, ``base_url``,
+    ``endpoint``, ``language``, ``parameters``, ``repeats``, ``structured``, ``max_chars``, ``keep_replies``, ``store``,
+    ``retry``, ``concurrency``, ``rpm``, ``tpm``, ``timeout``, ``tries``, ``max_reply_bytes``, ``max_calls``,
+    ``max_cost``, ``max_unparsed`` and ``prices``.  A rubric is the name of a built-in one (relevance, faithfulness,
+    safety, robustness, correctness: 1 to 5; answer_relevance, answer_faithfulness, e2e: 0 to 1), in a ``language``, or
+    a .toml file of the same format.  ``model`` is called at ``base_url``, an address with an OpenAI-compatible chat
+    completions API (by default the environment variable OPENAI_BASE_URL, or OpenAI's own), with the key in
+    OPENAI_API_KEY.
 
     Returns the ``id``, the columns in ``keep`` and for each rubric X the columns ``judge_X`` (float64), ``_reason``,
     ``_status``, ``_repairs``, ``_prompt_tokens``, ``_completion_tokens`` and ``_call`` (equal in rows that share their
@@ -112,71 +112,77 @@ def judge(
     >>> judged.select(["id", "judge_safety", "judge_safety_status"]).to_pylist()
     [{'id': 1, 'judge_safety': None, 'judge_safety_status': 'budget'}]
 
-    Raises ``ServiceError`` if the server refuses calls or fails repeatedly, or if no first reply has a score (received
-    replies are in the store), ``ColumnError`` for a rubric placeholder without a column, ``FileFormatError`` for a file
-    that is not a rubric, ``OptionError`` for an invalid setting, ``MissingExtraError`` if the package ``openai`` is not
-    installed.
+    With ``output``, the judgements are written to a file, as the scores of ``score``, whose options of outputs these
+    are, and the result has the ``run``, the ``summary``, the ``spending``, the rows whose calls ``failed`` by status,
+    and with ``until`` how judging ``ended``.  A repeated run, with or without ``resume``, pays for nothing twice; it
+    repeats transient failures.  ``watch`` receives the spending record before the first call.
+
+    >>> import pathlib
+    >>> folder = pathlib.Path(tempfile.mkdtemp())
+    >>> settings = fm.JudgeSettings("safety", "m", base_url="http://localhost:1/v1", store=store, max_calls=0)
+    >>> judged = fm.judge(table, settings, output=folder / "judged.parquet")
+    >>> judged.summary["judge_safety"].n_error, judged.spending.requests
+    (1, 0)
+
+    Raises the errors of ``score``, ``ServiceError`` if the server refuses calls or fails repeatedly, or if no first
+    reply has a score (received replies are in the store), ``ColumnError`` for a rubric placeholder without a column,
+    ``FileFormatError`` for a file that is not a rubric, ``OptionError`` for an invalid setting, ``MissingExtraError``
+    if the package ``openai`` is not installed.
     """
-    settings = JudgeSettings(
-        rubrics=rubrics,
-        model=model,
-        base_url=base_url,
-        endpoint=endpoint,
-        language=language,
-        parameters=parameters,
-        repeats=repeats,
-        structured=structured,
-        max_chars=max_chars,
-        store=store,
-        retry=retry,
-        concurrency=concurrency,
-        rpm=rpm,
-        tpm=tpm,
-        timeout=timeout,
-        tries=tries,
-        max_reply_bytes=max_reply_bytes,
-        max_calls=max_calls,
-        max_cost=max_cost,
-        max_unparsed=max_unparsed,
-        prices=prices,
-        keep_replies=keep_replies,
+    if isinstance(rubrics, JudgeSettings) and settings:
+        raise OptionError(Argument(next(iter(settings))), ": set it in the JudgeSettings")
+    judging = rubrics if isinstance(rubrics, JudgeSettings) else JudgeSettings(rubrics, **settings)
+    # batches that fill the window, even while the last calls of a batch are pending
+    limits = Limits(batch_rows=max(SIZES.asked_rows, judging.concurrency), part_rows=SIZES.answered_part_rows)
+    options = RunOptions(on_error, resume, overwrite, work, guard, progress, limits=limits)
+    argument("name", name, Optional(Text(200, "a name")))
+    if output is None:
+        check_without_output(options, name=name)
+    else:
+        check_apart(judging.store_path, output)
+    opened = open_table(table, format, max_row_bytes)
+    target = None if output is None else open_calls_output(output, opened, options)
+    plan = plan_judging(
+        opened.names,
+        judging,
+        columns,
+        schema,
+        listed(keep),
+        named=name is not None,
+        times=times,
+        sample=described(sample, seed),
+        lists=lists,
     )
-    frame = open_frame(table)
-    names = list(dict.fromkeys(frame.names))
-    drawn = {} if sample is None else {"rows": sample, "seed": seed}
-    plan = plan_judging(names, settings, columns, schema, listed(keep), times=times, sample=drawn, lists=lists)
-    schema_of, pieces = frame.read(list(plan.kinds))
-    for name, kind in plan.kinds.items():
-        check("", name, kind, schema_of.field(name).type)
-    held = pa.concat_tables(pieces, promote_options="permissive")
-    if sample is not None:
-        held = sampled(held, sample, seed)
+    source = sampled(opened, plan.kinds, sample, seed)
     ending = Until.of(plan, until, seed, baseline)
     if ending is not None:
         plan = replace(plan, until=ending.signature)
-    budget, ended = settings.budget(), None
-    with CallStore(settings.store_path) as calls, settings.window(calls, budget) as window:
-        maker = JudgeMaker(plan, window)
+    budget, ended = judging.budget(), None
+    with CallStore(judging.store_path) as calls, judging.window(calls, budget) as window:
+        if watch is not None:
+            watch(budget.spending)
+        maker, began = JudgeMaker(plan, window), now() if times else None
         if ending is not None:
-            ended, asked = judge_until(
-                ending, held.num_rows, partial(_rows_of, held), maker, lambda: budget.spending.ended
-            )
-            held = held if asked is None else held.append_column(ASKED, pa.array(asked))
-        made = [maker(batch_of(held.schema)), *ordered(maker, _batches(held), BEHIND)]
-    whole = pa.concat_tables([pa.Table.from_batches([one]).replace_schema_metadata() for one in made])
-    observed = observe(plan.axes, whole.combine_chunks(), add_counts(made))
-    judged = pa.Table.from_batches([undefined_as_null(one, set(plan.keep)) for one in whole.to_batches()], whole.schema)
-    said = {**plan.signature, **conclude(plan.axes, [observed], 0)}
+            rows = RowsByNumber(source, plan.kinds, skip=on_error == "skip")
+            ended, asked = judge_until(ending, rows.total, rows.take, maker, lambda: budget.spending.ended)
+            source = source if asked is None else MarkedSource(source, rows, asked)
+            budget.spending.found = 0  # the rows are read again, and their replies from the store counted again
+        if target is not None:
+            return write_judgements(source, plan, maker, target, options, (name, began, ended), budget.spending)
+        judged = results_of(source, maker, plan.kinds, BEHIND, limits, progress=progress)
+    return _table(judged, plan, ended, None if sample is not None else getattr(opened, "index", None))
+
+
+def _table(batches: Sequence[pa.RecordBatch], plan: JudgePlan, ended: Ended | None, index: Any) -> pa.Table:
+    """The judgements as one table, with the data for ``summarize`` in the metadata."""
+    whole = pa.concat_tables([pa.Table.from_batches([batch]).replace_schema_metadata() for batch in batches])
+    observed = observe(plan.axes, whole.combine_chunks(), add_counts(batches))
+    judged = pa.Table.from_batches(
+        [undefined_as_null(batch, set(plan.keep)) for batch in whole.to_batches()], whole.schema
+    )
+    metadata = {**plan.signature, **conclude(plan.axes, [observed], 0)}
     if ended is not None:
-        said["ended_by_until"] = ended.to_json()
-    if frame.index is not None and sample is None:
-        judged = with_index(judged, frame.index)
-    return judged.replace_schema_metadata({**(judged.schema.metadata or {}), METADATA: json.dumps(said)})
-
-
-def _rows_of(table: pa.Table, numbers: Ints) -> pa.Table:
-    return table.take(pa.array(numbers))
-
-
-def _batches(table: pa.Table) -> Iterator[pa.RecordBatch]:
-    yield from (batch for batch in table.to_batches(max_chunksize=SIZES.asked_rows) if batch.num_rows)
+        metadata["ended_by_until"] = ended.to_json()
+    if index is not None:
+        judged = with_index(judged, index)
+    return judged.replace_schema_metadata({**(judged.schema.metadata or {}), METADATA: json.dumps(metadata)})

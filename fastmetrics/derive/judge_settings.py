@@ -28,7 +28,7 @@ _ALLOWED: Mapping[str, Any] = {
 
 @dataclass(frozen=True)
 class JudgeSettings(CallSettings):
-    """The settings of :func:`judge` and :func:`judge_files`; :func:`judge` describes them.
+    """The settings of :func:`judge`, which describes them.
 
     >>> JudgeSettings(rubrics="safety", model="m", base_url="http://localhost:8000/v1").endpoint_name
     'localhost:8000/v1'

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import random
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping
 
 import numpy as np
 import numpy.typing as npt
@@ -13,7 +13,7 @@ import pyarrow as pa
 from fastmetrics.core.allowed_values import Seed, Whole, argument
 from fastmetrics.tables.chunks import BEGINNING, Chunk, Place
 from fastmetrics.tables.column_types import Selection
-from fastmetrics.tables.source import Source
+from fastmetrics.tables.table_source import NarrowedSource, TableSource
 
 _MOST = 100_000_000
 
@@ -31,20 +31,20 @@ def sampled_rows(total: int, rows: int, seed: int) -> npt.NDArray[np.int64]:
     return np.array(sorted(drawn), np.int64)
 
 
-class SampledSource(Source):
+class SampledSource(NarrowedSource):
     """The sampled rows of a source; the other rows are read and skipped."""
 
-    def __init__(self, source: Source, rows: int, seed: int) -> None:
-        super().__init__(source._readers)
-        sizes = [self._size(number) for number in range(len(self.files))]
-        drawn = sampled_rows(sum(sizes), rows, seed)
+    def __init__(self, source: TableSource, rows: int, seed: int) -> None:
+        super().__init__(source)
+        sizes = [self._size(number) for number in range(max(1, len(self.files)))]
+        sample = sampled_rows(sum(sizes), rows, seed)
         starts = np.concatenate([[0], np.cumsum(sizes)])
-        self._drawn = [drawn[(drawn >= a) & (drawn < b)] - a for a, b in itertools.pairwise(starts)]
-        self.rows = len(drawn)
+        self._sample = [sample[(sample >= a) & (sample < b)] - a for a, b in itertools.pairwise(starts)]
+        self.rows = len(sample)
 
     def _size(self, number: int) -> int:
         """The number of rows of a file, good and bad; text files are read to count them."""
-        known = self._readers[number].rows
+        known = self.file_rows(number)
         if known is not None:
             return known
         nothing = Selection(pa.schema([]), {})
@@ -56,16 +56,19 @@ class SampledSource(Source):
     ) -> Iterator[Chunk]:
         """The sampled rows from ``start`` to before ``stop``; bad rows outside the sample are ignored."""
         for chunk in super().chunks(selection, start, threads, stop):
-            drawn = self._drawn[chunk.file]
-            good = np.isin(chunk.rows, drawn)
-            rejects = tuple(one for one in chunk.rejects if one.place.row in drawn)
+            sample = self._sample[chunk.file]
+            good = np.isin(chunk.rows, sample)
+            rejects = tuple(reject for reject in chunk.rejects if reject.place.row in sample)
             if good.any() or rejects:
                 yield Chunk(chunk.file, chunk.rows[good], chunk.batch.filter(pa.array(good)), rejects, chunk.offset)
 
 
-def sampled(table: pa.Table, rows: int, seed: int) -> pa.Table:
-    """A sample of the rows of a table, in its order."""
-    return table.take(pa.array(sampled_rows(table.num_rows, rows, seed)))
+def sampled(source: TableSource, columns: Mapping[str, str], sample: int | None, seed: int) -> TableSource:
+    """The rows of a random sample of a source, from which ``columns`` (yours: kind) will be read; all without one."""
+    source.select(columns)  # all at once: a reader in memory can be read only once
+    return source if sample is None else SampledSource(source, sample, seed)
 
 
-__all__: Sequence[str] = ("SampledSource", "sampled", "sampled_rows")
+def described(sample: int | None, seed: int) -> dict[str, int]:
+    """The description of a sample for signatures; empty without one."""
+    return {} if sample is None else {"rows": sample, "seed": seed}

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 import pyarrow as pa
 
 from fastmetrics.core.threads import ordered
+from fastmetrics.engines.job import Progress
 from fastmetrics.engines.score_chunk import Score
 from fastmetrics.engines.span_parts import Task, pieces
 from fastmetrics.tables.chunks import Limits, batch_of
@@ -21,6 +22,7 @@ def results_of(
     threads: int,
     limits: Limits | None = None,
     rows_each: int = 1,
+    progress: Callable[[Progress], None] | None = None,
 ) -> list[pa.RecordBatch]:
     """The results of ``score`` for all batches of the ``columns`` (yours: kind), in order; at least one batch.
 
@@ -31,8 +33,15 @@ def results_of(
         empty = score(batch_of(selection.schema))
         schema = empty.schema.remove_metadata()
         task = Task(source, selection, score, schema, limits or Limits(), False, lambda part: None, None, rows_each)
-        batches = pieces(task, source.spans(), threads, lambda stage, seconds: None)
+        read = pieces(task, source.spans(), threads, lambda stage, seconds: None)
+        results, rows = [empty], 0
         try:
-            return [empty, *(batch for scored in ordered(task.worker(), batches, threads) for batch in scored.batches)]
+            for scored in ordered(task.worker(), read, threads):
+                results += scored.batches
+                rows += scored.rows
+                if progress is not None:
+                    nbytes = source.bytes_before(scored.stop.file) + scored.offset
+                    progress(Progress(rows, source.rows, nbytes, source.nbytes))
+            return results
         except Widened as wider:  # a later row needs a wider type: start again with it
             selection = selection.widen(wider.name, wider.type)

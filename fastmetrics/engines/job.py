@@ -73,14 +73,19 @@ class RunOptions:
         argument("batch_rows", self.batch_rows, Optional(Rows))
 
 
+_IN_MEMORY = ("limits", "progress")
+"""The options that results in memory have too."""
+
+
 def check_without_output(options: RunOptions, **others: Any) -> None:
     """Raise ``OptionError`` for an option of files of results; ``others`` are further ones, None where not given."""
     defaults = RunOptions()
     given = {one.name: getattr(options, one.name) for one in fields(options)}
-    set_ = {name: value for name, value in given.items() if value != getattr(defaults, name) and name != "limits"}
+    set_ = {name: value for name, value in given.items() if value != getattr(defaults, name) and name not in _IN_MEMORY}
     for name, value in {**set_, **{name: value for name, value in others.items() if value is not None}}.items():
-        shown = Argument(name) if callable(value) else Argument(name, value)
-        raise OptionError(shown, ": applies to results in a file; name the file with ", Argument("output"))
+        raise OptionError(
+            Argument(name, value), ": applies to results in a file; name the file with ", Argument("output")
+        )
 
 
 @dataclass(frozen=True)

@@ -149,7 +149,7 @@ def score(
     if output is None:
         number = cores(threads)
         source = open_table(table, format, max_row_bytes)
-        return _scores(source, plan_table(source, *chosen, keep_counts=keep_counts), number)
+        return _scores(source, plan_table(source, *chosen, keep_counts=keep_counts), number, progress)
     runner = engine_named(engine, threads, workers, address)
     source = open_table(table, format, max_row_bytes)
     # Open the output first: planning may read all rows, and an unwritable output should fail at once.
@@ -186,14 +186,14 @@ def _distributed(
     return score_dataframe(table, metrics, columns, schema, suites, keep, no_relevant=no_relevant, lists=lists)
 
 
-def _scores(source: TableSource, planned: Plan, threads: int) -> pa.Table:
+def _scores(source: TableSource, planned: Plan, threads: int, progress: Callable[[Progress], None] | None) -> pa.Table:
     """The scores of an opened table, with the data for ``summarize`` in the metadata."""
     index = None
     if isinstance(source, FrameSource):
-        planned, scored, index = _of_frame(source, planned, threads)
+        planned, scored, index = _of_frame(source, planned, threads, progress)
     else:
         planned = fitted(planned, source)
-        scored = results_of(source, Scorer(planned), columns_read(planned), threads)
+        scored = results_of(source, Scorer(planned), columns_read(planned), threads, progress=progress)
     scores = _joined(scored, planned)
     if index is not None:
         scores = with_index(scores, index)
@@ -206,14 +206,22 @@ def _scores(source: TableSource, planned: Plan, threads: int) -> pa.Table:
     return scores.replace_schema_metadata({**(scores.schema.metadata or {}), **known}) if known else scores
 
 
-def _of_frame(source: FrameSource, planned: Plan, threads: int) -> tuple[Plan, list[pa.RecordBatch], Any]:
+def _of_frame(
+    source: FrameSource, planned: Plan, threads: int, progress: Callable[[Progress], None] | None
+) -> tuple[Plan, list[pa.RecordBatch], Any]:
     """The fitted plan, the scores of a table in memory, and its index; batches of a reader are scored as they come."""
     if any(score.metric.rows.fit is not None for score in planned.scores):
         source.hold(planned.inputs)
         planned = fitted(planned, source)
     schema, pieces = source.pieces(planned.kinds, planned.inputs)
     batches: Iterator[pa.RecordBatch] = (batch for piece in pieces for batch in slices(piece, threads))
-    scored = list(ordered(Scorer(planned), batches, threads))
+    scored: list[pa.RecordBatch] = []
+    rows = 0
+    for batch in ordered(Scorer(planned), batches, threads):
+        scored.append(batch)
+        rows += batch.num_rows
+        if progress is not None:
+            progress(Progress(rows, source.rows, 0, source.nbytes))
     return planned, scored or [score_batch(pa.RecordBatch.from_pylist([], schema), planned)], source.index
 
 

@@ -75,6 +75,54 @@ class TableSource(Protocol):
         """A chunk's batch with exactly the selected columns and types."""
 
 
+class NarrowedSource:
+    """A source that shows another one in a narrower form; a subclass changes its rows or columns."""
+
+    def __init__(self, source: TableSource) -> None:
+        self._source = source
+        self.names = source.names
+        self.rows = source.rows
+        self.nbytes = source.nbytes
+        self.max_row_bytes = source.max_row_bytes
+        self.files = source.files
+        self.notes = source.notes
+
+    @property
+    def fingerprint(self) -> list[list[Any]]:
+        """The identity of the source."""
+        return self._source.fingerprint
+
+    def file_rows(self, number: int) -> int | None:
+        """The number of rows of a file of the source."""
+        return self._source.file_rows(number)
+
+    def bytes_before(self, file: int) -> int:
+        """The bytes of the files before the given one."""
+        return self._source.bytes_before(file)
+
+    def select(self, columns: Mapping[str, str]) -> Selection:
+        """The named columns of the source."""
+        return self._source.select(columns)
+
+    def spans(self, start: Place = BEGINNING) -> list[Span]:
+        """The spans of the source."""
+        return self._source.spans(start)
+
+    def chunks(
+        self, selection: Selection, start: Place = BEGINNING, threads: int = 1, stop: Place | None = None
+    ) -> Iterator[Chunk]:
+        """The rows of the source."""
+        return self._source.chunks(selection, start, threads, stop)
+
+    def where(self, place: Place) -> tuple[str, str]:
+        """The file and row of a position."""
+        return self._source.where(place)
+
+    def conform(self, chunk: Chunk, selection: Selection) -> pa.RecordBatch:
+        """A chunk's batch with the selected types."""
+        return self._source.conform(chunk, selection)
+
+
 def is_paths(table: Any) -> bool:
     """Whether a table is given by paths, addresses or patterns: one, or several in a list.
 

@@ -1,4 +1,4 @@
-"""Embedding files of text, with a cache of embeddings."""
+"""Embedding the texts of a table: ``fm.embed``."""
 
 from __future__ import annotations
 
@@ -10,16 +10,17 @@ from typing import Any
 
 import pyarrow as pa
 
+from fastmetrics.core.frames import with_index
 from fastmetrics.core.input_columns import resolve
 from fastmetrics.core.name_lists import listed
 from fastmetrics.core.version import __version__
-from fastmetrics.derive.judge_files import Paths
-from fastmetrics.engines.job import Job, Progress, RunOptions, RunResult
+from fastmetrics.engines.in_memory import results_of
+from fastmetrics.engines.job import Job, Progress, RunOptions, RunResult, check_without_output
 from fastmetrics.engines.local import Threads
 from fastmetrics.engines.run import open_output, run_on
 from fastmetrics.errors import ColumnError, UnknownNameError
 from fastmetrics.errors.messages import Argument, quoted
-from fastmetrics.tables import open_source
+from fastmetrics.tables.table_source import open_table
 from fastmetrics.vectors.embedded_columns import SUFFIX, count, embedded, kind_of
 from fastmetrics.vectors.embedder import Embedder
 
@@ -74,18 +75,18 @@ def _added(parts: Sequence[Mapping[str, int]]) -> Counter[str]:
 
 @dataclass(frozen=True)
 class EmbeddedFiles:
-    """The result of ``embed_files``: the output path, and the number of embedded texts per column."""
+    """The result of ``embed`` with an ``output``: the output path, and the number of embedded texts per column."""
 
     run: RunResult
     embedded: Mapping[str, int]
 
 
-def embed_files(
-    inputs: Paths,
-    output: str | Path,
+def embed(
+    table: Any,
     embedder: Embedder,
     of: Sequence[str] | str = (),
     *,
+    output: str | Path | None = None,
     columns: Mapping[str, str] | None = None,
     keep: Sequence[str] | str | None = None,
     format: str | None = None,
@@ -95,32 +96,46 @@ def embed_files(
     overwrite: bool = False,
     work: str | Path | None = None,
     progress: Callable[[Progress], None] | None = None,
-) -> EmbeddedFiles:
-    """Embed text columns of files of any size into a file, for the metrics that read embeddings.
+) -> Any:
+    """Embed text columns of a table, in memory or in files, for the metrics that read embeddings.
 
-    ``of`` names text columns, by default those of question, answer and reference that exist, under their usual names or
-    as mapped by ``columns={canonical: yours}``.  Each gets a column ``<name>_embedding`` of float32 vectors, null where
-    the text is null; a column of lists, such as several references, gets a list of vectors per row.  All columns are
-    copied, or the id and those in ``keep``.  The output is atomic; ``resume`` continues an interrupted run, and an
-    ``Embedder`` with a ``cache`` embeds no text twice.
+    ``table`` is as in ``score``.  ``of`` names text columns, by default those of question, answer and reference that
+    exist, under their usual names or as mapped by ``columns={canonical: yours}``.  Each gets a column
+    ``<name>_embedding`` of float32 vectors, null where the text is null; a column of lists, such as several references,
+    gets a list of vectors per row.  All columns are copied, or the id and those in ``keep``.  An ``Embedder`` with a
+    ``cache`` embeds no text twice.
 
-    >>> import tempfile, pathlib, numpy as np, fastmetrics as fm
+    >>> import numpy as np, pyarrow as pa, fastmetrics as fm
+    >>> lengths = fm.Embedder(lambda texts: np.array([[float(len(text))] for text in texts]))
+    >>> made = fm.embed({"answer": ["a", None], "reference": [["b", "bc"], []]}, lengths)
+    >>> made["answer_embedding"].to_pylist(), made["reference_embedding"].to_pylist()
+    ([[1.0], None], [[[1.0], [2.0]], []])
+
+    With ``output``, the rows are written to a file; the options of outputs are those of ``score``.  The result has the
+    ``run``, and in ``embedded`` the number of embedded texts by column.
+
+    >>> import tempfile, pathlib
     >>> folder = pathlib.Path(tempfile.mkdtemp())
     >>> _ = (folder / "rows.jsonl").write_text('{"id": 1, "answer": "yes"}')
-    >>> lengths = fm.Embedder(lambda texts: np.array([[float(len(text)), 1.0] for text in texts]))
-    >>> fm.embed_files(folder / "rows.jsonl", folder / "embedded.parquet", lengths).embedded
+    >>> fm.embed(folder / "rows.jsonl", lengths, output=folder / "embedded.parquet").embedded
     {'answer_embedding': 1}
 
     Raises ``ColumnError`` for a column that is missing, contains no text, or already has embeddings, or for lists of
     questions or answers, and the errors of reading and writing files.
     """
     options = RunOptions(on_error, resume, overwrite, work, True, progress)
-    source = open_source(inputs, format, max_row_bytes)
-    target = open_output(output, source, options)
-    maker = _maker(source.schema.names, embedder, listed(of), columns, None if keep is None else listed(keep))
-    job = Job(maker, maker.kinds, maker.signature, maker.observe, maker.conclude)
-    result = run_on(Threads(1), source, job, target, options)
-    return EmbeddedFiles(result, dict(_added(result.observed)))
+    if output is None:
+        check_without_output(options)
+    source = open_table(table, format, max_row_bytes)
+    target = None if output is None else open_output(output, source, options)
+    maker = _maker(source.names, embedder, listed(of), columns, None if keep is None else listed(keep))
+    if target is not None:
+        job = Job(maker, maker.kinds, maker.signature, maker.observe, maker.conclude)
+        result = run_on(Threads(1), source, job, target, options)
+        return EmbeddedFiles(result, dict(_added(result.observed)))
+    rows = pa.Table.from_batches(results_of(source, maker, maker.kinds, 1, progress=progress))
+    index = getattr(source, "index", None)
+    return rows if index is None else with_index(rows, index)
 
 
 def _maker(
