@@ -122,13 +122,13 @@ def _rank(*measures: str) -> Bench:
     return lambda rows: fm.rank(*rows.judged, measures, threads=1)
 
 
-def _rank_files(rows: Rows) -> Any:
+def _rank_of_files(rows: Rows) -> Any:
     run, qrels = rows.judged
     files = rows.folder / "run.trec", rows.folder / "qrels.trec"
     if not files[0].exists():
         files[0].write_text("".join(f"{q} Q0 {d} 1 {score} made\n" for q, of in run.items() for d, score in of.items()))
         files[1].write_text("".join(f"{q} 0 {d} {grade}\n" for q, of in qrels.items() for d, grade in of.items()))
-    return fm.rank_files(*map(str, files), measures=["ndcg@10"], threads=1)
+    return fm.rank(*map(str, files), measures=["ndcg@10"], threads=1)
 
 
 def _compare(*systems: str, **options: Any) -> Bench:
@@ -179,7 +179,7 @@ BENCHES: dict[str, dict[str, Bench]] = {
         "retrieval_rbo": lambda rows: fm.retrieval_rbo(rows.repeated, rows.ids[0], threads=1),
         "rank": _rank("ndcg@10", "map", "mrr", "recall@10", "bpref", "infAP", "iprec@0.1"),
         "rank_other_gains": _rank("ERR@10", "RBP", "Compat", "ndcg_rel", "G"),
-        "rank_files": _rank_files,
+        "rank of files": _rank_of_files,
     },
     "vectors": {
         "semantic_similarity": lambda rows: fm.semantic_similarity(*rows.vectors, threads=1),

@@ -59,9 +59,7 @@ from fastmetrics.results.summary import summarize as summarize
 from fastmetrics.results.trend import trend as trend
 from fastmetrics.results.validation import validate as validate
 from fastmetrics.results.worst_rows import worst_rows as worst_rows
-from fastmetrics.retrieval.evaluate import rank as rank
-from fastmetrics.retrieval.rank_files import rank_files as rank_files
-from fastmetrics.retrieval.rank_runs import rank_runs as rank_runs
+from fastmetrics.retrieval.rank import rank as rank
 from fastmetrics.scoring.assert_scores import assert_scores as assert_scores
 from fastmetrics.scoring.profile import profile as profile
 from fastmetrics.scoring.rouge_call import rouge as rouge
@@ -208,8 +206,6 @@ __all__ = [
     "question_score",
     "r_precision",
     "rank",
-    "rank_files",
-    "rank_runs",
     "rater_agreement",
     "reciprocal_rank",
     "repeated_ids",

@@ -226,7 +226,7 @@ OF_TABLES: dict[str, Call] = {
     "cache_hit_rate": of_table(fm.cache_hit_rate, LOG),
     "context_preservation": of_table(fm.context_preservation, LOG),
     "rank": of_table(lambda table: rank_result(fm.rank(table, QRELS, "ndcg,mrr")), RUN),
-    "rank_runs": of_table(lambda table: fm.rank_runs({"a": table}, QRELS, "ndcg,mrr"), RUN),
+    "rank of runs": of_table(lambda table: fm.rank({"a": table}, QRELS, "ndcg,mrr"), RUN),
     "compare_rankings": of_table(lambda table: fm.compare_rankings({"a": QRELS, "b": table}, QRELS, "ndcg"), RUN),
     "embed": of_table(lambda table: fm.embed(table, fm.Embedder(letters)), {"id": IDS, "question": QUESTIONS}),
     "answer": of_table(
@@ -241,7 +241,7 @@ _NO_COLUMN = "takes no column of values"
 EXCEPTIONS = {
     "__version__": "is a text",
     **dict.fromkeys(fm.EXCEPTIONS, "is an exception"),
-    **dict.fromkeys(("rank_files", "list_runs", "trend", "load_plugin"), _FILES),
+    **dict.fromkeys(("list_runs", "trend", "load_plugin"), _FILES),
     **dict.fromkeys(("metric", "pass_at_k", "pass_hat_k", "FullContextBot", "FunctionBot"), _NO_COLUMN),
     **dict.fromkeys(("GivenContextsBot", "JudgeSettings"), _NO_COLUMN),
     "bradley_terry": "takes contests of three names each",

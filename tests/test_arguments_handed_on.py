@@ -33,8 +33,10 @@ READING = {"columns": {"answer": "text"}, "schema": "ragas", "suites": ("core",)
 RUN = {"q": {"a": 2.0, "b": 1.0}}
 TABLE = {"id": [1], "question": ["q"], "answer": ["a"], "reference": ["a"], "text": ["a"], "contexts": [["c"]]}
 
+DRAWN = {"sample", "settings"}
+
 CASES: list[tuple[str, str, dict[str, Any], set[str]]] = [
-    ("retrieval.rank_runs.rank_runs", "rank", {"runs": {"a": RUN}, "qrels": {"q": {"a": 1}}}, {"qrels"}),
+    ("retrieval.rank.rank", "Settings", {"run": RUN, "qrels": {"q": {"a": 1}}}, set()),
     (
         "results.ranking_comparison.compare_rankings",
         "rank",
@@ -52,8 +54,8 @@ CASES: list[tuple[str, str, dict[str, Any], set[str]]] = [
     ("scoring.score.score", "RunOptions", {"table": "FILE", "output": "OUT"}, set()),
     ("scoring.score.score", "open_table", {"table": "FILE", "output": "OUT"}, {"table"}),
     ("scoring.profile.profile", "plan_table", {"table": TABLE}, set()),
-    ("derive.judge.judge", "plan_judging", {"table": "FILE", "output": "OUT", "rubrics": "JUDGE"}, {"sample"}),
-    ("derive.judge.judge", "plan_judging", {"table": TABLE, "rubrics": "JUDGE"}, {"sample"}),
+    ("derive.judge.judge", "plan_judging", {"table": "FILE", "output": "OUT", "rubrics": "JUDGE"}, DRAWN),
+    ("derive.judge.judge", "plan_judging", {"table": TABLE, "rubrics": "JUDGE"}, DRAWN),
     ("derive.judge.judge", "RunOptions", {"table": "FILE", "output": "OUT", "rubrics": "JUDGE"}, set()),
     ("derive.judge.judge", "open_table", {"table": "FILE", "output": "OUT", "rubrics": "JUDGE"}, {"table"}),
     ("derive.answer.answer", "planned", {"table": "FILE", "output": "OUT", "bot": "BOT"}, {"sample", "bot"}),

@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fastmetrics import score
-from fastmetrics.retrieval.rank_files import rank_files
+from fastmetrics.retrieval.rank import rank
 from fastmetrics.tables import open_source
 from fastmetrics.tables.output.formula_guard import guarded, unguarded
 from fastmetrics.tables.output.output import read_metadata
@@ -147,5 +147,5 @@ def test_answers_of_a_faq_are_guarded_too(tmp_path, option):
 def test_query_ids_are_guarded_too(tmp_path):
     (tmp_path / "run").write_text("=q1 Q0 d1 1 0.5 me\n")
     (tmp_path / "qrels").write_text("=q1 0 d1 1\n")
-    rank_files(tmp_path / "run", tmp_path / "qrels", tmp_path / "a.csv", measures="mrr")
+    rank(tmp_path / "run", tmp_path / "qrels", output=tmp_path / "a.csv", measures="mrr")
     assert "'=q1" in (tmp_path / "a.csv").read_text()

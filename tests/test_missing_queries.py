@@ -101,19 +101,22 @@ def test_run_without_any_judged_query(judged):
 
 
 def test_table_of_runs_counts_missing_queries_and_names_the_rule():
-    table = fm.rank_runs(RUNS, QRELS, MEASURES)
+    table = fm.rank(RUNS, QRELS, MEASURES).to_arrow()
     assert table.column_names == ["run", "n", "n_missing", "missing", *MEASURES]
     assert table.drop_columns(MEASURES).to_pylist() == [
         {"run": "whole", "n": 150, "n_missing": 0, "missing": "zero"},
         {"run": "partial", "n": 150, "n_missing": 60, "missing": "zero"},
     ]
     assert table["AP"][1].as_py() == pytest.approx(means(PARTIAL, 150)["AP"], abs=1e-12)
-    skip = fm.rank_runs(RUNS, QRELS, MEASURES, missing="skip").to_pylist()[1]
+    skip = fm.rank(RUNS, QRELS, MEASURES, missing="skip").to_arrow().to_pylist()[1]
     assert (skip["n"], skip["n_missing"], skip["missing"]) == (90, 60, "skip")
     assert skip["AP"] == fm.rank(PARTIAL, QRELS, MEASURES).mean["AP"]
-    assert fm.rank_runs({}, QRELS, "mrr").num_rows == 0
+    with pytest.raises(OptionError, match="values per query need exactly one run, got 2"):
+        fm.rank(RUNS, QRELS, output="values.parquet")
+    with pytest.raises(OptionError, match="overwrite=True: applies to a file"):
+        fm.rank(PARTIAL, QRELS, overwrite=True)
     with pytest.raises(OptionError, match="missing='drop'"):
-        fm.rank_runs(RUNS, QRELS, missing="drop")
+        fm.rank(RUNS, QRELS, missing="drop")
 
 
 def test_comparison_counts_missing_queries_and_no_run_gains_by_failing():
@@ -178,7 +181,7 @@ def test_command_evaluates_one_run_as_trec_eval_and_several_with_zeros(files):
     for rule, n in (("zero", 150), ("skip", 90)):
         told = json.loads(program("rank", whole, partial, qrels, "--missing", rule, "--json").out)[partial]
         assert (told["n"], told["n_judged"], told["n_missing"], told["missing"]) == (n, 150, 60, rule)
-        assert told == fm.rank_files([whole, partial], qrels, missing=rule).to_dict()[partial]
+        assert told == fm.rank([whole, partial], qrels, missing=rule).to_dict()[partial]
         assert NOTES[rule] in told["notes"]
     assert program("rank", partial, qrels, "--missing", "drop").code == 2
 
@@ -188,7 +191,7 @@ def test_command_evaluates_one_run_as_trec_eval_and_several_with_zeros(files):
 def test_files_of_query_values_keep_the_counts_and_every_reader_tells_them(files, suffix, rule):
     whole, partial, qrels = files
     for run, name in ((whole, "old"), (partial, "new")):
-        fm.rank_files(run, qrels, f"{name}.{suffix}", measures=MEASURES, missing=rule)
+        fm.rank(run, qrels, output=f"{name}.{suffix}", measures=MEASURES, missing=rule)
     new = f"new.{suffix}"
     if suffix == "parquet":
         metadata = json.loads(pq.read_schema(new).metadata[METADATA])
@@ -226,8 +229,9 @@ def test_undefined_values_are_told_from_missing_ones(tmp_path):
     (tmp_path / "run.json").write_text(json.dumps(PARTIAL))
     (tmp_path / "qrels.json").write_text(json.dumps(qrels))
     out = tmp_path / "out.csv"
-    found = fm.rank_files(tmp_path / "run.json", tmp_path / "qrels.json", out, measures="mrr", no_relevant="undefined")
-    (result,) = found.results.values()
+    result = fm.rank(
+        tmp_path / "run.json", tmp_path / "qrels.json", output=out, measures="mrr", no_relevant="undefined"
+    )
     assert (result.n, len(result.missing), result.n_undefined) == (3, 2, {"mrr": 1})
     assert csv.read_csv(out)["mrr"].null_count == 3
     mrr = fm.summarize(out)["mrr"]

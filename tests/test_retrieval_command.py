@@ -11,7 +11,7 @@ from typer.testing import CliRunner
 
 from fastmetrics.cli import app
 from fastmetrics.errors import OptionError, OutputError
-from fastmetrics.retrieval.rank_files import rank_files
+from fastmetrics.retrieval.rank import rank
 
 
 @pytest.fixture
@@ -88,20 +88,20 @@ def test_existing_output_is_kept_unless_overwrite(files, tmp_path):
     out = tmp_path / "out.csv"
     out.write_text("mine")
     with pytest.raises(OutputError, match="exists"):
-        rank_files(good, qrels, out, measures="mrr")
+        rank(good, qrels, output=out, measures="mrr")
     assert out.read_text() == "mine"
-    rank_files(good, qrels, out, measures="mrr", overwrite=True)
+    rank(good, qrels, output=out, measures="mrr", overwrite=True)
     assert out.read_text().splitlines()[0] == '"query_id","mrr"'
     with pytest.raises(OutputError, match="cannot write"):
-        rank_files([good], qrels, tmp_path / "absent" / "out.csv", measures="mrr")
+        rank([good], qrels, output=tmp_path / "absent" / "out.csv", measures="mrr")
     for name in ("folder", "out.xlsx"):
         with pytest.raises(OptionError):
-            rank_files([good], qrels, tmp_path / name, measures="mrr")
+            rank([good], qrels, output=tmp_path / name, measures="mrr")
     with pytest.raises(OptionError, match="need exactly one run, got 2"):
-        rank_files([good, poor], qrels, tmp_path / "both.csv", measures="mrr")
+        rank([good, poor], qrels, output=tmp_path / "both.csv", measures="mrr")
 
 
 @pytest.mark.parametrize("names", [[], [0, 0]])
 def test_run_names_must_be_unique(files, names):
     with pytest.raises(OptionError):
-        rank_files([files[name] for name in names], files[2], measures="mrr")
+        rank([files[name] for name in names], files[2], measures="mrr")

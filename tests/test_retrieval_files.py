@@ -209,7 +209,7 @@ MEASURE_MEMORY = """
 import re, resource, sys
 from pathlib import Path
 from fastmetrics.core.batch_sizes import SIZES
-from fastmetrics.retrieval import evaluate as ranking
+from fastmetrics.retrieval import rank as ranking
 
 def peak():
     status = Path("/proc/self/status")

@@ -74,8 +74,8 @@ def rank(
     from fastmetrics.commands.options import split
     from fastmetrics.errors import OptionError
     from fastmetrics.results.ranking_comparison import compare_rankings
-    from fastmetrics.retrieval.evaluate import MEASURES
-    from fastmetrics.retrieval.rank_files import rank_files
+    from fastmetrics.retrieval.rank import MEASURES
+    from fastmetrics.retrieval.rank import rank as rank_against
 
     *ranked, qrels = runs
     if as_json + as_markdown + as_latex > 1:
@@ -104,11 +104,11 @@ def rank(
         else:
             typer.echo(compared.to_json() if as_json else str(compared))
         return
-    found = rank_files(
+    found = rank_against(
         ranked,
         qrels,
-        out,
-        measures=split(measures) or MEASURES,
+        split(measures) or MEASURES,
+        output=out,
         overwrite=overwrite,
         guard=guard,
         relevance_level=relevance_level,

@@ -11,9 +11,9 @@ from fastmetrics.core.threads import cores
 from fastmetrics.errors import InputError, OptionError
 from fastmetrics.results.comparison import compare
 from fastmetrics.results.comparison_result import Comparison
-from fastmetrics.retrieval.evaluate import MEASURES, rank
 from fastmetrics.retrieval.judgements import judgements
 from fastmetrics.retrieval.measures import measures as named
+from fastmetrics.retrieval.rank import MEASURES, rank
 from fastmetrics.tables.remote.addresses import last_name, shown
 
 

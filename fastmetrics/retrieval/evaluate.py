@@ -9,15 +9,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
 
-from fastmetrics.core.allowed_values import Choice, Cutoff, Level, argument, of_hint
 from fastmetrics.core.arrays import Flags, Floats, Ints
 from fastmetrics.core.missing_queries import MissingQueries
-from fastmetrics.core.threads import cores, ordered
+from fastmetrics.core.threads import ordered
 from fastmetrics.errors import InputError
 from fastmetrics.errors.messages import Argument
 from fastmetrics.kernels.ranking import ids as id_kernels
@@ -31,9 +30,6 @@ from fastmetrics.retrieval.query_blocks import Block, grouped, regrouped
 from fastmetrics.retrieval.rank_result import RankResult, Settings, described
 from fastmetrics.retrieval.rankings import Judged, Rankings, judge
 from fastmetrics.tables.retrieval_runs import Triples
-
-MEASURES = ("ndcg@10", "mrr", "recall@100")
-"""The default measures."""
 
 
 @dataclass(frozen=True)
@@ -62,58 +58,22 @@ class _NotGroupedError(Exception):
     """The rows of a query are not adjacent."""
 
 
-def rank(
+def evaluated_run(
     run: Any,
     qrels: Any,
-    measures: str | Sequence[str] = MEASURES,
-    *,
-    relevance_level: float = 1,
-    missing: Literal["zero", "skip"] = "skip",
-    no_relevant: Literal["zero", "undefined"] = "zero",
-    duplicates: Literal["error", "first"] = "error",
-    depth: int | None = None,
-    threads: int | None = None,
+    measures: str | Sequence[str],
+    settings: Settings,
+    threads: int,
 ) -> RankResult:
-    """Evaluate ``run`` against ``qrels``, query by query, with trec_eval's numbers.
-
-    ``run`` and ``qrels`` are paths (TREC text, Parquet, Arrow, JSON lines, CSV, JSON dictionaries, compressed or not),
-    Arrow tables, pandas or Polars frames, or dictionaries ``{query: {document: score or grade}}``.  Columns are found
-    by name; queries and documents are matched by their id as text.  Documents are ranked by score descending, then by
-    id descending, byte by byte; scores are 64-bit and grades may be fractions.  ``measures`` use the names of
-    trec_eval, ir_measures or ranx (:mod:`fastmetrics.retrieval.measures`).
-
-    ``relevance_level`` is the lowest relevant grade of the binary measures (trec_eval's -l).  ``missing`` is the rule
-    for judged queries that the run lacks: ``"skip"``, trec_eval's default, leaves them out, ``"zero"`` scores them 0 as
-    empty rankings (trec_eval's -c).  They are counted either way, and the default is ``"zero"`` where runs are compared
-    (:func:`rank_runs`, :func:`compare_rankings`), so that no run gains by failing.  ``no_relevant`` sets
-    whether a query without relevant documents scores 0, as in trec_eval, or is undefined and excluded from the mean
-    (``n_undefined`` counts it either way).  ``duplicates="first"`` keeps the best rank of a document listed twice,
-    instead of raising.  ``depth`` truncates every ranking (trec_eval's -M).
-
-    >>> run = {"q1": {"d1": 0.5, "d2": 1.5}, "q2": {"d3": 1.0}}
-    >>> result = rank(run, {"q1": {"d1": 1}, "q2": {"d3": 2, "d4": 1}}, "ndcg@10,mrr,P@1")
-    >>> result.mean["mrr"]
-    0.75
-    >>> result.per_query.column_names
-    ['query_id', 'ndcg@10', 'mrr', 'P@1']
-
-    Raises ``InputError`` for data that cannot be scored, ``UnknownNameError`` for an unknown measure, ``OptionError``
-    for an invalid option.  Source: trec_eval 10.
-    """
-    argument("missing", missing, Choice("zero", "skip"))
-    argument("no_relevant", no_relevant, Choice("zero", "undefined"))
-    argument("duplicates", duplicates, Choice("error", "first"))
-    relevance_level = float(argument("relevance_level", relevance_level, of_hint(Level)))
-    depth = argument("depth", depth, of_hint(Cutoff))
-    workers = cores(threads)
+    """The result of one run in any form; ``settings`` are checked."""
     rows = Triples(run, "score")
-    judged = judgements(qrels, duplicates)
-    plan = Plan(judged, named(measures), relevance_level, duplicates, depth, rows.name)
+    judged = judgements(qrels, settings.duplicates)
+    plan = Plan(judged, named(measures), settings.relevance_level, settings.duplicates, settings.depth, rows.name)
     try:
-        found = _evaluate(grouped(rows, judged), plan, workers)
+        found = _evaluate(grouped(rows, judged), plan, threads)
     except _NotGroupedError:
-        found = _evaluate(regrouped(rows, judged), plan, workers)
-    return _result(found, plan, Settings(relevance_level, missing, no_relevant, duplicates, depth))
+        found = _evaluate(regrouped(rows, judged), plan, threads)
+    return _result(found, plan, settings)
 
 
 def _evaluate(blocks: Iterable[Block], plan: Plan, workers: int) -> _Found:

@@ -132,3 +132,46 @@ def _settings(measure: Measure, settings: Settings) -> Mapping[str, Any]:
 def _counts(column: pa.ChunkedArray) -> dict[str, int]:
     undefined = int(np.count_nonzero(np.isnan(column.drop_null().to_numpy())))
     return {"n_rows": len(column), "n_missing": column.null_count, "n_undefined": undefined, "n_error": 0}
+
+
+@dataclass(frozen=True)
+class RankReport(Shown):
+    """The results of :func:`rank` for several runs, by name; prints as a table of runs × measures."""
+
+    results: dict[str, RankResult]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Means and counts of each run."""
+        return {name: result.to_dict() for name, result in self.results.items()}
+
+    def to_arrow(self) -> pa.Table:
+        """One row per run: its name, the counts of queries, the rule for missing ones, and the mean of each measure."""
+        results = self.results.values()
+        measures = dict.fromkeys(name for result in results for name in result.mean)
+        return pa.table(
+            {
+                "run": pa.array(list(self.results), pa.string()),
+                "n": pa.array([result.n for result in results], pa.int64()),
+                "n_missing": pa.array([len(result.missing) for result in results], pa.int64()),
+                "missing": pa.array([result.settings.missing for result in results], pa.string()),
+                **{name: pa.array([result.mean[name] for result in results], pa.float64()) for name in measures},
+            }
+        )
+
+    def grids(self) -> list[Grid]:
+        """One row per run."""
+        measures = list(next(iter(self.results.values())).mean)
+        rows = [
+            (
+                name,
+                *(str(count) for count in (result.n, len(result.missing), len(result.unjudged))),
+                *(f"{result.mean[measure]:.4f}" for measure in measures),
+            )
+            for name, result in self.results.items()
+        ]
+        return [Grid(("run", "n", "missing", "unjudged", *measures), rows)]
+
+    def remarks(self) -> list[str]:
+        """The notes of each run, with its name if there are several."""
+        noted = [(name, note) for name, result in self.results.items() for note in result.notes]
+        return [f"{name}: {note}" if len(self.results) > 1 else note for name, note in noted]

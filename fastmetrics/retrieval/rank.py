@@ -1,0 +1,128 @@
+"""``fm.rank``: runs against judgements, in memory or in files."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, Literal
+
+from fastmetrics.core.allowed_values import Choice, Cutoff, Level, Optional, argument, of_hint
+from fastmetrics.core.columns import is_column
+from fastmetrics.core.threads import cores
+from fastmetrics.errors import OptionError
+from fastmetrics.errors.messages import Argument
+from fastmetrics.retrieval.evaluate import evaluated_run
+from fastmetrics.retrieval.judgements import judgements
+from fastmetrics.retrieval.rank_result import RankReport, Settings, metadata_of
+from fastmetrics.tables.output.write_table import table_place, write_whole
+from fastmetrics.tables.remote.addresses import shown
+from fastmetrics.tables.table_source import is_paths
+
+MEASURES = ("ndcg@10", "mrr", "recall@100")
+"""The default measures."""
+
+
+def rank(
+    run: Any,
+    qrels: Any,
+    measures: str | Sequence[str] = MEASURES,
+    *,
+    output: str | Path | None = None,
+    relevance_level: float = 1,
+    missing: Literal["zero", "skip"] | None = None,
+    no_relevant: Literal["zero", "undefined"] = "zero",
+    duplicates: Literal["error", "first"] = "error",
+    depth: int | None = None,
+    threads: int | None = None,
+    overwrite: bool = False,
+    guard: bool = True,
+) -> Any:
+    """Evaluate a run, or several, against ``qrels``, query by query, with trec_eval's numbers.
+
+    ``run`` and ``qrels`` are paths (TREC text, Parquet, Arrow, JSON lines, CSV, JSON dictionaries, compressed or not),
+    Arrow tables, pandas or Polars frames, or dictionaries ``{query: {document: score or grade}}``.  Columns are found
+    by name; queries and documents are matched by their id as text.  Documents are ranked by score descending, then by
+    id descending, byte by byte; scores are 64-bit and grades may be fractions.  ``measures`` use the names of
+    trec_eval, ir_measures or ranx (:mod:`fastmetrics.retrieval.measures`).
+
+    ``relevance_level`` is the lowest relevant grade of the binary measures (trec_eval's -l).  ``missing`` is the rule
+    for judged queries that the run lacks: ``"skip"``, trec_eval's default and that of one run, leaves them out,
+    ``"zero"`` scores them 0 as empty rankings (trec_eval's -c), which is the default of several runs, so that no run
+    gains by failing.  They are counted either way.  ``no_relevant`` sets
+    whether a query without relevant documents scores 0, as in trec_eval, or is undefined and excluded from the mean
+    (``n_undefined`` counts it either way).  ``duplicates="first"`` keeps the best rank of a document listed twice,
+    instead of raising.  ``depth`` truncates every ranking (trec_eval's -M).
+
+    >>> run = {"q1": {"d1": 0.5, "d2": 1.5}, "q2": {"d3": 1.0}}
+    >>> result = rank(run, {"q1": {"d1": 1}, "q2": {"d3": 2, "d4": 1}}, "ndcg@10,mrr,P@1")
+    >>> result.mean["mrr"]
+    0.75
+    >>> result.per_query.column_names
+    ['query_id', 'ndcg@10', 'mrr', 'P@1']
+
+    Several runs are a list of paths, or a dictionary ``{name: run}``; the result is then a report, which prints as a
+    table of runs × measures, has the ``results`` by name, and gives a table with ``to_arrow``.
+
+    >>> report = rank({"good": run, "bad": {"q1": {"d1": 1.5, "d2": 0.5}}}, {"q1": {"d2": 1}, "q2": {"d3": 1}}, "mrr")
+    >>> report.to_arrow().select(["run", "n", "n_missing", "missing", "mrr"]).to_pylist()[1]
+    {'run': 'bad', 'n': 2, 'n_missing': 1, 'missing': 'zero', 'mrr': 0.25}
+
+    ``output`` is a file for the values per query of a single run: Parquet, Arrow, JSON lines, CSV or TSV by its suffix.
+    Undefined values are null in it, as are those of queries that are left out; the metadata contain means, counts and
+    settings.  In CSV and TSV, ids that a spreadsheet would run get a leading quote, unless ``guard=False``.  An
+    existing file is replaced only with ``overwrite=True``.
+
+    Raises ``InputError`` for data that cannot be scored, ``UnknownNameError`` for an unknown measure, ``OptionError``
+    for an invalid option, for no run, for two runs of the same name, and for an ``output`` with several runs,
+    ``OutputError`` if the output cannot be written.  Source: trec_eval 10.
+    """
+    runs = _several(run)
+    if runs is not None and output is not None and len(runs) > 1:
+        raise OptionError(f"values per query need exactly one run, got {len(runs)}")
+    if output is None:
+        for name, value, default in (("overwrite", overwrite, False), ("guard", guard, True)):
+            if value != default:
+                raise OptionError(Argument(name, value), ": applies to a file; name it with ", Argument("output"))
+    single = runs is None or len(runs) == 1
+    settings = Settings(
+        float(argument("relevance_level", relevance_level, of_hint(Level))),
+        argument("missing", missing, Optional(Choice("zero", "skip"))) or ("skip" if single else "zero"),
+        argument("no_relevant", no_relevant, Choice("zero", "undefined")),
+        argument("duplicates", duplicates, Choice("error", "first")),
+        argument("depth", depth, of_hint(Cutoff)),
+    )
+    workers = cores(threads)  # checked before any input is read
+    place = None if output is None else table_place(output, [run, qrels], overwrite=overwrite)
+    judged = judgements(qrels, duplicates) if runs is not None else qrels
+    results = {
+        name: evaluated_run(one, judged, measures, settings, workers)
+        for name, one in ({"": run} if runs is None else runs).items()
+    }
+    if place is not None:
+        (result,) = results.values()
+        write_whole(result.per_query, place, metadata_of(result), {"query_id"}, guard=guard)
+    return results[""] if runs is None else RankReport(results)
+
+
+def _several(run: Any) -> dict[str, Any] | None:
+    """The runs by name, or None for one run; raises ``OptionError`` for no path and for two equal paths.
+
+    >>> list(_several(["a.run", "b.run"]) or ()), _several({"q1": {"d1": 0.5}})
+    (['a.run', 'b.run'], None)
+    """
+    if isinstance(run, list | tuple) and not run:
+        raise OptionError("expected at least one run in addition to the judgements")
+    if isinstance(run, list | tuple) and is_paths(run):
+        if len({str(path) for path in run}) < len(run):
+            raise OptionError("two runs have the same name")
+        return {shown(path): path for path in run}
+    if isinstance(run, Mapping) and any(map(_is_run, run.values())):
+        return dict(run)
+    return None
+
+
+def _is_run(value: Any) -> bool:
+    """Whether this is a run, rather than the documents of a query or a column of a table."""
+    if isinstance(value, Mapping):
+        return any(isinstance(inner, Mapping) or is_column(inner) for inner in value.values())
+    return not (value is None or isinstance(value, int | float) or is_column(value))
