@@ -37,7 +37,7 @@ def scores(tmp_path, name, table, **options):
     rows, path = tmp_path / f"{name}_rows.parquet", tmp_path / f"{name}.parquet"
     pq.write_table(table, rows)
     given = {"metrics": "token_f1,bleu,corpus_bleu,corpus_chrf,aurc", "keep": ["id", "language"], **options}
-    fm.score_files(rows, path, **given)
+    fm.score(rows, output=path, **given)
     return path
 
 
