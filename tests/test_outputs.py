@@ -18,7 +18,7 @@ from fastmetrics.engines.local import Job, run
 from fastmetrics.errors import OptionError, OutputError
 from fastmetrics.tables import Limits, open_source, read_metadata
 from fastmetrics.tables.output.run_differences import describe_inputs
-from fastmetrics.tables.output.work_folder import decode_schema
+from fastmetrics.tables.recorded_values import decode_schema
 from tests.toy_scores import JOB, KINDS, choosy, names, score, table
 
 
@@ -129,7 +129,9 @@ def test_invalid_outputs_raise_before_scoring(tmp_path, source):
     with pytest.raises(OutputError) as caught:
         run(open_source(source), JOB, tmp_path / "no" / "o.parquet")
     assert str(caught.value) == f"cannot write {tmp_path}/no/o.parquet: there is no folder {tmp_path}/no"
-    with pytest.raises(OptionError, match=r"o.xlsx': expected a name ending in .parquet, .jsonl, .csv, .tsv "):
+    with pytest.raises(
+        OptionError, match=r"o.xlsx': expected a name ending in .parquet, .pq, .jsonl, .ndjson, .csv, .tsv, "
+    ):
         run(open_source(source), JOB, tmp_path / "o.xlsx")
     with pytest.raises(OptionError, match=r"^threads=0: expected a whole number from 1 to 1,024$"):
         run(open_source(source), JOB, tmp_path / "o.parquet", threads=0)

@@ -9,8 +9,9 @@ from typing import Any
 import pyarrow as pa
 
 from fastmetrics.engines.span_parts import Finished
-from fastmetrics.tables.output.encoders import Encoder, dump, encoder, writing
+from fastmetrics.tables.output.encoders import Encoder, dump, writing
 from fastmetrics.tables.output.output import Output
+from fastmetrics.tables.output.output_formats import encoder
 from fastmetrics.tables.output.recorded import described
 from fastmetrics.tables.output.work_folder import Part
 
@@ -62,7 +63,7 @@ class PartWriter:
                 self._encoder.close(conclusion)
                 self.guarded = self._encoder.guarded
                 if self._output.sidecar is not None:
-                    beside = described(self._signed, self._encoder, self._output.temporary, self._output.format)
+                    beside = described(self._signed, self._encoder, self._output.temporary)
                 self._encoder = None
         self._output.commit(dump({**signature, **conclusion, **beside}), sum(part.rejects for part in parts.values()))
         self.seconds += time.perf_counter() - began

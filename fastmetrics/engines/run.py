@@ -23,7 +23,8 @@ from fastmetrics.tables.output.encoders import KEY, dump
 from fastmetrics.tables.output.output import Output
 from fastmetrics.tables.output.recorded import recorded_schema
 from fastmetrics.tables.output.run_differences import describe_inputs
-from fastmetrics.tables.output.work_folder import compare, encode_schema
+from fastmetrics.tables.output.work_folder import compare
+from fastmetrics.tables.recorded_values import encode_schema
 from fastmetrics.tables.table_source import TableSource
 
 

@@ -11,8 +11,9 @@ from typing import Any
 import pyarrow as pa
 
 from fastmetrics.errors import FileFormatError
-from fastmetrics.tables.file_formats import SUFFIXES
-from fastmetrics.tables.input_files import WORK_SUFFIX, expand, reading
+from fastmetrics.tables.file_formats import FORMATS
+from fastmetrics.tables.input_files import WORK_SUFFIX, reading
+from fastmetrics.tables.input_paths import expand
 from fastmetrics.tables.output.output import find_metadata
 from fastmetrics.tables.output.run_differences import told_inputs
 from fastmetrics.tables.remote.addresses import Url, as_local, is_url, parse
@@ -66,7 +67,7 @@ class _Entry:
         """The metadata of an output; None for anything else."""
         if self.is_folder:
             return None if self.name.endswith(WORK_SUFFIX) else find_metadata(self.path)
-        if not self.name.endswith(tuple(SUFFIXES)):
+        if not self.name.endswith(tuple(suffix for format in FORMATS.values() for suffix in format.suffixes)):
             return None
         return find_metadata(self.path, expand(self.path))
 

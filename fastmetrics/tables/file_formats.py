@@ -1,4 +1,4 @@
-"""Detecting the format of a file by its name or its first bytes."""
+"""The formats of files, and detecting the format of a file by its name or its first bytes."""
 
 from __future__ import annotations
 
@@ -8,24 +8,25 @@ from typing import NamedTuple
 
 from fastmetrics.errors import FileFormatError
 from fastmetrics.errors.messages import Argument
+from fastmetrics.tables.formats.arrow import ARROW
+from fastmetrics.tables.formats.csv_tsv import CSV, TSV
+from fastmetrics.tables.formats.jsonl import JSONL
+from fastmetrics.tables.formats.parquet import PARQUET
+from fastmetrics.tables.formats.reader import Format
 
-SUFFIXES: Mapping[str, str] = {
-    ".parquet": "parquet",
-    ".pq": "parquet",
-    ".jsonl": "jsonl",
-    ".ndjson": "jsonl",
-    ".csv": "csv",
-    ".tsv": "tsv",
-    ".arrow": "arrow",
-    ".feather": "arrow",
-    ".ipc": "arrow",
-    ".arrows": "arrow",
-    ".npy": "npy",
-}
+NPY = Format("npy", (".npy",), reader=None, magic=(b"\x93NUMPY",))
+"""An array of vectors, which is no table."""
+
+FORMATS: dict[str, Format] = {format.name: format for format in (PARQUET, JSONL, CSV, TSV, ARROW, NPY)}
+"""All formats by name: the one list of them."""
+
 COMPRESSIONS: Mapping[str, str] = {".gz": "gzip", ".zst": "zstd", ".bz2": "bz2", ".xz": "xz"}
 """The compressions of text that can be read."""
-FORMATS = ("parquet", "jsonl", "csv", "tsv", "arrow")
-"""The formats of tables."""
+
+
+def table_formats() -> tuple[str, ...]:
+    """The names of the formats of tables."""
+    return tuple(format.name for format in FORMATS.values() if format.reader is not None)
 
 
 def by_suffix(name: str) -> tuple[str | None, str | None]:
@@ -38,7 +39,7 @@ def by_suffix(name: str) -> tuple[str | None, str | None]:
     compression = COMPRESSIONS.get(suffix)
     if compression is not None:
         suffix = os.path.splitext(stem)[1]
-    return SUFFIXES.get(suffix), compression
+    return next((format.name for format in FORMATS.values() if suffix in format.suffixes), None), compression
 
 
 def sniff(head: bytes) -> str | None:
@@ -47,19 +48,9 @@ def sniff(head: bytes) -> str | None:
     >>> sniff(b'{"answer": "yes"}'), sniff(b"question,answer")
     ('jsonl', 'csv')
     """
-    if head.startswith(b"PAR1"):
-        return "parquet"
-    if head.startswith((b"ARROW1", b"\xff\xff\xff\xff")):
-        return "arrow"
-    if head.startswith(b"\x93NUMPY"):
-        return "npy"
-    text = head.removeprefix(b"\xef\xbb\xbf").lstrip()
-    if text.startswith((b"{", b"[")):  # the JSONL reader reports an array with a specific message
-        return "jsonl"
-    line = head.split(b"\n")[0]
-    if b"\t" in line:
-        return "tsv"
-    return "csv" if b"," in line else None
+    by_magic = (format.name for format in FORMATS.values() if head.startswith(format.magic))
+    by_looks = (format.name for format in FORMATS.values() if format.looks_like is not None and format.looks_like(head))
+    return next(by_magic, None) or next(by_looks, None)
 
 
 class Wanted(NamedTuple):

@@ -172,3 +172,13 @@ def _numbered(value: Any, type_: pa.DataType) -> Any:
     if isinstance(value, bool) != pt.is_boolean(type_) or isinstance(value, str) != pt.is_string(type_):
         raise ValueError(f"expected {type_}")
     return value
+
+
+def encode_schema(schema: pa.Schema) -> str:
+    """A schema as text, without loss."""
+    return base64.b64encode(schema.serialize().to_pybytes()).decode()
+
+
+def decode_schema(text: str) -> pa.Schema:
+    """The schema from the text of ``encode_schema``."""
+    return pa.ipc.read_schema(pa.py_buffer(base64.b64decode(text)))

@@ -12,7 +12,8 @@ from fastmetrics.errors import FileFormatError
 from fastmetrics.tables.column_types import WrongValueError
 from fastmetrics.tables.file_formats import sniff
 from fastmetrics.tables.formats.jsonl import record_of
-from fastmetrics.tables.input_files import DataFile, expand, reading
+from fastmetrics.tables.input_files import DataFile, reading
+from fastmetrics.tables.input_paths import expand
 from fastmetrics.tables.input_streams import compression_of
 from fastmetrics.tables.remote.files import side_by_side
 from fastmetrics.tables.run_columns import NAMES, canonical

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -17,38 +17,12 @@ from fastmetrics.errors import ColumnError, FileFormatError, OptionError, Unknow
 from fastmetrics.errors.messages import Argument
 from fastmetrics.tables.chunks import BEGINNING, Chunk, Place, Span
 from fastmetrics.tables.column_types import Selection, cast, key_types, loose, settle, unify
-from fastmetrics.tables.formats.arrow import ArrowReader
-from fastmetrics.tables.formats.csv_tsv import DelimitedReader
-from fastmetrics.tables.formats.jsonl import JsonLinesReader
-from fastmetrics.tables.formats.parquet import ParquetReader
-from fastmetrics.tables.input_files import DataFile, expand, reading
-from fastmetrics.tables.output.recorded import recorded
+from fastmetrics.tables.file_formats import FORMATS
+from fastmetrics.tables.formats.reader import Reader
+from fastmetrics.tables.input_files import DataFile, reading
+from fastmetrics.tables.input_paths import expand
 from fastmetrics.tables.remote.files import side_by_side
 from fastmetrics.tables.retry import patient
-
-
-class Reader(Protocol):
-    """The interface of each format's reader."""
-
-    file: DataFile
-    schema: pa.Schema
-    rows: int | None
-
-    def states(self, name: str) -> bool: ...
-
-    def where(self, row: int) -> str: ...
-
-    def read(self, selection: Selection, number: int, start: int, threads: int) -> Iterator[Chunk]: ...
-
-
-_READERS: Mapping[str, Callable[[DataFile], Reader]] = {
-    "parquet": ParquetReader,
-    "arrow": ArrowReader,
-    "jsonl": lambda file: JsonLinesReader(file, recorded(file)),
-    "csv": lambda file: DelimitedReader(file, recorded(file)),
-    "tsv": lambda file: DelimitedReader(file, recorded(file)),
-}
-"""The reader of each format; the metadata beside a text file can record the types of its columns."""
 
 
 class Source:
@@ -99,8 +73,7 @@ class Source:
                 joined = plain(field.type) if known is None else unify(known, field.type)
                 if joined is None:
                     other = origin[name]
-                    text = self._textual(reader) and self._textual(other)
-                    if text and not (reader.states(name) and other.states(name)):
+                    if reader.is_text and other.is_text and not (reader.states(name) and other.states(name)):
                         joined = loose(known, field.type)
                     else:
                         before = f"but {other.file.shown} holds {known}"
@@ -112,10 +85,6 @@ class Source:
                 origin.setdefault(name, reader)
         keys = key_types([reader.file.keys for reader in self._readers])
         return pa.schema([*((name, t) for name, t in types.items() if name not in keys), *keys.items()])
-
-    @staticmethod
-    def _textual(reader: Reader) -> bool:
-        return isinstance(reader, (JsonLinesReader, DelimitedReader))
 
     def select(self, columns: Mapping[str, str]) -> Selection:
         """The named columns (user's name: kind), each with the type in its batches.
@@ -140,16 +109,16 @@ class Source:
     @property
     def notes(self) -> list[str]:
         """What the reader of a result should know: the files of this package that were changed since."""
-        return [note for note in map(change_note, self._readers) if note is not None]
+        return [reader.change_note for reader in self._readers if reader.change_note is not None]
 
     @property
     def has_types(self) -> bool:
         """Whether the columns have types: CSV has none, unless this package wrote it."""
-        return any(not isinstance(reader, DelimitedReader) or reader.record.schema for reader in self._readers)
+        return any(reader.has_types for reader in self._readers)
 
     def is_typed(self, name: str) -> bool:
         """Whether a column has its own type, instead of one that depends on the requested kind, as text has."""
-        if self._is_key(name) or not all(map(self._textual, self._readers)):
+        if self._is_key(name) or not all(reader.is_text for reader in self._readers):
             return True
         return all(reader.states(name) for reader in self._readers if name in reader.schema.names)
 
@@ -164,7 +133,7 @@ class Source:
         if has:
             if reader.states(name):
                 check(f"{reader.file.shown}: ", name, kind, reader.schema.field(name).type)
-        elif not (isinstance(reader, JsonLinesReader) and (known or reader.holds(name))):
+        elif not (reader.has_late_columns and (known or reader.holds(name))):
             nearest = UnknownNameError.of("column", name, reader.schema.names)
             raise ColumnError(f"{reader.file.shown}: {nearest}")
 
@@ -188,7 +157,7 @@ class Source:
 
     def _pieces(self, number: int, reader: Reader) -> Sequence[tuple[int, float]]:
         """The rows at which a file can be divided, each with the share of a span that follows it."""
-        if isinstance(reader, ParquetReader):
+        if reader.pieces is not None:
             return reader.pieces
         return [(0, (self.bytes_before(number + 1) - self.bytes_before(number)) / SIZES.span_bytes)]
 
@@ -249,23 +218,12 @@ class Source:
         return pa.RecordBatch.from_arrays(arrays, schema=selection.schema)
 
 
-def change_note(reader: Reader) -> str | None:
-    """The note on a text file that was changed after this package wrote it, if that matters."""
-    if isinstance(reader, DelimitedReader) and reader.record.changed:
-        lost = "without types, and with empty texts in place of nulls"
-        return f"{reader.file.shown} was changed after it was written; it is read like any CSV: {lost}"
-    if isinstance(reader, JsonLinesReader) and reader.record.changed and not reader.record.is_plain:
-        lost = "values of types that JSON lacks, such as times, are text"
-        return f"{reader.file.shown} was changed after it was written; it is read like any JSON lines: {lost}"
-    return None
-
-
 def _without_empty(readers: Sequence[Reader]) -> list[Reader]:
     """Skip files of 0 bytes, which jobs write for empty parts; raise an error if all files are empty."""
     full = [reader for reader in readers if reader.schema.names or reader.rows != 0]
     if not any(reader.schema.names for reader in full):
         for reader in full:
-            if isinstance(reader, JsonLinesReader) and reader.unreadable is not None:
+            if reader.unreadable is not None:
                 raise reader.unreadable
     if not full:
         raise FileFormatError(f"{readers[0].file.shown}: the file is empty")
@@ -315,4 +273,6 @@ def open_each(files: Sequence[DataFile]) -> list[Source]:
 
 
 def _reader(file: DataFile) -> Reader:
-    return _READERS[file.format](file)
+    make = FORMATS[file.format].reader
+    assert make is not None, file.format
+    return make(file)

@@ -17,8 +17,9 @@ import pyarrow as pa
 from fastmetrics.core.batch_sizes import WHOLE
 from fastmetrics.core.input_columns import resolve
 from fastmetrics.errors import ColumnError, FileFormatError, UnknownNameError
-from fastmetrics.tables.file_formats import FORMATS
-from fastmetrics.tables.input_files import DataFile, expand, reading
+from fastmetrics.tables.file_formats import NPY, table_formats
+from fastmetrics.tables.input_files import DataFile, reading
+from fastmetrics.tables.input_paths import expand
 from fastmetrics.tables.remote.addresses import as_local, shown
 from fastmetrics.tables.source import Source, open_files
 from fastmetrics.tables.whole_table import whole_table
@@ -47,9 +48,9 @@ def read_vectors(path: str | os.PathLike[str], column: str | None = None, option
     type, or if the choice of the column is ambiguous.
     """
     path = path if isinstance(path, str) else Path(path)
-    files = expand(path, formats=(*FORMATS, "npy"))
+    files = expand(path, formats=(*table_formats(), NPY.name))
     name = files[0].shown if len(files) == 1 else shown(as_local(path))
-    arrays = [file for file in files if file.format == "npy"]
+    arrays = [file for file in files if file.format == NPY.name]
     if len(arrays) == len(files):
         return VectorFiles(name, [_array(file) for file in arrays])
     if arrays:

@@ -12,17 +12,18 @@ from fastmetrics.core.arrow_checks import check_names, check_table
 from fastmetrics.errors import FileFormatError
 from fastmetrics.tables.chunks import Chunk
 from fastmetrics.tables.column_types import Selection
+from fastmetrics.tables.formats.reader import Format, Reader
 from fastmetrics.tables.input_files import DataFile, reading
+from fastmetrics.tables.output.encoders import ArrowEncoder
 
 
-class ArrowReader:
+class ArrowReader(Reader):
     """One Arrow IPC file or stream; also Feather version 2."""
 
     def __init__(self, file: DataFile) -> None:
-        self.file = file
-        self.rows: int | None = None
+        super().__init__(file)
         with reading(file.shown), self._open(None)[0] as arrow:
-            self.schema: pa.Schema = arrow.schema.remove_metadata()
+            self.schema = arrow.schema.remove_metadata()
             check_names(self.schema, file.shown, FileFormatError)
 
     def _open(self, columns: list[int] | None) -> tuple[Any, Callable[[], int]]:
@@ -35,14 +36,6 @@ class ArrowReader:
             if magic == b"ARROW1":
                 return pa.ipc.open_file(stream, options=options), tell
         return pa.ipc.open_stream(stream, options=options), tell
-
-    def states(self, name: str) -> bool:
-        """Whether the type of a column is known: always."""
-        return True
-
-    def where(self, row: int) -> str:
-        """The row in messages."""
-        return f"row {row}"
 
     def read(self, selection: Selection, number: int, start: int, threads: int) -> Iterator[Chunk]:
         """The rows from ``start`` on."""
@@ -68,3 +61,12 @@ def _each(arrow: Any, tell: Callable[[], int], size: int) -> Iterator[tuple[pa.R
     else:
         for batch in arrow:
             yield batch, tell()
+
+
+ARROW = Format(
+    "arrow",
+    (".arrow", ".feather", ".ipc", ".arrows"),
+    ArrowReader,
+    magic=(b"ARROW1", b"\xff\xff\xff\xff"),
+    encoder=lambda path, schema, compression, guard: ArrowEncoder(path, schema),
+)

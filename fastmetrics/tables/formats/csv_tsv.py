@@ -28,28 +28,32 @@ from fastmetrics.tables.formats.csv_records import (
     plain_bytes,
     text_lines,
 )
+from fastmetrics.tables.formats.reader import Format, Reader
 from fastmetrics.tables.input_files import DataFile, reading
+from fastmetrics.tables.output.encoders import TextEncoder
 from fastmetrics.tables.output.formula_guard import unguarded
-from fastmetrics.tables.output.recorded import NO_RECORD, Recorded
+from fastmetrics.tables.output.recorded import NO_RECORD, Recorded, recorded
 from fastmetrics.tables.recorded_values import of_cells
 from fastmetrics.tables.text_columns import parse
 
 _RAGGED = re.compile(r"CSV parse error: .*Expected \d+ columns, got \d+", re.DOTALL)
 
 
-class DelimitedReader:
+class DelimitedReader(Reader):
     """One CSV or TSV file with a header; row numbers count the records after it.
 
     ``record`` is what the metadata beside the file say of it.
     """
 
+    is_text = True
+
     def __init__(self, file: DataFile, record: Recorded = NO_RECORD) -> None:
-        self.file = file
+        super().__init__(file)
         self.record = record
         self._delimiter = "\t" if file.format == "tsv" else ","
         self._lines = LineNumbers(file, self._delimiter)
         header = self._header()
-        self.rows: int | None = None if header else 0
+        self.rows = None if header else 0
         names = unguarded(pa.array(header, pa.string())).to_pylist() if record.guarded else header
         if record.schema is not None and record.schema.names != names:
             self.record = replace(record, changed=True)
@@ -75,9 +79,22 @@ class DelimitedReader:
         """Whether the type of a column is known: it is recorded, and not text."""
         return states(self.record.schema, name)
 
+    @property
+    def has_types(self) -> bool:  # type: ignore[override]
+        """Whether the columns have types: only if this package wrote the file."""
+        return bool(self.record.schema)
+
     def where(self, row: int) -> str:
         """The row in messages."""
         return f"line {self._lines.of(row)}"
+
+    @property
+    def change_note(self) -> str | None:
+        """The note on a changed file."""
+        if not self.record.changed:
+            return None
+        lost = "without types, and with empty texts in place of nulls"
+        return f"{self.file.shown} was changed after it was written; it is read like any CSV: {lost}"
 
     def read(self, selection: Selection, number: int, start: int, threads: int) -> Iterator[Chunk]:
         """The records from ``start`` on."""
@@ -220,3 +237,20 @@ def _number(count: int, first: int, skipped: list[int]) -> tuple[Rows, int]:
     candidates = np.arange(first, first + count + len(bad), dtype=np.int64)
     rows = candidates[~np.isin(candidates, bad)][:count]
     return rows, int(rows[-1]) + 1 if count else first
+
+
+def _delimited(name: str, delimiter: str, looks_like: Callable[[bytes], bool]) -> Format:
+    return Format(
+        name,
+        (f".{name}",),
+        lambda file: DelimitedReader(file, recorded(file)),
+        looks_like=lambda head: looks_like(head.split(b"\n")[0]),
+        encoder=lambda path, schema, compression, guard: TextEncoder(
+            path, schema, compression, guard=guard, delimiter=delimiter
+        ),
+        compressions=("gzip", "zstd"),
+    )
+
+
+CSV = _delimited("csv", ",", lambda line: b"," in line and b"\t" not in line)
+TSV = _delimited("tsv", "\t", lambda line: b"\t" in line)

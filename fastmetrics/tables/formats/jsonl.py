@@ -28,9 +28,11 @@ from fastmetrics.tables.column_types import (
     unify,
 )
 from fastmetrics.tables.formats.lines import Block, blocks
+from fastmetrics.tables.formats.reader import Format, Reader
 from fastmetrics.tables.input_files import DataFile
 from fastmetrics.tables.json_nesting import DEPTH, is_deep
-from fastmetrics.tables.output.recorded import NO_RECORD, Recorded
+from fastmetrics.tables.output.encoders import TextEncoder
+from fastmetrics.tables.output.recorded import NO_RECORD, Recorded, recorded
 from fastmetrics.tables.recorded_values import json_type, of_json, of_records
 
 
@@ -38,7 +40,7 @@ class NoGoodLineError(FileFormatError):
     """No line of the first block is a JSON object."""
 
 
-class JsonLinesReader:
+class JsonLinesReader(Reader):
     """One file of JSON lines.
 
     Row numbers are line numbers, so blank lines count but give no row.  A column exists if a row of the first 8 MB has
@@ -46,8 +48,11 @@ class JsonLinesReader:
     file say of it: a file that this package wrote has the types of its columns there.
     """
 
+    is_text = True
+    has_late_columns = True
+
     def __init__(self, file: DataFile, record: Recorded = NO_RECORD) -> None:
-        self.file = file
+        super().__init__(file)
         self.record = record
         first = None
         for block in blocks(file):
@@ -57,9 +62,8 @@ class JsonLinesReader:
             endless = file.content is None and not file.is_remote
             if first is not None and (endless or not first.cut):
                 break
-        self.rows: int | None = 0 if first is None else None
-        self.schema: pa.Schema = record.schema or pa.schema([])
-        self.unreadable: FileFormatError | None = None
+        self.rows = 0 if first is None else None
+        self.schema = record.schema or pa.schema([])
         try:
             if first is not None and record.schema is None:
                 self.schema = _infer(first, file)
@@ -73,6 +77,14 @@ class JsonLinesReader:
     def where(self, row: int) -> str:
         """The row in messages."""
         return f"line {row + 1}"
+
+    @property
+    def change_note(self) -> str | None:
+        """The note on a changed file whose types JSON does not show."""
+        if not self.record.changed or self.record.is_plain:
+            return None
+        lost = "values of types that JSON lacks, such as times, are text"
+        return f"{self.file.shown} was changed after it was written; it is read like any JSON lines: {lost}"
 
     def holds(self, name: str) -> bool:
         """Whether any line seems to have this key, anywhere in the file."""
@@ -287,3 +299,18 @@ def _join_all(types: Iterable[pa.DataType]) -> pa.DataType:
     for type_ in types:
         joined = _join(joined, type_)
     return joined
+
+
+def _looks_like_json(head: bytes) -> bool:
+    """Whether a file begins with an object, or with an array, which the reader reports with a specific message."""
+    return head.removeprefix(b"\xef\xbb\xbf").lstrip().startswith((b"{", b"["))
+
+
+JSONL = Format(
+    "jsonl",
+    (".jsonl", ".ndjson"),
+    lambda file: JsonLinesReader(file, recorded(file)),
+    looks_like=_looks_like_json,
+    encoder=lambda path, schema, compression, guard: TextEncoder(path, schema, compression, guard=guard),
+    compressions=("gzip", "zstd"),
+)

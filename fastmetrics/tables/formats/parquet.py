@@ -13,23 +13,25 @@ from fastmetrics.core.batch_sizes import SIZES, ReadSizes
 from fastmetrics.errors import FileFormatError, InputError
 from fastmetrics.tables.chunks import Chunk, row_bytes
 from fastmetrics.tables.column_types import Selection
+from fastmetrics.tables.formats.reader import Format, Reader
 from fastmetrics.tables.input_files import DataFile, reading
+from fastmetrics.tables.output.encoders import ParquetEncoder
 from fastmetrics.tables.retry import patiently
 
 _PROBE_ROWS = 8
 _SMALL_DICTIONARY = 16 << 10
 
 
-class ParquetReader:
+class ParquetReader(Reader):
     """One Parquet file."""
 
     def __init__(self, file: DataFile) -> None:
-        self.file = file
+        super().__init__(file)
         with reading(file.shown), self._open() as parquet:
-            self.schema: pa.Schema = parquet.schema_arrow.remove_metadata()
-            self.rows: int | None = parquet.metadata.num_rows
+            self.schema = parquet.schema_arrow.remove_metadata()
+            self.rows = parquet.metadata.num_rows
             check_names(self.schema, file.shown, FileFormatError)
-            self.pieces = list(_pieces(parquet.metadata))
+            self._pieces = list(_pieces(parquet.metadata))
 
     def _open(self, coded: Sequence[str] = ()) -> pq.ParquetFile:
         """The file, with the columns ``coded`` read as dictionaries; remote files are fetched in larger ranges."""
@@ -47,13 +49,10 @@ class ParquetReader:
         options = {"metadata": parquet.metadata, "pre_buffer": True, "read_dictionary": coded}
         return patiently(lambda: pq.ParquetFile(self.file.at_random(), **options))
 
-    def states(self, name: str) -> bool:
-        """Whether the type of a column is known: always."""
-        return True
-
-    def where(self, row: int) -> str:
-        """The row in messages."""
-        return f"row {row}"
+    @property
+    def pieces(self) -> Sequence[tuple[int, float]]:
+        """The row groups."""
+        return self._pieces
 
     def read(
         self, selection: Selection, number: int, start: int, threads: int, stop: int | None = None
@@ -159,3 +158,12 @@ def _first(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         if batch.num_rows:
             yield batch
         return
+
+
+PARQUET = Format(
+    "parquet",
+    (".parquet", ".pq"),
+    ParquetReader,
+    magic=(b"PAR1",),
+    encoder=lambda path, schema, compression, guard: ParquetEncoder(path, schema),
+)

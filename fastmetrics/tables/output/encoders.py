@@ -17,15 +17,12 @@ import pyarrow.csv as pacsv
 import pyarrow.parquet as pq
 import pyarrow.types as pt
 
-from fastmetrics.errors import OptionError, OutputError
-from fastmetrics.tables.file_formats import FORMATS, by_suffix
+from fastmetrics.errors import OutputError
 from fastmetrics.tables.output.formula_guard import guarded, holds_text, plain_text
 from fastmetrics.tables.output.text_values import csv_column, json_lines
-from fastmetrics.tables.remote.addresses import as_local, is_url, last_name, shown
 from fastmetrics.tables.remote.stores import cause
 
 _SAMPLE_ROWS = 4_096
-_COMPRESSIONS = {".gz": "gzip", ".zst": "zstd"}
 _BLANK_LINE = re.compile(rb"^\n", re.MULTILINE)
 KEY = "fastmetrics"
 CONCLUSION = "fastmetrics.conclusion"
@@ -35,8 +32,11 @@ class Encoder(Protocol):
     """A file being written; ``close`` receives the final metadata, for formats that can store them.
 
     ``guarded`` is the number of cells and column names with a leading quote so far; ``null_rows`` are the rows so far
-    that are null in a CSV file of one column of text, where nulls are written like empty texts.
+    that are null in a CSV file of one column of text, where nulls are written like empty texts.  ``is_text`` files
+    lack the types of their columns, which are recorded beside them.
     """
+
+    is_text: bool
 
     def write(self, part: pa.RecordBatch) -> None: ...
 
@@ -73,6 +73,7 @@ class ParquetEncoder:
     the same speed, but one with many distinct values 5-10 times slower.  The first part decides for each column.
     """
 
+    is_text = False
     guarded = 0
     null_rows: Sequence[int] = ()
 
@@ -114,6 +115,7 @@ def _repeats(column: pa.Array) -> bool:
 class ArrowEncoder:
     """Arrow IPC file, one record batch per part."""
 
+    is_text = False
     guarded = 0
     null_rows: Sequence[int] = ()
 
@@ -134,12 +136,16 @@ class ArrowEncoder:
 
 
 class TextEncoder:
-    """JSON lines, CSV or TSV, optionally compressed; ``guard`` quotes formulas in CSV."""
+    """JSON lines, or CSV with a ``delimiter``, optionally compressed; ``guard`` quotes formulas in CSV."""
 
-    def __init__(self, path: Path, schema: pa.Schema, format: str, compression: str | None, *, guard: bool) -> None:
+    is_text = True
+
+    def __init__(
+        self, path: Path, schema: pa.Schema, compression: str | None, *, guard: bool, delimiter: str | None = None
+    ) -> None:
         self._file = pa.OSFile(str(path), "wb")
         self._sink = pa.CompressedOutputStream(self._file, compression) if compression else self._file
-        self._delimiter = {"csv": ",", "tsv": "\t"}.get(format)
+        self._delimiter = delimiter
         self._guard = guard
         self.guarded = 0
         self.null_rows: list[int] = []
@@ -226,37 +232,3 @@ def undefined_as_null(batch: pa.RecordBatch, kept: set[str]) -> pa.RecordBatch:
             column = column.take(pa.array(rows, mask=np.asarray(column.is_null())))
         arrays.append(column)
     return pa.RecordBatch.from_arrays(arrays, schema=batch.schema)
-
-
-def output_format(path: str | Path) -> tuple[str, str | None]:
-    """The format and compression by the output's name; ``folder`` without a suffix, with a final /, or for a folder.
-
-    >>> output_format("scores.jsonl.gz"), output_format("scores/")
-    (('jsonl', 'gzip'), ('folder', None))
-    """
-    text = as_local(path)
-    if text in ("", "-"):
-        expected = "expected the name of a file or folder; scores cannot go to standard output"
-        raise OptionError(f"output {text!r}: {expected}")
-    name = last_name(text)
-    is_folder = name.endswith("/") if is_url(text) else text.endswith(("/", os.sep)) or os.path.isdir(text)
-    if is_folder or not os.path.splitext(name)[1]:
-        return "folder", None
-    format, compression = by_suffix(name)
-    if format not in FORMATS or (
-        compression and (format in ("parquet", "arrow") or compression not in _COMPRESSIONS.values())
-    ):
-        raise OptionError(
-            f"output {shown(text)!r}: expected a name ending in .parquet, .jsonl, .csv, .tsv (these three also "
-            f"{' or '.join(_COMPRESSIONS)}), .arrow, .feather or .ipc, or a folder"
-        )
-    return format, compression
-
-
-def encoder(path: Path, schema: pa.Schema, format: str, compression: str | None, *, guard: bool = True) -> Encoder:
-    """The encoder of ``format`` for ``path``; the schema's metadata are stored if the format supports it."""
-    if format in ("parquet", "folder"):
-        return ParquetEncoder(path, schema)
-    if format == "arrow":
-        return ArrowEncoder(path, schema)
-    return TextEncoder(path, schema, format, compression, guard=guard)

@@ -12,8 +12,10 @@ import pyarrow.parquet as pq
 
 from fastmetrics.errors import FileFormatError, OutputError
 from fastmetrics.errors.messages import Argument
-from fastmetrics.tables.input_files import DataFile, expand, reading
-from fastmetrics.tables.output.encoders import CONCLUSION, KEY, output_format, writing
+from fastmetrics.tables.input_files import DataFile, reading
+from fastmetrics.tables.input_paths import expand
+from fastmetrics.tables.output.encoders import CONCLUSION, KEY, writing
+from fastmetrics.tables.output.output_formats import output_format
 from fastmetrics.tables.output.replaceable import MARK
 from fastmetrics.tables.output.targets import sync, target
 from fastmetrics.tables.output.work_folder import WorkFolder

@@ -20,13 +20,12 @@ from fastmetrics.core.column_kinds import plain
 from fastmetrics.errors import FileFormatError
 from fastmetrics.tables.input_files import DataFile, reading
 from fastmetrics.tables.output.encoders import Encoder
-from fastmetrics.tables.output.work_folder import decode_schema, encode_schema
+from fastmetrics.tables.recorded_values import decode_schema, encode_schema
 from fastmetrics.tables.remote.addresses import is_url, parse, shown
 from fastmetrics.tables.remote.small_files import read_small
 from fastmetrics.tables.remote.stores import passing
 
 _BEGINNING = 1 << 16
-_TEXT = ("csv", "tsv", "jsonl")
 
 
 @dataclass(frozen=True)
@@ -54,14 +53,14 @@ class Recorded:
 NO_RECORD = Recorded()
 
 
-def described(schema: pa.Schema, encoder: Encoder, path: Path, format: str) -> dict[str, Any]:
+def described(schema: pa.Schema, encoder: Encoder, path: Path) -> dict[str, Any]:
     """The metadata beside a complete file: its columns and, for text, what :func:`recorded` needs.
 
     They also contain the number of ``guarded`` cells, if any: the reader removes their quotes.
     """
     output = {field.name: str(field.type) for field in schema}
     about: dict[str, Any] = {"output": output}
-    if format in _TEXT:
+    if encoder.is_text:
         with open(path, "rb") as file:
             about["file"] = {"bytes": path.stat().st_size, "sha256": _digest(file.read(_BEGINNING))}
         about["schema"] = encode_schema(pa.schema([(field.name, plain(field.type)) for field in schema]))

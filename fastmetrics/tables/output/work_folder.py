@@ -10,7 +10,6 @@ left the folder, has the usual permissions.
 
 from __future__ import annotations
 
-import base64
 import functools
 import json
 import os
@@ -62,16 +61,6 @@ class Part:
     def next(self) -> Place:
         """The start of the next part."""
         return Place(*self.stop)
-
-
-def encode_schema(schema: pa.Schema) -> str:
-    """A schema as text, without loss."""
-    return base64.b64encode(schema.serialize().to_pybytes()).decode()
-
-
-def decode_schema(text: str) -> pa.Schema:
-    """The schema from the text of ``encode_schema``."""
-    return pa.ipc.read_schema(pa.py_buffer(base64.b64decode(text)))
 
 
 class WorkFolder:

@@ -9,7 +9,8 @@ from typing import Any
 import pyarrow as pa
 
 from fastmetrics.errors import OptionError, OutputError
-from fastmetrics.tables.output.encoders import KEY, dump, encoder, output_format, undefined_as_null, writing
+from fastmetrics.tables.output.encoders import KEY, dump, undefined_as_null, writing
+from fastmetrics.tables.output.output_formats import encoder, output_format
 from fastmetrics.tables.output.place import Place
 from fastmetrics.tables.output.recorded import described
 from fastmetrics.tables.remote.addresses import as_local, shown
@@ -53,7 +54,7 @@ def write_whole(
                 made.write(undefined_as_null(batch, keys))
             made.close({})
             if format != "parquet":
-                about = {**metadata, **described(table.schema, made, whole, format)}
+                about = {**metadata, **described(table.schema, made, whole)}
                 (folder / "meta").write_text(dump(about) + "\n", encoding="utf-8")
                 place.check_unchanged()
                 place.put(folder / "meta", _META)

@@ -1,0 +1,140 @@
+"""The files of an input: of paths, folders, patterns, addresses and streams, each with its format."""
+
+from __future__ import annotations
+
+import glob
+import os
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import BinaryIO
+from urllib.parse import unquote
+
+from fastmetrics.errors import FileFormatError, OptionError
+from fastmetrics.errors.messages import Argument
+from fastmetrics.tables.file_formats import Wanted, table_formats
+from fastmetrics.tables.input_files import DataFile, content_of, reading, walked
+from fastmetrics.tables.input_streams import compression_of, is_pipe, spool
+from fastmetrics.tables.remote import files as remote
+from fastmetrics.tables.remote import globs
+from fastmetrics.tables.remote.addresses import as_local, as_utf8, is_url, parse
+from fastmetrics.tables.remote.stores import plainly
+
+_HEAD = 4096
+
+
+def expand(
+    inputs: str | Path | Sequence[str | Path], format: str | None = None, formats: Sequence[str] | None = None
+) -> list[DataFile]:
+    """The files for paths, folders, globs and ``-`` (standard input); the files of a folder are sorted by name.
+
+    Each has one of the ``formats``, by default those of tables, and all have ``format`` if it is given.
+    """
+    formats = table_formats() if formats is None else formats
+    if format is not None and format not in formats:
+        raise OptionError(Argument("format", format), f": expected one of {', '.join(formats)}")
+    wanted = Wanted(format, formats)
+    given = [inputs] if isinstance(inputs, (str, Path)) else list(inputs)
+    if not given:
+        raise OptionError("no input given")
+    found: list[DataFile] = []
+    for one in map(as_local, given):
+        if one == "-":
+            found.append(_spooled(sys.stdin.buffer, "standard input", wanted))
+        elif is_url(one):
+            found.extend(_behind(one, wanted))
+        elif os.path.isdir(one):
+            within = _in_folder(one, wanted)
+            if not within:
+                raise FileFormatError(f"{one}: {_no_file(wanted)}")
+            found.extend(within)
+        elif not os.path.exists(one) and glob.has_magic(one):
+            once: dict[str, DataFile] = {}  # "rows/**" matches a folder and also its files: keep each file once
+            for match in globs.on_disk(one):
+                for file in _in_folder(match, wanted) if os.path.isdir(match) else [_file(match, wanted)]:
+                    once.setdefault(os.path.normpath(file.path), file)
+            if not once:
+                raise FileFormatError(f"{one}: no file matches")
+            found.extend(once.values())
+        else:
+            found.append(_file(one, wanted))
+    return found
+
+
+def _no_file(wanted: Wanted) -> str:
+    """The error for a folder without matching files."""
+    kind = "table files" if wanted.formats == table_formats() else f"files of the formats {', '.join(wanted.formats)}"
+    return f"the folder contains no {kind}"
+
+
+def _file(path: str, wanted: Wanted, keys: Mapping[str, str | None] | None = None) -> DataFile:
+    as_utf8(os.path.abspath(path))
+    kind, compression = wanted.by_name(path)
+    with reading(path), open(path, "rb") as stream:
+        if is_pipe(path):
+            return _spooled(stream, path, wanted)
+        head = stream.read(16)
+        content = content_of(path)
+    # Absolute path, because other processes may have other working directories.
+    format = kind or wanted.by_bytes(head, path)
+    return DataFile(os.path.abspath(path), path, format, compression, keys or {}, content=content)
+
+
+def _behind(address: str, wanted: Wanted) -> list[DataFile]:
+    """The files for an address."""
+    shown = parse(address).shown
+    with reading(shown), plainly():
+        found = remote.find(address)
+    files = []
+    for one in found:
+        keys, kind, compression = {}, *wanted.by_name(one.url.name)
+        if one.relative is not None:
+            if kind is None:
+                continue
+            keys = dict(_hive(step) for step in one.relative.split("/")[:-1] if "=" in step)
+        if kind is None:
+            with reading(one.url.shown):
+                kind = wanted.by_bytes(remote.RemoteFile(one.url, one.stamp, ahead=16).read(16), one.url.shown)
+        files.append(DataFile(str(one.url), one.url.shown, kind, compression, keys, stamp=one.stamp))
+    if not files:
+        lacking = "no file matches" if glob.has_magic(parse(address).path) else _no_file(wanted)
+        raise FileFormatError(f"{shown}: {lacking}")
+    return files
+
+
+def _in_folder(folder: str, wanted: Wanted) -> list[DataFile]:
+    files = []
+    for where, name in walked(folder, _refuse):
+        if wanted.by_name(name)[0] is not None:
+            relative = os.path.relpath(where, folder).split(os.sep)
+            keys = dict(_hive(step) for step in relative if "=" in step)
+            files.append(_file(os.path.join(where, name), wanted, keys))
+    return sorted(files, key=lambda file: file.path)
+
+
+def _refuse(error: OSError) -> None:
+    """Raise an error for a folder that cannot be listed, so that its rows are not silently missing."""
+    raise FileFormatError(f"{error.filename}: cannot be read: {os.strerror(error.errno or 0)}") from error
+
+
+def _hive(step: str) -> tuple[str, str | None]:
+    key, _, value = step.partition("=")
+    return unquote(key), None if value == "__HIVE_DEFAULT_PARTITION__" else unquote(value)
+
+
+def _spooled(stream: BinaryIO, path: str, wanted: Wanted) -> DataFile:
+    """The copied file of a stream, with format and compression from its first bytes."""
+    with reading(path):
+        first = stream.read(_HEAD)
+    compression, kind = compression_of(first), wanted.by_name(path)[0]
+    if compression is None:  # streams may be endless
+        kind = kind or wanted.by_bytes(first, path)
+    with reading(path):
+        copy, checksum = spool(stream, path, first)
+    made = DataFile(copy, path, "", compression, checksum=checksum)
+    if kind is None:
+        with reading(path), made.open()[0] as text:
+            head = text.read(_HEAD)
+        kind = wanted.by_bytes(head, path)
+    return replace(made, format=kind)
