@@ -10,22 +10,16 @@ from fastmetrics.declaration.metric import metric as metric
 from fastmetrics.declaration.plugins import load_plugin as load_plugin
 from fastmetrics.derive.answer import answer as answer
 from fastmetrics.derive.embed import embed as embed
+from fastmetrics.derive.answer_files import answer_files as answer_files
+from fastmetrics.derive.completion import ModelReply as ModelReply
+from fastmetrics.derive.embed_files import embed_files as embed_files
 from fastmetrics.derive.full_context_bot import FullContextBot as FullContextBot
 from fastmetrics.derive.function_bot import FunctionBot as FunctionBot
 from fastmetrics.derive.judge import judge as judge
 from fastmetrics.derive.judge_settings import JudgeSettings as JudgeSettings
+from fastmetrics.derive.model_client import ModelRequest as ModelRequest
+from fastmetrics.derive.model_client import model_client as model_client
 from fastmetrics.derive.prompt_bot import GivenContextsBot as GivenContextsBot
-from fastmetrics.errors import ColumnError as ColumnError
-from fastmetrics.errors import FastmetricsError as FastmetricsError
-from fastmetrics.errors import FileFormatError as FileFormatError
-from fastmetrics.errors import InputError as InputError
-from fastmetrics.errors import MissingExtraError as MissingExtraError
-from fastmetrics.errors import OptionError as OptionError
-from fastmetrics.errors import OutputError as OutputError
-from fastmetrics.errors import PluginError as PluginError
-from fastmetrics.errors import ServiceError as ServiceError
-from fastmetrics.errors import UnknownNameError as UnknownNameError
-from fastmetrics.errors import WorkerError as WorkerError
 from fastmetrics.faq.bot import StrictMatchBot as StrictMatchBot
 from fastmetrics.faq.matcher import match_faq as match_faq
 from fastmetrics.metrics.answerability import AbstentionF1
@@ -93,24 +87,15 @@ from fastmetrics.vectors.neighbors import nearest as nearest
 from fastmetrics.vectors.project import project as project
 
 __all__ = [
-    "ColumnError",
     "Embedder",
-    "FastmetricsError",
-    "FileFormatError",
     "FullContextBot",
     "FunctionBot",
     "GivenContextsBot",
     "Index",
-    "InputError",
     "JudgeSettings",
-    "MissingExtraError",
-    "OptionError",
-    "OutputError",
-    "PluginError",
-    "ServiceError",
+    "ModelReply",
+    "ModelRequest",
     "StrictMatchBot",
-    "UnknownNameError",
-    "WorkerError",
     "__version__",
     "abstained",
     "abstention_f1",
@@ -186,6 +171,7 @@ __all__ = [
     "load_plugin",
     "match_faq",
     "metric",
+    "model_client",
     "ndcg",
     "nearest",
     "overall_accuracy",
@@ -287,7 +273,6 @@ __all__ = [
 
 __version__: str
 HOMES: dict[str, str]
-EXCEPTIONS: tuple[str, ...]
 
 def public_names() -> list[str]: ...
 

@@ -175,7 +175,7 @@ PLAIN = "@fm.metric(bounds=(0, 1), better=None)\n"
 FILES = [
     ("1 / 0", "ZeroDivisionError: division by zero"),
     ("def f(:", "SyntaxError"),
-    ("x = 1", "no metric; expected a function decorated with @fastmetrics.metric"),
+    ("x = 1", "nothing; expected a function decorated with @fastmetrics.metric"),
     (
         f"{PLAIN}def token_f1(answer: str): ...",
         "'token_f1' is already used by the metric 'token_f1'",

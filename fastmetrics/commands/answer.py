@@ -14,7 +14,7 @@ from fastmetrics.commands.calls import (
     sent_parameters,
     spent,
 )
-from fastmetrics.commands.options import GUARD, guarded
+from fastmetrics.commands.options import GUARD, Plugins, guarded
 from fastmetrics.errors import OptionError
 
 _BOTS = ("full-context", "given-contexts", "faq")
@@ -55,7 +55,8 @@ def answer(
     system: Annotated[str | None, typer.Option(help="The value of the column system. Default: the bot's name.")] = None,
     model: Annotated[str | None, typer.Option(help="The model of the bot, by the server's name.")] = None,
     base_url: Annotated[
-        str | None, typer.Option(help="The server's address. Default: OPENAI_BASE_URL, or OpenAI's own.")
+        str | None,
+        typer.Option(help="The server's address, or NAME: of a model client. Default: OPENAI_BASE_URL, or OpenAI's."),
     ] = None,
     endpoint: Annotated[
         str | None, typer.Option(help="The name of the server in the store. Default: host and path of its address.")
@@ -115,6 +116,7 @@ def answer(
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the output if it exists.")] = False,
     guard: Annotated[bool, typer.Option("--guard/--no-guard", help=GUARD)] = True,
     work: Annotated[Path | None, typer.Option(help="The local folder for parts before they are uploaded.")] = None,
+    plugin: Plugins = None,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print errors only.")] = False,
 ) -> None:
     """Let a bot answer every question.
@@ -122,10 +124,11 @@ def answer(
     Store all replies of its model, and write a table for score.
     """
     from fastmetrics.commands.options import columns as names
-    from fastmetrics.commands.options import pairs, split
+    from fastmetrics.commands.options import load_plugins, pairs, split
     from fastmetrics.core.allowed_values import Choice, argument
     from fastmetrics.core.display import folded
 
+    load_plugins(plugin)
     argument("bot", bot, Choice(*_BOTS))
     asked: Any
     if bot == "faq":

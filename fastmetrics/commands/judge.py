@@ -14,7 +14,7 @@ from fastmetrics.commands.calls import (
     sent_parameters,
     spent,
 )
-from fastmetrics.commands.options import GUARD, TextLists, guarded
+from fastmetrics.commands.options import GUARD, Plugins, TextLists, guarded
 from fastmetrics.errors import OptionError
 
 
@@ -42,7 +42,8 @@ def judge(
         ),
     ],
     base_url: Annotated[
-        str | None, typer.Option(help="The server's address. Default: OPENAI_BASE_URL, or OpenAI's own.")
+        str | None,
+        typer.Option(help="The server's address, or NAME: of a model client. Default: OPENAI_BASE_URL, or OpenAI's."),
     ] = None,
     endpoint: Annotated[
         str | None, typer.Option(help="The name of the server in the store. Default: host and path of its address.")
@@ -128,6 +129,7 @@ def judge(
     times: Annotated[
         bool, typer.Option("--times", help="Store the latency of each call, and the start and end of the run.")
     ] = False,
+    plugin: Plugins = None,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print errors only.")] = False,
 ) -> None:
     """Let a model rate every row by rubrics.
@@ -135,9 +137,10 @@ def judge(
     Store all its replies, and print a summary.
     """
     from fastmetrics.commands.options import columns as names
-    from fastmetrics.commands.options import pairs, split
+    from fastmetrics.commands.options import load_plugins, pairs, split
     from fastmetrics.derive.judge_settings import JudgeSettings
 
+    load_plugins(plugin)
     settings = JudgeSettings(
         rubrics=names(rubric, "--rubric"),
         model=model,

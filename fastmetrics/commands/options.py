@@ -13,7 +13,7 @@ from fastmetrics.errors import OptionError
 
 Plugins = Annotated[
     list[str] | None,
-    typer.Option("--plugin", help="Python files that declare custom metrics.", metavar="FILE"),
+    typer.Option("--plugin", help="Python files that declare metrics or model clients.", metavar="FILE"),
 ]
 Threads = Annotated[
     int | None,

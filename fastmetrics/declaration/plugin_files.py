@@ -1,15 +1,20 @@
-"""Running Python files that declare metrics as separate modules."""
+"""Running Python files that declare metrics and other functions as separate modules."""
 
 from __future__ import annotations
 
 import hashlib
 import sys
 import types
+from typing import Any
 
 from fastmetrics.errors import PluginError
 
 LOADED: dict[str, tuple[str, str]] = {}
 """The path and text of each file, by the name of its module."""
+
+
+REGISTRIES: list[dict[str, Any]] = []
+"""The functions that files may declare besides metrics, by name: each registry adds itself."""
 
 
 def execute(path: str, text: str) -> str:

@@ -1,4 +1,4 @@
-"""Custom metrics: Python files that declare them, and packages that offer them as entry points."""
+"""Plugins: Python files that declare metrics or model clients, and packages that offer metrics as entry points."""
 
 from __future__ import annotations
 
@@ -6,9 +6,10 @@ import importlib.metadata
 import os
 import re
 from pathlib import Path
+from typing import Any
 
 from fastmetrics.declaration.metric import REGISTRY, SPELLINGS, Metric
-from fastmetrics.declaration.plugin_files import LOADED, execute
+from fastmetrics.declaration.plugin_files import LOADED, REGISTRIES, execute
 from fastmetrics.errors import PluginError
 
 ENTRY_POINTS = "fastmetrics.metrics"
@@ -16,11 +17,12 @@ ENTRY_POINTS = "fastmetrics.metrics"
 
 
 def load_plugin(path: str | os.PathLike[str]) -> list[str]:
-    """Run a Python file that declares metrics with :func:`fastmetrics.metric`; return their names.
+    """Run a Python file that declares metrics or model clients; return their names.
 
-    The metrics then work in ``fm.score`` and ``fm.summarize``, and as ``fm.<name>``.  On the
-    command line, use ``--plugin PATH``.  Ray and Spark workers receive the text of the file.  A file is run once; if
-    the file has changed, it is run again and its metrics replace the earlier ones.
+    It declares them with :func:`fastmetrics.metric` and :func:`fastmetrics.model_client`.  The metrics then work in
+    ``fm.score`` and ``fm.summarize``, and as ``fm.<name>``, the clients as ``base_url="NAME:"``.
+    On the command line, use ``--plugin PATH``.  Ray and Spark workers receive the text of the file.  A file is run
+    once; if the file has changed, it is run again and its declarations replace the earlier ones.
 
     >>> import fastmetrics as fm
     >>> import tempfile, pathlib
@@ -31,7 +33,7 @@ def load_plugin(path: str | os.PathLike[str]) -> list[str]:
     >>> fm.load_plugin(file), fm.ends_well(["Yes.", "No"]).tolist()
     (['ends_well'], [1.0, 0.0])
 
-    Raises ``PluginError`` if the file cannot be read, fails, or declares no metric, or if a name is already used.
+    Raises ``PluginError`` if the file cannot be read, fails or declares nothing, or if a name is already used.
     """
     if re.match("[A-Za-z][A-Za-z0-9+.-]+:/", os.fspath(path)):
         raise PluginError(f"plugin {os.fspath(path)}: expected a path on this machine, not an address")
@@ -40,25 +42,30 @@ def load_plugin(path: str | os.PathLike[str]) -> list[str]:
         text = Path(name).read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
         raise PluginError(f"plugin {os.fspath(path)}: cannot be read: {error}") from error
-    before = dict(REGISTRY), dict(SPELLINGS)
+    registries: list[dict[str, Any]] = [REGISTRY, SPELLINGS, *REGISTRIES]
+    before = [dict(registry) for registry in registries]
     earlier = {module for module, (file, said) in LOADED.items() if file == name and said != text}
     for metric in [one for one in REGISTRY.values() if one.function.__module__ in earlier]:
         forget(metric)
+    for registry in REGISTRIES:
+        for own in [own for own, function in registry.items() if function.__module__ in earlier]:
+            del registry[own]
     replaced = {module: LOADED.pop(module) for module in earlier}
     try:
         module = execute(name, text)
     except BaseException:  # some of its metrics may already be declared
-        REGISTRY.clear()
-        REGISTRY.update(before[0])
-        SPELLINGS.clear()
-        SPELLINGS.update(before[1])
+        for registry, entries in zip(registries, before, strict=True):
+            registry.clear()
+            registry.update(entries)
         LOADED.update(replaced)
         raise
     declared = [metric.name for metric in REGISTRY.values() if metric.function.__module__ == module]
+    for registry in REGISTRIES:
+        declared += [own for own, function in registry.items() if function.__module__ == module]
     if not declared:
         raise PluginError(
-            f"plugin {os.fspath(path)}: it declares no metric; expected a function "
-            "decorated with @fastmetrics.metric(...)"
+            f"plugin {os.fspath(path)}: it declares nothing; expected a function decorated with "
+            "@fastmetrics.metric(...) or @fastmetrics.model_client(...)"
         )
     return declared
 

@@ -14,9 +14,9 @@ from fastmetrics.core.prices import Price
 from fastmetrics.derive.budget import LONGEST_REPLY, Budget
 from fastmetrics.derive.call import CallMaker, Message, Model
 from fastmetrics.derive.call_store import CallStore
-from fastmetrics.derive.chat_client import ChatClient
 from fastmetrics.derive.circuit_breaker import CircuitBreaker
-from fastmetrics.derive.client import Retries
+from fastmetrics.derive.client import Connection, Retries
+from fastmetrics.derive.clients import connect
 from fastmetrics.derive.rate_limits import RateLimits
 from fastmetrics.derive.server_address import address_of, endpoint_of
 from fastmetrics.derive.window import Window
@@ -135,10 +135,11 @@ class CallSettings:
     def window(self, store: CallStore, budget: Budget) -> Window:
         """The window that sends the calls."""
         model = self.asked_model
+        connection = Connection(model, self.base_url, self.timeout, self.max_reply_bytes, self.concurrency)
         return Window(
             model,
             store,
-            connect=lambda: ChatClient(model, self.base_url, self.timeout, self.max_reply_bytes),
+            connect=lambda: connect(connection),
             budget=budget,
             limits=lambda: RateLimits(self.concurrency, self.rpm, self.tpm),
             concurrency=self.concurrency,

@@ -7,12 +7,12 @@ import importlib
 import json
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from fastmetrics.core.arrays import well_formed
 from fastmetrics.core.visible_text import without_escapes
-from fastmetrics.derive.call import HTTP, TIMEOUT, Call, Model
+from fastmetrics.derive.call import HTTP, TIMEOUT, Call
+from fastmetrics.derive.client import Connection, Failure, Reply
 from fastmetrics.derive.reply_limits import Received, TooLongError, may_follow, origin_of, reader, retry_after
 from fastmetrics.derive.server_address import KeyMask, address_of, key_for, shown_address
 from fastmetrics.errors import MissingExtraError, OptionError
@@ -29,50 +29,26 @@ _PASSING_STATUSES = (408, 409, 425, 429)
 _FILTERED = ("content_filter", "content_policy_violation")
 
 
-@dataclass(frozen=True)
-class Failure:
-    """The failure of a request.
-
-    ``retry_after`` is the waiting time requested by the server, in seconds; ``passing`` faults are transient, ``fatal``
-    ones affect every other call too.  ``limited`` is a refusal for too many requests.
-    """
-
-    outcome: str
-    reason: str
-    retry_after: float | None = None
-    passing: bool = True
-    fatal: bool = False
-    limited: bool = False
-
-
-@dataclass(frozen=True)
-class Reply:
-    """The raw body of a reply, and its latency."""
-
-    body: str
-    latency_ms: float
-
-
 class ChatClient:
     """Sends calls to one address; use and close it within one event loop.
 
-    Results and errors never contain the API key.  A reply has at most ``most_bytes`` bytes.  Redirects to another
+    Results and errors never contain the API key.  A reply has at most ``max_reply_bytes`` bytes.  Redirects to another
     server are refused, since prompts and the key are for this one.  After a server refuses structured output, requests
     omit it.  Raises ``MissingExtraError`` if the package ``openai`` is not installed.
     """
 
-    def __init__(self, model: Model, base_url: str | None, timeout: float, most_bytes: int) -> None:
+    def __init__(self, connection: Connection) -> None:
         try:
             openai = importlib.import_module("openai")
         except ImportError as error:
             raise MissingExtraError.of("openai", "judge") from error
-        self._model = model
-        self._timeout = timeout
-        self._most_bytes = most_bytes
-        key = key_for(base_url)
+        self._model = connection.model
+        self._timeout = connection.timeout
+        self._most_bytes = connection.max_reply_bytes
+        key = key_for(connection.base_url)
         self._without_key = KeyMask(key)
         self.structured = True
-        address = address_of(base_url)
+        address = address_of(connection.base_url)
         try:
             self._client = openai.AsyncOpenAI(
                 api_key=key or "none",
@@ -81,7 +57,7 @@ class ChatClient:
                 timeout=None,  # ``send`` limits the whole call; the client would limit each read
                 default_headers={"Accept-Encoding": "identity"},
                 http_client=openai.DefaultAioHttpClient(
-                    follow_redirects=False, event_hooks={"response": [reader(most_bytes)]}
+                    follow_redirects=False, event_hooks={"response": [reader(self._most_bytes)]}
                 ),
             )
         except ValueError as error:

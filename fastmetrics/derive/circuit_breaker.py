@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from fastmetrics.derive.chat_client import Failure
+from fastmetrics.derive.client import Failure
 from fastmetrics.errors import ServiceError
 
 FIRST = 20

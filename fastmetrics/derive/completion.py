@@ -1,8 +1,9 @@
-"""Parsing the body of a chat completion: the text, why it ended, and its tokens."""
+"""The body of a chat completion: writing and parsing its text, why it ended, and its tokens."""
 
 from __future__ import annotations
 
 import json
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from fastmetrics.core.arrays import well_formed
@@ -20,6 +21,36 @@ class Completion(NamedTuple):
     truncated: bool = False
     trace: str | None = None
     lacks: str | None = None
+
+
+@dataclass(frozen=True)
+class ModelReply:
+    """What a model client returns: the text of a reply, its tokens, and why it ended.
+
+    ``finish_reason`` is "stop", "length" for a text that the limit of tokens cut short, or "content_filter";
+    ``refusal`` is the model's reason not to answer, ``reasoning`` its thoughts.  None is unknown.
+    """
+
+    text: str | None
+    prompt_tokens: int | None = None
+    completion_tokens: int | None = None
+    finish_reason: str | None = None
+    refusal: str | None = None
+    reasoning: str | None = None
+
+    def body(self, **more: Any) -> str:
+        """The reply as a chat completion, the form in which all replies are stored, with ``more`` fields.
+
+        >>> ModelReply("yes", completion_tokens=1).body()
+        '{"choices": [{"message": {"role": "assistant", "content": "yes"}}], "usage": {"completion_tokens": 1}}'
+        """
+        message = {"role": "assistant", "content": self.text}
+        further = {"refusal": self.refusal, "reasoning_content": self.reasoning}
+        message |= {name: value for name, value in further.items() if value is not None}
+        ending = {} if self.finish_reason is None else {"finish_reason": self.finish_reason}
+        counts = {"prompt_tokens": self.prompt_tokens, "completion_tokens": self.completion_tokens}
+        usage = {name: count for name, count in counts.items() if count is not None}
+        return json.dumps({"choices": [{"message": message, **ending}], "usage": usage, **more})
 
 
 def completion(body: str) -> Completion:

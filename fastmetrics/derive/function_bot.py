@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import asyncio
 import inspect
 import json
 import os
 import time
 from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -18,13 +16,13 @@ import pyarrow as pa
 
 from fastmetrics.core.allowed_values import Choice, Real, Text, Whole, argument
 from fastmetrics.core.arrays import well_formed
-from fastmetrics.core.visible_text import without_escapes
 from fastmetrics.derive.budget import Budget
 from fastmetrics.derive.call import ERROR, TIMEOUT, Call, CallMaker, Message, Model
 from fastmetrics.derive.call_store import CallStore
-from fastmetrics.derive.chat_client import Failure, Reply
 from fastmetrics.derive.circuit_breaker import CircuitBreaker
-from fastmetrics.derive.client import Retries
+from fastmetrics.derive.client import Failure, Reply, Retries
+from fastmetrics.derive.completion import ModelReply
+from fastmetrics.derive.function_calls import FunctionCalls, words_of
 from fastmetrics.derive.rate_limits import RateLimits
 from fastmetrics.derive.store_file import IN_MEMORY
 from fastmetrics.derive.window import Window
@@ -42,7 +40,6 @@ RETURNED: Mapping[str, pa.DataType] = {
 """The columns that a function may return in addition to its answer and tokens, and their types."""
 
 _COUNTS = ("prompt_tokens", "completion_tokens")
-_LONGEST = 500
 
 
 @dataclass(frozen=True)
@@ -160,31 +157,24 @@ class _Client:
 
     def __init__(self, bot: FunctionBot) -> None:
         self._bot = bot
-        self._pool = ThreadPoolExecutor(bot.concurrency, thread_name_prefix=bot.name)
+        self._calls = FunctionCalls(bot.function, bot.name, bot.concurrency, bot.timeout)
 
     async def close(self) -> None:
-        """Release the threads without waiting for running ones."""
-        self._pool.shutdown(wait=False, cancel_futures=True)
+        """Release the threads."""
+        await self._calls.close()
 
     async def send(self, call: Call) -> Reply | Failure:
         """Ask one question."""
         question = call.messages[-1].content
         began = time.perf_counter()
         try:
-            async with asyncio.timeout(self._bot.timeout):
-                made = await self._made(call.values)
+            made = await self._calls.returned(*call.values)
         except TimeoutError:
             return Failure(TIMEOUT, f"no answer within {self._bot.timeout:g} seconds", passing=False)
         except Exception as error:  # noqa: BLE001 - the user's function may raise anything, and its row says what
-            return Failure(
-                ERROR, well_formed(without_escapes(f"{type(error).__name__}: {error}"))[:_LONGEST], passing=False
-            )
+            return Failure(ERROR, words_of(error), passing=False)
         latency = (time.perf_counter() - began) * 1000
         return Reply(self._body(made, question), latency)
-
-    async def _made(self, values: Sequence[Any]) -> Any:
-        made = await asyncio.get_running_loop().run_in_executor(self._pool, self._bot.function, *values)
-        return await made if inspect.isawaitable(made) else made
 
     def _body(self, made: Any, question: str) -> str:
         """The returned value as the body of a chat completion."""
@@ -199,10 +189,8 @@ class _Client:
                 f"with an answer (text or None) and at most {kinds}; declare further columns in ",
                 Argument("returns"),
             )
-        message = {"role": "assistant", "content": told["answer"]}
-        usage = {name: told[name] for name in _COUNTS if told.get(name) is not None}
         returned = {name: self._value(name, told.get(name), question) for name in bot.returns}
-        return json.dumps({"choices": [{"message": message}], "usage": usage, "returned": returned})
+        return ModelReply(told["answer"], *(told.get(name) for name in _COUNTS)).body(returned=returned)
 
     def _value(self, name: str, value: Any, question: str) -> Any:
         """One returned value, in the type of its column."""

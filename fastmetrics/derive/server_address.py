@@ -6,6 +6,7 @@ import os
 import re
 from urllib.parse import urlsplit
 
+from fastmetrics.derive.model_client import MODEL_CLIENTS, scheme_of
 from fastmetrics.errors import OptionError
 from fastmetrics.errors.messages import Argument
 
@@ -28,13 +29,15 @@ def address_of(base_url: str | None) -> str:
     try:
         parts = urlsplit(text)
         good = parts.scheme in ("http", "https") and parts.hostname and (parts.port or True)
+        good = good or scheme_of(text) is not None
         good = good and parts.username is None and text.isprintable() and " " not in text
     except ValueError:
         good = False
     if not good:
         reason = f" without user and password; put the key into {KEY}" if "@" in text else ""
+        clients = "".join(f", or {name}:" for name in MODEL_CLIENTS)
         raise OptionError(
-            Argument("base_url", shown_address(text)), f": expected an address such as https://host/v1{reason}"
+            Argument("base_url", shown_address(text)), f": expected an address such as https://host/v1{reason}{clients}"
         )
     return text
 
@@ -58,8 +61,13 @@ def endpoint_of(base_url: str | None) -> str:
 
     >>> endpoint_of("https://host:8000/v1/?key=1")
     'host:8000/v1'
+
+    The address of a model client is named with its scheme, without query.
     """
-    parts = urlsplit(address_of(base_url))
+    address = address_of(base_url)
+    if scheme_of(address) is not None:
+        return address.partition("?")[0].rstrip("/")
+    parts = urlsplit(address)
     port = f":{parts.port}" if parts.port else ""
     return f"{parts.hostname}{port}{parts.path.rstrip('/')}"
 

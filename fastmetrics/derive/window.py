@@ -17,9 +17,8 @@ from fastmetrics.derive.budget import Budget, tokens_of
 from fastmetrics.derive.call import BUDGET, REPLY, Answer, Call, Model
 from fastmetrics.derive.call_loop import CallLoop, Queue, Task
 from fastmetrics.derive.call_store import CallStore
-from fastmetrics.derive.chat_client import Failure, Reply
 from fastmetrics.derive.circuit_breaker import CircuitBreaker
-from fastmetrics.derive.client import Client, Retries
+from fastmetrics.derive.client import Client, Failure, Reply, Retries
 from fastmetrics.derive.completion import usage
 from fastmetrics.derive.rate_limits import RateLimits
 from fastmetrics.derive.shared_store import SharedStore

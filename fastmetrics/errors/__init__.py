@@ -12,7 +12,8 @@
     ├── PluginError (ValueError)     a metric of one's own cannot be declared, or does not give scores
     ├── MissingExtraError (ImportError) an optional dependency is needed; says which extra to install
     ├── WorkerError (RuntimeError)   a process of a cluster cannot start, or dies again and again
-    └── ServiceError (RuntimeError)  a model's server refuses or fails call after call
+    ├── ServiceError (RuntimeError)  a model's server refuses or fails call after call
+    └── ModelCallError (RuntimeError) raised by a model client of one's own: a call of its model failed
 """
 
 from __future__ import annotations
@@ -108,3 +109,23 @@ class WorkerError(FastmetricsError, RuntimeError):
 
 class ServiceError(FastmetricsError, RuntimeError):
     """A service, such as a model server, refuses calls or fails repeatedly."""
+
+
+class ModelCallError(FastmetricsError, RuntimeError):
+    """The failure of one call, for model clients to raise.
+
+    It is repeated, after ``retry_after`` seconds if known, unless it is ``final``; ``limited`` is a refusal for too
+    many requests, ``fatal`` a failure that every other call would have too.
+    """
+
+    def __init__(
+        self,
+        *parts: object,
+        retry_after: float | None = None,
+        final: bool = False,
+        fatal: bool = False,
+        limited: bool = False,
+    ) -> None:
+        super().__init__(*parts)
+        self.retry_after, self.limited, self.fatal = retry_after, limited, fatal
+        self.final = final or fatal
