@@ -19,32 +19,26 @@ from fastmetrics.reporting.asked import Asked
 from fastmetrics.reporting.chosen_rows import chosen_rows, short, strata_of_all
 from fastmetrics.reporting.compared import compared
 from fastmetrics.reporting.heat_map import fewer_segments, heat_of_means
-from fastmetrics.reporting.line_chart import Charts, LineChart
+from fastmetrics.reporting.line_chart import Charts
 from fastmetrics.reporting.paired_rows import PairedRows
 from fastmetrics.reporting.plain_text import visible
 from fastmetrics.reporting.readings import reading
-from fastmetrics.reporting.retrieval_page import PlaceCounts, retrieval_page
 from fastmetrics.reporting.row_texts import JUDGED
 from fastmetrics.reporting.scored_claims import ScoredClaims
-from fastmetrics.reporting.usage_page import usage_parts
-from fastmetrics.reporting.vectors_page import points_of, vectors_page
+from fastmetrics.reporting.section import Counter, SectionInput
+from fastmetrics.reporting.sections import SECTIONS
 from fastmetrics.results.correlations import Correlations, correlations
 from fastmetrics.results.declared_metrics import declared_better
 from fastmetrics.results.histograms import histograms
 from fastmetrics.results.interval_summary import summarize_by
-from fastmetrics.results.judge_report import judge_report
-from fastmetrics.results.primary_table import PRIMARY, primary_of
-from fastmetrics.results.run_list import list_runs
+from fastmetrics.results.primary_table import primary_of
 from fastmetrics.results.score_run import ScoreRun
 from fastmetrics.results.score_runs import open_run, open_runs
 from fastmetrics.results.side_by_side import SideBySide, summaries_of
 from fastmetrics.results.summary import Summary
-from fastmetrics.results.trend import trend
 
 _CORRELATED = 40
 """Maximum number of correlated metrics: the first ones."""
-_TRENDS = 8
-"""Maximum number of metrics with trends over runs."""
 _FIRST = ("overview", "distributions", "comparison", "rows")
 _CORRELATED_ROWS = 20_000
 """Maximum number of rows for correlations: each pair of metrics with different missing rows needs its own ranking."""
@@ -67,10 +61,12 @@ def collect(scores: Any, asked: Asked) -> Collected:
     drawn = histograms(read.main, metrics=names) if names else {}
     spread = _spread(read.main, names[:_CORRELATED])
     paired = correlations(spread, metrics=names[:_CORRELATED]) if len(names) > 1 else None
-    counts, charts = PlaceCounts(), Charts()
+    charts = Charts()
+    counters = {one.name: one.counter() for one in SECTIONS if one.counter is not None}
     everyone = PairedRows.of(read.main, read.systems[0] if base else None, names, asked)
-    shown = _shown_rows(everyone, paired, asked, counts)
-    more = _further_pages(read, everyone, asked, counts, charts)
+    shown = _shown_rows(everyone, paired, asked, list(counters.values()))
+    more = _sections(read, everyone, asked, counters, charts)
+    present = [one for one in SECTIONS if more[one.name]]
     parts = {
         "names": [visible(run.name) for run in read.opened],
         "n_rows": summary.n_rows,
@@ -84,7 +80,8 @@ def collect(scores: Any, asked: Asked) -> Collected:
         "segmented": heat_of_means(_means(read.main, names, asked)) if asked.by and len(read.systems) == 1 else None,
         "against": compared(read.systems, asked) if len(read.systems) > 1 else None,
         **more,
-        "pages": [*_FIRST, *(name for name, one in more.items() if one), "data"],
+        "sections": present,
+        "pages": [*_FIRST, *(one.name for one in present), "data"],
         "correlated": None if paired is None else {"n": spread.num_rows, "metrics": len(names[:_CORRELATED])},
         "sampled": shown.strata,
         "n_shown": shown.n,
@@ -101,12 +98,13 @@ def collect(scores: Any, asked: Asked) -> Collected:
         "correlations": None if paired is None else _matrix(paired, names[:_CORRELATED]),
         "charts": [one.data() for one in charts.held],
         "rows": shown.rows,
-        "points": points_of(more["vectors"], names),
         "all": shown.page,
         "n_rows": summary.n_rows,
         "strata": shown.strata,
         "compared": base is not None,
     }
+    for one in SECTIONS:
+        data |= {} if one.data is None else one.data(more[one.name], names)
     return Collected(parts, data, summary.n_rows, shown.n)
 
 
@@ -157,30 +155,29 @@ class _ShownRows:
     page: Any
 
 
-def _shown_rows(everyone: PairedRows, paired: Correlations | None, asked: Asked, counts: PlaceCounts) -> _ShownRows:
-    """Choose rows of the page, or write the files of all rows; ``counts`` counts the rankings of the rows."""
+def _shown_rows(
+    everyone: PairedRows, paired: Correlations | None, asked: Asked, counters: Sequence[Counter]
+) -> _ShownRows:
+    """Choose rows of the page, or write the files of all rows; the ``counters`` of sections count all rows."""
+
+    def count(columns: Mapping[str, pa.Array | pa.ChunkedArray]) -> None:
+        for counter in counters:
+            counter.add(columns)
+
     if asked.folder is None:
-        rows, strata = chosen_rows(everyone, paired, asked, counts.add)
+        rows, strata = chosen_rows(everyone, paired, asked, count)
         return _ShownRows(rows, strata, len(rows), None)
-    files = RowFiles(asked.folder, everyone, asked, counts.add)
+    files = RowFiles(asked.folder, everyone, asked, count)
     return _ShownRows([], strata_of_all(everyone, paired, asked), everyone.n, files.page)
 
 
-def _further_pages(
-    read: _Read, everyone: PairedRows, asked: Asked, counts: PlaceCounts, charts: Charts
+def _sections(
+    read: _Read, everyone: PairedRows, asked: Asked, counters: Mapping[str, Counter], charts: Charts
 ) -> dict[str, Any]:
-    """The pages that only some reports have, by name; empty ones are left out of the page's navigation."""
-    judged = None if asked.judged is None else judge_report(asked.judged)
-    used = [] if asked.usage is None else usage_parts(asked.usage, charts)
-    retrieval = retrieval_page(read.summaries, counts, charts)
+    """The contents of the sections that only some reports have, by name; empty ones are left out of the page."""
     base = None if read.base is None else read.summaries[read.base.name]
-    return {
-        "retrieval": retrieval,
-        "judges": None if judged is None else {"grids": judged.grids(), "notes": map(visible, judged.remarks())},
-        "usage": used,
-        "vectors": None if asked.vectors is None else vectors_page(everyone, asked),
-        "runs": [] if asked.runs is None else _trends(asked, read.names, base, charts),
-    }
+    given = SectionInput(read.summaries, base, read.names, everyone, asked, charts)
+    return {one.name: one.content(replace(given, counter=counters.get(one.name))) for one in SECTIONS}
 
 
 def _held(run: ScoreRun, asked: Asked) -> ScoreRun:
@@ -192,26 +189,6 @@ def _held(run: ScoreRun, asked: Asked) -> ScoreRun:
     columns = [*run.scores, *map(counts_column, run.counted), *keys, *asked.by, *texts]
     # files of all rows are written part by part, each with all of its columns
     return run.by_column(columns) if asked.folder is None else run.held(columns)
-
-
-def _trends(asked: Asked, names: Sequence[str], base: Summary | None, charts: Charts) -> list[dict[str, Any]]:
-    """The trends of the first metrics over the runs of a folder, metrics of the primary table first.
-
-    The chart of a metric has a line of its means, the bounds of their intervals, and the baseline's mean.
-    """
-    shown = [figure.partition(".")[0] for figures in PRIMARY.values() for figure in figures]
-    known = {name for run in list_runs(str(asked.runs)).to_pylist() for name in run["metrics"]}
-    first = sorted([name for name in names if name in known] or names, key=lambda name: name not in shown)[:_TRENDS]
-    found = [trend(str(asked.runs), name, seed=asked.seed, threads=asked.threads) for name in first]
-    selected = []
-    for one in found:
-        lines = {key: [getattr(point, key) for point in one] for key in ("mean", "low", "high")}
-        if base is not None and one.metric in base.metrics:
-            lines["baseline"] = [base.metrics[one.metric].mean] * len(one)
-        chart = charts.add(LineChart(one.metric, "run", list(range(1, len(one) + 1)), lines, words=True))
-        notes = list(map(visible, one.remarks()))
-        selected.append({"metric": visible(one.metric), "grid": one.grids()[0], "notes": notes, "chart": chart})
-    return selected
 
 
 def _spread(run: ScoreRun, names: Sequence[str]) -> pa.Table:

@@ -2,65 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+
+from fastmetrics.reporting.section import Section
 
 _WORDS = {
     "overview": ("Overview", "Обзор"),
     "distributions": ("Distributions", "Распределения"),
     "comparison": ("Comparison", "Сравнение"),
     "rows": ("Rows", "Строки"),
-    "judges": ("Judges", "Судьи"),
-    "runs": ("Runs", "Запуски"),
-    "runs_note": (
-        "Means with their intervals over the runs of a folder, first to last.",
-        "Средние с интервалами по запускам из папки, от первого к последнему.",
-    ),
     "data": ("Data", "Данные"),
-    "retrieval": ("Retrieval", "Поиск"),
-    "by_cutoff": ("By cut-off", "По глубине"),
-    "by_cutoff_note": (
-        "Means of all rows that have a score, over the first k places of a ranking.",
-        "Средние по всем строкам с оценкой, по первым k местам выдачи.",
-    ),
-    "by_place": ("By place of the ranking", "По местам выдачи"),
-    "by_place_note": (
-        "Of all rows with a ranking and a relevant document: the share of the documents at each place that are "
-        "relevant, and the share of rows with a relevant one at that place or before.",
-        "По всем строкам с выдачей и релевантным документом: доля релевантных среди документов на каждом месте и доля "
-        "строк, где релевантный стоит на этом месте или раньше.",
-    ),
-    "place": ("place", "место"),
-    "ranked": ("documents", "документов"),
-    "relevant_share": ("relevant at this place", "релевантны на этом месте"),
-    "found_by": ("rows with one by this place", "строк, где уже найден"),
     "left_out": ("left out", "не учтено"),
-    "vectors": ("Vectors", "Векторы"),
-    "colour": ("colour", "цвет"),
-    "vectors_note": (
-        "The vectors along the two directions in which they vary most (PCA); a picture is no measure. Hover for the "
-        "text, click for the row. Share of the variance:",
-        "Векторы вдоль двух направлений наибольшей изменчивости (PCA); картинка — не мера. Наведите, чтобы увидеть "
-        "текст, нажмите, чтобы открыть строку. Доля дисперсии:",
-    ),
-    "usage": ("Usage", "Использование"),
-    "chunks": ("Chunks of the knowledge base", "Фрагменты базы знаний"),
-    "topics": ("Topics and gaps", "Темы и пробелы"),
-    "cache": ("What a cache would hit", "Попадания в кэш"),
-    "sessions": ("Sessions", "Сеансы"),
-    "domain": ("Questions and words", "Вопросы и слова"),
-    "used": ("used", "используются"),
-    "unused": ("unused", "не используются"),
-    "unused_ids": ("Never retrieved", "Ни разу не найдены"),
-    "never_cited_ids": ("Retrieved and never cited", "Найдены, но ни разу не процитированы"),
-    "hubs": ("Retrieved far more often than others", "Найдены намного чаще других"),
-    "unknown_ids": ("Retrieved and not in the table of chunks", "Найдены, но отсутствуют в таблице фрагментов"),
-    "samples": ("Questions of each topic", "Вопросы по темам"),
-    "cache_note": (
-        "Share of questions that a cache of earlier answers would have hit, by the cosine from which on two questions "
-        "count as one; and the share of hits whose stored answer is another one.",
-        "Доля вопросов, на которые ответил бы кэш, в зависимости от косинуса, начиная с которого два вопроса считаются "
-        "одним; и доля попаданий, где сохранённый ответ другой.",
-    ),
     "pages": ("Pages of the report", "Разделы отчёта"),
     "skip": ("Skip to the content", "Перейти к содержанию"),
     "theme": ("Dark mode", "Тёмная тема"),
@@ -212,7 +164,15 @@ _WORDS = {
 LANGUAGES = ("en", "ru")
 
 
-def labels(language: str) -> Mapping[str, str]:
-    """The words of a report in a language, by their keys."""
+def labels(language: str, sections: Sequence[Section] = ()) -> Mapping[str, str]:
+    """The words of a report and of its sections in a language, by their keys.
+
+    Raises ``ValueError`` for a section with a key that has other words already.
+    """
     place = LANGUAGES.index(language)
-    return {key: words[place] for key, words in _WORDS.items()}
+    words = dict(_WORDS)
+    for section in sections:
+        if twice := sorted(words.keys() & section.labels.keys()):
+            raise ValueError(f"section {section.name}: labels exist already: {', '.join(twice)}")
+        words |= section.labels
+    return {key: translated[place] for key, translated in words.items()}

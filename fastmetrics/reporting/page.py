@@ -66,7 +66,7 @@ def _environment() -> Environment:
         made = environment("reporting/templates")
     except ImportError as error:
         raise MissingExtraError.of("jinja2", "report") from error
-    made.filters |= {"number": number, "spark": spark}
+    made.filters |= {"number": number, "spark": spark, "template": made.from_string}
     return made
 
 

@@ -18,6 +18,7 @@ from fastmetrics.reporting.collected import Collected, collect
 from fastmetrics.reporting.labels import LANGUAGES, labels
 from fastmetrics.reporting.page import chart_library, rendered
 from fastmetrics.reporting.plain_text import visible
+from fastmetrics.reporting.sections import SECTIONS
 from fastmetrics.results.score_runs import are_several
 from fastmetrics.tables.output.whole_folder import folder_place, whole_folder
 from fastmetrics.tables.output.write_table import page_place, write_page
@@ -128,7 +129,7 @@ def report(
     given = scores if are_several(scores) else [scores]
 
     def page(found: Collected) -> str:
-        words = labels(language)
+        words = labels(language, SECTIONS)
         head = {"L": words, "language": language, "title": visible(title or found.parts["names"][0])}
         return rendered({**found.parts, **head}, {**found.data, "labels": words, "language": language}, library)
 

@@ -14,6 +14,7 @@ from fastmetrics.core.column_kinds import is_list
 from fastmetrics.core.display import Grid, number
 from fastmetrics.reporting.line_chart import Charts, LineChart
 from fastmetrics.reporting.plain_text import visible
+from fastmetrics.reporting.section import Section
 from fastmetrics.results.summary import Summary
 from fastmetrics.retrieval.rankings import Rankings, grades_of, judge, rankings
 
@@ -137,3 +138,59 @@ def _cut_offs(family: str, ks: Sequence[int], summaries: Mapping[str, Summary], 
     ]
     grid = Grid(("run", *(f"@{k}" for k in ks)), rows)
     return CutOffs(visible(family), charts.add(LineChart(family, "k", ks, lines)), grid)
+
+
+SECTION = Section(
+    "retrieval",
+    labels={
+        "retrieval": ("Retrieval", "Поиск"),
+        "by_cutoff": ("By cut-off", "По глубине"),
+        "by_cutoff_note": (
+            "Means of all rows that have a score, over the first k places of a ranking.",
+            "Средние по всем строкам с оценкой, по первым k местам выдачи.",
+        ),
+        "by_place": ("By place of the ranking", "По местам выдачи"),
+        "by_place_note": (
+            "Of all rows with a ranking and a relevant document: the share of the documents at each place that are "
+            "relevant, and the share of rows with a relevant one at that place or before.",
+            "По всем строкам с выдачей и релевантным документом: доля релевантных среди документов на каждом "
+            "месте и доля строк, где релевантный стоит на этом месте или раньше.",
+        ),
+        "place": ("place", "место"),
+        "ranked": ("documents", "документов"),
+        "relevant_share": ("relevant at this place", "релевантны на этом месте"),
+        "found_by": ("rows with one by this place", "строк, где уже найден"),
+    },
+    content=lambda given: retrieval_page(given.summaries, given.counter, given.charts),
+    template="""\
+{% if retrieval.families %}
+<h2>{{ L.by_cutoff }}</h2>
+<p class="note">{{ L.by_cutoff_note }}</p>
+<div class="charts pairs">
+{% for one in retrieval.families %}
+<div class="card"><h3><bdi>{{ one.name }}</bdi></h3>{{ draw.lines(one.chart) }}{{
+  parts.grid(one.grid, one.name) }}</div>
+{% endfor %}
+</div>
+{% endif %}
+{% if retrieval.places %}
+{% set some = retrieval.places %}
+<h2>{{ L.by_place }}</h2>
+<p class="note">{{ L.by_place_note }} n {{ some.n | number }}{% if some.left_out %} · {{ L.left_out }} {{
+  some.left_out | number }}{% endif %}</p>
+{{ draw.lines(some.chart) }}
+<div class="wide" tabindex="0" role="group" aria-label="{{ L.by_place }}">
+<table>
+<thead><tr><th scope="col">{{ L.place }}</th><th scope="col">{{ L.ranked }}</th><th scope="col">{{
+  L.relevant_share }}</th><th scope="col">{{ L.found_by }}</th></tr></thead>
+<tbody>
+{% for line in some.lines %}
+<tr><th scope="row">{{ line[0] }}</th>{% for cell in line[1:] %}<td>{{ cell }}</td>{% endfor %}</tr>
+{% endfor %}
+</tbody>
+</table>
+</div>
+{% endif %}
+""",
+    counter=PlaceCounts,
+)

@@ -16,6 +16,7 @@ from fastmetrics.errors import FileFormatError
 from fastmetrics.reporting.line_chart import Charts, LineChart
 from fastmetrics.reporting.plain_text import visible
 from fastmetrics.reporting.row_texts import cut
+from fastmetrics.reporting.section import Section
 from fastmetrics.tables.input_files import reading
 from fastmetrics.tables.remote.addresses import as_local, last_name, shown
 from fastmetrics.tables.remote.small_files import read_small
@@ -172,3 +173,53 @@ def _part(found: Shown, source: str, charts: Charts) -> UsagePart:
 
 def _n(found: ChunkUse, label: str) -> int:
     return found.unknown_chunks if label == "unknown_ids" else len(getattr(found, label))
+
+
+SECTION = Section(
+    "usage",
+    labels={
+        "usage": ("Usage", "Использование"),
+        "chunks": ("Chunks of the knowledge base", "Фрагменты базы знаний"),
+        "topics": ("Topics and gaps", "Темы и пробелы"),
+        "cache": ("What a cache would hit", "Попадания в кэш"),
+        "sessions": ("Sessions", "Сеансы"),
+        "domain": ("Questions and words", "Вопросы и слова"),
+        "used": ("used", "используются"),
+        "unused": ("unused", "не используются"),
+        "unused_ids": ("Never retrieved", "Ни разу не найдены"),
+        "never_cited_ids": ("Retrieved and never cited", "Найдены, но ни разу не процитированы"),
+        "hubs": ("Retrieved far more often than others", "Найдены намного чаще других"),
+        "unknown_ids": ("Retrieved and not in the table of chunks", "Найдены, но отсутствуют в таблице фрагментов"),
+        "samples": ("Questions of each topic", "Вопросы по темам"),
+        "cache_note": (
+            "Share of questions that a cache of earlier answers would have hit, by the cosine from which on two "
+            "questions count as one; and the share of hits whose stored answer is another one.",
+            "Доля вопросов, на которые ответил бы кэш, в зависимости от косинуса, начиная с которого два вопроса "
+            "считаются одним; и доля попаданий, где сохранённый ответ другой.",
+        ),
+    },
+    content=lambda given: [] if given.asked.usage is None else usage_parts(given.asked.usage, given.charts),
+    template="""\
+{% for one in usage %}
+<h2>{{ L[one.kind] }} <small><bdi>{{ one.source }}</bdi></small></h2>
+{{ parts.notes(one.notes) }}
+{% if one.used %}{{ draw.share(one.used[0], one.used[1], (L.used, L.unused)) }}{% endif %}
+{% if one.chart is not none %}
+<p class="note">{{ L.cache_note }}</p>
+{{ draw.lines(one.chart) }}
+{% endif %}
+{% for grid in one.grids %}
+{{ parts.grid(grid, L[one.kind] ~ " " ~ loop.index) }}
+<p></p>
+{% endfor %}
+{% for some in one.lists %}{{ draw.id_list(some) }}{% endfor %}
+{% if one.samples %}
+<h3>{{ L.samples }}</h3>
+{% for head, questions in one.samples %}
+<details><summary><bdi>{{ head }}</bdi></summary><ul>{% for question in questions %}<li><bdi>{{
+  question }}</bdi></li>{% endfor %}</ul></details>
+{% endfor %}
+{% endif %}
+{% endfor %}
+""",
+)

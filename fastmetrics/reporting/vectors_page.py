@@ -21,6 +21,7 @@ from fastmetrics.reporting.chosen_rows import short
 from fastmetrics.reporting.paired_rows import PairedRows
 from fastmetrics.reporting.plain_text import visible
 from fastmetrics.reporting.row_texts import row_texts
+from fastmetrics.reporting.section import Section
 from fastmetrics.vectors.arrays import Vectors
 from fastmetrics.vectors.projection import pca
 from fastmetrics.vectors.vector_columns import vector_column
@@ -112,3 +113,28 @@ def _as_text(ids: pa.Array) -> pa.Array:
 def points_of(page: VectorsPage | None, names: Sequence[str]) -> dict[str, Any] | None:
     """The points for the script, with the names of the metrics."""
     return None if page is None else {**page.points, "metrics": list(map(visible, names[:_METRICS]))}
+
+
+SECTION = Section(
+    "vectors",
+    labels={
+        "vectors": ("Vectors", "Векторы"),
+        "colour": ("colour", "цвет"),
+        "vectors_note": (
+            "The vectors along the two directions in which they vary most (PCA); a picture is no measure. Hover "
+            "for the text, click for the row. Share of the variance:",
+            "Векторы вдоль двух направлений наибольшей изменчивости (PCA); картинка — не мера. Наведите, чтобы увидеть "
+            "текст, нажмите, чтобы открыть строку. Доля дисперсии:",
+        ),
+    },
+    content=lambda given: None if given.asked.vectors is None else vectors_page(given.rows, given.asked),
+    template="""\
+<div class="controls"><label>{{ L.colour }} <select id="point-metric"></select></label></div>
+<p class="note">{{ L.vectors_note }} {{ "%.1f" | format(100 * vectors.explained[0]) }} % + {{
+  "%.1f" | format(100 * vectors.explained[1]) }} %. {{ L.shows | capitalize }} {{ vectors.shown | number }} {{
+  L.of }} {{ vectors.n | number }}{% if vectors.left_out %} · {{ L.left_out }} {{ vectors.left_out | number }}{%
+  endif %}.</p>
+<div id="points" class="chart tall"></div>
+""",
+    data=lambda page, names: {"points": points_of(page, names)},
+)

@@ -1,0 +1,33 @@
+"""The section of the judges: how often and how they agree, from the output of ``judge``."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from fastmetrics.reporting.plain_text import visible
+from fastmetrics.reporting.section import Section, SectionInput
+from fastmetrics.results.judge_report import judge_report
+
+
+def _content(given: SectionInput) -> dict[str, Any] | None:
+    if given.asked.judged is None:
+        return None
+    judged = judge_report(given.asked.judged)
+    return {"grids": judged.grids(), "notes": list(map(visible, judged.remarks()))}
+
+
+SECTION = Section(
+    "judges",
+    labels={
+        "judges": ("Judges", "Судьи"),
+    },
+    content=_content,
+    template="""\
+<h2>{{ L.judges }}</h2>
+{% for one in judges.grids %}
+{{ parts.grid(one, L.judges ~ " " ~ loop.index) }}
+<p></p>
+{% endfor %}
+{{ parts.notes(judges.notes) }}
+""",
+)
