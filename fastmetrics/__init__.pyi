@@ -20,6 +20,17 @@ from fastmetrics.derive.judge_settings import JudgeSettings as JudgeSettings
 from fastmetrics.derive.model_client import ModelRequest as ModelRequest
 from fastmetrics.derive.model_client import model_client as model_client
 from fastmetrics.derive.prompt_bot import GivenContextsBot as GivenContextsBot
+from fastmetrics.errors import ColumnError as ColumnError
+from fastmetrics.errors import FastmetricsError as FastmetricsError
+from fastmetrics.errors import FileFormatError as FileFormatError
+from fastmetrics.errors import InputError as InputError
+from fastmetrics.errors import MissingExtraError as MissingExtraError
+from fastmetrics.errors import OptionError as OptionError
+from fastmetrics.errors import OutputError as OutputError
+from fastmetrics.errors import PluginError as PluginError
+from fastmetrics.errors import ServiceError as ServiceError
+from fastmetrics.errors import UnknownNameError as UnknownNameError
+from fastmetrics.errors import WorkerError as WorkerError
 from fastmetrics.faq.bot import StrictMatchBot as StrictMatchBot
 from fastmetrics.faq.matcher import match_faq as match_faq
 from fastmetrics.metrics.answerability import AbstentionF1
@@ -87,15 +98,26 @@ from fastmetrics.vectors.neighbors import nearest as nearest
 from fastmetrics.vectors.project import project as project
 
 __all__ = [
+    "ColumnError",
     "Embedder",
+    "FastmetricsError",
+    "FileFormatError",
     "FullContextBot",
     "FunctionBot",
     "GivenContextsBot",
     "Index",
+    "InputError",
     "JudgeSettings",
+    "MissingExtraError",
     "ModelReply",
     "ModelRequest",
+    "OptionError",
+    "OutputError",
+    "PluginError",
+    "ServiceError",
     "StrictMatchBot",
+    "UnknownNameError",
+    "WorkerError",
     "__version__",
     "abstained",
     "abstention_f1",
@@ -273,6 +295,7 @@ __all__ = [
 
 __version__: str
 HOMES: dict[str, str]
+EXCEPTIONS: tuple[str, ...]
 
 def public_names() -> list[str]: ...
 
