@@ -95,6 +95,7 @@ EXCEPTIONS = (
     "MissingExtraError",
     "WorkerError",
     "ServiceError",
+    "ModelCallError",
 )
 """The exceptions that public functions raise; the module ``errors`` shows their tree."""
 

@@ -25,6 +25,7 @@ from fastmetrics.errors import FastmetricsError as FastmetricsError
 from fastmetrics.errors import FileFormatError as FileFormatError
 from fastmetrics.errors import InputError as InputError
 from fastmetrics.errors import MissingExtraError as MissingExtraError
+from fastmetrics.errors import ModelCallError as ModelCallError
 from fastmetrics.errors import OptionError as OptionError
 from fastmetrics.errors import OutputError as OutputError
 from fastmetrics.errors import PluginError as PluginError
@@ -109,6 +110,7 @@ __all__ = [
     "InputError",
     "JudgeSettings",
     "MissingExtraError",
+    "ModelCallError",
     "ModelReply",
     "ModelRequest",
     "OptionError",

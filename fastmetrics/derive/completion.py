@@ -29,6 +29,9 @@ class ModelReply:
 
     ``finish_reason`` is "stop", "length" for a text that the limit of tokens cut short, or "content_filter";
     ``refusal`` is the model's reason not to answer, ``reasoning`` its thoughts.  None is unknown.
+
+    >>> ModelReply("yes", prompt_tokens=12, completion_tokens=1).text
+    'yes'
     """
 
     text: str | None

@@ -25,6 +25,10 @@ class ModelRequest:
     """One call of a model: its name, the messages (role and content), and the parameters, such as the temperature.
 
     ``schema`` is the JSON schema that the reply should follow, or None; ``address`` the ``base_url`` as it was given.
+
+    >>> request = ModelRequest("m", (Message("user", "why?"),), {"temperature": 0}, None, "mine:")
+    >>> request.messages[-1].content
+    'why?'
     """
 
     model: str
