@@ -9,10 +9,8 @@ from numpy.typing import NDArray
 from fastmetrics.declaration.metric import metric as metric
 from fastmetrics.declaration.plugins import load_plugin as load_plugin
 from fastmetrics.derive.answer import answer as answer
-from fastmetrics.derive.embed import embed as embed
-from fastmetrics.derive.answer_files import answer_files as answer_files
 from fastmetrics.derive.completion import ModelReply as ModelReply
-from fastmetrics.derive.embed_files import embed_files as embed_files
+from fastmetrics.derive.embed import embed as embed
 from fastmetrics.derive.full_context_bot import FullContextBot as FullContextBot
 from fastmetrics.derive.function_bot import FunctionBot as FunctionBot
 from fastmetrics.derive.judge import judge as judge

@@ -71,7 +71,7 @@ def cards(tmp_path, monkeypatch):
 
 
 def test_format_is_read_by_functions_and_commands(cards, tmp_path):
-    fm.score_files(cards, tmp_path / "s.parquet", metrics="token_f1")
+    fm.score(cards, output=tmp_path / "s.parquet", metrics="token_f1")
     done = program("score", cards, "-m", "token_f1", "-o", tmp_path / "c.parquet")
     assert done.code == 0, done.err
     for name in ("s.parquet", "c.parquet"):
@@ -92,7 +92,7 @@ def test_format_is_detected_by_suffix_first_bytes_option_and_in_folders(cards, t
 
 def test_output_in_a_format_without_encoder_is_refused(cards, tmp_path):
     with pytest.raises(OptionError) as caught:
-        fm.score_files(cards, tmp_path / "s.cards", metrics="token_f1")
+        fm.score(cards, output=tmp_path / "s.cards", metrics="token_f1")
     assert str(caught.value) == (
         f"output '{tmp_path}/s.cards': files of the format cards are read, but not written; expected a name ending in "
         ".parquet, .pq, .jsonl, .ndjson, .csv, .tsv, .arrow, .feather, .ipc or .arrows (.jsonl, .ndjson, .csv and .tsv "
@@ -106,8 +106,8 @@ def test_output_in_a_format_without_encoder_is_refused(cards, tmp_path):
 def test_output_in_a_format_with_encoder_is_written(cards, tmp_path, monkeypatch):
     encoder = lambda path, schema, compression, guard: CardsEncoder(path)  # noqa: E731
     monkeypatch.setitem(FORMATS, "cards", Format("cards", (".cards",), CardsReader, magic=(MAGIC,), encoder=encoder))
-    fm.score_files(cards, tmp_path / "s.cards", metrics="exact_match", keep="answer")
+    fm.score(cards, output=tmp_path / "s.cards", metrics="exact_match", keep="answer")
     assert (tmp_path / "s.cards").read_text() == "%cards\nid:a|b\nanswer:in Paris|Rome\nexact_match:1.0|0.0\n"
     assert (tmp_path / "s.cards.meta.json").exists()
     with pytest.raises(OptionError, match="expected a name ending in"):
-        fm.score_files(cards, tmp_path / "s.cards.gz", metrics="exact_match")
+        fm.score(cards, output=tmp_path / "s.cards.gz", metrics="exact_match")
