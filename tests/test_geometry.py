@@ -133,6 +133,17 @@ def test_neither_overflows_nor_underflows(size):
     assert scaled.effective_dimensionality == one.effective_dimensionality
 
 
+def test_blocks_and_messages_of_several_parts_are_those_of_one():
+    whole = np.arange(24.0).reshape(12, 2)
+    vectors = Vectors([whole[:3], whole[3:3], whole[3:4], whole[4:12]], 2)
+    for start in range(13):
+        for stop in range(start, 13):
+            assert vectors.block(start, stop).tolist() == whole[start:stop].tolist()
+    odd = pa.chunked_array([[[1.0, 2.0]] * 3, [[1.0, 2.0], [1.0]]])
+    with pytest.raises(ColumnError, match="row 4 has 1 numbers, expected 2"):
+        Vectors.of(odd)
+
+
 def test_equals_scikit_learn():
     rows = cloud(700, 16)
     for metric in ("cosine", "euclidean"):

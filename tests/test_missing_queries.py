@@ -224,6 +224,14 @@ def test_values_in_memory_carry_the_counts():
     assert list(fm.summarize(table.slice(0, 20)).notes) == []
 
 
+def test_missing_queries_without_relevant_documents_are_undefined_too():
+    qrels = {"q1": {"d": 1}, "q2": {"d": 0}, "q3": {"d": 1}}
+    found = fm.rank({"q1": {"d": 1.0}}, qrels, "mrr", missing="zero", no_relevant="undefined")
+    assert (found.mean["mrr"], found.n_undefined["mrr"]) == (0.5, 1)
+    values = found.per_query["mrr"].to_pylist()
+    assert (values[0], math.isnan(values[1]), values[2]) == (1.0, True, 0.0)
+
+
 def test_undefined_values_are_told_from_missing_ones(tmp_path):
     qrels = {**{query: QRELS[query] for query in list(QRELS)[88:92]}, "q000": {"d1": 0}}
     (tmp_path / "run.json").write_text(json.dumps(PARTIAL))

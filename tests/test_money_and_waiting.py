@@ -14,6 +14,7 @@ from fastmetrics.core.prices import Price
 from fastmetrics.derive.budget import Budget
 from fastmetrics.derive.call import Answer, CallMaker, Message, Model
 from fastmetrics.derive.rate_limits import RateLimits
+from fastmetrics.errors import OptionError
 from tests.judge_server import completion, grade, judge_server, user_message
 
 CALL = CallMaker(Model("m", "here"), None).call([Message("user", "four")])
@@ -72,6 +73,19 @@ def test_failed_calls_release_what_they_reserved(uncounted):
         budget.back(CALL, uncounted)  # a reply without counts may have cost as much as reserved
         assert not await budget.take(CALL)
         assert (budget.spending.cost, budget.spending.uncounted) == (0.0, 1)
+
+    asyncio.run(run())
+
+
+def test_the_schema_of_a_reply_counts_among_the_tokens_of_the_prompt():
+    schema = {"type": "object", "description": "x" * 1000}
+    call = CallMaker(Model("m", "here"), schema).call([Message("user", "four")])
+
+    async def run():
+        per_token = Price(1e6, 0.0)
+        assert await Budget(None, 1000.0, per_token, 10).take(CALL)
+        with pytest.raises(OptionError, match="may cost"):
+            await Budget(None, 1000.0, per_token, 10).take(call)
 
     asyncio.run(run())
 
