@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 
 import numpy as np
 import pyarrow as pa
@@ -11,10 +11,11 @@ import pyarrow.parquet as pq
 from fastmetrics.core.arrow_checks import check_names, check_table
 from fastmetrics.core.batch_sizes import SIZES, ReadSizes
 from fastmetrics.errors import FileFormatError, InputError
-from fastmetrics.tables.chunks import Chunk, row_bytes
+from fastmetrics.tables.chunks import Chunk, Place, Reject, batch_of, row_bytes, too_long
 from fastmetrics.tables.column_types import Selection
+from fastmetrics.tables.formats.parquet_pages import long_columns
 from fastmetrics.tables.formats.reader import Format, Reader
-from fastmetrics.tables.input_files import DataFile, reading
+from fastmetrics.tables.input_files import MAX_ROW_BYTES, DataFile, reading
 from fastmetrics.tables.output.encoders import ParquetEncoder
 from fastmetrics.tables.retry import patiently
 
@@ -66,7 +67,12 @@ class ParquetReader(Reader):
         coded = [field.name for field in selection.schema if pa.types.is_dictionary(field.type)]
         with reading(self.file.shown), self._open(coded) as parquet:
             fetching = self._fetching(parquet, names, coded)
-            for first, groups in _runs(parquet.metadata, start, stop):
+            long = self._long_groups(parquet, names)
+            for first, groups in _runs(parquet.metadata, start, stop, long):
+                if groups[0] in long:
+                    size = parquet.metadata.row_group(groups[0]).num_rows
+                    yield from self._rejected(number, groups[0], long[groups[0]], range(first, first + size), start)
+                    continue
                 row = first
                 for batch in _batches(parquet, names, groups, fetching, self.file.sizes):
                     check_table(batch, f"{self.file.shown}, from row {row}, column", FileFormatError)
@@ -75,6 +81,33 @@ class ParquetReader(Reader):
                         rows = np.arange(row + keep, row + batch.num_rows, dtype=np.int64)
                         yield Chunk(number, rows, batch.slice(keep))
                     row += batch.num_rows
+                stated = sum(parquet.metadata.row_group(group).num_rows for group in groups)
+                if row - first != stated:
+                    missing = f"row groups {groups[0]} to {groups[-1]} have {row - first:,} rows, expected {stated:,}"
+                    raise FileFormatError(f"{self.file.shown}: {missing}; the file is damaged: write it again")
+
+    def _long_groups(self, parquet: pq.ParquetFile, names: Collection[str]) -> dict[int, str]:
+        """The row groups with a row that is too long, and that would take much memory to find it, by their sizes."""
+        columns = long_columns(parquet, names, max(self.file.max_row_bytes, MAX_ROW_BYTES), self._headers)
+        return dict(columns)
+
+    def _headers(self, nbytes: int) -> pa.NativeFile | None:
+        """The file, to read the headers within so many bytes; None if they are remote and take several requests."""
+        if not self.file.is_remote:
+            return pa.OSFile(self.file.path)
+        return self.file.at_random() if nbytes <= SIZES.remote_ahead_bytes else None
+
+    def _rejected(self, number: int, group: int, column: str, rows: range, start: int) -> Iterator[Chunk]:
+        """The rows of a row group from ``start`` on as bad rows, in chunks."""
+        reason = too_long(self.file.max_row_bytes)
+        if len(rows) > 1:
+            whole = f"row group {group} (rows {rows[0]} to {rows[-1]}) is not read, because in it"
+            reason = f"{whole} {reason.replace('the row', 'at least one row', 1)}"
+        nothing = batch_of(pa.schema([]))
+        for first in range(max(start, rows.start), rows.stop, SIZES.read_batch_rows):
+            places = (Place(number, row) for row in range(first, min(first + SIZES.read_batch_rows, rows.stop)))
+            rejects = (Reject(place, self.file.shown, self.where(place.row), column, reason, "") for place in places)
+            yield Chunk(number, np.empty(0, np.int64), nothing, tuple(rejects))
 
 
 def _pieces(metadata: pq.FileMetaData) -> Iterator[tuple[int, float]]:
@@ -86,19 +119,27 @@ def _pieces(metadata: pq.FileMetaData) -> Iterator[tuple[int, float]]:
         row += group.num_rows
 
 
-def _runs(metadata: pq.FileMetaData, start: int, stop: int | None) -> Iterator[tuple[int, list[int]]]:
-    """Runs of row groups to read together, so that small ones are cheap, each with its first row."""
+def _runs(
+    metadata: pq.FileMetaData, start: int, stop: int | None, alone: Collection[int] = ()
+) -> Iterator[tuple[int, list[int]]]:
+    """Runs of row groups to read together, so that small ones are cheap, each with its first row.
+
+    A row group in ``alone`` is a run of its own.
+    """
     row = first = 0
     groups: list[int] = []
     for group in range(metadata.num_row_groups):
         if stop is not None and row >= stop:
             break
         rows = metadata.row_group(group).num_rows
+        if groups and group in alone:
+            yield first, groups
+            groups = []
         if row + rows > start:
             first = row if not groups else first
             groups.append(group)
         row += rows
-        if groups and row - first >= SIZES.parquet_run_rows:
+        if groups and (row - first >= SIZES.parquet_run_rows or group in alone):
             yield first, groups
             groups = []
     if groups:
