@@ -215,7 +215,7 @@ def coverage(rows: int, repeats: int) -> list[dict[str, Any]]:
 
 
 def million(rows: int, repeats: int) -> list[dict[str, Any]]:
-    """All twelve values of a memory-mapped file, in a process of its own: seconds and peak memory."""
+    """All twelve values of a .npy file, in a process of its own: seconds and peak memory."""
     results = []
     with tempfile.TemporaryDirectory(dir=os.environ.get("TMPDIR")) as folder:
         path = Path(folder) / "vectors.npy"

@@ -1,7 +1,7 @@
 """N vectors of D numbers each, from any source: this module opens and checks them.
 
-A :class:`Vectors` holds views of its source (an array, a memory-mapped file, the values of an Arrow column)
-and returns blocks of rows, so that a million rows need no second copy.
+A :class:`Vectors` holds views of its source (an array, the rows of a file, the values of an Arrow column) and returns
+blocks of rows, so that a million rows need no second copy.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from fastmetrics.core.arrow_checks import check
 from fastmetrics.core.columns import as_arrow
 from fastmetrics.core.plain_layouts import plain_column, plain_table
 from fastmetrics.errors import ColumnError, InputError
+from fastmetrics.vectors.file_rows import FileRows
 from fastmetrics.vectors.vector_columns import holds_vectors, vector_column
 
 if TYPE_CHECKING:
@@ -41,7 +42,7 @@ class Vectors:
     (2, 2, [[0.0, 1.0]], [[0.0, 1.0], [3.0, 4.0]])
     """
 
-    def __init__(self, parts: Sequence[npt.NDArray[Any]], dim: int) -> None:
+    def __init__(self, parts: Sequence[npt.NDArray[Any] | FileRows], dim: int) -> None:
         self._parts = [part for part in parts if len(part)]
         self._starts = np.cumsum([0, *map(len, self._parts)])
         self.rows = int(self._starts[-1])
@@ -54,8 +55,8 @@ class Vectors:
         """The vectors in ``source``: a 2-D array, rows of numbers, an Arrow or data-frame table or column, or a path.
 
         A path means what it means to ``score``: a file, folder, glob or address of tables in any format, or of ``.npy``
-        arrays (memory-mapped if they are local).  ``column`` names the column of vectors of a table;
-        without it the table must have exactly one. ``name`` is what errors call the vectors.
+        arrays, whose rows are read when they are needed if the file is local.  ``column`` names the column of vectors
+        of a table; without it the table must have exactly one. ``name`` is what errors call the vectors.
 
         Raises ``ColumnError`` (a ``ValueError``) where rows differ in length or hold something that is not a number,
         ``FileFormatError`` for a file that cannot be read, or has a bad row.
@@ -82,7 +83,10 @@ class Vectors:
         """The vectors that were read from files."""
         if read.column is not None:
             return cls.of_column(read.column, read.name)
-        each = [cls.of_array(array, read.name) for array in read.arrays]
+        each = [
+            cls([array], array.shape[1]) if isinstance(array, FileRows) else cls.of_array(array, read.name)
+            for array in read.arrays
+        ]
         for one in each:
             check_same_width(each[0], one, read.name)
         return cls([part for one in each for part in one._parts], each[0].dim)
@@ -149,7 +153,7 @@ class Vectors:
         if len(self._parts) != 1:
             return False
         part = self._parts[0]
-        return part.dtype == self.dtype and bool(part.flags.c_contiguous)
+        return isinstance(part, np.ndarray) and part.dtype == self.dtype and bool(part.flags.c_contiguous)
 
     def all(self) -> Block:
         """Every row as one contiguous array: a read-only view if possible."""

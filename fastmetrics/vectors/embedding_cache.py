@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import mmap
 import os
 import uuid
 from collections.abc import Sequence
@@ -18,6 +17,7 @@ from fastmetrics.core.arrow_checks import check_table
 from fastmetrics.errors import FileFormatError, OutputError
 from fastmetrics.kernels.vectors.cache_keys import add_keys, find_keys
 from fastmetrics.tables.output.unfinished import unfinished
+from fastmetrics.vectors.file_rows import FileRows
 
 KEY_BYTES = 16
 _Floats: TypeAlias = npt.NDArray[np.float32]
@@ -28,7 +28,7 @@ class VectorCache:
 
     Every :meth:`put` writes a new file under a temporary name, flushes it to disk and renames it: a reader sees all of
     it or nothing, and writers never change each other's files. :meth:`refresh` finds new files of other writers.
-    Files are memory-mapped; memory holds only the pages that one :meth:`take` reads.
+    Memory holds the keys, and the vectors that one :meth:`take` reads.
     """
 
     def __init__(self, folder: str | os.PathLike[str], dim: int) -> None:
@@ -37,8 +37,7 @@ class VectorCache:
         self._keys: Uint64s = np.empty((0, 2), np.uint64)
         self._table: Ints = np.full(1024, -1, np.int64)
         self._count = 0
-        self._vectors: list[_Floats] = []
-        self._maps: list[mmap.mmap] = []
+        self._vectors: list[FileRows] = []
         self._read: set[str] = set()
         try:
             self.folder.mkdir(parents=True, exist_ok=True)
@@ -59,23 +58,20 @@ class VectorCache:
 
     def _open(self, paths: Sequence[Path]) -> None:
         opened = [(path.name, *self._contents(path)) for path in paths]  # open all files before adding the first
-        for name, _, vectors, mapped in opened:
+        for name, _, vectors in opened:
             self._read.add(name)
             self._vectors.append(vectors)
-            self._maps.append(mapped)
-            _forget(mapped)
-        first, self._keys = len(self._keys), np.concatenate([self._keys, *(keys for _, keys, _, _ in opened)])
+        first, self._keys = len(self._keys), np.concatenate([self._keys, *(keys for _, keys, _ in opened)])
         if 2 * len(self._keys) > len(self._table):
             first, self._count = 0, 0
             self._table = np.full(1 << int(4 * len(self._keys)).bit_length(), -1, np.int64)
         self._count += add_keys(self._table, self._keys, first)
 
-    def _contents(self, path: Path) -> tuple[Uint64s, _Floats, mmap.mmap]:
-        """The keys and vectors of a file, and its memory map."""
+    def _contents(self, path: Path) -> tuple[Uint64s, FileRows]:
+        """The keys of a file, and its vectors, which stay there."""
         try:
-            with path.open("rb") as file:
-                mapped = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
-            batch = pa.ipc.open_file(pa.BufferReader(pa.py_buffer(mapped))).get_batch(0)
+            data = np.fromfile(path, np.uint8)
+            batch = pa.ipc.open_file(pa.BufferReader(pa.py_buffer(data))).get_batch(0)
             check_table(batch)
             keys = as_keys(batch.column("key").to_pylist())
             vectors = batch.column("vector").values.to_numpy()
@@ -85,7 +81,8 @@ class VectorCache:
             raise FileFormatError(f"{path}: cannot be read: {error.strerror or error}") from error
         except (pa.ArrowException, AttributeError, LookupError, TypeError, ValueError) as error:
             raise FileFormatError(f"{path}: the cached vectors are damaged; delete the file: {error}") from error
-        return keys, vectors.reshape(len(keys), self.dim), mapped
+        offset = vectors.ctypes.data - data.ctypes.data
+        return keys, FileRows(path, str(path), offset, (len(keys), self.dim), vectors.dtype)
 
     def find(self, keys: Uint64s) -> Ints:
         """The position of each key's vector, -1 if missing; keys in the form of :func:`as_keys`."""
@@ -102,7 +99,6 @@ class VectorCache:
         for here in np.split(order, np.flatnonzero(np.diff(files[order])) + 1):
             for number in files[here[:1]]:
                 found[here] = self._vectors[number][rows[here] - starts[number]]
-                _forget(self._maps[number])
         return found
 
     def get(self, keys: Sequence[bytes]) -> _Floats:
@@ -128,12 +124,6 @@ class VectorCache:
         except OSError as error:
             raise OutputError(f"{self.folder}: cannot store vectors here: {error.strerror or error}") from error
         self._open([final])
-
-
-def _forget(mapped: mmap.mmap) -> None:
-    """Release the memory pages of a file, which are read again when needed."""
-    if hasattr(mmap, "MADV_DONTNEED"):
-        mapped.madvise(mmap.MADV_DONTNEED)
 
 
 def as_keys(keys: Sequence[bytes]) -> Uint64s:

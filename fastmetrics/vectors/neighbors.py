@@ -262,7 +262,7 @@ class Index:
 
     @classmethod
     def load(cls, path: str | os.PathLike[str], *, threads: int | None = None) -> Index:
-        """Open an index written by :meth:`save`; its vectors are memory-mapped."""
+        """Open an index written by :meth:`save`."""
         workers, folder = cores(threads), local_path(path, "path")
         try:
             settings = json.loads((folder / "settings.json").read_text("utf-8"))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -23,6 +22,7 @@ from fastmetrics.tables.input_paths import expand
 from fastmetrics.tables.remote.addresses import as_local, shown
 from fastmetrics.tables.source import Source, open_files
 from fastmetrics.tables.whole_table import whole_table
+from fastmetrics.vectors.file_rows import FileRows
 from fastmetrics.vectors.vector_columns import vector_column
 
 
@@ -34,7 +34,7 @@ class VectorFiles:
     """
 
     name: str
-    arrays: Sequence[npt.NDArray[Any]]
+    arrays: Sequence[npt.NDArray[Any] | FileRows]
     column: pa.ChunkedArray | None = None
     ids: pa.Array | None = None
 
@@ -42,7 +42,7 @@ class VectorFiles:
 def read_vectors(path: str | os.PathLike[str], column: str | None = None, option: str = "column") -> VectorFiles:
     """The vectors of a file, folder, glob, address or ``-`` (standard input), and their ids.
 
-    Local arrays are memory-mapped.  ``column`` and ``option`` as in :func:`vector_column`.
+    The rows of local arrays are read when they are needed.  ``column`` and ``option`` as in :func:`vector_column`.
 
     Raises ``FileFormatError`` for a file that cannot be read or has a bad row, ``ColumnError`` for a column of another
     type, or if the choice of the column is ambiguous.
@@ -67,16 +67,39 @@ def read_vectors(path: str | os.PathLike[str], column: str | None = None, option
     return VectorFiles(f"{name}: column {chosen!r}", [], table[chosen], ids)
 
 
-def _array(file: DataFile) -> npt.NDArray[Any]:
+def _array(file: DataFile) -> npt.NDArray[Any] | FileRows:
     """The array in a ``.npy`` file; raises ``FileFormatError`` for a damaged header, for any error in NumPy."""
     with reading(file.shown), np.errstate(over="ignore"):
         try:
             if not file.is_remote and file.compression is None:
-                return np.asanyarray(np.load(file.path, mmap_mode="r", allow_pickle=False))
-            with file.open()[0] as stream:
-                return np.asanyarray(np.load(io.BytesIO(stream.read()), allow_pickle=False))
+                return _local(file)
+            return _unpacked(file)
         except (ValueError, EOFError, IndexError, TypeError, TokenError, MemoryError) as error:
             raise FileFormatError(f"{file.shown}: cannot be read: not a .npy file of numbers: {error}") from error
+
+
+def _local(file: DataFile) -> npt.NDArray[Any] | FileRows:
+    """The rows in the file, or another array as a whole."""
+    mapped = np.load(file.path, mmap_mode="r", allow_pickle=False)  # reads the header; nothing reads the map
+    if not isinstance(mapped, np.memmap):
+        raise ValueError("a .npz file; expected one array")
+    rest = file.size - mapped.offset - mapped.nbytes
+    if rest > 0:
+        raise ValueError(f"{rest:,} bytes follow the array")
+    if mapped.ndim != 2 or mapped.dtype.kind not in "fiub" or not mapped.flags.c_contiguous:
+        return _unpacked(file)
+    count, dim = mapped.shape
+    return FileRows(file.path, file.shown, mapped.offset, (count, dim), mapped.dtype, file.check_unchanged)
+
+
+def _unpacked(file: DataFile) -> npt.NDArray[Any]:
+    """The array in memory; no more bytes are unpacked than it has."""
+    with file.open()[0] as stream:
+        array = np.lib.format.read_array(stream, allow_pickle=False)
+        if stream.read(1):
+            raise ValueError("bytes follow the array")
+    file.check_unchanged()
+    return array
 
 
 def _as_it_looks(source: Source) -> pa.Schema:
