@@ -12,6 +12,7 @@ from typing import Any, TypeAlias
 
 from fastmetrics.core.prices import Price
 from fastmetrics.errors import FileFormatError, UnknownNameError
+from fastmetrics.tables.file_formats import without_compression
 from fastmetrics.tables.remote.addresses import last_name, shown
 from fastmetrics.tables.remote.small_files import read_text
 
@@ -43,7 +44,8 @@ def price_table(prices: Prices) -> Mapping[str, Any]:
     path = prices if isinstance(prices, str) else Path(prices)
     text, where = read_text(path), shown(path)
     try:
-        found = json.loads(text) if last_name(path).endswith(".json") else tomllib.loads(text)
+        is_json = without_compression(last_name(path))[0].endswith(".json")
+        found = json.loads(text) if is_json else tomllib.loads(text)
     except (ValueError, RecursionError) as error:
         raise FileFormatError(f"{where}: not a table of prices: {error}") from error
     if not isinstance(found, dict):

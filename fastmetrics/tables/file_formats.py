@@ -35,11 +35,20 @@ def by_suffix(name: str) -> tuple[str | None, str | None]:
     >>> by_suffix("answers.jsonl.gz")
     ('jsonl', 'gzip')
     """
-    stem, suffix = os.path.splitext(name.lower())
-    compression = COMPRESSIONS.get(suffix)
-    if compression is not None:
-        suffix = os.path.splitext(stem)[1]
+    stem, compression = without_compression(name.lower())
+    suffix = os.path.splitext(stem)[1]
     return next((format.name for format in FORMATS.values() if suffix in format.suffixes), None), compression
+
+
+def without_compression(name: str) -> tuple[str, str | None]:
+    """A file name without the suffix of a compression, and the compression.
+
+    >>> without_compression("prices.json.zst"), without_compression("prices.json")
+    (('prices.json', 'zstd'), ('prices.json', None))
+    """
+    stem, suffix = os.path.splitext(name)
+    compression = COMPRESSIONS.get(suffix.lower())
+    return (name if compression is None else stem), compression
 
 
 def sniff(head: bytes) -> str | None:

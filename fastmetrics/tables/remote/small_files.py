@@ -6,35 +6,57 @@ import os
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
+
 from fastmetrics.errors import FileFormatError, OptionError
 from fastmetrics.errors.messages import Argument
-from fastmetrics.tables.input_files import reading
+from fastmetrics.tables.input_files import MAX_ROW_BYTES, reading
+from fastmetrics.tables.input_streams import compression_of, unpacked
 from fastmetrics.tables.remote.addresses import as_local, is_url, parse, shown
 from fastmetrics.tables.remote.stores import plainly, store
 from fastmetrics.tables.retry import patiently
 
 
 def read_small(path: str | Path) -> bytes | None:
-    """The bytes of a small file, or None if there is none."""
+    """The bytes of a small file, unpacked if they are compressed, or None if there is no such file."""
     if not is_url(path):
-        return Path(path).read_bytes() if Path(path).is_file() else None
+        return _local(path) if Path(path).is_file() else None
     with plainly():
         place = store(parse(path))
         try:
             data: Any = patiently(lambda: place.system.open_input_file(place.path).read())
         except FileNotFoundError:
             return None
-    return bytes(data)
+    return _unpacked(bytes(data), parse(path).shown)
+
+
+def _local(path: str | Path) -> bytes:
+    with open(path, "rb") as file:
+        return _unpacked(_limited(file, str(path)), str(path))
+
+
+def _unpacked(data: bytes, shown: str) -> bytes:
+    """The unpacked bytes of a file, whose first bytes show the compression."""
+    with unpacked(pa.BufferReader(data), compression_of(data)) as file:
+        return _limited(file, shown)
+
+
+def _limited(file: Any, shown: str) -> bytes:
+    """The bytes of a file; raises ``FileFormatError`` if it does not end within a limit."""
+    data: bytes = file.read(MAX_ROW_BYTES + 1)
+    if len(data) > MAX_ROW_BYTES:
+        raise FileFormatError(f"{shown}: the file has more than {MAX_ROW_BYTES:,} bytes; expected a small file of text")
+    return data
 
 
 def read_text(path: str | Path) -> str:
-    """The text of a small UTF-8 file, without a byte order mark.
+    """The text of a small UTF-8 file, unpacked if it is compressed, without a byte order mark.
 
     Raises ``FileFormatError`` for a file that is missing, cannot be read or is not UTF-8.
     """
     where = as_local(path)
     with reading(shown(where)):
-        data = read_small(where) if is_url(where) else Path(where).read_bytes()
+        data = read_small(where) if is_url(where) else _local(where)
     if data is None:
         raise FileFormatError(f"{shown(where)}: cannot be read: there is no such file")
     try:
