@@ -3,140 +3,94 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 import random
-import resource
 import shutil
 import signal
 import subprocess
 import time
+from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from functools import partial
 from pathlib import Path
 
-import numpy as np
-
-from tests.program import ENVIRONMENT, Done, command, jsonl
-
-METRICS = ("-m", "token_f1,exact_match")
-WRITERS: Mapping[str, tuple[str, ...]] = {
-    "score parquet": ("score", "rows.jsonl", "-o", "{out}/o.parquet", *METRICS),
-    "score csv": ("score", "rows.jsonl", "-o", "{out}/o.csv", *METRICS),
-    "score folder": ("score", "rows.jsonl", "-o", "{out}/o/", *METRICS),
-    "score zst": ("score", "rows.jsonl", "-o", "{out}/o.jsonl.zst", *METRICS),
-    "match": ("match", "few.jsonl", "few.jsonl", "-o", "{out}/o.csv"),
-    "sample": ("sample", "judged.jsonl", "-o", "{out}/o.csv", "-n", "50", "--texts", "rows.jsonl"),
-    "rows": ("rows", "scores.parquet", "rows.jsonl", "--worst", "token_f1", "-o", "{out}/o.csv"),
-    "rank": ("rank", "run.txt", "qrels.txt", "-o", "{out}/o.parquet"),
-    "report": ("report", "scores.parquet", "--texts", "rows.jsonl", "-o", "{out}/o.html"),
-    "report all": ("report", "scores.parquet", "--texts", "rows.jsonl", "--rows", "all", "-o", "{out}/o"),
-    "project": ("project", "vectors.npy", "-o", "{out}/o.csv"),
-    "index": ("index", "vectors.npy", "-o", "{out}/o"),
-    "search": ("search", "index", "vectors.npy", "-o", "{out}/o.jsonl"),
-    "usage": ("usage", "log.jsonl", "-o", "{out}/o.json", "--table", "{out}/t.csv"),
-    "check": ("check", "few.jsonl", "-o", "{out}/o.json"),
-    "gate": ("gate", "scores.parquet", "-r", "token_f1.mean >= 0", "--junit", "{out}/o.xml"),
-}
-RESUMABLE = ("score",)
-ALWAYS = ("gate",)
-"""Commands that replace their output without an option."""
-NEVER = ("index",)
-"""Commands that replace nothing."""
+from tests.attacked_commands import ALWAYS, METRICS, NEVER, RESUMABLE, WRITERS, held, make_inputs
+from tests.forked_program import Forker, Run
+from tests.program import Done
 
 
 @dataclass
 class Counts:
     """What happened to the killed runs."""
 
-    kills: int = 0
-    terminated: int = 0
+    kills: Counter[str] = field(default_factory=Counter)
+    terminated: Counter[str] = field(default_factory=Counter)
+    writing: int = 0
     finished: int = 0
     left: int = 0
     faults: list[str] = field(default_factory=list)
 
+    @property
+    def total(self) -> int:
+        """The runs that were ended before their end."""
+        return self.kills.total() + self.terminated.total()
+
     def __str__(self) -> str:
+        each = ", ".join(f"{name} {count}" for name, count in (self.kills + self.terminated).items())
         return (
-            f"{self.kills} kills and {self.terminated} terminations in mid-run, {self.finished} runs ended before; "
+            f"{self.kills.total()} kills and {self.terminated.total()} terminations in mid-run ({each}), "
+            f"{self.writing} of them while files were written; {self.finished} runs ended before; "
             f"{self.left} files left behind, {len(self.faults)} faults"
         )
 
 
 class Attacker:
-    """The commands, their inputs in a folder, and the outputs of runs left alone."""
+    """The commands, their inputs in a folder, and the outputs of runs left alone; ``server`` answers model calls."""
 
-    def __init__(self, folder: Path, seed: int, rows: int, only: list[str] | None = None) -> None:
+    def __init__(self, folder: Path, seed: int, rows: int, server: str, only: list[str] | None = None) -> None:
         self.folder = folder
+        self.server = server
         self.chance = random.Random(seed)
         self.commands = {name: words for name, words in WRITERS.items() if only is None or name in only}
         self.temporary = folder / "temporary"
         self.temporary.mkdir()
-        self._inputs(rows)
+        self.forker = Forker(folder, {"TMPDIR": str(self.temporary), "HOME": str(folder)})
+        make_inputs(folder, rows, lambda words: self.call(tuple(word.format(server=server) for word in words)))
         self.whole: dict[str, dict[str, bytes]] = {}
         self.seconds: dict[str, float] = {}
         for name in self.commands:
-            for _ in range(2):  # the first may have kernels to compile
+            for number in range(2):  # the first may have kernels to compile
                 out = self.new()
                 began = time.perf_counter()
                 done = self.run(name, out)
                 self.seconds[name] = time.perf_counter() - began
                 if done.code:
                     raise RuntimeError(f"{name} fails when left alone: {done.err}")
+                if number and self.whole[name] != held(out):
+                    raise RuntimeError(f"{name} writes other bytes when it runs again")
                 self.whole[name] = held(out)
 
-    def _inputs(self, n: int) -> None:
-        rng = np.random.default_rng(1)
-        texts = [" ".join(f"w{word}" for word in rng.integers(0, 400, 12)) for _ in range(n)]
-        rows = [
-            {"id": at, "question": texts[-at], "answer": text, "reference": texts[at - 1]}
-            for at, text in enumerate(texts)
-        ]
-        jsonl(self.folder / "rows.jsonl", *rows)
-        jsonl(self.folder / "few.jsonl", *rows[:200])
-        jsonl(self.folder / "judged.jsonl", *({"id": row["id"], "judge_safety": row["id"] % 5} for row in rows))
-        log = [{**row, "retrieved_ids": [f"c{row['id'] % 7}"], "session": row["id"] % 9} for row in rows]
-        jsonl(
-            self.folder / "log.jsonl", *({**row, "timestamp": f"2026-01-01T00:{row['id'] % 60:02}:00Z"} for row in log)
-        )
-        (self.folder / "run.txt").write_text("".join(f"q{at} Q0 d{at % 5} 1 0.5 t\n" for at in range(n)))
-        (self.folder / "qrels.txt").write_text("".join(f"q{at} 0 d{at % 3} 1\n" for at in range(n)))
-        np.save(self.folder / "vectors.npy", rng.normal(size=(n, 16)).astype(np.float32))
-        for words in (
-            ("score", "rows.jsonl", "-o", "scores.parquet", *METRICS),
-            ("index", "vectors.npy", "-o", "index"),
-        ):
-            done = self.call(words)
-            if done.code:
-                raise RuntimeError(done.err)
-
     def new(self) -> Path:
-        """A new folder for outputs, with the same name each time, since names of outputs are in them."""
+        """A new folder for outputs, of the same name each time, since names of outputs are in them; empty stores."""
         out = self.folder / "out"
-        shutil.rmtree(out, ignore_errors=True)
-        out.mkdir()
+        for folder in (out, self.folder / "stores"):
+            shutil.rmtree(folder, ignore_errors=True)
+            folder.mkdir()
         return out
 
-    def start(self, words: tuple[str, ...], **options: object) -> subprocess.Popen[bytes]:
-        """A run of the program in a process group of its own."""
-        environment = {**ENVIRONMENT, "TMPDIR": str(self.temporary), "HOME": str(self.folder)}
-        settings: dict[str, object] = {"stdout": subprocess.DEVNULL, "stderr": subprocess.PIPE, **options}
-        return subprocess.Popen(  # type: ignore[call-overload, no-any-return]
-            command(*words), cwd=self.folder, env=environment, start_new_session=True, **settings
-        )
-
-    def call(self, words: tuple[str, ...], **options: object) -> Done:
+    def call(self, words: tuple[str, ...], limit: int | None = None) -> Done:
         """A run of the program to its end."""
-        run = self.start(words, **options)
-        _, err = run.communicate(timeout=600)
-        return Done(run.returncode, "", err.decode(errors="replace"))
+        code, err = self.forker.start(words, limit).wait()
+        return Done(code, "", err)
 
     def words(self, name: str, out: Path, *more: str) -> tuple[str, ...]:
         """The words of a command that writes into a folder."""
-        return (*(word.replace("{out}", str(out)) for word in self.commands[name]), *more)
+        return (*(word.format(out=out, server=self.server) for word in self.commands[name]), *more)
 
-    def run(self, name: str, out: Path, *more: str, **options: object) -> Done:
+    def run(self, name: str, out: Path, *more: str, limit: int | None = None) -> Done:
         """A run of a command to its end."""
-        return self.call(self.words(name, out, *more), **options)
+        return self.call(self.words(name, out, *more), limit)
 
     def again(self, name: str, out: Path) -> str | None:
         """The fault of the run after an attack, if there is one: its output, and what else is there."""
@@ -162,39 +116,49 @@ class Attacker:
                 return f"{name}: {path} is not whole"
         return None
 
-    def kills(self, count: int) -> Counts:
+    def kills(self, count: int, minutes: float = math.inf) -> Counts:
         """Kill runs of all commands in turn, at random moments, until so many were in mid-run, and run each again."""
+        end = time.monotonic() + 60 * minutes
         counts = Counts()
         names = list(self.commands)
         at = -1
-        while counts.kills + counts.terminated < count:
+        while counts.total < count and time.monotonic() < end:
             at += 1
             name = names[at % len(names)]
             out = self.new()
             number = signal.SIGTERM if self.chance.random() < 0.25 else signal.SIGKILL
-            run = self.start(self.words(name, out))
-            try:
-                _, err = run.communicate(timeout=self.chance.uniform(0.1, 0.8) * self.seconds[name])
-                counts.finished += 1
-            except subprocess.TimeoutExpired:
+            run = self.forker.start(self.words(name, out))
+            self._wait(run, name, out)
+            if run.poll() is None:
+                counts.writing += any(out.rglob("*"))
                 os.killpg(run.pid, number)
-                _, err = run.communicate()
-                counts.kills += number == signal.SIGKILL
-                counts.terminated += number == signal.SIGTERM
+                (counts.kills if number == signal.SIGKILL else counts.terminated)[name] += 1
+            else:
+                counts.finished += 1
+            _, err = run.wait()
             faults = [self.broken(name, out), self.again(name, out)]
-            if b"Traceback" in err:
-                faults.append(f"{name}: {err.decode()[-500:]}")
-            left = [path for path in held(out) if path not in self.whole[name]] + list(held(self.temporary))
-            counts.left += len(left)
+            if "Traceback" in err:
+                faults.append(f"{name}: {err[-500:]}")
+            counts.left += len(self._left(name, out))
             counts.faults += [fault for fault in faults if fault]
             for fault in filter(None, faults):
                 print(f"kill {at}: {fault}", flush=True)
         return counts
 
+    def _wait(self, run: Run, name: str, out: Path) -> None:
+        """Wait for a random moment of a run: for half of the runs, one after it has begun to write."""
+        began, seconds = time.perf_counter(), self.seconds[name]
+        if self.chance.random() < 0.5:
+            time.sleep(self.chance.uniform(0.1, 0.9) * seconds)
+            return
+        while run.poll() is None and not any(out.iterdir()) and time.perf_counter() - began < 10 * seconds:
+            time.sleep(0.0002)
+        time.sleep(self.chance.choice([0.0, 0.002, 0.02, 0.2]) * self.chance.random())
 
-def held(folder: Path) -> dict[str, bytes]:
-    """What lies in a folder, by its path there."""
-    return {one.relative_to(folder).as_posix(): one.read_bytes() for one in sorted(folder.rglob("*")) if one.is_file()}
+    def _left(self, name: str, out: Path) -> list[str]:
+        """The files that are neither outputs nor stores of calls and vectors."""
+        beside = [path for path in held(self.folder / "stores") if "/." in f"/{path}"]
+        return [path for path in held(out) if path not in self.whole[name]] + list(held(self.temporary)) + beside
 
 
 def refused(name: str, done: Done, *codes: int) -> list[str]:
@@ -260,16 +224,10 @@ def full_disk(attacker: Attacker) -> list[str]:
     for name in attacker.commands:
         out = attacker.new()
         most = attacker.chance.choice([0, 100, 4096])
-        limit = partial(_no_room, most)
-        faults += refused(name, attacker.run(name, out, preexec_fn=limit), 0, 4)
+        faults += refused(name, attacker.run(name, out, limit=most), 0, 4)
         fault = attacker.broken(name, out) or attacker.again(name, out)
         faults += [fault] if fault else []
     return faults
-
-
-def _no_room(most: int) -> None:
-    signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (most, most))
 
 
 def names(attacker: Attacker) -> list[str]:
@@ -315,7 +273,9 @@ def growing(attacker: Attacker) -> list[str]:
         out = attacker.new()
         path = attacker.folder / "growing.jsonl"
         path.write_bytes(rows * 40)
-        run = attacker.start(("score", "growing.jsonl", "-o", str(out / "o.parquet"), *METRICS, "--threads", "1"))
+        run = attacker.forker.start(
+            ("score", "growing.jsonl", "-o", str(out / "o.parquet"), *METRICS, "--threads", "1")
+        )
         work = out / "o.parquet.partial"
         while run.poll() is None and not work.exists():
             time.sleep(0.001)
@@ -325,8 +285,8 @@ def growing(attacker: Attacker) -> list[str]:
                 file.write(rows[: rows.index(b"\n") + 1])
             else:
                 file.truncate(len(rows) * 39)
-        _, err = run.communicate(timeout=600)
-        faults += refused(f"score of a file with {change}", Done(run.returncode, "", err.decode()), 3)
+        code, err = run.wait()
+        faults += refused(f"score of a file with {change}", Done(code, "", err), 3)
         path.unlink()
     return faults
 
@@ -336,8 +296,8 @@ def both(attacker: Attacker) -> list[str]:
     faults = []
     for name in attacker.commands:
         out = attacker.new()
-        runs = [attacker.start(attacker.words(name, out)) for _ in range(2)]
-        ended = [Done(run.wait(600), "", run.communicate()[1].decode()) for run in runs]
+        runs = [attacker.forker.start(attacker.words(name, out)) for _ in range(2)]
+        ended = [Done(code, "", err) for code, err in (run.wait() for run in runs)]
         for done in ended:
             faults += refused(name, done, 0, 4)
         if 0 not in [done.code for done in ended] or held(out) != attacker.whole[name]:

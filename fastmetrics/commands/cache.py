@@ -15,7 +15,12 @@ def cache(
     *,
     out: Annotated[
         str | None,
-        typer.Option("--out", "-o", help="Write all calls to this file, one row per call; the suffix sets the format."),
+        typer.Option(
+            "--out",
+            "-o",
+            help="Write all calls to this file, one row per call; the suffix sets the format.",
+            metavar="PATH",
+        ),
     ] = None,
     prune: Annotated[
         list[str] | None,
