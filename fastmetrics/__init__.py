@@ -69,6 +69,7 @@ HOMES = {
     "ModelRequest": "derive.model_client",
     "ModelReply": "derive.completion",
     "JudgeSettings": "derive.judge_settings",
+    "match": "faq.match",
     "match_faq": "faq.matcher",
     "StrictMatchBot": "faq.bot",
     "grounding_evidence": "metrics.grounding",

@@ -31,6 +31,7 @@ from fastmetrics.errors import ServiceError as ServiceError
 from fastmetrics.errors import UnknownNameError as UnknownNameError
 from fastmetrics.errors import WorkerError as WorkerError
 from fastmetrics.faq.bot import StrictMatchBot as StrictMatchBot
+from fastmetrics.faq.match import match as match
 from fastmetrics.faq.matcher import match_faq as match_faq
 from fastmetrics.metrics.answerability import AbstentionF1
 from fastmetrics.metrics.bleu import BleuScore
@@ -191,6 +192,7 @@ __all__ = [
     "length_score",
     "list_runs",
     "load_plugin",
+    "match",
     "match_faq",
     "metric",
     "model_client",

@@ -9,7 +9,6 @@ import pytest
 import fastmetrics as fm
 from fastmetrics.commands.match import match
 from fastmetrics.errors import ColumnError
-from fastmetrics.faq.bot import answer_table
 
 ASKED, STORED = ["where is it", "how to pay"], ["Where is it?", "How to pay"]
 TEXTS = ["in the mail", "online"]
@@ -29,7 +28,7 @@ def test_names_apply_to_both_tables(
     tmp_path: Path, questions: str, faq: tuple[str, str], columns: dict[str, str]
 ) -> None:
     asked, stored = pa.table({questions: ASKED}), pa.table(dict(zip(faq, (STORED, TEXTS), strict=True)))
-    assert answer_table(asked, stored, columns=columns)["answer"].to_pylist() == TEXTS
+    assert fm.match(asked, stored, columns=columns)["answer"].to_pylist() == TEXTS
     pq.write_table(asked, tmp_path / "asked.parquet")
     pq.write_table(stored, tmp_path / "faq.parquet")
     out = tmp_path / "out.parquet"
@@ -41,7 +40,7 @@ def test_names_apply_to_both_tables(
 def test_a_name_that_neither_table_has() -> None:
     asked, stored = pa.table({"question": ASKED}), pa.table({"question": STORED, "body": TEXTS})
     with pytest.raises(ColumnError, match="unknown column 'bodi'; did you mean 'body'"):
-        answer_table(asked, stored, columns={"answer": "bodi"})
+        fm.match(asked, stored, columns={"answer": "bodi"})
     with pytest.raises(ColumnError, match="faq: needs the column 'answer'"):
-        answer_table(asked, stored)
+        fm.match(asked, stored)
     assert fm.StrictMatchBot(stored, columns={"answer": "body"}).answer("how to pay").answer == "online"

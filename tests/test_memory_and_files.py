@@ -283,3 +283,60 @@ def test_options_of_outputs_need_an_output_everywhere(call: Any) -> None:
     for option in ("resume", "overwrite"):
         with pytest.raises(OptionError, match=rf"^{option}=True: applies to results in a file"):
             call(**{option: True})
+
+
+def test_questions_are_matched_alike_in_memory_and_in_files(tmp_path: Path) -> None:
+    asked = {"id": [1, 2], "question": ["how to pay", None]}
+    faq = {"question": ["Where is it?", "How do I pay?"], "answer": ["=By mail", "=Online"]}
+    pq.write_table(pa.table(asked), tmp_path / "asked.parquet")
+    pd.DataFrame(faq).to_csv(tmp_path / "faq.csv", index=False)
+    expected = fm.match(asked, faq)
+    assert expected["answer"].to_pylist() == ["=Online", None]
+    assert fm.match(tmp_path / "asked.parquet", [tmp_path / "faq.csv"]).to_pydict() == expected.to_pydict()
+    done = fm.match(pd.DataFrame(asked), tmp_path / "faq.csv", output=tmp_path / "o.csv")
+    assert (done.rows, done.guarded) == (2, 1)
+    assert fm.score(tmp_path / "o.csv", "answer_words")["answer_words"].to_pylist() == [1.0, None]
+    with pytest.raises(OptionError, match=r"^guard=False: applies to a file; name it with output="):
+        fm.match(asked, faq, guard=False)
+
+
+def test_scores_are_validated_alike_in_memory_and_in_files(tmp_path: Path) -> None:
+    scores = {"id": ["007", "7", "8", "9"], "token_f1": [0.1, 0.4, 0.35, 0.8]}
+    labels = {"id": ["9", "8", "7", "007"], "label": [1, 1, 0, 0]}
+    paths = tmp_path / "scores.csv", tmp_path / "labels.csv"
+    for path, table in zip(paths, (scores, labels), strict=True):
+        pd.DataFrame(table).to_csv(path, index=False)
+    expected = fm.validate(scores, labels, resamples=50).to_json()
+    assert fm.validate(*paths, resamples=50).to_json() == expected
+    assert fm.validate(str(paths[0]), labels, resamples=50).to_json() == expected
+
+
+def test_files_are_summarized_as_the_table_they_hold(tmp_path: Path, rows: Path) -> None:
+    paths = [
+        fm.score(TABLE.slice(start, 20), METRICS, output=tmp_path / f"{start}.csv").run.output for start in (0, 20)
+    ]
+    both = fm.summarize(paths)
+    assert both.n_rows == 40
+    parts = [fm.score(TABLE.slice(start, 20), METRICS) for start in (0, 20)]
+    assert both.figures == fm.summarize(parts).figures
+    assert fm.summarize(f"{tmp_path}/*.csv", statistics={"latency_ms": ["p50"]}).figures["latency_ms.p50"] == 19.5
+
+
+def test_several_runs_are_ranked_alike_in_memory_and_in_files(tmp_path: Path) -> None:
+    runs = {"a": {"q": {"x": 2.0, "y": 1.0}, "p": {"x": 1.0}}, "b": {"q": {"x": 1.0, "y": 2.0}}}
+    qrels = {"q": {"x": 1}, "p": {"x": 1}}
+    for name, run in runs.items():
+        (tmp_path / name).write_text(
+            "".join(f"{q} Q0 {d} 1 {s} t\n" for q, docs in run.items() for d, s in docs.items())
+        )
+    tables = {
+        name: {"query_id": ["q", "q"], "doc_id": ["x", "y"], "score": list(runs[name]["q"].values())} for name in runs
+    }
+    report = fm.rank(runs, qrels, "mrr")
+    assert report.to_arrow()["mrr"].to_pylist() == [1.0, 0.25]
+    files = fm.rank([tmp_path / name for name in runs], qrels, "mrr")
+    assert files.to_arrow().drop_columns("run").equals(report.to_arrow().drop_columns("run"))
+    mixed = fm.rank({"a": tmp_path / "a", "b": pa.table(tables["b"])}, qrels, "mrr")
+    assert mixed.to_arrow().equals(report.to_arrow())
+    assert fm.rank(tables, qrels, "mrr", missing="skip").to_arrow()["mrr"].to_pylist() == [1.0, 0.5]
+    assert fm.rank(runs["b"], qrels, "mrr").mean == {"mrr": 0.5}

@@ -9,7 +9,6 @@ from typer.main import get_command
 import fastmetrics as fm
 from fastmetrics.cli import app
 from fastmetrics.errors import OptionError
-from fastmetrics.faq.match_files import match_files
 from fastmetrics.stats.association import associate
 from fastmetrics.vectors.search_files import build_index, search_run
 from tests.program import program
@@ -31,7 +30,7 @@ FUNCTIONS = {
     "build_index": lambda **options: build_index(MISSING, **options),
     "search_run": lambda **options: search_run(fm.Index.build(np.eye(3)), MISSING, **options),
     "match_faq": lambda **options: fm.match_faq([1], ["a"], **options),
-    "match_files": lambda **options: match_files(MISSING, MISSING, **options),
+    "match": lambda **options: fm.match(MISSING, MISSING, **options),
     "answer_all": lambda **options: fm.StrictMatchBot({"question": ["a"], "answer": ["b"]}).answer_all([1], **options),
     "validate": lambda **options: fm.validate({"f1": ["no score"]}, [1], **options),
     "check_dataset": lambda **options: fm.check_dataset(MISSING, **options),

@@ -213,7 +213,7 @@ def answer(
 
 def _faq(path: str | None, columns: dict[str, str]) -> Any:
     """The strict match bot over a file."""
-    from fastmetrics.faq.match_files import read_faq
+    from fastmetrics.faq.match import read_faq
 
     if path is None:
         raise OptionError("--bot faq needs --faq FILE, a table with the columns question and answer")

@@ -26,12 +26,11 @@ def match(
     Similarity is that of the words of the questions.
     """
     from fastmetrics.commands.options import pairs
-    from fastmetrics.faq.match_files import match_files
-    from fastmetrics.tables.output.write_table import table_place, write_whole
+    from fastmetrics.faq.match import match as match_tables
 
-    place = table_place(out, [questions, faq], overwrite=overwrite)
-    found = match_files(questions, faq, columns=pairs(columns), threads=threads)
-    quoted = write_whole(found, place, {"bot": "strict match"}, set(found.column_names), guard=guard)
-    typer.echo(f"{found.num_rows:,} questions answered: {out}")
-    if quoted:
-        typer.echo(guarded(quoted))
+    matched = match_tables(
+        questions, faq, output=out, columns=pairs(columns), threads=threads, overwrite=overwrite, guard=guard
+    )
+    typer.echo(f"{matched.rows:,} questions answered: {out}")
+    if matched.guarded:
+        typer.echo(guarded(matched.guarded))

@@ -56,14 +56,12 @@ def validate(
 
     from fastmetrics.commands.options import columns as names
     from fastmetrics.commands.options import load_plugins, pairs, split
-    from fastmetrics.results.read_table import read
     from fastmetrics.results.validation import validate as hold
 
     load_plugins(plugin)
-    keys = {"id", on or "id", cluster or "id"}  # read these as text, so that 007 differs from 7
     found = hold(
-        read(scores, keys),
-        read(labels, keys),
+        scores,
+        labels,
         label=label,
         raters=names(raters, "--raters"),
         on=on,

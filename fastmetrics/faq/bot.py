@@ -77,24 +77,3 @@ class StrictMatchBot:
         answers = self._answers.take(rows)
         scores = pa.array(found.score[:, 0], mask=found.index[:, 0] < 0)
         return pa.table({"answer": answers, "score": scores, "index": rows})
-
-
-def answer_table(
-    questions: pa.Table, faq: pa.Table, *, columns: Mapping[str, str] | None = None, threads: int | None = None
-) -> pa.Table:
-    """A table of questions with the bot's answers: id (if there is one), question, answer, score, index.
-
-    ``columns={canonical: yours}`` maps the column names of both tables, where they exist.  Raises ``ColumnError`` for a
-    named column that neither has, and without a column of questions.
-    """
-    given = {canonical: str(yours) for canonical, yours in (columns or {}).items()}
-    both = [*questions.column_names, *faq.column_names]
-    resolve(dict.fromkeys(both), given, needed=())  # raises ColumnError for a column that neither table has
-    asked_of, told_of = ({c: y for c, y in given.items() if y in t.column_names} for t in (questions, faq))
-    found = resolve(questions.column_names, asked_of, needed={"id", "question"})
-    if "question" not in found:
-        raise ColumnError(f"questions: needs the column 'question'; it has: {', '.join(questions.column_names)}")
-    asked = {name: questions[found[name]] for name in ("id", "question") if name in found}
-    check("", found["question"], "text", asked["question"].type)
-    answered = StrictMatchBot(faq, columns=told_of).answer_all(asked["question"], threads=threads)
-    return pa.table({**asked, **{name: answered[name] for name in answered.column_names}})

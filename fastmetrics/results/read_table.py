@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Collection
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 
@@ -19,7 +20,7 @@ from fastmetrics.tables.text_columns import as_it_looks
 from fastmetrics.tables.whole_table import whole_table
 
 
-def read(path: str | Path, text: Collection[str] | None = None) -> pa.Table:
+def read(path: str | Path | Sequence[str | Path], text: Collection[str] | None = None) -> pa.Table:
     """The rows of a file, a folder, or any other input of ``open_source``; raises ``FileFormatError`` for a bad row.
 
     In CSV and TSV of other programs, the columns ``text`` (by default all) and ids are read as text and the types of
@@ -27,8 +28,11 @@ def read(path: str | Path, text: Collection[str] | None = None) -> pa.Table:
     contain the stored declarations of the scores.
     """
     source = open_source(path)
-    metadata = find_metadata(path, source.files)
-    scores = said_scores(metadata, shown(as_local(path))) or ()
+    metadata: Mapping[str, Any] | None = None
+    scores: Collection[str] = ()
+    if isinstance(path, str | Path):  # several files are read as tables of any kind
+        metadata = find_metadata(path, source.files)
+        scores = said_scores(metadata, shown(as_local(path))) or ()
     found = whole_table(source, {name: "number" if name in scores else "any" for name in source.schema.names})
     if metadata is not None and KEY in metadata:
         found = found.replace_schema_metadata({METADATA: json.dumps({KEY: metadata[KEY]})})

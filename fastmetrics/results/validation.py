@@ -17,6 +17,7 @@ from fastmetrics.declaration.metric import Better
 from fastmetrics.errors import ColumnError, UnknownNameError
 from fastmetrics.results.declared_metrics import declarations_of, directions
 from fastmetrics.results.metric_columns import column_named
+from fastmetrics.results.read_table import read
 from fastmetrics.results.validation_result import MetricValidation, Validation
 from fastmetrics.stats.agreement import agreement
 from fastmetrics.stats.association import associate
@@ -30,6 +31,7 @@ from fastmetrics.stats.human_labels import (
     truth_of,
 )
 from fastmetrics.stats.score_sums import score_columns
+from fastmetrics.tables.table_source import is_paths
 
 _SCALE = 20  # a metric with at most this many values, all of them labels too, uses the labels' scale
 
@@ -54,7 +56,8 @@ def validate(
 ) -> Validation:
     """Compare each metric of ``scores`` with human labels: correlations, ROC AUC, best threshold, intervals, agreement.
 
-    ``scores`` is as in ``summarize``; ``labels`` likewise, or a sequence of labels.  Rows are matched by the column
+    ``scores`` and ``labels`` are tables, or files by their paths, as in ``score``; ``labels`` may also be a sequence of
+    labels.  Rows are matched by the column
     ``on``; by default by ``id`` if both tables have it, otherwise by position, which needs equal lengths, or by the
     pandas index, if both tables have the same index in another order.
 
@@ -84,6 +87,8 @@ def validate(
     workers = cores(threads)
     raters, metrics, fixed = listed(raters), listed(metrics), dict(thresholds or {})
     keys = [name for name in (on, cluster) if name is not None]
+    texts = {"id", on or "id", cluster or "id"}  # read these as text, so that 007 differs from 7
+    scores, labels = (read(table, texts) if is_paths(table) else table for table in (scores, labels))
     left, left_out = as_table(scores, on, [*metrics, *fixed, *keys])
     right, _ = as_table(labels, on, [*raters, *keys, *([label] if label is not None else [])])
     names = score_columns(left.schema)

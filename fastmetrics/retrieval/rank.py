@@ -10,11 +10,10 @@ from fastmetrics.core.allowed_values import Choice, Cutoff, Level, Optional, arg
 from fastmetrics.core.columns import is_column
 from fastmetrics.core.threads import cores
 from fastmetrics.errors import OptionError
-from fastmetrics.errors.messages import Argument
 from fastmetrics.retrieval.evaluate import evaluated_run
 from fastmetrics.retrieval.judgements import judgements
 from fastmetrics.retrieval.rank_result import RankReport, Settings, metadata_of
-from fastmetrics.tables.output.write_table import table_place, write_whole
+from fastmetrics.tables.output.write_table import check_without_place, table_place, write_whole
 from fastmetrics.tables.remote.addresses import shown
 from fastmetrics.tables.table_source import is_paths
 
@@ -80,9 +79,7 @@ def rank(
     if runs is not None and output is not None and len(runs) > 1:
         raise OptionError(f"values per query need exactly one run, got {len(runs)}")
     if output is None:
-        for name, value, default in (("overwrite", overwrite, False), ("guard", guard, True)):
-            if value != default:
-                raise OptionError(Argument(name, value), ": applies to a file; name it with ", Argument("output"))
+        check_without_place(overwrite=overwrite, guard=guard)
     single = runs is None or len(runs) == 1
     settings = Settings(
         float(argument("relevance_level", relevance_level, of_hint(Level))),

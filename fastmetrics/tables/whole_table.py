@@ -13,12 +13,12 @@ from fastmetrics.errors import FileFormatError
 from fastmetrics.tables.chunks import Chunk, Place
 from fastmetrics.tables.column_types import Selection, Widened
 from fastmetrics.tables.invalid_utf8 import bad_text
-from fastmetrics.tables.source import Source
+from fastmetrics.tables.table_source import TableSource
 
 T = TypeVar("T")
 
 
-def whole_table(source: Source, columns: Mapping[str, str]) -> pa.Table:
+def whole_table(source: TableSource, columns: Mapping[str, str]) -> pa.Table:
     """The named columns (user's name: kind) of all rows.
 
     Raises ``FileFormatError`` for the first bad row, ``ColumnError`` for a column that is missing or of another kind.
@@ -30,7 +30,7 @@ def whole_table(source: Source, columns: Mapping[str, str]) -> pa.Table:
     return gathered(source, columns, make)
 
 
-def read_in_turn(source: Source, columns: Mapping[str, str], few: int) -> pa.Table:
+def read_in_turn(source: TableSource, columns: Mapping[str, str], few: int) -> pa.Table:
     """The table of :func:`whole_table`, ``few`` columns at a time, each in one buffer.
 
     For columnar files this takes no more time, and little memory in addition to the columns.
@@ -56,7 +56,7 @@ class Piece:
 
 
 def gathered(
-    source: Source,
+    source: TableSource,
     columns: Mapping[str, str],
     make: Callable[[pa.Schema, Iterator[Piece]], T],
     threads: int = 1,
@@ -74,14 +74,14 @@ def gathered(
             selection = selection.widen(wider.name, wider.type)
 
 
-def _pieces(source: Source, selection: Selection, threads: int) -> Iterator[Piece]:
+def _pieces(source: TableSource, selection: Selection, threads: int) -> Iterator[Piece]:
     for chunk in source.chunks(selection, threads=threads):
         if chunk.rejects:
             raise FileFormatError(str(chunk.rejects[0]))
         yield Piece(chunk.batch.num_rows, partial(_checked, source, selection, chunk))
 
 
-def _checked(source: Source, selection: Selection, chunk: Chunk) -> pa.RecordBatch:
+def _checked(source: TableSource, selection: Selection, chunk: Chunk) -> pa.RecordBatch:
     batch = source.conform(chunk, selection)
     for row, (column, reason) in sorted(bad_text(batch).items()):
         path, where = source.where(Place(chunk.file, int(chunk.rows[row])))

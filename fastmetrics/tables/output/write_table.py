@@ -9,6 +9,7 @@ from typing import Any
 import pyarrow as pa
 
 from fastmetrics.errors import OptionError, OutputError
+from fastmetrics.errors.messages import Argument
 from fastmetrics.tables.output.encoders import KEY, dump, undefined_as_null, writing
 from fastmetrics.tables.output.output_formats import encoder, output_format
 from fastmetrics.tables.output.place import Place
@@ -28,6 +29,13 @@ def table_place(path: str | Path, inputs: Any, *, overwrite: bool = False) -> Pl
         raise OptionError(f"output {shown(as_local(path))!r}: expected the name of a file, with a suffix")
     beside = () if output_format(path)[0] == "parquet" else (_META,)
     return Place(path, inputs, overwrite=overwrite, beside=beside)
+
+
+def check_without_place(*, overwrite: bool, guard: bool) -> None:
+    """Raise ``OptionError`` for an option of files where no file is written."""
+    for name, value, default in (("overwrite", overwrite, False), ("guard", guard, True)):
+        if value != default:
+            raise OptionError(Argument(name, value), ": applies to a file; name it with ", Argument("output"))
 
 
 def write_whole(

@@ -1,0 +1,103 @@
+"""``fm.match``: the answers of a FAQ to questions, from tables in memory or in files."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+
+from fastmetrics.core.input_columns import resolve
+from fastmetrics.core.threads import cores
+from fastmetrics.errors import ColumnError
+from fastmetrics.errors.messages import quoted
+from fastmetrics.faq.bot import StrictMatchBot
+from fastmetrics.tables.output.write_table import check_without_place, table_place, write_whole
+from fastmetrics.tables.table_source import TableSource, is_paths, open_table
+from fastmetrics.tables.whole_table import whole_table
+
+
+@dataclass(frozen=True)
+class MatchedQuestions:
+    """The result of ``match`` with an ``output``: the rows, and the cells of CSV that got a leading quote."""
+
+    rows: int
+    guarded: int
+
+
+def match(
+    questions: Any,
+    faq: Any,
+    *,
+    output: str | Path | None = None,
+    columns: Mapping[str, str] | None = None,
+    threads: int | None = None,
+    overwrite: bool = False,
+    guard: bool = True,
+) -> Any:
+    """Answer every question from the row of a FAQ whose question shares the most words with it.
+
+    ``questions`` and ``faq`` are tables in memory, or files by their paths, as in ``score``; the questions have a
+    column ``question``, the FAQ ``question`` and ``answer``.  ``columns={canonical: yours}`` maps the column names of
+    both tables, where they exist.  Returns a table: id (if there is one), question, answer, score and index (the row of
+    the FAQ), by a :class:`StrictMatchBot`.  ``match_faq`` gives the ``k`` best rows for columns of questions.
+
+    >>> import fastmetrics as fm
+    >>> faq = {"question": ["Where is my card?", "How do I pay?"], "answer": ["By mail.", "Online."]}
+    >>> fm.match({"id": [1], "question": ["how can I pay"]}, faq).select(["id", "answer"]).to_pylist()
+    [{'id': 1, 'answer': 'Online.'}]
+
+    With ``output``, the table is written to a file, Parquet, Arrow, JSON lines, CSV or TSV by its suffix, and the
+    result has the number of ``rows``.  Text of CSV that a spreadsheet would run gets a leading quote, unless
+    ``guard=False``.  An existing file is replaced only with ``overwrite=True``.
+
+    Raises ``FileFormatError`` for a file that cannot be read or has a bad row, ``ColumnError`` for a column that is
+    missing or of the wrong type, ``InputError`` for an empty FAQ, ``OptionError`` for an option of outputs without one,
+    ``OutputError`` if the output exists or cannot be written.
+    """
+    workers = cores(threads)
+    if output is None:
+        check_without_place(overwrite=overwrite, guard=guard)
+    read = [table for table in (questions, faq) if is_paths(table)]
+    place = None if output is None else table_place(output, read, overwrite=overwrite)
+    matched = _matched(open_table(questions), open_table(faq), columns, workers)
+    if place is None:
+        return matched
+    cells = write_whole(matched, place, {"bot": "strict match"}, set(matched.column_names), guard=guard)
+    return MatchedQuestions(matched.num_rows, cells)
+
+
+def _matched(questions: TableSource, faq: TableSource, columns: Mapping[str, str] | None, threads: int) -> pa.Table:
+    """The table of answers."""
+    given = {canonical: str(yours) for canonical, yours in (columns or {}).items()}
+    resolve(dict.fromkeys([*questions.names, *faq.names]), given, needed=())  # raises for a column that neither has
+    asked = _read(questions, "questions", given, ("question",), ("id",))
+    answers = _read(faq, "faq", given, ("question", "answer"), ())
+    answered = StrictMatchBot(answers).answer_all(asked["question"], threads=threads)
+    return pa.table({name: table[name] for table in (asked, answered) for name in table.column_names})
+
+
+def read_faq(path: str | Path, columns: Mapping[str, str] | None = None) -> StrictMatchBot:
+    """The strict match bot of a FAQ in files, which are read as in :func:`match`.
+
+    Only the entries of ``columns={canonical: yours}`` that the FAQ has are used.  Raises the errors of ``match``.
+    """
+    return StrictMatchBot(_read(open_table(path), "faq", dict(columns or {}), ("question", "answer"), ()))
+
+
+def _read(
+    source: TableSource, name: str, given: Mapping[str, str], needed: Iterable[str], optional: Iterable[str]
+) -> pa.Table:
+    """The columns of a source by their canonical names, the question as text and the others unchanged."""
+    names = source.names
+    here = {canonical: yours for canonical, yours in given.items() if yours in names}
+    found = resolve(names, here, needed={*needed, *optional})
+    for column in needed:
+        if column not in found:
+            raise ColumnError(f"{name}: needs the column {column!r}; it has: {quoted(names)}")
+    chosen = {column: found[column] for column in (*optional, *needed) if column in found}
+    kinds = {**dict.fromkeys(chosen.values(), "any"), chosen["question"]: "text"}
+    table = whole_table(source, kinds)
+    return pa.table({column: table[yours] for column, yours in chosen.items()})
