@@ -95,6 +95,7 @@ def compare(
     Print differences, intervals, p values and segments.
     """
     from fastmetrics.commands.options import columns, load_plugins, pairs, split
+    from fastmetrics.commands.terminal import print_lines, print_pieces
     from fastmetrics.errors import OptionError
     from fastmetrics.results.comparison import compare as compared
     from fastmetrics.results.score_runs import open_runs, two_runs
@@ -156,11 +157,11 @@ def compare(
         threads=threads,
     )
     if as_json:
-        typer.echo(found.to_json())
-    elif as_markdown or as_latex:
-        typer.echo(found.to_markdown() if as_markdown else found.to_latex(), nl=False)
+        print_pieces(found.json_pieces())
+    elif as_latex:
+        typer.echo(found.to_latex(), nl=False)
     else:
-        typer.echo(str(found))
+        print_lines(found.markdown_lines() if as_markdown else found.lines())
 
 
 def _which(rows: str | None, metric: str | None, out: str | None) -> dict[str, Any]:

@@ -73,6 +73,7 @@ def gate(
     The exit code is 0 if all rules are met.
     """
     from fastmetrics.commands.options import load_plugins, pairs
+    from fastmetrics.commands.terminal import print_lines, print_pieces
     from fastmetrics.errors import OptionError
     from fastmetrics.results.gate import gate as held_against
     from fastmetrics.tables.output.write_table import page_place, write_page
@@ -104,6 +105,9 @@ def gate(
     )
     if place is not None:
         write_page(place, found.to_junit())
-    typer.echo(found.to_json() if as_json else found.to_markdown().rstrip() if as_markdown else str(found))
+    if as_json:
+        print_pieces(found.json_pieces())
+    else:
+        print_lines(found.markdown_lines() if as_markdown else found.lines())
     if not found.passed:
         raise typer.Exit(1)

@@ -43,6 +43,7 @@ def summarize(
     The table gives mean, standard deviation and extremes, and counts the rows without a score by reason.
     """
     from fastmetrics.commands.options import columns, load_plugins
+    from fastmetrics.commands.terminal import print_lines, print_pieces
     from fastmetrics.errors import OptionError
     from fastmetrics.results import correlations as pairs
     from fastmetrics.results import histograms as bars
@@ -68,4 +69,4 @@ def summarize(
     if asked and asked[0] not in ("--each", "--primary") and len(scores) > 1:
         raise OptionError(f"{asked[0]}: expected one file of scores, got {len(scores)}")
     found = views[asked[0]][1]() if asked else summarize_table(scores)
-    typer.echo(found.to_json() if as_json else str(found))
+    print_pieces(found.json_pieces()) if as_json else print_lines(found.lines())

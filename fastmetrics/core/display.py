@@ -7,9 +7,10 @@ import math
 import shutil
 import textwrap
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
+from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 from fastmetrics.core.html_parts import html_of
@@ -72,24 +73,32 @@ class Grid:
     rows: Sequence[Sequence[str]]
 
     def __str__(self) -> str:
-        lines = [self.header, *self.rows]
-        widths = [max(map(len, cells)) for cells in zip(*lines, strict=True)]
-        return "\n".join(
-            "  ".join(
-                cell.rjust(width) if place else cell.ljust(width)
-                for place, (cell, width) in enumerate(zip(line, widths, strict=True))
+        return "\n".join(self.lines())
+
+    def lines(self) -> Iterator[str]:
+        """The table line by line; rows that are made when they are read are made twice, once for the widths."""
+        widths = list(map(len, self.header))
+        for row in self.rows:
+            widths = [max(width, len(cell)) for width, cell in zip(widths, row, strict=True)]
+        for line in chain([self.header], self.rows):
+            cells = zip(line, widths, strict=True)
+            yield "  ".join(
+                cell.rjust(width) if place else cell.ljust(width) for place, (cell, width) in enumerate(cells)
             ).rstrip()
-            for line in lines
-        )
 
     def markdown(self) -> str:
         """The table in GitHub's Markdown; bars in cells are escaped."""
+        return "\n".join(self.markdown_lines())
+
+    def markdown_lines(self) -> Iterator[str]:
+        """The table in GitHub's Markdown, line by line."""
 
         def line(cells: Sequence[str]) -> str:
             return f"| {' | '.join(' '.join(cell.split()).replace('|', chr(92) + '|') for cell in cells)} |"
 
-        rule = line(["---", *["---:"] * (len(self.header) - 1)])
-        return "\n".join([line(self.header), rule, *map(line, self.rows)])
+        yield line(self.header)
+        yield line(["---", *["---:"] * (len(self.header) - 1)])
+        yield from map(line, self.rows)
 
     def rich(self) -> Table:
         """The table for a rich console."""
@@ -122,10 +131,27 @@ class Shown(ABC):
 
     def to_json(self) -> str:
         """The dictionary as JSON: null for NaN, ``"Infinity"`` and ``"-Infinity"`` for the infinities."""
-        return json.dumps(strict(self.to_dict()), ensure_ascii=False, indent=2, allow_nan=False)
+        return "".join(self.json_pieces())
+
+    def json_pieces(self) -> Iterator[str]:
+        """The JSON in pieces, of which a long result has one for each of its items."""
+        return json_pieces(self._figures())
+
+    def _figures(self) -> Mapping[str, Any]:
+        """The dictionary; its sequences may make their items when they are read."""
+        return self.to_dict()
 
     def __str__(self) -> str:
-        return "\n\n".join([*map(str, self.grids()), *filter(None, ["\n".join(folded(self.remarks()))])])
+        return "\n".join(self.lines())
+
+    def lines(self) -> Iterator[str]:
+        """The tables and notes line by line."""
+        blocks: list[Iterable[str]] = [grid.lines() for grid in self.grids()]
+        notes = folded(self.remarks())
+        blocks += [notes] if any(notes) else []
+        for place, block in enumerate(blocks):
+            yield from [""] * bool(place)
+            yield from block
 
     def _repr_html_(self) -> str | None:
         """What a notebook shows; nothing where Jinja2 is not installed, so that it prints the result."""
@@ -137,6 +163,38 @@ class Shown(ABC):
 
         parts = [part for grid in self.grids() for part in (grid.rich(), Text())]
         return Group(*parts, *map(Text, self.remarks()))
+
+
+def json_pieces(figures: Mapping[str, Any]) -> Iterator[str]:
+    """A dictionary as JSON in pieces, one for each item of the sequences in it.
+
+    >>> print("".join(json_pieces({"n": 1, "rows": [{"a": math.nan}, "x"]})))
+    {
+      "n": 1,
+      "rows": [
+        {
+          "a": null
+        },
+        "x"
+      ]
+    }
+    """
+    before = "{"
+    for key, value in figures.items():
+        if isinstance(value, Sequence) and not isinstance(value, str) and len(value):
+            yield f"{before}\n  {_encoded(key)}: ["
+            for place, item in enumerate(value):
+                yield "," * bool(place) + "\n    " + _encoded(item).replace("\n", "\n    ")
+            yield "\n  ]"
+        else:
+            plain = [] if isinstance(value, Sequence) and not isinstance(value, str) else value
+            yield before + _encoded({key: plain})[1:-2]
+        before = ","
+    yield "\n}" if figures else "{}"
+
+
+def _encoded(value: Any) -> str:
+    return json.dumps(strict(value), ensure_ascii=False, indent=2, allow_nan=False)
 
 
 def folded(notes: Iterable[str]) -> list[str]:

@@ -12,6 +12,7 @@ import pyarrow as pa
 
 from fastmetrics.core.corpus_counts import counts_column
 from fastmetrics.core.input_columns import resolve
+from fastmetrics.core.records import Records
 from fastmetrics.errors import ColumnError
 from fastmetrics.plan.declared import Stored
 from fastmetrics.reporting.all_rows import RowFiles
@@ -30,7 +31,7 @@ from fastmetrics.reporting.sections import SECTIONS
 from fastmetrics.results.correlations import Correlations, correlations
 from fastmetrics.results.declared_metrics import declared_better
 from fastmetrics.results.histograms import histograms
-from fastmetrics.results.interval_summary import summarize_by
+from fastmetrics.results.interval_summary import MeanInterval, summarize_by
 from fastmetrics.results.primary_table import primary_of
 from fastmetrics.results.score_run import ScoreRun
 from fastmetrics.results.score_runs import open_run, open_runs
@@ -201,8 +202,8 @@ def _spread(run: ScoreRun, names: Sequence[str]) -> pa.Table:
 def _means(run: ScoreRun, names: Sequence[str], asked: Asked) -> Any:
     few: dict[str, Any] = {"bootstrap": 200, "seed": asked.seed, "threads": asked.threads}
     found = [summarize_by(run, name, metrics=names, **few) for name in asked.by]
-    means = [one for place, part in enumerate(found) for one in part if place == 0 or one.segment is not None]
-    return replace(found[0], means=means)
+    means = (one for place, part in enumerate(found) for one in part if place == 0 or one.segment is not None)
+    return replace(found[0], means=Records.of(MeanInterval, means))
 
 
 def _primary(read: _Read) -> Any:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any
 
 
@@ -52,7 +52,7 @@ class Compared:
 
     def to_dict(self) -> dict[str, Any]:
         """The figures by name, except those of unpaired rows."""
-        return {name: value for name, value in asdict(self).items() if name not in ("all_baseline", "all_other")}
+        return {name: getattr(self, name) for name in self.__slots__ if not name.startswith("all_")}
 
 
 @dataclass(frozen=True)

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +19,7 @@ from fastmetrics.core.corpus_counts import counts_column
 from fastmetrics.core.missing_queries import MissingQueries
 from fastmetrics.core.name_lists import listed
 from fastmetrics.core.precision import rounding_error
+from fastmetrics.core.records import Records, RecordsMaker
 from fastmetrics.declaration.metric import Better
 from fastmetrics.errors import ColumnError, OptionError, UnknownNameError
 from fastmetrics.errors.messages import Argument
@@ -33,7 +35,7 @@ from fastmetrics.results.read_table import read
 from fastmetrics.results.repeat_variance import repeat_parts
 from fastmetrics.results.score_run import ScoreRun
 from fastmetrics.results.score_runs import open_run, open_runs
-from fastmetrics.results.segments import cluster_numbers, segments_of
+from fastmetrics.results.segments import Segments, cluster_numbers, segments_of
 from fastmetrics.results.shared_metrics import first_declared, shared_metrics
 from fastmetrics.results.unpaired_cell import UnpairedCell
 from fastmetrics.stats.multiple_tests import CORRECTIONS, corrected
@@ -157,30 +159,28 @@ def compare(
     stored = first_declared(held)
     ways = directions(names, stored, better or {})
     bounds = declared_bounds(names, stored)
-    parts: list[tuple[str | None, Ints | slice]] = [(None, slice(None))]
-    for grouping in groupings:
-        cut = segments_of([(name, _column(paired, name, side)) for name in grouping])
-        parts += [(segment.name, segment.rows) for segment in cut]
-    if "sequential" in (interval, *how.tests):
-        parts = [(segment, paired.by_arrival(rows)) for segment, rows in parts]
+    parts = _Parts(
+        [segments_of([(name, _column(paired, name, side)) for name in grouping]) for grouping in groupings],
+        paired if "sequential" in (interval, *how.tests) else None,
+    )
     if correction != "none":
         pairs = len(held) * (len(held) - 1) // 2
         how = replace(how, family=max(1, len(names) * len(parts) * pairs))
-    found: list[Compared] = []
+    comparisons = RecordsMaker(Compared)
     rankings: list[Ranking] = []
     systems = [run.name for run in held]
+    lacking = {run.name: queries for run in held if (queries := run.missing_queries) is not None}
     for name in names:
         for cell in _cells(paired, name, name in counted, ways[name], bounds.get(name), parts, clusters, unpaired):
-            found += cell.compared(systems, how)
+            comparisons.add(_with_missing(one, lacking) for one in cell.compared(systems, how))
             if len(held) > 2 and isinstance(cell, Cell) and cell.segment is None:
                 rankings.append(cell.ranking(systems, how))
-    lacking = {run.name: queries for run in held if (queries := run.missing_queries) is not None}
     return Comparison(
         systems=systems,
         joined_by=paired.joined_by,
         repeats=repeat_parts(paired, [name for name in names if name not in counted]),
         n_rows={run.name: int((rows >= 0).sum()) for run, rows in zip(held, paired.rows, strict=True)},
-        comparisons=_corrected([_with_missing(one, lacking) for one in found], how.tests, correction),
+        comparisons=_corrected(comparisons.records(), correction),
         rankings=rankings,
         better=ways,
         bounds={name: None if name in counted else bounds.get(name) for name in names},
@@ -199,6 +199,23 @@ def compare(
         margin=margin,
         unpaired=unpaired,
     )
+
+
+@dataclass(frozen=True)
+class _Parts:
+    """The parts of the rows to compare: all rows (None), then the segments."""
+
+    cuts: Sequence[Segments]
+    arrived: PairedRuns | None
+    """The rows whose order of arrival counts, if it does."""
+
+    def __len__(self) -> int:
+        return 1 + sum(map(len, self.cuts))
+
+    def __iter__(self) -> Iterator[tuple[str | None, Ints | slice]]:
+        whole: list[tuple[str | None, Ints | slice]] = [(None, slice(None))]
+        for name, rows in chain(whole, ((segment.name, segment.rows) for cut in self.cuts for segment in cut)):
+            yield name, rows if self.arrived is None else self.arrived.by_arrival(rows)
 
 
 def _with_missing(one: Compared, lacking: Mapping[str, MissingQueries]) -> Compared:
@@ -225,20 +242,21 @@ def _cells(
     counted: bool,
     better: Better,
     bounds: tuple[float, float] | None,
-    parts: Sequence[tuple[str | None, Ints | slice]],
+    parts: _Parts,
     clusters: Ints | None,
     unpaired: bool,
 ) -> Iterator[Cell | CountedCell | UnpairedCell]:
     """One cell per segment of a metric, from its scores or from the counts of rows."""
     counts, has = paired.counts(name) if counted else (None, None)
     scores = np.stack([np.zeros(0) if counted else paired.scores(at, name) for at in range(len(paired.runs))])
+    rounding = rounding_error(None if counted else paired.precision(name))
+    formula = partial(many_values, paired.runs[0].spec(name))
     for segment, rows in parts:
         some = None if clusters is None else clusters[rows]
         if counts is None or has is None:
             data = (name, segment, better, scores[:, rows], some, bounds)
-            yield UnpairedCell(*data) if unpaired else Cell(*data, rounding_error(paired.precision(name)))
+            yield UnpairedCell(*data) if unpaired else Cell(*data, rounding)
         else:
-            formula = partial(many_values, paired.runs[0].spec(name))
             yield CountedCell(name, segment, counts[:, rows], has[:, rows], formula, some, bounds)
 
 
@@ -282,15 +300,13 @@ def _column(paired: PairedRuns, name: str, side: tuple[ScoreRun, Ints] | None) -
     return table.column(name, "").take(pa.array(rows, mask=rows < 0))
 
 
-def _corrected(cells: Sequence[Compared], tests: Sequence[str], correction: str) -> list[Compared]:
+def _corrected(compared: Records[Compared], correction: str) -> Records[Compared]:
     """The comparisons with the p values of each test corrected together, and so those of equivalence."""
-    compared = list(cells)
-    for test in tests:
-        places = [place for place, cell in enumerate(compared) if cell.test == test]
+    tests, names = compared.kinds("test")
+    for test in range(len(names)):
+        places = np.flatnonzero(tests == test)
         for name, target in (("p", "p_corrected"), ("p_equivalent", "p_equivalent"), ("p_not_worse", "p_not_worse")):
-            values = [getattr(compared[place], name) for place in places]
-            if None not in values:
-                for place, p in zip(places, corrected(values, correction), strict=True):
-                    figures: dict[str, Any] = {target: p}
-                    compared[place] = replace(compared[place], **figures)
+            if compared.given(name)[places].all():
+                p_values = corrected(compared.numbers(name)[places], correction)
+                compared = compared.with_numbers(target, p_values, places)
     return compared

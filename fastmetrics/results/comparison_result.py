@@ -5,17 +5,22 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields
+from functools import cached_property
+from itertools import islice
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 
 from fastmetrics.core.display import Grid, Shown, number
 from fastmetrics.core.missing_queries import MissingQueries
+from fastmetrics.core.records import Mapped, Records
 from fastmetrics.declaration.metric import Better
 from fastmetrics.results import comparison_cells as cells
 from fastmetrics.results.compared_pair import Compared, Ranking, least_rows
 from fastmetrics.results.comparison_latex import latex_table
 from fastmetrics.results.repeat_variance import RepeatParts, repeat_grid
+from fastmetrics.results.segment_order import worst_first
 from fastmetrics.results.unpaired_rows import could_turn
 from fastmetrics.stats.interval_notes import MARK, interval_notes
 
@@ -31,7 +36,7 @@ class Comparison(Shown, Sequence[Compared]):
     joined_by: str
     n_rows: Mapping[str, int]
     """The number of rows of each system."""
-    comparisons: Sequence[Compared]
+    comparisons: Records[Compared]
     rankings: Sequence[Ranking]
     better: Mapping[str, Better]
     bounds: Mapping[str, tuple[float, float] | None]
@@ -63,10 +68,15 @@ class Comparison(Shown, Sequence[Compared]):
         """The comparison at a position, or the first one of a metric over all rows; raises ``KeyError``."""
         if not isinstance(key, str):
             return self.comparisons[key]
-        for one in self.comparisons:
-            if one.metric == key and one.segment is None:
+        for one in self._whole:
+            if one.metric == key:
                 return one
         raise KeyError(key)
+
+    @property
+    def _whole(self) -> Records[Compared]:
+        """The comparisons over all rows."""
+        return self.comparisons.at(~self.comparisons.given("segment"))
 
     @property
     def alpha(self) -> float:
@@ -93,7 +103,7 @@ class Comparison(Shown, Sequence[Compared]):
         notes += [f"{name}: {note}" for name, queries in self.missing_queries.items() for note in queries.notes]
         of = "" if self.cluster is None else f", clustered by {self.cluster!r}"
         how = {"holm": "corrected by Holm", "bh": "corrected by Benjamini and Hochberg", "none": "not corrected"}
-        tests = ", ".join(dict.fromkeys(one.test for one in self.comparisons))
+        tests = ", ".join(name for (name,) in self.comparisons.distinct("test"))
         family = len(self.comparisons) // max(1, len(tests.split(", ")))
         notes += self._intervals(of)
         notes.append(f"p of {tests}, {how[self.correction]} over {family:,} comparison{'s' * (family != 1)}{of}")
@@ -103,15 +113,12 @@ class Comparison(Shown, Sequence[Compared]):
             notes.append(
                 f"equivalent: Δ within ±{self.margin:g} by two one-sided tests; not worse: by less than {self.margin:g}"
             )
-        paired = [] if self.unpaired else self._once()
-        turned = [text for one in paired if (text := could_turn(one, self.bounds.get(one.metric)))]
-        notes += turned[:_NOTED]
-        notes += [f"{len(turned) - _NOTED:,} more differences that unpaired rows could reverse"] * (
-            len(turned) > _NOTED
-        )
-        small = sum(one.segment is not None and least_rows(one) < _FEW for one in self._once())
+        notes += [] if self.unpaired else self._turned()
+        segments = self._once.at(self._once.given("segment"))
+        small = sum(least_rows(one) < _FEW for one in segments)
         notes += [f"* fewer than {_FEW} rows: {small:,} segment{'s' * (small != 1)}"] if small else []
-        odd = dict.fromkeys(one.metric for one in self._of_rows() if one.test == "mcnemar" and math.isnan(one.p))
+        undefined = self.comparisons.at(np.isnan(self.comparisons.numbers("p"))).distinct("test", "metric")
+        odd = [metric for test, metric in undefined if test == "mcnemar" and metric not in self.counted]
         notes += [f"mcnemar needs scores of 0 and 1; not computed for {', '.join(odd)}"] if odd else []
         unsaid = [name for name, better in self.better.items() if better is None]
         notes += [f"assumed to be better when higher (no direction is declared): {', '.join(unsaid)}"] if unsaid else []
@@ -124,24 +131,29 @@ class Comparison(Shown, Sequence[Compared]):
 
     def _intervals(self, of: str = "") -> list[str]:
         """The kinds of intervals, and the notes on them."""
-        intervals = ((one.metric, one.interval, one.interval_note) for one in self._once())
-        return interval_notes(intervals, self.confidence, of)
+        return interval_notes(self._once.distinct("metric", "interval", "interval_note"), self.confidence, of)
 
-    def _of_rows(self) -> list[Compared]:
-        """The comparisons of row metrics."""
-        return [one for one in self.comparisons if one.metric not in self.counted]
+    def _turned(self) -> list[str]:
+        """The differences that unpaired rows could reverse: the first ones, and the number of the others."""
+        alone = self._once.numbers("n_only_baseline") + self._once.numbers("n_only_other")
+        texts = (could_turn(one, self.bounds.get(one.metric)) for one in self._once.at(alone > 0))
+        turned = filter(None, texts)
+        notes = list(islice(turned, _NOTED))
+        more = sum(1 for _ in turned)
+        return [*notes, *([f"{more:,} more differences that unpaired rows could reverse"] if more else [])]
 
-    def _once(self) -> list[Compared]:
+    @cached_property
+    def _once(self) -> Records[Compared]:
         """The comparisons by the first test, whose verdicts tables of several tests show."""
-        first: dict[tuple[str, str, str, str | None], Compared] = {}
-        for one in self.comparisons:
-            first.setdefault((one.metric, one.baseline, one.other, one.segment), one)
-        return list(first.values())
+        return self.comparisons.at(self.comparisons.kinds("test")[0] == 0)
 
     def to_dict(self) -> dict[str, Any]:
         """``{"comparisons": [{"metric", "baseline", …}], "rankings": […], "notes": […]}`` and the settings."""
+        return {**self._figures(), "comparisons": list(map(self._row, self.comparisons))}
+
+    def _figures(self) -> dict[str, Any]:
         return {
-            "comparisons": [self._row(one) for one in self.comparisons],
+            "comparisons": Mapped(self._row, self.comparisons),
             "rankings": [asdict(one) for one in self.rankings],
             **({"repeats": [asdict(parts) for parts in self.repeats]} if self.repeats else {}),
             "systems": list(self.systems),
@@ -161,23 +173,24 @@ class Comparison(Shown, Sequence[Compared]):
 
     def to_arrow(self) -> pa.Table:
         """One row per comparison, with the columns of ``comparisons`` in the JSON."""
-        types = {
-            "str": pa.string(),
-            "str | None": pa.string(),
-            "int": pa.int64(),
-            "int | None": pa.int64(),
-            "float": pa.float64(),
-            "float | None": pa.float64(),
-        }
-        shown = [one for one in fields(Compared) if not one.name.startswith("all_")]
-        added = [("verdict", pa.string()), ("better", pa.string())]
-        schema = pa.schema([*((one.name, types[str(one.type)]) for one in shown), *added])
-        return pa.Table.from_pylist([self._row(one) for one in self.comparisons], schema)
+        names = [one.name for one in fields(Compared) if not one.name.startswith("all_")]
+        columns = {name: self.comparisons.column(name) for name in names}
+        columns["segment"] = columns["segment"].cast(pa.string())
+        better = self.comparisons.kinds("metric")
+        columns["verdict"] = pa.array(map(self.verdict, self.comparisons), pa.string())
+        columns["better"] = pa.array([self.better[name] for name in better[1]], pa.string()).take(pa.array(better[0]))
+        return pa.table(columns)
 
     def to_markdown(self) -> str:
         """The tables in GitHub's Markdown, and the notes as a list."""
-        tables = [grid.markdown() for grid in self.grids()]
-        return "\n\n".join([*tables, "\n".join(f"- {note}" for note in self.notes)]) + "\n"
+        return "".join(f"{line}\n" for line in self.markdown_lines())
+
+    def markdown_lines(self) -> Iterator[str]:
+        """The tables in GitHub's Markdown and the notes, line by line."""
+        for grid in self.grids():
+            yield from grid.markdown_lines()
+            yield ""
+        yield from (f"- {note}" for note in self.notes)
 
     def to_latex(self) -> str:
         """A table of means by system and metric, with superscript letters of significantly worse systems.
@@ -186,7 +199,7 @@ class Comparison(Shown, Sequence[Compared]):
         row, with a star if a system has other rows; of independent runs, each system's rows are its own.  Notes name
         the test of the letters and the kind of the differences' intervals.
         """
-        whole = [one for one in self._once() if one.segment is None]
+        whole = list(self._once.at(~self._once.given("segment")))
         means: dict[tuple[str, str], float] = {}
         rows: dict[str, str] = {}
         for one in reversed(whole):
@@ -223,10 +236,10 @@ class Comparison(Shown, Sequence[Compared]):
 
     def grids(self) -> list[Grid]:
         """Differences with their intervals, counts, segments (worst first), rankings, and variances of repeats."""
-        whole = [one for one in self.comparisons if one.segment is None]
+        whole = list(self._whole)
         several = len(self.systems) > 2
         found = [self._differences(whole, several), self._counts(whole, several)]
-        found += [self._segments(metric) for metric in self.better if any(one.segment for one in self.comparisons)]
+        found += [self._segments(metric) for metric in self.better if self.comparisons.given("segment").any()]
         return [*found, *map(_ranked, self.rankings), *([repeat_grid(self.repeats)] if self.repeats else [])]
 
     def _differences(self, whole: Sequence[Compared], several: bool) -> Grid:
@@ -261,12 +274,10 @@ class Comparison(Shown, Sequence[Compared]):
 
     def _segments(self, metric: str) -> Grid:
         """The segments of a metric, worst for the other system first; small segments are marked."""
-        sign = -1 if self.better[metric] == "lower" else 1
-        some = [one for one in self._once() if one.metric == metric and one.segment is not None]
-        some.sort(key=lambda one: (math.isnan(one.delta), sign * one.delta, one.segment or ""))
         several = len(self.systems) > 2
-        rows = [
-            (
+
+        def row(one: Compared) -> tuple[str, ...]:
+            return (
                 str(one.segment),
                 *((one.baseline, one.other) if several else map(number, (one.mean_baseline, one.mean_other))),
                 cells.signed(one.delta),
@@ -274,8 +285,11 @@ class Comparison(Shown, Sequence[Compared]):
                 cells.rows(one) + ("*" if least_rows(one) < _FEW else ""),
                 self.verdict(one),
             )
-            for one in some
-        ]
+
+        metrics, names = self._once.kinds("metric")
+        some = self._once.at((metrics == names.index(metric)) & self._once.given("segment"))
+        order = worst_first(some, "delta", self.better[metric])
+        rows = Mapped(row, some.at(order))
         pair = ("baseline", "other") if several else tuple(self.systems)
         return Grid((metric, *pair, "Δ", "interval", "n", "verdict"), rows)
 

@@ -13,7 +13,7 @@ from fastmetrics.stats.interval_notes import MARK
 from fastmetrics.stats.mean_interval import NAMES
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Checked:
     """The check of one rule for one metric and segment (None: all rows, or no segment)."""
 

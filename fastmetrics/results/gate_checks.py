@@ -6,7 +6,10 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
+import numpy as np
+
 from fastmetrics.core.arrays import Ints
+from fastmetrics.core.records import Records, RecordsMaker
 from fastmetrics.errors import OptionError
 from fastmetrics.errors.messages import Argument
 from fastmetrics.results.gate_checked import Checked
@@ -14,6 +17,7 @@ from fastmetrics.results.gate_metrics import AnyMetric, GateMetrics, check_seque
 from fastmetrics.results.gate_rows import GateRows
 from fastmetrics.results.gate_rules import Rule
 from fastmetrics.results.gate_values import Level, Value
+from fastmetrics.results.segments import Segment
 from fastmetrics.stats.estimate import Interval
 from fastmetrics.stats.mean_interval import FEWER, LEAST_CLUSTERS, LEAST_ROWS, SEQUENTIAL, has_long_tail
 
@@ -47,15 +51,19 @@ class GateSettings:
 
 
 @dataclass(frozen=True)
-class _Task:
-    """One rule for one metric over the rows of one segment."""
+class _Tasks:
+    """One rule for one metric over the rows of each of some segments."""
 
     rule: Rule
     metric: AnyMetric
-    segment: str | None
-    rows: Ints
+    segments: Sequence[Segment]
+    places: Ints
+    """The segments that are large enough."""
     why: str | None = None
     """Why there are no rows to check."""
+
+    def __iter__(self) -> Iterator[Segment]:
+        return (self.segments[place] for place in self.places.tolist())
 
 
 @dataclass
@@ -67,16 +75,20 @@ class GateChecks:
     settings: GateSettings
     notes: list[str] = field(default_factory=list)
 
-    def of(self, rules: Sequence[Rule]) -> list[Checked]:
+    def of(self, rules: Sequence[Rule]) -> Records[Checked]:
         """The checks of all rules.
 
         With a correction, each of the m intervals that rules read has the level 1 − (1 − confidence)/m (Bonferroni).
         """
-        tasks = [task for rule in rules for task in self._tasks(rule)]
-        read = sum(task.rule.reads_interval and task.why is None for task in tasks)
+        several = [tasks for rule in rules for tasks in self._tasks(rule)]
+        read = sum(len(tasks.places) for tasks in several if tasks.rule.reads_interval and tasks.why is None)
         confidence = self.settings.confidence
         corrected = 1 - (1 - confidence) / max(read, 1) if self.settings.correction == "bonferroni" else confidence
-        return [self._checked(task, self._level(task.rule, corrected)) for task in tasks]
+        checks = RecordsMaker(Checked)
+        for tasks in several:
+            level = self._level(tasks.rule, corrected)
+            checks.add(self._checked(tasks, segment, level) for segment in tasks)
+        return checks.records()
 
     def _level(self, rule: Rule, corrected: float) -> float:
         """The level of the interval of a rule: of one-sided tests at α, 1 − 2α.  Raises ``OptionError`` if α > 0.5."""
@@ -85,7 +97,7 @@ class GateChecks:
             raise OptionError(f"rule {rule.text!r} needs a ", Argument("confidence"), " above 0.5")
         return 2 * confidence - 1 if rule.is_margin else confidence
 
-    def _tasks(self, rule: Rule) -> Iterator[_Task]:
+    def _tasks(self, rule: Rule) -> Iterator[_Tasks]:
         """What a rule covers: its metrics, and of each the segments that are large enough."""
         segments = self.rows.segments(rule)
         metrics, notes = self.metrics.of(rule)
@@ -95,30 +107,32 @@ class GateChecks:
         if rule.where and self.rows.n_rejected:
             self.notes.append(f"{rule.text}: {self.rows.n_rejected:,} rows that scoring rejected are in no segment")
         for metric in metrics:
-            considered = [metric.n_considered(rule, one.rows, self.settings.counting(rule)) for one in segments]
-            least = self.settings.least(rule) if rule.several else 0
-            large = [one for one, n in zip(segments, considered, strict=True) if n >= max(least, 1) or not rule.several]
+            counting = self.settings.counting(rule)
+            least = max(self.settings.least(rule), 1) if rule.several else 0
+            considered = (metric.n_considered(rule, one.rows, counting) for one in segments)
+            large = np.flatnonzero(np.fromiter(considered, np.int64, len(segments)) >= least)
             small = len(segments) - len(large)
-            if small and large:
+            least = self.settings.least(rule)
+            if small and len(large):
                 plural = "s" * (small != 1)
                 self.notes.append(f"{rule.text}: {small:,} segment{plural} of fewer than {least:,} rows skipped")
-            if not large:
+            if len(large):
+                yield _Tasks(rule, metric, segments, large)
+            else:
                 why = f"no segment has at least {least:,} rows" if segments else "there are no rows"
-                yield _Task(rule, metric, None, self.rows.none, why)
-            for one in large:
-                yield _Task(rule, metric, one.name, one.rows)
+                yield _Tasks(rule, metric, [Segment(None, self.rows.none)], np.zeros(1, np.int64), why)
 
-    def _checked(self, task: _Task, confidence: float) -> Checked:
+    def _checked(self, task: _Tasks, segment: Segment, confidence: float) -> Checked:
         rule, unpaired = task.rule, self.settings.counting(task.rule)
         level = Level(confidence, self.settings.interval, self.settings.seed, self.settings.threads)
-        found = Value.nothing() if task.why is not None else task.metric.read(rule, task.rows, unpaired, level)
+        found = Value.nothing() if task.why is not None else task.metric.read(rule, segment.rows, unpaired, level)
         self.notes += [found.note] if found.note is not None and found.note not in self.notes else []
         why = task.why or self._why(rule, task.metric.name, found)
         checked = Checked(
             rule=rule,
             metric=task.metric.name,
             better=task.metric.better,
-            segment=task.segment,
+            segment=segment.name,
             value=found.value,
             n=found.n,
             met=False,

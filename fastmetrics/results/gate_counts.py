@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -41,12 +41,12 @@ class CountedMetric:
 
     def n_considered(self, rule: Rule, rows: Ints, unpaired: str | float) -> int:
         """The rows that a rule reads in a segment."""
-        has = self._counts()[1][:, rows]
+        has = self._counts[1][:, rows]
         return int((has[0] if rule.is_change and unpaired != "ignore" else has[-1]).sum())
 
     def read(self, rule: Rule, rows: Ints, unpaired: str | float, level: Level) -> Value:
         """What a rule reads over these rows: the change over those that both runs counted, or the value."""
-        counts, has = self._counts()
+        counts, has = self._counts
         counts, has = counts[:, rows], has[:, rows]
         mine, base = has[-1], has[0] if len(has) > 1 else np.zeros(len(rows), np.bool_)
         present = ~self.rows.absent[rows]
@@ -66,6 +66,7 @@ class CountedMetric:
     def _spec(self) -> str:
         return self.rows.run.spec(self.name)
 
+    @cached_property
     def _counts(self) -> tuple[Ints, Flags]:
         """The counts of each run and row, of the scores last, and which of them exist."""
         if self.rows.paired is not None and self.name in self.rows.paired.runs[0].counted:

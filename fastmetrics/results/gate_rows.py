@@ -60,7 +60,7 @@ class GateRows:
         states = ScoreStates.of(repeated.run, metric, precision).by_question(repeated.questions)
         return states.placed(self.paired.rows[at])
 
-    @property
+    @cached_property
     def absent(self) -> Flags:
         """The rows that the scores lack."""
         return np.zeros(self.n, np.bool_) if self.paired is None else self.paired.rows[1] < 0
@@ -77,7 +77,7 @@ class GateRows:
         last = before[mine >= 0].max(initial=-1)
         return self.paired.by_arrival(np.flatnonzero((mine >= 0) | (before < last)))
 
-    @property
+    @cached_property
     def n_rejected(self) -> int:
         """The rows that scoring rejected, except for as many as are known to be absent."""
         return max(0, rejected(self.run) - int(self.absent[self.every].sum()))
@@ -95,7 +95,7 @@ class GateRows:
             return None
         return cluster_numbers(self.cluster, self.column(self.cluster, "to cluster rows by"))
 
-    def segments(self, rule: Rule) -> list[Segment]:
+    def segments(self, rule: Rule) -> Sequence[Segment]:
         """The rows of a rule, in segments if it covers each value of a column.
 
         Raises ``ColumnError`` if the runs lack a column of the rule or no row has a value that it names.
@@ -107,7 +107,7 @@ class GateRows:
         each = [(name, column.take(pa.array(rows))) for name, column in columns.items() if rule.where[name] == "*"]
         if not each:
             return [Segment(", ".join(f"{name}={value}" for name, value in rule.where.items()), rows)]
-        return [Segment(one.name, rows[one.rows]) for one in segments_of(each)] if len(rows) else []
+        return segments_of(each).of_rows(rows) if len(rows) else []
 
     def _matching(self, rule: Rule, columns: Mapping[str, pa.Array]) -> Flags:
         """The rows with all values that a rule names."""

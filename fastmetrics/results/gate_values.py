@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 import pyarrow as pa
@@ -110,6 +111,14 @@ class RowMetric:
 
     def without_score(self, rows: Ints) -> Flags:
         """Which of the rows have no score though the run failed there, or the baseline has one."""
+        certain, doubtful = self._unscored
+        found = certain[rows]
+        found[np.flatnonzero(doubtful[rows])[: self.rows.scores(self.name).most_failed]] = True
+        return found
+
+    @cached_property
+    def _unscored(self) -> tuple[Flags, Flags]:
+        """The rows that count as without a score for certain, and those that may."""
         mine = self.rows.scores(self.name)
         if self.rows.paired is None:
             base_has = base_undefined = np.zeros(self.rows.n, np.bool_)
@@ -117,10 +126,7 @@ class RowMetric:
             base = self.rows.baseline(self.name)
             base_has, base_undefined = base.has, base.undefined
         certain = ~mine.has & ((mine.failed > 0) | base_has)
-        doubtful = np.flatnonzero((mine.doubtful & ~certain & ~base_undefined)[rows])
-        found = certain[rows]
-        found[doubtful[: mine.most_failed]] = True
-        return found
+        return certain, mine.doubtful & ~certain & ~base_undefined
 
     def figure(self, rule: Rule, rows: Ints, unpaired: str | float, level: Level) -> Value:
         """The figure of a rule over these rows, or the bound of the mean's interval."""
@@ -141,7 +147,7 @@ class RowMetric:
             if worst is None:
                 return Value.uncounted(len(scored), n_failed)
             used, unplaced = has | failed, extra
-            values = np.where(has, mine.counting(worst)[rows], worst)[used]
+            values = np.where(has, mine.counting(worst, rows), worst)[used]
             values = np.concatenate([values, np.full(extra, worst)])
             clusters = self._with_rejected(rows[used], extra)
         sample = Sample.of(values, clusters, self.bounds)
@@ -218,7 +224,7 @@ class RowMetric:
         both = has_before & has_after
         n_new = int((~has_before & has_after).sum())
         lost = has_before & ~has_after
-        partly = both & (after.more_unscored(before)[rows] > 0)
+        partly = both & (after.more_unscored(before, rows) > 0)
         n_failed = int(lost.sum() + partly.sum())
         used, values = both, after.values[rows]
         worst = None if unpaired == "ignore" else self.worst(rule, unpaired)
@@ -226,7 +232,7 @@ class RowMetric:
             if worst is None:
                 return Value.uncounted(int(both.sum()), n_failed, n_new)
             used = has_before
-            values = np.where(lost, worst, after.counting_beyond(before, worst)[rows])
+            values = np.where(lost, worst, after.counting_beyond(before, worst, rows))
         ignored = n_failed if unpaired == "ignore" else 0
         first, second = before.values[rows][used], values[used]
         clusters = None if self.rows.clusters is None else self.rows.clusters[rows][used]

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, fields
+from dataclasses import dataclass
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -13,11 +14,13 @@ import pyarrow as pa
 from fastmetrics.core.allowed_values import Choice, Real, Seed, Whole, argument
 from fastmetrics.core.display import Grid, Shown, number
 from fastmetrics.core.name_lists import listed
+from fastmetrics.core.records import Mapped, Records, RecordsMaker
 from fastmetrics.core.threads import cores
 from fastmetrics.declaration.metric import Better
 from fastmetrics.results.declared_metrics import declared_bounds, directions
 from fastmetrics.results.score_run import ScoreRun
 from fastmetrics.results.score_runs import open_run
+from fastmetrics.results.segment_order import worst_first
 from fastmetrics.results.segments import Segment, cluster_numbers, segments_of
 from fastmetrics.results.shared_metrics import shared_metrics
 from fastmetrics.stats.interval_notes import MARK, interval_notes
@@ -27,7 +30,7 @@ from fastmetrics.stats.sample import Sample
 _FEW = 30
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class MeanInterval:
     """The mean of a metric over a segment (None: all rows), and its interval."""
 
@@ -52,7 +55,7 @@ class IntervalSummary(Shown, Sequence[MeanInterval]):
     """Means with intervals; prints as a table for each metric, the worst segment first."""
 
     scores: str
-    means: Sequence[MeanInterval]
+    means: Records[MeanInterval]
     better: Mapping[str, Better]
     confidence: float
     cluster: str | None
@@ -69,33 +72,43 @@ class IntervalSummary(Shown, Sequence[MeanInterval]):
     def grids(self) -> list[Grid]:
         """The means over all rows, then over the segments of each metric."""
         header = ("mean", "interval", "n", "no score")
-        whole = [(one.metric, *_cells(one)) for one in self.means if one.segment is None]
+        segmented = self.means.given("segment")
+        whole = [(one.metric, *_cells(one)) for one in self.means.at(~segmented)]
         grids = [Grid(("metric", *header), whole)]
-        for metric in dict.fromkeys(one.metric for one in self.means):
-            sign = -1 if self.better[metric] == "lower" else 1
-            some = [one for one in self.means if one.metric == metric and one.segment is not None]
-            some.sort(key=lambda one: (math.isnan(one.mean), sign * one.mean, str(one.segment)))
-            grids += [Grid((metric, *header), [(str(one.segment), *_cells(one)) for one in some])] if some else []
+        metrics, names = self.means.kinds("metric")
+        for place, metric in enumerate(names):
+            some = self.means.at((metrics == place) & segmented)
+            rows = Mapped(_segment_cells, some.at(worst_first(some, "mean", self.better[metric])))
+            grids += [Grid((metric, *header), rows)] if len(rows) else []
         return grids
 
     def remarks(self) -> Sequence[str]:
         """The kind of intervals, and the number of small segments."""
         of = "" if self.cluster is None else f", clustered by {self.cluster!r}"
-        kinds = ((one.metric, one.interval, one.interval_note) for one in self.means)
+        kinds = self.means.distinct("metric", "interval", "interval_note")
         notes = [f"means of {self.scores}", *interval_notes(kinds, self.confidence, of)]
-        small = sum(one.segment is not None and one.n < _FEW for one in self.means)
+        small = int((self.means.given("segment") & (self.means.numbers("n") < _FEW)).sum())
         return [*notes, *([f"* fewer than {_FEW} rows: {small:,} segment{'s' * (small != 1)}"] if small else [])]
 
     def to_dict(self) -> dict[str, Any]:
         """``{"means": [{"metric", "segment", "n", "mean", "low", "high", "interval", …}, …], "notes": […]}``."""
-        return {"means": [asdict(one) for one in self.means], "notes": list(self.remarks())}
+        return {"means": list(map(_figures, self.means)), "notes": list(self.remarks())}
+
+    def _figures(self) -> dict[str, Any]:
+        return {"means": Mapped(_figures, self.means), "notes": list(self.remarks())}
 
     def to_arrow(self) -> pa.Table:
         """One row per mean."""
-        types = {"str": pa.string(), "str | None": pa.string(), "int": pa.int64(), "float": pa.float64()}
-        types["int | None"] = pa.int64()
-        schema = pa.schema([(one.name, types[str(one.type)]) for one in fields(MeanInterval)])
-        return pa.Table.from_pylist([asdict(one) for one in self.means], schema)
+        columns = {name: self.means.column(name) for name in MeanInterval.__slots__}
+        return pa.table({**columns, "segment": columns["segment"].cast(pa.string())})
+
+
+def _figures(one: MeanInterval) -> dict[str, Any]:
+    return {name: getattr(one, name) for name in one.__slots__}
+
+
+def _segment_cells(one: MeanInterval) -> tuple[str, ...]:
+    return str(one.segment), *_cells(one)
 
 
 def _cells(one: MeanInterval) -> tuple[str, str, str, str]:
@@ -141,12 +154,12 @@ def summarize_by(
     names = shared_metrics([run], listed(metrics))
     names = names if metrics else [name for name in names if name not in beside]
     held = run.by_column([*names, *beside])
-    parts = _parts(held, columns, names)
+    segments = _segments(held, columns)
     groups = None if cluster is None else cluster_numbers(cluster, held.column(cluster, "to cluster rows by"))
-    found, bounds = [], declared_bounds(names, run.declared)
+    means, bounds = RecordsMaker(MeanInterval), declared_bounds(names, run.declared)
     for name in names:
         values = held.values(name)
-        for part in parts:
+        for part in chain([Segment(None, np.arange(len(values)))], segments):
             some = values[part.rows]
             known = np.isfinite(some)
             rows = Sample.of(some[known], None if groups is None else groups[part.rows][known], bounds.get(name))
@@ -156,15 +169,11 @@ def summarize_by(
             counts = (rows.n, len(some) - rows.n)
             clusters = None if rows.sizes is None else len(rows.sizes)
             told: tuple[Any, ...] = (one.low, one.high, one.kind, one.note, clusters)
-            found.append(MeanInterval(name, part.name, *counts, rows.mean, *told))
-    return IntervalSummary(run.name, found, directions(names, run.declared, {}), confidence, cluster)
+            means.add([MeanInterval(name, part.name, *counts, rows.mean, *told)])
+    return IntervalSummary(run.name, means.records(), directions(names, run.declared, {}), confidence, cluster)
 
 
-def _parts(run: ScoreRun, columns: Sequence[str], names: Sequence[str]) -> list[Segment]:
-    whole = Segment(None, np.arange(len(run.values(names[0]))))
-    if not columns:
-        return [whole]
-    return [
-        whole,
-        *segments_of([(name, run.column(name, "to segment the rows by; keep it when scoring")) for name in columns]),
-    ]
+def _segments(run: ScoreRun, columns: Sequence[str]) -> Sequence[Segment]:
+    """The segments by the values of these columns; none without columns."""
+    purpose = "to segment the rows by; keep it when scoring"
+    return segments_of([(name, run.column(name, purpose)) for name in columns]) if columns else []

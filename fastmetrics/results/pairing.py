@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 import pyarrow as pa
@@ -49,14 +50,14 @@ class PairedRuns:
         """The number of questions in any run."""
         return len(self.rows[0])
 
-    @property
+    @cached_property
     def arrival(self) -> Ints:
         """When each question was complete: the greatest of its rows' numbers in the runs."""
         return np.max(np.stack(self.rows), axis=0)
 
     def by_arrival(self, questions: Ints | slice) -> Ints:
         """Some questions in the order in which they were complete."""
-        chosen = np.arange(self.n)[questions]
+        chosen = np.arange(self.n)[questions] if isinstance(questions, slice) else questions
         return chosen[np.argsort(self.arrival[chosen], kind="stable")]
 
     def scores(self, run: int, metric: str) -> Floats:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -92,32 +93,33 @@ class ScoreStates:
             most_failed=self.most_failed,
         )
 
-    @property
+    @cached_property
     def has(self) -> Flags:
         """The rows with a score."""
         found: Flags = self.scored > 0
         return found
 
-    def counting(self, score: float) -> Floats:
+    def counting(self, score: float, rows: Ints) -> Floats:
         """The means of the rows with a score, their failed answers counted with this ``score``."""
-        return self._mixed(self.failed / np.maximum(self.scored + self.failed, 1), score)
+        failed = self.failed[rows]
+        return self._mixed(failed / np.maximum(self.scored[rows] + failed, 1), score, rows)
 
-    def counting_beyond(self, other: ScoreStates, score: float) -> Floats:
+    def counting_beyond(self, other: ScoreStates, score: float, rows: Ints) -> Floats:
         """The means of the rows with a score; answers that only the ``other`` run scores count as this ``score``."""
-        return self._mixed(self.more_unscored(other), score)
+        return self._mixed(self.more_unscored(other, rows), score, rows)
 
-    def more_unscored(self, other: ScoreStates) -> Floats:
+    def more_unscored(self, other: ScoreStates, rows: Ints) -> Floats:
         """By how much the share of a row's answers without a score exceeds that of the ``other`` run."""
-        found: Floats = np.maximum(self._share_unscored - other._share_unscored, 0.0)
+        found: Floats = np.maximum(self._share_unscored(rows) - other._share_unscored(rows), 0.0)
         return found
 
-    @property
-    def _share_unscored(self) -> Floats:
-        found: Floats = 1 - self.scored / np.maximum(self.answers, 1)
+    def _share_unscored(self, rows: Ints) -> Floats:
+        found: Floats = 1 - self.scored[rows] / np.maximum(self.answers[rows], 1)
         return found
 
-    def _mixed(self, share: Floats, score: float) -> Floats:
-        return np.where(self.has & (share > 0), self.values + share * (score - self.values), self.values)
+    def _mixed(self, share: Floats, score: float, rows: Ints) -> Floats:
+        values = self.values[rows]
+        return np.where(self.has[rows] & (share > 0), values + share * (score - values), values)
 
 
 def _undefined(metadata: Mapping[str, Any], metric: str, n_rows: int, n_null: int) -> int:

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import itertools
-from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import overload
 
 import numpy as np
 import pyarrow as pa
@@ -30,34 +29,61 @@ class Segment:
     rows: Ints
 
 
-def segments_of(columns: Sequence[tuple[str, pa.Array]]) -> list[Segment]:
+@dataclass(frozen=True)
+class Segments(Sequence[Segment]):
+    """Segments that are made when they are read: a million of them take a few numbers each."""
+
+    order: Ints
+    """The rows, segment by segment."""
+    edges: Ints
+    """The places in ``order`` where a segment begins, and the end."""
+    codes: Ints
+    """The values of each segment: the places of their names in ``labels``, as digits of one number."""
+    labels: Sequence[Sequence[str]]
+    """For each column, the names of its values."""
+
+    def __len__(self) -> int:
+        return len(self.codes)
+
+    @overload
+    def __getitem__(self, place: int) -> Segment: ...
+    @overload
+    def __getitem__(self, place: slice) -> list[Segment]: ...
+    def __getitem__(self, place: int | slice) -> Segment | list[Segment]:
+        if isinstance(place, slice):
+            return [self[at] for at in range(len(self))[place]]
+        at = range(len(self))[place]
+        return Segment(self._name(int(self.codes[at])), self.order[self.edges[at] : self.edges[at + 1]])
+
+    def of_rows(self, rows: Ints) -> Segments:
+        """The segments with ``rows[r]`` for each row r."""
+        return replace(self, order=rows[self.order])
+
+    def _name(self, code: int) -> str:
+        found = []
+        for names in reversed(self.labels):
+            code, place = divmod(code, len(names))
+            found.append(names[place])
+        return ", ".join(reversed(found))
+
+
+def segments_of(columns: Sequence[tuple[str, pa.Array]]) -> Segments:
     """The groups of rows with equal values in all columns, named ``language=en, length=[10, 20)``, sorted by name.
 
     Null is a separate value.  Raises ``ColumnError`` for a column of lists or other unordered values.
     """
-    parts = [_cut(name, column) for name, column in columns]
-    codes = np.zeros(len(columns[0][1]), np.int64)
-    for numbers, labels in parts:
-        codes = codes * len(labels) + numbers
-    distinct, places = np.unique(codes, return_inverse=True)
-    order = np.argsort(places, kind="stable")
-    ends = np.cumsum(np.bincount(places, minlength=len(distinct)))
-    groups = np.split(order, ends[:-1]) if len(order) else []
-    return [
-        Segment(_name(int(code), [labels for _, labels in parts]), rows)
-        for code, rows in zip(distinct, groups, strict=True)
-    ]
+    codes, labels = np.zeros(len(columns[0][1]), np.int64), []
+    for name, column in columns:
+        numbers, names = _cut(name, column)
+        codes = codes * len(names) + numbers
+        labels.append(names)
+    order = np.argsort(codes, kind="stable")
+    codes = codes[order]
+    starts = np.flatnonzero(np.diff(codes, prepend=-1))
+    return Segments(order, np.append(starts, len(order)), codes[starts], labels)
 
 
-def _name(code: int, labels: Sequence[Sequence[str]]) -> str:
-    found = []
-    for some in reversed(labels):
-        code, place = divmod(code, len(some))
-        found.append(some[place])
-    return ", ".join(reversed(found))
-
-
-def _cut(name: str, column: pa.Array) -> tuple[Ints, list[str]]:
+def _cut(name: str, column: pa.Array) -> tuple[Ints, Sequence[str]]:
     """The group number of each row, and the groups' names."""
     kind = column.type
     if pa.types.is_nested(kind):
@@ -68,17 +94,30 @@ def _cut(name: str, column: pa.Array) -> tuple[Ints, list[str]]:
     distinct = pc.unique(column)
     distinct = distinct.take(pc.sort_indices(distinct))
     numbers = pc.index_in(column, value_set=distinct).to_numpy(zero_copy_only=False).astype(np.int64)
-    return numbers, _labels(name, distinct.to_pylist())
+    return numbers, _Labels(name, distinct)
 
 
-def _labels(name: str, values: Sequence[Any]) -> list[str]:
-    """The names of the groups; text that looks like another value, such as "null" for null, is in quotes."""
-    labels = [f"{name}={'null' if value is None else value}" for value in values]
-    counts = Counter(labels)
-    return [
-        f'{name}="{value}"' if isinstance(value, str) and counts[label] > 1 else label
-        for value, label in zip(values, labels, strict=True)
-    ]
+@dataclass(frozen=True)
+class _Labels(Sequence[str]):
+    """The names of the values of a column; the text "null" is in quotes beside null."""
+
+    name: str
+    values: pa.Array
+
+    def __len__(self) -> int:
+        return len(self.values)
+
+    @overload
+    def __getitem__(self, place: int) -> str: ...
+    @overload
+    def __getitem__(self, place: slice) -> list[str]: ...
+    def __getitem__(self, place: int | slice) -> str | list[str]:
+        if isinstance(place, slice):
+            return [self[at] for at in range(len(self))[place]]
+        value = self.values[place].as_py()
+        if value == "null" and self.values.null_count:
+            return f'{self.name}="null"'
+        return f"{self.name}={'null' if value is None else value}"
 
 
 def _quarters(name: str, column: pa.Array) -> tuple[Ints, list[str]]:
