@@ -167,7 +167,11 @@ def _metric(metric: Metric) -> Iterator[str]:
     facts = [f"columns: {_columns(metric)}", f"range: {bounds(metric)}", f"level: {metric.level}"]
     facts += [f"{metric.better} is better"] if metric.better else []
     facts += [f"also called: {', '.join(f'`{name}`' for name in metric.others)}"] if metric.others else []
-    facts += [f"option: `{name}={shown(default)}`, {metric.allowed[name]}" for name, default in metric.defaults.items()]
+    facts += [
+        f"option: `{name}={shown(default)}`, {metric.allowed[name]}"
+        + (f"; {metric.descriptions[name]}" if metric.descriptions[name] else "")
+        for name, default in metric.defaults.items()
+    ]
     facts += described(metric.labels, "`")
     facts += [f"a summary adds {', '.join(metric.statistics)}"] if metric.statistics else []
     yield "\n".join(f"- {fact}" for fact in [*facts, f"source: {metric.source}"])

@@ -155,7 +155,7 @@ def test_defaults_are_allowed_and_unchanged(name, option):
     assert str(metric.allowed[option])
     listed = program("metrics", name).out
     assert f"option: {option}=" in listed
-    assert f": {metric.allowed[option]}\n" in listed
+    assert f": {metric.allowed[option]}; {metric.descriptions[option]}\n" in listed
 
 
 SPECS = st.builds(

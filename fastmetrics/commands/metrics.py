@@ -48,7 +48,9 @@ def _explain(metric: Metric) -> None:
     typer.echo(f"columns: {_columns(metric)}" + "".join(f", {c} (optional)" for c in _others(metric)))
     for option, default in metric.defaults.items():
         shown = repr(default)
-        typer.echo(f"option: {option}={shown if len(shown) < 90 else shown[:87] + '...'}: {metric.allowed[option]}")
+        about = f"; {metric.descriptions[option]}" if metric.descriptions[option] else ""
+        short = shown if len(shown) < 90 else shown[:87] + "..."
+        typer.echo(f"option: {option}={short}: {metric.allowed[option]}{about}")
     typer.echo("\n" + inspect.cleandoc(metric.function.__doc__ or ""))
 
 
@@ -72,3 +74,6 @@ def _list_measures() -> None:
         name, *others = family.names
         also = f" Also called {', '.join(others)}." if others else ""
         typer.echo(f"{name:{width}}  {family.summary}{also}")
+        for option, default in family.options.items():
+            value = "" if default is inspect.Parameter.empty else f"={default!r}"
+            typer.echo(f"{'':{width}}  option {option}{value}: {family.allowed[option]}; {family.descriptions[option]}")

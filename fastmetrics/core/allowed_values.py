@@ -217,13 +217,13 @@ class Optional:
 MOST = 1_000_000_000
 """The largest meaningful number of rows, ranks or words."""
 
-Cutoff = Annotated[int | None, Whole(1, MOST)]
+Cutoff = Annotated[int | None, Whole(1, MOST), "the number of ranks to use; None for all"]
 """The number of ranks to use; None for all."""
 
-Level = Annotated[float, Real(0.0, float(MOST), above=True)]
+Level = Annotated[float, Real(0.0, float(MOST), above=True), "the lowest grade that counts as relevant"]
 """The lowest grade that counts as relevant."""
 
-Gain = Annotated[str, Choice("linear", "exponential")]
+Gain = Annotated[str, Choice("linear", "exponential"), "the gain of a grade g: g, or 2 to the power of g, less 1"]
 """The gain of a grade."""
 
 Threads = Whole(1, 1_024)
@@ -244,6 +244,15 @@ def of_hint(hint: Any) -> Allowed:
         raise TypeError(f"{hint}: the annotation of an option must declare its allowed values")
     optional = types.NoneType in typing.get_args(kind) or kind is Any
     return Optional(allowed) if optional else allowed
+
+
+def description_of(hint: Any) -> str:
+    """The description of an option in its annotation, a text in the metadata; empty without one.
+
+    >>> description_of(Cutoff)
+    'the number of ranks to use; None for all'
+    """
+    return next((one for one in getattr(hint, "__metadata__", ()) if isinstance(one, str)), "")
 
 
 def argument(name: str, value: Any, allowed: Allowed) -> Any:

@@ -49,6 +49,7 @@ class Metric:
     optional: frozenset[str]
     defaults: Mapping[str, Any]
     allowed: Mapping[str, Allowed]
+    descriptions: Mapping[str, str]
     statistics: tuple[str, ...]
     labels: Mapping[str, str]
     check: Callable[..., None] | None
@@ -192,8 +193,8 @@ def metric(
 
     The positional parameters name the columns that the function reads (``docs/columns.md``); a column whose default is
     None is optional.  The keyword-only parameters are options, each with a default and an annotation (``int``,
-    ``float``, ``str``, ``bool``, or a set of allowed values).  The annotation of a column decides what the function
-    receives:
+    ``float``, ``str``, ``bool``, or a set of allowed values), and with a description in
+    ``Annotated[int, "the number of words"]``.  The annotation of a column decides what the function receives:
 
     - ``str``, ``float``, ``int``, ``bool`` or ``list[...]``: the values of one row, as Python objects.  The function
       returns a number, or None where the score is undefined.  It runs at the speed of Python: about a million simple
@@ -246,6 +247,7 @@ def metric(
             optional=read.optional,
             defaults=read.defaults,
             allowed=read.allowed,
+            descriptions=read.descriptions,
             statistics=tuple(statistics),
             labels=dict(labels or {}),
             check=check,

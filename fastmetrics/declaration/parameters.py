@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from fastmetrics.core.allowed_values import Allowed
+from fastmetrics.core.allowed_values import Allowed, description_of
 from fastmetrics.core.input_columns import COLUMNS
 from fastmetrics.declaration.plain_python import ArrowIn, ValuesIn, by_array, by_row, need_of, option_of
 from fastmetrics.declaration.representations import Need
@@ -28,6 +28,7 @@ class Parameters:
     optional: frozenset[str]
     defaults: Mapping[str, Any]
     allowed: Mapping[str, Allowed]
+    descriptions: Mapping[str, str]
     grouped: bool
 
 
@@ -59,6 +60,7 @@ def parameters(function: Callable[..., Any], bounds: tuple[float, float]) -> Par
         optional=frozenset(optional),
         defaults=defaults,
         allowed={name: option_of(hints[name]) for name in defaults},
+        descriptions={name: description_of(hints[name]) for name in defaults},
         grouped=isinstance(reference, ValuesIn) and reference.lists,
     )
 

@@ -86,7 +86,10 @@ def need_of(hint: Any, column: str) -> ValuesIn | ArrowIn | None:
 
 def option_of(hint: Any) -> Allowed:
     """The allowed values of an option's annotation; ``int``, ``float`` and ``str`` allow all values of the type."""
-    return _OPTIONS[hint] if hint in (int, float, str) else of_hint(hint)
+    kind, *metadata = typing.get_args(hint) if hasattr(hint, "__metadata__") else (hint,)
+    if kind in (int, float, str) and not any(hasattr(one, "take") for one in metadata):
+        return _OPTIONS[kind]
+    return of_hint(hint)
 
 
 def by_row(function: Callable[..., Any], required: Sequence[str], bounds: tuple[float, float]) -> Callable[..., Floats]:

@@ -28,8 +28,8 @@ from fastmetrics.text.segmentation import statements
 PHRASES = lexicon("abstain")
 """The default phrases for "I don't know", in English and Russian."""
 
-Patterns = Annotated[tuple[str, ...], Texts(what="phrases")]
-Citation = Annotated[str, Pattern()]
+Patterns = Annotated[tuple[str, ...], Texts(what="phrases"), "phrases that say that the answer is not known"]
+Citation = Annotated[str, Pattern(), "what a citation mark looks like"]
 
 PREAMBLE = 8
 """Maximum number of words in the sentences before an "I don't know"."""

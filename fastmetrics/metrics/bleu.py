@@ -30,10 +30,12 @@ SMOOTHING = {"exp": None, "floor": 0.1, "add-k": 1.0, "none": None}
 OTHER_TOKENIZERS = ("ja-mecab", "ko-mecab", "spm", "flores101", "flores200", "spBLEU-1K")
 """Tokenisers that sacreBLEU itself runs, once per text; they need packages or models."""
 
-Tokenizer = Annotated[str, Choice(*FRAMES, "none", *OTHER_TOKENIZERS)]
-Smoothing = Annotated[str, Choice(*SMOOTHING)]
-SmoothValue = Annotated[float | None, Real(0.0, 1e6)]
-Order = Annotated[int, Whole(1, 100)]
+Lowercase = Annotated[bool, "whether texts are compared in lower case"]
+EffectiveOrder = Annotated[bool, "whether n-grams longer than a text are left out"]
+Tokenizer = Annotated[str, Choice(*FRAMES, "none", *OTHER_TOKENIZERS), "the tokenizer of sacreBLEU"]
+Smoothing = Annotated[str, Choice(*SMOOTHING), "how precisions of zero are smoothed"]
+SmoothValue = Annotated[float | None, Real(0.0, 1e6), "the value of the smoothing; None is the default of the method"]
+Order = Annotated[int, Whole(1, 100), "the length of the longest n-grams"]
 
 HEADS = 3
 """The number of counts before those of sacreBLEU: rows, references, and the squares of their numbers."""
@@ -137,11 +139,11 @@ def bleu(
     reference: References,
     *,
     tokenizer: Tokenizer = "13a",
-    lowercase: bool = False,
+    lowercase: Lowercase = False,
     smooth_method: Smoothing = "exp",
     smooth_value: SmoothValue = None,
     max_ngram_order: Order = 4,
-    effective_order: bool = True,
+    effective_order: EffectiveOrder = True,
 ) -> Floats:
     """BLEU of each answer against all its references, from 0 to 100: sacreBLEU's ``sentence_bleu``.
 
@@ -277,11 +279,11 @@ def corpus_bleu(
     reference: References,
     *,
     tokenizer: Tokenizer = "13a",
-    lowercase: bool = False,
+    lowercase: Lowercase = False,
     smooth_method: Smoothing = "exp",
     smooth_value: SmoothValue = None,
     max_ngram_order: Order = 4,
-    effective_order: bool = False,
+    effective_order: EffectiveOrder = False,
 ) -> Ints:
     """BLEU of all answers together, from 0 to 100: sacreBLEU's ``corpus_bleu``.
 

@@ -16,8 +16,12 @@ from fastmetrics.errors import OptionError
 from fastmetrics.metrics.shared.pair_counts import ngrams
 from fastmetrics.text import chrf_tokens as text
 
-Order = Annotated[int, Whole(0, 100)]
-Beta = Annotated[float, Real(0.0, 1e6)]
+Characters = Annotated[int, Whole(0, 100), "the length of the longest n-grams of characters"]
+Words = Annotated[int, Whole(0, 100), "the length of the longest n-grams of words; 0 leaves words out"]
+Lowercase = Annotated[bool, "whether texts are compared in lower case"]
+Whitespace = Annotated[bool, "whether white space counts as characters"]
+EpsSmoothing = Annotated[bool, "whether precisions and recalls of zero are smoothed"]
+Beta = Annotated[float, Real(0.0, 1e6), "how many times as much recall counts as precision"]
 
 _EPSILON = 1e-16
 
@@ -121,12 +125,12 @@ def chrf(
     answer: Spelling,
     reference: Spelling,
     *,
-    char_order: Order = 6,
-    word_order: Order = 0,
+    char_order: Characters = 6,
+    word_order: Words = 0,
     beta: Beta = 2,
-    lowercase: bool = False,
-    whitespace: bool = False,
-    eps_smoothing: bool = False,
+    lowercase: Lowercase = False,
+    whitespace: Whitespace = False,
+    eps_smoothing: EpsSmoothing = False,
 ) -> Floats:
     """Character n-gram F-score of each answer, from 0 to 100: sacreBLEU's ``sentence_chrf``.
 
@@ -154,12 +158,12 @@ def chrf_plus_plus(
     answer: Spelling,
     reference: Spelling,
     *,
-    char_order: Order = 6,
-    word_order: Order = 2,
+    char_order: Characters = 6,
+    word_order: Words = 2,
     beta: Beta = 2,
-    lowercase: bool = False,
-    whitespace: bool = False,
-    eps_smoothing: bool = False,
+    lowercase: Lowercase = False,
+    whitespace: Whitespace = False,
+    eps_smoothing: EpsSmoothing = False,
 ) -> Floats:
     """Character and word n-gram F-score of each answer, from 0 to 100: ``chrf`` with ``word_order=2``.
 

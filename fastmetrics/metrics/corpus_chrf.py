@@ -17,7 +17,20 @@ from fastmetrics.declaration.metric import metric
 from fastmetrics.declaration.representations import Options
 from fastmetrics.kernels.stats.corpus_formulas import chrf_scores
 from fastmetrics.metrics.bleu import HEADS
-from fastmetrics.metrics.chrf import Beta, Order, Spelled, SpelledIn, Spelling, check_orders, f_score, shared_ngrams
+from fastmetrics.metrics.chrf import (
+    Beta,
+    Characters,
+    EpsSmoothing,
+    Lowercase,
+    Spelled,
+    SpelledIn,
+    Spelling,
+    Whitespace,
+    Words,
+    check_orders,
+    f_score,
+    shared_ngrams,
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -126,12 +139,12 @@ def corpus_chrf(
     answer: Spelling,
     reference: References,
     *,
-    char_order: Order = 6,
-    word_order: Order = 0,
+    char_order: Characters = 6,
+    word_order: Words = 0,
     beta: Beta = 2,
-    lowercase: bool = False,
-    whitespace: bool = False,
-    eps_smoothing: bool = False,
+    lowercase: Lowercase = False,
+    whitespace: Whitespace = False,
+    eps_smoothing: EpsSmoothing = False,
 ) -> Ints:
     """Character n-gram F-score of all answers together, from 0 to 100: sacreBLEU's ``corpus_chrf``.
 
@@ -161,12 +174,12 @@ def corpus_chrf_plus_plus(
     answer: Spelling,
     reference: References,
     *,
-    char_order: Order = 6,
-    word_order: Order = 2,
+    char_order: Characters = 6,
+    word_order: Words = 2,
     beta: Beta = 2,
-    lowercase: bool = False,
-    whitespace: bool = False,
-    eps_smoothing: bool = False,
+    lowercase: Lowercase = False,
+    whitespace: Whitespace = False,
+    eps_smoothing: EpsSmoothing = False,
 ) -> Ints:
     """Character and word n-gram F-score of all answers together: ``corpus_chrf`` with ``word_order=2``.
 

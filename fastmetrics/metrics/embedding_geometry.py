@@ -18,9 +18,9 @@ from fastmetrics.vectors.arrays import Block, Vectors
 from fastmetrics.vectors.geometry import METRICS, geometry
 from fastmetrics.vectors.geometry_result import Geometry
 
-Distance = Annotated[str, Choice(*METRICS)]
-Near = Annotated[int, Neighbours]
-Drawn = Annotated[int, Seed]
+Distance = Annotated[str, Choice(*METRICS), "the distance of two vectors"]
+Near = Annotated[int, Neighbours, "the number of neighbours"]
+Drawn = Annotated[int, Seed, "the seed of the sample"]
 
 
 def _finish(rows: KeptRows, *, metric: str, k: int, seed: int) -> Geometry:

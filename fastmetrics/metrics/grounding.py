@@ -38,7 +38,7 @@ from fastmetrics.metrics.shared.decisions import answerable
 from fastmetrics.metrics.shared.document_ids import Ids, with_numbers
 from fastmetrics.metrics.shared.pair_counts import divide
 
-Cosine = Annotated[float, Real(-1.0, 1.0)]
+Cosine = Annotated[float, Real(-1.0, 1.0), "the cosine from which on a sentence counts as supported"]
 
 TAU_SIM = 0.65
 """S1's lowest cosine at which the cited passage supports a sentence."""

@@ -19,8 +19,8 @@ from fastmetrics.metrics.shared.anchors import TRIPLES, WORDS, ClaimSource, Pass
 from fastmetrics.metrics.shared.pair_counts import divide, sets
 from fastmetrics.text.word_roles import STOP_WORDS
 
-StopWords = Annotated[tuple[str, ...], Texts(what="words")]
-Window = Annotated[int, Whole(0, MOST)]
+StopWords = Annotated[tuple[str, ...], Texts(what="words"), "words that say nothing of their own"]
+Window = Annotated[int, Whole(0, MOST), "the largest distance of the words of a claim in its context, in words"]
 Share = Annotated[float, Real(0.0, 1.0)]
 
 LONG = 3
@@ -172,7 +172,12 @@ def unsupported(answer: Passage, contexts: Passage, window: int, claims: Any) ->
 
 @metric(bounds=(0, 1), better="lower", source="S3, high hallucination risk", caution=other_verbs)
 def hallucination_risk(
-    answer: Passages, contexts: Passages, *, threshold: Share = 0.6, window: Window = 30, claims: ClaimSource = TRIPLES
+    answer: Passages,
+    contexts: Passages,
+    *,
+    threshold: Annotated[Share, "the hallucination above which an answer is at risk"] = 0.6,
+    window: Window = 30,
+    claims: ClaimSource = TRIPLES,
 ) -> Floats:
     """1 if ``hallucination`` is higher than ``threshold``, else 0; accepts its options.
 

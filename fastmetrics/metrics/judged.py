@@ -35,7 +35,7 @@ class GradesIn:
         return batch.remember(("grades", column), lambda: grades_of(batch.columns[column], relevant, column))
 
 
-NoRelevant = Annotated[str, Choice("undefined", "zero")]
+NoRelevant = Annotated[str, Choice("undefined", "zero"), "the score of a question without relevant documents"]
 Ranked = Annotated[Rankings, RankingsIn()]
 Grades = Annotated[Floats, GradesIn()]
 

@@ -30,13 +30,13 @@ MARKERS = (
 )
 """The politeness markers of S0, the default of ``politeness``."""
 
-Markers = Annotated[tuple[str, ...], Texts(10_000, "markers")]
+Markers = Annotated[tuple[str, ...], Texts(10_000, "markers"), "words and phrases that count as polite"]
 
 
 _F1 = ("f1", "f1_score", "qa_f1", "word_f1", "avg_f1")
 
 
-Normalization = Annotated[str, Choice("split", "plain")]
+Normalization = Annotated[str, Choice("split", "plain"), "how texts are normalised before they are compared"]
 
 
 @dataclass(frozen=True)

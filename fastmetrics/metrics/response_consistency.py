@@ -19,7 +19,7 @@ from fastmetrics.metrics.shared.vector_words import vectors_of, words_of
 from fastmetrics.text.keys import keys_of
 from fastmetrics.vectors.arrays import Vectors
 
-Against = Annotated[str, Choice("pairs", "first")]
+Against = Annotated[str, Choice("pairs", "first"), "whether all pairs of repeats are compared, or each with the first"]
 
 
 def _finish_exact(rows: KeptRows, *, against: str) -> Repeats:

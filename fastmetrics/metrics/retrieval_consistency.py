@@ -19,9 +19,11 @@ from fastmetrics.retrieval.ids import offsets
 from fastmetrics.retrieval.rankings import Rankings
 from fastmetrics.text.keys import keys_of
 
-Against = Annotated[str, Choice("pairs", "first")]
-First = Annotated[int, Rows]
-Persistence = Annotated[float, Real(0.0, 1.0, above=True, below=True)]
+Against = Annotated[str, Choice("pairs", "first"), "whether all pairs of repeats are compared, or each with the first"]
+First = Annotated[int, Rows, "the number of documents that are compared"]
+Persistence = Annotated[
+    float, Real(0.0, 1.0, above=True, below=True), "the probability that a reader goes on to the next document"
+]
 KEPT = "repeats.retrieved_ids"
 """The column in which a run stores the keys of each row's question and documents."""
 

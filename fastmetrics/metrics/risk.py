@@ -18,7 +18,7 @@ from fastmetrics.errors import FastmetricsError, OptionError, UnknownNameError
 from fastmetrics.stats.moments import State
 from fastmetrics.stats.risk_coverage import Pairs, risks
 
-Quality = Annotated[str, Text(1_000, "the name of a metric")]
+Quality = Annotated[str, Text(1_000, "the name of a metric"), "the metric that says how right an answer is"]
 
 
 @metric(bounds=(-np.inf, np.inf), better=None, source="S1, uncertainty gate", usual=False)

@@ -22,7 +22,10 @@ from fastmetrics.kernels.pairs.lcs_union import Texts, union_hits
 from fastmetrics.metrics.shared.pair_counts import divide, harmonic, lcs, ngrams
 from fastmetrics.text.segmentation import lines
 
-Tokenizer = Annotated[str, Choice("rouge", "unicode")]
+Stemmer = Annotated[bool, "whether English words are reduced to their stems (Porter)"]
+Tokenizer = Annotated[
+    str, Choice("rouge", "unicode"), "how texts are split into words: as rouge_score does, or in any script"
+]
 KINDS = (*"123456789", "L", "Lsum")
 PARTS = ("precision", "recall", "f1")
 
@@ -190,7 +193,7 @@ def _declare(kind: str, part: str) -> Callable[..., Floats]:
     """Declare one part of one kind of ROUGE."""
     representation = RougeLines if kind == "Lsum" else Rouge
 
-    def score(answer: Any, reference: Any, *, stemmer: bool = False, tokenizer: Tokenizer = "rouge") -> Floats:
+    def score(answer: Any, reference: Any, *, stemmer: Stemmer = False, tokenizer: Tokenizer = "rouge") -> Floats:
         return _scores(kind, answer, reference)[part]
 
     def f1(answer: Any, reference: Any, **_: Any) -> Floats:

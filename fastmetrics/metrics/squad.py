@@ -17,7 +17,7 @@ from fastmetrics.declaration.metric import metric
 from fastmetrics.declaration.representations import Squad
 from fastmetrics.metrics.shared.pair_counts import divide, harmonic, same, shared
 
-Version = Annotated[int, Choice(1, 2)]
+Version = Annotated[int, Choice(1, 2), "the version of SQuAD's script; in 2, a question can have no answer"]
 
 _SOURCE = "SQuAD v1.1 and v2.0 evaluation scripts"
 

@@ -23,7 +23,11 @@ from fastmetrics.kernels.pairs.tfidf import count_documents, count_products, wei
 from fastmetrics.metrics.shared.pair_counts import lists
 from fastmetrics.text.tokenize import Vocabulary
 
-Idf = Annotated[str, Choice("pair", "corpus")]
+Idf = Annotated[
+    str,
+    Choice("pair", "corpus"),
+    "the texts in which document frequencies are counted: the two of a pair, or the whole table",
+]
 
 _CONVENTION = "words"
 

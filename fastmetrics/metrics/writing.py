@@ -47,7 +47,11 @@ from fastmetrics.metrics.shared.writing_formulas import (
 WEIGHTS = (0.25, 0.25, 0.20, 0.15, 0.15)
 """The weights of coherence, completeness, length, structure and vocabulary in ``overall_quality``, in this order."""
 
-Weights = Annotated[tuple[float, ...], Several(len(WEIGHTS), Real(0.0, 1.0))]
+Weights = Annotated[
+    tuple[float, ...],
+    Several(len(WEIGHTS), Real(0.0, 1.0)),
+    "the weights of coherence, completeness, length, structure and vocabulary",
+]
 
 
 def _mean(parts: tuple[Floats, ...], answer: Writing) -> Floats:

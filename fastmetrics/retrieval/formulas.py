@@ -39,7 +39,7 @@ class _GainsOfGrades:
 _NUMBERS = Real(float(-MOST), float(MOST))
 _MOST_GAINS = 1_000
 
-Gains = Annotated[Mapping[float, float] | None, _GainsOfGrades()]
+Gains = Annotated[Mapping[float, float] | None, _GainsOfGrades(), "gains that replace those of some grades"]
 """Gains that replace those of some grades."""
 
 Number = Annotated[float, _NUMBERS]
@@ -48,16 +48,21 @@ Number = Annotated[float, _NUMBERS]
 Portion = Annotated[float, Real(0.0, 1.0)]
 """A share or a probability."""
 
-OptionalPortion = Annotated[float | None, Real(0.0, 1.0)]
-"""A probability; None for the default."""
+Persistence = Annotated[Portion, "the probability that a reader goes on to the next document"]
+
+OptionalPersistence = Annotated[
+    float | None, Real(0.0, 1.0), "the probability that a reader goes on to the next document; None for the default"
+]
 
 Multiple = Annotated[float, Real(0.0, 1e6)]
 """A factor."""
 
-TopGrade = Annotated[float, Real(0.0, 1_000.0)]
+TopGrade = Annotated[float, Real(0.0, 1_000.0), "the highest grade that a document can have"]
 """The highest grade."""
 
-OptionalLevel = Annotated[float | None, Real(0.0, float(MOST), above=True)]
+OptionalLevel = Annotated[
+    float | None, Real(0.0, float(MOST), above=True), "the lowest relevant grade; None for no such limit"
+]
 """The lowest relevant grade; None for no such limit."""
 
 _EVERYTHING = np.iinfo(np.int64).max // 2
@@ -96,7 +101,13 @@ def success(judged: Judged, *, k: Cutoff = None, level: Level = 1.0) -> Floats:
     return (_hits(judged, k, level) > 0).astype(np.float64)
 
 
-def precision(judged: Judged, *, k: Cutoff = None, level: Level = 1.0, relative: bool = False) -> Floats:
+def precision(
+    judged: Judged,
+    *,
+    k: Cutoff = None,
+    level: Level = 1.0,
+    relative: Annotated[bool, "whether fewer relevant documents than k are the divisor"] = False,
+) -> Floats:
     """Relevant documents among the first ``k``, divided by ``k`` even if fewer were retrieved.
 
     ``relative`` divides by the maximum possible number instead: no more than all relevant documents can be found.
@@ -115,7 +126,12 @@ def f1(judged: Judged, *, k: Cutoff = None, level: Level = 1.0) -> Floats:
     return ratio(2 * _hits(judged, k, level), (sizes(judged) if k is None else k) + relevant(judged, level))
 
 
-def r_precision(judged: Judged, *, level: Level = 1.0, share: Multiple = 1.0) -> Floats:
+def r_precision(
+    judged: Judged,
+    *,
+    level: Level = 1.0,
+    share: Annotated[Multiple, "the rank as a multiple of the number of relevant documents"] = 1.0,
+) -> Floats:
     """Precision at ``share`` times the number of relevant documents, rounded up as in trec_eval."""
     depth = (share * relevant(judged, level) + 0.9).astype(np.int64)
     return ratio(kernels.hits(judged.grades, judged.starts, frozen(depth), level), depth)
@@ -173,7 +189,9 @@ def inferred_ap(judged: Judged, *, level: Level = 1.0) -> Floats:
     return ratio(total, relevant(judged, level))
 
 
-def interpolated_precision(judged: Judged, *, recall: Portion, level: Level = 1.0) -> Floats:
+def interpolated_precision(
+    judged: Judged, *, recall: Annotated[Portion, "the least share of the relevant documents"], level: Level = 1.0
+) -> Floats:
     """Best precision at any rank with at least ``recall`` of the relevant documents.
 
     ``recall`` times the number of relevant documents is rounded as in trec_eval 10; version 9 and pytrec_eval add 0.9
@@ -202,7 +220,7 @@ def expected_reciprocal_rank(judged: Judged, *, k: Cutoff = None, max_grade: Top
 
 
 def rank_biased_precision(
-    judged: Judged, *, p: OptionalPortion = None, k: Cutoff = None, level: OptionalLevel = None
+    judged: Judged, *, p: OptionalPersistence = None, k: Cutoff = None, level: OptionalLevel = None
 ) -> Floats:
     """(1 - p) times the sum of gain times p^(rank - 1).
 
@@ -222,7 +240,7 @@ def rank_biased_precision(
     return (1.0 - p) * kernels.persistent_gain(frozen(gain), judged.starts, cuts(judged, k), p)
 
 
-def rank_biased_residual(judged: Judged, *, p: Portion = 0.9) -> Floats:
+def rank_biased_residual(judged: Judged, *, p: Persistence = 0.9) -> Floats:
     """The maximum increase of rank-biased precision if every unjudged document were relevant."""
     unjudged = frozen((~(judged.grades >= 0.0)).astype(np.float64))
     total = kernels.persistent_gain(unjudged, judged.starts, cuts(judged, None), p)

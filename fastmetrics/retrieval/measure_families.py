@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
-from fastmetrics.core.allowed_values import Allowed, of_hint
+from fastmetrics.core.allowed_values import Allowed, description_of, of_hint
 from fastmetrics.core.arrays import Floats
 from fastmetrics.declaration.metric import Better
 from fastmetrics.retrieval import formulas as ranked
@@ -47,6 +47,12 @@ class Family:
         """The allowed values of each option."""
         hints = typing.get_type_hints(self.formula, include_extras=True)
         return {name: of_hint(hints[name]) for name in self.options}
+
+    @cached_property
+    def descriptions(self) -> dict[str, str]:
+        """The description of each option."""
+        hints = typing.get_type_hints(self.formula, include_extras=True)
+        return {name: description_of(hints[name]) for name in self.options}
 
     @property
     def summary(self) -> str:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from typing import Annotated
+
 import numpy as np
 
 from fastmetrics.core.allowed_values import Cutoff, Level
 from fastmetrics.core.arrays import Floats
 from fastmetrics.kernels.ranking import order as kernels
-from fastmetrics.retrieval.formulas import Portion, cuts, ratio
+from fastmetrics.retrieval.formulas import Persistence, cuts, ratio
 from fastmetrics.retrieval.rankings import Judged
 
 
@@ -20,7 +22,9 @@ def accuracy(judged: Judged, *, k: Cutoff = None, level: Level = 1.0) -> Floats:
     return np.where(pairs > 0, 1.0 - ratio(wrong, pairs), np.nan)
 
 
-def compatibility(judged: Judged, *, p: Portion = 0.95, normalize: bool = True) -> Floats:
+def compatibility(
+    judged: Judged, *, p: Persistence = 0.95, normalize: Annotated[bool, "whether the ideal ranking scores 1"] = True
+) -> Floats:
     """Rank-biased overlap with the ideal ranking (Clarke, Vtyurina and Smucker 2021).
 
     The ideal ranking has all documents of positive grade by descending grade; of documents of one grade, the retrieved

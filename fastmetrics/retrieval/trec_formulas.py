@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Annotated
+
 import numpy as np
 
 from fastmetrics.core.allowed_values import Level
@@ -17,14 +19,19 @@ def set_average_precision(judged: Judged, *, level: Level = 1.0) -> Floats:
     return ranked.precision(judged, level=level) * ranked.recall(judged, level=level)
 
 
-def set_f(judged: Judged, *, level: Level = 1.0, beta: Multiple = 1.0) -> Floats:
+def set_f(judged: Judged, *, level: Level = 1.0, beta: Annotated[Multiple, "the weight of recall"] = 1.0) -> Floats:
     """(beta + 1)·P·R / (R + beta·P) of the documents retrieved; ``beta`` is not squared."""
     p, r = ranked.precision(judged, level=level), ranked.recall(judged, level=level)
     return ratio((beta + 1.0) * p * r, r + beta * p)
 
 
 def utility(
-    judged: Judged, *, level: Level = 1.0, hit: Number = 1.0, junk: Number = -1.0, missed: Number = 0.0
+    judged: Judged,
+    *,
+    level: Level = 1.0,
+    hit: Annotated[Number, "the utility of a relevant document"] = 1.0,
+    junk: Annotated[Number, "the utility of another document"] = -1.0,
+    missed: Annotated[Number, "the utility of a relevant document that is not retrieved"] = 0.0,
 ) -> Floats:
     """Utility of the retrieved documents: ``hit`` per relevant, ``junk`` per other, ``missed`` per missed document."""
     found = ranked.hits(judged, level=level)

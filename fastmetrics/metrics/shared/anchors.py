@@ -47,7 +47,11 @@ class _ClaimSource(Source):
         return super().take(value)
 
 
-ClaimSource = Annotated[str | Pipeline, _ClaimSource("'triples', 'words', 'spacy', 'spacy:MODEL' or a spaCy pipeline")]
+ClaimSource = Annotated[
+    str | Pipeline,
+    _ClaimSource("'triples', 'words', 'spacy', 'spacy:MODEL' or a spaCy pipeline"),
+    "how the claims of an answer are found",
+]
 """How claims are found: by rules, or by a pipeline that parses the answers."""
 
 

@@ -31,10 +31,14 @@ from fastmetrics.vectors.embedding_models import Model, check_name
 PATTERN = r"\[([0-9]+)\]"
 """A citation of context n; the first group is n."""
 
-Embeds = Annotated[Any, Source("the name of a model, a function or an Embedder", (Embedder, Model), check=check_name)]
+Embeds = Annotated[
+    Any,
+    Source("the name of a model, a function or an Embedder", (Embedder, Model), check=check_name),
+    "what turns texts into vectors",
+]
 """The embedder of texts; None is wordllama."""
 
-Cache = Annotated[str | None, Folder("a folder for vectors", exists=False)]
+Cache = Annotated[str | None, Folder("a folder for vectors", exists=False), "where vectors are stored for later runs"]
 """The folder of stored vectors; None stores nothing."""
 
 SUPPORTED, NO_CITATION, SEVERAL, OUT_OF_RANGE, IDK, TOO_FAR = range(6)

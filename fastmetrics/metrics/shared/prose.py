@@ -24,14 +24,14 @@ from fastmetrics.text.tokenize import Vocabulary
 
 T = TypeVar("T")
 
-Tokenizer = Annotated[str, Choice("words", "ascii_words")]
-Language = Annotated[str, Choice("any", *LANGUAGES)]
-Lexicons = Annotated[str | None, Folder("a folder of word lists")]
+Tokenizer = Annotated[str, Choice("words", "ascii_words"), "the convention by which texts are split into words"]
+Language = Annotated[str, Choice("any", *LANGUAGES), "the language of the word lists"]
+Lexicons = Annotated[str | None, Folder("a folder of word lists"), "where the word lists of other languages are"]
 
 BRIEF, LENGTHY = 2, 6
 """Length up to which a word cannot be a keyword, and length above which it can be sophisticated."""
 
-Letters = Annotated[int, Whole(0, 1_000)]
+Letters = Annotated[int, Whole(0, 1_000), "the length above which a word counts as sophisticated"]
 """Length above which a word can be sophisticated."""
 
 

@@ -16,17 +16,19 @@ from fastmetrics.text import segmentation as segments
 
 LENGTH_RATIO = 2.5
 """Optimal number of words of an answer per word of its question."""
-LengthRatio = Annotated[float, Real(0.001, 1_000.0)]
+LengthRatio = Annotated[
+    float, Real(0.001, 1_000.0), "the optimal number of words of an answer per word of its question"
+]
 
 CONNECTOR_SHARE = 0.3
 """Connectors per sentence that give the full score."""
-ConnectorShare = Annotated[float, Real(0.001, 1_000.0)]
+ConnectorShare = Annotated[float, Real(0.001, 1_000.0), "connectors per sentence that give the full score"]
 
-TopicThreshold = Annotated[float, Real(0.0, 1.0)]
+TopicThreshold = Annotated[float, Real(0.0, 1.0), "topic shifts per sentence that do not reduce the score"]
 """Topic shifts per sentence that do not reduce the score; 0 reduces it from the first shift on."""
 
 PARAGRAPH_WORDS = 100
-ParagraphWords = Annotated[int, Whole(1, MOST)]
+ParagraphWords = Annotated[int, Whole(1, MOST), "the words of a paragraph in a text of the best structure"]
 
 OPENING, CLOSING = 20, 15
 """Minimum lengths of the first and the last sentence, in characters (exclusive)."""
