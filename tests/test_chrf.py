@@ -62,7 +62,7 @@ def test_corpus_chrf(rows: list[tuple[str, list[str]]], given_options: dict[str,
     got = fm.corpus_chrf([*answers, None, "a"], [*references, ["a"], []], **given_options)
     assert (got.score, got.name, got.signature) == (wanted.score, wanted.name, str(scorer.get_signature()))
     sums = np.sum(scorer._extract_corpus_statistics(answers, columns), axis=0).tolist()
-    assert [sums[0::3], sums[1::3], sums[2::3]] == [got.answered, got.wanted, got.matched]
+    assert [sums[0::3], sums[1::3], sums[2::3]] == [got.in_answers, got.in_references, got.in_both]
 
 
 def test_corpus_chrf_plus_plus_and_no_rows() -> None:

@@ -21,10 +21,10 @@ class Source:
 
     def take(self, value: Any) -> Any:
         """The name, or the object."""
-        named = isinstance(value, str) and 0 < len(value) <= self.longest
-        if not (named or callable(value) or isinstance(value, self.kinds)) or not _is_hashable(value):
+        is_name = isinstance(value, str) and 0 < len(value) <= self.longest
+        if not (is_name or callable(value) or isinstance(value, self.kinds)) or not _is_hashable(value):
             raise NotAllowedError
-        if named and self.check is not None:
+        if is_name and self.check is not None:
             self.check(value)
         return value
 

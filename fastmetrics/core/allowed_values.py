@@ -97,9 +97,9 @@ class Choice:
     def take(self, value: Any) -> str | int:
         """The allowed value that it equals."""
         plain = isinstance(value, str) or (isinstance(value, numbers.Integral) and not isinstance(value, bool))
-        for one in self.values if plain else ():
-            if value == one:
-                return one
+        for allowed in self.values if plain else ():
+            if value == allowed:
+                return allowed
         raise NotAllowedError
 
     def __str__(self) -> str:
@@ -151,7 +151,7 @@ class Texts:
 
     def take(self, value: Any) -> tuple[str, ...]:
         """The texts as a tuple."""
-        if not isinstance(value, list | tuple) or not all(isinstance(one, str) and one.strip() for one in value):
+        if not isinstance(value, list | tuple) or not all(isinstance(text, str) and text.strip() for text in value):
             raise NotAllowedError
         if sum(map(len, value)) > self.most:
             raise NotAllowedError
@@ -239,7 +239,7 @@ def of_hint(hint: Any) -> Allowed:
     Raises ``TypeError`` for an annotation without allowed values.
     """
     kind, *metadata = typing.get_args(hint) if hasattr(hint, "__metadata__") else (hint,)
-    allowed = next((one for one in metadata if hasattr(one, "take")), Flag() if kind is bool else None)
+    allowed = next((entry for entry in metadata if hasattr(entry, "take")), Flag() if kind is bool else None)
     if allowed is None:
         raise TypeError(f"{hint}: the annotation of an option must declare its allowed values")
     optional = types.NoneType in typing.get_args(kind) or kind is Any
@@ -273,8 +273,8 @@ def option(owner: str, name: str, value: Any, allowed: Allowed) -> Any:
     try:
         return allowed.take(value)
     except NotAllowedError as error:
-        said = f"{owner}: option {name!r} expects {allowed}, got {shown(value)}{_more(error)}"
-        raise OptionError(said) from error
+        message = f"{owner}: option {name!r} expects {allowed}, got {shown(value)}{_more(error)}"
+        raise OptionError(message) from error
 
 
 def _more(error: NotAllowedError) -> str:

@@ -85,9 +85,9 @@ class Tokens:
 
     def where(self, keep: Flags) -> Tokens:
         """The same texts without the tokens for whose id ``keep`` is False."""
-        kept = keep[self.ids]
-        before = np.concatenate([[0], np.cumsum(kept)])
-        return replace(self, ids=self.ids[kept], starts=before[self.starts], stops=before[self.stops], memo=Memo())
+        mask = keep[self.ids]
+        before = np.concatenate([[0], np.cumsum(mask)])
+        return replace(self, ids=self.ids[mask], starts=before[self.starts], stops=before[self.stops], memo=Memo())
 
 
 def well_formed(string: str) -> str:

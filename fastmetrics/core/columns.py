@@ -127,7 +127,7 @@ def is_column(values: Any) -> bool:
     (True, True, False, False)
     """
     if isinstance(values, list | tuple):
-        return not any(isinstance(one, Mapping | pa.Table | pa.RecordBatch) for one in values[:1])
+        return not any(isinstance(item, Mapping | pa.Table | pa.RecordBatch) for item in values[:1])
     return isinstance(values, pa.Array | pa.ChunkedArray | np.ndarray) or type(values).__name__ == "Series"
 
 
@@ -165,7 +165,7 @@ def _kinds(values: Iterable[Any]) -> set[type]:
     """The types of the values, and of the items of lists; None has no type."""
     kinds = {type(value) for value in values if value is not None}
     return kinds | {
-        type(one) for value in values if isinstance(value, list | tuple) for one in value if one is not None
+        type(item) for value in values if isinstance(value, list | tuple) for item in value if item is not None
     }
 
 

@@ -38,10 +38,10 @@ def metadata(
         for name, (n_rows, n_missing) in rows.items()
     }
     more = {"fingerprint": fingerprint, "options": options, "declared": declared}
-    said = {} if n_rows is None or rows else {"n_rows": n_rows}
-    given = {name: dict(values) for name, values in more.items() if values}
+    size = {} if n_rows is None or rows else {"n_rows": n_rows}
+    extras = {name: dict(values) for name, values in more.items() if values}
     return {
-        METADATA: json.dumps({"metrics": metrics, "counts": dict(counts), "cautions": dict(cautions), **given, **said})
+        METADATA: json.dumps({"metrics": metrics, "counts": dict(counts), "cautions": dict(cautions), **extras, **size})
     }
 
 
@@ -68,8 +68,8 @@ KINDS = ("counts", "cautions", "fingerprint")
 
 def add_counts(batches: Iterable[pa.RecordBatch]) -> list[dict[str, list[int]]]:
     """The summed counts of corpus metrics and cautions and the fingerprint of scored batches."""
-    held = [json.loads((batch.schema.metadata or {}).get(METADATA, b"{}")) for batch in batches]
-    return [add_up(one.get(kind, {}) for one in held) for kind in KINDS]
+    entries = [json.loads((batch.schema.metadata or {}).get(METADATA, b"{}")) for batch in batches]
+    return [add_up(entry.get(kind, {}) for entry in entries) for kind in KINDS]
 
 
 def add_up(parts: Iterable[Mapping[str, list[int]]]) -> dict[str, list[int]]:

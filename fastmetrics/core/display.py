@@ -33,15 +33,15 @@ def sparkline(values: Iterable[float]) -> str:
     >>> sparkline([0.1, 0.2, math.nan, 0.8]), sparkline([3, 3])
     ('▁▂·█', '▁▁')
     """
-    held = [float(value) for value in values]
-    known = [value for value in held if math.isfinite(value)]
-    least, span = min(known, default=0.0), max(known, default=0.0) - min(known, default=0.0)
+    numbers = [float(value) for value in values]
+    finite = [value for value in numbers if math.isfinite(value)]
+    least, span = min(finite, default=0.0), max(finite, default=0.0) - min(finite, default=0.0)
 
     def block(value: float) -> str:
         share = (value - least) / span if 0 < span < math.inf else 0.0
         return BLOCKS[min(int(share * len(BLOCKS)), len(BLOCKS) - 1)] if math.isfinite(value) else "·"
 
-    return "".join(map(block, held))
+    return "".join(map(block, numbers))
 
 
 def number(value: float) -> str:

@@ -87,8 +87,8 @@ def _of_columns(keys: Iterable[Any], column: Callable[[int, Any], Any], index: A
     keys = list(keys)
     names = [str(key) for key in keys]
 
-    def pieces(asked: Sequence[str]) -> list[pa.Table]:
-        places = {name: names.index(name) for name in asked}
+    def pieces(columns: Sequence[str]) -> list[pa.Table]:
+        places = {name: names.index(name) for name in columns}
         return [aligned_table({name: as_arrow(column(at, keys[at]), name) for name, at in places.items()})]
 
     return Frame(names, pieces, index)
@@ -112,18 +112,18 @@ def _of_items(table: Iterable[Any]) -> Frame:
 def _of_pieces(schema: pa.Schema, tables: Iterable[Any]) -> Frame:
     """A table from consecutive Arrow tables and record batches that have the requested columns."""
 
-    def pieces(asked: Sequence[str]) -> Iterator[pa.Table]:
+    def pieces(columns: Sequence[str]) -> Iterator[pa.Table]:
         for place, piece in enumerate(tables):
             if not isinstance(piece, pa.Table | pa.RecordBatch):
                 raise ColumnError(
                     f"item {place}: expected an Arrow table or record batch, got a {type(piece).__name__}"
                 )
             have = piece.schema.names
-            _once(have, asked)
-            for name in asked:
+            _once(have, columns)
+            for name in columns:
                 if name not in have:
                     raise ColumnError(f"item {place} lacks the column {name!r}, which the first item has")
-            chosen = piece.select([have.index(name) for name in asked])
+            chosen = piece.select([have.index(name) for name in columns])
             check_table(chosen)
             yield plain_table(chosen if isinstance(chosen, pa.Table) else pa.Table.from_batches([chosen]))
 
@@ -133,18 +133,18 @@ def _of_pieces(schema: pa.Schema, tables: Iterable[Any]) -> Frame:
 def _of_lazy(table: Any) -> Frame:
     """A table from a lazy Polars frame; only the requested columns are computed."""
 
-    def pieces(asked: Sequence[str]) -> Iterable[pa.Table]:
+    def pieces(columns: Sequence[str]) -> Iterable[pa.Table]:
         from polars import selectors
 
-        held = table.select(selectors.by_name(*asked)).collect()
-        return open_frame(held).pieces(asked)
+        frame = table.select(selectors.by_name(*columns)).collect()
+        return open_frame(frame).pieces(columns)
 
     return Frame(table.collect_schema().names(), pieces)
 
 
-def _once(names: Iterable[str], asked: Sequence[str]) -> None:
+def _once(names: Iterable[str], columns: Sequence[str]) -> None:
     for name, count in Counter(names).items():
-        if count > 1 and name in asked:
+        if count > 1 and name in columns:
             raise ColumnError(f"the table has {count} columns {name!r}")
 
 
@@ -157,8 +157,8 @@ def with_index(scores: pa.Table, index: Any) -> pa.Table:
     """
     import pandas as pd
 
-    taken = Counter([*scores.column_names, *map(str, index.names)])
-    names = [None if name is None or taken[str(name)] > 1 else str(name) for name in index.names]
+    counts = Counter([*scores.column_names, *map(str, index.names)])
+    names = [None if name is None or counts[str(name)] > 1 else str(name) for name in index.names]
     blank = pd.DataFrame(index=index.set_names(names), columns=pd.Index([], dtype=object))
     try:
         labels = pa.Table.from_pandas(blank, preserve_index=True)
@@ -173,5 +173,5 @@ def with_index(scores: pa.Table, index: Any) -> pa.Table:
 
 def index_columns(schema: pa.Schema) -> set[str]:
     """The columns of an Arrow table that contain the index of a pandas frame."""
-    named = json.loads((schema.metadata or {}).get(b"pandas", b"{}")).get("index_columns", [])
-    return {name for name in schema.names if name in named or re.fullmatch(r"__index_level_\d+__", name)}
+    index_names = json.loads((schema.metadata or {}).get(b"pandas", b"{}")).get("index_columns", [])
+    return {name for name in schema.names if name in index_names or re.fullmatch(r"__index_level_\d+__", name)}

@@ -19,15 +19,17 @@ def environment(*folders: str) -> Environment:
     """
     import jinja2
 
-    made = jinja2.Environment(
-        loader=jinja2.ChoiceLoader([jinja2.PackageLoader("fastmetrics", one) for one in (*folders, "core/templates")]),
+    env = jinja2.Environment(
+        loader=jinja2.ChoiceLoader(
+            [jinja2.PackageLoader("fastmetrics", folder) for folder in (*folders, "core/templates")]
+        ),
         autoescape=True,
         trim_blocks=True,
         lstrip_blocks=True,
         undefined=jinja2.StrictUndefined,
     )
-    made.filters["visible"] = visible
-    return made
+    env.filters["visible"] = visible
+    return env
 
 
 @cache
@@ -40,7 +42,7 @@ def _own() -> Environment | None:
 
 def html_of(grids: Sequence[Any], notes: Sequence[str]) -> str | None:
     """The tables and notes as HTML without external resources; None if Jinja2 is not installed."""
-    made = _own()
-    if made is None:
+    env = _own()
+    if env is None:
         return None
-    return made.get_template("result.html").render(grids=grids, notes=list(map(visible, notes)))
+    return env.get_template("result.html").render(grids=grids, notes=list(map(visible, notes)))

@@ -200,45 +200,45 @@ def resolve(
     that is absent, and ``UnknownNameError`` for a canonical name or preset nobody knows.
     """
     names = list(present)
-    found = _given(names, columns, schema)
-    taken = set(found.values())
+    mapping = _explicit_columns(names, columns, schema)
+    used = set(mapping.values())
     for column in _ALL:
-        if column.name not in found:
-            rivals = _rivals(column, [name for name in names if name not in taken])
+        if column.name not in mapping:
+            rivals = _rivals(column, [name for name in names if name not in used])
             if len(rivals) > 1 and (needed is None or column.name in needed):
                 both = " and ".join(map(repr, rivals))
                 way = Argument("columns", {column.name: ...})
                 raise ColumnError(f"columns {both} both match {column.name!r}; choose one with ", way)
             if rivals:
-                found[column.name] = rivals[0]
-    return {name: found[name] for name in COLUMNS if name in found}
+                mapping[column.name] = rivals[0]
+    return {name: mapping[name] for name in COLUMNS if name in mapping}
 
 
-def passed_over(present: Iterable[str], found: Mapping[str, str]) -> dict[str, list[str]]:
-    """The ``present`` columns that also match a canonical column for which another one was ``found``.
+def passed_over(present: Iterable[str], mapping: Mapping[str, str]) -> dict[str, list[str]]:
+    """The ``present`` columns that also match a canonical column that ``mapping`` takes from another one.
 
     >>> passed_over(["answer", "response"], {"answer": "answer"})
     {'answer': ['response']}
     """
-    free = [name for name in present if name not in found.values()]
-    fitting = {name: [other for other in free if _fits(COLUMNS[name], other)] for name in found}
+    free = [name for name in present if name not in mapping.values()]
+    fitting = {name: [other for other in free if _fits(COLUMNS[name], other)] for name in mapping}
     return {name: others for name, others in fitting.items() if others}
 
 
-def _given(names: list[str], columns: Mapping[str, str] | None, schema: str | None) -> dict[str, str]:
+def _explicit_columns(names: list[str], columns: Mapping[str, str] | None, schema: str | None) -> dict[str, str]:
     """The column names from the preset and from ``columns``."""
-    found = _by_schema(names, schema)
+    mapping = _by_schema(names, schema)
     if columns is not None and not isinstance(columns, Mapping):
         raise ColumnError(Argument("columns", columns), ": expected {canonical: yours}")
-    for canonical, yours in (columns or {}).items():
-        yours = str(yours)  # pandas column names may be integers
+    for canonical, name in (columns or {}).items():
+        name = str(name)  # pandas column names may be integers
         if canonical not in COLUMNS:
             raise UnknownNameError.of("column", canonical, COLUMNS)
-        if yours not in names:
-            nearest = UnknownNameError.of("column", yours, names).message if names else f"no column {yours!r}"
-            raise ColumnError(Argument("columns", {canonical: yours}), ": ", nearest)
-        found[canonical] = yours
-    return found
+        if name not in names:
+            nearest = UnknownNameError.of("column", name, names).message if names else f"no column {name!r}"
+            raise ColumnError(Argument("columns", {canonical: name}), ": ", nearest)
+        mapping[canonical] = name
+    return mapping
 
 
 def _by_schema(names: list[str], schema: str | None) -> dict[str, str]:
@@ -246,7 +246,7 @@ def _by_schema(names: list[str], schema: str | None) -> dict[str, str]:
         return {}
     if schema not in SCHEMAS:
         raise UnknownNameError.of("schema", schema, SCHEMAS)
-    return {canonical: yours for canonical, yours in SCHEMAS[schema].items() if yours in names}
+    return {canonical: name for canonical, name in SCHEMAS[schema].items() if name in names}
 
 
 def _fits(column: Column, name: str) -> bool:

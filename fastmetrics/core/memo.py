@@ -19,16 +19,16 @@ class Memo:
     """
 
     def __init__(self) -> None:
-        self._found: dict[tuple[Hashable, ...], tuple[tuple[object, ...], Any]] = {}
+        self._values: dict[tuple[Hashable, ...], tuple[tuple[object, ...], Any]] = {}
 
     def holds(self, what: Hashable, beside: tuple[object, ...] = ()) -> bool:
         """Whether the result is cached."""
-        return (what, *map(id, beside)) in self._found
+        return (what, *map(id, beside)) in self._values
 
     def of(self, what: Hashable, beside: tuple[object, ...], make: Callable[[], T]) -> T:
         """The cached result of ``make`` for ``what`` and these objects."""
         key = (what, *map(id, beside))
-        if key not in self._found:
-            self._found[key] = beside, make()
-        result: T = self._found[key][1]
+        if key not in self._values:
+            self._values[key] = beside, make()
+        result: T = self._values[key][1]
         return result

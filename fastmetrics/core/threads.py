@@ -25,8 +25,8 @@ def cores(threads: int | None = None) -> int:
     """
     if threads is None:
         return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    found: int = argument("threads", threads, Threads)
-    return found
+    count: int = argument("threads", threads, Threads)
+    return count
 
 
 def keep_to_one() -> None:
@@ -112,13 +112,13 @@ class Crew:
         return future
 
     def _do(self) -> None:
-        while (given := self._queue.get()) is not None and not self._dropped:
-            future, work = given
+        while (task := self._queue.get()) is not None and not self._dropped:
+            future, work = task
             try:
                 future.set_result(work())
             except BaseException as error:  # noqa: BLE001 - raised where the result is asked for
                 future.set_exception(error)
-            del given, future, work  # do not keep the result alive while idle
+            del task, future, work  # do not keep the result alive while idle
 
     def leave(self, patience: float) -> None:
         """Drop work that has not started, and wait at most this many seconds for the rest."""

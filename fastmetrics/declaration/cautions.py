@@ -50,24 +50,24 @@ class Caution:
         return rows > 0 and rows >= self.least * scored
 
 
-def notes(counts: Mapping[str, Sequence[int]], asked: Mapping[str, tuple[Caution, Options]]) -> list[str]:
+def notes(counts: Mapping[str, Sequence[int]], cautions: Mapping[str, tuple[Caution, Options]]) -> list[str]:
     """One note per cause and advice, with the scores, the number of rows and the advice.
 
     For several scores with different counts, the note states the highest share.
     """
-    found: dict[tuple[str, str], list[tuple[float, int, int, str]]] = {}
-    for name, (caution, options) in asked.items():
+    groups: dict[tuple[str, str], list[tuple[float, int, int, str]]] = {}
+    for name, (caution, options) in cautions.items():
         rows, scored = counts[name]
         if caution.applies(rows, scored):
             key = caution.cause, caution.advice.format(**options)
-            found.setdefault(key, []).append((rows / scored, rows, scored, name))
-    return [_note(cause, advice, told) for (cause, advice), told in found.items()]
+            groups.setdefault(key, []).append((rows / scored, rows, scored, name))
+    return [_note(cause, advice, entries) for (cause, advice), entries in groups.items()]
 
 
-def _note(cause: str, advice: str, told: Sequence[tuple[float, int, int, str]]) -> str:
-    share, rows, scored, _ = max(told, key=lambda one: one[:3])
-    upto = "up to " if len({one[:3] for one in told}) > 1 else ""
-    names = ", ".join(name for *_, name in told)
+def _note(cause: str, advice: str, entries: Sequence[tuple[float, int, int, str]]) -> str:
+    share, rows, scored, _ = max(entries, key=lambda entry: entry[:3])
+    upto = "up to " if len({entry[:3] for entry in entries}) > 1 else ""
+    names = ", ".join(name for *_, name in entries)
     return f"{names}: {upto}{rows:,} of {scored:,} scored rows ({_percent(share)}) {cause}; {advice}"
 
 
@@ -114,16 +114,16 @@ def script_notes(counts: Mapping[str, Sequence[int]]) -> list[str]:
     >>> script_notes({"script for en": [3, 4]})[0].partition(";")[0]
     'rubrics in English: 3 of 4 rows (75 %) have texts mostly not in Latin letters'
     """
-    found = []
+    lines = []
     for name, (rows, total) in counts.items():
         if name.startswith(SCRIPT) and rows and rows >= MANY * total:
             _, language, letters, advice = _RUBRICS[name.removeprefix(SCRIPT)]
             share = f"{rows:,} of {total:,} rows ({_percent(rows / total)})"
-            found.append(
+            lines.append(
                 f"rubrics in {language}: {share} have texts mostly {letters}; {advice}, and your own rubric may be in "
                 "any language; validate says how far people agree with the judge"
             )
-    return found
+    return lines
 
 
 def _percent(share: float) -> str:
@@ -136,8 +136,8 @@ def written(bit: int) -> Finder:
 
     def rows(batch: Batch, options: Options, columns: Iterable[str]) -> Flags | None:
         texts = [column for column in columns if COLUMNS[column].kind in ("text", "texts")]
-        found = [bits for bits in (_bits(batch, column) for column in texts) if bits is not None]
-        return np.bitwise_or.reduce(found) & bit != 0 if found else None
+        masks = [bits for bits in (_bits(batch, column) for column in texts) if bits is not None]
+        return np.bitwise_or.reduce(masks) & bit != 0 if masks else None
 
     return rows
 

@@ -23,7 +23,7 @@ class Either:
 
     def met_by(self, columns: Collection[str]) -> bool:
         """Whether the columns contain one of the sets."""
-        return any(set(one) <= set(columns) for one in self.sets)
+        return any(set(names) <= set(columns) for names in self.sets)
 
     def __str__(self) -> str:
-        return ", or ".join(" and ".join(map(repr, one)) for one in self.sets)
+        return ", or ".join(" and ".join(map(repr, names)) for names in self.sets)

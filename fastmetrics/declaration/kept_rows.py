@@ -38,9 +38,9 @@ def where_present(lists: pa.ListArray, present: Flags) -> pa.ListArray:
 
 def heads_of(lists: pa.Array, count: int) -> tuple[NDArray[np.uint64], NDArray[np.uint64], Ints]:
     """The heads, the values and the number of values of the rows that are not null: the inverse of ``row_lists``."""
-    there = lists.drop_null()
-    flat = there.flatten().to_numpy(zero_copy_only=False).astype(np.int64, copy=False).view(np.uint64)
-    sizes = there.value_lengths().to_numpy(zero_copy_only=False).astype(np.int64)
+    present = lists.drop_null()
+    flat = present.flatten().to_numpy(zero_copy_only=False).astype(np.int64, copy=False).view(np.uint64)
+    sizes = present.value_lengths().to_numpy(zero_copy_only=False).astype(np.int64)
     starts = np.cumsum(sizes) - sizes
     at_head = np.zeros(len(flat), np.bool_)
     places = starts[:, None] + np.arange(count)

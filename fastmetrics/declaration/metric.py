@@ -106,13 +106,13 @@ class Metric:
         """The other names of the metric: its aliases, and the labels that can be typed where names are expected."""
         return tuple(dict.fromkeys([*typed(self.labels), *self.aliases]))
 
-    def options(self, given: Options) -> dict[str, Any]:
-        """All options: the ``given`` ones and the defaults.
+    def options(self, values: Options) -> dict[str, Any]:
+        """All options: the given ``values`` and the defaults.
 
         Raises ``UnknownNameError`` for an unknown option, ``OptionError`` for an invalid value.
         """
         merged = dict(self.defaults)
-        for name, value in given.items():
+        for name, value in values.items():
             if name not in self.defaults:
                 raise UnknownNameError.of(f"option of {self.name}", name, self.defaults)
             value = os.fspath(value) if isinstance(value, os.PathLike) else value
@@ -254,7 +254,7 @@ def metric(
             rows=replace(rows or Rows(), grouped=read.grouped or (rows is not None and rows.grouped)),
             corpus=corpus,
             usual=usual,
-            aliases=tuple(one for one in aliases if one != (name or function.__name__)),
+            aliases=tuple(alias for alias in aliases if alias != (name or function.__name__)),
             cues=dict(cues) if isinstance(cues, Mapping) else dict.fromkeys(cues, ""),
             caution=caution,
             reading=reading,

@@ -31,17 +31,17 @@ def check_meaning(name: str, bounds: Any, better: Any, reading: Any, options: It
 
 
 def _check_reading(name: str, better: Any, reading: Any) -> None:
-    known = [one for one in reading if one is not None] if isinstance(reading, tuple | list) else []
-    if better is None or len(reading) != 2 or reading[0] is None or not _are_numbers(known):
+    means = [mean for mean in reading if mean is not None] if isinstance(reading, tuple | list) else []
+    if better is None or len(reading) != 2 or reading[0] is None or not _are_numbers(means):
         raise PluginError(
             f"metric {name!r}: reading={shown(reading)}: expected the means that are good and poor, as in (0.9, 0.5) "
             "or (0.9, None), of a metric with a direction"
         )
-    if len(known) == 2 and (known[0] > known[1]) != (better == "higher"):
+    if len(means) == 2 and (means[0] > means[1]) != (better == "higher"):
         raise PluginError(f"metric {name!r}: reading={shown(reading)}: {better} is better, but the poor mean is better")
 
 
 def _are_numbers(values: Any) -> bool:
     return isinstance(values, tuple | list) and all(
-        isinstance(one, int | float) and not isinstance(one, bool) and not math.isnan(one) for one in values
+        isinstance(value, int | float) and not isinstance(value, bool) and not math.isnan(value) for value in values
     )

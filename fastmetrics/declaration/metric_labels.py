@@ -33,7 +33,7 @@ def typed(labels: Mapping[str, str]) -> list[str]:
     >>> typed({"mean": "mrr", "p50": "P50 Latency (ms)", "(k=3).mean": "mrr3"})
     ['mrr']
     """
-    return [one.name for one in labelled(labels) if not one.options and re.fullmatch(r"[\w+-]+(@k)?", one.name)]
+    return [label.name for label in labelled(labels) if not label.options and re.fullmatch(r"[\w+-]+(@k)?", label.name)]
 
 
 def labels_of(labels: Mapping[str, str], options: str) -> dict[str, str]:
@@ -45,14 +45,14 @@ def labels_of(labels: Mapping[str, str], options: str) -> dict[str, str]:
     >>> [labels_of({"mean": "mrr", "(k=3).mean": "mrr3"}, options) for options in ("@10", "(k=3)", "(k=4)")]
     [{'mean': 'mrr@10'}, {'mean': 'mrr3'}, {}]
     """
-    found = {}
+    by_statistic = {}
     plain = re.fullmatch("(@[0-9]+)?", options) is not None
-    for one in labelled(labels):
-        if one.options and one.options == options:
-            found[one.statistic] = one.name
-        elif plain and not one.options and (options or not one.name.endswith(AT_K)):
-            found[one.statistic] = one.name.removesuffix(AT_K) + options
-    return found
+    for label in labelled(labels):
+        if label.options and label.options == options:
+            by_statistic[label.statistic] = label.name
+        elif plain and not label.options and (options or not label.name.endswith(AT_K)):
+            by_statistic[label.statistic] = label.name.removesuffix(AT_K) + options
+    return by_statistic
 
 
 def described(labels: Mapping[str, str], quote: str = "") -> list[str]:
@@ -62,7 +62,7 @@ def described(labels: Mapping[str, str], quote: str = "") -> list[str]:
     ['in a summary, its mean is also `mrr3` with `k=3`']
     """
     return [
-        f"in a summary, its {one.statistic} is also {quote}{one.name}{quote}"
-        + (f" with {quote}{one.options[1:-1]}{quote}" if one.options else "")
-        for one in labelled(labels)
+        f"in a summary, its {label.statistic} is also {quote}{label.name}{quote}"
+        + (f" with {quote}{label.options[1:-1]}{quote}" if label.options else "")
+        for label in labelled(labels)
     ]

@@ -43,11 +43,11 @@ class ValuesIn:
         kind = COLUMNS[column].kind
         if self.lists:
             lists: list[Any] = batch.columns[column].to_pylist()
-            return [one if one is None or isinstance(one, list) else [one] for one in lists]
+            return [value if value is None or isinstance(value, list) else [value] for value in lists]
         if kind in ("text", "texts"):
             text = batch.text(column)
-            found: list[Any] = text.strings()
-            return found if text.groups is not None else _nulls(found, text.valid.tolist())
+            strings: list[Any] = text.strings()
+            return strings if text.groups is not None else _nulls(strings, text.valid.tolist())
         if kind in ("number", "amounts", "flag"):
             numbers = batch.numbers(column).values.tolist()
             return _nulls(numbers, batch.present(column).tolist())
@@ -119,8 +119,8 @@ def by_array(function: Callable[..., Any], bounds: tuple[float, float]) -> Calla
         try:
             scores = np.asarray(returned, np.float64)
         except (TypeError, ValueError) as error:
-            said = f"metric {function.__name__}: expected one number per row, got {shown(returned)}"
-            raise PluginError(said) from error
+            message = f"metric {function.__name__}: expected one number per row, got {shown(returned)}"
+            raise PluginError(message) from error
         if scores.shape != (rows,):
             raise PluginError(f"metric {function.__name__}: expected {rows:,} scores, got an array of {scores.shape}")
         low, high = bounds
@@ -134,17 +134,17 @@ def by_array(function: Callable[..., Any], bounds: tuple[float, float]) -> Calla
 
 def _score(function: Callable[..., Any], row: dict[str, Any], options: dict[str, Any], bounds: Any) -> float:
     """The score of one row; raises a ``PluginError`` that shows the row if the result is not a score."""
-    given = ", ".join(f"{name}={shown(value)}" for name, value in row.items())
+    inputs = ", ".join(f"{name}={shown(value)}" for name, value in row.items())
     try:
         score = function(**row, **options)
     except Exception as error:
-        raise PluginError(f"metric {function.__name__} of {given}: {type(error).__name__}: {error}") from error
+        raise PluginError(f"metric {function.__name__} of {inputs}: {type(error).__name__}: {error}") from error
     if score is None:
         return math.nan
     if not isinstance(score, int | float | np.number | np.bool_):
-        raise PluginError(f"metric {function.__name__} of {given}: expected a number or None, got {shown(score)}")
+        raise PluginError(f"metric {function.__name__} of {inputs}: expected a number or None, got {shown(score)}")
     if score < bounds[0] or score > bounds[1]:
-        raise PluginError(f"{_outside(function, score, bounds)}, of {given}")
+        raise PluginError(f"{_outside(function, score, bounds)}, of {inputs}")
     return float(score)
 
 
@@ -153,10 +153,10 @@ def _outside(function: Callable[..., Any], score: Any, bounds: tuple[float, floa
 
 
 def _objects(values: list[Any]) -> NDArray[np.object_]:
-    made = np.empty(len(values), object)
-    made[:] = values
-    return made
+    array = np.empty(len(values), object)
+    array[:] = values
+    return array
 
 
 def _nulls(values: list[Any], present: list[bool]) -> list[Any]:
-    return [value if there else None for value, there in zip(values, present, strict=True)]
+    return [value if is_present else None for value, is_present in zip(values, present, strict=True)]

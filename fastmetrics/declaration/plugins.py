@@ -44,8 +44,8 @@ def load_plugin(path: str | os.PathLike[str]) -> list[str]:
         raise PluginError(f"plugin {os.fspath(path)}: cannot be read: {error}") from error
     registries: list[dict[str, Any]] = [REGISTRY, SPELLINGS, *REGISTRIES]
     before = [dict(registry) for registry in registries]
-    earlier = {module for module, (file, said) in LOADED.items() if file == name and said != text}
-    for metric in [one for one in REGISTRY.values() if one.function.__module__ in earlier]:
+    earlier = {module for module, (file, content) in LOADED.items() if file == name and content != text}
+    for metric in [metric for metric in REGISTRY.values() if metric.function.__module__ in earlier]:
         forget(metric)
     for registry in REGISTRIES:
         for own in [own for own, function in registry.items() if function.__module__ in earlier]:
@@ -73,7 +73,7 @@ def load_plugin(path: str | os.PathLike[str]) -> list[str]:
 def forget(declared: Metric) -> None:
     """Remove a metric and its spellings from the registry."""
     del REGISTRY[declared.name]
-    for spelling in [one for one, name in SPELLINGS.items() if name == declared.name]:
+    for spelling in [alias for alias, name in SPELLINGS.items() if name == declared.name]:
         del SPELLINGS[spelling]
 
 
@@ -87,5 +87,5 @@ def load_entry_points() -> None:
             entry.load()
         except Exception as error:
             package = entry.dist.name if entry.dist is not None else entry.name
-            said = f"{type(error).__name__}: {error}"
-            raise PluginError(f"package {package}: its metrics ({entry.value}) cannot be loaded: {said}") from error
+            message = f"{type(error).__name__}: {error}"
+            raise PluginError(f"package {package}: its metrics ({entry.value}) cannot be loaded: {message}") from error

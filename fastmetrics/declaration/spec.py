@@ -46,8 +46,8 @@ class Spec:
         return (float(self.at) if "." in self.at else int(self.at)) if self.at else None
 
 
-def read(text: str, known: Callable[[str], bool], kind: str = "metric") -> Spec:
-    """Parse a spec; ``known`` contains the known names, because a number may be part of a name.
+def read(text: str, is_known: Callable[[str], bool], kind: str = "metric") -> Spec:
+    """Parse a spec; ``is_known`` says whether a name is known, because a number may be part of a name.
 
     >>> read("nDCG_cut_10", lambda name: name.lower() == "ndcg").cutoff
     10
@@ -61,11 +61,11 @@ def read(text: str, known: Callable[[str], bool], kind: str = "metric") -> Spec:
     if form is None or (form["at"] and form["late"]):
         raise OptionError(f"{kind} {shown(text)}: expected name, name@k or name(option=value, ...)")
     name, mark, at = form["name"], form["mark"] or "", form["at"] or ""
-    if mark != "@" and known(name + mark + at):
+    if mark != "@" and is_known(name + mark + at):
         name, mark, at = name + mark + at, "", ""
-    elif at and not known(name) and known(_CUT.sub("", name)):
+    elif at and not is_known(name) and is_known(_CUT.sub("", name)):
         name = _CUT.sub("", name)
-    elif mark != "@" and at and not known(name):
+    elif mark != "@" and at and not is_known(name):
         name, mark, at = name + mark + at, "", ""
     if form["late"]:
         mark, at = "@", form["late"]
@@ -81,21 +81,21 @@ def _options(kind: str, text: str, inside: str | None) -> dict[str, Any]:
     """The options in brackets: numbers, strings and lists."""
     if not inside:
         return {}
-    named = f"{kind} {shown(text)}"
+    label = f"{kind} {shown(text)}"
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # invalid escape sequences, as in a regular expression
             call = ast.parse(f"f({inside})", mode="eval").body
     except (SyntaxError, ValueError, RecursionError, MemoryError) as error:  # MemoryError: parser stack overflow
-        raise OptionError(f"{named}: cannot read its options: {error.args[0] if error.args else 'nested'}") from error
+        raise OptionError(f"{label}: cannot read its options: {error.args[0] if error.args else 'nested'}") from error
     if not (isinstance(call, ast.Call) and isinstance(call.func, ast.Name) and call.keywords and not call.args):
-        raise OptionError(f"{named}: expected option=value")
+        raise OptionError(f"{label}: expected option=value")
     values: dict[str, Any] = {}
     for keyword in call.keywords:
         if keyword.arg is None or keyword.arg in values:
-            raise OptionError(f"{named}: expected option=value, each option once")
+            raise OptionError(f"{label}: expected option=value, each option once")
         try:
             values[keyword.arg] = ast.literal_eval(keyword.value)
         except (ValueError, TypeError, RecursionError, MemoryError) as error:
-            raise OptionError(f"{named}: {keyword.arg} expects a number, a 'string', or a list") from error
+            raise OptionError(f"{label}: {keyword.arg} expects a number, a 'string', or a list") from error
     return values

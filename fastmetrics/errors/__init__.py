@@ -60,7 +60,7 @@ class UnknownNameError(FastmetricsError, ValueError):
         cls,
         kind: str,
         name: str,
-        known: Iterable[str],
+        choices: Iterable[str],
         first: Iterable[str] = (),
         aliases: Mapping[str, str] | None = None,
         listing: str = "",
@@ -73,7 +73,7 @@ class UnknownNameError(FastmetricsError, ValueError):
         >>> print(UnknownNameError.of("metric", "token_f2", ["token_f1", "jaccard"]))
         unknown metric 'token_f2'; did you mean 'token_f1'?
         """
-        return cls(f"unknown {kind} {shown(name)}; {suggestion(name, known, first, aliases, listing)}")
+        return cls(f"unknown {kind} {shown(name)}; {suggestion(name, choices, first, aliases, listing)}")
 
 
 class OptionError(FastmetricsError, ValueError):

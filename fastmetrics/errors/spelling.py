@@ -32,7 +32,7 @@ def fold(name: str) -> str:
 
 
 def nearest(
-    name: str, known: Iterable[str], first: Iterable[str] = (), aliases: Mapping[str, str] | None = None
+    name: str, choices: Iterable[str], first: Iterable[str] = (), aliases: Mapping[str, str] | None = None
 ) -> list[str]:
     """At most three known names, best first: those in ``first``, then the most similar to ``name``.
 
@@ -44,13 +44,17 @@ def nearest(
     """
     likeness: dict[str, float] = dict.fromkeys(first, 2.0)
     typed = fold(name)
-    spelled = [*((one, one) for one in known), *(aliases or {}).items()] if 1 < len(typed) <= _LONGEST else []
+    spelled = (
+        [*((choice, choice) for choice in choices), *(aliases or {}).items()] if 1 < len(typed) <= _LONGEST else []
+    )
     for spelling, meant in spelled:
         alike = _alike(typed, spelling)
         if alike >= (LEAST if spelling == meant else LEAST_OF_ALIAS):
             likeness[meant] = max(likeness.get(meant, 0.0), alike)
     least = min(max(likeness.values(), default=0.0), 1.0) - MARGIN
-    return sorted((one for one in likeness if likeness[one] >= least), key=lambda one: -likeness[one])[:MOST]
+    return sorted((choice for choice in likeness if likeness[choice] >= least), key=lambda choice: -likeness[choice])[
+        :MOST
+    ]
 
 
 def _alike(typed: str, spelling: str) -> float:
@@ -77,7 +81,7 @@ def either(names: Iterable[object]) -> str:
 
 def suggestion(
     name: str,
-    known: Iterable[str],
+    choices: Iterable[str],
     first: Iterable[str] = (),
     aliases: Mapping[str, str] | None = None,
     listing: str = "",
@@ -87,7 +91,7 @@ def suggestion(
     >>> suggestion("jacard", ["jaccard", "token_f1"]), suggestion("x", ["a", "b"])
     ("did you mean 'jaccard'?", 'known: a, b')
     """
-    names = sorted(set(known))
+    names = sorted(set(choices))
     near = nearest(name, names, first, aliases)
     if near:
         return f"did you mean {either(near)}?"

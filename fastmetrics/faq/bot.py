@@ -46,14 +46,14 @@ class StrictMatchBot:
         names = (
             list(faq.column_names) if isinstance(faq, pa.Table | pa.RecordBatch) else list(getattr(faq, "columns", faq))
         )
-        found = resolve([str(name) for name in names], columns, needed={"question", "answer"})
+        mapping = resolve([str(name) for name in names], columns, needed={"question", "answer"})
         for needed in ("question", "answer"):
-            if needed not in found:
+            if needed not in mapping:
                 raise ColumnError(f"faq: needs the column {needed!r}; it has: {', '.join(map(repr, names)) or 'none'}")
-        questions, answers = (as_array(faq[found[name]], name) for name in ("question", "answer"))
+        questions, answers = (as_array(faq[mapping[name]], name) for name in ("question", "answer"))
         if len(questions) != len(answers):
             raise InputError(f"faq: {len(questions)} questions and {len(answers)} answers")
-        check("", found["question"], "text", questions.type)
+        check("", mapping["question"], "text", questions.type)
         self._matcher = Matcher(questions)
         self._matcher.match([""], threads=1)  # compiles the kernels, whose time would count as the first latency
         self._answers = answers
@@ -61,10 +61,10 @@ class StrictMatchBot:
     def answer(self, question: str | None) -> Reply:
         """The answer for one question, none (``index`` −1) for None; ``latency_ms`` is the time of this call."""
         began = time.perf_counter()
-        found = self._matcher.match([question], threads=1)
-        row = int(found.index[0, 0])
+        match = self._matcher.match([question], threads=1)
+        row = int(match.index[0, 0])
         reply = self._answers[row].as_py() if row >= 0 else None
-        return Reply(reply, float(found.score[0, 0]), row, 1000 * (time.perf_counter() - began))
+        return Reply(reply, float(match.score[0, 0]), row, 1000 * (time.perf_counter() - began))
 
     def answer_all(self, questions: Any, *, threads: int | None = None) -> pa.Table:
         """The answers for a column of questions: columns answer, score, index.
@@ -72,8 +72,8 @@ class StrictMatchBot:
         A null question has no answer.  All questions are matched together, so none has a latency of its own:
         :func:`fastmetrics.answer` answers them one by one and measures each.
         """
-        found = self._matcher.match(questions, threads=threads)
-        rows = pa.array(found.index[:, 0], mask=found.index[:, 0] < 0)
+        match = self._matcher.match(questions, threads=threads)
+        rows = pa.array(match.index[:, 0], mask=match.index[:, 0] < 0)
         answers = self._answers.take(rows)
-        scores = pa.array(found.score[:, 0], mask=found.index[:, 0] < 0)
+        scores = pa.array(match.score[:, 0], mask=match.index[:, 0] < 0)
         return pa.table({"answer": answers, "score": scores, "index": rows})

@@ -68,8 +68,8 @@ class Matcher:
         vocabulary = Vocabulary(convention("light"))
         tokens = vocabulary.tokenize(text)
         self._vocabularies.put(vocabulary)
-        self._known = len(vocabulary)
-        self._index = _inverted(_distinct(tokens), self._known)
+        self._n_words = len(vocabulary)
+        self._index = _inverted(_distinct(tokens), self._n_words)
 
     def __len__(self) -> int:
         return len(self._text)
@@ -82,11 +82,11 @@ class Matcher:
         def part(start: int) -> Match:
             rows = np.arange(start, min(start + _CHUNK, len(text)))
             with self._vocabulary() as vocabulary:
-                return self._found(vocabulary.tokenize(text.take(rows)), k)
+                return self._nearest(vocabulary.tokenize(text.take(rows)), k)
 
         none = Match(np.full((1, k), -1), np.full((1, k), np.nan))  # the result for null, number -1
         parts = [*ordered(part, range(0, len(text), _CHUNK), workers), none]
-        index, score = (np.concatenate([getattr(one, name) for one in parts]) for name in ("index", "score"))
+        index, score = (np.concatenate([getattr(result, name) for result in parts]) for name in ("index", "score"))
         return Match(index[which], score[which])
 
     @contextmanager
@@ -100,32 +100,32 @@ class Matcher:
         try:
             yield vocabulary
         finally:
-            if len(vocabulary) < self._known + _ROOM:
+            if len(vocabulary) < self._n_words + _ROOM:
                 self._vocabularies.put(vocabulary)
 
-    def _found(self, tokens: Tokens, k: int) -> Match:
-        kept, rows = min(k, len(self)), len(tokens)
+    def _nearest(self, tokens: Tokens, k: int) -> Match:
+        width, rows = min(k, len(self)), len(tokens)
         score, index = np.full((rows, k), np.nan), np.full((rows, k), -1, np.int64)
-        best = kernels.Best(np.zeros((rows, kept)), np.tile(np.arange(len(self), len(self) + kept), (rows, 1)))
-        mark = np.full(max(tokens.n_words, self._known) + 1, -1, np.int64)
+        best = kernels.Best(np.zeros((rows, width)), np.tile(np.arange(len(self), len(self) + width), (rows, 1)))
+        mark = np.full(max(tokens.n_words, self._n_words) + 1, -1, np.int64)
         kernels.match_rows(_distinct(tokens), self._index, best, mark, np.empty(len(self), self._index.lines.dtype))
         kernels.fill(best.rows, len(self))
-        index[:, :kept], score[:, :kept] = best.rows, best.scores
+        index[:, :width], score[:, :width] = best.rows, best.scores
         return Match(index, score)
 
 
-def _inverted(sets: kernels.Rows, known: int) -> kernels.Index:
-    """The index of token sets over ``known`` words."""
+def _inverted(sets: kernels.Rows, n_words: int) -> kernels.Index:
+    """The index of token sets over ``n_words`` words."""
     sizes = np.diff(sets.bounds)
     order = np.argsort(sizes, kind="stable")
-    held = np.bincount(sets.words, minlength=known)
-    starts = np.concatenate([[0], np.cumsum(held)])
+    counts = np.bincount(sets.words, minlength=n_words)
+    starts = np.concatenate([[0], np.cumsum(counts)])
     by_place = kernels.Rows(np.empty_like(sets.words), np.zeros_like(sets.bounds))
     places = np.empty(len(sets.words), np.int32)
     kernels.invert(sets, order, by_place.words, by_place.bounds, places, starts)
-    frequent = np.argsort(-held, kind="stable")[:_LINES]
-    frequent = frequent[held[frequent] > len(order) // _RARE]
-    slots = np.full(known, -1, np.int32)
+    frequent = np.argsort(-counts, kind="stable")[:_LINES]
+    frequent = frequent[counts[frequent] > len(order) // _RARE]
+    slots = np.full(n_words, -1, np.int32)
     slots[frequent] = np.arange(len(frequent))
     lines = np.zeros((len(frequent), len(order)), np.min_scalar_type(int(sizes.max(initial=0))))
     for line, word in zip(lines, frequent, strict=True):

@@ -92,8 +92,8 @@ def tried(version: str) -> bool:
     >>> tried("0.68.1"), tried("0.99.0")
     (True, False)
     """
-    found = re.match(r"(\d+)\.(\d+)\.", version)
-    return found is not None and TRIED[0] <= (int(found[1]), int(found[2])) < TRIED[1]
+    match = re.match(r"(\d+)\.(\d+)\.", version)
+    return match is not None and TRIED[0] <= (int(match[1]), int(match[2])) < TRIED[1]
 
 
 @functools.cache

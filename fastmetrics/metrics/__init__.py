@@ -66,8 +66,8 @@ def lookup(name: str, cut: bool = False) -> Metric | None:
     Some names, such as ``precision``, are unambiguous only with a cut-off; ``cut`` says whether one follows.
     """
     spellings = (name, f"{name}@k") if cut else (name,)
-    found = (SPELLINGS.get(spelling) or _folded().get(fold(spelling)) for spelling in spellings)
-    return REGISTRY.get(next(filter(None, found), ""))
+    names = (SPELLINGS.get(spelling) or _folded().get(fold(spelling)) for spelling in spellings)
+    return REGISTRY.get(next(filter(None, names), ""))
 
 
 def find(name: str, cut: bool = False) -> Metric:
@@ -79,12 +79,12 @@ def find(name: str, cut: bool = False) -> Metric:
     >>> find("MRR").name, find("precision", cut=True).name
     ('reciprocal_rank', 'retrieval_precision')
     """
-    found = lookup(name, cut)
-    if found is None:
+    metric = lookup(name, cut)
+    if metric is None:
         listing = f"`fastmetrics metrics` lists all {len(REGISTRY)}"
         error = UnknownNameError.of("metric", name, REGISTRY, meant(name), SPELLINGS, listing)
         raise UnknownNameError(error.message, difference(name))
-    return found
+    return metric
 
 
 def meant(name: str) -> list[str]:
@@ -104,8 +104,8 @@ def difference(name: str) -> str:
     (' BERTScore compares the embeddings of words, semantic_similarity those of whole texts.', '')
     """
     folded = fold(name)
-    said = (text for metric in REGISTRY.values() for cue, text in metric.cues.items() if fold(cue) == folded)
-    return "".join(f" {text}." for text in dict.fromkeys(said) if text)
+    texts = (text for metric in REGISTRY.values() for cue, text in metric.cues.items() if fold(cue) == folded)
+    return "".join(f" {text}." for text in dict.fromkeys(texts) if text)
 
 
 def _folded() -> dict[str, str]:

@@ -79,8 +79,8 @@ def _refusals(batch: Batch, column: str, patterns: tuple[str, ...]) -> Refusals:
     phrases = compile_phrases(patterns)
     words, vocabulary = batch.tokens(column, "words"), batch.vocabulary("words")
     letters = phrases.letters(vocabulary)
-    found = kernels.holds_phrase(words.ids, words.starts, words.stops, letters, phrases.table, phrases.final)
-    rows = np.flatnonzero(found)
+    flags = kernels.holds_phrase(words.ids, words.starts, words.stops, letters, phrases.table, phrases.final)
+    rows = np.flatnonzero(flags)
     sentences = statements(batch.text(column).take(rows))
     assert sentences.groups is not None
     tokens = vocabulary.tokenize(sentences)
@@ -92,11 +92,13 @@ def _refusals(batch: Batch, column: str, patterns: tuple[str, ...]) -> Refusals:
 def _looks(sentences: Text) -> tuple[Flags, list[str]]:
     """Whether each sentence contains filler, and its first word that is not a number; in Python, for few sentences."""
     filler = re.compile("|".join(map(re.escape, lexicon("filler"))))
-    said = sentences.strings()
-    words = {sentence: re.findall(r"\w+", sentence.lower()) for sentence in set(said)}  # refusals are often identical
-    held = {sentence: bool(filler.search(" ".join(w))) for sentence, w in words.items()}
-    first = {sentence: next((one for one in w if not one.isdigit()), "") for sentence, w in words.items()}
-    return np.array([held[sentence] for sentence in said], np.bool_), [first[sentence] for sentence in said]
+    strings = sentences.strings()
+    words = {
+        sentence: re.findall(r"\w+", sentence.lower()) for sentence in set(strings)
+    }  # refusals are often identical
+    has_filler = {sentence: bool(filler.search(" ".join(w))) for sentence, w in words.items()}
+    first = {sentence: next((word for word in w if not word.isdigit()), "") for sentence, w in words.items()}
+    return np.array([has_filler[sentence] for sentence in strings], np.bool_), [first[sentence] for sentence in strings]
 
 
 def _says_idk(batch: Batch, tokens: Tokens, phrases: Phrases, filler: Flags) -> Flags:
@@ -105,16 +107,16 @@ def _says_idk(batch: Batch, tokens: Tokens, phrases: Phrases, filler: Flags) -> 
     contrast, choice, but = (_marked(batch, words) for words in (lexicon("contrast"), ("or", "или"), BUT))
     letters = phrases.letters(vocabulary)
     begins, ends = kernels.last_phrase(tokens.ids, tokens.starts, tokens.stops, letters, phrases.table, phrases.final)
-    said = ends >= 0
-    rest = kernels.words_after(tokens.ids, tokens.starts + np.maximum(ends, 0), tokens.stops, contrast)
-    before = tokens.ids[np.maximum(tokens.starts + begins - 1, 0)[said]]
-    offered = np.zeros(len(said), np.bool_)
-    offered[said] = (begins[said] > 0) & choice[before]
+    has_phrase = ends >= 0
+    words_left = kernels.words_after(tokens.ids, tokens.starts + np.maximum(ends, 0), tokens.stops, contrast)
+    before = tokens.ids[np.maximum(tokens.starts + begins - 1, 0)[has_phrase]]
+    offered = np.zeros(len(has_phrase), np.bool_)
+    offered[has_phrase] = (begins[has_phrase] > 0) & choice[before]
     before_but = _words_before_but(tokens, begins, but)
     ends_there = tokens.starts + before_but
     again = kernels.holds_phrase(tokens.ids, tokens.starts, ends_there, letters, phrases.table, phrases.final)
     answered = (before_but > PREAMBLE) & ~filler & ~again
-    return said & ~offered & ~answered & (rest < TURN)
+    return has_phrase & ~offered & ~answered & (words_left < TURN)
 
 
 def _words_before_but(tokens: Tokens, begins: Ints, but: Flags) -> Ints:

@@ -223,10 +223,10 @@ def _finish(sums: Sequence[int], **options: Any) -> BleuScore:
     orders = options["max_ngram_order"]
     sums = sums or [0] * (HEADS + 2 + 2 * orders)
     scorer = bleu_scorer(sums, **options)
-    sys_len, ref_len, *rest = sums[HEADS:]
-    found = scorer.compute_bleu(
-        list(rest[:orders]),
-        list(rest[orders:]),
+    sys_len, ref_len, *ngrams = sums[HEADS:]
+    result = scorer.compute_bleu(
+        list(ngrams[:orders]),
+        list(ngrams[orders:]),
         sys_len,
         ref_len,
         options["smooth_method"],
@@ -234,9 +234,9 @@ def _finish(sums: Sequence[int], **options: Any) -> BleuScore:
         options["effective_order"],
         orders,
     )
-    bp, signature = float(found.bp), str(scorer.get_signature())
-    counts, totals, precisions = list(found.counts), list(found.totals), list(found.precisions)
-    return BleuScore(float(found.score), counts, totals, precisions, bp, sys_len, ref_len, signature)
+    bp, signature = float(result.bp), str(scorer.get_signature())
+    counts, totals, precisions = list(result.counts), list(result.totals), list(result.precisions)
+    return BleuScore(float(result.score), counts, totals, precisions, bp, sys_len, ref_len, signature)
 
 
 def bleu_of_sums(sums: Ints | NDArray[np.float32], value: float | None = None, **options: Any) -> Floats:
@@ -248,7 +248,7 @@ def bleu_of_sums(sums: Ints | NDArray[np.float32], value: float | None = None, *
     method = options["smooth_method"]
     value = (SMOOTHING[method] or 0.0) if value is None else value
     kind = np.float32 if sums.dtype == np.float32 else np.float64
-    found = np.empty(len(sums))
+    scores = np.empty(len(sums))
     compensated = sys.version_info >= (3, 12)
     bleu_scores(
         sums.astype(kind, copy=False),
@@ -256,9 +256,9 @@ def bleu_of_sums(sums: Ints | NDArray[np.float32], value: float | None = None, *
         float(value),
         options["effective_order"],
         compensated,
-        found,
+        scores,
     )
-    return found
+    return scores
 
 
 def _finish_many(sums: Ints, **options: Any) -> Floats:

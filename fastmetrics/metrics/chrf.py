@@ -76,12 +76,12 @@ def f_score(hypothesis: Ints, reference: Ints, matched: Ints, beta: float, smoot
     """chrF from n-gram counts, one row per order; operations are in sacreBLEU's order."""
     factor = beta**2
     precision_sum, recall_sum, score, effective = np.zeros((4, hypothesis.shape[1]))
-    for answered, wanted, both in zip(hypothesis, reference, matched, strict=True):
+    for answered, in_reference, both in zip(hypothesis, reference, matched, strict=True):
         precision = np.divide(both, answered, out=np.full(len(both), _EPSILON), where=answered > 0)
-        recall = np.divide(both, wanted, out=np.full(len(both), _EPSILON), where=wanted > 0)
+        recall = np.divide(both, in_reference, out=np.full(len(both), _EPSILON), where=in_reference > 0)
         total = factor * precision + recall
         f = np.divide((1 + factor) * precision * recall, total, out=np.full(len(both), _EPSILON), where=total > 0)
-        counted = (answered > 0) & (wanted > 0)
+        counted = (answered > 0) & (in_reference > 0)
         score += f
         precision_sum += np.where(counted, precision, 0.0)
         recall_sum += np.where(counted, recall, 0.0)
@@ -107,9 +107,9 @@ def shared_ngrams(answer: Spelled, reference: Spelled, char_order: int, word_ord
     ):
         if a is not None and b is not None and orders:
             before = np.arange(orders)[:, np.newaxis]
-            wanted = np.maximum(b.counts - before, 0)
-            hypotheses.append(np.maximum(a.counts - before, 0) * (wanted > 0))
-            references.append(wanted)
+            in_reference = np.maximum(b.counts - before, 0)
+            hypotheses.append(np.maximum(a.counts - before, 0) * (in_reference > 0))
+            references.append(in_reference)
             matches.append(ngrams(a, b, orders)[:orders])
     return np.concatenate(hypotheses), np.concatenate(references), np.concatenate(matches)
 

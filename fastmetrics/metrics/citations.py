@@ -73,11 +73,11 @@ def _cited(batch: Batch, column: str, options: Options) -> Cited:
 
 def _statements(sentences: Sentences, bare: pa.Array, idk: Flags) -> Flags:
     """The sentences that are statements: they contain a word, are not questions and do not say "I don't know"."""
-    worded, asked = (
+    worded, questions = (
         pc.match_substring_regex(bare, pattern).to_numpy(zero_copy_only=False)
         for pattern in (r"[\p{L}\p{N}]", r"[?？؟][^\p{L}\p{N}]*$")
     )
-    states: Flags = worded & ~asked & ~idk
+    states: Flags = worded & ~questions & ~idk
     return states
 
 

@@ -62,9 +62,9 @@ class ChrfScore:
     characters and then of words, and sacreBLEU's ``name`` and ``signature``."""
 
     score: float
-    answered: list[int]
-    wanted: list[int]
-    matched: list[int]
+    in_answers: list[int]
+    in_references: list[int]
+    in_both: list[int]
     name: str
     signature: str
 
@@ -83,10 +83,10 @@ def chrf_of_sums(
     The sums are, for each order, the n-grams of the answers, the references and both.  The second result says whether
     sacreBLEU's score has the type of the sums rather than Python's float.
     """
-    found, narrow = np.empty(len(sums)), np.empty(len(sums), np.bool_)
+    scores, narrow = np.empty(len(sums)), np.empty(len(sums), np.bool_)
     kind = np.float32 if sums.dtype == np.float32 else np.float64
-    chrf_scores(sums.astype(kind, copy=False), float(beta**2), eps_smoothing, found, narrow)
-    return found, narrow
+    chrf_scores(sums.astype(kind, copy=False), float(beta**2), eps_smoothing, scores, narrow)
+    return scores, narrow
 
 
 def _finish_many(sums: Ints, **options: Any) -> Floats:
@@ -107,10 +107,10 @@ def chrf_scorer(sums: Sequence[int], **options: Any) -> Any:
 def _finish(sums: Sequence[int], **options: Any) -> ChrfScore:
     """The score of summed counts."""
     sums = sums or [0] * (HEADS + 3 * (options["char_order"] + options["word_order"]))
-    scorer, rest = chrf_scorer(sums, **options), list(sums[HEADS:])
+    scorer, ngrams = chrf_scorer(sums, **options), list(sums[HEADS:])
     score = float(_finish_many(np.array([sums]), **options)[0])
     name = f"chrF{options['beta']}{'+' * options['word_order']}"
-    return ChrfScore(score, rest[0::3], rest[1::3], rest[2::3], name, str(scorer.get_signature()))
+    return ChrfScore(score, ngrams[0::3], ngrams[1::3], ngrams[2::3], name, str(scorer.get_signature()))
 
 
 def _counts(answer: Spelled, reference: Grouped, char_order: int, word_order: int, beta: float, smoothed: bool) -> Ints:

@@ -38,9 +38,9 @@ def _finish(rows: KeptRows, *, metric: str, k: int, seed: int) -> Geometry:
 
 def _of_nothing(metric: str, left_out: int) -> Geometry:
     """The figures of a table without a finite vector."""
-    known = {"metric": metric, "n_nonfinite": left_out, **dict.fromkeys(("k", "n_duplicates", "n_zero_norm"), 0)}
-    known |= {"total_samples": 0, "estimates": {}}
-    return Geometry(**{one.name: known.get(one.name, np.nan) for one in fields(Geometry)})  # type: ignore[arg-type]
+    values = {"metric": metric, "n_nonfinite": left_out, **dict.fromkeys(("k", "n_duplicates", "n_zero_norm"), 0)}
+    values |= {"total_samples": 0, "estimates": {}}
+    return Geometry(**{field.name: values.get(field.name, np.nan) for field in fields(Geometry)})  # type: ignore[arg-type]
 
 
 @metric(

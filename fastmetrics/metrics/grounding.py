@@ -154,7 +154,7 @@ def _uncited(batch: Batch, options: Mapping[str, Any], columns: Iterable[str]) -
     grounding: Grounding = GroundingIn().of(batch, "answer", options)
     sentences = grounding.support.sentences
     assert sentences.text.groups is not None
-    marks = np.concatenate([[0], np.cumsum(sentences.found[:, 0])])
+    marks = np.concatenate([[0], np.cumsum(sentences.marks[:, 0])])
     groups = sentences.text.groups
     return (np.diff(groups) > 0) & (np.diff(marks[groups]) == 0) & ~grounding.abstained
 
@@ -281,7 +281,7 @@ def grounding_evidence(
         )
     batch = prepare(Batch(table), options)
     judged = GroundingIn().of(batch, "answer", options).support
-    found, text = judged.sentences.found, batch.text("contexts")
+    marks, text = judged.sentences.marks, batch.text("contexts")
     cited = judged.cited >= 0
     places = np.where(cited, np.cumsum(cited) - 1, 0)
     contexts_cited = strings_of(text.take(judged.cited[cited]))
@@ -290,7 +290,7 @@ def grounding_evidence(
         {
             "row": judged.sentences.rows,
             "sentence": strings_of(judged.sentences.text),
-            "citation": pa.array(found[:, 1], mask=found[:, 0] != 1),
+            "citation": pa.array(marks[:, 1], mask=marks[:, 0] != 1),
             "context": context,
             "cosine": pa.array(judged.cosine, mask=np.isnan(judged.cosine)),
             "supported": judged.outcome == SUPPORTED,

@@ -163,10 +163,10 @@ def hallucination(
 
 def unsupported(answer: Passage, contexts: Passage, window: int, claims: Any) -> Floats:
     """The hallucination score from the data of the batch."""
-    found = anchors(answer, contexts, window, claims)
+    facts = anchors(answer, contexts, window, claims)
     n = len(answer.text)
-    missing = np.bincount(found.rows[~found.supported], minlength=n)
-    share = divide(missing, np.bincount(found.rows, minlength=n), empty=0.0)
+    missing = np.bincount(facts.rows[~facts.supported], minlength=n)
+    share = divide(missing, np.bincount(facts.rows, minlength=n), empty=0.0)
     return np.maximum(share, _drift(answer.tokens, contexts))
 
 

@@ -212,8 +212,8 @@ def politeness(answer: Lowered, *, markers: Markers = MARKERS) -> Floats:
     total = np.zeros(len(answer.starts), np.int64)
     for first in range(0, len(markers), 64):
         masks, phrases, bounds = _phrase_tables(markers[first : first + 64])
-        found = strings.find_phrases(answer.data, answer.starts, answer.stops, masks, phrases, bounds)
-        total += np.bitwise_count(found)
+        bits = strings.find_phrases(answer.data, answer.starts, answer.stops, masks, phrases, bounds)
+        total += np.bitwise_count(bits)
     return np.minimum(0.5 * total, 1.0)
 
 

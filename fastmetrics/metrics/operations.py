@@ -61,12 +61,12 @@ def completion_tokens(completion_tokens: Number) -> Floats:
 
 def _counted(batch: Batch, options: Options) -> Flags:
     """The rows with known tokens, as a total or as both components."""
-    known = [
-        np.logical_and.reduce([batch.present(column) for column in one])
-        for one in _TOTALS
-        if set(one) <= set(batch.columns)
+    complete = [
+        np.logical_and.reduce([batch.present(column) for column in columns])
+        for columns in _TOTALS
+        if set(columns) <= set(batch.columns)
     ]
-    return np.logical_or.reduce(known)
+    return np.logical_or.reduce(complete)
 
 
 _TOTALS = (("total_tokens",), ("prompt_tokens", "completion_tokens"))
@@ -117,8 +117,8 @@ def tokens_by_id(
     Raises ``ColumnError`` for columns of different lengths, or if ``total_tokens`` and one of its components are
     missing.  Source: S1.
     """
-    given = {"total_tokens": total_tokens, "prompt_tokens": prompt_tokens, "completion_tokens": completion_tokens}
-    columns = {name: as_array(values, name) for name, values in given.items() if values is not None}
+    parts = {"total_tokens": total_tokens, "prompt_tokens": prompt_tokens, "completion_tokens": completion_tokens}
+    columns = {name: as_array(values, name) for name, values in parts.items() if values is not None}
     declared = REGISTRY["total_tokens"]
     if not declared.fits(columns):
         raise ColumnError(f"tokens_by_id needs the column {declared.rows.either}")
@@ -126,10 +126,10 @@ def tokens_by_id(
     for name, values in columns.items():
         if len(values) != len(ids):
             raise ColumnError(f"columns differ in length: {len(ids):,} ids, {len(values):,} {name}")
-    tokens, known = declared.compute(Batch(columns), {})
+    tokens, present = declared.compute(Batch(columns), {})
     codes = codes_of(ids, "id")
     rows = np.flatnonzero(codes >= 0)
     _, firsts, owner, sizes = np.unique(codes[rows], return_index=True, return_inverse=True, return_counts=True)
-    sums = np.bincount(owner, np.where(known, tokens, 0.0)[rows], len(sizes))
-    unknown = np.bincount(owner, ~known[rows], len(sizes)) > 0
+    sums = np.bincount(owner, np.where(present, tokens, 0.0)[rows], len(sizes))
+    unknown = np.bincount(owner, ~present[rows], len(sizes)) > 0
     return pa.table({"id": ids.take(rows[firsts]), "rounds": sizes, "total_tokens": pa.array(sums, mask=unknown)})

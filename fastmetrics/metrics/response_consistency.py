@@ -23,16 +23,16 @@ Against = Annotated[str, Choice("pairs", "first"), "whether all pairs of repeats
 
 
 def _finish_exact(rows: KeptRows, *, against: str) -> Repeats:
-    found = repeated(rows)
-    answers = numbered(found.values.reshape(-1, 2))
-    return found.counted(exact_match_rate(answers, found.questions, against))
+    repeats = repeated(rows)
+    answers = numbered(repeats.values.reshape(-1, 2))
+    return repeats.counted(exact_match_rate(answers, repeats.questions, against))
 
 
 def _finish_semantic(rows: KeptRows, **_: object) -> Repeats:
-    found = repeated(rows)
-    first = np.cumsum(found.sizes) - found.sizes
-    words = np.delete(found.values, first)
-    return found.counted(semantic_consistency(vectors_of(found.values[first], words), found.questions))
+    repeats = repeated(rows)
+    first = np.cumsum(repeats.sizes) - repeats.sizes
+    words = np.delete(repeats.values, first)
+    return repeats.counted(semantic_consistency(vectors_of(repeats.values[first], words), repeats.questions))
 
 
 @metric(

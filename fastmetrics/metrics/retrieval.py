@@ -32,8 +32,8 @@ from fastmetrics.retrieval.rankings import Judged, judge
 
 def _binary(formula: Callable[..., Floats], judged: Judged, level: float, no_relevant: str, **options: Any) -> Floats:
     """The formula for rows with relevant documents, otherwise the score set by ``no_relevant``."""
-    found = formula(judged, level=level, **options)
-    return np.where(ranked.relevant(judged, level) > 0, found, _ELSE[no_relevant])
+    scores = formula(judged, level=level, **options)
+    return np.where(ranked.relevant(judged, level) > 0, scores, _ELSE[no_relevant])
 
 
 _ELSE = {"undefined": np.nan, "zero": 0.0}
@@ -262,8 +262,8 @@ def ndcg(
     """
     judged = judge(retrieved_ids, relevant_ids, relevance)
     best = ranked.ideal_dcg(judged, k=k, gain=gain)
-    found = ranked.ratio(ranked.dcg(judged, k=k, gain=gain), best)
-    return np.where(best > 0, found, _ELSE[no_relevant])
+    scores = ranked.ratio(ranked.dcg(judged, k=k, gain=gain), best)
+    return np.where(best > 0, scores, _ELSE[no_relevant])
 
 
 @metric(bounds=(0, np.inf), better="lower", source="S2, tier 1, ids retrieved more than once")

@@ -24,11 +24,11 @@ First = Annotated[int, Rows, "the number of documents that are compared"]
 Persistence = Annotated[
     float, Real(0.0, 1.0, above=True, below=True), "the probability that a reader goes on to the next document"
 ]
-KEPT = "repeats.retrieved_ids"
+STORED = "repeats.retrieved_ids"
 """The column in which a run stores the keys of each row's question and documents."""
 
 
-def _kept(question: Uint64s, retrieved_ids: Rankings, answer_call: Uint64s | None) -> pa.ListArray:
+def _stored_rows(question: Uint64s, retrieved_ids: Rankings, answer_call: Uint64s | None) -> pa.ListArray:
     """For each row, the keys of its question and documents."""
     ids = retrieved_ids.ids
     if ids.starts.size:
@@ -40,26 +40,26 @@ def _kept(question: Uint64s, retrieved_ids: Rankings, answer_call: Uint64s | Non
 
 def _rankings(rows: KeptRows) -> tuple[Repeated, pa.ListArray]:
     """The rows of repeated questions, and their rankings as document numbers."""
-    found = repeated(rows)
-    ids = numbered(found.values.reshape(-1, 2))
-    return found, pa.LargeListArray.from_arrays(offsets(found.sizes // 2), ids)
+    repeats = repeated(rows)
+    ids = numbered(repeats.values.reshape(-1, 2))
+    return repeats, pa.LargeListArray.from_arrays(offsets(repeats.sizes // 2), ids)
 
 
 def _finish(rows: KeptRows, *, k: int, against: str) -> Repeats:
-    found, lists = _rankings(rows)
-    return found.counted(consistency(found.questions, lists, k, against))
+    repeats, lists = _rankings(rows)
+    return repeats.counted(consistency(repeats.questions, lists, k, against))
 
 
 def _finish_rbo(rows: KeptRows, *, p: float) -> Repeats:
-    found, lists = _rankings(rows)
-    return found.counted(rank_biased_overlap(found.questions, lists, p))
+    repeats, lists = _rankings(rows)
+    return repeats.counted(rank_biased_overlap(repeats.questions, lists, p))
 
 
 @metric(
     bounds=(0, 1),
     better="higher",
     source="S2, tier 1",
-    corpus=Corpus(finish=_finish, keeps=KEPT),
+    corpus=Corpus(finish=_finish, keeps=STORED),
     caution=shared_calls,
 )
 def retrieval_consistency(
@@ -89,14 +89,14 @@ def retrieval_consistency(
     >>> fm.retrieval_consistency(["q", "q", "r"], [["a", "b"], ["b", "c"], ["d"]], k=2).score
     0.3333333333333333
     """
-    return _kept(question, retrieved_ids, answer_call)
+    return _stored_rows(question, retrieved_ids, answer_call)
 
 
 @metric(
     bounds=(0, 1),
     better="higher",
     source="S2, tier 1; Webber, Moffat and Zobel 2010, equation 32",
-    corpus=Corpus(finish=_finish_rbo, keeps=KEPT),
+    corpus=Corpus(finish=_finish_rbo, keeps=STORED),
     caution=shared_calls,
 )
 def retrieval_rbo(
@@ -112,4 +112,4 @@ def retrieval_rbo(
     >>> round(fm.retrieval_rbo([1, 1], [["a", "b", "c"], ["a", "b", "c"]]).score, 12)
     1.0
     """
-    return _kept(question, retrieved_ids, answer_call)
+    return _stored_rows(question, retrieved_ids, answer_call)

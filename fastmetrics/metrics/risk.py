@@ -38,15 +38,15 @@ def confidence(confidence: Number) -> Floats:
 def _check(quality: str) -> None:
     """Raise for a quality that is not a row metric from 0 to 1 with higher scores better."""
     try:
-        asked = spec.read(quality, lambda name: name in SPELLINGS)
+        parsed = spec.read(quality, lambda name: name in SPELLINGS)
     except FastmetricsError as error:
         raise OptionError(f"aurc: option 'quality' expects a metric, got {quality!r}: {error}") from error
-    names = (asked.name, f"{asked.name}@k", asked.name.lower())
-    found = REGISTRY.get(next((SPELLINGS[name] for name in names if name in SPELLINGS), ""))
-    if found is None:
-        unknown = UnknownNameError.of("metric", asked.name, REGISTRY).message
+    names = (parsed.name, f"{parsed.name}@k", parsed.name.lower())
+    metric = REGISTRY.get(next((SPELLINGS[name] for name in names if name in SPELLINGS), ""))
+    if metric is None:
+        unknown = UnknownNameError.of("metric", parsed.name, REGISTRY).message
         raise OptionError(f"aurc: option 'quality' expects a metric, got {quality!r}: {unknown}")
-    if found.level != "row" or found.bounds != (0, 1) or found.better != "higher":
+    if metric.level != "row" or metric.bounds != (0, 1) or metric.better != "higher":
         expected = "a row metric from 0 to 1 with higher scores better"
         raise OptionError(f"aurc: option 'quality' expects {expected}, got {quality!r}")
 

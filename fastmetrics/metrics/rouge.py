@@ -144,12 +144,12 @@ def _scores(kind: str, answer: Any, reference: Any) -> dict[str, Floats]:
     """All scores of one kind of ROUGE, computed once and cached."""
 
     def divided() -> dict[str, Floats]:
-        hits, wanted, held = _count(kind, answer, reference)
-        precision, recall = divide(hits, wanted, empty=0.0), divide(hits, held, empty=0.0)
+        hits, in_answer, in_reference = _count(kind, answer, reference)
+        precision, recall = divide(hits, in_answer, empty=0.0), divide(hits, in_reference, empty=0.0)
         return {"precision": precision, "recall": recall, "f1": harmonic(precision, recall)}
 
-    found: dict[str, Floats] = answer.memo.of(("rouge", kind), (reference,), divided)
-    return found
+    scores: dict[str, Floats] = answer.memo.of(("rouge", kind), (reference,), divided)
+    return scores
 
 
 _UNITS = {"L": "longest common subsequence", "Lsum": "union of the longest common subsequences of the lines"}

@@ -76,12 +76,12 @@ def from_text(metric: Metric, columns: Collection[str]) -> Metric:
         return metric
 
     def function(**arguments: Any) -> Floats:
-        given = {
+        inputs = {
             texts.get(name, name): Vectors.of(value) if texts.get(name, name).endswith("_embedding") else value
             for name, value in arguments.items()
             if name in used or name in metric.defaults
         }
-        scores: Floats = metric.function(**given)
+        scores: Floats = metric.function(**inputs)
         return scores
 
     used = [name.removesuffix("_embedding") if name in absent else name for name in metric.needs]
@@ -162,11 +162,11 @@ def euclidean_distance(answer_embedding: Vector, reference_embedding: Vector) ->
 
 def _paired(answers: Vectors | Block, references: Vectors) -> tuple[Block, Block]:
     """Both as matrices of equal width; all NaN if one side contains no number."""
-    one, other = Vectors.of(answers), references
-    a, b = doubles(one), doubles(other)
-    if one.dim != other.dim and one.rows and other.rows:
+    left, right = Vectors.of(answers), references
+    a, b = doubles(left), doubles(right)
+    if left.dim != right.dim and left.rows and right.rows:
         if not any(side.size and np.isnan(side).all() for side in (a, b)):
-            raise ColumnError(f"answer_embedding has {one.dim} numbers per row, reference_embedding {other.dim}")
+            raise ColumnError(f"answer_embedding has {left.dim} numbers per row, reference_embedding {right.dim}")
         a = b = np.full((len(a), 1), np.nan)
     return a, b
 

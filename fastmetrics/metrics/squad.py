@@ -33,12 +33,12 @@ def _with_references(batch: Batch) -> Batch:
     text, tokens = batch.text("reference"), batch.tokens("reference", "squad")
     owner = batch.owners("reference")
     assert owner is not None
-    kept = np.flatnonzero(tokens.counts)
-    sizes = np.bincount(owner[kept], minlength=batch.n_rows)
+    nonempty = np.flatnonzero(tokens.counts)
+    sizes = np.bincount(owner[nonempty], minlength=batch.n_rows)
     empty = sizes == 0
     # a position after the last string represents the empty string
-    order = np.argsort(np.concatenate([owner[kept], np.flatnonzero(empty)]), kind="stable")
-    positions = np.concatenate([kept, np.full(empty.sum(), len(text))])[order]
+    order = np.argsort(np.concatenate([owner[nonempty], np.flatnonzero(empty)]), kind="stable")
+    positions = np.concatenate([nonempty, np.full(empty.sum(), len(text))])[order]
     strings = pa.array([*text.strings(), ""], pa.large_string()).take(pa.array(positions))
     bounds = pa.array(np.concatenate([[0], np.cumsum(np.maximum(sizes, 1))]), pa.int64())
     references = pa.LargeListArray.from_arrays(bounds, strings, mask=pa.array(~text.valid))

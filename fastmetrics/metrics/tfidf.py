@@ -75,11 +75,11 @@ Tfidf = Annotated[Weighed, WeighedIn()]
 
 def _grown(vocabulary: Vocabulary, key: Any, make: Callable[[Vocabulary, int], Any]) -> Any:
     """The result of ``make`` for every word of a vocabulary, computed only for new words."""
-    known = vocabulary.memo.get(key)
-    if known is None or len(known) < len(vocabulary):
-        new = make(vocabulary, 0 if known is None else len(known))
-        known = vocabulary.memo[key] = new if known is None else np.concatenate([known, new])
-    return known
+    values = vocabulary.memo.get(key)
+    if values is None or len(values) < len(vocabulary):
+        new = make(vocabulary, 0 if values is None else len(values))
+        values = vocabulary.memo[key] = new if values is None else np.concatenate([values, new])
+    return values
 
 
 def _longer_than_one(vocabulary: Vocabulary, first: int) -> Flags:
@@ -105,8 +105,8 @@ def fit_idf(batches: Iterable[Batch], options: Options) -> dict[str, Any]:
         columns = [batch.tokens(column, _CONVENTION) for column in ("question", "answer")]
         words = batch.vocabulary(_CONVENTION).words()
         n_documents += sum(int(batch.present(column).sum()) for column in ("question", "answer"))
-        held = sum(count_documents(t.ids, t.starts, t.stops, len(words)) for t in columns)
-        counts.update({word: count for word, count in zip(words, np.asarray(held).tolist(), strict=True) if count})
+        documents = sum(count_documents(t.ids, t.starts, t.stops, len(words)) for t in columns)
+        counts.update({word: count for word, count in zip(words, np.asarray(documents).tolist(), strict=True) if count})
     digest = hashlib.blake2b(repr(sorted(counts.items())).encode(), digest_size=8).hexdigest()
     return {**options, "idf": Corpus(n_documents, dict(counts), digest)}
 

@@ -33,7 +33,7 @@ FAIL, WARN, PASS = 0.0, 0.5, 1.0
 
 
 @dataclass(frozen=True, eq=False)
-class Asked:
+class QuestionWords:
     """A question's words and its keywords."""
 
     weighed: Weighed
@@ -46,12 +46,12 @@ class AskedIn:
 
     convention: str = "words"
 
-    def of(self, batch: Batch, column: str, options: Mapping[str, Any]) -> Asked:
+    def of(self, batch: Batch, column: str, options: Mapping[str, Any]) -> QuestionWords:
         """The column's questions."""
-        return Asked(WeighedIn().of(batch, column, {"idf": "pair"}), KeywordsIn().of(batch, column, options))
+        return QuestionWords(WeighedIn().of(batch, column, {"idf": "pair"}), KeywordsIn().of(batch, column, options))
 
 
-Questions = Annotated[Asked, AskedIn()]
+Questions = Annotated[QuestionWords, AskedIn()]
 
 
 @dataclass(frozen=True, eq=False)

@@ -24,29 +24,29 @@ Specs: TypeAlias = Mapping[str, str]
 
 def columns_read(specs: Iterable[str]) -> list[str]:
     """The columns of scores and stored lists that these corpus metrics read; none for unknown metrics."""
-    known = filter(None, map(_corpus, specs))
-    return list(dict.fromkeys(column for asked in known for column in _columns_of(asked)))
+    scores = filter(None, map(_corpus, specs))
+    return list(dict.fromkeys(column for score in scores for column in _columns_of(score)))
 
 
-def _columns_of(asked: Score) -> tuple[str, ...]:
-    if asked.metric.keeps is not None:
-        return (asked.metric.keeps,)
-    return tuple(parse(spec).name for spec in asked.metric.reads(asked.options))
+def _columns_of(score: Score) -> tuple[str, ...]:
+    if score.metric.keeps is not None:
+        return (score.metric.keeps,)
+    return tuple(parse(spec).name for spec in score.metric.reads(score.options))
 
 
 def lists_read(specs: Iterable[str]) -> list[str]:
     """The columns of stored lists that these corpus metrics read."""
-    known = [asked.metric.keeps for asked in filter(None, map(_corpus, specs))]
-    return list(dict.fromkeys(column for column in known if column is not None))
+    columns = [score.metric.keeps for score in filter(None, map(_corpus, specs))]
+    return list(dict.fromkeys(column for column in columns if column is not None))
 
 
 def _corpus(spec: str) -> Score | None:
     """The corpus metric that a spec means, if it does."""
     try:
-        asked = parse(spec)
+        score = parse(spec)
     except FastmetricsError:
         return None
-    return None if asked.metric.corpus is None else asked
+    return None if score.metric.corpus is None else score
 
 
 def is_corpus(spec: str) -> bool:
@@ -60,22 +60,22 @@ def is_counted(spec: str) -> bool:
     >>> is_counted("corpus_bleu(tokenizer='char')"), is_counted("bleu"), is_counted("aurc")
     (True, False, False)
     """
-    asked = _corpus(spec)
-    return asked is not None and not _columns_of(asked)
+    score = _corpus(spec)
+    return score is not None and not _columns_of(score)
 
 
 def many_values(spec: str, sums: Ints) -> Floats:
     """The values of a corpus metric, one for each row of summed counts."""
-    asked = parse(spec)
-    return values_of(asked.metric, sums, asked.options)
+    score = parse(spec)
+    return values_of(score.metric, sums, score.options)
 
 
-def _finished(asked: Score, counts: Sequence[int], values: Values) -> Any:
+def _finished(score: Score, counts: Sequence[int], values: Values) -> Any:
     """The value of a corpus metric, from its summed counts or from the columns it reads."""
-    assert asked.metric.corpus is not None
-    columns = _columns_of(asked)
-    made_of = partial(together, values, columns) if columns else counts
-    return asked.metric.corpus.finish(made_of, **asked.options)
+    assert score.metric.corpus is not None
+    columns = _columns_of(score)
+    inputs = partial(together, values, columns) if columns else counts
+    return score.metric.corpus.finish(inputs, **score.options)
 
 
 def _figures(name: str, value: Any) -> dict[str, float]:
@@ -89,43 +89,43 @@ def finish_all(
     counts: Mapping[str, Sequence[int]], values: Values, columns: Collection[str], specs: Specs
 ) -> tuple[dict[str, float], list[str]]:
     """The values of corpus metrics, and notes: cautions, unknown metrics, and columns not among ``columns``."""
-    found: dict[str, float] = {}
+    results: dict[str, float] = {}
     remarks = []
     cautions: dict[str, tuple[Caution, Mapping[str, Any]]] = {}
     affected: dict[str, Sequence[int]] = {}
     for name, sums in counts.items():
-        asked = _corpus(specs.get(name, name))
-        if asked is None:
+        score = _corpus(specs.get(name, name))
+        if score is None:
             remarks.append(f"left out: {name}, a corpus metric that is unknown here; load the plugin that declares it")
             continue
-        lost = [column for column in _columns_of(asked) if column not in columns]
+        lost = [column for column in _columns_of(score) if column not in columns]
         if lost:
-            what = "the scores" if asked.metric.keeps is None else "the column"
+            what = "the scores" if score.metric.keeps is None else "the column"
             remarks.append(f"left out: {name}, which needs {what} {', '.join(lost)}")
             continue
-        value = _finished(asked, sums, values)
-        found |= _figures(name, value)
-        caution = None if asked.metric.caution is None else asked.metric.caution(asked.options)
+        value = _finished(score, sums, values)
+        results |= _figures(name, value)
+        caution = None if score.metric.caution is None else score.metric.caution(score.options)
         if caution is not None and hasattr(value, "cautioned"):
-            cautions[name] = caution, asked.options
+            cautions[name] = caution, score.options
             affected[name] = value.cautioned
-    return found, [*remarks, *notes(affected, cautions)]
+    return results, [*remarks, *notes(affected, cautions)]
 
 
 def together(values: Values, names: Sequence[str]) -> Iterator[tuple[Any, ...]]:
     """The scores of several columns combined, even if their batches differ."""
     streams = [iter(values(name)) for name in names]
-    held: list[Any] = [np.empty(0) for _ in names]
+    buffers: list[Any] = [np.empty(0) for _ in names]
     while True:
         for at, stream in enumerate(streams):
-            while not len(held[at]):
+            while not len(buffers[at]):
                 more = next(stream, None)
                 if more is None:
                     return
-                held[at] = more
-        size = min(map(len, held))
-        yield tuple(one[:size] for one in held)
-        held = [one[size:] for one in held]
+                buffers[at] = more
+        size = min(map(len, buffers))
+        yield tuple(buffer[:size] for buffer in buffers)
+        buffers = [buffer[size:] for buffer in buffers]
 
 
 def caution_notes(counts: Mapping[str, Sequence[int]], common: Mapping[str, Any], specs: Specs) -> list[str]:
@@ -139,13 +139,13 @@ def caution_notes(counts: Mapping[str, Sequence[int]], common: Mapping[str, Any]
         if not rows or name.startswith((LISTS, SCRIPT)):
             continue
         try:
-            asked = parse(specs.get(name, name), common)
+            score = parse(specs.get(name, name), common)
         except UnknownNameError:
             unknown.append(
                 f"{name}: its plugin has a caution for {rows:,} of {scored:,} scored rows; load it to read why"
             )
             continue
-        caution = None if asked.metric.caution is None else asked.metric.caution(asked.options)
+        caution = None if score.metric.caution is None else score.metric.caution(score.options)
         if caution is not None:
-            cautions[name] = caution, asked.options
+            cautions[name] = caution, score.options
     return [*notes(counts, cautions), *list_notes(counts), *script_notes(counts), *unknown]

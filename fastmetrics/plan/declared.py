@@ -38,23 +38,23 @@ class Declared:
     @classmethod
     def of_score(cls, score: Score) -> Declared:
         """The declaration of a score; one with the user's own name has no label."""
-        found = cls.of(score.metric, score.spec)
-        return found if score.name == score.spec else cls(**{**vars(found), "labels": {}})
+        declared = cls.of(score.metric, score.spec)
+        return declared if score.name == score.spec else cls(**{**vars(declared), "labels": {}})
 
     @classmethod
-    def of_json(cls, name: str, said: Any) -> Declared:
+    def of_json(cls, name: str, stored: Any) -> Declared:
         """A stored declaration; raises ``FileFormatError`` for another structure."""
         try:
-            low, high = said["bounds"]
-            reading = said["reading"]
-            if said["better"] not in ("higher", "lower", None):
-                raise ValueError(f"better: {said['better']!r}")
+            low, high = stored["bounds"]
+            reading = stored["reading"]
+            if stored["better"] not in ("higher", "lower", None):
+                raise ValueError(f"better: {stored['better']!r}")
             return cls(
-                spec=str(said["spec"]),
-                better=said["better"],
+                spec=str(stored["spec"]),
+                better=stored["better"],
                 bounds=(-math.inf if low is None else float(low), math.inf if high is None else float(high)),
-                statistics=tuple(map(str, said["statistics"])),
-                labels={str(statistic): str(label) for statistic, label in said["labels"].items()},
+                statistics=tuple(map(str, stored["statistics"])),
+                labels={str(statistic): str(label) for statistic, label in stored["labels"].items()},
                 reading=None if reading is None else (float(reading[0]), _number_or_none(reading[1])),
             )
         except (AttributeError, IndexError, KeyError, TypeError, ValueError) as error:

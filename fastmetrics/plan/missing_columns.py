@@ -12,19 +12,19 @@ from fastmetrics.metrics import TIERS
 from fastmetrics.metrics.semantic import from_text
 
 
-def check_columns(name: str, metric: Metric, names: Sequence[str], found: Mapping[str, str]) -> None:
+def check_columns(name: str, metric: Metric, names: Sequence[str], columns: Mapping[str, str]) -> None:
     """Raise ``ColumnError`` for a missing column that a score needs, with the ways to provide it."""
     for column in metric.required:
-        if column in found:
+        if column in columns:
             continue
         aliases = ", ".join(COLUMNS[column].aliases)
         also = f" (or {aliases})" if aliases else ""
         ways: list[object] = ["set its name with ", Argument("columns", {column: ...})]
-        if from_text(metric, found) is not metric:
+        if from_text(metric, columns) is not metric:
             ways += [", or compute it from the text with ", Argument("embedder", "wordllama")]
         raise ColumnError(f"{name} needs the column {column!r}{also}; the table has: {quoted(names)}; ", *ways)
     either = metric.rows.either
-    if either is not None and not either.met_by(found):
+    if either is not None and not either.met_by(columns):
         way = Argument("columns", {either.sets[0][0]: ...})
         raise ColumnError(f"{name} needs the column {either}; the table has: {quoted(names)}; set its name with ", way)
 
@@ -37,6 +37,6 @@ def without_columns(suite: str, names: Sequence[str], members: Iterable[Metric])
     return ColumnError(f"{some} can be computed from the columns {quoted(names)}{reads}")
 
 
-def lacking(name: str, metric: Metric, found: Mapping[str, str]) -> str:
+def lacking(name: str, metric: Metric, columns: Mapping[str, str]) -> str:
     """A score, and the columns that it lacks."""
-    return f"{name} ({', '.join(column for column in metric.required if column not in found)})"
+    return f"{name} ({', '.join(column for column in metric.required if column not in columns)})"

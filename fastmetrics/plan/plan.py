@@ -67,9 +67,11 @@ class Plan:
 
         Lists for corpus metrics that need all rows are always stored, once for all metrics with the same lists.
         """
-        corpus = [one for one in self.scores if one.metric.corpus is not None and one.metric.corpus.over is None]
-        columns = {one.name: one.metric.keeps or counts_column(one.name) for one in corpus}
-        return {one.name: columns[one.name] for one in corpus if self.keep_counts or one.metric.keeps}
+        corpus = [
+            score for score in self.scores if score.metric.corpus is not None and score.metric.corpus.over is None
+        ]
+        columns = {score.name: score.metric.keeps or counts_column(score.name) for score in corpus}
+        return {score.name: columns[score.name] for score in corpus if self.keep_counts or score.metric.keeps}
 
     @property
     def kept_columns(self) -> list[str]:
@@ -84,7 +86,9 @@ class Plan:
     @property
     def notes(self) -> list[str]:
         """The notes on metrics that were left out."""
-        return [f"{tier}: not scored for lack of columns: {', '.join(one)}" for tier, one in self.left_out.items()]
+        return [
+            f"{tier}: not scored for lack of columns: {', '.join(scores)}" for tier, scores in self.left_out.items()
+        ]
 
     @property
     def names(self) -> list[str]:
@@ -105,23 +109,23 @@ class Plan:
     @property
     def kinds(self) -> dict[str, str]:
         """The required kind of each column of the user's table that a score needs."""
-        found: dict[str, str] = {}
+        kinds: dict[str, str] = {}
         needs = [need for score in self.scores for need in score.metric.needs.items()]
         plain = {column for column, need in needs if not hasattr(need, "kind")}
-        asked = {column: need.kind for column, need in needs if hasattr(need, "kind") and column not in plain}
-        for canonical, yours in self.used.items():
-            if found.get(yours) != "texts":
-                found[yours] = asked.get(canonical, COLUMNS[canonical].kind)
-        return found
+        required = {column: need.kind for column, need in needs if hasattr(need, "kind") and column not in plain}
+        for canonical, name in self.used.items():
+            if kinds.get(name) != "texts":
+                kinds[name] = required.get(canonical, COLUMNS[canonical].kind)
+        return kinds
 
     @property
     def shared(self) -> frozenset[str]:
         """The columns that are tokenised under several text conventions."""
-        asked: dict[str, set[str | None]] = defaultdict(set)
+        by_column: dict[str, set[str | None]] = defaultdict(set)
         for score in self.scores:
             for column, need in score.metric.needs.items():
-                asked[column].add(getattr(need, "convention", None))
-        return frozenset(column for column, conventions in asked.items() if len(conventions - {None}) > 1)
+                by_column[column].add(getattr(need, "convention", None))
+        return frozenset(column for column, conventions in by_column.items() if len(conventions - {None}) > 1)
 
 
 def parse(spec: str, common: Mapping[str, Any] | None = None) -> Score:
@@ -140,20 +144,20 @@ def parse(spec: str, common: Mapping[str, Any] | None = None) -> Score:
     that means another metric.
     """
     read = specs.read(spec, lambda name: families.lookup(name, cut=True) is not None)
-    found = families.find(read.name, cut=bool(read.at))
-    given = dict(read.options)
+    metric = families.find(read.name, cut=bool(read.at))
+    values = dict(read.options)
     if read.level:
-        given["relevance_level"] = int(read.level)
+        values["relevance_level"] = int(read.level)
     if read.at:
-        if "k" not in found.defaults or not isinstance(read.cutoff, int):
-            raise OptionError(f"metric {shown(read.text)}: {found.name} takes no cut-off {shown(read.at)}")
-        given["k"] = read.cutoff
-    own = own_name(found, given.pop(OWN_NAME)) if OWN_NAME in given else None
-    options = found.options({**_those_of(found, common or {}), **given})
-    canonical = canonical_name(found, options, given)
+        if "k" not in metric.defaults or not isinstance(read.cutoff, int):
+            raise OptionError(f"metric {shown(read.text)}: {metric.name} takes no cut-off {shown(read.at)}")
+        values["k"] = read.cutoff
+    own = own_name(metric, values.pop(OWN_NAME)) if OWN_NAME in values else None
+    options = metric.options({**_those_of(metric, common or {}), **values})
+    canonical = canonical_name(metric, options, values)
     if own is not None:
         _check_unambiguous(own, canonical)
-    return Score(own or canonical, found, options, canonical)
+    return Score(own or canonical, metric, options, canonical)
 
 
 def _check_unambiguous(own: str, canonical: str) -> None:
@@ -196,7 +200,7 @@ def plan(
     its columns, ``OptionError`` for an invalid value of ``no_relevant``.
     """
     names = list(present)
-    found = resolve(names, columns, schema, needed=())
+    mapping = resolve(names, columns, schema, needed=())
     for name in keep:
         if name not in names:
             raise UnknownNameError.of("column", name, names)
@@ -206,38 +210,40 @@ def plan(
     embedding = {"embedder": embedder, "cache": None if cache is None else os.path.abspath(local_path(cache, "cache"))}
     no_relevant = argument("no_relevant", no_relevant, Optional(of_hint(NoRelevant)))
     common = {} if no_relevant is None else {"no_relevant": no_relevant}
-    scores = [_embedding(parse(spec, common), found, embedding) for spec in metrics]
+    scores = [_embedding(parse(spec, common), mapping, embedding) for spec in metrics]
     left_out = {}
     for suite in suites if suites or metrics else ["core"]:
-        asked = {score.name for score in scores}
-        members = [_embedding(score, found, embedding) for score in _of_suite(suite, common)]
-        able = [score for score in members if score.metric.fits(found)]
+        requested = {score.name for score in scores}
+        members = [_embedding(score, mapping, embedding) for score in _of_suite(suite, common)]
+        able = [score for score in members if score.metric.fits(mapping)]
         if not able:
             raise without_columns(suite, names, [score.metric for score in members])
         if suite in families.TIERS and len(able) < len(members):
-            left_out[suite] = [lacking(one.name, one.metric, found) for one in members if not one.metric.fits(found)]
-        scores += [score for score in able if score.name not in asked]
+            left_out[suite] = [
+                lacking(score.name, score.metric, mapping) for score in members if not score.metric.fits(mapping)
+            ]
+        scores += [score for score in able if score.name not in requested]
     for read in [parse(spec, common) for score in scores for spec in score.metric.reads(score.options)]:
         if read.name not in {score.name for score in scores}:
-            scores.append(_embedding(read, found, embedding))
+            scores.append(_embedding(read, mapping, embedding))
     for score in scores:
-        check_columns(score.name, score.metric, names, found)
+        check_columns(score.name, score.metric, names, mapping)
     resolve(names, columns, schema, {column for score in scores for column in score.metric.needs})
     _check_distinct(scores)
     clash = [score.name for score in scores if score.name in keep]
     if clash:
         raise OptionError(f"cannot keep the column {clash[0]!r}: a metric has the same name; rename the column")
-    lists_as_text = text_lists(names, found, lists)
-    planned = Plan(tuple(scores), found, tuple(keep), common=common, left_out=left_out, lists=lists_as_text)
+    lists_as_text = text_lists(names, mapping, lists)
+    planned = Plan(tuple(scores), mapping, tuple(keep), common=common, left_out=left_out, lists=lists_as_text)
     check_kept(planned)
-    said = {*(columns or ()), *SCHEMAS.get(schema or "", ())}
-    others = {name: over for name, over in passed_over(names, planned.used).items() if name not in said}
+    explicit = {*(columns or ()), *SCHEMAS.get(schema or "", ())}
+    others = {name: over for name, over in passed_over(names, planned.used).items() if name not in explicit}
     return replace(planned, passed_over=others)
 
 
 def _check_distinct(scores: Sequence[Score]) -> None:
     """Raise ``OptionError`` if two scores have the same name."""
-    specs = {score.name: [one.spec for one in scores if one.name == score.name] for score in scores}
+    specs = {score.name: [other.spec for other in scores if other.name == score.name] for score in scores}
     for name, several in specs.items():
         if len(set(several)) > 1:
             raise OptionError(f"two metrics have the name {name!r}: {' and '.join(several)}; give each another name")
@@ -246,30 +252,30 @@ def _check_distinct(scores: Sequence[Score]) -> None:
         raise OptionError(f"metrics requested twice: {', '.join(twice)}")
 
 
-def text_lists(names: Sequence[str], found: Mapping[str, str], lists: Sequence[str] | str) -> tuple[str, ...]:
+def text_lists(names: Sequence[str], mapping: Mapping[str, str], lists: Sequence[str] | str) -> tuple[str, ...]:
     """The columns of texts that are lists; raises ``UnknownNameError`` or ``OptionError`` for any other column."""
     columns = tuple(dict.fromkeys(listed(lists)))
     fitting = [column for column in COLUMNS if COLUMNS[column].kind == "texts"]
     for name in columns:
         if name not in names:
             raise UnknownNameError.of("column", name, names)
-        if not any(found.get(column) == name for column in fitting):
+        if not any(mapping.get(column) == name for column in fitting):
             raise OptionError(Argument("lists", name), f": only the columns {' and '.join(fitting)} can hold lists")
     return columns
 
 
 def keeping_counts(planned: Plan) -> Plan:
     """The plan with stored counts of rows for its corpus metrics; raises ``OptionError`` if it has no such metric."""
-    found = replace(planned, keep_counts=True)
-    if not found.kept_counts:
+    with_counts = replace(planned, keep_counts=True)
+    if not with_counts.kept_counts:
         raise OptionError(Argument("keep_counts", True), " needs a corpus metric, such as corpus_bleu")
-    check_kept(found)
-    return found
+    check_kept(with_counts)
+    return with_counts
 
 
-def check_kept(found: Plan) -> None:
+def check_kept(planned: Plan) -> None:
     """Raise ``OptionError`` if a kept column of the user has the name of a column stored for corpus metrics."""
-    clash = [name for name in found.kept_columns if name in (*found.keep, *found.names)]
+    clash = [name for name in planned.kept_columns if name in (*planned.keep, *planned.names)]
     if clash:
         raise OptionError(
             f"cannot keep the column {clash[0]!r}: the counts of a metric have the same name; rename the column"
@@ -281,13 +287,13 @@ def _of_suite(suite: str, common: Mapping[str, Any]) -> list[Score]:
     if suite in families.TIERS:
         return [parse(spec, common) for spec in families.TIERS[suite]]
     row = [metric for metric in families.suite(suite) if metric.level == "row"]
-    return [Score(one.name, one, one.options(_those_of(one, common)), one.name) for one in row]
+    return [Score(metric.name, metric, metric.options(_those_of(metric, common)), metric.name) for metric in row]
 
 
-def _embedding(score: Score, found: Mapping[str, str], given: Mapping[str, Any]) -> Score:
-    """The score with the ``given`` embedder and cache if it embeds text and sets none of its own."""
-    metric = score.metric if given["embedder"] is None else from_text(score.metric, found)
+def _embedding(score: Score, columns: Mapping[str, str], embedding: Mapping[str, Any]) -> Score:
+    """The score with the requested embedder and cache if it embeds text and sets none of its own."""
+    metric = score.metric if embedding["embedder"] is None else from_text(score.metric, columns)
     if "embedder" not in metric.defaults:
         return score
     own = {name: value for name, value in score.options.items() if value}
-    return replace(score, metric=metric, options={**metric.defaults, **given, **own})
+    return replace(score, metric=metric, options={**metric.defaults, **embedding, **own})

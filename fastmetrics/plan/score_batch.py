@@ -80,7 +80,7 @@ def score_batch(
     rows = rows_of(batch, plan, make, words)
     arrays = [batch.column(name) for name in plan.keep]
     counts: dict[str, list[int]] = {}
-    kept: dict[str, pa.Array] = {}
+    columns: dict[str, pa.Array] = {}
     cautions = listed_texts(rows, plan.used)
     for score in plan.scores:
         with watch(score.name):
@@ -89,31 +89,31 @@ def score_batch(
                 cautions[score.name] = caution_counts
             column = plan.kept_counts.get(score.name)
             if score.metric.keeps is not None and column is not None:
-                if column not in kept:
-                    kept[column] = where_present(*score.metric.row_counts(rows, score.options))
-                counts[score.name] = [len(kept[column]) - kept[column].null_count]
+                if column not in columns:
+                    columns[column] = where_present(*score.metric.row_counts(rows, score.options))
+                counts[score.name] = [len(columns[column]) - columns[column].null_count]
                 continue
             if score.metric.corpus is not None:
                 added, counted = score.metric.row_counts(rows, score.options)
                 counts[score.name] = added[counted].sum(axis=0).tolist()
                 cautions.setdefault(score.name, [0, int(np.count_nonzero(counted))])
                 if column is not None:
-                    kept[column] = counts_array(added, counted)
+                    columns[column] = counts_array(added, counted)
                 continue
             values, present = score.metric.compute(rows, score.options)
         arrays.append(pa.array(values, pa.float64(), mask=~present))
-    names = [*plan.keep, *plan.names, *kept]
-    scored = pa.RecordBatch.from_arrays([*arrays, *kept.values()], names=names)
-    known = counts, cautions, fingerprints(batch, plan.identity)
-    return scored.replace_schema_metadata(metadata({}, *known)) if any(known) else scored
+    names = [*plan.keep, *plan.names, *columns]
+    scored = pa.RecordBatch.from_arrays([*arrays, *columns.values()], names=names)
+    stored = counts, cautions, fingerprints(batch, plan.identity)
+    return scored.replace_schema_metadata(metadata({}, *stored)) if any(stored) else scored
 
 
 def fingerprints(batch: pa.RecordBatch, identity: Mapping[str, str]) -> dict[str, list[int]]:
     """The fingerprints of the rows: by id, and by id and question, if these columns are read."""
-    columns = {name: batch.column(yours) for name, yours in identity.items()}
-    there = {name: column for name, column in columns.items() if is_hashable(column.type)}
-    made = {"ids": fingerprint([there["id"]])} if "id" in there else {}
-    return {**made, "questions": fingerprint(list(there.values()))} if "question" in there else made
+    columns = {canonical: batch.column(name) for canonical, name in identity.items()}
+    hashable = {name: column for name, column in columns.items() if is_hashable(column.type)}
+    sums = {"ids": fingerprint([hashable["id"]])} if "id" in hashable else {}
+    return {**sums, "questions": fingerprint(list(hashable.values()))} if "question" in hashable else sums
 
 
 class Shelf:

@@ -20,12 +20,12 @@ _OWN = re.compile(r"[^\W\d][\w+-]*")
 _LONGEST = 200
 
 
-def canonical_name(metric: Metric, options: Mapping[str, Any], given: Collection[str]) -> str:
-    """The name of a metric with the ``given`` ones of its options; those with their default values are left out.
+def canonical_name(metric: Metric, options: Mapping[str, Any], explicit: Collection[str]) -> str:
+    """The name of a metric with the ``explicit`` ones of its options; those with their default values are left out.
 
     So equal names mean equal scores: ``nDCG_cut_10`` is written as ``ndcg@10``.
     """
-    changed = [name for name in given if name in OF_RUN or options[name] != metric.defaults[name]]
+    changed = [name for name in explicit if name in OF_RUN or options[name] != metric.defaults[name]]
     cut = f"@{options['k']}" if "k" in changed else ""
     others = [f"{name}={options[name]!r}" for name in metric.defaults if name in changed and name != "k"]
     return metric.name + cut + (f"({', '.join(others)})" if others else "")

@@ -27,10 +27,10 @@ def tokens(texts: Any, name: str = "words") -> list[list[str] | None]:
     Raises ``UnknownNameError`` for a name that is not in ``CONVENTIONS``, ``ColumnError`` for a column without text.
     """
     text = as_text(texts)
-    seen = Wordbook().vocabulary(name)
-    made = seen.tokenize(text)
-    words = np.array([*seen.words(), ""], object)[:-1]
-    pieces = [words[made.ids[a:b]].tolist() for a, b in zip(made.starts, made.stops, strict=True)]
+    vocabulary = Wordbook().vocabulary(name)
+    encoded = vocabulary.tokenize(text)
+    words = np.array([*vocabulary.words(), ""], object)[:-1]
+    pieces = [words[encoded.ids[a:b]].tolist() for a, b in zip(encoded.starts, encoded.stops, strict=True)]
     return [piece if valid else None for piece, valid in zip(pieces, text.valid, strict=True)]
 
 

@@ -148,8 +148,8 @@ def _rouge() -> tuple[Ids, Ids]:
 def _unicode() -> tuple[Ids, Ids]:
     bytemap, codemap = _words()
     for first, last in UNSPACED:
-        kept = codemap[first : last + 1] & words.CODE != 0x20
-        codemap[first : last + 1][kept] |= words.ALONE
+        letters = codemap[first : last + 1] & words.CODE != 0x20
+        codemap[first : last + 1][letters] |= words.ALONE
     return bytemap, codemap
 
 

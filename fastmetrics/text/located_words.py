@@ -55,16 +55,16 @@ def _room(n_texts: int, n_words: int) -> marks.Marks:
     )
 
 
-def _first(found: marks.Marks, n: int) -> marks.Marks:
+def _first(words: marks.Marks, n: int) -> marks.Marks:
     """The first ``n`` of the words."""
-    starts, stops, before, after, digit, bounds = found
+    starts, stops, before, after, digit, bounds = words
     return marks.Marks(starts[:n], stops[:n], before[:n], after[:n], digit[:n], bounds)
 
 
 def scan(text: Text) -> marks.Marks:
     """The words of every string: runs of word characters in the original text."""
-    found = _room(len(text), int((text.stops - text.starts).sum()) // 2 + len(text))
-    return _first(found, marks.scan(text.data, text.starts, text.stops, _classes(), found))
+    words = _room(len(text), int((text.stops - text.starts).sum()) // 2 + len(text))
+    return _first(words, marks.scan(text.data, text.starts, text.stops, _classes(), words))
 
 
 def pick(text: Text, ids: Ids, first: Ints, counts: Ints, worth: Bytes) -> figures.Picked | None:
@@ -73,26 +73,26 @@ def pick(text: Text, ids: Ids, first: Ints, counts: Ints, worth: Bytes) -> figur
     The ids of string i are the ``counts[i]`` ids from ``ids[first[i]]`` on; ``worth`` is the role of each id.
     """
     n = int(counts.sum())
-    found = figures.Picked(_room(len(text), n), np.empty(n, np.int32), np.empty(n, np.int64))
+    picked = figures.Picked(_room(len(text), n), np.empty(n, np.int32), np.empty(n, np.int64))
     strings = figures.Strings(text.data, text.starts, text.stops, ids, first)
-    n = figures.pick(strings, counts, _classes(), worth, found)
-    return None if n < 0 else figures.Picked(_first(found.marks, n), found.ids[:n], found.places[:n])
+    n = figures.pick(strings, counts, _classes(), worth, picked)
+    return None if n < 0 else figures.Picked(_first(picked.marks, n), picked.ids[:n], picked.places[:n])
 
 
-def ids_of_marks(text: Text, found: marks.Marks, tokens: Tokens, vocabulary: Vocabulary) -> Ids:
+def ids_of_marks(text: Text, words: marks.Marks, tokens: Tokens, vocabulary: Vocabulary) -> Ids:
     """The id of each word found by ``scan``: its token, or its first token if the text is split differently.
 
     Only texts in which lowercasing adds characters (U+0130) are split differently from ``words``.
     """
-    counts = np.diff(found.bounds)
+    counts = np.diff(words.bounds)
     same = tokens.counts == counts
-    if same.all() and np.array_equal(tokens.starts, found.bounds[:-1]):
+    if same.all() and np.array_equal(tokens.starts, words.bounds[:-1]):
         return tokens.ids
-    places = np.arange(len(found.starts)) + np.repeat(tokens.starts - found.bounds[:-1], counts)
+    places = np.arange(len(words.starts)) + np.repeat(tokens.starts - words.bounds[:-1], counts)
     if same.all():
         return tokens.ids[places]
-    apart = vocabulary.tokenize(Text(text.data, found.starts, found.stops, np.ones(len(found.starts), np.bool_)))
-    alone = apart.ids[apart.starts]
-    kept = np.repeat(same, counts)
-    alone[kept] = tokens.ids[places[kept]]
-    return alone
+    separate = vocabulary.tokenize(Text(text.data, words.starts, words.stops, np.ones(len(words.starts), np.bool_)))
+    ids = separate.ids[separate.starts]
+    same_words = np.repeat(same, counts)
+    ids[same_words] = tokens.ids[places[same_words]]
+    return ids

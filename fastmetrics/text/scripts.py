@@ -28,8 +28,8 @@ _SIGNS = (0x2000, 0x2BFF)
 def _classes() -> Bytes:
     letter = unicode.is_letter()
     classes = np.where(letter, np.uint8(kernels.OTHER), np.uint8(0))
-    named = ((_LATIN, kernels.LATIN), (_CYRILLIC, kernels.CYRILLIC), (UNSPACED, kernels.UNSPACED), ((_SIGNS,), 0))
-    for blocks, kind in named:
+    table = ((_LATIN, kernels.LATIN), (_CYRILLIC, kernels.CYRILLIC), (UNSPACED, kernels.UNSPACED), ((_SIGNS,), 0))
+    for blocks, kind in table:
         for first, last in blocks:
             classes[first : last + 1][letter[first : last + 1]] = kind
     return classes

@@ -124,10 +124,10 @@ class Stems(Vocabulary):
     def tokenize(self, text: Text) -> Tokens:
         """The stems of every string in ``text``."""
         tokens, stems = super().tokenize(text), self._stems
-        made = list(map(stem, self._bytes_from(len(self._stem_of))))
-        fresh = [one for one in dict.fromkeys(made) if one not in stems]
+        forms = list(map(stem, self._bytes_from(len(self._stem_of))))
+        fresh = [form for form in dict.fromkeys(forms) if form not in stems]
         stems.update(zip(fresh, range(len(stems), len(stems) + len(fresh)), strict=True))
-        numbers = np.fromiter(map(stems.__getitem__, made), np.int32, len(made))
+        numbers = np.fromiter(map(stems.__getitem__, forms), np.int32, len(forms))
         self._stem_of = np.concatenate([self._stem_of, numbers])
         return replace(tokens, ids=self._stem_of[tokens.ids])
 
@@ -223,9 +223,9 @@ class Wordbook:
         return any(len(vocabulary) > SIZES.wordbook_words for vocabulary in self._vocabularies.values())
 
 
-def _enough(size: int, wanted: int) -> int:
-    """``size`` doubled until it is ``wanted`` or more."""
-    while size < wanted:
+def _enough(size: int, least: int) -> int:
+    """``size`` doubled until it is ``least`` or more."""
+    while size < least:
         size *= 2
     return size
 

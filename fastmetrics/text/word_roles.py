@@ -65,12 +65,12 @@ class Senses:
         self.amounts, self.worth = np.zeros(0), np.zeros(0, np.uint8)
         self._lists = [(role, vocabulary.tokenize(words).ids) for role, words in _roles()]
         words, kinds, amounts = _says()
-        self._said = vocabulary.tokenize(words).ids, kinds, amounts
+        self._values = vocabulary.tokenize(words).ids, kinds, amounts
         self.catch_up()
         for role, ids in self._lists:
             self.roles[ids] |= role
-        self.kinds[self._said[0]], self.amounts[self._said[0]] = kinds, amounts
-        self.worth[self._said[0]] = np.where(np.isin(kinds, BEGINNINGS), figures.BEGINS, figures.FOLLOWS)
+        self.kinds[self._values[0]], self.amounts[self._values[0]] = kinds, amounts
+        self.worth[self._values[0]] = np.where(np.isin(kinds, BEGINNINGS), figures.BEGINS, figures.FOLLOWS)
 
     @property
     def n_stems(self) -> int:
@@ -116,12 +116,12 @@ def _roles() -> tuple[tuple[int, Text], ...]:
 @functools.cache
 def _says() -> tuple[Text, Bytes, Floats]:
     """The words that are part of values, with kind and amount; the last line for a word counts."""
-    found: dict[str, tuple[int, float]] = {}
+    values: dict[str, tuple[int, float]] = {}
     for line in lexicon("values"):
         kind, amount, *forms = line.split()
-        found.update(dict.fromkeys(forms, (KINDS[kind], float(amount))))
-    kinds, amounts = zip(*found.values(), strict=True)
-    return text_of_strings(found), np.array(kinds, np.uint8), np.array(amounts)
+        values.update(dict.fromkeys(forms, (KINDS[kind], float(amount))))
+    kinds, amounts = zip(*values.values(), strict=True)
+    return text_of_strings(values), np.array(kinds, np.uint8), np.array(amounts)
 
 
 @functools.cache

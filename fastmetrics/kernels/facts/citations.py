@@ -11,7 +11,7 @@ MOST = np.int64(10**9)  # larger numbers refer to no context
 
 
 @kernel
-def find_citations(data: Bytes, starts: Ints, stops: Ints, found: Ints) -> None:
+def find_citations(data: Bytes, starts: Ints, stops: Ints, marks: Ints) -> None:
     """Per sentence, in four columns: number of marks ``[n]``; number, first byte and end byte of the last mark."""
     for row in range(len(starts)):
         i = starts[row]
@@ -26,8 +26,8 @@ def find_citations(data: Bytes, starts: Ints, stops: Ints, found: Ints) -> None:
                 i += 1
             if i < stops[row] and data[i] == 93 and i > begin + 1:
                 i += 1
-                found[row, 0] += 1
-                found[row, 1], found[row, 2], found[row, 3] = number, begin, i
+                marks[row, 0] += 1
+                marks[row, 1], marks[row, 2], marks[row, 3] = number, begin, i
 
 
 @kernel

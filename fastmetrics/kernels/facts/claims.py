@@ -77,7 +77,7 @@ def triples(clauses: Clauses, roles: Bytes) -> Claims:
             if begin == end:
                 continue
             subject = ranks[clauses.subjects[c]], ranks[clauses.subject_ends[c]]
-            if clauses.named[c] and subject[0] < subject[1]:
+            if clauses.has_name[c] and subject[0] < subject[1]:
                 first = claims.words[subject[0]]
             elif first == clauses.lasts[c]:
                 first = claims.words[begin]

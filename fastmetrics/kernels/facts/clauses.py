@@ -31,7 +31,7 @@ class Clauses(NamedTuple):
 
     subjects: Ints
     subject_ends: Ints
-    named: Flags
+    has_name: Flags
     vague: Flags
     leads: Ints
     firsts: Ints
@@ -50,28 +50,28 @@ def is_name(role: int) -> bool:
 @leaf
 def any_name(roles: Bytes, first: int, last: int) -> bool:
     """Whether any of the words is a name."""
-    found = False
+    hit = False
     for k in range(first, last):
-        found |= is_name(roles[k])
-    return found
+        hit |= is_name(roles[k])
+    return hit
 
 
 @leaf
 def any_object(roles: Bytes, first: int, last: int) -> bool:
     """Whether any of the words is a name but not a VALUE."""
-    found = False
+    hit = False
     for k in range(first, last):
-        found |= is_name(roles[k]) and not roles[k] & VALUE
-    return found
+        hit |= is_name(roles[k]) and not roles[k] & VALUE
+    return hit
 
 
 @leaf
 def has(roles: Bytes, first: int, last: int, role: int) -> bool:
     """Whether any of the words has the role."""
-    found = False
+    hit = False
     for k in range(first, last):
-        found |= roles[k] & role != 0
-    return found
+        hit |= roles[k] & role != 0
+    return hit
 
 
 @kernel
@@ -148,15 +148,15 @@ def clauses_of_sentence(
         following = next_verb(roles, last, stop)
         if not has(roles, before, last, HEDGE):
             start = subject_start(marks, before, first)
-            named = any_name(roles, start, first)
-            if named:
+            has_name = any_name(roles, start, first)
+            if has_name:
                 subject[0], subject[1] = start, first
                 subject[2] = is_vague(roles, start, first, begin)
             cut = subject_start(marks, last, following) if following < stop else following
             if not (any_name(roles, last, cut) and any_name(roles, cut, following)):
                 cut = following
             lead = begin if before == begin else first
-            n = put(clauses, n, (subject[0], subject[1], subject[2], named), (lead, first, last, cut, following))
+            n = put(clauses, n, (subject[0], subject[1], subject[2], has_name), (lead, first, last, cut, following))
         before, first = last, following
     return n
 
@@ -164,7 +164,7 @@ def clauses_of_sentence(
 @leaf
 def put(clauses: Clauses, n: int, subject: tuple[int, int, int, int], words: tuple[int, int, int, int, int]) -> int:
     """Write clause ``n``; return the number of clauses."""
-    clauses.subjects[n], clauses.subject_ends[n], clauses.vague[n], clauses.named[n] = subject
+    clauses.subjects[n], clauses.subject_ends[n], clauses.vague[n], clauses.has_name[n] = subject
     clauses.leads[n], clauses.firsts[n], clauses.lasts[n], clauses.cuts[n], clauses.stops[n] = words
     return n + 1
 
@@ -188,7 +188,7 @@ def find_clauses(marks: Marks, roles: Bytes) -> Clauses:
             if gap & m.DOTTED and gap & m.KIND != m.DOT:
                 ended |= stops[k] - starts[k] > 1 and not roles[k] & ABBREVIATION
             if ended:
-                if not gap & m.ASKED:
+                if not gap & m.QUESTIONED:
                     n = clauses_of_sentence(marks, roles, begin, k + 1, clauses, n, subject)
                 begin = k + 1
         bounds[row + 1] = n

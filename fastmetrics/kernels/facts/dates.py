@@ -7,7 +7,7 @@ import numpy as np
 from fastmetrics.core.arrays import Bytes
 from fastmetrics.kernels.facts import located_words as m
 from fastmetrics.kernels.facts.located_words import Marks
-from fastmetrics.kernels.facts.numbers import W_HALF_DAY, W_MONTH, W_OF, Said, digits, plain, suffix
+from fastmetrics.kernels.facts.numbers import W_HALF_DAY, W_MONTH, W_OF, WordValues, digits, plain, suffix
 from fastmetrics.kernels.jit import inline, leaf
 
 AM, PM = suffix("am"), suffix("pm")
@@ -60,9 +60,9 @@ def joined(marks: Marks, k: int, stop: int) -> bool:
 
 
 @leaf
-def named_date(data: Bytes, marks: Marks, said: Said, k: int, stop: int) -> tuple[int, int]:
+def named_date(data: Bytes, marks: Marks, words: WordValues, k: int, stop: int) -> tuple[int, int]:
     """5 January 2024, January 5th, 2024, January 2024 at word ``k``: the date, 0 if none; the next word."""
-    kinds = said.kinds
+    kinds = words.kinds
     day = day_or_ordinal(data, marks, k, stop)
     j = k
     if day > 0:
@@ -73,7 +73,7 @@ def named_date(data: Bytes, marks: Marks, said: Said, k: int, stop: int) -> tupl
             return 0, k
     if kinds[j] != W_MONTH:
         return 0, k
-    month = np.int64(said.amounts[j])
+    month = np.int64(words.amounts[j])
     j += 1
     if day == 0 and joined(marks, j, stop):
         day = day_or_ordinal(data, marks, j, stop)
@@ -93,7 +93,7 @@ def is_dotted(data: Bytes, marks: Marks, j: int, stop: int) -> bool:
 
 
 @leaf
-def clock_time(data: Bytes, marks: Marks, said: Said, k: int, stop: int) -> tuple[int, int, int]:
+def clock_time(data: Bytes, marks: Marks, words: WordValues, k: int, stop: int) -> tuple[int, int, int]:
     """3 pm, 3:30 p.m., 15:00:20 at word ``k``: minutes or -1, 1 if perhaps 12 hours later, the next word."""
     hour, n, letters = digits(data, marks.starts[k], marks.stops[k])
     half, minute, j, clock = -1, 0, k + 1, False
@@ -112,8 +112,8 @@ def clock_time(data: Bytes, marks: Marks, said: Said, k: int, stop: int) -> tupl
                 j += 1
     if letters in (AM, PM):
         half = letters == PM
-    elif letters == 0 and j < stop and said.kinds[j] == W_HALF_DAY and marks.before[j] & m.KIND == m.SPACE:
-        half = np.int64(said.amounts[j])
+    elif letters == 0 and j < stop and words.kinds[j] == W_HALF_DAY and marks.before[j] & m.KIND == m.SPACE:
+        half = np.int64(words.amounts[j])
         j += 1
     elif letters == 0 and is_dotted(data, marks, j, stop):
         half = np.int64(data[marks.starts[j]] | 32 == 112)

@@ -19,13 +19,13 @@ WORD, DIGIT = 24, 25
 
 # Flags of a gap; its kind is in the low four bits.
 KIND = 15
-HAS_PERCENT, ENDED, DOTTED, PARTED, ASKED, OPENED, CLOSED, NEW_LINE, ITEM, GLUED = (1 << k for k in range(4, 14))
+HAS_PERCENT, ENDED, DOTTED, PARTED, QUESTIONED, OPENED, CLOSED, NEW_LINE, ITEM, GLUED = (1 << k for k in range(4, 14))
 """Contents of a gap: percent sign, end of a sentence, full stop, end of a clause, question mark; opening bracket at its
 end, closing bracket at its start; line end; first character as after an item's number; currency sign at its start."""
 MONEY = 14  # position of the first bit of the currency
 
 _SAYS = np.zeros(32, np.int32)
-_SAYS[[PERCENT, DOT, QUESTION, END, LINE]] = HAS_PERCENT, DOTTED, ENDED | ASKED, ENDED, NEW_LINE
+_SAYS[[PERCENT, DOT, QUESTION, END, LINE]] = HAS_PERCENT, DOTTED, ENDED | QUESTIONED, ENDED, NEW_LINE
 _SAYS[[COMMA, COLON, CLAUSE, OPEN, CLOSE]] = PARTED
 
 

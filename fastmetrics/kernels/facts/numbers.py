@@ -29,7 +29,7 @@ from fastmetrics.kernels.jit import leaf
 ) = range(13)
 
 
-class Said(NamedTuple):
+class WordValues(NamedTuple):
     """The meaning of each word of the texts, and the amount it names."""
 
     kinds: Bytes
@@ -107,9 +107,9 @@ def grouped(data: Bytes, marks: Marks, k: int, stop: int) -> tuple[int, int, int
 
 
 @leaf
-def scaled(marks: Marks, said: Said, decimals: int, letters: int, j: int, stop: int) -> tuple[int, int]:
+def scaled(marks: Marks, words: WordValues, decimals: int, letters: int, j: int, stop: int) -> tuple[int, int]:
     """The decimals of a number after a following k, million, percent or % is applied, and the next word."""
-    kinds, amounts = said.kinds, said.amounts
+    kinds, amounts = words.kinds, words.amounts
     if letters in THOUSANDS:
         decimals -= 3
     elif letters in MILLIONS:
@@ -131,11 +131,11 @@ def scaled(marks: Marks, said: Said, decimals: int, letters: int, j: int, stop: 
 
 
 @leaf
-def money(marks: Marks, said: Said, k: int, j: int, stop: int) -> tuple[int, int]:
+def money(marks: Marks, words: WordValues, k: int, j: int, stop: int) -> tuple[int, int]:
     """The currency of a number from word ``k`` to ``j``, 0 for none, and the next word."""
     before, after = marks.before[k], marks.after[j - 1]
-    if j < stop and said.kinds[j] == W_CURRENCY and after & m.KIND in (m.SPACE, m.HYPHEN):
-        return np.int64(said.amounts[j]), j + 1
+    if j < stop and words.kinds[j] == W_CURRENCY and after & m.KIND in (m.SPACE, m.HYPHEN):
+        return np.int64(words.amounts[j]), j + 1
     if before >> m.MONEY and not before & m.GLUED:
         return before >> m.MONEY, j
     if after >> m.MONEY and (after & m.GLUED or j >= stop or not marks.digit[j]):
@@ -150,9 +150,9 @@ def shifted(value: float, decimals: int) -> float:
 
 
 @leaf
-def spelled(marks: Marks, said: Said, k: int, stop: int) -> tuple[float, bool, int]:
+def spelled(marks: Marks, words: WordValues, k: int, stop: int) -> tuple[float, bool, int]:
     """The number that the words from ``k`` on spell, whether it is weak, and the next word."""
-    kinds, amounts = said.kinds, said.amounts
+    kinds, amounts = words.kinds, words.amounts
     value, weak, j = amounts[k], kinds[k] == W_WEAK, k + 1
     linked = j < stop and marks.before[j] & m.KIND in (m.HYPHEN, m.SPACE)
     if linked and 20 <= value < 100 and value % 10 == 0 and kinds[j] in (W_NUMBER, W_WEAK) and 1 <= amounts[j] <= 9:

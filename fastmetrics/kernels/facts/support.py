@@ -24,64 +24,64 @@ class Passages(NamedTuple):
 
 
 @inline
-def agrees(asked: int, given: int, year_elsewhere: bool) -> bool:
-    """Whether every part of the date ``asked`` equals that of ``given``; the year may be stated elsewhere."""
-    if asked < 0 or given < 0:
+def agrees(date: int, stated: int, year_elsewhere: bool) -> bool:
+    """Whether every part of ``date`` equals that of ``stated``; the year may be stated elsewhere."""
+    if date < 0 or stated < 0:
         return False
-    year, other = asked // 10000, given // 10000
+    year, other = date // 10000, stated // 10000
     same_year = year in (0, other) or (other == 0 and year_elsewhere)
-    month, day = asked // 100 % 100, asked % 100
-    return same_year and (month == 0 or month == given // 100 % 100) and (day == 0 or day == given % 100)
+    month, day = date // 100 % 100, date % 100
+    return same_year and (month == 0 or month == stated // 100 % 100) and (day == 0 or day == stated % 100)
 
 
 @leaf
 def has_number(values: Values, first: int, last: int, number: int) -> bool:
     """Whether the number is among the values ``first:last``."""
-    found = False
+    hit = False
     for v in range(first, last):
-        found |= values.kinds[v] in (NUMBER, WEAK) and values.a[v] == number
-    return found
+        hit |= values.kinds[v] in (NUMBER, WEAK) and values.a[v] == number
+    return hit
 
 
 @leaf
 def date_holds(values: Values, first: int, last: int, date: int, other: int) -> bool:
     """Whether a date among the values ``first:last`` agrees with one reading of the date."""
-    for asked in (date, other):
-        elsewhere = asked >= 0 and has_number(values, first, last, asked // 10000)
+    for reading in (date, other):
+        elsewhere = reading >= 0 and has_number(values, first, last, reading // 10000)
         for v in range(first, last):
             if values.kinds[v] == DATE:
-                given, or_this = np.int64(values.a[v]), np.int64(values.b[v])
-                if agrees(asked, given, elsewhere) or agrees(asked, or_this, elsewhere):
+                stated, or_this = np.int64(values.a[v]), np.int64(values.b[v])
+                if agrees(reading, stated, elsewhere) or agrees(reading, or_this, elsewhere):
                     return True
     return False
 
 
 @kernel
-def values_hold(own: Values, known: Values, groups: Ints, most: int) -> tuple[Flags, Flags]:
+def values_hold(answer: Values, context: Values, groups: Ints, most: int) -> tuple[Flags, Flags]:
     """Whether each value of the answers is among the values of the row's contexts ``groups[row]:groups[row + 1]``; and
     which rows were skipped because they have more than ``most`` pairs of values to compare."""
-    found, left = np.zeros(len(own.kinds), np.bool_), np.zeros(len(own.bounds) - 1, np.bool_)
-    kinds, a, b = known.kinds, known.a, known.b
-    for row in range(len(own.bounds) - 1):
-        first, last = known.bounds[groups[row]], known.bounds[groups[row + 1]]
-        if (own.bounds[row + 1] - own.bounds[row]) * (last - first) > most:
-            left[row] = True
+    supported, skipped = np.zeros(len(answer.kinds), np.bool_), np.zeros(len(answer.bounds) - 1, np.bool_)
+    kinds, a, b = context.kinds, context.a, context.b
+    for row in range(len(answer.bounds) - 1):
+        first, last = context.bounds[groups[row]], context.bounds[groups[row + 1]]
+        if (answer.bounds[row + 1] - answer.bounds[row]) * (last - first) > most:
+            skipped[row] = True
             continue
-        for v in range(own.bounds[row], own.bounds[row + 1]):
-            kind, x, y = own.kinds[v], own.a[v], own.b[v]
+        for v in range(answer.bounds[row], answer.bounds[row + 1]):
+            kind, x, y = answer.kinds[v], answer.a[v], answer.b[v]
             if kind == DATE:
-                found[v] = date_holds(known, first, last, np.int64(x), np.int64(y))
+                supported[v] = date_holds(context, first, last, np.int64(x), np.int64(y))
                 continue
             for w in range(first, last):
                 if kind == NUMBER:
                     number = kinds[w] in (NUMBER, WEAK)
-                    found[v] |= number and a[w] == x and (b[w] == y or b[w] == 0 or y == 0)
+                    supported[v] |= number and a[w] == x and (b[w] == y or b[w] == 0 or y == 0)
                 elif kind == TIME:
                     either = (b[w] != 0 or y != 0) and a[w] % 720 == x % 720
-                    found[v] |= kinds[w] == TIME and (a[w] == x or either)
+                    supported[v] |= kinds[w] == TIME and (a[w] == x or either)
                 elif kind == WEEKDAY:
-                    found[v] |= kinds[w] == WEEKDAY and a[w] == x
-    return found, left
+                    supported[v] |= kinds[w] == WEEKDAY and a[w] == x
+    return supported, skipped
 
 
 @kernel

@@ -25,7 +25,7 @@ from fastmetrics.kernels.facts.numbers import (
     W_SCALE,
     W_WEAK,
     W_WEEKDAY,
-    Said,
+    WordValues,
     digits,
     grouped,
     is_mark,
@@ -53,13 +53,13 @@ class Values(NamedTuple):
 
 
 @leaf
-def number_at(data: Bytes, marks: Marks, said: Said, k: int, stop: int) -> tuple[int, float, float, int]:
+def number_at(data: Bytes, marks: Marks, words: WordValues, k: int, stop: int) -> tuple[int, float, float, int]:
     """The number at word ``k``: kind or 0, value, currency, next word."""
-    kind = said.kinds[k]
+    kind = words.kinds[k]
     if not marks.digit[k]:
         if kind == W_PARTS:
-            return WEAK, 1 / said.amounts[k], 0.0, k + 1
-        value, weak, j = spelled(marks, said, k, stop)
+            return WEAK, 1 / words.amounts[k], 0.0, k + 1
+        value, weak, j = spelled(marks, words, k, stop)
         decimals, letters = 0, 0
     else:
         whole, decimals, letters, j = grouped(data, marks, k, stop)
@@ -70,8 +70,8 @@ def number_at(data: Bytes, marks: Marks, said: Said, k: int, stop: int) -> tuple
             part, n = plain(data, marks, j, stop)
             if n > 0 and part > 0:
                 return NUMBER, value / part, 0.0, j + 1
-    decimals, j = scaled(marks, said, decimals, letters, j, stop)
-    currency, j = money(marks, said, k, j, stop)
+    decimals, j = scaled(marks, words, decimals, letters, j, stop)
+    currency, j = money(marks, words, k, j, stop)
     return (WEAK if weak and j == k + 1 else NUMBER), shifted(value, decimals), np.float64(currency), j
 
 
@@ -84,14 +84,14 @@ def put(values: Values, n: int, kind: int, a: float, b: float, first: int, last:
 
 
 @leaf
-def date_at(data: Bytes, marks: Marks, said: Said, k: int, stop: int, values: Values, n: int) -> tuple[int, int]:
+def date_at(data: Bytes, marks: Marks, words: WordValues, k: int, stop: int, values: Values, n: int) -> tuple[int, int]:
     """Add the date at word ``k``, if any, with its year and day as weak numbers; return number of values, next word."""
     date, other, j = 0, -1, k
     if marks.digit[k]:
         date, other = numeric_date(data, marks, k, stop)
         j = k + 3
     if date == 0:
-        date, j = named_date(data, marks, said, k, stop)
+        date, j = named_date(data, marks, words, k, stop)
     if date == 0 or (date < 10000 and date % 100 == 0 and may_be_verb(data[marks.starts[k]], date)):
         return n, k
     n = put(values, n, DATE, np.float64(date), np.float64(other), k, j)
@@ -102,23 +102,25 @@ def date_at(data: Bytes, marks: Marks, said: Said, k: int, stop: int, values: Va
 
 
 @leaf
-def value_at(data: Bytes, marks: Marks, said: Said, k: int, stop: int, values: Values, n: int) -> tuple[int, int]:
+def value_at(
+    data: Bytes, marks: Marks, words: WordValues, k: int, stop: int, values: Values, n: int
+) -> tuple[int, int]:
     """Add the value at word ``k``, if there is one; return the number of values and the next word."""
-    kinds, digit = said.kinds, marks.digit[k]
+    kinds, digit = words.kinds, marks.digit[k]
     if kinds[k] == W_WEEKDAY:
-        return put(values, n, WEEKDAY, said.amounts[k], 0.0, k, k + 1), k + 1
+        return put(values, n, WEEKDAY, words.amounts[k], 0.0, k, k + 1), k + 1
     linked = marks.before[k + 1] & m.KIND if k + 1 < stop else m.OTHER
     follows = kinds[k + 1] if k + 1 < stop else NOTHING
     dated = follows in (W_MONTH, W_OF) or linked in (m.HYPHEN, m.SLASH, m.DOT)
     if kinds[k] == W_MONTH or (digit and dated):
-        n, j = date_at(data, marks, said, k, stop, values, n)
+        n, j = date_at(data, marks, words, k, stop, values, n)
         if j > k or kinds[k] == W_MONTH:
             return n, max(j, k + 1)
     if digit:
-        minutes, either, j = clock_time(data, marks, said, k, stop)
+        minutes, either, j = clock_time(data, marks, words, k, stop)
         if minutes >= 0:
             return put(values, n, TIME, np.float64(minutes), np.float64(either), k, j), j
-    kind, a, b, j = number_at(data, marks, said, k, stop)
+    kind, a, b, j = number_at(data, marks, words, k, stop)
     if kind > 0 and not (digit and is_mark(marks, k)):
         n = put(values, n, kind, a, b, k, j)
     return n, j
@@ -137,10 +139,10 @@ def is_bare(kinds: Bytes, before: Ids, after: Ids, digit: Flags, starts: Ints, s
 
 
 @kernel
-def find_values(data: Bytes, marks: Marks, said: Said, values: Values) -> int:
+def find_values(data: Bytes, marks: Marks, words: WordValues, values: Values) -> int:
     """Find the values of every text in order; return how many there are."""
     starts, stops, before, after, digit, bounds = marks
-    kinds, amounts = said
+    kinds, amounts = words
     v_kinds, v_a, v_b, v_first, v_last, v_bounds = values
     n = v_bounds[0]
     for row in range(len(bounds) - 1):
@@ -161,6 +163,6 @@ def find_values(data: Bytes, marks: Marks, said: Said, values: Values) -> int:
                     n += 1
                     k += 1
                     continue
-            n, k = value_at(data, marks, said, k, stop, values, n)
+            n, k = value_at(data, marks, words, k, stop, values, n)
         v_bounds[row + 1] = n
     return n

@@ -96,41 +96,41 @@ def keep(scores: Array, rows: Array, score: float, row: int) -> None:
 
 
 @kernel
-def known_words(words: Array, index: Index, known: Array) -> int:
-    """Write the words found in the index to ``known``, starting with the few rarest; return how many."""
+def known_words(words: Array, index: Index, out: Array) -> int:
+    """Write the words found in the index to ``out``, starting with the few rarest; return how many."""
     n = 0
     for word in words:
         if word + 1 < len(index.starts):
             length = index.starts[word + 1] - index.starts[word]
             place = n
-            while 0 < place <= WALKED and index.starts[known[place - 1] + 1] - index.starts[known[place - 1]] > length:
-                known[place] = known[place - 1]
+            while 0 < place <= WALKED and index.starts[out[place - 1] + 1] - index.starts[out[place - 1]] > length:
+                out[place] = out[place - 1]
                 place -= 1
-            known[place] = word
+            out[place] = word
             n += 1
     return n
 
 
 @kernel
-def walk(known: Array, own: int, mark: Array, seen: Array, index: Index, scores: Array, rows: Array) -> bool:
+def walk(words: Array, own: int, mark: Array, seen: Array, index: Index, scores: Array, rows: Array) -> bool:
     """Visit the rows of each word, rarest first, until no other row can be better; return False if that took too long.
 
     ``mark`` and ``seen`` hold ``mark[-1]`` for the question's words and for the visited positions.
     """
     sets, question = index.sets, mark[-1]
     budget = len(seen) // 64
-    for turn in range(len(known)):
-        left = len(known) - turn
+    for turn in range(len(words)):
+        n_left = len(words) - turn
         worst = scores[-1] * SLACK
-        if left < worst * worst * own:
+        if n_left < worst * worst * own:
             break
-        for at in range(index.starts[known[turn]], index.starts[known[turn] + 1]):
+        for at in range(index.starts[words[turn]], index.starts[words[turn] + 1]):
             place = index.places[at]
             size = sets.bounds[place + 1] - sets.bounds[place]
             worst = scores[-1] * SLACK
             if size < worst * worst * own:
                 continue
-            if left < worst * np.sqrt(float(own * size)):
+            if n_left < worst * np.sqrt(float(own * size)):
                 break
             if seen[place] != question:
                 seen[place] = question
@@ -145,10 +145,10 @@ def walk(known: Array, own: int, mark: Array, seen: Array, index: Index, scores:
 
 
 @kernel
-def count(known: Array, index: Index, counts: Array) -> None:
+def count(words: Array, index: Index, counts: Array) -> None:
     """Number of known words in the row at each position."""
     counts[:] = 0
-    for word in known:
+    for word in words:
         if index.slots[word] >= 0:
             line = index.lines[index.slots[word]]
             for place in range(len(counts)):
@@ -162,8 +162,8 @@ def count(known: Array, index: Index, counts: Array) -> None:
 def peak(counts: Array) -> int:
     """The largest count."""
     most = counts[0]
-    for one in counts:
-        most = max(most, one)
+    for count in counts:
+        most = max(most, count)
     return int(most)
 
 
@@ -208,22 +208,22 @@ def least_of_use(scores: Array, rows: Array, root: float, row: int) -> int:
 
 
 @kernel
-def match_rows(asked: Rows, index: Index, best: Best, mark: Array, counts: Array) -> None:
+def match_rows(questions: Rows, index: Index, best: Best, mark: Array, counts: Array) -> None:
     """The most similar rows of each question: by ``walk`` if it ends early, else by counting the words of all rows."""
-    n, kept = len(index.order), best.rows.shape[1]
+    n, k = len(index.order), best.rows.shape[1]
     seen = np.full(n, -1, np.int64)
-    known = np.empty(len(mark), np.int64)
+    buffer = np.empty(len(mark), np.int64)
     tops = np.empty(len(index.groups) - 1)
-    for q in range(len(asked.bounds) - 1):
-        words = asked.words[asked.bounds[q] : asked.bounds[q + 1]]
+    for q in range(len(questions.bounds) - 1):
+        words = questions.words[questions.bounds[q] : questions.bounds[q + 1]]
         own, scores, rows = len(words), best.scores[q], best.rows[q]
-        found = known[: known_words(words, index, known)]
+        indexed = buffer[: known_words(words, index, buffer)]
         mark[words] = q
         mark[-1] = q
-        if len(found) > WALKED or not walk(found, own, mark, seen, index, scores, rows):
+        if len(indexed) > WALKED or not walk(indexed, own, mark, seen, index, scores, rows):
             scores[:] = 0.0
-            rows[:] = np.arange(n, n + kept)
-            count(found, index, counts)
+            rows[:] = np.arange(n, n + k)
+            count(indexed, index, counts)
             tops_of(counts, own, index, tops)
             collect(counts, own, index, tops, scores, rows)
 
@@ -231,19 +231,19 @@ def match_rows(asked: Rows, index: Index, best: Best, mark: Array, counts: Array
 @kernel
 def fill(rows: Array, n: int) -> None:
     """Fill the empty entries of a list (numbers from ``n`` on) with the first rows not in it."""
-    kept = rows.shape[1]
-    taken = np.empty(2 * kept, np.bool_)
+    k = rows.shape[1]
+    used = np.empty(2 * k, np.bool_)
     for q in range(len(rows)):
-        if rows[q, kept - 1] < n:
+        if rows[q, k - 1] < n:
             continue
-        taken[:] = False
-        for place in range(kept):
-            if rows[q, place] < len(taken):
-                taken[rows[q, place]] = rows[q, place] < n
+        used[:] = False
+        for place in range(k):
+            if rows[q, place] < len(used):
+                used[rows[q, place]] = rows[q, place] < n
         row = 0
-        for place in range(kept):
+        for place in range(k):
             if rows[q, place] >= n:
-                while taken[row]:
+                while used[row]:
                     row += 1
                 rows[q, place] = row
                 row += 1

@@ -73,7 +73,9 @@ def trace_alone(b: Ids, masks: Uint64s, rows: Uint64s) -> None:
 
 
 @kernel
-def walk(reference: Ids, answer: Ids, begin: int, place: tuple[int, int], rows: Uint64s, taken: Ids) -> tuple[int, int]:
+def walk(
+    reference: Ids, answer: Ids, begin: int, place: tuple[int, int], rows: Uint64s, marked: Ids
+) -> tuple[int, int]:
     """Mark the reference's ids in one longest common subsequence, the same one that rouge-score's backtracking finds.
 
     Goes from ``place`` back to the reference's id ``begin``, the start of ``rows``: equal ids are taken; else the
@@ -82,7 +84,7 @@ def walk(reference: Ids, answer: Ids, begin: int, place: tuple[int, int], rows: 
     i, j, n = place[0], place[1], len(answer)
     while i > begin and j > 0:
         if reference[i - 1] == answer[j - 1]:
-            taken[i - 1] = 1
+            marked[i - 1] = 1
             i -= 1
             j -= 1
         elif (rows[((i - 1 - begin) >> 6) * n + j - 1] >> np.uint64((i - 1) & 63)) & _U1 == _U0:
@@ -93,7 +95,7 @@ def walk(reference: Ids, answer: Ids, begin: int, place: tuple[int, int], rows: 
 
 
 @kernel
-def mark_lcs(reference: Ids, answer: Ids, room: Room, taken: Ids) -> None:
+def mark_lcs(reference: Ids, answer: Ids, room: Room, marked: Ids) -> None:
     """Mark the reference's ids in its longest common subsequence with the answer.
 
     The walk goes from the end to the start, the table is computed from start to end: for a long reference the carries
@@ -121,11 +123,11 @@ def mark_lcs(reference: Ids, answer: Ids, room: Room, taken: Ids) -> None:
             mark(reference, first, last, masks)
             trace(answer, masks, carry, rows[((first - begin) >> 6) * n :])
             clear(reference, first, last, masks)
-        place = walk(reference, answer, begin, place, rows, taken)
+        place = walk(reference, answer, begin, place, rows, marked)
 
 
 @kernel
-def count_hits(reference: Ids, answer: Ids, taken: Ids, left: Ids, answer_left: Ids) -> int:
+def count_hits(reference: Ids, answer: Ids, marked: Ids, left: Ids, answer_left: Ids) -> int:
     """Number of marked ids of the reference, each clipped to its counts in both texts; all counters end as 0."""
     for word in reference:
         left[word] += 1
@@ -134,7 +136,7 @@ def count_hits(reference: Ids, answer: Ids, taken: Ids, left: Ids, answer_left: 
     hits = 0
     for i in range(len(reference)):
         word = reference[i]
-        if taken[i] and left[word] > 0 and answer_left[word] > 0:
+        if marked[i] and left[word] > 0 and answer_left[word] > 0:
             hits += 1
             left[word] -= 1
             answer_left[word] -= 1
@@ -164,8 +166,8 @@ def make_room(answer: Texts, reference: Texts, rows: Ints, n_words: int) -> tupl
         edges = max(edges, blocks // BLOCKS * line[0])
         n_lines = max(n_lines, answer.lasts[row] - answer.firsts[row])
     masks, carry = np.zeros(n_words, np.uint64), np.zeros(longest, np.uint64)
-    held = np.empty((3, most[0]), np.int32)
-    lines = Lines(held[0], np.zeros((2, n_lines + 1), np.int32), np.full(n_words, -1, np.int32), held[1], held[2])
+    buffer = np.empty((3, most[0]), np.int32)
+    lines = Lines(buffer[0], np.zeros((2, n_lines + 1), np.int32), np.full(n_words, -1, np.int32), buffer[1], buffer[2])
     return Room(masks, carry, np.empty(edges, np.uint8), np.empty(size, np.uint64)), lines, most[1]
 
 
@@ -192,7 +194,7 @@ def enter(texts: Texts, row: int, met: Ints, lines: Lines) -> int:
 
 
 @kernel
-def mark_line(reference: Ids, lines: Lines, seen: Ints, stamp: int, room: Room, taken: Ids) -> None:
+def mark_line(reference: Ids, lines: Lines, seen: Ints, stamp: int, room: Room, marked: Ids) -> None:
     """Mark the ids of one list that are in its longest common subsequence with any of the lines.
 
     Only a line that holds an id can match it, so the lines that hold each id are tried until one matches.
@@ -202,7 +204,7 @@ def mark_line(reference: Ids, lines: Lines, seen: Ints, stamp: int, room: Room, 
         mark(reference, 0, m, room.masks)
     for p in range(m):
         node = lines.heads[reference[p]]
-        while node >= 0 and not taken[p]:
+        while node >= 0 and not marked[p]:
             line = lines.owners[node]
             node = lines.nexts[node]
             if seen[line] != stamp:
@@ -210,9 +212,9 @@ def mark_line(reference: Ids, lines: Lines, seen: Ints, stamp: int, room: Room, 
                 answer = lines.ids[lines.bounds[0, line] : lines.bounds[1, line]]
                 if m <= 64:
                     trace_alone(answer, room.masks, room.rows)
-                    walk(reference, answer, 0, (m, len(answer)), room.rows, taken)
+                    walk(reference, answer, 0, (m, len(answer)), room.rows, marked)
                 else:
-                    mark_lcs(reference, answer, room, taken)
+                    mark_lcs(reference, answer, room, marked)
     if m <= 64:
         clear(reference, 0, m, room.masks)
 
@@ -225,24 +227,24 @@ def union_hits(answer: Texts, reference: Texts, rows: Ints, n_words: int) -> Int
     """
     hits = np.zeros(len(rows), np.int64)
     room, lines, most = make_room(answer, reference, rows, n_words)
-    b, taken, left = np.zeros(most, np.int32), np.zeros(most, np.int32), np.zeros((2, n_words), np.int32)
+    b, marked, left = np.zeros(most, np.int32), np.zeros(most, np.int32), np.zeros((2, n_words), np.int32)
     met, seen = np.full(len(answer.starts), -1, np.int64), np.full(lines.bounds.shape[1], -1, np.int64)
-    known = np.full((2, len(reference.starts)), -1, np.int64)
+    cached = np.full((2, len(reference.starts)), -1, np.int64)
     for at in range(len(rows)):
         row = rows[at]
         n, start = enter(answer, row, met, lines), 0
         for r in range(reference.firsts[row], reference.lasts[row]):
             size = reference.stops[r] - reference.starts[r]
             b[start : start + size] = reference.ids[reference.starts[r] : reference.stops[r]]
-            number, own = reference.same[r], taken[start : start + size]
-            if known[0, number] == row:
-                own[:] = taken[known[1, number] : known[1, number] + size]
+            number, own = reference.same[r], marked[start : start + size]
+            if cached[0, number] == row:
+                own[:] = marked[cached[1, number] : cached[1, number] + size]
             else:
                 own[:] = 0
-                known[0, number], known[1, number] = row, start
+                cached[0, number], cached[1, number] = row, start
                 mark_line(b[start : start + size], lines, seen, r * len(rows) + at, room, own)
             start += size
-        hits[at] = count_hits(b[:start], lines.ids[:n], taken, left[0], left[1])
+        hits[at] = count_hits(b[:start], lines.ids[:n], marked, left[0], left[1])
         for word in lines.ids[:n]:
             lines.heads[word] = -1
     return hits

@@ -43,12 +43,12 @@ def number(ids: Ids, start: int, stop: int, place: Ids, base: int, out: Ids) -> 
     """
     used = 0
     for i in range(start, stop):
-        found = place[ids[i]]
-        new = found <= base
+        code = place[ids[i]]
+        new = code <= base
         used += new
-        found = base + used if new else found
-        place[ids[i]] = found
-        out[i - start] = found - base
+        code = base + used if new else code
+        place[ids[i]] = code
+        out[i - start] = code - base
     return used
 
 
@@ -74,14 +74,14 @@ def lengthen(grams: Ids, words: Ids, n: int, order: int, row: Shape, keys: Ints,
     used = 0
     for i in range(n):
         h = slot(grams[i], words[i + order - 1], width, bits, keys, table, base)
-        found = table[h]
-        new = found <= base
+        code = table[h]
+        new = code <= base
         used += new
-        found = base + used if new else found
-        table[h] = found
+        code = base + used if new else code
+        table[h] = code
         if bits:
             keys[h] = grams[i] * np.int64(width) + words[i + order - 1]
-        grams[i] = found - base
+        grams[i] = code - base
     return used
 
 
@@ -121,9 +121,9 @@ def match(grams: Ids, first: int, last: int, counters: Counters) -> int:
     matched = 0
     for j in range(first, last):
         have = counters[LIMIT, grams[j]]
-        taken = have > 0
-        matched += taken
-        counters[LIMIT, grams[j]] = have - taken
+        hit = have > 0
+        matched += hit
+        counters[LIMIT, grams[j]] = have - hit
     return matched
 
 

@@ -12,24 +12,24 @@ from fastmetrics.kernels.jit import inline, kernel
 
 
 @inline
-def match_one(left: Ids, of_b: Ids) -> int:
+def match_one(remaining: Ids, of_b: Ids) -> int:
     """Size of the multiset intersection of b with the remaining words of a; the matched words are removed."""
     shared = 0
     for word in of_b:
-        have = left[np.uint32(word)]
-        taken = have > 0
-        shared += taken
-        left[np.uint32(word)] = have - taken
+        have = remaining[np.uint32(word)]
+        hit = have > 0
+        shared += hit
+        remaining[np.uint32(word)] = have - hit
     return shared
 
 
 @inline
-def match_each(left: Ids, used: Ids, of_b: Ids) -> int:
+def match_each(remaining: Ids, used: Ids, of_b: Ids) -> int:
     """Like ``match_one``, without removal; ``used`` is 0 for all words before and after the call."""
     shared = 0
     for word in of_b:
         used[np.uint32(word)] += 1
-        shared += used[np.uint32(word)] <= left[np.uint32(word)]
+        shared += used[np.uint32(word)] <= remaining[np.uint32(word)]
     for word in of_b:
         used[np.uint32(word)] = 0
     return shared
@@ -44,19 +44,19 @@ def count_shared(
     List i of a has the lists ``groups[i]:groups[i + 1]`` of b, and its words are counted once for all of them.
     """
     common = np.zeros(len(b_starts), np.int64)
-    left, used = np.zeros((2, n_words), np.int32)
+    remaining, used = np.zeros((2, n_words), np.int32)
     for row in range(len(a_starts)):
         of_a = a[a_starts[row] : a_stops[row]]
         for word in of_a:
-            left[np.uint32(word)] += 1
+            remaining[np.uint32(word)] += 1
         first, last = groups[row], groups[row + 1]
         if last - first == 1:
-            common[first] = match_one(left, b[b_starts[first] : b_stops[first]])
+            common[first] = match_one(remaining, b[b_starts[first] : b_stops[first]])
         else:
             for k in range(first, last):
-                common[k] = match_each(left, used, b[b_starts[k] : b_stops[k]])
+                common[k] = match_each(remaining, used, b[b_starts[k] : b_stops[k]])
         for word in of_a:
-            left[np.uint32(word)] = 0
+            remaining[np.uint32(word)] = 0
     return common
 
 

@@ -15,12 +15,12 @@ from fastmetrics.kernels.jit import kernel
 @kernel
 def hits(grades: Floats, starts: Ints, cuts: Ints, level: float) -> Ints:
     """Number of relevant documents among the first ``cuts``."""
-    found = np.zeros(starts.size - 1, np.int64)
-    for q in range(found.size):
+    counts = np.zeros(starts.size - 1, np.int64)
+    for q in range(counts.size):
         for i in range(starts[q], min(starts[q] + cuts[q], starts[q + 1])):
             if grades[i] >= level:
-                found[q] += 1
-    return found
+                counts[q] += 1
+    return counts
 
 
 @kernel
@@ -40,11 +40,11 @@ def precision_sum(grades: Floats, starts: Ints, cuts: Ints, level: float) -> Flo
     """Sum of the precisions at the relevant documents among the first ``cuts``."""
     total = np.zeros(starts.size - 1)
     for q in range(total.size):
-        found = 0
+        hits = 0
         for i in range(starts[q], min(starts[q] + cuts[q], starts[q + 1])):
             if grades[i] >= level:
-                found += 1
-                total[q] += found / (i - starts[q] + 1)
+                hits += 1
+                total[q] += hits / (i - starts[q] + 1)
     return total
 
 
@@ -79,16 +79,16 @@ def inferred_precision_sum(grades: Floats, starts: Ints, level: float, epsilon: 
     """Sum of the precisions at the relevant documents, inferred for a partly judged pool."""
     total = np.zeros(starts.size - 1)
     for q in range(total.size):
-        found, passed, unjudged = 0, 0, 0
+        hits, passed, unjudged = 0, 0, 0
         for i in range(starts[q], starts[q + 1]):
             before = float(i - starts[q])
             if grades[i] >= level:
                 inferred = 0.0
                 if before > 0.0:
-                    share = (found + epsilon) / (found + passed + 2.0 * epsilon)
-                    inferred = (before / (before + 1.0)) * ((found + passed + unjudged) / before) * share
+                    share = (hits + epsilon) / (hits + passed + 2.0 * epsilon)
+                    inferred = (before / (before + 1.0)) * ((hits + passed + unjudged) / before) * share
                 total[q] += 1.0 / (before + 1.0) + inferred
-                found += 1
+                hits += 1
             elif grades[i] >= 0.0:
                 passed += 1
             elif grades[i] < 0.0:
@@ -97,16 +97,16 @@ def inferred_precision_sum(grades: Floats, starts: Ints, level: float, epsilon: 
 
 
 @kernel
-def interpolated_precision(grades: Floats, starts: Ints, level: float, wanted: Ints, found: Ints) -> Floats:
-    """Best precision at or after the rank where ``wanted`` of the ``found`` relevant documents were seen."""
+def interpolated_precision(grades: Floats, starts: Ints, level: float, needed: Ints, hits: Ints) -> Floats:
+    """Best precision at or after the rank where ``needed`` of the ``hits`` relevant documents were seen."""
     best = np.zeros(starts.size - 1)
     for q in range(best.size):
-        left = found[q]
+        remaining = hits[q]
         i = starts[q + 1] - 1
-        while i >= starts[q] and left > 0 and left >= wanted[q]:
-            best[q] = max(best[q], left / (i - starts[q] + 1))
+        while i >= starts[q] and remaining > 0 and remaining >= needed[q]:
+            best[q] = max(best[q], remaining / (i - starts[q] + 1))
             if grades[i] >= level:
-                left -= 1
+                remaining -= 1
             i -= 1
     return best
 

@@ -104,10 +104,10 @@ def clear(slots: NDArray[np.int64], count: int) -> int:
 
 
 @kernel
-def find(slots: NDArray[np.int64], mask: int, known: Ids, ids: Ids, i: int) -> int:
+def find(slots: NDArray[np.int64], mask: int, stored: Ids, ids: Ids, i: int) -> int:
     """The slot that holds id ``i`` of ``ids``, or the empty slot for it."""
     slot = int(np.int64((ids.keys[i] * _ODD) >> _HALF)) & mask
-    while slots[slot] >= 0 and not same(known, slots[slot], ids, i):
+    while slots[slot] >= 0 and not same(stored, slots[slot], ids, i):
         slot = (slot + 1) & mask
     return slot
 

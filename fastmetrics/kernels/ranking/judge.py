@@ -10,32 +10,32 @@ from fastmetrics.kernels.ranking.ids import Ids, clear, find, is_after, table_fo
 
 
 @kernel
-def judge(docs: Ids, starts: Ints, known: Ids, known_starts: Ints, grades: Floats) -> tuple[Floats, int]:
+def judge(docs: Ids, starts: Ints, judged: Ids, judged_starts: Ints, grades: Floats) -> tuple[Floats, int]:
     """The grade of each ranked document, NaN if it was not judged or already occurred at a better rank.
 
     If a row judges an id twice, the first grade counts; the second result is the number of repeated ids.
     """
-    found = np.full(docs.keys.size, np.nan)
-    taken = np.zeros(known.keys.size, np.bool_)
+    doc_grades = np.full(docs.keys.size, np.nan)
+    seen = np.zeros(judged.keys.size, np.bool_)
     longest, repeated = 0, 0
-    for row in range(known_starts.size - 1):
-        longest = max(longest, known_starts[row + 1] - known_starts[row])
+    for row in range(judged_starts.size - 1):
+        longest = max(longest, judged_starts[row + 1] - judged_starts[row])
     slots = table_for(longest)
     for row in range(starts.size - 1):
-        first, last = known_starts[row], known_starts[row + 1]
+        first, last = judged_starts[row], judged_starts[row + 1]
         mask = clear(slots, last - first)
         for j in range(first, last):
-            slot = find(slots, mask, known, known, j)
+            slot = find(slots, mask, judged, judged, j)
             if slots[slot] < 0:
                 slots[slot] = j
             else:
                 repeated += 1
         for i in range(starts[row], starts[row + 1]):
-            j = slots[find(slots, mask, known, docs, i)]
-            if j >= 0 and not taken[j]:
-                taken[j] = True
-                found[i] = grades[j]
-    return found, repeated
+            j = slots[find(slots, mask, judged, docs, i)]
+            if j >= 0 and not seen[j]:
+                seen[j] = True
+                doc_grades[i] = grades[j]
+    return doc_grades, repeated
 
 
 @kernel

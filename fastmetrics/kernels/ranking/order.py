@@ -41,28 +41,28 @@ def overlap_with_ideal(
     queries = starts.size - 1
     sums, best, weights = np.zeros(queries), np.zeros(queries), np.zeros(queries)
     for q in range(queries):
-        length, first, wanted = starts[q + 1] - starts[q], ideal_starts[q], 0
-        while first + wanted < ideal_starts[q + 1] and ideal[first + wanted] > 0.0:
-            wanted += 1
-        met = np.zeros(max(length, wanted), np.int64)
-        placed = np.zeros(wanted, np.int64)
+        length, first, n_ideal = starts[q + 1] - starts[q], ideal_starts[q], 0
+        while first + n_ideal < ideal_starts[q + 1] and ideal[first + n_ideal] > 0.0:
+            n_ideal += 1
+        matches = np.zeros(max(length, n_ideal), np.int64)
+        placed = np.zeros(n_ideal, np.int64)
         for rank in range(length):
             grade = grades[starts[q] + rank]
             if grade > 0.0:
-                low, high = 0, wanted - 1
+                low, high = 0, n_ideal - 1
                 while low < high:
                     middle = (low + high) // 2
                     if ideal[first + middle] > grade:
                         low = middle + 1
                     else:
                         high = middle
-                met[max(rank, low + placed[low])] += 1
+                matches[max(rank, low + placed[low])] += 1
                 placed[low] += 1
         common, weight = 0, 1.0
-        for rank in range(met.size):
-            common += met[rank]
+        for rank in range(matches.size):
+            common += matches[rank]
             sums[q] += weight * common / (rank + 1)
-            best[q] += weight * min(rank + 1, wanted) / (rank + 1)
+            best[q] += weight * min(rank + 1, n_ideal) / (rank + 1)
             weights[q] += weight
             weight *= persistence
     return sums, best, weights

@@ -43,18 +43,18 @@ def ndcg_at_relevant(gains: Floats, starts: Ints, ideal: Floats, ideal_starts: I
     mean = np.zeros(starts.size - 1)
     for q in range(mean.size):
         length, judged = starts[q + 1] - starts[q], ideal_starts[q + 1] - ideal_starts[q]
-        gain, best, found, wanted = 0.0, 0.0, 0, 0
+        gain, best, hits, relevant = 0.0, 0.0, 0, 0
         for rank in range(max(length, judged)):
             log = np.log2(rank + 2.0)
             if rank < judged and ideal[ideal_starts[q] + rank] > 0.0:
                 best += ideal[ideal_starts[q] + rank] / log
-                wanted += 1
+                relevant += 1
             if rank < length and gains[starts[q] + rank] > 0.0:
                 gain += gains[starts[q] + rank] / log
                 mean[q] += gain / best
-                found += 1
-        if wanted > 0:
-            mean[q] = (mean[q] + (wanted - found) * gain / best) / wanted
+                hits += 1
+        if relevant > 0:
+            mean[q] = (mean[q] + (relevant - hits) * gain / best) / relevant
     return mean
 
 
@@ -64,7 +64,7 @@ def ndcg_at_levels(gains: Floats, starts: Ints, ideal: Floats, ideal_starts: Int
     mean = np.zeros(starts.size - 1)
     for q in range(mean.size):
         length, judged = starts[q + 1] - starts[q], ideal_starts[q + 1] - ideal_starts[q]
-        gain, best, level, wanted, points = 0.0, 0.0, np.inf, 0, 0
+        gain, best, level, relevant, points = 0.0, 0.0, np.inf, 0, 0
         for rank in range(max(length, judged + 1)):
             log = np.log2(rank + 2.0)
             now = max(ideal[ideal_starts[q] + rank], 0.0) if rank < judged else 0.0
@@ -76,8 +76,8 @@ def ndcg_at_levels(gains: Floats, starts: Ints, ideal: Floats, ideal_starts: Int
             if rank < length and gains[starts[q] + rank] > 0.0:
                 gain += gains[starts[q] + rank] / log
             best += now / log
-            wanted += now > 0.0
-        if best > 0.0 and length > wanted + 1:
+            relevant += now > 0.0
+        if best > 0.0 and length > relevant + 1:
             mean[q] += gain / best
             points += 1
         if points > 0:

@@ -89,8 +89,8 @@ def ratio(above: float, below: float) -> float:
 @kernel
 def spread(n: float, total: float, squares: float) -> float:
     """n²·variance; 0 if it is within the rounding error."""
-    found = n * squares - total * total
-    return found if found > 1e-14 * n * squares else 0.0
+    value = n * squares - total * total
+    return value if value > 1e-14 * n * squares else 0.0
 
 
 @kernel

@@ -58,14 +58,14 @@ def word_sums(words: NDArray[np.int64], rows: NDArray[np.int32], out: NDArray[np
     """The sums of resampled integer rows; ``words`` are tables of four columns each, small enough for the CPU cache."""
     n = words.shape[1]
     for table in range(words.shape[0]):
-        held = words[table]
+        columns = words[table]
         for place in range(out.shape[0]):
             a = b = c = d = np.int64(0)
             for row in rows[place * n : (place + 1) * n]:
-                a += held[row, 0]
-                b += held[row, 1]
-                c += held[row, 2]
-                d += held[row, 3]
+                a += columns[row, 0]
+                b += columns[row, 1]
+                c += columns[row, 2]
+                d += columns[row, 3]
             out[place, 4 * table : 4 * table + 4] = a, b, c, d
 
 
@@ -73,10 +73,10 @@ def word_sums(words: NDArray[np.int64], rows: NDArray[np.int32], out: NDArray[np
 def bits_from(words: NDArray[np.uint64], place: int) -> np.uint64:
     """The 64 bits from a bit position on; zeros after the end."""
     word, shift = place >> 6, np.uint64(place & 63)
-    found = words[word] >> shift
+    bits = words[word] >> shift
     if shift and word + 1 < words.shape[0]:
-        found |= words[word + 1] << (np.uint64(64) - shift)
-    return found
+        bits |= words[word + 1] << (np.uint64(64) - shift)
+    return bits
 
 
 @kernel

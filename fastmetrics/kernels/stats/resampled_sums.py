@@ -64,13 +64,13 @@ def resampled_sums(values: NDArray[np.int64], seed: np.uint64, first: int, out: 
         count_blocks(np.uint64(n), stream(seed, first + place), counts[place])
         out[place] = 0
     for block in range(counts.shape[1]):
-        held = values[block << BLOCK_BITS : (block + 1) << BLOCK_BITS]
+        block_values = values[block << BLOCK_BITS : (block + 1) << BLOCK_BITS]
         for place in range(out.shape[0]):
             state = stream(mix(stream(seed, first + place)), block)
-            if held.shape[0] == BLOCK:
-                out[place] += block_sum(held, counts[place, block], state)
+            if block_values.shape[0] == BLOCK:
+                out[place] += block_sum(block_values, counts[place, block], state)
             else:
-                out[place] += short_block_sum(held, counts[place, block], state)
+                out[place] += short_block_sum(block_values, counts[place, block], state)
 
 
 @kernel
@@ -86,10 +86,10 @@ def resampled_clusters(
     n = np.uint64(values.shape[0])
     for place in range(out.shape[0]):
         state = stream(seed, first + place)
-        total = held = np.int64(0)
+        total = n_rows = np.int64(0)
         for _ in range(values.shape[0]):
             state += GOLDEN
             drawn = ((mix(state) >> np.uint64(32)) * n) >> np.uint64(32)
             total += values[drawn]
-            held += sizes[drawn]
-        out[place], rows[place] = total, held
+            n_rows += sizes[drawn]
+        out[place], rows[place] = total, n_rows

@@ -70,9 +70,9 @@ def deepest(data: NDArray[np.uint8], most: int) -> int:
         bound += opens
         if bound > most:
             start, stop = _line(data, at, min(stop, data.size))
-            found = _first_deep(data, start, stop, most)
-            if found >= 0:
-                return found
+            position = _first_deep(data, start, stop, most)
+            if position >= 0:
+                return position
             bound = 0
         elif ends:
             bound = opens

@@ -24,13 +24,13 @@ def phrase_end(ids: Ids, k: int, stop: int, letters: Ids, table: Ids, final: Fla
 @kernel
 def holds_phrase(ids: Ids, starts: Ints, stops: Ints, letters: Ids, table: Ids, final: Flags) -> Flags:
     """Whether each text holds a phrase."""
-    found = np.zeros(len(starts), np.bool_)
+    flags = np.zeros(len(starts), np.bool_)
     for row in range(len(starts)):
         for k in range(starts[row], stops[row]):
             if letters[ids[k]] >= 0 and phrase_end(ids, k, stops[row], letters, table, final) >= 0:
-                found[row] = True
+                flags[row] = True
                 break
-    return found
+    return flags
 
 
 @kernel
@@ -67,13 +67,13 @@ def abstains(groups: Ints, idk: Flags, filler: Flags, turns: Flags, sizes: Ints,
     """
     abstained = np.zeros(len(groups) - 1, np.bool_)
     for row in range(len(abstained)):
-        said, answered, before = False, False, 0
+        refused, answered, before = False, False, 0
         for k in range(groups[row], groups[row + 1]):
             if idk[k]:
-                said = True
-            elif not said and not filler[k]:
+                refused = True
+            elif not refused and not filler[k]:
                 before += sizes[k]
-            elif said and turns[k]:
+            elif refused and turns[k]:
                 answered = True
-        abstained[row] = said and not answered and before <= preamble
+        abstained[row] = refused and not answered and before <= preamble
     return abstained

@@ -36,12 +36,12 @@ def rewrite(split: Ids, starts: Ints, stops: Ints, become: Ids, pieces: Ids, pla
     j = 0
     for row in range(len(starts)):
         for k in range(starts[row], stops[row]):
-            one = become[split[k]]
-            if one >= -1:
-                out[j] = one
-                j += one >= 0
+            new_id = become[split[k]]
+            if new_id >= -1:
+                out[j] = new_id
+                j += new_id >= 0
             else:
-                for piece in range(places[-2 - one], places[-1 - one]):
+                for piece in range(places[-2 - new_id], places[-1 - new_id]):
                     out[j] = pieces[piece]
                     j += 1
         bounds[row + 1] = j

@@ -41,10 +41,10 @@ def find_scripts(data: Bytes, words: Uint64s, starts: Ints, stops: Ints, classes
 @inline
 def _beyond_ascii(words: Uint64s, place: np.uint64) -> bool:
     """Whether any of the 64-bit words that hold the ``LOOK`` bytes has a byte that is not ASCII."""
-    found = np.uint64(0)
+    union = np.uint64(0)
     for k in range(LOOK // 8 + 1):
-        found |= words[place + np.uint64(k)]
-    return found & _HIGH != 0
+        union |= words[place + np.uint64(k)]
+    return union & _HIGH != 0
 
 
 @leaf

@@ -175,7 +175,7 @@ def stop_ends(data: Bytes, first: int, i: int, after: int, stop: int, classes: B
         return True
     for k in range(begin, i):
         key = (key << np.uint64(8)) | np.uint64(data[k])
-    known = False
+    is_abbreviation = False
     for abbreviation in abbreviations:
-        known |= abbreviation == key
-    return not known
+        is_abbreviation |= abbreviation == key
+    return not is_abbreviation

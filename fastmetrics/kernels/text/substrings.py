@@ -26,8 +26,8 @@ def find_phrases(data: Bytes, starts: Ints, stops: Ints, first: Uint64s, phrases
 
     ``first[k, b]`` has the bits of the phrases whose byte k can be b, for the first four bytes.
     """
-    found = np.zeros(len(starts), np.uint64)
-    none, one = np.uint64(0), np.uint64(1)
+    masks = np.zeros(len(starts), np.uint64)
+    none, unit = np.uint64(0), np.uint64(1)
     for row in range(len(starts)):
         bits, stop = none, stops[row]
         for i in range(starts[row], stop):
@@ -38,13 +38,13 @@ def find_phrases(data: Bytes, starts: Ints, stops: Ints, first: Uint64s, phrases
             candidates &= ~bits
             phrase = 0
             while candidates != none:
-                if candidates & one:
+                if candidates & unit:
                     k, begin, n = 0, bounds[phrase], bounds[phrase + 1] - bounds[phrase]
                     while k < n and i + k < stop and data[i + k] == phrases[begin + k]:
                         k += 1
                     if k == n:
-                        bits |= one << np.uint64(phrase)
-                candidates >>= one
+                        bits |= unit << np.uint64(phrase)
+                candidates >>= unit
                 phrase += 1
-        found[row] = bits
-    return found
+        masks[row] = bits
+    return masks

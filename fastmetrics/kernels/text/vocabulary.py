@@ -65,16 +65,16 @@ def find_edges(text: Bytes, turns: Flags, edges: Uint64s) -> int:
 @inline
 def trim(data: Bytes, begin: int, strip: Flags, edges: Uint64s, n_words: int) -> int:
     """Strip the bytes in ``strip`` from both ends of words, drop empty words; return the number of remaining words."""
-    kept = 0
+    end = 0
     for w in range(0, 2 * n_words, 2):
         first, last = begin + np.int64(edges[w]), begin + np.int64(edges[w + 1])
         while first < last and strip[data[first]]:
             first += 1
         while first < last and strip[data[last - 1]]:
             last -= 1
-        edges[kept], edges[kept + 1] = first - begin, last - begin
-        kept += 2 * (first < last)
-    return kept >> 1
+        edges[end], edges[end + 1] = first - begin, last - begin
+        end += 2 * (first < last)
+    return end >> 1
 
 
 @inline
@@ -194,9 +194,9 @@ def cut(data: Bytes, bounds: Ints, strip: Flags, skip: int, vocabulary: Words, i
                 number += 1
                 slots[h] = (key & _TAG) | np.uint64(number)
                 sizes[0] = number
-            found = np.int64(slots[h] & _NUMBER) - 1
-            ids[np.uint64(k)] = found
-            k += found >= skip
+            word_id = np.int64(slots[h] & _NUMBER) - 1
+            ids[np.uint64(k)] = word_id
+            k += word_id >= skip
         state[4 + row] = k
     state[0], state[2] = len(bounds) - 1, k
     return True

@@ -39,9 +39,9 @@ def count_ties(prose: Prose, letters: Ids, table: Ids, final: Flags) -> Ints:
     counts = np.zeros((4, len(groups) - 1), np.int64)
     seen = np.zeros(len(roles), np.int32)
     for row in range(len(groups) - 1):
-        named_before = False
+        content_before = False
         for s in range(groups[row], groups[row + 1]):
-            k, named, linked = starts[s], False, False
+            k, has_content, linked = starts[s], False, False
             before = s if s > groups[row] else -1
             while k < stops[s]:
                 word = ids[k]
@@ -53,17 +53,17 @@ def count_ties(prose: Prose, letters: Ids, table: Ids, final: Flags) -> Ints:
                     continue
                 role = roles[word]
                 if role & PRONOUN:
-                    clear = named or named_before
+                    clear = has_content or content_before
                     counts[1, row] += 1
                     counts[2, row] += not clear
                     linked |= clear and k == starts[s]
                 elif is_content(role):
-                    named = True
+                    has_content = True
                     linked |= seen[word] == before
                     seen[word] = s + 1
                 k += 1
             counts[3, row] += not linked
-            named_before = named
+            content_before = has_content
     return counts
 
 
@@ -74,11 +74,11 @@ def count_fulfilled(question: Prose, asks: Flags, answer: Prose) -> Ints:
     ids, starts, stops, groups, roles = question
     a_ids, a_starts, a_stops, a_groups, _ = answer
     counts = np.zeros((6, len(groups) - 1), np.int64)
-    held, known = np.full(len(roles), -1, np.int32), np.full(len(roles), -1, np.int32)
+    in_answer, counted = np.full(len(roles), -1, np.int32), np.full(len(roles), -1, np.int32)
     for row in range(len(groups) - 1):
         for s in range(a_groups[row], a_groups[row + 1]):
             for k in range(a_starts[s], a_stops[s]):
-                held[a_ids[k]] = row
+                in_answer[a_ids[k]] = row
         for s in range(groups[row], groups[row + 1]):
             total = shared = task_total = task_shared = 0
             tasks = False
@@ -89,15 +89,15 @@ def count_fulfilled(question: Prose, asks: Flags, answer: Prose) -> Ints:
                     counts[5, row] += tasks and task_total > 0 and 2 * task_shared >= task_total
                     tasks, task_total, task_shared = True, 0, 0
                 elif is_content(role):
-                    hit = held[ids[k]] == row
+                    hit = in_answer[ids[k]] == row
                     total, shared = total + 1, shared + hit
                     task_total, task_shared = task_total + 1, task_shared + hit
-                    if known[ids[k]] != row:
-                        known[ids[k]] = row
+                    if counted[ids[k]] != row:
+                        counted[ids[k]] = row
                         counts[0, row] += 1
                         counts[1, row] += hit
-            asked = asks[s] or (stops[s] > starts[s] and roles[ids[starts[s]]] & QUESTION != 0)
-            if asked and total > 0:
+            is_question = asks[s] or (stops[s] > starts[s] and roles[ids[starts[s]]] & QUESTION != 0)
+            if is_question and total > 0:
                 counts[2, row] += 1
                 counts[3, row] += 2 * shared >= total
     return counts
@@ -137,7 +137,7 @@ def mark_topics(question: Prose, answer: Prose, row: int, topics: Ids, times: Id
 def opens_and_closes(question: Prose, answer: Prose, letters: Ids, table: Ids, final: Flags) -> Flags:
     """Per row, in two rows: whether the first sentence has a topic word, whether the last sentence has a phrase."""
     ids, starts, stops, groups, roles = answer
-    found = np.zeros((2, len(groups) - 1), np.bool_)
+    flags = np.zeros((2, len(groups) - 1), np.bool_)
     topics, times = np.full(len(roles), -1, np.int32), np.zeros(len(roles), np.int32)
     for row in range(len(groups) - 1):
         if groups[row] == groups[row + 1]:
@@ -145,11 +145,11 @@ def opens_and_closes(question: Prose, answer: Prose, letters: Ids, table: Ids, f
         mark_topics(question, answer, row, topics, times, 5)
         first, last = groups[row], groups[row + 1] - 1
         for k in range(starts[first], stops[first]):
-            found[0, row] |= topics[ids[k]] == row
+            flags[0, row] |= topics[ids[k]] == row
         for k in range(starts[last], stops[last]):
             if letters[ids[k]] >= 0 and phrase_end(ids, k, stops[last], letters, table, final) > 0:
-                found[1, row] = True
-    return found
+                flags[1, row] = True
+    return flags
 
 
 @kernel
@@ -176,9 +176,9 @@ def count_kinds(prose: Prose) -> Ints:
 @kernel
 def holds_mark(data: Bytes, starts: Ints, stops: Ints) -> Flags:
     """Whether each span of bytes contains ``?`` or its full-width form."""
-    found = np.zeros(len(starts), np.bool_)
+    flags = np.zeros(len(starts), np.bool_)
     for i in range(len(starts)):
         for k in range(starts[i], stops[i]):
             wide = k + 2 < stops[i] and data[k] == 0xEF and data[k + 1] == 0xBC and data[k + 2] == 0x9F
-            found[i] |= data[k] == 63 or wide
-    return found
+            flags[i] |= data[k] == 63 or wide
+    return flags

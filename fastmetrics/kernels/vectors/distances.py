@@ -124,24 +124,24 @@ def scan_tile(tile: Array, down: Points, across: Points, near_down: Nearest, nea
 
 
 @kernel
-def close_pairs(tile: Array, down: Points, across: Points, met: Nearest, limits: Array, places: Array) -> int:
+def close_pairs(tile: Array, down: Points, across: Points, nearest: Nearest, limits: Array, places: Array) -> int:
     """Write the positions of the tile's pairs that can be among the nearest of ``down``; return how many.
 
     ``limits`` holds per row the maximum value of such a pair, and the maximum margin of that value over the last of
-    ``met``, the nearest by value.
+    ``nearest``, the nearest by value.
     """
-    found, last = 0, met.halves.shape[1] - 1
+    count, last = 0, nearest.halves.shape[1] - 1
     for i in range(tile.shape[0]):
         for j in range(tile.shape[1]):
             value = down.halves[i] + across.halves[j] - tile[i, j]
             if value > limits[i, 0] or down.ids[i] == across.ids[j]:  # false for NaN
                 continue
-            places[0, found], places[1, found] = i, j
-            found += 1
-            if value < met.halves[i, last]:
-                insert(met.halves[i], met.ids[i], value, across.ids[j])
-                limits[i, 0] = min(limits[i, 0], met.halves[i, last] + limits[i, 1])
-    return found
+            places[0, count], places[1, count] = i, j
+            count += 1
+            if value < nearest.halves[i, last]:
+                insert(nearest.halves[i], nearest.ids[i], value, across.ids[j])
+                limits[i, 0] = min(limits[i, 0], nearest.halves[i, last] + limits[i, 1])
+    return count
 
 
 @kernel
@@ -173,46 +173,52 @@ def distance_sums(
 
 
 @kernel
-def near_half(one: Array, other: Array, buffer: Array) -> float:
+def near_half(left: Array, right: Array, buffer: Array) -> float:
     """Half the squared distance of two centred rows."""
-    for j in range(one.shape[0]):
-        off = np.float64(one[j]) - np.float64(other[j])
+    for j in range(left.shape[0]):
+        off = np.float64(left[j]) - np.float64(right[j])
         buffer[j] = off * off
-    return 0.5 * fold(buffer, one.shape[0])
+    return 0.5 * fold(buffer, left.shape[0])
 
 
 @kernel
 def pair_halves(
-    one: Array, other: Array, one_rows: Array, other_rows: Array, one_scales: Array, other_scales: Array, halves: Array
+    left: Array,
+    right: Array,
+    left_rows: Array,
+    right_rows: Array,
+    left_scales: Array,
+    right_scales: Array,
+    halves: Array,
 ) -> None:
-    """Half the squared distance, in float64, of each given pair of rows of ``one`` and ``other``, scaled."""
+    """Half the squared distance, in float64, of each given pair of rows of ``left`` and ``right``, scaled."""
     lanes = np.zeros(LANES)
-    whole = one.shape[1] - one.shape[1] % LANES
-    for pair in range(one_rows.shape[0]):
-        a, b = one[one_rows[pair]], other[other_rows[pair]]
-        own, theirs = one_scales[pair], other_scales[pair]
+    whole = left.shape[1] - left.shape[1] % LANES
+    for pair in range(left_rows.shape[0]):
+        a, b = left[left_rows[pair]], right[right_rows[pair]]
+        left_scale, right_scale = left_scales[pair], right_scales[pair]
         lanes[:] = 0.0
         for first in range(0, whole, LANES):
             for lane in range(LANES):
-                off = np.float64(a[first + lane]) * own - np.float64(b[first + lane]) * theirs
+                off = np.float64(a[first + lane]) * left_scale - np.float64(b[first + lane]) * right_scale
                 lanes[lane] += off * off
-        for lane in range(one.shape[1] - whole):
-            off = np.float64(a[whole + lane]) * own - np.float64(b[whole + lane]) * theirs
+        for lane in range(left.shape[1] - whole):
+            off = np.float64(a[whole + lane]) * left_scale - np.float64(b[whole + lane]) * right_scale
             lanes[lane] += off * off
         halves[pair] = 0.5 * fold(lanes, LANES)
 
 
 @kernel
-def pair_products(one: Array, other: Array, one_rows: Array, other_rows: Array, products: Array) -> None:
-    """Scalar product, in float64, of each given pair of rows of ``one`` and ``other``."""
+def pair_products(left: Array, right: Array, left_rows: Array, right_rows: Array, products: Array) -> None:
+    """Scalar product, in float64, of each given pair of rows of ``left`` and ``right``."""
     lanes = np.zeros(LANES)
-    whole = one.shape[1] - one.shape[1] % LANES
-    for pair in range(one_rows.shape[0]):
-        a, b = one[one_rows[pair]], other[other_rows[pair]]
+    whole = left.shape[1] - left.shape[1] % LANES
+    for pair in range(left_rows.shape[0]):
+        a, b = left[left_rows[pair]], right[right_rows[pair]]
         lanes[:] = 0.0
         for first in range(0, whole, LANES):
             for lane in range(LANES):
                 lanes[lane] += np.float64(a[first + lane]) * np.float64(b[first + lane])
-        for lane in range(one.shape[1] - whole):
+        for lane in range(left.shape[1] - whole):
             lanes[lane] += np.float64(a[whole + lane]) * np.float64(b[whole + lane])
         products[pair] = fold(lanes, LANES)

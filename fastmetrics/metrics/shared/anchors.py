@@ -22,7 +22,7 @@ from fastmetrics.kernels.facts import values as value_kernels
 from fastmetrics.kernels.facts.claim_matches import claims_hold
 from fastmetrics.kernels.facts.claims import Claims
 from fastmetrics.kernels.facts.located_words import Marks
-from fastmetrics.kernels.facts.numbers import Said
+from fastmetrics.kernels.facts.numbers import WordValues
 from fastmetrics.kernels.facts.values import Values
 from fastmetrics.metrics.shared.spacy_claims import Pipeline, parsed_claims
 from fastmetrics.metrics.shared.value_sets import among
@@ -126,15 +126,15 @@ def anchors(answer: Passage, contexts: Passage, window: int, source: ClaimSource
 
     ``source`` is the source of the claims: rules, or the pipeline that parses the answers.
     """
-    named = source if isinstance(source, str) else None
-    beside = (contexts,) if source is named else (contexts, source)
-    return answer.memo.of(("anchors", window, named), beside, lambda: _anchors(answer, contexts, window, source))
+    name = source if isinstance(source, str) else None
+    beside = (contexts,) if source is name else (contexts, source)
+    return answer.memo.of(("anchors", window, name), beside, lambda: _anchors(answer, contexts, window, source))
 
 
 def _anchors(answer: Passage, contexts: Passage, window: int, source: ClaimSource) -> Anchors:
-    own, known = _values(answer), _values(contexts)
+    own, context_values = _values(answer), _values(contexts)
     strong = own.kinds != value_kernels.WEAK
-    held = _held(own, known, contexts.groups)
+    supported = _supported(own, context_values, contexts.groups)
     claims = _claims(answer, _inside(own, strong, len(answer.ids)), source)
     senses, words = answer.senses, contexts.words
     reach = min(window, len(words.ids))  # a size that fits a NumPy integer
@@ -149,17 +149,19 @@ def _anchors(answer: Passage, contexts: Passage, window: int, source: ClaimSourc
         np.concatenate([own.kinds[strong] - 1, np.full(n, KINDS.index("claim"), np.uint8)]),
         np.concatenate([marks.starts[own.first[strong]], marks.starts[claims.firsts[:n]]]),
         np.concatenate([marks.stops[own.last[strong] - 1], marks.stops[claims.lasts[:n]]]),
-        np.concatenate([held[strong], meets]),
+        np.concatenate([supported[strong], meets]),
     )
 
 
-def _held(own: Values, known: Values, groups: Ints) -> Flags:
+def _supported(answer: Values, context: Values, groups: Ints) -> Flags:
     """Whether each value of the answers is among those of its contexts."""
-    found, left = support.values_hold(own, known, groups, SIZES.compared_values)
-    for row in np.flatnonzero(left).tolist():
-        first, last = own.bounds[row], own.bounds[row + 1]
-        found[first:last] = among(own, first, last, known, known.bounds[groups[row]], known.bounds[groups[row + 1]])
-    return found
+    supported, skipped = support.values_hold(answer, context, groups, SIZES.compared_values)
+    for row in np.flatnonzero(skipped).tolist():
+        first, last = answer.bounds[row], answer.bounds[row + 1]
+        supported[first:last] = among(
+            answer, first, last, context, context.bounds[groups[row]], context.bounds[groups[row + 1]]
+        )
+    return supported
 
 
 def _values(passage: Passage) -> Values:
@@ -171,7 +173,7 @@ def _values(passage: Passage) -> Values:
         picked = pick(passage.text, ids, bounds[:-1], np.diff(bounds), passage.senses.catch_up().worth)
         assert picked is not None
     n = len(picked.ids)
-    found = Values(
+    values = Values(
         np.empty(n, np.uint8),
         np.empty(n),
         np.empty(n),
@@ -179,10 +181,10 @@ def _values(passage: Passage) -> Values:
         np.empty(n, np.int64),
         np.zeros(len(passage.text) + 1, np.int64),
     )
-    said = Said(senses.kinds[picked.ids], senses.amounts[picked.ids])
-    n = value_kernels.find_values(passage.text.data, picked.marks, said, found)
-    first, last = picked.places[found.first[:n]], picked.places[found.last[:n] - 1] + 1
-    return Values(found.kinds[:n], found.a[:n], found.b[:n], first, last, found.bounds)
+    words = WordValues(senses.kinds[picked.ids], senses.amounts[picked.ids])
+    n = value_kernels.find_values(passage.text.data, picked.marks, words, values)
+    first, last = picked.places[values.first[:n]], picked.places[values.last[:n] - 1] + 1
+    return Values(values.kinds[:n], values.a[:n], values.b[:n], first, last, values.bounds)
 
 
 def _inside(values: Values, strong: Flags, n_words: int) -> Flags:

@@ -62,7 +62,7 @@ class Sentences:
     """
 
     text: Text
-    found: Ints
+    marks: Ints
 
     @property
     def rows(self) -> Ints:
@@ -72,7 +72,7 @@ class Sentences:
 
     def bare(self, which: Ints) -> pa.Array:
         """Sentences without their last citation and the whitespace before it."""
-        marks = np.where(self.found[:, :1] > 0, self.found[:, 2:], self.text.stops[:, np.newaxis])
+        marks = np.where(self.marks[:, :1] > 0, self.marks[:, 2:], self.text.stops[:, np.newaxis])
         spans = np.column_stack([self.text.starts, marks, self.text.stops])[which]
         return pc.utf8_trim_whitespace(_strings(self.text.data, spans))
 
@@ -97,17 +97,17 @@ class Support:
 def cut(answers: Text, pattern: str = PATTERN) -> Sentences:
     """The sentences of answers and their citations."""
     text = statements(answers)
-    found = np.zeros((len(text), 4), np.int64)
+    table = np.zeros((len(text), 4), np.int64)
     if pattern == PATTERN:
-        find_citations(text.data, text.starts, text.stops, found)
-        return Sentences(text, found)
+        find_citations(text.data, text.starts, text.stops, table)
+        return Sentences(text, table)
     compiled = re.compile(pattern)
     for row, (start, sentence) in enumerate(zip(text.starts.tolist(), text.strings(), strict=True)):
         marks = list(compiled.finditer(sentence))
         if marks:
             first, last = (start + _size(sentence[:at]) for at in marks[-1].span())
-            found[row] = len(marks), number_of(cited(marks[-1])), first, last
-    return Sentences(text, found)
+            table[row] = len(marks), number_of(cited(marks[-1])), first, last
+    return Sentences(text, table)
 
 
 def cited(mark: re.Match[str]) -> str:
@@ -123,9 +123,9 @@ def number_of(text: str) -> int:
 
 def citations(sentences: Sentences, pattern: str) -> tuple[Ints, Ints, pa.Array]:
     """The sentence and the number of every citation, and all sentences without their citations."""
-    counts = sentences.found[:, 0]
-    one, several = np.flatnonzero(counts == 1), np.flatnonzero(counts > 1)
-    compiled, numbers, bare = re.compile(pattern), sentences.found[one, 1].tolist(), []
+    counts = sentences.marks[:, 0]
+    single, several = np.flatnonzero(counts == 1), np.flatnonzero(counts > 1)
+    compiled, numbers, bare = re.compile(pattern), sentences.marks[single, 1].tolist(), []
     for sentence in sentences.text.take(several).strings():
         marks = list(compiled.finditer(sentence))
         numbers += [number_of(cited(mark)) for mark in marks]
@@ -133,7 +133,7 @@ def citations(sentences: Sentences, pattern: str) -> tuple[Ints, Ints, pa.Array]
         begins = [*(mark.start() for mark in marks), len(sentence)]
         pieces = [sentence[a:b] for a, b in zip(ends, begins, strict=True)]
         bare.append("".join([*(piece.rstrip(_SPACE) for piece in pieces[:-1]), pieces[-1]]))
-    owners = np.concatenate([one, np.repeat(several, counts[several])])
+    owners = np.concatenate([single, np.repeat(several, counts[several])])
     texts = pc.utf8_trim_whitespace(pa.array(bare, pa.large_string()))
     bare_texts = pc.replace_with_mask(sentences.bare(np.arange(len(counts))), pa.array(counts > 1), texts)
     return owners, np.array(numbers, np.int64), bare_texts
@@ -154,7 +154,7 @@ def support(
     ``counts`` is the number of strings in ``contexts`` that are contexts of each row.
     """
     assert contexts.groups is not None
-    rows, marks, number = sentences.rows, sentences.found[:, 0], sentences.found[:, 1]
+    rows, marks, number = sentences.rows, sentences.marks[:, 0], sentences.marks[:, 1]
     tests = [idk, marks == 0, marks > 1, (number < 1) | (number > counts[rows])]
     outcome = np.select(tests, [IDK, NO_CITATION, SEVERAL, OUT_OF_RANGE], TOO_FAR)
     cited = np.where((marks == 1) & ~tests[3], contexts.groups[:-1][rows] + number - 1, -1)
@@ -187,14 +187,14 @@ def cosines(embedder: Embedder, texts: pa.Array, passages: Text, which: Ints) ->
     if not len(texts):
         return np.empty(0)
     distinct, place = np.unique(which, return_inverse=True)
-    taken = passages.take(distinct)
-    cited = _strings(taken.data, np.column_stack([taken.starts, taken.stops, taken.stops, taken.stops]))
-    one, own = embedder.embed_distinct(texts)
-    other, theirs = embedder.embed_distinct(cited)
-    products = np.empty(len(own))
-    pair_products(one, other, own, theirs[place.ravel()], products)
-    norms = _norms(one)[own] * _norms(other)[theirs[place.ravel()]]
-    return np.divide(products, norms, out=np.full(len(own), np.nan), where=norms > 0)
+    subset = passages.take(distinct)
+    cited = _strings(subset.data, np.column_stack([subset.starts, subset.stops, subset.stops, subset.stops]))
+    left, left_rows = embedder.embed_distinct(texts)
+    right, right_rows = embedder.embed_distinct(cited)
+    products = np.empty(len(left_rows))
+    pair_products(left, right, left_rows, right_rows[place.ravel()], products)
+    norms = _norms(left)[left_rows] * _norms(right)[right_rows[place.ravel()]]
+    return np.divide(products, norms, out=np.full(len(left_rows), np.nan), where=norms > 0)
 
 
 def _norms(vectors: npt.NDArray[np.float32]) -> Floats:
@@ -205,15 +205,15 @@ def _norms(vectors: npt.NDArray[np.float32]) -> Floats:
 
 def embedder_of(options: Mapping[str, Any]) -> Embedder:
     """The embedder for the options ``embedder`` (wordllama if None) and ``cache``; one per process."""
-    asked = "wordllama" if options["embedder"] is None else options["embedder"]
-    if not isinstance(asked, Embedder):
+    embedder = "wordllama" if options["embedder"] is None else options["embedder"]
+    if not isinstance(embedder, Embedder):
         with _turn:
-            return _shared(asked, options["cache"])
+            return _shared(embedder, options["cache"])
     if options["cache"] is not None:
         raise OptionError(
             Argument("cache", options["cache"]), ": an Embedder has its own cache; create the Embedder with it"
         )
-    return asked
+    return embedder
 
 
 _turn = threading.Lock()  # with lru_cache alone, two threads could load the same model

@@ -78,22 +78,22 @@ def answerable(batch: Batch, options: Options) -> Floats:
 
 
 def _answerable(batch: Batch, options: Options) -> Floats:
-    known = np.full(batch.n_rows, np.nan)
+    labels = np.full(batch.n_rows, np.nan)
     if "answerable" in batch.columns:
-        known = batch.numbers("answerable").values.copy()
-        odd = np.flatnonzero(~np.isnan(known) & (known != 0) & (known != 1))
+        labels = batch.numbers("answerable").values.copy()
+        odd = np.flatnonzero(~np.isnan(labels) & (labels != 0) & (labels != 1))
         if odd.size:
-            raise InputError(f"column 'answerable', row {odd[0]}: expected true or false, got {known[odd[0]]:g}")
-    unknown = np.isnan(known)
+            raise InputError(f"column 'answerable', row {odd[0]}: expected true or false, got {labels[odd[0]]:g}")
+    unknown = np.isnan(labels)
     if "reference" not in batch.columns or not unknown.any():
-        return known
+        return labels
     text, owner = batch.text("reference"), batch.owners("reference")
     rows = np.arange(batch.n_rows) if owner is None else owner
-    asked = np.flatnonzero(unknown[rows] & text.valid[rows])
-    references = Batch({"answer": pa.array(text.take(asked).strings(), pa.large_string())})
-    known[rows[asked] if "answerable" in batch.columns else unknown] = 0.0
-    known[rows[asked[~_abstained(references, "answer", options)]]] = 1.0
-    return known
+    places = np.flatnonzero(unknown[rows] & text.valid[rows])
+    references = Batch({"answer": pa.array(text.take(places).strings(), pa.large_string())})
+    labels[rows[places] if "answerable" in batch.columns else unknown] = 0.0
+    labels[rows[places[~_abstained(references, "answer", options)]]] = 1.0
+    return labels
 
 
 def _with_known_answerability(batch: Batch, options: Options) -> Flags:

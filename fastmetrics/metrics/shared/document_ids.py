@@ -44,11 +44,11 @@ def with_numbers(answers: pa.Array, ids: pa.Array, contexts: pa.Array, counts: I
     default = pattern == PATTERN
     marks = _BRACKETS if default else re.compile(pattern)
     answers = decoded(answers)
-    found = [
+    texts = [
         answer if answer is None else _numbered(answer, place, marks, default)
         for answer, place in zip(answers.to_pylist(), places, strict=True)
     ]
-    return pa.array(found, pa.large_string())
+    return pa.array(texts, pa.large_string())
 
 
 def _places(ids: pa.Array, contexts: pa.Array, counts: Ints) -> list[dict[str, int]]:
@@ -63,9 +63,9 @@ def _places(ids: pa.Array, contexts: pa.Array, counts: Ints) -> list[dict[str, i
                 f"column 'context_ids', row {row}: expected an id for each of {counts[row]} contexts, got {len(own)}"
             )
         places: dict[str, int] = {}
-        for place, one in enumerate(own or (), 1):
-            if one is not None:
-                places.setdefault(str(one), place)
+        for place, id_ in enumerate(own or (), 1):
+            if id_ is not None:
+                places.setdefault(str(id_), place)
         rows.append(places)
     return rows
 
@@ -74,12 +74,12 @@ def _numbered(answer: str, places: Mapping[str, int], marks: re.Pattern[str], de
     pieces, end = [], 0
     unknown: dict[str, int] = {}
     for mark in marks.finditer(answer):
-        said = cited(mark).strip()
-        if default and said not in places and not re.fullmatch(PATTERN, mark[0]):
+        key = cited(mark).strip()
+        if default and key not in places and not re.fullmatch(PATTERN, mark[0]):
             continue
-        number = places.get(said) or number_of(said)
-        if not number and not said.isdecimal():
-            number = _UNKNOWN - unknown.setdefault(said, len(unknown))
+        number = places.get(key) or number_of(key)
+        if not number and not key.isdecimal():
+            number = _UNKNOWN - unknown.setdefault(key, len(unknown))
         pieces += [_plain(answer[end : mark.start()], default), f"[{number}]"]
         end = mark.end()
     return "".join([*pieces, _plain(answer[end:], default)])

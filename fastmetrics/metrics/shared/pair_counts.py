@@ -43,14 +43,14 @@ def same(a: Tokens, b: Tokens) -> Flags:
 def ngrams(a: Tokens, b: Tokens, order: int) -> Ints:
     """For each order, up to at least ``order``, and each pair: the size of the multiset intersection of the n-grams."""
     counted: dict[str, Ints] = a.memo.of(kernels.count_ngrams, (b,), dict)
-    found = counted.get("longest")
-    if found is None and order == 1:
+    matches = counted.get("longest")
+    if matches is None and order == 1:
         return shared(a, b)[np.newaxis]
-    if found is None or len(found) < order:
-        one, groups = _grouped(a)
-        found = kernels.count_ngrams(lists(one), lists(b), groups, max(a.n_words, b.n_words), order, False)
-        counted["longest"] = found
-    return found
+    if matches is None or len(matches) < order:
+        grouped, groups = _grouped(a)
+        matches = kernels.count_ngrams(lists(grouped), lists(b), groups, max(a.n_words, b.n_words), order, False)
+        counted["longest"] = matches
+    return matches
 
 
 def clipped(a: Tokens, b: Tokens, groups: Ints, orders: int) -> Ints:
@@ -76,12 +76,12 @@ def lists(tokens: Tokens) -> kernels.Lists:
 def _once(count: Callable[..., Any], a: Tokens, b: Tokens) -> Any:
     """``count`` of each pair, cached with ``a``."""
 
-    def found() -> Any:
-        one, groups = _grouped(a)
+    def compute() -> Any:
+        grouped, groups = _grouped(a)
         n_words = max(a.n_words, b.n_words)
-        return count(one.ids, one.starts, one.stops, b.ids, b.starts, b.stops, groups, n_words)
+        return count(grouped.ids, grouped.starts, grouped.stops, b.ids, b.starts, b.stops, groups, n_words)
 
-    return a.memo.of(count, (b,), found)
+    return a.memo.of(count, (b,), compute)
 
 
 def _grouped(tokens: Tokens) -> tuple[Tokens, Ints]:

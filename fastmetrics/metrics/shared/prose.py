@@ -114,8 +114,8 @@ class Style:
     def roles(self, vocabulary: Vocabulary) -> Bytes:
         """The bits of ``kernels.writing`` for every word of the vocabulary."""
         first = len(self._roles)
-        known = vocabulary.convention.words_of
-        ids = {role: vocabulary.ids_of(known(words)) for role, words in self._lists.items()} if first == 0 else {}
+        words_of = vocabulary.convention.words_of
+        ids = {role: vocabulary.ids_of(words_of(words)) for role, words in self._lists.items()} if first == 0 else {}
         for phrases in (self.connectors, self.summaries) if first == 0 else ():
             phrases.letters(vocabulary)
         if first < len(vocabulary):

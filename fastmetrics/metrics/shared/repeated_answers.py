@@ -67,11 +67,11 @@ def doubles(vectors: Vectors) -> Block:
     return rows
 
 
-def products(one: Block, other: Block) -> Floats:
+def products(left: Block, right: Block) -> Floats:
     """The dot product of corresponding rows."""
-    rows, found = np.arange(len(one)), np.empty(len(one))
-    pair_products(one, other, rows, rows, found)
-    return found
+    rows, sums = np.arange(len(left)), np.empty(len(left))
+    pair_products(left, right, rows, rows, sums)
+    return sums
 
 
 def _grouped(codes: Ints) -> tuple[Ints, Ints]:
@@ -80,6 +80,6 @@ def _grouped(codes: Ints) -> tuple[Ints, Ints]:
     return owner.ravel(), sizes
 
 
-def _check_rows(one: int, other: int) -> None:
-    if one != other:
-        raise ColumnError(f"columns differ in length: {one} and {other} rows")
+def _check_rows(left: int, right: int) -> None:
+    if left != right:
+        raise ColumnError(f"columns differ in length: {left} and {right} rows")

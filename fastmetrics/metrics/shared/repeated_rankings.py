@@ -54,17 +54,17 @@ def _as_the_first(question: Any, retrieved: Any, k: int) -> Repeats:
     models = order[starts][np.cumsum(starts)[~starts] - 1]
     sizes = first.sizes
     alike = sizes[others] == sizes[models]
-    one, other = (spans(first.starts[:-1][rows[alike]], sizes[rows[alike]]) for rows in (others, models))
-    differs = _differ(first, one, other)
+    left, right = (spans(first.starts[:-1][rows[alike]], sizes[rows[alike]]) for rows in (others, models))
+    differs = _differ(first, left, right)
     owner = np.repeat(np.arange(int(alike.sum())), sizes[others[alike]])
     same = np.bincount(owner, differs, int(alike.sum())) == 0
     return Repeats(int(same.sum()) / others.size, len(np.unique(codes[others])), int(others.size), missing)
 
 
-def _differ(lists: Rankings, one: Ints, other: Ints) -> Floats:
+def _differ(lists: Rankings, left: Ints, right: Ints) -> Floats:
     """1.0 where the ids at two positions differ; for text, equal keys are confirmed by the bytes."""
-    ids, starts = lists.ids, np.arange(one.size + 1)
-    pairs = np.stack([one, other], axis=1).ravel()
+    ids, starts = lists.ids, np.arange(left.size + 1)
+    pairs = np.stack([left, right], axis=1).ravel()
     repeated = id_kernels.repeats(take_ids(ids, pairs), frozen(2 * starts))
     return np.where(repeated[1::2], 0.0, 1.0)
 

@@ -128,17 +128,17 @@ def repeated(rows: KeptRows) -> Repeated:
     for (lists,) in rows():
         missing += lists.null_count
         keys.append(heads_of(lists, 3)[0])
-    known = np.concatenate(keys)
-    questions = numbered(np.ascontiguousarray(known[:, :2]))
-    called = known[known[:, 2] != 0]
+    heads = np.concatenate(keys)
+    questions = numbered(np.ascontiguousarray(heads[:, :2]))
+    called = heads[heads[:, 2] != 0]
     sharing = np.bincount(numbered(called)) if len(called) else np.zeros(0, np.int64)
     again = (np.bincount(questions) > 1)[questions]
     values, sizes, done = [np.zeros(0, np.uint64)], [np.zeros(0, np.int64)], 0
     for (lists,) in rows():
-        _, found, each = heads_of(lists, 3)
-        wanted = again[done : done + len(each)]
-        values.append(found[np.repeat(wanted, each)])
-        sizes.append(each[wanted])
+        _, flat, each = heads_of(lists, 3)
+        mask = again[done : done + len(each)]
+        values.append(flat[np.repeat(mask, each)])
+        sizes.append(each[mask])
         done += len(each)
     shared = int(sharing[sharing > 1].sum())
     return Repeated(questions[again], np.concatenate(values), np.concatenate(sizes), missing, shared)

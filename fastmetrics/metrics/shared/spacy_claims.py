@@ -105,12 +105,12 @@ def _triples(document: Any, words: _Words) -> Iterator[_Triple]:
         if any("?" in token.text for token in tokens):
             continue
         for who, verb, what in _clauses(tokens):
-            named = words.anchored(who)
+            anchored = words.anchored(who)
             if words.names(who):
-                subject = named
+                subject = anchored
             target = words.anchored(what if words.names(what) else [verb])
             if target:
-                shown = [*named, *words.of(verb), *target]
+                shown = [*anchored, *words.of(verb), *target]
                 yield _Triple(subject, target, (min(shown), max(shown)))
 
 
@@ -141,8 +141,8 @@ def _clauses(tokens: list[Any]) -> Iterator[tuple[list[Any], Any, list[Any]]]:
 
 def _is_guess(verb: Any, children: Any) -> bool:
     hedges = _hedges()
-    said = [verb.lemma_, verb.text, *(child.text for child in children[verb.idx])]
-    return any(word.lower() in hedges for word in said)
+    words = [verb.lemma_, verb.text, *(child.text for child in children[verb.idx])]
+    return any(word.lower() in hedges for word in words)
 
 
 @functools.cache

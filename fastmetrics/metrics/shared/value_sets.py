@@ -14,10 +14,10 @@ HALF_DAY = 720
 """Minutes between the two readings of a 12-hour time."""
 
 
-def among(own: Values, first: int, last: int, known: Values, known_first: int, known_last: int) -> list[bool]:
-    """Whether each of the values ``first:last`` is among the known ones from ``known_first`` to ``known_last``."""
-    held = {key for value in _of(known, known_first, known_last) for key in _keys(*value)}
-    return [_holds(held, *value) for value in _of(own, first, last)]
+def among(answer: Values, first: int, last: int, context: Values, context_first: int, context_last: int) -> list[bool]:
+    """Whether each of the values ``first:last`` is among the known ones from ``context_first`` to ``context_last``."""
+    keys = {key for value in _of(context, context_first, context_last) for key in _keys(*value)}
+    return [_holds(keys, *value) for value in _of(answer, first, last)]
 
 
 def _of(values: Values, first: int, last: int) -> Iterator[tuple[int, float, float]]:
@@ -43,19 +43,19 @@ def _keys(kind: int, a: float, b: float) -> list[tuple[Any, ...]]:
     ]
 
 
-def _holds(held: set[tuple[Any, ...]], kind: int, a: float, b: float) -> bool:
+def _holds(keys: set[tuple[Any, ...]], kind: int, a: float, b: float) -> bool:
     if kind == NUMBER:
-        return ("number", a, b) in held or ("number", a, 0.0) in held if b else ("number", a) in held
+        return ("number", a, b) in keys or ("number", a, 0.0) in keys if b else ("number", a) in keys
     if kind == TIME:
-        return ("time", a) in held or ("either" if b else "open", a % HALF_DAY) in held
+        return ("time", a) in keys or ("either" if b else "open", a % HALF_DAY) in keys
     if kind == WEEKDAY:
-        return ("weekday", a) in held
-    return kind == DATE and any(_agrees(held, date) for date in (a, b) if date >= 0)
+        return ("weekday", a) in keys
+    return kind == DATE and any(_agrees(keys, date) for date in (a, b) if date >= 0)
 
 
-def _agrees(held: set[tuple[Any, ...]], date: float) -> bool:
+def _agrees(keys: set[tuple[Any, ...]], date: float) -> bool:
     """Whether a known date has all parts of this date; its year may be elsewhere."""
     year, month, day = date // 10000, date // 100 % 100 or None, date % 100 or None
-    if ("date", year or None, month, day) in held:
+    if ("date", year or None, month, day) in keys:
         return True
-    return ("number", year) in held and ("date", 0.0, month, day) in held
+    return ("number", year) in keys and ("date", 0.0, month, day) in keys

@@ -41,6 +41,6 @@ def vectors_of(heads: Uint64s, words: Uint64s) -> Vectors:
 def joined(parts: Sequence[Block]) -> Vectors:
     """The vectors of several blocks; raises ``ColumnError`` if their lengths differ."""
     whole = [Vectors.of_array(part) for part in parts]
-    for one in whole[1:]:
-        check_same_width(whole[0], one, "embeddings")
+    for vectors in whole[1:]:
+        check_same_width(whole[0], vectors, "embeddings")
     return Vectors(list(parts), whole[0].dim)

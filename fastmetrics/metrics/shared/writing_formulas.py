@@ -84,9 +84,9 @@ def _find_parts(question: Writing | None, answer: Writing) -> tuple[Floats, Floa
     prose = answer.prose
     empty = prose._replace(groups=np.zeros(len(prose.groups), np.int64))
     topics = empty if question is None else question.prose
-    found = kernels.opens_and_closes(topics, prose, *answer.letters(answer.style.summaries))
-    opens = found[0] & (_size(answer, answer.groups[:-1]) > OPENING)
-    closes = found[1] & (_size(answer, answer.groups[1:] - 1) > CLOSING)
+    flags = kernels.opens_and_closes(topics, prose, *answer.letters(answer.style.summaries))
+    opens = flags[0] & (_size(answer, answer.groups[:-1]) > OPENING)
+    closes = flags[1] & (_size(answer, answer.groups[1:] - 1) > CLOSING)
     return opens.astype(np.float64), closes.astype(np.float64)
 
 

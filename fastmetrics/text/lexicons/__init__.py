@@ -22,11 +22,11 @@ def lexicon(name: str, folder: str | None = None) -> tuple[str, ...]:
     >>> "dr" in lexicon("abbreviations")
     True
     """
-    yours = None if folder is None else Path(folder) / f"{name}.txt"
-    file = yours if yours is not None and yours.is_file() else resources.files(__name__) / f"{name}.txt"
+    custom = None if folder is None else Path(folder) / f"{name}.txt"
+    file = custom if custom is not None and custom.is_file() else resources.files(__name__) / f"{name}.txt"
     if not file.is_file():
-        known = [entry.name[:-4] for entry in resources.files(__name__).iterdir() if entry.name.endswith(".txt")]
-        raise UnknownNameError.of("lexicon", name, known)
+        names = [entry.name[:-4] for entry in resources.files(__name__).iterdir() if entry.name.endswith(".txt")]
+        raise UnknownNameError.of("lexicon", name, names)
     lines = (line.split("#")[0].strip() for line in file.read_text(encoding="utf-8").splitlines())
     return tuple(dict.fromkeys(line for line in lines if line))
 
